@@ -38,7 +38,7 @@ class View:
 
     def __getitem__(self, probe: Probe[Fact]) -> Fact:
         """Raises FactUnavailable. From the cluster, a host's probe means the acting control plane's."""
-        where = self.acting if self.where == CLUSTER and probe.where == "host" else self.where
+        where = self.acting if self.where == CLUSTER and probe.location == "host" else self.where
         self.read.append((probe, where))
         return self.snapshot.fact(probe, where)
 
@@ -68,8 +68,8 @@ class View:
 
     def once(self, make: Callable[["View", *Given], Fact], *given: *Given) -> Fact:
         """What a function of the cluster's view returns, made once for a snapshot: for what each host would otherwise
-        make of the facts of all. What the function reads through that view is evidence of each caller. It is known by
-        itself, so it is no lambda; what it is given is told apart by value where it is text or a truth value, else by
+        make of the facts of all. What the function reads through that view is evidence of each caller. The function
+        is its own key, so no lambda; arguments are compared by value where they are text or a truth value, else by
         identity. Raises what it raises."""
         key = (make, *(one if isinstance(one, (str, bool)) else id(one) for one in given))
         if key not in self.snapshot.memo:

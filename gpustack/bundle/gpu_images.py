@@ -13,7 +13,7 @@ from gpustack.bundle.rootfs import ACCOUNTS, Content, libc, shell
 from gpustack.bundle.versions import Versions
 
 BASE = "libc and busybox are the building machine's Debian packages"
-# Where nvidia-ctk-installer looks on a Debian or Ubuntu host. On a host with rpm, and here where it is told of no host
+# Where nvidia-ctk-installer looks on a Debian or Ubuntu host. On a host with rpm, and here, where no host is mounted
 # (busybox is called rpm, too), it looks into /artifacts/rpm.
 PACKAGE = "/artifacts/deb/usr"
 # What the installer copies besides, and what no Go module has: nothing calls it where devices come by CDI.

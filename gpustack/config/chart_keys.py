@@ -1,4 +1,4 @@
-"""Which keys a Helm chart knows. Helm ignores all others without a word, so they are told before it runs.
+"""Which keys a Helm chart knows. Helm silently ignores all others, so they are reported before it runs.
 
 The lists in gpustack/versions/charts are facts derived from the values.yaml of the real charts by scripts/chart-keys,
 each with source, commit and hash in its first lines.

@@ -51,7 +51,7 @@ def judge(
 def host_of(
     name: str, groups: Mapping[str, Sequence[str]], given: Mapping[str, Any], cfg: AnsibleCfg, password: str | None
 ) -> tuple[Host, list[Complaint]]:
-    """Complaints have no file yet: one that is the same for many hosts is told once."""
+    """Complaints have no file yet: one that is the same for many hosts is reported once."""
     membership = frozenset(group for group in GROUPS if name in groups.get(group, ()))
     flat = {key: value for key, value in given.items() if key.startswith("gpustack_")}
     found = [wrong for key in (*READ, *flat) for wrong in unread(key, given.get(key))]

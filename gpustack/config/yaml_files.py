@@ -32,13 +32,13 @@ def judged(path: Path) -> Complaint | None:
     import yaml
 
     class Tolerant(yaml.SafeLoader):
-        """Reads `!vault` and other tags of Ansible's as nothing in particular; refuses a key said twice."""
+        """Reads `!vault` and other tags of Ansible's as nothing in particular; refuses a duplicate key."""
 
         def construct_mapping(self, node: "MappingNode", deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002
             keys: set[str] = set()
             for key, _ in node.value:
                 if str(key.value) in keys and key.tag != "tag:yaml.org,2002:merge":
-                    raise yaml.constructor.ConstructorError(None, None, f"`{key.value}` is said twice", key.start_mark)
+                    raise yaml.constructor.ConstructorError(None, None, f"`{key.value}` is given twice", key.start_mark)
                 keys.add(str(key.value))
             return super().construct_mapping(node, deep=deep)
 

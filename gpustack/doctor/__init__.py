@@ -1,1 +1,1 @@
-"""The doctor: which one thing is wrong, told from what the hosts answered, with its evidence and what mends it."""
+"""The doctor: which one thing is wrong by what the hosts answered, with its evidence and its fix."""

@@ -60,8 +60,8 @@ def find_locations(known: Graph, id: str, snapshot: Snapshot) -> tuple[str, ...]
 
 
 def by_steps(known: Graph, compared: Plan) -> Iterator[Judgement]:
-    """Faults that checks of steps tell: a Result that names a fault confirms it, a check that holds refutes the one
-    that is told by it."""
+    """Faults that checks of steps detect: a Result that names a fault confirms it; a check that holds refutes the
+    fault it detects."""
     by_check: dict[str, list[Fault]] = {}
     for fault in known.faults.values():
         by_check.setdefault(fault.checked_by, []).append(fault)

@@ -22,7 +22,7 @@ def with_outcome(judged: Judgements, *outcomes: Outcome) -> Iterator[Judgement]:
 
 @dataclass(frozen=True)
 class Branch:
-    """Something confirmed, and what it led to. What could not be told in between is passed over."""
+    """Something confirmed, and its effects. Unknown entries in between are passed over."""
 
     id: str
     locations: tuple[str, ...]

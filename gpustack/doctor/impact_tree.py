@@ -27,7 +27,7 @@ def branch(placed: PlacedGraph, id: str, confirmed: Reach, parents: Mapping[str,
 
 
 def nearest(placed: PlacedGraph, id: str, confirmed: Reach) -> set[str]:
-    """The confirmed ones below, through what could not be told."""
+    """The confirmed entries below, also through unknown ones."""
     found: set[str] = set()
     wanted, passed = [(id, confirmed[id])], {id}
     while wanted:

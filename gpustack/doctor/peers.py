@@ -1,5 +1,5 @@
-"""How the hosts of a root differ from others: what the same check said where it refuted. Most faults of a cluster are a
-difference between hosts."""
+"""How the hosts of a root differ from others: the result of the same check where it refuted the fault. Most faults
+of a cluster are a difference between hosts."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from gpustack.doctor.finding import Finding, Judgements, with_outcome
 
 @dataclass(frozen=True)
 class Peers:
-    """Hosts that are well, in the order of the inventory, and what was found on all of them."""
+    """Hosts without the fault, in the order of the inventory, and what was found on all of them."""
 
     hosts: tuple[str, ...]
     found: str

@@ -196,7 +196,7 @@ def unexplained(placed: PlacedGraph, found: Sorted, id: str, locations: Collecti
 
 
 def next_question(placed: PlacedGraph, id: str, suspects: list[Place]) -> str:
-    """The command that decides: of the nearest fault that could not be told, else of what is unexplained."""
+    """The command that decides: of the nearest unknown fault, else of what is unexplained."""
     near = [edge.cause for edge in placed.graph.above[id]]
     names = [name for name, _ in suspects]
     for name in sorted(names, key=lambda name: near.index(name) if name in near else len(near)):

@@ -1,4 +1,4 @@
-"""What this machine can: whether lab hosts run here at all, and what a cluster on them needs to be told."""
+"""What this machine can: whether lab hosts run here at all, and which settings a cluster on them needs."""
 
 import os
 import platform

@@ -17,7 +17,7 @@ from gpustack.lab.official_names import PORT, REGISTRIES
 
 UPSTREAM_LIMIT = 60.0
 PIECE = 256 * 1024
-# Of an answer, what is said anew on the way on (RFC 9110, 7.6.1).
+# Headers of an answer that are not forwarded (RFC 9110, 7.6.1).
 OWN_HEADERS = ("connection", "date", "keep-alive", "server", "transfer-encoding")
 
 

@@ -1,4 +1,4 @@
-"""The ordinary inventory that a lab writes. What a nested or older kernel needs is said here and nowhere else."""
+"""The ordinary inventory that a lab writes. What a nested or older kernel needs is set here and nowhere else."""
 
 from collections.abc import Iterable
 from pathlib import Path

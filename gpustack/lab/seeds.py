@@ -34,7 +34,7 @@ kernel/net/ipv4/netfilter/iptable_filter.ko
 CUSTOMIZE = Path(__file__).with_name("customize.sh")
 # What a release has of its own: os-release, apt preferences while it is made, a customize.sh after ours.
 ROOTS = Path(__file__).with_name("roots")
-# Debian 11 is made without merged /usr unless told so; Ubuntu 22.04 has it.
+# Debian 11 is made without merged /usr unless asked for; Ubuntu 22.04 has it.
 OPTIONS = {
     "old-tools": ("--include=usrmerge",),
     "new-tools": ("--include=rust-coreutils,sudo-rs",),

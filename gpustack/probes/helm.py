@@ -141,7 +141,11 @@ GPU_JOBS = Probe("helm.gpu-jobs", Api("/apis/batch/v1/namespaces/$GPU_NAMESPACE/
 # The name of a process as the kernel keeps it; grep ends with 1 where there is none.
 RUNNING_HELMS = Probe(
     "helm.processes",
-    Lines('found=$(grep -lsx helm /proc/[0-9]*/comm) || [ $? -lt 3 ] || exit; echo "$found" | grep -c .'),
+    Lines(r"""found=$(grep -lsx helm /proc/[0-9]*/comm) || [ $? -lt 3 ] || exit
+# shellcheck disable=SC2086 # words
+set -- $found
+echo $#
+[ $# -gt 0 ]"""),
     count_running,
     ends=(0, 1),
     like="pgrep -x helm",

@@ -17,7 +17,7 @@ def sections(text: str) -> list[tuple[str, list[str]]]:
 
 
 def named(found: list[tuple[str, list[str]]]) -> dict[str, list[str]]:
-    """By name. Raises ValueError for a name said twice: a file that has such a line would pass for another answer."""
+    """By name. Raises ValueError for a duplicate name: a file that has such a line would pass for another answer."""
     by_name = dict(found)
     if len(by_name) < len(found):
         raise ValueError("a section is there twice")

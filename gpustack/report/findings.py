@@ -75,7 +75,7 @@ def finding(console: Terminal, line: Line, width: int) -> None:
 
 
 def witness(console: Terminal, entry: Evidence) -> None:
-    """The command behind a finding, whole, and what it said."""
+    """The command behind a finding, whole, and its output."""
     answer = entry.answer
     script = entry.command.strip().splitlines() or [""]
     output = [line for line in console.clean(answer.out + answer.err).splitlines() if line.strip()]

@@ -18,7 +18,7 @@ OURS = re.compile(r"(\x1b\[(?:[0-9;]*m|\?25[hl]|[0-9]*A|2?K)|\r)")
 
 class Guarded:
     """A text stream. What is no terminal gets none of our own sequences either. Where it is `needed`, a full disk or
-    a closed stream is a UsageError; else nobody could be told."""
+    a closed stream is a UsageError; else there is nobody to report it to."""
 
     def __init__(self, stream: TextIO, *, needed: bool = True) -> None:
         self.stream, self.needed = stream, needed

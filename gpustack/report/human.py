@@ -1,6 +1,6 @@
 """Results for people: calm when nothing differs, readable at 80 columns, the next command at the end.
 
-Rich honours NO_COLOR and pipes. What hosts said is shown as literal text, never as markup.
+Rich honours NO_COLOR and pipes. The output of hosts is shown as literal text, never as markup.
 """
 
 from itertools import groupby
@@ -58,7 +58,7 @@ def outcome(console: Terminal, done: Outcome, *, verbose: bool = False, evidence
     stands = "converged and verified" if found.converged else standing(found)
     style = "green" if found.converged else ""
     say(console, f"\n{hosts}: {stands}", style)
-    say(console, f"{ran}, {changes}, {duration(done.seconds)}; verified: {asked(done.verification)}", style)
+    say(console, f"{ran}, {changes}, {duration(done.seconds)}; verified: {fact_count(done.verification)}", style)
     devices(console, found, style)
     if not found.converged:
         for step, names in groupby(sorted(done.left, key=lambda pair: pair[1]), key=lambda pair: pair[1]):
@@ -84,7 +84,7 @@ def devices(console: Terminal, found: Plan, style: str = "") -> None:
             typed(console, command, 2)
 
 
-def asked(checked: Verification) -> str:
+def fact_count(checked: Verification) -> str:
     return f"{facts(checked.plan)} in {duration(checked.seconds)}"
 
 

@@ -1,72 +1,53 @@
-"""Results for programs: one document per run, with the shape of gpustack/report/schema.py."""
+"""Results for programs: one document per run, with the shapes of gpustack/report/schema.py."""
 
 import json
-from dataclasses import asdict, fields
-from typing import Any, cast
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, get_args
 
 from gpustack.ask.judge import Judgement
+from gpustack.ask.judge import Outcome as Judged
 from gpustack.ask.snapshot import Reach, Snapshot
-from gpustack.ask.view import Evidence
-from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.report.codes import MEANINGS, exit_code, outcome_code
 from gpustack.report.format import Clean, cleaner
-from gpustack.report.schema import (
-    OUTCOME,
-    PLAN,
-    VERIFICATION,
-    CheckShape,
-    EvidenceShape,
-    ExitCode,
-    ExitShape,
-    GpusShape,
-    HostShape,
-    LeftShape,
-    LookShape,
-    OutcomeShape,
-    StateShape,
-)
+from gpustack.report.schema import Document, Evidence, OutcomeDocument, PlanDocument, VerificationDocument
 from gpustack.report.terminal import escaped
-from gpustack.rollout.gpus import counted, removal
+from gpustack.rollout.gpus import counted
 from gpustack.rollout.next import after_install, after_look
-from gpustack.rollout.plan import Outcome, Plan, StepState, Verification
+from gpustack.rollout.plan import Outcome, Plan, Verification
 
 KEPT = 4000
-EVIDENCE = {field.name for field in fields(EvidenceShape)}
+OUTCOMES = get_args(Judged)
+EVIDENCE = Evidence.model_fields.keys()
 
 
 def plan(found: Plan, *, verbose: bool = False) -> str:
-    shape = look(PLAN, found, found.snapshot.took, len(found.snapshot.answers), verbose=verbose)
-    return document(shape, found.inventory)
+    asked = Verification(found, found.snapshot.took, len(found.snapshot.answers))
+    return document(PlanDocument, look(asked, verbose=verbose), found.inventory)
 
 
 def verification(checked: Verification, *, verbose: bool = False) -> str:
-    shape = look(VERIFICATION, checked.plan, checked.seconds, checked.questions, verbose=verbose)
-    return document(shape, checked.plan.inventory)
+    return document(VerificationDocument, look(checked, verbose=verbose), checked.plan.inventory)
 
 
 def outcome(done: Outcome, *, verbose: bool = False, evidence: str = "") -> str:
-    checked = done.verification
-    return document(
-        OutcomeShape(
-            schema=OUTCOME,
-            exit=ending(outcome_code(done)),
-            converged=checked.plan.converged,
-            seconds=done.seconds,
-            played=list(done.played),
-            left=[LeftShape(host, step) for host, step in done.left],
-            stopped=done.stopped or None,
-            evidence=evidence or None,
-            verification=look(VERIFICATION, checked.plan, checked.seconds, checked.questions, verbose=verbose),
-            next=after_install(done) or None,
-        ),
-        done.before.inventory,
-    )
+    values = {
+        **vars(done),
+        "exit": ending(outcome_code(done)),
+        "converged": done.verification.plan.converged,
+        "left": [{"host": host, "step": step} for host, step in done.left],
+        "evidence": evidence,
+        "verification": look(done.verification, verbose=verbose),
+        "next": after_install(done),
+    }
+    return document(OutcomeDocument, values, done.before.inventory)
 
 
-def document(shape: Any, inventory: Inventory) -> str:
+def document(shape: type[Document], values: Mapping[str, Any], inventory: Inventory) -> str:
     """What every JSON document passes: no string of it has a secret or an escape left."""
-    return escaped(json.dumps(cleaned(asdict(shape), cleaner(inventory)), indent=2, ensure_ascii=False)) + "\n"
+    shown = cleaned(shape.model_validate(values).model_dump(by_alias=True), cleaner(inventory))
+    return escaped(json.dumps(shown, indent=2, ensure_ascii=False)) + "\n"
 
 
 def cleaned(value: Any, clean: Clean) -> Any:
@@ -88,79 +69,42 @@ def shortened(evidence: dict[str, Any]) -> dict[str, Any]:
     return evidence | {"out": evidence["out"][:KEPT], "err": evidence["err"][:KEPT], "cut": evidence["cut"] or long}
 
 
-def ending(code: int) -> ExitShape:
-    return ExitShape(cast("ExitCode", code), MEANINGS[code])
+def ending(code: int, meanings: Mapping[int, str] = MEANINGS) -> dict[str, Any]:
+    return {"code": code, "meaning": meanings[code]}
 
 
-def look(schema: str, found: Plan, seconds: float, questions: int, *, verbose: bool) -> LookShape:
-    inventory = found.inventory
-    return LookShape(
-        schema=schema,
-        exit=ending(exit_code(found)),
-        converged=found.converged,
-        taken=found.snapshot.taken.isoformat(timespec="milliseconds"),
-        seconds=seconds,
-        probes=questions,
-        inventory=str(inventory.source) if inventory.source else None,
-        hosts=[host_of(found.snapshot, host) for host in inventory.hosts],
-        gpus=gpus_of(found),
-        states=[state(entry, verbose=verbose) for entry in found.states],
-        next=after_look(found) or None,
-    )
+def look(checked: Verification, *, verbose: bool) -> dict[str, Any]:
+    found = checked.plan
+    brief = [replace(one, judgements=drop_evidence(one.judgements, {"ok"})) for one in found.states]
+    return {
+        **select_snapshot(found.snapshot),
+        "exit": ending(exit_code(found)),
+        "converged": found.converged,
+        "seconds": checked.seconds,
+        "probes": checked.questions,
+        "gpus": counted(found),
+        "states": found.states if verbose else brief,
+        "next": after_look(found),
+    }
 
 
-def gpus_of(found: Plan) -> GpusShape | None:
-    gpus = counted(found)
-    if gpus is None:
-        return None
-    stranded = list(removal(gpus.stranded))
-    return GpusShape(gpus.expected, gpus.hosts, gpus.allocatable, stranded, list(gpus.aside))
+def select_snapshot(snapshot: Snapshot) -> dict[str, Any]:
+    """What documents show of it."""
+    return {
+        "taken": snapshot.taken,
+        "seconds": snapshot.took,
+        "probes": len(snapshot.answers),
+        "inventory": snapshot.inventory.source,
+        "hosts": [select_host(snapshot, host.name, host.address) for host in snapshot.inventory.hosts],
+    }
 
 
-def host_of(snapshot: Snapshot, host: Host) -> HostShape:
-    reach = snapshot.reach.get(host.name, Reach(host.name, "not-asked", "it was not asked"))
-    return HostShape(
-        name=host.name,
-        address=host.address,
-        reached=reach.reached,
-        reference=reach.reference or None,
-        reason=None if reach.reached else reach.why,
-        hint=None if reach.reached else reach.hint or None,
-    )
+def select_host(snapshot: Snapshot, name: str, address: str) -> dict[str, Any]:
+    reach = snapshot.reach.get(name, Reach(name, "not-asked", "it was not asked"))
+    words = {"reason": None, "hint": None} if reach.reached else {"reason": reach.why, "hint": reach.hint}
+    return {"name": name, "address": address, "reached": reach.reached, "reference": reach.reference, **words}
 
 
-def state(found: StepState, *, verbose: bool) -> StateShape:
-    checks = [check(judgement, verbose=verbose) for judgement in found.judgements]
-    return StateShape(found.step, found.where, found.outcome, found.after or None, checks)
-
-
-def check(found: Judgement, *, verbose: bool) -> CheckShape:
-    mismatch = found.result
-    kept = found.evidence if verbose or found.outcome != "ok" else ()
-    return CheckShape(
-        check=found.id,
-        outcome=found.outcome,
-        what=mismatch.what if mismatch else None,
-        expected=mismatch.expected if mismatch else None,
-        found=mismatch.found if mismatch else None,
-        cure=mismatch.cure if mismatch else None,
-        fault=(mismatch.fault or None) if mismatch else None,
-        hint=(mismatch.hint or None) if mismatch else None,
-        reason=found.why or None,
-        evidence=[evidence_of(entry) for entry in kept],
-    )
-
-
-def evidence_of(found: Evidence) -> EvidenceShape:
-    answer = found.answer
-    return EvidenceShape(
-        location=answer.where,
-        probe=answer.probe,
-        command=found.command,
-        rc=answer.rc,
-        out=answer.out,
-        err=answer.err,
-        took=answer.took,
-        cut=answer.cut,
-        lost=answer.lost,
-    )
+def drop_evidence(judged: Iterable[Judgement], outcomes: Container[str] = OUTCOMES) -> tuple[Judgement, ...]:
+    """Of those with one of these outcomes."""
+    return tuple(replace(one, evidence=()) if one.outcome in outcomes else one for one in judged)

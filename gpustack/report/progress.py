@@ -28,7 +28,7 @@ def progress(stream: TextIO, secrets: Sequence[str] = ()) -> Reporter:
     """A reporter that threads may call. Quiet commands take `gpustack.events.silent` instead. `secrets` are values that
     no line shows; more may be added to them later on."""
     lines = Lines(stream, LiveLine(stream) if stream.isatty() else None, secrets)
-    return lines.hear
+    return lines.handle
 
 
 def rest() -> None:
@@ -84,7 +84,7 @@ class LiveLine:
 @dataclass
 class Lines:
     """Turns events into lines. `begun` are the steps (or parts of a bundle) under way. While a step is played, its
-    asking again is not told; what it waits for is."""
+    probing again is not shown; what it waits for is."""
 
     stream: TextIO
     line: LiveLine | None = None
@@ -96,7 +96,7 @@ class Lines:
     asked: set[str] = field(default_factory=set)
     guard: threading.Lock = field(default_factory=threading.Lock)
 
-    def hear(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         with self.guard:
             getattr(self, f"on_{event.kind}")(event)
 

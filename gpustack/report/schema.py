@@ -1,182 +1,167 @@
-"""The shape of `-o json`: the part of the output that scripts may rely on. A field is only ever added within a version.
+"""What the documents of `-o json` are made of, and those of `plan`, `verify` and `install`: the part of the output that
+scripts may rely on. A field is only ever added within a version; docs/schemas has them as JSON Schema.
 
-Times are in seconds, `taken` is ISO 8601. `code` is the exit status, as in docs/exit-codes.md.
+A shape takes what it shows from the attributes of a value: those of the same name, or what `take` names. Docstrings are
+the descriptions in the schemas.
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field
 
 from gpustack.ask.judge import Cure
 from gpustack.ask.judge import Outcome as Judgement
-from gpustack.proof.chain import Outcome as Proven
+from gpustack.rollout.gpus import removal
 from gpustack.rollout.plan import Played, Standing
 
-PLAN = "gpustack/plan/v1"
-VERIFICATION = "gpustack/verification/v1"
-OUTCOME = "gpustack/outcome/v1"
-PROOF = "gpustack/proof/v1"
-
 ExitCode = Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 70, 130]
+TextOrNull = Annotated[str | None, BeforeValidator(lambda text: str(text) if text else None)]
+Time = Annotated[
+    str,
+    BeforeValidator(lambda time: time.isoformat(timespec="milliseconds")),
+    Field(description="ISO 8601", json_schema_extra={"format": "date-time"}),
+]
+Seconds = Annotated[float, Field(description="in seconds")]
+Location = Annotated[str, Field(description="a host, or @cluster")]
+Source = Annotated[TextOrNull, Field(description="path of the inventory; null for the local host")]
+Stopped = Annotated[TextOrNull, Field(description="why it ended early, else null")]
+Folder = Annotated[TextOrNull, Field(description="directory of the run, with its logs; null when there is none")]
+Next = Annotated[TextOrNull, Field(description="the command to type next; null when there is nothing to do")]
 
 
-@dataclass(frozen=True)
-class EvidenceShape:
-    """`cut`: more was said than is kept here. `lost` is the reason why there is no answer, or empty."""
+def take(*path: str) -> Any:
+    """A field that has another name in the value, or is in a value inside."""
+    return Field(validation_alias=AliasPath(*path))
 
-    location: str
-    probe: str
+
+def optional(*path: str) -> Any:
+    """The same, and null where that is None."""
+    return Field(None, validation_alias=AliasPath(*path))
+
+
+class Shape(BaseModel):
+    model_config = ConfigDict(
+        from_attributes=True, validate_by_name=True, frozen=True, json_schema_serialization_defaults_required=True
+    )
+
+
+class Evidence(Shape):
+    """The answer of a probe that a check has read: exit status, stdout, stderr. `cut`: it is longer than what is shown.
+    `lost` is the reason why there is no answer, else empty."""
+
+    location: Location = take("answer", "where")
+    probe: str = take("answer", "probe")
     command: str
-    rc: int
-    out: str
-    err: str
-    took: float
-    cut: bool
-    lost: str
+    rc: int = take("answer", "rc")
+    out: str = take("answer", "out")
+    err: str = take("answer", "err")
+    took: Seconds = take("answer", "took")
+    cut: bool = take("answer", "cut")
+    lost: str = take("answer", "lost")
 
 
-@dataclass(frozen=True)
-class CheckShape:
-    """`what` to `hint` are null unless it is broken, `reason` unless it is unknown. With -v all have evidence."""
+class Check(Shape):
+    """`what` to `hint` are null unless the check failed: `cure` is who corrects it, `fault` an id of the catalogue.
+    `reason` is null unless it is unknown. Without -v, a check that is ok has no evidence."""
 
-    check: str
+    check: str = take("id")
     outcome: Judgement
-    what: str | None
-    expected: str | None
-    found: str | None
-    cure: Cure | None
-    fault: str | None
-    hint: str | None
-    reason: str | None
-    evidence: list[EvidenceShape]
+    what: str | None = optional("result", "what")
+    expected: str | None = optional("result", "expected")
+    found: str | None = optional("result", "found")
+    cure: Cure | None = optional("result", "cure")
+    fault: TextOrNull = optional("result", "fault")
+    hint: TextOrNull = optional("result", "hint")
+    reason: TextOrNull = take("why")
+    evidence: list[Evidence]
 
 
-@dataclass(frozen=True)
-class StateShape:
-    """`location` is a host or @cluster; `after` is the drifted step that it waits for, else null."""
+class State(Shape):
+    """A step at one location. `after` is the drifted step that it waits for, else null."""
 
     step: str
-    location: str
+    location: Location = take("where")
     outcome: Standing
-    after: str | None
-    checks: list[CheckShape]
+    after: TextOrNull
+    checks: list[Check] = take("judgements")
 
 
-@dataclass(frozen=True)
-class HostShape:
-    """`reference`, `reason` and `hint` are null when it was reached."""
+class Host(Shape):
+    """`reference` is the id of the error, `reason` says why the host was not reached, `hint` is a command; all are null
+    when it was reached."""
 
     name: str
     address: str
     reached: bool
-    reference: str | None
+    reference: TextOrNull
     reason: str | None
-    hint: str | None
+    hint: TextOrNull
 
 
-@dataclass(frozen=True)
-class ExitShape:
+class Exit(Shape):
+    """The exit status and its meaning, as in docs/exit-codes.md."""
+
     code: ExitCode
     meaning: str
 
 
-@dataclass(frozen=True)
-class GpusShape:
-    """GPUs for Kubernetes, of so many hosts, and what of them Kubernetes can allocate; null where it is unknown.
-    `stranded` are commands that delete pods which were refused for want of a healthy GPU and are left as Failed;
-    `aside` says which functions of the PCI bus are not counted, and why."""
+class Gpus(Shape):
+    """The number of GPUs for Kubernetes and of hosts that have them; `allocatable` GPUs are offered to pods, null when
+    unknown. `stranded` are commands that delete pods which the kubelet refused for lack of a healthy GPU and which stay
+    Failed; `aside` are PCI functions that are not counted, and why."""
 
     expected: int
     hosts: int
     allocatable: int | None
-    stranded: list[str]
+    stranded: Annotated[list[str], BeforeValidator(removal)]
     aside: list[str]
 
 
-@dataclass(frozen=True)
-class LookShape:
-    """Of `plan` and `verify`. `inventory` is null for the local host; `gpus` is null where no host has one; `next` is a
-    command or null."""
+class Document(Shape):
+    kind: str = Field(alias="schema")
+    exit: Exit
 
-    schema: str
-    exit: ExitShape
+
+class Look(Document):
     converged: bool
-    taken: str
-    seconds: float
+    taken: Time
+    seconds: Seconds
     probes: int
-    inventory: str | None
-    hosts: list[HostShape]
-    gpus: GpusShape | None
-    states: list[StateShape]
-    next: str | None
+    inventory: Source
+    hosts: list[Host]
+    gpus: Gpus | None = Field(description="null when no host has a GPU")
+    states: list[State]
+    next: Next
 
 
-@dataclass(frozen=True)
-class LeftShape:
-    """A host that did not get to the end, and the step it left at (`reach` when it was never reached)."""
+class PlanDocument(Look):
+    """Result of `gpustack plan`: the state of each step at each location, asked with so many `probes`."""
+
+    kind: Literal["gpustack/plan/v1"] = Field("gpustack/plan/v1", alias="schema")
+
+
+class VerificationDocument(Look):
+    """Result of `gpustack verify`: the state of each step at each location, asked with so many `probes`."""
+
+    kind: Literal["gpustack/verification/v1"] = Field("gpustack/verification/v1", alias="schema")
+
+
+class Left(Shape):
+    """A host that left the rollout early, and the step it left at (`reach` when it was never reached)."""
 
     host: str
     step: str
 
 
-@dataclass(frozen=True)
-class OutcomeShape:
-    """Of `install`. `evidence` is a folder, `stopped` why the rollout ended early; null when there is none."""
+class OutcomeDocument(Document):
+    """Result of `gpustack install`: the playbooks that were played, and the verification after them."""
 
-    schema: str
-    exit: ExitShape
+    kind: Literal["gpustack/outcome/v1"] = Field("gpustack/outcome/v1", alias="schema")
     converged: bool
-    seconds: float
+    seconds: Seconds
     played: list[Played]
-    left: list[LeftShape]
-    stopped: str | None
-    evidence: str | None
-    verification: LookShape
-    next: str | None
-
-
-@dataclass(frozen=True)
-class LinkShape:
-    """`link` is kernel, series or dashboard. `reason` is null where it holds; `note` may say more then."""
-
-    link: str
-    outcome: Proven
-    reason: str | None
-    note: str | None
-
-
-@dataclass(frozen=True)
-class GpuShape:
-    """What nobody named is null. `index` is the exporter's, `bus` a PCI address."""
-
-    node: str
-    index: str | None
-    uuid: str | None
-    bus: str | None
-    model: str | None
-    links: list[LinkShape]
-
-
-@dataclass(frozen=True)
-class UnaskedShape:
-    host: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class ProofShape:
-    """Of `prove`. `parts` are seconds by what took them; `swept` pods of an earlier proof were removed first; `left` is
-    what could not be removed, `stopped` why it ended early, `evidence` a folder; null when there is none."""
-
-    schema: str
-    exit: ExitShape
-    proven: bool
-    taken: str
-    seconds: float
-    parts: dict[str, float]
-    swept: int
-    gpus: list[GpuShape]
-    unasked: list[UnaskedShape]
-    stopped: str | None
-    left: str | None
-    evidence: str | None
-    next: str | None
+    left: list[Left]
+    stopped: Stopped
+    evidence: Folder
+    verification: VerificationDocument
+    next: Next

@@ -81,7 +81,8 @@ class Verification:
 
 @dataclass(frozen=True)
 class Played:
-    """What one playbook did: hosts by outcome, and each failure as task, file:line, host, message."""
+    """What one playbook did: its hosts, those it changed and those it failed on, its duration in seconds, and the
+    command that plays it without gpustack."""
 
     step: str
     hosts: tuple[str, ...]
@@ -95,6 +96,8 @@ class Played:
 
 @dataclass(frozen=True)
 class TaskFailure:
+    """A task that failed on a host. `path` is file:line. `unreachable`: the connection failed."""
+
     host: str
     task: str
     path: str

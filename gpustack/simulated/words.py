@@ -33,7 +33,7 @@ temp=DEGREES             92 is hot enough to slow down
 power-brake              its clocks are held down by the power brake
 ecc-dbe=N, ecc-sbe=N     uncorrectable, corrected memory errors so far
 exporter-uuid=UUID       the exporter, and nothing else, shows this UUID
-heal                     as it was at first
+recover                  as it was at first
 KEY=NUMBER               {", ".join(NUMBERS)}"""
 
 
@@ -83,7 +83,7 @@ def _plain(at: Set, word: str) -> Set:
         return Set(at.gpu.without("lost"), at.xids)
     if word == "power_brake":
         return Set(at.gpu.having(viol_brake="1"), at.xids)
-    if word == "heal":
+    if word == "recover":
         ended = (0,) if "xid" in at.gpu.live else ()
         return Set(Gpu(at.gpu.facts), (*at.xids, *ended))
     raise ValueError("there is no such word")

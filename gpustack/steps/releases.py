@@ -24,5 +24,5 @@ RELEASES: Mapping[str, Brought] = {
 
 
 def any_wanted(here: View) -> bool:
-    """Raises FactUnavailable where no release is known to be wanted, and one cannot be told."""
+    """Raises FactUnavailable where no release is known to be wanted, and one is unknown."""
     return any(one.wanted(here) for one in RELEASES.values())

@@ -39,7 +39,7 @@ class Step:
         return self.needs + self.follows
 
     def settle_time(self, here: View) -> int:
-        """In seconds; `settle` where it cannot be told."""
+        """In seconds; `settle` where that is unknown."""
         try:
             return self.settle_by(here) if self.settle_by else self.settle
         except FactUnavailable:

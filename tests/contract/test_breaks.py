@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from gpustack.steps import STEPS
-from tests.contract.test_roles import FOLDERS, ROLES, tasks_of
+from tests.contract.roles import FOLDERS, ROLES, tasks_of
 from tests.lab.breaks import Break, load
-from tests.lab.test_owned_values import load as owned
+from tests.lab.breaks.owned import load as owned
 
 UNIT = Path(__file__).parents[1] / "unit" / "steps"
 ENTRIES = load()

@@ -126,14 +126,14 @@ def test_checks_have_probes_that_their_registration_names() -> None:
 
 @pytest.mark.parametrize("id", [*FAULTS, *STATES])
 def test_every_entry_has_its_page(id: str) -> None:
-    said = explain(id)
-    assert f"{id}: " in said
-    assert graph()[id].title in said
+    text = explain(id)
+    assert f"{id}: " in text
+    assert graph()[id].title in text
 
 
 def test_the_list_of_pages_has_them() -> None:
-    said = contents()
-    assert all(f"  {id}\n" in said or f"  {id}  " in said for id in (*FAULTS, *STATES))
+    text = contents()
+    assert all(f"  {id}\n" in text or f"  {id}  " in text for id in (*FAULTS, *STATES))
 
 
 @every_fault

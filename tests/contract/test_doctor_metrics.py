@@ -4,9 +4,9 @@ import pytest
 
 from gpustack.report.doctor.metrics import text
 from tests.contract.promtool import complaints
-from tests.unit.report import diagnosed
+from tests.worlds import diagnoses
 
 
 @pytest.mark.parametrize("name", ["healthy", "ufw", "unexplained", "together"])
 def test_prometheus_takes_the_metrics(name: str) -> None:
-    assert complaints("check", "metrics", given=text(getattr(diagnosed, name)())) == ""
+    assert complaints("check", "metrics", given=text(getattr(diagnoses, name)())) == ""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpustack.config.values import merged
 from tests.helm import helm
-from tests.unit.config.layers import layers
+from tests.worlds.value_layers import layers
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ OPERANDS = ("validator", "toolkit", "devicePlugin", "dcgmExporter", "gfd", "migM
 
 
 def test_each_has_a_digest_or_says_that_it_has_none() -> None:
-    assert [name for name, said in IMAGES.items() if not re.fullmatch(r"sha256:[0-9a-f]{64}|unpinned", said)] == []
+    assert [name for name, text in IMAGES.items() if not re.fullmatch(r"sha256:[0-9a-f]{64}|unpinned", text)] == []
     pinned = [digest for digest in IMAGES.values() if digest != "unpinned"]
     assert len(pinned) == len(set(pinned)), "no digest is of two images"
 
@@ -32,7 +32,7 @@ def test_they_are_named_as_containerd_resolves_them() -> None:
 
 
 def test_only_pinned_ones_reach_hosts() -> None:
-    assert version_set(NEWEST).images == {name: said for name, said in IMAGES.items() if said != "unpinned"}
+    assert version_set(NEWEST).images == {name: text for name, text in IMAGES.items() if text != "unpinned"}
     assert version_set(NEWEST).images
 
 

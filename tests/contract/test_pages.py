@@ -71,10 +71,10 @@ def test_every_reference_has_a_page() -> None:
 
 
 def test_every_page_is_of_something_that_is_said() -> None:
-    said = {text for _, text in references()}
+    names = {text for _, text in references()}
     texts = {node.value for tree in sources().values() for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     advised = {name for path in ROLES for name in ADVICE.findall(path.read_text())}
-    assert sorted(reference for reference in error_pages() if reference not in said | texts | advised) == []
+    assert sorted(reference for reference in error_pages() if reference not in names | texts | advised) == []
 
 
 def test_pages_that_are_advised_exist() -> None:
@@ -111,9 +111,9 @@ def test_nothing_behind_a_number_sign_is_lost(path: Path) -> None:
 
 def test_every_step_and_check_has_its_page() -> None:
     for step in STEPS:
-        said = explain(step.id)
-        assert pages.document(step).split()[0] in said
-        assert all(f"{step.id}/{pages.name_of(check)}" in said for check in step.checks)
+        text = explain(step.id)
+        assert pages.document(step).split()[0] in text
+        assert all(f"{step.id}/{pages.name_of(check)}" in text for check in step.checks)
     for name, (_, check) in checks().items():
         assert check.__doc__, f"{name} has no docstring, which is its page"
         assert name in explain(name)
@@ -137,12 +137,12 @@ def test_every_alert_names_its_own_page() -> None:
 
 @pytest.mark.parametrize("name", alerts())
 def test_the_page_of_an_alert_is_its_section(name: str) -> None:
-    said, alert = explain(name), alerts()[name]
-    assert explain(alert.name) == said
-    assert max(len(line) for line in said.splitlines()) <= alert_pages.WIDTH
+    text, alert = explain(name), alerts()[name]
+    assert explain(alert.name) == text
+    assert max(len(line) for line in text.splitlines()) <= alert_pages.WIDTH
     words = re.findall(r"\w+", alert.text)
-    assert all(word in said for word in words)
-    assert "|" not in said
+    assert all(word in text for word in words)
+    assert "|" not in text
 
 
 def test_unknown_names_get_the_nearest_spelling() -> None:
@@ -152,6 +152,6 @@ def test_unknown_names_get_the_nearest_spelling() -> None:
 
 
 def test_the_list_has_everything() -> None:
-    said = contents()
-    assert all(f"  {name}" in said for name in (*(step.id for step in STEPS), *checks(), *error_pages(), *alerts()))
-    assert max(len(line) for line in said.splitlines()) <= 80
+    text = contents()
+    assert all(f"  {name}" in text for name in (*(step.id for step in STEPS), *checks(), *error_pages(), *alerts()))
+    assert max(len(line) for line in text.splitlines()) <= 80

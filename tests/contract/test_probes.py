@@ -3,29 +3,17 @@
 import re
 import shutil
 import subprocess
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import gpustack.probes
 from gpustack.ask.probe import Probe, Shell
 from gpustack.ask.script import command
 from gpustack.doctor.diagnose import questions
+from tests.worlds.cases import CASES, all_probes
 
-CASES = Path(__file__).parents[1] / "cases"
-FOLDER = Path(gpustack.probes.__path__[0])
-MODULES = [
-    import_module(".".join(("gpustack.probes", *path.relative_to(FOLDER).with_suffix("").parts)))
-    for path in sorted(FOLDER.rglob("[a-z]*.py"))
-]
-# A probe that one module imports from another is the same object, and counts once.
-ALL = list(
-    {id(value): value for module in MODULES for value in vars(module).values() if isinstance(value, Probe)}.values()
-)
-SHELL = [probe for probe in ALL if isinstance(probe.ask, Shell)]
-every_probe = pytest.mark.parametrize("probe", ALL, ids=lambda probe: probe.id)
+SHELL = [probe for probe in all_probes() if isinstance(probe.ask, Shell)]
+every_probe = pytest.mark.parametrize("probe", all_probes(), ids=lambda probe: probe.id)
 
 # Programs that always change something, and those that do with certain words.
 ALWAYS = (
@@ -71,8 +59,8 @@ def changes(script: str) -> list[str]:
 
 
 def test_ids_are_unique_and_name_their_subject() -> None:
-    assert ALL
-    ids = [probe.id for probe in ALL]
+    assert all_probes()
+    ids = [probe.id for probe in all_probes()]
     assert sorted({id for id in ids if ids.count(id) > 1}) == []
     assert [id for id in ids if not re.fullmatch(r"[a-z][a-z0-9-]*\.[a-z][a-z0-9-]*", id)] == []
 

@@ -14,7 +14,7 @@ from gpustack.doctor.finding import Finding
 from gpustack.doctor.graph import graph
 from gpustack.remedy.offer import PLAYBOOKS, VARIABLE, offer
 from gpustack.steps import STEPS
-from tests.unit.steps import recorded_hosts as hosts
+from tests.worlds import hosts
 
 REMEDY = playbooks() / "remedy"
 MENDED = [fault for fault in graph().faults.values() if fault.remedy]
@@ -70,7 +70,7 @@ def test_a_remedy_is_a_step_or_fits_its_playbook(fault: Fault) -> None:
 def parameters(fault: Fault) -> dict[str, Any]:
     """As the overlay would have them."""
     root = Finding(fault.id, (Judgement(fault.id, "h1", "failed"),), "certain")
-    made = offer(hosts.snapshot({}, {}), root)
+    made = offer(hosts.snapshot(), root)
     assert made.play == f"remedy/{made.fault.remedy.kind if made.fault.remedy else ''}"
     found: dict[str, Any] = next(iter(made.more.values()))[VARIABLE]
     return found

@@ -20,8 +20,7 @@ from gpustack.steps.gpu import operator as gpu_operator
 from gpustack.steps.monitoring import step as monitoring
 from gpustack.steps.releases import RELEASES
 from tests.helm import rendered
-from tests.unit.steps.recorded_gpus import world
-from tests.unit.steps.test_gpu_operator_values import BARE
+from tests.worlds.gpus import BARE, world
 
 ROOT = Path(__file__).parents[2]
 SIMULATED = ROOT / "gpustack" / "simulated" / "charts"
@@ -120,9 +119,14 @@ def test_monitors_find_what_the_real_ones_do(name: str, folder: Path) -> None:
     assert differing(found) == {}
 
 
-def endpoint(said: dict[str, Any]) -> tuple[str, str, str, bool]:
+def endpoint(values: dict[str, Any]) -> tuple[str, str, str, bool]:
     """With the Prometheus operator's defaults."""
-    return said["port"], said.get("path", "/metrics"), said.get("scheme", "http"), said.get("honorLabels", False)
+    return (
+        values["port"],
+        values.get("path", "/metrics"),
+        values.get("scheme", "http"),
+        values.get("honorLabels", False),
+    )
 
 
 @every
@@ -215,10 +219,10 @@ def test_the_simulated_policy_says_of_parts_what_the_real_one_says(name: str, fo
     key = ("ClusterPolicy", gpu_operator.POLICY)
     ours, real = simulated(name, folder)[key]["spec"], facts(name)[key]["spec"]
     found = {}
-    for part, said in ours.items():
+    for part, entry in ours.items():
         for word in ("enabled", "repository", "image", "strategy", "config", "serviceMonitor", "kernelModuleType"):
-            if word in said and part != "migManager":
-                found[f"{part}.{word}"] = (said[word], real[part].get(word))
+            if word in entry and part != "migManager":
+                found[f"{part}.{word}"] = (entry[word], real[part].get(word))
     assert len(found) > 20
     assert differing(found) == {}
     assert (ours["daemonsets"]["tolerations"], ours["mig"]) == (real["daemonsets"]["tolerations"], real["mig"])

@@ -76,15 +76,15 @@ def text(step: str) -> str:
 @every_undone
 def test_what_is_asked_for_is_what_is_removed(step: str) -> None:
     """Each file that counts as ours is named where it is removed, whole or by its last part."""
-    said = text(step)
+    output = text(step)
     put_together = {".conf", ".sources", ".gpg"}
     unnamed = [
         path
         for path in FILES[step]
-        if path not in said
-        and Path(path).name not in said
-        and not (Path(path).suffix in put_together and Path(path).stem.removeprefix("gpustack-") in said)
-        and Path(path).stem not in said
+        if path not in output
+        and Path(path).name not in output
+        and not (Path(path).suffix in put_together and Path(path).stem.removeprefix("gpustack-") in output)
+        and Path(path).stem not in output
     ]
     assert unnamed == []
 
@@ -98,9 +98,9 @@ def test_containerd_s_folder_of_networks_is_never_removed() -> None:
 
 def test_no_reset_flushes_rules_or_removes_by_pattern_of_others() -> None:
     scripts = [*map(text, UNDONE), *(path.read_text() for path in (playbooks() / "files").glob("*.sh"))]
-    for said in scripts:
+    for output in scripts:
         for word in ("flush ruleset", "iptables -F", "--flush", "netfilter-persistent flush", "autoremove"):
-            assert word not in said
+            assert word not in output
 
 
 def test_nothing_is_removed_recursively_across_mounts() -> None:

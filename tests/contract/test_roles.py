@@ -11,9 +11,8 @@ from jinja2 import Environment, nodes
 
 from gpustack.config.resources import playbooks
 from gpustack.probes.control_plane.kubeadm import SIGNATURE
+from tests.contract.roles import ROLES, tasks_of
 
-FOLDERS = (playbooks() / "roles", playbooks() / "remedy" / "roles")
-ROLES = sorted(path for folder in FOLDERS for path in folder.iterdir() if path.is_dir())
 every_role = pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
 
 # Everything a task may say beside its module (ansible-core's playbook keywords for tasks, blocks and handlers).
@@ -35,25 +34,6 @@ FROM_HOSTS = {"ansible_facts", "ansible_local", "hostvars", "vars"}
 # Of the overlay what is made of answers. `gpustack` itself is the spec.
 FROM_HOSTS |= {"gpustack_fix", "gpustack_host", "gpustack_machine_id", "gpustack_objects", "gpustack_releases"}
 FROM_HOSTS |= {"gpustack_remedy", "gpustack_reset"}
-
-
-def tasks(found: Any) -> Iterator[dict[str, Any]]:
-    """Every task of a file, those inside blocks too."""
-    for task in found or ():
-        yield task
-        for part in ("block", "rescue", "always"):
-            yield from tasks(task.get(part))
-
-
-def tasks_of(role: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Those of its files, and those that it includes from beside the roles."""
-    for path in sorted([*role.glob("tasks/**/*.yml"), *role.glob("handlers/**/*.yml")]):
-        for task in tasks(yaml.safe_load(path.read_text())):
-            yield f"{path.relative_to(role)}: {task.get('name', '?')}", task
-            included = str(task.get("ansible.builtin.include_tasks", ""))
-            if included.startswith("../"):
-                for shared in tasks(yaml.safe_load((path.parent / included).read_text())):
-                    yield f"{path.relative_to(role)}: {shared.get('name', '?')}", shared
 
 
 def test_there_are_roles() -> None:

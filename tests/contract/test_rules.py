@@ -69,16 +69,16 @@ def test_recorded_names_say_level_metric_and_unit() -> None:
 
 @pytest.mark.parametrize("rule", ALERTS, ids=lambda rule: f"{rule['alert']}-{rule['labels'].get('xid_class', '')}")
 def test_an_alert_is_complete(rule: dict[str, Any]) -> None:
-    name, said = rule["alert"], rule["annotations"]
+    name, value = rule["alert"], rule["annotations"]
     assert {"for", "keep_firing_for"} <= rule.keys()
     assert rule["labels"]["severity"] in SEVERITIES
-    assert said["summary"]
-    assert said["description"].endswith(".")
-    assert said["runbook_url"] == f"docs/alerts.md#{name.lower()}"
+    assert value["summary"]
+    assert value["description"].endswith(".")
+    assert value["runbook_url"] == f"docs/alerts.md#{name.lower()}"
     if name not in OF_THE_CLUSTER:
-        assert "$labels.node" in said["description"]
+        assert "$labels.node" in value["description"]
     if "by (node, UUID" in rule["expr"] or "xid" in rule["expr"]:
-        assert set(re.findall(r"labels\.(\w+)", said["description"])) >= {"UUID", "modelName", "node"}
+        assert set(re.findall(r"labels\.(\w+)", value["description"])) >= {"UUID", "modelName", "node"}
 
 
 def test_every_alert_has_its_section() -> None:

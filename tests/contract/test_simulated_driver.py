@@ -38,8 +38,8 @@ def root(tmp_path: Path) -> Path:
 
 def environment(compiled: Path, root: Path | None) -> dict[str, str]:
     home = root / hardware.DIRECTORY if root else Path("/nowhere")
-    told = {"SIMULATED_GPU_STATE": str(home / "state"), "SIMULATED_GPU_EVENTS": str(home / "events")}
-    return os.environ | {"LD_LIBRARY_PATH": str(compiled)} | (told if root else {})
+    values = {"SIMULATED_GPU_STATE": str(home / "state"), "SIMULATED_GPU_EVENTS": str(home / "events")}
+    return os.environ | {"LD_LIBRARY_PATH": str(compiled)} | (values if root else {})
 
 
 def smi(compiled: Path, root: Path | None, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -75,12 +75,12 @@ def test_nvml_as_documented(compiled: Path, root: Path) -> None:
 def test_libraries_run_on_the_oldest_release_and_show_nothing_else(compiled: Path, library: str) -> None:
     if shutil.which("objdump") is None:
         pytest.skip("no objdump on this machine")
-    told = subprocess.run(
+    output = subprocess.run(
         ["objdump", "-T", compiled / library], capture_output=True, text=True, timeout=20, check=True
     ).stdout
-    wanted = {tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_([0-9.]+)", told)}
+    wanted = {tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_([0-9.]+)", output)}
     assert max(wanted) <= (2, 36)  # Debian 12
-    shown = re.findall(r"\.text\s\S+\s+(?:Base\s+)?(\S+)$", told, re.MULTILINE)
+    shown = re.findall(r"\.text\s\S+\s+(?:Base\s+)?(\S+)$", output, re.MULTILINE)
     assert shown
     assert [name for name in shown if not name.startswith(("nvml", "cu"))] == []
 
@@ -88,8 +88,8 @@ def test_libraries_run_on_the_oldest_release_and_show_nothing_else(compiled: Pat
 def test_the_list(compiled: Path, root: Path) -> None:
     state = hardware.read(root)
     assert state
-    said = [f"GPU {i}: NVIDIA H100 80GB HBM3 (UUID: {gpu.uuid})" for i, gpu in enumerate(state.gpus)]
-    assert smi(compiled, root, "-L").stdout.splitlines() == said
+    texts = [f"GPU {i}: NVIDIA H100 80GB HBM3 (UUID: {gpu.uuid})" for i, gpu in enumerate(state.gpus)]
+    assert smi(compiled, root, "-L").stdout.splitlines() == texts
 
 
 def test_the_table_has_straight_edges(compiled: Path, root: Path) -> None:
@@ -120,14 +120,14 @@ def test_a_query(compiled: Path, root: Path) -> None:
 def test_a_query_of_rows(compiled: Path, root: Path) -> None:
     hardware.change(root, [1], ["remap_pending=1"])
     fields = "gpu_bus_id,remapped_rows.pending,remapped_rows.failure"
-    said = smi(compiled, root, f"--query-remapped-rows={fields}", "--format=csv,noheader")
-    assert said.stdout == "00000000:17:00.0, 0, 0\n00000000:1F:00.0, 1, 0\n"
+    result = smi(compiled, root, f"--query-remapped-rows={fields}", "--format=csv,noheader")
+    assert result.stdout == "00000000:17:00.0, 0, 0\n00000000:1F:00.0, 1, 0\n"
 
 
 def test_no_mig_is_not_disabled_mig(compiled: Path, tmp_path: Path) -> None:
     hardware.fit(tmp_path, "lab", "host1", 1, "T4")
-    said = smi(compiled, tmp_path, "--query-gpu=mig.mode.current,ecc.mode.current", "--format=csv,noheader")
-    assert said.stdout == "[N/A], Enabled\n"
+    result = smi(compiled, tmp_path, "--query-gpu=mig.mode.current,ecc.mode.current", "--format=csv,noheader")
+    assert result.stdout == "[N/A], Enabled\n"
 
 
 def test_a_field_that_there_is_not(compiled: Path, root: Path) -> None:

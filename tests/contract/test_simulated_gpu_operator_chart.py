@@ -50,9 +50,9 @@ def test_lint() -> None:
 
 
 def test_says_that_it_is_simulated() -> None:
-    said = yaml.safe_load((CHART / "Chart.yaml").read_text())
-    assert (said["name"], said["version"]) == ("gpu-operator", "v26.7.0")
-    assert said["description"].startswith("SIMULATED")
+    document = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert (document["name"], document["version"]) == ("gpu-operator", "v26.7.0")
+    assert document["description"].startswith("SIMULATED")
 
 
 def test_objects_have_the_real_names() -> None:

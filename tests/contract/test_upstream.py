@@ -145,14 +145,14 @@ def test_a_server_that_is_not_reached_is_tried_once(
 ) -> None:
     """As on a machine without internet: some hundred lines would each wait for it."""
     programs = tmp_path_factory.mktemp("programs")
-    said = "curl: (6) Could not resolve host: get.example"
-    (programs / "curl").write_text(f"#!/bin/sh\necho x >>{programs}/tried\necho '{said}' >&2\nprintf 000\nexit 6\n")
+    output = "curl: (6) Could not resolve host: get.example"
+    (programs / "curl").write_text(f"#!/bin/sh\necho x >>{programs}/tried\necho '{output}' >&2\nprintf 000\nexit 6\n")
     (programs / "curl").chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     lines = [f"file {'a' * 64} {FILE}{number}" for number in range(3)]
     status, found, last = asked(vendors, *lines, f"image {IMAGE} unpinned", folder=tmp_path)
     assert (status, [verdict for verdict, _ in found]) == (2, ["no answer"] * 4)
-    assert all(text.endswith(said) for _, text in found)
+    assert all(text.endswith(output) for _, text in found)
     assert (programs / "tried").read_text() == "x\n" * 2
     assert "4 without an answer; nobody answered" in last
 

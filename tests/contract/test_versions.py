@@ -47,8 +47,8 @@ def unproven(name: str) -> dict[str, str]:
     """What there is to look at, by entry and fact."""
     found = {}
     for where, entry in entries(name):
-        seen = entry["seen"]
-        for fact, words in (seen if isinstance(seen, dict) else {"": seen}).items():
+        value = entry["seen"]
+        for fact, words in (value if isinstance(value, dict) else {"": value}).items():
             if str(words).startswith("unproven: "):
                 found[f"{where}.{fact}".rstrip(".")] = words.removeprefix("unproven: ")
     return found
@@ -58,10 +58,10 @@ def unproven(name: str) -> dict[str, str]:
 def test_every_fact_says_where_it_was_seen_and_when_or_that_it_is_unproven(name: str) -> None:
     assert [where for where, entry in entries(name) if "seen" not in entry] == []
     for where, entry in entries(name):
-        seen = entry["seen"]
-        words = list(seen.values()) if isinstance(seen, dict) else [seen]
+        value = entry["seen"]
+        words = list(value.values()) if isinstance(value, dict) else [value]
         assert all(re.match(r"(20\d\d-\d\d-\d\d|unproven:) \S", str(text)) for text in words), (where, words)
-        assert not isinstance(seen, dict) or set(seen) == facts(entry), where
+        assert not isinstance(value, dict) or set(value) == facts(entry), where
         assert facts(entry), where
 
 

@@ -71,5 +71,5 @@ def test_shipped_data_is_found_in_it(installed: Path, tmp_path: Path) -> None:
 def test_ansible_reads_the_playbooks_in_it(installed: Path, tmp_path: Path) -> None:
     code = "from gpustack.config.resources import playbooks; print(playbooks())"
     folder = run(installed / "python", "-c", code, cwd=tmp_path).strip()
-    said = run(installed / "ansible-playbook", "--syntax-check", f"{folder}/site.yml", cwd=tmp_path)
-    assert "playbook:" in said
+    output = run(installed / "ansible-playbook", "--syntax-check", f"{folder}/site.yml", cwd=tmp_path)
+    assert "playbook:" in output

@@ -25,5 +25,5 @@ def test_an_id_before_a_sentence_is_no_name_of_a_secret() -> None:
     ids = [id for path in (*PAGES, *CATALOGUE) for id in yaml.safe_load(path.read_text())]
     ids += [path.name for path in (ROOT / "tests" / "cases").iterdir()]
     assert len(ids) > 200
-    said = [f"{id}: vm1 did not answer" for id in ids]
-    assert [redact(line) for line in said] == said
+    texts = [f"{id}: vm1 did not answer" for id in ids]
+    assert [redact(line) for line in texts] == texts

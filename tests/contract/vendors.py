@@ -45,9 +45,9 @@ class Request(BaseHTTPRequestHandler):
             # As of nvcr.io: no service, and no scope that would do.
             bare = host == "nvcr.io"
             if self.headers.get("Authorization") != f"Bearer {scope if bare else f'{host}|{scope}'}":
-                said = f'realm="https://{host}/proxy_auth",scope=""'
+                text = f'realm="https://{host}/proxy_auth",scope=""'
                 usual = f'realm="https://auth.{host}/token",service="{host}",scope="{scope}"'
-                self.answer(401, WWW_Authenticate=f"Bearer {said if bare else usual}")
+                self.answer(401, WWW_Authenticate=f"Bearer {text if bare else usual}")
             elif OCI not in ",".join(self.headers.get_all("Accept", [])):
                 self.answer(404)
             else:

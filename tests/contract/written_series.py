@@ -27,7 +27,7 @@ OTHERS = (
 
 def value(metric: str) -> str:
     counter = exported().get(metric, False)
-    return "0+1e8" if counter else next((said for start, said in VALUES.items() if metric.startswith(start)), "1")
+    return "0+1e8" if counter else next((text for start, text in VALUES.items() if metric.startswith(start)), "1")
 
 
 def series() -> list[dict[str, Any]]:

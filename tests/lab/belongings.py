@@ -73,10 +73,10 @@ def outline(at: lab.Lab, host: str) -> set[str]:
 
 def of_packages(at: lab.Lab, host: str) -> set[str]:
     """Files that packages own."""
-    said = root(
+    text = root(
         at, host, "dpkg-query -Wf '${Package}\\n' | xargs dpkg -L | sort -u | grep -E '^/(etc|opt|usr/local|var)'"
     )
-    return set(said.splitlines())
+    return set(text.splitlines())
 
 
 def differences(before: set[str], after: set[str], allowed: Iterable[str], owned: set[str] = frozenset()) -> list[str]:  # type: ignore[assignment]

@@ -141,7 +141,7 @@ def check_repair(world: World, batch: Sequence[Break]) -> None:
     beside = [play for one in batch for play in one.beside]
     if batch[0].cure == "install":
         assert played == sorted([*beside, *(f"{one.step}@{one.host}" for one in batch)])
-        assert outcome["converged"], told(checks(outcome["verification"], "failed"), set())
+        assert outcome["converged"], describe(checks(outcome["verification"], "failed"), set())
         world.everywhere([(one.host, one.proof) for one in batch])
         assert done.returncode == 0
     else:
@@ -162,19 +162,19 @@ def named_exactly(look: Mapping[str, Any], batch: Sequence[Break]) -> None:
     wanted = {one for entry in batch for one in entry.named}
     may = {one for entry in batch for one in entry.maybe}
     assert wanted <= set(broken) <= wanted | may, (
-        f"only expected {wanted - set(broken)}, only found {told(broken, wanted | may)}"
+        f"only expected {wanted - set(broken)}, only found {describe(broken, wanted | may)}"
     )
     more = {one: why["reason"] for one, why in unknown.items() if not any(entry.cannot_tell(one) for entry in batch)}
     assert more == {}, f"cannot be told, and should: {more}"
     for entry in batch:
-        said = broken[f"{entry.id}@{entry.where}"]
-        assert any(part in said["found"] for part in entry.found.split(" | ")), f"{entry}: {said['found']}"
-        assert said["cure"] == entry.cure, f"{entry}: {said['cure']}"
-        assert entry.hint in (said["hint"] or ""), f"{entry}: {said['hint']}"
-        assert said["hint"] or entry.cure == "install", f"{entry} has no hint"
+        values = broken[f"{entry.id}@{entry.where}"]
+        assert any(part in values["found"] for part in entry.found.split(" | ")), f"{entry}: {values['found']}"
+        assert values["cure"] == entry.cure, f"{entry}: {values['cure']}"
+        assert entry.hint in (values["hint"] or ""), f"{entry}: {values['hint']}"
+        assert values["hint"] or entry.cure == "install", f"{entry} has no hint"
         silent = [pattern for pattern in entry.unknown if not any(fnmatchcase(one, pattern) for one in unknown)]
         assert silent == [], f"{entry}: can be told"
 
 
-def told(broken: Mapping[str, Any], wanted: set[str]) -> dict[str, str]:
+def describe(broken: Mapping[str, Any], wanted: set[str]) -> dict[str, str]:
     return {one: check["found"] for one, check in broken.items() if one not in wanted}

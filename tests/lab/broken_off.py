@@ -42,18 +42,18 @@ class Run:
         for folder in (self.state, self.memory):
             folder.mkdir(parents=True, exist_ok=True)
         own = {"NO_COLOR": "1", "XDG_STATE_HOME": str(self.state), "XDG_RUNTIME_DIR": str(self.memory)}
-        with (self.folder / "said").open("wb") as said:
+        with (self.folder / "output").open("wb") as stream:
             self.process = subprocess.Popen(
                 [*GPUSTACK, *self.words],
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=stream,
                 stderr=subprocess.STDOUT,
                 env=os.environ | own | self.env | {"GPUSTACK_WITNESS": self.mark},
             )
         return self
 
-    def said(self) -> str:
-        return (self.folder / "said").read_text(errors="replace")
+    def output(self) -> str:
+        return (self.folder / "output").read_text(errors="replace")
 
     def events(self) -> Iterator[dict[str, Any]]:
         for path in self.state.glob("gpustack/runs/*/events.jsonl"):
@@ -67,15 +67,15 @@ class Run:
         assert self.process
         return self.process.poll() is not None
 
-    def until(self, what: str, seen: Callable[[], Any], limit: float = LIMIT) -> Any:
-        """What `seen` returns once it is true. Fails when the run ends before."""
+    def until(self, what: str, condition: Callable[[], Any], limit: float = LIMIT) -> Any:
+        """What `condition` returns once it is true. Fails when the run ends before."""
         end = time.monotonic() + limit
         while time.monotonic() < end:
-            if found := seen():
+            if found := condition():
                 return found
-            assert not self.over(), f"the run ended before {what}\n{self.said()}"
+            assert not self.over(), f"the run ended before {what}\n{self.output()}"
             time.sleep(0.02)
-        raise AssertionError(f"{what}: not within {limit} s\n{self.said()}")
+        raise AssertionError(f"{what}: not within {limit} s\n{self.output()}")
 
     def until_task(self, step: str, task: str) -> None:
         self.until(
@@ -94,7 +94,7 @@ class Run:
         try:
             return self.process.wait(timeout=limit)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"it did not end within {limit} s\n{self.said()}") from None
+            raise AssertionError(f"it did not end within {limit} s\n{self.output()}") from None
 
     def kill(self, *, alone: bool = False) -> None:
         """`alone`: only gpustack; else all that it started, too. Nothing of it may be left after five seconds."""

@@ -50,9 +50,9 @@ def mirror(bundle: Path) -> lab.Mirror:
 def unmonitored(made: lab.Lab) -> None:
     """Tests of hosts and of the cluster itself do without what is installed into it."""
     path = made.inventory / "group_vars" / "all" / "gpustack.yml"
-    said = yaml.safe_load(path.read_text())
-    said["gpustack"]["monitoring"] = {"enabled": False}
-    path.write_text(yaml.safe_dump(said, sort_keys=False))
+    document = yaml.safe_load(path.read_text())
+    document["gpustack"]["monitoring"] = {"enabled": False}
+    path.write_text(yaml.safe_dump(document, sort_keys=False))
 
 
 Make = Callable[..., lab.Lab]

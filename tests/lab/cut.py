@@ -19,7 +19,7 @@ STEPS = ("subprocess.Popen", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "
 
 
 def main(step: str, delay: float, whom: str, count: Path, words: list[str]) -> None:
-    seen: list[str] = []
+    texts: list[str] = []
 
     def kill() -> None:
         if whom == "group":
@@ -29,8 +29,8 @@ def main(step: str, delay: float, whom: str, count: Path, words: list[str]) -> N
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
         if event not in STEPS and not (event == "open" and (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR)):
             return
-        seen.append(event)
-        if str(len(seen)) == step or (event == "subprocess.Popen" and step in arguments[1]):
+        texts.append(event)
+        if str(len(texts)) == step or (event == "subprocess.Popen" and step in arguments[1]):
             if delay:
                 threading.Timer(delay, kill).start()
             else:
@@ -43,7 +43,7 @@ def main(step: str, delay: float, whom: str, count: Path, words: list[str]) -> N
     try:
         gpustack()
     finally:
-        steps = len(seen)
+        steps = len(texts)
         count.write_text(str(steps))
 
 

@@ -39,10 +39,10 @@ def killed(stage: Stage, step: str, *, alone: bool = False, force: bool = False)
     return f"{delay:.1f} s after “{task}” began"
 
 
-def killed_when(stage: Stage, host: str, seen: str, *, then: str = ":") -> str:
-    with stage.watch(host, seen, then) as watcher:
+def killed_when(stage: Stage, host: str, condition: str, *, then: str = ":") -> str:
+    with stage.watch(host, condition, then) as watcher:
         run = stage.run()
-        stage.until_seen(run, watcher)
+        stage.until_met(run, watcher)
         run.kill()
     return f"on {host}"
 
@@ -73,9 +73,9 @@ def kills() -> list[Case]:
     return found
 
 
-def moment(name: str, fault: str, step: str, host: str, seen: str, then: str = ":") -> Case:
+def moment(name: str, fault: str, step: str, host: str, condition: str, then: str = ":") -> Case:
     only = step if step in HOST_STEPS else ""
-    return Case(name, fault, step, BEFORE[step], only, partial(killed_when, host=host, seen=seen, then=then))
+    return Case(name, fault, step, BEFORE[step], only, partial(killed_when, host=host, condition=condition, then=then))
 
 
 MOMENTS = [
@@ -103,11 +103,11 @@ OTHERS = [
     Case("ssh-silent", "packets to a worker's SSH dropped for 8 s", "containerd", "prepared", "containerd",
          on_hosts.silenced),
     Case("power-worker", "power cut of a worker, dpkg configures", "containerd", "prepared", "containerd",
-         partial(on_hosts.power_cut, host="host2", seen=CONFIGURING)),
+         partial(on_hosts.power_cut, host="host2", condition=CONFIGURING)),
     Case("power-plane", "power cut of the control plane, etcd is up", "control-plane", "packages", "",
-         partial(on_hosts.power_cut, host="host1", seen=ETCD)),
+         partial(on_hosts.power_cut, host="host1", condition=ETCD)),
     Case("power-join", "power cut of a worker, join, only bootstrap-kubelet.conf", "workers", "network", "",
-         partial(on_hosts.power_cut, host="host2", seen=BOOTSTRAP)),
+         partial(on_hosts.power_cut, host="host2", condition=BOOTSTRAP)),
     Case("reboot-worker", "reboot of a worker", "kubernetes", "runtime", "kubernetes", on_hosts.rebooted),
     Case("apt-locked", "apt locked by another process, released", "containerd", "prepared", "containerd",
          on_hosts.apt_locked),

@@ -233,8 +233,8 @@ def tracked(at: lab.Lab) -> Iterator[None]:
 def everywhere(at: lab.Lab, script: str) -> dict[str, list[str]]:
     """The lines that a script says, by host, on all of them at once."""
     with ThreadPoolExecutor() as pool:
-        said = pool.map(lambda host: (host.name, root(at, host.name, script)), at.hosts)
-        return {name: [line.strip() for line in text.splitlines()] for name, text in said}
+        results = pool.map(lambda host: (host.name, root(at, host.name, script)), at.hosts)
+        return {name: [line.strip() for line in text.splitlines()] for name, text in results}
 
 
 def lost(before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> list[str]:

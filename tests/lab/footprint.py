@@ -21,10 +21,10 @@ RESTLESS = (
 def footprint() -> set[str]:
     found = {f"link {path.name}" for path in Path("/sys/class/net").iterdir()}
     for table in ("nat", "filter"):
-        found |= {f"{table} {line}" for line in told("iptables", "-w", "-t", table, "-S") if line.startswith("-A")}
-    found |= set(told("nft", "list", "tables"))
+        found |= {f"{table} {line}" for line in lines_of("iptables", "-w", "-t", table, "-S") if line.startswith("-A")}
+    found |= set(lines_of("nft", "list", "tables"))
     found |= {f"mount {line.split()[1]}" for line in Path("/proc/mounts").read_text().splitlines()}
-    found |= {f"loop {line}" for line in told("losetup", "--list", "--noheadings", "--output", "BACK-FILE")}
+    found |= {f"loop {line}" for line in lines_of("losetup", "--list", "--noheadings", "--output", "BACK-FILE")}
     for directory in ("/run/gpustack-lab", "/run/systemd/nspawn/locks", "/run/systemd/nspawn/propagate"):
         found |= {f"file {path}" for path in Path(directory).glob("*")}
     found |= {f"file {path}" for path in state.state_directory("x").parent.glob("*")}
@@ -57,7 +57,7 @@ def sysctls() -> set[str]:
     return found | {f"sysctl ip_forward {Path('/proc/sys/net/ipv4/ip_forward').read_text().strip()}"}
 
 
-def told(*argv: str) -> list[str]:
+def lines_of(*argv: str) -> list[str]:
     return subprocess.run(argv, capture_output=True, text=True, timeout=30, check=True).stdout.splitlines()
 
 

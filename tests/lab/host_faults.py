@@ -19,7 +19,7 @@ def sessions_killed(stage: Stage, host: str, step: str) -> str:
     run.until_task(step, task)
     on(stage.story, host, SESSIONS)
     code = run.end()
-    assert code in (0, *HURT), run.said()
+    assert code in (0, *HURT), run.output()
     return f"on {host}, as “{task}” began; it ended with {code}"
 
 
@@ -30,17 +30,17 @@ def silenced(stage: Stage) -> str:
     run.until_task("containerd", task)
     script = SILENCE.replace("'", "'\\''")
     stage.on("host2", f"systemd-run --quiet --collect sh -c '{script}'")
-    assert run.end() == 0, run.said()
+    assert run.end() == 0, run.output()
     return f"as “{task}” began; it went on and ended with 0"
 
 
-def power_cut(stage: Stage, host: str, seen: str) -> str:
-    with stage.watch(host, seen) as watcher:
+def power_cut(stage: Stage, host: str, condition: str) -> str:
+    with stage.watch(host, condition) as watcher:
         run = stage.run()
-        stage.until_seen(run, watcher)
+        stage.until_met(run, watcher)
     stage.power_cut(host)
     code = run.end(limit=400)
-    assert code in HURT, run.said()
+    assert code in HURT, run.output()
     return f"it ended with {code}"
 
 
@@ -50,17 +50,17 @@ def rebooted(stage: Stage) -> str:
     run.until_task("kubernetes", task)
     stage.reboot("host2")
     code = run.end(limit=400)
-    assert code in (0, *HURT), run.said()
+    assert code in (0, *HURT), run.output()
     return f"as “{task}” began; it ended with {code}"
 
 
 def apt_locked(stage: Stage) -> str:
     with stage.locked_apt("host2") as holder:
         run = stage.run()
-        told = "waiting: host2: apt is locked by process "
-        run.until("the lock's holder is told", lambda: told in run.said(), limit=120)
-        line = next(line for line in run.said().splitlines() if told in line)
-        pid = line.partition(told)[2].partition(":")[0]
+        text = "waiting: host2: apt is locked by process "
+        run.until("the lock's holder is told", lambda: text in run.output(), limit=120)
+        line = next(line for line in run.output().splitlines() if text in line)
+        pid = line.partition(text)[2].partition(":")[0]
         assert "python3 -c import fcntl" in stage.on("host2", f"tr '\\0' ' ' </proc/{pid}/cmdline"), line
         assert "python3" in line
         pause(run, 2)
@@ -68,7 +68,7 @@ def apt_locked(stage: Stage) -> str:
         holder.stdin.close()
         holder.wait()
         holder.stdin = None
-        assert run.end() == 0, run.said()
+        assert run.end() == 0, run.output()
     return "it waited, said by whom, and ended with 0"
 
 
@@ -76,10 +76,10 @@ def apt_locked_for_too_long(stage: Stage) -> str:
     stage.inventory = inventory(stage.story, stage.folder / "inventory", apt_lock_wait=10)
     with stage.locked_apt("host2"):
         run = stage.run()
-        assert run.end() == 5, run.said()
-    said = " ".join(run.said().split())
-    assert "apt is locked by process" in said.partition("containerd failed on host2")[2]
-    assert "gpustack explain apt-locked" in said
+        assert run.end() == 5, run.output()
+    text = " ".join(run.output().split())
+    assert "apt is locked by process" in text.partition("containerd failed on host2")[2]
+    assert "gpustack explain apt-locked" in text
     return "it waited 10 s, said by whom, and ended with 5"
 
 
@@ -88,11 +88,11 @@ def full_disk(stage: Stage, folder: str, words: tuple[str, ...]) -> str:
     stage.on("host2", f"mkdir -p {folder}; mount -t tmpfs -o size=2m tmpfs {folder}; fallocate -l 2m {folder}/full")
     try:
         run = stage.run()
-        assert run.end() == 5, run.said()
-        said = " ".join(run.said().split())
-        assert any(word in said for word in words), run.said()
-        assert "containerd failed on host2" in said
-        assert "failed on host1" not in said
+        assert run.end() == 5, run.output()
+        text = " ".join(run.output().split())
+        assert any(word in text for word in words), run.output()
+        assert "containerd failed on host2" in text
+        assert "failed on host1" not in text
     finally:
         stage.on("host2", f"umount --lazy {folder}")
     return "it said so and ended with 5; host1 was served"

@@ -73,10 +73,10 @@ def talk(made: lab.Lab) -> None:
         root(made, name, TALKING, limit=30)
 
 
-def harmlessly(said: Any) -> None:
-    odd = {char for char in said.stdout + said.stderr if not harmless(char)}
+def harmlessly(value: Any) -> None:
+    odd = {char for char in value.stdout + value.stderr if not harmless(char)}
     assert odd == set()
-    assert "bug of its own" not in said.stderr
+    assert "bug of its own" not in value.stderr
 
 
 def calling(probes: Iterable[Any], names: Collection[str]) -> set[str]:
@@ -87,4 +87,4 @@ def calling(probes: Iterable[Any], names: Collection[str]) -> set[str]:
 
 def answers(judged: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
     """Without the error output: what a killed program's child still says may stand in another one's."""
-    return {seen["probe"]: tuple(seen[key] for key in ("rc", "out", "cut", "lost")) for seen in judged["evidence"]}
+    return {entry["probe"]: tuple(entry[key] for key in ("rc", "out", "cut", "lost")) for entry in judged["evidence"]}

@@ -89,14 +89,14 @@ class Watch:
         self.thread.join()
 
     def run(self) -> None:
-        seen: dict[str, str] = {}
+        values: dict[str, str] = {}
         while not self.ended.wait(PAUSE):
             now = {entry.name: called(entry) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
             for pid, name in now.items():
                 # A process that has run another program is looked at again.
-                if name and seen.get(pid) != name:
+                if name and values.get(pid) != name:
                     self.one(pid, name)
-            seen = now
+            values = now
 
     def one(self, pid: str, name: str) -> None:
         try:

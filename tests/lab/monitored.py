@@ -39,11 +39,11 @@ def apply(made: lab.Lab, *objects: dict[str, Any]) -> None:
 @contextmanager
 def gpus(made: lab.Lab, **words: str) -> Iterator[None]:
     """Words for GPUs (`host1_0="exporter-silent=1"`), healed at the end."""
-    wanted = {gpu.replace("_", ":"): said.split() for gpu, said in words.items()}
+    wanted = {gpu.replace("_", ":"): text.split() for gpu, text in words.items()}
     try:
-        for gpu, said in wanted.items():
-            made.set_gpu(gpu, *said)
+        for gpu, texts in wanted.items():
+            made.set_gpu(gpu, *texts)
         yield
     finally:
         for gpu in wanted:
-            made.set_gpu(gpu, "heal")
+            made.set_gpu(gpu, "recover")

@@ -21,9 +21,9 @@ def disk_full_before(stage: Stage) -> str:
     with small_disk(stage.folder / "full" / "state", "1m") as disk:
         fill(disk)
         run = stage.run(operator="full")
-        assert run.end() == 5, run.said()
-    assert "controller-no-space" in run.said()
-    assert "df -h" in run.said()
+        assert run.end() == 5, run.output()
+    assert "controller-no-space" in run.output()
+    assert "df -h" in run.output()
     assert [stage.on(host, HOSTS) for host in ("host1", "host2")] == before
     return "refused with 5 before a host was changed"
 
@@ -40,8 +40,8 @@ def filled(stage: Stage, disk: Path) -> tuple[Run, str]:
 def disk_full_during(stage: Stage) -> str:
     with small_disk(stage.folder / "full" / "state", "24m") as disk:
         run, task = filled(stage, disk)
-        assert run.end() == 0, run.said()
-    assert "evidence: not kept" in run.said()
+        assert run.end() == 0, run.output()
+    assert "evidence: not kept" in run.output()
     return f"as “{task}” began; it said so, went on and ended with 0"
 
 
@@ -50,8 +50,8 @@ def memory_full_during(stage: Stage) -> str:
     with small_disk(stage.folder / "full" / "memory", "24m") as disk:
         run, task = filled(stage, disk)
         code = run.end()
-        assert code in HURT, run.said()
-    assert "No space left" in run.said()
+        assert code in HURT, run.output()
+    assert "No space left" in run.output()
     return f"as “{task}” began; it said so and ended with {code}"
 
 
@@ -60,10 +60,10 @@ def second_operator(stage: Stage) -> str:
     first.until_task("containerd", tasks("containerd")[0])
     second = stage.run("install", "--force", operator="two")
     looks = [stage.run("plan", operator="two"), stage.run("verify", operator="two")]
-    assert second.end() == 7, second.said()
-    assert f"(pid {first.process.pid if first.process else 0})" in " ".join(second.said().split())
-    assert [look.end() for look in looks] == [1, 1], [look.said() for look in looks]
-    assert first.end() == 0, first.said()
+    assert second.end() == 7, second.output()
+    assert f"(pid {first.process.pid if first.process else 0})" in " ".join(second.output().split())
+    assert [look.end() for look in looks] == [1, 1], [look.output() for look in looks]
+    assert first.end() == 0, first.output()
     return "install 7 and the holder's name, plan and verify 1; the first ended with 0"
 
 
@@ -74,7 +74,7 @@ def second_after_kill(stage: Stage) -> str:
     pause(first, stage.rng.uniform(0, 2))
     first.kill()
     second = stage.run(operator="two")
-    assert second.end() == 0, second.said()
+    assert second.end() == 0, second.output()
     return "the second operator's install ended with 0"
 
 
@@ -88,7 +88,7 @@ def lock_lost(stage: Stage) -> str:
         assert other.stdout
         assert other.stdout.readline() == "held\n"
         code = first.end(limit=90)
-    assert code in HURT, first.said()
-    assert "now it is held by ann@desk" in " ".join(first.said().split())
+    assert code in HURT, first.output()
+    assert "now it is held by ann@desk" in " ".join(first.output().split())
     on(stage.story, "host1", f"rm -f {LOCK}.holder")
     return f"it stopped, said who has it now, and ended with {code}"

@@ -13,7 +13,7 @@ class Row:
     case: str
     fault: str
     step: str
-    seen: str
+    observed: str
     then: str
     seconds: float
 

@@ -36,19 +36,19 @@ def inventory(made: lab.Lab, folder: Path, hosts: list[str], **spec: Any) -> Pat
     """A copy of the lab's inventory with some of its hosts, the first one as control plane, and changes to the spec."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(made.inventory, folder)
-    change(folder / "hosts.yml", lambda said: chosen(said, hosts))
-    change(folder / "group_vars" / "all" / "gpustack.yml", lambda said: said["gpustack"].update(spec))
+    change(folder / "hosts.yml", lambda values: chosen(values, hosts))
+    change(folder / "group_vars" / "all" / "gpustack.yml", lambda values: values["gpustack"].update(spec))
     return folder
 
 
-def chosen(said: dict[str, Any], hosts: list[str]) -> None:
-    groups = said["all"]["children"]
+def chosen(values: dict[str, Any], hosts: list[str]) -> None:
+    groups = values["all"]["children"]
     nodes: Mapping[str, Any] = groups["kube_node"]["hosts"]
     groups["kube_node"]["hosts"] = {name: nodes[name] for name in hosts}
     groups["kube_control_plane"]["hosts"] = {hosts[0]: None}
 
 
 def change(path: Path, how: Callable[[dict[str, Any]], None]) -> None:
-    said = yaml.safe_load(path.read_text())
-    how(said)
-    path.write_text(yaml.safe_dump(said, sort_keys=False))
+    document = yaml.safe_load(path.read_text())
+    how(document)
+    path.write_text(yaml.safe_dump(document, sort_keys=False))

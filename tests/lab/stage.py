@@ -15,7 +15,7 @@ from tests.lab.broken_off import Run
 from tests.lab.story import Story, on
 
 # Twenty times a second, five minutes long.
-WATCH = "for i in $(seq 6000); do if {seen}; then {then}; exit 0; fi; sleep 0.05; done; exit 1"
+WATCH = "for i in $(seq 6000); do if {condition}; then {then}; exit 0; fi; sleep 0.05; done; exit 1"
 # dpkg's words for a package that it is not through with.
 CONFIGURING = "dpkg-query -Wf '${db:Status-Status}\\n' | grep -qxE 'unpacked|half-configured|triggers-pending'"
 LOCKED = """import fcntl, sys
@@ -60,9 +60,9 @@ class Stage:
         return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     @contextmanager
-    def watch(self, host: str, seen: str, then: str = ":") -> Iterator["subprocess.Popen[str]"]:
-        """As soon as `seen` is true on the host, `then` is done there, and the watcher ends."""
-        quoted = WATCH.format(seen=seen, then=then).replace("'", "'\\''")
+    def watch(self, host: str, condition: str, then: str = ":") -> Iterator["subprocess.Popen[str]"]:
+        """As soon as `condition` is true on the host, `then` is done there, and the watcher ends."""
+        quoted = WATCH.format(condition=condition, then=then).replace("'", "'\\''")
         with ended(self.beside(host, "sh", "-c", f"'{quoted}'")) as watcher:
             yield watcher
 
@@ -92,7 +92,7 @@ class Stage:
             f"{host} boots", lambda: (now := on(self.story, host, first)).returncode == 0 and now.stdout != before
         )
 
-    def until_seen(self, run: Run, watcher: "subprocess.Popen[str]") -> None:
+    def until_met(self, run: Run, watcher: "subprocess.Popen[str]") -> None:
         run.until("the moment on the host", lambda: watcher.poll() is not None)
         assert watcher.returncode == 0
 
@@ -131,4 +131,4 @@ def pause(run: Run, seconds: float) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         time.sleep(0.01)
-    assert not run.over(), f"it had ended before it could be interrupted\n{run.said()}"
+    assert not run.over(), f"it had ended before it could be interrupted\n{run.output()}"

@@ -76,7 +76,7 @@ def inventory(one: lab.Lab, secret: Path, gpustack: Run, tmp_path_factory: pytes
     return made
 
 
-def said(one: lab.Lab, script: str) -> str:
+def output(one: lab.Lab, script: str) -> str:
     done: subprocess.CompletedProcess[str] = one.exec("host1", ["sh", "-c", script], limit=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -85,13 +85,13 @@ def said(one: lab.Lab, script: str) -> str:
 def shorten(one: lab.Lab) -> None:
     """Our rules as they are, but that they end soon; nothing in the spec can say so, and nothing should."""
     change = """sed -E 's/"keep_firing_for": "[0-9]+m"/"keep_firing_for": "5s"/'"""
-    said(one, f"{RULES} | {change} | {KUBECTL} replace -f -")
+    output(one, f"{RULES} | {change} | {KUBECTL} replace -f -")
     witness.until("Prometheus has the short rules", lambda: keeps(one) == {5}, limit=240)
 
 
 def keeps(one: lab.Lab) -> set[float]:
     """Seconds for which Prometheus goes on with alerts about Xids."""
-    groups = json.loads(said(one, f"{ASK}/rules?type=alert"))["data"]["groups"]
+    groups = json.loads(output(one, f"{ASK}/rules?type=alert"))["data"]["groups"]
     return {rule["keepFiringFor"] for group in groups for rule in group["rules"] if rule["name"] == XID["alertname"]}
 
 
@@ -100,8 +100,8 @@ def test_a_test_alert_arrives_and_ends(inventory: Path, hook: Webhook, gpustack:
     assert done.stdout.startswith("delivered to gpustack by webhook in ")
     assert SECRET not in done.stdout + done.stderr
     witness.until("its end arrives", lambda: statuses(hook) == ["firing", "resolved"], limit=60)
-    told = json.loads(gpustack("alerts", "test", "-i", inventory, "-o", "json").stdout)
-    assert (told["outcome"], told["integrations"], told["exit"]["code"]) == ("delivered", ["webhook"], 0)
+    document = json.loads(gpustack("alerts", "test", "-i", inventory, "-o", "json").stdout)
+    assert (document["outcome"], document["integrations"], document["exit"]["code"]) == ("delivered", ["webhook"], 0)
 
 
 def statuses(hook: Webhook) -> list[str]:
@@ -118,7 +118,7 @@ def test_a_broken_gpu_reaches_a_human_and_so_does_its_end(inventory: Path, one: 
     assert (labels["node"], labels["UUID"], labels["severity"]) == ("host1", gpu.uuid, "critical")
     assert first["annotations"]["runbook_url"] == f"{RUNBOOKS}#gpuxidcritical"
     assert first["annotations"]["runbook"] == "gpustack explain alert-gpuxidcritical"
-    one.set_gpu("host1:0", "heal")
+    one.set_gpu("host1:0", "recover")
     witness.until("its end arrives", lambda: hook.alerts(**XID)[-1]["status"] == "resolved", limit=180)
 
 

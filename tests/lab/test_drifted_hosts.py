@@ -65,8 +65,8 @@ def host(two: lab.Lab, request: pytest.FixtureRequest) -> Any:
 
 def install(two: lab.Lab, gpustack: Run, *words: str) -> dict[str, Any]:
     done = gpustack("install", "-i", two.inventory, "--only", STEPS, "--yes", "-o", "json", *words)
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    values: dict[str, Any] = json.loads(done.stdout)
+    return values
 
 
 def started(two: lab.Lab) -> dict[str, str]:
@@ -130,8 +130,8 @@ def test_what_is_not_ours_survives(host: Any) -> None:
 
 def test_forced_again_nothing_changes(two: lab.Lab, gpustack: Run) -> None:
     before = started(two)
-    told = install(two, gpustack, "--force")
-    assert [(play["step"], play["changed"]) for play in told["played"]] == [(step, []) for step in STEPS.split(",")]
+    values = install(two, gpustack, "--force")
+    assert [(play["step"], play["changed"]) for play in values["played"]] == [(step, []) for step in STEPS.split(",")]
     assert started(two) == before
 
 

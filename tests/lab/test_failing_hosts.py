@@ -45,8 +45,8 @@ def root(made: lab.Lab, host: str, script: str) -> str:
 
 
 def install(made: lab.Lab, gpustack: Run, code: int) -> dict[str, Any]:
-    told = gpustack("install", "-i", made.inventory, "--yes", "-o", "json", limit=1500, code=code).stdout
-    found: dict[str, Any] = json.loads(told)
+    output = gpustack("install", "-i", made.inventory, "--yes", "-o", "json", limit=1500, code=code).stdout
+    found: dict[str, Any] = json.loads(output)
     assert found["exit"]["code"] == code
     return found
 
@@ -98,27 +98,27 @@ def test_a_host_whose_network_breaks_off_is_left_and_later_joins(three: lab.Lab,
     (host,) = [host for host in three.hosts if host.name == "host3"]
     link = f"vb-{hosts.machine_name(three.record, host)}"
     words = [*GPUSTACK, "install", "-i", str(three.inventory), "--yes", "-o", "json"]
-    said: list[str] = []
-    told = tmp_path / "told.json"
+    texts: list[str] = []
+    path = tmp_path / "told.json"
     env = os.environ | {"NO_COLOR": "1"}
     with (
-        told.open("w") as out,
+        path.open("w") as out,
         subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, text=True, env=env
         ) as process,
     ):
         assert process.stderr
         for line in process.stderr:
-            said.append(line)
+            texts.append(line)
             if line.startswith("kubernetes:"):
                 subprocess.run(["ip", "link", "set", link, "down"], check=True, timeout=30)
                 break
         began = time.monotonic()
         rest = process.stderr.read()
-    assert process.wait(timeout=60) == 5, "".join(said) + rest
-    print("".join(said) + rest)
+    assert process.wait(timeout=60) == 5, "".join(texts) + rest
+    print("".join(texts) + rest)
     assert time.monotonic() - began < 900
-    found = json.loads(told.read_text())
+    found = json.loads(path.read_text())
     only(found, "host3")
     assert any(bad["unreachable"] for played in found["played"] for bad in played["failures"])
     assert ready(three, gpustack, tmp_path) == ["host1", "host2"]

@@ -180,8 +180,8 @@ def test_firewalld_is_not_reloaded_over_what_was_not_stored(bare: lab.Lab, gpust
     bare.restore("bare")
     firewalls.wall(bare, "firewalld", "firewalld")
     everywhere(bare, "firewall-cmd --add-port=5555/tcp")
-    said = gpustack("install", "-i", bare.inventory, "--only", "firewall", "--yes", code=5)
-    assert "would forget what was set without --permanent" in " ".join(said.stdout.split())
+    result = gpustack("install", "-i", bare.inventory, "--only", "firewall", "--yes", code=5)
+    assert "would forget what was set without --permanent" in " ".join(result.stdout.split())
     assert everywhere(bare, "firewall-cmd --list-ports | grep -o 5555/tcp") == {host: ["5555/tcp"] for host in NAMES}
     everywhere(bare, "firewall-cmd --runtime-to-permanent")
     assert all(changed > 0 for changed in install(bare, gpustack).values())

@@ -58,7 +58,7 @@ def flows(
 ) -> Iterator[tuple[str, Callable[[], bool]]]:
     other = NODES[1 - NODES.index(node)]
     pod, target = found[node].metadata.name, found[other].status.pod_ip
-    address, seen = at.record.host(other).address, witness.host(at, node)
+    address, value = at.record.host(other).address, witness.host(at, node)
     both = {found[one].metadata.name for one in NODES}
 
     def says(what: str, command: str) -> bool:
@@ -69,7 +69,7 @@ def flows(
         return both <= set(witness.inside(core, pod, command).split())
 
     def on_host(command: str, what: str) -> bool:
-        return what in seen.run(command).stdout
+        return what in value.run(command).stdout
 
     ping = f"ping -c 2 -W 2 {target} -s"
     lookup = "timeout 5 nslookup witness.default.svc.cluster.local"
@@ -79,7 +79,7 @@ def flows(
     yield f"large packets of {pod}", lambda: says(" 0% packet loss", f"{ping} 1300")
     yield f"names in {pod}", lambda: says(cluster_ip, lookup)
     yield f"the Service answers {pod} from both nodes", service
-    yield f"the API answers {pod}", lambda: "gitVersion" in witness.netns(seen, version)
+    yield f"the API answers {pod}", lambda: "gitVersion" in witness.netns(value, version)
     yield f"the API answers {node}", lambda: on_host(version, "gitVersion")
     yield f"exec in {pod}, by 10250 of {node}", lambda: says("heard", "echo heard")
     yield f"logs of {pod}", lambda: core.read_namespaced_pod_log(pod, "default") is not None

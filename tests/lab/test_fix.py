@@ -97,9 +97,9 @@ def test_it_is_mended_nothing_else_is_changed_and_it_comes_back(
     assert "fix-declined" in refused
     assert differing(broken, outlines(healed), {}) == []
 
-    told = doctor(healed, gpustack, "--fix", id, *agreed, code=None)
-    assert [(one["id"], one["ending"]) for one in told["attempts"]] == [(id, "fixed")], told
-    assert told["exit"]["code"] == 0, (told["roots"], told["unexplained"])
+    value = doctor(healed, gpustack, "--fix", id, *agreed, code=None)
+    assert [(one["id"], one["ending"]) for one in value["attempts"]] == [(id, "fixed")], value
+    assert value["exit"]["code"] == 0, (value["roots"], value["unexplained"])
     healthy(healed, gpustack)
     assert differing(broken, outlines(healed), named) == []
 
@@ -124,16 +124,16 @@ def test_two_at_once_are_mended_one_after_the_other(healed: lab.Lab, gpustack: R
     # In this order: on a host that is cut off, what has to show in the cluster would not show.
     for fault in ("mon-selector-nil-uses-helm-values", "host-ip-forward-off"):
         inject.give(healed, fault)
-    told = doctor(healed, gpustack, "--fix", "--yes", code=None)
-    assert {one["id"] for one in told["attempts"] if one["ending"] == "fixed"} == {
+    value = doctor(healed, gpustack, "--fix", "--yes", code=None)
+    assert {one["id"] for one in value["attempts"] if one["ending"] == "fixed"} == {
         "host-ip-forward-off",
         "mon-selector-nil-uses-helm-values",
     }
     healthy(healed, gpustack)
 
 
-def roots(told: Any) -> list[str]:
-    return [one["id"] for one in told["roots"]]
+def roots(value: Any) -> list[str]:
+    return [one["id"] for one in value["roots"]]
 
 
 def differing(before: dict[str, set[str]], after: dict[str, set[str]], named: dict[str, str]) -> list[str]:

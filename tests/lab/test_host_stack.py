@@ -21,12 +21,12 @@ SHARED = {"mode": "time-slicing", "replicas": 4}
 @pytest.fixture(scope="module")
 def made(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
     found = make_lab("host-stack", ["debian-13"], gpus="2")
-    said(found, gpu={"stack": "host"})
+    write_spec(found, gpu={"stack": "host"})
     gpustack("install", "-i", found.inventory, "--yes", limit=1200)
     return found
 
 
-def said(made: lab.Lab, **more: Any) -> None:
+def write_spec(made: lab.Lab, **more: Any) -> None:
     """Sets keys of the cluster spec."""
     path = made.inventory / "group_vars" / "all" / "gpustack.yml"
     spec = yaml.safe_load(path.read_text())
@@ -90,10 +90,10 @@ def test_what_drifted_is_mended(made: lab.Lab, gpustack: Run) -> None:
 
 
 def test_time_slicing_comes_and_goes(made: lab.Lab, gpustack: Run) -> None:
-    said(made, gpu={"stack": "host", "sharing": SHARED})
+    write_spec(made, gpu={"stack": "host", "sharing": SHARED})
     gpustack("install", "-i", made.inventory, "--yes")
     assert allocatable(made) == 8
-    said(made, gpu={"stack": "host"})
+    write_spec(made, gpu={"stack": "host"})
     gpustack("install", "-i", made.inventory, "--yes")
     assert allocatable(made) == 2
     found = witness.host(made, "host1").check_output(f"{KUBE} -n gpu-operator get daemonsets -o name")
@@ -101,11 +101,11 @@ def test_time_slicing_comes_and_goes(made: lab.Lab, gpustack: Run) -> None:
 
 
 def test_the_operator_is_not_put_beside_it(made: lab.Lab, gpustack: Run) -> None:
-    said(made, gpu={"stack": "operator"})
+    write_spec(made, gpu={"stack": "operator"})
     done = gpustack("plan", "-i", made.inventory, code=None)
     assert "no DaemonSets of ours" in done.stdout
     assert "kubectl -n gpu-operator delete daemonset" in done.stdout
-    said(made, gpu={"stack": "host"})
+    write_spec(made, gpu={"stack": "host"})
 
 
 def test_reset_leaves_nothing_of_it(made: lab.Lab, gpustack: Run) -> None:

@@ -46,10 +46,10 @@ def spoil(two: lab.Lab) -> Iterator[Callable[..., None]]:
 
 def judged(gpustack: Run, inventory: Path) -> tuple[dict[str, Any], Judgement]:
     """The whole document, and every fault and state at every place. No cluster is there: it is not healthy."""
-    said = gpustack("doctor", "-i", inventory, "-o", "json", "-v", code=None, limit=120)
-    assert said.returncode in (1, 8), said.stderr
-    harmlessly(said)
-    document = json.loads(said.stdout)
+    result = gpustack("doctor", "-i", inventory, "-o", "json", "-v", code=None, limit=120)
+    assert result.returncode in (1, 8), result.stderr
+    harmlessly(result)
+    document = json.loads(result.stdout)
     return document, {(one["id"], one["location"]): one for one in document["judged"]}
 
 
@@ -66,13 +66,13 @@ def spoiled(now: Judgement, before: Judgement, names: tuple[str, ...]) -> set[st
             assert one["outcome"] == was["outcome"], (id, one)
         if where != "host2":
             continue
-        told, then = answers(one), answers(was) if was else {}
-        other = {probe for probe, said in told.items() if probe in asked and said != then.get(probe)}
+        values, then = answers(one), answers(was) if was else {}
+        other = {probe for probe, results in values.items() if probe in asked and results != then.get(probe)}
         found |= other
         same = was is not None and one["found"] == was["found"]
-        whole = same and (set(told) - other or all((id, probe) in ANOTHER_PART for probe in other))
+        whole = same and (set(values) - other or all((id, probe) in ANOTHER_PART for probe in other))
         if other and one["outcome"] == "ok" and not whole:
-            wrong[id] = f"{one['what']}: {one['found']}, of {[(probe, told[probe]) for probe in other]}"[:600]
+            wrong[id] = f"{one['what']}: {one['found']}, of {[(probe, values[probe]) for probe in other]}"[:600]
     assert not wrong, "\n".join(f"{id}: {why}" for id, why in wrong.items())
     return found
 
@@ -126,8 +126,8 @@ def test_a_password_for_sudo(two: lab.Lab, gpustack: Run, tmp_path: Path) -> Non
     hosts["all"]["children"]["kube_node"]["hosts"]["host2"] |= {"ansible_user": ASKED}
     (folder / "hosts.yml").write_text(yaml.safe_dump(hosts))
     document, now = judged(gpustack, folder)
-    said = {host["name"]: host for host in document["hosts"]}
-    assert (said["host1"]["reached"], said["host2"]["reference"]) == (True, "host-sudo-password")
+    values = {host["name"]: host for host in document["hosts"]}
+    assert (values["host1"]["reached"], values["host2"]["reference"]) == (True, "host-sudo-password")
     assert [root["id"] for root in document["roots"] if root["locations"] == ["host2"]] == ["host-sudo-password"]
     # What is ruled out there is so by how it was reached.
     ruled_out = [one for (_, where), one in now.items() if where == "host2" and one["outcome"] == "ok"]

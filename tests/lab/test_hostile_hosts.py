@@ -42,10 +42,10 @@ def spoil(two: lab.Lab) -> Iterator[Callable[..., None]]:
 
 def judged(gpustack: Run, made: lab.Lab, *words: str) -> dict[Check, dict[str, Any]]:
     """Every check at every place, as `verify -o json -v` tells it."""
-    said = gpustack("verify", "-i", made.inventory, "-o", "json", "-v", *words, code=None, limit=120)
-    assert said.returncode in (1, 4, 8)
-    harmlessly(said)
-    states = json.loads(said.stdout)["states"]
+    result = gpustack("verify", "-i", made.inventory, "-o", "json", "-v", *words, code=None, limit=120)
+    assert result.returncode in (1, 4, 8)
+    harmlessly(result)
+    states = json.loads(result.stdout)["states"]
     return {(state["step"], state["location"], check["check"]): check for state in states for check in state["checks"]}
 
 
@@ -60,7 +60,7 @@ def spoiled(now: dict[Check, dict[str, Any]], before: dict[Check, dict[str, Any]
         if key[1] != "host2":
             continue
         was = answers(before[key])
-        other = {probe for probe, said in answers(check).items() if probe in asked and said != was.get(probe)}
+        other = {probe for probe, results in answers(check).items() if probe in asked and results != was.get(probe)}
         about = {probe for probe in other if (key[2], probe) not in ANOTHER_PART}
         assert not (about and check["outcome"] == "ok"), (key, check)
         found |= other

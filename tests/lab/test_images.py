@@ -73,9 +73,9 @@ def test_a_changed_image_ends_the_installation_and_no_container_of_it_starts(
         one, tmp_path / "changed", ["host1"], source=source(one, purpose="lab") | {"mirror": changed}
     )
     done = gpustack("install", "-i", made, "--yes", limit=900, code=5)
-    said = " ".join((done.stdout + done.stderr).split())
-    assert f"{APISERVER}:v" in said
-    assert "gpustack explain image-changed" in said
+    output = " ".join((done.stdout + done.stderr).split())
+    assert f"{APISERVER}:v" in output
+    assert "gpustack explain image-changed" in output
     host = witness.host(one, "host1")
     assert APISERVER not in host.check_output("crictl images")
     assert host.check_output(CONTAINERS) == "0"

@@ -44,9 +44,9 @@ def kubeconfig(installed: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempP
 
 
 def test_verify_finds_it_converged(installed: lab.Lab, gpustack: Run) -> None:
-    told = json.loads(gpustack("verify", "-i", installed.inventory, "-o", "json").stdout)
-    assert told["schema"].startswith("gpustack/verification/")
-    assert told["converged"] is True
+    document = json.loads(gpustack("verify", "-i", installed.inventory, "-o", "json").stdout)
+    assert document["schema"].startswith("gpustack/verification/")
+    assert document["converged"] is True
 
 
 def test_again_nothing_to_do(installed: lab.Lab, gpustack: Run) -> None:
@@ -61,9 +61,9 @@ def test_another_version_is_not_installed_over_a_running_one(installed: lab.Lab,
     spec = yaml.safe_load(path.read_text())
     spec["gpustack"].setdefault("kubernetes", {})["version"] = "1.36.3"
     path.write_text(yaml.safe_dump(spec))
-    said = gpustack("install", "-i", folder, "--yes", code=5)
-    assert "upgrade-needed" in said.stderr
-    assert "found 1.36.4" in said.stdout + said.stderr
+    result = gpustack("install", "-i", folder, "--yes", code=5)
+    assert "upgrade-needed" in result.stderr
+    assert "found 1.36.4" in result.stdout + result.stderr
 
 
 def test_every_node_is_ready(installed: lab.Lab, kubeconfig: Path) -> None:
@@ -96,12 +96,12 @@ def test_traffic(installed: lab.Lab, kubeconfig: Path) -> None:
                 ),
             )
             assert answers
-            said = witness.inside(core, pod, "timeout 5 nslookup witness.default.svc.cluster.local")
-            assert core.read_namespaced_service("witness", "default").spec.cluster_ip in said
+            text = witness.inside(core, pod, "timeout 5 nslookup witness.default.svc.cluster.local")
+            assert core.read_namespaced_service("witness", "default").spec.cluster_ip in text
         for name in found:
             # The image's wget speaks no TLS that the API accepts; the host's curl does, from inside the pod's network.
-            seen = witness.host(installed, name)
-            assert '"gitVersion": "v1.36.4"' in witness.netns(seen, "curl -sk --max-time 5 https://10.96.0.1/version")
+            value = witness.host(installed, name)
+            assert '"gitVersion": "v1.36.4"' in witness.netns(value, "curl -sk --max-time 5 https://10.96.0.1/version")
 
 
 def test_strangers_do_not_get_at_the_metrics(installed: lab.Lab) -> None:
@@ -147,8 +147,8 @@ def state_of(installed: lab.Lab) -> dict[str, str]:
 def test_forced_changes_nothing(installed: lab.Lab, gpustack: Run) -> None:
     before = state_of(installed)
     done = gpustack("install", "-i", installed.inventory, "--yes", "--force", "-o", "json", limit=900)
-    told = json.loads(done.stdout)
-    assert {play["step"]: play["tasks_changed"] for play in told["played"]} == dict.fromkeys(
+    document = json.loads(done.stdout)
+    assert {play["step"]: play["tasks_changed"] for play in document["played"]} == dict.fromkeys(
         (
             *("prereqs", "firewall", "containerd", "kubernetes", "control-plane", "flannel", "workers"),
             *("helm", "gpu-driver", "gpu-operator", "gpu-sharing"),

@@ -47,25 +47,25 @@ def test_the_next_install_converges(case: Case, story: Story, tmp_path: Path) ->
     stage = Stage(story, tmp_path, dice(SEED, case.id), case.only)
     story.now = ""
     try:
-        seen = case.play(stage)
+        text = case.play(stage)
     finally:
         for run in stage.runs:
             run.kill()
-            print(f"$ gpustack {' '.join(run.words)}\n{run.said()}")
+            print(f"$ gpustack {' '.join(run.words)}\n{run.output()}")
     stage.inventory = None
     # What a killed Ansible left on hosts is found and removed by step prereqs.
     stage.only = ",".join(dict.fromkeys(["prereqs", case.only])) if case.only else ""
     begun = time.monotonic()
     following = stage.run()
-    assert following.end() == 0, following.said()
+    assert following.end() == 0, following.output()
     took = time.monotonic() - begun
     verified = stage.run("verify")
-    assert verified.end() == 0, verified.said()
+    assert verified.end() == 0, verified.output()
     assert aftermath.left(stage) == {}
     assert before <= story.kept()
-    then = "nothing to do" if "nothing to do" in following.said() else "converged"
+    then = "nothing to do" if "nothing to do" in following.output() else "converged"
     if file := os.environ.get("INTERRUPT_WRITE"):
-        row = Row(case.id, case.fault, case.step, seen, then, took)
+        row = Row(case.id, case.fault, case.step, text, then, took)
         reliability.write(row, Path(file))
 
 

@@ -35,7 +35,7 @@ def two(before: set[str]) -> Iterator[lab.Lab]:
     lab.down(NAME, graceful=False)
 
 
-def said(on: lab.Lab, host: str, script: str) -> str:
+def output(on: lab.Lab, host: str, script: str) -> str:
     done = on.exec(host, ["sh", "-c", script], limit=120)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -50,28 +50,28 @@ def until_it_answers(on: lab.Lab, host: str, *, limit: float = 60.0) -> None:
 
 def test_systemd_is_pid_1_and_nothing_failed(two: lab.Lab) -> None:
     for host in BOTH:
-        assert said(two, host, "cat /proc/1/comm") == "systemd"
-        assert said(two, host, "systemctl is-system-running --wait") == "running"
+        assert output(two, host, "cat /proc/1/comm") == "systemd"
+        assert output(two, host, "systemctl is-system-running --wait") == "running"
 
 
 def test_releases_are_mixed_as_asked(two: lab.Lab) -> None:
-    assert [said(two, host, ". /etc/os-release; echo $ID-$VERSION_ID") for host in BOTH] == ["debian-12", "debian-13"]
+    assert [output(two, host, ". /etc/os-release; echo $ID-$VERSION_ID") for host in BOTH] == ["debian-12", "debian-13"]
 
 
 def test_hosts_are_different_machines(two: lab.Lab) -> None:
-    assert [said(two, host, "hostname") for host in BOTH] == list(BOTH)
+    assert [output(two, host, "hostname") for host in BOTH] == list(BOTH)
     for file in ("/etc/machine-id", "/etc/ssh/ssh_host_ed25519_key.pub", "/sys/class/net/host0/address"):
-        assert len({said(two, host, f"cat {file}") for host in BOTH}) == 2
+        assert len({output(two, host, f"cat {file}") for host in BOTH}) == 2
 
 
 def test_bare(two: lab.Lab) -> None:
     """What a cluster needs is for the product to install."""
     for host in BOTH:
-        assert said(two, host, "ls /usr/sbin/conntrack /usr/bin/socat /usr/bin/containerd 2>/dev/null || :") == ""
+        assert output(two, host, "ls /usr/sbin/conntrack /usr/bin/socat /usr/bin/containerd 2>/dev/null || :") == ""
 
 
 def test_a_sudo_user_and_no_root_login(two: lab.Lab) -> None:
-    assert said(two, "host1", "id -un; sudo -n id -un").split() == ["ops", "root"]
+    assert output(two, "host1", "id -un; sudo -n id -un").split() == ["ops", "root"]
     refused = subprocess.run(
         ["ssh", "-F", two.ssh_config, "-o", "BatchMode=yes", "root@host1", "true"],
         capture_output=True,
@@ -85,12 +85,12 @@ def test_a_sudo_user_and_no_root_login(two: lab.Lab) -> None:
 
 def test_apt_works(two: lab.Lab) -> None:
     for host in BOTH:
-        said(two, host, "sudo apt-get -qq update && sudo apt-get -qq install --yes --no-install-recommends ethtool")
-        assert said(two, host, "dpkg-query -Wf '${db:Status-Status}' ethtool") == "installed"
+        output(two, host, "sudo apt-get -qq update && sudo apt-get -qq install --yes --no-install-recommends ethtool")
+        assert output(two, host, "dpkg-query -Wf '${db:Status-Status}' ethtool") == "installed"
 
 
 def test_hosts_reach_each_other_by_address(two: lab.Lab) -> None:
-    assert " 0% packet loss" in said(two, "host1", f"ping -c 2 -W 2 {two.hosts[1].address}")
+    assert " 0% packet loss" in output(two, "host1", f"ping -c 2 -W 2 {two.hosts[1].address}")
 
 
 @pytest.mark.parametrize("address", ["10.96.0.1", "10.244.1.9", "10.77.255.1"])
@@ -105,9 +105,9 @@ def test_addresses_that_mean_nothing_outside_are_refused_at_once(two: lab.Lab, a
 
 def test_the_machine_s_swap_clock_and_modules_are_out_of_reach(two: lab.Lab) -> None:
     for host in BOTH:
-        assert said(two, host, f'sudo python3 -c "{SWAPOFF}"') == "1"  # EPERM
+        assert output(two, host, f'sudo python3 -c "{SWAPOFF}"') == "1"  # EPERM
         assert two.exec(host, ["sudo", "date", "--set", "2001-01-01"]).returncode != 0
-        granted = int(said(two, host, "sudo grep CapEff /proc/self/status").split()[1], 16)
+        granted = int(output(two, host, "sudo grep CapEff /proc/self/status").split()[1], 16)
         assert not granted >> 16 & 1  # CAP_SYS_MODULE
 
 
@@ -134,24 +134,24 @@ def test_swapoff_of_everything_leaves_the_machine_s_swap_on(two: lab.Lab, tmp_pa
 
 
 def test_restored_disks_are_those_that_were_saved(two: lab.Lab) -> None:
-    machine = said(two, "host2", "echo saved > state; sync; cat /etc/machine-id")
+    machine = output(two, "host2", "echo saved > state; sync; cat /etc/machine-id")
     two.save("clean")
-    said(two, "host2", "echo changed > state; sudo rm -r /usr/bin/ssh; sync")
+    output(two, "host2", "echo changed > state; sudo rm -r /usr/bin/ssh; sync")
     two.restore("clean")
-    assert said(two, "host2", "cat state /etc/machine-id").split() == ["saved", machine]
+    assert output(two, "host2", "cat state /etc/machine-id").split() == ["saved", machine]
     with pytest.raises(LabError, match="no snapshot 'other'"):
         two.restore("other")
 
 
 def test_a_reboot_from_inside(two: lab.Lab) -> None:
     boot = "cat /proc/sys/kernel/random/boot_id"
-    first = said(two, "host1", boot)
+    first = output(two, "host1", boot)
     two.exec("host1", ["sudo", "systemctl", "reboot"])
     deadline = time.monotonic() + 60
     while (answer := two.exec("host1", ["sh", "-c", boot])).returncode != 0 or answer.stdout.strip() == first:
         assert time.monotonic() < deadline
         time.sleep(0.2)
-    assert said(two, "host1", "systemctl is-system-running --wait") == "running"
+    assert output(two, "host1", "systemctl is-system-running --wait") == "running"
 
 
 def test_a_second_lab_keeps_to_itself_and_has_many_addresses(two: lab.Lab) -> None:
@@ -166,7 +166,7 @@ def test_a_second_lab_keeps_to_itself_and_has_many_addresses(two: lab.Lab) -> No
     finally:
         other.down()
     assert left_by(OTHER, before) == set()
-    assert said(two, "host1", "sudo apt-get -qq update && echo fine") == "fine"
+    assert output(two, "host1", "sudo apt-get -qq update && echo fine") == "fine"
 
 
 def test_up_again_starts_what_was_powered_off(two: lab.Lab) -> None:
@@ -176,7 +176,7 @@ def test_up_again_starts_what_was_powered_off(two: lab.Lab) -> None:
         assert time.monotonic() < deadline
         time.sleep(0.1)
     lab.up(NAME, releases=["debian-12", "debian-13"])
-    assert said(two, "host2", "hostname") == "host2"
+    assert output(two, "host2", "hostname") == "host2"
     with pytest.raises(LabError) as caught:
         lab.up(NAME, releases=["debian-13"])
     assert caught.value.reference == "lab-already-up"
@@ -194,7 +194,7 @@ def test_a_link_that_outlives_its_killed_host_is_not_in_the_way(two: lab.Lab, *,
         subprocess.run(["ip", "link", "set", link, "master", two.record.bridge], check=True, timeout=30)
     begun = time.monotonic()
     lab.up(NAME, releases=["debian-12", "debian-13"])
-    assert said(two, "host1", "hostname") == "host1"
+    assert output(two, "host1", "hostname") == "host1"
     assert time.monotonic() - begun < 30
 
 

@@ -45,9 +45,9 @@ class Checkout:
 
 
 def ended(process: "subprocess.Popen[str]") -> str:
-    said, _ = process.communicate(timeout=300)
-    assert process.returncode == 0, said
-    return said
+    text, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, text
+    return text
 
 
 @pytest.fixture

@@ -125,10 +125,10 @@ def test_good_ones_are_served_and_bad_ones_are_named(
         "n28": f"the host key of {address['n28']} is not known",
     }
     assert all(hosts[name]["hint"] for name in BAD)
-    told = reasons(found)
-    assert {name for name in told if any(f"{name} was not reached" in why for why in told[name])} == set(BAD)
+    values = reasons(found)
+    assert {name for name in values if any(f"{name} was not reached" in why for why in values[name])} == set(BAD)
     for name in set(hosts) - set(BAD):
-        assert not any(bad in why for why in told[name] for bad in BAD), "what a bad one does not tell is its own"
+        assert not any(bad in why for why in values[name] for bad in BAD), "what a bad one does not tell is its own"
     assert found["next"]
     assert HOST_LIMIT < found["seconds"] < CONNECT_LIMIT + HOST_LIMIT + WORK, "one after the other takes 155 s"
     assert 2 <= connections.most <= 30, "one connection per host"
@@ -136,19 +136,19 @@ def test_good_ones_are_served_and_bad_ones_are_named(
 
 def reasons(found: dict[str, Any]) -> dict[str, set[str]]:
     """Of every host, why something could not be told of it."""
-    told: dict[str, set[str]] = {}
+    values: dict[str, set[str]] = {}
     for state in found["states"]:
         whys = {check["reason"] for check in state["checks"] if check["outcome"] == "unknown"}
-        told.setdefault(state["location"], set()).update(whys)
-    return told
+        values.setdefault(state["location"], set()).update(whys)
+    return values
 
 
 def test_people_read_each_bad_host_with_what_to_do(inventory: Path, gpustack: Run) -> None:
-    said = gpustack("plan", "-i", inventory, code=1)
+    result = gpustack("plan", "-i", inventory, code=1)
     for name in BAD:
-        assert re.search(rf"\b{name}\b", said.stdout), name
+        assert re.search(rf"\b{name}\b", result.stdout), name
     for text in ("connection refused", "a password is required", "there is no sudo", "ssh-keygen -R", "ssh-keyscan"):
-        assert text in said.stdout, text
+        assert text in result.stdout, text
 
 
 def test_where_all_are_bad_nothing_could_be_asked(
@@ -161,7 +161,7 @@ def test_where_all_are_bad_nothing_could_be_asked(
     hosts["all"]["children"]["kube_control_plane"]["hosts"] = {"n07": None}
     (tmp_path / "hosts.yml").write_text(yaml.safe_dump(hosts, sort_keys=False))
     began = time.monotonic()
-    said = gpustack("plan", "-i", tmp_path, code=4)
+    result = gpustack("plan", "-i", tmp_path, code=4)
     assert time.monotonic() - began < CONNECT_LIMIT + WORK
     for name in ("n03", "n07", "n10", "n22", "n28"):
-        assert name in said.stdout + said.stderr
+        assert name in result.stdout + result.stderr

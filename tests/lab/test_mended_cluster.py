@@ -13,6 +13,7 @@ import pytest
 from gpustack import lab
 from tests.lab import witness
 from tests.lab.conftest import Run
+from tests.lab.killed import killed
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s"
@@ -22,15 +23,6 @@ BOOTSTRAP = "/etc/kubernetes/bootstrap-kubelet.conf"
 @pytest.fixture(scope="module")
 def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
     return make_lab("mended", ["debian-13", "debian-12"])
-
-
-def killed(two: lab.Lab, program: str, once: str) -> "subprocess.CompletedProcess[str]":
-    """Kills a program on host1 as soon as a file is there; waits for that five minutes at most."""
-    script = (
-        f"for i in $(seq 3000); do if [ -e {once} ] && pid=$(pidof -s {program}); then kill -9 $pid; exit 0; fi; "
-        "timeout 0.1 tail -f /dev/null; done; exit 1"
-    )
-    return two.exec("host1", ["sudo", "sh", "-c", script])
 
 
 def played(done: "subprocess.CompletedProcess[str]") -> dict[str, list[str]]:
@@ -102,18 +94,18 @@ def test_flannels_settings_come_back_and_what_others_set_stays(two: lab.Lab, gpu
     assert played(install(two, gpustack)) == {"flannel": ["host1"]}
     assert one.check_output(f"{flannel} get configmap kube-flannel-cfg -o 'jsonpath={{.data.net-conf\\.json}}'") == conf
     container = "jsonpath={.spec.template.spec.containers[0]}"
-    said = json.loads(one.check_output(f"{flannel} get daemonset kube-flannel-ds -o '{container}'"))
-    assert {"name": "SITE", "value": "theirs"} in said["env"]
-    assert "--iface=$(HOST_IP)" in said["args"]
+    document = json.loads(one.check_output(f"{flannel} get daemonset kube-flannel-ds -o '{container}'"))
+    assert {"name": "SITE", "value": "theirs"} in document["env"]
+    assert "--iface=$(HOST_IP)" in document["args"]
 
 
 def test_a_host_of_another_cluster_is_refused_and_left_as_it_is(two: lab.Lab, gpustack: Run) -> None:
     other = witness.host(two, "host2")
     other.check_output("sed -i.kept 's#server: .*#server: https://192.0.2.9:6443#' /etc/kubernetes/kubelet.conf")
     before = other.check_output("find /etc/kubernetes /var/lib/kubelet/config.yaml -type f -printf '%p %T@\\n' | sort")
-    told = gpustack("install", "-i", two.inventory, "--yes", limit=900, code=5)
-    assert "192.0.2.9" in told.stdout + told.stderr
-    assert "gpustack reset --limit host2 --foreign" in told.stdout + told.stderr
+    result = gpustack("install", "-i", two.inventory, "--yes", limit=900, code=5)
+    assert "192.0.2.9" in result.stdout + result.stderr
+    assert "gpustack reset --limit host2 --foreign" in result.stdout + result.stderr
     after = other.check_output("find /etc/kubernetes /var/lib/kubelet/config.yaml -type f -printf '%p %T@\\n' | sort")
     assert after == before
     other.check_output("mv /etc/kubernetes/kubelet.conf.kept /etc/kubernetes/kubelet.conf")

@@ -94,8 +94,8 @@ def test_a_changed_manifest_is_refused(many: lab.Lab, cluster: Path, gpustack: R
         return name == "raw.githubusercontent.com"
 
     with roads.internet(many, twist):
-        said = gpustack("install", "-i", cluster, "--only", "flannel", "--yes", code=5)
-    (failure,) = failures(said.stdout + said.stderr, "host1")
+        result = gpustack("install", "-i", cluster, "--only", "flannel", "--yes", code=5)
+    (failure,) = failures(result.stdout + result.stderr, "host1")
     assert "https://raw.githubusercontent.com/flannel-io/flannel/v0.28.9/" in failure
     assert "expected SHA-256 e875824b" in failure
     assert "source of the spec" in failure
@@ -124,8 +124,8 @@ def test_a_key_that_ended_is_taken_over_under_its_fingerprint(
     update = "apt-get update -o Dir::Etc::sourcelist=/etc/apt/sources.list.d/gpustack-kubernetes.sources"
     update += " -o Dir::Etc::sourceparts=- -o APT::Update::Error-Mode=any -o APT::Get::List-Cleanup=0"
     assert "EXPKEYSIG" in host.run(update).stderr
-    said = gpustack("plan", "-i", cluster, "--only", "kubernetes", code=1)
-    assert f"{print_of}, ended on " in " ".join(said.stdout.split())
+    result = gpustack("plan", "-i", cluster, "--only", "kubernetes", code=1)
+    assert f"{print_of}, ended on " in " ".join(result.stdout.split())
     gpustack("install", "-i", cluster, "--only", "kubernetes", "--yes")
     assert host.check_output(f"gpg --show-keys --with-colons {keyring}").count(print_of) == 1
     host.check_output(update)
@@ -155,9 +155,9 @@ def test_dockers_own_source_stands_for_ours(many: lab.Lab, cluster: Path, gpusta
     assert host.file("/etc/apt/sources.list.d/gpustack-containerd.sources").exists
 
 
-def failures(said: str, host: str) -> list[str]:
+def failures(text: str, host: str) -> list[str]:
     """What a person reads of a failure on a host, without line breaks."""
-    parts = said.split("\n\n")
+    parts = text.split("\n\n")
     return [" ".join(part.split()) for part in parts if f"failed on {host}" in part.partition("\n")[0]]
 
 
@@ -191,16 +191,16 @@ def spoilt(many: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactor
         return True
 
     with roads.internet(many, twist):
-        said = gpustack("install", "-i", folder, "--only", "containerd", "--yes", "-o", "json", limit=900, code=None)
-    assert said.returncode != 0
-    return folder, json.loads(said.stdout)
+        result = gpustack("install", "-i", folder, "--only", "containerd", "--yes", "-o", "json", limit=900, code=None)
+    assert result.returncode != 0
+    return folder, json.loads(result.stdout)
 
 
 @pytest.mark.parametrize("host", FAULTS, ids=lambda host: FAULTS[host][0].replace(" ", "-"))
 def test_what_is_wrong_on_the_way_is_told(spoilt: Spoilt, host: str) -> None:
     (played,) = spoilt[1]["played"]
-    (said,) = [failure["message"] for failure in played["failures"] if failure["host"] == host]
-    assert [words for words in FAULTS[host][1] if words not in said] == [], said
+    (value,) = [failure["message"] for failure in played["failures"] if failure["host"] == host]
+    assert [words for words in FAULTS[host][1] if words not in value] == [], value
 
 
 def test_a_slow_server_is_waited_for(spoilt: Spoilt, many: lab.Lab) -> None:
@@ -222,8 +222,8 @@ def test_an_expired_key_is_told(spoilt: Spoilt, many: lab.Lab, gpustack: Run, tm
         return path == KEY
 
     with roads.internet(many, twist):
-        said = gpustack("install", "-i", folder, "--only", "containerd", "--yes", code=None)
-    (failure,) = failures(said.stdout + said.stderr, "host3")
+        result = gpustack("install", "-i", folder, "--only", "containerd", "--yes", code=None)
+    (failure,) = failures(result.stdout + result.stderr, "host3")
     assert f"found expired:{prints['containerd']}" in failure
 
 

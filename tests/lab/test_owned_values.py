@@ -4,46 +4,18 @@ and exactly the tasks that own the flipped values report a change (tests/lab/bre
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpustack import lab
-from gpustack.steps import STEPS
 from tests.lab import witness
 from tests.lab.breaking import RELEASES, World, converged, make_world
-from tests.lab.breaks import entries
+from tests.lab.breaks.owned import Owned, load
 from tests.lab.conftest import Run
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
-
-
-@dataclass(frozen=True)
-class Owned:
-    """A value, and the task of `step` on `host` that owns it; `along` are tasks that cannot but change with it."""
-
-    step: str
-    task: str
-    host: str = ""
-    flip: str = ""
-    along: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ()
-    reason: str = ""
-
-    @property
-    def changed(self) -> set[tuple[str, str, str]]:
-        """(step, host, task)"""
-        return {(self.step, self.host, task) for task in (self.task, *self.along)}
-
-
-def load() -> list[Owned]:
-    return [Owned(step.id, **fields(raw)) for step in STEPS for raw in entries(step.id, "task")]
-
-
-def fields(raw: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(said) if isinstance(said, list) else said for key, said in raw.items()}
 
 
 def rounds() -> Iterator[list[Owned]]:
@@ -62,10 +34,10 @@ def world(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pyt
     return make_world(made, gpustack, tmp_path_factory.mktemp("owned"))
 
 
-def changes(told: Any) -> list[tuple[str, str, str]]:
+def changes(value: Any) -> list[tuple[str, str, str]]:
     """(step, host, task) of all that reported a change, in order."""
     step, found = "", []
-    for line in (Path(told["evidence"]) / "events.jsonl").read_text().splitlines():
+    for line in (Path(value["evidence"]) / "events.jsonl").read_text().splitlines():
         event = json.loads(line)
         if event["kind"] == "step":
             step = event["where"]
@@ -81,10 +53,10 @@ def test_exactly_the_tasks_that_own_a_value_change_it(world: World, values: list
     # In an inventory of one host the other node is a stranger to the firewall: there only the step itself is played.
     words = ("--only", values[0].step) if values[0].hosts else ()
     done = world.gpustack("install", "-i", inventory, "--force", *words, "--yes", "-o", "json", limit=900)
-    told = json.loads(done.stdout)
-    assert sorted(changes(told)) == sorted(one for value in values for one in value.changed)
-    assert told["converged"]
-    assert sum(play["tasks_changed"] for play in told["played"]) == len(changes(told))
+    document = json.loads(done.stdout)
+    assert sorted(changes(document)) == sorted(one for value in values for one in value.changed)
+    assert document["converged"]
+    assert sum(play["tasks_changed"] for play in document["played"]) == len(changes(document))
     if values[0].hosts:
         taint = "kubectl taint node host1 node-role.kubernetes.io/control-plane:NoSchedule >/dev/null"
         world.everywhere([("host1", taint)])

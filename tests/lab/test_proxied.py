@@ -50,13 +50,13 @@ def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def inventory(one: lab.Lab, secret: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    said = {
+    values = {
         "http": f"http://{one.record.gateway}:3128",
         "no_proxy": [".example.com", one.record.gateway],
         "user": USER,
         "password_file": str(secret),
     }
-    return roads.inventory(one, tmp_path_factory.mktemp("proxied") / "inventory", ["host1"], proxy=said)
+    return roads.inventory(one, tmp_path_factory.mktemp("proxied") / "inventory", ["host1"], proxy=values)
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +83,9 @@ def test_the_cluster_itself_is_reached_directly(installed: lab.Lab, way_out: Pro
 def test_it_reaches_apt_containerd_and_the_kubelet(installed: lab.Lab) -> None:
     host = witness.host(installed, "host1")
     for unit in ("containerd", "kubelet"):
-        said = host.check_output(f"tr '\\0' '\\n' </proc/$(systemctl show -p MainPID --value {unit})/environ")
-        assert f"HTTPS_PROXY=http://{USER}:" in said
-        assert ".example.com" in said.partition("NO_PROXY=")[2]
+        value = host.check_output(f"tr '\\0' '\\n' </proc/$(systemctl show -p MainPID --value {unit})/environ")
+        assert f"HTTPS_PROXY=http://{USER}:" in value
+        assert ".example.com" in value.partition("NO_PROXY=")[2]
     assert "http://" in host.check_output("apt-config dump Acquire::https::Proxy")
 
 
@@ -101,10 +101,10 @@ def test_a_login_that_changed_is_drift(
 ) -> None:
     secret.write_text("renewed-word\n")
     try:
-        said = gpustack("plan", "-i", inventory, code=1).stdout
-        told = " ".join(said.split())
-        assert "/etc/gpustack-cluster/proxy.env says something else" in told
-        assert "renewed-word" not in told
+        output = gpustack("plan", "-i", inventory, code=1).stdout
+        text = " ".join(output.split())
+        assert "/etc/gpustack-cluster/proxy.env says something else" in text
+        assert "renewed-word" not in text
         started = witness.host(installed, "host1").check_output("systemctl show -p MainPID --value containerd")
         way_out.expect(USER, "renewed-word")
         gpustack("install", "-i", inventory, "--yes")
@@ -120,18 +120,18 @@ def test_a_wrong_login_is_told(installed: lab.Lab, way_out: Proxy, inventory: Pa
     host = witness.host(installed, "host1")
     host.check_output("rm /etc/apt/keyrings/gpustack-kubernetes.gpg")
     way_out.expect(USER, "not this")
-    said = gpustack("install", "-i", inventory, "--only", "kubernetes", "--yes", code=5)
-    told = " ".join((said.stdout + said.stderr).split())
-    assert "pkgs.k8s.io" in told
-    assert "proxy.password_file of the spec" in told
+    result = gpustack("install", "-i", inventory, "--only", "kubernetes", "--yes", code=5)
+    output = " ".join((result.stdout + result.stderr).split())
+    assert "pkgs.k8s.io" in output
+    assert "proxy.password_file of the spec" in output
     way_out.expect(USER, PASSWORD)
     gpustack("install", "-i", inventory, "--yes")
 
 
 def test_without_a_proxy_in_the_spec_all_of_it_goes(installed: lab.Lab, gpustack: Run) -> None:
     host = witness.host(installed, "host1")
-    said = gpustack("plan", "-i", installed.inventory, code=1).stdout
-    assert "left over" in " ".join(said.split())
+    output = gpustack("plan", "-i", installed.inventory, code=1).stdout
+    assert "left over" in " ".join(output.split())
     gpustack("install", "-i", installed.inventory, "--yes", "--only", "prereqs,containerd,kubernetes")
     assert host.run(f"ls {OURS}; find {UNITS} -name '*gpustack*'").stdout == ""
     for unit in ("containerd", "kubelet"):

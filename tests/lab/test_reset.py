@@ -21,7 +21,7 @@ from tests.lab import witness
 from tests.lab.belongings import ANYHOW, PACKAGED, PERSON, differences, of_packages, outline
 from tests.lab.conftest import GPUSTACK, Run
 from tests.lab.firewalls import root
-from tests.lab.test_mended_cluster import killed
+from tests.lab.killed import killed
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s"
@@ -56,8 +56,8 @@ def reset(two: lab.Lab, gpustack: Run, *words: str, code: int = 0) -> Any:
 
 
 def nodes(two: lab.Lab) -> dict[str, str]:
-    said = root(two, "host1", f"{KUBECTL} get nodes --no-headers")
-    return {line.split()[0]: line.split()[1] for line in said.splitlines()}
+    text = root(two, "host1", f"{KUBECTL} get nodes --no-headers")
+    return {line.split()[0]: line.split()[1] for line in text.splitlines()}
 
 
 def compare(two: lab.Lab, before: Outlines, host: str, *, packages: bool) -> list[str]:
@@ -83,8 +83,8 @@ def test_without_a_yes_nothing_goes_and_a_control_plane_does_not_leave_its_worke
 
 def test_a_worker_leaves_and_the_next_install_brings_it_back(two: lab.Lab, before: Outlines, gpustack: Run) -> None:
     ssh = subprocess.Popen(["ssh", "-F", str(two.ssh_config), "host2", "sleep 600"])
-    told = reset(two, gpustack, "--limit", "host2")
-    assert told["hosts"][0]["found"]["node"] == ["host2"]
+    value = reset(two, gpustack, "--limit", "host2")
+    assert value["hosts"][0]["found"]["node"] == ["host2"]
     assert nodes(two) == {"host1": "Ready"}
     assert compare(two, before, "host2", packages=False) == []
     assert ssh.poll() is None, "the connection from before is still there"
@@ -98,8 +98,8 @@ def test_a_dead_api_is_no_obstacle(two: lab.Lab, before: Outlines, gpustack: Run
     host = witness.host(two, "host1")
     host.check_output("mv /etc/kubernetes/manifests/kube-apiserver.yaml /root/")
     witness.until("the API is gone", lambda: host.run("curl -sk https://127.0.0.1:6443/livez").rc != 0)
-    told = reset(two, gpustack, "--limit", "host2", code=8)
-    assert [text.partition(":")[0] for text in told["hosts"][0]["unknown"]] == ["node of this host in the cluster"]
+    value = reset(two, gpustack, "--limit", "host2", code=8)
+    assert [text.partition(":")[0] for text in value["hosts"][0]["unknown"]] == ["node of this host in the cluster"]
     assert compare(two, before, "host2", packages=False) == []
 
 

@@ -120,13 +120,13 @@ def inputs(two: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
             "password_file": str(folder / "mirror"),
         },
     )
-    roads.change(made / "hosts.yml", lambda said: said["all"]["vars"].update(ansible_user="asked"))
+    roads.change(made / "hosts.yml", lambda values: values["all"]["vars"].update(ansible_user="asked"))
     (made / "values").mkdir(exist_ok=True)
     values = {"prometheus": {"prometheusSpec": {"externalLabels": {"site": VALUE}}}}
     (made / "values" / "monitoring.yaml").write_text(yaml.safe_dump(values))
     vaulted = made / "group_vars" / "all" / "vault.yml"
-    said = {"ansible_become_password": MARKS["become"], "of_somebody": MARKS["variable"]}
-    vaulted.write_text(yaml.safe_dump(said))
+    given = {"ansible_become_password": MARKS["become"], "of_somebody": MARKS["variable"]}
+    vaulted.write_text(yaml.safe_dump(given))
     vault = [
         str(Path(GPUSTACK[0]).with_name("ansible-vault")),
         "encrypt",
@@ -213,13 +213,13 @@ def test_an_installation_leaves_nothing(
     catcher = threading.Thread(target=catch, args=(two, token, ended), daemon=True)
     catcher.start()
     try:
-        said = gpustack("install", "--yes", "-v", "-i", inputs / "inventory", limit=1200, **env)
+        result = gpustack("install", "--yes", "-v", "-i", inputs / "inventory", limit=1200, **env)
     finally:
         ended.set()
         catcher.join()
     assert token, "no join token was seen"
     hunt.marks = {**hunt.marks, "token": token[0].partition(".")[2], "key": key(two)}
-    hunt.look("output of install", (said.stdout + said.stderr).encode())
+    hunt.look("output of install", (result.stdout + result.stderr).encode())
     assert everywhere(hunt, two, home) == []
 
 
@@ -252,8 +252,8 @@ def test_looking_leaves_nothing(
         ["plan", "--diff"],
         ["kubeconfig", "--out", home / "kubeconfig"],
     ):
-        said = gpustack(words[0], "-i", made, *words[1:], limit=900, **env)
-        hunt.look(f"output of {words[0]}", (said.stdout + said.stderr).encode())
+        result = gpustack(words[0], "-i", made, *words[1:], limit=900, **env)
+        hunt.look(f"output of {words[0]}", (result.stdout + result.stderr).encode())
     # That is somebody's own certificate and key: for its owner alone, and not the administrator's.
     assert (home / "kubeconfig").stat().st_mode & 0o777 == 0o600
     assert everywhere(hunt, two, home) == []

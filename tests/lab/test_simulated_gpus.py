@@ -35,7 +35,7 @@ def ran(on: lab.Lab, host: str, script: str) -> tuple[int, str]:
     return done.returncode, (done.stdout + done.stderr).strip()
 
 
-def said(on: lab.Lab, host: str, script: str) -> str:
+def output(on: lab.Lab, host: str, script: str) -> str:
     code, out = ran(on, host, script)
     assert code == 0, out
     return out
@@ -49,17 +49,17 @@ def driven(two: lab.Lab, bundle: Path) -> lab.Lab:
     for host, release in zip(BOTH, ("debian12", "debian13"), strict=True):
         repository = f"{source.url}/{CUDA}/{release}/x86_64"
         key = "/etc/apt/keyrings/nvidia.asc"
-        said(two, host, f"sudo curl -fsS --create-dirs -o {key} {repository}/{KEYS[release]}")
+        output(two, host, f"sudo curl -fsS --create-dirs -o {key} {repository}/{KEYS[release]}")
         line = f"deb [signed-by={key}] {repository}/ /"
-        said(two, host, f"echo '{line}' | sudo tee /etc/apt/sources.list.d/cuda.list && sudo apt-get -qq update")
-        said(two, host, f"sudo DEBIAN_FRONTEND=noninteractive apt-get -qq install -y {DRIVER}")
+        output(two, host, f"echo '{line}' | sudo tee /etc/apt/sources.list.d/cuda.list && sudo apt-get -qq update")
+        output(two, host, f"sudo DEBIAN_FRONTEND=noninteractive apt-get -qq install -y {DRIVER}")
     return two
 
 
 def test_hardware_is_there_before_any_driver(two: lab.Lab) -> None:
     for host, count in zip(BOTH, (2, 4), strict=True):
-        seen = said(two, host, "cd /sys/bus/pci/devices; for d in *; do echo $d $(cat $d/vendor $d/class); done")
-        assert seen.splitlines() == [f"{pci.bus(index)} 0x10de 0x030200" for index in range(count)]
+        text = output(two, host, "cd /sys/bus/pci/devices; for d in *; do echo $d $(cat $d/vendor $d/class); done")
+        assert text.splitlines() == [f"{pci.bus(index)} 0x10de 0x030200" for index in range(count)]
         assert ran(two, host, "ls /dev/nvidia* /proc/driver/nvidia /usr/bin/nvidia-smi")[0] != 0
 
 
@@ -73,71 +73,71 @@ def test_the_driver_shows_what_the_hardware_is(driven: lab.Lab) -> None:
         gpus = driven.gpus(host)
         wanted = [f"{gpu.uuid}, {model}, {VERSION}" for gpu in gpus]
         query = "nvidia-smi --query-gpu=uuid,name,driver_version --format=csv,noheader"
-        assert said(driven, host, query).splitlines() == wanted
-        assert f"  {VERSION}  " in said(driven, host, "cat /proc/driver/nvidia/version")
-        assert said(driven, host, "cat /sys/module/nvidia/version; /sbin/modinfo -F version nvidia").split() == [
+        assert output(driven, host, query).splitlines() == wanted
+        assert f"  {VERSION}  " in output(driven, host, "cat /proc/driver/nvidia/version")
+        assert output(driven, host, "cat /sys/module/nvidia/version; /sbin/modinfo -F version nvidia").split() == [
             VERSION,
             VERSION,
         ]
-        assert said(driven, host, "ls /sys/module/overlay") != ""  # what the machine has is still there
-        assert said(driven, host, "ls /dev/nvidia[0-9]* | wc -l") == str(len(gpus))
+        assert output(driven, host, "ls /sys/module/overlay") != ""  # what the machine has is still there
+        assert output(driven, host, "ls /dev/nvidia[0-9]* | wc -l") == str(len(gpus))
 
 
 def test_a_change_is_seen_at_once(driven: lab.Lab) -> None:
     driven.set_gpu("host1:1", "load=training", "temp=92")
     query = "nvidia-smi --query-gpu=temperature.gpu,utilization.gpu --format=csv,noheader,nounits"
-    assert said(driven, "host1", query).splitlines() == ["34, 0", "92, 98"]
-    driven.set_gpu("host1", "heal")
-    assert said(driven, "host1", query).splitlines() == ["34, 0", "34, 0"]
+    assert output(driven, "host1", query).splitlines() == ["34, 0", "92, 98"]
+    driven.set_gpu("host1", "recover")
+    assert output(driven, "host1", query).splitlines() == ["34, 0", "34, 0"]
 
 
 def test_a_lost_gpu(driven: lab.Lab) -> None:
     driven.set_gpu("host1:1", "lost")
     code, out = ran(driven, "host1", "nvidia-smi")
     assert (code, "GPU is lost" in out) == (15, True)
-    assert said(driven, "host1", f"tail -n 1 /lib/firmware/nvidia/{VERSION}/gsp_events.bin").startswith("xid 1 79 ")
-    driven.set_gpu("host1:1", "heal")
-    assert said(driven, "host1", "nvidia-smi -L | wc -l") == "2"
+    assert output(driven, "host1", f"tail -n 1 /lib/firmware/nvidia/{VERSION}/gsp_events.bin").startswith("xid 1 79 ")
+    driven.set_gpu("host1:1", "recover")
+    assert output(driven, "host1", "nvidia-smi -L | wc -l") == "2"
 
 
 def test_another_module_than_the_library(driven: lab.Lab) -> None:
     version = "/proc/driver/nvidia/version"
-    said(driven, "host1", f"sudo sed -i s/{VERSION}/580.1.2/ {version}")
+    output(driven, "host1", f"sudo sed -i s/{VERSION}/580.1.2/ {version}")
     code, out = ran(driven, "host1", "nvidia-smi")
     assert (code, out.splitlines()[0]) == (18, "Failed to initialize NVML: Driver/library version mismatch")
-    said(driven, "host1", f"sudo sed -i s/580.1.2/{VERSION}/ {version}")
+    output(driven, "host1", f"sudo sed -i s/580.1.2/{VERSION}/ {version}")
     assert ran(driven, "host1", "nvidia-smi")[0] == 0
 
 
 def test_a_module_that_is_not_loaded(driven: lab.Lab) -> None:
-    said(driven, "host2", "sudo modprobe -r nvidia")
+    output(driven, "host2", "sudo modprobe -r nvidia")
     assert ran(driven, "host2", "nvidia-smi")[0] == 9
     assert ran(driven, "host2", "ls /proc/driver/nvidia /sys/module/nvidia /dev/nvidiactl")[0] != 0
-    said(driven, "host2", "sudo modprobe nvidia && sudo modprobe nvidia_uvm")
-    assert said(driven, "host2", "nvidia-smi -L | wc -l") == "4"
+    output(driven, "host2", "sudo modprobe nvidia && sudo modprobe nvidia_uvm")
+    assert output(driven, "host2", "nvidia-smi -L | wc -l") == "4"
 
 
 def test_all_of_it_survives_a_reboot_and_a_restore(driven: lab.Lab) -> None:
     driven.set_gpu("host2:3", "ecc-dbe=7")
     driven.save("driven")
-    driven.set_gpu("host2:3", "heal")
+    driven.set_gpu("host2:3", "recover")
     boot = "cat /proc/sys/kernel/random/boot_id; stat -c %Y /proc/1"
-    before = said(driven, "host1", boot)
+    before = output(driven, "host1", boot)
     driven.exec("host1", ["sudo", "systemctl", "reboot"])
     deadline = time.monotonic() + 60
     while (answer := ran(driven, "host1", boot))[0] != 0 or answer[1] == before:
         assert time.monotonic() < deadline, answer
         time.sleep(0.2)
-    assert said(driven, "host1", "systemctl is-system-running --wait; nvidia-smi -L | wc -l").split() == [
+    assert output(driven, "host1", "systemctl is-system-running --wait; nvidia-smi -L | wc -l").split() == [
         "running",
         "2",
     ]
     driven.restore("driven")
     assert driven.gpus("host2")[3].live == {"ecc_dbe": "7"}
     query = "nvidia-smi --query-gpu=ecc.errors.uncorrected.volatile.total --format=csv,noheader"
-    assert said(driven, "host2", f"systemctl is-system-running --wait; {query}").split() == ["running", *"0007"]
-    lab.find(NAME).set_gpu("host2:3", "heal")  # by another process
-    assert said(driven, "host2", query).split() == [*"0000"]
+    assert output(driven, "host2", f"systemctl is-system-running --wait; {query}").split() == ["running", *"0007"]
+    lab.find(NAME).set_gpu("host2:3", "recover")  # by another process
+    assert output(driven, "host2", query).split() == [*"0000"]
 
 
 def test_an_equal_lab_is_the_same_and_another_is_refused(driven: lab.Lab) -> None:
@@ -151,9 +151,9 @@ def test_an_equal_lab_is_the_same_and_another_is_refused(driven: lab.Lab) -> Non
 def test_removed_packages_leave_the_hardware(driven: lab.Lab) -> None:
     for host in BOTH:
         removed = "nvidia-driver-cuda nvidia-kernel-open-dkms libnvidia-ml1 libcuda1 nvidia-persistenced"
-        said(driven, host, f"sudo DEBIAN_FRONTEND=noninteractive apt-get -qq purge -y {removed}")
+        output(driven, host, f"sudo DEBIAN_FRONTEND=noninteractive apt-get -qq purge -y {removed}")
         left = "/dev/nvidia* /proc/driver/nvidia /sys/module/nvidia /lib/firmware/nvidia"
         left += " /usr/lib/*/libnvidia* /usr/lib/nvidia /lib/modules/*/updates/dkms/nvidia.ko"
-        assert said(driven, host, f"ls -d {left} 2>/dev/null || :") == ""
-        assert said(driven, host, "ls /sys/bus/pci/devices /var/lib/simulated-gpus/state") != ""
-        assert said(driven, host, "systemctl is-system-running --wait") == "running"
+        assert output(driven, host, f"ls -d {left} 2>/dev/null || :") == ""
+        assert output(driven, host, "ls /sys/bus/pci/devices /var/lib/simulated-gpus/state") != ""
+        assert output(driven, host, "systemctl is-system-running --wait") == "running"

@@ -73,21 +73,21 @@ def packages(made: lab.Lab) -> str:
 
 def of_one_host(made: lab.Lab, name: str, folder: Path) -> Path:
     shutil.copytree(made.inventory, folder)
-    said = yaml.safe_load((folder / "hosts.yml").read_text())
-    groups = said["all"]["children"]
+    document = yaml.safe_load((folder / "hosts.yml").read_text())
+    groups = document["all"]["children"]
     (groups["kube_node"]["hosts"], groups["kube_control_plane"]["hosts"]) = (
         {name: groups["kube_node"]["hosts"][name]},
         {name: None},
     )
-    (folder / "hosts.yml").write_text(yaml.safe_dump(said, sort_keys=False))
+    (folder / "hosts.yml").write_text(yaml.safe_dump(document, sort_keys=False))
     return folder
 
 
 def say(inventory: Path, **variables: Any) -> None:
     path = inventory / "hosts.yml"
-    said = yaml.safe_load(path.read_text())
-    said["all"]["vars"] |= variables
-    path.write_text(yaml.safe_dump(said, sort_keys=False))
+    document = yaml.safe_load(path.read_text())
+    document["all"]["vars"] |= variables
+    path.write_text(yaml.safe_dump(document, sort_keys=False))
 
 
 def take_login(made: lab.Lab, name: str) -> None:

@@ -54,9 +54,9 @@ def test_an_unknown_host_key_is_refused_with_the_command_that_adds_it(
     one: lab.Lab, inventory: Callable[..., Path], gpustack: Run, tmp_path: Path
 ) -> None:
     path = inventory(ansible_ssh_common_args=ssh_config(one, tmp_path, ""))
-    said = gpustack("install", "-i", path, "--yes", code=4).stderr
-    assert "host-key-unknown" in said
-    assert "ssh-keyscan" in said
+    output = gpustack("install", "-i", path, "--yes", code=4).stderr
+    assert "host-key-unknown" in output
+    assert "ssh-keyscan" in output
 
 
 def test_a_changed_host_key_is_refused(
@@ -70,15 +70,15 @@ def test_a_changed_host_key_is_refused(
 
 def test_a_host_that_does_not_answer(inventory: Callable[..., Path], gpustack: Run) -> None:
     path = inventory(ansible_port="9")
-    said = gpustack("plan", "-i", path, code=4).stderr
-    assert "host-ssh-unreachable" in said
-    assert "host1" in said
+    output = gpustack("plan", "-i", path, code=4).stderr
+    assert "host-ssh-unreachable" in output
+    assert "host1" in output
 
 
 def test_a_user_who_may_not_become_root(inventory: Callable[..., Path], gpustack: Run) -> None:
-    said = gpustack("plan", "-i", inventory(ansible_user="plain"), code=4).stderr
-    assert "host-sudo-password" in said
-    assert "-K" in said
+    output = gpustack("plan", "-i", inventory(ansible_user="plain"), code=4).stderr
+    assert "host-sudo-password" in output
+    assert "-K" in output
 
 
 def test_the_sudo_password_is_asked_for_and_shown_nowhere(inventory: Callable[..., Path]) -> None:
@@ -99,8 +99,8 @@ def test_an_old_cluster_is_never_touched(one: lab.Lab, gpustack: Run) -> None:
     host.check_output(f"install -d /etc/kubernetes && printf '{old}' >/etc/kubernetes/kubelet.conf")
     before = host.check_output("sha256sum /etc/kubernetes/kubelet.conf; dpkg -l | sha256sum")
     try:
-        said = gpustack("install", "-i", one.inventory, "--yes", code=5)
-        assert "old.example" in said.stdout + said.stderr
+        result = gpustack("install", "-i", one.inventory, "--yes", code=5)
+        assert "old.example" in result.stdout + result.stderr
         assert host.check_output("sha256sum /etc/kubernetes/kubelet.conf; dpkg -l | sha256sum") == before
     finally:
         host.check_output("rm /etc/kubernetes/kubelet.conf")

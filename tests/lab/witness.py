@@ -101,7 +101,7 @@ def inside(core: client.CoreV1Api, pod: str, command: str) -> str:
         talk.close()
 
 
-def netns(seen: Any, command: str) -> str:
+def netns(value: Any, command: str) -> str:
     """What a command of the host prints in the network of the web server that runs there."""
     find = "crictl inspect -o go-template --template '{{.info.pid}}' $(crictl ps --name web -q | head -n 1)"
-    return str(seen.check_output(f"nsenter -t $({find}) -n {command}"))
+    return str(value.check_output(f"nsenter -t $({find}) -n {command}"))

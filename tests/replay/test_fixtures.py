@@ -22,8 +22,8 @@ def answer(out: str) -> dict[str, Any]:
 
 @given(was=OUTS, now=OUTS)
 def test_what_was_made_short_says_the_same(was: str, now: str) -> None:
-    known, said = answer(was), answer(now)
-    short = json.loads(json.dumps(shorter(said, known)))
+    known, values = answer(was), answer(now)
+    short = json.loads(json.dumps(shorter(values, known)))
     assert pieces(longer(short, known)["out"]) == pieces(now)
 
 

@@ -146,19 +146,19 @@ def edited(edit: Edit) -> Callable[[Answer], Answer]:
 )  # fmt: skip
 def test_what_differs_is_said(edits: dict[str, Any], check: str, words: str) -> None:
     found = diagnose(changed(edits))
-    said = {f"{one.step}/{one.check}": one.result.found for one in found.drift}
-    assert words in said.get(check, ""), (said, [one.id for one in found.roots])
+    values = {f"{one.step}/{one.check}": one.result.found for one in found.drift}
+    assert words in values.get(check, ""), (values, [one.id for one in found.roots])
 
 
 def changed(edits: dict[str, Any]) -> Snapshot:
     """The healthy recording, with answers edited by probe."""
-    seen = read(HEALTHY)
+    snapshot = read(HEALTHY)
     for probe, edit in edits.items():
-        where, change = (CLUSTER, edited(edit)) if (probe, CLUSTER) in seen.answers else ("host1", edit)
-        answer = seen.answers[probe, where]
+        where, change = (CLUSTER, edited(edit)) if (probe, CLUSTER) in snapshot.answers else ("host1", edit)
+        answer = snapshot.answers[probe, where]
         assert change(answer) != answer
-        seen = replace(seen, answers={**seen.answers, (probe, where): change(answer)})
-    return seen
+        snapshot = replace(snapshot, answers={**snapshot.answers, (probe, where): change(answer)})
+    return snapshot
 
 
 def test_the_label_that_keeps_the_operator_away_stands_with_what_it_takes() -> None:

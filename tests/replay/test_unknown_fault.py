@@ -67,9 +67,9 @@ def without(fault: str) -> tuple[Graph, list[Check]]:
     return joined(files), [check for check in CHECKS if stays(check.id)]
 
 
-def said(seen: Snapshot) -> tuple[set[tuple[str, str]], Collection[str]]:
+def said(snapshot: Snapshot) -> tuple[set[tuple[str, str]], Collection[str]]:
     """States that are unexplained, and where; roots."""
-    found = diagnose.diagnose(seen).verdict
+    found = diagnose.diagnose(snapshot).verdict
     return {one.place for open_one in found.unexplained for one in open_one.judged}, {one.id for one in found.roots}
 
 

@@ -41,7 +41,7 @@ def shrunk(base: Path, recording: Path) -> str:
     """The fixture."""
     known, now = answers(base), answers(recording)
     was = heading(base)
-    first = {key: said for key, said in nameless(heading(recording)).items() if was.get(key) != said}
+    first = {key: entry for key, entry in nameless(heading(recording)).items() if was.get(key) != entry}
     first |= {"base": base.name, "gone": [list(key) for key in known if key not in now]}
     asked = {probe.id: probe for probe in questions()}
     different = [
@@ -70,9 +70,9 @@ def answers(recording: Path) -> dict[Key, dict[str, Any]]:
     """By probe and where."""
     found = {}
     for line in recording.read_text().splitlines()[1:]:
-        said = json.loads(line)
-        said.pop("took", None)
-        found[said["probe"], said["where"]] = said
+        document = json.loads(line)
+        document.pop("took", None)
+        found[document["probe"], document["where"]] = document
     return found
 
 
@@ -95,15 +95,17 @@ def longer(answer: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
     out = pieces(known["out"])
     for start, end, now in reversed(answer["lines"]):
         out[start:end] = now
-    return {**{key: said for key, said in answer.items() if key != "lines"}, "out": "\n".join(out)}
+    return {**{key: entry for key, entry in answer.items() if key != "lines"}, "out": "\n".join(out)}
 
 
 def pieces(out: str) -> list[str]:
     try:
-        said = json.loads(out)
+        document = json.loads(out)
     except ValueError:
-        said = None
-    return (json.dumps(said, indent=0, ensure_ascii=False) if isinstance(said, dict | list) else out).split("\n")
+        document = None
+    return (json.dumps(document, indent=0, ensure_ascii=False) if isinstance(document, dict | list) else out).split(
+        "\n"
+    )
 
 
 def whole(fixture: Path) -> str:
@@ -117,7 +119,7 @@ def whole(fixture: Path) -> str:
     for key in first.pop("gone"):
         merged.pop(tuple(key), None)
     for line in rest.splitlines():
-        said = json.loads(line)
-        key = said["probe"], said["where"]
-        merged[key] = longer(said, merged.get(key, {}))
+        document = json.loads(line)
+        key = document["probe"], document["where"]
+        merged[key] = longer(document, merged.get(key, {}))
     return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in (first, *merged.values()))

@@ -15,7 +15,7 @@ from gpustack.ask import recording
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.config.host import NODE, Host
-from tests.unit.steps.recorded_cluster import K1
+from tests.worlds.cluster import K1
 from tests.worlds.healthy import POD_RANGE, healthy
 
 Answers = dict[tuple[str, str], Answer]
@@ -74,8 +74,8 @@ def of_hosts(two: Snapshot, hosts: int) -> Iterator[Answer]:
 def of_cluster(answer: Answer, hosts: int) -> Answer:
     """Each entry of a list that speaks of the worker is there for each."""
     try:
-        said = json.loads(answer.out)
-        holder, key = (said, "items") if "items" in said else (said["data"], "result")
+        document = json.loads(answer.out)
+        holder, key = (document, "items") if "items" in document else (document["data"], "result")
         entries = [json.dumps(entry) for entry in holder[key]]
     except (ValueError, KeyError, TypeError):
         return answer
@@ -86,7 +86,7 @@ def of_cluster(answer: Answer, hosts: int) -> Answer:
         words, new = changes(number)
         fixed += [words.sub(new, entry) for entry in mine]
     holder[key] = "ENTRIES"
-    out = json.dumps(said).replace('"ENTRIES"', f"[{','.join(fixed)}]")
+    out = json.dumps(document).replace('"ENTRIES"', f"[{','.join(fixed)}]")
     return replace(answer, out=COUNTS.sub(rf"\g<1> {hosts}", out))
 
 

@@ -11,8 +11,8 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.doctor.diagnose import questions
-from tests.unit.steps import recorded_gpus, recorded_hosts
-from tests.unit.steps.recorded_cluster import CASES, recorded
+from tests.worlds import gpus, hosts
+from tests.worlds.cases import CASES, recorded
 
 SYSTEMS = {"k1": ("debian-12", "control-plane"), "k2": ("debian-13", "worker")}
 # The recordings are of several labs of the same two hosts; here they have one address each.
@@ -20,23 +20,23 @@ ADDRESS = re.compile(r"\b10\.77\.[0-9]+\.(11|12)\b")
 OF_THIS_CLUSTER = {
     "10.244.0.0/16": "10.128.0.0/11",
     "10.244.": "10.128.",
-    "DA41ECC667A818B1D7357565BE7AA98313B729F0": recorded_hosts.SPEC["source"]["fingerprint"],
+    "DA41ECC667A818B1D7357565BE7AA98313B729F0": hosts.SPEC["source"]["fingerprint"],
 }
 POD_RANGE = ip_network("10.128.0.0/11")
 
 
 def healthy() -> Snapshot:
-    spec = {name: recorded_hosts.SPEC[name] for name in ("source", "containerd", "time_sync")}
+    spec = {name: hosts.SPEC[name] for name in ("source", "containerd", "time_sync")}
     # Our table would name every node on every node.
     spec |= {"firewall": {"manage": False}}
-    world = recorded_gpus.world(spec=spec)
+    world = gpus.world(spec=spec)
     answers = dict(world.answers)
     for probe in questions():
-        for where in SYSTEMS if probe.where == "host" else (CLUSTER,):
+        for where in SYSTEMS if probe.location == "host" else (CLUSTER,):
             if (probe.id, where) not in answers and (answer := of_case(probe.id, where)):
                 answers[probe.id, where] = replace(answer, where=where)
-    said = world.inventory.spec.model_dump(mode="json", by_alias=True)
-    wide = Spec.model_validate(said | {"kubernetes": said["kubernetes"] | {"pod_cidr": str(POD_RANGE)}})
+    values = world.inventory.spec.model_dump(mode="json", by_alias=True)
+    wide = Spec.model_validate(values | {"kubernetes": values["kubernetes"] | {"pod_cidr": str(POD_RANGE)}})
     inventory = Inventory(Path("hosts.yml"), world.inventory.hosts, wide, world.inventory.values)
     answers = {key: same_addresses(answer) for key, answer in answers.items()}
     return replace(world, inventory=inventory, answers=answers)
@@ -55,11 +55,11 @@ def of_case(probe: str, where: str) -> Answer | None:
 
 def with_nvidia(text: str) -> str:
     """The toolkit's handler, which the recorded runtime was asked without."""
-    said = json.loads(text)
-    runtimes = said["config"]["containerd"]["runtimes"]
+    document = json.loads(text)
+    runtimes = document["config"]["containerd"]["runtimes"]
     options = {"BinaryName": "/usr/local/nvidia/toolkit/nvidia-container-runtime"}
     runtimes["nvidia"] = runtimes["runc"] | {"options": runtimes["runc"]["options"] | options}
-    return json.dumps(said, indent=2)
+    return json.dumps(document, indent=2)
 
 
 def same_addresses(answer: Answer) -> Answer:

@@ -33,7 +33,7 @@ def complete_gpu(incomplete: str) -> list[str]:
 def complete_word(incomplete: str) -> list[str]:
     from gpustack.simulated.words import LOADS, NUMBERS
 
-    plain = ["lost", "found", "heal", "power-brake", "xid=", *(f"load={load}" for load in LOADS)]
+    plain = ["lost", "found", "recover", "power-brake", "xid=", *(f"load={load}" for load in LOADS)]
     numbers = [f"{key.replace('_', '-')}=" for key in NUMBERS]
     return [word for word in (*plain, *numbers) if word.startswith(incomplete)]
 
@@ -45,7 +45,7 @@ Words = Annotated[
     list[str],
     typer.Argument(
         metavar="WORD…",
-        help="lost, found, xid=79, load=training|inference|idle, temp=92, power-brake, ecc-dbe=1, heal, KEY=NUMBER.",
+        help="lost, found, xid=79, load=training|inference|idle, temp=92, power-brake, ecc-dbe=1, recover, KEY=NUMBER.",
         autocompletion=complete_word,
     ),
 ]
@@ -87,12 +87,12 @@ def show_gpu(gpu: Which, name: Name = None) -> None:
     app,
     "gpustack lab gpu set host1:0 xid=79",
     "gpustack lab gpu set host1 load=training",
-    "gpustack lab gpu set host2:1 heal",
+    "gpustack lab gpu set host2:1 recover",
     name="set",
-    short="Run the state of a GPU.",
+    short="Change the state of a simulated GPU.",
 )
 def set_gpu(gpu: Which, words: Words, name: Name = None) -> None:
-    """Run a GPU as hardware changes, at once for the host and for every container that has it."""
+    """Change the state of a GPU, at once for the host and for every container that has it."""
     from gpustack import lab
 
     made = lab.find(name)

@@ -2,8 +2,8 @@
 
 Search order of Ansible (docs: "Ansible Configuration Settings"): ANSIBLE_CONFIG, ./ansible.cfg, ~/.ansible.cfg,
 /etc/ansible/ansible.cfg. Ansible skips ./ansible.cfg in a world-writable directory, and so do we; one that belongs to
-somebody else, or that all may write, is skipped besides, as it names programs to run. Ansible itself is told which one
-counts.
+somebody else, or that all may write, is skipped besides, as it names programs to run. Ansible gets the
+same one by ANSIBLE_CONFIG.
 """
 
 import os
@@ -20,7 +20,7 @@ EMPTY = Path(__file__).with_name("empty.cfg")
 
 @dataclass(frozen=True)
 class AnsibleCfg:
-    """Values as Ansible would take them: the environment before the file. Empty strings where nothing is said."""
+    """Values as Ansible would take them: the environment before the file. Empty strings where unset."""
 
     path: Path | None
     inventory: str

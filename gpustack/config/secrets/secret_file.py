@@ -21,7 +21,7 @@ LARGEST = 4096
 """Characters that are read: more than any kind of secret has, with an end of lines that an editor leaves."""
 PASSWORD = Kind("a password", 256)
 INTEGRATION = Kind("an integration key", 256)
-# Who may send is told by the address alone: that is the secret of a webhook.
+# A webhook has no other credential: whoever knows the address may send.
 URL = Kind("an address that begins with http:// or https://", 2048, re.compile(r"https?://[^/]"))
 
 

@@ -1,7 +1,7 @@
 """Secrets in clear among Helm values. They would stand in the plan, in Helm's own record of the release, in whatever
 keeps the inventory, and in each snapshot; charts take the name of a Secret instead.
 
-Whether a key names a secret is told by its end, as charts and the programs below them call theirs: Grafana's
+Whether a key names a secret is seen by its end, as charts and the programs below them name theirs: Grafana's
 `adminPassword` and `client_secret`, Alertmanager's `routing_key` and `smtp_auth_password`, Prometheus' `credentials`
 (`<secret>` in their documentation).
 """

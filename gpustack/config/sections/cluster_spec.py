@@ -44,7 +44,7 @@ def files(folder: Path, pattern: str = "**/*") -> list[Path]:
 
 
 def says_spec(path: Path) -> bool:
-    """Of a vaulted file it cannot be told, and it need not: the spec holds no secrets."""
+    """False for a vaulted file: its content is unknown, and the spec holds no secrets."""
     try:
         return bool(STANDS.search(path.read_text()))
     except (OSError, ValueError):
@@ -68,7 +68,7 @@ def find_misplaced_specs(source: Path | None) -> list[Complaint]:
 def cluster_spec(
     source: Path | None, names: Sequence[str], variables: Mapping[str, Mapping[str, Any]], hosts: Sequence[Host]
 ) -> tuple[Spec, list[Complaint]]:
-    """With a complaint the spec is not to be used. Null counts as nothing said."""
+    """With a complaint the spec is not to be used. Null counts as unset."""
     file = spec_file(source)
     if found := find_misplaced_specs(source):
         return Spec(), found
@@ -86,8 +86,8 @@ def cluster_spec(
 
 
 def judged(file: str, given: Mapping[str, Any]) -> tuple[Spec, set[str], list[Complaint]]:
-    """The spec, the keys that are wrong, and complaints. Of a wrong spec, the rest is judged as if those were not said,
-    so that contradictions are told in the same breath."""
+    """The spec, the keys that are wrong, and complaints. The rest of a wrong spec is judged as if those were unset, so
+    that contradictions are reported together with them."""
     try:
         return Spec.model_validate(given), set(), []
     except ValidationError as error:

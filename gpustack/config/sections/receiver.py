@@ -38,8 +38,8 @@ def secret_of(receiver: Receiver) -> str:
 
 
 def complaints(file: str, receiver: Receiver, inventory: Path | None) -> Iterator[tuple[set[str], Complaint]]:
-    """The keys that each is about, and the complaint. `inventory` is the folder that Ansible reads whole. Who says type
-    none has put the receiver aside, with its settings; who says no type has forgotten it, and nobody would be told."""
+    """The keys that each is about, and the complaint. `inventory` is the folder that Ansible reads whole. With
+    `type: none` the other settings are kept on purpose; without `type` it was forgotten, and no alert would be sent."""
     if receiver.type == "none" and "type" in receiver.model_fields_set:
         return
     given = {name for name in SETTINGS if getattr(receiver, name)}

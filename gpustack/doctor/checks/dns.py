@@ -12,7 +12,7 @@ WHAT, MOST = "DNS of the cluster", 3
 
 
 def unanswered(found: Ways) -> str:
-    """What the service address of DNS said to pods, empty where one of them got an answer."""
+    """The error that pods got from the service address of DNS; empty where one of them got an answer."""
     asked = list(found.of("dns"))
     service = [way for way in asked if way.target == asked[0].target]
     return "" if any(way.result == "ok" for way in service) else f"{service[0].target}: {service[0].result}"

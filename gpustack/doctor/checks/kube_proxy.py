@@ -30,7 +30,7 @@ def kube_proxy_down(here: View) -> Result:
 
 
 def explain_absence(here: View) -> str:
-    """Why no restart brings it here; empty where that is not so, or cannot be told."""
+    """Why no restart brings it here; empty where that is not so, or unknown."""
     if not (here.available(PROXY_SET) and here.available(NODES)):
         return ""
     found = here[PROXY_SET]
@@ -54,8 +54,8 @@ def find_missing_rules(found: Proxy, mode: str) -> str:
 
 @check("st-service-ip-broken", API_PATHS, STARTED)
 def service_address(here: View) -> Result:
-    """That of the API. Without the API itself nothing can be told by it; of one that was started anew kube-proxy has to
-    hear first."""
+    """The service address of the API. Unknown without the API itself; after a restart of the API, kube-proxy needs a
+    moment."""
     api, service = here[API_PATHS]["api"], here[API_PATHS]["service"]
     if not api.connected and api.ended:
         raise FactUnavailable(f"the API server itself is not reached: {api.why}")

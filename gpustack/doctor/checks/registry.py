@@ -1,4 +1,4 @@
-"""Layer `registry`: pods that wait for an image, and what the registry said. A user's own image is the user's."""
+"""Layer `registry`: pods that wait for an image, and the registry's answer. A user's own image is left to the user."""
 
 import re
 

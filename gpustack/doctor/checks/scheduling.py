@@ -86,8 +86,8 @@ def in_use(here: View) -> Result:
 
 @check("st-gpu-pods-pending", WAITING, GPU_NODES, GPU_DEVICES, IDENTITY)
 def gpu_pods_pending(here: View) -> Result:
-    """While no GPU is on offer. Where all are in use, who waits is only late; where no host has one, who asks for one
-    is told so by the scheduler."""
+    """Only while no node offers a GPU. Where all are in use, pods just wait; where no host has one, the scheduler's
+    own message says so."""
     found = [one for one in here[WAITING] if one.gpu and f"Insufficient {GPU}" in one.why]
     total = sum(node.allocatable for node in here[GPU_NODES])
     if total:

@@ -95,4 +95,4 @@ def run(made: Lab, what: Injector, where: str, script: str, *, node: str, beside
     if done.returncode:
         output = (done.stderr or done.stdout).strip()[-600:]
         message = f"{what.name} could not be done on {where} (exit status {done.returncode})."
-        raise LabError("lab-fault-failed", message, output or "It said nothing.", "gpustack lab recover")
+        raise LabError("lab-fault-failed", message, output or "It printed nothing.", "gpustack lab recover")

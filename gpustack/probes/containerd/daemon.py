@@ -101,13 +101,14 @@ def pick(table: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     return {key: table[key] for key in keys if key in table}
 
 
-# Without its socket there is no daemon, and that can be told without crictl.
+# Without its socket there is no daemon, and no crictl is needed to see that.
 RUNTIME = Probe(
     "containerd.runtime",
     Shell(f"""[ -S {SOCKET.removeprefix("unix://")} ] || exit 1
 crictl --runtime-endpoint {SOCKET} info && exit
 rc=$?
-({show_units("containerd")})
+({show_units("containerd")}
+)
 exit $rc"""),
     runtime,
     ends=(0, 1),
@@ -172,12 +173,19 @@ CONFIGURATION = Probe(
     Lines(
         FUNCTION
         + r"""cd /etc/containerd 2>/dev/null || exit 0
+set --
 for file in config.toml conf.d/*.toml; do
-  [ -e "$file" ] || continue
-  echo "== $file $(stat -Lc %Y "$file")"
-  toml_keys 'version|imports|disabled_plugins|config_path|bin_dirs?' <"$file"
-  echo
-done"""
+  [ ! -e "$file" ] || set -- "$@" "$file"
+done
+[ $# -gt 0 ] || exit 0
+times=$(stat -Lc '%Y %n' "$@") || exit
+set --
+while read -r time file; do
+  set -- "$@" "$file $time" "$file"
+done <<TIMES
+$times
+TIMES
+toml_keys 'version|imports|disabled_plugins|config_path|bin_dirs?' "$@" """
     ),
     configuration,
     like="cat /etc/containerd/config.toml /etc/containerd/conf.d/*.toml",
@@ -188,20 +196,30 @@ MIRRORS = Probe(
     Lines(
         FUNCTION
         + r"""cd /etc/containerd/certs.d 2>/dev/null || exit 0
+set --
 for file in */hosts.toml; do
-  [ -e "$file" ] || continue
-  echo "== ${file%/hosts.toml}"
-  if grep -qi authorization "$file"; then
+  [ ! -e "$file" ] || set -- "$@" "$file"
+done
+[ $# -gt 0 ] || exit 0
+secret=$(grep -li authorization "$@")
+for file; do
+  shift
+  case "
+$secret
+" in
+  *"
+$file
+"*)
     login=$(sed -n 's/^ *Authorization = "\(.*\)"$/\1/p' "$file")
     found=$(printf '%s%s' "$SALT" "$login" | sha256sum)
     [ "${found%% *}" = "$MIRROR_LOGIN" ] && is=same || is=other
     value="(\"[^\"]*\"|'[^']*'|\[[^]]*])" mode=$(stat -c %04a "$file")
-    sed -E "s/(authorization['\"]?[[:space:]]*=[[:space:]]*)$value/\1\"$is, mode $mode\"/Ig" "$file"
-  else
-    cat "$file"
-  fi | toml_keys 'server|capabilities'
-  echo
-done"""
+    sed -E "s/(authorization['\"]?[[:space:]]*=[[:space:]]*)$value/\1\"$is, mode $mode\"/Ig" "$file" |
+      toml_keys 'server|capabilities' "${file%/hosts.toml}" /dev/stdin ;;
+  *) set -- "$@" "${file%/hosts.toml}" "$file" ;;
+  esac
+done
+[ $# -eq 0 ] || toml_keys 'server|capabilities' "$@" """
     ),
     mirrors,
     like="cat /etc/containerd/certs.d/*/hosts.toml",

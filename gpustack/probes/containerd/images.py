@@ -45,9 +45,16 @@ def images(answer: Answer) -> Images:
 # The whole configuration has logins of registries: only switches and numbers leave the host.
 IMAGES = Probe(
     "containerd.images",
-    Lines(rf"""sum() {{ sha256sum <"$1" | cut -d' ' -f1; }}
-[ ! -e {LIST} ] || echo "list $(sum {LIST})"
-[ ! -e {VERIFIER} ] || echo "verifier $(sum {VERIFIER}) $(stat -c '%a %U' {VERIFIER})"
+    Lines(rf"""set --
+for file in {LIST} {VERIFIER}; do
+  [ ! -e "$file" ] || set -- "$@" "$file"
+done
+[ $# -eq 0 ] || sha256sum "$@" | while read -r sum file; do
+  case $file in
+    {LIST}) echo "list $sum" ;;
+    *) echo "verifier $sum $(stat -c '%a %U' "$file")" ;;
+  esac
+done
 command -v containerd >/dev/null || exit 0
 config=$(containerd config dump 2>/dev/null) || exit
 printf '%s\n' "$config" | awk '/^ *\[/ {{ table = $1 }}

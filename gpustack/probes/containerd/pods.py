@@ -82,31 +82,46 @@ NETWORK = Probe(
 echo '== now'
 date +%s
 echo '== files'
+set --
 for file in /etc/cni/net.d/*.conf /etc/cni/net.d/*.conflist /etc/cni/net.d/*.json; do
-  [ ! -e "$file" ] || stat -Lc %Y "$file"
+  [ ! -e "$file" ] || set -- "$@" "$file"
 done
+[ $# -eq 0 ] || stat -Lc %Y "$@"
 info=$(crictl --runtime-endpoint {SOCKET} info) || exit
-echo '== loaded'
-printf '%s\n' "$info" | sed -n 's/^  "lastCNILoadStatus": \(".*"\),$/\1/p'
-echo '== status'
-printf '%s\n' "$info" | sed -n '/^  "status": {{/,$p'"""),
+printf '%s\n' "$info" | awk '
+  /^  "lastCNILoadStatus": ".*",$/ {{ sub(/^[^:]*: /, ""); sub(/,$/, ""); loaded = loaded $0 "\n"; next }}
+  /^  "status": \{{/ {{ within = 1 }}
+  within {{ status = status $0 "\n" }}
+  END {{ printf "== loaded\n%s== status\n%s", loaded, status }}'"""),
     network,
     like="crictl info; ls -l /etc/cni/net.d",
 )
-# Of one image only `inspecti` tells: `crictl images NAME` of 1.36 lists them all.
+# An image that is not listed by its name and tag may be there by another: of one image only `inspecti` tells
+# (`crictl images NAME` of 1.36 lists them all).
 # No other image is pulled while a sandbox is made. Older releases say that they failed to get it, 2.3 to pull it.
 SANDBOX = Probe(
     "containerd.sandbox",
     Lines(rf"""[ -S {ADDRESS} ] || exit
-image=$(containerd config dump 2>/dev/null | sed -nE "s/^ *sandbox(_image)? = ['\"](.*)['\"]\$/\2/p" | head -n 1)
+image=$(containerd config dump 2>/dev/null | sed -nE "s/^ *sandbox(_image)? = ['\"](.*)['\"]\$/\2/p")
+image=${{image%%
+*}}
 printf '== image\n%s\n== there\n' "$image"
-output=$(crictl --image-endpoint {SOCKET} inspecti -q "$image" 2>&1 >/dev/null) && echo yes
-case $output in '' | *'no such image'*) ;; *) exit 1 ;; esac
-echo '== others'
-crictl --image-endpoint {SOCKET} images | awk 'NR > 1 && $1 !~ /</ {{print $1}}' | sort -u | head -n 100
+listed=$(crictl --image-endpoint {SOCKET} images)
+others=$(printf '%s\n' "$listed" | awk -v image="$image" '
+  NR != 1 && $1 ":" $2 == image {{there = "yes"}}
+  NR != 1 && $1 !~ /</ && !seen[$1]++ && many++ < 100 {{list = list $1 "\n"}}
+  END {{printf "%s== others\n%s", there ? "yes\n" : "", list}}')
+case $others in
+  yes*) ;;
+  *)
+    output=$(crictl --image-endpoint {SOCKET} inspecti -q "$image" 2>&1 >/dev/null) && echo yes
+    case $output in '' | *'no such image'*) ;; *) exit 1 ;; esac ;;
+esac
+printf '%s\n' "$others"
 echo '== failed'
 journalctl -u containerd --since -15min -o cat --no-pager 2>/dev/null |
-  grep -E 'RunPodSandbox.*failed to (get sandbox|pull) image' | tail -n 1 | cut -c1-500 | sed 's/^/| /'
+  awk '/RunPodSandbox.*failed to (get sandbox|pull) image/ {{line = $0}}
+    END {{if (line != "") print "| " substr(line, 1, 500)}}'
 exit 0"""),
     sandbox,
     like="containerd config dump | grep sandbox; crictl images",

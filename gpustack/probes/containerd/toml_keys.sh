@@ -1,7 +1,10 @@
 #!/bin/sh
 
+# toml_keys KEEP [TITLE FILE]...: files stay open, as mawk 1.3.4 crashes where it is to close /dev/stdin.
 toml_keys() {
-  awk -v keep="^($1)\$" -v ours='# Written by gpustack; a change here is undone by the next install.' '
+  keep=$1
+  shift
+  awk -v keep="^($keep)\$" -v ours='# Written by gpustack; a change here is undone by the next install.' '
   function bare(text, out, word, before) {
     while (match(text, /[^][{},= \t]+/)) {
       word = substr(text, RSTART, RLENGTH)
@@ -39,32 +42,23 @@ toml_keys() {
     closed = gsub("[]}]", "", text)
     return opened - closed
   }
-  BEGIN {
-    key = "([A-Za-z0-9_-]+|\"[^\"]*\"|\047[^\047]*\047)"
-    keys = "^[ \t]*" key "([ \t]*[.][ \t]*" key ")*[ \t]*"
-    table = "^[ \t]*[[][[]?[ \t]*" key "([ \t]*[.][ \t]*" key ")*[ \t]*[]][]]?[ \t]*$"
-    texts = "^[][ \t,]*(([0-9]+|\"[^\"]*\"|\047[^\047]*\047)[][ \t,]*)*(#.*)?$"
-    number = "[-+]?[0-9][0-9_.]*([eE][-+]?[0-9]+)?|0[xob][0-9A-Fa-f_]+"
-    time = "[0-9-]+[Tt]?[0-9:.]*[Zz]?([-+][0-9:]+)?"
-    value = "^(true|false|[-+]?(inf|nan)|" number "|" time ")$"
-  }
-  {
+  function show_line() {
     sub(/\r$/, "")
     if (long != "") {
       at = index($0, long)
       print at ? long : ""
       if (at) long = ""
-      next
+      return
     }
     if (depth <= 0) {
       depth = 0
-      if ($0 ~ /^[ \t]*(#|$)/) { print NR == 1 && $0 == ours ? $0 : ""; next }
+      if ($0 ~ /^[ \t]*(#|$)/) { print lines == 1 && $0 == ours ? $0 : ""; return }
       if ($0 ~ /^[ \t]*\[/) {
         sub(/\][ \t]*#.*$/, "]")
         print $0 ~ table ? $0 : "[REDACTED"
-        next
+        return
       }
-      if (! match($0, keys "=")) { print "REDACTED"; next }
+      if (! match($0, keys "=")) { print "REDACTED"; return }
       name = $0
       sub(/=.*/, "", name)
       sub(/[ \t]*$/, "", name)
@@ -83,9 +77,28 @@ toml_keys() {
       rest = substr(rest, RSTART + 3)
       print index(rest, long) ? (kept ? $0 : begun "REDACTED" long) : begun
       if (index(rest, long)) long = ""
-      next
+      return
     }
     depth += depth_of(rest)
     print begun blank(rest, kept)
-  }'
+  }
+  BEGIN {
+    key = "([A-Za-z0-9_-]+|\"[^\"]*\"|\047[^\047]*\047)"
+    keys = "^[ \t]*" key "([ \t]*[.][ \t]*" key ")*[ \t]*"
+    table = "^[ \t]*[[][[]?[ \t]*" key "([ \t]*[.][ \t]*" key ")*[ \t]*[]][]]?[ \t]*$"
+    texts = "^[][ \t,]*(([0-9]+|\"[^\"]*\"|\047[^\047]*\047)[][ \t,]*)*(#.*)?$"
+    number = "[-+]?[0-9][0-9_.]*([eE][-+]?[0-9]+)?|0[xob][0-9A-Fa-f_]+"
+    time = "[0-9-]+[Tt]?[0-9:.]*[Zz]?([-+][0-9:]+)?"
+    value = "^(true|false|[-+]?(inf|nan)|" number "|" time ")$"
+    for (i = 1; i < ARGC; i += 2) {
+      print "== " ARGV[i]
+      lines = depth = 0
+      long = ""
+      while (0 < (getline < ARGV[i + 1])) {
+        lines++
+        show_line()
+      }
+      print ""
+    }
+  }' "$@"
 }

@@ -140,9 +140,7 @@ def authorities(answer: Answer) -> Authorities:
 MADE_FOR = Probe(
     "kubeadm.manifest-addresses",
     Lines(r"""cd /etc/kubernetes/manifests 2>/dev/null || exit 0
-for file in kube-apiserver.yaml etcd.yaml; do
-  [ ! -e "$file" ] || grep -oE -- '--(advertise-address|etcd-servers|listen-(peer|client)-urls)=[^ ]+' "$file"
-done
+grep -ohsE -- '--(advertise-address|etcd-servers|listen-(peer|client)-urls)=[^ ]+' kube-apiserver.yaml etcd.yaml
 exit 0"""),
     made_for,
     like="grep -E 'advertise-address|etcd-servers|listen-' /etc/kubernetes/manifests/*.yaml",
@@ -153,6 +151,7 @@ API_PROXY = Probe(
     Lines(r"""[ -e /etc/kubernetes/manifests/kube-apiserver.yaml ] || exit 0
 pid=$(pgrep -o -x kube-apiserver) || exit
 echo running
+grep -qziE '^(https?|no)_proxy=.' "/proc/$pid/environ" || exit 0
 tr '\0' '\n' <"/proc/$pid/environ" | grep -qiE '^https?_proxy=.' && echo proxy
 tr '\0' '\n' <"/proc/$pid/environ" | sed -nE 's/^(NO_PROXY|no_proxy)=(.*)/past \2/p'
 exit 0"""),
@@ -183,18 +182,24 @@ AUTHORITIES = Probe(
     "kubeadm.authorities",
     Lines(r"""sum() {
   key=$(openssl x509 -pubkey -noout 2>/dev/null) && [ -n "$key" ] || return 0
-  found=$(echo "$key" | openssl pkey -pubin -outform der | sha256sum)
-  echo "$1 ${found%% *}"
+  key=${key#*-----BEGIN PUBLIC KEY-----}
+  found=$(echo "${key%-----END*}" | base64 -d | sha256sum)
+  echo "${found%% *}"
 }
-[ ! -e /etc/kubernetes/pki/ca.crt ] || sum own </etc/kubernetes/pki/ca.crt
+file=/etc/kubernetes/pki/ca.crt own='' encoded=''
+[ ! -e "$file" ] || { own=$(sum <"$file") encoded=$(base64 -w 0 "$file"); }
+[ -z "$own" ] || echo "own $own"
 if [ -e /root/.kube/config ]; then
-  sed -n 's/^ *certificate-authority-data: *//p' /root/.kube/config | head -n 20 | while read -r data; do
-    echo "$data" | base64 -d 2>/dev/null | sum root
+  sed -n 's/^ *certificate-authority-data: *//p' /root/.kube/config | while read -r data; do
+    found=$own
+    [ -n "$own" ] && [ "$data" = "$encoded" ] || found=$(echo "$data" | base64 -d 2>/dev/null | sum)
+    [ -z "$found" ] || echo "root $found"
   done
 else
   echo 'root -'
 fi
-sed -nE 's/.*sha256:([0-9a-f]{64}).*/join \1/p' /run/gpustack-join.yaml 2>/dev/null | head -n 1
+file=/run/gpustack-join.yaml
+[ ! -e "$file" ] || sed -nE '/.*sha256:([0-9a-f]{64}).*/{s//join \1/p;q}' "$file"
 exit 0"""),
     authorities,
     like="openssl x509 -pubkey -noout -in /etc/kubernetes/pki/ca.crt | openssl pkey -pubin -outform der | sha256sum",

@@ -42,16 +42,23 @@ HEALTH = Probe(
     "etcd.health",
     Lines(r"""file=/etc/kubernetes/manifests/etcd.yaml
 [ -e "$file" ] || exit 0
-place=$(sed -nE 's/.*--listen-metrics-urls=([^, ]+).*/\1/p' "$file" | sed 's/0\.0\.0\.0/127.0.0.1/')
+place=$(sed -nE '/.*--listen-metrics-urls=([^, ]+).*/{s//\1/;s/0\.0\.0\.0/127.0.0.1/;p}' "$file")
 curl -s --noproxy '*' -m 4 "$place/health" && echo"""),
     health,
     like="curl http://127.0.0.1:2381/health",
 )
 SLOW = Probe(
     "etcd.slow-requests",
-    Lines(rf"""memory=$(awk '/^MemTotal:/ {{all = $2}} /^MemAvailable:/ {{print int(100 * $2 / all)}}' /proc/meminfo)
+    Lines(rf"""while read -r name kilobytes _; do
+  case $name in
+    MemTotal:) all=$kilobytes ;;
+    MemAvailable:) memory=$((100 * kilobytes / all)); break ;;
+  esac
+done </proc/meminfo
 [ -e /etc/kubernetes/manifests/etcd.yaml ] || {{ echo "0 0 $memory"; exit 0; }}
-id=$(crictl --runtime-endpoint {SOCKET} ps -a -q --name '^etcd$' | head -n 1)
+id=$(crictl --runtime-endpoint {SOCKET} ps -a -q --name '^etcd$')
+id=${{id%%
+*}}
 [ -n "$id" ] || exit
 output=$(crictl --runtime-endpoint {SOCKET} logs --since 5m "$id" 2>&1) || exit
 times=$(printf '%s\n' "$output" | grep -c 'slow fdatasync')

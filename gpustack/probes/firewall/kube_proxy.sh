@@ -1,6 +1,7 @@
 #!/bin/sh
 count() {
-  awk '/^[*]/ {table = $1}
+  [ -n "$rules" ] || { echo 0 0 0; return; }
+  echo "$rules" | awk '/^[*]/ {table = $1}
     table == "*nat" && /^-A (PREROUTING|OUTPUT) .*-j KUBE-SERVICES$/ {jumps++}
     table == "*nat" && /^-A KUBE-SERVICES / {services++}
     /^-A .*(KUBE-(SERVICES|SVC|SEP|NODEPORTS|FORWARD)|FLANNEL-)/ {all++}
@@ -15,15 +16,15 @@ saved() {
   echo "$output"
 }
 echo '== legacy'
-rules=$(for table in nat filter; do
+rules=$([ ! -e /proc/net/ip_tables_names ] || for table in nat filter; do
   ! grep -qsx "$table" /proc/net/ip_tables_names || saved iptables-legacy-save "$table"
 done) || exit
-echo "$rules" | count
+count
 echo '== nft'
 rules=$(for table in nat filter; do
   ! command -v iptables-nft-save >/dev/null || saved iptables-nft-save "$table"
 done) || exit
-echo "$rules" | count
+count
 echo '== table'
 command -v nft >/dev/null || { echo no; exit 0; }
 output=$(nft list table ip kube-proxy 2>/dev/null)

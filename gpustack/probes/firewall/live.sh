@@ -1,7 +1,7 @@
 #!/bin/sh
 echo '== units'
 systemctl show -p Id -p ActiveState -p UnitFileState firewalld.service nftables.service netfilter-persistent.service
-echo '== ufw'; sed -n 's/^ENABLED=//p' /etc/ufw/ufw.conf 2>/dev/null
+echo '== ufw'; [ ! -e /etc/ufw/ufw.conf ] || sed -n 's/^ENABLED=//p' /etc/ufw/ufw.conf
 echo '== addresses'; ip -4 -o addr show || exit
 echo '== ssh'; sockets=$(ss -Htanp) || exit
 echo "$sockets" | awk '/"sshd/ {print $1, $4, $5}' | sort -u
@@ -14,7 +14,7 @@ if command -v iptables >/dev/null; then
     case $(iptables -V) in *nf_tables*) command -v nft >/dev/null || exit ;; *) exit 1 ;; esac
     echo '== iptables-foreign'
   fi
-  if grep -qs filter /proc/net/ip_tables_names; then
+  if [ -e /proc/net/ip_tables_names ] && grep -qs filter /proc/net/ip_tables_names; then
     case $(iptables -V) in
       *nf_tables*) echo '== iptables-legacy'; iptables-legacy -w 2 -S || exit ;;
     esac
@@ -25,10 +25,14 @@ if command -v nft >/dev/null; then
   tables=$(nft list tables) || ! grep -qs nf_tables /proc/kallsyms || exit
 fi
 shared6=no
-if grep -qs . /proc/net/if_inet6; then
+if [ -e /proc/net/if_inet6 ] && read -r _ </proc/net/if_inet6; then
   echo '== ipv6'; awk '!seen[$NF]++ {print $NF}' /proc/net/if_inet6
   if command -v ip6tables >/dev/null && {
-    echo "$tables" | grep -qx 'table ip6 filter' || grep -qs filter /proc/net/ip6_tables_names
+    case "
+$tables
+" in *'
+table ip6 filter
+'*) ;; *) [ -e /proc/net/ip6_tables_names ] && grep -qs filter /proc/net/ip6_tables_names ;; esac
   }; then
     if rules=$(ip6tables -w 2 -S 2>/dev/null); then
       shared6=yes

@@ -14,7 +14,11 @@ library=${library##*/}
 echo "library ${library:--}"
 [ ! -d /sys/module/nouveau ] || echo nouveau-loaded
 settings=$(modprobe --showconfig) || exit
-! printf '%s\n' "$settings" | grep -qx 'blacklist nouveau' || echo nouveau-blacklisted
+case "
+$settings
+" in *'
+blacklist nouveau
+'*) echo nouveau-blacklisted ;; esac
 firmware=/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
 if [ -e "$firmware" ] && [ "$(od -An -tu1 -j4 -N1 "$firmware" | tr -d ' ')" = 1 ]; then
   echo secure-boot

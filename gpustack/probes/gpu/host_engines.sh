@@ -1,5 +1,4 @@
 #!/bin/sh
-listening=$(ss -Hltnp) || exit
 for comm in /proc/[0-9]*/comm; do
   read -r name 2>/dev/null <"$comm" || continue
   [ "$name" = nv-hostengine ] || continue
@@ -12,6 +11,7 @@ for comm in /proc/[0-9]*/comm; do
   done 2>/dev/null <"/proc/$pid/cgroup" || continue
   [ -z "$pod" ] || continue
   unit=${unit##*/}
+  listening=${listening-$(ss -Hltnp)} || exit
   address=$(printf '%s\n' "$listening" | awk -v own="pid=$pid," 'index($0, own) {print $4; exit}')
   echo "engine ${unit:--} ${address:--}"
 done

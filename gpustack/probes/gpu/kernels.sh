@@ -2,20 +2,31 @@
 kernel() {
   headers=no
   [ ! -e "/lib/modules/$1/build/Makefile" ] || headers=yes
-  module=$(modinfo -k "$1" -F version nvidia 2>/dev/null | head -n 1)
+  module=$(modinfo -k "$1" -F version nvidia 2>/dev/null)
+  module=${module%%
+*}
   echo "$1 $headers ${module:--}"
 }
 kernel "$(uname -r)"
 for image in /boot/vmlinuz-*; do
   [ ! -e "$image" ] || kernel "${image#/boot/vmlinuz-}"
 done
-there=$(dpkg-query -Wf '${Package} ${db:Status-Status}\n' 'linux-image-*' 'linux-headers-*' 2>/dev/null |
-  sed -n 's/ installed$//p')
+there=$(dpkg-query -Wf '${Package} ${db:Status-Status}\n' 'linux-image-*' 'linux-headers-*' 2>/dev/null)
 set --
-for image in $(printf '%s\n' "$there" | sed -n 's/^linux-image-\([^0-9].*\)/\1/p'); do
-  case $image in *unsigned*) continue ;; esac
-  printf '%s\n' "$there" | grep -qxF "linux-headers-$image" || set -- "$@" "linux-headers-$image"
-done
+while read -r package status; do
+  case $package/$status in
+    *unsigned*) continue ;;
+    linux-image-[!0-9]*/installed) image=${package#linux-image-} ;;
+    *) continue ;;
+  esac
+  case "
+$there
+" in *"
+linux-headers-$image installed
+"*) ;; *) set -- "$@" "linux-headers-$image" ;; esac
+done <<PACKAGES
+$there
+PACKAGES
 [ $# -gt 0 ] || exit 0
 listed=$(apt-cache -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= madison apt "$@" 2>/dev/null |
   cut -d '|' -f 1 | tr -d ' ' | sort -u)

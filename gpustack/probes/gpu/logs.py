@@ -103,8 +103,8 @@ KERNEL_WORDS = Probe(
         ONLY_WITH_GPU
         + rf"""echo '== kernel'
 output=$(dmesg) || exit
-printf '%s\n' "$output" | tr -cd '\11\12\40-\176' |
-  grep -E 'NVRM: Xid|{REFUSED}|{ADAPTER}' | tail -n 100 | cut -c 1-400
+output=$(printf '%s\n' "$output" | grep -aE 'NVRM: Xid|{REFUSED}|{ADAPTER}')
+[ -z "$output" ] || printf '%s\n' "$output" | tr -cd '\11\12\40-\176' | tail -n 100 | cut -c 1-400
 exit 0"""
     ),
     kernel_words,

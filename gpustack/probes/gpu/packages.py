@@ -16,7 +16,7 @@ NO_GPU = "no GPU"
 ONLY_WITH_GPU = f"""gpus=
 for file in /sys/bus/pci/devices/*/vendor; do
   read -r vendor 2>/dev/null <"$file" || continue
-  [ "$vendor" != 0x10de ] || gpus=some
+  [ "$vendor" != 0x10de ] || {{ gpus=some; break; }}
 done
 [ -n "$gpus" ] || {{ echo '{NO_GPU}'; exit 0; }}
 """
@@ -48,7 +48,7 @@ class Kernels:
 
     @property
     def next(self) -> Kernel | None:
-        """The newest of /boot, which a boot loader takes unless it is told otherwise."""
+        """The newest of /boot, which a boot loader takes unless configured otherwise."""
         return max(self.installed, key=lambda kernel: order(kernel.release), default=None)
 
 
@@ -142,7 +142,7 @@ GPU_KERNELS = Probe(
 )
 GPU_GUARD = Probe(
     "gpu.guard",
-    Lines(f"{ONLY_WITH_GPU}echo '== guard'\napt-config dump {BLACKLIST}"),
+    Lines(f"{ONLY_WITH_GPU}echo '== guard'\napt-config -o APT::Architectures::=all dump {BLACKLIST}"),
     gpu_guard,
     like="apt-config dump Unattended-Upgrade::Package-Blacklist",
 )

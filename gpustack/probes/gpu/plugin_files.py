@@ -74,8 +74,8 @@ WATCHERS = Probe(
     Lines(
         ONLY_WITH_GPU
         + r"""limit=$(cat /proc/sys/fs/inotify/max_user_instances) || exit
-used=$(find /proc/[0-9]*/fd -lname anon_inode:inotify -user root 2>/dev/null | wc -l)
-echo "$used $limit" """
+used=$(find /proc/[0-9]*/fd -lname anon_inode:inotify -user root -printf x 2>/dev/null)
+echo "${#used} $limit" """
     ),
     watchers,
     like="sysctl fs.inotify.max_user_instances",

@@ -1,9 +1,15 @@
 #!/bin/sh
 echo '== marks'
-[ ! -d /run/nvidia/validations ] || ls /run/nvidia/validations
+for mark in /run/nvidia/validations/*; do
+  [ ! -e "$mark" ] || echo "${mark##*/}"
+done
 echo '== sockets'
+set --
 for socket in /var/lib/kubelet/device-plugins/kubelet.sock /var/lib/kubelet/device-plugins/nvidia*.sock; do
-  [ ! -S "$socket" ] || echo "${socket##*/} $(stat -c %Y "$socket")"
+  [ ! -S "$socket" ] || set -- "$@" "$socket"
+done
+[ $# -eq 0 ] || stat -c '%n %Y' "$@" | while read -r socket time; do
+  echo "${socket##*/} $time"
 done
 echo '== fabric'
 switches=0

@@ -66,10 +66,11 @@ RUNTIME_FILES = Probe(
         + rf"""echo '== drop-in'
 [ ! -e {DROP_IN} ] || {{ cat {DROP_IN}; echo; }}
 echo '== others'
+set --
 for file in /etc/containerd/config.toml /etc/containerd/conf.d/*.toml; do
-  [ "$file" != {DROP_IN} ] && [ -e "$file" ] || continue
-  ! grep -qE "^[[:space:]]*\[.*runtimes\.[\"']?nvidia[\"']?[].]" "$file" || echo "$file"
+  [ "$file" = {DROP_IN} ] || [ ! -e "$file" ] || set -- "$@" "$file"
 done
+[ $# -eq 0 ] || grep -lE "^[[:space:]]*\[.*runtimes\.[\"']?nvidia[\"']?[].]" "$@"
 echo '== devices'
 for file in /etc/cdi/nvidia.yaml /var/run/cdi/nvidia.yaml; do
   [ ! -e "$file" ] || sed -n 's/^ *-\{{0,1\}} *name: "\{{0,1\}}\(GPU-[^"]*\)"\{{0,1\}}$/\1/p' "$file"

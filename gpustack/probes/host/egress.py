@@ -67,8 +67,11 @@ done"""
 )
 DAEMONS = Probe(
     "egress.daemons",
-    Lines(r"""for unit in containerd kubelet; do
-  pid=$(systemctl show -p MainPID --value "$unit") || exit
+    Lines(r"""pids=$(systemctl show -p MainPID --value containerd kubelet) || exit
+for unit in containerd kubelet; do
+  pid=${pids%%
+*} pids=${pids##*
+}
   case $pid in '' | *[!0-9]*) exit 1 ;; esac
   [ "$pid" -gt 0 ] && [ -r "/proc/$pid/environ" ] || continue
   is=none

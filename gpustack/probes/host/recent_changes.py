@@ -71,9 +71,11 @@ PACKAGES = Probe(
 )
 TIMES = Probe(
     "recent.files",
-    Lines(rf"""printf '== now\n%s\n== booted\n' "$(date +%s)"
-booted=$(TZ=UTC systemctl show -p UserspaceTimestamp --value)
-[ -z "$booted" ] || date -d "$booted" +@%s
+    Lines(rf"""booted=$(TZ=UTC systemctl show -p UserspaceTimestamp --value)
+times=$(printf '%s\n' now ${{booted:+"$booted"}} | date -f - +@%s)
+now=${{times%%
+*}}
+printf '== now\n%s\n== booted%s\n' "${{now#@}}" "${{times#"$now"}}"
 echo '== files'
 cd /etc || exit
 set --
@@ -81,9 +83,11 @@ for place in {" ".join(PLACES)}; do
   [ ! -e "$place" ] || set -- "$@" "/etc/$place"
 done
 [ $# -eq 0 ] || find "$@" -maxdepth 3 ! -type d -mmin -1440 -printf '%T@ %p\n' 2>/dev/null | sort -rn | head -n 40
+set --
 for file in /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env; do
-  [ ! -e "$file" ] || find "$file" -mmin -1440 -printf '%T@ %p\n'
-done"""),
+  [ ! -e "$file" ] || set -- "$@" "$file"
+done
+[ $# -eq 0 ] || find "$@" -mmin -1440 -printf '%T@ %p\n'"""),
     read_times,
     like="uptime -s; find /etc -type f -mtime -1",
 )

@@ -1,7 +1,9 @@
 #!/bin/sh
 [ -r /var/log/apt/history.log ] || exit 0
-now=$(date +%s) since=$(date -d '1 day ago' '+%Y-%m-%d %H:%M:%S')
-awk -v since="$since" '/^Start-Date:/ { at = $2 " " $3 }
+times=$(printf 'now\n1 day ago\n' | date -f - '+%s %Y-%m-%d %H:%M:%S') || exit
+now=${times%% *} since=${times##*
+}
+lines=$(awk -v since="${since#* }" '/^Start-Date:/ { at = $2 " " $3 }
 /^[A-Z][a-z]+: / && since <= at {
   how = tolower($1)
   sub(/:$/, "", how)
@@ -10,8 +12,16 @@ awk -v since="$since" '/^Start-Date:/ { at = $2 " " $3 }
   gsub(/ \([^)]*\)/, "")
   gsub(/:[a-z0-9]+/, "")
   gsub(/,/, "")
-  print at, how, $0
-}' /var/log/apt/history.log | tail -n 20 | while read -r day hour rest; do
-  at=$(date -d "$day $hour" +%s) || exit
+  line[many++] = at " " how " " $0
+}
+END { for (i = many < 20 ? 0 : many - 20; i < many; i++) print line[i] }' /var/log/apt/history.log)
+[ -n "$lines" ] || exit 0
+# One date for all of them.
+epochs=$(printf '%s\n' "$lines" | while read -r day hour _; do echo "$day $hour"; done | date -f - +%s) || exit
+while read -r at <&3 && read -r _ _ rest; do
   echo "$((now - at)) $rest"
-done
+done <<LINES 3<<EPOCHS
+$lines
+LINES
+$epochs
+EPOCHS

@@ -143,8 +143,13 @@ printf '%s\n%s\n' "$machine" "$uuid" """),
 )
 CAPACITY = Probe(
     "system.capacity",
-    Lines("nproc --all; awk '$1 == \"MemTotal:\" {print $2}' /proc/meminfo; df -Pk /var | awk 'NR == 2 {print $4}'"),
+    Lines(r"""nproc --all
+while read -r name kilobytes _; do
+  [ "$name" != MemTotal: ] || echo "$kilobytes"
+done </proc/meminfo
+df -k --output=avail /var | { read -r _ && read -r free && echo "$free"; }"""),
     capacity,
+    like="nproc --all; grep MemTotal /proc/meminfo; df -Pk /var",
 )
 NOW = Probe("system.time", Lines("date +%s"), read_time)
 CGROUP = Probe("system.cgroup", Lines("stat -fc %T /sys/fs/cgroup"), cgroup)
@@ -162,7 +167,9 @@ found=$(command -v /usr/bin/python3 || command -v python3) || { echo -; exit 0; 
 SUDO = Probe(
     "system.sudo",
     Lines(r"""command -v sudo >/dev/null || { echo none; exit 0; }
-name=$(sudo --version | head -n 1)
+name=$(sudo --version)
+name=${name%%
+*}
 printf '%s\n' "$name"
 ! command -v sudo.ws >/dev/null || echo sudo.ws
 case "${SUDO_UID-} $name" in

@@ -83,15 +83,23 @@ def show_units(*names: str) -> str:
 
     systemctl prints them so itself from systemd 251 on (--timestamp=unix: systemd/systemd pull request 22568); before,
     it prints them for the zone of TZ, whose abbreviation means another zone to date(1) where it is not UTC."""
-    return rf"""printf 'Now=%s\n\n' "$(date +%s)"
-shown=$(TZ=UTC systemctl show -p {PROPERTIES} {" ".join(names)}) || exit
-printf '%s\n' "$shown" | while IFS= read -r line; do
-  case $line in *Timestamp=?*)
-    epoch=$(date -d "${{line#*=}}" +%s) || exit
-    line=${{line%%=*}}=@$epoch ;;
-  esac
-  printf '%s\n' "$line"
-done"""
+    return rf"""shown=$(TZ=UTC systemctl show -p {PROPERTIES} {" ".join(names)}) || exit
+times=$(printf 'now\n%s\n' "$shown" | while IFS= read -r line; do
+  case $line in now | *Timestamp=?*) echo "${{line#*=}}" ;; esac
+done | date -f - +%s) || exit
+{{
+  read -r now <&3
+  printf 'Now=%s\n\n' "$now"
+  printf '%s\n' "$shown" | while IFS= read -r line; do
+    case $line in *Timestamp=?*)
+      read -r epoch <&3 || exit
+      line=${{line%%=*}}=@$epoch ;;
+    esac
+    printf '%s\n' "$line"
+  done
+}} 3<<TIMES
+$times
+TIMES"""
 
 
 UNITS = Probe(

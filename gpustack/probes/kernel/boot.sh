@@ -1,5 +1,6 @@
 #!/bin/sh
-release=$(uname -r) folder=none
+read -r release </proc/sys/kernel/osrelease
+folder=none
 [ ! -d "/lib/modules/$release" ] || folder=empty
 for file in modules.dep modules.builtin kernel; do
   [ ! -e "/lib/modules/$release/$file" ] || folder=whole
@@ -10,16 +11,16 @@ for file in /lib/modules/*/modules.dep; do
   [ ! -e "$file" ] || [ "${dir##*/}" = "$release" ] || echo "${dir##*/}"
 done
 echo '== named'
-for dir in /etc /run /usr/local/lib /usr/lib; do
-  cat "$dir"/modules-load.d/*.conf 2>/dev/null
-done | grep -vE '^ *([#;]|$)' || [ $? -eq 1 ] || exit
-[ ! -e /etc/modules ] || grep -vE '^ *([#;]|$)' /etc/modules || [ $? -eq 1 ] || exit
+set --
+for file in /etc/modules-load.d/*.conf /run/modules-load.d/*.conf /usr/local/lib/modules-load.d/*.conf \
+  /usr/lib/modules-load.d/*.conf /etc/modules; do
+  [ ! -f "$file" ] || set -- "$@" "$file"
+done
+[ $# -eq 0 ] || grep -hvE '^ *([#;]|$)' "$@" || [ $? -eq 1 ] || exit
 echo '== builtin'
 list=/lib/modules/$release/modules.builtin
+[ ! -e "$list" ] || found=$(grep -oE '/(overlay|br_netfilter)\.ko' "$list") || [ $? -eq 1 ] || exit 1
 for name in overlay br_netfilter; do
-  if [ -e "$list" ]; then
-    grep -q "/$name\.ko" "$list"
-    case $? in 0) echo "$name" ;; 1) ;; *) exit 1 ;; esac
-  fi
+  case ${found-} in *"/$name.ko"*) echo "$name" ;; esac
 done
 exit 0

@@ -48,18 +48,21 @@ def denials(answer: Answer) -> tuple[Denial, ...]:
 INOTIFY = Probe(
     "kernel.inotify",
     Lines(r"""cat /proc/sys/fs/inotify/max_user_instances || exit
-find /proc/[0-9]*/fd -lname anon_inode:inotify 2>/dev/null | wc -l
+used=$(find /proc/[0-9]*/fd -lname anon_inode:inotify -printf x 2>/dev/null)
+echo "${#used}"
 : & over=$!
 wait "$over"
-if timeout 0.4 tail -n 0 -f --pid="$over" /etc/passwd 2>&1 | grep -q inotify; then echo 1; else echo 0; fi"""),
+output=$(timeout 0.4 tail -n 0 -f --pid="$over" /etc/passwd 2>&1)
+case $output in *inotify*) echo 1 ;; *) echo 0 ;; esac"""),
     inotify,
     like="sysctl fs.inotify.max_user_instances",
 )
 DENIALS = Probe(
     "kernel.denials",
     Lines(r"""command -v journalctl >/dev/null || exit
-journalctl -k -b -n 3000 -o short-unix --no-pager |
-  grep 'apparmor="DENIED" operation="signal".* profile="[^"]*".* peer="' | tail -n 5 | cut -c1-600
+output=$(journalctl -k -b -n 3000 -o short-unix --no-pager |
+  grep 'apparmor="DENIED" operation="signal".* profile="[^"]*".* peer="')
+[ -z "$output" ] || printf '%s\n' "$output" | tail -n 5 | cut -c1-600
 exit 0"""),
     denials,
     like="journalctl -k -b | grep -i denied",

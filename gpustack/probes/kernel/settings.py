@@ -106,12 +106,17 @@ RETURNING = ("enabled", "enabled-runtime", "generated", "static", "linked", "lin
 MODULES = Probe(
     "kernel.modules",
     Lines(r"""echo '== working'
-! grep -qw overlay /proc/filesystems || echo overlay
+while read -r first second; do
+  [ "${second:-$first}" != overlay ] || echo overlay
+done </proc/filesystems
 [ ! -e /proc/sys/net/bridge/bridge-nf-call-iptables ] || echo br_netfilter
 echo '== boot'
 [ ! -e /etc/modules-load.d/gpustack.conf ] || { cat /etc/modules-load.d/gpustack.conf; echo; }
 echo '== apparmor'
-[ ! -e /sys/module/apparmor/parameters/enabled ] || cat /sys/module/apparmor/parameters/enabled"""),
+if [ -e /sys/module/apparmor/parameters/enabled ]; then
+  read -r enabled </sys/module/apparmor/parameters/enabled
+  echo "$enabled"
+fi"""),
     modules,
     like="lsmod; cat /etc/modules-load.d/*",
 )
@@ -136,7 +141,11 @@ echo '== ufw'
 SWAP = Probe(
     "kernel.swap",
     Lines(r"""echo '== active'
-if [ -e /proc/swaps ]; then cat /proc/swaps; else echo Filename; fi
+if [ -e /proc/swaps ]; then
+  while IFS= read -r line; do printf '%s\n' "$line"; done </proc/swaps
+else
+  echo Filename
+fi
 echo '== fstab'
 [ ! -e /etc/fstab ] || awk '/^[ \t]*#/ { next } $3 == "swap" { sub(/[ \t]#.*/, ""); print }' /etc/fstab
 echo '== units'

@@ -46,11 +46,14 @@ def ways(answer: Answer) -> Mapping[str, Tried]:
     return found
 
 
-# Prints `status seconds words`. That nobody listens is told by the verbose lines alone.
+# Prints `status seconds words`. Only the verbose lines show that nobody listens.
 TRY = r"""try() {
   output=$(curl -skv -o /dev/null -m 4 -w '%{stderr}@ %{time_connect} %{errormsg}\n' "$@" 2>&1)
   ended=$?
-  words=$(printf '%s\n' "$output" | sed -n 's/^@ //p')
+  words=''
+  case "
+$output" in *"
+@ "*) words=${output##*@ } ;; esac
   case $output in *'Connection refused'*) words="$words: Connection refused" ;; esac
   echo "$ended $words"
 }

@@ -29,7 +29,7 @@ HEALTH = Probe(
 
 
 def driver(answer: Answer) -> Driver:
-    """Empty where it does not run, or has not said. Raises ValueError for another word."""
+    """Empty where it does not run, or has not answered. Raises ValueError for another word."""
     found = answer.out.strip()
     if found not in get_args(Driver):
         raise ValueError(found)
@@ -43,8 +43,8 @@ CGROUPS = Probe(
     Lines(rf"""command -v journalctl >/dev/null || exit
 started=$(systemctl show -p InvocationID --value kubelet.service)
 [ -n "$started" ] || exit 0
-output=$(journalctl "_SYSTEMD_INVOCATION_ID=$started" -o cat --no-pager 2>/dev/null | head -n 2000 |
-  sed -n 's/.*"Using cgroup driver setting received from the CRI runtime" cgroupDriver="\([a-z]*\)".*/\1/p' | head -n 1)
+output=$(journalctl "_SYSTEMD_INVOCATION_ID=$started" -o cat --no-pager 2>/dev/null | sed -nE \
+  '/.*"Using cgroup driver setting received from the CRI runtime" cgroupDriver="([a-z]*)".*/{{s//\1/p;q}};2000q')
 [ -z "$output" ] || echo "$output"
 [ -n "$output" ] || [ ! -d /var/log/journal ] || {writable("/var/log/journal")} && exit 0
 echo 'the disk of the journal is full: it does not have the start of the kubelet' >&2

@@ -62,11 +62,13 @@ START = Probe(
 systemctl show kubelet -p LoadState,ActiveState,Result,UnitFileState || exit
 echo '== said'
 output=$(journalctl -u kubelet -n 200 -o cat --no-pager 2>/dev/null |
-  grep -E '"command failed"|[Ff]ailed to (run|load) [Kk]ubelet|unknown flag' |
-  tail -n 1 | cut -c1-500)
+  awk '/"command failed"|[Ff]ailed to (run|load) [Kk]ubelet|unknown flag/ {line = $0} END {print substr(line, 1, 500)}')
 [ -z "$output" ] || echo "| $output"
 echo '== files'
-flag=$(echo "$output" | sed -nE 's/.*unknown flag: (--[a-zA-Z0-9-]+).*/\1/p')
+flag=
+case $output in
+  *'unknown flag: --'*) flag=$(echo "$output" | sed -nE 's/.*unknown flag: (--[a-zA-Z0-9-]+).*/\1/p') ;;
+esac
 [ -z "$flag" ] || grep -ls -- "$flag" /var/lib/kubelet/kubeadm-flags.env /etc/default/kubelet /etc/sysconfig/kubelet \
   /etc/systemd/system/kubelet.service /etc/systemd/system/kubelet.service.d/*.conf \
   /usr/lib/systemd/system/kubelet.service /usr/lib/systemd/system/kubelet.service.d/*.conf
@@ -75,19 +77,28 @@ if [ -e /var/lib/kubelet/config.yaml ]; then echo yes; else echo no; fi"""),
     start,
     like="systemctl status kubelet; journalctl -u kubelet",
 )
-# The certificate alone is printed: the file of the kubelet's key holds both.
+# The certificate alone is printed: the file of the kubelet's key holds both. `openssl x509` of OpenSSL 3.0 takes five
+# times the processor time.
 SHOWN = Probe(
     "kubelet.certificate",
-    Lines(r"""file=/etc/kubernetes/kubelet.conf
+    Lines(r"""show_end() {
+  openssl storeutl -noout -text -certs "$1" | sed -n '/^ *Not After *: /{s//notAfter=/p;q}'
+}
+file=/etc/kubernetes/kubelet.conf
 [ -r "$file" ] || exit 0
-data=$(sed -n 's/^ *client-certificate-data: *//p' "$file" | head -n 1)
+found=$(sed -nE 's/^ *(client-certificate(-data)?): */\1 /p' "$file")
+data='' path=''
+while read -r key value; do
+  case $key in *-data) data=${data:-$value} ;; *) path=${path:-$value} ;; esac
+done <<FOUND
+$found
+FOUND
 if [ -n "$data" ]; then
   echo "in $file"
-  echo "$data" | base64 -d | openssl x509 -noout -enddate
+  echo "$data" | base64 -d | show_end /dev/stdin
 else
-  path=$(sed -n 's/^ *client-certificate: *//p' "$file" | head -n 1)
   echo "in $path"
-  openssl x509 -noout -enddate -in "$path"
+  show_end "$path"
 fi"""),
     read_start,
     like="openssl x509 -noout -enddate -in /var/lib/kubelet/pki/kubelet-client-current.pem",

@@ -18,7 +18,7 @@ DISTRIBUTIONS = {
 }
 
 # Where Ansible keeps what it copies to a host, in the home of the login: in a folder of our own, so that what a killed
-# installation left can be told from what other playbooks use.
+# installation left is distinct from what other playbooks use.
 TEMPORARY = "~/.ansible/gpustack"
 
 
@@ -44,9 +44,11 @@ LEFTOVERS = Probe(
     Lines(f"""for path in {" ".join(DISTRIBUTIONS)}; do
   [ ! -e "$path" ] || echo "$path"
 done
+set --
 for file in /etc/kubernetes/kubelet.conf /etc/kubernetes/admin.conf; do
-  [ ! -e "$file" ] || awk '$1 == "server:" {{print $2}}' "$file"
-done"""),
+  [ ! -e "$file" ] || set -- "$@" "$file"
+done
+[ $# -eq 0 ] || awk '$1 == "server:" {{print $2}}' "$@" """),
     leftovers,
     like="ls -d /etc/rancher /var/lib/rancher /var/snap/microk8s; cat /etc/kubernetes/*.conf",
 )
@@ -70,13 +72,15 @@ TEMPORARIES = Probe(
     Lines(f"""for path in {EARLIER}; do
   [ ! -e /etc/sysctl.d/90-gpustack.conf ] || [ ! -e "$path" ] || [ -L "$path" ] || echo "$path"
 done
-for user in root ${{SUDO_USER-}}; do
-  folder=$(getent passwd "$user" | cut -d: -f6){TEMPORARY.removeprefix("~")}
+set -- root ${{SUDO_USER:+"$SUDO_USER"}}
+found=$(getent passwd "$@" | while IFS=: read -r _ _ _ _ _ home _; do
+  folder=$home{TEMPORARY.removeprefix("~")}
   [ ! -L "$folder" ] || continue
   for path in "$folder"/*; do
     [ ! -e "$path" ] || echo "$path"
   done
-done | sort -u"""),
+done)
+[ -z "$found" ] || printf '%s\n' "$found" | sort -u"""),
     temporary,
     like="ls -d /etc/gpustack /var/lib/gpustack",
 )

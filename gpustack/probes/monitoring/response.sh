@@ -1,13 +1,13 @@
 #!/bin/sh
 [ -r /etc/kubernetes/admin.conf ] || exit 0
-of() {
-  kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=2s -n "$MONITORING" get "$@" --ignore-not-found
-}
-at=$(of service "$RELEASE-grafana" -o 'jsonpath={.spec.clusterIP}:{.spec.ports[0].port}') || exit
-login=$(of secret "$RELEASE-grafana" -o 'jsonpath={.data.admin-user} {.data.admin-password}') || exit
-case $at/$login in ?*:?*/?*' '?*) ;; *) exit 0 ;; esac
+found=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=4s -n "$MONITORING" --ignore-not-found \
+  get "service/$RELEASE-grafana" "secret/$RELEASE-grafana" \
+  -o 'jsonpath={..spec.clusterIP}:{..spec.ports[0].port}/{..data.admin-user} {..data.admin-password}') || exit
+case $found in ?*:?*/?*' '?*) ;; *) exit 0 ;; esac
+at=${found%%/*} login=${found#*/}
 user=$(printf %s "${login% *}" | base64 -d) password=$(printf %s "${login#* }" | base64 -d)
-quoted=$(printf '%s:%s' "$user" "$password" | sed 's/["\\]/\\&/g')
+quoted=$user:$password
+case $quoted in *[\"\\]*) quoted=$(printf '%s' "$quoted" | sed 's/["\\]/\\&/g') ;; esac
 ask() { printf 'user = "%s"
 ' "$quoted" | curl -s --noproxy '*' -m 1 -K - "$@"; }
 status() { ask -o /dev/null -w '%{http_code}' "http://$at$1" || :; }
@@ -15,5 +15,5 @@ query='/api/datasources/proxy/uid/prometheus/api/v1/query?query=count(DCGM_FI_DE
 is=$(status /api/org)
 [ "$is" = 200 ] || { echo "$is 0 no"; exit 0; }
 health=$(status /api/datasources/uid/prometheus/health)
-ask "http://$at$query" | grep -q '"value":' && samples=yes || samples=no
+case $(ask "http://$at$query") in *'"value":'*) samples=yes ;; *) samples=no ;; esac
 echo "$is $health $samples"

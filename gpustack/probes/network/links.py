@@ -26,12 +26,15 @@ def find_managed(found: Mapping[str, Mapping[str, str]]) -> list[tuple[str, str,
 
 MANAGED = Probe(
     "network.managed-links",
-    Lines(r"""echo '== systemd-networkd'
-if systemctl -q is-active systemd-networkd; then
+    Lines(r"""active=$(systemctl is-active systemd-networkd NetworkManager)
+echo '== systemd-networkd'
+if [ "${active%%
+*}" = active ]; then
   networkctl --no-legend --no-pager list | awk '$2 ~ /^(cni0|flannel)/ {print $2, $5}'
 fi
 echo '== NetworkManager'
-if systemctl -q is-active NetworkManager; then
+if [ "${active##*
+}" = active ]; then
   nmcli -t -f DEVICE,STATE dev | grep -E '^(cni0|flannel)'
 fi
 exit 0"""),

@@ -1,4 +1,4 @@
-"""Which name servers a host's pods are given: those of the file that the kubelet is told to read."""
+"""Which name servers a host's pods are given: those of the file that the kubelet is configured to read."""
 
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -30,7 +30,11 @@ NAMESERVERS = Probe(
 file=${file:-/etc/resolv.conf}
 [ -r "$file" ] || exit
 echo "== $file"
-awk '$1 == "nameserver" && n++ < 20 {print $2}' "$file" """),
+lines=0
+while read -r word address _ || [ -n "$word" ]; do
+  [ "$word" != nameserver ] || [ "$lines" -ge 20 ] || { echo "$address"; lines=$((lines + 1)); }
+done <"$file"
+"""),
     nameservers,
     like="grep resolvConf /var/lib/kubelet/config.yaml; cat /etc/resolv.conf",
 )

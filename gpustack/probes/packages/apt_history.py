@@ -36,8 +36,9 @@ awk '/^Start-Date:/ {{ when = $2 " " $3 }}
   found = ""
   n = split("{" ".join(NAMES)}", names, " ")
   for (i = 1; i <= n; i++) if (index($0, " " names[i] ":")) found = found " " names[i]
-  if (found != "") print when found
-}}' /var/log/apt/history.log | tail -n 5"""),
+  if (found != "") line[many++] = when found
+}}
+END {{ for (i = many < 5 ? 0 : many - 5; i < many; i++) print line[i] }}' /var/log/apt/history.log"""),
     upgrades,
     like="cat /var/log/apt/history.log",
 )

@@ -13,6 +13,8 @@ stat -c '%i %n' lib/dpkg/lock-frontend lib/dpkg/lock lib/apt/lists/lock cache/ap
     echo "$file $pid ${age##* } $name"
   done
 echo '== updates'
-find /var/lib/dpkg/updates -name '[0-9]*' | wc -l
+set -- lib/dpkg/updates/[0-9]*
+[ -e "$1" ] || shift
+echo $#
 echo '== unfinished'
-dpkg-query -Wf '${db:Status-Abbrev}|${Package}\n' | grep -E '^[a-z]([UFH]|.R)' | head -n 20 || :
+dpkg-query -Wf '${db:Status-Abbrev}|${Package}\n' | grep -m 20 -E '^[a-z]([UFH]|.R)' || :

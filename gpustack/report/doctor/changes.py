@@ -25,7 +25,7 @@ STYLES = {"new": "red", "resolved": "green", "changed": "yellow"}
 
 
 def changes(console: "Terminal", now: "Diagnosis", changed: Sequence[Change], *, verbose: bool = False) -> None:
-    """A line each; what is new is then told whole."""
+    """A line each; then what is new, in full."""
     console.hide(now.snapshot.inventory)
     console.print(Text(f"\n{now.snapshot.taken:%Y-%m-%d %H:%M:%S %Z}: {summed(now)}", "bold"), soft_wrap=True)
     for one in changed:

@@ -16,7 +16,7 @@ from gpustack.rollout.next import command
 API = {"failed": "API down", "ok": "API reachable", "unknown": "API unknown"}
 AUTO: dict[Auto, str] = {"safe": "automatic", "ask": "needs confirmation", "no": "manual"}
 SHOWN = 4
-"""Of a list, where the rest is told on request."""
+"""Items of a list; the rest is shown on request."""
 REASON = 90
 """Characters of why a check is unknown."""
 
@@ -53,7 +53,7 @@ def next_command(found: Diagnosis) -> tuple[str, str]:
 
 
 def by_text(judged: Iterable[Judgement], clean: Clean) -> dict[str, list[Judgement]]:
-    """What was found, each text once with all that said it."""
+    """What was found, each text once with all checks that found it."""
     found: dict[str, list[Judgement]] = {}
     for one in judged:
         found.setdefault(clean(str(one.result or one.why)), []).append(one)

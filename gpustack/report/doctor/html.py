@@ -1,7 +1,7 @@
 """A diagnosis as one HTML file for a ticket: no script, nothing from elsewhere, readable in light, dark and print.
 
-The page is gpustack/report/templates/doctor.html.j2. Whatever it prints passes `finalized` and Jinja's escaping: what
-hosts said has no secret, no terminal escape and no markup left.
+The page is gpustack/report/templates/doctor.html.j2. Whatever it prints passes `finalized` and Jinja's escaping:
+answers of hosts have no secret, no terminal escape and no markup left.
 """
 
 from collections import Counter
@@ -62,7 +62,7 @@ def environment() -> Environment:
     )
     made.globals |= {name: getattr(doctor_words, name) for name in ("heading", "calm", "summed", "next_command")}
     made.globals |= {"graph": graph(), "titled": doctor_words.titled}
-    made.globals |= {"asked": asked, "answer": evidence.answer, "changed": changed, "peers": peers}
+    made.globals |= {"command_line": command_line, "answer": evidence.answer, "changed": changed, "peers": peers}
     made.globals |= {"commands": commands, "shown": SHOWN, "auto": AUTO}
     made.filters |= {name: getattr(doctor_words, name) for name in ("titles", "refusals", "because", "earlier", "well")}
     made.filters |= {"places": places, "place": place, "count": count, "excerpt": excerpt}
@@ -80,7 +80,7 @@ def finalized(context: Context, value: Any) -> Any:
     return context["clean"](str(value)) if "clean" in context and not isinstance(value, Markup) else value
 
 
-def asked(entry: Evidence) -> str:
+def command_line(entry: Evidence) -> str:
     return cut(evidence.command(entry), LINE)
 
 
@@ -91,12 +91,12 @@ def excerpt(entry: Evidence, clean: Clean) -> Markup:
         return escape(f"(no answer: {clean(answer.lost)})")
     output = clean(answer.out) + clean(answer.err)
     lines = "\n".join(output.splitlines()[:LINES])[:ANSWER]
-    more = [] if lines == output.rstrip("\n") else ["… more was said; -o json has all of it"]
+    more = [] if lines == output.rstrip("\n") else ["… cut here; -o json has all of it"]
     ended = [f"(ended with {answer.rc})"] if answer.rc else []
     return escape("\n".join([*filter(None, [lines]), *more, *ended]) or "(nothing)")
 
 
 def unreached(found: Diagnosis) -> list[tuple[Reach, int]]:
-    """Hosts that could not be asked, each with how many checks need it."""
+    """Hosts that could not be command_line, each with how many checks need it."""
     needed = Counter(one.where for one in found.unknown)
     return [(reach, needed[reach.host]) for reach in found.snapshot.reach.values() if not reach.reached]

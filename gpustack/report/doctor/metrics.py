@@ -1,7 +1,7 @@
 """A diagnosis in Prometheus' text format, for node-exporter's textfile collector.
 
 What is asked for by name is always there, so that a rule can tell *nothing found* from *nobody asked*. Labels are ids
-of the catalogue and hosts of the inventory, never what a host said; and there are at most SERIES of them.
+of the catalogue and hosts of the inventory, never the output of a host; and there are at most SERIES of them.
 """
 
 import os

@@ -1,131 +1,151 @@
 """The shape of `gpustack doctor -o json`: the part of the output that scripts may rely on. A field is only ever added
-within a version. Ids are those of the catalogue and do not change; `location` is a host or @cluster.
+within a version. Ids are those of the catalogue and do not change.
 """
 
-from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from gpustack.ask.judge import Outcome
 from gpustack.doctor.entry import Auto
 from gpustack.doctor.finding import Certainty
+from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import Peers
-from gpustack.report.schema import EvidenceShape, ExitShape, HostShape
+from gpustack.report.schema import (
+    Document,
+    Evidence,
+    Host,
+    Location,
+    Seconds,
+    Shape,
+    Source,
+    TextOrNull,
+    Time,
+    optional,
+    take,
+)
 
-DOCTOR = "gpustack/doctor/v1"
+
+def find_title(before: dict[str, Any]) -> str:
+    """Of what has the id that stands before it."""
+    return graph()[before["id"]].title
 
 
-@dataclass(frozen=True)
-class JudgedShape:
-    """`what` to `found` are null where it is unknown, `expected` also where it was refuted; then `reason` says what is
-    missing. Roots have evidence, and with -v all do."""
+Title = Annotated[str, Field(default_factory=find_title)]
+
+
+class Judged(Shape):
+    """A fault or symptom, judged at one location: `failed` is confirmed, `ok` refuted. `what` to `found` are null where
+    it is unknown, and `reason` says why; `expected` is null also where it was refuted. Without -v, only what is
+    confirmed as a root cause, or not explained, has evidence."""
 
     id: str
-    location: str
-    title: str
+    location: Location = take("where")
+    title: Title
     outcome: Outcome
-    what: str | None
-    expected: str | None
-    found: str | None
-    reason: str | None
-    evidence: list[EvidenceShape]
+    what: str | None = optional("result", "what")
+    expected: TextOrNull = optional("result", "expected")
+    found: str | None = optional("result", "found")
+    reason: TextOrNull = take("why")
+    evidence: list[Evidence]
 
 
-@dataclass(frozen=True)
-class FixShape:
-    """`auto`: safe, ask or no, and the `reason` of it. `step` of `gpustack install` repairs it, or is null."""
+class Fix(Shape):
+    """What resolves the fault: in words (`do`) and as commands. `auto`: `gpustack doctor --fix` does it after one
+    confirmation for all (`safe`), after its own (`ask`) or not at all (`no`), for this `reason`. `step` is the step of
+    `gpustack install` that repairs it, else null."""
 
     auto: Auto
     reason: str
     do: str
     commands: list[str]
-    step: str | None
+    step: TextOrNull
 
 
-@dataclass(frozen=True)
-class BranchShape:
+class Branch(Shape):
+    """A confirmed fault, and in `branches` what it led to."""
+
     id: str
-    title: str
-    locations: list[str]
-    branches: list["BranchShape"]
+    title: Title
+    locations: list[Location]
+    branches: list["Branch"]
 
 
-@dataclass(frozen=True)
-class ChangeShape:
-    """`seconds_ago`: before the host was asked, by its own clock."""
+class Change(Shape):
+    """What changed on a host, so many seconds before it was asked, by its own clock."""
 
-    location: str
-    seconds_ago: int
+    location: Location = take("where")
+    seconds_ago: int = take("ago")
     what: str
 
 
-@dataclass(frozen=True)
-class RootShape:
-    """`correlated` are root causes of the same act, which `correlation` names; `caused` is the part of `impact` that
-    are faults of their own, probably its doing. `hidden_checks` checks need its host. `changed` is what changed before
-    on its first ten hosts, `healthy_hosts` where the same check found no fault."""
+class Root(Shape):
+    """A root cause, with all `locations` where it is confirmed. `correlated` are root causes with the same origin,
+    which `correlation` names. `changed` is what changed on its first ten hosts within a day, `healthy_hosts` are those
+    on which the same check found no fault. `ruled_out` are other causes that were refuted, `uncertain` those that are
+    unknown. `impact` is what it explains; of that, `caused` are faults of their own. `hidden_checks` is the number of
+    checks that are unknown because of it. `explain` is the command that prints its page."""
 
     id: str
     layer: str
-    title: str
+    title: Title
     cause: str
     certainty: Certainty
-    locations: list[str]
-    judged: list[JudgedShape]
-    correlated: list[JudgedShape]
-    correlation: str | None
-    changed: list[ChangeShape]
+    locations: list[Location]
+    judged: list[Judged]
+    correlated: list[Judged]
+    correlation: TextOrNull
+    changed: list[Change]
     healthy_hosts: list[Peers]
-    ruled_out: list[JudgedShape]
-    impact: list[JudgedShape]
-    caused: list[JudgedShape]
-    uncertain: list[JudgedShape]
-    chain: BranchShape | None
+    ruled_out: list[Judged]
+    impact: list[Judged]
+    caused: list[Judged]
+    uncertain: list[Judged]
+    chain: Branch | None
     hidden_checks: int
-    fix: FixShape
+    fix: Fix
     explain: str
 
 
-@dataclass(frozen=True)
-class UnexplainedShape:
-    """`next_check` is the command to type next."""
+class Unexplained(Shape):
+    """A confirmed symptom without a confirmed cause. `suspects` are causes that are unknown, `ruled_out` those that
+    were refuted. `next_check` is the command to type next."""
 
     id: str
-    title: str
-    locations: list[str]
-    judged: list[JudgedShape]
-    suspects: list[JudgedShape]
-    ruled_out: list[JudgedShape]
-    impact: list[JudgedShape]
-    next_check: str
+    title: Title
+    locations: list[Location]
+    judged: list[Judged]
+    suspects: list[Judged]
+    ruled_out: list[Judged]
+    impact: list[Judged]
+    next_check: str = take("ask")
 
 
-@dataclass(frozen=True)
-class DriftShape:
+class Drift(Shape):
     """A check of a step that differs and confirms no fault."""
 
     step: str
     check: str
-    locations: list[str]
-    what: str
-    expected: str
-    found: str
+    locations: list[Location]
+    what: str = take("result", "what")
+    expected: str = take("result", "expected")
+    found: str = take("result", "found")
 
 
-@dataclass(frozen=True)
-class DoctorShape:
-    """`unchecked` faults of the catalogue have no check yet. `judged` is all that was judged, with -v; else what is
-    confirmed or unknown. `inventory` is null for the local host."""
+class DoctorDocument(Document):
+    """Result of `gpustack doctor`. `notes` are true and harmless. `judged` is what is confirmed or unknown; with -v,
+    all that was judged. `unchecked` faults of the catalogue have no check yet."""
 
-    schema: str
-    exit: ExitShape
+    kind: Literal["gpustack/doctor/v1"] = Field("gpustack/doctor/v1", alias="schema")
     healthy: bool
-    taken: str
-    seconds: float
+    taken: Time
+    seconds: Seconds
     probes: int
-    inventory: str | None
-    hosts: list[HostShape]
-    roots: list[RootShape]
-    unexplained: list[UnexplainedShape]
-    notes: list[JudgedShape]
-    drift: list[DriftShape]
-    judged: list[JudgedShape]
+    inventory: Source
+    hosts: list[Host]
+    roots: list[Root]
+    unexplained: list[Unexplained]
+    notes: list[Judged]
+    drift: list[Drift]
+    judged: list[Judged]
     unchecked: int

@@ -1,144 +1,105 @@
 """A fix and an undo as one JSON document each. A field is only ever added within a version. Ids are those of the
-catalogue; `location` is a host or @cluster."""
+catalogue."""
 
-from dataclasses import dataclass
-from typing import cast
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
 
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.entry import Auto
-from gpustack.remedy.copies import Kept
-from gpustack.remedy.fixed import Attempt, Ending, Fixed
+from gpustack.remedy.fixed import Ending, Fixed
 from gpustack.remedy.undo import Undone
 from gpustack.report.codes import FIXED, fix_code
 from gpustack.report.doctor.json import root
-from gpustack.report.doctor.shape import RootShape
-from gpustack.report.json import document
-from gpustack.report.schema import ExitCode, ExitShape
+from gpustack.report.doctor.shape import Root
+from gpustack.report.json import document, ending
+from gpustack.report.schema import Document, Folder, Location, Seconds, Shape, Stopped, TextOrNull, take
 from gpustack.rollout.next import command
 from gpustack.rollout.plan import Played
 
-FIX, UNDO = "gpustack/fix/v1", "gpustack/undo/v1"
 
-
-@dataclass(frozen=True)
-class KeptShape:
-    """What is another now on a host: paths, and units and kernel parameters as `name before -> after`."""
+class Kept(Shape):
+    """What the fix changed on a host: paths, and units and kernel parameters as `name before -> after`."""
 
     host: str
-    files: list[str]
+    files: list[Annotated[str, BeforeValidator("/{}".format)]]
     units: list[str]
     keys: list[str]
 
 
-@dataclass(frozen=True)
-class AttemptShape:
-    """`played` is null when nothing was played, `reason` when there is no more to say. `undone` was rolled back as it
-    did not resolve the fault; `remaining` are symptoms that were still there."""
+class Attempt(Shape):
+    """The fix of one root cause and its result, `ending`. `play` is its playbook and `commands` do the same by hand;
+    `interrupts` is what does not work meanwhile. `played` is null when nothing was played. `kept` is what it changed,
+    `undone` what was rolled back because the fault was not resolved; `remaining` are symptoms that were still there."""
 
-    id: str
-    locations: list[str]
-    auto: Auto
+    id: str = take("offer", "id")
+    locations: list[Location] = take("offer", "finding", "locations")
+    auto: Auto = take("offer", "fault", "auto")
     ending: Ending
-    play: str | None
-    hosts: list[str]
-    commands: list[str]
-    interrupts: str | None
+    play: TextOrNull = take("offer", "play")
+    hosts: list[str] = take("offer", "hosts")
+    commands: list[str] = take("offer", "commands")
+    interrupts: TextOrNull = take("offer", "interrupts")
     played: Played | None
-    kept: list[KeptShape]
+    kept: list[Kept]
     undone: list[str]
     remaining: list[str]
-    reason: str | None
-    seconds: float
+    reason: TextOrNull = take("why")
+    seconds: Seconds
 
 
-@dataclass(frozen=True)
-class FixedShape:
-    """Of `doctor --fix`. `found` are the roots before, `roots` those after. `undo` is the command that rolls it back,
-    or null where nothing was changed."""
+class FixDocument(Document):
+    """Result of `gpustack doctor --fix`. `found` are the root causes before, `roots` those after. `undo` is the command
+    that rolls it back, null when nothing was changed."""
 
-    schema: str
-    exit: ExitShape
+    kind: Literal["gpustack/fix/v1"] = Field("gpustack/fix/v1", alias="schema")
     healthy: bool
-    seconds: float
+    seconds: Seconds
     found: list[str]
-    attempts: list[AttemptShape]
-    roots: list[RootShape]
+    attempts: list[Attempt]
+    roots: list[Root]
     unexplained: list[str]
-    stopped: str | None
-    evidence: str | None
-    undo: str | None
+    stopped: Stopped
+    evidence: Folder
+    undo: TextOrNull
 
 
-@dataclass(frozen=True)
-class UndoneShape:
-    """Of `doctor --undo`: what was put back, in words."""
+class UndoDocument(Document):
+    """Result of `gpustack doctor --undo`: which fix (`id`) of which fault was rolled back, and what that restored."""
 
-    schema: str
-    exit: ExitShape
+    kind: Literal["gpustack/undo/v1"] = Field("gpustack/undo/v1", alias="schema")
     id: str
     fault: str
     hosts: list[str]
     did: list[str]
-    seconds: float
-    evidence: str | None
+    seconds: Seconds
+    evidence: Folder
 
 
 def text(done: Fixed, evidence: str) -> str:
-    inventory, code = done.after.snapshot.inventory, fix_code(done)
+    inventory = done.after.snapshot.inventory
     stays = any(one.tried and one.ending != "not-resolved" for one in done.attempts)
-    return document(
-        FixedShape(
-            schema=FIX,
-            exit=ExitShape(cast("ExitCode", code), FIXED[code]),
-            healthy=done.after.healthy,
-            seconds=done.seconds,
-            found=[one.id for one in done.before.roots],
-            attempts=[attempt(one) for one in done.attempts],
-            roots=[root(one, done.after, verbose=False) for one in done.after.roots],
-            unexplained=[one.id for one in done.after.unexplained],
-            stopped=done.stopped or None,
-            evidence=evidence or None,
-            undo=command("doctor --undo", inventory) if stays else None,
-        ),
-        inventory,
-    )
-
-
-def attempt(one: Attempt) -> AttemptShape:
-    return AttemptShape(
-        id=one.offer.id,
-        locations=list(one.offer.finding.locations),
-        auto=one.offer.fault.auto,
-        ending=one.ending,
-        play=one.offer.play or None,
-        hosts=list(one.offer.hosts),
-        commands=list(one.offer.commands),
-        interrupts=one.offer.interrupts or None,
-        played=one.played,
-        kept=[kept(entry) for entry in one.kept],
-        undone=list(one.undone),
-        remaining=list(one.remaining),
-        reason=one.why or None,
-        seconds=one.seconds,
-    )
-
-
-def kept(one: Kept) -> KeptShape:
-    files = [f"/{path}" for path in one.files]
-    return KeptShape(one.host, files, list(one.units), list(one.keys))
+    values = {
+        **vars(done),
+        "exit": ending(fix_code(done), FIXED),
+        "healthy": done.after.healthy,
+        "found": [one.id for one in done.before.roots],
+        "roots": [root(one, done.after, verbose=False) for one in done.after.roots],
+        "unexplained": [one.id for one in done.after.unexplained],
+        "evidence": evidence,
+        "undo": command("doctor --undo", inventory) if stays else "",
+    }
+    return document(FixDocument, values, inventory)
 
 
 def undone(done: Undone, inventory: Inventory, evidence: str) -> str:
-    return document(
-        UndoneShape(
-            schema=UNDO,
-            exit=ExitShape(0, "the last fix was rolled back"),
-            id=done.last.id,
-            fault=done.last.fault,
-            hosts=list(done.last.hosts),
-            did=list(done.did),
-            seconds=done.seconds,
-            evidence=evidence or None,
-        ),
-        inventory,
-    )
+    last, done_now = done.last, ending(0, {0: "the last fix was rolled back"})
+    values = {
+        **vars(done),
+        "exit": done_now,
+        "id": last.id,
+        "fault": last.fault,
+        "hosts": last.hosts,
+        "evidence": evidence,
+    }
+    return document(UndoDocument, values, inventory)

@@ -1,6 +1,8 @@
 """What became of a test alert, for people and as one JSON document. A field is only ever added within a version."""
 
-from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
 
 from gpustack.config.inventory import Inventory
 from gpustack.proof.delivery import Delivery, Outcome
@@ -9,11 +11,10 @@ from gpustack.report.findings import say
 from gpustack.report.format import duration
 from gpustack.report.human import following
 from gpustack.report.json import document, ending
-from gpustack.report.schema import ExitShape
+from gpustack.report.schema import Document, Next, Seconds, Stopped, TextOrNull, take
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.next import command
 
-SCHEMA = "gpustack/alert-test/v1"
 FAILED = "alerts-not-delivered"
 WORDS: dict[Outcome, tuple[str, str]] = {
     "delivered": ("delivered", "green"),
@@ -22,22 +23,19 @@ WORDS: dict[Outcome, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class DeliveryShape:
-    """Of `alerts test`. `receivers` and `integrations` (webhook, slack, …) are those that Alertmanager chose. `reason`
-    is null when it was delivered; `left` is why the test alert was not resolved, `stopped` why it was interrupted,
-    `next` a command."""
+class AlertTestDocument(Document):
+    """Result of `gpustack alerts test`. `receivers` and `integrations` (webhook, slack, …) are those that Alertmanager
+    chose. `reason` is null when it was delivered; `left` says why the test alert was not resolved, else null."""
 
-    schema: str
-    exit: ExitShape
+    kind: Literal["gpustack/alert-test/v1"] = Field("gpustack/alert-test/v1", alias="schema")
     outcome: Outcome
-    reason: str | None
+    reason: TextOrNull = take("why")
     receivers: list[str]
     integrations: list[str]
-    seconds: float
-    left: str | None
-    stopped: str | None
-    next: str | None
+    seconds: Seconds
+    left: TextOrNull
+    stopped: Stopped
+    next: Next
 
 
 def delivery(console: Terminal, done: Delivery, inventory: Inventory) -> None:
@@ -61,16 +59,5 @@ def after(done: Delivery, inventory: Inventory) -> str:
 
 
 def text(done: Delivery, inventory: Inventory) -> str:
-    shape = DeliveryShape(
-        schema=SCHEMA,
-        exit=ending(delivery_code(done)),
-        outcome=done.outcome,
-        reason=done.why or None,
-        receivers=list(done.receivers),
-        integrations=list(done.integrations),
-        seconds=done.seconds,
-        left=done.left or None,
-        stopped=done.stopped or None,
-        next=after(done, inventory) or None,
-    )
-    return document(shape, inventory)
+    values = {**vars(done), "exit": ending(delivery_code(done)), "next": after(done, inventory)}
+    return document(AlertTestDocument, values, inventory)

@@ -1,26 +1,26 @@
 """What a reset took and what is left, as one JSON document. A field is only ever added within a version."""
 
-from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import Field
 
 from gpustack.report.codes import reset_code
 from gpustack.report.json import document, ending
 from gpustack.report.removal.text import after_reset
-from gpustack.report.schema import ExitShape
+from gpustack.report.schema import Document, Folder, Next, Seconds, Shape, Stopped, TextOrNull
 from gpustack.rollout.plan import Played
 from gpustack.rollout.removal import HostRemoval, Removal
 from gpustack.rollout.reset import ResetOutcome
 
-RESET = "gpustack/reset/v1"
 
-
-@dataclass(frozen=True)
-class HostResetShape:
-    """`found` was there before, `left` is there now: by step, as people write it; `node`, `holds` and `packages` too.
-    `unknown` could not be checked now, `kept` is what is kept on purpose. Null for nothing, or unknown (pods)."""
+class Host(Shape):
+    """`found` was there before, `left` is there now, by step; also `node`, `holds` and `packages`. `unknown` could not
+    be checked, `kept` stays on purpose, each with the reason. `cluster` is null outside a cluster, `foreign` (why it is
+    not gpustack's to remove) when it is gpustack's, `pods` when they are unknown."""
 
     name: str
-    cluster: str | None
-    foreign: str | None
+    cluster: TextOrNull
+    foreign: TextOrNull
     pods: list[str] | None
     found: dict[str, list[str]]
     left: dict[str, list[str]]
@@ -28,19 +28,18 @@ class HostResetShape:
     kept: list[str]
 
 
-@dataclass(frozen=True)
-class ResetShape:
-    """Of `reset`. `played` is null when nothing was played, `evidence` is a folder, `next` a command."""
+class ResetDocument(Document):
+    """Result of `gpustack reset`. `unreached` are hosts that could not be checked; `played` is null when nothing was
+    played."""
 
-    schema: str
-    exit: ExitShape
-    seconds: float
-    hosts: list[HostResetShape]
+    kind: Literal["gpustack/reset/v1"] = Field("gpustack/reset/v1", alias="schema")
+    seconds: Seconds
+    hosts: list[Host]
     unreached: list[str]
     played: Played | None
-    stopped: str | None
-    evidence: str | None
-    next: str | None
+    stopped: Stopped
+    evidence: Folder
+    next: Next
 
 
 def nothing(found: Removal) -> str:
@@ -50,31 +49,20 @@ def nothing(found: Removal) -> str:
 
 def text(done: ResetOutcome, evidence: str) -> str:
     after = {one.host: one for one in done.after.hosts}
-    shape = ResetShape(
-        schema=RESET,
-        exit=ending(reset_code(done)),
-        seconds=done.seconds,
-        hosts=[host(one, after.get(one.host, one)) for one in done.before.hosts],
-        unreached=list(done.after.unreached),
-        played=done.played,
-        stopped=done.stopped or None,
-        evidence=evidence or None,
-        next=after_reset(done) or None,
-    )
-    return document(shape, done.before.snapshot.inventory)
+    values = {
+        **vars(done),
+        "exit": ending(reset_code(done)),
+        "hosts": [host(one, after.get(one.host, one)) for one in done.before.hosts],
+        "unreached": done.after.unreached,
+        "evidence": evidence,
+        "next": after_reset(done),
+    }
+    return document(ResetDocument, values, done.before.snapshot.inventory)
 
 
-def host(before: HostRemoval, after: HostRemoval) -> HostResetShape:
-    return HostResetShape(
-        name=before.host,
-        cluster=before.cluster or None,
-        foreign=before.foreign or None,
-        pods=None if before.pods is None else list(before.pods),
-        found=things(before),
-        left=things(after),
-        unknown=list(after.unknown),
-        kept=list(after.stays),
-    )
+def host(before: HostRemoval, after: HostRemoval) -> dict[str, Any]:
+    found = {"name": before.host, "found": things(before), "left": things(after), "kept": after.stays}
+    return {**vars(before), **found, "unknown": after.unknown}
 
 
 def things(one: HostRemoval) -> dict[str, list[str]]:

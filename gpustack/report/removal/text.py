@@ -22,8 +22,8 @@ STYLES = {"foreign": "magenta", "unknown": "yellow"}
 def nothing(console: Terminal, found: Removal) -> None:
     console.hide(found.snapshot.inventory)
     who = "it" if len(found.hosts) == 1 else "them"
-    say(console, f"{count(len(found.hosts), 'host')}, {asked(found)}: nothing of gpustack is on {who}", "green")
-    beside(console, found)
+    say(console, f"{count(len(found.hosts), 'host')}, {fact_count(found)}: nothing of gpustack is on {who}", "green")
+    show_kept(console, found)
 
 
 def removal(console: Terminal, found: Removal) -> None:
@@ -32,10 +32,10 @@ def removal(console: Terminal, found: Removal) -> None:
         nothing(console, found)
         return
     console.hide(found.snapshot.inventory)
-    say(console, f"{count(len(found.hosts), 'host')}, {asked(found)}: to be removed")
+    say(console, f"{count(len(found.hosts), 'host')}, {fact_count(found)}: to be removed")
     for one in found.hosts:
         host(console, one)
-    beside(console, found)
+    show_kept(console, found)
     if any(one.pods or one.cluster for one in found.due):
         say(console, "\nWhat pods and etcd stored on these hosts is lost.", "bold")
 
@@ -52,8 +52,8 @@ def outcome(console: Terminal, done: ResetOutcome, evidence: str) -> None:
         if one.due:
             host(console, one)
     say(console, f"\n{count(len(after.hosts), 'host')}: {standing(done)}", "" if code else "green")
-    say(console, f"{duration(done.seconds)}; verified: {asked(after)}")
-    beside(console, after)
+    say(console, f"{duration(done.seconds)}; verified: {fact_count(after)}")
+    show_kept(console, after)
     if code:
         say(console, f"\nevidence: {evidence}")
     following(console, after_reset(done))
@@ -112,7 +112,7 @@ def pods(names: tuple[str, ...]) -> str:
     return f"{len(mine)} of yours ({shown}), {theirs}" if mine else theirs
 
 
-def beside(console: Terminal, found: Removal) -> None:
+def show_kept(console: Terminal, found: Removal) -> None:
     """What stays, and who could not be asked."""
     folded = dict[str, list[str]]()
     for one in found.hosts:
@@ -128,5 +128,5 @@ def beside(console: Terminal, found: Removal) -> None:
         typed(console, reach.hint, INDENT)
 
 
-def asked(found: Removal) -> str:
+def fact_count(found: Removal) -> str:
     return f"{count(len(found.snapshot.answers), 'fact')}, {duration(found.snapshot.took)}"

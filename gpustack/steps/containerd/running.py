@@ -32,7 +32,7 @@ def cgroups(here: View) -> Result | None:
         return Result(what, "systemd", SILENT)
     driver = "systemd" if found.systemd_cgroup else "cgroupfs: runc's SystemdCgroup is false"
     if driver == "systemd" and here[CGROUPS] == "cgroupfs":
-        taken = "cgroupfs, as containerd said when the kubelet started"
+        taken = "cgroupfs, as containerd answered when the kubelet started"
         return Result("cgroup driver of the running kubelet", "systemd", taken, fault="containerd-cgroup-driver")
     if driver == "systemd":
         return None

@@ -71,7 +71,7 @@ def missing(here: View) -> str:
 
 def cluster_patch(here: View) -> str:
     """The version of the spec where that is a full one; else what the acting control plane has, else the newest that it
-    is offered. Empty where that cannot be told, or nothing is: then each host takes the newest it is offered."""
+    is offered. Empty where that is unknown, or nothing is offered: then each host takes the newest it is offered."""
     wanted = containerd_version_of(here.spec)
     plane = here.on(here.acting)
     if RELEASE.fullmatch(wanted):

@@ -87,7 +87,7 @@ def namespace_mismatch(here: View) -> Result | None:
     if phase == "Terminating":
         hint = f"kubectl get namespace {name} -o yaml    # status.conditions says what does not go"
         return Result(f"namespace {name}", "Active", phase, cure="operator", hint=hint)
-    return None if level == "privileged" else Result(f"namespace {name}", "privileged pods", level or "not said")
+    return None if level == "privileged" else Result(f"namespace {name}", "privileged pods", level or "unset")
 
 
 def unlabelled(here: View) -> dict[str, str]:
@@ -105,8 +105,8 @@ def gpu_count_mismatch(here: View) -> Result | None:
 
 
 def unwell(there: View) -> str:
-    """What the driver of a host says of its GPUs instead of showing them all; empty where it shows them, where it comes
-    in a container, and where that cannot be told."""
+    """The error of a host's driver that does not show all its GPUs; empty where it shows them, where the driver comes
+    in a container, and where that is unknown."""
     try:
         found, shown = answers(there), there[GPU_SMI]
     except FactUnavailable:

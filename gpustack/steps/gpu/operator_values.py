@@ -26,12 +26,12 @@ UNIFORM = re.compile(r"all-(disabled|\d+g\..+)")
 
 
 def wanted(here: View) -> bool:
-    """Raises FactUnavailable where it cannot be told whether there are GPUs."""
+    """Raises FactUnavailable where it is unknown whether there are GPUs."""
     return here.spec.gpu.stack == "operator" and bool(expected(here))
 
 
 def release(here: View) -> Release:
-    """Raises FactUnavailable where it cannot be told who brings the drivers."""
+    """Raises FactUnavailable where it is unknown who installs the drivers."""
     name = here.spec.gpu.release
     theirs = here.snapshot.inventory.values.get(name, {})
     return Release(name, here.spec.gpu.namespace, CHART, merged(ours(CHART), computed(here), theirs), privileged=True)

@@ -59,7 +59,7 @@ def computed(spec: Spec) -> dict[str, Any]:
 
 
 def volume(spec: Spec, size: str) -> dict[str, Any]:
-    """A volume claim template, of the class said or of the cluster's default."""
+    """A volume claim template, of the given class or of the cluster's default."""
     claim: dict[str, Any] = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}
     if spec.monitoring.persistence.storage_class:
         claim["storageClassName"] = spec.monitoring.persistence.storage_class

@@ -60,7 +60,7 @@ def firmware_uuid(found: Identity) -> str | None:
 def unlike_others(
     here: View, what: str, probe: Probe[Fact], key: Callable[[Fact], str | None], hint: str
 ) -> Result | None:
-    """Compared with the hosts that told who they are: another one is compared when it does."""
+    """Compared with the hosts whose identity is known; the others are compared when they answer."""
     mine = key(here[probe])
     # Many may have none: no list of these is gone through for each of them.
     twins = [name for name in here.once(hosts_by, probe, key).get(mine, ()) if name != here.where] if mine else []
@@ -70,6 +70,7 @@ def unlike_others(
 
 
 def hosts_by(here: View, probe: Probe[Fact], key: Callable[[Fact], str | None]) -> dict[str | None, list[str]]:
+    """Hosts by what `key` makes of their fact, of those whose fact is known."""
     found: dict[str | None, list[str]] = {}
     for view in (View(here.snapshot, host.name) for host in here.hosts):
         if view.reached and view.available(probe):

@@ -17,7 +17,7 @@ def mirror_purpose(here: View) -> Result | None:
     if served.status not in (200, 404) or served.purpose == "production":
         return None
     hint = "gpustack explain mirror-of-stand-ins"
-    return Result(f"purpose of {source.mirror}", "production", served.purpose or "not said", "operator", hint=hint)
+    return Result(f"purpose of {source.mirror}", "production", served.purpose or "not stated", "operator", hint=hint)
 
 
 CHECKS = (mirror_purpose,)

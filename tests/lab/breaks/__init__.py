@@ -91,11 +91,13 @@ def load() -> list[Break]:
 
 def read(step: str) -> Iterator[Break]:
     for raw in entries(step, "check"):
-        said: dict[str, Any] = {"script" if key == "break" else key: value for key, value in raw.items()}
+        values: dict[str, Any] = {"script" if key == "break" else key: value for key, value in raw.items()}
         lists: dict[str, Any] = {
-            key: tuple(said[key]) for key in ("along", "maybe", "unknown", "veiled", "beside", "hosts") if key in said
+            key: tuple(values[key])
+            for key in ("along", "maybe", "unknown", "veiled", "beside", "hosts")
+            if key in values
         }
-        yield Break(step, **(said | lists))
+        yield Break(step, **(values | lists))
 
 
 def entries(step: str, key: str) -> list[dict[str, Any]]:

@@ -25,9 +25,9 @@ def spec(two: lab.Lab) -> Iterator[Callable[[dict[str, Any]], None]]:
     before = path.read_text()
 
     def say(more: dict[str, Any]) -> None:
-        said = yaml.safe_load(before)
-        said["gpustack"] |= more
-        path.write_text(yaml.safe_dump(said))
+        document = yaml.safe_load(before)
+        document["gpustack"] |= more
+        path.write_text(yaml.safe_dump(document))
 
     yield say
     path.write_text(before)

@@ -27,9 +27,9 @@ LINKS = ("kernel", "series", "dashboard")
 
 def proof(two: lab.Lab, gpustack: Run, code: int | None = 0) -> dict[tuple[str, int], dict[str, str]]:
     """Outcome by link, by host and index of the GPU."""
-    told = json.loads(gpustack("prove", "-i", two.inventory, "-o", "json", code=code, limit=400).stdout)
-    assert told["schema"] == "gpustack/proof/v1"
-    return {place(two, row): {link["link"]: link["outcome"] for link in row["links"]} for row in told["gpus"]}
+    document = json.loads(gpustack("prove", "-i", two.inventory, "-o", "json", code=code, limit=400).stdout)
+    assert document["schema"] == "gpustack/proof/v1"
+    return {place(two, row): {link["link"]: link["outcome"] for link in row["links"]} for row in document["gpus"]}
 
 
 def place(two: lab.Lab, row: dict[str, Any]) -> tuple[str, int]:
@@ -71,11 +71,11 @@ def test_each_gpu_is_scraped_once(two: lab.Lab) -> None:
 @pytest.mark.parametrize("case", ["swapped", "silent"])
 def test_a_broken_link_is_told_and_no_other(two: lab.Lab, gpustack: Run, case: str) -> None:
     one, other = two.gpus("host1")
-    said = {
+    values = {
         "swapped": {"host1_0": f"exporter-uuid={other.uuid}", "host1_1": f"exporter-uuid={one.uuid}"},
         "silent": {"host2_1": "exporter-silent=1"},
     }[case]
-    with gpus(two, **said):
+    with gpus(two, **values):
         until("the exporter shows it", lambda: shows(two, case, one.uuid, two.gpus("host2")[1].uuid), limit=90)
         found = proof(two, gpustack, code=1)
     wrong = {"swapped": {("host1", 0), ("host1", 1)}, "silent": {("host2", 1)}}[case]
@@ -96,15 +96,15 @@ def test_a_gpu_that_is_lost(two: lab.Lab, gpustack: Run) -> None:
         until("one is not allocatable", lambda: allocatable(two, "host2") == "1", limit=60)
         # Of all its series: those with the label of a pod that used it have ended before.
         one = f'DCGM_FI_DEV_GPU_TEMP{{UUID="{two.gpus("host2")[0].uuid}"}}'
-        seen = f"max(max_over_time(timestamp({one})[5m:1s]))"
-        until("it is out of sight for two scrapes", lambda: query(two, f"time() - {seen} > 31"), limit=90)
+        text = f"max(max_over_time(timestamp({one})[5m:1s]))"
+        until("it is out of sight for two scrapes", lambda: query(two, f"time() - {text} > 31"), limit=90)
         found = proof(two, gpustack, code=1)
         # The real device plugin asks all GPUs which lie near each other, and gives none when one does not answer.
         assert found["host1", 0] == found["host1", 1] == WHOLE
         assert (found["host2", 0]["kernel"], found["host2", 0]["series"]) == ("failed", "failed")
         assert (found["host2", 1]["kernel"], found["host2", 1]["series"]) == ("failed", "ok")
-        said = gpustack("plan", "-i", two.inventory, code=1, COLUMNS="4000").stdout
-        assert "host2: 1 of 2 unhealthy" in said
+        output = gpustack("plan", "-i", two.inventory, code=1, COLUMNS="4000").stdout
+        assert "host2: 1 of 2 unhealthy" in output
     until("both are", lambda: allocatable(two, "host2") == "2", limit=120)
 
 
@@ -114,7 +114,7 @@ def plugins_anew(two: lab.Lab) -> Iterator[None]:
     try:
         yield
     finally:
-        two.set_gpu("host2:0", "heal")
+        two.set_gpu("host2:0", "recover")
         kubectl(two, "-n", "gpu-operator", "delete", "pod", "-l", "app=nvidia-device-plugin-daemonset")
 
 

@@ -165,10 +165,10 @@ def test_metrics_of_the_control_plane_are_for_prometheus_alone(two: lab.Lab) -> 
     """They listen on all addresses, and ask nobody who he is: only the firewall stands before them."""
     asked = ["sudo", "curl", "-sf", "-o", "/dev/null", "-w", "%{http_code}", "http://127.0.0.1:2381/metrics"]
     assert two.exec("host1", asked, limit=30).stdout == "200"
-    heard = [
+    texts = [
         f"{host.name}:{port}" for host in two.hosts for port in (2381, 10249, 10257, 10259) if opens(host.address, port)
     ]
-    assert heard == []
+    assert texts == []
     assert {job for (job,) in labels(two, "up == 1", "job")} >= {"kube-etcd", "kube-proxy", "kube-scheduler"}
 
 
@@ -183,10 +183,10 @@ def opens(address: str, port: int) -> bool:
 def trainers(two: lab.Lab) -> None:
     """A Deployment that takes every GPU."""
     one = {"name": "pause", "image": PAUSE, "resources": {"limits": {"nvidia.com/gpu": "1"}}}
-    said = {"app": "trainer"}
+    values = {"app": "trainer"}
     spec = {"tolerations": [{"operator": "Exists"}], "containers": [one], "terminationGracePeriodSeconds": 0}
-    template = {"metadata": {"labels": said}, "spec": spec}
-    whole = {"replicas": 4, "selector": {"matchLabels": said}, "template": template}
+    template = {"metadata": {"labels": values}, "spec": spec}
+    whole = {"replicas": 4, "selector": {"matchLabels": values}, "template": template}
     meta = {"name": "trainer", "namespace": "default"}
     apply(two, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": whole})
 
@@ -231,9 +231,9 @@ def test_a_gpu_that_is_lost_as_the_plugin_starts_is_told_at_once(two: lab.Lab, g
     with gpus(two, host2_0="lost"):
         kubectl(two, *plugins)
         until("the node offers none", lambda: kubectl(two, *words) == "0", limit=120)
-        said = gpustack("install", "-i", two.inventory, "--yes", code=5, limit=200, COLUMNS="4000").stdout
-        assert "a GPU has fallen off the bus" in said
-        assert re.search("host2: (0 of 2, nvidia-smi there: a GPU has fallen|2 of 2 unhealthy)", said)
+        output = gpustack("install", "-i", two.inventory, "--yes", code=5, limit=200, COLUMNS="4000").stdout
+        assert "a GPU has fallen off the bus" in output
+        assert re.search("host2: (0 of 2, nvidia-smi there: a GPU has fallen|2 of 2 unhealthy)", output)
     kubectl(two, *plugins)
     until("both are back", lambda: kubectl(two, *words) == "2", limit=200)
     until("all is right", lambda: broken(two, gpustack) == set(), limit=200)

@@ -58,7 +58,7 @@ def test_reads_that_were_broken_off_yield_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "body", "why"),
+    ("status", "text", "body", "why"),
     [
         ("200", "", "ok", ""),
         ("000", "Operation timed out", "", "Operation timed out"),
@@ -75,8 +75,8 @@ def test_reads_that_were_broken_off_yield_nothing() -> None:
         ("404", "", '{"kind": "Status", "message": "services \\"a\\" not found"}', 'services "a" not found'),
     ],
 )
-def test_what_was_refused_is_said_in_one_line(status: str, said: str, body: str, why: str) -> None:
-    assert describe_refusal(status, said, body) == why
+def test_what_was_refused_is_said_in_one_line(status: str, text: str, body: str, why: str) -> None:
+    assert describe_refusal(status, text, body) == why
 
 
 def asked(tmp_path: Path, conf: str) -> dict[str, Answer]:

@@ -42,10 +42,10 @@ JWT = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlIn0.c2lnbmF0dXJlLXBhcnQ"
     ],
 )
 def test_secret_is_gone(text: str, secret: str) -> None:
-    said = redact(text)
+    output = redact(text)
     assert secret in text
-    assert secret not in said
-    assert GONE in said
+    assert secret not in output
+    assert GONE in output
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_harmless_text_stays(text: str) -> None:
 
 def test_json_and_yaml_still_parse() -> None:
     config = {"token": "abcdef.0123456789abcdef", "a": {"password": 'q"uote', "client-key-data": BASE64_PEM}, "n": 7}
-    said = json.loads(redact(json.dumps(config)))
-    assert said == {"token": GONE, "a": {"password": GONE, "client-key-data": GONE}, "n": 7}
+    document = json.loads(redact(json.dumps(config)))
+    assert document == {"token": GONE, "a": {"password": GONE, "client-key-data": GONE}, "n": 7}
     assert yaml.safe_load(redact(yaml.safe_dump(config)))["n"] == 7
 
 

@@ -25,8 +25,8 @@ def text(answer: Answer) -> str:
 def asked(*probes: Probe[Any], before: str = "", **exported: str) -> dict[str, Answer]:
     script = before + render(probes, MARK, exported)
     done = subprocess.run(["sh"], input=script.encode(), capture_output=True, timeout=30, check=True)
-    said = [*done.stdout.split(b"\n"), *done.stderr.split(b"\n")]
-    lines = [line.decode(errors="replace") for line in said]
+    found = [*done.stdout.split(b"\n"), *done.stderr.split(b"\n")]
+    lines = [line.decode(errors="replace") for line in found]
     assert lines.count(build_last_line(MARK)) == 2
     return {answer.probe: answer for answer in parse(lines, MARK, "h1", {p.id: p for p in probes})}
 

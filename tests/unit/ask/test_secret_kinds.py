@@ -157,11 +157,11 @@ HARMLESS = (
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_kind_leaks(kind: str) -> None:
     text, secrets = KINDS[kind]
-    said = redact(text)
+    output = redact(text)
     for secret in secrets:
         assert secret in text
-        assert secret not in said
-    assert GONE in said
+        assert secret not in output
+    assert GONE in output
 
 
 def test_there_are_as_many_kinds_as_were_seen() -> None:
@@ -172,9 +172,9 @@ def test_there_are_as_many_kinds_as_were_seen() -> None:
 def test_no_kind_leaks_inside_json(kind: str) -> None:
     """As in a log of JSON lines, and in a recording."""
     text, secrets = KINDS[kind]
-    said = redact(json.dumps({"out": text, "next": "stays"}))
-    assert json.loads(said)["next"] == "stays"
-    assert [secret for secret in secrets if secret in said] == []
+    output = redact(json.dumps({"out": text, "next": "stays"}))
+    assert json.loads(output)["next"] == "stays"
+    assert [secret for secret in secrets if secret in output] == []
 
 
 @pytest.mark.parametrize(("text", "secret"), OTHERWISE)
@@ -222,10 +222,10 @@ def encodings(secret: str, before: str) -> dict[str, str]:
 @given(st.text(st.characters(codec="utf-8"), min_size=8, max_size=40), st.text("abcxyz", max_size=5))
 def test_a_known_secret_leaves_in_no_encoding(secret: str, before: str) -> None:
     for name, form in encodings(secret, before).items():
-        said = redact(f"said {form} here", [secret])
+        text = redact(f"said {form} here", [secret])
         inner = form[1:-1] if "json" in name or name == "yaml" else form[1:-2] if name == "shell" else form
-        assert inner not in said, name
-        assert secret not in said.replace(GONE, ""), name
+        assert inner not in text, name
+        assert secret not in text.replace(GONE, ""), name
 
 
 def test_a_base64_without_the_secret_stays() -> None:

@@ -189,10 +189,10 @@ def test_no_other_key_is_let_in_and_none_ends_in_a_traceback(
 ) -> None:
     host = start(answers)
     write_known(tmp_path, host, known)
-    lines, found, said = asked(host, 20)
+    lines, found, text = asked(host, 20)
     assert (lines, found) == ([], reference)
-    assert why in said
-    assert f"[127.0.0.1]:{host.port}" in said
+    assert why in text
+    assert f"[127.0.0.1]:{host.port}" in text
 
 
 def write_known(folder: Path, host: Host, known: str, *, hashed: bool = False) -> None:
@@ -226,8 +226,8 @@ def test_the_command_that_forgets_a_key_is_for_this_port_and_file(start: Callabl
     write_known(tmp_path, host, "{where} {other}")
     with pytest.raises(HostRefused) as refused:
         list(execute(host, Command("true", b"", 20)))
-    said, _, _ = refused.value.reach.hint.partition("    #")
-    assert said == f"ssh-keygen -R '[127.0.0.1]:{host.port}' -f {tmp_path / 'known_hosts'}"
+    text, _, _ = refused.value.reach.hint.partition("    #")
+    assert text == f"ssh-keygen -R '[127.0.0.1]:{host.port}' -f {tmp_path / 'known_hosts'}"
 
 
 def test_a_key_file_that_is_not_there_is_named(start: Callable[..., Host], tmp_path: Path) -> None:

@@ -96,8 +96,8 @@ def test_sudo_words(errors: str, password: str | None, reference: str) -> None:
 
 def test_of_a_login_that_may_not_use_sudo_its_words_are_shown() -> None:
     """No password would help, so none is asked for."""
-    said = "We trust you have received the usual lecture\n\nops is not in the sudoers file.\n"
-    refused = parse_sudo_refusal(Host("h", "h", become_password="x"), said, 1)
+    text = "We trust you have received the usual lecture\n\nops is not in the sudoers file.\n"
+    refused = parse_sudo_refusal(Host("h", "h", become_password="x"), text, 1)
     assert refused
     assert refused.reach.why == "ops is not in the sudoers file."
     assert "-K" not in refused.reach.hint

@@ -8,8 +8,8 @@ from gpustack.ask.judge import judge as judge_at
 from gpustack.ask.probe import Answer, Probe, Shell
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from tests.unit.judging import judge
-from tests.unit.steps import recorded_hosts as hosts
+from tests.worlds import hosts
+from tests.worlds.judge import judge
 
 
 def text(answer: Answer) -> str:
@@ -19,9 +19,9 @@ def text(answer: Answer) -> str:
 NAME = Probe("made.name", Shell("true"), text)
 
 
-def snapshot(*said: str) -> Snapshot:
-    found = hosts.snapshot({}, {})
-    answers = {(NAME.id, host): Answer(NAME.id, host, 0, out) for host, out in zip(("h1", "h2"), said, strict=True)}
+def snapshot(*texts: str) -> Snapshot:
+    found = hosts.snapshot()
+    answers = {(NAME.id, host): Answer(NAME.id, host, 0, out) for host, out in zip(("h1", "h2"), texts, strict=True)}
     return replace(found, answers=answers)
 
 

@@ -21,24 +21,26 @@ from gpustack.bundle import (
 )
 from gpustack.bundle.build import build
 from gpustack.errors import BundleError
-from tests.unit.bundle import miniature
-from tests.unit.bundle.miniature import scripts, texts
+from tests.worlds import small_bundle
+from tests.worlds.small_bundle import scripts, texts
 
 
 def replace_compilers(patch: pytest.MonkeyPatch, home: Path) -> None:
     packages = '[{"name": "busybox", "version": "1", "sha256": "0"}]'
     needed = {name: "" for name in programs.PACKAGES if name not in ("go", "gcc")}
-    patch.setattr(modules, "parts", miniature.parts)
+    patch.setattr(modules, "parts", small_bundle.parts)
     patch.setattr(modules, "pause", lambda: scripts("pause", {"pause": "pause"}))
     patch.setattr(userland, "part", lambda: scripts("userland", {"packages.json": packages}))
-    patch.setattr(files, "manifest", lambda name, _: scripts(f"{name}-manifest", dict([miniature.MANIFESTS[name]])))
-    patch.setattr(crds, "prometheus", lambda *_: texts("prometheus-crds", (miniature.CRDS["prometheus-crds"],)))
-    patch.setattr(crds, "nfd", lambda _: texts("nfd-crds", (miniature.CRDS["nfd-crds"],)))
-    patch.setattr(simulated_images, "part", lambda: texts("simulated-cluster", miniature.SIMULATED))
-    patch.setattr(driver_debs, "part", lambda _: scripts("simulated-driver", dict.fromkeys(miniature.DRIVER, "driver")))
+    patch.setattr(files, "manifest", lambda name, _: scripts(f"{name}-manifest", dict([small_bundle.MANIFESTS[name]])))
+    patch.setattr(crds, "prometheus", lambda *_: texts("prometheus-crds", (small_bundle.CRDS["prometheus-crds"],)))
+    patch.setattr(crds, "nfd", lambda _: texts("nfd-crds", (small_bundle.CRDS["nfd-crds"],)))
+    patch.setattr(simulated_images, "part", lambda: texts("simulated-cluster", small_bundle.SIMULATED))
+    patch.setattr(
+        driver_debs, "part", lambda _: scripts("simulated-driver", dict.fromkeys(small_bundle.DRIVER, "driver"))
+    )
     patch.setattr(charts, "CHARTS", home / "charts")
-    patch.setattr(licences, "built_from", lambda made: miniature.BUILT_FROM.format(len(made)))
-    patch.setattr(licences, "module_cache", lambda: miniature.module_cache(home / "modules"))
+    patch.setattr(licences, "built_from", lambda made: small_bundle.BUILT_FROM.format(len(made)))
+    patch.setattr(licences, "module_cache", lambda: small_bundle.module_cache(home / "modules"))
     for module in (images, monitoring_images, gpu_images, simulated_images):
         patch.setattr(module, "network", lambda _: {"/usr/sbin/iptables": b"iptables"}, raising=False)
         patch.setattr(module, "libc", lambda _: {"/usr/lib/libc.so.6": b"libc"}, raising=False)
@@ -65,7 +67,7 @@ def built(home: Path) -> Path:
         pytest.skip(f"{error.message}: {error.hint}")
     with pytest.MonkeyPatch.context() as patch:
         move_home(patch, home)
-        miniature.charts(home / "charts")
+        small_bundle.charts(home / "charts")
         replace_compilers(patch, home)
         build(home / "bundle")
     return home / "bundle"
@@ -79,7 +81,7 @@ def _own_directories(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
 
 @pytest.fixture
 def no_compilers(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    """Nothing needs to be compiled or fetched: `build` makes the miniature."""
+    """Nothing needs to be compiled or fetched: `build` makes the small_bundle."""
     replace_compilers(monkeypatch, home)
 
 

@@ -10,7 +10,7 @@ from gpustack.bundle import charts
 from gpustack.bundle.cache import Made, Part
 from gpustack.bundle.versions import load
 from gpustack.errors import BundleError
-from tests.unit.bundle import miniature
+from tests.worlds import small_bundle
 
 STACK = (
     "files/github.com/prometheus-community/helm-charts/releases/download/"
@@ -28,7 +28,7 @@ def names(packed: bytes) -> list[str]:
 def made(tmp_path: Path) -> dict[str, Made]:
     """The two parts with CRDs."""
     result = {}
-    for name, file in miniature.CRDS.items():
+    for name, file in small_bundle.CRDS.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / file).write_text("kind: CustomResourceDefinition\n")
         result[name] = Made(name, tmp_path / name, {file: "0"}, fresh=True)
@@ -38,7 +38,7 @@ def made(tmp_path: Path) -> dict[str, Made]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(charts, "CHARTS", tmp_path / "charts")
-    return miniature.charts(tmp_path / "charts")
+    return small_bundle.charts(tmp_path / "charts")
 
 
 def packed(part: Part, out: Path) -> bytes:

@@ -30,10 +30,10 @@ def test_every_file_outside_the_repositories_is_listed(built: Path) -> None:
 
 
 def test_sha256sum_agrees(built: Path) -> None:
-    told = subprocess.run(
+    result = subprocess.run(
         ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=built / "files", timeout=20, check=False
     )
-    assert told.returncode == 0
+    assert result.returncode == 0
 
 
 def test_the_mirror_key_signed_them(built: Path) -> None:

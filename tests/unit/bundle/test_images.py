@@ -72,8 +72,8 @@ def modes(bundle: Path, reference: str) -> dict[str, int]:
 @pytest.mark.parametrize("reference", IMAGES)
 def test_an_image_starts_as_its_vendors_does(built: Path, reference: str) -> None:
     entry, user, program = IMAGES[reference]
-    told = config(built, reference)
-    assert ((told.get("Entrypoint") or [None])[0], told.get("User")) == (entry, user)
+    values = config(built, reference)
+    assert ((values.get("Entrypoint") or [None])[0], values.get("User")) == (entry, user)
     assert modes(built, reference)[program] == 0o755
 
 

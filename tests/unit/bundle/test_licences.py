@@ -8,7 +8,7 @@ import pytest
 from gpustack.bundle import licences
 from gpustack.bundle.cache import Made
 from gpustack.errors import BundleError
-from tests.unit.bundle import miniature
+from tests.worlds import small_bundle
 
 
 def contents(bundle: Path) -> dict[str, str]:
@@ -33,11 +33,11 @@ def test_a_bundle_has_the_licences_of_what_it_holds_of_others(built: Path) -> No
 
 def test_every_program_is_asked(built: Path) -> None:
     """Those of modules, pause, the simulated cluster and the simulated driver."""
-    assert f"one of {len(miniature.OUTPUTS) + 1 + 3}" in contents(built)["PROGRAMS"]
+    assert f"one of {len(small_bundle.OUTPUTS) + 1 + 3}" in contents(built)["PROGRAMS"]
 
 
 def test_replaced_modules_are_those_that_took_their_place() -> None:
-    assert licences.modules(miniature.BUILT_FROM) == [
+    assert licences.modules(small_bundle.BUILT_FROM) == [
         "github.com/BurntSushi/toml@v1.4.0",
         "github.com/opencontainers/runc@v1.4.3",
         "k8s.io/api@v0.36.4",

@@ -46,10 +46,10 @@ def test_every_staging_module_is_of_the_same_release() -> None:
 
 def compiled(name: str, monkeypatch: pytest.MonkeyPatch, out: Path) -> list[str]:
     """The linker flags that a tool is compiled with."""
-    told: list[str] = []
+    texts: list[str] = []
 
     def run(argv: list[str], **_: object) -> str:
-        told.extend(argv if argv[:2] == ["go", "build"] else [])
+        texts.extend(argv if argv[:2] == ["go", "build"] else [])
         return json.dumps({"Info": str(out / "info.json")})
 
     out.mkdir()
@@ -58,7 +58,7 @@ def compiled(name: str, monkeypatch: pytest.MonkeyPatch, out: Path) -> list[str]
     monkeypatch.setattr(modules, "run", run)
     (part,) = [part for part in modules.parts(VERSIONS, ()) if part.name == name]
     part.make(out)
-    return [told[told.index("-tags") + 1], told[told.index("-ldflags") + 1]]
+    return [texts[texts.index("-tags") + 1], texts[texts.index("-ldflags") + 1]]
 
 
 def test_a_program_says_its_release_not_its_modules_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -123,18 +123,18 @@ def test_the_checksum_database_is_always_asked(monkeypatch: pytest.MonkeyPatch) 
     assert (env["GOSUMDB"], env["GONOSUMDB"], env["GOPRIVATE"]) == ("", "", "")
 
 
-@pytest.mark.parametrize("told", ["go1.25.9", "go1.9"])
-def test_an_old_go_is_refused(monkeypatch: pytest.MonkeyPatch, told: str) -> None:
-    monkeypatch.setattr(modules, "run", lambda *_, **__: f"{told}\n")
+@pytest.mark.parametrize("text", ["go1.25.9", "go1.9"])
+def test_an_old_go_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr(modules, "run", lambda *_, **__: f"{text}\n")
     with pytest.raises(BundleError) as caught:
         modules.go_version()
     assert caught.value.reference == "bundle-go-old"
 
 
-@pytest.mark.parametrize("told", ["go1.26.0", "go1.27rc1", "go2.0", "go1.26.8 X:nodwarf5"])
-def test_a_new_go_is_taken(monkeypatch: pytest.MonkeyPatch, told: str) -> None:
-    monkeypatch.setattr(modules, "run", lambda *_, **__: f"{told}\n")
-    assert modules.go_version() == told.removeprefix("go")
+@pytest.mark.parametrize("text", ["go1.26.0", "go1.27rc1", "go2.0", "go1.26.8 X:nodwarf5"])
+def test_a_new_go_is_taken(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr(modules, "run", lambda *_, **__: f"{text}\n")
+    assert modules.go_version() == text.removeprefix("go")
 
 
 def test_another_release_replaces_all_its_staging_modules() -> None:

@@ -14,11 +14,11 @@ from gpustack.errors import BundleError
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """This machine's `ls` and its libraries, laid out as unpacked packages are: not merged, reached through links."""
-    told = subprocess.run(["ldd", "/bin/ls"], capture_output=True, text=True, timeout=10, check=True).stdout
+    output = subprocess.run(["ldd", "/bin/ls"], capture_output=True, text=True, timeout=10, check=True).stdout
     root = tmp_path / "root"
     (root / "bin").mkdir(parents=True)
     shutil.copy("/bin/ls", root / "bin" / "ls")
-    for path in (Path(found) for found in re.findall(r"(/\S+) \(0x", told)):
+    for path in (Path(found) for found in re.findall(r"(/\S+) \(0x", output)):
         place = root / "lib" / "somewhere" / f"{path.name}.real"
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, place)

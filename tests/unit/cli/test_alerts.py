@@ -20,7 +20,7 @@ from gpustack.errors import GpustackError
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.proof import INGRESSES, SERVICES
 from gpustack.proof.delivery import Delivery, Trial
-from tests.unit.proof.test_survey import recorded, snapshot
+from tests.worlds.proof_hosts import recorded, snapshot
 
 runner = CliRunner()
 RECEIVER = {"type": "webhook", "secret_file": "/nowhere/hook"}
@@ -104,10 +104,10 @@ def test_an_alert_that_arrived(site: Site) -> None:
 )
 def test_an_alert_that_did_not(site: Site, done: Delivery, code: int, words: str) -> None:
     site.done = done
-    told = runner.invoke(app, ["alerts", "test", "-q"])
-    assert told.exit_code == code
-    assert done.why in told.stdout
-    assert words in told.stdout
+    result = runner.invoke(app, ["alerts", "test", "-q"])
+    assert result.exit_code == code
+    assert done.why in result.stdout
+    assert words in result.stdout
     document = json.loads(runner.invoke(app, ["alerts", "test", "-q", "-o", "json"]).stdout)
     assert (document["outcome"], document["reason"], document["exit"]["code"]) == (done.outcome, done.why, code)
 

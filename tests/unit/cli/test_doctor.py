@@ -11,8 +11,8 @@ from gpustack.ask.recording import write
 from gpustack.ask.snapshot import Snapshot
 from gpustack.cli import session
 from gpustack.cli.app import app
-from tests.unit.steps import recorded_hosts as hosts
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds import hosts
+from tests.worlds.cases import recorded
 
 runner = CliRunner()
 OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
@@ -20,7 +20,7 @@ OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1",
 
 @pytest.fixture
 def broken() -> Snapshot:
-    return hosts.snapshot({("kernel.sysctls", "h1"): OFF}, {})
+    return hosts.snapshot({("kernel.sysctls", "h1"): OFF})
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def recording(broken: Snapshot, tmp_path: Path) -> str:
     return str(tmp_path / "s.jsonl")
 
 
-def roots(said: str) -> list[tuple[str, list[str]]]:
-    return [(root["id"], root["locations"]) for root in json.loads(said)["roots"]]
+def roots(text: str) -> list[tuple[str, list[str]]]:
+    return [(root["id"], root["locations"]) for root in json.loads(text)["roots"]]
 
 
 def test_a_recording_is_diagnosed(recording: str) -> None:

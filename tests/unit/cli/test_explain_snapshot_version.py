@@ -12,7 +12,7 @@ from gpustack.ask.snapshot import Reach, Snapshot, keyed
 from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.errors import UsageError
-from tests.unit.report.invented import TAKEN, converged
+from tests.worlds.plans import TAKEN, converged
 
 runner = CliRunner()
 
@@ -52,10 +52,10 @@ def test_snapshot_names_its_file_itself_or_writes_to_stdout(asked: Snapshot, tmp
 
 
 def test_list_shows_what_is_inside_and_writes_nothing(asked: Snapshot, tmp_path: Path) -> None:
-    said = runner.invoke(app, ["snapshot", "--quiet", "--list"]).stdout.splitlines()
-    assert {probe for probe, _ in asked.answers} <= {word for line in said[:-2] for word in line.split()}
-    assert len(said) == len(asked.answers) + 3
-    assert said[-1].startswith(f"{len(asked.answers)} answers of 2 hosts, ")
+    lines = runner.invoke(app, ["snapshot", "--quiet", "--list"]).stdout.splitlines()
+    assert {probe for probe, _ in asked.answers} <= {word for line in lines[:-2] for word in line.split()}
+    assert len(lines) == len(asked.answers) + 3
+    assert lines[-1].startswith(f"{len(asked.answers)} answers of 2 hosts, ")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -78,8 +78,8 @@ def test_a_list_has_no_secret_and_no_escape(asked: Snapshot) -> None:
     answers = {
         key: replace(one, out="\x1b]0;x\x07password: hunter2hunter2\n" * 9) for key, one in asked.answers.items()
     }
-    said = inside.text(replace(asked, answers=answers))
-    assert ("hunter2" in said, "\x1b" in said, "REDACTED" in said) == (False, False, True)
+    text = inside.text(replace(asked, answers=answers))
+    assert ("hunter2" in text, "\x1b" in text, "REDACTED" in text) == (False, False, True)
 
 
 def test_a_recording_can_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def test_a_recording_can_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_version() -> None:
-    said = runner.invoke(app, ["version"]).stdout
-    assert said.startswith("gpustack ")
-    assert "kubernetes 1." in said
-    assert runner.invoke(app, ["--version"]).stdout == said
+    output = runner.invoke(app, ["version"]).stdout
+    assert output.startswith("gpustack ")
+    assert "kubernetes 1." in output
+    assert runner.invoke(app, ["--version"]).stdout == output

@@ -19,9 +19,8 @@ from gpustack.cli.error_handler import error_handler
 from gpustack.errors import LockedError, VerifyError
 from gpustack.rollout import evidence, lock
 from gpustack.rollout.rollout import Rollout
-from tests.unit.report import invented
-from tests.unit.steps import recorded_hosts
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds import hosts, plans
+from tests.worlds.cases import recorded
 
 OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 
@@ -29,7 +28,7 @@ OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1",
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
     """Hosts that forward nothing; whoever asks gets these answers."""
-    found = recorded_hosts.snapshot({("kernel.sysctls", "h1"): OFF}, {})
+    found = hosts.snapshot({("kernel.sysctls", "h1"): OFF})
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: found.inventory)
     monkeypatch.setattr(gathering, "gather", lambda *_, **__: found)
     monkeypatch.setattr(evidence, "runs", lambda: tmp_path / "runs")
@@ -37,7 +36,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
 
 
 def ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, outcome: str, **changed: Any) -> Result:
-    done = replace(getattr(invented, outcome)(), **changed)
+    done = replace(getattr(plans, outcome)(), **changed)
     monkeypatch.setattr(install, "roll_out", lambda *_, **__: (done, tmp_path))
     return CliRunner().invoke(app, ["install", "--yes", "-q"])
 
@@ -94,8 +93,8 @@ def test_no_more_hosts_than_are_asked_at_once(
         return broken
 
     monkeypatch.setattr(gathering, "gather", gather)
-    one = recorded_hosts.H2
-    many = replace(broken.inventory, hosts=(recorded_hosts.H1, *(replace(one, name=f"w{at}") for at in range(90))))
+    one = hosts.H2
+    many = replace(broken.inventory, hosts=(hosts.H1, *(replace(one, name=f"w{at}") for at in range(90))))
     failure_report.report_failure(many, tmp_path, print, failed=["w77"])
     assert (len(asked), asked[:2]) == (32, ["h1", "w77"])
     asked.clear()
@@ -152,6 +151,6 @@ def test_the_error_handler_prints_the_error_first_and_keeps_its_code(
     error.add_note("\nsnapshot of the hosts: x\n")
     with pytest.raises(SystemExit) as caught, error_handler():
         raise error
-    said = capsys.readouterr().err
+    output = capsys.readouterr().err
     assert caught.value.code == code
-    assert said.index(str(error)) < said.index("snapshot of the hosts: x")
+    assert output.index(str(error)) < output.index("snapshot of the hosts: x")

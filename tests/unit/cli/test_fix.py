@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
 from typer.testing import CliRunner, Result
 
 from gpustack.ask import gather as gathering
@@ -23,11 +22,12 @@ from gpustack.errors import GpustackError
 from gpustack.remedy import copies as keeping
 from gpustack.remedy import fix as module
 from gpustack.remedy.copies import Kept
-from gpustack.report.fix.json import FixedShape, UndoneShape
+from gpustack.report.fix.json import FixDocument, UndoDocument
 from gpustack.rollout import evidence, lock, playbook, preview
 from gpustack.rollout.plan import Played
-from tests.unit.remedy.mended import FORWARD, STOPPED
-from tests.unit.steps import recorded_hosts as hosts
+from tests.schemas import has_shape
+from tests.worlds import hosts
+from tests.worlds.fix_run import FORWARD, STOPPED
 
 IP, CONTAINERD = "host-ip-forward-off", "containerd-not-running"
 
@@ -39,7 +39,7 @@ class World:
         self.faults, self.said, self.stubborn = dict(faults), list[str](), False
 
     def gather(self, inventory: Any, probes: Sequence[Probe[Any]], **_: Any) -> Snapshot:
-        whole, ids = hosts.snapshot(self.faults, {}), {probe.id for probe in probes}
+        whole, ids = hosts.snapshot(self.faults), {probe.id for probe in probes}
         return Snapshot(
             whole.taken, whole.inventory, whole.reach, {key: a for key, a in whole.answers.items() if key[0] in ids}
         )
@@ -77,7 +77,7 @@ class World:
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., World]:
     def made(*faults: dict[tuple[str, str], Answer]) -> World:
         found = World({key: answer for one in faults for key, answer in one.items()})
-        monkeypatch.setattr(session, "open_inventory", lambda *_, **__: hosts.snapshot({}, {}).inventory)
+        monkeypatch.setattr(session, "open_inventory", lambda *_, **__: hosts.snapshot().inventory)
         monkeypatch.setattr(gathering, "gather", found.gather)
         monkeypatch.setattr(playbook, "play", found.play)
         monkeypatch.setattr(preview, "differences", found.differences)
@@ -152,13 +152,13 @@ def test_yes_is_not_for_what_has_to_be_asked(world: Callable[..., World]) -> Non
     assert "play remedy/unit" in made.said
 
 
-@pytest.mark.parametrize(("said", "plays"), [("y\n", 1), ("n\n", 0), ("", 0)])
+@pytest.mark.parametrize(("text", "plays"), [("y\n", 1), ("n\n", 0), ("", 0)])
 def test_on_a_terminal_a_yes_is_asked_for(
-    world: Callable[..., World], monkeypatch: pytest.MonkeyPatch, said: str, plays: int
+    world: Callable[..., World], monkeypatch: pytest.MonkeyPatch, text: str, plays: int
 ) -> None:
     class Terminal:
         isatty = staticmethod(lambda: True)
-        readline = staticmethod(lambda: said)
+        readline = staticmethod(lambda: text)
 
     monkeypatch.setattr(sys, "stdin", Terminal())
     made = world(FORWARD)
@@ -188,10 +188,14 @@ def test_what_does_not_turn_is_6_and_undone(world: Callable[..., World]) -> None
 def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
     world(FORWARD)
     result = run("--fix", "--yes", "-o", "json")
-    TypeAdapter(FixedShape).validate_json(result.stdout, extra="forbid")
-    told = json.loads(result.stdout)
-    assert (told["schema"], told["found"], told["exit"]["code"]) == ("gpustack/fix/v1", [IP], result.exit_code)
-    (attempt,) = told["attempts"]
+    has_shape(FixDocument, result.stdout)
+    document = json.loads(result.stdout)
+    assert (document["schema"], document["found"], document["exit"]["code"]) == (
+        "gpustack/fix/v1",
+        [IP],
+        result.exit_code,
+    )
+    (attempt,) = document["attempts"]
     assert (attempt["ending"], attempt["play"]) == ("fixed", "remedy/sysctl")
     assert attempt["kept"] == [{"host": "h1", "files": ["/etc/x"], "units": [], "keys": []}]
 
@@ -200,7 +204,7 @@ def test_the_last_fix_is_taken_back(world: Callable[..., World]) -> None:
     made = world(FORWARD)
     result = run("--undo", "--yes", "-o", "json")
     assert result.exit_code == 0, result.exception
-    TypeAdapter(UndoneShape).validate_json(result.stdout, extra="forbid")
+    has_shape(UndoDocument, result.stdout)
     assert json.loads(result.stdout)["did"] == ["h1: restored /etc/x"]
     assert made.said == ["h1 doctor", "held", "undo", "forget", "released"]
     refused = error("--undo")

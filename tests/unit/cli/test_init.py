@@ -39,5 +39,5 @@ def test_needs_a_folder() -> None:
 
 
 def test_schema_goes_to_stdout() -> None:
-    told = json.loads(runner.invoke(app, ["init", "--schema"]).stdout)
-    assert "cluster_name" in told["$defs"]["Spec"]["properties"]
+    document = json.loads(runner.invoke(app, ["init", "--schema"]).stdout)
+    assert "cluster_name" in document["$defs"]["Spec"]["properties"]

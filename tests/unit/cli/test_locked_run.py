@@ -18,7 +18,7 @@ from gpustack.errors import VerifyError
 from gpustack.events import silent
 from gpustack.rollout.preview import preview
 from gpustack.steps import STEPS
-from tests.unit.rollout.taken import INVENTORY, taken
+from tests.worlds.reset_hosts import INVENTORY, taken
 
 PLANE, *OTHERS = INVENTORY.hosts
 OF_THE_PLANE = replace(INVENTORY, hosts=(replace(PLANE, become_password="of the plane only"), *OTHERS))
@@ -28,14 +28,14 @@ TYPED = replace(INVENTORY, typed_password="typed")
 @pytest.fixture
 def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, Any]]:
     """Of each play whether Ansible is to ask for a password, and what it is answered."""
-    seen: list[tuple[bool, Any]] = []
+    results: list[tuple[bool, Any]] = []
 
     def run(**settings: Any) -> SimpleNamespace:
-        seen.append(("--ask-become-pass" in settings["cmdline"], settings.get("passwords")))
+        results.append(("--ask-become-pass" in settings["cmdline"], settings.get("passwords")))
         return SimpleNamespace(stdout=StringIO(), rc=0)
 
     monkeypatch.setattr(ansible_runner, "run", run)
-    return seen
+    return results
 
 
 def played(inventory: Inventory, folder: Path) -> None:

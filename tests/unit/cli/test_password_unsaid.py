@@ -29,8 +29,8 @@ def test_a_password_that_sudo_repeats_is_not_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, typed: bool
 ) -> None:
     inventory = tmp_path / "hosts.ini"
-    said = "" if typed else f'[all:vars]\nansible_become_password="{PASSWORD}"\n'
-    inventory.write_text(GROUPS + said)
+    text = "" if typed else f'[all:vars]\nansible_become_password="{PASSWORD}"\n'
+    inventory.write_text(GROUPS + text)
     monkeypatch.setattr(error_handler, "known_secrets", [])
     monkeypatch.setattr("getpass.getpass", lambda *_, **__: PASSWORD)
     monkeypatch.setitem(gathering.gather.__kwdefaults__ or {}, "ask", refused)
@@ -47,9 +47,9 @@ def test_without_a_terminal_no_password_is_read(tmp_path: Path, given: str) -> N
     (tmp_path / "hosts.ini").write_text(GROUPS)
     command = [sys.executable, "-m", "gpustack.cli.app", "plan", "-K", "-i", "hosts.ini"]
     env = os.environ | {"HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[3])}
-    said: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 60}
+    values: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 60}
     # In a session of its own it has no terminal, wherever the tests run.
-    done = subprocess.run(command, cwd=tmp_path, env=env, input=given, check=False, start_new_session=True, **said)
+    done = subprocess.run(command, cwd=tmp_path, env=env, input=given, check=False, start_new_session=True, **values)
     assert done.returncode == 2, done.stderr
     first, *_, last = done.stderr.splitlines()
     assert first == "error: The sudo password was not typed; nothing was read or changed."

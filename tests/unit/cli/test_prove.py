@@ -19,8 +19,8 @@ from gpustack.probes.kubernetes.nodes import NODES as KUBE_NODES
 from gpustack.probes.proof import INGRESSES, NODES, SERVICES
 from gpustack.proof import credential
 from gpustack.proof.prove import Proof, Prover
-from tests.unit.proof.test_survey import CALM, but, recorded, snapshot
-from tests.unit.report import proven
+from tests.worlds import proofs
+from tests.worlds.proof_hosts import CALM, but, recorded, snapshot
 
 runner = CliRunner()
 LOGIN = '{"admin-password":"aHVudGVyMg==","admin-user":"YWRtaW4="}'
@@ -125,7 +125,7 @@ def test_an_sshd_that_forwards_nothing(site: Site) -> None:
     assert site.doors == [("kube.example.com", 6443)]
 
 
-@pytest.mark.parametrize(("done", "code"), [(proven.good(), 0), (proven.mixed(), 1), (proven.interrupted(), 130)])
+@pytest.mark.parametrize(("done", "code"), [(proofs.good(), 0), (proofs.mixed(), 1), (proofs.interrupted(), 130)])
 def test_what_was_proven_is_told_and_returned(
     site: Site, monkeypatch: pytest.MonkeyPatch, done: Proof, code: int
 ) -> None:

@@ -19,7 +19,7 @@ from gpustack.config.host import Host
 from gpustack.errors import GpustackError, LockedError, UnreachableError
 from gpustack.rollout import evidence, lock, playbook
 from gpustack.rollout.plan import Played
-from tests.unit.rollout.taken import INVENTORY, PLANE, WORKER, node, nodes, taken
+from tests.worlds.reset_hosts import INVENTORY, PLANE, WORKER, node, nodes, taken
 
 CLUSTER = {"k1": PLANE, "k2": WORKER}
 
@@ -89,13 +89,13 @@ def test_the_hint_is_for_the_hosts_that_were_named(world: Callable[..., World]) 
     assert hint == "gpustack reset --yes -i hosts.yml --limit k2 --packages -K"
 
 
-@pytest.mark.parametrize(("said", "plays"), [("y\n", 1), ("yes\n", 1), ("n\n", 0), ("\n", 0), ("", 0)])
+@pytest.mark.parametrize(("text", "plays"), [("y\n", 1), ("yes\n", 1), ("n\n", 0), ("\n", 0), ("", 0)])
 def test_on_a_terminal_only_a_yes_removes(
-    world: Callable[..., World], monkeypatch: pytest.MonkeyPatch, said: str, plays: int
+    world: Callable[..., World], monkeypatch: pytest.MonkeyPatch, text: str, plays: int
 ) -> None:
     class Terminal:
         isatty = staticmethod(lambda: True)
-        readline = staticmethod(lambda: said)
+        readline = staticmethod(lambda: text)
 
     monkeypatch.setattr(sys, "stdin", Terminal())
     made = world(taken(CLUSTER))
@@ -128,19 +128,24 @@ def test_nothing_to_do_takes_no_lock(world: Callable[..., World]) -> None:
 def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
     world(taken(CLUSTER), taken({"k2": {"owned.flannel": "link cni0\n"}}))
     result = run("--yes", "-q", "-o", "json")
-    told = json.loads(result.stdout)
-    assert (told["schema"], told["exit"]["code"], result.exit_code) == ("gpustack/reset/v1", 6, 6)
-    two = told["hosts"][1]
+    document = json.loads(result.stdout)
+    assert (document["schema"], document["exit"]["code"], result.exit_code) == ("gpustack/reset/v1", 6, 6)
+    two = document["hosts"][1]
     assert two["found"] == {"flannel": ["link cni0"], "control-plane": ["/etc/kubernetes/kubelet.conf"]}
     assert two["left"] == {"flannel": ["link cni0"]}
-    assert told["next"] == "gpustack reset -i hosts.yml"
+    assert document["next"] == "gpustack reset -i hosts.yml"
 
 
 def test_nothing_to_do_as_a_document(world: Callable[..., World]) -> None:
     world(taken(unreached=("k3",)))
     result = run("-q", "-o", "json")
-    told = json.loads(result.stdout)
-    assert (told["exit"]["code"], result.exit_code, told["unreached"], told["played"]) == (8, 8, ["k3"], None)
+    document = json.loads(result.stdout)
+    assert (document["exit"]["code"], result.exit_code, document["unreached"], document["played"]) == (
+        8,
+        8,
+        ["k3"],
+        None,
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from gpustack.cli.app import app
 from gpustack.cli.watching import Watcher, run_rounds
 from gpustack.doctor.finding import Diagnosis
 from gpustack.errors import UsageError
-from tests.unit.report.diagnosed import diagnosed, healthy, ufw
+from tests.worlds.diagnoses import diagnosed, healthy, ufw
 
 OFF = {"host-ip-forward-off@gpu1": "!0"}
 
@@ -69,11 +69,11 @@ def test_a_long_round_is_followed_at_once_and_never_overlapped(monkeypatch: pyte
 
 def shown(found: list[Diagnosis], capsys: pytest.CaptureFixture[str], output: str = "human") -> list[str]:
     watcher = Watcher(output, verbose=False)
-    said = []
+    results = []
     for one in found:
         watcher.show(one)
-        said.append(capsys.readouterr().out)
-    return said
+        results.append(capsys.readouterr().out)
+    return results
 
 
 def test_only_what_changed_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

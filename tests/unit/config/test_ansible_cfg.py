@@ -8,6 +8,7 @@ import pytest
 from gpustack.config.ansible import cfg as module
 from gpustack.config.ansible.cfg import ansible_cfg, disregarded, for_ansible, in_force
 from gpustack.errors import ConfigError
+from tests.worlds.files import given_away
 
 
 @pytest.fixture
@@ -32,8 +33,8 @@ def test_a_folder_that_all_may_write_to_does_not_count(here: Path, tmp_path: Pat
     here.chmod(0o777)
     home = {"HOME": str(tmp_path)}
     assert in_force(home, here) != here / "ansible.cfg"
-    said = f"{here}/ansible.cfg is in a folder that all users may write to and does not count"
-    assert disregarded(home, here) == said
+    text = f"{here}/ansible.cfg is in a folder that all users may write to and does not count"
+    assert disregarded(home, here) == text
 
 
 def test_a_file_that_all_may_write_does_not_count(here: Path, tmp_path: Path) -> None:
@@ -44,14 +45,6 @@ def test_a_file_that_all_may_write_does_not_count(here: Path, tmp_path: Path) ->
     assert disregarded(home, here) == f"{here}/ansible.cfg may be written by all users and does not count"
     (here / "ansible.cfg").chmod(0o664)
     assert (in_force(home, here), disregarded(home, here)) == (here / "ansible.cfg", "")
-
-
-def given_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To somebody who is neither root nor the user."""
-    try:
-        os.chown(path, 12345, -1, follow_symlinks=False)
-    except PermissionError:
-        monkeypatch.setattr(os, "getuid", lambda: 12345)
 
 
 def test_one_of_somebody_else_does_not_count(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

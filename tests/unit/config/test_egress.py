@@ -12,7 +12,7 @@ from gpustack.config.egress import APT, APT_LOGIN, ENVIRONMENT, MIRROR_LOGIN, UN
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import exported, resolved
 from gpustack.config.spec import Spec
-from tests.unit.config.said import complaints, judged, told
+from tests.worlds.specs import complaints, judged, told
 
 PASSWORD = 's3cret/with:odd#chars%$"x'
 MIRROR = {"mirror": "https://10.0.0.5:8480", "fingerprint": "A" * 40}
@@ -92,9 +92,9 @@ def test_no_two_askings_have_the_same_hashes(file: str) -> None:
     ],
 )
 def test_mistakes_in_a_proxy(proxy: Any, key: str, found: str) -> None:
-    (said,) = complaints({"proxy": proxy})
-    assert said.key == f"gpustack.{key}"
-    assert found in said.found
+    (complaint,) = complaints({"proxy": proxy})
+    assert complaint.key == f"gpustack.{key}"
+    assert found in complaint.found
 
 
 @pytest.mark.parametrize(
@@ -113,10 +113,10 @@ def test_password_files_that_are_refused(tmp_path: Path, content: bytes, mode: i
     path = tmp_path / "password"
     path.write_bytes(content)
     path.chmod(mode)
-    (said,) = complaints({"source": {**MIRROR, "user": "me", "password_file": str(path)}})
-    assert (said.key, said.reference) == ("gpustack.source.password_file", "config-secret-file")
-    assert found in said.found
-    assert "right" not in str(said)
+    (complaint,) = complaints({"source": {**MIRROR, "user": "me", "password_file": str(path)}})
+    assert (complaint.key, complaint.reference) == ("gpustack.source.password_file", "config-secret-file")
+    assert found in complaint.found
+    assert "right" not in str(complaint)
 
 
 @pytest.mark.timeout(20)
@@ -124,9 +124,9 @@ def test_a_password_file_that_is_no_plain_file_is_not_read(tmp_path: Path) -> No
     """A device could be read for ever, as could a pipe."""
     os.mkfifo(tmp_path / "pipe", 0o600)
     for path in (str(tmp_path / "pipe"), "/dev/null"):
-        (said,) = complaints({"source": {**MIRROR, "user": "me", "password_file": path}})
-        assert (said.key, said.reference) == ("gpustack.source.password_file", "config-secret-file")
-        assert "no plain file" in said.found
+        (complaint,) = complaints({"source": {**MIRROR, "user": "me", "password_file": path}})
+        assert (complaint.key, complaint.reference) == ("gpustack.source.password_file", "config-secret-file")
+        assert "no plain file" in complaint.found
 
 
 @pytest.mark.parametrize("given", [{"user": "me"}, {"password_file": "FILE"}, {"user": "me", "password_file": "FILE"}])
@@ -134,19 +134,19 @@ def test_a_login_for_a_mirror_without_tls_is_refused(file: str, given: dict[str,
     """apt, curl and containerd would send it in clear."""
     plain = {**MIRROR, "mirror": "http://10.0.0.5:8480"}
     login = {key: file if value == "FILE" else value for key, value in given.items()}
-    said = {one.reference: one for one in complaints({"source": {**plain, **login}})}["config-login-in-clear"]
-    assert (said.file, said.key) == ("nowhere/site/group_vars/all/gpustack.yml", "gpustack.source.mirror")
-    assert "http://10.0.0.5:8480" in said.found
-    assert "https://" in said.allowed
+    complaint = {one.reference: one for one in complaints({"source": {**plain, **login}})}["config-login-in-clear"]
+    assert (complaint.file, complaint.key) == ("nowhere/site/group_vars/all/gpustack.yml", "gpustack.source.mirror")
+    assert "http://10.0.0.5:8480" in complaint.found
+    assert "https://" in complaint.allowed
     assert told({"source": plain}) == []
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_login_in_the_address_of_a_mirror_is_refused(scheme: str) -> None:
     """It would stand in files that everybody on a host may read, and in arguments of programs."""
-    (said,) = complaints({"source": {**MIRROR, "mirror": f"{scheme}://me:right@10.0.0.5:8480"}})
-    assert said.key == "gpustack.source.mirror"
-    assert "right" not in redact(str(said))
+    (complaint,) = complaints({"source": {**MIRROR, "mirror": f"{scheme}://me:right@10.0.0.5:8480"}})
+    assert complaint.key == "gpustack.source.mirror"
+    assert "right" not in redact(str(complaint))
 
 
 @pytest.mark.parametrize("path", ["relative/file", "/nowhere/password", "/etc"])

@@ -6,7 +6,7 @@ import pytest
 
 from gpustack.config.ansible.cfg import AnsibleCfg
 from gpustack.config.ansible.connection import connection
-from tests.unit.config.said import GROUPS, complaints, judged, told
+from tests.worlds.specs import GROUPS, complaints, judged, told
 
 
 def test_hosts_in_the_order_of_the_inventory_control_planes_first() -> None:

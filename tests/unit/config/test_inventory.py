@@ -12,7 +12,7 @@ from gpustack.config.ansible import inventory_listing as listing
 from gpustack.config.ansible.inventory_listing import chosen
 from gpustack.config.inventory import load, read
 from gpustack.errors import ConfigError
-from tests.unit.config.test_ansible_cfg import given_away
+from tests.worlds.files import given_away
 
 HOSTS = """\
 kube_control_plane: {hosts: {h1: {ansible_host: 192.0.2.1}}}
@@ -69,7 +69,7 @@ def test_every_file_that_is_not_yaml_is_named_with_its_line(site: Site) -> None:
         "site/host_vars/h1.yml:3:1",
         "site/host_vars/h2.yml:2:1",
     ]
-    assert "said twice" in error.why
+    assert "given twice" in error.why
 
 
 def test_what_is_yaml_and_no_inventory_is_told_in_ansibles_words(site: Site) -> None:

@@ -14,7 +14,7 @@ from gpustack.cli.app import app
 from gpustack.config.secrets.private_file import private_file
 from gpustack.errors import UsageError
 from gpustack.rollout import overlay
-from tests.unit.rollout.taken import taken
+from tests.worlds.reset_hosts import taken
 
 
 def mode(path: Path) -> int:

@@ -12,7 +12,7 @@ from gpustack.config.sections.monitoring import Receiver
 from gpustack.config.sections.receiver import secret_of
 from gpustack.config.spec import Spec
 from gpustack.errors import ConfigError
-from tests.unit.config.said import SPEC_FILE, complaints
+from tests.worlds.specs import SPEC_FILE, complaints
 
 HOOK = "https://hooks.example.com/services/T0/B0/only-we-know"
 MAIL = {"type": "email", "to": "ops@example.com", "sender": "k8s@example.com", "smarthost": "mail.example.com:587"}
@@ -99,9 +99,9 @@ def test_a_wrong_type_or_value_is_told_once(file: Path) -> None:
 )
 def test_files_that_cannot_be_used(tmp_path: Path, kind: str, content: str, mode: int, found: str) -> None:
     path = written(tmp_path / "secret", content, mode)
-    (said,) = complaints({"alerts": {"receiver": {"type": kind, "secret_file": str(path)}}})
-    assert (said.found, said.reference) == (f"{path}: {found}", "config-secret-file")
-    assert not content or "only-we-know" not in str(said)
+    (complaint,) = complaints({"alerts": {"receiver": {"type": kind, "secret_file": str(path)}}})
+    assert (complaint.found, complaint.reference) == (f"{path}: {found}", "config-secret-file")
+    assert not content or "only-we-know" not in str(complaint)
     with pytest.raises(ConfigError) as raised:
         secret_of(Receiver(type=kind, secret_file=str(path)))  # type: ignore[arg-type]
     assert "only-we-know" not in f"{raised.value} {raised.value.why}"

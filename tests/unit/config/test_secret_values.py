@@ -110,10 +110,10 @@ def test_a_file_of_values_is_refused_with_every_place(tmp_path: Path) -> None:
     (tmp_path / "values").mkdir()
     (tmp_path / "values" / "monitoring.yaml").write_text(CLEAR)
     _, wrong = theirs(tmp_path / "hosts.yml", "monitoring", "kube-prometheus-stack-88.5.3")
-    told = [one for one in wrong if one.reference == "values-secret"]
-    assert len(told) == len(places(CLEAR))
-    assert "figleaf" not in "\n".join(map(str, told))
-    assert "monitoring.yaml: grafana.adminPassword: found a secret in clear" in str(told[0])
+    complaints = [one for one in wrong if one.reference == "values-secret"]
+    assert len(complaints) == len(places(CLEAR))
+    assert "figleaf" not in "\n".join(map(str, complaints))
+    assert "monitoring.yaml: grafana.adminPassword: found a secret in clear" in str(complaints[0])
 
 
 @pytest.mark.parametrize(

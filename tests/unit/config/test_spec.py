@@ -7,7 +7,7 @@ import pytest
 
 from gpustack.config.resolved import apt_of, fingerprint_of
 from gpustack.config.spec import Spec, schema
-from tests.unit.config.said import SPEC_FILE, complaints, judged, told
+from tests.worlds.specs import SPEC_FILE, complaints, judged, told
 
 MIRROR = {"mirror": "http://a", "fingerprint": "A" * 40}
 FINGERPRINT = "0123 4567 89ab cdef 0123 4567 89ab cdef 0123 4567"
@@ -127,12 +127,12 @@ def test_unknown_keys_get_the_nearest_spelling(spec: Any, key: str, nearest: str
     ],
 )  # fmt: skip
 def test_wrong_values_are_told_in_the_operators_words(spec: Any, key: str, found: str, allowed: str) -> None:
-    told = complaints(spec)[0]
-    assert told.key == ".".join(part for part in ("gpustack", key) if part)
-    assert found in told.found
-    assert allowed in told.allowed
-    assert "found" not in told.allowed
-    assert told.file == SPEC_FILE
+    complaint = complaints(spec)[0]
+    assert complaint.key == ".".join(part for part in ("gpustack", key) if part)
+    assert found in complaint.found
+    assert allowed in complaint.allowed
+    assert "found" not in complaint.allowed
+    assert complaint.file == SPEC_FILE
 
 
 @pytest.mark.parametrize("version", ["595.84", "595.91.07"])

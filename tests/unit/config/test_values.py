@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpustack.config.values import find_unknown_files, folder, loaded, merged, theirs
-from tests.unit.config.layers import layers
+from tests.worlds.value_layers import layers
 
 CHART = "kube-prometheus-stack-88.5.3"
 

@@ -36,9 +36,9 @@ def test_half_of_the_answers_is_no_fault(seed: int) -> None:
     assert doctor_code(found) == 8
 
 
-@pytest.mark.parametrize("said", REFUSALS)
-def test_an_api_that_refuses_everything_is_no_fault_of_others(said: str) -> None:
-    of_api = but(lambda one: replace(one, rc=1, out="", err=said) if one.where == CLUSTER else one)
+@pytest.mark.parametrize("text", REFUSALS)
+def test_an_api_that_refuses_everything_is_no_fault_of_others(text: str) -> None:
+    of_api = but(lambda one: replace(one, rc=1, out="", err=text) if one.where == CLUSTER else one)
     found = diagnose(of_api)
     assert [one.id for one in found.roots] == []
     assert {one.outcome for (_, where), one in found.judged.items() if where == CLUSTER} >= {"unknown"}

@@ -8,8 +8,8 @@ from gpustack.ask.probe import Answer
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.recent_changes import changed
-from tests.unit.steps import recorded_hosts as hosts
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds import hosts
+from tests.worlds.cases import recorded
 
 OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 SILENT = Answer("containerd.runtime", "h1", 1, "")
@@ -18,7 +18,7 @@ DROP_IN = ("h1", 120, "/etc/containerd/conf.d/00-docker.toml written, after cont
 
 
 def broken(*answers: Answer) -> Diagnosis:
-    return diagnose(hosts.snapshot({(one.probe, "h1"): one for one in answers}, {}))
+    return diagnose(hosts.snapshot({(one.probe, "h1"): one for one in answers}))
 
 
 def told(found: Diagnosis) -> list[tuple[str, int, str]]:

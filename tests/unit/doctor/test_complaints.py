@@ -12,8 +12,8 @@ import yaml
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
-from tests.unit.steps import recorded_gpus
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds import gpus
+from tests.worlds.cases import recorded
 from tests.worlds.healthy import healthy as base
 from tests.worlds.healthy import same_addresses
 
@@ -30,15 +30,15 @@ def healthy() -> Snapshot:
     return replace(made, answers={**made.answers, **{(one.probe, one.where): one for one in joined}})
 
 
-def changed(said: dict[str, Any]) -> Answer:
-    probe, where = said["probe"], said["where"]
+def changed(values: dict[str, Any]) -> Answer:
+    probe, where = values["probe"], values["where"]
     before = healthy().answers.get((probe, where), Answer(probe, where, 0, ""))
-    if "case" not in said:
-        return worded(before, said["words"])
+    if "case" not in values:
+        return worded(before, values["words"])
     of_nodes = probe == "gpu.nodes"
-    answer = recorded_gpus.here(probe, said["case"])[probe, CLUSTER] if of_nodes else recorded(probe, said["case"])
-    found = worded(same_addresses(replace(answer, where=where)), said.get("words", {}))
-    return replace(found, out=merged(before.out, found.out, said["only"])) if "only" in said else found
+    answer = gpus.here(probe, values["case"])[probe, CLUSTER] if of_nodes else recorded(probe, values["case"])
+    found = worded(same_addresses(replace(answer, where=where)), values.get("words", {}))
+    return replace(found, out=merged(before.out, found.out, values["only"])) if "only" in values else found
 
 
 def worded(answer: Answer, words: dict[str, str]) -> Answer:

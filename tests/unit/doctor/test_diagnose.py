@@ -8,9 +8,9 @@ from gpustack.doctor.diagnose import diagnose, questions
 from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import graph
 from gpustack.report.codes import doctor_code
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps import recorded_hosts as hosts
-from tests.unit.steps.recorded_cluster import K1, K2, recorded
+from tests.worlds import cluster, hosts
+from tests.worlds.cases import recorded
+from tests.worlds.cluster import K1
 
 OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 
@@ -32,38 +32,38 @@ def test_the_questions_are_those_of_steps_and_checks_each_once() -> None:
 
 
 def test_prepared_hosts_have_no_root() -> None:
-    found = diagnose(hosts.snapshot({}, {}))
+    found = diagnose(hosts.snapshot())
     assert (roots(found), found.unexplained) == ({}, ())
 
 
 def test_a_fault_is_named_with_its_evidence_and_no_step_says_it_again() -> None:
-    found = diagnose(hosts.snapshot({("kernel.sysctls", "h1"): OFF}, {}))
+    found = diagnose(hosts.snapshot({("kernel.sysctls", "h1"): OFF}))
     assert roots(found) == {"host-ip-forward-off": ("h1",)}
     (one,) = found.roots[0].judged
-    assert [seen.answer.probe for seen in one.evidence] == ["kernel.sysctls"]
+    assert [evidence.answer.probe for evidence in one.evidence] == ["kernel.sysctls"]
     assert [drift for drift in found.drift if "h1" in drift.locations and drift.step == "prereqs"] == []
     assert doctor_code(found) == 1
 
 
 def test_a_check_of_a_step_confirms_and_refutes_the_fault_it_names() -> None:
     swapping = recorded("kernel.swap", "ubuntu-swapfile")
-    found = diagnose(hosts.snapshot({("kernel.swap", "h1"): swapping}, {}))
+    found = diagnose(hosts.snapshot({("kernel.swap", "h1"): swapping}))
     assert roots(found) == {"host-swap-on": ("h1",)}
     assert found.judged["host-swap-on", "h2"].outcome == "ok"
     unread = Answer("kernel.swap", "h1", -1, "", lost="it hung")
-    assert diagnose(hosts.snapshot({("kernel.swap", "h1"): unread}, {})).judged["host-swap-on", "h1"].why == "it hung"
+    assert diagnose(hosts.snapshot({("kernel.swap", "h1"): unread})).judged["host-swap-on", "h1"].why == "it hung"
 
 
 def test_a_check_that_found_something_else_first_tells_nothing() -> None:
     silent = Answer("containerd.runtime", "h1", 1, "")
-    found = diagnose(hosts.snapshot({("containerd.runtime", "h1"): silent}, {}))
+    found = diagnose(hosts.snapshot({("containerd.runtime", "h1"): silent}))
     assert found.judged["containerd-cgroup-driver", "h1"].outcome == "unknown"
     assert roots(found) == {"containerd-cri-disabled": ("h1",)}
     assert "st-runtime-down" not in roots(found)
 
 
 def test_a_dead_host_is_a_root_and_makes_all_else_of_it_unknown() -> None:
-    found = diagnose(lost(hosts.snapshot({("kernel.sysctls", "h1"): OFF}, {}), "h2"))
+    found = diagnose(lost(hosts.snapshot({("kernel.sysctls", "h1"): OFF}), "h2"))
     assert roots(found) == {"host-ip-forward-off": ("h1",), "host-ssh-unreachable": ("h2",)}
     of_h2 = {id: one.outcome for (id, where), one in found.judged.items() if where == "h2" and id in graph()}
     assert of_h2.pop("host-ssh-unreachable") == of_h2.pop("st-host-unmanaged") == "failed"
@@ -72,7 +72,7 @@ def test_a_dead_host_is_a_root_and_makes_all_else_of_it_unknown() -> None:
 
 
 def test_without_any_answer_nothing_is_well() -> None:
-    whole = hosts.snapshot({}, {})
+    whole = hosts.snapshot()
     found = diagnose(replace(whole, answers={}, reach={name: Reach(name) for name in whole.reach}))
     assert (found.roots, found.healthy, doctor_code(found)) == ((), False, 8)
 
@@ -83,7 +83,7 @@ def test_what_differs_and_is_no_fault_is_told_by_itself() -> None:
         "prepared-debian-12",
         ("containerd.io hold installed 2.3.7", "containerd.io hold installed 2.3.6"),
     )
-    found = diagnose(hosts.snapshot({("packages.installed", "h1"): older}, {}))
+    found = diagnose(hosts.snapshot({("packages.installed", "h1"): older}))
     assert ("containerd", "version", ("h1",)) in [(one.step, one.check, one.locations) for one in found.drift]
 
 
@@ -91,11 +91,11 @@ def test_the_only_node_that_takes_no_pods() -> None:
     """The taint of the recorded control plane is right with a worker, and wrong without one."""
     key = ("control-plane-taint-single-node", "@cluster")
     assert diagnose(cluster.snapshot({}, {}, (K1,))).judged[key].outcome == "failed"
-    assert key not in diagnose(cluster.snapshot({}, {}, (K1, K2))).judged
+    assert key not in diagnose(cluster.snapshot()).judged
 
 
 def test_a_healthy_cluster_has_no_finding() -> None:
     """What was not recorded of it is unknown, and said to be so."""
-    found = diagnose(cluster.snapshot({}, {}, (K1, K2)))
+    found = diagnose(cluster.snapshot())
     assert (found.roots, found.unexplained) == ((), ())
     assert found.healthy is not bool(found.unknown)

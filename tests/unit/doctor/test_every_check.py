@@ -14,8 +14,8 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.checks import BY_ID
 from gpustack.doctor.diagnose import find_locations
 from gpustack.doctor.graph import graph
-from tests.unit.doctor.checks.asking import asked
-from tests.unit.hostile.worlds import places
+from tests.worlds.doctor_checks import asked
+from tests.worlds.passing_steps import places
 
 TELLERS = BY_ID
 every_check = pytest.mark.parametrize("id", list(TELLERS))
@@ -43,7 +43,7 @@ def test_no_fault_is_confirmed_where_all_steps_hold(id: str) -> None:
 
 @every_check
 def test_it_reads_what_its_registration_names(id: str) -> None:
-    read = {seen.answer.probe for _, one in told(id) for seen in one.evidence}
+    read = {evidence.answer.probe for _, one in told(id) for evidence in one.evidence}
     assert read <= {probe.id for probe in TELLERS[id].probes}
 
 
@@ -52,10 +52,10 @@ def test_it_cannot_tell_without_an_answer_that_it_read(id: str) -> None:
     for snapshot, one in told(id):
         if one.outcome == "unknown":
             continue
-        for seen in (seen for seen in one.evidence if one.where in (seen.where, CLUSTER)):
-            lost = {key: answer for key, answer in snapshot.answers.items() if answer is not seen.answer}
+        for evidence in (evidence for evidence in one.evidence if one.where in (evidence.where, CLUSTER)):
+            lost = {key: answer for key, answer in snapshot.answers.items() if answer is not evidence.answer}
             less = replace(snapshot, answers=lost)
-            assert asked(id, less, one.where).outcome == "unknown", seen.answer.probe
+            assert asked(id, less, one.where).outcome == "unknown", evidence.answer.probe
 
 
 @every_check

@@ -8,7 +8,7 @@ import pytest
 from gpustack.doctor.catalogue import layer
 from gpustack.doctor.entry import Edge, Group, Layer, Remedy
 from gpustack.doctor.graph import joined
-from tests.unit.doctor.graphs import entry, fault, graph
+from tests.worlds.graphs import entry, fault, graph
 
 
 def test_above_and_below() -> None:
@@ -20,7 +20,7 @@ def test_above_and_below() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "text"),
     [
         ({"edges": (Edge("a", "nobody"),)}, "a -> nobody: unknown id"),
         ({"edges": (Edge("a", "b"), Edge("a", "b"))}, "a -> b: there twice"),
@@ -30,9 +30,9 @@ def test_above_and_below() -> None:
         ({"odd": ("a -> b",)}, "a -> b: not a conditional edge"),
     ],
 )
-def test_what_is_refused(wrong: dict[str, Any], said: str) -> None:
+def test_what_is_refused(wrong: dict[str, Any], text: str) -> None:
     whole: dict[str, Any] = {"faults": (fault("a"), fault("b")), "states": (), "edges": (), "groups": ()}
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=text):
         joined([Layer("host", **{**whole, **wrong})])
 
 
@@ -49,21 +49,21 @@ def test_files_are_joined() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("values", "why"),
     [
         ({"fault": []}, "unknown keys"),
         ({"faults": [{"id": "a"}]}, "missing|required"),
         ({"graph": ["a -> b?"]}, "no condition"),
     ],
 )
-def test_a_file_of_another_form_is_refused(said: dict[str, Any], why: str) -> None:
+def test_a_file_of_another_form_is_refused(values: dict[str, Any], why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        layer("host", said)
+        layer("host", values)
 
 
 def test_conditions_and_pairs_without_their_edge_are_told() -> None:
-    said = {"graph": ["a -> b"], "graph_conditions": {"a -> b": "it is so"}, "graph_pairs": {"a -> c": "every-host"}}
-    assert layer("host", said).odd == ("a -> b", "a -> c")
+    values = {"graph": ["a -> b"], "graph_conditions": {"a -> b": "it is so"}, "graph_pairs": {"a -> c": "every-host"}}
+    assert layer("host", values).odd == ("a -> b", "a -> c")
 
 
 def test_a_remedy_is_one_thing() -> None:

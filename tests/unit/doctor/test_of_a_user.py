@@ -32,9 +32,9 @@ def but(*answers: Answer) -> Snapshot:
 def longer(probe: str, entries: list[Any]) -> Answer:
     """A list of objects or of samples with more entries."""
     before = healthy().answers.get((probe, CLUSTER), Answer(probe, CLUSTER, 0, '{"items": []}'))
-    said = json.loads(before.out)
-    (said["items"] if "items" in said else said["data"]["result"]).extend(entries)
-    return replace(before, out=json.dumps(said))
+    document = json.loads(before.out)
+    (document["items"] if "items" in document else document["data"]["result"]).extend(entries)
+    return replace(before, out=json.dumps(document))
 
 
 def worded(place: str, words: dict[str, str]) -> Answer:
@@ -48,16 +48,16 @@ def worded(place: str, words: dict[str, str]) -> Answer:
 
 def noded(fields: dict[str, Any]) -> Answer:
     """The worker's node with other fields in its spec."""
-    said = json.loads(healthy().answers[NODES].out)
-    (node,) = (one for one in said["items"] if one["metadata"]["name"] == "k2")
+    document = json.loads(healthy().answers[NODES].out)
+    (node,) = (one for one in document["items"] if one["metadata"]["name"] == "k2")
     node["spec"] |= fields["spec"]
-    return replace(healthy().answers[NODES], out=json.dumps(said))
+    return replace(healthy().answers[NODES], out=json.dumps(document))
 
 
-def world(said: dict[str, Any]) -> Snapshot:
-    answers = [longer(probe, entries) for probe, entries in said.get("more", {}).items()]
-    answers += [worded(place, words) for place, words in said.get("words", {}).items()]
-    return but(*answers, *([noded(said["node"])] if "node" in said else []))
+def world(values: dict[str, Any]) -> Snapshot:
+    answers = [longer(probe, entries) for probe, entries in values.get("more", {}).items()]
+    answers += [worded(place, words) for place, words in values.get("words", {}).items()]
+    return but(*answers, *([noded(values["node"])] if "node" in values else []))
 
 
 def told(found: Diagnosis) -> dict[str, set[Any]]:
@@ -90,5 +90,5 @@ def ours(text: str) -> str:
 )
 def test_the_same_in_a_namespace_of_ours_is_one(own: str, found: str) -> None:
     """So that the entries say what they should."""
-    said = json.loads(ours(json.dumps(OWN[own])))
-    assert {one.id for one in diagnose(world(said)).roots} == {found}
+    document = json.loads(ours(json.dumps(OWN[own])))
+    assert {one.id for one in diagnose(world(document)).roots} == {found}

@@ -6,8 +6,8 @@ from gpustack.doctor.peers import Peers, peers
 
 
 def judged(where: str, outcome: str, found: str, what: str = "ip_forward", id: str = "off") -> Judgement:
-    told = None if outcome == "unknown" else Result(what, "1", found, ok=outcome != "failed")
-    return Judgement(id, where, outcome, told)  # type: ignore[arg-type]
+    result = None if outcome == "unknown" else Result(what, "1", found, ok=outcome != "failed")
+    return Judgement(id, where, outcome, result)  # type: ignore[arg-type]
 
 
 def asked(*all_of_them: Judgement) -> tuple[Peers, ...]:

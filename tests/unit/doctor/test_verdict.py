@@ -2,7 +2,7 @@
 
 from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.verdict import verdict
-from tests.unit.doctor.graphs import graph, judged, names, roots, told
+from tests.worlds.graphs import graph, judged, names, roots, told
 
 CHAIN = graph(["a -> b", "b -> st-c", "st-c -> d-pointer"])
 
@@ -43,10 +43,10 @@ def test_an_edge_between_hosts_joins_those_of_its_pairs() -> None:
 
 def test_a_conditional_fault_is_a_root_only_with_its_guard() -> None:
     known = graph(["b-when -> st-c"])
-    seen = {"b-when@one + st-c@one": "yes"}
-    assert roots(told(known, {**seen, "b-when guard@one": "yes"})) == [("b-when", ("one",))]
+    values = {"b-when@one + st-c@one": "yes"}
+    assert roots(told(known, {**values, "b-when guard@one": "yes"})) == [("b-when", ("one",))]
     for guard in ("no", "?"):
-        found = told(known, {**seen, "b-when guard@one": guard})
+        found = told(known, {**values, "b-when guard@one": guard})
         assert roots(found) == []
         assert [one.id for one in found.unexplained] == ["b-when"]
 
@@ -71,11 +71,11 @@ def test_a_state_is_suppressed_over_a_condition_that_is_not_known() -> None:
 
 
 def test_a_fault_is_suppressed_only_where_the_condition_is_confirmed() -> None:
-    known, seen = graph(["a -> b?"]), {"a@one + b@one": "yes"}
-    assert roots(told(known, {**seen, "a -> b@one": "yes"})) == [("a", ("one",))]
+    known, values = graph(["a -> b?"]), {"a@one + b@one": "yes"}
+    assert roots(told(known, {**values, "a -> b@one": "yes"})) == [("a", ("one",))]
     for condition in ("no", "?"):
-        assert roots(told(known, {**seen, "a -> b@one": condition})) == [("a", ("one",)), ("b", ("one",))]
-    assert roots(told(known, seen)) == [("a", ("one",)), ("b", ("one",))]
+        assert roots(told(known, {**values, "a -> b@one": condition})) == [("a", ("one",)), ("b", ("one",))]
+    assert roots(told(known, values)) == [("a", ("one",)), ("b", ("one",))]
 
 
 def test_an_edge_whose_condition_is_refuted_is_none() -> None:
@@ -86,20 +86,20 @@ def test_an_edge_whose_condition_is_refuted_is_none() -> None:
 
 def test_a_condition_is_judged_on_the_host_of_its_edge() -> None:
     known = graph(["a -> all-b?"])
-    seen = {"a@one + a@two + all-b": "yes", "a -> all-b@one": "no"}
-    assert roots(told(known, {**seen, "a -> all-b@two": "yes"})) == [("a", ("one", "two"))]
-    assert roots(told(known, {**seen, "a -> all-b@two": "no"})) == [("a", ("one", "two")), ("all-b", ("@cluster",))]
+    values = {"a@one + a@two + all-b": "yes", "a -> all-b@one": "no"}
+    assert roots(told(known, {**values, "a -> all-b@two": "yes"})) == [("a", ("one", "two"))]
+    assert roots(told(known, {**values, "a -> all-b@two": "no"})) == [("a", ("one", "two")), ("all-b", ("@cluster",))]
     below = graph(["all-a -> b?"])
     found = told(below, {"all-a + b@one + b@two": "yes", "all-a -> b@one": "yes", "all-a -> b@two": "no"})
     assert roots(found) == [("all-a", ("@cluster",)), ("b", ("two",))]
 
 
 def test_a_fault_is_not_suppressed_through_what_is_refuted() -> None:
-    known, seen = graph(["a -> st-b", "st-b -> c"]), {"a@one + c@one": "yes"}
-    assert roots(told(known, {**seen, "st-b@one": "no"})) == [("a", ("one",)), ("c", ("one",))]
+    known, values = graph(["a -> st-b", "st-b -> c"]), {"a@one + c@one": "yes"}
+    assert roots(told(known, {**values, "st-b@one": "no"})) == [("a", ("one",)), ("c", ("one",))]
     for between in ("yes", "?"):
-        assert roots(told(known, {**seen, "st-b@one": between})) == [("a", ("one",))]
-    assert roots(told(known, seen)) == [("a", ("one",))]
+        assert roots(told(known, {**values, "st-b@one": between})) == [("a", ("one",))]
+    assert roots(told(known, values)) == [("a", ("one",))]
 
 
 def test_another_way_around_what_is_refuted_suppresses() -> None:
@@ -136,9 +136,9 @@ def test_a_fault_below_an_unexplained_state_is_no_root() -> None:
 
 
 def test_an_unknown_ancestor_lowers_the_certainty_and_is_named() -> None:
-    seen = {"b@one": "yes"}
-    assert told(CHAIN, {**seen, "a@one": "no"}).roots[0].certainty == "certain"
-    (found,) = told(CHAIN, {**seen, "a@one": "?"}).roots
+    values = {"b@one": "yes"}
+    assert told(CHAIN, {**values, "a@one": "no"}).roots[0].certainty == "certain"
+    (found,) = told(CHAIN, {**values, "a@one": "?"}).roots
     assert (found.certainty, [one.why for one in found.uncertain]) == ("likely", ["one was not reached"])
 
 
@@ -197,8 +197,8 @@ def test_the_chain_shows_each_below_the_nearest_that_leads_to_it() -> None:
 
 def test_five_thousand_hosts_are_no_hardship() -> None:
     hosts = tuple(f"gpu{number}" for number in range(5000))
-    seen = judged({f"{id}@{host}": "yes" for host in hosts for id in ("a", "b", "st-c")})
-    found = verdict(PlacedGraph(graph(["a -> b *", "b -> st-c *"]), hosts, seen, {"all": [(hosts, hosts)]}))
+    values = judged({f"{id}@{host}": "yes" for host in hosts for id in ("a", "b", "st-c")})
+    found = verdict(PlacedGraph(graph(["a -> b *", "b -> st-c *"]), hosts, values, {"all": [(hosts, hosts)]}))
     assert [(one.id, len(one.judged), len(one.impact)) for one in found.roots] == [("a", 5000, 10000)]
 
 

@@ -1,7 +1,7 @@
 """What changed from one diagnosis to the next."""
 
 from gpustack.doctor.watch import Change, Line, changes
-from tests.unit.report.diagnosed import diagnosed, healthy, ufw, unexplained
+from tests.worlds.diagnoses import diagnosed, healthy, ufw, unexplained
 
 OFF = {"host-ip-forward-off@gpu1": "!0"}
 

@@ -5,13 +5,12 @@ import string
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from random import Random
 from typing import Any
 
 from gpustack.ask.probe import Answer
+from tests.worlds import cases
 
-CASES = Path(__file__).parents[2] / "cases"
 Spoil = Callable[[Random, str], str]
 
 ESCAPES = (
@@ -95,7 +94,7 @@ def message(random: Random, text: str) -> str:
 
 def foreign(random: Random, text: str) -> str:
     """A message where an answer should be: not one word, which could be a name."""
-    return random.choice([said for said in MESSAGES if " " in said or not said.isascii()])
+    return random.choice([text for text in MESSAGES if " " in text or not text.isascii()])
 
 
 def doubled(random: Random, text: str) -> str:
@@ -180,8 +179,9 @@ STATUSES = (0, 0, 0, 0, 0, 1, 2, 7, 22, 100, 124, 126, 127, 137, 139, 141, 255, 
 
 @cache
 def recorded(probe: str) -> tuple[Answer, ...]:
-    said = [json.loads(path.read_text())["answer"] for path in sorted((CASES / probe).glob("*.json"))]
-    return tuple(Answer(probe, "host1", one["rc"], one["out"], one["err"]) for one in said)
+    """All cases of a probe."""
+    names = sorted(path.stem for path in (cases.CASES / probe).glob("*.json"))
+    return tuple(cases.recorded(probe, name, where="host1") for name in names)
 
 
 def spoiled(random: Random, text: str, spoils: tuple[Spoil, ...] = ALL, most: int = 3) -> str:

@@ -14,7 +14,7 @@ from gpustack.doctor.diagnose import by_checks, diagnose
 from gpustack.doctor.graph import graph
 from tests.unit.hostile.answers import ALL, GARBAGE, spoiled
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
-from tests.unit.hostile.worlds import places
+from tests.worlds.passing_steps import places
 
 pytestmark = pytest.mark.timeout(LIMIT)
 Asked = tuple[str, str]
@@ -32,7 +32,7 @@ def told(snapshot: Snapshot) -> dict[tuple[str, str], Judgement]:
 
 
 def read(found: Judgement) -> set[Asked]:
-    return {(seen.answer.probe, seen.answer.where) for seen in found.evidence}
+    return {(evidence.answer.probe, evidence.answer.where) for evidence in found.evidence}
 
 
 def asked(snapshot: Snapshot) -> list[Asked]:

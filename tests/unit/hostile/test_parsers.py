@@ -18,14 +18,14 @@ from gpustack.rollout.removal import PROBES as OF_RESET
 from gpustack.steps import PROBES as OF_STEPS
 from tests.unit.hostile.answers import MESSAGES, hostile, recorded
 from tests.unit.hostile.profile import BATCH, CASES, LIMIT, SEED
-from tests.unit.probes.test_cases import known
+from tests.worlds.cases import probes
 
 pytestmark = pytest.mark.timeout(LIMIT)
 PROBES = tuple({probe.id: probe for probe in (*OF_STEPS, *questions(), *OF_RESET, *OF_PROOF, *ACCESS_PROBES)}.values())
 
 
 def test_no_parser_is_forgotten() -> None:
-    assert {probe.id for probe in PROBES} == set(known())
+    assert {probe.id for probe in PROBES} == set(probes())
     assert [probe.id for probe in PROBES if not recorded(probe.id)] == []
     assert [probe.id for probe in PROBES if return_type(probe.parse) is Any] == []
 

@@ -12,7 +12,7 @@ from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable
 from gpustack.steps import PROBES, STEPS
 from tests.unit.hostile.answers import ALL, GARBAGE, spoiled
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
-from tests.unit.hostile.worlds import Place, places
+from tests.worlds.passing_steps import Place, places
 
 pytestmark = pytest.mark.timeout(LIMIT)
 Asked = tuple[str, str]
@@ -26,7 +26,7 @@ def read(place: Place) -> list[Asked]:
     who it is, or which GPUs it has, is judged for that itself."""
     found = place.judged({})
     assert {judgement.id: judgement.outcome for judgement in found.judgements if judgement.outcome != "ok"} == {}
-    all_read = {(seen.answer.probe, seen.answer.where) for one in found.judgements for seen in one.evidence}
+    all_read = {(evidence.answer.probe, evidence.answer.where) for one in found.judgements for evidence in one.evidence}
     if place.step.scope == "cluster":
         return sorted((probe, where) for probe, where in all_read if where == CLUSTER or probe not in OF_EACH_HOST)
     return sorted(asked for asked in all_read if asked[1] in (place.where, CLUSTER))

@@ -28,8 +28,8 @@ from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Outcome, Plan, TaskFailure, Verification
 from tests.unit.hostile.answers import ESCAPES
 from tests.unit.hostile.profile import STEP_CASES
-from tests.unit.report import invented
-from tests.unit.report.invented import RUNTIME, SWAP
+from tests.worlds import plans
+from tests.worlds.plans import RUNTIME, SWAP
 
 WORST = "".join(f"<{escape}>" for escape in ESCAPES) + "\ud800\U000e0041\ufeff\u200b\ue000\x1b]0;never ends\nnext line"
 SAID = st.lists(st.sampled_from(ESCAPES) | st.text(max_size=5), min_size=1, max_size=8).map("".join)
@@ -45,19 +45,19 @@ def odd(shown: str) -> set[str]:
     return {char for char in OURS.sub("", shown) if not harmless(char)}
 
 
-def spoken(said: str) -> Plan:
+def spoken(text: str) -> Plan:
     """A plan in which everything that can come from elsewhere says it: host names, answers, reasons, hints."""
-    name = f"kube1{said}"
-    answers = [Answer(SWAP.id, name, 1, said, said), Answer(RUNTIME.id, name, 0, f"{said}\n"), *invented.said("kube2")]
-    found = invented.made([name, "kube2", "kube3"], answers)
-    reach = dict(found.snapshot.reach) | {"kube3": Reach("kube3", "host-ssh-unreachable", said, said)}
+    name = f"kube1{text}"
+    answers = [Answer(SWAP.id, name, 1, text, text), Answer(RUNTIME.id, name, 0, f"{text}\n"), *plans.said("kube2")]
+    found = plans.made([name, "kube2", "kube3"], answers)
+    reach = dict(found.snapshot.reach) | {"kube3": Reach("kube3", "host-ssh-unreachable", text, text)}
     return replace(found, snapshot=replace(found.snapshot, reach=MappingProxyType(reach)))
 
 
-def done(said: str) -> Outcome:
-    bad = TaskFailure(f"kube1{said}", said, said, said)
-    played = invented.played("ground", (f"kube1{said}",), (), [bad])
-    return Outcome(spoken(said), (played,), Verification(spoken(said), 0.1, 3), ((said, "ground"),), 1.0, stopped=said)
+def done(text: str) -> Outcome:
+    bad = TaskFailure(f"kube1{text}", text, text, text)
+    played = plans.played("ground", (f"kube1{text}",), (), [bad])
+    return Outcome(spoken(text), (played,), Verification(spoken(text), 0.1, 3), ((text, "ground"),), 1.0, stopped=text)
 
 
 def drawn(draw: Callable[[Terminal], None], **settings: str) -> str:
@@ -67,28 +67,28 @@ def drawn(draw: Callable[[Terminal], None], **settings: str) -> str:
 
 
 RENDERERS: dict[str, Callable[[str], str]] = {
-    "plan": lambda said: drawn(lambda to: human.plan(to, spoken(said), verbose=True), color_system="standard"),
-    "verify": lambda said: drawn(
-        lambda to: human.verification(to, Verification(spoken(said), 1.0, 3), verbose=True), color_system="standard"
+    "plan": lambda text: drawn(lambda to: human.plan(to, spoken(text), verbose=True), color_system="standard"),
+    "verify": lambda text: drawn(
+        lambda to: human.verification(to, Verification(spoken(text), 1.0, 3), verbose=True), color_system="standard"
     ),
-    "install": lambda said: drawn(
-        lambda to: human.outcome(to, done(said), verbose=True, evidence=said), color_system="standard"
+    "install": lambda text: drawn(
+        lambda to: human.outcome(to, done(text), verbose=True, evidence=text), color_system="standard"
     ),
-    "plan json": lambda said: json.plan(spoken(said), verbose=True),
-    "install json": lambda said: json.outcome(done(said), verbose=True, evidence=said),
-    "plan junit": lambda said: junit.plan(spoken(said)),
-    "install junit": lambda said: junit.outcome(done(said)),
-    "error": lambda said: render(GpustackError("locked", said, said, said)),
-    "progress, a log": lambda said: reported(said, io.StringIO()),
-    "progress, a terminal": lambda said: reported(said, Screen()),
+    "plan json": lambda text: json.plan(spoken(text), verbose=True),
+    "install json": lambda text: json.outcome(done(text), verbose=True, evidence=text),
+    "plan junit": lambda text: junit.plan(spoken(text)),
+    "install junit": lambda text: junit.outcome(done(text)),
+    "error": lambda text: render(GpustackError("locked", text, text, text)),
+    "progress, a log": lambda text: reported(text, io.StringIO()),
+    "progress, a terminal": lambda text: reported(text, Screen()),
 }
 renderers = pytest.mark.parametrize("name", RENDERERS)
 
 
-def reported(said: str, stream: io.StringIO) -> str:
+def reported(text: str, stream: io.StringIO) -> str:
     report = progress(stream)
     for kind in ("ask", "asked", "note", "step", "task", "changed", "waiting", "failed", "done"):
-        report(Event(kind, said, said, 1.0))
+        report(Event(kind, text, text, 1.0))
     rest()
     return stream.getvalue()
 
@@ -104,11 +104,11 @@ def test_the_worst_that_could_be_said_is_shown_harmlessly(name: str) -> None:
 
 @renderers
 @settings(STEP_CASES)
-@given(said=SAID)
-@example(said="\ud800")
-@example(said="\x1b")
-def test_only_printable_text_comes_out(name: str, said: str) -> None:
-    shown = RENDERERS[name](said)
+@given(text=SAID)
+@example(text="\ud800")
+@example(text="\x1b")
+def test_only_printable_text_comes_out(name: str, text: str) -> None:
+    shown = RENDERERS[name](text)
     assert odd(shown) == set()
     shown.encode()
     if name.endswith("json"):
@@ -124,17 +124,17 @@ def test_no_line_of_a_host_passes_for_one_of_ours(name: str) -> None:
 
 
 @settings(STEP_CASES)
-@given(said=SAID)
-def test_plain_twice_is_plain_once(said: str) -> None:
-    once = plain(said)
+@given(text=SAID)
+def test_plain_twice_is_plain_once(text: str) -> None:
+    once = plain(text)
     assert odd(once) == set()
     assert plain(once) == once
 
 
 def test_a_secret_with_an_escape_inside_is_a_secret() -> None:
-    said = "it was pass\x1b[1mword=canary77"
-    found = invented.made(["kube1"], [Answer(SWAP.id, "kube1", 1, said, said), Answer(RUNTIME.id, "kube1", 0, said)])
-    for shown in (json.plan(found, verbose=True), junit.plan(found), render(GpustackError("locked", said, said, said))):
+    text = "it was pass\x1b[1mword=canary77"
+    found = plans.made(["kube1"], [Answer(SWAP.id, "kube1", 1, text, text), Answer(RUNTIME.id, "kube1", 0, text)])
+    for shown in (json.plan(found, verbose=True), junit.plan(found), render(GpustackError("locked", text, text, text))):
         assert "canary77" not in shown
 
 

@@ -16,7 +16,7 @@ from gpustack.errors import LabError
 from gpustack.lab import Lab
 from gpustack.lab.faults import broken, inject
 from gpustack.lab.faults.entries import Injector, decoys, find, injectors, uncarried, variants
-from tests.unit.lab.records import record
+from tests.worlds.lab_records import record
 
 HOSTS = ("host1", "host2")
 # Of facts about which faults are reported most, those of hosts and of Kubernetes itself.

@@ -7,7 +7,7 @@ from gpustack.errors import LabError
 from gpustack.lab.bring_up import _same, judge
 from gpustack.lab.hosts import machine_name, nspawn
 from gpustack.lab.state import MOST_HOSTS, Host
-from tests.unit.lab.records import HOSTS, record
+from tests.worlds.lab_records import HOSTS, record
 
 
 def test_a_host_cannot_reach_what_is_the_machine_s_own(tmp_path: Path) -> None:

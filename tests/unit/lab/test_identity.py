@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from gpustack.lab.identity import known_hosts_line, network_unit, outside, ssh_config
-from tests.unit.lab.records import HOSTS, record
+from tests.worlds.lab_records import HOSTS, record
 
 
 def test_ssh_asks_nothing_and_trusts_only_the_lab_s_own_keys(tmp_path: Path) -> None:

@@ -19,13 +19,13 @@ from gpustack.lab.internet import Internet, Request, place
 from gpustack.lab.inventory import cluster_spec
 from gpustack.lab.official_names import REGISTRIES, certificates, certify, names
 from gpustack.lab.state import Source
-from tests.unit.lab.records import record
+from tests.worlds.lab_records import record
 
 
 def test_every_host_of_the_version_sets_is_known() -> None:
-    said = [yaml.safe_load(path.read_text()) for path in VERSIONS.glob("*.yaml")]
-    urls = [url for one in said for source in one["apt"].values() for url in (source["uri"], source["key"])]
-    urls += [manifest["url"] for one in said for manifest in one["manifests"].values()]
+    results = [yaml.safe_load(path.read_text()) for path in VERSIONS.glob("*.yaml")]
+    urls = [url for one in results for source in one["apt"].values() for url in (source["uri"], source["key"])]
+    urls += [manifest["url"] for one in results for manifest in one["manifests"].values()]
     assert {url.split("/")[2] for url in urls} <= set(names())
     assert set(REGISTRIES) <= set(names())
 

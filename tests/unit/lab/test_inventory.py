@@ -10,7 +10,7 @@ from gpustack.lab import locks, state
 from gpustack.lab.capabilities import Machine
 from gpustack.lab.inventory import cluster_spec, hosts_file, inventory_path, write_inventories
 from gpustack.lab.state import Source
-from tests.unit.lab.records import record
+from tests.worlds.lab_records import record
 
 PLAIN = Machine(cgroup=2, oom_score=True, swap=False)
 NESTED = Machine(cgroup=1, oom_score=False, swap=True)

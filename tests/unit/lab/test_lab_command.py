@@ -17,7 +17,7 @@ from gpustack.lab import locks, state
 from gpustack.lab.hosts import root_of
 from gpustack.lab.state import Source
 from gpustack.simulated import hardware
-from tests.unit.lab.records import record
+from tests.worlds.lab_records import record
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from gpustack.errors import LabError
 from gpustack.events import Event
 from gpustack.lab import detached, hosts, leftovers, locks, network, pool, state, sysctls
 from gpustack.lab.state import Record
-from tests.unit.lab.records import record
+from tests.worlds.lab_records import record
 
 
 @pytest.fixture
@@ -77,10 +77,10 @@ def test_an_interrupted_removal_keeps_the_record(done: list[str], two: Record, m
 def test_only_dead_labs_are_swept(done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch) -> None:
     state.write(replace(two, name="alive", net="10.77.4"))
     monkeypatch.setattr(detached, "running", lambda lab, part: (lab.name, part) == ("alive", "mirror"))
-    told: list[Event] = []
-    leftovers.sweep(told.append)
+    events: list[Event] = []
+    leftovers.sweep(events.append)
     assert [lab.name for lab in state.records()] == ["alive"]
-    assert [event.where for event in told] == ["two"]
+    assert [event.where for event in events] == ["two"]
 
 
 def test_a_lab_that_somebody_works_on_is_left_alone(done: list[str], two: Record) -> None:

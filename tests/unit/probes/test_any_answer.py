@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from gpustack.ask.probe import Answer, FactUnavailable, Probe
 from gpustack.ask.typed import fits
-from tests.unit.probes.test_cases import known
+from tests.worlds.cases import probes
 
-PROBES: list[Probe[Any]] = list(known().values())
+PROBES: list[Probe[Any]] = list(probes().values())
 KEYS = ["items", "metadata", "name", "spec", "status", "conditions", "type", "nodeInfo", "template", "data", "taints"]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),

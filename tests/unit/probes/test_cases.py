@@ -7,26 +7,15 @@ A case is tests/cases/<probe-id>/<name>.json with `answer` {rc, out, err}, `fact
 import json
 from dataclasses import asdict, is_dataclass, replace
 from datetime import datetime
-from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import gpustack.probes
-from gpustack.ask.probe import Answer, FactUnavailable, Probe
+from gpustack.ask.probe import Answer, FactUnavailable
+from tests.worlds.cases import CASES, probes
 
-CASES = Path(__file__).parents[2] / "cases"
 FILES = sorted(CASES.glob("*/*.json"))
-
-
-@cache
-def known() -> dict[str, Probe[Any]]:
-    folder = Path(gpustack.probes.__file__).parent
-    paths = (path.relative_to(folder.parent.parent).with_suffix("") for path in folder.rglob("[a-z]*.py"))
-    values = (value for path in paths for value in vars(import_module(".".join(path.parts))).values())
-    return {value.id: value for value in values if isinstance(value, Probe)}
 
 
 def plain(value: Any) -> Any:
@@ -47,7 +36,7 @@ def test_case(path: Path) -> None:
     case = json.loads(path.read_text())
     assert set(case) == {"answer", "fact", "source"}
     assert case["source"].startswith(("recorded on ", "constructed: ")), "say where the answer comes from"
-    probe = known()[path.parent.name]
+    probe = probes()[path.parent.name]
     answer = Answer(probe.id, "host1", **case["answer"])
     if case["fact"] == {"unavailable": True}:
         with pytest.raises(FactUnavailable):
@@ -56,10 +45,10 @@ def test_case(path: Path) -> None:
         assert plain(probe.fact(answer)) == case["fact"]
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if known()[path.parent.name].shorten], ids=str)
+@pytest.mark.parametrize("path", [path for path in FILES if probes()[path.parent.name].shorten], ids=str)
 def test_what_is_kept_of_an_answer_says_the_same(path: Path) -> None:
     case = json.loads(path.read_text())
-    probe = known()[path.parent.name]
+    probe = probes()[path.parent.name]
     answer = Answer(probe.id, "host1", **case["answer"])
     if answer.rc == 0:
         answer = replace(answer, out=probe.kept(answer.out))
@@ -72,4 +61,4 @@ def test_what_is_kept_of_an_answer_says_the_same(path: Path) -> None:
 
 
 def test_every_folder_is_a_probe() -> None:
-    assert sorted({path.parent.name for path in FILES} - set(known())) == []
+    assert sorted({path.parent.name for path in FILES} - set(probes())) == []

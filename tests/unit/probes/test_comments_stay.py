@@ -55,5 +55,5 @@ def test_of_fstab_the_lines_of_swap_leave_without_comments(tmp_path: Path) -> No
     (tmp_path / "file").write_text(FSTAB)
     answer = asked(SWAP, tmp_path / "file", "/etc/fstab")
     assert "figleaf" not in answer.out
-    said = answer.out.partition("== fstab\n")[2].partition("== units")[0]
-    assert said == "/swapfile none swap sw 0 0\n/dev/sdb2\tnone\tswap\tsw,pri=1\n"
+    text = answer.out.partition("== fstab\n")[2].partition("== units")[0]
+    assert text == "/swapfile none swap sw 0 0\n/dev/sdb2\tnone\tswap\tsw,pri=1\n"

@@ -29,8 +29,8 @@ def told(probe: Probe[Any], body: Any) -> Any:
 
 @given(st.dictionaries(BUS, st.integers(0, 0xFFFF).map("{:04x}".format)))
 def test_each_device_of_the_bus_once_and_sorted(found: dict[str, str]) -> None:
-    said = "".join(f"{bus} 0x{device}\n" for bus, device in found.items())
-    assert told(GPU_DEVICES, said) == tuple(Device(bus, found[bus]) for bus in sorted(found))
+    text = "".join(f"{bus} 0x{device}\n" for bus, device in found.items())
+    assert told(GPU_DEVICES, text) == tuple(Device(bus, found[bus]) for bus in sorted(found))
 
 
 def test_the_bus_of_a_host_says_what_each_function_is_bound_to(tmp_path: Path) -> None:

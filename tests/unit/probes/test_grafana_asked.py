@@ -15,10 +15,7 @@ from gpustack.probes.monitoring.grafana import RESPONSE
 
 USER, PASSWORD = "admin", 'quo"te, back\\slash & $HOME'
 KUBECTL = """#!/bin/sh
-case "$*" in
-  *service*) printf %s "$AT" ;;
-  *secret*) printf '%s %s' "$WHO" "$WORD" ;;
-esac
+printf '%s/%s %s' "$AT" "$WHO" "$WORD"
 """
 
 

@@ -77,7 +77,7 @@ def test_the_last_file_wins(live: dict[str, str], files: list[tuple[str, str, bo
     found = SYSCTL.fact(answer("\n".join([*lines, "== ufw"])))
     assert found.live == {key: None if value == "-" else value for key, value in live.items()}
     last = {key: (f"/etc/sysctl.d/{number}.conf", value) for number, (key, value, _) in enumerate(files)}
-    assert {key: (said[-1].file, said[-1].value) for key, said in found.at_boot.items() if said} == last
+    assert {key: (settings[-1].file, settings[-1].value) for key, settings in found.at_boot.items() if settings} == last
 
 
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from(["swap", "ext4"]), st.sampled_from([" ", "\t", "   "]))))

@@ -30,6 +30,6 @@ REFUSED = (
     ],
 )
 def test_only_what_did_not_end_later_is_stuck(lines: list[str], stuck: str) -> None:
-    said = "".join(f"{line}\n" for line in lines)
-    done = subprocess.run(["awk", "-F", '"', STUCK_NOW], input=said, capture_output=True, text=True, check=True)
+    text = "".join(f"{line}\n" for line in lines)
+    done = subprocess.run(["awk", "-F", '"', STUCK_NOW], input=text, capture_output=True, text=True, check=True)
     assert done.stdout == (f"| {stuck}\n" if stuck else "")

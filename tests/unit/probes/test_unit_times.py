@@ -103,5 +103,5 @@ def test_files_that_are_newer_than_the_daemon(
     words = (playbooks() / "roles" / script).read_text()
     for path in ("/etc/containerd/config.toml", "/etc/gpustack-cluster/proxy.env"):
         words = words.replace(path, str(there) if path.endswith(there.name) else "/nowhere")
-    said = output(tools, words, WRITTEN=str(STARTED + later), RESTRICT="true")
-    assert (f"restart: {there} is newer" in said) is restart
+    text = output(tools, words, WRITTEN=str(STARTED + later), RESTRICT="true")
+    assert (f"restart: {there} is newer" in text) is restart

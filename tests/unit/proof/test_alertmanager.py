@@ -55,8 +55,8 @@ class Answers(Web):
 
     def text(self, verb: str, path: str, body: str | None = None) -> tuple[int, str]:
         self.asked.append((verb, path, body))  # type: ignore[attr-defined]
-        status, said = next(answer for word, answer in self.answers.items() if word in path)  # type: ignore[attr-defined]
-        return status, said if isinstance(said, str) else json.dumps(said)
+        status, value = next(answer for word, answer in self.answers.items() if word in path)  # type: ignore[attr-defined]
+        return status, value if isinstance(value, str) else json.dumps(value)
 
 
 def test_counters_by_integration() -> None:
@@ -113,10 +113,10 @@ def test_ways_of_receivers() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["Not Found", {}, [], {"config": {"original": "- 1"}}, {"config": {"original": "a: *b"}}]
+    "value", ["Not Found", {}, [], {"config": {"original": "- 1"}}, {"config": {"original": "a: *b"}}]
 )
-def test_answers_of_another_shape(said: Any) -> None:
-    there = Alertmanager(Answers(status=(200, said), alerts=(200, {"a": 1}), metrics=(200, "")))
+def test_answers_of_another_shape(value: Any) -> None:
+    there = Alertmanager(Answers(status=(200, value), alerts=(200, {"a": 1}), metrics=(200, "")))
     for ask in (there.integrations, lambda: there.find_alert({}), there.counts):
         with pytest.raises(NoAnswer, match="shape"):
             ask()

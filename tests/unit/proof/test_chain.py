@@ -7,7 +7,7 @@ import pytest
 from gpustack.proof.chain import Asked, Shown, judge
 from gpustack.proof.prometheus import Scrape
 from gpustack.proof.workload import PodResult
-from tests.unit.proof.invented import (
+from tests.worlds.proof_inputs import (
     EVERY,
     GPUS,
     NOW,

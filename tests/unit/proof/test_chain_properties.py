@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gpustack.proof.chain import Asked, Shown, judge
 from gpustack.proof.workload import PodResult
-from tests.unit.proof.invented import NOW, UUIDS, asked, place, pod, sample, series
+from tests.worlds.proof_inputs import NOW, UUIDS, asked, place, pod, sample, series
 
 NUMBERS = st.integers(0, 3)
 SAMPLES = st.builds(
@@ -45,8 +45,8 @@ PLACES = st.builds(
 POINTS = st.dictionaries(st.sampled_from(UUIDS), st.tuples(st.just(NOW), st.sampled_from([40.0, 41.0])))
 TRUTHS = st.dictionaries(st.sampled_from(UUIDS), st.sampled_from([40.0, 41.0]))
 WORLDS = st.builds(
-    lambda places, told, samples, points, truths: asked(
-        places=places, pods=tuple(told), series=series(samples), shown=Shown(points, truths)
+    lambda places, value, samples, points, truths: asked(
+        places=places, pods=tuple(value), series=series(samples), shown=Shown(points, truths)
     ),
     PLACES,
     st.lists(PODS, max_size=6),

@@ -26,9 +26,9 @@ def frame(values: list[list[Any]], **labels: str) -> dict[str, Any]:
     return {"schema": {"fields": fields}, "data": {"values": values}}
 
 
-def panel(status: int, said: Any) -> dict[str, tuple[float, float]]:
+def panel(status: int, value: Any) -> dict[str, tuple[float, float]]:
     sources = (200, {"uid": "prometheus", "url": "http://elsewhere:9090"})
-    return Grafana(Answers(query=(status, said), sources=sources)).panel("m", 1000.0)
+    return Grafana(Answers(query=(status, value), sources=sources)).panel("m", 1000.0)
 
 
 def test_the_last_point_of_each_gpu() -> None:
@@ -46,26 +46,26 @@ def test_the_last_point_of_each_gpu() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "words"),
+    ("status", "value", "words"),
     [
         (400, {"results": {"A": {"error": "dial tcp: lookup x: no such host", "status": 400}}}, "no such host"),
         (500, {"results": {"A": {}}}, "HTTP 500"),
         (404, {"message": "data source not found"}, "Grafana has no data source with the uid prometheus"),
     ],
 )
-def test_a_data_source_that_fails_is_an_answer(status: int, said: Any, words: str) -> None:
+def test_a_data_source_that_fails_is_an_answer(status: int, value: Any, words: str) -> None:
     with pytest.raises(Refusal, match=words) as raised:
-        panel(status, said)
+        panel(status, value)
     assert status == 404 or "(http://elsewhere:9090)" in str(raised.value)
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "words"),
+    ("status", "value", "words"),
     [(401, {"message": "Unauthorized"}, "refused the login"), (502, "bad gateway", "HTTP 502.*bad gateway")],
 )
-def test_a_grafana_that_fails_is_none(status: int, said: Any, words: str) -> None:
+def test_a_grafana_that_fails_is_none(status: int, value: Any, words: str) -> None:
     with pytest.raises(NoAnswer, match=words):
-        panel(status, said)
+        panel(status, value)
 
 
 def test_the_password_is_in_no_text() -> None:
@@ -113,9 +113,9 @@ def test_prometheus_is_asked_for_raw_samples() -> None:
     assert prometheus.values(990.0) == {"GPU-1": 41.0}
 
 
-@pytest.mark.parametrize("said", ["<html>", {"status": "error", "error": "query timed out"}, None])
-def test_what_is_no_answer_of_prometheus(said: Any) -> None:
-    web = Answers(query=(503, said), targets=(503, said))
+@pytest.mark.parametrize("value", ["<html>", {"status": "error", "error": "query timed out"}, None])
+def test_what_is_no_answer_of_prometheus(value: Any) -> None:
+    web = Answers(query=(503, value), targets=(503, value))
     with pytest.raises(NoAnswer, match="Prometheus refused the question"):
         Prometheus(web, [], {}).look()
 

@@ -168,11 +168,11 @@ class Recorder(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(size)) if size else None
         self.heard.append((f"{self.command} {self.path}", body))
         missing = self.command == "GET" and self.path.endswith(f"/{NAMESPACE}")
-        said = b'{"items": []}' if not missing else b'{"message": "not found"}'
+        text = b'{"items": []}' if not missing else b'{"message": "not found"}'
         self.send_response(404 if missing else 200)
-        self.send_header("Content-Length", str(len(said)))
+        self.send_header("Content-Length", str(len(text)))
         self.end_headers()
-        self.wfile.write(said)
+        self.wfile.write(text)
 
     do_GET = do_POST = do_DELETE = answer  # noqa: N815 - the names of http.server
 

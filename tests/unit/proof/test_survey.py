@@ -1,56 +1,22 @@
 """What is known before a proof: places for pods, hosts that could not be asked, Services and their addresses."""
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable, Probe
-from gpustack.ask.snapshot import Reach, Snapshot, keyed
+from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable
 from gpustack.ask.view import View
-from gpustack.config.host import CONTROL_PLANE, NODE, Host
-from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
-from gpustack.probes.gpu.devices import GPU_DEVICES
-from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.proof import EXPORTERS, INGRESSES, NODES, PODS, SERVICES, Ingress, Service
 from gpustack.proof.credential import parse_login
 from gpustack.proof.inventory import find_places, find_unasked, locate_exporters, match_hosts
 from gpustack.proof.services import LABELS, Part, describe_access, find_service, main_port, namespace_of
-from tests.unit.report.invented import TAKEN
+from tests.worlds.proof_hosts import CALM, TWO, but, of_host, recorded, snapshot
 
 CASES = Path(__file__).parents[2] / "cases"
 SPEC = Spec()
-NO_UUID = "00000000-0000-0000-0000-000000000000"
-
-
-def recorded(probe: Probe[Any], case: str) -> Answer:
-    answer = json.loads((CASES / probe.id / f"{case}.json").read_text())["answer"]
-    return Answer(probe.id, CLUSTER, **answer)
-
-
-def of_host(host: str, machine: str, devices: str = "") -> list[Answer]:
-    return [Answer(IDENTITY.id, host, 0, f"{machine}\n{NO_UUID}\n"), Answer(GPU_DEVICES.id, host, 0, devices)]
-
-
-def snapshot(
-    answers: Sequence[Answer], hosts: Sequence[str] = ("kube1", "h1"), lost: Mapping[str, str] | None = None
-) -> Snapshot:
-    groups = (frozenset({CONTROL_PLANE, NODE}), frozenset({NODE}))
-    known = tuple(Host(name, name, groups=groups[min(at, 1)]) for at, name in enumerate(hosts))
-    reach = {name: Reach(name) for name in hosts}
-    reach |= {name: Reach(name, "host-ssh-unreachable", why) for name, why in (lost or {}).items()}
-    return Snapshot(TAKEN, Inventory(Path("hosts.yml"), known, Spec()), reach, keyed(answers))
-
-
-TWO = "0000:65:00.0 0x2330\n0000:66:00.0 0x2330\n"
-CALM = [recorded(NODES, "two-gpus"), recorded(PODS, "none"), *of_host("kube1", "a" * 32), *of_host("h1", "b" * 32, TWO)]
-
-
-def but(*others: Answer) -> list[Answer]:
-    return [*CALM, *others]
 
 
 def test_gpus_of_virtual_machines_are_not_to_be_proven() -> None:

@@ -71,10 +71,10 @@ def ended(code: int, message: str = "", reason: str = "Error") -> dict[str, Any]
     ],
 )
 def test_what_it_waits_for_or_failed_at(found: dict[str, Any], stage: str, why: str) -> None:
-    said = judge_pod(found, {})
-    assert (said.pod, said.node, said.stage, said.visible) == ("proof-1", "gpu1", stage, ())
-    assert said.why.startswith(why)
-    assert bool(said.why) == bool(why)
+    result = judge_pod(found, {})
+    assert (result.pod, result.node, result.stage, result.visible) == ("proof-1", "gpu1", stage, ())
+    assert result.why.startswith(why)
+    assert bool(result.why) == bool(why)
 
 
 def test_the_kubelet_s_warning_is_told_where_the_pod_says_nothing() -> None:
@@ -97,8 +97,8 @@ def test_it_ran_and_names_its_gpu() -> None:
     ],
 )
 def test_what_it_printed_counts(logs: dict[str, str], ran: bool | None, why: str) -> None:
-    said = judge_pod(HOLDING, logs)
-    assert (said.stage, said.ran, said.why) == ("held", ran, why)
+    result = judge_pod(HOLDING, logs)
+    assert (result.stage, result.ran, result.why) == ("held", ran, why)
 
 
 @pytest.mark.parametrize(

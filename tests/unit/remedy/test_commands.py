@@ -11,8 +11,8 @@ from gpustack.doctor.check import names
 from gpustack.doctor.finding import Finding
 from gpustack.remedy.commands import add_inventory, commands
 from gpustack.remedy.offer import offer
-from tests.unit.steps import recorded_cluster, recorded_gpus
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds import cluster, gpus
+from tests.worlds.cases import recorded
 
 TOOLKIT, UNREACHED, FORWARD = "op-nvidia-runtime-handler-missing", "host-ssh-unreachable", "host-ip-forward-off"
 OF_OPERATOR, DISABLED = "op-crd-stale", "containerd-cri-disabled"
@@ -24,7 +24,7 @@ def found(id: str, *locations: str) -> Finding:
 
 
 def of(id: str, *locations: str, snapshot: Snapshot | None = None) -> str:
-    return "\n".join(commands(found(id, *locations), snapshot or recorded_gpus.world()).repairs)
+    return "\n".join(commands(found(id, *locations), snapshot or gpus.world()).repairs)
 
 
 def test_one_host_is_named_as_one_logs_in_and_its_node_as_kubernetes_knows_it() -> None:
@@ -34,13 +34,13 @@ def test_one_host_is_named_as_one_logs_in_and_its_node_as_kubernetes_knows_it() 
 
 def test_user_and_port_of_the_inventory_stand_in_commands() -> None:
     """ssh-keygen -R with the address alone forgets the key of another host, on port 22."""
-    host = replace(recorded_cluster.K2, user="o$ps", port=2222)
-    said = of(UNREACHED, "k2", snapshot=recorded_gpus.world(hosts=(recorded_cluster.K1, host)))
-    assert "ssh -v 'ssh://o$ps@10.78.0.12:2222' true" in said
-    assert "ssh-keygen -R '[10.78.0.12]:2222' " in said
+    host = replace(cluster.K2, user="o$ps", port=2222)
+    text = of(UNREACHED, "k2", snapshot=gpus.world(hosts=(cluster.K1, host)))
+    assert "ssh -v 'ssh://o$ps@10.78.0.12:2222' true" in text
+    assert "ssh-keygen -R '[10.78.0.12]:2222' " in text
     six = replace(host, address="fd00::1")
-    said = of(UNREACHED, "k2", snapshot=recorded_gpus.world(hosts=(recorded_cluster.K1, six)))
-    assert "ssh -v 'ssh://o$ps@[fd00::1]:2222' true" in said
+    text = of(UNREACHED, "k2", snapshot=gpus.world(hosts=(cluster.K1, six)))
+    assert "ssh -v 'ssh://o$ps@[fd00::1]:2222' true" in text
 
 
 def test_of_several_hosts_each_command_is_one_of_its_own() -> None:
@@ -49,19 +49,19 @@ def test_of_several_hosts_each_command_is_one_of_its_own() -> None:
 
 
 def test_a_node_that_is_not_known_is_not_guessed() -> None:
-    dead = recorded_gpus.world({("kube.nodes", CLUSTER): recorded("kube.nodes", "refused")})
+    dead = gpus.world({("kube.nodes", CLUSTER): recorded("kube.nodes", "refused")})
     assert "spec.nodeName=NODE" in of(TOOLKIT, "k2", snapshot=dead)
 
 
 def tainted(**keys: str) -> Finding:
     """By host, the key of a taint of its node."""
-    told = {host: Result("taints", "tolerated", key, names=names(KEY=[key])) for host, key in keys.items()}
-    return Finding(TAINTED, tuple(Judgement(TAINTED, host, "failed", told[host]) for host in keys), "certain")
+    values = {host: Result("taints", "tolerated", key, names=names(KEY=[key])) for host, key in keys.items()}
+    return Finding(TAINTED, tuple(Judgement(TAINTED, host, "failed", values[host]) for host in keys), "certain")
 
 
 def test_what_was_found_stands_for_its_word() -> None:
     """As it was found, for a shell; where it differs between hosts, the word stays."""
-    world = recorded_gpus.world()
+    world = gpus.world()
     assert "kubectl taint node k2 team-" in commands(tainted(k2="team"), world).repairs
     assert "kubectl taint node NODE team-" in commands(tainted(k1="team", k2="team"), world).repairs
     assert "kubectl taint node NODE KEY-" in commands(tainted(k1="team", k2="other"), world).repairs
@@ -70,7 +70,7 @@ def test_what_was_found_stands_for_its_word() -> None:
 
 
 def test_namespaces_are_called_as_the_spec_calls_them() -> None:
-    inventory = recorded_gpus.world(spec={"gpu": {"namespace": "gpus"}}).inventory
+    inventory = gpus.world(spec={"gpu": {"namespace": "gpus"}}).inventory
     assert add_inventory("kubectl -n gpu-operator get pods -l a=gpu-operator", inventory) == (
         "kubectl -n gpus get pods -l a=gpu-operator"
     )
@@ -81,20 +81,20 @@ def test_the_command_that_has_it_done_is_there_where_a_machine_may() -> None:
         (probe, "k2"): recorded(probe, "prepared-debian-12")
         for probe in ("system.os", "system.hostname", "network.address")
     }
-    snapshot = recorded_gpus.world(who)
+    snapshot = gpus.world(who)
     assert any("doctor --fix" in line for line in commands(found(FORWARD, "k2"), snapshot).all)
     assert not any("doctor --fix" in line for line in commands(found(UNREACHED, "k2"), snapshot).all)
 
 
 def test_it_is_not_where_this_cluster_has_no_such_step() -> None:
     """A device plugin of the host's own stack is none of the operator's."""
-    snapshot = recorded_gpus.world(spec={"gpu": {"stack": "host"}})
+    snapshot = gpus.world(spec={"gpu": {"stack": "host"}})
     assert not any("doctor --fix" in line for line in commands(found(OF_OPERATOR, CLUSTER), snapshot).all)
 
 
 def containerd(case: str) -> Snapshot:
     configuration = "containerd.configuration"
-    return recorded_gpus.world({(configuration, "k2"): recorded(configuration, case)})
+    return gpus.world({(configuration, "k2"): recorded(configuration, case)})
 
 
 def test_install_is_told_as_it_would_do_something() -> None:
@@ -105,13 +105,13 @@ def test_install_is_told_as_it_would_do_something() -> None:
 
 
 def test_a_step_that_this_cluster_has_not_is_not_told() -> None:
-    snapshot = recorded_gpus.world(spec={"gpu": {"stack": "host"}})
+    snapshot = gpus.world(spec={"gpu": {"stack": "host"}})
     assert not any("gpu-operator" in line for line in commands(found(OF_OPERATOR, CLUSTER), snapshot).repairs)
 
 
 def test_a_remark_stays_behind_the_inventory() -> None:
     """Else a command is typed without it, and goes to another cluster."""
-    inventory = recorded_gpus.world().inventory
+    inventory = gpus.world().inventory
     assert (
         add_inventory("gpustack reset    # only an empty one", inventory)
         == "gpustack reset -i hosts.yml    # only an empty one"
@@ -128,9 +128,9 @@ def test_why_install_leaves_it_to_a_person_is_said() -> None:
 
 
 def test_what_the_remedy_does_not_mend_as_it_was_found_is_for_a_person() -> None:
-    told = Result("monitor", "ours", "theirs", person="it is not ours to change")
-    other = Finding("mon-crd-stale", (Judgement("mon-crd-stale", CLUSTER, "failed", told),), "certain")
-    snapshot = recorded_gpus.world()
+    result = Result("monitor", "ours", "theirs", person="it is not ours to change")
+    other = Finding("mon-crd-stale", (Judgement("mon-crd-stale", CLUSTER, "failed", result),), "certain")
+    snapshot = gpus.world()
     assert commands(other, snapshot).manual == ("it is not ours to change",)
     assert not any("install" in line or "--fix" in line for line in commands(other, snapshot).all)
     assert offer(snapshot, other).why_not == "manual: it is not ours to change"

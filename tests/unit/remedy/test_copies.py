@@ -77,8 +77,8 @@ class Machine:
         found = {}
         for path in sorted(self.root.rglob("*")):
             about = path.lstat()
-            said = str(path.readlink()) if path.is_symlink() else path.read_text() if path.is_file() else ""
-            found[str(path)] = (about.st_mode, about.st_uid, about.st_gid, said)
+            text = str(path.readlink()) if path.is_symlink() else path.read_text() if path.is_file() else ""
+            found[str(path)] = (about.st_mode, about.st_uid, about.st_gid, text)
         return found
 
     @property
@@ -92,10 +92,10 @@ def listed(*items: tuple[str, str]) -> str:
     maps = [
         {
             "kind": "ConfigMap",
-            "metadata": {"name": name, "namespace": "n", "resourceVersion": said},
-            "data": {"a": said},
+            "metadata": {"name": name, "namespace": "n", "resourceVersion": text},
+            "data": {"a": text},
         }
-        for name, said in items
+        for name, text in items
     ]
     return json.dumps({"items": maps}, indent=1)
 

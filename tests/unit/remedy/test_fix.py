@@ -15,7 +15,7 @@ from gpustack.remedy import fix as module
 from gpustack.remedy.offer import Offer
 from gpustack.report.codes import fix_code
 from gpustack.rollout.plan import INTERRUPTED, Played
-from tests.unit.remedy.mended import FORWARD, STOPPED, SWAP, World, endings
+from tests.worlds.fix_run import FORWARD, STOPPED, SWAP, World, endings
 
 IP, SWAP_ON, CONTAINERD = "host-ip-forward-off", "host-swap-on", "containerd-not-running"
 

@@ -11,11 +11,10 @@ from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import graph
 from gpustack.remedy.offer import Offer, offer, offers
-from tests.unit.remedy.mended import FORWARD, SWAP
-from tests.unit.report.diagnosed import INVENTORY, diagnosed
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps import recorded_hosts as hosts
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds import cases, cluster, hosts
+from tests.worlds.cases import recorded
+from tests.worlds.diagnoses import INVENTORY, diagnosed
+from tests.worlds.fix_run import FORWARD, SWAP
 
 
 def one(found: Diagnosis, id: str) -> Offer:
@@ -24,7 +23,7 @@ def one(found: Diagnosis, id: str) -> Offer:
 
 
 def test_a_playbook_gets_the_parameters_of_the_catalogue() -> None:
-    found = one(diagnose(hosts.snapshot(FORWARD, {})), "host-ip-forward-off")
+    found = one(diagnose(hosts.snapshot(FORWARD)), "host-ip-forward-off")
     assert (found.play, found.hosts, found.why_not) == ("remedy/sysctl", ("h1",), "")
     assert found.more == {"h1": {"gpustack_remedy": {"net.ipv4.ip_forward": "1"}}}
     assert found.commands == ("sysctl -w net.ipv4.ip_forward=1",)
@@ -40,9 +39,9 @@ def test_a_playbook_gets_the_parameters_of_the_catalogue() -> None:
 )
 def test_a_file_is_written_where_somebody_reads_it(networkd: str, manager: str, reads: str, why: str) -> None:
     out = "".join(f"{line}\n" for line in ("== systemd-networkd", networkd, "== NetworkManager", manager) if line)
-    links = {("network.managed-links", "h1"): cluster.said("network.managed-links", out)}
+    links = {("network.managed-links", "h1"): cases.written("network.managed-links", out)}
     id = "host-networkmanager-owns-cni"
-    found = offer(hosts.snapshot(links, {}), Finding(id, (Judgement(id, "h1", "failed"),), "certain"))
+    found = offer(hosts.snapshot(links), Finding(id, (Judgement(id, "h1", "failed"),), "certain"))
     assert found.why_not[: len(why)] == why
     assert bool(found.why_not) == bool(why)
     assert found.more["h1"]["gpustack_remedy"]["reload"] == reads
@@ -53,11 +52,11 @@ def test_a_step_that_a_cluster_does_not_have_mends_nothing() -> None:
     """Of several hosts none loses the taint of the control plane."""
     id = "control-plane-taint-single-node"
     root = Finding(id, (Judgement(id, CLUSTER, "failed"),), "certain")
-    assert "no step taint" in offer(cluster.snapshot({}, {}, (cluster.K1, cluster.K2)), root).why_not
+    assert "no step taint" in offer(cluster.snapshot(), root).why_not
 
 
 def test_a_step_is_played_on_the_hosts_concerned() -> None:
-    found = one(diagnose(hosts.snapshot(SWAP, {})), "host-swap-on")
+    found = one(diagnose(hosts.snapshot(SWAP)), "host-swap-on")
     assert (found.play, found.hosts, found.more) == ("prereqs", ("h1",), {})
 
 
@@ -69,7 +68,7 @@ def test_containerd_gets_the_files_of_others_that_turn_cri_off() -> None:
         ("containerd.configuration", "h1"): replace(disabling, out=files),
         ("containerd.runtime", "h1"): silent,
     }
-    found = one(diagnose(hosts.snapshot(changed, {})), "containerd-cri-disabled")
+    found = one(diagnose(hosts.snapshot(changed)), "containerd-cri-disabled")
     assert (found.play, found.why_not) == ("containerd", "")
     assert found.more == {"h1": {"gpustack_fix": {"files": ["conf.d/00-docker.toml"]}}}
     assert "containerd restarts" in found.interrupts
@@ -79,7 +78,7 @@ def test_containerd_gets_the_files_of_others_that_turn_cri_off() -> None:
 def test_a_plugin_that_no_file_turns_off_is_for_a_person() -> None:
     """It failed to load because of a setting, of which the step knows nothing."""
     silent = replace(recorded("containerd.runtime", "prepared-debian-12"), rc=1, out="")
-    found = one(diagnose(hosts.snapshot({("containerd.runtime", "h1"): silent}, {})), "containerd-cri-disabled")
+    found = one(diagnose(hosts.snapshot({("containerd.runtime", "h1"): silent})), "containerd-cri-disabled")
     assert found.why_not.startswith("no file turns it off on h1: ")
 
 
@@ -87,7 +86,7 @@ def test_what_install_refuses_is_refused_here() -> None:
     older = recorded("packages.installed", "prepared-debian-12", ("2.3.7", "2.3.6"))
     silent = replace(recorded("containerd.runtime", "prepared-debian-12"), rc=1, out="")
     found = one(
-        diagnose(hosts.snapshot({("packages.installed", "h1"): older, ("containerd.runtime", "h1"): silent}, {})),
+        diagnose(hosts.snapshot({("packages.installed", "h1"): older, ("containerd.runtime", "h1"): silent})),
         "containerd-cri-disabled",
     )
     assert "step containerd would be refused" in found.why_not
@@ -103,8 +102,8 @@ def test_a_host_that_is_not_reached_and_what_is_for_a_person_are_left_alone() ->
 
 
 def test_a_host_of_which_too_little_is_known_is_not_changed() -> None:
-    told = diagnosed({"host-ip-forward-off@gpu1": "!0"})
-    (found,) = offers(replace(told, snapshot=replace(told.snapshot, answers={})))
+    diagnosis = diagnosed({"host-ip-forward-off@gpu1": "!0"})
+    (found,) = offers(replace(diagnosis, snapshot=replace(diagnosis.snapshot, answers={})))
     assert found.why_not == "too little is known of gpu1 to change it"
     assert Reach("gpu1").reached
     assert INVENTORY.hosts

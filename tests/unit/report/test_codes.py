@@ -20,8 +20,8 @@ from gpustack.report.codes import (
 )
 from gpustack.report.schema import ExitCode
 from gpustack.rollout.plan import Outcome, Plan, Verification
-from tests.unit.report import diagnosed, invented, proven
-from tests.unit.report.invented import CLOCK, PODS, STRANGER, made, said
+from tests.worlds import diagnoses, plans, proofs
+from tests.worlds.plans import CLOCK, PODS, STRANGER, made, said
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "exit-codes.md"
 NAMES = ["kube1", "kube2"]
@@ -34,8 +34,8 @@ def untold() -> Plan:
 
 
 def done(after: Plan, **other: object) -> Outcome:
-    played = (invented.played("ground", NAMES, NAMES),)
-    return replace(Outcome(invented.bare(), played, Verification(after, 0.1, 1), (), 1.0), **other)  # type: ignore[arg-type]
+    played = (plans.played("ground", NAMES, NAMES),)
+    return replace(Outcome(plans.bare(), played, Verification(after, 0.1, 1), (), 1.0), **other)  # type: ignore[arg-type]
 
 
 def test_the_table_is_whole() -> None:
@@ -58,8 +58,8 @@ def test_the_foremost_counts(codes: tuple[int, ...], first: int) -> None:
 
 
 def test_of_a_look() -> None:
-    assert exit_code(invented.converged()) == 0
-    assert exit_code(invented.bare()) == 1
+    assert exit_code(plans.converged()) == 0
+    assert exit_code(plans.bare()) == 1
     assert exit_code(untold()) == 8
     good = [*said("kube1"), PODS_GOOD]
     assert exit_code(made(["kube1", "kube3"], good, [STRANGER])) == 8
@@ -68,36 +68,36 @@ def test_of_a_look() -> None:
 def test_of_an_install() -> None:
     drifted = made(NAMES, [*said("kube1", swap="on"), *said("kube2"), PODS_GOOD])
     by_hand = made(NAMES, [*said("kube1", cpus="1"), *said("kube2"), PODS_GOOD])
-    assert outcome_code(done(invented.converged())) == 0
+    assert outcome_code(done(plans.converged())) == 0
     assert outcome_code(done(drifted)) == 6
     assert outcome_code(done(drifted, played=())) == 1
     assert outcome_code(done(by_hand)) == 5
     assert outcome_code(done(untold())) == 8
-    assert outcome_code(done(drifted, played=invented.failed().played)) == 5
-    assert outcome_code(done(invented.converged(), stopped="interrupted")) == 130
+    assert outcome_code(done(drifted, played=plans.failed().played)) == 5
+    assert outcome_code(done(plans.converged(), stopped="interrupted")) == 130
 
 
 def test_of_a_proof() -> None:
-    assert proof_code(proven.good()) == 0
-    assert proof_code(proven.mixed()) == 1
-    assert proof_code(proven.none()) == 0
-    assert proof_code(proven.interrupted()) == 130
-    assert proof_code(replace(proven.none(), unasked=(("kube1", "not reached"),))) == 8
-    assert proof_code(replace(proven.good(), left="pods are still there")) == 1
-    assert proof_code(replace(proven.good(), stopped="the lock was lost")) == 5
+    assert proof_code(proofs.good()) == 0
+    assert proof_code(proofs.mixed()) == 1
+    assert proof_code(proofs.none()) == 0
+    assert proof_code(proofs.interrupted()) == 130
+    assert proof_code(replace(proofs.none(), unasked=(("kube1", "not reached"),))) == 8
+    assert proof_code(replace(proofs.good(), left="pods are still there")) == 1
+    assert proof_code(replace(proofs.good(), stopped="the lock was lost")) == 5
 
 
 def test_gpus_in_use_do_not_count_unless_nothing_else_is_there() -> None:
-    good, busy = proven.good(), proven.busy()
+    good, busy = proofs.good(), proofs.busy()
     assert proof_code(busy) == 8
     assert proof_code(replace(good, rows=(*good.rows[:3], busy.rows[3]))) == 0
 
 
 def test_of_a_diagnosis() -> None:
     assert set(DIAGNOSED) <= set(MEANINGS)
-    assert doctor_code(diagnosed.healthy()) == 0
-    assert doctor_code(diagnosed.ufw()) == 1
-    open_one = diagnosed.unexplained()
+    assert doctor_code(diagnoses.healthy()) == 0
+    assert doctor_code(diagnoses.ufw()) == 1
+    open_one = diagnoses.unexplained()
     assert doctor_code(open_one) == 1
     assert doctor_code(replace(open_one, drift=())) == 8
-    assert doctor_code(diagnosed.diagnosed({"host-ip-forward-off@cp1": "?it hung"})) == 8
+    assert doctor_code(diagnoses.diagnosed({"host-ip-forward-off@cp1": "?it hung"})) == 8

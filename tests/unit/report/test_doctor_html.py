@@ -14,11 +14,11 @@ from gpustack.ask.redact.redact import harmless
 from gpustack.ask.snapshot import Reach
 from gpustack.doctor.finding import Diagnosis
 from gpustack.report.doctor.html import text
-from tests.unit.report import diagnosed
-from tests.unit.report.invented import PASSWORD
+from tests.worlds import diagnoses
+from tests.worlds.plans import PASSWORD
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
-UFW = diagnosed.ufw()
+UFW = diagnoses.ufw()
 EVERY = ("healthy", "ufw", "unexplained", "together")
 
 
@@ -60,20 +60,20 @@ class Page(HTMLParser):
 
 
 def page(name: str) -> Page:
-    return Page(text(getattr(diagnosed, name)()))
+    return Page(text(getattr(diagnoses, name)()))
 
 
-def hostile(said: str) -> Diagnosis:
+def hostile(text: str) -> Diagnosis:
     """Every place where a host has a word: the answer, what was found, why it was not reached, why it is unknown."""
     found, root = UFW, UFW.roots[0]
-    seen = root.judged[0].evidence[0]
-    told = replace(seen, answer=replace(seen.answer, out=said, err=said))
-    judged = (replace(root.judged[0], result=Result(said, said, said), evidence=(told,)),)
-    uncertain = (replace(root.judged[0], outcome="unknown", result=None, why=said),)
+    result = root.judged[0].evidence[0]
+    evidence = replace(result, answer=replace(result.answer, out=text, err=text))
+    judged = (replace(root.judged[0], result=Result(text, text, text), evidence=(evidence,)),)
+    uncertain = (replace(root.judged[0], outcome="unknown", result=None, why=text),)
     roots = (replace(root, judged=judged, uncertain=uncertain, ruled_out=(*root.ruled_out, *judged)), *found.roots[1:])
-    reach = MappingProxyType({**found.snapshot.reach, "gpu2": Reach("gpu2", "host-ssh-unreachable", said, said)})
+    reach = MappingProxyType({**found.snapshot.reach, "gpu2": Reach("gpu2", "host-ssh-unreachable", text, text)})
     unknown = {
-        place: replace(one, why=said) if one.outcome == "unknown" else one for place, one in found.judged.items()
+        place: replace(one, why=text) if one.outcome == "unknown" else one for place, one in found.judged.items()
     }
     return replace(
         found,
@@ -111,23 +111,23 @@ def test_addresses_are_those_of_the_catalogue() -> None:
 
 def test_healthy_is_three_calm_lines() -> None:
     found = page("healthy")
-    said = found.text.partition("API reachable")[2].partition("Exit status 0")[0]
-    assert "no fault found (" in said
-    assert said.rstrip().endswith("healthy")
+    text = found.text.partition("API reachable")[2].partition("Exit status 0")[0]
+    assert "no fault found (" in text
+    assert text.rstrip().endswith("healthy")
     assert {"section", "details"} & set(found.tags) == set()
 
 
 def test_a_root_tells_all_that_a_ticket_needs() -> None:
-    said = page("ufw").text
+    text = page("ufw").text
     for words in (
         "2 root causes 3 hosts, API reachable, 9 facts, 4.2 s",
         "ufw drops pod traffic on gpu1 host-ufw-blocks-pods certain",
-        "Impact: 7 things",
+        "Impact: 7 effects",
         "dashboards show no data",
         "expected as it should be , found tcp 6443 is stopped",
         "gpu1 $ iptables -S",
         "Changed /etc/ufw/REDACTED.rules written (gpu1, 2 min earlier) apt: install ufw (gpu1, 1 h 30 min earlier)",
-        "Healthy hosts cp1: host-ufw-blocks-pods: lets all of it through",
+        "Healthy on cp1: host-ufw-blocks-pods: lets all of it through",
         "kube-proxy-down (kube-proxy-down: 41 rules of services)",
         "gpustack install --only firewall -i site/hosts.yml",
         "3 checks need this host; they could hide another cause.",
@@ -136,29 +136,29 @@ def test_a_root_tells_all_that_a_ticket_needs() -> None:
         "Taken 2026-11-20 12:00:00 UTC of 3 hosts",
         "by gpustack 0.1.0",
     ):
-        assert words in said
-    assert said.index("ufw drops") < said.index("Unknown 3 checks")
+        assert words in text
+    assert text.index("ufw drops") < text.index("Unknown 3 checks")
 
 
 def test_what_is_confirmed_below_a_root_cause_is_its_impact_and_nothing_else() -> None:
-    found = diagnosed.ufw()
+    found = diagnoses.ufw()
     confirmed_ones = {id for (id, _), one in found.judged.items() if one.outcome == "failed"}
     assert set(page("ufw").of("title")) == confirmed_ones - {one.id for one in found.roots}
 
 
 def test_verbose_unfolds_everything() -> None:
-    found = Page(text(diagnosed.ufw(), verbose=True))
+    found = Page(text(diagnoses.ufw(), verbose=True))
     assert found.tags.count("details") == [name for name, _ in found.attributes].count("open") > 0
 
 
 def test_no_secret_and_no_escape_is_left() -> None:
     for name in EVERY:
-        assert PASSWORD not in text(getattr(diagnosed, name)())
-    said = text(hostile(f"\x1b]0;title\x07\x1b[31m\u202egnp.exe {PASSWORD}\r\x00 </script><script>alert(1)</script>"))
-    assert PASSWORD not in said
-    assert "<script" not in said
-    assert "&lt;/script&gt;" in said
-    assert [char for char in said if not harmless(char)] == []
+        assert PASSWORD not in text(getattr(diagnoses, name)())
+    output = text(hostile(f"\x1b]0;title\x07\x1b[31m\u202egnp.exe {PASSWORD}\r\x00 </script><script>alert(1)</script>"))
+    assert PASSWORD not in output
+    assert "<script" not in output
+    assert "&lt;/script&gt;" in output
+    assert [char for char in output if not harmless(char)] == []
 
 
 CALM = Page(text(hostile("calm")))
@@ -178,8 +178,8 @@ def test_no_word_of_a_host_changes_the_page(said: str) -> None:
 
 def test_a_hundred_megabytes_are_cut() -> None:
     began = time.process_time()
-    said = text(hostile("spam <b> " * 11_000_000))
-    assert [len(said) < 60_000, "more was said" in said] == [True, True]
+    output = text(hostile("spam <b> " * 11_000_000))
+    assert [len(output) < 60_000, "… cut here" in output] == [True, True]
     assert time.process_time() - began < 20
 
 

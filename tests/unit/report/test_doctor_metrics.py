@@ -11,8 +11,8 @@ from gpustack.doctor.finding import Diagnosis
 from gpustack.errors import UsageError
 from gpustack.report.doctor import metrics as doctor_metrics
 from gpustack.report.doctor.metrics import text, write
-from tests.unit.report import diagnosed
-from tests.unit.report.invented import TAKEN
+from tests.worlds import diagnoses
+from tests.worlds.plans import TAKEN
 
 
 def series(found: Diagnosis) -> dict[str, float]:
@@ -21,7 +21,7 @@ def series(found: Diagnosis) -> dict[str, float]:
 
 
 def test_healthy() -> None:
-    assert series(diagnosed.healthy()) == {
+    assert series(diagnoses.healthy()) == {
         "gpustack_doctor_findings": 0,
         "gpustack_doctor_drift": 0,
         "gpustack_doctor_unknown_checks": 0,
@@ -32,7 +32,7 @@ def test_healthy() -> None:
 
 
 def test_roots_and_what_could_not_be_told() -> None:
-    found = series(diagnosed.ufw())
+    found = series(diagnoses.ufw())
     ufw = 'gpustack_finding{fault="host-ufw-blocks-pods",host="gpu1",layer="host",certainty="certain"}'
     assert (
         found[ufw]
@@ -44,13 +44,13 @@ def test_roots_and_what_could_not_be_told() -> None:
 
 
 def test_what_cannot_be_told_is_not_healthy() -> None:
-    said = series(diagnosed.diagnosed({"host-ip-forward-off@cp1": "?cut"}))
-    assert (said["gpustack_doctor_findings"], said["gpustack_doctor_healthy"]) == (0, 0)
+    values = series(diagnoses.diagnosed({"host-ip-forward-off@cp1": "?cut"}))
+    assert (values["gpustack_doctor_findings"], values["gpustack_doctor_healthy"]) == (0, 0)
 
 
 def pair() -> Diagnosis:
     """A fault on three hosts, and one of the same act on one of them."""
-    found = diagnosed.together()
+    found = diagnoses.together()
     other = Judgement("op-nvidia-runtime-handler-missing", "gpu1", "failed")
     roots = (replace(found.roots[0], correlated=(other,)),)
     return replace(found, verdict=replace(found.verdict, roots=roots))
@@ -62,7 +62,7 @@ def test_every_host_and_every_fault_of_one_act() -> None:
         *["containerd-cgroup-driver"] * 3,
         "op-nvidia-runtime-handler-missing",
     ]
-    open_ones = [name for name in series(diagnosed.unexplained()) if name.startswith("gpustack_unexplained")]
+    open_ones = [name for name in series(diagnoses.unexplained()) if name.startswith("gpustack_unexplained")]
     assert open_ones == ['gpustack_unexplained{state="st-node-notready",host="gpu1",layer="kubeadm"}']
 
 
@@ -73,11 +73,11 @@ def test_series_are_bounded_and_counted(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_name_cannot_end_its_label() -> None:
-    found = diagnosed.ufw()
+    found = diagnoses.ufw()
     root = found.roots[0]
     odd = replace(root, judged=(replace(root.judged[0], where='a"} 1\nb\\'),))
-    said = text(replace(found, verdict=replace(found.verdict, roots=(odd,))))
-    assert 'host="a\\"} 1\\nb\\\\",' in said
+    output = text(replace(found, verdict=replace(found.verdict, roots=(odd,))))
+    assert 'host="a\\"} 1\\nb\\\\",' in output
 
 
 def test_the_file_is_whole_readable_and_alone(tmp_path: Path) -> None:
@@ -85,10 +85,10 @@ def test_the_file_is_whole_readable_and_alone(tmp_path: Path) -> None:
     path.write_text("older")
     before = os.umask(0o077)
     try:
-        write(diagnosed.ufw(), path)
+        write(diagnoses.ufw(), path)
     finally:
         os.umask(before)
-    assert path.read_text() == text(diagnosed.ufw())
+    assert path.read_text() == text(diagnoses.ufw())
     assert path.stat().st_mode & 0o777 == 0o644
     assert list(tmp_path.iterdir()) == [path]
 
@@ -102,11 +102,11 @@ def test_a_disk_that_is_full_leaves_the_file_of_before(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(UsageError, match="was not written"):
-        write(diagnosed.ufw(), path)
+        write(diagnoses.ufw(), path)
     assert [(one, one.read_text()) for one in tmp_path.iterdir()] == [(path, "older")]
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
-        write(diagnosed.ufw(), tmp_path / "none" / "gpustack.prom")
+        write(diagnoses.ufw(), tmp_path / "none" / "gpustack.prom")
     assert caught.value.reference == "metrics-not-written"

@@ -9,7 +9,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.view import Evidence
 from gpustack.report.evidence import LONG, commands
 from gpustack.report.format import cleaner
-from tests.unit.steps import recorded_hosts
+from tests.worlds import hosts
 
 LINKS = Evidence("h1", "ip -o link", Answer("network.links", "h1", 0, "lo UNKNOWN\neth0 DOWN\n"))
 FILES = Evidence("h1", "cd /etc\nfor file in *; do", Answer("files", "h1", 0, "a"), "ls /etc")
@@ -18,8 +18,8 @@ REFUSED = Evidence("h1", "crictl info", Answer("containerd.runtime", "h1", 1, ""
 LOST = Evidence("h1", "crictl ps", Answer("containerd.pods", "h1", -1, "", lost="no answer within 5 s"))
 
 
-def shown(*seen: Evidence, quote: str = "") -> list[str]:
-    return commands(Judgement("id", "h1", "failed", Result("link", "up", "down", quote=quote), "", seen), str)
+def shown(*results: Evidence, quote: str = "") -> list[str]:
+    return commands(Judgement("id", "h1", "failed", Result("link", "up", "down", quote=quote), "", results), str)
 
 
 def test_a_command_is_one_that_can_be_typed() -> None:
@@ -46,8 +46,8 @@ def test_no_line_of_json_is_quoted() -> None:
 
 
 def test_a_quoted_line_is_cleaned() -> None:
-    seen = Evidence("h1", "cat a", Answer("a", "h1", 0, "user \x1b[2Jpassword: hunter2\n"))
-    clean = cleaner(recorded_hosts.snapshot({}, {}).inventory)
-    (text,) = commands(Judgement("id", "h1", "failed", Result("a", "b", "c", quote="password"), "", (seen,)), clean)
+    evidence = Evidence("h1", "cat a", Answer("a", "h1", 0, "user \x1b[2Jpassword: hunter2\n"))
+    clean = cleaner(hosts.snapshot().inventory)
+    (text,) = commands(Judgement("id", "h1", "failed", Result("a", "b", "c", quote="password"), "", (evidence,)), clean)
     assert "\x1b" not in text
     assert "hunter2" not in text

@@ -11,8 +11,8 @@ from gpustack.report.terminal import Terminal
 from gpustack.rollout.gpus import removal
 from gpustack.rollout.plan import Plan, plan
 from gpustack.steps import STEPS
-from tests.unit.steps.recorded_cluster import recorded, said
-from tests.unit.steps.recorded_gpus import world
+from tests.worlds.cases import recorded, written
+from tests.worlds.gpus import world
 
 STRANDED = ("gpu.stranded-pods", CLUSTER)
 
@@ -60,4 +60,4 @@ def test_one_command_for_each_namespace() -> None:
 
 
 def test_what_cannot_be_told_is_no_pod() -> None:
-    assert "4 GPUs on 2 hosts" in printed(planned({STRANDED: said(STRANDED[0], "", 1)}))
+    assert "4 GPUs on 2 hosts" in printed(planned({STRANDED: written(STRANDED[0], "", 1)}))

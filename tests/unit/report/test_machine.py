@@ -6,7 +6,6 @@ from importlib import import_module
 from xml.etree.ElementTree import fromstring
 
 import pytest
-from pydantic import TypeAdapter
 
 from gpustack.ask.probe import Answer
 from gpustack.events import count
@@ -14,27 +13,23 @@ from gpustack.proof.delivery import Delivery
 from gpustack.report import json, junit
 from gpustack.report.doctor import json as doctor_json
 from gpustack.report.doctor import junit as doctor_junit
-from gpustack.report.doctor.shape import DoctorShape
+from gpustack.report.doctor.shape import DoctorDocument
 from gpustack.report.fix import json as fix_json
-from gpustack.report.fix.json import FixedShape, UndoneShape
+from gpustack.report.fix.json import FixDocument, UndoDocument
 from gpustack.report.format import duration, places
 from gpustack.report.proof import delivery
 from gpustack.report.render import RENDERERS, show, show_converged
-from gpustack.report.schema import LookShape, OutcomeShape
-from tests.unit.report import diagnosed, invented, mended, proven
-from tests.unit.report.invented import SWAP, made, said
-
-
-def has_shape(shape: type, text: str) -> bool:
-    """Raises ValidationError for another one."""
-    return isinstance(TypeAdapter(shape).validate_json(text, extra="forbid"), shape)
+from gpustack.report.schema import OutcomeDocument, PlanDocument
+from tests.schemas import has_shape
+from tests.worlds import diagnoses, fixes, plans, proofs
+from tests.worlds.plans import SWAP, made, said
 
 
 def test_json_has_the_published_shape() -> None:
-    for found in (invented.bare(), invented.converged(), invented.wide()):
-        assert has_shape(LookShape, json.plan(found, verbose=True))
-    for done in (invented.installed(), invented.failed()):
-        assert has_shape(OutcomeShape, json.outcome(done))
+    for found in (plans.bare(), plans.converged(), plans.wide()):
+        has_shape(PlanDocument, json.plan(found, verbose=True))
+    for done in (plans.installed(), plans.failed()):
+        has_shape(OutcomeDocument, json.outcome(done))
 
 
 def test_a_test_alert_has_the_published_shape() -> None:
@@ -42,26 +37,26 @@ def test_a_test_alert_has_the_published_shape() -> None:
         Delivery("delivered", "", ("a",), ("webhook",), 1.0),
         Delivery("unknown", "lost", stopped="interrupted"),
     ):
-        told = delivery.text(done, proven.INVENTORY)
-        assert has_shape(delivery.DeliveryShape, told)
+        text = delivery.text(done, proofs.INVENTORY)
+        has_shape(delivery.AlertTestDocument, text)
 
 
 def test_a_diagnosis_has_the_published_shape() -> None:
-    for found in (diagnosed.healthy, diagnosed.ufw, diagnosed.unexplained, diagnosed.together):
+    for found in (diagnoses.healthy, diagnoses.ufw, diagnoses.unexplained, diagnoses.together):
         for verbose in (False, True):
-            told = doctor_json.text(found(), verbose=verbose)
-            assert has_shape(DoctorShape, told)
+            text = doctor_json.text(found(), verbose=verbose)
+            has_shape(DoctorDocument, text)
 
 
 def test_a_fix_and_an_undo_have_the_published_shape() -> None:
-    for done in (mended.good(), mended.mixed()):
-        assert has_shape(FixedShape, fix_json.text(done, ""))
-    told = fix_json.undone(mended.undone(), mended.INVENTORY, "runs/1")
-    assert has_shape(UndoneShape, told)
+    for done in (fixes.good(), fixes.mixed()):
+        has_shape(FixDocument, fix_json.text(done, ""))
+    text = fix_json.undone(fixes.undone(), fixes.INVENTORY, "runs/1")
+    has_shape(UndoDocument, text)
 
 
 def test_a_diagnosis_for_ci_has_a_case_for_all_that_was_judged() -> None:
-    found = diagnosed.ufw()
+    found = diagnoses.ufw()
     root = fromstring(doctor_junit.text(found))
     cases = root.findall("./testsuite/testcase")
     assert len(cases) == len(found.judged)
@@ -72,30 +67,30 @@ def test_a_diagnosis_for_ci_has_a_case_for_all_that_was_judged() -> None:
 
 
 def test_no_secret_stands_in_a_diagnosis() -> None:
-    assert invented.PASSWORD not in doctor_json.text(diagnosed.ufw(), verbose=True)
-    assert invented.PASSWORD not in doctor_junit.text(diagnosed.ufw())
+    assert plans.PASSWORD not in doctor_json.text(diagnoses.ufw(), verbose=True)
+    assert plans.PASSWORD not in doctor_junit.text(diagnoses.ufw())
 
 
 def test_evidence_of_what_holds_comes_with_verbose_only() -> None:
     def evidence(*, verbose: bool) -> list[int]:
-        told = stdlib.loads(json.plan(invented.converged(), verbose=verbose))
-        return [len(check["evidence"]) for state in told["states"] for check in state["checks"]]
+        document = stdlib.loads(json.plan(plans.converged(), verbose=verbose))
+        return [len(check["evidence"]) for state in document["states"] for check in state["checks"]]
 
     assert set(evidence(verbose=False)) == {0}
     assert set(evidence(verbose=True)) == {1}
 
 
 def test_long_answers_are_cut_and_say_so() -> None:
-    told = stdlib.loads(json.plan(made(["kube1"], said("kube1", swap="x" * 5000))))
-    (seen,) = told["states"][0]["checks"][0]["evidence"]
-    assert (len(seen["out"]), seen["cut"]) == (4000, True)
+    document = stdlib.loads(json.plan(made(["kube1"], said("kube1", swap="x" * 5000))))
+    (value,) = document["states"][0]["checks"][0]["evidence"]
+    assert (len(value["out"]), value["cut"]) == (4000, True)
 
 
 def test_an_install_with_nothing_to_do_is_an_outcome(capsys: pytest.CaptureFixture[str]) -> None:
-    show_converged(invented.converged(), "json")
-    told = stdlib.loads(capsys.readouterr().out)
-    assert (told["schema"], told["played"], told["exit"]["code"]) == ("gpustack/outcome/v1", [], 0)
-    show_converged(invented.converged(), "human")
+    show_converged(plans.converged(), "json")
+    document = stdlib.loads(capsys.readouterr().out)
+    assert (document["schema"], document["played"], document["exit"]["code"]) == ("gpustack/outcome/v1", [], 0)
+    show_converged(plans.converged(), "human")
     assert "nothing to do" in capsys.readouterr().out
 
 
@@ -107,11 +102,11 @@ def test_each_renderer_is_there(name: str) -> None:
 
 @pytest.mark.parametrize("output", ["human", "json", "junit"])
 def test_the_result_goes_to_stdout_and_nothing_to_stderr(output: str, capsys: pytest.CaptureFixture[str]) -> None:
-    show(invented.bare(), output)
-    show(invented.installed(), output)
-    said = capsys.readouterr()
-    assert said.out
-    assert said.err == ""
+    show(plans.bare(), output)
+    show(plans.installed(), output)
+    found = capsys.readouterr()
+    assert found.out
+    assert found.err == ""
 
 
 @pytest.mark.parametrize(
@@ -126,12 +121,12 @@ def test_colours_are_for_terminals_that_want_them(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    show(invented.converged(), "human")
+    show(plans.converged(), "human")
     assert ("\x1b[32m" in capsys.readouterr().out) is coloured
 
 
 def test_junit_counts_what_it_holds() -> None:
-    root = fromstring(junit.plan(invented.bare()))
+    root = fromstring(junit.plan(plans.bare()))
     assert {name: int(root.get(name, "-1")) for name in ("tests", "failures", "errors", "skipped")} == {
         "tests": len(list(root.iter("testcase"))),
         "failures": len(list(root.iter("failure"))),
@@ -148,7 +143,7 @@ def test_junit_survives_what_xml_cannot_hold() -> None:
 
 
 def test_nothing_failed_is_no_failure() -> None:
-    done = replace(invented.installed(), played=())
+    done = replace(plans.installed(), played=())
     assert fromstring(junit.outcome(done)).get("failures") == "0"
 
 

@@ -2,28 +2,27 @@
 
 from dataclasses import replace
 
-from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Reach
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.report.proof.text import after_proof
 from gpustack.rollout.next import after_install, after_look
 from gpustack.rollout.plan import Verification
-from tests.unit.report import invented, proven
-from tests.unit.report.invented import CLOCK, PODS, STRANGER, made, said
+from tests.worlds import plans, proofs
+from tests.worlds.plans import CLOCK, PODS_GOOD, STRANGER, made, said
 
 NAMES = ["kube1", "kube2"]
-PODS_GOOD = Answer(PODS.id, CLUSTER, 0, "2 running")
 INSTALL = "gpustack install -i site/hosts.yml"
 LOOK = "gpustack plan -v -i site/hosts.yml"
 MANUAL = "gpustack explain ground/cpus"
 
 
 def test_nothing_to_do() -> None:
-    assert after_look(invented.converged()) == ""
+    assert after_look(plans.converged()) == ""
 
 
 def test_what_differs_is_installed() -> None:
-    assert after_look(invented.wide()) == INSTALL
+    assert after_look(plans.wide()) == INSTALL
 
 
 def test_one_host_that_needs_a_person_holds_up_no_other() -> None:
@@ -57,21 +56,21 @@ def test_what_cannot_be_told_is_looked_at() -> None:
 
 
 def test_after_an_install() -> None:
-    assert after_install(invented.installed()) == "gpustack kubeconfig --out kubeconfig -i site/hosts.yml"
-    assert after_install(invented.failed()) == LOOK
-    assert after_install(replace(invented.failed(), stopped="interrupted")) == INSTALL
+    assert after_install(plans.installed()) == "gpustack kubeconfig --out kubeconfig -i site/hosts.yml"
+    assert after_install(plans.failed()) == LOOK
+    assert after_install(replace(plans.failed(), stopped="interrupted")) == INSTALL
 
 
 def test_gpus_want_to_be_proven() -> None:
     for out, wanted in (("", "kubeconfig --out kubeconfig"), ("0000:65:00.0 0x2330\n", "prove")):
         devices = Answer(GPU_DEVICES.id, "kube2", 0, out)
         plan = made(NAMES, [*said("kube1"), *said("kube2"), PODS_GOOD, devices])
-        done = replace(invented.installed(), verification=Verification(plan, 0.7, 9))
+        done = replace(plans.installed(), verification=Verification(plan, 0.7, 9))
         assert after_install(done) == f"gpustack {wanted} -i site/hosts.yml"
 
 
 def test_after_a_proof() -> None:
-    verbs = [(proven.good(), 0, "access grafana"), (proven.mixed(), 1, "verify"), (proven.interrupted(), 130, "prove")]
+    verbs = [(proofs.good(), 0, "access grafana"), (proofs.mixed(), 1, "verify"), (proofs.interrupted(), 130, "prove")]
     for done, code, verb in verbs:
-        assert after_proof(done, proven.INVENTORY, code) == f"gpustack {verb} -i site/hosts.yml"
-    assert after_proof(proven.none(), proven.INVENTORY, 0) == ""
+        assert after_proof(done, proofs.INVENTORY, code) == f"gpustack {verb} -i site/hosts.yml"
+    assert after_proof(proofs.none(), proofs.INVENTORY, 0) == ""

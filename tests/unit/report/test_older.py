@@ -3,10 +3,9 @@
 from gpustack.report import human
 from gpustack.report.doctor import format as doctor_words
 from gpustack.report.format import OLDER
-from tests.unit.report import diagnosed
-from tests.unit.report.invented import CLOCK, made, said
-from tests.unit.report.test_golden import printed
-from tests.unit.report.test_next import PODS_GOOD
+from tests.worlds import diagnoses
+from tests.worlds.plans import CLOCK, PODS_GOOD, made, said
+from tests.worlds.screen import printed
 
 
 def test_a_plan_counts_what_was_not_asked() -> None:
@@ -20,5 +19,5 @@ def test_a_plan_counts_what_was_not_asked() -> None:
 
 def test_a_diagnosis_has_one_reason_for_all_of_it() -> None:
     names = ("kube-proxy-down@gpu1", "host-ip-forward-off@gpu2")
-    found = diagnosed.diagnosed({name: f"?not asked of {name.partition('@')[2]}" for name in names})
+    found = diagnoses.diagnosed({name: f"?not asked of {name.partition('@')[2]}" for name in names})
     assert doctor_words.missing(found.unknown, str) == [f"{OLDER} (2)"]

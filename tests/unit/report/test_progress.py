@@ -37,8 +37,8 @@ def told(stream: io.StringIO, events: tuple[Event, ...]) -> str:
 
 
 def test_a_log_has_a_line_for_all_that_matters() -> None:
-    said = re.sub(r"\d+\.\d s", "0.0 s", told(io.StringIO(), INSTALL))
-    assert said.splitlines() == [
+    text = re.sub(r"\d+\.\d s", "0.0 s", told(io.StringIO(), INSTALL))
+    assert text.splitlines() == [
         "asking 45 questions to 2 hosts",
         "containerd: kube1, kube2",
         "kube2: Ensure the package: no space",

@@ -15,14 +15,14 @@ from gpustack.doctor.diagnose import diagnose, questions
 from gpustack.doctor.finding import Diagnosis
 from gpustack.rollout.anonymize import Pseudonyms, anonymize, remove_secrets
 from gpustack.rollout.overlay import cluster_variables
-from tests.unit.steps import recorded_cluster, recorded_gpus, recorded_hosts
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds import cluster, gpus, hosts
+from tests.worlds.cases import recorded
 
 OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 SNAPSHOTS = {
-    "hosts": lambda: recorded_hosts.snapshot({("kernel.sysctls", "h1"): OFF}, {}),
-    "cluster": lambda: recorded_cluster.snapshot({}, {}, (recorded_cluster.K1, recorded_cluster.K2)),
-    "gpus": lambda: recorded_gpus.world({}),
+    "hosts": lambda: hosts.snapshot({("kernel.sysctls", "h1"): OFF}),
+    "cluster": cluster.snapshot,
+    "gpus": gpus.world,
 }
 
 
@@ -54,7 +54,7 @@ def test_the_verdict_is_the_same(name: str) -> None:
 
 def test_what_was_brought_with_an_address_in_it_is_still_what_would_be_brought() -> None:
     """The operator's own values of a chart: the release carries their digest."""
-    found = recorded_cluster.snapshot({}, {}, (recorded_cluster.K1, recorded_cluster.K2))
+    found = cluster.snapshot()
     values = {"monitoring": {"grafana": {"grafana.ini": {"server": {"domain": "10.9.8.7"}}}}}
     valued = replace(found, inventory=replace(found.inventory, values=values))
     (before, now) = (cluster_variables(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued))
@@ -68,7 +68,7 @@ def test_what_was_brought_with_an_address_in_it_is_still_what_would_be_brought()
 
 def test_secrets_among_values_are_gone_and_the_verdict_is_the_same() -> None:
     """Of an inventory that was read before they were refused."""
-    found = recorded_cluster.snapshot({}, {}, (recorded_cluster.K1, recorded_cluster.K2))
+    found = cluster.snapshot()
     values = {"monitoring": {"grafana": {"adminPassword": "figleaf", "note": "it is fig-leaf-77"}}}
     inventory = replace(found.inventory, values=values, file_secrets=("fig-leaf-77",))
     valued = replace(found, inventory=inventory)
@@ -91,27 +91,27 @@ def test_secrets_among_values_are_gone_and_the_verdict_is_the_same() -> None:
 def test_no_address_or_name_of_a_host_is_left(name: str) -> None:
     snapshot = SNAPSHOTS[name]()
     other, given = anonymize(snapshot, questions())
-    said = text(other)
+    output = text(other)
     assert given.kept == ()
     for host in snapshot.inventory.hosts:
-        assert not re.search(rf"(?<![A-Za-z0-9]){re.escape(host.name)}(?![A-Za-z0-9])", said)
-        assert host.address not in said
+        assert not re.search(rf"(?<![A-Za-z0-9]){re.escape(host.name)}(?![A-Za-z0-9])", output)
+        assert host.address not in output
     macs = {
         mac for mac in re.findall(r"\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b", text(snapshot)) if not int(mac[:2], 16) & 1
     }
-    assert [mac for mac in macs - {"00:00:00:00:00:00"} if mac in said] == []
+    assert [mac for mac in macs - {"00:00:00:00:00:00"} if mac in output] == []
 
 
-def planted(*said: str) -> Snapshot:
-    found = recorded_hosts.snapshot({}, {})
-    answers = {("planted", "h1"): Answer("planted", "h1", 0, "\n".join(said), "\n".join(said))}
-    hosts = tuple(replace(host, address=f"{host.name}.corp.acme.org") for host in found.inventory.hosts)
-    inventory = replace(found.inventory, hosts=hosts)
+def planted(*texts: str) -> Snapshot:
+    found = hosts.snapshot()
+    answers = {("planted", "h1"): Answer("planted", "h1", 0, "\n".join(texts), "\n".join(texts))}
+    renamed = tuple(replace(host, address=f"{host.name}.corp.acme.org") for host in found.inventory.hosts)
+    inventory = replace(found.inventory, hosts=renamed)
     return Snapshot(found.taken, inventory, found.reach, {**found.answers, **answers}, found.took)
 
 
-def out(*said: str) -> list[str]:
-    other, _ = anonymize(planted(*said), questions())
+def out(*texts: str) -> list[str]:
+    other, _ = anonymize(planted(*texts), questions())
     return other.answers["planted", other.inventory.hosts[0].name].out.splitlines()
 
 
@@ -129,7 +129,7 @@ def test_the_same_is_the_same_everywhere() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "127.0.0.1", "0.0.0.0/0", "::1", "::", "169.254.20.10", "224.0.0.22", "255.255.255.0", "10.96.0.1",
         "10.244.3.7", "2.3.7-1~debian.12", "1.36.4", "12:34:56", "0000:65:00.0", "ff:ff:ff:ff:ff:ff",
@@ -137,20 +137,20 @@ def test_the_same_is_the_same_everywhere() -> None:
         "node-exporter", "999.1.1.1",
     ],
 )  # fmt: skip
-def test_what_says_nothing_of_a_site_stays(said: str) -> None:
-    assert out(said) == [said]
+def test_what_says_nothing_of_a_site_stays(text: str) -> None:
+    assert out(text) == [text]
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "10.9.8.7", "192.168.3.4", "172.16.0.9", "8.8.4.4", "2a00:1450:4001:82a::200e", "fe80::5054:ff:feab:cdef",
         "fd12:3456:789a::1", "52:54:00:AB:CD:EF", "h1", "etcd-h1", "H1", "h2.corp.acme.org", "db-7.corp.acme.org",
         "corp.acme.org",
     ],
 )  # fmt: skip
-def test_what_says_something_goes(said: str) -> None:
-    assert said.lower() not in out(f"a {said}, b")[0].lower()
+def test_what_says_something_goes(text: str) -> None:
+    assert text.lower() not in out(f"a {text}, b")[0].lower()
 
 
 def test_networks_keep_their_members() -> None:
@@ -171,11 +171,11 @@ def test_pseudonyms_differ_from_file_to_file() -> None:
 
 
 def test_a_name_that_is_a_word_of_ours_stays_and_is_told() -> None:
-    found = recorded_hosts.snapshot({}, {})
-    hosts = tuple(
+    found = hosts.snapshot()
+    renamed = tuple(
         replace(host, name="containerd" if host.name == "h2" else host.name) for host in found.inventory.hosts
     )
-    odd = Snapshot(found.taken, replace(found.inventory, hosts=hosts), {}, {}, 0)
+    odd = Snapshot(found.taken, replace(found.inventory, hosts=renamed), {}, {}, 0)
     other, given = anonymize(odd, questions())
     assert given.kept == ("containerd",)
     assert [host.name for host in other.inventory.hosts] == ["host01", "containerd"]
@@ -185,13 +185,13 @@ def test_many_names_cost_little() -> None:
     names = {f"gpu-node-{number}": f"host{number}" for number in range(5_000)}
     given = Pseudonyms(Addresses(b"", ()), names, {}, ())
     began = time.process_time()
-    said = given.replace_in("pod on gpu-node-4321, of gpu-node-43, no gpu-node-99999\n" * 5_000)
-    assert said.startswith("pod on host4321, of host43, no gpu-node-99999\n")
+    text = given.replace_in("pod on gpu-node-4321, of gpu-node-43, no gpu-node-99999\n" * 5_000)
+    assert text.startswith("pod on host4321, of host43, no gpu-node-99999\n")
     assert time.process_time() - began < 5
 
 
 def test_secrets_are_gone_as_well() -> None:
     other, _ = anonymize(planted("password: hunter2hunter2", "curl http://u:s3cr3t99@10.9.8.7/"), questions())
-    said = text(other)
-    assert not {word for word in ("hunter2hunter2", "s3cr3t99", "10.9.8.7") if word in said}
-    assert all(json.loads(line) for line in said.splitlines())
+    output = text(other)
+    assert not {word for word in ("hunter2hunter2", "s3cr3t99", "10.9.8.7") if word in output}
+    assert all(json.loads(line) for line in output.splitlines())

@@ -16,7 +16,7 @@ from gpustack.rollout import rollout as module
 from gpustack.rollout.plan import Outcome, Played, TaskFailure, plan
 from gpustack.rollout.rollout import Rollout
 from gpustack.steps.step import Step
-from tests.unit.rollout.test_rollout import INVENTORY, World, step
+from tests.worlds.rollout_run import INVENTORY, World, step
 
 
 def of_cluster(name: str, needs: tuple[str, ...] = (), cure: Cure = "install") -> Step:
@@ -42,7 +42,7 @@ class Cluster(World):
         cluster = {
             (probe.id, CLUSTER): Answer(probe.id, CLUSTER, 0, self.facts.get((probe.id, CLUSTER), "bad"))
             for probe in probes
-            if probe.where == "cluster"
+            if probe.location == "cluster"
         }
         unknown = {key for key in cluster if self.facts.get(key) == "unknown"}
         answers = {key: answer for key, answer in {**found.answers, **cluster}.items() if key not in unknown}

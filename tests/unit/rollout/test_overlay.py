@@ -12,9 +12,9 @@ import yaml
 
 from gpustack.config.resources import playbooks
 from gpustack.rollout.overlay import cluster_variables, dump_yaml, machine_ids, overlay, write
-from tests.unit.steps import recorded_gpus
-from tests.unit.steps.recorded_cluster import said
-from tests.unit.steps.recorded_hosts import snapshot
+from tests.worlds import gpus
+from tests.worlds.cases import written
+from tests.worlds.hosts import snapshot
 
 PLAY = """
 - hosts: all
@@ -27,7 +27,7 @@ PLAY = """
 def test_a_host_name_that_is_a_template_runs_nothing(tmp_path: Path) -> None:
     trap = tmp_path / "sprung"
     name = "{{lookup('pipe','touch${IFS}" + str(trap) + "')}}"
-    found = snapshot({("system.hostname", "h1"): said("system.hostname", f"{name}\n")}, {})
+    found = snapshot({("system.hostname", "h1"): written("system.hostname", f"{name}\n")}, {})
     assert overlay(found)["all"]["hosts"]["h1"]["gpustack_host"]["name"] == name.lower()
     (tmp_path / "play.yml").write_text(PLAY)
     program = Path(sys.executable).with_name("ansible-playbook")
@@ -42,10 +42,10 @@ def test_a_host_name_that_is_a_template_runs_nothing(tmp_path: Path) -> None:
     assert not trap.exists()
 
 
-def ask_machine(folder: Path, told: str | None) -> subprocess.CompletedProcess[str]:
+def ask_machine(folder: Path, text: str | None) -> subprocess.CompletedProcess[str]:
     """Plays the first task of every play on this machine; `told` is the machine-id as h1 had it when it was asked."""
     found = snapshot(
-        {("system.identity", "h1"): said("system.identity", f"{told}\n\n" if told is not None else "?")}, {}
+        {("system.identity", "h1"): written("system.identity", f"{text}\n\n" if text is not None else "?")}, {}
     )
     (folder / "play.yml").write_text(f"""
 - hosts: all
@@ -76,10 +76,10 @@ def test_the_machine_that_was_asked_is_changed(tmp_path: Path) -> None:
     assert (done.returncode, "goes on" in done.stdout) == (0, True), done.stdout
 
 
-@pytest.mark.parametrize(("told", "shown"), [("0" * 32, "0" * 32), (None, "unknown")])
-def test_another_machine_is_not_changed(tmp_path: Path, told: str | None, shown: str) -> None:
+@pytest.mark.parametrize(("text", "shown"), [("0" * 32, "0" * 32), (None, "unknown")])
+def test_another_machine_is_not_changed(tmp_path: Path, text: str | None, shown: str) -> None:
     """Nor one that did not tell its machine-id."""
-    done = ask_machine(tmp_path, told)
+    done = ask_machine(tmp_path, text)
     assert done.returncode == 2
     assert (
         "h1 answers as another machine, and nothing was changed on it (gpustack explain host-another-machine)."
@@ -91,7 +91,9 @@ def test_another_machine_is_not_changed(tmp_path: Path, told: str | None, shown:
 
 def test_the_machine_that_was_shown_wins_over_the_one_that_answers_now() -> None:
     """A host is asked again while a rollout goes on; who it was is part of what was agreed to."""
-    shown, now = (snapshot({("system.identity", "h1"): said("system.identity", f"{id * 32}\n\n")}, {}) for id in "ab")
+    shown, now = (
+        snapshot({("system.identity", "h1"): written("system.identity", f"{id * 32}\n\n")}, {}) for id in "ab"
+    )
     hosts = overlay(now, machine_ids(shown))["all"]["hosts"]
     assert hosts["h1"]["gpustack_machine_id"] == "a" * 32
 
@@ -128,7 +130,7 @@ def test_libyaml_and_pyyaml_write_the_same(monkeypatch: pytest.MonkeyPatch) -> N
         "x" * 5000,
     ]  # fmt: skip
     hosts = overlay(snapshot({}, {}))["all"]["hosts"]
-    hosts["h1"] |= cluster_variables(recorded_gpus.world())
+    hosts["h1"] |= cluster_variables(gpus.world())
     hosts["h1"] |= {"odd": odd, "by name": {text: text for text in odd if text}}
     found = dump_yaml(hosts)
     assert len(found) > 200_000, "dashboards and rules are in it"

@@ -7,13 +7,14 @@ from gpustack.probes.kubernetes.applied import DIGEST
 from gpustack.rollout.overlay import cluster_variables, overlay
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
-from tests.unit.steps import recorded_gpus
-from tests.unit.steps.recorded_cluster import K1, K2, said, snapshot
-from tests.unit.steps.recorded_hosts import snapshot as of_hosts
+from tests.worlds import gpus
+from tests.worlds.cases import written
+from tests.worlds.cluster import K1, K2, snapshot
+from tests.worlds.hosts import snapshot as of_hosts
 
 
 def test_every_release_and_all_objects_of_a_cluster_that_can_be_told() -> None:
-    found = cluster_variables(recorded_gpus.world())
+    found = cluster_variables(gpus.world())
     assert set(found["gpustack_releases"]) == set(RELEASES)
     assert set(found["gpustack_objects"]) == set(OBJECTS)
     for release in found["gpustack_releases"].values():
@@ -26,7 +27,7 @@ def test_every_release_and_all_objects_of_a_cluster_that_can_be_told() -> None:
 
 def test_what_cannot_be_told_is_left_out_and_takes_nothing_with_it() -> None:
     """Who brings the drivers hangs on what the hosts have; Prometheus does not."""
-    silent = {("gpu.devices", host): said("gpu.devices", "", 127) for host in ("k1", "k2")}
+    silent = {("gpu.devices", host): written("gpu.devices", "", 127) for host in ("k1", "k2")}
     found = cluster_variables(snapshot(silent, {}, (K1, K2)))
     assert set(found["gpustack_releases"]) == {"monitoring"}
     assert {"dashboards", "alerts"} <= set(found["gpustack_objects"])
@@ -48,7 +49,9 @@ def digest(spec: dict[str, Any]) -> str:
 def test_the_digest_of_a_release_follows_its_values_and_nothing_else() -> None:
     before = digest({})
     assert before == digest({}) == digest({"dashboards": {"folder": "X"}}) == digest({"gpu": {"stack": "operator"}})
-    changed = {digest({"monitoring": said}) for said in ({"retention": "30d"}, {"memory": "1Gi"}, {"namespace": "m"})}
+    changed = {
+        digest({"monitoring": values}) for values in ({"retention": "30d"}, {"memory": "1Gi"}, {"namespace": "m"})
+    }
     assert len(changed | {before}) == 4
     assert len(before) == 40
 

@@ -100,21 +100,21 @@ def test_the_last_twenty_are_kept_and_a_clock_that_was_set_back_does_not_take_th
 
 def test_the_record_is_redacted_lines_of_json(state: Path) -> None:
     folder = evidence.open_folder("install")
-    heard: list[Event] = []
-    record = evidence.recorder(folder, heard.append, ["fig-leaf-77"])
+    events: list[Event] = []
+    record = evidence.recorder(folder, events.append, ["fig-leaf-77"])
     record(Event("task", "workers", "said fig-leaf-77, password=hunter2"))
     (entry,) = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
     assert (entry["kind"], entry["where"]) == ("task", "workers")
-    assert entry["what"] == heard[0].what == "said REDACTED, password=REDACTED"
+    assert entry["what"] == events[0].what == "said REDACTED, password=REDACTED"
     assert (folder / "events.jsonl").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_disk_that_runs_full_ends_the_record_and_is_told_once(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[Event] = []
-    record = evidence.recorder(evidence.open_folder("install"), heard.append)
+    events: list[Event] = []
+    record = evidence.recorder(evidence.open_folder("install"), events.append)
     monkeypatch.setattr(os, "write", full)
     record(Event("task", "workers", "one"))
     record(Event("task", "workers", "two"))
-    assert [event.what for event in heard if event.kind == "task"] == ["one", "two"]
-    (note,) = [event for event in heard if event.kind == "note"]
+    assert [event.what for event in events if event.kind == "task"] == ["one", "two"]
+    (note,) = [event for event in events if event.kind == "note"]
     assert "No space left" in note.what

@@ -79,10 +79,10 @@ def test_what_a_need_needs_counts_too() -> None:
 
 def test_a_dead_host_is_unknown_and_never_ok_or_later() -> None:
     found = snapshot({("first", "h1"): "good"}, unreached=("h2",))
-    told = plan(found, [BASE, TOP])
-    assert {(s.step, s.where): s.outcome for s in told.states}["base", "h2"] == "unknown"
-    assert not told.converged
-    assert told.unreached == ("h2",)
+    result = plan(found, [BASE, TOP])
+    assert {(s.step, s.where): s.outcome for s in result.states}["base", "h2"] == "unknown"
+    assert not result.converged
+    assert result.unreached == ("h2",)
 
 
 def test_a_cluster_check_waits_for_any_host() -> None:

@@ -16,11 +16,11 @@ from gpustack.steps import STEPS
 
 
 def test_a_task_that_is_tried_again_says_why() -> None:
-    heard: list[Event] = []
-    told = {"stdout": "", "stderr": "apt is locked by process 12: apt-get upgrade\n", "rc": 75}
-    data = {"host": "h1", "task": "Ensure it", "res": told}
-    Tally(heard.append, "prereqs").handle({"event": "runner_retry", "event_data": data})
-    assert heard == [Event("waiting", "prereqs", "h1: apt is locked by process 12: apt-get upgrade")]
+    events: list[Event] = []
+    values = {"stdout": "", "stderr": "apt is locked by process 12: apt-get upgrade\n", "rc": 75}
+    data = {"host": "h1", "task": "Ensure it", "res": values}
+    Tally(events.append, "prereqs").handle({"event": "runner_retry", "event_data": data})
+    assert events == [Event("waiting", "prereqs", "h1: apt is locked by process 12: apt-get upgrade")]
 
 
 def test_memory_that_runs_full_fails_the_hosts_and_raises_nothing(
@@ -55,10 +55,10 @@ def cfg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_dead_host_is_noticed_and_its_temporary_files_are_ours(cfg: Path, tmp_path: Path) -> None:
-    told = environment(tmp_path, "/bin")
-    assert told["ANSIBLE_SSH_EXTRA_ARGS"] == ALIVE
-    assert told["ANSIBLE_SSH_RETRIES"] == "2"
-    assert told["ANSIBLE_REMOTE_TEMP"] == "~/.ansible/gpustack"
+    values = environment(tmp_path, "/bin")
+    assert values["ANSIBLE_SSH_EXTRA_ARGS"] == ALIVE
+    assert values["ANSIBLE_SSH_RETRIES"] == "2"
+    assert values["ANSIBLE_REMOTE_TEMP"] == "~/.ansible/gpustack"
 
 
 def test_the_ansible_cfg_in_force_is_that_of_plays(cfg: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,18 +72,18 @@ def test_the_ansible_cfg_in_force_is_that_of_plays(cfg: Path, tmp_path: Path, mo
 def test_the_operators_own_settings_stay(cfg: Path, tmp_path: Path) -> None:
     ssh = "[ssh_connection]\nssh_extra_args = -o ServerAliveInterval=3\nretries = 5\n"
     cfg.write_text(f"[defaults]\nremote_tmp = /var/tmp/a\n{ssh}")
-    told = environment(tmp_path, "/bin")
-    assert told["ANSIBLE_SSH_EXTRA_ARGS"] == f"-o ServerAliveInterval=3 {ALIVE}"
-    assert not {"ANSIBLE_REMOTE_TEMP", "ANSIBLE_SSH_RETRIES"} & set(told)
+    values = environment(tmp_path, "/bin")
+    assert values["ANSIBLE_SSH_EXTRA_ARGS"] == f"-o ServerAliveInterval=3 {ALIVE}"
+    assert not {"ANSIBLE_REMOTE_TEMP", "ANSIBLE_SSH_RETRIES"} & set(values)
 
 
 @pytest.mark.parametrize(
-    ("hidden", "sum_", "told"), [(["t"], 2, ["t"]), (["t", "u"], 2, ["one of: t, u"]), (["t"], 1, [])]
+    ("hidden", "sum_", "texts"), [(["t"], 2, ["t"]), (["t", "u"], 2, ["one of: t, u"]), (["t"], 1, [])]
 )
-def test_a_change_that_nothing_is_told_about_counts(hidden: list[str], sum_: int, told: list[str]) -> None:
+def test_a_change_that_nothing_is_told_about_counts(hidden: list[str], sum_: int, texts: list[str]) -> None:
     """Of a task with no_log the runner says neither its result nor whether it changed something."""
-    heard: list[Event] = []
-    tally = Tally(heard.append, "prereqs")
+    events: list[Event] = []
+    tally = Tally(events.append, "prereqs")
     for task in hidden:
         tally.handle(
             {"event": "runner_on_ok", "event_data": {"host": "h1", "task": task, "res": {"censored": "hidden"}}}
@@ -92,7 +92,7 @@ def test_a_change_that_nothing_is_told_about_counts(hidden: list[str], sum_: int
     assert tally.changed == {"h1": 1}
     tally.handle({"event": "playbook_on_stats", "event_data": {"changed": {"h1": sum_, "h2": 0}, "ok": {"h1": 3}}})
     assert tally.changed == {"h1": sum_}
-    assert [event.what for event in heard if event.kind == "changed"] == ["open", *told]
+    assert [event.what for event in events if event.kind == "changed"] == ["open", *texts]
 
 
 def test_a_failure_that_is_kept_secret_says_so() -> None:
@@ -121,11 +121,11 @@ def played(folder: Path, module: str, tasks: str, monkeypatch: pytest.MonkeyPatc
     (folder / "hosts.yml").write_text("all: {hosts: {h1: {ansible_connection: local, ours: asked}}}\n")
     (folder / "one.yml").write_text(f"- {{hosts: all, gather_facts: false, tasks: [{tasks}]}}\n")
     monkeypatch.setattr(playbook, "playbooks", lambda: folder)
-    heard: list[dict[str, Any]] = []
-    tally: Any = SimpleNamespace(handle=heard.append)
-    said, rc = playbook.run("one", ["h1"], Ansible([str(folder / "hosts.yml")], folder / "private", silent), tally)
-    assert rc == 0, said
-    return [event["event_data"]["res"] for event in heard if event["event"] == "runner_on_ok"]
+    results: list[dict[str, Any]] = []
+    tally: Any = SimpleNamespace(handle=results.append)
+    output, rc = playbook.run("one", ["h1"], Ansible([str(folder / "hosts.yml")], folder / "private", silent), tally)
+    assert rc == 0, output
+    return [event["event_data"]["res"] for event in results if event["event"] == "runner_on_ok"]
 
 
 def test_what_a_module_is_given_goes_to_no_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from gpustack.ask.probe import Answer
 from gpustack.rollout.removal import removal
-from tests.unit.rollout.taken import PLANE, WORKER, machine, node, nodes, taken
+from tests.worlds.reset_hosts import PLANE, WORKER, machine, node, nodes, taken
 
 ALL = {"k1": PLANE, "k2": WORKER}
 PACKAGES = (
@@ -43,7 +43,7 @@ def test_a_worker_alone_has_its_node_deleted_and_drained_when_it_is_ready(ready:
 
 
 @pytest.mark.parametrize(
-    ("told", "mine"),
+    ("values", "mine"),
     [
         ({}, node("k9", address="10.0.0.2", id=machine("k2"))),
         ({"system.hostname": "new-name\n"}, node("k2")),
@@ -53,9 +53,9 @@ def test_a_worker_alone_has_its_node_deleted_and_drained_when_it_is_ready(ready:
     ids=["node of another name", "host was renamed", "host has another address", "alias in the inventory"],
 )
 def test_a_node_is_the_host_s_by_its_machine_id_and_its_name_or_address(
-    told: dict[str, str], mine: dict[str, Any]
+    values: dict[str, str], mine: dict[str, Any]
 ) -> None:
-    (two,) = removal(taken({"k1": PLANE, "k2": WORKER | told}, nodes(node("k1"), mine)), ["k2"]).hosts
+    (two,) = removal(taken({"k1": PLANE, "k2": WORKER | values}, nodes(node("k1"), mine)), ["k2"]).hosts
     assert (two.node, two.unknown) == (mine["metadata"]["name"], ())
 
 
@@ -67,7 +67,7 @@ ALL_CLAIMS = CLAIM | {
 
 
 @pytest.mark.parametrize(
-    ("told", "victim", "unreached"),
+    ("values", "victim", "unreached"),
     [
         (CLAIM, node("k3"), ()),
         (CLAIM, node("k3"), ("k3",)),
@@ -79,9 +79,9 @@ ALL_CLAIMS = CLAIM | {
     ids=["its id", "of a dead host", "all of it", "all of a dead host's", "of a host outside", "its name"],
 )
 def test_a_host_that_tells_another_s_machine_id_does_not_get_that_node_drained(
-    told: dict[str, str], victim: dict[str, Any], unreached: tuple[str, ...]
+    values: dict[str, str], victim: dict[str, Any], unreached: tuple[str, ...]
 ) -> None:
-    hosts = {"k1": PLANE, "k2": WORKER | told, "k3": WORKER}
+    hosts = {"k1": PLANE, "k2": WORKER | values, "k3": WORKER}
     (two,) = removal(taken(hosts, nodes(node("k1"), victim), unreached=unreached), ["k2"]).hosts
     assert (two.node, two.drain) == ("", False)
     assert "machine-id" in two.unknown[0]

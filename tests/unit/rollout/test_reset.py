@@ -12,7 +12,7 @@ from gpustack.rollout.overlay import overlay
 from gpustack.rollout.plan import Played, TaskFailure
 from gpustack.rollout.removal import removal
 from gpustack.rollout.reset import ResetOutcome, reset
-from tests.unit.rollout.taken import PLANE, WORKER, machine, node, nodes, taken
+from tests.worlds.reset_hosts import PLANE, WORKER, machine, node, nodes, taken
 
 BEFORE = taken({"k1": PLANE, "k2": WORKER}, nodes(node("k1"), node("k2")))
 
@@ -20,10 +20,10 @@ BEFORE = taken({"k1": PLANE, "k2": WORKER}, nodes(node("k1"), node("k2")))
 def run(
     after: Snapshot, names: Sequence[str] = (), fails: Sequence[str] = (), cancelled: bool = False
 ) -> tuple[ResetOutcome, dict[str, Any]]:
-    told: dict[str, Any] = {}
+    values: dict[str, Any] = {}
 
     def play(hosts: Sequence[str], more: Mapping[str, Mapping[str, Any]]) -> Played:
-        told.update(hosts=list(hosts), more=more)
+        values.update(hosts=list(hosts), more=more)
         failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in fails)
         return Played("reset", tuple(hosts), tuple(hosts), tuple(fails), failures, 1.0, "ansible-playbook")
 
@@ -36,13 +36,13 @@ def run(
         packages=False,
         cancelled=lambda: "interrupted" if cancelled else "",
     )
-    return outcome, told
+    return outcome, values
 
 
 def test_only_hosts_with_something_are_played_with_what_was_shown() -> None:
-    outcome, told = run(taken(), ["k2", "k3"])
-    assert told["hosts"] == ["k2"]
-    assert told["more"]["k2"]["gpustack_reset"] == {
+    outcome, values = run(taken(), ["k2", "k3"])
+    assert values["hosts"] == ["k2"]
+    assert values["more"]["k2"]["gpustack_reset"] == {
         "node": "k2", "drain": True, "packages": [], "holds": [], "pod_cidr": "10.244.0.0/16",
     }  # fmt: skip
     assert (outcome.left, outcome.unknown, reset_code(outcome)) == ((), (), 0)
@@ -74,8 +74,8 @@ def test_exit_codes(after: Snapshot, fails: list[str], cancelled: bool, code: in
 
 
 def test_interrupted_before_the_play_plays_nothing() -> None:
-    outcome, told = run(taken({"k1": PLANE}), cancelled=True)
-    assert (told, outcome.played, outcome.stopped) == ({}, None, "interrupted")
+    outcome, values = run(taken({"k1": PLANE}), cancelled=True)
+    assert (values, outcome.played, outcome.stopped) == ({}, None, "interrupted")
 
 
 def test_a_host_that_cannot_be_told_well_is_in_the_overlay_too() -> None:

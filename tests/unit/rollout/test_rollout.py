@@ -3,71 +3,19 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from gpustack.ask.judge import Cure, Result
-from gpustack.ask.probe import Answer, Probe, Shell
-from gpustack.ask.snapshot import Reach, Snapshot
-from gpustack.ask.view import View
-from gpustack.config.host import CONTROL_PLANE, NODE, Host
-from gpustack.config.inventory import Inventory
-from gpustack.config.spec import Spec
+from gpustack.ask.judge import Cure
+from gpustack.ask.probe import Probe
+from gpustack.ask.snapshot import Snapshot
 from gpustack.events import silent
 from gpustack.rollout import rollout as module
-from gpustack.rollout.plan import Outcome, Played, TaskFailure, plan
+from gpustack.rollout.plan import Outcome, Played, plan
 from gpustack.rollout.rollout import Rollout
 from gpustack.steps.step import Step
-
-HOSTS = tuple(
-    Host(name, f"10.0.0.{index}", groups=frozenset({NODE, CONTROL_PLANE} if index == 1 else {NODE}))
-    for index, name in enumerate(("h1", "h2", "h3"), start=1)
-)
-INVENTORY = Inventory(None, HOSTS, Spec())
-
-
-def step(name: str, needs: tuple[str, ...] = (), cure: Cure = "install", *, passing: bool = False) -> Step:
-    probe = Probe(name, Shell("true"), lambda answer: answer.out)
-
-    def check(here: View) -> Result | None:
-        found = here[probe]
-        return None if found == "good" else Result(name, "good", found, cure, passing=passing)
-
-    return Step(name, "host", (probe,), (check,), needs, settle=0)
-
-
-class World:
-    """Hosts whose answers change when a step is played on them."""
-
-    def __init__(
-        self, facts: dict[tuple[str, str], str], fails: Sequence[tuple[str, str]] = (), dead: Sequence[str] = ()
-    ) -> None:
-        self.facts, self.fails, self.dead = facts, fails, dead
-        self.plays: list[tuple[str, tuple[str, ...]]] = []
-        self.asks: list[set[str]] = []
-
-    def gather(self, probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
-        self.asks.append({probe.id for probe in probes})
-        names = [host.name for host in HOSTS if not wanted or host.name in wanted]
-        reach = {name: Reach(name, "host-ssh-unreachable" if name in self.dead else "", "gone") for name in names}
-        answers = {
-            (probe.id, name): Answer(probe.id, name, 0, self.facts.get((probe.id, name), "bad"))
-            for probe in probes
-            for name in names
-            if name not in self.dead
-        }
-        return Snapshot(datetime.now(UTC), INVENTORY, reach, answers)
-
-    def play(self, played: Step, hosts: Sequence[str], snapshot: Snapshot) -> Played:
-        self.plays.append((played.id, tuple(hosts)))
-        failed = tuple(host for host in hosts if (played.id, host) in self.fails)
-        for host in hosts:
-            if host not in failed:
-                self.facts[played.id, host] = "good"
-        failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in failed)
-        return Played(played.id, tuple(hosts), tuple(hosts), failed, failures, 0.0, "ansible-playbook")
+from tests.worlds.rollout_run import HOSTS, INVENTORY, World, step
 
 
 def run(world: World, *steps: Step, **options: Any) -> Outcome:
@@ -227,8 +175,8 @@ def test_what_passes_is_waited_for_once_more_at_the_end(monkeypatch: pytest.Monk
 
     def gather(probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
         if world.plays and len(probes) == 2 and not wanted:
-            said = next(looks)
-            world.facts |= {("b", host.name): said for host in HOSTS}
+            text = next(looks)
+            world.facts |= {("b", host.name): text for host in HOSTS}
         return world.gather(probes, wanted)
 
     before = plan(world.gather([*first.probes, *moving.probes], ()), (first, moving))

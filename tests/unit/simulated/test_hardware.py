@@ -83,28 +83,28 @@ def test_a_host_without_gpus_has_nothing(tmp_path: Path) -> None:
 
 def test_a_change_is_written_in_place_longer_and_shorter(root: Path, tmp_path: Path) -> None:
     """Containers have the file mounted: another file of that name would be invisible to them."""
-    seen = tmp_path / "mounted"
-    seen.hardlink_to(state(root))
+    path = tmp_path / "mounted"
+    path.hardlink_to(state(root))
     hardware.change(root, [0, 1], ["load=training"])
-    assert [gpu.live["util"] for gpu in parse(seen.read_text()).gpus] == ["98", "98"]
-    hardware.change(root, [0, 1], ["heal"])
-    assert seen.read_text() == state(root).read_text()
-    assert "\n\n" not in seen.read_text()
+    assert [gpu.live["util"] for gpu in parse(path.read_text()).gpus] == ["98", "98"]
+    hardware.change(root, [0, 1], ["recover"])
+    assert path.read_text() == state(root).read_text()
+    assert "\n\n" not in path.read_text()
 
 
 def test_whoever_reads_while_it_is_written_finds_whole_lines(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write, seen = os.pwrite, []
+    write, states = os.pwrite, []
 
     def slow(file: int, data: bytes, at: int) -> int:
         written = write(file, data, at)
-        seen.append(parse(state(root).read_text()))
+        states.append(parse(state(root).read_text()))
         return written
 
     monkeypatch.setattr(os, "pwrite", slow)
     hardware.change(root, [0, 1], ["load=training"])
-    hardware.change(root, [0, 1], ["heal"])
-    assert [[len(gpu.live) for gpu in moment.gpus] for moment in seen] == [[10, 10], [0, 0]]
-    assert [moment.others for moment in seen] == [(), ()]
+    hardware.change(root, [0, 1], ["recover"])
+    assert [[len(gpu.live) for gpu in moment.gpus] for moment in states] == [[10, 10], [0, 0]]
+    assert [moment.others for moment in states] == [(), ()]
 
 
 def test_events_are_appended(root: Path) -> None:
@@ -125,21 +125,21 @@ def test_of_a_wrong_change_nothing_is_done(root: Path) -> None:
 
 def test_a_broken_state_is_told(root: Path) -> None:
     state(root).write_text("gpu what\n")
-    for use in (lambda: hardware.read(root), lambda: hardware.change(root, [0], ["heal"])):
+    for use in (lambda: hardware.read(root), lambda: hardware.change(root, [0], ["recover"])):
         with pytest.raises(LabError) as caught:
             use()
         assert caught.value.reference == "lab-gpu-state-broken"
 
 
-@pytest.mark.parametrize(("said", "chosen"), [("host1:0", ("host1", 0)), ("host1", ("host1", None))])
-def test_a_gpu_by_its_name(said: str, chosen: tuple[str, int | None]) -> None:
-    assert hardware.chosen(said) == chosen
+@pytest.mark.parametrize(("text", "chosen"), [("host1:0", ("host1", 0)), ("host1", ("host1", None))])
+def test_a_gpu_by_its_name(text: str, chosen: tuple[str, int | None]) -> None:
+    assert hardware.chosen(text) == chosen
 
 
-@pytest.mark.parametrize("said", ["", ":0", "host1:", "host1:x", "host1:-1", "host1:0:0", "host1:²"])
-def test_what_is_no_name(said: str) -> None:
+@pytest.mark.parametrize("text", ["", ":0", "host1:", "host1:x", "host1:-1", "host1:0:0", "host1:²"])
+def test_what_is_no_name(text: str) -> None:
     with pytest.raises(LabError, match="no GPU"):
-        hardware.chosen(said)
+        hardware.chosen(text)
 
 
 @pytest.mark.parametrize("key", MODELS)

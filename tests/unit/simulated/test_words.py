@@ -9,7 +9,7 @@ FRESH = gpu("lab", "host1", 0, MODELS["H100"])
 
 
 @pytest.mark.parametrize(
-    ("said", "live", "xids"),
+    ("texts", "live", "xids"),
     [
         (["xid=79"], {"xid": "79"}, (79,)),
         (["lost"], {"lost": "1", "xid": "79"}, (79,)),
@@ -21,18 +21,18 @@ FRESH = gpu("lab", "host1", 0, MODELS["H100"])
         (["load=training", "load=idle"], {}, ()),
         (["exporter-uuid=GPU-2"], {"exporter_uuid": "GPU-2"}, ()),
         (["pcie_tx=2.5e9"], {"pcie_tx": "2500000000"}, ()),
-        (["temp=92", "heal"], {}, ()),
-        (["xid=79", "heal"], {}, (79, 0)),
+        (["temp=92", "recover"], {}, ()),
+        (["xid=79", "recover"], {}, (79, 0)),
     ],
 )
-def test_words(said: list[str], live: dict[str, str], xids: tuple[int, ...]) -> None:
-    done = apply(FRESH, said)
+def test_words(texts: list[str], live: dict[str, str], xids: tuple[int, ...]) -> None:
+    done = apply(FRESH, texts)
     assert (done.gpu.live, done.xids) == (live, xids)
     assert done.gpu.facts == FRESH.facts
 
 
 def test_healing_ends_an_xid_of_before() -> None:
-    assert apply(apply(FRESH, ["xid=79"]).gpu, ["heal"]).xids == (0,)
+    assert apply(apply(FRESH, ["xid=79"]).gpu, ["recover"]).xids == (0,)
 
 
 @pytest.mark.parametrize("key", MODELS)
@@ -51,7 +51,7 @@ def test_a_load_leaves_what_else_was_set() -> None:
 @pytest.mark.parametrize(
     "word",
     ["", "on", "lost=1=2", "load=", "load=hard", "temp=", "temp=hot", "temp=-1", "temp=nan", "temp=inf", "xid=0",
-     "xid=1000", "xid=²", "uuid=GPU-1", "minor=3", "exporter-uuid=x", "exporter-uuid=GPU-a b", "heal=1", "TEMP=3"],
+     "xid=1000", "xid=²", "uuid=GPU-1", "minor=3", "exporter-uuid=x", "exporter-uuid=GPU-a b", "recover=1", "TEMP=3"],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_with_what_can(word: str) -> None:
     with pytest.raises(LabError) as caught:

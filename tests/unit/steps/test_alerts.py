@@ -1,6 +1,8 @@
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.alerts import STEP, VENDOR, groups
-from tests.unit.steps.recorded_cluster import broken, healthy, judged, recorded, said, states
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import healthy, judged, states
+from tests.worlds.judge import failures
 
 RULES, LOADED = ("applied.rules", CLUSTER), ("alerting.rule-groups", CLUSTER)
 BOTH = "gpustack-gpu-alerts, gpustack-gpu-recording"
@@ -8,11 +10,11 @@ BOTH = "gpustack-gpu-alerts, gpustack-gpu-recording"
 
 def test_rules_that_are_missing() -> None:
     for case in ("none", "unknown-kind"):
-        assert broken(STEP, {RULES: recorded(RULES[0], case)}) == {"rules": (f"{BOTH} missing", "install")}
+        assert failures(judged(STEP, {RULES: recorded(RULES[0], case)})) == {"rules": (f"{BOTH} missing", "install")}
 
 
 def test_an_address_of_runbooks_is_another_content() -> None:
-    found = broken(STEP, spec={"alerts": {"runbooks": "https://wiki.example/gpus"}})
+    found = failures(judged(STEP, spec={"alerts": {"runbooks": "https://wiki.example/gpus"}}))
     assert found == {"rules": ("gpustack-gpu-alerts of another content", "install")}
 
 
@@ -21,24 +23,24 @@ def test_rules_that_somebody_edited() -> None:
     rules = r'"f:groups":{"k:{\"name\": \"gpustack-gpu-xid\"}":{".":{},"f:name":{},"f:rules":{}}'
     assert rules in out
     edited = out.replace(rules, rules.replace(',"f:rules":{}', ""))
-    assert broken(STEP, {RULES: said(RULES[0], edited)}) == {
+    assert failures(judged(STEP, {RULES: written(RULES[0], edited)})) == {
         "rules": ("gpustack-gpu-alerts changed by somebody", "install")
     }
 
 
 def test_a_group_that_prometheus_has_not_read_or_not_wholly() -> None:
     out = healthy()[LOADED].out
-    gone = said(LOADED[0], out.replace("x;gpustack-gpu-xid", "x;else"))
-    assert broken(STEP, {LOADED: gone}) == {"loaded": ("no gpustack-gpu-xid", "install")}
+    gone = written(LOADED[0], out.replace("x;gpustack-gpu-xid", "x;else"))
+    assert failures(judged(STEP, {LOADED: gone})) == {"loaded": ("no gpustack-gpu-xid", "install")}
     assert '"value": [0, "20"]' in out
-    fewer = said(LOADED[0], out.replace('"value": [0, "20"]', '"value": [0, "19"]'))
+    fewer = written(LOADED[0], out.replace('"value": [0, "20"]', '"value": [0, "19"]'))
     mismatch = judged(STEP, {LOADED: fewer})["loaded"].result
     assert mismatch
     assert (mismatch.found, mismatch.passing) == ("no gpustack-gpu-usage", True)
 
 
 def test_a_recorded_prometheus_has_the_groups_of_this_tree() -> None:
-    assert broken(STEP, {LOADED: recorded(LOADED[0], "control-plane")}) == {}
+    assert failures(judged(STEP, {LOADED: recorded(LOADED[0], "control-plane")})) == {}
 
 
 def test_who_cannot_be_asked_makes_it_unknown() -> None:

@@ -64,15 +64,15 @@ def test_nothing_of_others_is_removed(world: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process {pid} (python3)\nN: Be aware",
         "E: Could not get lock /var/lib/apt/lists/lock. It is held by process {pid} (apt-get)",
         "dpkg: error: dpkg frontend lock was locked by another process with pid {pid}\nNote: removing",
     ],
 )
-def test_a_lock_is_told_with_its_holder(world: Path, said: str) -> None:
-    (world / "locked").write_text(said.format(pid=os.getpid()))
+def test_a_lock_is_told_with_its_holder(world: Path, text: str) -> None:
+    (world / "locked").write_text(text.format(pid=os.getpid()))
     done = run(world)
     assert done.returncode == 75
     (line,) = done.stderr.splitlines()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.config.resources import playbooks
-from tests.unit.steps.signing_keys import Vendor
+from tests.worlds.signing_keys import Vendor
 
 SCRIPT = (playbooks() / "files" / "apt-repositories.sh").read_text()
 FETCH = (

@@ -13,7 +13,8 @@ from gpustack.config.spec import Spec
 from gpustack.probes.gpu.packages import GPU_REPOSITORY
 from gpustack.steps.apt_repository import placed, repository_mismatch
 from gpustack.steps.prereqs.host import SYSTEMS
-from tests.unit.steps.recorded_hosts import recorded, said, snapshot
+from tests.worlds.cases import recorded, written
+from tests.worlds.hosts import snapshot
 
 CUDA = "https://developer.download.nvidia.com/compute/cuda/repos"
 OLD, DEBIAN13, UBUNTU2604 = (
@@ -31,13 +32,13 @@ MIRROR = {"source": {"mirror": "http://10.77.1.1:8480", "fingerprint": "B" * 40}
 def host(name: str, version: str, arch: str, spec: dict[str, Any]) -> View:
     release = f"{arch}\nID={name}\nVERSION_ID={version}\nVERSION_CODENAME=x\n"
     answers = {
-        ("system.os", "h1"): said("system.os", release),
+        ("system.os", "h1"): written("system.os", release),
         ("gpu.repository", "h1"): recorded("gpu.repository", "fresh-debian-12"),
     }
     return View(snapshot(answers, {"source": "official", **spec}), "h1")
 
 
-def written(spec: dict[str, Any], name: str, version: str, arch: str) -> list[str]:
+def role_words(spec: dict[str, Any], name: str, version: str, arch: str) -> list[str]:
     """The words that the role gives to apt-repositories.sh."""
     variables = yaml.safe_load((playbooks() / "roles" / "gpu_driver" / "vars" / "main.yml").read_text())
     gpustack = {"apt": apt_of(Spec.model_validate(spec))}
@@ -66,7 +67,7 @@ def test_the_role_writes_what_the_check_expects(name: str, version: str, spec: d
             "nvidia",
             *(expected[word] or "-" for word in ("uri", "suite", "components", "key", "fingerprint", "end")),
         ]
-        assert written(spec, name, version, arch) == words
+        assert role_words(spec, name, version, arch) == words
 
 
 def test_a_mirror_signs_with_its_own_key_and_has_the_system_s_file() -> None:

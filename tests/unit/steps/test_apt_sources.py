@@ -17,7 +17,9 @@ from gpustack.steps.gpu import runtime as gpu_runtime
 from gpustack.steps.kubernetes import step as kubernetes
 from gpustack.steps.prereqs import step as prereqs
 from gpustack.steps.step import Step
-from tests.unit.steps.recorded_hosts import broken, judged, recorded, said, snapshot
+from tests.worlds.cases import recorded, written
+from tests.worlds.hosts import judged, snapshot
+from tests.worlds.judge import failures
 
 SOURCES = "packages.sources"
 DOCKER = ("https://download.docker.com/linux/debian", "9DC858229FC7DD38854AE2D88D81803C0EBFCD88")
@@ -50,7 +52,7 @@ def answers(name: str, *lines: str, ours: bool = False, **ring: Any) -> dict[tup
     _, (uri, fingerprint), file, rest = STEPS[name]
     said_of = lines or (f"{file}|{uri}|{rest.format(key='/k.gpg')}",)
     rings = ring.get("keyring", keys("/k.gpg", fingerprint))
-    found = said(SOURCES, "\n".join(["== sources", *said_of, "== keys", rings, "== refused"]) + "\n")
+    found = written(SOURCES, "\n".join(["== sources", *said_of, "== keys", rings, "== refused"]) + "\n")
     probe = OURS.get(name, "packages.repositories")
     state = "prepared-debian-12" if ours else "fresh-debian-12"
     return {(SOURCES, "h1"): found, (probe, "h1"): recorded(probe, state)}
@@ -144,9 +146,9 @@ def with_end(end: str) -> dict[tuple[str, str], Any]:
 
 def test_a_key_that_has_ended_is_fetched_again() -> None:
     """Recorded on 2026-11-21; 1795000000 is 2026-11-18."""
-    found = broken(kubernetes.STEP, with_end("1795000000"))["repository"]
+    found = failures(judged(kubernetes.STEP, with_end("1795000000")))["repository"]
     assert found == ("B02F2293F7B78A3111583174AF233E29F632E03B, ended on 2026-11-18", "install")
-    assert broken(kubernetes.STEP, with_end("1796000000")) == {}
+    assert failures(judged(kubernetes.STEP, with_end("1796000000"))) == {}
 
 
 @pytest.mark.parametrize(
@@ -164,8 +166,8 @@ def test_a_key_that_ends_soon_is_renewed_once_it_is_known_to_be_prolonged(
     text = file.out.replace("http://10.77.1.1:8480/", "https://").replace(
         "B02F2293F7B78A3111583174AF233E29F632E03B", KUBERNETES[1]
     )
-    asked = {**with_end(end), ("packages.repositories", "h1"): said("packages.repositories", text)}
-    assert broken(kubernetes.STEP, asked, OFFICIAL).get("repository") == found
+    asked = {**with_end(end), ("packages.repositories", "h1"): written("packages.repositories", text)}
+    assert failures(judged(kubernetes.STEP, asked, OFFICIAL)).get("repository") == found
     older = Spec.model_validate({"kubernetes": {"version": "1.35.2"}})
     assert (resolved.end_of(Spec(), "kubernetes"), resolved.end_of(older, "kubernetes")) == (
         date.fromisoformat(prolonged), None,
@@ -182,4 +184,4 @@ def test_half_a_source_is_refused_before_anything_is_changed() -> None:
     assert words in found.found
     ours = "E: Conflicting values set for option Signed-By regarding source x: /k.gpg != " + RING
     asked = {(SOURCES, "h1"): recorded(SOURCES, "prepared-debian-12", ("== refused\n", f"== refused\n{ours}\n"))}
-    assert "package-sources" not in broken(prereqs.STEP, asked)
+    assert "package-sources" not in failures(judged(prereqs.STEP, asked))

@@ -10,7 +10,9 @@ from jinja2 import Environment
 from gpustack.config.resources import playbooks
 from gpustack.steps.containerd.files import CRI, IMPORTS, drop_in
 from gpustack.steps.containerd.step import STEP
-from tests.unit.steps.recorded_hosts import broken, judged, recorded, said
+from tests.worlds.cases import recorded, written
+from tests.worlds.hosts import judged
+from tests.worlds.judge import failures
 
 ROLE = playbooks() / "roles" / "containerd"
 RUNTIME, CONFIGURATION, PACKAGES = "containerd.runtime", "containerd.configuration", "packages.installed"
@@ -18,7 +20,7 @@ IMAGES = "containerd.images"
 
 
 def test_a_fresh_host() -> None:
-    found = broken(STEP, state="fresh")
+    found = failures(judged(STEP, state="fresh"))
     assert {cure for _, cure in found.values()} == {"install"}
     assert found["version"] == ("nothing", "install")
     assert found["running"] == ("no unit", "install")
@@ -43,13 +45,13 @@ def with_docker_ce() -> dict[tuple[str, str], Any]:
 
 
 def test_docker_ce_shares_its_containerd() -> None:
-    assert broken(STEP, with_docker_ce()) == {}
+    assert failures(judged(STEP, with_docker_ce())) == {}
 
 
 def test_with_docker_ce_only_cri_goes_from_what_is_disabled_and_it_is_said_what_restarts() -> None:
     """Docker's package disables CRI."""
     answers = {**with_docker_ce(), (CONFIGURATION, "h1"): recorded(CONFIGURATION, "vendor")}
-    found = broken(STEP, answers)["configuration"]
+    found = failures(judged(STEP, answers))["configuration"]
     wrong = "config.toml disables cri, config.toml does not import conf.d, no conf.d/gpustack.toml"
     restarts = "containerd is started anew for it, and the containers of Docker go on running"
     assert found == (f"{wrong}; {restarts}", "install")
@@ -57,7 +59,7 @@ def test_with_docker_ce_only_cri_goes_from_what_is_disabled_and_it_is_said_what_
 
 def test_a_loose_package() -> None:
     edit = ("containerd.io hold", "containerd.io install")
-    assert broken(STEP, {(PACKAGES, "h1"): recorded(PACKAGES, "prepared-debian-12", edit)}) == {
+    assert failures(judged(STEP, {(PACKAGES, "h1"): recorded(PACKAGES, "prepared-debian-12", edit)})) == {
         "held": ("not held: containerd.io", "install")
     }
 
@@ -68,7 +70,7 @@ def test_the_shipped_configuration_disables_cri() -> None:
         (CONFIGURATION, "h1"): recorded(CONFIGURATION, "vendor"),
         (RUNTIME, "h1"): recorded(RUNTIME, "cri-disabled"),
     }
-    found = broken(STEP, answers)
+    found = failures(judged(STEP, answers))
     missing = "config.toml disables cri, config.toml does not import conf.d, no conf.d/gpustack.toml"
     assert found["configuration"] == (missing, "install")
     assert found["cri"] == ("does not answer", "install")
@@ -88,12 +90,12 @@ def test_without_crictl_nothing_is_said_about_the_daemon() -> None:
 
 
 def test_a_file_that_is_no_toml() -> None:
-    found = broken(STEP, {(CONFIGURATION, "h1"): recorded(CONFIGURATION, "broken")})
+    found = failures(judged(STEP, {(CONFIGURATION, "h1"): recorded(CONFIGURATION, "broken")}))
     assert found["readable"] == ("config.toml: Invalid value (at line 1, column 11)", "operator")
 
 
 def test_another_file_disables_cri() -> None:
-    found = broken(STEP, {(CONFIGURATION, "h1"): recorded(CONFIGURATION, "nvidia-toolkit")})
+    found = failures(judged(STEP, {(CONFIGURATION, "h1"): recorded(CONFIGURATION, "nvidia-toolkit")}))
     assert found["cri-disabled-elsewhere"] == ("conf.d/site.toml", "operator")
 
 
@@ -101,7 +103,7 @@ def test_foreign_files_are_no_drift() -> None:
     """The NVIDIA toolkit keeps a file of its own in conf.d."""
     foreign = "\n== conf.d/99-nvidia.toml 1\nversion = 3\n"
     answer = recorded(CONFIGURATION, "prepared-debian-12")
-    assert broken(STEP, {(CONFIGURATION, "h1"): said(CONFIGURATION, answer.out + foreign)}) == {}
+    assert failures(judged(STEP, {(CONFIGURATION, "h1"): written(CONFIGURATION, answer.out + foreign)})) == {}
 
 
 @pytest.mark.parametrize(
@@ -117,7 +119,7 @@ def test_foreign_files_are_no_drift() -> None:
 )
 def test_the_running_daemon_counts(edits: tuple[tuple[str, str], ...], found: dict[str, tuple[str, str]]) -> None:
     """All files are right in these cases."""
-    assert broken(STEP, {(RUNTIME, "h1"): recorded(RUNTIME, "prepared-debian-12", *edits)}) == found
+    assert failures(judged(STEP, {(RUNTIME, "h1"): recorded(RUNTIME, "prepared-debian-12", *edits)})) == found
 
 
 def test_the_cgroup_driver_names_its_fault() -> None:
@@ -144,7 +146,7 @@ def test_the_file_that_has_the_last_word_on_cgroups_may_be_another_s(after: str,
     """Install changes no file of others: it would be played, and mend nothing."""
     runs = recorded(RUNTIME, "prepared-debian-12", ('"SystemdCgroup": true', '"SystemdCgroup": false'))
     files = recorded(CONFIGURATION, "prepared-debian-12")
-    answers = {(RUNTIME, "h1"): runs, (CONFIGURATION, "h1"): said(CONFIGURATION, f"{files.out}\n{after}")}
+    answers = {(RUNTIME, "h1"): runs, (CONFIGURATION, "h1"): written(CONFIGURATION, f"{files.out}\n{after}")}
     mismatch = judged(STEP, answers)["cgroups"].result
     assert mismatch
     assert (mismatch.cure, mismatch.fault) == (cure, "containerd-cgroup-driver")
@@ -164,26 +166,26 @@ def test_a_kubelet_that_took_another_driver_names_the_same_fault() -> None:
 def test_a_daemon_older_than_its_files() -> None:
     out = recorded(CONFIGURATION, "prepared-debian-12").out
     newer = re.sub(r"(?m)^(== config.toml) \d+$", r"\1 2000000000", out)
-    assert set(broken(STEP, {(CONFIGURATION, "h1"): said(CONFIGURATION, newer)})) == {"up-to-date"}
+    assert set(failures(judged(STEP, {(CONFIGURATION, "h1"): written(CONFIGURATION, newer)}))) == {"up-to-date"}
 
 
 def test_without_a_mirror_nothing_of_ours_stands_in_the_way() -> None:
-    found = broken(STEP, spec={"source": "official"})
+    found = failures(judged(STEP, spec={"source": "official"}))
     assert found["mirrors"] == ("otherwise for docker.io, ghcr.io, nvcr.io, quay.io, registry.k8s.io", "install")
     assert found["repository"][1] == "install"
     foreign = recorded("containerd.mirrors", "broken")
-    assert "mirrors" not in broken(STEP, {("containerd.mirrors", "h1"): foreign}, {"source": "official"})
+    assert "mirrors" not in failures(judged(STEP, {("containerd.mirrors", "h1"): foreign}, {"source": "official"}))
 
 
 def test_a_mirror_has_no_public_fallback() -> None:
     edit = ('server = "http://10.77.1.1:8480"', 'server = "https://registry-1.docker.io"')
     answers = {("containerd.mirrors", "h1"): recorded("containerd.mirrors", "prepared-debian-12", edit)}
-    assert set(broken(STEP, answers)) == {"mirrors"}
+    assert set(failures(judged(STEP, answers))) == {"mirrors"}
 
 
 def test_a_foreign_mirror_is_left_to_the_operator() -> None:
     answers = {("containerd.mirrors", "h1"): recorded("containerd.mirrors", "drifted-debian-12")}
-    assert broken(STEP, answers) == {"mirrors": ("another for quay.io", "operator")}
+    assert failures(judged(STEP, answers)) == {"mirrors": ("another for quay.io", "operator")}
 
 
 @pytest.mark.parametrize("restricted", [True, False])
@@ -263,15 +265,19 @@ def test_the_second_run_changes_nothing(text: str) -> None:
 
 def test_a_login_of_the_mirror_is_compared_on_the_host() -> None:
     source = {"mirror": "http://10.77.1.1:8480", "fingerprint": "A" * 40, "user": "me", "password_file": "/p"}
-    assert broken(STEP, spec={"source": source})["mirrors"][0].startswith("otherwise for docker.io")
+    assert failures(judged(STEP, spec={"source": source}))["mirrors"][0].startswith("otherwise for docker.io")
     answer = recorded("containerd.mirrors", "prepared-debian-12")
     text = re.sub(
         r'(?m)^(\[host\.".*")\]\n(.*)$', r'\1]\n\2\n\1.header]\n  Authorization = "same, mode 0600"', answer.out
     )
-    found = broken(STEP, {("containerd.mirrors", "h1"): said("containerd.mirrors", text)}, {"source": source})
+    found = failures(
+        judged(STEP, {("containerd.mirrors", "h1"): written("containerd.mirrors", text)}, {"source": source})
+    )
     assert "mirrors" not in found
     other = text.replace("same, mode 0600", "other, mode 0600", 1)
-    found = broken(STEP, {("containerd.mirrors", "h1"): said("containerd.mirrors", other)}, {"source": source})
+    found = failures(
+        judged(STEP, {("containerd.mirrors", "h1"): written("containerd.mirrors", other)}, {"source": source})
+    )
     assert found["mirrors"] == ("otherwise for docker.io", "install")
 
 
@@ -279,12 +285,12 @@ PROXY = {"proxy": {"http": "http://p:3128"}}
 
 
 def test_a_proxy_reaches_the_files_and_the_running_daemon() -> None:
-    found = broken(STEP, spec=PROXY)
+    found = failures(judged(STEP, spec=PROXY))
     assert found["egress"] == ("no /etc/systemd/system/containerd.service.d/gpustack-proxy.conf", "install")
     assert found["proxy"] == ("none", "install")
 
 
 def test_a_proxy_that_the_spec_no_longer_has() -> None:
     file = "/etc/systemd/system/containerd.service.d/gpustack-proxy.conf"
-    answers = {("egress.files", "h1"): said("egress.files", f"{file} other 644 root\n")}
-    assert broken(STEP, answers) == {"egress": (f"{file}, which is left over", "install")}
+    answers = {("egress.files", "h1"): written("egress.files", f"{file} other 644 root\n")}
+    assert failures(judged(STEP, answers)) == {"egress": (f"{file}, which is left over", "install")}

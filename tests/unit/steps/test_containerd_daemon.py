@@ -9,7 +9,7 @@ import pytest
 
 from gpustack.config.resources import playbooks
 from gpustack.probes.containerd.daemon import runtime
-from tests.unit.steps.recorded_hosts import recorded
+from tests.worlds.cases import recorded
 
 SCRIPT = playbooks() / "roles" / "containerd" / "files" / "daemon.sh"
 RIGHT = recorded("containerd.runtime", "prepared-debian-12").out

@@ -7,7 +7,9 @@ import pytest
 from gpustack.config.images import image_list, text_digest, verifier_digest
 from gpustack.config.spec import Spec
 from gpustack.steps.containerd.step import STEP
-from tests.unit.steps.recorded_hosts import SPEC, broken, judged, recorded, said
+from tests.worlds.cases import recorded, written
+from tests.worlds.hosts import SPEC, judged
+from tests.worlds.judge import failures
 
 IMAGES, SERVED = "containerd.images", "mirror.checksums"
 OTHER = "f" * 64
@@ -15,7 +17,7 @@ OTHER = "f" * 64
 
 def images_broken(images: str, spec: dict[str, Any] | None = None, served: str = "prepared-debian-12") -> Any:
     answers = {(IMAGES, "h1"): recorded(IMAGES, images), (SERVED, "h1"): recorded(SERVED, served)}
-    return broken(STEP, answers, spec)
+    return failures(judged(STEP, answers, spec))
 
 
 def test_a_host_of_an_earlier_release_gets_the_list_and_who_compares_with_it() -> None:
@@ -24,7 +26,7 @@ def test_a_host_of_an_earlier_release_gets_the_list_and_who_compares_with_it() -
 
 def test_a_list_that_the_mirror_has_no_more() -> None:
     answers = {(SERVED, "h1"): recorded(SERVED, "prepared-debian-12", ("5f0c", "0f0c"))}
-    assert broken(STEP, answers) == {"image-list": ("another", "install")}
+    assert failures(judged(STEP, answers)) == {"image-list": ("another", "install")}
 
 
 @pytest.mark.parametrize("served", ["no-answer", "older-release", "no-list"])
@@ -37,8 +39,8 @@ def test_from_the_publishers_the_list_is_that_of_the_version_set() -> None:
     official = {"source": "official"}
     assert images_broken("prepared-debian-12", official)["image-list"] == ("another", "install")
     pins = text_digest(image_list(Spec.model_validate(official)))
-    listed = said(IMAGES, f"list {pins}\nverifier {verifier_digest()} 755 root\n")
-    assert not {"image-list", "image-verifier"} & broken(STEP, {(IMAGES, "h1"): listed}, official).keys()
+    listed = written(IMAGES, f"list {pins}\nverifier {verifier_digest()} 755 root\n")
+    assert not {"image-list", "image-verifier"} & failures(judged(STEP, {(IMAGES, "h1"): listed}, official)).keys()
     assert "registry.k8s.io/pause:3.10.2 sha256:f548e0e8" in image_list(Spec())
     assert "unpinned" not in image_list(Spec())
 
@@ -49,7 +51,7 @@ def test_from_the_publishers_the_list_is_that_of_the_version_set() -> None:
 def test_another_program_in_the_place_of_ours(verifier: str) -> None:
     answer = recorded(IMAGES, "prepared-debian-12", (f"{verifier_digest()} 755 root", verifier))
     mode = verifier.split(" ", 1)[1]
-    assert broken(STEP, {(IMAGES, "h1"): answer}) == {"image-verifier": (f"another, {mode}", "install")}
+    assert failures(judged(STEP, {(IMAGES, "h1"): answer})) == {"image-verifier": (f"another, {mode}", "install")}
 
 
 def test_images_that_are_there_with_another_digest() -> None:
@@ -81,9 +83,9 @@ def test_what_cannot_be_read_is_unknown() -> None:
     ],
 )
 def test_a_containerd_that_asks_no_verifier(case: str, found: str) -> None:
-    text, cure = broken(STEP, {(IMAGES, "h1"): recorded(IMAGES, case)})["pulls-verified"]
+    text, cure = failures(judged(STEP, {(IMAGES, "h1"): recorded(IMAGES, case)}))["pulls-verified"]
     assert found in text
     assert cure == "operator"
-    assert "pulls-verified" not in broken(
-        STEP, {(IMAGES, "h1"): recorded(IMAGES, case)}, {"containerd": {"verify_images": False}}
+    assert "pulls-verified" not in failures(
+        judged(STEP, {(IMAGES, "h1"): recorded(IMAGES, case)}, {"containerd": {"verify_images": False}})
     )

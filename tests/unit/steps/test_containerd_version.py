@@ -7,7 +7,8 @@ import pytest
 from gpustack.config.versions import version_set
 from gpustack.rollout.overlay import overlay
 from gpustack.steps.containerd.step import STEP
-from tests.unit.steps.recorded_hosts import judged, recorded, snapshot
+from tests.worlds.cases import recorded
+from tests.worlds.hosts import judged, snapshot
 
 PACKAGES, OFFERED = "packages.installed", "containerd.candidates"
 NEWEST = "the newest 2.3 of its repository"

@@ -4,7 +4,9 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.steps.control_plane.step import STEP
-from tests.unit.steps.recorded_cluster import ABSENT, K1, STOPPED, broken, judged, recorded, said, units
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import ABSENT, K1, STOPPED, judged, units
+from tests.worlds.judge import failures
 
 FILES, CERTIFICATES, LISTENING = "kubeadm.files", "kubeadm.certificates", "kubeadm.listeners"
 UNFINISHED = "600 /etc/kubernetes/gpustack-kubeadm.yaml.unfinished\n"
@@ -16,11 +18,11 @@ def files(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
 
 
 def test_nothing_there_is_initialised_by_install() -> None:
-    assert broken(STEP, {(FILES, "k1"): recorded(FILES, "fresh")})["initialised"] == ("nothing", "install")
+    assert failures(judged(STEP, {(FILES, "k1"): recorded(FILES, "fresh")}))["initialised"] == ("nothing", "install")
 
 
 def test_a_broken_off_initialisation_is_taken_up_again() -> None:
-    found = broken(STEP, {(FILES, "k1"): recorded(FILES, "broken-off-init")})
+    found = failures(judged(STEP, {(FILES, "k1"): recorded(FILES, "broken-off-init")}))
     assert found["initialised"] == ("an initialisation that was broken off", "install")
 
 
@@ -28,11 +30,11 @@ def test_while_broken_off_nothing_asks_for_a_person() -> None:
     answers = {
         (FILES, "k1"): recorded(FILES, "broken-off-init"),
         ("kube.readyz", CLUSTER): recorded("kube.readyz", "broken-off-init"),
-        ("kube.deployments", CLUSTER): said("kube.deployments", '{"items":[]}'),
-        ("kubeadm.settings", CLUSTER): said("kubeadm.settings", '{"items":[]}'),
-        (LISTENING, "k1"): said(LISTENING, ""),
+        ("kube.deployments", CLUSTER): written("kube.deployments", '{"items":[]}'),
+        ("kubeadm.settings", CLUSTER): written("kubeadm.settings", '{"items":[]}'),
+        (LISTENING, "k1"): written(LISTENING, ""),
     }
-    found = broken(STEP, answers)
+    found = failures(judged(STEP, answers))
     assert {"initialised", "api", "dns", "endpoint", "networks", "metrics", "kubelet-settings"} <= set(found)
     assert {cure for _, cure in found.values()} == {"install"}
 
@@ -41,7 +43,7 @@ def test_while_broken_off_nothing_asks_for_a_person() -> None:
     "lost", ["600 /etc/kubernetes/manifests/etcd.yaml\n", ADMIN, "600 /etc/kubernetes/pki/ca.key\n"]
 )
 def test_half_a_control_plane_is_never_reset(lost: str) -> None:
-    found, cure = broken(STEP, files((lost, "")))["initialised"]
+    found, cure = failures(judged(STEP, files((lost, ""))))["initialised"]
     assert cure == "operator"
     assert lost.split()[1] in found
 
@@ -57,18 +59,18 @@ def test_a_component_that_was_stopped_is_no_cluster_to_reset(name: str, phase: s
 
 
 def test_a_worker_of_another_cluster_is_not_made_a_control_plane() -> None:
-    assert broken(STEP, {(FILES, "k1"): recorded(FILES, "worker")})["initialised"][1] == "operator"
+    assert failures(judged(STEP, {(FILES, "k1"): recorded(FILES, "worker")}))["initialised"][1] == "operator"
 
 
 def test_a_stopped_kubelet_is_started_and_the_silent_api_is_no_separate_matter() -> None:
     answers = {("units.services", "k1"): units(STOPPED), ("kube.readyz", CLUSTER): recorded("kube.readyz", "refused")}
-    found = broken(STEP, answers)
+    found = failures(judged(STEP, answers))
     assert found["kubelet"] == ("not active", "install")
     assert found["api"][1] == "install"
 
 
 def test_no_kubelet_at_all() -> None:
-    assert broken(STEP, {("units.services", "k1"): units(ABSENT)})["kubelet"] == ("not installed", "install")
+    assert failures(judged(STEP, {("units.services", "k1"): units(ABSENT)}))["kubelet"] == ("not installed", "install")
 
 
 def test_an_api_that_does_not_answer_beside_a_kubelet_that_runs_is_for_a_person() -> None:
@@ -86,36 +88,38 @@ def test_an_api_that_does_not_answer_beside_a_kubelet_that_runs_is_for_a_person(
 
 
 def test_another_version_is_for_upgrade() -> None:
-    found = broken(STEP, spec={"kubernetes": {"version": "1.36.3"}})
+    found = failures(judged(STEP, spec={"kubernetes": {"version": "1.36.3"}}))
     assert found == {"version": ("1.36.4", "upgrade")}
 
 
 def test_the_host_is_the_node_with_its_machine_id_not_with_its_name() -> None:
-    answers = {("system.identity", "k1"): said("system.identity", "f" * 32 + "\n\n")}
-    assert broken(STEP, answers) == {"node": ("none", "operator")}
+    answers = {("system.identity", "k1"): written("system.identity", "f" * 32 + "\n\n")}
+    assert failures(judged(STEP, answers)) == {"node": ("none", "operator")}
 
 
 def test_dns_must_be_deployed() -> None:
-    answers = {("kube.deployments", CLUSTER): said("kube.deployments", '{"items":[]}')}
-    assert broken(STEP, answers) == {"dns": ("nothing", "operator")}
+    answers = {("kube.deployments", CLUSTER): written("kube.deployments", '{"items":[]}')}
+    assert failures(judged(STEP, answers)) == {"dns": ("nothing", "operator")}
 
 
 def test_certificates_that_end_soon() -> None:
     answers = {
         (CERTIFICATES, "k1"): recorded(CERTIFICATES, "control-plane", ("Nov 21 04:38:10 2027", "Dec  3 04:38:10 2026"))
     }
-    found, cure = broken(STEP, answers)["certificates"]
+    found, cure = failures(judged(STEP, answers))["certificates"]
     assert cure == "operator"
     assert "kube-apiserver until 2026-12-03" in found
     assert "etcd-ca" not in found
 
 
 def test_admin_conf_is_for_root_alone() -> None:
-    assert broken(STEP, files((ADMIN, "644 /etc/kubernetes/admin.conf\n"))) == {"credentials": ("mode 644", "install")}
+    assert failures(judged(STEP, files((ADMIN, "644 /etc/kubernetes/admin.conf\n")))) == {
+        "credentials": ("mode 644", "install")
+    }
 
 
 def test_root_has_a_kubeconfig() -> None:
-    assert broken(STEP, files(("600 /root/.kube/config\n", ""))) == {"credentials": ("nothing", "install")}
+    assert failures(judged(STEP, files(("600 /root/.kube/config\n", "")))) == {"credentials": ("nothing", "install")}
 
 
 @pytest.mark.parametrize(
@@ -144,14 +148,14 @@ def test_what_was_settled_at_birth_is_compared_and_left_to_a_person(check: str, 
 
 def test_a_token_that_a_broken_off_join_left_is_removed() -> None:
     answers = {("kubeadm.join-token", CLUSTER): recorded("kubeadm.join-token", "token")}
-    (found,) = broken(STEP, answers).items()
+    (found,) = failures(judged(STEP, answers)).items()
     assert found == ("join-token", ("one that a broken-off join left", "install"))
 
 
 def test_a_component_that_listens_nowhere_may_not_run_yet() -> None:
     """An installation that was broken off just after kubeadm init: kube-proxy's pod is not there yet."""
     answers = {(LISTENING, "k1"): recorded(LISTENING, "control-plane", ("LISTEN 0      4096   *:10259 *:*\n", ""))}
-    assert broken(STEP, answers) == {"metrics": ("kube-scheduler nowhere", "install")}
+    assert failures(judged(STEP, answers)) == {"metrics": ("kube-scheduler nowhere", "install")}
     mismatch = judged(STEP, answers)["metrics"].result
     assert mismatch
     assert mismatch.passing
@@ -159,15 +163,15 @@ def test_a_component_that_listens_nowhere_may_not_run_yet() -> None:
 
 def test_a_component_that_listens_elsewhere_is_for_a_person_whoever_else_is_missing() -> None:
     answers = {(LISTENING, "k1"): recorded(LISTENING, "debian-13", ("127.0.0.1:10259", "127.0.0.1:10299"))}
-    (found,) = broken(STEP, answers).values()
+    (found,) = failures(judged(STEP, answers)).values()
     assert "kube-scheduler nowhere" in found[0]
     assert found[1] == "operator"
 
 
 def test_metrics_on_the_loopback_only_when_asked_so() -> None:
     loopback = {(LISTENING, "k1"): recorded(LISTENING, "debian-13")}
-    assert set(broken(STEP, loopback)) == {"metrics"}
-    assert not broken(STEP, loopback, {"kubernetes": {"version": "1.36.4", "metrics_bind": "127.0.0.1"}})
+    assert set(failures(judged(STEP, loopback))) == {"metrics"}
+    assert not failures(judged(STEP, loopback, {"kubernetes": {"version": "1.36.4", "metrics_bind": "127.0.0.1"}}))
 
 
 def test_a_cluster_of_one_host_with_settings_of_its_own() -> None:
@@ -189,8 +193,8 @@ def test_a_cluster_of_one_host_with_settings_of_its_own() -> None:
     cluster = ("kube.nodes", "kube.deployments", "kubeadm.settings")
     answers = {(probe, CLUSTER): recorded(probe, "debian-13") for probe in cluster}
     answers |= {(probe, "k1"): recorded(probe, "debian-13") for probe in (FILES, CERTIFICATES, LISTENING)}
-    answers["system.identity", "k1"] = said("system.identity", "004cb8e4e83e464aa0dbda7ee7552aaa\n\n")
+    answers["system.identity", "k1"] = written("system.identity", "004cb8e4e83e464aa0dbda7ee7552aaa\n\n")
     host = replace(K1, spec=HostSpec(gpustack_node_ip=IPv4Address("10.78.0.14")))
-    assert broken(STEP, answers, spec, (host,)) == {}
+    assert failures(judged(STEP, answers, spec, (host,))) == {}
     moved = replace(K1, spec=HostSpec(gpustack_node_ip=IPv4Address("10.99.0.1")))
-    assert broken(STEP, answers, spec, (moved,)) == {"address": ("10.78.0.14", "operator")}
+    assert failures(judged(STEP, answers, spec, (moved,))) == {"address": ("10.78.0.14", "operator")}

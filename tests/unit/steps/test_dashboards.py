@@ -2,7 +2,10 @@ import json
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.steps.dashboards import STEP, texts
-from tests.unit.steps.recorded_cluster import Answers, broken, healthy, judged, recorded, said, states
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import healthy, judged, states
+from tests.worlds.judge import failures
+from tests.worlds.snapshot import Answers
 
 MAPS = ("applied.config-maps", CLUSTER)
 
@@ -13,7 +16,7 @@ def edited(*edits: tuple[str, str]) -> Answers:
     for old, new in edits:
         assert old in out, old
         out = out.replace(old, new)
-    return {MAPS: said(MAPS[0], out)}
+    return {MAPS: written(MAPS[0], out)}
 
 
 def test_each_dashboard_is_a_config_map_of_one_file() -> None:
@@ -21,24 +24,24 @@ def test_each_dashboard_is_a_config_map_of_one_file() -> None:
 
 
 def test_missing_or_older_ones_are_for_install() -> None:
-    assert broken(STEP, {MAPS: recorded(MAPS[0], "none")}) == {
+    assert failures(judged(STEP, {MAPS: recorded(MAPS[0], "none")})) == {
         "config-maps": (
             "gpustack-dashboard-gpu-detail, gpustack-dashboard-gpu-health, gpustack-dashboard-gpu-overview missing",
             "install",
         )
     }
     folder = {"dashboards": {"folder": "Racks"}}
-    ((found, cure),) = broken(STEP, spec=folder).values()
+    ((found, cure),) = failures(judged(STEP, spec=folder)).values()
     assert (found.endswith("of another content"), cure) == (True, "install")
 
 
 def test_one_that_somebody_edited_or_relabelled() -> None:
     took = '"f:data":{"f:gpu-health.json":{}}}}'
     name = "gpustack-dashboard-gpu-health"
-    assert broken(STEP, edited((took, f'"f:data":{{}}}}}},{{"manager":"kubectl-edit","fieldsV1":{{{took}'))) == {
-        "config-maps": (f"{name} changed by kubectl-edit", "install")
-    }
-    assert broken(STEP, edited(('"f:data":{"f:gpu-health.json":{}}', '"f:data":{}'))) == {
+    assert failures(
+        judged(STEP, edited((took, f'"f:data":{{}}}}}},{{"manager":"kubectl-edit","fieldsV1":{{{took}')))
+    ) == {"config-maps": (f"{name} changed by kubectl-edit", "install")}
+    assert failures(judged(STEP, edited(('"f:data":{"f:gpu-health.json":{}}', '"f:data":{}')))) == {
         "config-maps": (f"{name} changed by somebody", "install")
     }
 
@@ -47,7 +50,7 @@ def test_what_somebody_adds_beside_ours_stays() -> None:
     """A note on it is not taken away by applying it again: to complain of it would be for ever."""
     took = '"f:data":{"f:gpu-health.json":{}}}}'
     note = '{"manager":"kubectl-annotate","fieldsV1":{"f:metadata":{"f:annotations":{"f:note":{}}}}}'
-    assert broken(STEP, edited((took, f"{took},{note}"))) == {}
+    assert failures(judged(STEP, edited((took, f"{took},{note}")))) == {}
 
 
 def test_what_cannot_be_read_is_unknown() -> None:
@@ -63,4 +66,4 @@ def test_where_they_are_not_wanted_there_is_no_such_step() -> None:
 def test_a_config_map_of_the_same_name_elsewhere_is_another_one() -> None:
     answers = edited(('"namespace":"monitoring"', '"namespace":"default"'))
     assert isinstance(answers[MAPS], Answer)
-    assert "missing" in broken(STEP, answers)["config-maps"][0]
+    assert "missing" in failures(judged(STEP, answers))["config-maps"][0]

@@ -10,7 +10,9 @@ from gpustack.ask.script import command
 from gpustack.config.resources import playbooks
 from gpustack.probes.kubernetes.cluster_leftovers import TEMPORARIES
 from gpustack.steps.prereqs.step import STEP
-from tests.unit.steps.recorded_hosts import broken, recorded
+from tests.worlds.cases import recorded
+from tests.worlds.hosts import judged
+from tests.worlds.judge import failures
 
 SCRIPT = playbooks() / "roles" / "prereqs" / "files" / "earlier-folders.sh"
 
@@ -64,7 +66,7 @@ def test_the_probe_and_the_role_speak_of_the_same(root: Path) -> None:
 
 
 def test_the_check() -> None:
-    found = broken(STEP, {("leftovers.temporary", "h1"): recorded("leftovers.temporary", "earlier")})
+    found = failures(judged(STEP, {("leftovers.temporary", "h1"): recorded("leftovers.temporary", "earlier")}))
     assert found == {"temporary-files": ("/etc/gpustack/images, /var/lib/gpustack/charts", "install")}
 
 
@@ -76,7 +78,7 @@ def test_a_reset_leaves_nothing_of_ours_there(root: Path) -> None:
     functions = script[: script.index("#!/bin/sh")]
     (root / "etc/gpustack/proxy.env").write_text("password")
     (root / "var/lib/gpustack/charts").mkdir()
-    said = run(functions + script[begin:end], root)
-    assert said.count("changed: ") == 5, said
+    output = run(functions + script[begin:end], root)
+    assert output.count("changed: ") == 5, output
     assert [path.name for path in (root / "etc/gpustack").iterdir()] == ["config.yaml"]
     assert not (root / "var/lib/gpustack").exists()

@@ -14,7 +14,7 @@ from gpustack.config.spec import Spec
 from gpustack.steps.firewall import step
 from gpustack.steps.firewall.packets import manager
 from gpustack.steps.firewall.step import HINT
-from tests.unit.steps.firewall_world import (
+from tests.worlds.firewall import (
     HOSTS,
     OPEN,
     PLANE,
@@ -79,9 +79,9 @@ def test_an_address_that_is_no_node_is_too_much(who: str) -> None:
     others = Inventory(None, HOSTS[:1], after.inventory.spec)
     found = Snapshot(after.taken, others, after.reach, after.answers)
     assert outcomes(found).keys() == ({"ours-are-stored"} if who == "ufw" else {"ours-are-stored", "ours-are-loaded"})
-    said = told(found)["ours-are-stored"].result
-    assert said
-    assert f"too much: in tcp {WORKER}/32" in said.found
+    result = told(found)["ours-are-stored"].result
+    assert result
+    assert f"too much: in tcp {WORKER}/32" in result.found
 
 
 def test_a_node_that_is_not_reached_keeps_its_rules() -> None:
@@ -94,10 +94,10 @@ def test_a_reject_in_forward_is_found() -> None:
     found = world(
         live(OPEN + "-A FORWARD -j REJECT --reject-with icmp-host-prohibited", units=("netfilter-persistent",))
     )
-    said = told(found)["pods-are-forwarded"].result
-    assert said
-    assert said.cure == "install"
-    assert "-A FORWARD -j REJECT --reject-with icmp-host-prohibited" in said.found
+    result = told(found)["pods-are-forwarded"].result
+    assert result
+    assert result.cure == "install"
+    assert "-A FORWARD -j REJECT --reject-with icmp-host-prohibited" in result.found
     assert "flows-pass" not in outcomes(found)
 
 
@@ -120,10 +120,10 @@ DROPPED = OPEN.replace("INPUT ACCEPT", "INPUT DROP")
 def test_rules_that_nobody_known_loads_are_for_the_operator() -> None:
     found = world(live(DROPPED))
     assert outcomes(found) == {"flows-pass": "operator"}
-    said = told(found)["flows-pass"].result
-    assert said
-    assert "the policy DROP of chain ip filter INPUT" in said.found
-    assert said.hint == HINT
+    result = told(found)["flows-pass"].result
+    assert result
+    assert "the policy DROP of chain ip filter INPUT" in result.found
+    assert result.hint == HINT
 
 
 def test_the_page_of_the_step_lists_every_port() -> None:
@@ -134,9 +134,9 @@ def test_the_page_of_the_step_lists_every_port() -> None:
 def test_firewall_manage_false_changes_nothing_and_names_the_page() -> None:
     found = world(live(DROPPED, units=("netfilter-persistent",)), spec={"manage": False})
     assert outcomes(found) == {"flows-pass": "operator"}
-    said = told(found)["flows-pass"].result
-    assert said
-    assert said.hint == HINT
+    result = told(found)["flows-pass"].result
+    assert result
+    assert result.hint == HINT
 
 
 def test_firewall_manage_false_is_content_with_rules_of_another_hand() -> None:
@@ -149,9 +149,9 @@ def test_a_rule_of_the_operator_about_a_node_is_for_the_operator() -> None:
     line = f"-A INPUT -s {WORKER}/32 -j DROP"
     found = world(live(OPEN + line, units=("netfilter-persistent",)))
     assert outcomes(found) == {"flows-pass": "operator"}
-    said = told(found)["flows-pass"].result
-    assert said
-    assert line in said.found
+    result = told(found)["flows-pass"].result
+    assert result
+    assert line in result.found
 
 
 def table(policy: str) -> str:
@@ -163,10 +163,10 @@ def test_a_second_filter_beside_the_manager_is_for_the_operator() -> None:
     after = recorded("ufw-debian-12-after")
     answer = after.answers["firewall.live", "host1"]
     found = world(f"{answer.out}\n{table('drop')}", after.answers["firewall.stored", "host1"])
-    said = told(found)["flows-pass"].result
-    assert said
-    assert said.cure == "operator"
-    assert "chain inet site in" in said.found
+    result = told(found)["flows-pass"].result
+    assert result
+    assert result.cure == "operator"
+    assert "chain inet site in" in result.found
 
 
 def test_nftables_without_its_service_is_for_the_operator() -> None:

@@ -5,7 +5,7 @@ import pytest
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory
 from gpustack.steps.firewall.guard import choose_guard_state, find_unused_address
-from tests.unit.steps.firewall_world import (
+from tests.worlds.firewall import (
     HOSTS,
     KEPT,
     NOTHING,
@@ -27,8 +27,8 @@ OUT = "metrics-ports-blocked"
 
 
 def found(snapshot: Snapshot, check: str = OUT) -> str:
-    said = told(snapshot)[check].result
-    return said.found if said else ""
+    result = told(snapshot)[check].result
+    return result.found if result else ""
 
 
 def bare(rules: str = OPEN, *, more: str = "", **settings: object) -> Snapshot:
@@ -76,8 +76,8 @@ def test_each_interface_is_asked_but_those_of_pods() -> None:
     public = "3: eth1    inet 203.0.113.5/24 scope global eth1\n4: cni0    inet 10.244.0.1/24 scope global cni0\n"
     rules = DROPPED + CLUSTER + "-A INPUT -i cni0 -j ACCEPT\n"
     for more, stopped in ((rules, True), (rules + "-A INPUT -i eth1 -j ACCEPT", False)):
-        said = live(more, guard="").replace("== ssh", public + "== ssh")
-        assert (OUT not in outcomes(world(said, NOTHING))) is stopped
+        text = live(more, guard="").replace("== ssh", public + "== ssh")
+        assert (OUT not in outcomes(world(text, NOTHING))) is stopped
 
 
 def test_ipv6_is_asked_where_it_is_outside() -> None:

@@ -4,16 +4,16 @@ import json
 
 from gpustack.steps.firewall.packets import manager
 from gpustack.steps.firewall.step import HINT
-from tests.unit.steps.firewall_world import OPEN, here, live, outcomes, recorded, told, world
+from tests.worlds.firewall import OPEN, here, live, outcomes, recorded, told, world
 
 
 def test_an_output_policy_that_nobody_known_loads_is_for_the_operator() -> None:
     found = world(live(OPEN.replace("OUTPUT ACCEPT", "OUTPUT DROP")))
     assert outcomes(found) == {"flows-pass": "operator"}
-    said = told(found)["flows-pass"].result
-    assert said
-    assert "tcp 2379 to 127.0.0.1 is stopped by the policy DROP of chain ip filter OUTPUT" in said.found
-    assert said.hint == HINT
+    result = told(found)["flows-pass"].result
+    assert result
+    assert "tcp 2379 to 127.0.0.1 is stopped by the policy DROP of chain ip filter OUTPUT" in result.found
+    assert result.hint == HINT
 
 
 def test_an_output_policy_of_a_known_one_is_opened() -> None:
@@ -26,14 +26,14 @@ def test_a_table_that_denies_on_one_way_only_asks_ours_on_that_one() -> None:
     """A table without a chain for what is sent has no place for a jump."""
     after = recorded("nftables-debian-12-after")
     answer = after.answers["firewall.live", "host1"]
-    said = json.loads(answer.out.split("== nft\n")[1].splitlines()[0])
-    said["nftables"] = [
+    document = json.loads(answer.out.split("== nft\n")[1].splitlines()[0])
+    document["nftables"] = [
         entry
-        for entry in said["nftables"]
+        for entry in document["nftables"]
         if "output" not in (next(iter(entry.values())).get(key) for key in ("name", "chain"))
     ]
     found = world(
-        answer.out.split("== nft\n")[0] + "== nft\n" + json.dumps(said) + "\n",
+        answer.out.split("== nft\n")[0] + "== nft\n" + json.dumps(document) + "\n",
         after.answers["firewall.stored", "host1"],
     )
     assert outcomes(found) == {}

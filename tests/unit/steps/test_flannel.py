@@ -5,7 +5,9 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.flannel import STEP
-from tests.unit.steps.recorded_cluster import broken, judged, recorded, said
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import judged
+from tests.worlds.judge import failures
 
 DAEMON_SET, NET_CONF, HOST = "flannel.daemon-set", "flannel.net-conf", "flannel.host"
 
@@ -15,14 +17,14 @@ def test_before_flannel_is_there_all_is_for_install() -> None:
         (probe, CLUSTER): recorded(probe, "before-network") for probe in (DAEMON_SET, NET_CONF, "kube.deployments")
     }
     answers[HOST, "k1"] = recorded(HOST, "before-network")
-    found = broken(STEP, answers)
+    found = failures(judged(STEP, answers))
     assert set(found) == {"version", "settings", "rolled-out", "running", "dns"}
     assert {cure for _, cure in found.values()} == {"install"}
 
 
 def test_another_version_is_for_upgrade() -> None:
     answers = {(DAEMON_SET, CLUSTER): recorded(DAEMON_SET, "control-plane", ("flannel:v0.28.9", "flannel:v0.27.0"))}
-    assert broken(STEP, answers) == {"version": ("0.27.0", "upgrade")}
+    assert failures(judged(STEP, answers)) == {"version": ("0.27.0", "upgrade")}
 
 
 @pytest.mark.parametrize(
@@ -33,18 +35,18 @@ def test_another_version_is_for_upgrade() -> None:
     ],
 )
 def test_another_backend_is_for_install(spec: dict[str, object], found: str) -> None:
-    assert broken(STEP, spec=spec) == {"settings": (found, "install")}
+    assert failures(judged(STEP, spec=spec)) == {"settings": (found, "install")}
 
 
 def test_without_a_port_it_is_that_of_linux() -> None:
     """Backend vxlan on Linux: Documentation/backends.md says 8472."""
     answers = {(NET_CONF, CLUSTER): recorded(NET_CONF, "control-plane", ('\\"Port\\": 8472, ', ""))}
-    assert broken(STEP, answers) == {}
+    assert failures(judged(STEP, answers)) == {}
 
 
 def test_a_network_that_is_not_that_of_the_pods() -> None:
     """Mistake 10 of the usual scripts: the manifest's own 10.244.0.0/16 whatever kubeadm was told."""
-    found = broken(STEP, spec={"kubernetes": {"version": "1.36.4", "pod_cidr": "10.32.0.0/16"}})
+    found = failures(judged(STEP, spec={"kubernetes": {"version": "1.36.4", "pod_cidr": "10.32.0.0/16"}}))
     assert found == {
         "settings": ("10.244.0.0/16 over vxlan on port 8472", "install"),
         "running": ("10.244.0.0/16", "install"),
@@ -60,14 +62,14 @@ def test_a_network_that_is_not_that_of_the_pods() -> None:
 )
 def test_pods_of_an_older_template(edit: tuple[str, str]) -> None:
     answers = {(DAEMON_SET, CLUSTER): recorded(DAEMON_SET, "control-plane", edit)}
-    assert broken(STEP, answers) == {"rolled-out": ("some of an older template", "install")}
+    assert failures(judged(STEP, answers)) == {"rolled-out": ("some of an older template", "install")}
 
 
 def test_a_daemon_that_does_not_answer() -> None:
     answers = {(HOST, "k1"): recorded(HOST, "control-plane", ("READY=yes", "READY=no"))}
-    assert broken(STEP, answers) == {"running": ("not ready", "install")}
+    assert failures(judged(STEP, answers)) == {"running": ("not ready", "install")}
     answers = {(HOST, "k1"): recorded(HOST, "control-plane", ("CONFLIST=yes", "CONFLIST=no"))}
-    assert broken(STEP, answers) == {"running": ("no CNI configuration", "install")}
+    assert failures(judged(STEP, answers)) == {"running": ("no CNI configuration", "install")}
 
 
 def test_dns_without_a_pod() -> None:
@@ -75,7 +77,7 @@ def test_dns_without_a_pod() -> None:
     answers = {
         ("kube.deployments", CLUSTER): recorded("kube.deployments", "control-plane", ('"replicas":2', '"replicas":0'))
     }
-    assert broken(STEP, answers) == {"dns": ("scaled to 0", "operator")}
+    assert failures(judged(STEP, answers)) == {"dns": ("scaled to 0", "operator")}
 
 
 def test_a_dead_worker_is_not_flannels_matter() -> None:
@@ -84,12 +86,12 @@ def test_a_dead_worker_is_not_flannels_matter() -> None:
         ("kube.nodes", CLUSTER): recorded("kube.nodes", "control-plane", ("10.244.1.0/24", "")),
         (DAEMON_SET, CLUSTER): recorded(DAEMON_SET, "control-plane", ('"numberReady":2', '"numberReady":1')),
     }
-    assert broken(STEP, answers) == {}
+    assert failures(judged(STEP, answers)) == {}
 
 
 def test_a_node_that_is_not_ready_says_why() -> None:
     answers = {("kube.nodes", CLUSTER): recorded("kube.nodes", "before-network")}
-    answers["system.identity", "k1"] = said("system.identity", "004cb8e4e83e464aa0dbda7ee7552aaa\n\n")
+    answers["system.identity", "k1"] = written("system.identity", "004cb8e4e83e464aa0dbda7ee7552aaa\n\n")
     mismatch = judged(STEP, answers)["node"].result
     assert mismatch
     assert "cni plugin not initialized" in mismatch.found
@@ -97,7 +99,7 @@ def test_a_node_that_is_not_ready_says_why() -> None:
 
 def test_a_node_without_a_part_of_the_network() -> None:
     answers = {("kube.nodes", CLUSTER): recorded("kube.nodes", "control-plane", ("10.244.0.0/24", ""))}
-    assert broken(STEP, answers) == {"node": ("none: no podCIDR", "operator")}
+    assert failures(judged(STEP, answers)) == {"node": ("none: no podCIDR", "operator")}
 
 
 def test_dns_whose_pods_the_api_server_refuses() -> None:
@@ -109,4 +111,4 @@ def test_dns_whose_pods_the_api_server_refuses() -> None:
     found = json.loads(answer.out)
     found["items"][0]["status"]["conditions"].append(failed)
     answers = {("kube.deployments", CLUSTER): replace(answer, out=json.dumps(found))}
-    assert broken(STEP, answers) == {"dns": (f"not available: {quota}", "install")}
+    assert failures(judged(STEP, answers)) == {"dns": (f"not available: {quota}", "install")}

@@ -10,16 +10,18 @@ from gpustack.rollout.overlay import gpu_driver, gpu_number
 from gpustack.steps import STEPS
 from gpustack.steps.gpu.count import gpu_count, gpus, set_aside
 from gpustack.steps.gpu.hosts import expected, whole
-from tests.unit.judging import state
-from tests.unit.steps.recorded_cluster import K1, K2, Answers, recorded, said
-from tests.unit.steps.recorded_gpus import devices, on, world
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import K1, K2
+from tests.worlds.gpus import devices, on, world
+from tests.worlds.judge import state
+from tests.worlds.snapshot import Answers
 
 A100, GT_710, GT_1030, T400 = "0x20b0 0x030200", "0x128b 0x030000", "0x1d01 0x030000", "0x1fb2 0x030000"
 MACHINES = "two-of-four-for-virtual-machines"
 
 
 def bus(*lines: str) -> Answers:
-    return {("gpu.devices", "k1"): said("gpu.devices", "".join(f"{line}\n" for line in lines))}
+    return {("gpu.devices", "k1"): written("gpu.devices", "".join(f"{line}\n" for line in lines))}
 
 
 def case(name: str) -> Answers:

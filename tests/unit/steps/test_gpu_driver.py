@@ -7,8 +7,10 @@ from gpustack.config.resources import playbooks
 from gpustack.rollout.overlay import host_facts
 from gpustack.steps.gpu.driver import STEP
 from gpustack.steps.gpu.driver_packages import LEFT_ALONE
-from tests.unit.steps.recorded_hosts import Answers, broken, judged, recorded, said, snapshot
-from tests.unit.steps.test_gpu_mode import UBUNTU
+from tests.worlds.cases import recorded, written
+from tests.worlds.hosts import UBUNTU, judged, snapshot
+from tests.worlds.judge import failures
+from tests.worlds.snapshot import Answers
 
 ROLE = playbooks() / "roles" / "gpu_driver"
 PACKAGES, DRIVER, KERNELS, SMI = "gpu.packages", "gpu.driver", "gpu.kernels", "gpu.smi"
@@ -33,7 +35,7 @@ def hint(check: str, answers: Answers, spec: dict[str, Any] | None = None) -> st
 
 
 def test_a_fresh_host() -> None:
-    assert broken(STEP, state="fresh") == {
+    assert failures(judged(STEP, state="fresh")) == {
         "nouveau": ("not blacklisted", "install"),
         "repository": ("nothing", "install"),
         "pinned": ("nothing", "install"),
@@ -49,69 +51,69 @@ def test_a_fresh_host() -> None:
 @pytest.mark.parametrize("spec", [{}, CONTAINER, NONE])
 def test_a_host_without_gpus_has_nothing_to_do(state: str, spec: dict[str, Any]) -> None:
     """Whatever else is wrong there: nothing more is asked, and nothing is read."""
-    answers = {("gpu.devices", "h1"): said("gpu.devices", "")}
-    assert broken(STEP, answers, spec, state=state) == {}
-    read = {seen.answer.probe for one in judged(STEP, answers, spec).values() for seen in one.evidence}
+    answers = {("gpu.devices", "h1"): written("gpu.devices", "")}
+    assert failures(judged(STEP, answers, spec, state=state)) == {}
+    read = {evidence.answer.probe for one in judged(STEP, answers, spec).values() for evidence in one.evidence}
     assert read == {"gpu.devices"}
 
 
 def test_no_driver_container_is_built_for_debian() -> None:
-    assert broken(STEP, state="fresh", spec=CONTAINER)["driver-mode"] == ("container", "operator")
+    assert failures(judged(STEP, state="fresh", spec=CONTAINER))["driver-mode"] == ("container", "operator")
     ubuntu = {("system.os", "h1"): UBUNTU}
-    assert set(broken(STEP, ubuntu, CONTAINER, state="fresh")) == {"nouveau"}
+    assert set(failures(judged(STEP, ubuntu, CONTAINER, state="fresh"))) == {"nouveau"}
 
 
 def test_secure_boot_is_told_before_anything_is_installed() -> None:
-    found = broken(STEP, cases(driver="secure-boot"), state="fresh")
+    found = failures(judged(STEP, cases(driver="secure-boot"), state="fresh"))
     assert found["secure-boot"] == ("on, and DKMS's key is not enrolled", "operator")
-    enrolled = said(DRIVER, "module -\nlibrary -\nsecure-boot\nkey-enrolled\npersistence none\n")
-    assert "secure-boot" not in broken(STEP, {(DRIVER, "h1"): enrolled}, state="fresh")
+    enrolled = written(DRIVER, "module -\nlibrary -\nsecure-boot\nkey-enrolled\npersistence none\n")
+    assert "secure-boot" not in failures(judged(STEP, {(DRIVER, "h1"): enrolled}, state="fresh"))
     ubuntu = {("system.os", "h1"): UBUNTU, (DRIVER, "h1"): enrolled}
-    assert "secure-boot" in broken(STEP, ubuntu, CONTAINER, state="fresh")
+    assert "secure-boot" in failures(judged(STEP, ubuntu, CONTAINER, state="fresh"))
 
 
 def test_the_hint_names_the_key_that_is_there() -> None:
-    assert "secure-boot" not in broken(STEP, cases(driver="mok-of-ubuntu"), state="fresh")
+    assert "secure-boot" not in failures(judged(STEP, cases(driver="mok-of-ubuntu"), state="fresh"))
     key = "/var/lib/shim-signed/mok/MOK.der"
-    other = {(DRIVER, "h1"): said(DRIVER, f"module -\nlibrary -\nsecure-boot\nkey {key}\npersistence none\n")}
+    other = {(DRIVER, "h1"): written(DRIVER, f"module -\nlibrary -\nsecure-boot\nkey {key}\npersistence none\n")}
     assert f"mokutil --import {key}" in hint("secure-boot", other)
     ubuntu = {("system.os", "h1"): UBUNTU, **other}
     assert "gpu.driver.mode: host" in hint("secure-boot", ubuntu, CONTAINER)
 
 
 def test_a_module_that_is_loaded_is_signed() -> None:
-    assert broken(STEP, edited(DRIVER, ("nouveau-blacklisted", "nouveau-blacklisted\nsecure-boot"))) == {}
+    assert failures(judged(STEP, edited(DRIVER, ("nouveau-blacklisted", "nouveau-blacklisted\nsecure-boot")))) == {}
 
 
 def test_nouveau_is_blacklisted_first_and_needs_a_reboot_then() -> None:
-    assert broken(STEP, cases(driver="nouveau"))["nouveau"] == ("not blacklisted, loaded", "install")
-    both = said(DRIVER, "module -\nlibrary -\nnouveau-loaded\nnouveau-blacklisted\npersistence none\n")
-    assert broken(STEP, {(DRIVER, "h1"): both})["nouveau"] == ("loaded", "operator")
+    assert failures(judged(STEP, cases(driver="nouveau")))["nouveau"] == ("not blacklisted, loaded", "install")
+    both = written(DRIVER, "module -\nlibrary -\nnouveau-loaded\nnouveau-blacklisted\npersistence none\n")
+    assert failures(judged(STEP, {(DRIVER, "h1"): both}))["nouveau"] == ("loaded", "operator")
     assert "reboot h1" in hint("nouveau", {(DRIVER, "h1"): both})
 
 
 def test_the_run_installer_s_driver_is_left_alone() -> None:
-    found = broken(STEP, cases(driver="run-installer"), state="fresh")
+    found = failures(judged(STEP, cases(driver="run-installer"), state="fresh"))
     assert found["other-drivers"] == ("that of the .run installer", "operator")
     assert "nvidia-uninstall" in hint("other-drivers", cases(driver="run-installer"))
-    assert broken(STEP, cases(driver="run-installer"), NONE) == {}
+    assert failures(judged(STEP, cases(driver="run-installer"), NONE)) == {}
 
 
 def test_the_driver_of_debian_s_own_archive_is_left_alone() -> None:
-    found = broken(STEP, cases(packages="debian-archive"))
+    found = failures(judged(STEP, cases(packages="debian-archive")))
     assert found["other-drivers"] == ("nvidia-smi", "operator")
     assert found["version"] == ("nvidia-kernel-dkms", "upgrade")
 
 
 def test_packages_on_the_host_are_in_the_way_of_a_driver_container() -> None:
     ubuntu = {("system.os", "h1"): UBUNTU, **cases(packages="ubuntu-nvidia")}
-    found = broken(STEP, ubuntu, CONTAINER)
+    found = failures(judged(STEP, ubuntu, CONTAINER))
     assert found == {"other-drivers": ("libnvidia-compute, nvidia-dkms-open", "operator")}
 
 
 def test_names_of_ubuntu() -> None:
     ubuntu = {("system.os", "h1"): UBUNTU, **cases(packages="ubuntu-nvidia")}
-    found = broken(STEP, ubuntu)
+    found = failures(judged(STEP, ubuntu))
     assert set(found) == {"repository"}
     assert found["repository"][0].startswith("uri ")
 
@@ -138,7 +140,7 @@ def test_names_of_ubuntu_by_branch(driver: dict[str, str], names: list[str]) -> 
     """As NVIDIA/infra-controller installs 580.126.16; the role is given what the check asks for."""
     ubuntu = {("system.os", "h1"): UBUNTU}
     spec = {"gpu": {"driver": {"mode": "host", **driver}}}
-    missing = broken(STEP, ubuntu, spec, state="fresh")["installed"]
+    missing = failures(judged(STEP, ubuntu, spec, state="fresh"))["installed"]
     assert missing == (f"missing: {', '.join(names)}", "install")
     found = host_facts(snapshot(ubuntu, spec), "h1")
     version = driver.get("version", "595.91.07")
@@ -148,16 +150,19 @@ def test_names_of_ubuntu_by_branch(driver: dict[str, str], names: list[str]) -> 
 
 def test_a_module_of_another_branch_is_another_version() -> None:
     packages = edited(PACKAGES, ("nvidia-driver-pinning-595 ", "nvidia-dkms-580-server-open "))
-    found = broken(STEP, {("system.os", "h1"): UBUNTU, **packages}, {"gpu": {"driver": {"mode": "host"}}})
+    found = failures(judged(STEP, {("system.os", "h1"): UBUNTU, **packages}, {"gpu": {"driver": {"mode": "host"}}}))
     assert found["version"] == ("nvidia-dkms-580-server-open, nvidia-kernel-open-dkms", "upgrade")
 
 
 def test_nvidia_smi_that_no_package_has_brought_is_not_installed_for_ever() -> None:
     whole = recorded(PACKAGES, "ubuntu-nvidia").out
     on_ubuntu = {("system.os", "h1"): UBUNTU, **cases(smi="fresh-debian-12")}
-    half = said(PACKAGES, whole.replace("libnvidia-compute ", "libnvidia-gl "))
-    assert broken(STEP, on_ubuntu | {(PACKAGES, "h1"): half})["answers"] == ("not there", "install")
-    assert broken(STEP, on_ubuntu | {(PACKAGES, "h1"): said(PACKAGES, whole)})["answers"] == ("not there", "operator")
+    half = written(PACKAGES, whole.replace("libnvidia-compute ", "libnvidia-gl "))
+    assert failures(judged(STEP, on_ubuntu | {(PACKAGES, "h1"): half}))["answers"] == ("not there", "install")
+    assert failures(judged(STEP, on_ubuntu | {(PACKAGES, "h1"): written(PACKAGES, whole)}))["answers"] == (
+        "not there",
+        "operator",
+    )
 
 
 def test_the_official_repository_has_the_release_and_the_platform_in_its_address() -> None:
@@ -175,12 +180,12 @@ def test_the_official_repository_has_the_release_and_the_platform_in_its_address
 
 def test_another_version_is_not_moved() -> None:
     other = {"gpu": {"driver": {"version": "595.91.08"}}}
-    found = broken(STEP, spec=other)
+    found = failures(judged(STEP, spec=other))
     assert found == {"version": ("nvidia-driver-cuda 595.91.07, nvidia-kernel-open-dkms 595.91.07", "upgrade")}
 
 
 def test_the_other_kind_of_module_is_another_version() -> None:
-    found = broken(STEP, spec={"gpu": {"driver": {"kernel_module": "proprietary"}}})
+    found = failures(judged(STEP, spec={"gpu": {"driver": {"kernel_module": "proprietary"}}}))
     assert found["version"] == ("nvidia-kernel-open-dkms", "upgrade")
 
 
@@ -194,46 +199,46 @@ def test_the_other_kind_of_module_is_another_version() -> None:
     ],
 )
 def test_the_pin(pin: str, *, holds: bool) -> None:
-    found = broken(STEP, edited(PACKAGES, ("nvidia-driver-pinning-595 ", f"{pin} ")))
+    found = failures(judged(STEP, edited(PACKAGES, ("nvidia-driver-pinning-595 ", f"{pin} "))))
     assert found == ({} if holds else {"pinned": (pin, "install")})
 
 
 def test_the_guard() -> None:
     loose = edited(PACKAGES, ("nvidia-driver-cuda hold", "nvidia-driver-cuda install"))
-    assert broken(STEP, loose) == {"held": ("not held: nvidia-driver-cuda", "install")}
-    assert broken(STEP, loose, UNGUARDED) == {}
-    found = broken(STEP, cases(guard="others"))
+    assert failures(judged(STEP, loose)) == {"held": ("not held: nvidia-driver-cuda", "install")}
+    assert failures(judged(STEP, loose, UNGUARDED)) == {}
+    found = failures(judged(STEP, cases(guard="others")))
     assert found == {"unattended-upgrades": ("not firmware-nvidia, libcuda, libnvidia-, nvidia-", "install")}
-    assert broken(STEP, cases(guard="others"), UNGUARDED) == {}
+    assert failures(judged(STEP, cases(guard="others"), UNGUARDED)) == {}
 
 
 def test_the_headers_of_the_next_kernel() -> None:
     """-28 is newer than -9, and an upgrade brought it without its headers."""
-    found = broken(STEP, cases(kernels="newer-kernel"))
+    found = failures(judged(STEP, cases(kernels="newer-kernel")))
     assert found == {"next-kernel": ("missing: linux-headers-6.1.0-28-amd64", "install")}
-    assert broken(STEP, cases(kernels="newer-kernel"), UNGUARDED) == {}
+    assert failures(judged(STEP, cases(kernels="newer-kernel"), UNGUARDED)) == {}
     unbuilt = edited(KERNELS, ("6.1.0-31-amd64 yes 595.91.07", "6.1.0-31-amd64 yes -"))
-    assert broken(STEP, unbuilt) == {"next-kernel": ("missing: the module for 6.1.0-31-amd64", "install")}
+    assert failures(judged(STEP, unbuilt)) == {"next-kernel": ("missing: the module for 6.1.0-31-amd64", "install")}
     following = edited(PACKAGES, ("linux-headers-amd64", "linux-headers-cloud-amd64"))
-    assert broken(STEP, following) == {"next-kernel": ("missing: linux-headers-amd64", "install")}
+    assert failures(judged(STEP, following)) == {"next-kernel": ("missing: linux-headers-amd64", "install")}
 
 
 def test_headers_that_apt_does_not_know_are_not_waited_for() -> None:
     """linux-image-extra-virtual, as on Ubuntu's GPU VMs, has no linux-headers-extra-virtual."""
     extra = edited(PACKAGES, ("linux-image-amd64 ", "linux-image-extra-virtual "))
-    assert broken(STEP, extra) == {"next-kernel": ("missing: linux-headers-extra-virtual", "install")}
+    assert failures(judged(STEP, extra)) == {"next-kernel": ("missing: linux-headers-extra-virtual", "install")}
     kernels = f"{recorded(KERNELS, 'prepared-debian-12').out}unknown linux-headers-extra-virtual\n"
-    assert broken(STEP, {**extra, (KERNELS, "h1"): said(KERNELS, kernels)}) == {}
+    assert failures(judged(STEP, {**extra, (KERNELS, "h1"): written(KERNELS, kernels)})) == {}
 
 
 def test_a_container_has_no_kernels_of_its_own() -> None:
     lines = recorded(PACKAGES, "prepared-debian-12").out.splitlines()
     few = "".join(f"{line}\n" for line in lines if not line.startswith("linux-"))
-    assert broken(STEP, {(PACKAGES, "h1"): said(PACKAGES, few), **cases(kernels="container")}) == {}
+    assert failures(judged(STEP, {(PACKAGES, "h1"): written(PACKAGES, few), **cases(kernels="container")})) == {}
 
 
 def test_a_module_of_another_version_than_the_libraries() -> None:
-    found = broken(STEP, cases(driver="mismatch", smi="mismatch"))
+    found = failures(judged(STEP, cases(driver="mismatch", smi="mismatch")))
     words = "module 595.71.05, libraries 595.91.07: driver/library version mismatch"
     assert found["matching"] == (words, "operator")
     assert found["answers"][1] == "operator"
@@ -243,17 +248,17 @@ def test_a_module_of_another_version_than_the_libraries() -> None:
 def test_a_module_that_is_not_loaded() -> None:
     line = recorded(DRIVER, "prepared-debian-12").out.splitlines()[0]
     answers = {**edited(DRIVER, (line, "module -")), **cases(smi="not-loaded")}
-    found = broken(STEP, answers)
+    found = failures(judged(STEP, answers))
     assert found["loaded"] == ("not loaded", "install")
     assert found["answers"][1] == "install"
     assert found["answers"][0].startswith("the module is not loaded (exit status 9)")
-    assert {cure for _, cure in broken(STEP, answers, NONE).values()} == {"operator"}
+    assert {cure for _, cure in failures(judged(STEP, answers, NONE)).values()} == {"operator"}
 
 
 def test_persistence() -> None:
-    found = broken(STEP, edited(DRIVER, ("persistence active", "persistence inactive")))
+    found = failures(judged(STEP, edited(DRIVER, ("persistence active", "persistence inactive"))))
     assert found == {"persistence": ("inactive", "install")}
-    assert broken(STEP, edited(DRIVER, ("persistence active", "persistence none"))) == {}
+    assert failures(judged(STEP, edited(DRIVER, ("persistence active", "persistence none")))) == {}
 
 
 @pytest.mark.parametrize(
@@ -266,14 +271,16 @@ def test_persistence() -> None:
     ],
 )
 def test_nvidia_smi_in_words(case: str, words: str) -> None:
-    (told, cure) = broken(STEP, cases(smi=case))["answers"]
-    assert told.startswith(words)
+    (text, cure) = failures(judged(STEP, cases(smi=case)))["answers"]
+    assert text.startswith(words)
     assert cure == "operator"
 
 
 def test_nvidia_smi_that_shows_nothing() -> None:
-    assert broken(STEP, {(SMI, "h1"): said(SMI, "No devices were found\nrc 6\n")})["answers"][1] == "operator"
-    assert broken(STEP, {(SMI, "h1"): said(SMI, "\nrc 0\n")})["answers"] == ("no GPU", "operator")
+    assert (
+        failures(judged(STEP, {(SMI, "h1"): written(SMI, "No devices were found\nrc 6\n")}))["answers"][1] == "operator"
+    )
+    assert failures(judged(STEP, {(SMI, "h1"): written(SMI, "\nrc 0\n")}))["answers"] == ("no GPU", "operator")
 
 
 def test_what_may_hang_is_asked_last() -> None:

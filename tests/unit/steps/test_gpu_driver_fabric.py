@@ -6,8 +6,9 @@ import pytest
 
 from gpustack.rollout.overlay import host_facts
 from gpustack.steps.gpu.driver import STEP
-from tests.unit.steps.recorded_hosts import broken, judged, recorded, said, snapshot
-from tests.unit.steps.test_gpu_mode import UBUNTU
+from tests.worlds.cases import recorded, written
+from tests.worlds.hosts import UBUNTU, judged, snapshot
+from tests.worlds.judge import failures
 
 FILES, PACKAGES, DEVICES = "gpu.plugin-files", "gpu.packages", "gpu.devices"
 FABRIC = "nvidia-fabricmanager install installed 595.91.07-1\n"
@@ -18,7 +19,7 @@ def switches(unit: str, count: int = 4) -> dict[tuple[str, str], Any]:
 
 
 def test_a_host_with_switches_gets_the_fabric_manager() -> None:
-    found = broken(STEP, switches("none"), state="fresh")
+    found = failures(judged(STEP, switches("none"), state="fresh"))
     assert found["installed"][0].endswith("nvidia-fabricmanager, nvidia-kernel-open-dkms")
     assert found["fabric-manager"] == ("none", "install")
     facts = host_facts(snapshot(switches("none"), {}), "h1")
@@ -35,22 +36,25 @@ def test_up_to_branch_575_its_package_has_the_branch_in_its_name() -> None:
 @pytest.mark.parametrize("unit", ["inactive", "failed"])
 def test_it_runs(unit: str) -> None:
     there = recorded(PACKAGES, "prepared-debian-12").out + FABRIC.replace("install", "hold", 1)
-    packages = {(PACKAGES, "h1"): said(PACKAGES, there)}
-    assert broken(STEP, switches(unit) | packages) == {"fabric-manager": (unit, "install")}
-    assert broken(STEP, switches("active") | packages) == {}
+    packages = {(PACKAGES, "h1"): written(PACKAGES, there)}
+    assert failures(judged(STEP, switches(unit) | packages)) == {"fabric-manager": (unit, "install")}
+    assert failures(judged(STEP, switches("active") | packages)) == {}
 
 
 def test_it_is_held_and_of_the_driver_s_version() -> None:
     there = recorded(PACKAGES, "prepared-debian-12").out
-    loose = {(PACKAGES, "h1"): said(PACKAGES, there + FABRIC)}
-    assert broken(STEP, switches("active") | loose) == {"held": ("not held: nvidia-fabricmanager", "install")}
-    other = {(PACKAGES, "h1"): said(PACKAGES, there + FABRIC.replace("595.91.07", "610.57.04"))}
-    assert broken(STEP, switches("active") | other)["version"] == ("nvidia-fabricmanager 610.57.04", "upgrade")
+    loose = {(PACKAGES, "h1"): written(PACKAGES, there + FABRIC)}
+    assert failures(judged(STEP, switches("active") | loose)) == {"held": ("not held: nvidia-fabricmanager", "install")}
+    other = {(PACKAGES, "h1"): written(PACKAGES, there + FABRIC.replace("595.91.07", "610.57.04"))}
+    assert failures(judged(STEP, switches("active") | other))["version"] == (
+        "nvidia-fabricmanager 610.57.04",
+        "upgrade",
+    )
 
 
 @pytest.mark.parametrize("device", ["2901", "2941", "3182"])
 def test_gpus_of_nvlink_5_are_refused_without_a_fabric_manager(device: str) -> None:
-    bus = {(DEVICES, "h1"): said(DEVICES, f"0000:17:00.0 0x{device}\n0000:1f:00.0 0x{device}\n")}
+    bus = {(DEVICES, "h1"): written(DEVICES, f"0000:17:00.0 0x{device}\n0000:1f:00.0 0x{device}\n")}
     ubuntu = {**bus, ("system.os", "h1"): UBUNTU}
     wrong = judged(STEP, ubuntu, {"gpu": {"driver": {"mode": "host"}}})["fabric"].result
     assert wrong

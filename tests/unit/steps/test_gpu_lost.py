@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.gpu.operator import STEP
-from tests.unit.steps.recorded_cluster import said
-from tests.unit.steps.recorded_gpus import broken, edited, here, judged
+from tests.worlds.cases import written
+from tests.worlds.gpus import edited, here, judged
+from tests.worlds.judge import failures
 
 NODES = "gpu.nodes"
 
@@ -13,11 +14,11 @@ NODES = "gpu.nodes"
 def test_a_gpu_that_was_lost_as_the_plugin_started_is_for_a_person() -> None:
     """The plugin ends, all of the node's GPUs go, and only the driver says why: nothing is waited for."""
     smi = {
-        ("gpu.smi", "k1"): said(
+        ("gpu.smi", "k1"): written(
             "gpu.smi", "Unable to determine the device handle for GPU1: 0000:1F:00.0: GPU is lost\nrc 15\n"
         )
     }
-    found, cure = broken(STEP, {**here(NODES, "lost-at-start"), **smi})["allocatable"]
+    found, cure = failures(judged(STEP, {**here(NODES, "lost-at-start"), **smi}))["allocatable"]
     assert "0 of 2, nvidia-smi there: a GPU has fallen off the bus" in found
     assert cure == "operator"
     mismatch = judged(STEP, {**here(NODES, "lost-at-start"), **smi})["allocatable"].result
@@ -26,13 +27,13 @@ def test_a_gpu_that_was_lost_as_the_plugin_started_is_for_a_person() -> None:
 
 
 def test_a_driver_that_shows_fewer_gpus_than_the_bus_has_is_named() -> None:
-    smi = {("gpu.smi", "k1"): said("gpu.smi", "00000000:17:00.0\nrc 0\n")}
-    found, cure = broken(STEP, {**here(NODES, "lost-at-start"), **smi})["allocatable"]
+    smi = {("gpu.smi", "k1"): written("gpu.smi", "00000000:17:00.0\nrc 0\n")}
+    found, cure = failures(judged(STEP, {**here(NODES, "lost-at-start"), **smi}))["allocatable"]
     assert ("shows 1 of 2 GPUs" in found, cure) == (True, "operator")
 
 
 def test_a_plugin_that_is_not_there_yet_is_waited_for() -> None:
-    assert broken(STEP, here(NODES, "lost-at-start"))["allocatable"][1] == "install"
+    assert failures(judged(STEP, here(NODES, "lost-at-start")))["allocatable"][1] == "install"
 
 
 def test_the_discovery_of_features_is_one_of_the_operands() -> None:
@@ -40,7 +41,10 @@ def test_the_discovery_of_features_is_one_of_the_operands() -> None:
     key = ("gpu.daemon-sets", CLUSTER)
     answer = next(iter(here(key[0]).values()))
     gone = replace(answer, out=answer.out.replace("gpu-operator-node-feature-discovery-worker", "other"))
-    assert broken(STEP, {key: gone})["operands"] == ("no gpu-operator-node-feature-discovery-worker", "install")
+    assert failures(judged(STEP, {key: gone}))["operands"] == (
+        "no gpu-operator-node-feature-discovery-worker",
+        "install",
+    )
 
 
 def test_devices_of_a_plugin_that_is_gone_are_not_ill() -> None:
@@ -52,5 +56,5 @@ def test_devices_of_a_plugin_that_is_gone_are_not_ill() -> None:
         ("desiredNumberScheduled", "numberReady", "updatedNumberScheduled", "currentNumberScheduled"), 0
     )
     gone = edited("gpu.daemon-sets", lambda items: [item["status"].update(idle) for item in items])
-    assert broken(STEP, {**none, **gone})["allocatable"][1] == "install"
-    assert broken(STEP, none)["allocatable"][1] == "operator"
+    assert failures(judged(STEP, {**none, **gone}))["allocatable"][1] == "install"
+    assert failures(judged(STEP, none))["allocatable"][1] == "operator"

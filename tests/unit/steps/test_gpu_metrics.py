@@ -10,8 +10,11 @@ from gpustack.ask.view import View
 from gpustack.steps.gpu.metrics import STEP
 from gpustack.steps.gpu.metrics_objects import wanted
 from gpustack.steps.gpu.operator_values import counters
-from tests.unit.steps.recorded_cluster import K1, Answers, recorded, said
-from tests.unit.steps.recorded_gpus import broken, devices, edited, here, judged, listed, unknown, world
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import K1
+from tests.worlds.gpus import devices, edited, here, judged, listed, world
+from tests.worlds.judge import failures, unknown
+from tests.worlds.snapshot import Answers
 
 COUNTERS, MONITORS, SERIES = "dcgm.counters", "dcgm.monitors", "dcgm.series"
 OURS = {"gpu": {"metrics": {"service_monitor": "ours"}}}
@@ -27,55 +30,55 @@ def objects(spec: dict[str, Any] | None = None) -> dict[str, Any]:
 
 
 def test_all_holds_with_every_gpu_in_prometheus() -> None:
-    assert broken(STEP) == {}
-    assert broken(STEP, here(SERIES, "in-use")) == {}
-    assert broken(STEP, here(SERIES, "older-exporter")) == {}
+    assert failures(judged(STEP)) == {}
+    assert failures(judged(STEP, here(SERIES, "in-use"))) == {}
+    assert failures(judged(STEP, here(SERIES, "older-exporter"))) == {}
 
 
 def test_without_gpus_there_is_nothing_to_measure() -> None:
     none = {**devices("k1"), **devices("k2"), **case(COUNTERS, "none"), **case(MONITORS, "no-such-kind")}
-    assert broken(STEP, {**none, **case(SERIES, "none")}) == {}
-    assert broken(STEP, {**none, **case(SERIES, "error")}) == {}, "Prometheus is not even asked"
+    assert failures(judged(STEP, {**none, **case(SERIES, "none")})) == {}
+    assert failures(judged(STEP, {**none, **case(SERIES, "error")})) == {}, "Prometheus is not even asked"
 
 
 def test_a_host_without_gpus_among_others() -> None:
     mixed = {**devices("k1"), **edited(SERIES, lambda samples: samples.__delitem__(slice(2)))}
-    assert broken(STEP, mixed) == {}
+    assert failures(judged(STEP, mixed)) == {}
 
 
 def test_the_counters() -> None:
-    assert broken(STEP, case(COUNTERS, "none")) == {"csv": ("nothing", "install")}
-    assert broken(STEP, case(COUNTERS, "other-key")) == {"csv": ("nothing", "install")}
-    assert broken(STEP, case(COUNTERS, "two-hosts")) == {"csv": ("other ones", "install")}
+    assert failures(judged(STEP, case(COUNTERS, "none"))) == {"csv": ("nothing", "install")}
+    assert failures(judged(STEP, case(COUNTERS, "other-key"))) == {"csv": ("nothing", "install")}
+    assert failures(judged(STEP, case(COUNTERS, "two-hosts"))) == {"csv": ("other ones", "install")}
     asked = {"gpu": {"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}}}
     before = listed(COUNTERS, [{"metadata": {"name": NAME}, "data": {"dcgm-metrics.csv": counters(())}}])
-    assert broken(STEP, spec=asked) == {}
-    assert broken(STEP, before, spec=asked) == {"csv": ("other ones", "install")}
+    assert failures(judged(STEP, spec=asked)) == {}
+    assert failures(judged(STEP, before, spec=asked)) == {"csv": ("other ones", "install")}
 
 
 @pytest.mark.parametrize("spec", [{}, OURS])
 @pytest.mark.parametrize("name", ["none", "no-such-kind"])
 def test_no_monitor(spec: dict[str, Any], name: str) -> None:
-    assert broken(STEP, case(MONITORS, name), spec=spec) == {"monitor": ("nothing", "install")}
+    assert failures(judged(STEP, case(MONITORS, name), spec=spec)) == {"monitor": ("nothing", "install")}
 
 
 def test_whose_monitor_it_is_to_be() -> None:
-    assert broken(STEP, case(MONITORS, "ours"), spec=OURS) == {}
-    assert broken(STEP, case(MONITORS, "ours")) == {"monitor": ("gpustack-dcgm", "install")}
-    assert broken(STEP, spec=OURS) == {"monitor": ("nvidia-dcgm-exporter", "install")}
+    assert failures(judged(STEP, case(MONITORS, "ours"), spec=OURS)) == {}
+    assert failures(judged(STEP, case(MONITORS, "ours"))) == {"monitor": ("gpustack-dcgm", "install")}
+    assert failures(judged(STEP, spec=OURS)) == {"monitor": ("nvidia-dcgm-exporter", "install")}
     both = ("two, every GPU counts twice", "install")
-    assert broken(STEP, case(MONITORS, "both")) == {"monitor": both}
-    assert broken(STEP, case(MONITORS, "both"), spec=OURS) == {"monitor": both}
+    assert failures(judged(STEP, case(MONITORS, "both"))) == {"monitor": both}
+    assert failures(judged(STEP, case(MONITORS, "both"), spec=OURS)) == {"monitor": both}
 
 
 def test_without_an_operator_it_is_ours() -> None:
     host = {"gpu": {"stack": "host"}}
-    assert broken(STEP, case(MONITORS, "ours"), spec=host) == {}
+    assert failures(judged(STEP, case(MONITORS, "ours"), spec=host)) == {}
     assert objects(host)["monitor"] == "gpustack-dcgm"
 
 
 def test_the_monitor_of_somebody_else_is_left_alone() -> None:
-    found = broken(STEP, case(MONITORS, "of-others"))
+    found = failures(judged(STEP, case(MONITORS, "of-others")))
     assert found == {"monitor": ("also observability/dcgm", "operator")}
     mismatch = judged(STEP, case(MONITORS, "of-others"))["monitor"].result
     assert mismatch
@@ -84,16 +87,16 @@ def test_the_monitor_of_somebody_else_is_left_alone() -> None:
 
 def test_a_gpu_that_is_not_in_prometheus() -> None:
     found = edited(SERIES, lambda samples: samples.pop(0))
-    assert broken(STEP, found) == {"series": ("k1: 1 of 2", "install")}
+    assert failures(judged(STEP, found)) == {"series": ("k1: 1 of 2", "install")}
     mismatch = judged(STEP, found)["series"].result
     assert mismatch
     assert mismatch.passing
-    assert broken(STEP, case(SERIES, "none")) == {"series": ("k1: 0 of 2; k2: 0 of 2", "install")}
+    assert failures(judged(STEP, case(SERIES, "none"))) == {"series": ("k1: 0 of 2; k2: 0 of 2", "install")}
 
 
 def test_a_gpu_that_the_bus_no_longer_has() -> None:
     """A stale series is a GPU too many."""
-    assert broken(STEP, devices("k1", "0000:17:00.0")) == {"series": ("k1: 2 of 1", "install")}
+    assert failures(judged(STEP, devices("k1", "0000:17:00.0"))) == {"series": ("k1: 2 of 1", "install")}
 
 
 def test_series_of_a_host_that_is_called_otherwise() -> None:
@@ -102,13 +105,13 @@ def test_series_of_a_host_that_is_called_otherwise() -> None:
     def renamed(samples: list[Any]) -> None:
         samples[0]["metric"]["hostname"] = "nvidia-dcgm-exporter-x7"
 
-    assert broken(STEP, edited(SERIES, renamed)) == {"series": ("k1: 1 of 2", "install")}
+    assert failures(judged(STEP, edited(SERIES, renamed))) == {"series": ("k1: 1 of 2", "install")}
 
 
 def test_a_gpu_that_is_scraped_twice() -> None:
     """Two jobs are two series for each GPU: every sum would be doubled, and no UUID would be missing."""
     words = "each from 2 jobs: dcgm, nvidia-dcgm-exporter"
-    assert broken(STEP, here(SERIES, "scraped-twice")) == {"series": (f"k1: {words}; k2: {words}", "install")}
+    assert failures(judged(STEP, here(SERIES, "scraped-twice"))) == {"series": (f"k1: {words}; k2: {words}", "install")}
 
 
 @pytest.mark.parametrize(("since", "twice"), [(60, True), (180, False)])
@@ -120,7 +123,7 @@ def test_what_a_job_left_that_is_scraped_no_more_counts_for_nothing(since: int, 
             age = since if sample["metric"]["job"] == "dcgm" else 5
             sample["value"][1] = str(sample["value"][0] - age)
 
-    assert ("series" in broken(STEP, edited(SERIES, left, "scraped-twice"))) == twice
+    assert ("series" in failures(judged(STEP, edited(SERIES, left, "scraped-twice")))) == twice
 
 
 @pytest.mark.parametrize(("interval", "outcome"), [("15s", ("k1: 0 of 2; k2: 0 of 2", "install")), ("1m", None)])
@@ -131,7 +134,10 @@ def test_samples_that_are_minutes_old_are_none(interval: str, outcome: Any) -> N
         for sample in samples:
             sample["value"][1] = str(sample["value"][0] - 150)
 
-    assert broken(STEP, edited(SERIES, old), spec={"gpu": {"metrics": {"interval": interval}}}).get("series") == outcome
+    assert (
+        failures(judged(STEP, edited(SERIES, old), spec={"gpu": {"metrics": {"interval": interval}}})).get("series")
+        == outcome
+    )
 
 
 def test_a_gpu_that_is_given_to_pods_is_one_gpu() -> None:
@@ -140,28 +146,28 @@ def test_a_gpu_that_is_given_to_pods_is_one_gpu() -> None:
     def shared(samples: list[Any]) -> None:
         samples.append({**samples[0], "metric": {**samples[0]["metric"], "exported_pod": "b"}})
 
-    assert broken(STEP, edited(SERIES, shared, "in-use")) == {}
+    assert failures(judged(STEP, edited(SERIES, shared, "in-use"))) == {}
 
 
 def test_a_host_that_is_no_node_is_the_matter_of_the_workers() -> None:
-    assert broken(STEP, edited("gpu.nodes", lambda items: items.pop(0))) == {}
+    assert failures(judged(STEP, edited("gpu.nodes", lambda items: items.pop(0)))) == {}
 
 
 @pytest.mark.parametrize(
     ("probe", "check"), [(COUNTERS, "csv"), (MONITORS, "monitor"), (SERIES, "series"), ("gpu.nodes", "series")]
 )
 def test_what_cannot_be_told(probe: str, check: str) -> None:
-    assert unknown(STEP, {(probe, CLUSTER): replace(said(probe, "", -1), lost="no answer")}) == {check}
+    assert unknown(judged(STEP, {(probe, CLUSTER): replace(written(probe, "", -1), lost="no answer")})) == {check}
 
 
 @pytest.mark.parametrize(("probe", "name"), [(MONITORS, "refused"), (SERIES, "error"), (COUNTERS, "not-json")])
 def test_a_refusal_is_no_answer(probe: str, name: str) -> None:
-    assert len(unknown(STEP, case(probe, name))) == 1
+    assert len(unknown(judged(STEP, case(probe, name)))) == 1
 
 
 def test_no_gpus_is_said_only_where_all_can_tell() -> None:
-    alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): said("gpu.devices", "?\n")}
-    assert unknown(STEP, alone) == {"csv", "monitor", "series"}
+    alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): written("gpu.devices", "?\n")}
+    assert unknown(judged(STEP, alone)) == {"csv", "monitor", "series"}
 
 
 def test_the_operator_s_monitor_is_not_applied_by_us() -> None:

@@ -8,9 +8,9 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.rollout.overlay import host_facts
 from gpustack.steps.gpu.mode import mode
-from tests.unit.steps.recorded_hosts import Answers, recorded, said, snapshot
-
-UBUNTU = said("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
+from tests.worlds.cases import recorded, written
+from tests.worlds.hosts import UBUNTU, snapshot
+from tests.worlds.snapshot import Answers
 
 
 def modes(spec: dict[str, Any], **cases: str) -> str:
@@ -20,9 +20,9 @@ def modes(spec: dict[str, Any], **cases: str) -> str:
     return mode(View(snapshot({("system.os", "h1"): UBUNTU, **fresh, **answers}, spec), "h1"))
 
 
-@pytest.mark.parametrize("said", ["host", "container", "none"])
-def test_what_is_said_counts(said: str) -> None:
-    assert modes({"gpu": {"driver": {"mode": said}}}) == said
+@pytest.mark.parametrize("chosen", ["host", "container", "none"])
+def test_the_mode_of_the_spec_counts(chosen: str) -> None:
+    assert modes({"gpu": {"driver": {"mode": chosen}}}) == chosen
 
 
 def test_debian_has_no_driver_containers() -> None:
@@ -60,7 +60,7 @@ def test_a_newer_driver_of_the_run_installer_is_left_alone(version: str, by_defa
 
 
 def test_what_a_driver_container_has_loaded_is_nobody_else_s() -> None:
-    loaded = said("gpu.driver", "module 595.91.07\nlibrary -\nnouveau-blacklisted\npersistence none\n")
+    loaded = written("gpu.driver", "module 595.91.07\nlibrary -\nnouveau-blacklisted\npersistence none\n")
     answers: Answers = {("system.os", "h1"): UBUNTU, ("gpu.driver", "h1"): loaded}
     packages = {("gpu.packages", "h1"): recorded("gpu.packages", "fresh-debian-12")}
     assert mode(View(snapshot({**answers, **packages}, {}), "h1")) == "container"
@@ -71,7 +71,7 @@ def test_without_an_operator_drivers_are_on_hosts() -> None:
 
 
 def test_it_cannot_be_told_without_the_facts() -> None:
-    whole = snapshot({("system.os", "h1"): UBUNTU, ("gpu.packages", "h1"): said("gpu.packages", "", 1)}, {})
+    whole = snapshot({("system.os", "h1"): UBUNTU, ("gpu.packages", "h1"): written("gpu.packages", "", 1)}, {})
     with pytest.raises(FactUnavailable):
         mode(View(whole, "h1"))
 
@@ -84,5 +84,5 @@ def facts(answers: Answers) -> str:
 
 def test_roles_are_told_nothing_where_there_is_no_gpu_or_no_answer() -> None:
     assert facts({}) == "host"
-    assert facts({("gpu.devices", "h1"): said("gpu.devices", "")}) == ""
-    assert facts({("gpu.devices", "h1"): said("gpu.devices", "?\n")}) == ""
+    assert facts({("gpu.devices", "h1"): written("gpu.devices", "")}) == ""
+    assert facts({("gpu.devices", "h1"): written("gpu.devices", "?\n")}) == ""

@@ -10,21 +10,11 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.view import View
 from gpustack.steps.gpu.operator import OPERANDS, STEP, operands
-from tests.unit.judging import judge
-from tests.unit.steps.recorded_cluster import K1, K2, Answers, recorded, said
-from tests.unit.steps.recorded_gpus import (
-    broken,
-    devices,
-    edited,
-    here,
-    judged,
-    namespace,
-    on,
-    released,
-    unknown,
-    with_gpus,
-    world,
-)  # fmt: skip
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import K1, K2
+from tests.worlds.gpus import devices, edited, here, judged, namespace, on, released, with_gpus, world
+from tests.worlds.judge import failures, judge, unknown
+from tests.worlds.snapshot import Answers
 
 NO_GPUS: Answers = {**devices("k1"), **devices("k2")}
 POLICIES, NODES, SETS = "gpu.cluster-policies", "gpu.nodes", "gpu.daemon-sets"
@@ -43,7 +33,7 @@ def case(probe: str, name: str) -> dict[tuple[str, str], Answer]:
 
 
 def lost(probe: str, where: str = CLUSTER) -> Answers:
-    return {(probe, where): replace(said(probe, "", -1), lost="no answer")}
+    return {(probe, where): replace(written(probe, "", -1), lost="no answer")}
 
 
 def hint(check: str, changed: Answers) -> str:
@@ -54,7 +44,7 @@ def hint(check: str, changed: Answers) -> str:
 
 def test_a_driver_container_gets_the_time_that_its_chart_grants_it() -> None:
     """Its image is pulled and the module compiled within 60 s and 120 times 10 s (values.yaml, driver.startupProbe)."""
-    ubuntu = said("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
+    ubuntu = written("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
     fresh = {(probe, "k2"): recorded(probe, "fresh-debian-12") for probe in ("gpu.packages", "gpu.driver")}
     containers = View(world({("system.os", "k2"): ubuntu, **fresh}), CLUSTER)
     assert STEP.settle_time(containers) >= 1260
@@ -64,20 +54,20 @@ def test_a_driver_container_gets_the_time_that_its_chart_grants_it() -> None:
 
 
 def test_all_holds_with_two_gpus_on_each_host() -> None:
-    assert broken(STEP) == {}
+    assert failures(judged(STEP)) == {}
 
 
 @pytest.mark.parametrize("names", [(), ("of-others",), ("no-such-kind",), ("no-gpu-nodes",)])
 def test_without_gpus_nothing_is_asked_for(names: tuple[str, ...]) -> None:
     """Neither on a cluster that never had an operator nor on one where somebody else has one."""
     empty = case(SETS, "none") | case("gpu.deployments", "none") | case(NODES, "empty")
-    bare = {**NO_GPUS, **empty, **case(POLICIES, "none"), ("helm.releases", CLUSTER): said("", '{"items":[]}')}
+    bare = {**NO_GPUS, **empty, **case(POLICIES, "none"), ("helm.releases", CLUSTER): written("", '{"items":[]}')}
     found: Answers = {
         **bare,
         **namespace({}, "Terminating"),
         **{k: v for n in names for k, v in case(POLICIES, n).items()},
     }
-    assert broken(STEP, found) == {}
+    assert failures(judged(STEP, found)) == {}
 
 
 def test_a_host_without_gpus_among_others() -> None:
@@ -89,32 +79,36 @@ def test_a_host_without_gpus_among_others() -> None:
                 item["status"] |= dict.fromkeys(("desiredNumberScheduled", "numberReady", "updatedNumberScheduled"), 1)
 
     mixed = {**devices("k1"), **here(NODES, "one-without-gpus"), **edited(SETS, one)}
-    assert broken(STEP, mixed) == {}
-    assert set(broken(STEP, {**mixed, **devices("k1", "0000:17:00.0")})) == {"labels", "operands", "allocatable"}
+    assert failures(judged(STEP, mixed)) == {}
+    assert set(failures(judged(STEP, {**mixed, **devices("k1", "0000:17:00.0")}))) == {
+        "labels",
+        "operands",
+        "allocatable",
+    }
 
 
 @pytest.mark.parametrize(("probe", "checks"), LOST.items())
 def test_what_cannot_be_told(probe: str, checks: set[str]) -> None:
-    assert unknown(STEP, lost(probe)) == checks
+    assert unknown(judged(STEP, lost(probe))) == checks
 
 
 def test_who_brings_drivers_cannot_be_told() -> None:
-    assert unknown(STEP, lost("system.os", "k2")) == {"chart"}
+    assert unknown(judged(STEP, lost("system.os", "k2"))) == {"chart"}
 
 
 def test_a_namespace_that_goes_is_for_a_person() -> None:
-    assert broken(STEP, namespace({}, "Terminating")) == {"namespace": ("Terminating", "operator")}
+    assert failures(judged(STEP, namespace({}, "Terminating"))) == {"namespace": ("Terminating", "operator")}
     assert "kubectl get namespace gpu-operator" in hint("namespace", namespace({}, "Terminating"))
 
 
 def test_a_namespace_that_lets_no_privileged_pod_in() -> None:
-    assert broken(STEP, namespace({}, level="baseline")) == {"namespace": ("baseline", "install")}
-    assert broken(STEP, namespace({}, level="")) == {"namespace": ("not said", "install")}
-    assert broken(STEP, {("kube.namespaces", CLUSTER): said("", '{"items":[]}')}) == {}
+    assert failures(judged(STEP, namespace({}, level="baseline"))) == {"namespace": ("baseline", "install")}
+    assert failures(judged(STEP, namespace({}, level=""))) == {"namespace": ("unset", "install")}
+    assert failures(judged(STEP, {("kube.namespaces", CLUSTER): written("", '{"items":[]}')})) == {}
 
 
 def test_the_operator_of_somebody_else_is_left_alone() -> None:
-    found = broken(STEP, case(POLICIES, "of-others"))
+    found = failures(judged(STEP, case(POLICIES, "of-others")))
     assert found["policy-of-others"] == ("cluster-policy, second of somebody else", "operator")
     assert "gpu.stack: host" in hint("policy-of-others", case(POLICIES, "of-others"))
 
@@ -125,13 +119,13 @@ def test_what_stands_there_without_an_operator_goes_first() -> None:
         items[-1]["metadata"]["name"] = "gpustack-device-plugin"
 
     found = edited(SETS, both)
-    assert broken(STEP, found) == {"host-stack": ("gpustack-device-plugin", "operator")}
+    assert failures(judged(STEP, found)) == {"host-stack": ("gpustack-device-plugin", "operator")}
     assert "gpu.stack: host" in hint("host-stack", found)
-    assert broken(STEP, {**NO_GPUS, **found}) == {}
+    assert failures(judged(STEP, {**NO_GPUS, **found})) == {}
 
 
 def test_a_second_policy_of_ours_is_nobody_else_s() -> None:
-    assert broken(STEP, case(POLICIES, "ignored")) == {}
+    assert failures(judged(STEP, case(POLICIES, "ignored"))) == {}
 
 
 @pytest.mark.parametrize(
@@ -147,11 +141,13 @@ def test_a_second_policy_of_ours_is_nobody_else_s() -> None:
 def test_the_release(labels: dict[str, str], found: tuple[str, str]) -> None:
     whole = world()
     wanted = next(one for one in View(whole, CLUSTER)[STEP.probes[0]] if one.name == "gpu-operator")
-    assert broken(STEP, released({}, **({"digest": wanted.digest} | labels))) == {"chart": found}
+    assert failures(judged(STEP, released({}, **({"digest": wanted.digest} | labels)))) == {"chart": found}
 
 
 def test_no_release() -> None:
-    assert broken(STEP, {("helm.releases", CLUSTER): said("", '{"items":[]}')}) == {"chart": ("nothing", "install")}
+    assert failures(judged(STEP, {("helm.releases", CLUSTER): written("", '{"items":[]}')})) == {
+        "chart": ("nothing", "install")
+    }
 
 
 @pytest.mark.parametrize(
@@ -165,40 +161,40 @@ def test_no_release() -> None:
     ],
 )
 def test_a_policy_is_ready_only_where_it_was_reconciled(name: str, found: str) -> None:
-    said, cure = broken(STEP, case(POLICIES, name)).pop("policy")
-    assert said.startswith(found)
+    text, cure = failures(judged(STEP, case(POLICIES, name))).pop("policy")
+    assert text.startswith(found)
     assert cure == "install"
 
 
 def test_a_policy_that_the_operator_has_not_seen() -> None:
-    assert broken(STEP, case(POLICIES, "new"))["policy"] == ("no state, no reason", "install")
+    assert failures(judged(STEP, case(POLICIES, "new")))["policy"] == ("no state, no reason", "install")
 
 
 def test_a_node_without_the_operator_s_label() -> None:
     found = edited(NODES, lambda items: items[1]["metadata"]["labels"].pop("nvidia.com/gpu.present"))
-    assert broken(STEP, found) == {"labels": ("k2: no label nvidia.com/gpu.present", "install")}
+    assert failures(judged(STEP, found)) == {"labels": ("k2: no label nvidia.com/gpu.present", "install")}
 
 
 def test_a_host_that_is_no_node_is_the_matter_of_the_workers() -> None:
     """The others are served."""
-    assert broken(STEP, edited(NODES, lambda items: items.pop(1))) == {}
+    assert failures(judged(STEP, edited(NODES, lambda items: items.pop(1)))) == {}
 
 
 def test_daemon_sets_that_want_no_pod_although_hosts_have_gpus() -> None:
     """What Helm and the controllers take for done."""
-    found, cure = broken(STEP, case(SETS, "no-pods-wanted"))["operands"]
+    found, cure = failures(judged(STEP, case(SETS, "no-pods-wanted")))["operands"]
     assert all(f"{name} 0 of 2" in found for name in OPERANDS)
     assert cure == "install"
 
 
 def test_operands_on_the_way_or_missing() -> None:
-    found = broken(STEP, case(SETS, "on-the-way"))
+    found = failures(judged(STEP, case(SETS, "on-the-way")))
     assert found["operands"][0] == (
         "gpu-feature-discovery 2 of 2, nvidia-dcgm-exporter 1 of 2, nvidia-device-plugin-daemonset 2 of 2"
     )
     gone = edited(SETS, lambda items: items.pop(0))
-    assert broken(STEP, gone)["operands"][0] == "no gpu-feature-discovery"
-    assert broken(STEP, case(SETS, "none"))["operands"][0].startswith(
+    assert failures(judged(STEP, gone))["operands"][0] == "no gpu-feature-discovery"
+    assert failures(judged(STEP, case(SETS, "none")))["operands"][0].startswith(
         "no gpu-feature-discovery, gpu-operator-node-feature"
     )
 
@@ -220,12 +216,12 @@ def test_the_operator_itself_runs(name: str, found: str, *, passing: bool) -> No
 
 def test_a_gpu_that_was_lost_is_for_a_person() -> None:
     found = here(NODES, "one-unhealthy")
-    assert broken(STEP, found) == {"allocatable": ("k1: 1 of 2 unhealthy", "operator")}
+    assert failures(judged(STEP, found)) == {"allocatable": ("k1: 1 of 2 unhealthy", "operator")}
     assert "journalctl -k | grep NVRM" in hint("allocatable", found)
 
 
 def test_a_gpu_lost_while_the_plugin_started_takes_all_of_the_node() -> None:
-    assert broken(STEP, here(NODES, "lost-at-start")) == {"allocatable": ("k1: 0 of 2", "install")}
+    assert failures(judged(STEP, here(NODES, "lost-at-start"))) == {"allocatable": ("k1: 0 of 2", "install")}
 
 
 def test_a_loss_hides_nothing_that_is_still_to_come() -> None:
@@ -233,39 +229,41 @@ def test_a_loss_hides_nothing_that_is_still_to_come() -> None:
         items[1]["status"]["allocatable"]["nvidia.com/gpu"] = "0"
         items[1]["status"]["capacity"]["nvidia.com/gpu"] = "0"
 
-    found = broken(STEP, edited(NODES, both, "one-unhealthy"))
+    found = failures(judged(STEP, edited(NODES, both, "one-unhealthy")))
     assert found == {"allocatable": ("k1: 1 of 2 unhealthy; k2: 0 of 2", "install")}
 
 
 def test_how_often_gpus_are_shared_is_another_step_s_matter() -> None:
     """Which labels the nodes for it when this one is done."""
     hosts = (on(K1, gpustack_sharing="time-slicing:4"), K2)
-    assert broken(STEP, here(NODES, "time-slicing"), hosts=hosts) == {}
-    assert broken(STEP, hosts=hosts) == {}
-    assert broken(STEP, here(NODES, "time-slicing")) == {}
+    assert failures(judged(STEP, here(NODES, "time-slicing"), hosts=hosts)) == {}
+    assert failures(judged(STEP, hosts=hosts)) == {}
+    assert failures(judged(STEP, here(NODES, "time-slicing"))) == {}
 
     def few(items: list[Any]) -> None:
         items[0]["status"]["allocatable"]["nvidia.com/gpu"] = "1"
 
-    assert broken(STEP, edited(NODES, few, "time-slicing"), hosts=hosts) == {"allocatable": ("k1: 1 of 2", "install")}
+    assert failures(judged(STEP, edited(NODES, few, "time-slicing"), hosts=hosts)) == {
+        "allocatable": ("k1: 1 of 2", "install")
+    }
 
 
 def test_mig_instances_are_counted_elsewhere() -> None:
-    assert broken(STEP, here(NODES, "mig"), hosts=(on(K1, gpustack_mig="all-1g.10gb"), K2)) == {}
+    assert failures(judged(STEP, here(NODES, "mig"), hosts=(on(K1, gpustack_mig="all-1g.10gb"), K2))) == {}
 
 
 @pytest.mark.parametrize("probe", ["gpu.devices", "system.identity"])
 def test_a_host_that_cannot_tell_takes_no_other_with_it(probe: str) -> None:
-    assert broken(STEP, lost(probe, "k2")) == {}
+    assert failures(judged(STEP, lost(probe, "k2"))) == {}
     ill = edited(NODES, lambda items: items[1]["metadata"]["labels"].clear())
-    assert broken(STEP, {**lost(probe, "k2"), **ill}) == {}
-    assert set(broken(STEP, {**lost(probe, "k1"), **ill})) == {"labels"}
+    assert failures(judged(STEP, {**lost(probe, "k2"), **ill})) == {}
+    assert set(failures(judged(STEP, {**lost(probe, "k1"), **ill}))) == {"labels"}
 
 
 def test_no_gpus_is_said_only_where_all_can_tell() -> None:
     """A garbled answer of the only host with GPUs is not a cluster without any."""
     alone = {**devices("k1"), **lost("gpu.devices", "k2")}
-    assert unknown(STEP, alone) == {check.__name__.replace("_", "-") for check in STEP.checks}
+    assert unknown(judged(STEP, alone)) == {check.__name__.replace("_", "-") for check in STEP.checks}
     assert "k2 cannot tell" in judged(STEP, alone)["chart"].why
 
 
@@ -290,7 +288,7 @@ def test_the_operands_are_those_of_a_cluster_that_was_recorded() -> None:
 def test_gpus_come_to_a_healthy_cluster_without_a_change_of_what_is_there() -> None:
     before: Answers = {
         **released({}, digest="a"),
-        ("helm.releases", CLUSTER): said(
+        ("helm.releases", CLUSTER): written(
             "",
             '{"items":[{"metadata":{"name":"x.v1","namespace":"m","labels":{"name":"m","version":"1","status":"d"}}}]}',
         ),

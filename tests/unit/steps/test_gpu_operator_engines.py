@@ -8,8 +8,10 @@ from gpustack.config.spec import Spec
 from gpustack.steps.gpu.metrics import STEP as METRICS
 from gpustack.steps.gpu.operator import STEP
 from gpustack.steps.gpu.operator_values import PROFILING, counters, own_and_more
-from tests.unit.steps.recorded_cluster import Answers, recorded, said
-from tests.unit.steps.recorded_gpus import broken, devices, judged, unknown, world
+from tests.worlds.cases import recorded, written
+from tests.worlds.gpus import devices, judged, world
+from tests.worlds.judge import failures, unknown
+from tests.worlds.snapshot import Answers
 
 ENGINES = "gpu.host-engines"
 KEEP = {"gpu": {"metrics": {"host_engine": "keep"}}}
@@ -34,35 +36,37 @@ def hint(changed: Answers) -> str:
     ],
 )
 def test_what_runs_is_named_before_the_exporter_is_brought(name: str, found: str) -> None:
-    assert broken(STEP, engine(name)) == {"host-engine": (found, "operator")}
+    assert failures(judged(STEP, engine(name))) == {"host-engine": (found, "operator")}
 
 
 def test_both_ways_out() -> None:
     found = hint({**engine("dcgm-4"), **engine("dcgm-3-all-addresses", "k2")})
     assert found.startswith("systemctl disable --now dcgm; systemctl disable --now nvidia-dcgm    # ")
     assert "gpu.metrics.host_engine: keep" in found
-    by_hand = {(ENGINES, "k1"): said(ENGINES, "engine session-3.scope 127.0.0.1:5555\n")}
+    by_hand = {(ENGINES, "k1"): written(ENGINES, "engine session-3.scope 127.0.0.1:5555\n")}
     assert hint(by_hand).startswith("nv-hostengine --term    # ")
 
 
 def test_packages_without_a_running_engine_are_in_nobody_s_way() -> None:
     installed = "package datacenter-gpu-manager-4-core installed 1:4.6.0-1\n"
-    assert broken(STEP, {(ENGINES, "k1"): said(ENGINES, installed)}) == {}
+    assert failures(judged(STEP, {(ENGINES, "k1"): written(ENGINES, installed)})) == {}
 
 
 def test_an_engine_of_a_host_without_gpus_is_not_looked_for() -> None:
-    assert "host-engine" not in broken(STEP, {**devices("k1"), **engine("dcgm-4")})
+    assert "host-engine" not in failures(judged(STEP, {**devices("k1"), **engine("dcgm-4")}))
 
 
 def test_what_cannot_be_told() -> None:
-    assert unknown(STEP, engine("odd")) == {"host-engine"}
-    assert broken(STEP, engine("odd"), spec=KEEP) == {}
+    assert unknown(judged(STEP, engine("odd"))) == {"host-engine"}
+    assert failures(judged(STEP, engine("odd"), spec=KEEP)) == {}
 
 
 def test_one_that_is_kept_has_the_profiling_alone() -> None:
     """Every other field is still ours, and what the spec names by itself is its owner's choice."""
-    assert broken(STEP, engine("dcgm-4"), spec=KEEP) == {}
-    assert broken(METRICS, {("dcgm.counters", CLUSTER): recorded("dcgm.counters", "none")}, spec=KEEP).keys() == {"csv"}
+    assert failures(judged(STEP, engine("dcgm-4"), spec=KEEP)) == {}
+    assert failures(
+        judged(METRICS, {("dcgm.counters", CLUSTER): recorded("dcgm.counters", "none")}, spec=KEEP)
+    ).keys() == {"csv"}
     kept, ours = own_and_more(View(world(spec=KEEP), CLUSTER)), counters(())
     lines = ours.splitlines()
     assert PROFILING in ours

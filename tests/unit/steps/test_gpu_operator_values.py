@@ -11,16 +11,11 @@ from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
 from gpustack.rollout.overlay import cluster_variables
 from gpustack.steps.gpu.operator_values import counters, own_counters, patience, release, seconds
-from tests.unit.steps.recorded_cluster import K1, K2, Answers, recorded
-from tests.unit.steps.recorded_gpus import devices, edited, on, world
-from tests.unit.steps.test_gpu_mode import UBUNTU
+from tests.worlds.cases import recorded
+from tests.worlds.cluster import K1, K2
+from tests.worlds.gpus import BARE, devices, edited, on, world
+from tests.worlds.snapshot import Answers
 
-# A fleet on Ubuntu without any driver: NVIDIA's operator brings it in containers.
-BARE: Answers = {
-    (probe, host): UBUNTU if probe == "system.os" else recorded(probe, "fresh-debian-12")
-    for probe in ("system.os", "gpu.packages", "gpu.driver")
-    for host in ("k1", "k2")
-}
 DEBIAN: Answers = {("system.os", "k1"): recorded("system.os", "prepared-debian-12")}
 CONTAINER = {"enabled": True, "version": "595.91.07", "kernelModuleType": "open"}
 OFF = {"enabled": False}
@@ -53,8 +48,8 @@ def test_drivers_of_hosts_are_left_to_the_hosts() -> None:
 
 @pytest.mark.parametrize(("mode", "enabled"), [("container", True), ("host", False), ("none", False)])
 def test_what_the_spec_says_of_drivers(mode: str, *, enabled: bool) -> None:
-    said = {"gpu": {"driver": {"mode": mode, "version": "580.178.04", "kernel_module": "proprietary"}}}
-    found = values(BARE, spec=said)["driver"]
+    given = {"gpu": {"driver": {"mode": mode, "version": "580.178.04", "kernel_module": "proprietary"}}}
+    found = values(BARE, spec=given)["driver"]
     assert found == ({"enabled": True, "version": "580.178.04", "kernelModuleType": "proprietary"} if enabled else OFF)
 
 
@@ -103,8 +98,8 @@ def test_every_way_of_sharing_of_some_host_has_an_entry() -> None:
 def test_sharing_of_all() -> None:
     found = values(spec={"gpu": {"sharing": {"mode": "time-slicing", "replicas": 3}}})["devicePlugin"]["config"]
     assert sorted(found["data"]) == ["none", "time-slicing-3"]
-    said = yaml.safe_load(found["data"]["time-slicing-3"])["sharing"]["timeSlicing"]
-    assert said == {"resources": [{"name": "nvidia.com/gpu", "replicas": 3}]}
+    document = yaml.safe_load(found["data"]["time-slicing-3"])["sharing"]["timeSlicing"]
+    assert document == {"resources": [{"name": "nvidia.com/gpu", "replicas": 3}]}
 
 
 @pytest.mark.parametrize(
@@ -166,8 +161,8 @@ def test_what_our_table_only_speaks_of_is_not_there_yet() -> None:
 def test_the_operator_s_own_values_count_most() -> None:
     whole = world()
     theirs = {"gpu-operator": {"toolkit": {"enabled": False}, "driver": {"enabled": True}, "daemonsets": None}}
-    said = replace(whole, inventory=replace(whole.inventory, values=theirs))
-    found = release(View(said, CLUSTER)).values
+    snapshot = replace(whole, inventory=replace(whole.inventory, values=theirs))
+    found = release(View(snapshot, CLUSTER)).values
     assert (found["toolkit"], found["driver"], found["daemonsets"]) == ({"enabled": False}, {"enabled": True}, None)
     assert found["dcgmExporter"] == values()["dcgmExporter"]
 

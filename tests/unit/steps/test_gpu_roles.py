@@ -14,8 +14,8 @@ from gpustack.steps.gpu import metrics_objects as gpu_metrics_objects
 from gpustack.steps.gpu import sharing as gpu_sharing
 from gpustack.steps.gpu.metrics import OURS
 from gpustack.steps.gpu.operator import OPERANDS
-from tests.unit.steps.recorded_cluster import K1, K2
-from tests.unit.steps.recorded_gpus import here, on, world
+from tests.worlds.cluster import K1, K2
+from tests.worlds.gpus import here, on, world
 
 ROLES = playbooks() / "roles"
 APPLY = (playbooks() / "files" / "apply.sh").read_text()
@@ -63,18 +63,18 @@ def cluster(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(cluster: Path, script: str, said: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+def run(cluster: Path, script: str, text: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     known = {"WORLD": str(cluster), "TMPDIR": str(cluster / "tmp"), "NAMESPACE": "gpu-operator"}
     env = known | variables | {"PATH": f"{cluster}/bin:{os.environ['PATH']}"}
     return subprocess.run(
-        ["sh", "-c", script], input=said, capture_output=True, text=True, env=env, check=False, timeout=60
+        ["sh", "-c", script], input=text, capture_output=True, text=True, env=env, check=False, timeout=60
     )
 
 
 def asked(cluster: Path, *verbs: str) -> list[str]:
     path = cluster / "asked"
-    said = path.read_text().splitlines() if path.exists() else []
-    return [line for line in said if any(f" {verb} " in f" {line} " for verb in verbs)]
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [line for line in lines if any(f" {verb} " in f" {line} " for verb in verbs)]
 
 
 CHANGES = ("apply", "delete", "label", "rollout")
@@ -99,9 +99,9 @@ def test_labels_are_changed_and_taken_away(cluster: Path) -> None:
     assert not (cluster / "nodes" / "k2" / LABEL).exists()
 
 
-@pytest.mark.parametrize("said", ["", "\n", "\n\n"])
-def test_no_line_is_nothing_to_do(cluster: Path, said: str) -> None:
-    done = run(cluster, LABELS, said)
+@pytest.mark.parametrize("text", ["", "\n", "\n\n"])
+def test_no_line_is_nothing_to_do(cluster: Path, text: str) -> None:
+    done = run(cluster, LABELS, text)
     assert (done.returncode, done.stdout, asked(cluster, "get", *CHANGES)) == (0, "", [])
 
 

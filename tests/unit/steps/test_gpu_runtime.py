@@ -6,24 +6,13 @@ import yaml
 
 from gpustack.config.resources import playbooks
 from gpustack.steps.gpu.runtime import OPERATORS, PACKAGES, PROGRAM, STEP, drop_in
-from tests.unit.steps.recorded_hosts import Answers, broken, judged, recorded, said
+from tests.worlds.cases import recorded, written
+from tests.worlds.host_stack import with_toolkit
+from tests.worlds.hosts import judged
+from tests.worlds.judge import failures
 
 ROLE = playbooks() / "roles" / "gpu_runtime"
 HOST = {"gpu": {"stack": "host"}}
-LINES = "".join(f"{name} hold installed 1.20.1-1\n" for name in PACKAGES)
-
-
-def with_toolkit(*edits: tuple[str, str]) -> Answers:
-    """h1 as the step leaves it: the recorded packages and those of the toolkit."""
-    lines = LINES
-    for old, new in edits:
-        assert old in lines
-        lines = lines.replace(old, new)
-    driver = recorded("gpu.packages", "prepared-debian-12")
-    return {
-        ("gpu.packages", "h1"): said("gpu.packages", driver.out + lines),
-        ("containerd.runtime", "h1"): recorded("containerd.runtime", "with-nvidia"),
-    }
 
 
 def changed(probe: str, *edits: tuple[str, str]) -> dict[tuple[str, str], Any]:
@@ -31,11 +20,11 @@ def changed(probe: str, *edits: tuple[str, str]) -> dict[tuple[str, str], Any]:
 
 
 def test_a_host_that_the_step_prepared() -> None:
-    assert broken(STEP, with_toolkit(), HOST) == {}
+    assert failures(judged(STEP, with_toolkit(), HOST)) == {}
 
 
 def test_a_fresh_host() -> None:
-    assert broken(STEP, {}, HOST, state="fresh") == {
+    assert failures(judged(STEP, {}, HOST, state="fresh")) == {
         "repository": ("nothing", "install"),
         "installed": ("missing: nvidia-container-toolkit, nvidia-container-toolkit-base", "install"),
         "configuration": ("nothing", "install"),
@@ -46,9 +35,11 @@ def test_a_fresh_host() -> None:
 
 @pytest.mark.parametrize("state", ["fresh", "prepared"])
 def test_a_host_without_gpus_has_nothing_to_do(state: str) -> None:
-    answers = {("gpu.devices", "h1"): said("gpu.devices", "")}
-    assert broken(STEP, answers, HOST, state=state) == {}
-    read = {seen.answer.probe for one in judged(STEP, answers, HOST, state=state).values() for seen in one.evidence}
+    answers = {("gpu.devices", "h1"): written("gpu.devices", "")}
+    assert failures(judged(STEP, answers, HOST, state=state)) == {}
+    read = {
+        evidence.answer.probe for one in judged(STEP, answers, HOST, state=state).values() for evidence in one.evidence
+    }
     assert read == {"gpu.devices"}
 
 
@@ -66,14 +57,16 @@ def test_what_the_operator_s_toolkit_left_is_for_a_person() -> None:
 
 def test_the_repository_of_the_spec_with_its_key() -> None:
     answers = changed("gpu.toolkit-repository", ("libnvidia-container/stable/deb/amd64/", "libnvidia-container/x/"))
-    assert broken(STEP, answers, HOST)["repository"][0].startswith("uri http://10.77.1.1:8480/nvidia.github.io/")
+    assert failures(judged(STEP, answers, HOST))["repository"][0].startswith(
+        "uri http://10.77.1.1:8480/nvidia.github.io/"
+    )
 
 
 def test_packages() -> None:
-    assert broken(STEP, with_toolkit(("hold", "install")), HOST) == {
+    assert failures(judged(STEP, with_toolkit(("hold", "install")), HOST)) == {
         "held": ("not held: nvidia-container-toolkit, nvidia-container-toolkit-base", "install")
     }
-    assert broken(STEP, with_toolkit(("1.20.1", "1.19.0")), HOST) == {
+    assert failures(judged(STEP, with_toolkit(("1.20.1", "1.19.0")), HOST)) == {
         "version": (
             "nvidia-container-toolkit 1.19.0, nvidia-container-toolkit-base 1.19.0",
             "upgrade",
@@ -83,14 +76,14 @@ def test_packages() -> None:
 
 def test_our_file_and_what_runs() -> None:
     answers = changed("gpu.runtime-files", (PROGRAM, "/usr/local/bin/another"))
-    assert broken(STEP, answers, HOST) == {"configuration": ("otherwise", "install")}
+    assert failures(judged(STEP, answers, HOST)) == {"configuration": ("otherwise", "install")}
     older = {**with_toolkit(), ("containerd.runtime", "h1"): recorded("containerd.runtime", "prepared-debian-12")}
-    assert broken(STEP, older, HOST) == {"running": ("nothing", "install")}
+    assert failures(judged(STEP, older, HOST)) == {"running": ("nothing", "install")}
 
 
 def test_a_gpu_that_cdi_s_file_does_not_name() -> None:
     uuid = "GPU-6a8b1b0e-4f3a-5c1d-9d55-0b1f6d2f1a02\n"
-    assert broken(STEP, changed("gpu.runtime-files", (uuid, "")), HOST) == {"devices": ("1", "install")}
+    assert failures(judged(STEP, changed("gpu.runtime-files", (uuid, "")), HOST)) == {"devices": ("1", "install")}
 
 
 def test_the_role_writes_what_the_check_expects() -> None:

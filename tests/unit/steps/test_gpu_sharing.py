@@ -9,14 +9,17 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.steps.gpu.sharing import STEP, wanted
-from tests.unit.steps.recorded_cluster import K1, K2, Answers, said
-from tests.unit.steps.recorded_gpus import broken, devices, edited, here, judged, on, unknown, world
+from tests.worlds.cases import written
+from tests.worlds.cluster import K1, K2
+from tests.worlds.gpus import devices, edited, here, judged, on, world
+from tests.worlds.judge import failures, unknown
+from tests.worlds.snapshot import Answers
 
 NODES = "gpu.nodes"
 PLUGIN, MIG, STATE = "nvidia.com/device-plugin.config", "nvidia.com/mig.config", "nvidia.com/mig.config.state"
 SLICED = (on(K1, gpustack_sharing="time-slicing:4"), K2)
 PARTED = (on(K1, gpustack_mig="all-1g.10gb"), K2)
-LOST: Answers = {(NODES, CLUSTER): replace(said(NODES, "", -1), lost="no answer")}
+LOST: Answers = {(NODES, CLUSTER): replace(written(NODES, "", -1), lost="no answer")}
 
 
 def labelled(case: str = "two-hosts", **changes: str) -> Answers:
@@ -39,47 +42,47 @@ def lines(changed: Answers | None = None, hosts: tuple[Host, ...] = (K1, K2), **
 
 def test_all_holds_without_sharing() -> None:
     """The MIG manager says `all-disabled` where nobody wanted a layout: that is its own word for none."""
-    assert broken(STEP) == {}
-    assert broken(STEP, labelled(mig="", state="")) == {}
+    assert failures(judged(STEP)) == {}
+    assert failures(judged(STEP, labelled(mig="", state=""))) == {}
 
 
 def test_without_gpus_there_is_nothing_to_share() -> None:
     none = {**devices("k1"), **devices("k2")}
     shared = {"gpu": {"sharing": {"mode": "time-slicing"}}}
-    assert broken(STEP, none, spec=shared) == {}
+    assert failures(judged(STEP, none, spec=shared)) == {}
     assert lines(none, spec=shared) == []
 
 
 def test_a_host_without_gpus_gets_no_label() -> None:
     shared = {"gpu": {"sharing": {"mode": "mps", "replicas": 2}}}
     mixed = {**devices("k1"), **here(NODES, "one-without-gpus")}
-    found = broken(STEP, mixed, spec=shared)
+    found = failures(judged(STEP, mixed, spec=shared))
     assert found == {"labels": (f"k2: {PLUGIN}=none instead of mps-2", "install")}
     assert lines(mixed, spec=shared) == [f"k2 {PLUGIN} mps-2"]
 
 
 def test_time_slicing() -> None:
-    assert broken(STEP, here(NODES, "time-slicing"), hosts=SLICED) == {}
-    found = broken(STEP, hosts=SLICED)
+    assert failures(judged(STEP, here(NODES, "time-slicing"), hosts=SLICED)) == {}
+    found = failures(judged(STEP, hosts=SLICED))
     assert found == {"labels": (f"k1: {PLUGIN}=none instead of time-slicing-4", "install")}
     assert lines(hosts=SLICED) == [f"k1 {PLUGIN} time-slicing-4", f"k2 {PLUGIN} -"]
 
 
-@pytest.mark.parametrize(("there", "told"), [("2", "2 of 8"), ("7", "1 of 8 unhealthy"), ("1", "")])
-def test_a_node_that_does_not_share_yet_though_its_labels_say_so(there: str, told: str) -> None:
+@pytest.mark.parametrize(("there", "text"), [("2", "2 of 8"), ("7", "1 of 8 unhealthy"), ("1", "")])
+def test_a_node_that_does_not_share_yet_though_its_labels_say_so(there: str, text: str) -> None:
     """One with fewer than it has GPUs is told by the step gpu-operator."""
 
     def offers(items: list[Any]) -> None:
         items[0]["status"]["allocatable"]["nvidia.com/gpu"] = there
         items[0]["status"]["capacity"]["nvidia.com/gpu"] = "8" if there == "7" else there
 
-    found = broken(STEP, edited(NODES, offers, "time-slicing"), hosts=SLICED)
+    found = failures(judged(STEP, edited(NODES, offers, "time-slicing"), hosts=SLICED))
     cure = "operator" if there == "7" else "install"
-    assert found == ({"shares": (f"k1: {told}", cure)} if told else {})
+    assert found == ({"shares": (f"k1: {text}", cure)} if text else {})
 
 
 def test_sharing_that_is_no_longer_wanted_is_taken_back() -> None:
-    found = broken(STEP, here(NODES, "time-slicing"))
+    found = failures(judged(STEP, here(NODES, "time-slicing")))
     assert found == {"labels": (f"k1: {PLUGIN}=time-slicing-4 instead of none", "install")}
     assert lines(here(NODES, "time-slicing")) == [f"k1 {PLUGIN} -", f"k2 {PLUGIN} -"]
 
@@ -87,37 +90,41 @@ def test_sharing_that_is_no_longer_wanted_is_taken_back() -> None:
 def test_a_host_s_own_word_counts_more_than_that_of_all() -> None:
     shared = {"gpu": {"sharing": {"mode": "time-slicing", "replicas": 8}}}
     hosts = (on(K1, gpustack_sharing="none"), K2)
-    found = broken(STEP, hosts=hosts, spec=shared)
+    found = failures(judged(STEP, hosts=hosts, spec=shared))
     assert found == {"labels": (f"k2: {PLUGIN}=none instead of time-slicing-8", "install")}
 
 
 def test_a_mig_layout() -> None:
-    assert broken(STEP, here(NODES, "mig"), hosts=PARTED) == {}
+    assert failures(judged(STEP, here(NODES, "mig"), hosts=PARTED)) == {}
     assert lines(hosts=PARTED) == [f"k1 {PLUGIN} -", f"k1 {MIG} all-1g.10gb", f"k2 {PLUGIN} -"]
-    assert broken(STEP, hosts=PARTED) == {"labels": (f"k1: {MIG}=all-disabled instead of all-1g.10gb", "install")}
+    assert failures(judged(STEP, hosts=PARTED)) == {
+        "labels": (f"k1: {MIG}=all-disabled instead of all-1g.10gb", "install")
+    }
 
 
 def test_a_layout_that_is_no_longer_wanted_is_taken_back() -> None:
-    found = broken(STEP, here(NODES, "mig"))
+    found = failures(judged(STEP, here(NODES, "mig")))
     assert found == {"labels": (f"k1: {MIG}=all-1g.10gb instead of none", "install")}
     assert f"k1 {MIG} -" in lines(here(NODES, "mig"))
 
 
-@pytest.mark.parametrize(("state", "told"), [("pending", "pending"), ("failed", "failed"), ("", "nothing")])
-def test_the_mig_manager_has_not_come_to_its_end(state: str, told: str) -> None:
+@pytest.mark.parametrize(("state", "text"), [("pending", "pending"), ("failed", "failed"), ("", "nothing")])
+def test_the_mig_manager_has_not_come_to_its_end(state: str, text: str) -> None:
     found = labelled("mig", state=state)
-    assert broken(STEP, found, hosts=PARTED) == {"layout": (f"k1: {told}", "install")}
+    assert failures(judged(STEP, found, hosts=PARTED)) == {"layout": (f"k1: {text}", "install")}
     mismatch = judged(STEP, found, hosts=PARTED)["layout"].result
     assert mismatch
     assert mismatch.passing
-    assert "layout" not in broken(STEP, found), "nobody asked for one"
+    assert "layout" not in failures(judged(STEP, found)), "nobody asked for one"
 
 
 def test_a_layout_without_an_instance() -> None:
     def none(items: list[Any]) -> None:
         items[0]["status"]["allocatable"]["nvidia.com/mig-1g.10gb"] = "0"
 
-    assert broken(STEP, edited(NODES, none, "mig"), hosts=PARTED) == {"slices": ("k1: no MIG instance", "install")}
+    assert failures(judged(STEP, edited(NODES, none, "mig"), hosts=PARTED)) == {
+        "slices": ("k1: no MIG instance", "install")
+    }
 
 
 def test_instances_that_are_called_gpus() -> None:
@@ -126,23 +133,23 @@ def test_instances_that_are_called_gpus() -> None:
     def single(items: list[Any]) -> None:
         items[0]["status"]["allocatable"] |= {"nvidia.com/mig-1g.10gb": "0", "nvidia.com/gpu": "14"}
 
-    assert broken(STEP, edited(NODES, single, "mig"), hosts=PARTED) == {}
+    assert failures(judged(STEP, edited(NODES, single, "mig"), hosts=PARTED)) == {}
 
 
 def test_two_labels_that_differ_are_both_told() -> None:
-    found = broken(STEP, labelled("mig", plugin="mps-2"))["labels"][0]
+    found = failures(judged(STEP, labelled("mig", plugin="mps-2")))["labels"][0]
     assert found == f"k1: {PLUGIN}=mps-2 instead of none, {MIG}=all-1g.10gb instead of none"
 
 
 def test_what_cannot_be_told() -> None:
-    assert unknown(STEP, LOST, hosts=PARTED) == {"labels", "layout", "slices", "shares"}
-    alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): said("gpu.devices", "?\n")}
-    assert unknown(STEP, alone) == {"labels", "layout", "slices", "shares"}
+    assert unknown(judged(STEP, LOST, hosts=PARTED)) == {"labels", "layout", "slices", "shares"}
+    alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): written("gpu.devices", "?\n")}
+    assert unknown(judged(STEP, alone)) == {"labels", "layout", "slices", "shares"}
 
 
 def test_a_host_that_is_no_node_yet_is_left_out() -> None:
     gone = edited(NODES, lambda items: items.pop(0))
-    assert broken(STEP, gone, hosts=PARTED) == {}
+    assert failures(judged(STEP, gone, hosts=PARTED)) == {}
     assert lines(gone, hosts=PARTED) == [f"k2 {PLUGIN} -"]
 
 

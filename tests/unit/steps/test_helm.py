@@ -1,7 +1,9 @@
 import pytest
 
 from gpustack.steps.helm import STEP
-from tests.unit.steps.recorded_cluster import broken, judged, recorded, said
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import judged
+from tests.worlds.judge import failures
 
 PROGRAM = ("helm.program", "k1")
 UNMONITORED = {"monitoring": {"enabled": False}}
@@ -10,13 +12,13 @@ GPUS = {("gpu.devices", "k2"): recorded("gpu.devices", "prepared-debian-13")}
 
 @pytest.mark.parametrize(("out", "found"), [("\n", "nothing"), ("v4.2.4\n", "4.2.4")])
 def test_none_or_another_one_is_for_install(out: str, found: str) -> None:
-    assert broken(STEP, {PROGRAM: said("helm.program", out)}) == {"program": (found, "install")}
+    assert failures(judged(STEP, {PROGRAM: written("helm.program", out)})) == {"program": (found, "install")}
 
 
 def test_where_nothing_is_installed_with_it_none_is_needed() -> None:
     answers = {PROGRAM: recorded("helm.program", "none")}
-    assert broken(STEP, answers, UNMONITORED) == {}
-    assert broken(STEP, answers | GPUS, UNMONITORED) == {"program": ("nothing", "install")}
+    assert failures(judged(STEP, answers, UNMONITORED)) == {}
+    assert failures(judged(STEP, answers | GPUS, UNMONITORED)) == {"program": ("nothing", "install")}
 
 
 def test_what_is_no_helm_is_unknown() -> None:

@@ -163,19 +163,19 @@ def test_what_a_killed_helm_of_ours_left_pending_is_forgotten(world: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("line", "runs", "said"),
+    ("line", "runs", "text"),
     [
         (OURS, True, "is being changed right now, by an installation that goes on"),
         (OURS.rsplit(" ", 1)[0], False, "is pending-upgrade, by a Helm that is not ours"),
     ],
 )
-def test_what_is_pending_by_others_is_left_alone(world: Path, line: str, runs: bool, said: str) -> None:
+def test_what_is_pending_by_others_is_left_alone(world: Path, line: str, runs: bool, text: str) -> None:
     releases(world, line)
     if runs:
         (world / "runs").touch()
     done = run(world)
     assert (done.returncode, done.stdout) == (1, "")
-    assert said in done.stderr
+    assert text in done.stderr
     assert done.stderr.endswith("(gpustack explain release-pending)\n")
     assert asked(world, "delete") == asked(world, "helm upgrade") == []
 

@@ -12,8 +12,8 @@ from gpustack.steps.gpu import driver as gpu_driver
 from gpustack.steps.kubernetes import step as kubernetes
 from gpustack.steps.prereqs import step as prereqs
 from gpustack.steps.step import Step
-from tests.unit.judging import judge
-from tests.unit.steps.recorded_hosts import H1, H2, SPEC, World, broken, snapshot
+from tests.worlds.hosts import H1, H2, SPEC, judged, snapshot
+from tests.worlds.judge import failures, judge
 
 STEPS = (prereqs.STEP, containerd.STEP, kubernetes.STEP, gpu_driver.STEP)
 CHECKS = [(step, check) for step in STEPS for check in step.checks]
@@ -29,12 +29,12 @@ ASKED = (replace(H1, become_password="x"), H2)
 @every_step
 @pytest.mark.parametrize("host", ["h1", "h2"])
 def test_holds_on_a_prepared_host(step: Step, host: str) -> None:
-    assert broken(step, on=host) == {}
+    assert failures(judged(step, on=host)) == {}
 
 
 @every_check
 def test_reads_only_what_the_step_asks(step: Step, check: Check) -> None:
-    here = View(snapshot({}, DEFAULTS, World(hosts=ASKED)), "h1")
+    here = View(snapshot({}, DEFAULTS, hosts=ASKED), "h1")
     check(here)
     assert {probe.id for probe, _ in here.read} <= {probe.id for probe in step.probes}
 
@@ -42,7 +42,7 @@ def test_reads_only_what_the_step_asks(step: Step, check: Check) -> None:
 @every_check
 def test_is_unknown_without_any_fact_it_reads(step: Step, check: Check) -> None:
     """Of its own host: another one that cannot tell is judged for that itself."""
-    whole = snapshot({}, DEFAULTS, World(hosts=ASKED))
+    whole = snapshot({}, DEFAULTS, hosts=ASKED)
     here = View(whole, "h1")
     check(here)
     assert here.read
@@ -55,4 +55,4 @@ def test_is_unknown_without_any_fact_it_reads(step: Step, check: Check) -> None:
 @every_step
 def test_a_fresh_host_is_told_completely(step: Step) -> None:
     """Not installed is a fact: nothing is unknown on a host that has nothing yet."""
-    assert broken(step, state="fresh") != {}
+    assert failures(judged(step, state="fresh")) != {}

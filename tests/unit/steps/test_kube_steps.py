@@ -12,8 +12,9 @@ from gpustack.steps import alerts, dashboards, flannel, helm, storage, taint, wo
 from gpustack.steps.control_plane import step as control_plane
 from gpustack.steps.monitoring import step as monitoring
 from gpustack.steps.step import Step
-from tests.unit.judging import judge
-from tests.unit.steps.recorded_cluster import K1, K2, recorded, snapshot, states
+from tests.worlds.cases import recorded
+from tests.worlds.cluster import K1, K2, snapshot, states
+from tests.worlds.judge import judge
 
 STEPS = (control_plane.STEP, flannel.STEP, workers.STEP)
 MONITORED = (helm.STEP, storage.STEP, monitoring.STEP, dashboards.STEP, alerts.STEP)
@@ -44,7 +45,7 @@ def test_is_unknown_without_any_fact_it_reads(step: Step, check: Check) -> None:
     for probe, where in here.read:
         if step.scope == "cluster" and probe.id in OF_HOSTS:
             continue
-        place = CLUSTER if probe.where == "cluster" else where
+        place = CLUSTER if probe.location == "cluster" else where
         answers = {key: answer for key, answer in whole.answers.items() if key != (probe.id, place)}
         judgement = judge(check, View(replace(whole, answers=answers), here.where))
         assert judgement.outcome == "unknown", probe.id

@@ -3,13 +3,15 @@ from dataclasses import replace
 import pytest
 
 from gpustack.steps.kubernetes.step import STEP
-from tests.unit.steps.recorded_hosts import broken, judged, recorded
+from tests.worlds.cases import recorded
+from tests.worlds.hosts import judged
+from tests.worlds.judge import failures
 
 PACKAGES, REPOSITORIES = "packages.installed", "packages.repositories"
 
 
 def test_a_fresh_host() -> None:
-    assert broken(STEP, state="fresh") == {
+    assert failures(judged(STEP, state="fresh")) == {
         "repository": ("nothing", "install"),
         "installed": ("missing: cri-tools, kubeadm, kubectl, kubelet, kubernetes-cni", "install"),
         "kubelet-at-boot": ("no unit", "install"),
@@ -19,20 +21,22 @@ def test_a_fresh_host() -> None:
 
 def test_a_drifted_host() -> None:
     drifted = (PACKAGES, REPOSITORIES, "units.services", "containerd.crictl")
-    found = broken(STEP, {(probe, "h1"): recorded(probe, "drifted-debian-12") for probe in drifted})
+    found = failures(judged(STEP, {(probe, "h1"): recorded(probe, "drifted-debian-12") for probe in drifted}))
     assert set(found) == {"repository", "held", "kubelet-at-boot", "crictl-endpoint"}
     assert found["held"] == ("not held: kubelet", "install")
     assert found["kubelet-at-boot"] == ("disabled", "install")
 
 
 def test_a_keyring_with_one_key_too_many() -> None:
-    (found, cure) = broken(STEP, {(REPOSITORIES, "h1"): recorded(REPOSITORIES, "drifted-debian-12")})["repository"]
+    (found, cure) = failures(judged(STEP, {(REPOSITORIES, "h1"): recorded(REPOSITORIES, "drifted-debian-12")}))[
+        "repository"
+    ]
     assert found.startswith("fingerprints B02F2293F7B78A3111583174AF233E29F632E03B, ")
     assert cure == "install"
 
 
 def test_another_minor_is_another_repository() -> None:
-    found = broken(STEP, spec={"kubernetes": {"version": "1.37.1"}})
+    found = failures(judged(STEP, spec={"kubernetes": {"version": "1.37.1"}}))
     assert found["repository"] == ("uri http://10.77.1.1:8480/pkgs.k8s.io/core:/stable:/v1.36/deb/", "install")
     assert found["versions"] == ("kubeadm 1.36.4, kubectl 1.36.4, kubelet 1.36.4", "upgrade")
 
@@ -80,11 +84,11 @@ def test_googles_kubectl_is_not_that_of_kubernetes(state: str) -> None:
 def test_settings_of_crictl_that_are_not_ours_are_no_drift() -> None:
     crictl = "containerd.crictl"
     out = recorded(crictl, "prepared-debian-12", ("image-endpoint", "timeout: 5\nimage-endpoint"))
-    assert broken(STEP, {(crictl, "h1"): out}) == {}
+    assert failures(judged(STEP, {(crictl, "h1"): out})) == {}
 
 
 def test_the_kubelet_takes_the_proxy() -> None:
     answers = {("egress.daemons", "h1"): recorded("egress.daemons", "proxied")}
-    found = broken(STEP, answers, {"proxy": {"http": "http://p:3128"}})
+    found = failures(judged(STEP, answers, {"proxy": {"http": "http://p:3128"}}))
     assert found["egress"][0].startswith("no /etc/systemd/system/kubelet.service.d/")
     assert found["proxy"] == ("another", "install")

@@ -5,7 +5,9 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.steps.monitoring.step import STEP
-from tests.unit.steps.recorded_cluster import SPEC, broken, healthy, judged, recorded, said, states
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import SPEC, healthy, judged, states
+from tests.worlds.judge import failures
 
 LISTENERS, RELEASES = "network.listeners", ("helm.releases", CLUSTER)
 
@@ -33,10 +35,11 @@ def test_before_the_chart_all_is_for_install() -> None:
         answers |= case(probe, "none")
     for probe in ("monitoring.prometheuses", "monitoring.alertmanagers"):
         answers |= case(probe, "unknown-kind")
-    answers |= {("monitoring.definitions", CLUSTER): said("monitoring.definitions", '{"items":[]}')}
+    answers |= {("monitoring.definitions", CLUSTER): written("monitoring.definitions", '{"items":[]}')}
     answers |= case("monitoring.targets", "not-yet")
-    assert {cure for _, cure in broken(STEP, answers).values()} == {"install"}
-    outcomes = {check: one.outcome for check, one in judged(STEP, answers).items()}
+    found = judged(STEP, answers)
+    assert {one.result.cure for one in found.values() if one.result} == {"install"}
+    outcomes = {check: one.outcome for check, one in found.items()}
     missing = dict.fromkeys(("definitions", "chart", "workloads", "prometheus", "alertmanager"), "failed")
     others = dict.fromkeys(("port", "receiver-secret", "selectors", "receiver", "data-source"), "ok")
     assert outcomes == missing | others | {"targets": "unknown"}
@@ -48,25 +51,25 @@ def test_not_monitored_by_us_there_is_no_such_step() -> None:
 
 def test_a_port_that_others_have_is_for_a_person() -> None:
     """Without our release, a node_exporter is somebody else's."""
-    found = broken(STEP, NO_RELEASE)
+    found = failures(judged(STEP, NO_RELEASE))
     assert found["port"] == ("node_exporter on k1, node_exporter on k2", "operator")
     taken = {(LISTENERS, "k2"): recorded(LISTENERS, "monitored-debian-13", ("node_exporter", "java"))}
-    assert broken(STEP, taken) == {"port": ("java on k2", "operator")}
-    assert "port" not in broken(STEP, taken, {"monitoring": {"node_exporter_port": 9101}})
+    assert failures(judged(STEP, taken)) == {"port": ("java on k2", "operator")}
+    assert "port" not in failures(judged(STEP, taken, {"monitoring": {"node_exporter_port": 9101}}))
 
 
 def test_a_host_that_cannot_tell_its_ports_is_judged_for_that_itself() -> None:
-    assert broken(STEP, {(LISTENERS, "k2"): said(LISTENERS, "", 127)}) == {}
+    assert failures(judged(STEP, {(LISTENERS, "k2"): written(LISTENERS, "", 127)})) == {}
 
 
 def test_definitions_of_another_minor_or_missing() -> None:
-    assert broken(STEP, case("monitoring.definitions", "older")) == {"definitions": ("0.85", "install")}
+    assert failures(judged(STEP, case("monitoring.definitions", "older"))) == {"definitions": ("0.85", "install")}
     other = case("monitoring.definitions", "control-plane", ('"0.93.0"', '"0.93.7"'))
-    assert broken(STEP, other) == {}
+    assert failures(judged(STEP, other)) == {}
     gone = case("monitoring.definitions", "control-plane", ("probes.monitoring", "probes.else"))
-    assert broken(STEP, gone) == {"definitions": ("no probes", "install")}
+    assert failures(judged(STEP, gone)) == {"definitions": ("no probes", "install")}
     unsaid = case("monitoring.definitions", "control-plane", ("operator.prometheus.io/version", "else"))
-    assert broken(STEP, unsaid) == {"definitions": ("no version", "install")}
+    assert failures(judged(STEP, unsaid)) == {"definitions": ("no version", "install")}
 
 
 BY_HAND = "revision 1, made by another Helm"
@@ -84,12 +87,12 @@ BY_HAND = "revision 1, made by another Helm"
     ],
 )
 def test_a_release_that_is_another_one(edit: tuple[str, str], found: str, cure: str) -> None:
-    assert broken(STEP, released(edit))["chart"] == (found, cure)
+    assert failures(judged(STEP, released(edit)))["chart"] == (found, cure)
 
 
 def test_a_release_of_somebody_else_is_for_a_person() -> None:
     answers = released(('"gpustack-digest"', '"digest"'))
-    assert broken(STEP, answers)["chart"] == ("somebody else's, deployed", "operator")
+    assert failures(judged(STEP, answers))["chart"] == ("somebody else's, deployed", "operator")
     mismatch = judged(STEP, answers)["chart"].result
     assert mismatch
     assert "monitoring.release" in mismatch.hint
@@ -106,12 +109,12 @@ def test_a_release_of_somebody_else_is_for_a_person() -> None:
     ],
 )
 def test_a_change_of_the_spec_is_seen_in_the_release(spec: dict[str, Any]) -> None:
-    assert broken(STEP, spec=spec)["chart"] == ("with other values", "install")
+    assert failures(judged(STEP, spec=spec))["chart"] == ("with other values", "install")
 
 
 def test_workloads_that_are_missing_or_not_ready() -> None:
     gone = case("monitoring.deployments", "control-plane", ("monitoring-grafana", "grafana"))
-    assert broken(STEP, gone) == {"workloads": ("no monitoring-grafana", "install")}
+    assert failures(judged(STEP, gone)) == {"workloads": ("no monitoring-grafana", "install")}
     idle = case("monitoring.deployments", "control-plane", ('"replicas":1', '"replicas":0'))
     mismatch = judged(STEP, idle)["workloads"].result
     assert mismatch
@@ -120,7 +123,7 @@ def test_workloads_that_are_missing_or_not_ready() -> None:
         False,
     )
     down = case("monitoring.daemon-sets", "one-of-two")
-    assert broken(STEP, down) == {"workloads": ("monitoring-prometheus-node-exporter 1 of 2", "install")}
+    assert failures(judged(STEP, down)) == {"workloads": ("monitoring-prometheus-node-exporter 1 of 2", "install")}
     old = case("monitoring.daemon-sets", "control-plane", ('"updatedNumberScheduled":2', '"updatedNumberScheduled":1'))
     mismatch = judged(STEP, old)["workloads"].result
     assert mismatch
@@ -142,7 +145,7 @@ def test_workloads_that_are_missing_or_not_ready() -> None:
     ],
 )
 def test_what_the_operator_has_not_made(probe: str, name: str, check: str, found: str) -> None:
-    assert broken(STEP, case(probe, name)) == {check: (found, "install")}
+    assert failures(judged(STEP, case(probe, name))) == {check: (found, "install")}
 
 
 @pytest.mark.parametrize("probe", ["monitoring.prometheuses", "monitoring.alertmanagers", "monitoring.definitions"])
@@ -152,20 +155,20 @@ def test_what_the_api_refuses_to_tell_is_unknown(probe: str) -> None:
 
 
 def test_targets_that_are_down_or_missing() -> None:
-    assert broken(STEP, case("monitoring.targets", "etcd-down")) == {"targets": ("kube-etcd down", "install")}
+    assert failures(judged(STEP, case("monitoring.targets", "etcd-down"))) == {"targets": ("kube-etcd down", "install")}
     gone = case("monitoring.targets", "control-plane", ('"coredns"', '"else"'))
-    assert broken(STEP, gone) == {"targets": ("no coredns", "install")}
+    assert failures(judged(STEP, gone)) == {"targets": ("no coredns", "install")}
     down = recorded("monitoring.targets", "control-plane")
     body = json.loads(down.out)
     body["data"]["result"].append({"metric": {"job": "theirs"}, "value": [0, "0"]})
-    assert broken(STEP, {("monitoring.targets", CLUSTER): said(down.probe, json.dumps(body))}) == {}
+    assert failures(judged(STEP, {("monitoring.targets", CLUSTER): written(down.probe, json.dumps(body))})) == {}
 
 
 def test_with_the_control_plane_out_of_reach_its_targets_are_not_wanted() -> None:
     spec = {"kubernetes": {**SPEC["kubernetes"], "metrics_bind": "127.0.0.1"}}
     answers = case("monitoring.targets", "control-plane", *((f'"kube-{part}"', '"else"') for part in ("etcd", "proxy")))
-    assert broken(STEP, answers) == {"targets": ("no kube-etcd, kube-proxy", "install")}
-    assert "targets" not in broken(STEP, answers, spec)
+    assert failures(judged(STEP, answers)) == {"targets": ("no kube-etcd, kube-proxy", "install")}
+    assert "targets" not in failures(judged(STEP, answers, spec))
 
 
 @pytest.mark.parametrize(("case", "found"), [("none", "none"), ("other", "another"), ("control-plane", "none")])
@@ -173,10 +176,10 @@ def test_a_secret_that_is_not_that_of_the_file(case: str, found: str) -> None:
     """Said by nobody where there is no admin.conf yet: then it is not there."""
     receiver = {"alerts": {"receiver": {"type": "webhook", "secret_file": "/x"}}}
     answers = {("alerting.secret", "k1"): recorded("alerting.secret", case)}
-    assert broken(STEP, answers, receiver)["receiver-secret"] == (found, "install")
-    assert broken(STEP, answers) == {}
+    assert failures(judged(STEP, answers, receiver))["receiver-secret"] == (found, "install")
+    assert failures(judged(STEP, answers)) == {}
     same = {("alerting.secret", "k1"): recorded("alerting.secret", "same")}
-    assert "receiver-secret" not in broken(STEP, same, receiver)
+    assert "receiver-secret" not in failures(judged(STEP, same, receiver))
 
 
 def test_a_secret_that_cannot_be_compared_is_unknown() -> None:
@@ -187,19 +190,19 @@ def test_a_secret_that_cannot_be_compared_is_unknown() -> None:
 
 def test_the_receiver_of_the_spec() -> None:
     webhook = {"alerts": {"receiver": {"type": "webhook", "secret_file": "/x"}}}
-    assert broken(STEP, spec=webhook)["receiver"] == ("null", "install")
-    assert "receiver" not in broken(STEP, case("alerting.receivers", "gpustack"), webhook)
+    assert failures(judged(STEP, spec=webhook))["receiver"] == ("null", "install")
+    assert "receiver" not in failures(judged(STEP, case("alerting.receivers", "gpustack"), webhook))
     assert judged(STEP, case("alerting.receivers", "not-yet"))["receiver"].outcome == "unknown"
 
 
 def test_one_data_source_has_the_uid_that_is_asked() -> None:
     none = case("grafana.data-sources", "control-plane", ("uid: prometheus", "uid: other"))
-    assert broken(STEP, none) == {"data-source": ("0", "install")}
-    assert broken(STEP, case("grafana.data-sources", "two")) == {"data-source": ("2", "operator")}
+    assert failures(judged(STEP, none)) == {"data-source": ("0", "install")}
+    assert failures(judged(STEP, case("grafana.data-sources", "two"))) == {"data-source": ("2", "operator")}
     assert judged(STEP, case("grafana.data-sources", "no-yaml"))["data-source"].outcome == "unknown"
 
 
 def test_a_prometheus_that_leaves_out_what_others_bring() -> None:
     narrow = case("monitoring.prometheuses", "narrow")
     found = "not all, by ruleNamespaceSelector, serviceMonitorSelector"
-    assert broken(STEP, narrow) == {"selectors": (found, "install")}
+    assert failures(judged(STEP, narrow)) == {"selectors": (found, "install")}

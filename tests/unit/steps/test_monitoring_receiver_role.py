@@ -62,8 +62,8 @@ def compared(world: Path, wanted: str) -> object:
     hosts = (Host("h1", "192.0.2.1", groups=frozenset({CONTROL_PLANE})),)
     assert isinstance(SECRET.ask, Shell)
     script = SECRET.ask.text.replace("/etc/kubernetes/admin.conf", str(file))
-    said = run(world, script, MONITORING="monitoring", **digests(Inventory(None, hosts, spec), hosts[0]))
-    return SECRET.fact(Answer(SECRET.id, "h1", 0, said))
+    output = run(world, script, MONITORING="monitoring", **digests(Inventory(None, hosts, spec), hosts[0]))
+    return SECRET.fact(Answer(SECRET.id, "h1", 0, output))
 
 
 def test_the_secret_is_put_once_and_found_the_same(world: Path) -> None:
@@ -79,10 +79,10 @@ def test_the_secret_is_put_once_and_found_the_same(world: Path) -> None:
 def test_it_is_in_no_argument(world: Path) -> None:
     put(world, HOOK)
     compared(world, HOOK)
-    said = (world / "argv").read_text()
+    text = (world / "argv").read_text()
     document = yaml.safe_load((world / "secret").read_text())
-    assert "only-we-know" not in said
-    assert document["data"]["secret"] not in said
+    assert "only-we-know" not in text
+    assert document["data"]["secret"] not in text
     assert document["metadata"] == {
         "name": "gpustack-receiver",
         "namespace": "monitoring",

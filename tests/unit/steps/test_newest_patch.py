@@ -76,8 +76,8 @@ def chosen(world: Path, wanted: str = "2.3", patch: str = "") -> tuple[str, str]
     env = {"PATH": os.environ["PATH"], "APT_CONFIG": f"{world}/apt.conf", "DPKG_ADMINDIR": f"{world}/dpkg",
            "LC_ALL": "C", "WANTED": wanted, "PATCH": patch}  # fmt: skip
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=True, timeout=120)
-    *said, packages = done.stdout.splitlines()
-    return packages, "\n".join(said)
+    *lines, packages = done.stdout.splitlines()
+    return packages, "\n".join(lines)
 
 
 def exactly(version: str) -> str:
@@ -92,9 +92,9 @@ def test_the_newest_patch_of_the_line(world: Path) -> None:
 def test_an_index_that_names_a_file_that_is_not_there(world: Path) -> None:
     """docker/for-linux issue 1557."""
     gone(world, "2.3.7")
-    packages, said = chosen(world)
+    packages, text = chosen(world)
     assert packages == exactly("2.3.6")
-    assert said == (
+    assert text == (
         f"changed: containerd.io 2.3.6{SUFFIX} is taken; the index names files that are not there (404): 2.3.7{SUFFIX}"
     )
     gone(world, "2.3.6")

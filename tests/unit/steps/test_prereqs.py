@@ -10,13 +10,15 @@ from gpustack.ask.script import command
 from gpustack.config.host import Host
 from gpustack.probes.host.system import OS
 from gpustack.steps.prereqs.step import STEP
-from tests.unit.steps.recorded_hosts import H1, H2, broken, judged, recorded, said
+from tests.worlds.cases import recorded, written
+from tests.worlds.hosts import H1, H2, judged
+from tests.worlds.judge import failures
 
 PROXY = "/etc/gpustack-cluster/proxy.env"
 
 
 def test_a_fresh_host() -> None:
-    assert broken(STEP, state="fresh") == {
+    assert failures(judged(STEP, state="fresh")) == {
         "packages": ("missing: conntrack, ethtool, ipset, socat", "install"),
         "modules-at-boot": ("nothing", "install"),
         "sysctls-at-boot": ("nothing", "install"),
@@ -28,12 +30,12 @@ def test_a_fresh_host() -> None:
 )
 def test_system(case: str, found: str | None) -> None:
     expected = {"system": (found, "operator")} if found else {}
-    assert broken(STEP, {("system.os", "h1"): recorded("system.os", case)}) == expected
+    assert failures(judged(STEP, {("system.os", "h1"): recorded("system.os", case)})) == expected
 
 
 def test_architecture() -> None:
     answer = recorded("system.os", "fresh-debian-12", ("x86_64", "riscv64"))
-    assert broken(STEP, {("system.os", "h1"): answer}) == {"architecture": ("riscv64", "operator")}
+    assert failures(judged(STEP, {("system.os", "h1"): answer})) == {"architecture": ("riscv64", "operator")}
 
 
 @pytest.mark.parametrize("case", ["debian-12-armhf", "debian-13-riscv64"])
@@ -58,15 +60,15 @@ def test_what_dpkg_installs_for_counts_and_not_the_kernel(tmp_path: Path, says: 
 
 def test_capacity_names_all_that_is_short() -> None:
     answers = {("system.capacity", "h1"): recorded("system.capacity", "small")}
-    assert broken(STEP, answers) == {"capacity": ("1 CPUs, 990 MiB of memory", "operator")}
-    assert broken(STEP, answers, {"minimum": {"cpus": 1, "memory_mib": 900, "disk_gib": 50}}) == {}
+    assert failures(judged(STEP, answers)) == {"capacity": ("1 CPUs, 990 MiB of memory", "operator")}
+    assert failures(judged(STEP, answers, {"minimum": {"cpus": 1, "memory_mib": 900, "disk_gib": 50}})) == {}
 
 
 def test_free_disk_is_judged_before_the_first_installation() -> None:
     """Afterwards images fill it, and the kubelet sees to that."""
     answers = {("system.capacity", "h1"): recorded("system.capacity", "small")}
     spec = {"minimum": {"cpus": 1, "memory_mib": 900, "disk_gib": 50}}
-    assert broken(STEP, answers, spec, state="fresh")["capacity"] == ("5 GiB free below /var", "operator")
+    assert failures(judged(STEP, answers, spec, state="fresh"))["capacity"] == ("5 GiB free below /var", "operator")
 
 
 def test_cgroup_v1_needs_the_operators_word() -> None:
@@ -74,7 +76,7 @@ def test_cgroup_v1_needs_the_operators_word() -> None:
     assert found
     assert (found.found, found.cure) == ("1", "operator")
     assert "kubelet.failCgroupV1" in found.hint
-    assert broken(STEP, {("system.cgroup", "h1"): recorded("system.cgroup", "v2")}, {"kubelet": {}}) == {}
+    assert failures(judged(STEP, {("system.cgroup", "h1"): recorded("system.cgroup", "v2")}, {"kubelet": {}})) == {}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,7 @@ def test_cgroup_v1_needs_the_operators_word() -> None:
 def test_python(line: str, pythons: str, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ansible takes the newest one that it knows by name, else the one called python3."""
     monkeypatch.setattr("importlib.metadata.version", lambda name: {"ansible-core": line}[name])
-    mismatch = judged(STEP, {("system.python", "h1"): said("system.python", f"{pythons}\n")})["python"].result
+    mismatch = judged(STEP, {("system.python", "h1"): written("system.python", f"{pythons}\n")})["python"].result
     assert (hint in mismatch.hint and mismatch.cure == "operator") if mismatch else not hint
 
 
@@ -119,41 +121,41 @@ def test_sudo_that_ansible_cannot_give_a_password(host: Host, case: str, hint: s
 
 
 def test_a_sudo_that_cannot_be_told_is_unknown() -> None:
-    answers = {("system.sudo", "h1"): said("system.sudo", "doas 6.3\n")}
+    answers = {("system.sudo", "h1"): written("system.sudo", "doas 6.3\n")}
     assert judged(STEP, answers, hosts=(replace(H1, become_password="x"), H2))["sudo"].outcome == "unknown"
 
 
 def test_the_operator_may_name_the_python() -> None:
     answers = {("system.python", "h1"): recorded("system.python", "none")}
-    assert broken(STEP, answers) == {"python": ("none", "operator")}
-    assert broken(STEP, answers, hosts=(replace(H1, python="/opt/python/bin/python3"), H2)) == {}
-    assert broken(STEP, answers, hosts=(replace(H1, connection="local"), H2)) == {}
+    assert failures(judged(STEP, answers)) == {"python": ("none", "operator")}
+    assert failures(judged(STEP, answers, hosts=(replace(H1, python="/opt/python/bin/python3"), H2))) == {}
+    assert failures(judged(STEP, answers, hosts=(replace(H1, connection="local"), H2))) == {}
 
 
 @pytest.mark.parametrize("name", ["gpu_1", "-gpu", "gpu-", "a..b", "localhost", "n" * 64, "localhost.localdomain"])
 def test_names_that_no_node_can_have(name: str) -> None:
-    assert broken(STEP, {("system.hostname", "h1"): said("system.hostname", f"{name}\n")}) == {
+    assert failures(judged(STEP, {("system.hostname", "h1"): written("system.hostname", f"{name}\n")})) == {
         "node-name": (name, "operator")
     }
 
 
 @pytest.mark.parametrize("name", ["gpu1", "GPU-Node1.Example.com", "1", "n" * 63])
 def test_names_that_a_node_can_have(name: str) -> None:
-    assert broken(STEP, {("system.hostname", "h1"): said("system.hostname", f"{name}\n")}) == {}
+    assert failures(judged(STEP, {("system.hostname", "h1"): written("system.hostname", f"{name}\n")})) == {}
 
 
 def test_two_hosts_of_one_name() -> None:
     answers = {
-        ("system.hostname", host): said("system.hostname", name) for host, name in (("h1", "gpu\n"), ("h2", "GPU\n"))
+        ("system.hostname", host): written("system.hostname", name) for host, name in (("h1", "gpu\n"), ("h2", "GPU\n"))
     }
-    assert broken(STEP, answers) == {"node-name": ("gpu, as h2", "operator")}
-    assert broken(STEP, answers, on="h2") == {"node-name": ("gpu, as h1", "operator")}
+    assert failures(judged(STEP, answers)) == {"node-name": ("gpu, as h2", "operator")}
+    assert failures(judged(STEP, answers, on="h2")) == {"node-name": ("gpu, as h1", "operator")}
 
 
 def test_copies_of_one_disk() -> None:
     machine, uuid = "ab" * 16, "DEF01234-0000-0000-0000-0123456789AB"
-    answers = {("system.identity", host): said("system.identity", f"{machine}\n{uuid}\n") for host in ("h1", "h2")}
-    assert broken(STEP, answers) == {
+    answers = {("system.identity", host): written("system.identity", f"{machine}\n{uuid}\n") for host in ("h1", "h2")}
+    assert failures(judged(STEP, answers)) == {
         "machine-id": (f"{machine}, as h2", "operator"),
         "product-uuid": (f"{uuid.lower()}, as h2", "operator"),
     }
@@ -170,47 +172,49 @@ def test_copies_of_one_disk() -> None:
 )
 def test_what_a_vendor_wrote_into_every_board_is_no_identity(uuid: str) -> None:
     ids = {"h1": "ab" * 16, "h2": "cd" * 16}
-    answers = {("system.identity", host): said("system.identity", f"{id}\n{uuid}\n") for host, id in ids.items()}
-    assert broken(STEP, answers) == {}
+    answers = {("system.identity", host): written("system.identity", f"{id}\n{uuid}\n") for host, id in ids.items()}
+    assert failures(judged(STEP, answers)) == {}
 
 
 def test_an_unreached_host_is_compared_when_it_joins() -> None:
-    answers = {("system.identity", host): said("system.identity", f"{'ab' * 16}\n\n") for host in ("h1", "h2")}
+    answers = {("system.identity", host): written("system.identity", f"{'ab' * 16}\n\n") for host in ("h1", "h2")}
     assert judged(STEP, answers, unreached=("h2",))["machine-id"].outcome == "ok"
 
 
 def test_no_machine_id() -> None:
     answers = {("system.identity", host): recorded("system.identity", "no-machine-id") for host in ("h1", "h2")}
-    assert broken(STEP, answers) == {"machine-id": ("nothing", "operator")}
+    assert failures(judged(STEP, answers)) == {"machine-id": ("nothing", "operator")}
 
 
 def test_the_nodes_address_is_on_the_host() -> None:
     """h1 has gpustack_node_ip, h2 has none: its default route tells."""
-    elsewhere = said(
+    elsewhere = written(
         "network.addresses", "1: lo    inet 127.0.0.1/8 scope host lo\n2: eno1    inet 10.9.0.4/16 scope global eno1\n"
     )
     answers = {("network.addresses", host): elsewhere for host in ("h1", "h2")}
-    assert broken(STEP, answers)["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
-    assert broken(STEP, answers, on="h2")["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
+    assert failures(judged(STEP, answers))["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
+    assert failures(judged(STEP, answers, on="h2"))["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
     no_route = {("network.address", "h2"): recorded("network.address", "no-default-route")}
     assert "Network is unreachable" in judged(STEP, no_route, on="h2")["node-address"].why
 
 
 def test_ports() -> None:
     answers = {("network.listeners", host): recorded("network.listeners", "drifted-debian-12") for host in ("h1", "h2")}
-    assert broken(STEP, answers) == {"ports": ("taken: 10250/tcp by python3, 6443/tcp by python3", "operator")}
-    assert broken(STEP, answers, on="h2") == {"ports": ("taken: 10250/tcp by python3", "operator")}
+    assert failures(judged(STEP, answers)) == {
+        "ports": ("taken: 10250/tcp by python3, 6443/tcp by python3", "operator")
+    }
+    assert failures(judged(STEP, answers, on="h2")) == {"ports": ("taken: 10250/tcp by python3", "operator")}
 
 
 def test_ports_of_kubernetes_itself_are_its_own() -> None:
-    assert broken(STEP, {("network.listeners", "h1"): recorded("network.listeners", "control-plane")}) == {}
+    assert failures(judged(STEP, {("network.listeners", "h1"): recorded("network.listeners", "control-plane")})) == {}
 
 
 def test_the_vxlan_port() -> None:
     line = 'udp UNCONN 0 0 0.0.0.0:8472 0.0.0.0:* users:(("openvpn",pid=7,fd=3))\n'
-    answers = {("network.listeners", "h1"): said("network.listeners", line)}
-    assert broken(STEP, answers) == {"ports": ("taken: 8472/udp by openvpn", "operator")}
-    assert broken(STEP, answers, {"flannel": {"port": 4789}}) == {}
+    answers = {("network.listeners", "h1"): written("network.listeners", line)}
+    assert failures(judged(STEP, answers)) == {"ports": ("taken: 8472/udp by openvpn", "operator")}
+    assert failures(judged(STEP, answers, {"flannel": {"port": 4789}})) == {}
 
 
 def test_another_kubernetes() -> None:
@@ -225,12 +229,12 @@ def test_another_kubernetes() -> None:
 
 @pytest.mark.parametrize("server", ["10.77.1.11:6443", "127.0.0.1:6443"])
 def test_our_own_cluster_is_no_other(server: str) -> None:
-    answers = {("leftovers.kubernetes", "h1"): said("leftovers.kubernetes", f"https://{server}\n")}
-    assert broken(STEP, answers) == {}
+    answers = {("leftovers.kubernetes", "h1"): written("leftovers.kubernetes", f"https://{server}\n")}
+    assert failures(judged(STEP, answers)) == {}
 
 
 def test_a_worker_of_another_cluster() -> None:
-    answers = {("leftovers.kubernetes", "h2"): said("leftovers.kubernetes", "https://127.0.0.1:6443\n")}
+    answers = {("leftovers.kubernetes", "h2"): written("leftovers.kubernetes", "https://127.0.0.1:6443\n")}
     found = judged(STEP, answers, on="h2")["other-clusters"].result
     assert found
     assert found.hint.startswith("gpustack reset --limit h2 --foreign")
@@ -238,7 +242,7 @@ def test_a_worker_of_another_cluster() -> None:
 
 def test_time_service() -> None:
     """The lab's hosts have none: with `managed` that differs, and the clock says so too."""
-    found = broken(STEP, spec={"time_sync": "managed"})
+    found = failures(judged(STEP, spec={"time_sync": "managed"}))
     assert {check: cure for check, (_, cure) in found.items()} == {
         "time-service": "install",
         "clock-synchronised": "install",
@@ -250,22 +254,22 @@ def test_chrony_is_a_time_service() -> None:
         ("units.services", "h1"): recorded("units.services", "ubuntu-chrony"),
         ("units.clock", "h1"): recorded("units.clock", "synchronised"),
     }
-    assert broken(STEP, answers, {"time_sync": "managed"}) == {}
+    assert failures(judged(STEP, answers, {"time_sync": "managed"})) == {}
 
 
 def test_files_of_the_proxy_that_are_not_as_they_should_be() -> None:
     proxy = {"http": "http://p:3128", "user": "me", "password_file": "/p"}
     answers = {("egress.files", "h1"): recorded("egress.files", "proxied")}
-    assert "egress" not in broken(STEP, answers, {"proxy": proxy})
+    assert "egress" not in failures(judged(STEP, answers, {"proxy": proxy}))
     drifted = {("egress.files", "h1"): recorded("egress.files", "drifted")}
-    assert broken(STEP, drifted, {"proxy": proxy})["egress"] == (
+    assert failures(judged(STEP, drifted, {"proxy": proxy}))["egress"] == (
         f"/etc/apt/auth.conf.d/gpustack-proxy.conf has mode 0644, not 0600; {PROXY} says something else",
         "install",
     )
 
 
 def test_a_host_that_cannot_tell_its_name_takes_no_other_with_it() -> None:
-    garbage = {(probe, "h2"): said(probe, "\x1b[2J\n") for probe in ("system.hostname", "system.identity")}
-    assert broken(STEP, garbage) == {}
+    garbage = {(probe, "h2"): written(probe, "\x1b[2J\n") for probe in ("system.hostname", "system.identity")}
+    assert failures(judged(STEP, garbage)) == {}
     untold = [check for check, found in judged(STEP, garbage, on="h2").items() if found.outcome == "unknown"]
     assert untold == ["node-name", "machine-id", "product-uuid"]

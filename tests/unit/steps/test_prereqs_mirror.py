@@ -3,15 +3,17 @@
 import pytest
 
 from gpustack.steps.prereqs.step import STEP
-from tests.unit.steps.recorded_hosts import broken, recorded
+from tests.worlds.cases import recorded
+from tests.worlds.hosts import judged
+from tests.worlds.judge import failures
 
 
 @pytest.mark.parametrize(
     ("case", "found"),
     [
         ("prepared-debian-12", "lab"),
-        ("older-release", "not said"),
-        ("no-list", "not said"),
+        ("older-release", "not stated"),
+        ("no-list", "not stated"),
         ("production", None),
         ("no-answer", None),
     ],
@@ -21,7 +23,7 @@ def test_a_mirror_of_stand_ins_is_for_labs(state: str, case: str, found: str | N
     """Where nobody answers, nothing can be installed from there either; the role asks again, and for the signature."""
     answers = {("mirror.checksums", "h1"): recorded("mirror.checksums", case)}
     source = {"mirror": "http://10.77.1.1:8480", "fingerprint": "B02F2293F7B78A3111583174AF233E29F632E03B"}
-    said = broken(STEP, answers, {"source": source}, state=state).get("mirror-purpose")
-    assert said == ((found, "operator") if found else None)
-    assert "mirror-purpose" not in broken(STEP, answers, {"source": source | {"purpose": "lab"}}, state=state)
-    assert "mirror-purpose" not in broken(STEP, answers, {"source": "official"}, state=state)
+    result = failures(judged(STEP, answers, {"source": source}, state=state)).get("mirror-purpose")
+    assert result == ((found, "operator") if found else None)
+    assert "mirror-purpose" not in failures(judged(STEP, answers, {"source": source | {"purpose": "lab"}}, state=state))
+    assert "mirror-purpose" not in failures(judged(STEP, answers, {"source": "official"}, state=state))

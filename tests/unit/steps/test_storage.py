@@ -5,7 +5,10 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.storage import STEP
-from tests.unit.steps.recorded_cluster import Answers, broken, judged, recorded, states
+from tests.worlds.cases import recorded
+from tests.worlds.cluster import judged, states
+from tests.worlds.judge import failures
+from tests.worlds.snapshot import Answers
 
 CLASSES, PROVISIONER = ("storage.classes", CLUSTER), ("storage.provisioner", CLUSTER)
 
@@ -25,26 +28,26 @@ def test_without_persistence_there_is_no_such_step() -> None:
 
 
 def test_holds_with_our_provisioner() -> None:
-    assert broken(STEP, spec=spec()) == {}
+    assert failures(judged(STEP, spec=spec())) == {}
 
 
 @pytest.mark.parametrize("case", ["none", "not-default"])
 def test_no_default_class_is_for_install_or_for_a_person(case: str) -> None:
     found = {"none": "none", "not-default": "none"}[case]
-    assert broken(STEP, classes(case), spec()) == {"default-class": (found, "install")}
+    assert failures(judged(STEP, classes(case), spec())) == {"default-class": (found, "install")}
     named = {"none": "none of nothing", "not-default": "none of nfs"}[case]
     theirs = spec() | {"storage": {"provisioner": "none"}}
-    assert broken(STEP, classes(case), theirs) == {"default-class": (named, "operator")}
+    assert failures(judged(STEP, classes(case), theirs)) == {"default-class": (named, "operator")}
 
 
 def test_a_class_that_the_spec_names() -> None:
-    assert broken(STEP, classes("not-default"), spec(storage_class="nfs")) == {}
-    assert broken(STEP, spec=spec(storage_class="fast")) == {"default-class": ("local-path, nfs", "operator")}
+    assert failures(judged(STEP, classes("not-default"), spec(storage_class="nfs"))) == {}
+    assert failures(judged(STEP, spec=spec(storage_class="fast"))) == {"default-class": ("local-path, nfs", "operator")}
 
 
 def test_our_provisioner_that_does_not_run() -> None:
     found = {PROVISIONER: recorded("storage.provisioner", "none")}
-    assert broken(STEP, found, spec()) == {"provisioner": ("nothing", "install")}
+    assert failures(judged(STEP, found, spec())) == {"provisioner": ("nothing", "install")}
     found = {PROVISIONER: recorded("storage.provisioner", "starting")}
     mismatch = judged(STEP, found, spec())["provisioner"].result
     assert mismatch
@@ -52,7 +55,7 @@ def test_our_provisioner_that_does_not_run() -> None:
     quota = 'pods "local-path-provisioner-1" is forbidden: exceeded quota: few'
     failed = json.dumps([{"type": "ReplicaFailure", "status": "True", "message": quota}])
     found = {PROVISIONER: recorded("storage.provisioner", "starting", ('"conditions":[]', f'"conditions":{failed}'))}
-    assert broken(STEP, found, spec()) == {"provisioner": (f"not running: {quota}", "install")}
+    assert failures(judged(STEP, found, spec())) == {"provisioner": (f"not running: {quota}", "install")}
     found = {PROVISIONER: recorded("storage.provisioner", "local-path", ('"replicas":1', '"replicas":0'))}
     mismatch = judged(STEP, found, spec())["provisioner"].result
     assert mismatch
@@ -62,4 +65,4 @@ def test_our_provisioner_that_does_not_run() -> None:
 def test_a_provisioner_of_somebody_else_is_not_looked_at() -> None:
     theirs = {CLASSES: recorded("storage.classes", "local-path", ("rancher.io/local-path", "nfs.csi.k8s.io"))}
     answers = theirs | {PROVISIONER: recorded("storage.provisioner", "none")}
-    assert broken(STEP, answers, spec()) == {}
+    assert failures(judged(STEP, answers, spec())) == {}

@@ -7,10 +7,12 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.ask.redact.redact import redact
 from gpustack.config.host import HostSpec
 from gpustack.steps.workers import STEP
-from tests.unit.steps.recorded_cluster import ABSENT, K1, K2, STOPPED, broken, judged, recorded, said, units
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import ABSENT, K1, K2, STOPPED, judged, units
+from tests.worlds.judge import failures
 
 FILES = "kubeadm.files"
-LOST = {("system.identity", "k2"): said("system.identity", "f" * 32 + "\n\n")}
+LOST = {("system.identity", "k2"): written("system.identity", "f" * 32 + "\n\n")}
 
 
 def test_a_fresh_host_joins() -> None:
@@ -19,14 +21,14 @@ def test_a_fresh_host_joins() -> None:
         ("kubelet.health", "k2"): recorded("kubelet.health", "prepared"),
         ("units.services", "k2"): units(STOPPED),
     }
-    found = broken(STEP, answers)
+    found = failures(judged(STEP, answers))
     assert found["joined"] == ("nothing", "install")
     assert found["node"] == ("no node is this host", "install")
     assert {cure for _, cure in found.values()} == {"install"}
 
 
 def test_a_broken_off_join_is_done_again() -> None:
-    found = broken(STEP, LOST | {(FILES, "k2"): recorded(FILES, "broken-off-join")})
+    found = failures(judged(STEP, LOST | {(FILES, "k2"): recorded(FILES, "broken-off-join")}))
     assert found["joined"] == ("a join that was broken off", "install")
     assert found["leftovers"] == ("/etc/kubernetes/bootstrap-kubelet.conf", "install")
 
@@ -34,11 +36,11 @@ def test_a_broken_off_join_is_done_again() -> None:
 @pytest.mark.parametrize("case", ["worker", "broken-off-join"])
 def test_a_host_of_another_cluster_is_left_alone(case: str) -> None:
     answers = {(FILES, "k2"): recorded(FILES, case, ("https://10.78.0.11:6443", "https://192.0.2.9:6443"))}
-    assert broken(STEP, answers)["joined"] == ("https://192.0.2.9:6443", "operator")
+    assert failures(judged(STEP, answers))["joined"] == ("https://192.0.2.9:6443", "operator")
 
 
 def test_a_control_plane_is_not_made_a_worker() -> None:
-    assert broken(STEP, {(FILES, "k2"): recorded(FILES, "control-plane")})["joined"][1] == "operator"
+    assert failures(judged(STEP, {(FILES, "k2"): recorded(FILES, "control-plane")}))["joined"][1] == "operator"
 
 
 def test_a_node_that_was_deleted_is_for_a_person() -> None:
@@ -52,47 +54,47 @@ def test_a_node_that_is_not_ready_says_why() -> None:
     ready = '{"type":"Ready","status":"True","message":"kubelet is posting ready status"}'
     unknown = '{"type":"Ready","status":"Unknown","message":"Kubelet stopped posting node status."}'
     answers = {("kube.nodes", CLUSTER): recorded("kube.nodes", "control-plane", (ready, unknown))}
-    assert broken(STEP, answers) == {"node": ("Kubelet stopped posting node status.", "install")}
+    assert failures(judged(STEP, answers)) == {"node": ("Kubelet stopped posting node status.", "install")}
 
 
 def test_another_version_is_for_upgrade() -> None:
     answers = {("kube.nodes", CLUSTER): recorded("kube.nodes", "control-plane", ("v1.36.4", "v1.35.9"))}
-    assert broken(STEP, answers) == {"version": ("1.35.9", "upgrade")}
+    assert failures(judged(STEP, answers)) == {"version": ("1.35.9", "upgrade")}
 
 
 @pytest.mark.parametrize(
     ("unit", "found"), [(STOPPED, "not active"), (ABSENT, "not installed")], ids=["stopped", "absent"]
 )
 def test_a_kubelet_that_does_not_run(unit: str, found: str) -> None:
-    assert broken(STEP, {("units.services", "k2"): units(unit)}) == {"kubelet": (found, "install")}
+    assert failures(judged(STEP, {("units.services", "k2"): units(unit)})) == {"kubelet": (found, "install")}
 
 
 def test_a_kubelet_that_runs_and_is_not_well() -> None:
     answers = {("kubelet.health", "k2"): recorded("kubelet.health", "refused")}
-    assert broken(STEP, answers) == {"kubelet": ("silent", "install")}
+    assert failures(judged(STEP, answers)) == {"kubelet": ("silent", "install")}
 
 
 def test_the_pod_network_of_this_host() -> None:
     answers = {("flannel.host", "k2"): recorded("flannel.host", "worker", ("READY=yes", "READY=no"))}
-    assert broken(STEP, answers) == {"pod-network": ("not ready", "install")}
+    assert failures(judged(STEP, answers)) == {"pod-network": ("not ready", "install")}
     answers = {("flannel.host", "k2"): recorded("flannel.host", "worker", ("CONFLIST=yes", "CONFLIST=no"))}
-    assert broken(STEP, answers) == {"pod-network": ("no CNI configuration", "install")}
+    assert failures(judged(STEP, answers)) == {"pod-network": ("no CNI configuration", "install")}
 
 
 def test_without_the_file_that_flanneld_writes_no_pod_can_start() -> None:
     """The CNI plugin reads /run/flannel/subnet.env; flanneld itself does not mind."""
-    answers = {("flannel.host", "k2"): said("flannel.host", "CONFLIST=yes\nREADY=yes\n")}
-    assert broken(STEP, answers) == {"pod-network": ("nothing", "install")}
+    answers = {("flannel.host", "k2"): written("flannel.host", "CONFLIST=yes\nREADY=yes\n")}
+    assert failures(judged(STEP, answers)) == {"pod-network": ("nothing", "install")}
 
 
 def test_a_file_with_a_token_is_removed() -> None:
-    found = broken(STEP, {(FILES, "k2"): recorded(FILES, "leftover-bootstrap")})
+    found = failures(judged(STEP, {(FILES, "k2"): recorded(FILES, "leftover-bootstrap")}))
     assert found == {"leftovers": ("/etc/kubernetes/bootstrap-kubelet.conf", "install")}
 
 
 def test_the_address_that_the_inventory_gives() -> None:
     host = replace(K2, spec=HostSpec(gpustack_node_ip=IPv4Address("10.99.0.2")))
-    assert broken(STEP, hosts=(K1, host)) == {"address": ("10.78.0.12", "operator")}
+    assert failures(judged(STEP, hosts=(K1, host))) == {"address": ("10.78.0.12", "operator")}
 
 
 def test_what_is_said_of_a_file_with_a_token_is_not_taken_for_one() -> None:

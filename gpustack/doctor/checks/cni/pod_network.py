@@ -21,7 +21,7 @@ WHAT = "packets to other nodes"
 
 
 def find_deliveries(here: View) -> Mapping[str, Delivery]:
-    """What of packets arrives, by the peer's part of the pod network; without those of which nothing can be said."""
+    """What of packets arrives, by the peer's part of the pod network; without those whose state is unknown."""
     found = here[POD_PATHS]
     judged = ((peer.subnet, find_delivery(found, peer)) for peer in found.peers)
     return {subnet: one for subnet, one in judged if one}

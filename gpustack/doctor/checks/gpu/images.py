@@ -37,8 +37,8 @@ def driver_image(here: View) -> Result:
 
 
 def explain_driver_pod(here: View, pod: PodState) -> str:
-    """Why a driver on the host alone ends it not: somebody else has the operator bring one. Empty where the spec wants
-    it so, or that cannot be told."""
+    """Why a driver on the host alone does not resolve it: the operator is configured by others to install one. Empty
+    where the spec wants that, or where it is unknown."""
     if not all(here.available(probe) for probe in (OS, GPU_PACKAGES, GPU_DRIVER)) or mode(here) == "container":
         return ""
     if not pod.name.startswith(DRIVER_PODS):

@@ -50,8 +50,8 @@ def not_labelled(here: View) -> Result:
 
 
 def explain_absence(here: View) -> str:
-    """Why no installing brings the labeller here: Helm leaves alone what its chart does not speak of. Empty where that
-    is not so, or cannot be told."""
+    """Why an install does not bring the labeller here: Helm leaves alone what its chart does not set. Empty where that
+    is not so, or unknown."""
     if not all(here.available(probe) for probe in (GPU_DAEMON_SETS, GPU_PODS, NODES)):
         return ""
     sets = {name: one for name, one in here[GPU_DAEMON_SETS].items() if NFD in name and name.endswith("worker")}

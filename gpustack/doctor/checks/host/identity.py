@@ -4,11 +4,10 @@ from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
-from gpustack.doctor.checks.fleet import hosts_by
 from gpustack.probes.control_plane.kubeadm import CERTIFICATES
 from gpustack.probes.host.system import HOSTNAME, IDENTITY, NOW, Identity
 from gpustack.probes.network.addresses import ADDRESS
-from gpustack.steps.prereqs.identity import NODE_NAME
+from gpustack.steps.prereqs.identity import NODE_NAME, hosts_by
 
 # Seconds. Hosts are asked one after another, and what they answer is seconds old.
 SKEW = 60
@@ -55,14 +54,15 @@ def machine(found: Identity) -> str:
 
 
 def is_alone(here: View, probe: Probe[str], name: str) -> bool:
-    return len(hosts_by(here, probe, same)[name]) < 2
+    return len(here.once(hosts_by, probe, same)[name]) < 2
 
 
 @check("host-duplicate-identity", HOSTNAME, IDENTITY)
 def duplicate_identity(here: View) -> Result:
     """Names and machine-ids. The firmware's UUID decides nothing: hosts in containers share it."""
     name, id = here[HOSTNAME], here[IDENTITY].machine_id
-    named, made = hosts_by(here, HOSTNAME, same)[name], hosts_by(here, IDENTITY, machine)[id] if id else []
+    named = here.once(hosts_by, HOSTNAME, same)[name]
+    made = here.once(hosts_by, IDENTITY, machine)[id] if id else []
     twins = [f"host name {name} of {format_hosts(named)}"] if len(named) > 1 else []
     if len(made) > 1:
         twins.append(f"machine-id {id} of {format_hosts(made)}")

@@ -39,7 +39,7 @@ def dpkg_interrupted(here: View) -> Result:
 
 @check("host-apt-repo-key", SOURCES, OS)
 def apt_repo_key(here: View) -> Result:
-    """What can be told without asking the source: its keyring, and what else is said of the same place."""
+    """What is known without asking the source: its keyring, and other entries for the same address."""
     wrong = list(distrusted(here, here[SOURCES]))
     return Result("package sources", "trusted", as_text(wrong) if wrong else "all have a valid key", ok=not wrong)
 

@@ -31,7 +31,7 @@ def kubelet_down(here: View) -> Result:
 
 @check("node-not-in-inventory", NODES, IDENTITY)
 def unknown_nodes(here: View) -> Result:
-    """What is no host that could be asked may be one that could not: then it cannot be told."""
+    """An address of no reached host may be that of an unreached one: then the result is unknown."""
     views = [here.on(host.name) for host in here.hosts]
     known = {view[IDENTITY].machine_id for view in views if view.available(IDENTITY)}
     if any(node.machine_id not in known for node in here[NODES]):

@@ -76,7 +76,7 @@ def endpoint(here: View) -> Result:
 
 
 def kept_in(here: View) -> list[str]:
-    """The rule of this host that stops what it sends to the API server; none where that cannot be told."""
+    """The rule of this host that stops what it sends to the API server; none where that is unknown."""
     if not (here.available(FIREWALL) and here.available(ADDRESS)):
         return []
     found = stopped(here[FIREWALL], (packet for packet in let_out(here) if packet.port == API_PORT))

@@ -54,7 +54,7 @@ def engine_version(here: View) -> Result:
 
 @check("mon-dcgm-remote-engine-unreachable", SETTINGS, GPU_DAEMON_SETS, LOGS)
 def engine_away(here: View) -> Result:
-    """Only where the exporter is told to use another pod's."""
+    """Only where the exporter is configured to use another pod's."""
     what = "DCGM of a pod of its own"
     if not any(one.dcgm for one in here[SETTINGS] or ()):
         return ok(what, "the exporter has its own")
@@ -98,7 +98,7 @@ def attribution(here: View) -> Result:
 
 @check("mon-dcgm-csv-config-bad", SETTINGS, EXPORTERS, GPU_CONFIG_MAPS, COUNTERS, LOGS)
 def counters(here: View) -> Result:
-    """The ConfigMap that the exporter is told to read, and what the exporter says of its lines."""
+    """The ConfigMap that the exporter is configured to read, and the errors it logs about its lines."""
     maps, texts = here[GPU_CONFIG_MAPS], here[COUNTERS]
     named = {one.counters_config for one in here[SETTINGS] or ()} | {one.config_map for one in here[EXPORTERS]}
     for name in sorted(named - {""}):

@@ -93,8 +93,8 @@ def asked_for(here: View) -> dict[str, str]:
 
 @check("mon-dashboard-metric-name-wrong", DASHBOARDS, DCGM_NAMES, COUNTERS)
 def metric_name(here: View) -> Result:
-    """A name that is no field of DCGM's, or that the exporter is not told to give. One that it is told to, and that is
-    not there, may come from another GPU or at another time."""
+    """A name that is no field of DCGM's, or that is not in the exporter's list. A name of the list that is missing now
+    may come from another GPU or at another time."""
     given, missing = here[COUNTERS].get(OURS, ""), asked_for(here)
     wrong = [
         f"{metric} in {name}" for metric, name in missing.items() if is_invented(metric) or is_left_out(metric, given)

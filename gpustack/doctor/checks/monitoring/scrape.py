@@ -107,8 +107,8 @@ def target_down(here: View) -> Result:
 
 
 def coming_up(here: View, job: str) -> str:
-    """What of a job was started after Prometheus may have asked it last; empty for nothing, or where that cannot be
-    told. The GPU exporter asks the kubelet whose GPUs are, and answers nobody without it (NVIDIA/dcgm-exporter
+    """What of a job was started after Prometheus may have asked it last; empty for nothing, or where that is
+    unknown. The GPU exporter asks the kubelet whose GPUs are, and answers nobody without it (NVIDIA/dcgm-exporter
     internal/pkg/server/server.go)."""
     pods = here[GPU_PODS] if DCGM in job and here.available(GPU_PODS) else ()
     if fresh := [pod.name for pod in pods if pod.app == EXPORTER and starting(here, pod)]:

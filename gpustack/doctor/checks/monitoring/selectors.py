@@ -25,7 +25,7 @@ def selector(here: View) -> Result:
     if taken := [one.name for one in ours if any(takes(prometheus, one) for prometheus in watching)]:
         return ok(WHAT, f"{as_text(taken)} is taken")
     here[PROMETHEUSES]  # the step monitoring says of the same that a selector leaves something out
-    wanted = as_text([f"{prometheus.name} wants {asked(prometheus)}" for prometheus in watching])
+    wanted = as_text([f"{prometheus.name} wants {selector_text(prometheus)}" for prometheus in watching])
     there = as_text([f"{one.name} in {one.namespace}" for one in ours])
     return Result(WHAT, "taken by Prometheus", f"{wanted}; {there} is not among them")
 
@@ -49,7 +49,7 @@ def matches(selector: Selector | None, monitor: ServiceMonitor) -> bool:
     return selector.labels.items() <= monitor.labels.items()
 
 
-def asked(prometheus: Watching) -> str:
+def selector_text(prometheus: Watching) -> str:
     if prometheus.monitors is None:
         return "no monitors"
     found = ["monitors"]

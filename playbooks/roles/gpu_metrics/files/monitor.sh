@@ -5,7 +5,7 @@ set -eu
 OPERATORS=nvidia-dcgm-exporter OURS=gpustack-dcgm
 apply
 [ "$MONITOR" != "$OURS" ] || exit 0
-# Ends here where that cannot be told: the operator is not restarted for an API that does not answer.
+# Ends here where that is unknown: the operator is not restarted for an API that does not answer.
 found=$(kube -n "$NAMESPACE" get servicemonitors.monitoring.coreos.com -o 'jsonpath={.items[*].metadata.name}')
 there() { case " $found " in *" $1 "*) ;; *) return 1 ;; esac; }
 if there "$OURS"; then

@@ -6,10 +6,10 @@ import pytest
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import firewall_world as packets
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+from tests.worlds import cluster
+from tests.worlds import firewall as packets
+from tests.worlds.cases import recorded, written
+from tests.worlds.doctor_checks import asked, told
 
 MEMBER, BARE = recorded("leftovers.kubernetes", "worker-of-ours"), recorded("leftovers.kubernetes", "fresh-debian-12")
 RUNTIME = recorded("containerd.runtime", "prepared-debian-12")
@@ -23,7 +23,7 @@ def here(id: str, *answers: Answer, where: str = "k2") -> Judgement:
     for answer in answers:
         at = CLUSTER if answer.probe.startswith(("kube.", "pods.")) or answer.probe in ONCE else where
         placed[answer.probe, at] = answer
-    snapshot = cluster.snapshot({("leftovers.kubernetes", where): MEMBER, **placed}, {}, (K1, K2))
+    snapshot = cluster.snapshot({("leftovers.kubernetes", where): MEMBER, **placed})
     return asked(id, snapshot, CLUSTER if id == "flannel-cidr-mismatch" else where)
 
 
@@ -41,7 +41,7 @@ def test_a_node_without_a_range() -> None:
     assert [here("flannel-podcidr-unassigned", bare, where=host).outcome for host in ("k1", "k2")] == [
         "ok", "failed",
     ]  # fmt: skip
-    stranger = said("system.identity", "0123456789abcdef0123456789abcdef\n\n")
+    stranger = written("system.identity", "0123456789abcdef0123456789abcdef\n\n")
     assert told(here("flannel-podcidr-unassigned", bare, stranger)) == ("ok", "the host is no node")
 
 
@@ -65,7 +65,7 @@ def test_flannels_file_and_pod(
 
 def test_flannel_that_is_not_installed_does_not_crash() -> None:
     fresh = recorded("flannel.host", "fresh")
-    none = said("flannel.daemon-set", '{"items":[]}')
+    none = written("flannel.daemon-set", '{"items":[]}')
     assert told(here("st-flannel-crash", fresh, none)) == ("ok", "Flannel is not installed")
     assert told(here("st-flannel-crash", fresh, BARE)) == ("ok", "the host belongs to no cluster yet")
     lost = Answer("flannel.daemon-set", CLUSTER, -1, "", lost="no API")
@@ -82,7 +82,7 @@ def test_flannel_that_is_not_installed_does_not_crash() -> None:
      ("10.9.9.9/24\n10.244.1.1/24", "ok")],
 )  # fmt: skip
 def test_the_bridge(addresses: str, outcome: str) -> None:
-    bridge = said("network.bridge", f"{addresses}\n" if addresses else "")
+    bridge = written("network.bridge", f"{addresses}\n" if addresses else "")
     assert here("cni0-stale-address", bridge, recorded("flannel.host", "worker")).outcome == outcome
 
 
@@ -92,7 +92,7 @@ def test_programs_of_cni() -> None:
     outcome, found = told(here("cni-plugin-binaries-missing", without, RUNTIME))
     assert (outcome, found) == ("failed", "no loopback in /opt/cni/bin that runs on this machine")
     assert here("cni-plugin-binaries-missing", without, RUNTIME, BARE).outcome == "ok"
-    flannel_later = said("cni.programs", whole.out.replace("flannel\n", ""))
+    flannel_later = written("cni.programs", whole.out.replace("flannel\n", ""))
     fresh = recorded("flannel.host", "fresh")
     assert here("cni-plugin-binaries-missing", flannel_later, RUNTIME, fresh).outcome == "ok"
     assert here("cni-plugin-binaries-missing", flannel_later, RUNTIME).outcome == "failed"
@@ -156,9 +156,9 @@ def test_forwarding(rules: str, case: str, bridge: str, outcome: str) -> None:
     ],
 )
 def test_ranges_that_somebody_else_uses(routes: str, servers: str, outcome: str) -> None:
-    resolver = said("nameservers.pods", f"== /etc/resolv.conf\n{servers}\n")
-    address = said("network.address", "192.0.2.1 via 10.77.2.1 dev host0 src 10.77.2.11 uid 0\\    cache\n")
-    found = here("cidr-overlaps-host-network", said("network.routes", routes), resolver, address)
+    resolver = written("nameservers.pods", f"== /etc/resolv.conf\n{servers}\n")
+    address = written("network.address", "192.0.2.1 via 10.77.2.1 dev host0 src 10.77.2.11 uid 0\\    cache\n")
+    found = here("cidr-overlaps-host-network", written("network.routes", routes), resolver, address)
     assert found.outcome == outcome, told(found)
 
 

@@ -9,11 +9,11 @@ from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.doctor.checks.ways import PEER, ways
-from tests.unit.steps import firewall_world as packets
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+from tests.worlds import cluster
+from tests.worlds import firewall as packets
+from tests.worlds.cases import recorded, written
+from tests.worlds.doctor_checks import asked, told
+from tests.worlds.pod_paths import PEER, ways
 
 ADDRESSES = {"k1": "10.78.0.11", "k2": "10.78.0.12"}
 MACS = {"k1": "4e:75:ed:3a:e1:8a", "k2": "de:95:aa:8d:15:4d"}
@@ -39,25 +39,27 @@ def announced(addresses: Mapping[str, str] = ADDRESSES, macs: Mapping[str, str] 
         }
         for name in addresses
     ]
-    return {("flannel.annotations", CLUSTER): said("flannel.annotations", json.dumps({"items": items}))}
+    return {("flannel.annotations", CLUSTER): written("flannel.annotations", json.dumps({"items": items}))}
 
 
 def rules(host: str, text: str = packets.OPEN) -> Placed:
-    return {("firewall.live", host): said("firewall.live", packets.live(text).replace(packets.PLANE, ADDRESSES[host]))}
+    return {
+        ("firewall.live", host): written("firewall.live", packets.live(text).replace(packets.PLANE, ADDRESSES[host]))
+    }
 
 
 def link(host: str, mac: str = "", flags: str = "0x1003") -> Placed:
-    return {("flannel.links", host): said("flannel.links", f"flannel.1 {mac or MACS[host]} {flags}\n")}
+    return {("flannel.links", host): written("flannel.links", f"flannel.1 {mac or MACS[host]} {flags}\n")}
 
 
 def world(answer: Answer, *changed: Placed, where: str = "k1") -> Snapshot:
     placed: dict[tuple[str, str], Answer] = {**announced(), ("pod-network.paths", where): answer}
     for host, address in ADDRESSES.items():
         route = f"192.0.2.1 via 10.78.0.1 dev host0 src {address} uid 0\\    cache\n"
-        placed |= {**rules(host), **link(host), ("network.address", host): said("network.address", route)}
+        placed |= {**rules(host), **link(host), ("network.address", host): written("network.address", route)}
     for one in changed:
         placed |= one
-    return cluster.snapshot(placed, {}, (K1, K2))
+    return cluster.snapshot(placed)
 
 
 def here(id: str, answer: Answer, *changed: Placed, where: str = "k1") -> Judgement:
@@ -83,7 +85,7 @@ def test_what_is_stopped_on_the_way_is_told_where_nothing_else_explains_it() -> 
         (SHUT, link("k2", OTHER), "Flannel's link of k2 has another MAC"),
         (SHUT, link("k1", OTHER), "Flannel's link of k1 has another MAC"),
         (SHUT, link("k2", flags="0x1002"), "Flannel's link of k2 is down"),
-        (SHUT, {("flannel.links", "k2"): said("flannel.links", "")}, "Flannel's link of k2 is down"),
+        (SHUT, {("flannel.links", "k2"): written("flannel.links", "")}, "Flannel's link of k2 is down"),
         (SHUT, announced(addresses={**ADDRESSES, "k2": "10.0.2.15"}), "10.244.1.0/24 is known as another"),
         (
             SHUT,
@@ -112,7 +114,7 @@ def test_another_mac() -> None:
     assert here("vxlan-mac-changed", SHUT, link("k2", OTHER)).outcome == "ok"
     forgotten = ways(LOST, LOST, peers=(PEER.replace(MACS["k2"], "-").replace(ADDRESSES["k2"], "-"),))
     assert here("vxlan-mac-changed", forgotten).outcome == "failed"
-    none = {("flannel.links", "k1"): said("flannel.links", "")}
+    none = {("flannel.links", "k1"): written("flannel.links", "")}
     assert told(here("vxlan-mac-changed", SHUT, none)) == ("ok", "no vxlan of Flannel's on this host")
     lost = {("flannel.annotations", CLUSTER): Answer("flannel.annotations", CLUSTER, -1, "", lost="no API")}
     assert here("vxlan-mac-changed", SHUT, lost).outcome == "unknown"

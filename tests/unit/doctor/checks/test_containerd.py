@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.doctor.checks.asking import on_host, told
-from tests.unit.steps.recorded_cluster import recorded, said
+from tests.worlds.cases import recorded, written
+from tests.worlds.doctor_checks import on_host, told
 
-SILENT = said("containerd.runtime", "", 1)
+SILENT = written("containerd.runtime", "", 1)
 
 
 def test_cri_that_is_turned_off() -> None:

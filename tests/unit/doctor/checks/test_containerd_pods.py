@@ -3,8 +3,8 @@
 import pytest
 
 from gpustack.ask.judge import Judgement
-from tests.unit.doctor.checks.asking import on_host, told
-from tests.unit.steps.recorded_cluster import recorded, said
+from tests.worlds.cases import recorded, written
+from tests.worlds.doctor_checks import on_host, told
 
 MISSING = "cni config load failed: no network config found in /etc/cni/net.d: cni plugin not initialized"
 
@@ -25,7 +25,7 @@ def test_a_network_that_was_not_noticed(why: str, newest: int | None, outcome: s
     files = "" if newest is None else f"{1795237200 - newest}\n"
     out = f'== now\n1795237200\n== files\n{files}== loaded\n"{why or "OK"}"\n== status\n{status}\n'
     assert (
-        on_host("containerd-cni-status-stale", {"containerd.network": said("containerd.network", out)}).outcome
+        on_host("containerd-cni-status-stale", {"containerd.network": written("containerd.network", out)}).outcome
         == outcome
     )
 
@@ -51,7 +51,7 @@ FAILED = '| RunPodSandbox failed, error="failed to get sandbox image \\"registry
 )
 def test_the_pause_image(there: str, others: str, failed: str, fault: str, guard: str) -> None:
     """Where no image at all is here, the registry is out of reach, which is another fault."""
-    answers = {"containerd.sandbox": said("containerd.sandbox", IMAGE.format(there, others, failed))}
+    answers = {"containerd.sandbox": written("containerd.sandbox", IMAGE.format(there, others, failed))}
     assert on_host("containerd-sandbox-image-unpullable", answers).outcome == fault
     assert on_host("containerd-sandbox-image-unpullable guard", answers).outcome == guard
 
@@ -59,7 +59,7 @@ def test_the_pause_image(there: str, others: str, failed: str, fault: str, guard
 def test_containers_that_do_not_end() -> None:
     def stuck(out: str) -> Judgement:
         probe = "containerd.stuck-containers"
-        return on_host("st-pods-stuck-terminating", {probe: said(probe, out)})
+        return on_host("st-pods-stuck-terminating", {probe: written(probe, out)})
 
     line = "failed to kill container: unable to signal init: permission denied"
     assert told(stuck(f"| {line}\n")) == ("failed", line)

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask.probe import Answer
-from tests.unit.doctor.checks.asking import on_host, told
-from tests.unit.steps.recorded_cluster import recorded, said
+from tests.worlds.cases import recorded, written
+from tests.worlds.doctor_checks import on_host, told
 
 CGROUPFS = recorded("containerd.runtime", "prepared-debian-12", ('"SystemdCgroup": true', '"SystemdCgroup": false'))
-SILENT = said("containerd.runtime", "", 1)
+SILENT = written("containerd.runtime", "", 1)
 OLD = """version = {version}
 [plugins."{plugin}".containerd.runtimes.runc.options]
 {key} = true
@@ -19,7 +19,7 @@ OLD = """version = {version}
 def files(*texts: str, time: int = 1795237300) -> dict[str, Answer]:
     names = ("config.toml", "conf.d/a.toml", "conf.d/b.toml")
     out = "".join(f"== {name} {time}\n{text}\n" for name, text in zip(names, texts, strict=False))
-    return {probe: said(probe, out) for probe in ("containerd.tables", "containerd.configuration")}
+    return {probe: written(probe, out) for probe in ("containerd.tables", "containerd.configuration")}
 
 
 def table(version: int, plugin: str, key: str = "SystemdCgroup") -> str:
@@ -89,16 +89,16 @@ def test_registries_that_are_named_twice() -> None:
     assert on_host("containerd-registry-config-invalid", gone).outcome == "failed"
     assert told(on_host("containerd-registry-config-invalid", files(BOTH))) == ("ok", "CRI answers")
     assert told(on_host("containerd-registry-config-invalid", files(""))) == ("ok", "named in one way")
-    odd = {"containerd.mirrors": said("containerd.mirrors", "== quay.io\nx = [\n")}
+    odd = {"containerd.mirrors": written("containerd.mirrors", "== quay.io\nx = [\n")}
     assert told(on_host("containerd-registry-config-invalid", files("") | odd))[0] == "failed"
 
 
 def test_runtimes_beside_it() -> None:
-    none = {"containerd.neighbours": said("containerd.neighbours", "")}
+    none = {"containerd.neighbours": written("containerd.neighbours", "")}
     assert on_host("multiple-cri-sockets", none).outcome == "ok"
-    crio = {"containerd.neighbours": said("containerd.neighbours", "/run/crio/crio.sock\n")}
+    crio = {"containerd.neighbours": written("containerd.neighbours", "/run/crio/crio.sock\n")}
     assert told(on_host("multiple-cri-sockets", crio)) == ("failed", "/run/crio/crio.sock")
-    odd = {"containerd.neighbours": said("containerd.neighbours", "awk: error\n")}
+    odd = {"containerd.neighbours": written("containerd.neighbours", "awk: error\n")}
     assert on_host("multiple-cri-sockets", odd).outcome == "unknown"
 
 
@@ -113,14 +113,14 @@ def test_runtimes_beside_it() -> None:
 )
 def test_upgrades_below_running_pods(hold: str, history: str, outcome: str) -> None:
     loose = recorded("packages.installed", "prepared-debian-12", ("containerd.io hold", f"containerd.io {hold}"))
-    answers = {"packages.installed": loose, "packages.upgrades": said("packages.upgrades", history)}
+    answers = {"packages.installed": loose, "packages.upgrades": written("packages.upgrades", history)}
     assert on_host("containerd-needrestart-or-upgrade-restart", answers).outcome == outcome
 
 
 def test_docker_and_other_runtimes_are_told_apart() -> None:
     """By the check of step containerd: only Docker is that fault."""
     from gpustack.steps import STEPS
-    from tests.unit.steps.recorded_hosts import judged
+    from tests.worlds.hosts import judged
 
     step = next(step for step in STEPS if step.id == "containerd")
     known = recorded("packages.installed", "prepared-debian-12")

@@ -6,26 +6,28 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+from tests.worlds import cluster
+from tests.worlds.cases import recorded, written
+from tests.worlds.doctor_checks import asked, told
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "k1") -> tuple[str, str]:
-    return told(asked(id, cluster.snapshot(answers, {}, (K1, K2)), where))
+    return told(asked(id, cluster.snapshot(answers), where))
 
 
 def test_certificates_that_ended() -> None:
     assert here("controlplane-certs-expired", {})[0] == "ok"
     assert here("controlplane-certs-expired", {}, "k2") == ("ok", "none here")
     known = recorded("kubeadm.certificates", "control-plane")
-    ended = {("kubeadm.certificates", "k1"): said("kubeadm.certificates", known.out.replace(" 2027 GMT", " 2025 GMT"))}
+    ended = {
+        ("kubeadm.certificates", "k1"): written("kubeadm.certificates", known.out.replace(" 2027 GMT", " 2025 GMT"))
+    }
     assert here("controlplane-certs-expired", ended)[0] == "failed"
     assert here("host-time-skew -> controlplane-certs-expired", ended)[0] == "ok"
     assert here("host-time-skew -> controlplane-certs-expired", {})[0] == "failed"
 
 
-LINKS = said("network.addresses", "1: lo inet 127.0.0.1/8\n2: host0 inet 10.77.2.11/24\n")
+LINKS = written("network.addresses", "1: lo inet 127.0.0.1/8\n2: host0 inet 10.77.2.11/24\n")
 
 
 def test_an_address_that_is_gone() -> None:
@@ -41,7 +43,7 @@ def test_an_address_that_is_gone() -> None:
     )
     assert here("node-ip-changed", mine | {("kubeadm.manifest-addresses", "k1"): natted})[0] == "ok"
     assert (
-        here("node-ip-changed", {("kubeadm.manifest-addresses", "k1"): said("kubeadm.manifest-addresses", "x\n")})[0]
+        here("node-ip-changed", {("kubeadm.manifest-addresses", "k1"): written("kubeadm.manifest-addresses", "x\n")})[0]
         == "unknown"
     )
 
@@ -58,7 +60,7 @@ def test_an_address_that_is_gone() -> None:
     ],
 )
 def test_what_goes_past_the_proxy(out: str, outcome: str) -> None:
-    answers = {("kubeadm.api-proxy", "k1"): said("kubeadm.api-proxy", out)}
+    answers = {("kubeadm.api-proxy", "k1"): written("kubeadm.api-proxy", out)}
     assert here("no-proxy-missing-cluster-cidrs", answers)[0] == outcome
 
 
@@ -80,7 +82,7 @@ RUN = "etcd runs\nkube-controller-manager runs\nkube-scheduler runs\n"
 )
 def test_settings_that_are_refused(out: str, outcome: str) -> None:
     assert (
-        here("control-plane-settings-refused", {("kubeadm.last-log", "k1"): said("kubeadm.last-log", out)})[0]
+        here("control-plane-settings-refused", {("kubeadm.last-log", "k1"): written("kubeadm.last-log", out)})[0]
         == outcome
     )
 
@@ -97,7 +99,7 @@ def pods(
             *([("kube-apiserver", 0, api, True)] if api is not None else []),
         ]
     ]
-    return {("kubeadm.static-pods", "k1"): said("kubeadm.static-pods", f"{now}\n{''.join(found)}")}
+    return {("kubeadm.static-pods", "k1"): written("kubeadm.static-pods", f"{now}\n{''.join(found)}")}
 
 
 @pytest.mark.parametrize(
@@ -128,10 +130,10 @@ def test_what_came_back_with_the_api_server_does_not_go_round(api: int | None, o
 
 def test_etcd() -> None:
     assert here("etcd-nospace", {}, CLUSTER) == ("ok", "none")
-    full = {("etcd.health", "k1"): said("etcd.health", '{"health":"false","reason":"ALARM NOSPACE"}\n')}
+    full = {("etcd.health", "k1"): written("etcd.health", '{"health":"false","reason":"ALARM NOSPACE"}\n')}
     assert here("etcd-nospace", full, CLUSTER) == ("failed", "ALARM NOSPACE")
-    assert here("etcd-nospace", {("etcd.health", "k1"): said("etcd.health", "")}, CLUSTER)[0] == "ok"
-    assert here("etcd-nospace", {("etcd.health", "k1"): said("etcd.health", "{}\n")}, CLUSTER)[0] == "unknown"
+    assert here("etcd-nospace", {("etcd.health", "k1"): written("etcd.health", "")}, CLUSTER)[0] == "ok"
+    assert here("etcd-nospace", {("etcd.health", "k1"): written("etcd.health", "{}\n")}, CLUSTER)[0] == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -146,7 +148,7 @@ def test_etcd() -> None:
     ],
 )
 def test_writes_that_are_slow(out: str, slow: str, guard: str) -> None:
-    answers = {("etcd.slow-requests", "k1"): said("etcd.slow-requests", f"{out}\n")}
+    answers = {("etcd.slow-requests", "k1"): written("etcd.slow-requests", f"{out}\n")}
     assert here("etcd-slow-disk", answers)[0] == slow
     assert here("etcd-slow-disk guard", answers)[0] == guard
 
@@ -157,7 +159,7 @@ def test_writes_that_are_slow(out: str, slow: str, guard: str) -> None:
 )
 def test_an_api_that_takes_no_writes(renewed: str | None, outcome: str) -> None:
     items = [{"metadata": {"name": "kube-scheduler"}, "spec": {"renewTime": renewed}}] if renewed else []
-    answers = {("kube.leases", CLUSTER): said("kube.leases", json.dumps({"items": items}))}
+    answers = {("kube.leases", CLUSTER): written("kube.leases", json.dumps({"items": items}))}
     assert here("st-apiserver-readonly", answers, CLUSTER)[0] == outcome
 
 
@@ -175,14 +177,16 @@ def test_an_api_server_that_asks_where_no_etcd_listens(servers: str, outcome: st
     made = recorded(
         "kubeadm.manifest-addresses", "with-etcd", ("etcd-servers=https://127.0.0.1:2379", f"etcd-servers={servers}")
     )
-    words = said("kubeadm.last-log", "etcd runs\nkube-apiserver runs\nend\n")
+    words = written("kubeadm.last-log", "etcd runs\nkube-apiserver runs\nend\n")
     answers = {("kubeadm.manifest-addresses", "k1"): made, ("kubeadm.last-log", "k1"): words}
     assert here("control-plane-settings-refused", answers) == (outcome, found)
 
 
 def test_an_etcd_of_somebody_elses_is_not_looked_for_here() -> None:
-    made = said("kubeadm.manifest-addresses", "--advertise-address=10.77.0.11\n--etcd-servers=https://10.9.9.9:2379\n")
-    words = said("kubeadm.last-log", "kube-apiserver silent\nend\n")
+    made = written(
+        "kubeadm.manifest-addresses", "--advertise-address=10.77.0.11\n--etcd-servers=https://10.9.9.9:2379\n"
+    )
+    words = written("kubeadm.last-log", "kube-apiserver silent\nend\n")
     answers = {("kubeadm.manifest-addresses", "k1"): made, ("kubeadm.last-log", "k1"): words}
     assert here("control-plane-settings-refused", answers)[0] == "unknown"
 
@@ -191,7 +195,7 @@ def test_without_the_kubelet_nobody_starts_a_static_pod_again() -> None:
     id = "st-kubelet-down -> st-apiserver-down"
     files = {("kubeadm.files", "k1"): recorded("kubeadm.files", "control-plane")}
     pods = recorded("kubeadm.static-pods", "control-plane")
-    ended = said("kubeadm.static-pods", pods.out.replace("CONTAINER_RUNNING", "CONTAINER_EXITED"))
+    ended = written("kubeadm.static-pods", pods.out.replace("CONTAINER_RUNNING", "CONTAINER_EXITED"))
     assert here(id, files | {("kubeadm.static-pods", "k1"): pods}) == ("ok", "runs")
     assert here(id, files | {("kubeadm.static-pods", "k1"): ended}) == ("failed", "ended")
     worker = {("kubeadm.files", "k1"): recorded("kubeadm.files", "worker"), ("kubeadm.static-pods", "k1"): pods}

@@ -4,7 +4,7 @@ import pytest
 
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.graph import graph
-from tests.unit.doctor.checks.asking import in_cluster, told, world
+from tests.worlds.doctor_checks import in_cluster, told, world
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ from tests.unit.doctor.checks.asking import in_cluster, told, world
     ],
 )  # fmt: skip
 def test_the_driver(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    seen = told(in_cluster(id, "k1", **cases))
-    assert seen[0] == outcome, seen
-    assert found in seen[1], seen
+    result = told(in_cluster(id, "k1", **cases))
+    assert result[0] == outcome, result
+    assert found in result[1], result
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.doctor.checks.asking import in_cluster, told
+from tests.worlds.doctor_checks import in_cluster, told
 
 CRITICAL, LOST = "gpu-xid-critical", "gpu-fell-off-bus"
 ROWS = "gpu-ecc-row-remap-pending"
@@ -42,6 +42,6 @@ ROWS = "gpu-ecc-row-remap-pending"
     ],
 )  # fmt: skip
 def test_gpus(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    seen = told(in_cluster(id, "k1", **cases))
-    assert seen[0] == outcome, seen
-    assert found in seen[1], seen
+    result = told(in_cluster(id, "k1", **cases))
+    assert result[0] == outcome, result
+    assert found in result[1], result

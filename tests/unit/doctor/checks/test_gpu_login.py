@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.unit.doctor.checks.asking import asked, world
+from tests.worlds.doctor_checks import asked, world
 
 PULL = 'failed to pull and unpack image "nvcr.io/nim/a:1": failed to resolve reference "nvcr.io/nim/a:1": '
 TOKEN = "failed to authorize: failed to fetch anonymous token: "
@@ -18,13 +18,13 @@ HEAD = "unexpected status from HEAD request to https://nvcr.io/v2/nim/a/manifest
 
 
 def outcome(words: str) -> str:
-    seen = world(CLUSTER, gpu__pods="pull-fails")
-    pods = seen.answers["gpu.pods", CLUSTER]
+    snapshot = world(CLUSTER, gpu__pods="pull-fails")
+    pods = snapshot.answers["gpu.pods", CLUSTER]
     found = json.loads(pods.out)
     (pod,) = [one for one in found["items"] if one["metadata"]["name"] == "nim-a"]
     pod["status"]["containerStatuses"][0]["state"]["waiting"]["message"] = PULL + words
-    changed = {**seen.answers, ("gpu.pods", CLUSTER): replace(pods, out=json.dumps(found))}
-    return asked("op-ngc-image-pull-auth", replace(seen, answers=changed), CLUSTER).outcome
+    changed = {**snapshot.answers, ("gpu.pods", CLUSTER): replace(pods, out=json.dumps(found))}
+    return asked("op-ngc-image-pull-auth", replace(snapshot, answers=changed), CLUSTER).outcome
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER
 from gpustack.config.spec import Spec
 from gpustack.doctor.diagnose import diagnose
-from tests.unit.doctor.checks.asking import asked, in_cluster, told, world
+from tests.worlds.doctor_checks import asked, in_cluster, told, world
 
 HANDLER = "op-nvidia-runtime-handler-missing"
 WITHOUT = {"containerd__runtime": "prepared-debian-12"}
@@ -60,9 +60,9 @@ WITHOUT = {"containerd__runtime": "prepared-debian-12"}
     ],
 )  # fmt: skip
 def test_on_a_node(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    seen = told(in_cluster(id, "k1", **cases))
-    assert seen[0] == outcome, seen
-    assert found in seen[1], seen
+    result = told(in_cluster(id, "k1", **cases))
+    assert result[0] == outcome, result
+    assert found in result[1], result
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_on_a_node(id: str, cases: dict[str, str], outcome: str, found: str) -> 
     ],
 )
 def test_in_the_cluster(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    seen = told(in_cluster(id, CLUSTER, **cases))
-    assert seen[0] == outcome, seen
-    assert found in seen[1], seen
+    result = told(in_cluster(id, CLUSTER, **cases))
+    assert result[0] == outcome, result
+    assert found in result[1], result
 
 
 @pytest.mark.parametrize(
@@ -116,31 +116,33 @@ def test_the_roots_are_these_and_nothing_is_left_over(where: str, cases: dict[st
 
 
 def test_what_a_container_failed_for_before_it_ran_is_over() -> None:
-    seen = told(in_cluster("op-cdi-unresolvable", "k2", gpu__pods="after-reboot"))
-    assert seen == ("ok", "no pod is refused")
+    found = told(in_cluster("op-cdi-unresolvable", "k2", gpu__pods="after-reboot"))
+    assert found == ("ok", "no pod is refused")
 
 
 @pytest.mark.parametrize(
     ("since", "outcome"), [("2026-11-21T04:59:58Z", "unknown"), ("2026-11-21T04:58:00Z", "failed")]
 )
 def test_a_device_plugin_that_was_started_just_now_has_lost_nothing(since: str, outcome: str) -> None:
-    seen = world("k1", gpu__plugin_files="no-socket", gpu__nodes="nothing-allocatable")
-    pods = seen.answers["gpu.pods", CLUSTER]
+    snapshot = world("k1", gpu__plugin_files="no-socket", gpu__nodes="nothing-allocatable")
+    pods = snapshot.answers["gpu.pods", CLUSTER]
     started = re.sub(r'(?<="running":\{"startedAt":")[^"]*', since, pods.out)
     assert started != pods.out
-    later = replace(seen, answers={**seen.answers, ("gpu.pods", CLUSTER): replace(pods, out=started)})
+    later = replace(snapshot, answers={**snapshot.answers, ("gpu.pods", CLUSTER): replace(pods, out=started)})
     assert told(asked("op-kubelet-restart-lost-devices", later, "k1"))[0] == outcome
 
 
 @pytest.mark.parametrize(("wanted", "person"), [(1, "kept from the node"), (2, "")])
 def test_a_labeller_that_its_daemon_set_keeps_away_comes_by_no_installing(wanted: int, person: str) -> None:
-    seen = world("k1", gpu__nodes="no-labels", gpu__pods="none")
-    sets = json.loads(seen.answers["gpu.daemon-sets", CLUSTER].out)
+    snapshot = world("k1", gpu__nodes="no-labels", gpu__pods="none")
+    sets = json.loads(snapshot.answers["gpu.daemon-sets", CLUSTER].out)
     worker = next(one for one in sets["items"] if one["metadata"]["name"].endswith("discovery-worker"))
     worker["status"]["desiredNumberScheduled"] = wanted
-    answer = replace(seen.answers["gpu.daemon-sets", CLUSTER], out=json.dumps(sets))
+    answer = replace(snapshot.answers["gpu.daemon-sets", CLUSTER], out=json.dumps(sets))
     found = asked(
-        "op-nodes-not-labelled", replace(seen, answers={**seen.answers, ("gpu.daemon-sets", CLUSTER): answer}), "k1"
+        "op-nodes-not-labelled",
+        replace(snapshot, answers={**snapshot.answers, ("gpu.daemon-sets", CLUSTER): answer}),
+        "k1",
     )
     assert found.result
     assert person in found.result.person
@@ -151,20 +153,22 @@ def test_a_labeller_that_its_daemon_set_keeps_away_comes_by_no_installing(wanted
     ("brings", "person"), [("nvidia-driver-daemonset", "driver.enabled"), ("nvidia-gpu-driver-site", "nvidiadrivers")]
 )
 def test_a_driver_that_nobody_here_asked_the_operator_for_is_for_a_person(brings: str, person: str) -> None:
-    seen = world("k1", gpu__pods="pull-fails")
-    pods = seen.answers["gpu.pods", CLUSTER]
+    snapshot = world("k1", gpu__pods="pull-fails")
+    pods = snapshot.answers["gpu.pods", CLUSTER]
     answer = replace(pods, out=pods.out.replace("nvidia-driver-daemonset-a", f"{brings}-a"))
     found = asked(
-        "op-driver-image-not-published", replace(seen, answers={**seen.answers, ("gpu.pods", CLUSTER): answer}), "k1"
+        "op-driver-image-not-published",
+        replace(snapshot, answers={**snapshot.answers, ("gpu.pods", CLUSTER): answer}),
+        "k1",
     )
     assert found.result
     assert person in found.result.person
 
 
 def test_a_driver_that_the_spec_has_the_operator_bring_is_not() -> None:
-    seen = world("k1", gpu__pods="pull-fails")
-    spec = seen.inventory.spec.model_dump(mode="json", by_alias=True)
+    snapshot = world("k1", gpu__pods="pull-fails")
+    spec = snapshot.inventory.spec.model_dump(mode="json", by_alias=True)
     spec["gpu"]["driver"]["mode"] = "container"
-    wanted = replace(seen, inventory=replace(seen.inventory, spec=Spec.model_validate(spec)))
+    wanted = replace(snapshot, inventory=replace(snapshot.inventory, spec=Spec.model_validate(spec)))
     found = asked("op-driver-image-not-published", wanted, "k1")
     assert (found.outcome, found.result and found.result.person) == ("failed", "")

@@ -11,11 +11,12 @@ import pytest
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.probes.helm import CHARTS
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+from tests.worlds import cluster
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import K1, K2
+from tests.worlds.doctor_checks import asked, told
 
-NONE = said("helm.processes", "0\n", 1)
+NONE = written("helm.processes", "0\n", 1)
 MONITORING = "monitoring"
 
 
@@ -23,7 +24,7 @@ def here(id: str, *answers: Answer, where: str = CLUSTER) -> Judgement:
     placed = {("helm.processes", "k1"): NONE}
     on_host = {"helm.processes": "k1", "helm.charts": "k1"}
     placed |= {(answer.probe, on_host.get(answer.probe, CLUSTER)): answer for answer in answers}
-    placed |= {("gpu.deployments", CLUSTER): said("gpu.deployments", '{"items":[]}')}
+    placed |= {("gpu.deployments", CLUSTER): written("gpu.deployments", '{"items":[]}')}
     return asked(id, cluster.snapshot(placed, {"monitoring": {"enabled": True}}, (K1, K2)), where)
 
 
@@ -52,7 +53,7 @@ def releases(status: str, *, ours: bool = True, name: str = MONITORING) -> Answe
     ],
 )
 def test_a_release_that_is_not_deployed(status: str, helms: int, state: str, pending: str) -> None:
-    count = said("helm.processes", f"{helms}\n", int(not helms))
+    count = written("helm.processes", f"{helms}\n", int(not helms))
     found = [here(id, releases(status), count).outcome for id in ("st-helm-failed", "helm-release-pending")]
     assert found == [state, pending]
 
@@ -63,7 +64,7 @@ def test_a_release_that_is_pending_by_somebody_elses_helm_may_still_be_on_its_wa
     foreign["items"].append({"metadata": {"name": "x", "namespace": "shop", "labels": {
         "name": "shop", "version": "1", "status": "failed", "owner": "helm",
     }}})  # fmt: skip
-    assert here("st-helm-failed", said("helm.releases", json.dumps(foreign))).outcome == "ok"
+    assert here("st-helm-failed", written("helm.releases", json.dumps(foreign))).outcome == "ok"
 
 
 def test_what_helm_waited_for() -> None:
@@ -86,7 +87,7 @@ def test_what_helm_waited_for() -> None:
     ],
 )
 def test_jobs_of_hooks(case: str, helms: int, job: str, guard: str) -> None:
-    jobs, count = recorded("helm.monitoring-jobs", case), said("helm.processes", f"{helms}\n", int(not helms))
+    jobs, count = recorded("helm.monitoring-jobs", case), written("helm.processes", f"{helms}\n", int(not helms))
     done = recorded("helm.gpu-jobs", "done")
     found = [here(id, jobs, done, count).outcome for id in ("helm-hook-job-failed", "helm-hook-job-failed guard")]
     assert found == [job, guard]
@@ -94,14 +95,14 @@ def test_jobs_of_hooks(case: str, helms: int, job: str, guard: str) -> None:
 
 def test_a_chart_that_is_not_reached_matters_only_where_it_is_needed() -> None:
     unreached, cached = recorded("helm.charts", "no-name"), recorded("helm.charts", "control-plane")
-    none = said("helm.releases", '{"items":[]}')
+    none = written("helm.releases", '{"items":[]}')
     outcome, found = told(here("helm-repo-unreachable", none, unreached))
     assert outcome == "failed"
     assert found.endswith("Could not resolve host: github.com")
     assert here("helm-repo-unreachable", releases("failed"), recorded("helm.charts", "absent")).outcome == "failed"
     assert here("helm-repo-unreachable", none, cached).outcome == "ok"
     assert here("helm-repo-unreachable", releases("deployed"), unreached).outcome == "ok"
-    assert here("helm-repo-unreachable", none, said("helm.charts", "", 127)).outcome == "unknown"
+    assert here("helm-repo-unreachable", none, written("helm.charts", "", 127)).outcome == "unknown"
     assert here("helm-repo-unreachable", none, recorded("helm.charts", "slow")).outcome == "unknown"
 
 
@@ -125,7 +126,7 @@ def test_definitions() -> None:
     gone = replace(before, out=before.out.replace("servicemonitors.", "others."))
     assert here("helm-crd-missing").outcome == "ok"
     assert here("helm-crd-missing", gone).outcome == "failed"
-    assert here("helm-crd-missing", gone, said("helm.releases", '{"items":[]}')).outcome == "ok"
+    assert here("helm-crd-missing", gone, written("helm.releases", '{"items":[]}')).outcome == "ok"
 
 
 def test_a_namespace_that_waits() -> None:
@@ -146,6 +147,6 @@ def test_what_a_failed_release_breaks() -> None:
     assert here(id, releases("failed"), where="k1").outcome == "ok"
     operator = {"name": "gpu-operator", "version": "1", "status": "failed", "owner": "helm"}
     first = {"items": [{"metadata": {"name": "x", "namespace": "gpu-operator", "labels": operator}}]}
-    assert here(id, said("helm.releases", json.dumps(first)), where="k1").outcome == "failed"
+    assert here(id, written("helm.releases", json.dumps(first)), where="k1").outcome == "failed"
     second = json.dumps(first).replace('"version": "1"', '"version": "2"')
-    assert here(id, said("helm.releases", second), where="k1").outcome == "ok"
+    assert here(id, written("helm.releases", second), where="k1").outcome == "ok"

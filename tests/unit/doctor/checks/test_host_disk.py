@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+from tests.worlds import cluster
+from tests.worlds.cases import recorded, written
+from tests.worlds.doctor_checks import asked, told
 
 WELL = recorded("storage.disk", "control-plane").out
 PRESSED = recorded(
@@ -17,12 +17,12 @@ PRESSED = recorded(
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer]) -> tuple[str, str]:
-    return told(asked(id, cluster.snapshot(answers, {}, (K1, K2)), "k1"))
+    return told(asked(id, cluster.snapshot(answers), "k1"))
 
 
 def disk(room: str, mounts: str = "/var rw\n", errors: str = "") -> dict[tuple[str, str], Answer]:
     out = f"== room\n/var/lib/kubelet {room}\n== mounts\n{mounts}== errors\n{errors}"
-    return {("storage.disk", "k1"): said("storage.disk", out)}
+    return {("storage.disk", "k1"): written("storage.disk", out)}
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import firewall_world as packets
+from tests.worlds import firewall as packets
+from tests.worlds.doctor_checks import asked, told
 
 FIREWALLS = {"ufw": "host-ufw-blocks-pods", "firewalld": "host-firewalld-active"}
 

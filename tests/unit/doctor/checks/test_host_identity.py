@@ -5,19 +5,19 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import Answer
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import recorded_hosts as hosts
-from tests.unit.steps.recorded_cluster import said
+from tests.worlds import hosts
+from tests.worlds.cases import written
+from tests.worlds.doctor_checks import asked, told
 
 NOW = 1795237201
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "h1") -> tuple[str, str]:
-    return told(asked(id, hosts.snapshot(answers, {}), where))
+    return told(asked(id, hosts.snapshot(answers), where))
 
 
 def clocks(first: int, second: int) -> dict[tuple[str, str], Answer]:
-    return {("system.time", f"h{i}"): said("system.time", f"{NOW + by}\n") for i, by in ((1, first), (2, second))}
+    return {("system.time", f"h{i}"): written("system.time", f"{NOW + by}\n") for i, by in ((1, first), (2, second))}
 
 
 @pytest.mark.parametrize(
@@ -30,16 +30,16 @@ def test_a_clock_is_compared_with_the_others(first: int, second: int, outcome: s
 
 
 def test_a_clock_that_cannot_be_told() -> None:
-    assert here("host-time-skew", {("system.time", "h1"): said("system.time", "late\n")})[0] == "unknown"
+    assert here("host-time-skew", {("system.time", "h1"): written("system.time", "late\n")})[0] == "unknown"
 
 
 def test_two_hosts_of_one_image() -> None:
     assert here("host-duplicate-identity", {})[0] == "ok"
-    copies = {("system.hostname", host): said("system.hostname", "node\n") for host in ("h1", "h2")}
+    copies = {("system.hostname", host): written("system.hostname", "node\n") for host in ("h1", "h2")}
     assert here("host-duplicate-identity", copies) == ("failed", "host name node of h1, h2")
-    machines = {("system.identity", host): said("system.identity", f"{'a' * 32}\n\n") for host in ("h1", "h2")}
+    machines = {("system.identity", host): written("system.identity", f"{'a' * 32}\n\n") for host in ("h1", "h2")}
     assert here("host-duplicate-identity", machines, "h2")[1] == f"machine-id {'a' * 32} of h1, h2"
-    addresses = {("network.address", f"h{i}"): said("network.address", "192.0.2.1 src 10.0.0.1\n") for i in (1, 2)}
+    addresses = {("network.address", f"h{i}"): written("network.address", "192.0.2.1 src 10.0.0.1\n") for i in (1, 2)}
     assert here("host-duplicate-identity -> flannel-wrong-interface", addresses)[0] == "failed"
     assert here("host-duplicate-identity -> flannel-wrong-interface", {})[0] == "ok"
 
@@ -50,5 +50,6 @@ def test_two_hosts_of_one_image() -> None:
 )
 def test_a_name_that_a_node_cannot_have(name: str, outcome: str) -> None:
     assert (
-        here("host-hostname-invalid", {("system.hostname", "h1"): said("system.hostname", f"{name}\n")})[0] == outcome
+        here("host-hostname-invalid", {("system.hostname", "h1"): written("system.hostname", f"{name}\n")})[0]
+        == outcome
     )

@@ -1,8 +1,8 @@
 """What the kernel tells: sysctls and modules by their effect."""
 
 from gpustack.ask.probe import Answer
-from tests.unit.doctor.checks.asking import on_host, told
-from tests.unit.steps.recorded_cluster import recorded, said
+from tests.worlds.cases import recorded, written
+from tests.worlds.doctor_checks import on_host, told
 
 Edit = tuple[str, str]
 ON, OFF = "net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"
@@ -20,7 +20,7 @@ def test_ip_forward_is_told_with_the_file_that_sets_it() -> None:
 
 
 def test_an_answer_that_is_missing_neither_confirms_nor_refutes() -> None:
-    assert on_host("host-ip-forward-off", {"kernel.sysctls": said("kernel.sysctls", "", 1)}).outcome == "unknown"
+    assert on_host("host-ip-forward-off", {"kernel.sysctls": written("kernel.sysctls", "", 1)}).outcome == "unknown"
     gone = on_host("host-ip-forward-off", {"kernel.sysctls": Answer("kernel.sysctls", "h1", -1, "", lost="it hung")})
     assert told(gone) == ("unknown", "it hung")
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+from tests.worlds import cluster
+from tests.worlds.cases import recorded, written
+from tests.worlds.doctor_checks import asked, told
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer]) -> tuple[str, str]:
-    return told(asked(id, cluster.snapshot(answers, {}, (K1, K2)), "k1"))
+    return told(asked(id, cluster.snapshot(answers), "k1"))
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def here(id: str, answers: Mapping[tuple[str, str], Answer]) -> tuple[str, str]:
 )
 def test_the_way_out(out: str, outcome: str) -> None:
     """A source that refuses, or is slow, was reached."""
-    assert here("host-no-egress", {("reach.source", "k1"): said("reach.source", out)})[0] == outcome
+    assert here("host-no-egress", {("reach.source", "k1"): written("reach.source", out)})[0] == outcome
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,9 @@ def test_the_way_out(out: str, outcome: str) -> None:
 )
 def test_who_manages_the_links_of_pods(out: str, outcome: str) -> None:
     assert (
-        here("host-networkmanager-owns-cni", {("network.managed-links", "k1"): said("network.managed-links", out)})[0]
+        here("host-networkmanager-owns-cni", {("network.managed-links", "k1"): written("network.managed-links", out)})[
+            0
+        ]
         == outcome
     )
 
@@ -59,7 +61,9 @@ def test_who_manages_the_links_of_pods(out: str, outcome: str) -> None:
 )
 def test_rules_in_both_backends(legacy: str, nft: str, table: str, outcome: str) -> None:
     out = f"== health\n0\n== legacy\n{legacy}\n== nft\n{nft}\n== table\n{table}\n"
-    assert here("host-iptables-legacy-nft-mix", {("kube-proxy.host", "k1"): said("kube-proxy.host", out)})[0] == outcome
+    assert (
+        here("host-iptables-legacy-nft-mix", {("kube-proxy.host", "k1"): written("kube-proxy.host", out)})[0] == outcome
+    )
 
 
 def test_name_servers_of_pods() -> None:
@@ -69,4 +73,4 @@ def test_name_servers_of_pods() -> None:
     assert here("host-resolv-stub-loop", answers) == ("failed", "127.0.0.53")
     elsewhere = recorded("resolver.upstreams", "control-plane", ("forward . /etc/resolv.conf", "forward . 10.0.0.53"))
     assert here("host-resolv-stub-loop", answers | {("resolver.upstreams", CLUSTER): elsewhere})[0] == "ok"
-    assert here("host-resolv-stub-loop", {("resolver.pods", "k1"): said("resolver.pods", "x\n")})[0] == "unknown"
+    assert here("host-resolv-stub-loop", {("resolver.pods", "k1"): written("resolver.pods", "x\n")})[0] == "unknown"

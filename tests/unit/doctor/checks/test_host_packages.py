@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.unit.doctor.checks.asking import asked, on_host, told
-from tests.unit.steps import recorded_hosts as hosts
-from tests.unit.steps.recorded_cluster import recorded, said
+from tests.worlds import hosts
+from tests.worlds.cases import recorded, written
+from tests.worlds.doctor_checks import asked, on_host, told
 
 CLEAN = "== locks\n== updates\n0\n== unfinished\n"
 HELD = CLEAN.replace("== updates", "/var/lib/dpkg/lock-frontend 812 40 unattended-upgr\n== updates")
@@ -22,13 +22,13 @@ HELD = CLEAN.replace("== updates", "/var/lib/dpkg/lock-frontend 812 40 unattende
     ],
 )
 def test_a_lock_and_work_that_was_broken_off(out: str, lock: str, interrupted: str) -> None:
-    answers = {"packages.dpkg": said("packages.dpkg", out)}
+    answers = {"packages.dpkg": written("packages.dpkg", out)}
     assert on_host("host-apt-lock", answers).outcome == lock
     assert on_host("host-dpkg-interrupted", answers).outcome == interrupted
 
 
 def test_who_holds_the_lock_is_said() -> None:
-    found = told(on_host("host-apt-lock", {"packages.dpkg": said("packages.dpkg", HELD)}))
+    found = told(on_host("host-apt-lock", {"packages.dpkg": written("packages.dpkg", HELD)}))
     assert found[1] == "held: /var/lib/dpkg/lock-frontend by unattended-upgr (812) for 40 s"
 
 

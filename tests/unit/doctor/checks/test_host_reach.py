@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask.snapshot import Reach
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import recorded_hosts as hosts
+from tests.worlds import hosts
+from tests.worlds.doctor_checks import asked, told
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from tests.unit.steps import recorded_hosts as hosts
     ],
 )
 def test_a_host_that_cannot_be_asked(reference: str, ssh: str, sudo: str) -> None:
-    before = hosts.snapshot({}, {})
+    before = hosts.snapshot()
     here = replace(before, reach={**before.reach, "h1": Reach("h1", reference, "it said so")})
     assert asked("host-ssh-unreachable", here).outcome == ssh
     assert asked("host-sudo-password", here).outcome == sudo
@@ -28,5 +28,5 @@ def test_a_host_that_cannot_be_asked(reference: str, ssh: str, sudo: str) -> Non
 
 
 def test_a_host_that_nobody_asked_is_unknown() -> None:
-    here = replace(hosts.snapshot({}, {}), reach={})
+    here = replace(hosts.snapshot(), reach={})
     assert told(asked("host-ssh-unreachable", here)) == ("unknown", "h1 was not asked")

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks import ways as pod_ways
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.doctor.checks.started import api_server
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.firewall_world import OPEN, live
-from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+from tests.worlds import cluster
+from tests.worlds import pod_paths as pod_ways
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import K1, K2
+from tests.worlds.doctor_checks import asked, told
+from tests.worlds.firewall import OPEN, live
+from tests.worlds.start_times import api_server
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], **spec: object) -> tuple[str, str]:
@@ -20,7 +21,7 @@ def here(id: str, answers: Mapping[tuple[str, str], Answer], **spec: object) -> 
 
 def rules(health: int, nft: str, table: str = "no") -> dict[tuple[str, str], Answer]:
     out = f"== health\n{health}\n== legacy\n0 0 0\n== nft\n{nft}\n== table\n{table}\n"
-    return {("kube-proxy.host", "k1"): said("kube-proxy.host", out)}
+    return {("kube-proxy.host", "k1"): written("kube-proxy.host", out)}
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,7 @@ def test_one_that_its_daemon_set_keeps_away_comes_by_no_restart(case: str, perso
     there = {("kube-proxy.daemon-set", CLUSTER): recorded("kube-proxy.daemon-set", case)}
     member = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "worker-of-ours")}
     answers = member | rules(7, "2 15 105") | there
-    found = asked("kube-proxy-down", cluster.snapshot(answers, {}, (K1, K2)), "k1").result
+    found = asked("kube-proxy-down", cluster.snapshot(answers), "k1").result
     assert found
     assert person in found.person
     assert bool(person) == bool(found.person)
@@ -72,7 +73,7 @@ def test_the_mode_with_a_table_of_its_own() -> None:
 def ways(api: str, service: str) -> dict[tuple[str, str], Answer]:
     out = f"api 10.78.0.11:6443 {api}\nservice 10.96.0.1:443 {service}\n"
     host = pod_ways.ways({} if api.startswith("0 ") else {"api": "timeout"}, {})
-    return {("reach.api", "k1"): said("reach.api", out), ("pod-network.paths", "k1"): host}
+    return {("reach.api", "k1"): written("reach.api", out), ("pod-network.paths", "k1"): host}
 
 
 LATE = "28 0.000000 Connection timed out after 4001 milliseconds"
@@ -123,13 +124,13 @@ def test_a_rule_of_the_host_that_stops_it_is_said() -> None:
     drop = f"{OPEN}-A OUTPUT -d 10.78.0.11/32 -p tcp -m tcp --dport 6443 -j DROP\n"
     route = "192.0.2.1 via 10.78.0.1 dev host0 src 10.78.0.11 uid 0 \\    cache\n"
     filtered = {
-        ("firewall.live", "k1"): said("firewall.live", live(drop)),
-        ("network.address", "k1"): said("network.address", route),
+        ("firewall.live", "k1"): written("firewall.live", live(drop)),
+        ("network.address", "k1"): written("network.address", route),
     }
     outcome, found = here("join-endpoint-unreachable", ways(LATE, LATE) | filtered)
     assert outcome == "failed"
     assert "6443 -j DROP" in found
-    lost = {("firewall.live", "k1"): said("firewall.live", "", 1)}
+    lost = {("firewall.live", "k1"): written("firewall.live", "", 1)}
     assert here("join-endpoint-unreachable", ways(LATE, LATE) | lost) == ("failed", LATE.partition(" 0.000000 ")[2])
 
 

@@ -6,14 +6,15 @@ import pytest
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import ABSENT, K1, K2, recorded, said, units
+from tests.worlds import cluster
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import ABSENT, K1, units
+from tests.worlds.doctor_checks import asked, told
 
 
 def here(id: str, where: str, answers: Mapping[tuple[str, str], Answer]) -> Judgement:
     member = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "worker-of-ours")}
-    return asked(id, cluster.snapshot(member | dict(answers), {}, (K1, K2)), where)
+    return asked(id, cluster.snapshot(member | dict(answers)), where)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ def test_a_node_that_is_not_ready_says_why() -> None:
     outcome, found = told(here("st-node-notready", "k1", {("kube.nodes", CLUSTER): sick}))
     assert outcome == "failed"
     assert found
-    stranger = {("system.identity", "k1"): said("system.identity", "0123456789abcdef0123456789abcdef\n\n")}
+    stranger = {("system.identity", "k1"): written("system.identity", "0123456789abcdef0123456789abcdef\n\n")}
     assert told(here("st-node-notready", "k1", stranger)) == ("ok", "the host is no node")
 
 
@@ -56,6 +57,6 @@ def test_a_node_that_no_host_is() -> None:
     """Where one host could not be asked it may be that one."""
     one = asked("node-not-in-inventory", cluster.snapshot({}, {}, (K1,)), CLUSTER)
     assert (one.outcome, one.result and one.result.found) == ("failed", "k2")
-    assert asked("node-not-in-inventory", cluster.snapshot({}, {}, (K1, K2)), CLUSTER).outcome == "ok"
+    assert asked("node-not-in-inventory", cluster.snapshot(), CLUSTER).outcome == "ok"
     lost = {("system.identity", "k2"): Answer("system.identity", "k2", -1, "", lost="k2 was not reached")}
-    assert asked("node-not-in-inventory", cluster.snapshot(lost, {}, (K1, K2)), CLUSTER).outcome == "unknown"
+    assert asked("node-not-in-inventory", cluster.snapshot(lost), CLUSTER).outcome == "unknown"

@@ -3,21 +3,21 @@
 from collections.abc import Mapping
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+from tests.worlds import cluster
+from tests.worlds.cases import recorded, written
+from tests.worlds.doctor_checks import asked, told
 
-QUIET = said("network.listeners", "")
+QUIET = written("network.listeners", "")
 OTHER = "e" * 64
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "k1") -> tuple[str, str]:
-    return told(asked(id, cluster.snapshot(answers, {}, (K1, K2)), where))
+    return told(asked(id, cluster.snapshot(answers), where))
 
 
 def files(host: str, *paths: str) -> dict[tuple[str, str], Answer]:
     out = "".join(f"600 /etc/kubernetes/{path}\n" for path in paths)
-    return {("kubeadm.files", host): said("kubeadm.files", out), ("network.listeners", host): QUIET}
+    return {("kubeadm.files", host): written("kubeadm.files", out), ("network.listeners", host): QUIET}
 
 
 def started(host: str, configured: str) -> dict[tuple[str, str], Answer]:
@@ -33,7 +33,9 @@ def test_an_attempt_that_was_broken_off() -> None:
     ours = files("k1", "admin.conf", "gpustack-kubeadm.yaml.unfinished")
     assert here("kubeadm-stale-state", ours) == ("failed", "an initialisation that was broken off")
     alive = ours | {
-        ("network.listeners", "k1"): said("network.listeners", 'tcp LISTEN 0 1 *:6443 *:* users:(("x",pid=1,fd=3))\n')
+        ("network.listeners", "k1"): written(
+            "network.listeners", 'tcp LISTEN 0 1 *:6443 *:* users:(("x",pid=1,fd=3))\n'
+        )
     }
     assert here("kubeadm-stale-state", alive)[0] == "ok"
     assert here("kubeadm-stale-state", files("k1") | started("k1", "no"))[0] == "ok"
@@ -46,11 +48,11 @@ def test_a_worker_of_another_cluster() -> None:
     mine = started("k2", "yes") | {("kubeadm.authorities", "k2"): known}
     assert here("kubeadm-stale-state", mine, "k2")[0] == "ok"
     own = known.out.split()[1]
-    foreign = {("kubeadm.authorities", "k2"): said("kubeadm.authorities", known.out.replace(own, OTHER))}
+    foreign = {("kubeadm.authorities", "k2"): written("kubeadm.authorities", known.out.replace(own, OTHER))}
     assert here("kubeadm-stale-state", mine | foreign, "k2") == ("failed", "the CA of another cluster")
-    order = {("kubeadm.authorities", "k2"): said("kubeadm.authorities", f"{known.out}join {OTHER}\n")}
+    order = {("kubeadm.authorities", "k2"): written("kubeadm.authorities", f"{known.out}join {OTHER}\n")}
     assert here("join-ca-hash-mismatch", order, "k2")[0] == "failed"
-    right = {("kubeadm.authorities", "k2"): said("kubeadm.authorities", f"{known.out}join {own}\n")}
+    right = {("kubeadm.authorities", "k2"): written("kubeadm.authorities", f"{known.out}join {own}\n")}
     assert here("join-ca-hash-mismatch", right, "k2")[0] == "ok"
     assert here("join-ca-hash-mismatch", mine, "k2") == ("ok", "no order")
 
@@ -64,9 +66,9 @@ def test_the_kubeconfig_of_root() -> None:
         (f"root {OTHER}", "failed"),
         (f"root {OTHER}\nroot {own}", "ok"),
     ):
-        answers = {("kubeadm.authorities", "k1"): said("kubeadm.authorities", f"own {own}\n{root}\n")}
+        answers = {("kubeadm.authorities", "k1"): written("kubeadm.authorities", f"own {own}\n{root}\n")}
         assert here("kubeconfig-missing-or-stale", answers)[0] == outcome
-    odd = {("kubeadm.authorities", "k1"): said("kubeadm.authorities", "own\n")}
+    odd = {("kubeadm.authorities", "k1"): written("kubeadm.authorities", "own\n")}
     assert here("kubeconfig-missing-or-stale", odd)[0] == "unknown"
 
 

@@ -5,17 +5,17 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+from tests.worlds import cluster
+from tests.worlds.cases import recorded, written
+from tests.worlds.doctor_checks import asked, told
 
 SILENT = {("kubelet.health", "k1"): Answer("kubelet.health", "k1", 7, "")}
-STRANGER = {("system.identity", "k1"): said("system.identity", "0123456789abcdef0123456789abcdef\n\n")}
+STRANGER = {("system.identity", "k1"): written("system.identity", "0123456789abcdef0123456789abcdef\n\n")}
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "k1") -> tuple[str, str]:
     member = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "worker-of-ours")}
-    return told(asked(id, cluster.snapshot(member | dict(answers), {}, (K1, K2)), where))
+    return told(asked(id, cluster.snapshot(member | dict(answers)), where))
 
 
 def start(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
@@ -42,7 +42,7 @@ def test_a_kubelet_that_is_not_there() -> None:
     gone = start(("=loaded", "=not-found"))
     assert here("kubelet-not-running", gone) == ("ok", "not installed")
     assert here("kubelet-no-config-yet", gone) == ("ok", "not installed")
-    assert here("kubelet-unknown-flag", {("kubelet.start", "k1"): said("kubelet.start", "x\n")})[0] == "unknown"
+    assert here("kubelet-unknown-flag", {("kubelet.start", "k1"): written("kubelet.start", "x\n")})[0] == "unknown"
 
 
 WORDS = (
@@ -71,7 +71,7 @@ def test_a_host_that_never_joined() -> None:
 def test_a_join_that_made_no_node() -> None:
     assert here("st-join-failed", {}) == ("ok", "k1")
     assert here("st-join-failed", STRANGER)[0] == "failed"
-    nothing = STRANGER | start(("config\nyes", "config\nno")) | {("kubeadm.files", "k1"): said("kubeadm.files", "")}
+    nothing = STRANGER | start(("config\nyes", "config\nno")) | {("kubeadm.files", "k1"): written("kubeadm.files", "")}
     assert here("st-join-failed", nothing) == ("unknown", "nothing tells whether a join was tried")
 
 
@@ -79,9 +79,9 @@ def test_the_certificate_of_the_kubelet() -> None:
     assert here("kubelet-client-cert-expired", {})[0] == "ok"
     old = recorded("kubelet.certificate", "control-plane", ("2027 GMT", "2025 GMT"))
     assert here("kubelet-client-cert-expired", {("kubelet.certificate", "k1"): old})[0] == "failed"
-    none = {("kubelet.certificate", "k1"): said("kubelet.certificate", "")}
+    none = {("kubelet.certificate", "k1"): written("kubelet.certificate", "")}
     assert here("kubelet-client-cert-expired", none) == ("ok", "the host has no credentials")
-    odd = {("kubelet.certificate", "k1"): said("kubelet.certificate", "in /x\n")}
+    odd = {("kubelet.certificate", "k1"): written("kubelet.certificate", "in /x\n")}
     assert here("kubelet-client-cert-expired", odd)[0] == "unknown"
 
 
@@ -89,5 +89,5 @@ def test_the_certificate_of_the_kubelet() -> None:
 def test_targets_of_the_kubelets(value: str, outcome: str) -> None:
     body = f'{{"metric":{{"job":"kubelet"}},"value":[0,"{value}"]}}'
     out = f'{{"status":"success","data":{{"resultType":"vector","result":[{body}]}}}}'
-    answers = {("monitoring.targets", CLUSTER): said("monitoring.targets", out)}
+    answers = {("monitoring.targets", CLUSTER): written("monitoring.targets", out)}
     assert here("st-kubelet-down -> st-target-down", answers)[0] == outcome

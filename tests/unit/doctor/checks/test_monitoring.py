@@ -3,9 +3,9 @@
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import recorded_hosts as hosts
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds import hosts
+from tests.worlds.cases import recorded
+from tests.worlds.doctor_checks import asked, told
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_monitors_that_prometheus_does_not_take(prometheus: str, monitors: str, 
         ("service-monitors.objects", CLUSTER): recorded("service-monitors.objects", monitors),
         ("monitoring.prometheuses", CLUSTER): recorded("monitoring.prometheuses", "control-plane"),
     }
-    here = hosts.snapshot(answers, {})
+    here = hosts.snapshot(answers)
     assert asked("mon-selector-nil-uses-helm-values", here, CLUSTER).outcome == outcome
 
 
@@ -37,6 +37,6 @@ def test_what_the_selector_wants_is_said() -> None:
         ("service-monitors.objects", CLUSTER): recorded("service-monitors.objects", "bare"),
         ("monitoring.prometheuses", CLUSTER): recorded("monitoring.prometheuses", "control-plane"),
     }
-    found = asked("mon-selector-nil-uses-helm-values", hosts.snapshot(answers, {}), CLUSTER)
+    found = asked("mon-selector-nil-uses-helm-values", hosts.snapshot(answers), CLUSTER)
     wants = "monitoring-prometheus wants monitors with release=monitoring"
     assert told(found)[1] == f"{wants}; gpustack-dcgm in gpu-operator is not among them"

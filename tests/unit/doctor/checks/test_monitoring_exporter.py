@@ -3,9 +3,9 @@
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.unit.doctor.checks.asking import asked, in_cluster, told
-from tests.unit.doctor.checks.started import exporter
-from tests.unit.steps import recorded_gpus
+from tests.worlds import gpus
+from tests.worlds.doctor_checks import asked, in_cluster, told
+from tests.worlds.start_times import exporter
 
 LOG = "mon-dcgm-remote-engine-unreachable"
 
@@ -37,9 +37,9 @@ LOG = "mon-dcgm-remote-engine-unreachable"
     ],
 )
 def test_the_exporter(id: str, where: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    said = told(in_cluster(id, where, **cases))
-    assert said[0] == outcome, said
-    assert found in said[1]
+    result = told(in_cluster(id, where, **cases))
+    assert result[0] == outcome, result
+    assert found in result[1]
 
 
 @pytest.mark.parametrize("line", ["DCGM_FI_DEV_GPU_TEMP, gauge", "DCGM_FI_DEV_NONE, gauge, Nothing.", "just words"])
@@ -56,5 +56,5 @@ def test_lines_that_the_exporter_does_not_take(line: str) -> None:
     [("2026-11-21T04:59:58Z", "ok"), ("2026-11-21T04:58:58Z", "failed"), ("2026-11-21T05:01:00Z", "failed")],
 )
 def test_an_exporter_that_was_started_just_now_is_not_down(since: str, outcome: str) -> None:
-    world = recorded_gpus.world(exporter(since))
+    world = gpus.world(exporter(since))
     assert told(asked("st-dcgm-down", world, "k2"))[0] == outcome

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.unit.doctor.checks.asking import asked, in_cluster, told
-from tests.unit.steps import recorded_cluster, recorded_gpus
-from tests.unit.steps.recorded_cluster import recorded, said
+from tests.worlds import cluster, gpus
+from tests.worlds.cases import recorded, written
+from tests.worlds.doctor_checks import asked, in_cluster, told
 
 SOURCE = "mon-grafana-datasource-wrong"
 LOADED = "mon-grafana-dashboard-not-loaded"
@@ -33,9 +33,9 @@ LOADED = "mon-grafana-dashboard-not-loaded"
     ],
 )  # fmt: skip
 def test_grafana(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    seen = told(in_cluster(id, CLUSTER, **cases))
-    assert seen[0] == outcome, seen
-    assert found in seen[1]
+    result = told(in_cluster(id, CLUSTER, **cases))
+    assert result[0] == outcome, result
+    assert found in result[1]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_grafana(id: str, cases: dict[str, str], outcome: str, found: str) -> No
 def test_the_address_of_the_data_source(address: str, outcome: str) -> None:
     edit = ("http://monitoring-prometheus.monitoring:9090/", address)
     sources = recorded("grafana.data-sources", "control-plane", edit)
-    found = asked(SOURCE, recorded_gpus.world({("grafana.data-sources", CLUSTER): sources}), CLUSTER)
+    found = asked(SOURCE, gpus.world({("grafana.data-sources", CLUSTER): sources}), CLUSTER)
     assert found.outcome == outcome, told(found)
 
 
@@ -60,18 +60,18 @@ def test_the_address_of_the_data_source(address: str, outcome: str) -> None:
 def test_a_dashboard_in_a_namespace_of_its_owner_is_no_fault(id: str) -> None:
     case = "no-json" if id == LOADED else "wrong-names"
     answer = recorded("grafana.dashboards", case, ('"namespace": "monitoring"', '"namespace": "team"'))
-    found = asked(id, recorded_gpus.world({("grafana.dashboards", CLUSTER): answer}), CLUSTER)
+    found = asked(id, gpus.world({("grafana.dashboards", CLUSTER): answer}), CLUSTER)
     assert found.outcome == "ok", told(found)
 
 
 def test_a_dashboard_of_ours_without_its_label() -> None:
-    answer = recorded_cluster.healthy()["applied.config-maps", CLUSTER]
+    answer = cluster.healthy()["applied.config-maps", CLUSTER]
     body = json.loads(answer.out)
     for entry in body["items"]:
         if entry["metadata"]["name"] == "gpustack-dashboard-gpu-health":
             for one in entry["metadata"]["managedFields"]:
                 one["fieldsV1"]["f:metadata"]["f:labels"].pop("f:grafana_dashboard")
-    changed = {("applied.config-maps", CLUSTER): said("applied.config-maps", json.dumps(body))}
-    found = asked(LOADED, recorded_gpus.world(changed), CLUSTER)
+    changed = {("applied.config-maps", CLUSTER): written("applied.config-maps", json.dumps(body))}
+    found = asked(LOADED, gpus.world(changed), CLUSTER)
     assert told(found) == ("failed", "without its label: monitoring/gpustack-dashboard-gpu-health")
     assert told(in_cluster(LOADED)) == ("ok", "taken")

@@ -3,10 +3,10 @@
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.unit.doctor.checks.asking import asked, in_cluster, told
-from tests.unit.doctor.checks.started import api_server, exporter
-from tests.unit.steps import recorded_gpus
-from tests.unit.steps.recorded_cluster import recorded, said
+from tests.worlds import gpus
+from tests.worlds.cases import recorded, written
+from tests.worlds.doctor_checks import asked, in_cluster, told
+from tests.worlds.start_times import api_server, exporter
 
 LOOPBACK = "mon-control-plane-targets-loopback"
 
@@ -32,29 +32,29 @@ LOOPBACK = "mon-control-plane-targets-loopback"
     ],
 )
 def test_targets(id: str, where: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    seen = told(in_cluster(id, where, **cases))
-    assert seen[0] == outcome, seen
-    assert found in seen[1]
+    result = told(in_cluster(id, where, **cases))
+    assert result[0] == outcome, result
+    assert found in result[1]
 
 
 def test_targets_of_the_control_plane_that_listen_on_loopback() -> None:
     assert told(in_cluster(LOOPBACK)) == ("ok", "nothing")
     assert told(in_cluster(LOOPBACK, scrape__jobs="control-plane-down")) == ("ok", "nothing")
-    only = said("kubeadm.listeners", "LISTEN 0 4096 127.0.0.1:10259 0.0.0.0:*\n")
+    only = written("kubeadm.listeners", "LISTEN 0 4096 127.0.0.1:10259 0.0.0.0:*\n")
     down = {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "control-plane-down"), ("kubeadm.listeners", "k1"): only}
-    assert told(asked(LOOPBACK, recorded_gpus.world(down), CLUSTER)) == ("failed", "kube-scheduler")
+    assert told(asked(LOOPBACK, gpus.world(down), CLUSTER)) == ("failed", "kube-scheduler")
 
 
 def test_targets_of_others_are_theirs() -> None:
     down = recorded("scrape.jobs", "exporter-down", ('"namespace":"gpu-operator"', '"namespace":"shop"'))
-    world = recorded_gpus.world({("scrape.jobs", CLUSTER): down})
+    world = gpus.world({("scrape.jobs", CLUSTER): down})
     assert told(asked("st-target-down", world, CLUSTER)) == ("ok", "up")
 
 
 @pytest.mark.parametrize(("age", "outcome"), [(60, "unknown"), (95, "failed")])
 def test_of_targets_is_nothing_said_until_they_were_asked_after_the_api_was_started(age: int, outcome: str) -> None:
     down = api_server(age) | {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down")}
-    assert told(asked("st-target-down", recorded_gpus.world(down), CLUSTER))[0] == outcome
+    assert told(asked("st-target-down", gpus.world(down), CLUSTER))[0] == outcome
 
 
 @pytest.mark.parametrize(
@@ -62,15 +62,15 @@ def test_of_targets_is_nothing_said_until_they_were_asked_after_the_api_was_star
 )
 def test_an_exporter_that_was_started_just_now_has_yet_to_be_asked(since: str, outcome: str) -> None:
     answers = exporter(since) | {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down")}
-    assert told(asked("st-target-down", recorded_gpus.world(answers), CLUSTER))[0] == outcome
+    assert told(asked("st-target-down", gpus.world(answers), CLUSTER))[0] == outcome
 
 
 def test_another_target_that_is_down_is_told_all_the_same() -> None:
     dns = '"job":"coredns","namespace":"kube-system","service":"monitoring-coredns"},"value":[1795321824.553,'
     down = recorded("scrape.jobs", "exporter-down", (f'{dns}"1"', f'{dns}"0"'))
     answers = exporter("2026-11-21T04:59:58Z") | {("scrape.jobs", CLUSTER): down}
-    seen = told(asked("st-target-down", recorded_gpus.world(answers), CLUSTER))
-    assert seen == ("failed", "down: coredns, nvidia-dcgm-exporter")
+    found = told(asked("st-target-down", gpus.world(answers), CLUSTER))
+    assert found == ("failed", "down: coredns, nvidia-dcgm-exporter")
 
 
 UP = '"job":"kubelet","namespace":"kube-system","service":"monitoring-kubelet"},"value":[1795321824.553,"1"]'
@@ -85,16 +85,16 @@ def test_a_kubelet_that_was_started_just_now_has_yet_to_be_asked_and_so_has_the_
 ) -> None:
     changes = [(UP, UP.replace('"1"]', '"0"]'))]
     kubelet = "Id=kubelet.service\nLoadState=loaded\nUnitFileState=enabled\nActiveEnterTimestamp=@1795321800\n"
-    units = said("units.services", f"Now={1795321800 + age}\n\n{kubelet}ActiveState={state}\n")
+    units = written("units.services", f"Now={1795321800 + age}\n\n{kubelet}ActiveState={state}\n")
     answers = {
         ("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down", *changes),
         ("units.services", "k2"): units,
     }
-    assert told(asked("st-target-down", recorded_gpus.world(answers), CLUSTER))[0] == outcome
+    assert told(asked("st-target-down", gpus.world(answers), CLUSTER))[0] == outcome
 
 
 def test_what_another_program_answers_on_the_port_is_no_matter_of_the_network() -> None:
-    seen = told(
+    found = told(
         in_cluster("mon-target-down-network", "k2", scrape__down_targets="one-node", network__programs="node-exporter")
     )
-    assert seen == ("ok", "prometheus-node-exporter.service has the port")
+    assert found == ("ok", "prometheus-node-exporter.service has the port")

@@ -3,9 +3,9 @@
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.unit.doctor.checks.asking import asked, in_cluster, told
-from tests.unit.steps import recorded_gpus
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds import gpus
+from tests.worlds.cases import recorded
+from tests.worlds.doctor_checks import asked, in_cluster, told
 
 PORT = "mon-node-exporter-port-host-process"
 
@@ -15,9 +15,9 @@ def test_a_port_that_a_program_of_the_host_has() -> None:
     found = in_cluster(PORT, "k1", network__programs="node-exporter")
     assert told(found) == ("failed", "prometheus-node-exporter.service")
     free = recorded("network.listeners", "monitored-debian-12", (":9100 ", ":9200 "))
-    world = recorded_gpus.world({("network.listeners", "k1"): free})
+    world = gpus.world({("network.listeners", "k1"): free})
     assert told(asked(PORT, world, "k1")) == ("ok", "nobody has it")
-    off = recorded_gpus.world(spec={"monitoring": {"enabled": False}})
+    off = gpus.world(spec={"monitoring": {"enabled": False}})
     assert told(asked(PORT, off, "k1")) == ("ok", "nobody here wants it")
     assert in_cluster(PORT, "k1", network__programs="odd").outcome == "unknown"
 
@@ -49,6 +49,6 @@ def test_a_port_that_a_program_of_the_host_has() -> None:
     ],
 )  # fmt: skip
 def test_parts_of_the_monitoring(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    said = told(in_cluster(id, CLUSTER, **cases))
-    assert said[0] == outcome, said
-    assert found in said[1]
+    result = told(in_cluster(id, CLUSTER, **cases))
+    assert result[0] == outcome, result
+    assert found in result[1]

@@ -3,8 +3,8 @@
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.unit.doctor.checks.asking import asked, in_cluster, told
-from tests.unit.steps import recorded_gpus
+from tests.worlds import gpus
+from tests.worlds.doctor_checks import asked, in_cluster, told
 
 REJECTED = "mon-operator-rejected-object"
 CHAIN = ("mon-servicemonitor-disabled", "mon-servicemonitor-label-mismatch", "mon-servicemonitor-port-name")
@@ -25,8 +25,8 @@ CHAIN = ("mon-servicemonitor-disabled", "mon-servicemonitor-label-mismatch", "mo
     ],
 )  # fmt: skip
 def test_one_link_is_wrong(case: str, guilty: str, found: str) -> None:
-    seen = {"service_monitors__objects": case, "dcgm__monitors": "none" if guilty else "two-hosts"}
-    answers = {id: told(in_cluster(id, **seen)) for id in CHAIN}
+    values = {"service_monitors__objects": case, "dcgm__monitors": "none" if guilty else "two-hosts"}
+    answers = {id: told(in_cluster(id, **values)) for id in CHAIN}
     assert {id: text for id, (outcome, text) in answers.items() if outcome == "failed"} == (
         {guilty: found} if guilty else {}
     )
@@ -35,8 +35,8 @@ def test_one_link_is_wrong(case: str, guilty: str, found: str) -> None:
 
 @pytest.mark.parametrize("id", CHAIN)
 def test_without_an_exporter_nothing_is_missing(id: str) -> None:
-    services = recorded_gpus.edited("proof.services", lambda items: items.clear())
-    assert told(asked(id, recorded_gpus.world(services), CLUSTER)) == ("ok", "there is no exporter")
+    services = gpus.edited("proof.services", lambda items: items.clear())
+    assert told(asked(id, gpus.world(services), CLUSTER)) == ("ok", "there is no exporter")
 
 
 @pytest.mark.parametrize("id", CHAIN)

@@ -4,10 +4,10 @@ import pytest
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.doctor.checks.ways import ALL, API, DNS, ENDS, NODE, PEER, THIRD, lines, ways
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+from tests.worlds import cluster
+from tests.worlds.cases import recorded, written
+from tests.worlds.doctor_checks import asked, told
+from tests.worlds.pod_paths import ALL, API, DNS, ENDS, NODE, PEER, THIRD, lines, ways
 
 WAYS = "pod-network.paths"
 LOST = dict.fromkeys(("overlay", "bridge", "bridge-large", "pod", "pod-echo", "pod-large"), "timeout")
@@ -19,14 +19,14 @@ def here(id: str, where: str = "k1", **answers: Answer) -> Judgement:
     """Answers by probe, with _ for what no name may have."""
     names = {"ways": WAYS, "flannel": "flannel.host"}
     placed = {(names[name], where): answer for name, answer in answers.items()}
-    return asked(id, cluster.snapshot(placed, {}, (K1, K2)), where)
+    return asked(id, cluster.snapshot(placed), where)
 
 
 def test_one_pod_that_gets_through_is_enough() -> None:
     first = ways({}, {"service": "timeout"})
     second = first.out + "\n".join(["== pod 10.244.0.5", *lines({})]) + "\n"
     assert told(here("st-api-from-pods-timeout", ways=first)) == ("failed", "10.96.0.1:443: timeout")
-    assert here("st-api-from-pods-timeout", ways=said(WAYS, second)).outcome == "ok"
+    assert here("st-api-from-pods-timeout", ways=written(WAYS, second)).outcome == "ok"
 
 
 def test_without_a_pod_nothing_is_said_of_pods_and_without_an_answer_nothing_at_all() -> None:
@@ -93,8 +93,8 @@ def test_what_pods_send_to_the_api() -> None:
 
 
 def test_who_is_where() -> None:
-    pods = said("pods.monitoring", recorded("pods.monitoring", "control-plane").out.replace('"host2"', '"k2"'))
-    there = cluster.snapshot({("pods.monitoring", CLUSTER): pods}, {}, (K1, K2))
+    pods = written("pods.monitoring", recorded("pods.monitoring", "control-plane").out.replace('"host2"', '"k2"'))
+    there = cluster.snapshot({("pods.monitoring", CLUSTER): pods})
     assert asked("st-pod-net-broken -> mon-admission-webhook-down", there, "k1").outcome == "failed"
     assert [asked("st-sandbox-fails -> st-no-metrics", there, host).outcome for host in ("k1", "k2")] == [
         "ok", "failed",
@@ -105,7 +105,7 @@ def test_dns_from_pods() -> None:
     def dns(*answers: Answer, api: Answer | None = None) -> Judgement:
         placed = {(WAYS, host): answer for host, answer in zip(("k1", "k2"), answers, strict=True)}
         extra = {("kube.deployments", CLUSTER): api} if api else {}
-        return asked("st-dns-broken", cluster.snapshot({**placed, **extra}, {}, (K1, K2)), CLUSTER)
+        return asked("st-dns-broken", cluster.snapshot({**placed, **extra}), CLUSTER)
 
     well, ill, nobody = ways({}, {}), ways({}, {"dns 10.96.0.10": "timeout"}), ways({})
     assert told(dns(well, well)) == ("ok", "answers pods on k1, k2")

@@ -6,10 +6,9 @@ import pytest
 import yaml
 
 from gpustack.ask.probe import Answer
-from tests.unit.doctor.checks.asking import asked
-from tests.unit.doctor.checks.ways import ways
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import K1, K2
+from tests.worlds import cluster
+from tests.worlds.doctor_checks import asked
+from tests.worlds.pod_paths import ways
 
 MATRIX = yaml.safe_load((Path(__file__).parents[1] / "probe_matrix.yaml").read_text())
 FROM_PODS, VXLAN = MATRIX["api_from_pods"]["rows"], MATRIX["vxlan"]["rows"]
@@ -21,7 +20,7 @@ def word(cell: str) -> str:
 
 
 def outcomes(answer: Answer, *ids: str) -> list[str]:
-    here = cluster.snapshot({("pod-network.paths", "k1"): answer}, {}, (K1, K2))
+    here = cluster.snapshot({("pod-network.paths", "k1"): answer})
     return [asked(id, here, "k1").outcome for id in ids]
 
 

@@ -4,15 +4,15 @@ import pytest
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.asking import asked
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import K1, K2, recorded
+from tests.worlds import cluster
+from tests.worlds.cases import recorded
+from tests.worlds.doctor_checks import asked
 
 STATE, LIMITED, ABSENT = "st-image-pull-fails", "image-pull-rate-limited", "image-registry-down-or-not-found"
 
 
 def here(id: str, waiting: Answer, where: str = "k2") -> Judgement:
-    return asked(id, cluster.snapshot({("pods.starting", CLUSTER): waiting}, {}, (K1, K2)), where)
+    return asked(id, cluster.snapshot({("pods.starting", CLUSTER): waiting}), where)
 
 
 @pytest.mark.parametrize(

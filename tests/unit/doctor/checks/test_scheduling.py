@@ -5,16 +5,16 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+from tests.worlds import cluster
+from tests.worlds.cases import recorded, written
+from tests.worlds.doctor_checks import asked, told
 
-NO_GPU = said("gpu.nodes", '{"items":[]}')
-A_GPU = said("gpu.devices", "0000:17:00.0 0x2330\n")
+NO_GPU = written("gpu.nodes", '{"items":[]}')
+A_GPU = written("gpu.devices", "0000:17:00.0 0x2330\n")
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = CLUSTER) -> tuple[str, str]:
-    return told(asked(id, cluster.snapshot({("gpu.nodes", CLUSTER): NO_GPU} | dict(answers), {}, (K1, K2)), where))
+    return told(asked(id, cluster.snapshot({("gpu.nodes", CLUSTER): NO_GPU} | dict(answers)), where))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_gpu_pod_where_no_host_has_a_gpu_is_its_authors() -> None:
     waits = {("kube.unscheduled-pods", CLUSTER): recorded("kube.unscheduled-pods", "of-a-user")}
     id = "st-gpu-pods-pending"
     assert here(id, waits) == ("ok", "no host has a GPU")
-    assert here(id, waits | {("gpu.devices", "k2"): said("gpu.devices", "odd\n")})[0] == "failed"
+    assert here(id, waits | {("gpu.devices", "k2"): written("gpu.devices", "odd\n")})[0] == "failed"
 
 
 def test_gpus_that_are_all_in_use() -> None:

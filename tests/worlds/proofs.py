@@ -7,7 +7,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.proof.chain import HOLDS, Link, Row
 from gpustack.proof.prove import Proof
-from tests.unit.report.invented import PASSWORD, TAKEN, hosts
+from tests.worlds.plans import PASSWORD, TAKEN, hosts
 
 MODEL = "NVIDIA H100 80GB HBM3"
 UUID = "GPU-5cb66dbb-38fa-edb4-6a36-7c2f0e2c2a{:02x}"

@@ -1,13 +1,11 @@
 """Diagnoses that never were, on the real catalogue: what was judged is invented, the verdict is the engine's."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 
 from gpustack.ask.judge import Judgement, Result, ok
 from gpustack.ask.probe import Answer
-from gpustack.ask.snapshot import Reach, Snapshot, keyed
+from gpustack.ask.snapshot import Reach, keyed
 from gpustack.ask.view import Evidence
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
@@ -17,26 +15,22 @@ from gpustack.doctor.finding import Diagnosis, Drift
 from gpustack.doctor.graph import graph
 from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.verdict import verdict
-from tests.unit.report.invented import PASSWORD, TAKEN
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds.cases import recorded
+from tests.worlds.plans import PASSWORD, TAKEN
+from tests.worlds.snapshot import build
 
 HOSTS = ("cp1", "gpu1", "gpu2")
 INVENTORY = Inventory(
     Path("site/hosts.yml"),
     tuple(
-        Host(
-            name,
-            f"10.0.0.{at}",
-            groups=frozenset({NODE}) if at > 1 else frozenset({CONTROL_PLANE}),
-            become_password=PASSWORD,
-        )
+        Host(name, f"10.0.0.{at}", groups=frozenset({CONTROL_PLANE if at == 1 else NODE}), become_password=PASSWORD)
         for at, name in enumerate(HOSTS, 1)
     ),
     Spec(),
 )
 RULES = Answer("firewall.live", "gpu1", 0, "== ufw\nyes\n== iptables\n-P FORWARD DROP\n", took=0.2)
 # What the host says of the last day: a secret in a file's name is not shown.
-LATELY = (
+RECENT = (
     Answer("recent.packages", "gpu1", 0, "5400 install ufw\n300 upgrade cmake\n"),
     Answer(
         "recent.files",
@@ -46,7 +40,7 @@ LATELY = (
     ),
 )
 # What has to be known of a host before a machine may change it.
-KNOWN = ("system.os", "system.hostname", "network.address")
+IDENTITY = ("system.os", "system.hostname", "network.address")
 UFW = Evidence(
     "gpu1",
     "echo '== ufw'; sed -n 's/^ENABLED=//p' /etc/ufw/ufw.conf\necho '== iptables'; iptables -w 2 -S",
@@ -57,10 +51,10 @@ STOPPED = f"tcp 6443 is stopped by the policy DROP of chain ip filter FORWARD \x
 DIFFERS = Result("containerd.io", "2.3.7", "2.3.6", "upgrade")
 
 
-def judged(said: Mapping[str, str]) -> dict[tuple[str, str], Judgement]:
+def judged(values: Mapping[str, str]) -> dict[tuple[str, str], Judgement]:
     """`id@where + …` to a word: `!found` is confirmed, `?why` unknown, anything else refutes."""
     found = {}
-    for names, word in said.items():
+    for names, word in values.items():
         for name in names.split(" + "):
             id, _, where = name.partition("@")
             kept = (UFW,) if id == "host-ufw-blocks-pods" and where == "gpu1" else ()
@@ -73,17 +67,14 @@ def judged(said: Mapping[str, str]) -> dict[tuple[str, str], Judgement]:
     return found
 
 
-def diagnosed(said: Mapping[str, str], drift: tuple[Drift, ...] = (), unreached: str = "") -> Diagnosis:
-    known = judged(said)
+def diagnosed(values: Mapping[str, str], drift: tuple[Drift, ...] = (), unreached: str = "") -> Diagnosis:
+    known = judged(values)
     joins: dict[str, Blocks] = {"plane-to-hosts": [(("cp1",), HOSTS)], "every-host": [(HOSTS, HOSTS)]}
-    reach = {name: Reach(name, *(("host-ssh-unreachable", "timeout") if name == unreached else ())) for name in HOSTS}
-    who = [
-        replace(recorded(probe, "prepared-debian-12"), where=name)
-        for probe in KNOWN
-        for name in HOSTS
-        if name != unreached
-    ]
-    snapshot = Snapshot(TAKEN, INVENTORY, MappingProxyType(reach), keyed([RULES, *LATELY, *who]), 4.2)
+    reach = [Reach(unreached, "host-ssh-unreachable", "timeout")] if unreached else []
+    reached = [name for name in HOSTS if name != unreached]
+    identity = [recorded(probe, "prepared-debian-12", where=name) for probe in IDENTITY for name in reached]
+    answers = keyed([RULES, *RECENT, *identity])
+    snapshot = build(INVENTORY.hosts, answers, reach=reach, inventory="site/hosts.yml", taken=TAKEN, seconds=4.2)
     found = verdict(PlacedGraph(graph(), HOSTS, known, joins))
     return Diagnosis(snapshot, found, drift, known, 42)
 

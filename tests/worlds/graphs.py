@@ -43,22 +43,22 @@ def graph(edges: Sequence[str], groups: Sequence[Sequence[str]] = (), alone: Seq
     return joined([Layer("host", faults, states, tuple(made), tuple(Group(tuple(one), "one act") for one in groups))])
 
 
-def judged(said: Mapping[str, str]) -> dict[tuple[str, str], Judgement]:
+def judged(values: Mapping[str, str]) -> dict[tuple[str, str], Judgement]:
     """`a@one b@two` (or `a`, of the cluster) to `yes`, `no` or `?`."""
     found = {}
-    for names, word in said.items():
+    for names, word in values.items():
         for name in names.split(" + "):
             id, _, where = name.partition("@")
             outcome = WORDS[word]
-            told = None if outcome == "unknown" else Result(id, "no", word, ok=outcome != "failed")
+            result = None if outcome == "unknown" else Result(id, "no", word, ok=outcome != "failed")
             why = f"{where} was not reached" if outcome == "unknown" else ""
-            one = Judgement(id, where or CLUSTER, outcome, told, why)
+            one = Judgement(id, where or CLUSTER, outcome, result, why)
             found[one.place] = one
     return found
 
 
-def told(known: Graph, said: Mapping[str, str]) -> Verdict:
-    return verdict(PlacedGraph(known, HOSTS, judged(said), {"all": [(HOSTS, HOSTS)]}))
+def told(known: Graph, values: Mapping[str, str]) -> Verdict:
+    return verdict(PlacedGraph(known, HOSTS, judged(values), {"all": [(HOSTS, HOSTS)]}))
 
 
 def names(found: Sequence[Judgement]) -> list[str]:

@@ -4,7 +4,7 @@ from gpustack.ask.probe import Answer
 from gpustack.rollout.plan import Played, TaskFailure
 from gpustack.rollout.removal import Removal, removal
 from gpustack.rollout.reset import ResetOutcome
-from tests.unit.rollout.taken import PLANE, WORKER, node, nodes, taken
+from tests.worlds.reset_hosts import PLANE, WORKER, node, nodes, taken
 
 MINE = [f"shop/web-{n}" for n in range(10)]
 PODS = "== pods\n" + "\n".join([*MINE, "kube-system/kube-proxy-x"]) + "\n"

@@ -12,6 +12,7 @@ from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.rollout.removal import PROBES
+from tests.worlds.snapshot import build
 
 HOSTS = tuple(
     Host(name, f"10.0.0.{index}", groups=frozenset({NODE, CONTROL_PLANE} if index == 1 else {NODE}))
@@ -69,16 +70,13 @@ def taken(
     """Bare hosts but for what the answers say, by host and probe. The API refuses unless `more` has its nodes."""
     found: dict[tuple[str, str], Answer] = {}
     for host in HOSTS:
-        said = BARE | dict((answers or {}).get(host.name, {}))
+        values = BARE | dict((answers or {}).get(host.name, {}))
         for probe in PROBES:
-            if probe.where == "host" and host.name not in unreached:
-                out = said.get(probe.id, "").replace("ADDRESS", host.address).replace("NAME", host.name)
+            if probe.location == "host" and host.name not in unreached:
+                out = values.get(probe.id, "").replace("ADDRESS", host.address).replace("NAME", host.name)
                 out = out.replace("MACHINE", machine(host.name))
                 found[probe.id, host.name] = Answer(probe.id, host.name, 0, out)
     found["kube.nodes", CLUSTER] = Answer("kube.nodes", CLUSTER, 1, "", "connection refused")
     found |= {(answer.probe, answer.where): answer for answer in more}
-    reach = {
-        host.name: Reach(host.name, "host-ssh-unreachable" if host.name in unreached else "", "no answer")
-        for host in HOSTS
-    }
-    return Snapshot(datetime(2026, 11, 21, tzinfo=UTC), INVENTORY, reach, found, 0.5)
+    reach = [Reach(name, "host-ssh-unreachable", "no answer") for name in unreached]
+    return build(HOSTS, found, reach=reach, taken=datetime(2026, 11, 21, tzinfo=UTC), seconds=0.5)

@@ -53,8 +53,8 @@ def shown(samples: Sequence[Sample]) -> Shown:
 def asked(samples: Sequence[Sample] = (), pods: Sequence[PodResult] = (), **other: object) -> Asked:
     """All is well, but for what is said otherwise."""
     some = tuple(samples) or tuple(sample(number) for number in range(4))
-    told = tuple(pods) or tuple(pod(number) for number in range(4))
-    found = Asked((place("gpu1"), place("gpu2")), told, series(some), shown(some))
+    results = tuple(pods) or tuple(pod(number) for number in range(4))
+    found = Asked((place("gpu1"), place("gpu2")), results, series(some), shown(some))
     return replace(found, **other)  # type: ignore[arg-type]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from gpustack.ask.probe import Answer
-from tests.unit.steps.recorded_cluster import said
+from tests.worlds.cases import written
 
 PEER = "peer 10.244.1.0/24 10.244.1.0 flannel.1 de:95:aa:8d:15:4d 10.78.0.12"
 THIRD = "peer 10.244.2.0/24 10.244.2.0 flannel.1 de:95:aa:8d:15:4e 10.78.0.13"
@@ -31,4 +31,4 @@ def ways(
     asked = tuple(asked)
     out = ["== known", "own 10.244.0.0/24", *peers, "== host", *lines(host or {}, asked)]
     out += [] if pod is None else ["== pod 10.244.0.4", *lines(pod, asked)]
-    return said("pod-network.paths", "\n".join(out) + "\n")
+    return written("pod-network.paths", "\n".join(out) + "\n")

@@ -7,12 +7,10 @@ from gpustack.ask.judge import Judgement, judge
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.checks import BY_ID
-from tests.unit.probes.test_cases import known
-from tests.unit.steps import recorded_gpus
-from tests.unit.steps import recorded_hosts as hosts
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds import gpus, hosts
+from tests.worlds.cases import probes, recorded
 
-SYSTEMS = tuple(recorded_gpus.SYSTEMS.items())
+SYSTEMS = tuple(gpus.SYSTEMS.items())
 # What the recorded cluster leaves out of its hosts.
 OF_HOSTS = ("gpu.smi", "gpu.kernels", "containerd.configuration")
 RUNTIME = {"containerd.runtime": "with-nvidia", "gpu.runtime-files": "of-the-operator"}
@@ -24,7 +22,7 @@ def asked(id: str, snapshot: Snapshot, where: str = "h1") -> Judgement:
 
 def on_host(id: str, answers: Mapping[str, Answer], **world: Any) -> Judgement:
     changed = {(probe, "h1"): answer for probe, answer in answers.items()}
-    return asked(id, hosts.snapshot(changed, {}, hosts.World(**world)))
+    return asked(id, hosts.snapshot(changed, **world))
 
 
 def told(found: Judgement) -> tuple[str, str]:
@@ -43,8 +41,8 @@ def world(where: str = CLUSTER, **cases: str) -> Snapshot:
     changed |= {(probe, host): recorded(probe, case) for probe, case in RUNTIME.items() for host, _ in SYSTEMS}
     for name, case in cases.items():
         probe = name.replace("__", ".").replace("_", "-")
-        of_cluster = known()[probe].where == "cluster"
+        of_cluster = probes()[probe].location == "cluster"
         place = CLUSTER if of_cluster else "k1" if where == CLUSTER else where
         nodes = probe == "gpu.nodes"
-        changed[probe, place] = recorded_gpus.here(probe, case)[probe, place] if nodes else recorded(probe, case)
-    return recorded_gpus.world(changed)
+        changed[probe, place] = gpus.here(probe, case)[probe, place] if nodes else recorded(probe, case)
+    return gpus.world(changed)

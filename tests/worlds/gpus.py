@@ -1,4 +1,4 @@
-"""The healthy cluster of recorded_cluster with two GPUs on each of its hosts; a test changes what it needs.
+"""The healthy cluster of cluster.py with two GPUs on each of its hosts; a test changes what it needs.
 
 Kubernetes' words are of two lab hosts with simulated GPUs; names and machine-ids are those of k1 and k2.
 """
@@ -15,9 +15,12 @@ from gpustack.ask.view import View
 from gpustack.config.host import Host, HostSpec
 from gpustack.steps.gpu.operator_values import own_and_more, release
 from gpustack.steps.step import Step
-from tests.unit.judging import state
-from tests.unit.steps import recorded_cluster
-from tests.unit.steps.recorded_cluster import K1, K2, Answers, recorded, said
+from tests.worlds import cluster
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import K1, K2
+from tests.worlds.hosts import UBUNTU
+from tests.worlds.judge import judgements
+from tests.worlds.snapshot import Answers
 
 SYSTEMS = {"k1": "debian-12", "k2": "debian-13"}
 # The hosts of the recorded cluster: whose they were, and whose they are here.
@@ -37,6 +40,13 @@ ASKED = (
 )  # fmt: skip
 ASKED_OF_HOSTS = ("gpu.logs", "gpu.kernel-log", "gpu.plugin-files", "gpu.inotify", "network.programs")
 
+# A fleet on Ubuntu without any driver: NVIDIA's operator brings it in containers.
+BARE: Answers = {
+    (probe, host): UBUNTU if probe == "system.os" else recorded(probe, "fresh-debian-12")
+    for probe in ("system.os", "gpu.packages", "gpu.driver")
+    for host in ("k1", "k2")
+}
+
 
 def here(probe: str, case: str = "two-hosts") -> dict[tuple[str, str], Answer]:
     """A case of the recorded cluster, of k1 and k2."""
@@ -55,7 +65,7 @@ def edited(probe: str, change: Callable[[list[Any]], object], case: str = "two-h
 
 def devices(host: str, *buses: str) -> Answers:
     """What the PCI bus of a host has."""
-    return {("gpu.devices", host): said("gpu.devices", "".join(f"{bus} 0x2330\n" for bus in buses))}
+    return {("gpu.devices", host): written("gpu.devices", "".join(f"{bus} 0x2330\n" for bus in buses))}
 
 
 def with_gpus(answers: Answers, spec: Mapping[str, Any] | None = None) -> dict[tuple[str, str], Answer]:
@@ -71,14 +81,14 @@ def with_gpus(answers: Answers, spec: Mapping[str, Any] | None = None) -> dict[t
     for probe in ("grafana.response", "monitoring.rights"):
         found[probe, "k1"] = recorded(probe, "two-hosts")
     found["gpu.cluster-policies", CLUSTER] = recorded("gpu.cluster-policies", "ready")
-    wanted = View(recorded_cluster.snapshot(found, spec or {}, (K1, K2)), CLUSTER)
+    wanted = View(cluster.snapshot(found, spec or {}, (K1, K2)), CLUSTER)
     table = {"dcgm-metrics.csv": own_and_more(wanted)}
     found |= listed("dcgm.counters", [{"metadata": {"name": "gpustack-dcgm-counters"}, "data": table}])
     return found | released(found, digest=release(wanted).digest(wanted)) | namespace(found)
 
 
 def listed(probe: str, items: list[Any]) -> dict[tuple[str, str], Answer]:
-    return {(probe, CLUSTER): said(probe, json.dumps({"items": items}))}
+    return {(probe, CLUSTER): written(probe, json.dumps({"items": items}))}
 
 
 def others(probe: str, answers: Answers) -> list[Any]:
@@ -90,8 +100,8 @@ def others(probe: str, answers: Answers) -> list[Any]:
 def released(answers: Answers, **labels: str) -> dict[tuple[str, str], Answer]:
     """The Secret of the operator's release, beside those of others."""
     ours = {"name": "gpu-operator", "owner": "helm", "status": "deployed", "version": "1", "gpustack-chart": "v26.7.0"}
-    said = {("gpustack-digest" if name == "digest" else name): text for name, text in labels.items()}
-    named = {"name": "sh.helm.release.v1.gpu-operator.v1", "namespace": "gpu-operator", "labels": ours | said}
+    other = {("gpustack-digest" if name == "digest" else name): text for name, text in labels.items()}
+    named = {"name": "sh.helm.release.v1.gpu-operator.v1", "namespace": "gpu-operator", "labels": ours | other}
     return listed("helm.releases", [*others("helm.releases", answers), {"metadata": named}])
 
 
@@ -110,25 +120,13 @@ def world(
     changed: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
 ) -> Snapshot:
     """As it is healthy for the spec, but for what is changed."""
-    answers = with_gpus(recorded_cluster.healthy(), spec)
+    answers = with_gpus(cluster.healthy(), spec)
     if hosts != (K1, K2):
-        whole = View(recorded_cluster.snapshot(answers, spec or {}, hosts), CLUSTER)
+        whole = View(cluster.snapshot(answers, spec or {}, hosts), CLUSTER)
         answers |= released(answers, digest=release(whole).digest(whole))
-    return recorded_cluster.snapshot(answers | dict(changed or {}), spec or {}, hosts)
+    return cluster.snapshot(answers | dict(changed or {}), spec or {}, hosts)
 
 
 def judged(step: Step, changed: Answers | None = None, **more: Any) -> dict[str, Judgement]:
-    """By check. `more` are spec and hosts."""
-    return {one.id: one for one in state(step, View(world(changed, **more), CLUSTER)).judgements}
-
-
-def broken(step: Step, changed: Answers | None = None, **more: Any) -> dict[str, tuple[str, str]]:
-    """(found, cure) of what differs, by check. Fails when a check cannot tell."""
-    found = judged(step, changed, **more)
-    assert {one.id: one.why for one in found.values() if one.outcome == "unknown"} == {}
-    return {check: (one.result.found, one.result.cure) for check, one in found.items() if one.result}
-
-
-def unknown(step: Step, changed: Answers, **more: Any) -> set[str]:
-    """The checks that cannot tell."""
-    return {check for check, one in judged(step, changed, **more).items() if one.outcome == "unknown"}
+    """The judgements of the cluster, by check. `more` are spec and hosts."""
+    return judgements(step, world(changed, **more), CLUSTER)

@@ -1,9 +1,6 @@
 """Hosts as the firewall step sees them: what recorded and written answers make of one, and what its checks say."""
 
-import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from gpustack.ask.judge import Judgement
@@ -11,12 +8,11 @@ from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
-from gpustack.config.inventory import Inventory
-from gpustack.config.spec import Spec
 from gpustack.steps.firewall.step import STEP
-from tests.unit.judging import judge
+from tests.worlds import cases
+from tests.worlds.judge import judge
+from tests.worlds.snapshot import build
 
-CASES = Path(__file__).parents[2] / "cases"
 PLANE, WORKER = "10.77.1.11", "10.77.1.12"
 HOSTS = (
     Host("host1", PLANE, groups=frozenset({CONTROL_PLANE, NODE})),
@@ -25,10 +21,7 @@ HOSTS = (
 CHECKS = {check.__name__.replace("_", "-"): check for check in STEP.checks}
 OPEN = "-P INPUT ACCEPT\n-P FORWARD ACCEPT\n-P OUTPUT ACCEPT\n"
 # Of a control plane: our table for the metrics, as the kernel has it and as it is stored.
-GUARD, KEPT = (
-    json.loads((CASES / probe / "guarded-debian-12.json").read_text())["answer"]["out"]
-    for probe in ("firewall.live", "firewall.stored")
-)
+GUARD, KEPT = (cases.recorded(probe, "guarded-debian-12").out for probe in ("firewall.live", "firewall.stored"))
 TABLE = GUARD[GUARD.index("== nft\n") :].rstrip("\n")
 NOTHING = "== unit nftables\nExecStartPost=\n== unit guard\n"
 
@@ -44,8 +37,8 @@ def world(
 ) -> Snapshot:
     """The answers of one host; the other says its address only, unless it was not reached."""
 
-    def answer(probe: str, said: Answer | str) -> Answer:
-        return said if isinstance(said, Answer) else Answer(probe, where, 0, said)
+    def answer(probe: str, answer: Answer | str) -> Answer:
+        return answer if isinstance(answer, Answer) else Answer(probe, where, 0, answer)
 
     answers = {
         ("firewall.live", where): answer("firewall.live", live),
@@ -55,11 +48,9 @@ def world(
         if reached or host.name == where:
             out = f"192.0.2.1 via 10.77.1.1 dev host0 src {host.address} uid 0 \\    cache\n"
             answers["network.address", host.name] = Answer("network.address", host.name, 0, out)
-    reach = {
-        host.name: Reach(host.name, "" if reached or host.name == where else "host-ssh-unreachable") for host in HOSTS
-    }
-    inventory = Inventory(None, HOSTS, Spec.model_validate({"firewall": spec or {}, "kubernetes": kubernetes or {}}))
-    return Snapshot(datetime.now(UTC), inventory, reach, answers)
+    others = () if reached else [host.name for host in HOSTS if host.name != where]
+    reach = [Reach(name, "host-ssh-unreachable") for name in others]
+    return build(HOSTS, answers, {"firewall": spec or {}, "kubernetes": kubernetes or {}}, reach)
 
 
 def here(snapshot: Snapshot) -> View:
@@ -74,7 +65,7 @@ def live(rules: str = OPEN, *, units: tuple[str, ...] = (), ssh: str = "", more:
         state = ("active", "enabled") if unit in units else ("inactive", "disabled")
         parts.append(f"Id={unit}.service\nActiveState={state[0]}\nUnitFileState={state[1]}")
     addresses = f"1: lo    inet 127.0.0.1/8 scope host lo\n2: host0    inet {PLANE}/24 scope global host0"
-    said = [
+    texts = [
         "== units",
         "\n\n".join(parts),
         "== ufw",
@@ -87,7 +78,7 @@ def live(rules: str = OPEN, *, units: tuple[str, ...] = (), ssh: str = "", more:
         more,
         guard,
     ]
-    return "".join(f"{part}\n" for part in said if part)
+    return "".join(f"{part}\n" for part in texts if part)
 
 
 def told(snapshot: Snapshot) -> dict[str, Judgement]:
@@ -97,18 +88,14 @@ def told(snapshot: Snapshot) -> dict[str, Judgement]:
 def outcomes(snapshot: Snapshot) -> dict[str, str]:
     """The checks that do not hold, each with its cure, or `unknown`."""
     return {
-        name: said.result.cure if said.result else said.outcome
-        for name, said in told(snapshot).items()
-        if said.outcome != "ok"
+        name: judgement.result.cure if judgement.result else judgement.outcome
+        for name, judgement in told(snapshot).items()
+        if judgement.outcome != "ok"
     }
 
 
 def recorded(name: str) -> Snapshot:
     """The control plane of the recordings was Debian 12, the worker Debian 13."""
     where = "host2" if "debian-13" in name else "host1"
-
-    def answer(probe: str) -> Answer:
-        case = json.loads((CASES / probe / f"{name}.json").read_text())
-        return Answer(probe, where, **case["answer"])
-
-    return world(answer("firewall.live"), answer("firewall.stored"), where=where)
+    live, stored = (cases.recorded(probe, name, where=where) for probe in ("firewall.live", "firewall.stored"))
+    return world(live, stored, where=where)

@@ -9,8 +9,8 @@ from gpustack.remedy.fixed import Attempt, Fixed
 from gpustack.remedy.offer import Offer
 from gpustack.remedy.undo import Changed, Last, Undone
 from gpustack.rollout.plan import Played
-from tests.unit.report.diagnosed import INVENTORY, diagnosed, healthy, ufw
-from tests.unit.report.invented import PASSWORD
+from tests.worlds.diagnoses import INVENTORY, diagnosed, healthy, ufw
+from tests.worlds.plans import PASSWORD
 
 ID = "20261122T063012.000001Z"
 IP = "host-ip-forward-off"

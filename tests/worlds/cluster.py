@@ -3,29 +3,26 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import cache
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.ask.snapshot import Reach, Snapshot
+from gpustack.ask.snapshot import Snapshot
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
-from gpustack.config.inventory import Inventory
-from gpustack.config.spec import Spec
 from gpustack.probes.kubernetes.applied import DIGEST, MANAGER
 from gpustack.rollout.overlay import cluster_variables
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps.alerts import groups
 from gpustack.steps.step import Step
-from tests.unit.probes.test_cases import known
+from tests.worlds.cases import CASES, probes, recorded, written
+from tests.worlds.judge import judgements
+from tests.worlds.managed_fields import owned
+from tests.worlds.snapshot import Answers, build
 
-CASES = Path(__file__).parents[2] / "cases"
 K1 = Host("k1", "10.78.0.11", groups=frozenset({CONTROL_PLANE}))
 K2 = Host("k2", "10.78.0.12", groups=frozenset({NODE}))
-TAKEN = datetime(2026, 11, 21, 5, tzinfo=UTC)
 ACTIVE = "LoadState=loaded\nActiveState=active\nUnitFileState=enabled\nActiveEnterTimestamp=@1795237377"
 STOPPED = "LoadState=loaded\nActiveState=inactive\nUnitFileState=enabled\nActiveEnterTimestamp="
 ABSENT = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\nActiveEnterTimestamp="
@@ -37,32 +34,18 @@ SPEC: dict[str, Any] = {
     "swap": "keep",
 }
 
-Answers = Mapping[tuple[str, str], Answer]
-
-
-def recorded(probe: str, case: str, *edits: tuple[str, str]) -> Answer:
-    """The answer of a case file, with words replaced; each must be there."""
-    found = json.loads((CASES / probe / f"{case}.json").read_text())["answer"]
-    out = found["out"]
-    for old, new in edits:
-        assert old in out, f"{probe}/{case} has no {old}"
-        out = out.replace(old, new)
-    return Answer(probe, "", found["rc"], out, found["err"])
-
-
-def said(probe: str, out: str, rc: int = 0) -> Answer:
-    return Answer(probe, "", rc, out)
-
 
 def units(kubelet: str) -> Answer:
-    return said("units.services", f"Id=containerd.service\n{ACTIVE}\n\nId=kubelet.service\n{kubelet}\n")
+    return written("units.services", f"Id=containerd.service\n{ACTIVE}\n\nId=kubelet.service\n{kubelet}\n")
 
 
 @cache
 def as_recorded() -> dict[tuple[str, str], Answer]:
     """As they were recorded: of the control plane and the cluster, and of the worker."""
     found = {
-        (path.name, CLUSTER if known()[path.name].where == "cluster" else "k1"): recorded(path.name, "control-plane")
+        (path.name, CLUSTER if probes()[path.name].location == "cluster" else "k1"): recorded(
+            path.name, "control-plane"
+        )
         for path in CASES.iterdir()
         if (path / "control-plane.json").exists()
     }
@@ -73,7 +56,7 @@ def as_recorded() -> dict[tuple[str, str], Answer]:
     machines = {"k1": "121ca0afe03a40a488e2456beddcd32a", "k2": "ba0ba3be313041508437d607678a4fb3"}
     for host, system in (("k1", "debian-12"), ("k2", "debian-13")):
         found["units.services", host] = units(ACTIVE)
-        found["system.identity", host] = said("system.identity", f"{machines[host]}\n\n")
+        found["system.identity", host] = written("system.identity", f"{machines[host]}\n\n")
         found["network.listeners", host] = recorded("network.listeners", f"monitored-{system}")
         found["gpu.devices", host] = recorded("gpu.devices", "none")
     return found
@@ -91,7 +74,7 @@ def brought() -> dict[tuple[str, str], Answer]:
 
 def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
     """Where the recorded cluster has a release or an object of ours, it has it as this tree would bring it."""
-    wanted = cluster_variables(taken(answers, SPEC, (K1, K2)))
+    wanted = cluster_variables(build((K1, K2), answers, SPEC))
     digests = {release["name"]: release["digest"] for release in wanted["gpustack_releases"].values() if release}
     objects = [one for step in wanted["gpustack_objects"].values() for one in step.get("objects", ())]
     stamps = {one["metadata"]["name"]: one for one in objects if DIGEST in one["metadata"].get("annotations", {})}
@@ -113,30 +96,13 @@ def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
     rules = [(group["name"], len(group["rules"])) for group in chain.from_iterable(groups("").values())]
     result = [{"metric": {"rule_group": f"x;{name}"}, "value": [0, str(count)]} for name, count in rules]
     loaded = {"status": "success", "data": {"resultType": "vector", "result": result}}
-    return found | {("alerting.rule-groups", CLUSTER): said("alerting.rule-groups", json.dumps(loaded))}
+    return found | {("alerting.rule-groups", CLUSTER): written("alerting.rule-groups", json.dumps(loaded))}
 
 
-def owned(applied: dict[str, Any]) -> dict[str, Any]:
-    """The fieldsV1 of one who applied it: a ConfigMap, or a PrometheusRule, whose groups are a list by name."""
-    parts = {part: applied["metadata"][part] for part in ("labels", "annotations")}
-    metadata: dict[str, Any] = {f"f:{part}": {f"f:{key}": {} for key in keys} for part, keys in parts.items()}
-    if "data" in applied:
-        return {"f:metadata": metadata, "f:data": {f"f:{key}": {} for key in applied["data"]}}
-    by_name: dict[str, Any] = {
-        f"k:{json.dumps({'name': group['name']})}": {".": {}, **{f"f:{key}": {} for key in group}}
-        for group in applied["spec"]["groups"]
-    }
-    return {"f:metadata": metadata, "f:spec": {"f:groups": by_name}}
-
-
-def taken(answers: Answers, spec: Mapping[str, Any], hosts: Sequence[Host]) -> Snapshot:
-    placed = {key: replace(answer, where=key[1]) for key, answer in answers.items()}
-    inventory = Inventory(Path("hosts.yml"), tuple(hosts), Spec.model_validate(spec))
-    return Snapshot(TAKEN, inventory, {host.name: Reach(host.name) for host in hosts}, placed)
-
-
-def snapshot(answers: Answers, spec: Mapping[str, Any], hosts: Sequence[Host]) -> Snapshot:
-    return taken(healthy() | dict(answers), SPEC | dict(spec), hosts)
+def snapshot(
+    answers: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
+) -> Snapshot:
+    return build(hosts, healthy() | dict(answers or {}), SPEC | dict(spec or {}))
 
 
 def states(
@@ -145,20 +111,11 @@ def states(
     spec: Mapping[str, Any] | None = None,
     hosts: Sequence[Host] = (K1, K2),
 ) -> list[StepState]:
-    return list(plan(snapshot(answers or {}, spec or {}, hosts), steps).states)
+    return list(plan(snapshot(answers, spec, hosts), steps).states)
 
 
 def judged(
     step: Step, answers: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
 ) -> dict[str, Judgement]:
-    """The judgements of the only place of a step, by check."""
-    (state,) = states(step, answers=answers, spec=spec, hosts=hosts)
-    return {judgement.id: judgement for judgement in state.judgements}
-
-
-def broken(
-    step: Step, answers: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
-) -> dict[str, tuple[str, str]]:
-    """(found, cure) of what differs, by check."""
-    found = judged(step, answers, spec, hosts)
-    return {check: (one.result.found, one.result.cure) for check, one in found.items() if one.result}
+    """The judgements of a step's only location, by check."""
+    return judgements(step, snapshot(answers, spec, hosts))

@@ -2,7 +2,7 @@
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.probes.control_plane.control_plane import STARTED
-from tests.unit.steps.recorded_cluster import recorded, said
+from tests.worlds.cases import recorded, written
 
 Answers = dict[tuple[str, str], Answer]
 
@@ -12,7 +12,7 @@ def api_server(age: int) -> Answers:
     pods = recorded(STARTED.id, "control-plane")
     now, rest = pods.out.split("\n", 1)
     since = STARTED.fact(pods)["kube-apiserver"].age
-    return {(STARTED.id, "k1"): said(STARTED.id, f"{int(now) - since + age}\n{rest}")}
+    return {(STARTED.id, "k1"): written(STARTED.id, f"{int(now) - since + age}\n{rest}")}
 
 
 def exporter(since: str) -> Answers:

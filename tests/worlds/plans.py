@@ -2,18 +2,15 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-from types import MappingProxyType
 
 from gpustack.ask.judge import Result, expect
 from gpustack.ask.probe import CLUSTER, Answer, Api, Probe, Shell
-from gpustack.ask.snapshot import Reach, Snapshot, keyed
+from gpustack.ask.snapshot import Reach, keyed
 from gpustack.ask.view import View
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
-from gpustack.config.inventory import Inventory
-from gpustack.config.spec import Spec
 from gpustack.rollout.plan import Outcome, Plan, Played, TaskFailure, Verification, plan
 from gpustack.steps.step import Step
+from tests.worlds.snapshot import build
 
 TAKEN = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 PASSWORD = "hunter2!"
@@ -59,6 +56,7 @@ STEPS = (
     Step("network", "cluster", (PODS,), (running,), needs=("runtime",)),
 )
 GOOD = {SWAP: "", CPUS: "4", CLOCK: "yes", RUNTIME: "2.3.7"}
+PODS_GOOD = Answer(PODS.id, CLUSTER, 0, "2 running")
 STRANGER = Reach("kube3", "host-key-unknown", "the host key of 10.0.0.3 is not known", "ssh-keyscan 10.0.0.3")
 WILD = "/dev/sda2 \u200bpartition\ue000 [bold]1G[/bold] password=hunter2!"
 
@@ -74,9 +72,8 @@ def hosts(*names: str) -> tuple[Host, ...]:
 def made(
     names: Sequence[str], answers: Sequence[Answer], reach: Sequence[Reach] = (), steps: Sequence[Step] = STEPS
 ) -> Plan:
-    inventory = Inventory(Path("site/hosts.yml"), hosts(*names), Spec())
-    reached = {name: Reach(name) for name in names} | {found.host: found for found in reach}
-    return plan(Snapshot(TAKEN, inventory, MappingProxyType(reached), keyed(answers), 0.64), steps)
+    snapshot = build(hosts(*names), keyed(answers), reach=reach, inventory="site/hosts.yml", taken=TAKEN, seconds=0.64)
+    return plan(snapshot, steps)
 
 
 def said(host: str, **other: str) -> list[Answer]:
@@ -86,7 +83,7 @@ def said(host: str, **other: str) -> list[Answer]:
 
 
 def converged() -> Plan:
-    return made(["kube1", "kube2"], [*said("kube1"), *said("kube2"), Answer(PODS.id, CLUSTER, 0, "2 running")])
+    return made(["kube1", "kube2"], [*said("kube1"), *said("kube2"), PODS_GOOD])
 
 
 def bare() -> Plan:
@@ -104,7 +101,7 @@ def bare() -> Plan:
 def wide() -> Plan:
     names = [f"node{number:02d}" for number in range(1, 31)]
     answers = [found for name in names for found in said(name, swap="/swapfile")]
-    return made(names, [*answers, Answer(PODS.id, CLUSTER, 0, "2 running")])
+    return made(names, [*answers, PODS_GOOD])
 
 
 def played(step: str, names: Sequence[str], changed: Sequence[str], failures: Sequence[TaskFailure] = ()) -> Played:
@@ -127,7 +124,7 @@ def failed() -> Outcome:
         played("ground", ("kube1", "kube2"), ("kube1",)),
         played("runtime", ("kube1", "kube2"), ("kube1",), [wrong]),
     )
-    answers = [*said("kube1"), *said("kube2", runtime=""), Answer(PODS.id, CLUSTER, 0, "2 running")]
+    answers = [*said("kube1"), *said("kube2", runtime=""), PODS_GOOD]
     left = (("kube2", "runtime"), ("kube3", "reach"))
     after = made(["kube1", "kube2", "kube3"], answers, [STRANGER])
     return Outcome(bare(), done, Verification(after, 0.7, 9), left, 63.0)

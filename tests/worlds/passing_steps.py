@@ -10,9 +10,10 @@ from gpustack.config.host import HostSpec
 from gpustack.rollout.plan import StepState
 from gpustack.steps import STEPS
 from gpustack.steps.step import Step
-from tests.unit.judging import state
-from tests.unit.steps import recorded_cluster, recorded_gpus, recorded_hosts, test_gpu_plugin, test_gpu_runtime
-from tests.unit.steps.recorded_cluster import ABSENT, ACTIVE, K1, recorded
+from tests.worlds import cluster, gpus, host_stack, hosts
+from tests.worlds.cases import recorded
+from tests.worlds.cluster import ABSENT, ACTIVE, K1, K2
+from tests.worlds.judge import state
 
 BY_ID = {step.id: step for step in STEPS}
 # Where the recorded hosts leave a check nothing to judge: our table, a clock that is kept, a node without the taint.
@@ -43,20 +44,19 @@ class Place:
 
 
 def places() -> tuple[Place, ...]:
-    members = (replace(recorded_hosts.H1, spec=HostSpec(), become_password="x"), recorded_hosts.H2)
-    hosts = recorded_hosts.snapshot(UNFILTERED, {"time_sync": "managed"}, recorded_hosts.World(hosts=members))
-    cluster = recorded_gpus.world()
-    alone = recorded_cluster.snapshot(UNTAINTED, {}, (K1,))
-    persistent = recorded_cluster.snapshot({}, PERSISTENT, (recorded_cluster.K1, recorded_cluster.K2))
-    where = {"prereqs": hosts, "firewall": hosts, "containerd": hosts, "kubernetes": hosts, "taint": alone}
-    where["storage"] = persistent
-    where["gpu-driver"] = hosts
-    without_operator = {"time_sync": "managed", **test_gpu_runtime.HOST}
-    toolkit = UNFILTERED | dict(test_gpu_runtime.with_toolkit())
-    where["gpu-runtime"] = recorded_hosts.snapshot(toolkit, without_operator, recorded_hosts.World(hosts=members))
-    where["gpu-plugin"] = test_gpu_plugin.world()
+    members = (replace(hosts.H1, spec=HostSpec(), become_password="x"), hosts.H2)
+    prepared = hosts.snapshot(UNFILTERED, {"time_sync": "managed"}, hosts=members)
+    with_gpus = gpus.world()
+    alone = cluster.snapshot(UNTAINTED, {}, (K1,))
+    persistent = cluster.snapshot({}, PERSISTENT, (K1, K2))
+    where = dict.fromkeys(("prereqs", "firewall", "containerd", "kubernetes", "gpu-driver"), prepared)
+    where |= {"taint": alone, "storage": persistent}
+    without_operator = {"time_sync": "managed", "gpu": host_stack.HOST}
+    toolkit = UNFILTERED | dict(host_stack.with_toolkit())
+    where["gpu-runtime"] = hosts.snapshot(toolkit, without_operator, hosts=members)
+    where["gpu-plugin"] = host_stack.world()
     spot = {"workers": "k2"}
     return tuple(
-        Place(step, spot.get(step.id, CLUSTER if step.scope == "cluster" else "h1"), where.get(step.id, cluster))
+        Place(step, spot.get(step.id, CLUSTER if step.scope == "cluster" else "h1"), where.get(step.id, with_gpus))
         for step in STEPS
     )

@@ -14,8 +14,8 @@ from gpustack.remedy.fix import Fix
 from gpustack.remedy.fixed import Fixed
 from gpustack.remedy.offer import Offer
 from gpustack.rollout.plan import Played, TaskFailure
-from tests.unit.steps import recorded_hosts as hosts
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds import hosts
+from tests.worlds.cases import recorded
 
 Answers = dict[tuple[str, str], Answer]
 OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
@@ -36,7 +36,7 @@ class World:
         self.stop = ""
 
     def all(self) -> Snapshot:
-        return hosts.snapshot(self.faults, {})
+        return hosts.snapshot(self.faults)
 
     def gather(self, probes: Sequence[Probe[Any]]) -> Snapshot:
         self.said.append("ask")
@@ -48,7 +48,7 @@ class World:
         self.said.append(f"play {offer.play} on {' '.join(offer.hosts)}")
         failed = offer.hosts if offer.id in self.failing else ()
         if offer.id not in self.stubborn and not failed:
-            rests_on = {seen.answer.probe for one in offer.finding.judged for seen in one.evidence}
+            rests_on = {evidence.answer.probe for one in offer.finding.judged for evidence in one.evidence}
             self.faults = {key: answer for key, answer in self.faults.items() if key[0] not in rests_on}
         failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in failed)
         return Played(offer.play, offer.hosts, offer.hosts, failed, failures, 0.1, "ansible-playbook x.yml")

@@ -1,0 +1,31 @@
+"""Our roles and their tasks."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gpustack.config.resources import playbooks
+
+FOLDERS = (playbooks() / "roles", playbooks() / "remedy" / "roles")
+ROLES = sorted(path for folder in FOLDERS for path in folder.iterdir() if path.is_dir())
+
+
+def tasks(found: Any) -> Iterator[dict[str, Any]]:
+    """Every task of a file, those inside blocks too."""
+    for task in found or ():
+        yield task
+        for part in ("block", "rescue", "always"):
+            yield from tasks(task.get(part))
+
+
+def tasks_of(role: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Those of its files, and those that it includes from beside the roles."""
+    for path in sorted([*role.glob("tasks/**/*.yml"), *role.glob("handlers/**/*.yml")]):
+        for task in tasks(yaml.safe_load(path.read_text())):
+            yield f"{path.relative_to(role)}: {task.get('name', '?')}", task
+            included = str(task.get("ansible.builtin.include_tasks", ""))
+            if included.startswith("../"):
+                for shared in tasks(yaml.safe_load((path.parent / included).read_text())):
+                    yield f"{path.relative_to(role)}: {shared.get('name', '?')}", shared

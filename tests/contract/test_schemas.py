@@ -1,0 +1,47 @@
+"""docs/schemas: what scripts may rely on is what is printed."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.schemas import closed
+
+ROOT = Path(__file__).parents[2]
+SCHEMAS: dict[str, Any] = {}
+for file in sorted((ROOT / "docs" / "schemas").glob("*.json")):
+    found = json.loads(file.read_text())
+    SCHEMAS[found["properties"]["schema"]["const"]] = found
+DOCUMENTS = {path.name: json.loads(path.read_text()) for path in sorted((ROOT / "tests" / "golden").glob("*.json"))}
+
+
+def test_they_are_as_the_code_has_them() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "schemas"), "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, f"{done.stderr}run `scripts/schemas` and read what changed"
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_each_is_a_schema_with_a_golden_document_and_a_row_in_the_docs(name: str) -> None:
+    Draft202012Validator.check_schema(SCHEMAS[name])
+    assert name in {document["schema"] for document in DOCUMENTS.values()}
+    row = f"| `{name}` | [{name.split('/')[1]}.json](schemas/{name.split('/')[1]}.json) |"
+    assert row in (ROOT / "docs" / "exit-codes.md").read_text()
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_golden_documents_are_valid(name: str) -> None:
+    document = DOCUMENTS[name]
+    Draft202012Validator(closed(SCHEMAS[document["schema"]])).validate(document)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_field_less_is_not_valid(name: str) -> None:
+    document = DOCUMENTS[name]
+    valid = Draft202012Validator(SCHEMAS[document["schema"]]).is_valid
+    assert valid(document | {"of_a_later_release": 1})
+    assert [field for field in document if valid({key: document[key] for key in document if key != field})] == []

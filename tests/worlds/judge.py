@@ -1,0 +1,35 @@
+"""Checks of steps, evaluated at one location."""
+
+from collections.abc import Mapping
+
+from gpustack.ask import judge as judging
+from gpustack.ask.judge import Check, Judgement
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.rollout import plan
+from gpustack.rollout.plan import StepState
+from gpustack.steps.step import Step
+
+
+def judge(check: Check, here: View) -> Judgement:
+    return judging.judge(plan.check_id(check), check, here.snapshot, here.where)
+
+
+def state(step: Step, here: View) -> StepState:
+    return plan.judge_step(step, here.snapshot, here.where)
+
+
+def judgements(step: Step, snapshot: Snapshot, where: str = "") -> dict[str, Judgement]:
+    """By check; at the step's only location unless `where` names one."""
+    (found,) = [plan.judge_step(step, snapshot, where)] if where else plan.plan(snapshot, [step]).states
+    return {one.id: one for one in found.judgements}
+
+
+def failures(found: Mapping[str, Judgement]) -> dict[str, tuple[str, str]]:
+    """(found, cure) of what differs, by check. Fails where a check is unknown."""
+    assert unknown(found) == set(), {one.id: one.why for one in found.values() if one.outcome == "unknown"}
+    return {check: (one.result.found, one.result.cure) for check, one in found.items() if one.result}
+
+
+def unknown(found: Mapping[str, Judgement]) -> set[str]:
+    return {check for check, one in found.items() if one.outcome == "unknown"}

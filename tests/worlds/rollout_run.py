@@ -1,0 +1,65 @@
+"""Hosts and steps of a rollout; a play makes the answers of its hosts good."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from gpustack.ask.judge import Cure, Result
+from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.ask.snapshot import Reach, Snapshot
+from gpustack.ask.view import View
+from gpustack.config.host import CONTROL_PLANE, NODE, Host
+from gpustack.config.inventory import Inventory
+from gpustack.config.spec import Spec
+from gpustack.rollout.plan import Played, TaskFailure
+from gpustack.steps.step import Step
+
+HOSTS = tuple(
+    Host(name, f"10.0.0.{index}", groups=frozenset({NODE, CONTROL_PLANE} if index == 1 else {NODE}))
+    for index, name in enumerate(("h1", "h2", "h3"), start=1)
+)
+
+
+INVENTORY = Inventory(None, HOSTS, Spec())
+
+
+def step(name: str, needs: tuple[str, ...] = (), cure: Cure = "install", *, passing: bool = False) -> Step:
+    probe = Probe(name, Shell("true"), lambda answer: answer.out)
+
+    def check(here: View) -> Result | None:
+        found = here[probe]
+        return None if found == "good" else Result(name, "good", found, cure, passing=passing)
+
+    return Step(name, "host", (probe,), (check,), needs, settle=0)
+
+
+class World:
+    """Hosts whose answers change when a step is played on them."""
+
+    def __init__(
+        self, facts: dict[tuple[str, str], str], fails: Sequence[tuple[str, str]] = (), dead: Sequence[str] = ()
+    ) -> None:
+        self.facts, self.fails, self.dead = facts, fails, dead
+        self.plays: list[tuple[str, tuple[str, ...]]] = []
+        self.asks: list[set[str]] = []
+
+    def gather(self, probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
+        self.asks.append({probe.id for probe in probes})
+        names = [host.name for host in HOSTS if not wanted or host.name in wanted]
+        reach = {name: Reach(name, "host-ssh-unreachable" if name in self.dead else "", "gone") for name in names}
+        answers = {
+            (probe.id, name): Answer(probe.id, name, 0, self.facts.get((probe.id, name), "bad"))
+            for probe in probes
+            for name in names
+            if name not in self.dead
+        }
+        return Snapshot(datetime.now(UTC), INVENTORY, reach, answers)
+
+    def play(self, played: Step, hosts: Sequence[str], snapshot: Snapshot) -> Played:
+        self.plays.append((played.id, tuple(hosts)))
+        failed = tuple(host for host in hosts if (played.id, host) in self.fails)
+        for host in hosts:
+            if host not in failed:
+                self.facts[played.id, host] = "good"
+        failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in failed)
+        return Played(played.id, tuple(hosts), tuple(hosts), failed, failures, 0.0, "ansible-playbook")
