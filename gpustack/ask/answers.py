@@ -118,7 +118,7 @@ class AnswerParser:
     def store(
         self, id: str, rc: int, out: str, *, err: str = "", took: float = 0.0, cut: bool = False, lost: str = ""
     ) -> None:
-        where = CLUSTER if self.known[id].where == "cluster" else self.host
+        where = CLUSTER if self.known[id].location == "cluster" else self.host
         if rc == 0 and not cut:
             out = self.known[id].kept(out)
         self.answers[id] = Answer(id, where, rc, out, err, took, cut, lost)

@@ -53,7 +53,7 @@ def ask_host(
     inventory: Inventory, host: Host, probes: Sequence[Probe[Any]], ask: Ask, report: Reporter
 ) -> tuple[Reach, Mapping[tuple[str, str], Answer]]:
     started = time.monotonic()
-    mine = [probe for probe in probes if probe.where == "host" or host.control_plane]
+    mine = [probe for probe in probes if probe.location == "host" or host.control_plane]
     marker = secrets.token_hex(16)
     script = render(mine, marker, exported(inventory, host))
     found: list[Answer] = []
@@ -68,7 +68,7 @@ def ask_host(
         return refuse_silent_host(host, time.monotonic() - started, report)
     late = f"{host.name} did not answer within {HOST_LIMIT} s"
     found += [
-        Answer(probe.id, "@cluster" if probe.where == "cluster" else host.name, -1, "", lost=late)
+        Answer(probe.id, "@cluster" if probe.location == "cluster" else host.name, -1, "", lost=late)
         for probe in mine
         if probe.id not in came
     ]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 from gpustack.ask.typed import fits, return_type
 
 Fact = TypeVar("Fact")
-Where = Literal["host", "cluster"]
+Location = Literal["host", "cluster"]
 CLUSTER = "@cluster"
 HEADING = "== "
 """What a part of an answer begins with that has several; its name follows."""
@@ -88,7 +88,7 @@ class Probe(Generic[Fact]):
     shorten: Callable[[str], str] | None = None
 
     @cached_property
-    def where(self) -> Where:
+    def location(self) -> Location:
         return "cluster" if isinstance(self.ask, Api) else "host"
 
     def kept(self, text: str) -> str:

@@ -40,7 +40,7 @@ class Snapshot:
     memo: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def answer(self, probe: Probe[Any], host: str) -> Answer:
-        where = CLUSTER if probe.where == "cluster" else host
+        where = CLUSTER if probe.location == "cluster" else host
         if found := self.answers.get((probe.id, where)):
             return found
         return Answer(probe.id, where, -1, "", lost=self.missing(where))
@@ -53,7 +53,7 @@ class Snapshot:
 
     def fact(self, probe: Probe[Fact], host: str) -> Fact:
         """Raises FactUnavailable."""
-        where = CLUSTER if probe.where == "cluster" else host
+        where = CLUSTER if probe.location == "cluster" else host
         if (probe.id, where) not in self.facts:
             self.facts[probe.id, where] = parse(probe, self.answer(probe, host))
         found: Fact | FactUnavailable = self.facts[probe.id, where]

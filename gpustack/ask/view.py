@@ -38,7 +38,7 @@ class View:
 
     def __getitem__(self, probe: Probe[Fact]) -> Fact:
         """Raises FactUnavailable. From the cluster, a host's probe means the acting control plane's."""
-        where = self.acting if self.where == CLUSTER and probe.where == "host" else self.where
+        where = self.acting if self.where == CLUSTER and probe.location == "host" else self.where
         self.read.append((probe, where))
         return self.snapshot.fact(probe, where)
 

@@ -43,7 +43,9 @@ def units(kubelet: str) -> Answer:
 def as_recorded() -> dict[tuple[str, str], Answer]:
     """As they were recorded: of the control plane and the cluster, and of the worker."""
     found = {
-        (path.name, CLUSTER if probes()[path.name].where == "cluster" else "k1"): recorded(path.name, "control-plane")
+        (path.name, CLUSTER if probes()[path.name].location == "cluster" else "k1"): recorded(
+            path.name, "control-plane"
+        )
         for path in CASES.iterdir()
         if (path / "control-plane.json").exists()
     }

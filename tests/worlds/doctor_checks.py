@@ -41,7 +41,7 @@ def world(where: str = CLUSTER, **cases: str) -> Snapshot:
     changed |= {(probe, host): recorded(probe, case) for probe, case in RUNTIME.items() for host, _ in SYSTEMS}
     for name, case in cases.items():
         probe = name.replace("__", ".").replace("_", "-")
-        of_cluster = probes()[probe].where == "cluster"
+        of_cluster = probes()[probe].location == "cluster"
         place = CLUSTER if of_cluster else "k1" if where == CLUSTER else where
         nodes = probe == "gpu.nodes"
         changed[probe, place] = gpus.here(probe, case)[probe, place] if nodes else recorded(probe, case)

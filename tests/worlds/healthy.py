@@ -32,7 +32,7 @@ def healthy() -> Snapshot:
     world = gpus.world(spec=spec)
     answers = dict(world.answers)
     for probe in questions():
-        for where in SYSTEMS if probe.where == "host" else (CLUSTER,):
+        for where in SYSTEMS if probe.location == "host" else (CLUSTER,):
             if (probe.id, where) not in answers and (answer := of_case(probe.id, where)):
                 answers[probe.id, where] = replace(answer, where=where)
     values = world.inventory.spec.model_dump(mode="json", by_alias=True)

@@ -72,7 +72,7 @@ def taken(
     for host in HOSTS:
         values = BARE | dict((answers or {}).get(host.name, {}))
         for probe in PROBES:
-            if probe.where == "host" and host.name not in unreached:
+            if probe.location == "host" and host.name not in unreached:
                 out = values.get(probe.id, "").replace("ADDRESS", host.address).replace("NAME", host.name)
                 out = out.replace("MACHINE", machine(host.name))
                 found[probe.id, host.name] = Answer(probe.id, host.name, 0, out)

@@ -101,7 +101,7 @@ def pick(table: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     return {key: table[key] for key in keys if key in table}
 
 
-# Without its socket there is no daemon, and that can be told without crictl.
+# Without its socket there is no daemon, and no crictl is needed to see that.
 RUNTIME = Probe(
     "containerd.runtime",
     Shell(f"""[ -S {SOCKET.removeprefix("unix://")} ] || exit 1

@@ -132,7 +132,7 @@ def join_token(answer: Answer) -> bool:
 
 
 # The controller-manager signs ConfigMap cluster-info once with each token that is valid, under the token's id, so that
-# tokens are told without reading a secret. The id is that of playbooks/files/join-token.sh.
+# tokens are known without reading a secret. The id is that of playbooks/files/join-token.sh.
 SIGNATURE = "jws-kubeconfig-gpstck"
 
 PATHS = (*CONTROL_PLANE, CA, SUPER_ADMIN, KUBELET_CONF, BOOTSTRAP, UNFINISHED, JOIN, ROOTS)

@@ -41,7 +41,7 @@ def devices(answer: Answer) -> tuple[Device, ...]:
     return tuple(sorted(found, key=lambda device: device.bus))
 
 
-# Whose each is, is told apart in gpustack/steps/gpu/count.py.
+# Whose each is, is decided in gpustack/steps/gpu/count.py.
 SCRIPT = """cd /sys/bus/pci/devices 2>/dev/null || exit 0
 for device in *; do
   read -r vendor 2>/dev/null <"$device/vendor" || continue

@@ -1,6 +1,6 @@
 """DCGM's host engines that run on a host outside of pods, and DCGM's packages there.
 
-nv-hostengine listens on 127.0.0.1:5555 unless it is told otherwise, or on a socket of the host alone (DCGM
+nv-hostengine listens on 127.0.0.1:5555 unless configured otherwise, or on a socket of the host alone (DCGM
 documentation, nv-hostengine); DCGM's packages bring it as nvidia-dcgm.service. One in a pod is the operator's.
 """
 

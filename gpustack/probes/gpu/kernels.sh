@@ -7,8 +7,7 @@ kernel() {
 *}
   echo "$1 $headers ${module:--}"
 }
-read -r release </proc/sys/kernel/osrelease
-kernel "$release"
+kernel "$(uname -r)"
 for image in /boot/vmlinuz-*; do
   [ ! -e "$image" ] || kernel "${image#/boot/vmlinuz-}"
 done

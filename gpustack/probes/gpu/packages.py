@@ -48,7 +48,7 @@ class Kernels:
 
     @property
     def next(self) -> Kernel | None:
-        """The newest of /boot, which a boot loader takes unless it is told otherwise."""
+        """The newest of /boot, which a boot loader takes unless configured otherwise."""
         return max(self.installed, key=lambda kernel: order(kernel.release), default=None)
 
 

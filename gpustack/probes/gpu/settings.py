@@ -1,5 +1,5 @@
-"""What the GPU operator is told: the parts of its ClusterPolicy that faults turn on, what pods of the exporter get, and
-which ConfigMaps are there."""
+"""How the GPU operator is configured: the parts of its ClusterPolicy that faults turn on, what pods of the
+exporter get, and which ConfigMaps are there."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

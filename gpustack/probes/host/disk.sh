@@ -13,39 +13,19 @@ done
   echo "$path"
 done
 echo '== mounts'
-set --
-for path in /etc /var /var/log /var/lib/kubelet /var/lib/containerd /var/lib/etcd; do
-  [ ! -d "$path" ] || { cd -P "$path" && set -- "$@" "$path=$PWD"; } || exit
-done
-cd /
-mounts=$(findmnt -nro TARGET,SOURCE,OPTIONS) || exit
-# Of all mounts whose target a path is below, it is on the longest one, of equal ones on the last.
-mounts=$(printf '%s\n' "$@" "$mounts" | awk -v paths=$# '
-  NR <= paths {
-    path[NR] = substr($0, 1, index($0, "=") - 1)
-    real[NR] = substr($0, index($0, "=") + 1) "/"
-    next
-  }
-  {
-    target = $1
-    gsub(/\\x20/, " ", target)
-    sub("/*$", "/", target)
-    for (i = 1; i <= paths; i++) if (index(real[i], target) == 1 && longest[i] <= length(target)) {
-      longest[i] = length(target)
-      mount[i] = $NF " " $2
-    }
-  }
-  END {for (i = 1; i <= paths; i++) print path[i], mount[i]}')
 devices='' seen='' names=''
-while read -r path options device; do
+for path in /etc /var /var/log /var/lib/kubelet /var/lib/containerd /var/lib/etcd; do
+  [ -d "$path" ] || continue
+  mount=$(findmnt -nro SOURCE,OPTIONS -T "$path") || exit
+  mount=${mount##*
+}
+  options=${mount##* } device=${mount%% *}
   echo "$path ${options%%,*}"
   device=${device%%\[*}
   case "$seen " in *" $device "*) continue ;; esac
   seen="$seen $device"
   devices="$devices $(lsblk -snlo NAME "$device" 2>/dev/null || echo "${device##*/}")"
-done <<MOUNTS
-$mounts
-MOUNTS
+done
 echo '== errors'
 for name in $devices; do
   case $name in *[!a-z0-9-]*) ;; *) names="$names|$name" ;; esac

@@ -46,7 +46,7 @@ def ways(answer: Answer) -> Mapping[str, Tried]:
     return found
 
 
-# Prints `status seconds words`. That nobody listens is told by the verbose lines alone.
+# Prints `status seconds words`. Only the verbose lines show that nobody listens.
 TRY = r"""try() {
   output=$(curl -skv -o /dev/null -m 4 -w '%{stderr}@ %{time_connect} %{errormsg}\n' "$@" 2>&1)
   ended=$?

@@ -15,7 +15,7 @@ YES = {"yes": True, "no": False}
 @dataclass(frozen=True)
 class Membership:
     """`cluster` and `node` as the host's own credentials name them, empty without any; `made`: the control plane here
-    was made by us; `etcd`: the data of a cluster lies here; `pods` as namespace/name, None when it cannot be told."""
+    was made by us; `etcd`: the data of a cluster lies here; `pods` as namespace/name, None when unknown."""
 
     cluster: str
     node: str

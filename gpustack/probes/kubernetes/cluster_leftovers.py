@@ -18,7 +18,7 @@ DISTRIBUTIONS = {
 }
 
 # Where Ansible keeps what it copies to a host, in the home of the login: in a folder of our own, so that what a killed
-# installation left can be told from what other playbooks use.
+# installation left is distinct from what other playbooks use.
 TEMPORARY = "~/.ansible/gpustack"
 
 

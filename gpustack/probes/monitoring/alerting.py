@@ -29,7 +29,7 @@ def receivers(answer: Answer) -> tuple[str, ...]:
 
 
 def receivers_only(text: str) -> str:
-    """Their names: who is told, and by which server, is nobody else's."""
+    """Their names: who gets alerts, and by which server, is nobody else's."""
     document = yaml_mapping(loads(text)["config"]["original"])
     names = [{"name": one["name"]} for one in document.get("receivers", ())]
     return dumps({"config": {"original": dumps({"receivers": names})}}, separators=(",", ":"))

@@ -29,7 +29,7 @@ class Rights:
 
 @dataclass(frozen=True)
 class Operator:
-    """A Deployment that runs prometheus-operator. `narrowed`: it is told which namespaces or objects are its."""
+    """A Deployment that runs prometheus-operator. `narrowed`: it is limited to some namespaces or objects."""
 
     namespace: str
     name: str

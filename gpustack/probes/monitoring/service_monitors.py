@@ -1,4 +1,4 @@
-"""What Prometheus is told to watch: the selectors of each Prometheus, and the labels of each ServiceMonitor.
+"""What Prometheus is configured to watch: the selectors of each Prometheus, and the labels of each ServiceMonitor.
 
 How both meet: prometheus-operator Documentation/api-reference/api.md, serviceMonitorSelector: an empty selector takes
 everything, an absent one nothing; an absent selector of namespaces means the namespace of the Prometheus itself.

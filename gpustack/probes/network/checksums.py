@@ -14,7 +14,7 @@ COUNTED = re.compile(r" *([0-9]+) ([0-9.]+)")
 @dataclass(frozen=True)
 class Checksums:
     """`offload`: Flannel's link leaves the outer checksum to kernel and card, as they do by default; None where that
-    was not told. `wrong` counts packets in the kernel's log, by the address that sent them."""
+    is unknown. `wrong` counts packets in the kernel's log, by the address that sent them."""
 
     offload: bool | None
     wrong: Mapping[str, int]

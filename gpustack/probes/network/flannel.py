@@ -1,4 +1,4 @@
-"""Flannel: what the cluster was told (API) and what the daemon on a host does."""
+"""Flannel: how the cluster is configured (API) and what the daemon on a host does."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Which name servers a host's pods are given: those of the file that the kubelet is told to read."""
+"""Which name servers a host's pods are given: those of the file that the kubelet is configured to read."""
 
 from dataclasses import dataclass
 from ipaddress import ip_address

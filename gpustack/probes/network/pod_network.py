@@ -1,7 +1,7 @@
 """What a host and its pods reach: the API, the service address of the API, the DNS servers, and pods of other nodes.
 
 Asked from the network namespaces of pods that run here, and from the host's own: one connection, DNS question or echo
-each, all at once, within two seconds; nothing is made. Whom to ask is told by the host itself: the routes of Flannel
+each, all at once, within two seconds; nothing is made. Whom to ask is known to the host itself: the routes of Flannel
 name the other nodes, what kube-proxy wrote names their pods and those of CoreDNS. Each host asks the next nodes in the
 order of their addresses, so that with thousands of them every one is asked by a few and nobody by all.
 

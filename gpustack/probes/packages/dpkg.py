@@ -1,4 +1,4 @@
-"""What dpkg is at, what it left unfinished, and which package sources apt is told to trust."""
+"""What dpkg is at, what it left unfinished, and which package sources apt trusts."""
 
 import re
 from collections.abc import Mapping

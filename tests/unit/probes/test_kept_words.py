@@ -59,7 +59,7 @@ GIVEN: tuple[tuple[Probe[Any], str], ...] = (
 def answered(probe: Probe[Any], text: str) -> Answer:
     api = [f"{MARK} @api 1.00 {probe.id}", *text.splitlines(), "", f"{MARK} = 0 200 0.004 ", f"{MARK} . 0 1.30"]
     host = [f"{MARK} {probe.id} 1.00", *text.splitlines(), f"{MARK} . 0 1.30"]
-    (found,) = parse(api if probe.where == "cluster" else host, MARK, "h1", {probe.id: probe})
+    (found,) = parse(api if probe.location == "cluster" else host, MARK, "h1", {probe.id: probe})
     return found
 
 

@@ -42,7 +42,7 @@ class Cluster(World):
         cluster = {
             (probe.id, CLUSTER): Answer(probe.id, CLUSTER, 0, self.facts.get((probe.id, CLUSTER), "bad"))
             for probe in probes
-            if probe.where == "cluster"
+            if probe.location == "cluster"
         }
         unknown = {key for key in cluster if self.facts.get(key) == "unknown"}
         answers = {key: answer for key, answer in {**found.answers, **cluster}.items() if key not in unknown}

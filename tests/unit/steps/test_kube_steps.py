@@ -45,7 +45,7 @@ def test_is_unknown_without_any_fact_it_reads(step: Step, check: Check) -> None:
     for probe, where in here.read:
         if step.scope == "cluster" and probe.id in OF_HOSTS:
             continue
-        place = CLUSTER if probe.where == "cluster" else where
+        place = CLUSTER if probe.location == "cluster" else where
         answers = {key: answer for key, answer in whole.answers.items() if key != (probe.id, place)}
         judgement = judge(check, View(replace(whole, answers=answers), here.where))
         assert judgement.outcome == "unknown", probe.id

@@ -12,7 +12,7 @@ from gpustack.probes.kubernetes.cluster_leftovers import TEMPORARIES
 
 SCRIPT = (playbooks() / "roles" / "prereqs" / "files" / "remove-temporaries.sh").read_text()
 PROGRAMS = {
-    "getent": 'echo "$2:x:0:0::$WORLD/$2:/bin/sh"',
+    "getent": 'shift; for user; do echo "$user:x:0:0::$WORLD/$user:/bin/sh"; done',
     # runuser -u USER -- COMMAND…, which only root may call.
     "runuser": 'user=$2; shift 3; BECAME=$user exec "$@"',
     "rm": 'echo "${BECAME-}" >>"$WORLD/removed-by"; exec /bin/rm "$@"',
