@@ -38,12 +38,12 @@ def access(
     quiet: options.QuietOption = False,
 ) -> None:
     """Open Grafana, Prometheus, Alertmanager or the GPU exporter: print its address, or forward a port to it."""
+    report = session.progress(quiet=quiet)
+    hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
     from gpustack.proof.connect import acting_host
     from gpustack.proof.credential import read_login
     from gpustack.proof.services import ACCESS_PROBES, find_access
 
-    report = session.progress(quiet=quiet)
-    hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
     taken = session.gather_all(hosts, report, ACCESS_PROBES)
     found, acting = find_access(taken, part.value), acting_host(taken)
     if part is Part.GRAFANA and show_password:
@@ -60,7 +60,7 @@ def access(
 
 
 def forward_port(host: "Host", found: "Access", port: int, *, browser: bool) -> None:
-    """Until Ctrl-C; on the host itself its Service is reached as it is, unless a port is wished for."""
+    """Until Ctrl-C. On the host itself the Service needs no forwarding, unless a port is given."""
     from gpustack.proof.connect import forward_part
     from gpustack.proof.services import SCHEME
 
@@ -75,7 +75,7 @@ def forward_port(host: "Host", found: "Access", port: int, *, browser: bool) -> 
 
 
 def wait_until_closed(way: "PortForwarder") -> None:
-    """Ctrl-C is how this ends, and no failure. So is the end of the connection, which is one."""
+    """Ctrl-C ends it as wanted; a connection that ends is an error."""
     try:
         while way.is_alive():
             time.sleep(1.0)

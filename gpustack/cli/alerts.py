@@ -7,7 +7,6 @@ import typer
 
 from gpustack.cli import options, session
 from gpustack.cli.help import declare, group
-from gpustack.cli.locked_run import stop_on_signal
 from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,14 +42,15 @@ def send_test(
     quiet: options.QuietOption = False,
 ) -> None:
     """Send one test alert to the receiver of the inventory, check whether it arrived, and resolve it."""
+    report = session.progress(quiet=quiet)
+    hosts = session.open_to_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
+    from gpustack.cli.locked_run import stop_on_signal
     from gpustack.proof.connect import send_test_alert
     from gpustack.proof.services import ACCESS_PROBES, find_access
     from gpustack.report.codes import delivery_code
     from gpustack.report.render import show
     from gpustack.rollout.plan import INTERRUPTED
 
-    report = session.progress(quiet=quiet)
-    hosts = session.open_to_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
     require_receiver(hosts)
     taken = session.gather_all(hosts, report, ACCESS_PROBES)
     found, stop = find_access(taken, "alertmanager"), threading.Event()

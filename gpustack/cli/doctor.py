@@ -1,4 +1,4 @@
-"""`doctor`: the one root cause, with what it rests on and what mends it. It changes something with --fix and --undo."""
+"""`doctor`: the root cause, its evidence and its fix. Read-only without --fix and --undo."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options, session
-from gpustack.cli.fix import complete_fault, gather_answers, run_fix, run_undo
 from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpustack.ask.snapshot import Snapshot
-    from gpustack.cli.watching import Watcher
 
 MetricsOption = Annotated[
     Path | None,
@@ -30,6 +28,13 @@ EveryOption = Annotated[int, typer.Option("--every", min=1, metavar="SECONDS", h
 
 FIXED, PAST = "A recording never changes.", "A recording is of hosts as they were; only hosts can be changed."
 FORMATS = "--fix and --undo support -o human and -o json only."
+
+
+def complete_fault(incomplete: str) -> list[str]:
+    """Faults that have an automatic fix."""
+    from gpustack.doctor.graph import graph
+
+    return [id for id, one in graph().faults.items() if one.remedy and id.startswith(incomplete)]
 
 
 def doctor(
@@ -72,6 +77,8 @@ def doctor(
     if fix or undo:
         report = session.progress(quiet=quiet)
         hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
+        from gpustack.cli.fix import run_fix, run_undo
+
         if undo:
             raise typer.Exit(run_undo(hosts, output.value, report, yes=yes))
         wanted = session.split_words([fault] if fault else None)
@@ -79,27 +86,10 @@ def doctor(
             run_fix(hosts, wanted, session.split_words(yes_to), output.value, report, yes=yes, verbose=verbose)
         )
     read = make_reader(inventory, recording, ask_password=become, quiet=quiet)
-    from gpustack.cli.watching import Watcher, run_rounds
+    from gpustack.cli.watching import Watcher, make_check, run_rounds
 
     check = make_check(read, Watcher(output.value, verbose=verbose), metrics)
     raise typer.Exit(run_rounds(every, check) if watch else check())
-
-
-def make_check(read: "Callable[[], Snapshot]", watcher: "Watcher", metrics: Path | None) -> "Callable[[], int]":
-    """One round: reads, diagnoses, shows; the exit status."""
-    from gpustack.doctor.diagnose import diagnose
-    from gpustack.report.codes import doctor_code
-
-    def check() -> int:
-        diagnosis = diagnose(read())
-        if metrics:
-            from gpustack.report.doctor.metrics import write
-
-            write(diagnosis, metrics)
-        watcher.show(diagnosis)
-        return doctor_code(diagnosis)
-
-    return check
 
 
 def refuse_invalid_options(
@@ -138,8 +128,11 @@ def refuse_invalid_options(
 def make_reader(
     inventory: Path | None, recording: Path | None, *, ask_password: bool, quiet: bool
 ) -> "Callable[[], Snapshot]":
-    """Asks anew each time, also hosts that cannot be reached: that is what a doctor has to tell."""
+    """Gathers at each call, also where no host can be reached: doctor has to report that."""
     if recording:
         return lambda: session.load_recording(recording, quiet=quiet)
     hosts = session.open_inventory(inventory, ask_password=ask_password, quiet=quiet)
-    return lambda: gather_answers(hosts, session.progress(quiet=quiet))
+    from gpustack.ask.gather import gather
+    from gpustack.doctor.diagnose import questions
+
+    return lambda: gather(hosts, questions(), report=session.progress(quiet=quiet))

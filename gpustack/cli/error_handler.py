@@ -34,7 +34,6 @@ def error_handler() -> Iterator[None]:
 
 
 def collect_notes(error: Exception) -> str:
-    """What was found out about it on the way."""
     return "".join(getattr(error, "__notes__", ()))
 
 

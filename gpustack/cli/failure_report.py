@@ -5,35 +5,31 @@ An error here becomes one line, and changes neither the error of the install nor
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from gpustack.config.inventory import Inventory
-    from gpustack.events import Reporter
+from gpustack.ask import gather, recording
+from gpustack.ask.redact.redact import plain, redact
+from gpustack.config.inventory import Inventory
+from gpustack.doctor.diagnose import diagnose, questions
+from gpustack.events import Reporter
+from gpustack.report.doctor import brief
+from gpustack.rollout.anonymize import remove_secrets
 
 NAME = "failure.jsonl"
 
 
 def report_failure(
-    hosts: "Inventory", folder: Path, report: "Reporter", limit: Sequence[str] = (), failed: Sequence[str] = ()
+    hosts: Inventory, folder: Path, report: Reporter, limit: Sequence[str] = (), failed: Sequence[str] = ()
 ) -> str:
     """Runs all probes of the doctor on the hosts (of `limit`, and the control plane), those that failed first. No more
     hosts than are reached at once, so it takes no longer than the limit of one host (HOST_LIMIT of
     ask/transport/refusal.py)."""
-    from gpustack.ask.gather import AT_ONCE, gather
-    from gpustack.ask.recording import write
-    from gpustack.ask.redact.redact import plain, redact
-    from gpustack.doctor.diagnose import diagnose, questions
-    from gpustack.report.doctor import brief as doctor_brief
-    from gpustack.rollout.anonymize import remove_secrets
-
     planes = [host.name for host in hosts.control_planes]
     others = limit or [*planes, *(host.name for host in hosts.hosts)]
-    wanted = list(dict.fromkeys([*planes[:1], *failed, *others]))[:AT_ONCE]
+    wanted = list(dict.fromkeys([*planes[:1], *failed, *others]))[: gather.AT_ONCE]
     try:
-        taken = gather(hosts, questions(), hosts=wanted, report=report)
-        write(remove_secrets(taken), folder / NAME)
-        return doctor_brief.text(diagnose(taken), folder / NAME)
+        taken = gather.gather(hosts, questions(), hosts=wanted, report=report)
+        recording.write(remove_secrets(taken), folder / NAME)
+        return brief.text(diagnose(taken), folder / NAME)
     except KeyboardInterrupt:
         return "\nno snapshot of the hosts: interrupted\n"
     except Exception as error:  # noqa: BLE001 - the error of the install is the one to report

@@ -2,55 +2,41 @@
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from gpustack.ask import gather
+from gpustack.ask.snapshot import Snapshot
 from gpustack.cli.locked_run import Run, confirm, locked_run
+from gpustack.config.inventory import Inventory
+from gpustack.config.secrets.private_file import private_file
+from gpustack.doctor.diagnose import diagnose, questions
 from gpustack.errors import RolloutError
-
-if TYPE_CHECKING:
-    from gpustack.ask.snapshot import Snapshot
-    from gpustack.config.inventory import Inventory
-    from gpustack.events import Reporter
-    from gpustack.remedy.fix import Fix
-    from gpustack.remedy.fixed import Fixed
-    from gpustack.remedy.offer import Offer
-
-
-def complete_fault(incomplete: str) -> list[str]:
-    """Faults that have an automatic fix."""
-    from gpustack.doctor.graph import graph
-
-    return [id for id, one in graph().faults.items() if one.remedy and id.startswith(incomplete)]
-
-
-def gather_answers(hosts: "Inventory", report: "Reporter") -> "Snapshot":
-    from gpustack.ask.gather import gather
-    from gpustack.doctor.diagnose import questions
-
-    return gather(hosts, questions(), report=report)
+from gpustack.events import Reporter
+from gpustack.probes.host.system import OS
+from gpustack.remedy.copies import Copies
+from gpustack.remedy.fix import Fix
+from gpustack.remedy.fixed import Attempt, Fixed
+from gpustack.remedy.offer import Offer, offers, require_faults, require_roots
+from gpustack.remedy.undo import find_last, put_back, undo
+from gpustack.report.codes import fix_code
+from gpustack.report.fix import json as fix_json
+from gpustack.report.render import show
+from gpustack.rollout.lock import choose_lock_host
+from gpustack.rollout.private import sweep
 
 
 def run_fix(
-    hosts: "Inventory",
+    hosts: Inventory,
     wanted: Collection[str],
     yes_to: Collection[str],
     output: str,
-    report: "Reporter",
+    report: Reporter,
     *,
     yes: bool,
     verbose: bool,
 ) -> int:
     """The exit status. Raises RolloutError where all fixes were declined, or none can start."""
-    from gpustack.doctor.diagnose import diagnose
-    from gpustack.remedy.fixed import Attempt, Fixed
-    from gpustack.remedy.offer import offers, require_faults, require_roots
-    from gpustack.report.codes import fix_code
-    from gpustack.report.render import show
-    from gpustack.rollout.lock import choose_lock_host
-    from gpustack.rollout.private import sweep
-
     require_faults([*wanted, *yes_to])
-    before = diagnose(gather_answers(hosts, report))
+    before = diagnose(gather.gather(hosts, questions(), report=report))
     require_roots(wanted, before)
     if output == "human":
         show(before, output, verbose=verbose)
@@ -73,22 +59,16 @@ def run_fix(
     return fix_code(done)
 
 
-def make_fix(run: Run, wanted: Collection[str], agree: "Callable[[Sequence[Offer]], bool]", output: str) -> "Fix":
-    from gpustack.ask.gather import gather
-    from gpustack.remedy.copies import Copies
-    from gpustack.remedy.fix import Fix
-    from gpustack.remedy.undo import put_back
-    from gpustack.report.render import show
-
+def make_fix(run: Run, wanted: Collection[str], agree: Callable[[Sequence[Offer]], bool], output: str) -> Fix:
     copies = Copies(run.hosts.hosts)
 
-    def preview(one: "Offer", snapshot: "Snapshot") -> None:
+    def preview(one: Offer, snapshot: Snapshot) -> None:
         lines = run.preview(one.play, one.hosts, snapshot, one.more)
         if output == "human":
             show(one, output, differences=lines, inventory=run.hosts)
 
     return Fix(
-        gather=lambda probes: gather(run.hosts, probes, report=run.record),
+        gather=lambda probes: gather.gather(run.hosts, probes, report=run.record),
         play=lambda one, snapshot: run.play(one.play, one.hosts, snapshot, one.more),
         copies=copies,
         undo=lambda id, names: put_back(copies, id, names),
@@ -100,10 +80,10 @@ def make_fix(run: Run, wanted: Collection[str], agree: "Callable[[Sequence[Offer
     )
 
 
-def make_confirm(yes_to: Collection[str], *, yes: bool) -> "Callable[[Sequence[Offer]], bool]":
+def make_confirm(yes_to: Collection[str], *, yes: bool) -> Callable[[Sequence[Offer]], bool]:
     """--yes confirms all automatic fixes, --yes-to one; the rest is confirmed on the terminal."""
 
-    def agree(some: "Sequence[Offer]") -> bool:
+    def agree(some: Sequence[Offer]) -> bool:
         if all(one.id in yes_to or (yes and one.fault.auto == "safe") for one in some):
             return True
         if len(some) == 1:
@@ -114,24 +94,14 @@ def make_confirm(yes_to: Collection[str], *, yes: bool) -> "Callable[[Sequence[O
     return agree
 
 
-def write_result(done: "Fixed", folder: Path) -> None:
-    from gpustack.config.secrets.private_file import private_file
-    from gpustack.report.fix import json as fix_json
-
+def write_result(done: Fixed, folder: Path) -> None:
     with private_file(folder / "fix.json") as file:
         file.write(fix_json.text(done, str(folder)))
 
 
-def run_undo(hosts: "Inventory", output: str, report: "Reporter", *, yes: bool) -> int:
+def run_undo(hosts: Inventory, output: str, report: Reporter, *, yes: bool) -> int:
     """The exit status. Raises RolloutError where there is nothing to roll back, or it was changed since."""
-    from gpustack.ask.gather import gather
-    from gpustack.probes.host.system import OS
-    from gpustack.remedy.copies import Copies
-    from gpustack.remedy.undo import find_last, undo
-    from gpustack.report.render import show
-    from gpustack.rollout.lock import choose_lock_host
-
-    snapshot = gather(hosts, [OS], report=report)
+    snapshot = gather.gather(hosts, [OS], report=report)
     with locked_run(hosts, "doctor", choose_lock_host(snapshot), report) as run:
         copies = Copies(hosts.hosts)
         found = find_last(copies, [host.name for host in hosts.hosts if snapshot.reach[host.name].reached])

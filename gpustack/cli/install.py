@@ -9,8 +9,6 @@ import typer
 
 from gpustack.cli import options, session
 from gpustack.cli.error_handler import INTERRUPTED
-from gpustack.cli.failure_report import report_failure
-from gpustack.cli.locked_run import confirm, locked_run, repeat_command
 from gpustack.errors import RolloutError, UsageError
 
 if TYPE_CHECKING:
@@ -88,6 +86,7 @@ def install(
     """Install or repair the cluster: show the plan, confirm, apply only what differs, verify."""
     report = session.progress(quiet=quiet)
     hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
+    from gpustack.cli.locked_run import confirm, repeat_command
     from gpustack.report.codes import outcome_code
     from gpustack.report.render import show, show_converged
     from gpustack.rollout.plan import plan as make_plan
@@ -112,6 +111,8 @@ def install(
     show(outcome, output.value, verbose=verbose, evidence=str(folder))
     code = outcome_code(outcome)
     if code not in (0, INTERRUPTED):
+        from gpustack.cli.failure_report import report_failure
+
         failed = [failure.host for played in outcome.played for failure in played.failures]
         sys.stderr.write(report_failure(hosts, folder, report, names, failed))
     raise typer.Exit(code)
@@ -128,6 +129,7 @@ def roll_out(
 ) -> tuple["Outcome", Path]:
     """Takes the lock, plays, verifies, and leaves the evidence in a folder."""
     from gpustack.ask.gather import gather
+    from gpustack.cli.locked_run import locked_run
     from gpustack.rollout.overlay import machine_ids
     from gpustack.rollout.rollout import Rollout
 
@@ -146,6 +148,8 @@ def roll_out(
             outcome = rollout.run(before)
         except Exception as error:
             if not run.stop.is_set():
+                from gpustack.cli.failure_report import report_failure
+
                 error.add_note(report_failure(hosts, run.folder, report, names))
             raise
     run.keep_snapshot(outcome.verification.plan.snapshot)

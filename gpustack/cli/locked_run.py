@@ -10,15 +10,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from gpustack.ask.snapshot import Snapshot
-    from gpustack.config.host import Host
-    from gpustack.config.inventory import Inventory
-    from gpustack.events import Reporter
-    from gpustack.rollout.lock import Hold
-    from gpustack.rollout.plan import Played
+from gpustack.ask import recording
+from gpustack.ask.snapshot import Snapshot
+from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
+from gpustack.events import Reporter
+from gpustack.rollout import evidence, lock, overlay, playbook, preview
+from gpustack.rollout.anonymize import remove_secrets
+from gpustack.rollout.evidence import not_kept
+from gpustack.rollout.lock import Hold
+from gpustack.rollout.next import command
+from gpustack.rollout.plan import INTERRUPTED, Played
+from gpustack.rollout.private import private_folder
 
 
 def confirm(question: str) -> bool:
@@ -29,10 +34,8 @@ def confirm(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def repeat_command(verb: str, hosts: "Inventory", *flags: str, **given: Sequence[str] | None) -> str:
+def repeat_command(verb: str, hosts: Inventory, *flags: str, **given: Sequence[str] | None) -> str:
     """The command that was declined, with --yes: on the same hosts, with the same options."""
-    from gpustack.rollout.next import command
-
     named = [word for name, words in given.items() if words for word in (f"--{name}", ",".join(words))]
     here = [] if hosts.source else ["--this-host"]
     return " ".join([command(f"{verb} --yes", hosts), *map(shlex.quote, (*named, *here, *filter(None, flags)))])
@@ -42,81 +45,62 @@ def repeat_command(verb: str, hosts: "Inventory", *flags: str, **given: Sequence
 class Run:
     """A run that changes hosts. `record` reports every event and keeps it; `private` is a folder in memory."""
 
-    hosts: "Inventory"
+    hosts: Inventory
     folder: Path
-    record: "Reporter"
+    record: Reporter
     private: Path
     stop: threading.Event
-    lock: "Hold"
+    lock: Hold
 
     def stop_reason(self) -> str:
         """Why the run is to stop; nothing while it is not."""
-        from gpustack.rollout.plan import INTERRUPTED
-
         return INTERRUPTED if self.stop.is_set() else self.lock.lost
 
     def play(
         self,
         name: str,
         wanted: Sequence[str],
-        snapshot: "Snapshot",
+        snapshot: Snapshot,
         more: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
-    ) -> "Played":
+    ) -> Played:
         """Plays the playbook of that name on hosts; `more` are variables beside those of the snapshot."""
-        from gpustack.rollout.playbook import play
-
-        sources, typed = self.write_sources(snapshot, more), self.hosts.typed_password
-        return play(name, wanted, sources, self.private, self.record, become_password=typed, cancelled=self.stop_reason)
+        return playbook.play(name, wanted, self.prepare(snapshot, more))
 
     def preview(
-        self, name: str, wanted: Sequence[str], snapshot: "Snapshot", more: Mapping[str, Mapping[str, Any]]
+        self, name: str, wanted: Sequence[str], snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]]
     ) -> list[str]:
         """What the playbook would change in files, in Ansible's check mode."""
-        from gpustack.rollout.preview import differences
+        return preview.differences(name, wanted, self.prepare(snapshot, more))
 
-        sources = self.write_sources(snapshot, more)
-        return differences(name, wanted, sources, self.private, self.record, self.hosts.typed_password)
-
-    def write_sources(self, snapshot: "Snapshot", more: Mapping[str, Mapping[str, Any]]) -> list[str]:
-        """The inventory and its overlay, which lies in memory where the evidence takes no files."""
-        from gpustack.rollout.evidence import not_kept
-        from gpustack.rollout.overlay import sources, write
-
+    def prepare(self, snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]]) -> playbook.Ansible:
+        """With an overlay, which lies in memory where the evidence takes no files."""
         try:
-            return sources(self.hosts, write(snapshot, self.folder, more))
+            written = overlay.write(snapshot, self.folder, more)
         except OSError as error:
             self.record(not_kept(self.folder, error))
-            return sources(self.hosts, write(snapshot, self.private, more))
+            written = overlay.write(snapshot, self.private, more)
+        sources, typed = overlay.sources(self.hosts, written), self.hosts.typed_password
+        return playbook.Ansible(sources, self.private, self.record, typed, self.stop_reason)
 
     def keep(self, write: Callable[[Path], object]) -> None:
         """Writes into the folder of the evidence; a disk that is full fails no run."""
-        from gpustack.rollout.evidence import not_kept
-
         try:
             write(self.folder)
         except OSError as error:
             self.record(not_kept(self.folder, error))
 
-    def keep_snapshot(self, snapshot: "Snapshot") -> None:
-        """The last answers, into the evidence."""
-        from gpustack.ask.recording import write
-        from gpustack.rollout.anonymize import remove_secrets
-
-        self.keep(lambda folder: write(remove_secrets(snapshot), folder / "snapshot.jsonl"))
+    def keep_snapshot(self, snapshot: Snapshot) -> None:
+        self.keep(lambda folder: recording.write(remove_secrets(snapshot), folder / "snapshot.jsonl"))
 
 
 @contextmanager
-def locked_run(hosts: "Inventory", verb: str, locked: "Host", report: "Reporter") -> Iterator[Run]:
+def locked_run(hosts: Inventory, verb: str, locked: Host, report: Reporter) -> Iterator[Run]:
     """`locked` is the host that holds the lock. Raises LockedError, UnreachableError, and RolloutError where this
     machine takes no files."""
-    from gpustack.rollout.evidence import open_folder, recorder
-    from gpustack.rollout.lock import lock
-    from gpustack.rollout.private import private_folder
-
-    folder = open_folder(verb)
-    record = recorder(folder, report, hosts.secrets)
+    folder = evidence.open_folder(verb)
+    record = evidence.recorder(folder, report, hosts.secrets)
     stop = threading.Event()
-    with stop_on_signal(stop), private_folder() as private, lock(locked, verb) as held:
+    with stop_on_signal(stop), private_folder() as private, lock.lock(locked, verb) as held:
         yield Run(hosts, folder, record, private, stop, held)
 
 

@@ -5,7 +5,6 @@ from typing import Annotated
 import typer
 
 from gpustack.cli import options, session
-from gpustack.cli.locked_run import locked_run
 
 
 def prove(
@@ -20,19 +19,19 @@ def prove(
     quiet: options.QuietOption = False,
 ) -> None:
     """Prove every GPU: a pod runs a kernel on it, and Prometheus and Grafana show it. The pods are removed again."""
-    from gpustack.proof.inventory import PROBES, survey
-
     report = session.progress(quiet=quiet)
     hosts = session.open_to_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
-    names = session.choose_hosts(hosts, limit)
-    taken = session.gather_all(hosts, report, PROBES, names)
-    places, unasked = survey(taken, names)
+    from gpustack.cli.locked_run import locked_run
     from gpustack.proof.connect import acting_host, run_proof
+    from gpustack.proof.inventory import PROBES, survey
     from gpustack.proof.prove import empty_proof
     from gpustack.report.codes import proof_code
     from gpustack.report.render import show
     from gpustack.rollout.private import sweep
 
+    names = session.choose_hosts(hosts, limit)
+    taken = session.gather_all(hosts, report, PROBES, names)
+    places, unasked = survey(taken, names)
     if not places:
         nothing = empty_proof(taken, unasked)
         show(nothing, output.value, inventory=hosts)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options, session
-from gpustack.cli.locked_run import confirm, locked_run, repeat_command
 from gpustack.errors import RolloutError
 
 if TYPE_CHECKING:
@@ -33,13 +32,14 @@ def reset(
     quiet: options.QuietOption = False,
 ) -> None:
     """Uninstall: show what will be removed from the hosts, the cluster included; confirm, remove, verify."""
+    report = session.progress(quiet=quiet)
+    hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
+    from gpustack.cli.locked_run import confirm, repeat_command
     from gpustack.report.codes import reset_code
     from gpustack.report.render import show
     from gpustack.rollout.removal import PROBES, removal
     from gpustack.rollout.reset import refuse_removal
 
-    report = session.progress(quiet=quiet)
-    hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
     names = session.choose_hosts(hosts, limit)
     before = removal(session.gather_all(hosts, report, PROBES, names), names, packages=packages)
     if not before.due:
@@ -64,6 +64,7 @@ def run_reset(
     """Takes the lock, runs the playbook, verifies, and keeps the evidence in a directory. Raises RolloutError where
     hosts are no longer what was shown."""
     from gpustack.ask.gather import gather
+    from gpustack.cli.locked_run import locked_run
     from gpustack.rollout.lock import choose_lock_host
     from gpustack.rollout.removal import PROBES, removal
     from gpustack.rollout.reset import PLAYBOOK, WHOSE, ensure_unchanged, refuse_removal, reset

@@ -67,7 +67,7 @@ def read_password() -> str:
 
 
 def describe_source(inventory: "Inventory", option: Path | None) -> str:
-    """Which hosts these are, and who says so where no option does."""
+    """The hosts, and what named them where no option does."""
     if inventory.source is None:
         return f"{inventory.summary}: no inventory is named by -i, {NAMED} or an ansible.cfg"
     who = named_by(option)
@@ -95,9 +95,8 @@ def confirm_this_host(name: str, *, yes: bool) -> None:
     sys.stderr.write(f"\n{why}\nType its name to go on: ")
     sys.stderr.flush()
     if sys.stdin.readline().strip() != name:
-        raise RolloutError(
-            "this-host", "The name of this host was not typed; nothing was changed.", why, "add -i INVENTORY"
-        )
+        message = "The name of this host was not typed; nothing was changed."
+        raise RolloutError("this-host", message, why, "add -i INVENTORY")
 
 
 def progress(*, quiet: bool) -> Reporter:
@@ -117,25 +116,18 @@ def choose_steps(only: Sequence[str] | None) -> tuple["Step", ...]:
     """Raises UsageError that names the steps there are."""
     from gpustack.steps import STEPS
 
-    wanted = split_words(only)
-    known = [step.id for step in STEPS]
+    wanted, known = split_words(only), [step.id for step in STEPS]
     if odd := [word for word in wanted if word not in known]:
-        raise UsageError(
-            "unknown-step", f"There is no step {', '.join(odd)}.", f"Steps: {', '.join(known)}", "gpustack explain"
-        )
+        why = f"Steps: {', '.join(known)}"
+        raise UsageError("unknown-step", f"There is no step {', '.join(odd)}.", why, "gpustack explain")
     return tuple(step for step in STEPS if not wanted or step.id in wanted)
 
 
 def choose_hosts(inventory: "Inventory", limit: Sequence[str] | None) -> tuple[str, ...]:
-    wanted = split_words(limit)
-    known = [host.name for host in inventory.hosts]
+    wanted, known = split_words(limit), [host.name for host in inventory.hosts]
     if odd := [word for word in wanted if word not in known]:
-        raise UsageError(
-            "unknown-host",
-            f"The inventory has no host {', '.join(odd)}.",
-            f"Hosts: {', '.join(known)}",
-            "gpustack plan",
-        )
+        why = f"Hosts: {', '.join(known)}"
+        raise UsageError("unknown-host", f"The inventory has no host {', '.join(odd)}.", why, "gpustack plan")
     return tuple(wanted)
 
 
@@ -152,10 +144,9 @@ def gather_all(
     snapshot = gather(inventory, PROBES if probes is None else probes, report=report)
     wanted = [reach for name, reach in snapshot.reach.items() if not names or name in names]
     if not any(reach.reached for reach in wanted):
-        refused = wanted
-        reference = refused[0].reference if len({reach.reference for reach in refused}) == 1 else "no-host-reached"
-        why = "\n".join(f"{reach.host}: {reach.why}" for reach in refused)
-        raise UnreachableError(reference, "No host could be reached; nothing was changed.", why, refused[0].hint)
+        reference = wanted[0].reference if len({reach.reference for reach in wanted}) == 1 else "no-host-reached"
+        why = "\n".join(f"{reach.host}: {reach.why}" for reach in wanted)
+        raise UnreachableError(reference, "No host could be reached; nothing was changed.", why, wanted[0].hint)
     return snapshot
 
 

@@ -2,10 +2,14 @@
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from gpustack.doctor.finding import Diagnosis
+from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor import diagnose, watch
+from gpustack.doctor.finding import Diagnosis
+from gpustack.report.codes import doctor_code
+from gpustack.report.doctor import changes, metrics
+from gpustack.report.render import console, show
 
 
 def run_rounds(interval: float, made: Callable[[], int], wait: Callable[[float], None] = time.sleep) -> int:
@@ -30,15 +34,23 @@ class Watcher:
         self.output, self.verbose = output, verbose
         self.before: Diagnosis | None = None
 
-    def show(self, found: "Diagnosis") -> None:
-        from gpustack.doctor.watch import changes
-        from gpustack.report.render import console, show
-
+    def show(self, found: Diagnosis) -> None:
         before, self.before = self.before, found
-        changed = changes(before, found) if before else ()
+        changed = watch.changes(before, found) if before else ()
         if before is None or (changed and self.output != "human"):
             show(found, self.output, verbose=self.verbose)
         elif changed:
-            from gpustack.report.doctor.changes import changes as show_changes
+            changes.changes(console(), found, changed, verbose=self.verbose)
 
-            show_changes(console(), found, changed, verbose=self.verbose)
+
+def make_check(read: Callable[[], Snapshot], watcher: Watcher, file: Path | None) -> Callable[[], int]:
+    """One round: read, diagnose, show. Returns the exit status. `file` is for the metrics."""
+
+    def check() -> int:
+        diagnosis = diagnose.diagnose(read())
+        if file:
+            metrics.write(diagnosis, file)
+        watcher.show(diagnosis)
+        return doctor_code(diagnosis)
+
+    return check

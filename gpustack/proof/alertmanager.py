@@ -21,7 +21,7 @@ ENDING = "_configs"
 @dataclass(frozen=True)
 class Counts:
     """By integration (webhook, slack, …): attempts, attempts that failed, and by integration and reason notifications
-    that were given up. `process` is told apart by the second in which it began."""
+    that were given up. `process` is the second in which it began."""
 
     process: str = ""
     sent: Mapping[str, float] = field(default_factory=dict)
@@ -29,7 +29,6 @@ class Counts:
     given_up: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def since(self, before: "Counts") -> "Counts":
-        """What was added."""
         return Counts(
             self.process,
             {key: count - before.sent.get(key, 0) for key, count in self.sent.items()},
@@ -54,7 +53,7 @@ class Alertmanager:
     web: Web
 
     def integrations(self) -> Mapping[str, tuple[str, ...]]:
-        """By receiver, the ways in which it is told."""
+        """By receiver: webhook, slack, …"""
         try:
             answer = yaml_mapping(self.get("/api/v2/status")["config"]["original"])
             found = {str(one["name"]): list_integrations(one) for one in answer.get("receivers", ())}
@@ -134,7 +133,7 @@ def parse_number(value: str) -> float:
 def build_alert(
     labels: Mapping[str, str], annotations: Mapping[str, str], ends: datetime | None = None, url: str = ""
 ) -> dict[str, Any]:
-    """A postable alert. Without an end Alertmanager ends it by itself after resolve_timeout, five minutes as it comes:
+    """A postable alert. Without an end Alertmanager ends it by itself after resolve_timeout, five minutes by default:
     so it does where we are killed."""
     body: dict[str, Any] = {"labels": dict(labels), "annotations": dict(annotations)}
     if ends:

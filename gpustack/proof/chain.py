@@ -1,7 +1,7 @@
 """GPU by GPU, whether the chain holds: a pod ran a kernel on it, Prometheus has a series of it, a panel shows the same.
 
-Pure: what nodes, pods, Prometheus and Grafana said goes in, rows come out. *Broken* is what was asked and answered
-otherwise, *unknown* what could not be asked, *skipped* a GPU that somebody uses: it is not taken away from them.
+Pure: answers of nodes, pods, Prometheus and Grafana go in, rows come out. A link is `failed` where the answer is
+another, `unknown` where there is none, `skipped` for a GPU in use: it is not taken away from its user.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a panel showed: by UUID the time and value of its last point, and what Prometheus said at that time."""
+    """What a panel showed: by UUID the time and value of its last point, and the value of Prometheus at that time."""
 
     panel: Mapping[str, tuple[float, float]]
     truth: Mapping[str, float]
@@ -66,7 +66,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Asked:
-    """All that was said. A text instead of an answer is why there is none; `refusal` is Grafana's answer where
+    """All answers. A text instead of an answer is why there is none; `refusal` is Grafana's answer where
     that is no value: the data source is not there, or fails."""
 
     places: Sequence[Place]
@@ -78,7 +78,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Row:
-    """A GPU. `uuid` is empty when nobody named it; `index` and `bus` as far as they are known."""
+    """A GPU. `uuid` is empty when it is unknown; `index` and `bus` as far as they are known."""
 
     node: str
     uuid: str
@@ -95,7 +95,7 @@ class Row:
 
 
 def judge(asked: Asked) -> tuple[Row, ...]:
-    """In the order of nodes, then of PCI addresses; GPUs that nobody named come last."""
+    """In the order of nodes, then of PCI addresses; GPUs without a UUID come last."""
     named = {visible.uuid for one in asked.pods for visible in one.visible if len(one.visible) == 1}
     rows = [row for place in asked.places for row in judge_node(place, asked, named)]
     order = {place.node: at for at, place in enumerate(asked.places)}
@@ -130,7 +130,7 @@ def judge_met(place: Place, uuid: str, pods: Sequence[PodResult], asked: Asked) 
 
 
 def add_monitoring(row: Row, asked: Asked, visible: VisibleGpu | None, pods: Sequence[str]) -> Row:
-    """With the links that the monitoring tells, and the names that the exporter has."""
+    """The links that the monitoring shows, and the names that the exporter has."""
     newest = next(iter(asked.series.of(row.uuid)), None) if isinstance(asked.series, Series) else None
     return replace(
         row,
@@ -212,8 +212,8 @@ def judge_panel(uuid: str, asked: Asked) -> Link:
 
 @dataclass
 class Reasons:
-    """Why GPUs of a node met no pod, each reason as often as there are GPUs that it explains. What is said last is true
-    of any: nobody knows."""
+    """Why GPUs of a node met no pod, each reason as often as there are GPUs that it explains. The last
+    reason is unknown."""
 
     failed: list[Link]
     gone: int

@@ -16,14 +16,14 @@ from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.errors import RolloutError, UnreachableError
 
-# What the cluster itself says it is, not a file that somebody may have left; kubeadm writes nothing on the host.
+# The configuration that the cluster has, not a file that may be older; kubeadm writes nothing on the host.
 SIGN = """
 config=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s -n kube-system \
   get configmap kubeadm-config -o 'jsonpath={.data.ClusterConfiguration}') || exit
 printf '%s\\n' "$config" |
   kubeadm kubeconfig user --config /dev/stdin --client-name "$CLIENT" --org "$GROUP" --validity-period "$VALIDITY"
 """
-# The Secret that Grafana itself is told to read its password from; else the one that its chart made.
+# The Secret that Grafana reads its password from; else the one that its chart made.
 LOGIN = """
 label=app.kubernetes.io/name=grafana
 ask() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s -n "$NAMESPACE" get "$@"; }

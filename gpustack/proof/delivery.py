@@ -32,7 +32,7 @@ REASONS = {
 @dataclass(frozen=True)
 class Delivery:
     """`receivers` and `integrations` (webhook, slack, …) are those that Alertmanager chose. `why` is empty when it was
-    delivered; `left` is why the alert could not be ended, `stopped` why nobody waited for the end."""
+    delivered; `left` is why the alert could not be ended, `stopped` why it ended early."""
 
     outcome: Outcome
     why: str = ""
@@ -88,7 +88,7 @@ class Trial:
     def follow(
         self, labels: Mapping[str, str], known: Mapping[str, tuple[str, ...]], before: Counts, end: float
     ) -> Delivery:
-        """Until it is known, it is too late, or nobody wants to know any more."""
+        """Until it is decided, too late, or cancelled."""
         routed: RoutedAlert | None = None
         added, trouble = Counts(), ""
         while not (stopped := self.cancelled()):
@@ -124,7 +124,7 @@ def find_integrations(routed: RoutedAlert, known: Mapping[str, tuple[str, ...]])
 
 
 def judge(routed: RoutedAlert | None, known: Mapping[str, tuple[str, ...]], added: Counts) -> Delivery | None:
-    """None while it cannot be said yet."""
+    """None while it is undecided."""
     if routed is None:
         return None
     ways = find_integrations(routed, known)

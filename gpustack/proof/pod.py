@@ -34,7 +34,6 @@ class ApiRefused(Exception):
 
 @contextmanager
 def raise_refusals() -> Iterator[None]:
-    """Turns what the client raises into ApiRefused."""
     from kubernetes.client.exceptions import ApiException
     from urllib3.exceptions import HTTPError
 

@@ -74,7 +74,7 @@ class Series:
 @dataclass
 class Prometheus:
     """`nodes` and `pods` (namespace/name to node) tell where a series comes from. `metric` is settled by the first
-    look; how often targets are scraped is asked with it, and again when it is said."""
+    look; the intervals of targets are read with it, and again with `targets`."""
 
     web: Web
     nodes: Iterable[str]

@@ -54,7 +54,6 @@ class Proof:
 
 
 def empty_proof(taken: Snapshot, unasked: tuple[tuple[str, str], ...]) -> Proof:
-    """Where there is no GPU to prove."""
     return Proof(taken.taken, (), unasked, seconds=taken.took, hosts=len(taken.inventory.hosts))
 
 
@@ -107,7 +106,7 @@ class Prover:
         self.report(Event("step", part, what))
 
     def start_pods(self, end: float) -> None:
-        """Until each pod has its GPU, or never will."""
+        """Until each pod has its GPU, or will get none."""
         wanted = [(place.node, number) for place in self.places for number in range(place.wanted)]
         if not wanted:
             return
@@ -189,7 +188,7 @@ class Prover:
         return found
 
     def compare_panel(self, series: Series | str) -> tuple[Shown | str, str]:
-        """What the panel showed and, where its data source is to blame, that one's words."""
+        """What the panel showed, and the error of its data source."""
         if isinstance(self.grafana, str):
             return self.grafana, ""
         if isinstance(series, str) or isinstance(self.prometheus, str):
@@ -214,7 +213,7 @@ class Prover:
         return shown, ""
 
     def remove_pods(self) -> str:
-        """What is left, in words."""
+        """What is left; empty for nothing."""
         if not self.opened:
             return ""
         self.begin_part("removal", "taking the pods away")

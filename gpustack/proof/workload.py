@@ -26,13 +26,13 @@ SPARE = 60
 """Seconds that a pod may live longer than we wait: it is to end with us, and not before."""
 Stage = Literal["waiting", "held", "failed", "stuck"]
 GPU_ID = re.compile(r"(?:GPU|MIG)-[0-9a-fA-F-]{8,}")
-# A first failure to pull is tried again by the kubelet after ten seconds; these will not mend themselves.
+# A first failure to pull is tried again by the kubelet after ten seconds; these do not pass by themselves.
 STUCK = {"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError"}
 KEPT = 300
 
 
 def namespace_manifest() -> dict[str, Any]:
-    """The pods need no privileges; where Pod Security is enforced for all, this namespace says so itself."""
+    """The pods need no privileges; where Pod Security is enforced for all, this namespace has the label."""
     labels = {**OURS, "app.kubernetes.io/part-of": "gpustack", "pod-security.kubernetes.io/enforce": "baseline"}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels}}
 
@@ -92,7 +92,7 @@ class VisibleGpu:
 class PodResult:
     """Of one pod. `held`: it ran both programs and holds its GPU. `failed`: the kubelet, or the GPU, did not do what
     was asked. `stuck`: nothing was asked of a GPU, and nothing will be. `waiting`: not yet. `why` is the reason in
-    words. `ran` is whether vectorAdd said that it passed, None when that is not known."""
+    words. `ran` is whether vectorAdd passed, None when unknown."""
 
     pod: str
     node: str
@@ -152,7 +152,7 @@ def join_words(reason: str, message: str) -> str:
 
 
 def judge_output(name: str, node: str, logs: Mapping[str, str]) -> PodResult:
-    """All programs ended well; now what they printed. What could not be read cannot be told."""
+    """All programs ended well; now what they printed. Output that cannot be read is unknown."""
     kernel, asked = logs.get(KERNEL), logs.get(ASKED)
     visible = tuple(parse_gpus(asked or ""))
     if asked is None or kernel is None:

@@ -32,7 +32,7 @@ KEYS = (
     "net.ipv4.ip_forward", "net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables",
     "fs.inotify.max_user_instances", "fs.inotify.max_user_watches",
 )  # fmt: skip
-# Of the cluster. No Secrets: they are nobody's to copy.
+# Of the cluster. No Secrets: they are not to be copied.
 KINDS = (
     "configmaps", "services", "serviceaccounts", "deployments", "daemonsets", "statefulsets", "clusterroles",
     "clusterrolebindings", "roles", "rolebindings", "storageclasses",
@@ -115,11 +115,11 @@ class Copies:
         return [line for line in self.call(name, "objects", id) if line]
 
     def replace(self, name: str, back: Mapping[str, str]) -> list[str]:
-        """What kubectl said. `back` is what undo.build_replacements says."""
+        """The output of kubectl. `back` comes from undo.build_replacements."""
         return self.call(name, "replace", "", back)
 
     def undo(self, name: str, id: str) -> list[str]:
-        """What was done, in words."""
+        """What was put back, in words."""
         return self.call(name, "undo", id)
 
     def forget(self, name: str, id: str) -> None:

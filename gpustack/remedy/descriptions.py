@@ -1,4 +1,4 @@
-"""A remedy in words: what it does, as somebody would type it, and what stands still meanwhile."""
+"""A remedy in words: the equivalent commands, and what it interrupts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ def describe_interruption(remedy: Remedy) -> str:
 
 
 def manual_commands(remedy: Remedy, variables: Mapping[str, Any]) -> Iterator[str]:
-    """Commands that come to the same. `variables` are those of the playbook."""
+    """Equivalent commands. `variables` are those of the playbook."""
     yield from (f"sysctl -w {key}={value}" for key, value in remedy.sysctl.items())
     if unit := remedy.unit:
         if unit.enabled:
@@ -39,7 +39,7 @@ def manual_commands(remedy: Remedy, variables: Mapping[str, Any]) -> Iterator[st
 
 
 def edit_commands(files: Iterable[str]) -> Iterator[str]:
-    """Where `install` would leave somebody else's files as they are; these lie below /etc/containerd."""
+    """For foreign files below /etc/containerd, which `install` would leave as they are."""
     yield from (f"sudoedit /etc/containerd/{file}" for file in sorted(files))
     yield "systemctl restart containerd"
 

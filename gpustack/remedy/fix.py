@@ -1,4 +1,4 @@
-"""The fix: one root at a time, and after each the diagnosis anew.
+"""The fix: one root cause at a time, and a new diagnosis after each.
 
 For every root, without exception: ask again whether it is still so → show what would be changed → a yes → copies of
 it → play → ask the same question again, then the first consequences → diagnose. What is not resolved is
@@ -24,7 +24,7 @@ from gpustack.remedy.offer import Offer, offers
 from gpustack.rollout.plan import Played
 
 PAUSE = 2.0
-# Seconds: until the same question has another answer, and until what it broke is gone.
+# Seconds: until a fault is resolved, and until its symptoms are gone.
 RESOLVE_LIMIT, SYMPTOM_LIMIT = 150.0, 180.0
 
 Gather = Callable[[Sequence[Probe[Any]]], Snapshot]
@@ -83,11 +83,10 @@ class Fix:
         return not self.wanted or one.id in self.wanted
 
     def was_tried(self, id: str) -> bool:
-        """Each id is tried once."""
         return any(one.offer.id == id for one in self.attempts)
 
     def ask(self, some: Sequence[Offer], found: Diagnosis) -> None:
-        """Whether they are still so, then one question about those that are."""
+        """Checks whether they are still confirmed, then asks once about those that are."""
         now = self.ask_again(found, some)
         still = [one for one in some if self.is_confirmed(one, now)]
         for one in some:
@@ -129,7 +128,7 @@ class Fix:
         return now
 
     def ask_again(self, found: Diagnosis, some: Sequence[Offer]) -> Diagnosis:
-        """With what these faults and their guards rest on asked anew."""
+        """Gathers again the evidence of these faults and of their guards, and diagnoses."""
         names = {
             entry.answer.probe for one in some for spot in one.finding.judged for entry in find_evidence(found, spot.id)
         }
@@ -140,11 +139,11 @@ class Fix:
         return any(current_outcome(now, one) == "failed" for one in offer.finding.judged)
 
     def find_open(self, offer: Offer, now: Diagnosis) -> list[Judgement]:
-        """What it rests on, at the places at which it is not known to be gone."""
+        """Its judgements where they are not known to be resolved."""
         return [now.judged.get(one.place, one) for one in offer.finding.judged if current_outcome(now, one) != "ok"]
 
     def wait_resolved(self, offer: Offer, now: Diagnosis, limit: float) -> tuple[bool, Diagnosis]:
-        """Asks the same question until every place says that it is gone; once at least."""
+        """Gathers again until it is resolved at every location; once at least."""
         began = time.monotonic()
         while True:
             now = self.ask_again(now, [offer])
@@ -174,11 +173,11 @@ class Fix:
 
 
 def current_outcome(now: Diagnosis, one: Judgement) -> Outcome:
-    """What it is now; what nothing judges any more is unknown."""
+    """Unknown where nothing judges it any more."""
     found = now.judged.get(one.place)
     return found.outcome if found else "unknown"
 
 
 def find_evidence(found: Diagnosis, id: str) -> Iterable[Evidence]:
-    """What an id and its guard rest on, at all places."""
+    """Of an id and its guard, at all locations."""
     return (entry for (name, _), one in found.judged.items() if name in (id, f"{id} guard") for entry in one.evidence)

@@ -26,7 +26,7 @@ PLAYBOOKS = ("unit", "rollout", "sysctl", "drop_in", "apt")
 VARIABLE, FILES = "gpustack_remedy", "gpustack_fix"
 FILE = ("path", "lines", "reload", "restart")
 UNKNOWN_WHERE = "it says nothing of which host"
-# What install leaves to a person, because a file of somebody else's has to be changed; a fix shows it and asks first.
+# What install leaves to a person, because a foreign file has to be changed; a fix shows it and asks first.
 AGREED = {"containerd-cri-disabled": "cri-disabled-elsewhere"}
 # Checks of that step which look at the files.
 FILES_OF = ("configuration", "cri-disabled-elsewhere")
@@ -54,7 +54,6 @@ class Offer:
 
 
 def offers(found: Diagnosis) -> tuple[Offer, ...]:
-    """One for each root, in the order of the diagnosis."""
     return tuple(offer(found.snapshot, root) for root in found.roots)
 
 
@@ -146,7 +145,6 @@ def find_refused(states: Iterable[StepState], locations: Collection[str], agreed
 
 
 def find_untouched(states: Iterable[StepState], hosts: Iterable[str]) -> list[str]:
-    """The hosts on which the step would change no file."""
     differing = {state.where for state in states for one in state.judgements if one.result and one.id in FILES_OF}
     return [name for name in hosts if name not in differing]
 
@@ -176,7 +174,7 @@ def offer_playbook(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Reme
 
 
 def offer_drop_in(snapshot: Snapshot, root: Finding, fault: Fault, file: DropIn) -> Offer:
-    """On each host the file of those that are for this remedy which somebody reads there."""
+    """On each host the variant of the file that a program reads there."""
     hosts = hosts_of(root)
     read, why_not = {}, "" if hosts else UNKNOWN_WHERE
     for name in hosts:

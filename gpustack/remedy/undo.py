@@ -1,4 +1,4 @@
-"""The undo of the last fix: what it changed is as it was before it. Refused where somebody changed it since.
+"""Rolls back the last fix: what it changed is as before. Refused where it was changed since.
 
 Objects of the cluster are compared before the fix, after it and now: which it changed, and what puts them back.
 """
@@ -111,7 +111,7 @@ def undo(copies: Copies, found: Last, report: Reporter) -> Undone:
 
 def find_changes(documents: Iterable[str]) -> tuple[Changed, ...]:
     """Of lists as `kubectl get -o json` prints them: before, as the fix left it, and now. What another object owns is
-    made anew by that one. Raises RolloutError for anything else."""
+    created again by that one. Raises RolloutError for anything else."""
     try:
         before, left, now = (index_objects(json.loads(text)["items"]) for text in documents)
     except (ValueError, KeyError, TypeError) as error:
@@ -130,7 +130,6 @@ def index_objects(items: Iterable[Any]) -> dict[Name, Object]:
 
 
 def strip_server_fields(item: Mapping[str, Any]) -> Object:
-    """Without what nobody asked for."""
     metadata = {key: value for key, value in item["metadata"].items() if key not in METADATA}
     if notes := {key: value for key, value in metadata.pop("annotations", {}).items() if key != REVISION}:
         metadata["annotations"] = notes

@@ -29,7 +29,7 @@ from gpustack.config.spec import Spec
 from gpustack.config.versions import KNOWN_SETS, version_set
 from gpustack.probes.host.system import HOSTNAME
 from gpustack.probes.kubernetes.nodes import NODES
-from gpustack.rollout.overlay import of_cluster
+from gpustack.rollout.overlay import cluster_variables
 
 # Behind a newline or tab that JSON has escaped, too.
 BEFORE = r"(?:(?<![A-Za-z0-9])|(?<=\\n)|(?<=\\t))"
@@ -109,7 +109,7 @@ def remove_secrets(snapshot: Snapshot) -> Snapshot:
 
 def update_digests(snapshot: Snapshot, other: Snapshot) -> Snapshot:
     """`other` with the digests that follow from its own inventory, where `snapshot` has those of its own."""
-    again = dict(pair_digests(of_cluster(snapshot), of_cluster(other)))
+    again = dict(pair_digests(cluster_variables(snapshot), cluster_variables(other)))
     if not again:
         return other
     pattern = re.compile("|".join(map(re.escape, again)))
@@ -121,7 +121,6 @@ def update_digests(snapshot: Snapshot, other: Snapshot) -> Snapshot:
 
 
 def find_node_names(snapshot: Snapshot) -> Iterator[str]:
-    """What hosts and nodes call themselves."""
     for host in snapshot.inventory.hosts:
         with suppress(FactUnavailable):
             yield snapshot.fact(HOSTNAME, host.name)

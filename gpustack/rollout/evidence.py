@@ -27,7 +27,7 @@ def runs() -> Path:
     return user_state_path("gpustack") / "runs"
 
 
-def room(folder: Path) -> None:
+def require_space(folder: Path) -> None:
     """Raises RolloutError unless a run fits there."""
     free = os.statvfs(folder)
     if (left := free.f_bavail * free.f_frsize) < NEEDED:
@@ -55,7 +55,7 @@ def open_folder(verb: str) -> Path:
     others = sorted(path for path in base.iterdir() if path.is_dir() and path != folder)
     for old in others[: max(len(others) + 1 - KEPT, 0)]:
         shutil.rmtree(old, ignore_errors=True)
-    room(folder)
+    require_space(folder)
     return folder
 
 

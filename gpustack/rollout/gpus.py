@@ -34,24 +34,24 @@ def counted(found: Plan) -> Gpus | None:
         there = expected(here)
     except FactUnavailable:
         return None
-    aside = not_counted(here)
+    aside = find_set_aside(here)
     if not there and not aside:
         return None
     try:
         allocatable = sum(node.allocatable for node in gpu_nodes(here).values())
     except FactUnavailable:
         allocatable = None
-    return Gpus(sum(there.values()), len(there), allocatable, refused(here), aside)
+    return Gpus(sum(there.values()), len(there), allocatable, find_stranded(here), aside)
 
 
-def not_counted(here: View) -> tuple[str, ...]:
+def find_set_aside(here: View) -> tuple[str, ...]:
     """Of hosts that can tell."""
     views = [here.on(host.name) for host in here.hosts]
     found = [(view.where, set_aside(view[GPU_DEVICES])) for view in views if view.available(GPU_DEVICES)]
     return tuple(f"{host} {bus}: {why}" for host, away in found for bus, why in away.items())
 
 
-def refused(here: View) -> tuple[Pod, ...]:
+def find_stranded(here: View) -> tuple[Pod, ...]:
     """Empty also where that is unknown: the checks of the same API say so."""
     with suppress(FactUnavailable):
         return here[STRANDED]
@@ -59,7 +59,6 @@ def refused(here: View) -> tuple[Pod, ...]:
 
 
 def summary(gpus: Gpus) -> str:
-    """In one line."""
     can = "allocatable unknown" if gpus.allocatable is None else f"{gpus.allocatable} allocatable"
     return f"{count(gpus.expected, 'GPU')} on {count(gpus.hosts, 'host')}, {can}"
 

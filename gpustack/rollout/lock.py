@@ -2,7 +2,7 @@
 
 It ends with its connection, or after a minute without a heartbeat, so a stale lock cannot exist. A text file beside it
 says who, since when, doing what. Every heartbeat is answered: so we know that we still hold it. When the connection
-breaks it is taken again at once, and when that fails the rollout stops, for somebody else may be let in.
+breaks it is taken again at once, and when that fails the rollout stops, for another may be let in.
 """
 
 import getpass
@@ -26,7 +26,7 @@ from gpustack.errors import LockedError, RolloutError
 # Of root's alone: in /run/lock anybody could hold the lock for ever, or be named as its holder.
 FOLDER = "/run/gpustack-cluster"
 # Seconds: between heartbeats, for the first answer, without an answer before the lock is taken again, for that, and
-# between attempts. The host holds the lock for a minute after the last one: when we give up, nobody was let in yet.
+# between attempts. The host holds the lock for a minute after the last one: when we give up, no other was let in yet.
 HEARTBEAT, ANSWER_LIMIT, SILENCE, RETAKE, AGAIN = 10.0, 30, 35.0, 15.0, 1.0
 HELD, TAKEN, BEAT, ENDED = "held", "taken", "beat", "the connection ended"
 # One byte per heartbeat. The note is removed with the lock.
@@ -44,7 +44,7 @@ Session = Callable[[Host, str, "queue.Queue[bytes | None]"], Iterator[str]]
 """Runs a script as root, writes what the queue brings to its stdin, closes it at None, yields its lines."""
 
 
-def holder(doing: str) -> str:
+def describe_holder(doing: str) -> str:
     since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return f"{getpass.getuser()}@{socket.gethostname()} (pid {os.getpid()}) since {since}: gpustack {doing}"
 
@@ -62,26 +62,22 @@ def choose_lock_host(snapshot: Snapshot) -> Host:
 @contextmanager
 def lock(host: Host, doing: str, session: Session = interact) -> Iterator["Hold"]:
     """Raises LockedError, or HostRefused when the host cannot be asked."""
-    hold = Hold(host, holder(doing), session)
+    hold = Hold(host, describe_holder(doing), session)
     first = hold.take()
     if isinstance(first, HostRefused):
         raise first
     if first == TAKEN:
-        raise LockedError(
-            "locked",
-            f"Another gpustack is changing this cluster (lock on {host.name}).",
-            hold.next_line(),
-            "wait for it, or end that process: the lock ends with it",
-        )
+        message = f"Another gpustack is changing this cluster (lock on {host.name})."
+        hint = "wait for it, or end that process: the lock ends with it"
+        raise LockedError("locked", message, hold.next_line(), hint)
     if first != HELD:
-        raise LockedError(
-            "lock-failed", f"The lock on {host.name} could not be taken.", first, "gpustack explain lock-failed"
-        )
-    threading.Thread(target=hold.keep, daemon=True).start()
+        message = f"The lock on {host.name} could not be taken."
+        raise LockedError("lock-failed", message, first, "gpustack explain lock-failed")
+    threading.Thread(target=hold.keep_alive, daemon=True).start()
     try:
         yield hold
     finally:
-        hold.let_go()
+        hold.release()
 
 
 @dataclass
@@ -125,7 +121,7 @@ class Hold:
     def next_line(self) -> str:
         return str(self.next_or_none(ANSWER_LIMIT) or "")
 
-    def keep(self) -> None:
+    def keep_alive(self) -> None:
         """Until it is let go or lost. The clock counts the time that this machine sleeps, as the host's does."""
         last = time.clock_gettime(time.CLOCK_BOOTTIME)
         while not self.done.is_set():
@@ -154,7 +150,7 @@ class Hold:
             self.lost = f"the lock on {self.host.name} was lost: {why}"
         return False
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         self.done.set()
         self.beats.put(None)
         if self.talk is not None:

@@ -27,7 +27,7 @@ def after_look(found: Plan) -> str:
         for check, mismatch in state.left
     ]
     fixable = any(mismatch.cure == "install" for state in found.drifted for mismatch in state.differences)
-    if fixable and not (refused and stuck(found)):
+    if fixable and not (refused and is_stuck(found)):
         return command("install", found.inventory)
     if refused:
         return refused[0]
@@ -38,22 +38,21 @@ def after_look(found: Plan) -> str:
     return command("plan -v", found.inventory)
 
 
-def stuck(found: Plan) -> bool:
+def is_stuck(found: Plan) -> bool:
     """A person is needed on the control plane or on every host: install would get nowhere before."""
     places = {state.where for state, _ in found.refused}
     planes = {host.name for host in found.inventory.control_planes} | {CLUSTER}
     return bool(places & planes) or places >= {host.name for host in found.inventory.hosts} - set(found.unreached)
 
 
-def gpus(found: Plan) -> bool:
-    """Whether a host has some, and there is something to prove."""
+def has_gpus(found: Plan) -> bool:
     views = [View(found.snapshot, host.name) for host in found.inventory.hosts]
     return any(view.available(GPU_DEVICES) and of_host(view) for view in views)
 
 
 def after_install(done: Outcome) -> str:
     found = done.verification.plan
-    if found.converged and gpus(found):
+    if found.converged and has_gpus(found):
         return command("prove", found.inventory)
     if found.converged:
         return command("kubeconfig --out kubeconfig", found.inventory)

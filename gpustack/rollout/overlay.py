@@ -93,7 +93,7 @@ def metrics_guard(here: View) -> str:
     return ""
 
 
-def of_cluster(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
+def cluster_variables(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
     """`gpustack_releases`: of each Helm release its chart and values; `gpustack_objects`: what else the roles of steps
     apply. What depends on something that is unknown is left out; its role refuses then."""
     here = View(snapshot, CLUSTER)
@@ -121,7 +121,7 @@ def overlay(snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]] = MappingP
     }
     for host in inventory.control_planes:
         if host.name in hosts:
-            hosts[host.name] |= of_cluster(snapshot)
+            hosts[host.name] |= cluster_variables(snapshot)
     for further in (machine_ids(snapshot), more):
         for name, variables in further.items():
             hosts[name] = {**hosts.get(name, {}), **variables}
@@ -137,7 +137,7 @@ def overlay(snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]] = MappingP
 def write(snapshot: Snapshot, folder: Path, more: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> Path:
     path = folder / "overlay.yml"
     with private_file(path) as file:
-        file.write(document(overlay(snapshot, more)))
+        file.write(dump_yaml(overlay(snapshot, more)))
     return path
 
 
@@ -152,7 +152,7 @@ class Literal(str):
     __slots__ = ()
 
 
-def document(found: Any) -> str:
+def dump_yaml(found: Any) -> str:
     """The overlay as YAML, every text in it `!unsafe`. Ansible would expand Jinja in variables of an inventory, here on
     the controller: a host whose name is a template would run commands of its own choice.
 
@@ -171,15 +171,15 @@ def document(found: Any) -> str:
         return dumper.represent_scalar("!unsafe" if stays else TEXT, str(text), style="'")
 
     Dumper.add_representer(Literal, represent)
-    return str(yaml.dump(literal(found), Dumper=Dumper, sort_keys=False, width=UNBROKEN))
+    return str(yaml.dump(mark_unsafe(found), Dumper=Dumper, sort_keys=False, width=UNBROKEN))
 
 
-def literal(value: Any) -> Any:
+def mark_unsafe(value: Any) -> Any:
     """Names of variables and hosts stay what they are."""
     if isinstance(value, dict):
-        return {key: literal(inner) for key, inner in value.items()}
+        return {key: mark_unsafe(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [literal(inner) for inner in value]
+        return [mark_unsafe(inner) for inner in value]
     return Literal(value) if isinstance(value, str) else value
 
 

@@ -62,7 +62,7 @@ class Plan:
 
     @property
     def refused(self) -> tuple[tuple[StepState, Result], ...]:
-        """What `install` does not mend: another version of a running component, or a thing only a person can do."""
+        """What `install` does not repair: another version of a running component, or what only a person can do."""
         return tuple((state, found) for state in self.states for found in state.differences if found.cure != "install")
 
     @property
@@ -72,7 +72,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Verification:
-    """The plan asked anew. `seconds` for all of it, `questions` the number of answers judged from."""
+    """The plan after gathering again. `seconds` for all of it, `questions` is the number of answers."""
 
     plan: Plan
     seconds: float
@@ -114,11 +114,10 @@ class Outcome:
     verification: Verification
     left: tuple[tuple[str, str], ...]
     seconds: float
-    evidence: str = ""
     stopped: str = ""
 
 
-def places(step: Step, inventory: Inventory, limit: Sequence[str] = ()) -> Iterator[str]:
+def find_locations(step: Step, inventory: Inventory, limit: Sequence[str] = ()) -> Iterator[str]:
     """Where a step is judged: its hosts, or @cluster."""
     hosts = [host for host in inventory.hosts if step.applies(inventory, host)]
     if step.scope == "cluster":
@@ -129,7 +128,7 @@ def places(step: Step, inventory: Inventory, limit: Sequence[str] = ()) -> Itera
     yield from (host.name for host in hosts if not limit or host.name in limit)
 
 
-def state(step: Step, snapshot: Snapshot, where: str) -> StepState:
+def judge_step(step: Step, snapshot: Snapshot, where: str) -> StepState:
     judgements = tuple(judge(check_id(check), check, snapshot, where) for check in step.checks)
     outcomes = {one.outcome for one in judgements}
     outcome: Standing = "failed" if "failed" in outcomes else "unknown" if "unknown" in outcomes else "ok"
@@ -137,7 +136,6 @@ def state(step: Step, snapshot: Snapshot, where: str) -> StepState:
 
 
 def check_id(check: Check) -> str:
-    """The function's name as an id."""
     return check.__name__.replace("_", "-")
 
 
@@ -149,11 +147,11 @@ def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -
     behind: dict[tuple[str, str], str] = {}
     for step in steps:
         above = all_needs(step.id, needs)
-        for where in places(step, snapshot.inventory, limit):
-            found = alone = state(step, snapshot, where)
+        for where in find_locations(step, snapshot.inventory, limit):
+            found = alone = judge_step(step, snapshot, where)
             if alone.outcome in ("failed", "unknown"):
-                needed = blocking(above, alone.where, behind, snapshot.inventory)
-                found = after(alone, needed) if needed and reachable(snapshot, alone.where) else alone
+                needed = find_blocking(above, alone.where, behind, snapshot.inventory)
+                found = wait_for(alone, needed) if needed and is_reachable(snapshot, alone.where) else alone
             if found.outcome in ("failed", "pending"):
                 behind[step.id, found.where] = step.id
             judged.append(found)
@@ -169,18 +167,13 @@ def refuse_unplayable(before: Plan) -> None:
     unknown = "\n".join(f"{state.where}: {state.step} could not be checked" for state in before.unknown)
     upgrade = any(mismatch.cure == "upgrade" for _, mismatch in before.refused)
     reference = "upgrade-needed" if upgrade else "operator-needed" if before.refused else "undetermined"
-    text = "\n".join(part for part in (why, unknown) if part) or "\n".join(
-        f"{name} was not reached" for name in before.unreached
-    )
-    raise RolloutError(
-        reference,
-        "There is nothing that install may change; nothing was changed.",
-        text,
-        next(iter(hints), "gpustack plan -v"),
-    )
+    unreached = "\n".join(f"{name} was not reached" for name in before.unreached)
+    text = "\n".join(filter(None, (why, unknown))) or unreached
+    message = "There is nothing that install may change; nothing was changed."
+    raise RolloutError(reference, message, text, next(iter(hints), "gpustack plan -v"))
 
 
-def after(found: StepState, need: str) -> StepState:
+def wait_for(found: StepState, need: str) -> StepState:
     return replace(found, outcome="pending" if found.outcome == "unknown" else "failed", after=need)
 
 
@@ -192,7 +185,7 @@ def all_needs(step: str, needs: Mapping[str, tuple[str, ...]]) -> list[str]:
     return found
 
 
-def blocking(needs: Sequence[str], where: str, behind: Mapping[tuple[str, str], str], inventory: Inventory) -> str:
+def find_blocking(needs: Sequence[str], where: str, behind: Mapping[tuple[str, str], str], inventory: Inventory) -> str:
     """The drifted step that this one waits for: at the same place, at the cluster, or, for a cluster, on any host."""
     for need in needs:
         locations = [CLUSTER, where] if where != CLUSTER else [CLUSTER, *(host.name for host in inventory.hosts)]
@@ -201,7 +194,7 @@ def blocking(needs: Sequence[str], where: str, behind: Mapping[tuple[str, str], 
     return ""
 
 
-def reachable(snapshot: Snapshot, where: str) -> bool:
+def is_reachable(snapshot: Snapshot, where: str) -> bool:
     if where == CLUSTER:
         return any(snapshot.reach[host.name].reached for host in snapshot.inventory.control_planes)
     return snapshot.reach[where].reached

@@ -19,7 +19,7 @@ from gpustack.config.resources import playbooks
 from gpustack.events import Event, Reporter
 from gpustack.probes.kubernetes.cluster_leftovers import TEMPORARY
 from gpustack.rollout.plan import Played, TaskFailure
-from gpustack.rollout.reaper import end, tethered
+from gpustack.rollout.reaper import kill_all, tie_program
 
 BECOME_PROMPT = r"(?i)become password.*:\s*?$"
 FORKS = 32
@@ -44,6 +44,18 @@ FORCED = {
 ALIVE = "-o ServerAliveInterval=10 -o ServerAliveCountMax=4"
 
 
+@dataclass(frozen=True)
+class Ansible:
+    """How playbooks are run: on the inventories `sources`, from `private`, a folder in memory that the caller removes.
+    `cancelled` says why to stop."""
+
+    sources: Sequence[str]
+    private: Path
+    report: Reporter
+    become_password: str | None = field(default=None, repr=False)
+    cancelled: Callable[[], object] = lambda: None
+
+
 @dataclass
 class Tally:
     """What the runner's events say, while they come. `diffs` are (host, task, Ansible's diff), `hidden` the tasks of a
@@ -57,7 +69,7 @@ class Tally:
     diffs: list[tuple[str, str, Any]] = field(default_factory=list)
     hidden: dict[str, list[str]] = field(default_factory=dict)
 
-    def hear(self, event: dict[str, Any]) -> bool:
+    def handle(self, event: dict[str, Any]) -> bool:
         """Returns True, so that the runner keeps the event in its own folder too (which is removed)."""
         kind, data = event.get("event", ""), event.get("event_data", {})
         host, task = data.get("host", ""), data.get("task", "")
@@ -65,7 +77,7 @@ class Tally:
             self.report(Event("task", self.step, task))
         elif kind == "runner_on_ok":
             self.ok.add(host)
-            self.diffs += [(host, task, diff) for diff in shown(data.get("res", {}))]
+            self.diffs += [(host, task, diff) for diff in collect_diffs(data.get("res", {}))]
             if data.get("res", {}).get("changed"):
                 self.changed[host] = self.changed.get(host, 0) + 1
                 self.report(Event("changed", host, task, float(data.get("duration") or 0)))
@@ -75,22 +87,24 @@ class Tally:
             self.report(Event("waiting", self.step, f"{host}: {describe_retry(data)}"))
         elif kind == "playbook_on_stats":
             for host, count in data.get("changed", {}).items():
-                self.untold(host, count - self.changed.get(host, 0))
+                self.report_hidden(host, count - self.changed.get(host, 0))
             self.changed |= {host: count for host, count in data.get("changed", {}).items() if count}
         elif kind in ("runner_on_failed", "runner_on_unreachable") and not data.get("ignore_errors"):
-            failure = TaskFailure(host, task, data.get("task_path", ""), message(data), kind.endswith("unreachable"))
+            failure = TaskFailure(
+                host, task, data.get("task_path", ""), failure_text(data), kind.endswith("unreachable")
+            )
             self.failures.append(failure)
             self.report(Event("failed", host, f"{task}: {failure.message}"))
         return True
 
-    def untold(self, host: str, count: int) -> None:
-        """Of a task that logs nothing the runner does not even tell that it changed something: only the sum says so."""
+    def report_hidden(self, host: str, count: int) -> None:
+        """The runner does not report a change of a task that logs nothing: only the sum counts it."""
         tasks = self.hidden.get(host, [])
         for task in tasks if len(tasks) == count else [f"one of: {', '.join(tasks)}"] * count:
             self.report(Event("changed", host, task))
 
 
-def shown(result: dict[str, Any]) -> list[Any]:
+def collect_diffs(result: dict[str, Any]) -> list[Any]:
     """The differences of what changed; of a loop those of its rounds. What stays as it is has one without lines."""
     rounds = [one for one in result.get("results", []) if isinstance(one, dict)] or [result]
     return [one["diff"] for one in rounds if one.get("changed") and one.get("diff")]
@@ -103,7 +117,7 @@ def describe_retry(data: dict[str, Any]) -> str:
     return next((line.strip() for line in reversed(lines) if line.strip()), "tried again")
 
 
-def message(data: dict[str, Any]) -> str:
+def failure_text(data: dict[str, Any]) -> str:
     """The module's own words: message, then what the command printed on stderr."""
     result = data.get("res", {})
     if not isinstance(result, dict):
@@ -128,35 +142,25 @@ def command_line(name: str, sources: Sequence[str], hosts: Sequence[str]) -> str
     return shlex.join([*words, "--limit", ",".join(hosts), str(playbooks() / f"{name}.yml")])
 
 
-def play(
-    name: str,
-    hosts: Sequence[str],
-    sources: Sequence[str],
-    private: Path,
-    report: Reporter,
-    *,
-    become_password: str | None = None,
-    cancelled: Callable[[], object] = lambda: None,
-) -> Played:
-    """`name` is the playbook's: a step's id, reset, or remedy/KIND. `private` is a folder in memory, removed by the
-    caller. Hosts that fail are in the result; nothing is raised."""
+def play(name: str, hosts: Sequence[str], ansible: Ansible) -> Played:
+    """`name` is the playbook's: a step's id, reset, or remedy/KIND. Hosts that fail are in the result; nothing is
+    raised."""
     started = time.monotonic()
-    tally = Tally(report, name)
+    tally = Tally(ansible.report, name)
     try:
-        output, rc = run(name, hosts, sources, private, tally, "", become_password, cancelled)
+        output, rc = run(name, hosts, ansible, tally)
     except OSError as error:
         # Ansible's runner keeps its books in that folder, and memory can run full too.
-        failure = TaskFailure(hosts[0], "ansible-runner", str(private), f"{error}\ndf -h {private.parent}")
-        report(Event("failed", failure.host, failure.message))
+        why = f"{error}\ndf -h {ansible.private.parent}"
+        failure = TaskFailure(hosts[0], "ansible-runner", str(ansible.private), why)
+        ansible.report(Event("failed", failure.host, failure.message))
         tally.failures += [replace(failure, host=name) for name in hosts]
         output, rc = "", 1
     bad = {failure.host for failure in tally.failures}
-    if not tally.ok and not bad and not cancelled():
+    if not tally.ok and not bad and not ansible.cancelled():
         # No task ran: the playbook itself, the inventory or Ansible was at fault.
-        path = str(playbooks() / f"{name}.yml")
-        tally.failures.append(
-            TaskFailure(hosts[0], "ansible-playbook", path, output.strip()[-2000:] or f"ended with {rc}")
-        )
+        path, why = str(playbooks() / f"{name}.yml"), output.strip()[-2000:] or f"ended with {rc}"
+        tally.failures.append(TaskFailure(hosts[0], "ansible-playbook", path, why))
         bad = set(hosts)
     return Played(
         name,
@@ -165,43 +169,35 @@ def play(
         tuple(sorted(bad)),
         tuple(tally.failures),
         time.monotonic() - started,
-        command_line(name, sources, hosts),
+        command_line(name, ansible.sources, hosts),
         sum(tally.changed.values()),
     )
 
 
-def run(
-    name: str,
-    hosts: Sequence[str],
-    sources: Sequence[str],
-    private: Path,
-    tally: Tally,
-    flags: str,
-    become_password: str | None,
-    cancelled: Callable[[], object] = lambda: None,
-) -> tuple[str, int]:
+def run(name: str, hosts: Sequence[str], ansible: Ansible, tally: Tally, flags: str = "") -> tuple[str, int]:
     """What Ansible printed, and its exit status."""
     import ansible_runner
 
     # One for each play: a fix previews a playbook and plays it, and may do so again for the next fault.
-    folder = Path(mkdtemp(prefix=f"play-{name.replace('/', '-')}-", dir=private))
-    passwords: dict[str, Any] = {"passwords": {BECOME_PROMPT: become_password}} if become_password else {}
-    with tethered("ansible-playbook", folder) as path:
+    folder = Path(mkdtemp(prefix=f"play-{name.replace('/', '-')}-", dir=ansible.private))
+    password = ansible.become_password
+    passwords: dict[str, Any] = {"passwords": {BECOME_PROMPT: password}} if password else {}
+    with tie_program("ansible-playbook", folder) as path:
         done = ansible_runner.run(
             private_data_dir=str(folder),
             playbook=str(playbooks() / f"{name}.yml"),
-            inventory=list(sources),
+            inventory=list(ansible.sources),
             limit=",".join(hosts),
-            cmdline=f"--forks {FORKS}{' --ask-become-pass' if become_password else ''}{flags}",
+            cmdline=f"--forks {FORKS}{' --ask-become-pass' if password else ''}{flags}",
             envvars=environment(folder, path),
-            event_handler=tally.hear,
-            cancel_callback=lambda: bool(cancelled()),
+            event_handler=tally.handle,
+            cancel_callback=lambda: bool(ansible.cancelled()),
             quiet=True,
             suppress_env_files=True,
             **passwords,
         )
-    if cancelled():
-        end(folder)
+    if ansible.cancelled():
+        kill_all(folder)
     with done.stdout as printed:
         return printed.read(), int(done.rc)
 

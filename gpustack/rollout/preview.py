@@ -3,7 +3,6 @@ check mode cannot run command tasks, so what follows from one is not shown."""
 
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
-from pathlib import Path
 from typing import Any
 
 from gpustack.ask.probe import CLUSTER
@@ -11,7 +10,7 @@ from gpustack.ask.view import View
 from gpustack.events import Reporter
 from gpustack.rollout.overlay import sources, write
 from gpustack.rollout.plan import Plan
-from gpustack.rollout.playbook import Tally, run
+from gpustack.rollout.playbook import Ansible, Tally, run
 from gpustack.rollout.private import private_folder
 from gpustack.steps.step import Step
 
@@ -22,27 +21,26 @@ def preview(found: Plan, steps: tuple[Step, ...], report: Reporter) -> str:
     acting = View(found.snapshot, CLUSTER).acting
     with private_folder() as private:
         overlay = sources(found.inventory, write(found.snapshot, private))
+        ansible = Ansible(overlay, private, report, found.inventory.typed_password)
         for step in steps:
             due = [state.where for state in found.drifted if state.step == step.id]
             if not due:
                 continue
             hosts = list(dict.fromkeys(acting if where == CLUSTER else where for where in due))
-            lines += ["", *differences(step.id, hosts, overlay, private, report, found.inventory.typed_password)]
+            lines += ["", *differences(step.id, hosts, ansible)]
     return "\n".join(lines) + "\n" if any(lines) else ""
 
 
-def differences(
-    name: str, hosts: Sequence[str], overlay: Sequence[str], private: Path, report: Reporter, password: str | None
-) -> list[str]:
+def differences(name: str, hosts: Sequence[str], ansible: Ansible) -> list[str]:
     """What a playbook would change, and where check mode had to stop."""
-    tally = Tally(report, name)
-    run(name, hosts, overlay, private, tally, " --check --diff", password)
-    blocks = [[f"{name} on {host}: {task}", *texts(diff)] for host, task, diff in tally.diffs]
+    tally = Tally(ansible.report, name)
+    run(name, hosts, ansible, tally, " --check --diff")
+    blocks = [[f"{name} on {host}: {task}", *diff_lines(diff)] for host, task, diff in tally.diffs]
     blocks += [[f"{name} on {bad.host}: check mode ends at: {bad.task}"] for bad in tally.failures]
     return [line for at, one in enumerate(blocks) for line in ([""] if at else []) + one]
 
 
-def texts(diff: Any) -> Iterator[str]:
+def diff_lines(diff: Any) -> Iterator[str]:
     """Ansible's diff is one mapping or a list of them; texts stand in before and after, or ready in `prepared`."""
     for entry in diff if isinstance(diff, list) else [diff]:
         if not isinstance(entry, dict):
@@ -50,12 +48,12 @@ def texts(diff: Any) -> Iterator[str]:
         if entry.get("prepared"):
             yield from str(entry["prepared"]).splitlines()
             continue
-        before, after = (written(entry.get(side, "")) for side in ("before", "after"))
+        before, after = (split_lines(entry.get(side, "")) for side in ("before", "after"))
         headers = (str(entry.get("before_header", "before")), str(entry.get("after_header", "after")))
         yield from (line.rstrip("\n") for line in unified_diff(before, after, *headers, n=2))
 
 
-def written(value: Any) -> list[str]:
+def split_lines(value: Any) -> list[str]:
     import json
 
     text = value if isinstance(value, str) else json.dumps(value, indent=1, sort_keys=True)

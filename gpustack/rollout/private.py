@@ -9,21 +9,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gpustack.errors import RolloutError
-from gpustack.rollout.evidence import room
+from gpustack.rollout.evidence import require_space
 
 MEMORY = (Path("/dev/shm"), Path("/run"))  # noqa: S108 - memory-backed by design
 PREFIX = "gpustack-run-"
 
 
-def candidates() -> list[Path]:
+def list_candidates() -> list[Path]:
     xdg = os.environ.get("XDG_RUNTIME_DIR")
     folders = (*([Path(xdg)] if xdg else []), *MEMORY)
     return [folder for folder in folders if folder.is_dir() and os.access(folder, os.W_OK)]
 
 
-def memory() -> Path:
+def find_memory() -> Path:
     """Raises RolloutError where no memory-backed storage can be written."""
-    for folder in candidates():
+    for folder in list_candidates():
         return folder
     raise RolloutError(
         "private-folder",
@@ -34,14 +34,14 @@ def memory() -> Path:
 
 
 def sweep() -> None:
-    """Removes what a killed run left: folders of ours that nobody holds. The lock on a folder ends with its process."""
-    for left in (path for base in candidates() for path in base.glob(f"{PREFIX}*")):
-        if (lock := hold(left)) is not None:
+    """Removes what a killed run left: folders without a lock, which ends with its process."""
+    for left in (path for base in list_candidates() for path in base.glob(f"{PREFIX}*")):
+        if (lock := lock_folder(left)) is not None:
             shutil.rmtree(left, ignore_errors=True)
             os.close(lock)
 
 
-def hold(folder: Path) -> int | None:
+def lock_folder(folder: Path) -> int | None:
     """A descriptor that keeps a folder locked until it is closed; None when it is gone, no folder, another
     user's or in use."""
     try:
@@ -61,13 +61,13 @@ def hold(folder: Path) -> int | None:
 @contextmanager
 def private_folder() -> Iterator[Path]:
     """Raises RolloutError where no memory is left for it."""
-    base = memory()
+    base = find_memory()
     lock, folder = None, base
     while lock is None or not folder.exists():  # another run may sweep a folder that is not locked yet
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
-        lock = hold(folder)
+        lock = lock_folder(folder)
     try:
-        room(folder)
+        require_space(folder)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)

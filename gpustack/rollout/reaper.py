@@ -40,7 +40,7 @@ def mark(folder: Path) -> str:
 
 
 @contextmanager
-def tethered(program: str, folder: Path) -> Iterator[str]:
+def tie_program(program: str, folder: Path) -> Iterator[str]:
     """A PATH whose first entry has a `program` that ends with this process; once what is inside the `with` is through,
     what still runs of it is left alone. The real one stands beside our own interpreter or in PATH. Raises
     FileNotFoundError."""
@@ -63,7 +63,7 @@ def tethered(program: str, folder: Path) -> Iterator[str]:
         os.close(held)
 
 
-def processes(folder: Path) -> list[int]:
+def find_processes(folder: Path) -> list[int]:
     """Ids of all that a program tethered in this folder started, and that still runs."""
     wanted = mark(folder).encode()
     found = []
@@ -76,12 +76,12 @@ def processes(folder: Path) -> list[int]:
     return found
 
 
-def end(folder: Path) -> None:
+def kill_all(folder: Path) -> None:
     """Kills all of them. The runner's own way to cancel reaches the process group only."""
     until, empty = time.monotonic() + AT_ONCE, 0
     # Between fork and exec a process shows no environment: twice none is none.
     while empty < 2 and time.monotonic() < until:
-        left = processes(folder)
+        left = find_processes(folder)
         empty = 0 if left else empty + 1
         for pid in left:
             try:

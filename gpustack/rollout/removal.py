@@ -74,17 +74,17 @@ def removal(snapshot: Snapshot, names: Sequence[str], *, packages: bool = False)
     """Of the hosts with these names, all when empty."""
     wanted = [host for host in snapshot.inventory.hosts if not names or host.name in names]
     reached = [host for host in wanted if snapshot.reach[host.name].reached]
-    found = tuple(of_host(snapshot, host, {host.name for host in wanted}, packages=packages) for host in reached)
+    found = tuple(judge_host(snapshot, host, {host.name for host in wanted}, packages=packages) for host in reached)
     return Removal(
         snapshot,
         found,
         tuple(host.name for host in wanted if host not in reached),
-        orphans(snapshot, {host.name for host in wanted}),
+        find_orphans(snapshot, {host.name for host in wanted}),
         tuple((host.name, name) for host in reached for name in distributions(View(snapshot, host.name))),
     )
 
 
-def of_host(snapshot: Snapshot, host: Host, wanted: set[str], *, packages: bool) -> HostRemoval:
+def judge_host(snapshot: Snapshot, host: Host, wanted: set[str], *, packages: bool) -> HostRemoval:
     here, unknown = View(snapshot, host.name), list[str]()
     traces: list[tuple[str, tuple[Trace, ...]]] = []
     for step, probe in OURS.items():
@@ -95,25 +95,25 @@ def of_host(snapshot: Snapshot, host: Host, wanted: set[str], *, packages: bool)
             unknown.append(f"{step}: {error}")
     cluster, foreign, pods = "", "", None
     try:
-        cluster, foreign = whose(here)
+        cluster, foreign = find_owner(here)
         pods = here[MEMBERSHIP].pods
     except FactUnavailable as error:
         foreign = f"which cluster it is in is unknown: {error}"
     node, drain = "", False
     try:
-        alone = has_api(snapshot) and not goes_whole(snapshot, wanted) and not host.control_plane
+        alone = has_api(snapshot) and not removes_cluster(snapshot, wanted) and not host.control_plane
         mine = removable(here) if alone else None
         node, drain = (mine.name, mine.ready) if mine else ("", False)
     except FactUnavailable as error:
         unknown.append(f"node of this host in the cluster: {error}")
-    gone, holds, stays = of_packages(here, {step for step, _ in traces}, unknown, wanted=packages)
+    gone, holds, stays = judge_packages(here, {step for step, _ in traces}, unknown, wanted=packages)
     return HostRemoval(
         host.name, host.control_plane, cluster, foreign, node, drain, pods, tuple(traces), gone, holds, stays,
         tuple(unknown),
     )  # fmt: skip
 
 
-def goes_whole(snapshot: Snapshot, wanted: set[str]) -> bool:
+def removes_cluster(snapshot: Snapshot, wanted: set[str]) -> bool:
     """Every control plane goes: a cluster takes its nodes with it."""
     return {plane.name for plane in snapshot.inventory.control_planes} <= wanted
 
@@ -126,7 +126,7 @@ def has_api(snapshot: Snapshot) -> bool:
     )
 
 
-def whose(here: View) -> tuple[str, str]:
+def find_owner(here: View) -> tuple[str, str]:
     """(which cluster, why it is not ours), each empty when there is nothing to say. Raises FactUnavailable."""
     servers, found = here[LEFTOVERS].servers, here[MEMBERSHIP]
     name = found.cluster or (here.spec.cluster_name if servers and not servers_of_others(here) else "")
@@ -138,7 +138,7 @@ def whose(here: View) -> tuple[str, str]:
     return cluster, ""
 
 
-def of_packages(
+def judge_packages(
     here: View, traced: set[str], unknown: list[str], *, wanted: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """(those that go, holds that are taken off, what stays and why). `traced` are the steps that left something."""
@@ -151,26 +151,26 @@ def of_packages(
     gone = tuple(name for name in found.ours if name not in kept) if wanted else ()
     stays = [f"package {name}: {who} needs it" for name, who in sorted(kept.items())] if wanted else []
     if not wanted and found.ours:
-        stays.append(f"{len(found.ours)} packages that gpustack installed, {', '.join(shown(found.ours))}: --packages")
+        names = ", ".join(sort_known_first(found.ours))
+        stays.append(f"{len(found.ours)} packages that gpustack installed, {names}: --packages")
     if found.others and traced & {"containerd", "kubernetes"}:
         stays.append(f"packages {', '.join(found.others)}: apt's history does not say that gpustack installed them")
     return gone, found.held, tuple(stays)
 
 
-def shown(names: Sequence[str]) -> list[str]:
-    """The well-known ones first."""
+def sort_known_first(names: Sequence[str]) -> list[str]:
     return [*(name for name in MAIN if name in names), *(name for name in names if name not in MAIN)]
 
 
-def orphans(snapshot: Snapshot, wanted: set[str]) -> tuple[str, ...]:
+def find_orphans(snapshot: Snapshot, wanted: set[str]) -> tuple[str, ...]:
     """Workers outside that are, or may be, in the cluster whose last control plane would go."""
-    if not goes_whole(snapshot, wanted):
+    if not removes_cluster(snapshot, wanted):
         return ()
     outside = [host for host in snapshot.inventory.hosts if host.name not in wanted]
-    return tuple(host.name for host in outside if in_cluster(View(snapshot, host.name)))
+    return tuple(host.name for host in outside if is_in_cluster(View(snapshot, host.name)))
 
 
-def in_cluster(here: View) -> bool:
+def is_in_cluster(here: View) -> bool:
     """Unknown counts as yes."""
     try:
         return bool(set(here[LEFTOVERS].servers) - set(servers_of_others(here)))

@@ -59,19 +59,17 @@ def refuse_removal(before: Removal, *, foreign: bool) -> None:
         why = "\n".join(f"{one.host}: {one.foreign}" for one in before.foreign)
         names = ",".join(one.host for one in before.foreign)
         message = "A host is in a cluster that is not this inventory's; nothing was removed."
-        raise RolloutError(
-            "reset-foreign", message, why, f"{command('reset', hosts)} --limit {shlex.quote(names)} --foreign"
-        )
+        hint = f"{command('reset', hosts)} --limit {shlex.quote(names)} --foreign"
+        raise RolloutError("reset-foreign", message, why, hint)
     if before.orphans:
         why = f"Without the control plane these hosts would be left without a cluster: {', '.join(before.orphans)}"
         message = "Only the control plane was named; nothing was removed."
-        raise RolloutError(
-            "reset-orphans", message, why, f"{command('reset', hosts)}    # all of them, the workers first"
-        )
+        hint = f"{command('reset', hosts)}    # all of them, the workers first"
+        raise RolloutError("reset-orphans", message, why, hint)
 
 
 def ensure_unchanged(before: Removal, now: Removal) -> None:
-    """Raises RolloutError where a host that was to be reset is another one by now, or somebody else's, but for pods.
+    """Raises RolloutError where a host that was to be reset is another one by now, or in another cluster, but for pods.
     `now` needs no answers but those of WHOSE."""
     still = {one.host: one for one in now.hosts}
     found = []

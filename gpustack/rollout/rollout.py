@@ -14,11 +14,11 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.events import Event, Reporter
-from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification, all_needs, plan, state
+from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification, all_needs, judge_step, plan
 from gpustack.steps.step import Step
 
 PAUSE = 1.0
-# Seconds for what only a person mends: it may be how something looks for a moment after what was restarted, not longer.
+# Seconds for what only a person can repair: after a restart it may look so for a moment, not longer.
 PATIENCE = 45.0
 # And for what passes by itself: before its step is played all the same, and when all steps are through.
 FIRST, LAST = 60.0, 60.0
@@ -56,50 +56,44 @@ class Rollout:
         for index, step in enumerate(self.steps):
             if self.stopped or self.cancelled():
                 break
-            snapshot = self.settle_some(self.needed(step.needs), snapshot)
+            snapshot = self.settle_some(self.find_needed(step.needs), snapshot)
             if self.blocked & set(step.depends):
                 self.blocked.add(step.id)
                 continue
             snapshot = self.run_step(step, snapshot, self.steps[index + 1] if index + 1 < len(self.steps) else None)
         self.settle_some(list(self.settling), snapshot)
         self.stopped = self.cancelled() or self.stopped
-        verified = (
-            self.verify() if self.played else Verification(before, before.snapshot.took, len(before.snapshot.answers))
-        )
-        return Outcome(
-            before,
-            tuple(self.played),
-            verified,
-            tuple(self.left.items()),
-            time.monotonic() - started,
-            stopped=self.stopped,
-        )
+        unchanged = Verification(before, before.snapshot.took, len(before.snapshot.answers))
+        verified = self.verify() if self.played else unchanged
+        played, left, seconds = tuple(self.played), tuple(self.left.items()), time.monotonic() - started
+        return Outcome(before, played, verified, left, seconds, self.stopped)
 
     def verify(self) -> Verification:
-        """All is asked anew. What is only passing gets a last while: a later step may have moved what an earlier one
-        had seen settled (a target that is scraped under another name)."""
+        """Gathers everything again. What passes by itself gets a last while: a later step may have moved what
+        an earlier one had seen settled (a target that is scraped under another name)."""
         until = time.monotonic() + LAST
         while True:
             asked = time.monotonic()
             snapshot = self.gather([probe for step in self.steps for probe in step.probes], ())
             took, found = time.monotonic() - asked, plan(snapshot, self.steps, self.limit)
-            open_ones = [one for one in found.states if one.outcome != "ok" and self.still(one.where)]
-            if not open_ones or not all(map(self.passing, open_ones)) or time.monotonic() > until or self.cancelled():
+            open_ones = [one for one in found.states if one.outcome != "ok" and self.is_active(one.where)]
+            may_pass = open_ones and all(map(self.is_passing, open_ones))
+            if not may_pass or time.monotonic() > until or self.cancelled():
                 return Verification(found, took, len(snapshot.answers))
             self.report(Event("waiting", open_ones[0].step, describe(open_ones[0]), LAST - (until - time.monotonic())))
             time.sleep(PAUSE)
 
     def run_step(self, step: Step, snapshot: Snapshot, following: Step | None) -> Snapshot:
-        snapshot = self.fresh(step, snapshot)
-        states = self.states(step, snapshot)
-        due = [found for found in states if self.due(found)]
+        snapshot = self.refresh(step, snapshot)
+        states = self.judge(step, snapshot)
+        due = [found for found in states if self.is_due(found)]
         if due and not self.played:
-            # The plan is of before the yes and the lock: somebody else may have been at it since.
+            # The plan is older than the confirmation and the lock: the hosts may have changed since.
             snapshot = self.ask(snapshot, step.probes)
-            states = self.states(step, snapshot)
-            due = [found for found in states if self.due(found)]
+            states = self.judge(step, snapshot)
+            due = [found for found in states if self.is_due(found)]
         self.drop_undecided(step, states)
-        hosts = self.hosts(due, snapshot)
+        hosts = self.choose_hosts(due, snapshot)
         if not hosts:
             return snapshot
         self.report(Event("step", step.id, ", ".join(hosts)))
@@ -107,20 +101,20 @@ class Rollout:
         self.played.append(played)
         self.asked = set()
         for name in played.failed:
-            self.leave(CLUSTER if step.scope == "cluster" else name, step)
+            self.drop(CLUSTER if step.scope == "cluster" else name, step)
         if self.stopped or step.id in self.blocked:
             return snapshot
         if step.scope == "cluster" and following:
             self.settling[step.id] = (step, due)
             return snapshot
-        snapshot = self.settle_some(self.needed(step.depends), snapshot)
+        snapshot = self.settle_some(self.find_needed(step.depends), snapshot)
         if self.blocked & set(step.depends):
             self.blocked.add(step.id)
             return snapshot
         probes = [*step.probes, *(following.probes if following else ())]
         return self.settle(step, due, self.ask(snapshot, probes))
 
-    def needed(self, ids: Sequence[str]) -> list[str]:
+    def find_needed(self, ids: Sequence[str]) -> list[str]:
         """Of the steps that still settle, those that these are or depend on."""
         depends = {step.id: step.depends for step in self.steps}
         return [id for id in self.settling if id in ids or any(id in all_needs(one, depends) for one in ids)]
@@ -136,8 +130,8 @@ class Rollout:
                 snapshot = self.settle(step, due, self.ask(snapshot, step.probes))
         return snapshot
 
-    def fresh(self, step: Step, snapshot: Snapshot) -> Snapshot:
-        """What was asked before the last play is asked again. What cannot be told, would be refused or is passing may
+    def refresh(self, step: Step, snapshot: Snapshot) -> Snapshot:
+        """What was asked before the last play is asked again. What is unknown, refused or passing may
         only not be back yet after what an earlier step restarted: it gets the step's time to settle, and less where
         all of it is for a person, or where a play would do no harm."""
         if not self.played:
@@ -149,35 +143,32 @@ class Rollout:
         while time.monotonic() < until and not self.cancelled():
             waited = time.monotonic() - started
             may_pass = waited < FIRST and not self.force
-            open_ones = [
-                found
-                for found in self.states(step, snapshot)
-                if self.undecided(found) or (may_pass and self.passing(found))
-            ]
-            if not open_ones or patience.over(open_ones):
+            states = self.judge(step, snapshot)
+            open_ones = [one for one in states if self.is_undecided(one) or (may_pass and self.is_passing(one))]
+            if not open_ones or patience.is_over(open_ones):
                 break
             self.report(Event("waiting", step.id, describe(open_ones[0]), waited))
             time.sleep(PAUSE)
             snapshot = self.ask(snapshot, step.probes)
         return snapshot
 
-    def states(self, step: Step, snapshot: Snapshot) -> list[StepState]:
-        return [found for found in plan(snapshot, [step], self.limit).states if self.still(found.where)]
+    def judge(self, step: Step, snapshot: Snapshot) -> list[StepState]:
+        return [found for found in plan(snapshot, [step], self.limit).states if self.is_active(found.where)]
 
     def ask(self, snapshot: Snapshot, probes: Sequence[Probe[Any]]) -> Snapshot:
         self.asked |= {probe.id for probe in probes}
-        return snapshot.renewed(self.gather(probes, self.remaining()))
+        return snapshot.renewed(self.gather(probes, self.list_active()))
 
     def settle(self, step: Step, due: Sequence[StepState], snapshot: Snapshot) -> Snapshot:
         """Asks again until no check is broken or unknown, or `settle` has run out, or all that is left has been for a
         person for a while."""
         patience, started = Patience(), time.monotonic()
         until = started + max((step.settle_time(View(snapshot, found.where)) for found in due), default=step.settle)
-        locations = [found.where for found in due if self.still(found.where)]
+        locations = [found.where for found in due if self.is_active(found.where)]
         while True:
-            now = [state(step, snapshot, where) for where in locations]
+            now = [judge_step(step, snapshot, where) for where in locations]
             open_ones = [found for found in now if found.outcome != "ok"]
-            if not open_ones or time.monotonic() > until or patience.over(open_ones) or self.cancelled():
+            if not open_ones or time.monotonic() > until or patience.is_over(open_ones) or self.cancelled():
                 break
             waiting = next(iter(describe(found) for found in open_ones))
             self.report(Event("waiting", step.id, waiting, time.monotonic() - started))
@@ -185,32 +176,32 @@ class Rollout:
             snapshot = self.ask(snapshot, step.probes)
         for found in open_ones:
             self.report(Event("failed", found.where, describe(found)))
-            self.leave(found.where, step)
+            self.drop(found.where, step)
         self.report(Event("done", step.id, "", time.monotonic() - started))
         return snapshot
 
-    def due(self, found: StepState) -> bool:
-        """Drifted in a way that the playbook mends; or everything, when forced."""
-        if refused(found):
+    def is_due(self, found: StepState) -> bool:
+        """Drifted in a way that the playbook repairs; or everything, when forced."""
+        if needs_person(found):
             return False
         return self.force or found.outcome == "failed"
 
-    def undecided(self, found: StepState) -> bool:
+    def is_undecided(self, found: StepState) -> bool:
         """Unknown, or for a person first."""
-        return refused(found) or (found.outcome == "unknown" and not self.force)
+        return needs_person(found) or (found.outcome == "unknown" and not self.force)
 
-    def passing(self, found: StepState) -> bool:
-        """Nothing is there that a play would mend."""
+    def is_passing(self, found: StepState) -> bool:
+        """All that is open passes by itself."""
         open_ones = [judgement for judgement in found.judgements if judgement.outcome != "ok"]
         return bool(open_ones) and all(one.result and one.result.passing for one in open_ones)
 
     def drop_undecided(self, step: Step, states: Sequence[StepState]) -> None:
         """A host of which we cannot tell, or which needs a person first, must not go on to what builds on this step."""
         for found in states:
-            if self.undecided(found):
-                self.leave(found.where, step)
+            if self.is_undecided(found):
+                self.drop(found.where, step)
 
-    def leave(self, host: str, step: Step) -> None:
+    def drop(self, host: str, step: Step) -> None:
         """A host goes no further than this step; where it is the cluster, neither does what needs the step."""
         if host == CLUSTER:
             self.blocked.add(step.id)
@@ -219,13 +210,13 @@ class Rollout:
         if any(plane.name == host for plane in self.inventory.control_planes):
             self.stopped = self.stopped or f"the control plane {host} did not get past {step.id}"
 
-    def still(self, where: str) -> bool:
+    def is_active(self, where: str) -> bool:
         return where == CLUSTER or where not in self.left
 
-    def remaining(self) -> list[str]:
+    def list_active(self) -> list[str]:
         return [host.name for host in self.inventory.hosts if host.name not in self.left]
 
-    def hosts(self, due: Sequence[StepState], snapshot: Snapshot) -> list[str]:
+    def choose_hosts(self, due: Sequence[StepState], snapshot: Snapshot) -> list[str]:
         names = [View(snapshot, CLUSTER).acting if found.where == CLUSTER else found.where for found in due]
         return list(dict.fromkeys(names))
 
@@ -236,8 +227,8 @@ class Patience:
 
     since: float | None = None
 
-    def over(self, open_ones: Sequence[StepState]) -> bool:
-        if not all(map(refused, open_ones)):
+    def is_over(self, open_ones: Sequence[StepState]) -> bool:
+        if not all(map(needs_person, open_ones)):
             self.since = None
             return False
         if self.since is None:
@@ -245,8 +236,8 @@ class Patience:
         return time.monotonic() - self.since > PATIENCE
 
 
-def refused(found: StepState) -> bool:
-    """Something of it is for a person, or for `upgrade`."""
+def needs_person(found: StepState) -> bool:
+    """A person, or `upgrade`, has to change something of it."""
     return any(mismatch.cure != "install" for mismatch in found.differences)
 
 

@@ -16,8 +16,8 @@ WHOLE = {"selector", "requiredDuringSchedulingIgnoredDuringExecution", "fieldRef
 
 
 def stamped(kind: str, api: str, namespace: str, name: str, more: Mapping[str, Any], content: Object) -> Object:
-    """An object of ours. `more` are further labels and annotations, `content` is all beside the metadata. An empty
-    namespace is that of no namespace."""
+    """An object of gpustack. `more` are further labels and annotations, `content` is everything beside the metadata. An
+    empty namespace is for cluster-scoped objects."""
     labels = {LABEL: MANAGER, **more.get("labels", {})}
     annotations = dict(more.get("annotations", {}))
     document = json.dumps([labels, annotations, content], sort_keys=True, separators=(",", ":"))
@@ -29,7 +29,7 @@ def stamped(kind: str, api: str, namespace: str, name: str, more: Mapping[str, A
 
 
 def differing(what: str, wanted: Sequence[Object], found: Mapping[str, Applied] | None) -> Result | None:
-    """What is not there, is of an older spec or release, or was changed by somebody else."""
+    """Objects that are missing, come from an older spec or release, or were changed by another client."""
     wrong: dict[str, list[str]] = {}
     for one in wanted:
         metadata = one["metadata"]
@@ -48,7 +48,7 @@ def differing(what: str, wanted: Sequence[Object], found: Mapping[str, Applied] 
 
 
 def kept(wanted: Object, found: Applied) -> bool:
-    """Every field that we applied is ours still, whole or in parts."""
+    """gpustack still owns every field that it applied, whole or in parts."""
     metadata = {key: wanted["metadata"][key] for key in ("labels", "annotations")}
     content = {key: value for key, value in wanted.items() if key not in ("apiVersion", "kind", "metadata")}
     return all(

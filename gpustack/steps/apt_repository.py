@@ -54,7 +54,7 @@ def placed(here: View, name: str) -> dict[str, str]:
 
 
 def system_mismatch(here: View, name: str) -> Result | None:
-    """Where each system has a key of its own, and none is known for this one."""
+    """Where each system has its own key, and none is known for this one."""
     if "{key}" not in placed(here, name)["key"]:
         return None
     system = here[OS]
@@ -65,14 +65,14 @@ def system_mismatch(here: View, name: str) -> Result | None:
 
 
 def repository_of(here: View, name: str) -> Repository:
-    """As it should be on this host."""
+    """The expected repository on this host."""
     place = placed(here, name)
     keyring = f"/etc/apt/keyrings/gpustack-{name}.gpg"
     return Repository(place["uri"], place["suite"], place["components"], keyring, (place["fingerprint"],))
 
 
 def foreign_sources(here: View, name: str, wanted: Repository) -> list[Source]:
-    """What other files say of the same place, by any suite."""
+    """Sources for the same address in other files, with any suite."""
     ours, arch = f"sources.list.d/gpustack-{name}.sources", here[OS].arch
     named = (source for source in here[SOURCES].sources if source.file != ours)
     return [one for one in named if address(one.uri.replace("$(ARCH)", arch)) == address(wanted.uri)]
@@ -83,8 +83,8 @@ def address(uri: str) -> str:
 
 
 def unfitness(here: View, source: Source, wanted: Repository) -> str:
-    """Why a source of somebody else cannot stand for ours, or an empty string. Raises ValueError where it cannot be
-    told."""
+    """Why a source from another file cannot replace gpustack's, or an empty string. Raises ValueError if that is
+    unknown."""
     ring = here[SOURCES].keyrings.get(source.key)
     if ring and ring.fingerprints is None:
         raise ValueError(f"no gpg to read {source.key}")
@@ -107,8 +107,8 @@ def foreign_mismatch(here: View, wanted: Repository, unfit: list[tuple[Source, s
 
 
 def way_out(here: View, source: Source) -> str:
-    """A line taken out of a deb822 file would leave half a source, with which apt reads none: the file goes as a whole,
-    unless it names other places too."""
+    """Removing a line from a deb822 file would leave an incomplete source, so that apt reads none: the whole file is
+    moved away, unless it has other addresses."""
     uris = {address(one.uri) for one in here[SOURCES].sources if one.file == source.file}
     if len(uris) == 1 and source.file != "sources.list":
         return f"mv /etc/apt/{source.file} /etc/apt/{source.file}.disabled    # install writes a source of its own"
@@ -117,7 +117,7 @@ def way_out(here: View, source: Source) -> str:
 
 
 def ended_mismatch(here: View, name: str, wanted: Repository) -> Result | None:
-    """A key that has ended, or that its owner is known to have prolonged since."""
+    """A key that has expired, or that its owner is known to have extended since."""
     ring = here[SOURCES].keyrings.get(wanted.keyring)
     if not ring or not ring.ends:
         return None
@@ -131,8 +131,8 @@ def ended_mismatch(here: View, name: str, wanted: Repository) -> Result | None:
 
 
 def taken_sources(here: View) -> Mapping[str, str]:
-    """Of our repositories, those that a file of somebody else stands for, with that file. Empty where that cannot be
-    told: then the role says what is in the way."""
+    """gpustack's repositories that another file already configures, with that file. Empty if that is unknown: then the
+    role reports the conflict."""
     found = {}
     for name in apt_of(here.spec):
         with suppress(FactUnavailable, ValueError):

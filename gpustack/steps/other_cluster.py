@@ -7,8 +7,8 @@ from gpustack.probes.network.addresses import ADDRESSES
 
 
 def servers_of_others(here: View) -> tuple[str, ...]:
-    """API servers (host:port) in the kubelet's and administrator's files that are none of this inventory's. A control
-    plane may name itself by any of its own addresses."""
+    """API servers (host:port) in the files of the kubelet and of the administrator that are not in this inventory. A
+    control plane may use any of its own addresses."""
     planes = here.snapshot.inventory.control_planes
     names = {endpoint_of(here.snapshot.inventory).rsplit(":", 1)[0], *(host.address for host in planes)}
     names |= {str(host.spec.gpustack_node_ip) for host in planes}
@@ -17,5 +17,5 @@ def servers_of_others(here: View) -> tuple[str, ...]:
 
 
 def reset_of(here: View, *, foreign: bool = False) -> str:
-    """The command that takes a host out of whatever cluster it is in."""
+    """The command that removes a host from its cluster."""
     return f"gpustack reset --limit {here.host.name}{' --foreign' if foreign else ''}"

@@ -19,9 +19,9 @@ def nodes_by_machine_id(here: View) -> dict[str, Node]:
 
 
 def removable(here: View) -> Node | None:
-    """The node of the host, to be drained and deleted. A host may tell the machine-id of another: the node's name or
-    address has to be the host's as well, and no other host of the inventory may have one of the three. Raises
-    FactUnavailable where that is not so."""
+    """The node of the host, to be drained and deleted. A host may report the machine-id of another: the name or address
+    of the node has to be the host's as well, and no other host of the inventory may have one of the three. Raises
+    FactUnavailable otherwise."""
     node = own(here)
     if not node:
         return None
@@ -37,7 +37,7 @@ def removable(here: View) -> Node | None:
 
 
 def hosts_by_claim(here: View) -> dict[str, set[str]]:
-    """Hosts by machine-id, host name and address, as they tell them and as the inventory has them."""
+    """Hosts by machine-id, host name and address, as reported by the hosts and as set in the inventory."""
     found: dict[str, set[str]] = {}
     for host in here.hosts:
         there = View(here.snapshot, host.name)

@@ -50,7 +50,7 @@ class Release:
 
 
 def compared(here: View, wanted: Release) -> Result | None:
-    """Nothing, or in which way the release in the cluster is another one."""
+    """None, or how the release in the cluster differs."""
     what, version = f"release {wanted.namespace}/{wanted.name}", here.versions.charts[wanted.chart].version
     found = in_cluster(here, wanted)
     if found is None:

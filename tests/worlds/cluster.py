@@ -12,7 +12,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.probes.kubernetes.applied import DIGEST, MANAGER
-from gpustack.rollout.overlay import of_cluster
+from gpustack.rollout.overlay import cluster_variables
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps.alerts import groups
 from gpustack.steps.step import Step
@@ -74,7 +74,7 @@ def brought() -> dict[tuple[str, str], Answer]:
 
 def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
     """Where the recorded cluster has a release or an object of ours, it has it as this tree would bring it."""
-    wanted = of_cluster(build((K1, K2), answers, SPEC))
+    wanted = cluster_variables(build((K1, K2), answers, SPEC))
     digests = {release["name"]: release["digest"] for release in wanted["gpustack_releases"].values() if release}
     objects = [one for step in wanted["gpustack_objects"].values() for one in step.get("objects", ())]
     stamps = {one["metadata"]["name"]: one for one in objects if DIGEST in one["metadata"].get("annotations", {})}

@@ -16,12 +16,12 @@ def judge(check: Check, here: View) -> Judgement:
 
 
 def state(step: Step, here: View) -> StepState:
-    return plan.state(step, here.snapshot, here.where)
+    return plan.judge_step(step, here.snapshot, here.where)
 
 
 def judgements(step: Step, snapshot: Snapshot, where: str = "") -> dict[str, Judgement]:
     """By check; at the step's only location unless `where` names one."""
-    (found,) = [plan.state(step, snapshot, where)] if where else plan.plan(snapshot, [step]).states
+    (found,) = [plan.judge_step(step, snapshot, where)] if where else plan.plan(snapshot, [step]).states
     return {one.id: one for one in found.judgements}
 
 

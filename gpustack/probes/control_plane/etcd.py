@@ -61,9 +61,10 @@ id=${{id%%
 *}}
 [ -n "$id" ] || exit
 output=$(crictl --runtime-endpoint {SOCKET} logs --since 5m "$id" 2>&1) || exit
-times=$(printf '%s\n' "$output" | grep -c 'slow fdatasync')
+times=0 pulls=0
+case $output in *'slow fdatasync'*) times=$(printf '%s\n' "$output" | grep -c 'slow fdatasync') ;; esac
 output=$(journalctl -u containerd --since -5min -o cat --no-pager 2>/dev/null) || exit
-pulls=$(printf '%s\n' "$output" | grep -c 'msg="PullImage')
+case $output in *'msg="PullImage'*) pulls=$(printf '%s\n' "$output" | grep -c 'msg="PullImage') ;; esac
 echo "$times $pulls $memory" """),
     read_slow_requests,
     like="crictl logs --since 5m ETCD | grep -c 'slow fdatasync'",

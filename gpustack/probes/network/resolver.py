@@ -38,7 +38,7 @@ RESOLVER = Probe(
 [ -e "$config" ] || exit 0
 file=$(sed -n '/^resolvConf: */{s///;s/["'"'"']//g;p}' "$config")
 pid=$(systemctl show -p MainPID --value kubelet)
-if [ "${pid:-0}" -gt 0 ]; then
+if [ "${pid:-0}" -gt 0 ] && grep -qz '^--resolv-conf=' "/proc/$pid/cmdline"; then
   flag=$(tr '\0' '\n' <"/proc/$pid/cmdline" | sed -n 's/^--resolv-conf=//p')
   flag=${flag##*
 }

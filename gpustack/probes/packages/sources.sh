@@ -41,12 +41,12 @@ done
   }
   END { end_stanza() }' "$@" || exit
 echo '== keys'
-paths=$([ $# -eq 0 ] || grep -ohiE '(signed-by=|^signed-by: *)/[^] ,]+' "$@") || [ $? -eq 1 ] || exit
+paths=$([ $# -eq 0 ] || grep -ohiP '(signed-by=|^signed-by: *)\K/[^] ,]+' "$@") || [ $? -eq 1 ] || exit
 IFS='
 '
 set -f
 # shellcheck disable=SC2046 # one key a line
-set -- $([ -z "$paths" ] || printf '%s\n' "$paths" | sed 's,^[^/]*,,' | sort -u)
+set -- $([ -z "$paths" ] || printf '%s\n' "$paths" | sort -u)
 gpg=$(command -v gpg)
 [ $# -eq 0 ] || {
   stat -Lc 'size %s %n' "$@" 2>/dev/null

@@ -51,15 +51,15 @@ def guard_is_kept(here: View) -> Result | None:
 
 
 def choose_guard_state(here: View) -> str:
-    """What the role makes of our table: present, absent, or nothing where it is not ours to decide. Once there, it
-    stays: a firewall that makes it needless may be turned off again."""
+    """The state that the role sets for gpustack's table: present, absent, or unchanged if gpustack does not decide. An
+    existing table stays: a firewall that replaces it may be disabled again."""
     if not here.spec.firewall.manage:
         return ""
     return "present" if wanted_guard(here) and (has_guard(here) or find_admitted(here)) else "absent"
 
 
 def wanted_guard(here: View) -> frozenset[str]:
-    """Whom it is to let in; nothing if the metrics listen on 127.0.0.1."""
+    """The clients to allow; none if the metrics listen on 127.0.0.1."""
     return here.once(guarded_flows, flows_here(here), role(here))
 
 
@@ -73,7 +73,7 @@ def has_guard(here: View) -> bool:
 
 
 def find_admitted(here: View) -> list[Packet]:
-    """Packets from outside the cluster that no rule stops."""
+    """Packets from outside the cluster that no rule blocks."""
     found = here[FIREWALL]
     return [
         packet
@@ -83,7 +83,7 @@ def find_admitted(here: View) -> list[Packet]:
 
 
 def list_probe_packets(here: View) -> Iterator[Packet]:
-    """One packet for each port and address. Nobody outside is on interfaces of the pod network."""
+    """One packet for each port and address. Interfaces of the pod network have no clients outside the cluster."""
     found, mine, unused = here[FIREWALL], own_address(here), find_unused_address(here)
     others = {address: name for address, name in found.interfaces.items() if is_outside(name)}
     targets = {mine: found.interfaces.get(mine, "")} | others

@@ -34,7 +34,7 @@ def ours_are_stored(here: View) -> Result | None:
 
 
 def judged(here: View, who: str) -> bool:
-    """Where nobody known loads the rules at boot, `flows_pass` tells the operator."""
+    """If no known service loads the rules at boot, `flows_pass` reports it."""
     return here.spec.firewall.manage and who != "none" and kept(here[FIREWALL], who)
 
 

@@ -125,7 +125,7 @@ def answers(here: View) -> Result | None:
 
 
 def absent(here: View) -> Result:
-    """The packages bring nvidia-smi; where they are there without it, installing them again does not."""
+    """The packages contain nvidia-smi; if they are installed without it, installing them again does not help."""
     if any(name not in here[GPU_PACKAGES] for name in wanted(here)):
         return Result("nvidia-smi", "working", "not installed")
     hint = "apt-cache search nvidia-smi    # none of the installed packages contains it"

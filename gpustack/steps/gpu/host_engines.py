@@ -14,7 +14,7 @@ CORE = ("datacenter-gpu-manager-4-core", "datacenter-gpu-manager")
 
 
 def foreign_engines(here: View) -> Result | None:
-    """Raises FactUnavailable where a host with GPUs cannot tell. With `keep` nobody is asked."""
+    """Raises FactUnavailable if it is unknown on a host with GPUs. Not checked with `keep`."""
     if here.spec.gpu.metrics.host_engine == "keep":
         return None
     found = {host: here.on(host)[HOST_ENGINES] for host in expected(here)}
@@ -26,14 +26,14 @@ def foreign_engines(here: View) -> Result | None:
 
 
 def described(found: HostEngines) -> str:
-    """What runs, where it listens, and DCGM's version where a package has it."""
+    """The running engines, their addresses, and the version of DCGM if it comes from a package."""
     words = [f"{one.unit} ({one.address or 'no TCP port'})" for one in found.running]
     version = next((found.packages[name] for name in CORE if name in found.packages), "")
     return ", ".join(words) + (f", DCGM {version}" if version else "")
 
 
 def stopping(unit: str) -> str:
-    """A process of no service is stopped by who started it."""
+    """A process without a service is stopped by the person who started it."""
     if unit.endswith(".service"):
         return f"systemctl disable --now {unit.removesuffix('.service')}"
     return "nv-hostengine --term"

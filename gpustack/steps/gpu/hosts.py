@@ -78,7 +78,7 @@ def on_hosts(
 
 
 def namespace_mismatch(here: View) -> Result | None:
-    """Of the namespace of what brings GPUs into the cluster; one that is not there yet will be made."""
+    """Of the namespace of the GPU stack; a missing one will be created."""
     name = here.spec.gpu.namespace
     found = here[NAMESPACES].get(name)
     if not expected(here) or found is None:
@@ -95,13 +95,13 @@ def namespace_mismatch(here: View) -> Result | None:
 
 
 def unlabelled(here: View) -> dict[str, str]:
-    """Hosts with GPUs whose nodes do not say so, and that. A host that is no node is the matter of the step workers."""
+    """Hosts with GPUs whose nodes lack the label. A host that is not a node is checked by the step workers."""
     nodes = gpu_nodes(here)
     return {host: f"no label {PRESENT}" for host, node in nodes.items() if node.labels.get(PRESENT) != "true"}
 
 
 def gpu_count_mismatch(here: View) -> Result | None:
-    """Of hosts that have fewer GPUs for Kubernetes on their bus than the inventory says."""
+    """Of hosts with fewer GPUs for Kubernetes on the bus than in the inventory."""
     found = {host: (len(gpus(here.on(host))), number) for host, number in expected(here).items()}
     wrong = {host: f"{there} of {wanted}" for host, (there, wanted) in found.items() if there < wanted}
     hint = "lspci -nnk -d 10de:    # on that host; gpustack_gpus in the inventory is what it has for Kubernetes"
@@ -143,12 +143,12 @@ def shared(here: View) -> dict[str, int]:
 def allocatable_mismatch(
     here: View, step: str, plugins: Collection[str], wanted: Mapping[str, int], *, least: bool = False
 ) -> Result | None:
-    """GPUs that nodes offer, beside those `wanted` by host: as many, or as many at `least`. `step` is whose page
-    explains it; `plugins` are the DaemonSets that offer them: of one that is gone the kubelet still counts the devices
-    for minutes, all of them as ill.
+    """Allocatable GPUs of the nodes, compared with those `wanted` by host: as many, or at `least` as many. The page of
+    `step` explains it; `plugins` are the DaemonSets of the device plugin: the kubelet still counts the devices of a
+    removed one for minutes, all of them as unhealthy.
 
-    When one GPU does not answer while the device plugin starts, the plugin ends, and the node offers none at all: that
-    is told by the driver, on the host, and waiting does not mend it."""
+    If one GPU does not respond while the device plugin starts, the plugin exits, and the node has no allocatable GPU:
+    the driver on the host reports that, and waiting does not help."""
     nodes, wrong, ill, hindered = gpu_nodes(here), {}, {}, {}
     for host, count in wanted.items():
         offers = nodes[host].allocatable

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gpustack.ask import gather as gathering
-from gpustack.cli import doctor, session
+from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.config import inventory as reading
 from gpustack.errors import GpustackError
@@ -45,7 +45,7 @@ def nothing_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         raise Asked
 
     monkeypatch.setattr(gathering, "gather", gather)
-    monkeypatch.setattr(doctor, "run_undo", gather)
+    monkeypatch.setattr("gpustack.cli.fix.run_undo", gather)
 
 
 def run(*words: str) -> Result:

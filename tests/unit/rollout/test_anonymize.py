@@ -14,7 +14,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose, questions
 from gpustack.doctor.finding import Diagnosis
 from gpustack.rollout.anonymize import Pseudonyms, anonymize, remove_secrets
-from gpustack.rollout.overlay import of_cluster
+from gpustack.rollout.overlay import cluster_variables
 from tests.worlds import cluster, gpus, hosts
 from tests.worlds.cases import recorded
 
@@ -57,7 +57,7 @@ def test_what_was_brought_with_an_address_in_it_is_still_what_would_be_brought()
     found = cluster.snapshot()
     values = {"monitoring": {"grafana": {"grafana.ini": {"server": {"domain": "10.9.8.7"}}}}}
     valued = replace(found, inventory=replace(found.inventory, values=values))
-    (before, now) = (of_cluster(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued))
+    (before, now) = (cluster_variables(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued))
     answers = {key: replace(one, out=one.out.replace(before, now)) for key, one in found.answers.items()}
     snapshot = replace(valued, answers=answers)
     other, _ = anonymize(snapshot, questions())
@@ -72,7 +72,7 @@ def test_secrets_among_values_are_gone_and_the_verdict_is_the_same() -> None:
     values = {"monitoring": {"grafana": {"adminPassword": "figleaf", "note": "it is fig-leaf-77"}}}
     inventory = replace(found.inventory, values=values, file_secrets=("fig-leaf-77",))
     valued = replace(found, inventory=inventory)
-    (before, now) = (of_cluster(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued))
+    (before, now) = (cluster_variables(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued))
     answers = {key: replace(one, out=one.out.replace(before, now)) for key, one in found.answers.items()}
     snapshot = replace(valued, answers=answers)
     other = remove_secrets(snapshot)

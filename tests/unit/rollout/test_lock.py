@@ -130,7 +130,7 @@ def test_it_is_lost_to_another_who_came_meanwhile() -> None:
 
 def test_what_the_host_still_holds_for_us_is_waited_for() -> None:
     """Its end of a broken connection takes up to a minute to notice."""
-    own = module.holder("install")
+    own = module.describe_holder("install")
     ours = [taken(own)] * 20
     plane = Plane(breaks, *ours, faithful)
     with lock(HOST, "install", plane) as held:
@@ -170,7 +170,7 @@ def test_the_lock_is_where_nobody_but_root_comes(tmp_path: Path, monkeypatch: py
         assert first.stdout.readline() == "held\n"
         assert (folder.stat().st_mode & 0o777, folder.stat().st_uid) == (0o700, os.getuid())
         second = subprocess.run(["sh", "-c", script], input="", capture_output=True, text=True, check=True, timeout=30)
-        assert second.stdout.splitlines() == ["taken", module.holder("install")]
+        assert second.stdout.splitlines() == ["taken", module.describe_holder("install")]
         first.stdin.close()
     assert [path.name for path in folder.iterdir()] == ["lock"]
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from gpustack.config.resources import playbooks
-from gpustack.rollout.overlay import document, machine_ids, of_cluster, overlay, write
+from gpustack.rollout.overlay import cluster_variables, dump_yaml, machine_ids, overlay, write
 from tests.worlds import gpus
 from tests.worlds.cases import answers_at, written
 from tests.worlds.hosts import snapshot
@@ -126,11 +126,11 @@ def test_libyaml_and_pyyaml_write_the_same(monkeypatch: pytest.MonkeyPatch) -> N
         "x" * 5000,
     ]  # fmt: skip
     hosts = overlay(snapshot({}, {}))["all"]["hosts"]
-    hosts["h1"] |= of_cluster(gpus.snapshot()) | {"odd": odd, "by name": {text: text for text in odd if text}}
-    found = document(hosts)
+    hosts["h1"] |= cluster_variables(gpus.snapshot()) | {"odd": odd, "by name": {text: text for text in odd if text}}
+    found = dump_yaml(hosts)
     assert len(found) > 200_000, "dashboards and rules are in it"
     monkeypatch.delattr(yaml, "CSafeDumper")
-    assert document(hosts) == found
+    assert dump_yaml(hosts) == found
 
 
 def expanded(node: Any) -> Iterator[str]:

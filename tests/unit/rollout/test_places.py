@@ -26,7 +26,7 @@ with private.private_folder() as folder:
 
 @pytest.fixture
 def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(private, "candidates", lambda: [tmp_path])
+    monkeypatch.setattr(private, "list_candidates", lambda: [tmp_path])
     return tmp_path
 
 
@@ -57,7 +57,7 @@ def test_a_link_of_our_name_is_left_alone(memory: Path) -> None:
     (other / "file").touch()
     link = memory / f"{private.PREFIX}x"
     link.symlink_to(other)
-    assert private.hold(link) is None
+    assert private.lock_folder(link) is None
     private.sweep()
     assert link.is_symlink()
     assert (other / "file").exists()

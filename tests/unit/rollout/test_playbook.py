@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from gpustack.events import Event, silent
 from gpustack.rollout import playbook
-from gpustack.rollout.playbook import ALIVE, Tally, environment, play
+from gpustack.rollout.playbook import ALIVE, Ansible, Tally, environment, play
 from gpustack.steps import STEPS
 
 
@@ -18,7 +19,7 @@ def test_a_task_that_is_tried_again_says_why() -> None:
     events: list[Event] = []
     values = {"stdout": "", "stderr": "apt is locked by process 12: apt-get upgrade\n", "rc": 75}
     data = {"host": "h1", "task": "Ensure it", "res": values}
-    Tally(events.append, "prereqs").hear({"event": "runner_retry", "event_data": data})
+    Tally(events.append, "prereqs").handle({"event": "runner_retry", "event_data": data})
     assert events == [Event("waiting", "prereqs", "h1: apt is locked by process 12: apt-get upgrade")]
 
 
@@ -30,7 +31,7 @@ def test_memory_that_runs_full_fails_the_hosts_and_raises_nothing(
 
     monkeypatch.setattr(playbook, "run", full)
     hosts: Sequence[str] = ("h1", "h2")
-    done = play(STEPS[0].id, hosts, ["overlay.yml"], tmp_path, silent)
+    done = play(STEPS[0].id, hosts, Ansible(["overlay.yml"], tmp_path, silent))
     assert done.failed == ("h1", "h2")
     assert "No space left" in done.failures[0].message
     assert "df -h" in done.failures[0].message
@@ -38,8 +39,9 @@ def test_memory_that_runs_full_fails_the_hosts_and_raises_nothing(
 
 def test_a_cancelled_play_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(playbook, "run", lambda *_: ("", 254))
-    assert play(STEPS[0].id, ["h1"], ["overlay.yml"], tmp_path, silent, cancelled=lambda: "interrupted").failed == ()
-    assert play(STEPS[0].id, ["h1"], ["overlay.yml"], tmp_path, silent).failed == ("h1",)
+    ansible = Ansible(["overlay.yml"], tmp_path, silent)
+    assert play(STEPS[0].id, ["h1"], replace(ansible, cancelled=lambda: "interrupted")).failed == ()
+    assert play(STEPS[0].id, ["h1"], ansible).failed == ("h1",)
 
 
 @pytest.fixture
@@ -83,10 +85,12 @@ def test_a_change_without_details_counts(hidden: list[str], sum_: int, texts: li
     events: list[Event] = []
     tally = Tally(events.append, "prereqs")
     for task in hidden:
-        tally.hear({"event": "runner_on_ok", "event_data": {"host": "h1", "task": task, "res": {"censored": "hidden"}}})
-    tally.hear({"event": "runner_on_ok", "event_data": {"host": "h1", "task": "open", "res": {"changed": True}}})
+        tally.handle(
+            {"event": "runner_on_ok", "event_data": {"host": "h1", "task": task, "res": {"censored": "hidden"}}}
+        )
+    tally.handle({"event": "runner_on_ok", "event_data": {"host": "h1", "task": "open", "res": {"changed": True}}})
     assert tally.changed == {"h1": 1}
-    tally.hear({"event": "playbook_on_stats", "event_data": {"changed": {"h1": sum_, "h2": 0}, "ok": {"h1": 3}}})
+    tally.handle({"event": "playbook_on_stats", "event_data": {"changed": {"h1": sum_, "h2": 0}, "ok": {"h1": 3}}})
     assert tally.changed == {"h1": sum_}
     assert [event.what for event in events if event.kind == "changed"] == ["open", *texts]
 
@@ -94,7 +98,7 @@ def test_a_change_without_details_counts(hidden: list[str], sum_: int, texts: li
 def test_a_failure_that_is_kept_secret_says_so() -> None:
     tally = Tally(lambda event: None, "prereqs")
     data = {"host": "h1", "task": "t", "res": {"censored": "hidden"}}
-    tally.hear({"event": "runner_on_failed", "event_data": data})
+    tally.handle({"event": "runner_on_failed", "event_data": data})
     assert "kept secret" in tally.failures[0].message
 
 
@@ -105,7 +109,7 @@ def test_the_differences_of_a_loop_are_those_of_its_rounds() -> None:
     rounds = [{"changed": True, "diff": diff, "item": "a"}, {"changed": False, "item": "q"}]
     same = {"changed": False, "diff": {"before": {"path": "/etc/x"}, "after": {"path": "/etc/x"}}}
     for task, result in (("loop", {"changed": True, "results": rounds}), ("same", same)):
-        tally.hear({"event": "runner_on_ok", "event_data": {"host": "h1", "task": task, "res": result}})
+        tally.handle({"event": "runner_on_ok", "event_data": {"host": "h1", "task": task, "res": result}})
     assert tally.diffs == [("h1", "loop", diff)]
 
 
@@ -118,8 +122,8 @@ def played(folder: Path, module: str, tasks: str, monkeypatch: pytest.MonkeyPatc
     (folder / "one.yml").write_text(f"- {{hosts: all, gather_facts: false, tasks: [{tasks}]}}\n")
     monkeypatch.setattr(playbook, "playbooks", lambda: folder)
     results: list[dict[str, Any]] = []
-    tally: Any = SimpleNamespace(hear=results.append)
-    output, rc = playbook.run("one", ["h1"], [str(folder / "hosts.yml")], folder / "private", tally, "", None)
+    tally: Any = SimpleNamespace(handle=results.append)
+    output, rc = playbook.run("one", ["h1"], Ansible([str(folder / "hosts.yml")], folder / "private", silent), tally)
     assert rc == 0, output
     return [event["event_data"]["res"] for event in results if event["event"] == "runner_on_ok"]
 

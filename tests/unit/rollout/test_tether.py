@@ -20,8 +20,8 @@ exec tail -f /dev/null
 STARTER = """
 import os, subprocess, sys, time
 from pathlib import Path
-from gpustack.rollout.reaper import tethered
-with tethered("program", Path(sys.argv[1])) as path:
+from gpustack.rollout.reaper import tie_program
+with tie_program("program", Path(sys.argv[1])) as path:
     child = subprocess.Popen(["program"], env={"PATH": path}, start_new_session=True)
     os.write(1, f"{child.pid}\\n".encode())  # in one piece: the program writes there, too
     sys.stdin.readline()
@@ -46,7 +46,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple["
     try:
         pids = {int(starter.stdout.readline()), int(starter.stdout.readline())}
         until = time.monotonic() + 10
-        while not pids <= set(tether.processes(tmp_path)):
+        while not pids <= set(tether.find_processes(tmp_path)):
             assert time.monotonic() < until
         yield starter, pids
     finally:
@@ -54,7 +54,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple["
         starter.wait()
         starter.stdin.close()
         starter.stdout.close()
-        tether.end(tmp_path)
+        tether.kill_all(tmp_path)
 
 
 def test_all_of_it_ends_when_its_starter_is_killed(
@@ -64,7 +64,7 @@ def test_all_of_it_ends_when_its_starter_is_killed(
     starter.send_signal(signal.SIGKILL)
     starter.wait()
     until = time.monotonic() + 10
-    while (left := tether.processes(tmp_path)) and time.monotonic() < until:
+    while (left := tether.find_processes(tmp_path)) and time.monotonic() < until:
         time.sleep(0.1)
     assert left == []
 
@@ -82,17 +82,17 @@ def test_what_it_started_lives_on_when_it_was_let_go(
     starter.kill()
     starter.wait()
     time.sleep(0.5)
-    assert pids <= set(tether.processes(tmp_path))
+    assert pids <= set(tether.find_processes(tmp_path))
 
 
 def test_all_of_it_can_be_ended(started: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path) -> None:
-    tether.end(tmp_path)
-    assert tether.processes(tmp_path) == []
+    tether.kill_all(tmp_path)
+    assert tether.find_processes(tmp_path) == []
 
 
 def test_what_is_not_of_this_play_is_left_alone(
     started: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path
 ) -> None:
-    assert os.getpid() not in tether.processes(tmp_path)
-    assert started[0].pid not in tether.processes(tmp_path)
-    assert tether.processes(tmp_path / "other") == []
+    assert os.getpid() not in tether.find_processes(tmp_path)
+    assert started[0].pid not in tether.find_processes(tmp_path)
+    assert tether.find_processes(tmp_path / "other") == []

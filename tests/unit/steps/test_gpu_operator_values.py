@@ -9,7 +9,7 @@ import yaml
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
-from gpustack.rollout.overlay import of_cluster
+from gpustack.rollout.overlay import cluster_variables
 from gpustack.steps.gpu.operator_values import counters, own_counters, patience, release, seconds
 from tests.worlds.cases import answers_at, recorded
 from tests.worlds.cluster import K1, K2
@@ -71,7 +71,7 @@ def test_it_is_unknown_without_the_operands_then() -> None:
     asked = {key: answer for key, answer in whole.answers.items() if key[0] != "gpu.daemon-sets"}
     with pytest.raises(FactUnavailable):
         driver(replace(whole, answers=asked))
-    assert "gpu-operator" not in of_cluster(replace(whole, answers=asked))["gpustack_releases"]
+    assert "gpu-operator" not in cluster_variables(replace(whole, answers=asked))["gpustack_releases"]
 
 
 def test_a_gpu_more_is_no_other_release() -> None:
@@ -168,7 +168,7 @@ def test_the_operator_s_own_values_count_most() -> None:
 
 
 def test_what_the_role_reads() -> None:
-    found = of_cluster(snapshot())["gpustack_releases"]["gpu-operator"]
+    found = cluster_variables(snapshot())["gpustack_releases"]["gpu-operator"]
     assert (found["name"], found["namespace"], found["version"]) == ("gpu-operator", "gpu-operator", "v26.7.0")
     assert found["privileged"] is True
     assert len(found["digest"]) == 40
