@@ -1,5 +1,5 @@
-"""The catalogue, its checks and their ids hold together: every id resolves, each is told once or stands in the table of
-those that cannot be told yet, and what a text advises is there."""
+"""The catalogue, its checks and their ids hold together: every id resolves, each has one check or stands in the table
+of those without, and what a text advises is there."""
 
 import re
 from collections.abc import Iterator

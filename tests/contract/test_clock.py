@@ -1,4 +1,4 @@
-"""A clock that jumps hurts nobody: no wait and no decision reads the time of day. Where it is told is listed."""
+"""A clock that jumps hurts nobody: no wait and no decision reads the time of day. Its readers are listed."""
 
 import ast
 from collections.abc import Iterator

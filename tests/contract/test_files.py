@@ -13,7 +13,7 @@ LISTS = {"gpustack/steps/__init__.py", "gpustack/doctor/checks/__init__.py"}
 
 
 def tracked(*patterns: str) -> list[Path]:
-    """Relative paths of what is committed or about to be; elsewhere than in a checkout this cannot be told."""
+    """Relative paths of what is committed or about to be; elsewhere than in a checkout this is unknown."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
     if done.returncode != 0:

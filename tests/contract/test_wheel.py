@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def run(*command: str | Path, cwd: Path, limit: int = 60, path: str = "/usr/sbin:/usr/bin:/sbin:/bin") -> str:
-    """Output of a command whose failure is the test's failure, with what it said. Knows nothing of the checkout."""
+    """Output of a command whose failure is the test's failure, with its output. Knows nothing of the checkout."""
     foreign = ("GPUSTACK_", "ANSIBLE_", "PYTHON", "VIRTUAL_ENV")
     env = {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | {"PATH": path}
     done = subprocess.run([*command], cwd=cwd, env=env, capture_output=True, text=True, timeout=limit, check=False)

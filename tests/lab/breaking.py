@@ -1,4 +1,4 @@
-"""Makes breaks on a converged lab, lets `plan` name and `install` mend or refuse them, and puts the hosts right."""
+"""Makes breaks on a converged lab, lets `plan` name and `install` fix or refuse them, and puts the hosts right."""
 
 import json
 import shutil
@@ -51,7 +51,7 @@ class World:
         self.prelude = PRELUDE.format(host1=one.address, host2=two.address, id1=machine)
 
     def run(self, host: str, scripts: Sequence[str]) -> None:
-        """Each script in a shell of its own, as root. Fails with what it said."""
+        """Each script in a shell of its own, as root. Fails with its output."""
         whole = self.prelude + "".join(f"(\n{script}\n)\n" for script in scripts if script)
         done = self.lab.exec(host, ["sudo", "sh"], text=whole, limit=240)
         assert done.returncode == 0, f"{host}: {scripts}\n{done.stdout}{done.stderr}"
@@ -165,7 +165,7 @@ def named_exactly(look: Mapping[str, Any], batch: Sequence[Break]) -> None:
         f"only expected {wanted - set(broken)}, only found {describe(broken, wanted | may)}"
     )
     more = {one: why["reason"] for one, why in unknown.items() if not any(entry.cannot_tell(one) for entry in batch)}
-    assert more == {}, f"cannot be told, and should: {more}"
+    assert more == {}, f"unknown, and should be known: {more}"
     for entry in batch:
         values = broken[f"{entry.id}@{entry.where}"]
         assert any(part in values["found"] for part in entry.found.split(" | ")), f"{entry}: {values['found']}"
@@ -173,7 +173,7 @@ def named_exactly(look: Mapping[str, Any], batch: Sequence[Break]) -> None:
         assert entry.hint in (values["hint"] or ""), f"{entry}: {values['hint']}"
         assert values["hint"] or entry.cure == "install", f"{entry} has no hint"
         silent = [pattern for pattern in entry.unknown if not any(fnmatchcase(one, pattern) for one in unknown)]
-        assert silent == [], f"{entry}: can be told"
+        assert silent == [], f"{entry}: is known"
 
 
 def describe(broken: Mapping[str, Any], wanted: set[str]) -> dict[str, str]:

@@ -58,7 +58,7 @@ def apt_locked(stage: Stage) -> str:
     with stage.locked_apt("host2") as holder:
         run = stage.run()
         text = "waiting: host2: apt is locked by process "
-        run.until("the lock's holder is told", lambda: text in run.output(), limit=120)
+        run.until("the lock's holder is named", lambda: text in run.output(), limit=120)
         line = next(line for line in run.output().splitlines() if text in line)
         pid = line.partition(text)[2].partition(":")[0]
         assert "python3 -c import fcntl" in stage.on("host2", f"tr '\\0' ' ' </proc/{pid}/cmdline"), line
@@ -69,7 +69,7 @@ def apt_locked(stage: Stage) -> str:
         holder.wait()
         holder.stdin = None
         assert run.end() == 0, run.output()
-    return "it waited, said by whom, and ended with 0"
+    return "it waited, named the holder, and ended with 0"
 
 
 def apt_locked_for_too_long(stage: Stage) -> str:
@@ -80,7 +80,7 @@ def apt_locked_for_too_long(stage: Stage) -> str:
     text = " ".join(run.output().split())
     assert "apt is locked by process" in text.partition("containerd failed on host2")[2]
     assert "gpustack explain apt-locked" in text
-    return "it waited 10 s, said by whom, and ended with 5"
+    return "it waited 10 s, named the holder, and ended with 5"
 
 
 def full_disk(stage: Stage, folder: str, words: tuple[str, ...]) -> str:
@@ -95,7 +95,7 @@ def full_disk(stage: Stage, folder: str, words: tuple[str, ...]) -> str:
         assert "failed on host1" not in text
     finally:
         stage.on("host2", f"umount --lazy {folder}")
-    return "it said so and ended with 5; host1 was served"
+    return "it reported it and ended with 5; host1 was served"
 
 
 def archives_full(stage: Stage) -> str:

@@ -38,7 +38,7 @@ def apply(made: lab.Lab, *objects: dict[str, Any]) -> None:
 
 @contextmanager
 def gpus(made: lab.Lab, **words: str) -> Iterator[None]:
-    """Words for GPUs (`host1_0="exporter-silent=1"`), healed at the end."""
+    """Words for GPUs (`host1_0="exporter-silent=1"`), recovered at the end."""
     wanted = {gpu.replace("_", ":"): text.split() for gpu, text in words.items()}
     try:
         for gpu, texts in wanted.items():

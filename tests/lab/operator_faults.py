@@ -46,7 +46,7 @@ def disk_full_during(stage: Stage) -> str:
 
 
 def memory_full_during(stage: Stage) -> str:
-    """Ansible cannot work without; the hosts that it was at are told."""
+    """Ansible cannot work without; the hosts that it was at are named."""
     with small_disk(stage.folder / "full" / "memory", "24m") as disk:
         run, task = filled(stage, disk)
         code = run.end()

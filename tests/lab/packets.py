@@ -139,7 +139,7 @@ def ways(at: lab.Lab, elsewhere: str) -> Iterator[tuple[str, list[str], list[str
 
 
 def reached(at: lab.Lab) -> dict[str, set[str]]:
-    """Who reaches what, all tried at once. A stranger's port is said as tcp/0."""
+    """Who reaches what, all tried at once. A stranger's port is written as tcp/0."""
     with away(at) as elsewhere, ThreadPoolExecutor(8) as pool:
         tried = list(ways(at, elsewhere))
         found = pool.map(lambda way: dialed(way[1], way[2]), tried)

@@ -41,7 +41,7 @@ BEFORE = {
     "workers": "network",
 }
 KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s"
-WITNESS = f"{KUBECTL} create configmap witness --from-literal=said=kept"
+WITNESS = f"{KUBECTL} create configmap witness --from-literal=text=kept"
 # What may never be lost: the cluster's keys, its nodes, and what its users put there.
 KEPT = f"""
 for file in ca.crt ca.key sa.pub etcd/ca.crt front-proxy-ca.crt; do
@@ -49,7 +49,7 @@ for file in ca.crt ca.key sa.pub etcd/ca.crt front-proxy-ca.crt; do
 done
 [ ! -e /etc/kubernetes/gpustack-kubeadm.yaml ] || {{
   {KUBECTL} get nodes -o 'jsonpath={{range .items[*]}}node {{.metadata.name}} {{.metadata.uid}}{{"\\n"}}{{end}}'
-  {KUBECTL} get configmap witness -o 'jsonpath=witness {{.metadata.uid}} {{.data.said}}{{"\\n"}}' --ignore-not-found
+  {KUBECTL} get configmap witness -o 'jsonpath=witness {{.metadata.uid}} {{.data.text}}{{"\\n"}}' --ignore-not-found
 }}
 """
 

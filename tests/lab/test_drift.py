@@ -1,5 +1,5 @@
 """Each check of each step is broken on a converged cluster (tests/lab/breaks): `plan` names exactly that, and `install`
-plays exactly the playbook that mends it, or refuses and changes nothing.
+plays exactly the playbook that fixes it, or refuses and changes nothing.
 
 host1 is the control plane; host2 is a worker behind a firewall that denies by default. Breaks that do not meet are made
 at once. After a failure the lab goes back to how it was when it had converged.

@@ -1,4 +1,4 @@
-"""Hosts that drifted in every way the host steps judge: the next install mends them, and what is not ours survives.
+"""Hosts that drifted in every way the host steps judge: the next install fixes them, and what is not ours survives.
 
 The witness is testinfra. The tests of this file stand in the order of the story and share one lab; no cluster is made.
 """

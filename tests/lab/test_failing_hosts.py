@@ -1,5 +1,5 @@
 """One of three hosts fails in the middle of a roll-out: the others become a verified cluster, and the commands that are
-printed lead to the end once the host is healed. A failing control plane stops everything behind it."""
+printed lead to the end once the host has recovered. A failing control plane stops everything behind it."""
 
 import json
 import os
@@ -99,7 +99,7 @@ def test_a_host_whose_network_breaks_off_is_left_and_later_joins(three: lab.Lab,
     link = f"vb-{hosts.machine_name(three.record, host)}"
     words = [*GPUSTACK, "install", "-i", str(three.inventory), "--yes", "-o", "json"]
     texts: list[str] = []
-    path = tmp_path / "told.json"
+    path = tmp_path / "report.json"
     env = os.environ | {"NO_COLOR": "1"}
     with (
         path.open("w") as out,

@@ -101,7 +101,7 @@ def test_nothing_is_ruled_out_by_one_hostile_program(
 
 
 def test_a_host_without_python(two: lab.Lab, before: Judgement, gpustack: Run) -> None:
-    """Its step says so; the doctor asks without python3 and is told the same as before, but for what is about it."""
+    """Its step says so; the doctor asks without python3 and finds the same as before, but for what is about it."""
     root(two, "host2", "mkdir /root/pythons; mv /usr/bin/python3* /root/pythons")
     try:
         now = judged(gpustack, two.inventory)[1]

@@ -135,7 +135,7 @@ def test_good_ones_are_served_and_bad_ones_are_named(
 
 
 def reasons(found: dict[str, Any]) -> dict[str, set[str]]:
-    """Of every host, why something could not be told of it."""
+    """Of every host, why something of it is unknown."""
     values: dict[str, set[str]] = {}
     for state in found["states"]:
         whys = {check["reason"] for check in state["checks"] if check["outcome"] == "unknown"}

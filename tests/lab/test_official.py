@@ -1,5 +1,5 @@
 """The official road: no mirror in the inventory, official names with TLS. A cluster comes about, and what goes wrong on
-the way is told per host with what to do, and repaired by the next install.
+the way is reported per host with what to do, and repaired by the next install.
 
 The lab plays the internet (`--fake-internet`). host1 and host2 become a cluster; each of the others gets a fault of its
 own, all in one run.

@@ -264,7 +264,7 @@ def test_looking_leaves_nothing(
 
 
 def test_values_of_a_release_are_in_no_journal(two: lab.Lab) -> None:
-    """Ansible's modules log what they are given, unless they are told not to: groups of the host that are not root read
+    """Ansible's modules log what they are given, unless `no_log` is set: groups of the host that are not root read
     journals, and so does what ships logs."""
     command = "/usr/local/lib/gpustack/helm --kubeconfig /etc/kubernetes/admin.conf -n monitoring get values monitoring"
     assert VALUE in witness.host(two, "host1").check_output(command), "the canary did not arrive"

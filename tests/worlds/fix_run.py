@@ -1,4 +1,4 @@
-"""Two recorded hosts with faults that a play takes away, and a place for copies that only notes what it is told."""
+"""Two recorded hosts with faults that a play takes away, and a place for copies that only logs its calls."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

@@ -16,7 +16,7 @@ ALL = (*API, *DNS, *NODE, *ENDS, *POD)
 
 
 def lines(results: Mapping[str, str], asked: Iterable[str] = ALL) -> list[str]:
-    """`results` by kind, or by the whole of kind and target; ok where nothing is said."""
+    """`results` by kind, or by the whole of kind and target; ok where nothing is given."""
     return [f"{one} {results.get(one, results.get(one.split(' ')[0], 'ok'))}" for one in asked]
 
 

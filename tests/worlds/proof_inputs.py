@@ -51,7 +51,7 @@ def shown(samples: Sequence[Sample]) -> Shown:
 
 
 def asked(samples: Sequence[Sample] = (), pods: Sequence[PodResult] = (), **other: object) -> Asked:
-    """All is well, but for what is said otherwise."""
+    """All is well, but for what is given otherwise."""
     some = tuple(samples) or tuple(sample(number) for number in range(4))
     results = tuple(pods) or tuple(pod(number) for number in range(4))
     found = Asked((place("gpu1"), place("gpu2")), results, series(some), shown(some))

@@ -91,7 +91,7 @@ def shows(two: lab.Lab, case: str, swapped: str, silent: str) -> bool:
 
 
 def test_a_gpu_that_is_lost(two: lab.Lab, gpustack: Run) -> None:
-    """The device plugin never takes it back by itself: what to do is said, and heals."""
+    """The device plugin never takes it back by itself: what to do is printed, and resolves it."""
     with gpus(two, host2_0="lost"), plugins_anew(two):
         until("one is not allocatable", lambda: allocatable(two, "host2") == "1", limit=60)
         # Of all its series: those with the label of a pod that used it have ended before.

@@ -1,4 +1,4 @@
-"""A sudo that wants more than the password: nothing of ours is run, and it is said."""
+"""A sudo that wants more than the password: nothing of ours is run, and it is reported."""
 
 import os
 import subprocess

@@ -9,7 +9,7 @@ from gpustack.bundle import crds
 from gpustack.bundle.cache import Made
 from gpustack.errors import BundleError
 
-# Stands in for controller-gen: writes as it does, and keeps what it was told and where.
+# Stands in for controller-gen: writes as it does, and keeps its arguments and its folder.
 GENERATOR = r"""#!/bin/sh
 out=${{3#output:crd:dir=}}
 grep -q "tool" go.mod || exit 1

@@ -1,4 +1,4 @@
-"""`alerts test`: what is said and returned, before and after an alert was sent."""
+"""`alerts test`: what is printed and returned, before and after an alert was sent."""
 
 import json
 from collections.abc import Iterator

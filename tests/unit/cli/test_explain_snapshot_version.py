@@ -83,7 +83,7 @@ def test_a_list_has_no_secret_and_no_escape(asked: Snapshot) -> None:
 
 
 def test_a_recording_can_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a recording without any answer nothing can be told: that is neither 0 nor 1."""
+    """Of a recording without any answer nothing is known: that is neither 0 nor 1."""
     found = converged().snapshot
     nothing = Snapshot(TAKEN, found.inventory, MappingProxyType({"kube1": Reach("kube1")}), keyed([]))
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""A standard output that takes nothing is told in one message, and is no bug of ours."""
+"""A standard output that takes nothing is reported in one message, and is no bug of ours."""
 
 import os
 import subprocess

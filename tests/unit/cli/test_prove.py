@@ -1,4 +1,4 @@
-"""`prove` and `access`: what is said and returned, before and after the hosts were asked."""
+"""`prove` and `access`: what is printed and returned, before and after the hosts were asked."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`reset`: shown before it is asked, asked before it is done; some hosts need a further word; told by exit code."""
+"""`reset`: shown before it is asked, asked before it is done; some hosts need a further word; exit codes."""
 
 import json
 import sys

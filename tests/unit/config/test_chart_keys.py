@@ -1,4 +1,4 @@
-"""Keys that a chart does not know, and what is said about them."""
+"""Keys that a chart does not know, and what is reported about them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Inventories as Ansible reads them from disk, and what is said of those that it cannot read."""
+"""Inventories as Ansible reads them from disk, and what is reported of those that it cannot read."""
 
 import subprocess
 import sys

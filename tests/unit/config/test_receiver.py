@@ -30,7 +30,7 @@ def written(path: Path, text: str, mode: int = 0o600) -> Path:
 
 
 def wrong(**receiver: Any) -> dict[str, str]:
-    """What is said of each key."""
+    """What is reported of each key."""
     found = complaints({"alerts": {"receiver": receiver}})
     assert {one.file for one in found} <= {SPEC_FILE}
     return {one.key.removeprefix("gpustack.alerts.receiver."): one.found for one in found}

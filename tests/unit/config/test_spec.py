@@ -1,4 +1,4 @@
-"""The cluster spec: what is accepted, and what an operator is told about what is not."""
+"""The cluster spec: what is accepted, and what is reported of what is not."""
 
 from ipaddress import IPv4Network
 from typing import Any

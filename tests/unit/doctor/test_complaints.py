@@ -1,4 +1,4 @@
-"""What people complain of, by name: each of its possible root causes is told from the others (complaints.yaml)."""
+"""What people complain of, by name: each of its possible root causes differs from the others (complaints.yaml)."""
 
 import json
 from dataclasses import replace

@@ -95,7 +95,7 @@ def test_the_only_node_that_takes_no_pods() -> None:
 
 
 def test_a_healthy_cluster_has_no_finding() -> None:
-    """What was not recorded of it is unknown, and said to be so."""
+    """What was not recorded of it is unknown, and reported so."""
     found = diagnose(cluster.snapshot())
     assert (found.roots, found.unexplained) == ((), ())
     assert found.healthy is not bool(found.unknown)

@@ -1,4 +1,4 @@
-"""How a broken host differs from the others: what the same check said there, where it refuted."""
+"""How a broken host differs from the others: what the same check found there, where it refuted."""
 
 from gpustack.ask.judge import Judgement, Result
 from gpustack.doctor.finding import Finding

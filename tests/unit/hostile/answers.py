@@ -70,7 +70,7 @@ def marker(random: Random, text: str) -> str:
 
 def broken_off(random: Random, text: str) -> str:
     """Cut within a line. Where a line ends, what is left is the answer of another host: that nothing got lost on the
-    way is then told by the exit status alone."""
+    way is then known by the exit status alone."""
     positions = [at for at in range(1, len(text)) if text[at - 1] != "\n"]
     return text[: random.choice(positions)] if positions else "?"
 
@@ -147,7 +147,7 @@ def char(random: Random, text: str) -> str:
 
 
 def shape(random: Random, text: str) -> str:
-    """JSON with one leaf or branch of another type, gone, or said twice."""
+    """JSON with one leaf or branch of another type, gone, or written twice."""
     try:
         whole = [json.loads(text)]
     except (ValueError, RecursionError):

@@ -64,8 +64,8 @@ def test_what_ssh_says_of_its_options_is_taken_or_refused(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "hostname 10.0.0.1\nport 22\nuser ops\nuserknownhostsfile ~/.ssh/known_hosts\nidentityfile ~/.ssh/id\n"
-    (tmp_path / "said").write_bytes(spoiled(Random(seed), text, ALL).encode(errors="surrogatepass") + b"\xff\n")
-    (tmp_path / "ssh").write_text(f"#!/bin/sh\ncat {tmp_path}/said\n")
+    (tmp_path / "output").write_bytes(spoiled(Random(seed), text, ALL).encode(errors="surrogatepass") + b"\xff\n")
+    (tmp_path / "ssh").write_text(f"#!/bin/sh\ncat {tmp_path}/output\n")
     (tmp_path / "ssh").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     try:

@@ -1,5 +1,5 @@
 """Hostile programs behind a question, run by a real shell: what they do to their own answer is theirs, the answers
-before and after it arrive as they were said, and all of it in time."""
+before and after it arrive as they were printed, and all of it in time."""
 
 import os
 import secrets
@@ -58,7 +58,7 @@ def output(answer: Answer) -> str:
 
 
 def between(script: str) -> tuple[dict[str, Answer], float]:
-    """What a hostile probe and its two neighbours are heard to say, as the product asks."""
+    """What a hostile probe and its two neighbours print, as the product asks."""
     marker, started = secrets.token_hex(16), time.monotonic()
     texts = {"t.before": "echo before; echo e1 >&2", "t.hostile": script, "t.after": "echo after; echo e2 >&2; exit 7"}
     probes = {id: Probe(id, Lines(text), output, limit=1) for id, text in texts.items()}
@@ -92,7 +92,7 @@ def test_lies_harm_no_neighbour(name: str) -> None:
 
 
 def test_a_stray_child_that_goes_on_printing_ends_no_run() -> None:
-    """It may spoil what is said while it prints; it is never taken for a marker of ours."""
+    """It may spoil the output while it prints; it is never taken for a marker of ours."""
     found, took = between("{ for i in 1 2 3 4 5 6 7 8 9; do printf '\\033[31mstray\\n'; sleep 0.1; done; } & echo x")
     assert set(found) == {"t.before", "t.hostile", "t.after"}
     assert found["t.before"].out == "before\n"

@@ -72,7 +72,7 @@ def test_garbage_is_never_ok(place: PassingStep, seed: int) -> None:
 @settings(STEP_CASES)
 @given(seed=SEED)
 def test_whatever_the_answer_each_check_judges(place: PassingStep, seed: int) -> None:
-    """Well-formed lies too: every check has an outcome, and one that cannot be told says why."""
+    """Well-formed lies too: every check has an outcome, and one that is unknown says why."""
     asked, answer = one_spoiled(place, Random(seed), garbage=False)
     found = place.judged({asked: answer})
     assert len(found.judgements) == len(place.step.checks)

@@ -1,4 +1,4 @@
-"""Properties of the parsers about GPUs: what is said is read, whatever its numbers and names, and nothing else is."""
+"""Properties of the parsers about GPUs: the text is read, whatever its numbers and names, and nothing else is."""
 
 import json
 import subprocess

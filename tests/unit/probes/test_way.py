@@ -1,4 +1,4 @@
-"""Probes that go through the proxy of the spec: curl is told on its standard input alone."""
+"""Probes that go through the proxy of the spec: curl reads it from its standard input alone."""
 
 import os
 import subprocess

@@ -170,7 +170,7 @@ CALM = Page(text(hostile("calm")))
 )
 @settings(max_examples=150, deadline=None)
 def test_no_word_of_a_host_changes_the_page(word: str) -> None:
-    """Whatever is said, the tags and addresses are those of plain words."""
+    """Whatever the text, the tags and addresses are those of plain words."""
     found = Page(text(hostile(f"a{word}")))
     assert found.tags == CALM.tags
     assert found.attributes == CALM.attributes

@@ -31,7 +31,7 @@ def of_cluster(name: str, needs: tuple[str, ...] = (), cure: Cure = "install") -
 
 
 class Cluster(World):
-    """A world whose cluster has facts of its own, by (probe, CLUSTER); `unknown` is none. `idle` steps mend nothing."""
+    """A world whose cluster has facts of its own, by (probe, CLUSTER); `unknown` is none. `idle` steps fix nothing."""
 
     def __init__(self, facts: dict[tuple[str, str], str], fails: Sequence[str] = (), idle: Sequence[str] = ()) -> None:
         super().__init__(facts, [(name, "h1") for name in fails])

@@ -1,4 +1,4 @@
-"""What the roles of the cluster's steps read: releases and objects, and nothing of what cannot be told."""
+"""What the roles of the cluster's steps read: releases and objects, and nothing of what is unknown."""
 
 import json
 from typing import Any

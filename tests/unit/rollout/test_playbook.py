@@ -1,4 +1,4 @@
-"""What is made of the runner's events, and what Ansible is told about the way to hosts."""
+"""What is made of the runner's events, and what Ansible gets about the way to hosts."""
 
 import shlex
 from collections.abc import Sequence
@@ -129,8 +129,8 @@ def played(folder: Path, module: str, tasks: str, monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_a_module_is_given_goes_to_no_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ansible's modules log their arguments on the host, Helm's values among them, unless they are told not to. This
-    one answers what it was told, in a real play, with an operator who set it otherwise."""
+    """Ansible's modules log their arguments on the host, Helm's values among them, unless `no_log` is set. This
+    one answers its arguments, in a real play, with an operator who set it otherwise."""
     monkeypatch.setenv("ANSIBLE_NO_TARGET_SYSLOG", "False")
     module = 'printf \'{"told": %s}\' "$(cat "$1")"'
     (result,) = played(tmp_path, module, "{name: t, told: {of: values}}", monkeypatch)

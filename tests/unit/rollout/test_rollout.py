@@ -167,7 +167,7 @@ def test_what_only_a_person_fixes_is_not_waited_for_to_the_end(
 
 
 def test_what_passes_is_waited_for_once_more_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A later play moved what an earlier step had seen settled; what does not pass by itself is told at once."""
+    """A later play moved what an earlier step had seen settled; what does not pass by itself is reported at once."""
     monkeypatch.setattr(module, "LAST", 60.0)
     first, moving = step("a"), step("b", passing=True)
     world = World({("b", host.name): "good" for host in HOSTS})

@@ -140,7 +140,7 @@ OFF = f"version = 3\n[{RUNC}.options]\n  SystemdCgroup = false\n"
     ],
 )
 def test_the_file_that_has_the_last_word_on_cgroups_may_be_another_s(after: str, cure: str, file: str) -> None:
-    """Install changes no file of others: it would be played, and mend nothing."""
+    """Install changes no file of others: it would be played, and fix nothing."""
     runs = recorded(RUNTIME, "prepared-debian-12", ('"SystemdCgroup": true', '"SystemdCgroup": false'))
     files = recorded(CONFIGURATION, "prepared-debian-12")
     answers = {(RUNTIME, "h1"): runs, (CONFIGURATION, "h1"): written(CONFIGURATION, f"{files.out}\n{after}")}
@@ -151,7 +151,7 @@ def test_the_file_that_has_the_last_word_on_cgroups_may_be_another_s(after: str,
 
 
 def test_a_kubelet_that_took_another_driver_names_the_same_fault() -> None:
-    """It was started while containerd said so; containerd has been put right since."""
+    """It was started while containerd wanted it; containerd has been put right since."""
     answers = answers_at("h1", recorded("kubelet.cgroups", "cgroupfs"))
     mismatch = judged(STEP, answers)["cgroups"].result
     assert mismatch

@@ -45,7 +45,7 @@ def test_without_a_port_it_is_that_of_linux() -> None:
 
 
 def test_a_network_that_is_not_that_of_the_pods() -> None:
-    """Mistake 10 of the usual scripts: the manifest's own 10.244.0.0/16 whatever kubeadm was told."""
+    """Mistake 10 of the usual scripts: the manifest's own 10.244.0.0/16 whatever kubeadm was given."""
     found = failures(judged(STEP, spec={"kubernetes": {"version": "1.36.4", "pod_cidr": "10.32.0.0/16"}}))
     assert found == {
         "settings": ("10.244.0.0/16 over vxlan on port 8472", "install"),

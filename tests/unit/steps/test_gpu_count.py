@@ -57,7 +57,7 @@ def test_a_display_card_counts_where_a_driver_of_today_takes_it(card: str, drive
 
 
 def test_an_old_card_alone_or_one_that_computes_is_not_passed_over() -> None:
-    """That the driver does not take it is to be said, not hidden."""
+    """That the driver does not take it is to be reported, not hidden."""
     assert counted(bus(f"0000:03:00.0 {GT_710} -")) == 1
     assert counted(bus("0000:03:00.0 0x1db4 0x030200 -", f"0000:41:00.0 {A100} nvidia")) == 2
 

@@ -14,7 +14,7 @@ OLD: dict[str, Any] = {"version": "580.95.05", "kernel_module": "proprietary"}
 
 
 def refused(*devices: str, gpus: int | None = None, **driver: Any) -> str:
-    """What is said of it, with the hint; empty where the driver drives them."""
+    """What is found of it, with the hint; empty where the driver drives them."""
     bus = "".join(f"0000:{at:02x}:00.0 0x{device}\n" for at, device in enumerate(devices, 0x17))
     answers = {("gpu.devices", "h1"): written("gpu.devices", bus), ("system.os", "h1"): UBUNTU}
     spec = H1.spec.model_copy(update={"gpustack_gpus": gpus})

@@ -46,7 +46,7 @@ def test_the_discovery_of_features_is_one_of_the_operands() -> None:
 
 
 def test_devices_of_a_plugin_that_is_gone_are_not_ill() -> None:
-    """The kubelet counts them for minutes, as capacity that nobody may have; what brings the plugin back mends that."""
+    """The kubelet counts them for minutes, as capacity that nobody may have; bringing the plugin back resolves it."""
     none = edited(
         NODES, lambda items: [item["status"]["allocatable"].update({"nvidia.com/gpu": "0"}) for item in items]
     )

@@ -1,4 +1,4 @@
-"""Who brings the driver, by what is said and by what is there."""
+"""Who brings the driver, by the spec and by what is there."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The step gpu-operator: what is healthy, each thing that can be wrong with it, and what cannot be told."""
+"""The step gpu-operator: what is healthy, each thing that can be wrong with it, and what is unknown."""
 
 from copy import deepcopy
 from dataclasses import replace

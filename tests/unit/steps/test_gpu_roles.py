@@ -174,7 +174,7 @@ def test_a_refusal_is_reported_and_ends_it(cluster: Path) -> None:
 
 
 def test_an_api_that_is_silent_restarts_nobody(cluster: Path) -> None:
-    """Whether the operator has its monitor cannot be told then."""
+    """Whether the operator has its monitor is unknown then."""
     broken_off = KUBECTL.replace("'get servicemonitors'*)", "'get servicemonitors'*) exit 1 ;; 'never'*)")
     (cluster / "bin" / "kubectl").write_text(broken_off)
     assert run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1]).returncode != 0

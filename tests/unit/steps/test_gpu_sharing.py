@@ -70,7 +70,7 @@ def test_time_slicing() -> None:
 
 @pytest.mark.parametrize(("there", "text"), [("2", "2 of 8"), ("7", "1 of 8 unhealthy"), ("1", "")])
 def test_a_node_that_does_not_share_yet_though_its_labels_say_so(there: str, text: str) -> None:
-    """One with fewer than it has GPUs is told by the step gpu-operator."""
+    """One with fewer than it has GPUs is reported by the step gpu-operator."""
 
     def offers(items: list[Any]) -> None:
         items[0]["status"]["allocatable"]["nvidia.com/gpu"] = there

@@ -1,4 +1,4 @@
-"""Who is told of alerts, as Alertmanager's configuration."""
+"""Who receives alerts, as Alertmanager's configuration."""
 
 from typing import Any
 

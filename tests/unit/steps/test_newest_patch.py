@@ -71,7 +71,7 @@ def gone(world: Path, version: str) -> None:
 
 
 def chosen(world: Path, wanted: str = "2.3", patch: str = "") -> tuple[str, str]:
-    """PACKAGES, and what is said."""
+    """PACKAGES, and the output."""
     script = f'set -eu\n{SCRIPT}\necho "$PACKAGES"'.replace("/etc/apt", f"{world}/apt")
     env = {"PATH": os.environ["PATH"], "APT_CONFIG": f"{world}/apt.conf", "DPKG_ADMINDIR": f"{world}/dpkg",
            "LC_ALL": "C", "WANTED": wanted, "PATCH": patch}  # fmt: skip

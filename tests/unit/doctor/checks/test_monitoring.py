@@ -1,4 +1,4 @@
-"""What Prometheus is told to watch."""
+"""What Prometheus is configured to watch."""
 
 import pytest
 

@@ -13,7 +13,7 @@ LOG = "mon-dcgm-remote-engine-unreachable"
 @pytest.mark.parametrize(
     ("id", "where", "cases", "outcome", "found"),
     [
-        ("mon-dcgm-profiling-unsupported", "k1", {"gpu__logs": "said"}, "failed", "Not collecting DCP metrics"),
+        ("mon-dcgm-profiling-unsupported", "k1", {"gpu__logs": "messages"}, "failed", "Not collecting DCP metrics"),
         ("mon-dcgm-profiling-unsupported", "k1", {"gpu__logs": "engine"}, "ok", "no such message"),
         ("mon-dcgm-profiling-unsupported", "k1", {"gpu__logs": "odd"}, "unknown", ""),
         ("mon-dcgm-profiling-module-error", "k2", {"gpu__logs": "engine"}, "failed", "unrecoverable error"),
@@ -27,7 +27,7 @@ LOG = "mon-dcgm-remote-engine-unreachable"
         ("mon-pod-attribution-missing", CLUSTER, {"gpu__exporters": "none"}, "ok", "none"),
         ("mon-dcgm-csv-config-bad", CLUSTER, {"gpu__policy_settings": "counters"}, "failed", "no such ConfigMap"),
         ("mon-dcgm-csv-config-bad", CLUSTER, {"gpu__config_maps": "no-key"}, "failed", "metrics.csv"),
-        ("mon-dcgm-csv-config-bad", CLUSTER, {"gpu__logs": "said"}, "failed", "Could not find DCGM field"),
+        ("mon-dcgm-csv-config-bad", CLUSTER, {"gpu__logs": "messages"}, "failed", "Could not find DCGM field"),
         ("mon-dcgm-exporter-oom", "k1", {"gpu__pods": "out-of-memory"}, "failed", "OOMKilled"),
         ("mon-dcgm-exporter-oom", "k2", {"gpu__pods": "out-of-memory"}, "ok", "not OOM-killed"),
         ("mon-dcgm-exporter-oom", "k1", {"gpu__pods": "no-list"}, "unknown", ""),

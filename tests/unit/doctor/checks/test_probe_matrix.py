@@ -1,4 +1,4 @@
-"""The table that was measured in network namespaces: which connections work under which fault; and what is told."""
+"""The table that was measured in network namespaces: which connections work under which fault; and what is found."""
 
 from pathlib import Path
 

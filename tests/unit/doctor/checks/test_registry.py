@@ -1,4 +1,4 @@
-"""Pods that wait for an image: whose it is, and what the registry said."""
+"""Pods that wait for an image: whose it is, and what the registry answered."""
 
 import pytest
 
