@@ -1,7 +1,7 @@
 #!/bin/sh
 [ -r /etc/kubernetes/admin.conf ] || exit 0
-found=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=4s -n "$MONITORING" --ignore-not-found \
-  get "service/$RELEASE-grafana" "secret/$RELEASE-grafana" \
+found=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=4s -n "$MONITORING" get \
+  "service/$RELEASE-grafana" "secret/$RELEASE-grafana" --ignore-not-found \
   -o 'jsonpath={..spec.clusterIP}:{..spec.ports[0].port}/{..data.admin-user} {..data.admin-password}') || exit
 case $found in ?*:?*/?*' '?*) ;; *) exit 0 ;; esac
 at=${found%%/*} login=${found#*/}
