@@ -22,7 +22,7 @@ from gpustack.ask.prune import prune
 # Characters of a shell probe and of an API read, whose answer is pruned once it is here: a node object is 10 to 25 KB.
 KEPT, KEPT_API, KEPT_ERR = 256 * 1024, 64 * 1024 * 1024, 8 * 1024
 API = "@api"
-BROKEN_OFF = "the answer was broken off"
+TRUNCATED = "the answer was truncated"
 
 
 @dataclass
@@ -92,7 +92,7 @@ class AnswerParser:
     def drop_open(self) -> None:
         """Of a probe whose output never ended nothing is known."""
         if self.open and self.open.id in self.known and self.open.id not in self.errors:
-            self.store(self.open.id, -1, "", lost=BROKEN_OFF)
+            self.store(self.open.id, -1, "", lost=TRUNCATED)
         self.open = None
 
     def close_section(self, section: Section, rc: int, end: float) -> None:

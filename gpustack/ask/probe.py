@@ -123,7 +123,7 @@ class Probe(Generic[Fact]):
         if odd := CONTROL.search(answer.out):
             return f"the answer is no text: it has the control character U+{ord(odd[0]):04X}"
         if isinstance(self.ask, Lines) and answer.out and not answer.out.endswith("\n"):
-            return "the answer was broken off in the middle of a line"
+            return "the answer was truncated in the middle of a line"
         return ""
 
 

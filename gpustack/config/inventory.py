@@ -86,7 +86,7 @@ def local() -> Raw:
     elif EARLIER_SPEC.is_file():
         raise ConfigError(
             "config-earlier-folder",
-            f"{EARLIER_SPEC} is not read any more; the spec of this host is {LOCAL_SPEC}.",
+            f"{EARLIER_SPEC} is no longer read; the spec of this host is {LOCAL_SPEC}.",
             "Another product of the name gpustack has that folder too. Without the spec, defaults would be installed.",
             f"mkdir -p {LOCAL_SPEC.parent} && mv {EARLIER_SPEC} {LOCAL_SPEC.parent}/    # and the folder values",
         )

@@ -42,10 +42,10 @@ def judged(path: Path) -> Complaint | None:
                 keys.add(str(key.value))
             return super().construct_mapping(node, deep=deep)
 
-    def untold(loader: "Loader", suffix: str, node: Any) -> None:
+    def ignore_tag(loader: "Loader", suffix: str, node: Any) -> None:
         return None
 
-    Tolerant.add_multi_constructor("!", untold)
+    Tolerant.add_multi_constructor("!", ignore_tag)
     try:
         text = path.read_text()
         if not text.startswith("$ANSIBLE_VAULT"):

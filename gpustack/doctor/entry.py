@@ -144,7 +144,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Group:
-    """Faults that come from one act: reported once and mended together."""
+    """Faults that come from one act: reported once and fixed together."""
 
     faults: tuple[str, ...]
     common: str

@@ -192,7 +192,7 @@ class Prover:
         if isinstance(self.grafana, str):
             return self.grafana, ""
         if isinstance(series, str) or isinstance(self.prometheus, str):
-            return "there is nothing to compare a panel with: Prometheus was not asked", ""
+            return "there is nothing to compare a panel with: Prometheus was not queried", ""
         self.begin_part("dashboard", "asking Grafana")
         shown = Shown({}, {})
         for _ in range(PANEL_TIMES):

@@ -100,7 +100,7 @@ def select_snapshot(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def select_host(snapshot: Snapshot, name: str, address: str) -> dict[str, Any]:
-    reach = snapshot.reach.get(name, Reach(name, "not-asked", "it was not asked"))
+    reach = snapshot.reach.get(name, Reach(name, "not-asked", "it was not contacted"))
     words = {"reason": None, "hint": None} if reach.reached else {"reason": reach.why, "hint": reach.hint}
     return {"name": name, "address": address, "reached": reach.reached, "reference": reach.reference, **words}
 

@@ -75,7 +75,7 @@ def ensure_unchanged(before: Removal, now: Removal) -> None:
     found = []
     for one in before.due:
         if one.host not in still:
-            found.append(f"{one.host}: it does not answer any more")
+            found.append(f"{one.host}: it no longer responds")
             continue
         shown, here = describe(before.snapshot, one), describe(now.snapshot, still[one.host])
         found += [f"{one.host}: {what}: {shown[what]} -> {here[what]}" for what in shown if shown[what] != here[what]]

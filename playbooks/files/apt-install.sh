@@ -10,7 +10,7 @@ exec 3>&2
 # An installation that was broken off leaves its own script running on the host until that is through.
 exec 9>/run/gpustack-apt.lock
 flock --nonblock 9 || {
-  echo "an installation that was broken off is still at work on this host" >&3
+  echo "an interrupted installation is still running on this host" >&3
   exit 75
 }
 

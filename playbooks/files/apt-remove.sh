@@ -7,7 +7,7 @@ export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 LC_ALL=C
 # An installation that was broken off leaves its own script running on the host until that is through.
 exec 9>/run/gpustack-apt.lock
 flock --timeout 300 9 || {
-  echo 'an installation that was broken off has been at work on this host for 5 minutes: wait for it, or end it' >&2
+  echo 'an interrupted installation has been running on this host for 5 minutes: wait for it, or end it' >&2
   exit 1
 }
 

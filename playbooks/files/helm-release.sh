@@ -61,7 +61,7 @@ ensure_not_pending() {
     return 1
   fi
   kube -n "$NAMESPACE" delete secret "$1" >/dev/null
-  echo "changed: revision ${1##*.} of $NAME, which was broken off, is forgotten"
+  echo "changed: revision ${1##*.} of $NAME, which was interrupted, is deleted"
 }
 
 # Nothing to do where the release is this one and every object is as it made it. Asked in a name that owns nothing: in

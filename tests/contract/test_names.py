@@ -18,7 +18,7 @@ ROOMS = sorted({"/".join(path.relative_to(ROOT).parts[:2]) for path in PRODUCT.r
 ROOMS += sorted(f"tests/{path.name}" for path in (ROOT / "tests").iterdir() if any(path.rglob("*.py")))
 WORDS = {
     "told", "said", "heard", "seen", "mouth", "ear", "ground", "lots", "spots", "wheres", "lately", "ahead", "alike",
-    "strangers", "mend", "heal",
+    "strangers", "mend", "mended", "untold", "heal",
 }  # fmt: skip
 SPLIT = re.compile(r"[^A-Za-z]+|(?<=[a-z])(?=[A-Z])")
 

@@ -17,7 +17,7 @@ from gpustack.steps import STEPS
 from tests.worlds import hosts
 
 REMEDY = playbooks() / "remedy"
-MENDED = [fault for fault in graph().faults.values() if fault.remedy]
+FIXED = [fault for fault in graph().faults.values() if fault.remedy]
 every_playbook = pytest.mark.parametrize("name", PLAYBOOKS)
 TYPES: dict[str, type | tuple[type, ...]] = {"str": str, "path": str, "bool": bool, "list": (list, tuple), "dict": dict}
 
@@ -52,7 +52,7 @@ def test_what_is_declared_is_given(name: str) -> None:
     assert VARIABLE in (REMEDY / "roles" / name / "vars" / "main.yml").read_text()
 
 
-@pytest.mark.parametrize("fault", MENDED, ids=lambda fault: fault.id)
+@pytest.mark.parametrize("fault", FIXED, ids=lambda fault: fault.id)
 def test_a_remedy_is_a_step_or_fits_its_playbook(fault: Fault) -> None:
     assert fault.remedy
     if fault.remedy.step:

@@ -194,7 +194,7 @@ def describe_failure(host: Host, options: SshOptions, error: Exception) -> Reach
     if isinstance(error, PasswordRequiredException):
         return Reach(host.name, "host-ssh-login", "the key is encrypted and no agent holds it", "ssh-add")
     if isinstance(error, AuthenticationException) or str(error) == NO_KEY:
-        why = f"{options.user}@{address} is not let in by any of the keys"
+        why = f"{options.user}@{address} was refused with every key"
         if host.key_file and "%" not in host.key_file and not Path(expand_home(host.key_file)).exists():
             why += f"; there is no {host.key_file}, which ansible_ssh_private_key_file or ansible.cfg names"
         return Reach(host.name, "host-ssh-login", why, command)

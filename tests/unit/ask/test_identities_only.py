@@ -97,4 +97,4 @@ def test_a_key_that_the_agent_lacks_is_to_be_added(agent: Callable[[str], str], 
 
 def test_where_there_is_no_key_to_offer_the_login_fails(agent: Callable[[str], str], tmp_path: Path) -> None:
     agent("other")
-    assert offer(tmp_path, "yes") == (set(), "ops@[127.0.0.1]:PORT is not let in by any of the keys")
+    assert offer(tmp_path, "yes") == (set(), "ops@[127.0.0.1]:PORT was refused with every key")

@@ -86,7 +86,7 @@ def test_exported_values_are_quoted() -> None:
 def test_an_answer_broken_off_is_lost() -> None:
     probe = Probe("a", Shell("echo hi"), text)
     (found,) = parse([f"{MARK} a 1.00", "hi"], MARK, "h1", {"a": probe})
-    with pytest.raises(FactUnavailable, match="broken off"):
+    with pytest.raises(FactUnavailable, match="truncated"):
         probe.fact(found)
 
 

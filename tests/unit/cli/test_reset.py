@@ -197,7 +197,7 @@ def test_a_host_that_was_lost_meanwhile_ends_it_too(world: Callable[..., World])
     made = world(snapshot(CLUSTER))
     made.under_lock = snapshot(CLUSTER, unreached=("k2",))
     refused = error("--yes", "-q")
-    assert (refused.reference, refused.why) == ("reset-changed-since", "k2: it does not answer any more")
+    assert (refused.reference, refused.why) == ("reset-changed-since", "k2: it no longer responds")
     assert made.played == []
 
 

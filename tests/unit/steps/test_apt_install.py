@@ -108,7 +108,7 @@ def test_one_of_our_own_that_outlived_its_installation_is_waited_for(world: Path
         done = run(world)
         other.stdin.close()
     assert done.returncode == 75
-    assert "broken off is still at work" in done.stderr
+    assert "is still running on this host" in done.stderr
     assert run(world).returncode == 0
 
 

@@ -156,7 +156,7 @@ OURS = f"sh.helm.release.v1.monitoring.v2 pending-upgrade {'c' * 40}"
 def test_what_a_killed_helm_of_ours_left_pending_is_forgotten(world: Path) -> None:
     releases(world, f"sh.helm.release.v1.monitoring.v1 deployed {'c' * 40}", OURS)
     assert run(world).stdout.splitlines() == [
-        "changed: revision v2 of monitoring, which was broken off, is forgotten",
+        "changed: revision v2 of monitoring, which was interrupted, is deleted",
         "changed: release monitoring",
     ]
     assert asked(world, "delete secret sh.helm.release.v1.monitoring.v2")

@@ -124,8 +124,12 @@ def checksum_offload(here: View) -> Result:
     if not found.wrong:
         return ok(what, "correct, according to the kernel log")
     others = {address: here.on(name) for address, name in addresses(here).items()}
-    mended = {at for at, view in others.items() if view.available(CHECKSUMS) and view[CHECKSUMS].offload is False}
-    if senders := [f"{count} from {address}" for address, count in found.wrong.items() if address not in mended]:
+    without_offload = {
+        at for at, view in others.items() if view.available(CHECKSUMS) and view[CHECKSUMS].offload is False
+    }
+    if senders := [
+        f"{count} from {address}" for address, count in found.wrong.items() if address not in without_offload
+    ]:
         return Result(what, "correct", f"incorrect: {as_text(senders)}")
     return ok(what, "some were incorrect, but their senders no longer offload them")
 

@@ -21,7 +21,7 @@ apt_get() {
 if [ "$FINISH" = yes ] && [ -n "$(ls /var/lib/dpkg/updates)$(dpkg --audit)" ]; then
   run dpkg --force-confdef --force-confold --configure -a
   apt_get --fix-broken install
-  echo 'changed: ended what dpkg was broken off in'
+  echo 'changed: finished what dpkg was interrupted in'
 fi
 for package in $INSTALL; do
   [ "$(dpkg-query -Wf '${db:Status-Status}' "$package" 2>/dev/null)" != installed ] || continue
