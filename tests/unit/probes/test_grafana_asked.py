@@ -16,7 +16,7 @@ from gpustack.probes.monitoring.grafana import RESPONSE
 USER, PASSWORD = "admin", 'quo"te, back\\slash & $HOME'
 # The real one takes a flag of get that stands before it for a plugin's.
 KUBECTL = """#!/bin/sh
-case " $* " in *" --ignore-not-found "*" get "*)
+case " $* " in *" --ignore-not-found get "*)
   echo "Error: flags cannot be placed before plugin name: --kubeconfig" >&2
   exit 1 ;;
 esac
