@@ -26,7 +26,8 @@ def error_handler() -> Iterator[None]:
         raise SystemExit(INTERRUPTED) from error
     except Exception as error:
         path = save_report(error)
-        from gpustack.ask.redact.redact import plain, redact
+        from gpustack.ask.redact.printable import plain
+        from gpustack.ask.redact.redact import redact
 
         text = redact(plain(f"{type(error).__name__}: {error}"), known_secrets)
         sys.stderr.write(f"gpustack met a bug of its own: {text}\nreport saved to {path}\n{collect_notes(error)}")

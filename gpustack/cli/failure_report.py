@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpustack.ask import gather, recording
-from gpustack.ask.redact.redact import plain, redact
+from gpustack.ask.redact.printable import plain
+from gpustack.ask.redact.redact import redact
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.diagnose import diagnose, questions
 from gpustack.events import Reporter

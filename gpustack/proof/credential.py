@@ -8,7 +8,7 @@ from secrets import token_hex
 
 from gpustack.ask.answers import parse
 from gpustack.ask.probe import Answer, Probe, Shell
-from gpustack.ask.redact.redact import plain
+from gpustack.ask.redact.printable import plain
 from gpustack.ask.script import build_last_line, render
 from gpustack.ask.transport import execute as transport
 from gpustack.ask.transport.refusal import HostRefused

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from gpustack.ask.redact.redact import plain, redact
+from gpustack.ask.redact.printable import plain
+from gpustack.ask.redact.redact import redact
 from gpustack.errors import GpustackError
 from gpustack.report.progress import rest
 

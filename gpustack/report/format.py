@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gpustack.ask.probe import CLUSTER
-from gpustack.ask.redact.redact import plain, redact
+from gpustack.ask.redact.printable import plain
+from gpustack.ask.redact.redact import redact
 from gpustack.events import count
 
 if TYPE_CHECKING:

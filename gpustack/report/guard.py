@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TextIO
 
-from gpustack.ask.redact.redact import plain
+from gpustack.ask.redact.printable import plain
 from gpustack.errors import UsageError
 
 # Colours, and what rich's live line needs: the cursor on or off, to the start of the line, up, the line erased.

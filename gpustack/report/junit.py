@@ -9,7 +9,7 @@ from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from gpustack.ask.judge import Judgement
-from gpustack.ask.redact.redact import plain
+from gpustack.ask.redact.printable import plain
 from gpustack.ask.view import Evidence
 from gpustack.config.inventory import Inventory
 from gpustack.report.format import cleaner, place

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
-from gpustack.ask.redact.redact import plain, redact
+from gpustack.ask.redact.printable import plain
+from gpustack.ask.redact.redact import redact
 from gpustack.events import Event, Reporter
 from gpustack.report.format import duration
 

@@ -7,7 +7,8 @@ from typing import Any, TextIO
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from gpustack.ask.redact.redact import harmless, plain, redact
+from gpustack.ask.redact.printable import harmless, plain
+from gpustack.ask.redact.redact import redact
 from gpustack.config.inventory import Inventory
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from gpustack import lab
-from gpustack.ask.redact.redact import harmless
+from gpustack.ask.redact.printable import harmless
 from tests.lab.firewalls import root
 
 PROGRAMS = (

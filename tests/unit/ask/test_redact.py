@@ -7,7 +7,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack.ask.redact.redact import plain, redact
+from gpustack.ask.redact.printable import plain
+from gpustack.ask.redact.redact import redact
 from gpustack.ask.redact.secret_shapes import GONE
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKC\n-----END RSA PRIVATE KEY-----"

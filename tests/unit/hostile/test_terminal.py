@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpustack.ask.probe import Answer
-from gpustack.ask.redact.redact import harmless, plain
+from gpustack.ask.redact.printable import harmless, plain
 from gpustack.ask.snapshot import Reach
 from gpustack.errors import GpustackError
 from gpustack.events import Event

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpustack.ask.judge import Result
-from gpustack.ask.redact.redact import harmless
+from gpustack.ask.redact.printable import harmless
 from gpustack.ask.snapshot import Reach
 from gpustack.doctor.finding import Diagnosis
 from gpustack.report.doctor.html import text
