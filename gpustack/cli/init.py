@@ -1,6 +1,5 @@
 """`init`: a commented example inventory, or the JSON Schema of the cluster spec."""
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -22,6 +21,8 @@ def init(
     from gpustack.config.spec import schema as of_spec
 
     if schema:
+        import json
+
         sys.stdout.write(json.dumps(of_spec(), indent=2) + "\n")
         return
     if directory is None:

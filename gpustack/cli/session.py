@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpustack.cli import error_handler
-from gpustack.config.ansible.cfg import disregarded
-from gpustack.config.ansible.inventory_listing import NAMED, begin, chosen, named_by
 from gpustack.errors import RolloutError, UnreachableError, UsageError
 from gpustack.events import Reporter, silent
 
@@ -23,6 +21,8 @@ if TYPE_CHECKING:
 def inventory_path(option: Path | None) -> Path | None:
     """`lab`, after -i or in GPUSTACK_INVENTORY, is short for the inventory of the running lab; a file of that name
     wins."""
+    from gpustack.config.ansible.inventory_listing import NAMED
+
     if str(option or os.environ.get(NAMED, "")) == "lab" and not Path("lab").exists():
         from gpustack.lab.inventory import inventory_path as lab_inventory
 
@@ -32,6 +32,9 @@ def inventory_path(option: Path | None) -> Path | None:
 
 def open_inventory(option: Path | None, *, ask_password: bool, quiet: bool) -> "Inventory":
     """The inventory in force; its name is the first line of every command."""
+    from gpustack.config.ansible.cfg import disregarded
+    from gpustack.config.ansible.inventory_listing import begin, chosen
+
     source = chosen(inventory_path(option))
     listing = begin(source) if source else None
     password = read_password() if ask_password else None
@@ -68,6 +71,8 @@ def read_password() -> str:
 
 def describe_source(inventory: "Inventory", option: Path | None) -> str:
     """The hosts, and what named them where no option does."""
+    from gpustack.config.ansible.inventory_listing import NAMED, named_by
+
     if inventory.source is None:
         return f"{inventory.summary}: no inventory is named by -i, {NAMED} or an ansible.cfg"
     who = named_by(option)
@@ -88,6 +93,8 @@ def open_to_change(option: Path | None, *, this_host: bool, yes: bool, ask_passw
 
 def confirm_this_host(name: str, *, yes: bool) -> None:
     """Has the host's name typed. A lost variable in a script would else change the host that the script runs on."""
+    from gpustack.config.ansible.inventory_listing import NAMED
+
     why = f"No inventory is named by -i, {NAMED} or an ansible.cfg, so the host would be this one: {name}."
     if yes or not sys.stdin.isatty():
         hint = "add -i INVENTORY, or --this-host to change this host"
