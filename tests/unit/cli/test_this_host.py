@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gpustack.ask import gather as gathering
-from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.config import inventory as reading
+from gpustack.config.ansible import cfg
 from gpustack.errors import GpustackError
 
 # Every way to change something, without --yes where it has one.
@@ -168,7 +168,7 @@ def test_the_first_line_says_who_named_the_inventory(
 
 
 def test_an_ansible_cfg_that_does_not_count_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "disregarded", lambda: "x/ansible.cfg belongs to user 5 and does not count")
+    monkeypatch.setattr(cfg, "disregarded", lambda: "x/ansible.cfg belongs to user 5 and does not count")
     assert "x/ansible.cfg belongs to user 5 and does not count\n" in run("plan").stderr
 
 
