@@ -7,7 +7,7 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
 
-def has_shape(shape: type[BaseModel], text: str) -> None:
+def check_shape(shape: type[BaseModel], text: str) -> None:
     """Raises ValidationError for another one, also for a field more."""
     Draft202012Validator(closed(shape.model_json_schema(mode="serialization"))).validate(json.loads(text))
 

@@ -25,7 +25,7 @@ from gpustack.remedy.copies import Kept
 from gpustack.report.fix.json import FixDocument, UndoDocument
 from gpustack.rollout import evidence, lock, playbook, preview
 from gpustack.rollout.plan import Played
-from tests.schemas import has_shape
+from tests.schemas import check_shape
 from tests.worlds import hosts
 from tests.worlds.fix_run import FORWARD, STOPPED
 
@@ -188,7 +188,7 @@ def test_what_does_not_turn_is_6_and_undone(world: Callable[..., World]) -> None
 def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
     world(FORWARD)
     result = run("--fix", "--yes", "-o", "json")
-    has_shape(FixDocument, result.stdout)
+    check_shape(FixDocument, result.stdout)
     document = json.loads(result.stdout)
     assert (document["schema"], document["found"], document["exit"]["code"]) == (
         "gpustack/fix/v1",
@@ -204,7 +204,7 @@ def test_the_last_fix_is_taken_back(world: Callable[..., World]) -> None:
     made = world(FORWARD)
     result = run("--undo", "--yes", "-o", "json")
     assert result.exit_code == 0, result.exception
-    has_shape(UndoDocument, result.stdout)
+    check_shape(UndoDocument, result.stdout)
     assert json.loads(result.stdout)["did"] == ["h1: restored /etc/x"]
     assert made.log == ["h1 doctor", "held", "undo", "forget", "released"]
     refused = error("--undo")

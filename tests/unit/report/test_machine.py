@@ -20,16 +20,16 @@ from gpustack.report.format import duration, places
 from gpustack.report.proof import delivery
 from gpustack.report.render import RENDERERS, show, show_converged
 from gpustack.report.schema import OutcomeDocument, PlanDocument
-from tests.schemas import has_shape
+from tests.schemas import check_shape
 from tests.worlds import diagnoses, fixes, plans, proofs
 from tests.worlds.plans import SWAP, answers_of, made
 
 
 def test_json_has_the_published_shape() -> None:
     for found in (plans.bare(), plans.converged(), plans.wide()):
-        has_shape(PlanDocument, json.plan(found, verbose=True))
+        check_shape(PlanDocument, json.plan(found, verbose=True))
     for done in (plans.installed(), plans.failed()):
-        has_shape(OutcomeDocument, json.outcome(done))
+        check_shape(OutcomeDocument, json.outcome(done))
 
 
 def test_a_test_alert_has_the_published_shape() -> None:
@@ -38,21 +38,21 @@ def test_a_test_alert_has_the_published_shape() -> None:
         Delivery("unknown", "lost", stopped="interrupted"),
     ):
         text = delivery.text(done, proofs.INVENTORY)
-        has_shape(delivery.AlertTestDocument, text)
+        check_shape(delivery.AlertTestDocument, text)
 
 
 def test_a_diagnosis_has_the_published_shape() -> None:
     for found in (diagnoses.healthy, diagnoses.ufw, diagnoses.unexplained, diagnoses.together):
         for verbose in (False, True):
             text = doctor_json.text(found(), verbose=verbose)
-            has_shape(DoctorDocument, text)
+            check_shape(DoctorDocument, text)
 
 
 def test_a_fix_and_an_undo_have_the_published_shape() -> None:
     for done in (fixes.good(), fixes.mixed()):
-        has_shape(FixDocument, fix_json.text(done, ""))
+        check_shape(FixDocument, fix_json.text(done, ""))
     text = fix_json.undone(fixes.undone(), fixes.INVENTORY, "runs/1")
-    has_shape(UndoDocument, text)
+    check_shape(UndoDocument, text)
 
 
 def test_a_diagnosis_for_ci_has_a_case_for_all_that_was_judged() -> None:
