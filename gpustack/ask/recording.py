@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from itertools import groupby
+from math import isfinite
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
@@ -100,6 +101,9 @@ def host_line(host: Host, reach: Reach | None, hide: Any) -> dict[str, Any]:
 def read(path: Path) -> Snapshot:
     """Raises UsageError when the file is not there, or is not a recording that this release can read."""
     try:
+        if path.is_char_device() or path.is_block_device():
+            # Some never end. A pipe is read.
+            raise ValueError("it is a device")
         with path.open("rb") as file:
             header, hosts = stream(file)
             answers = {(answer.probe, answer.where): answer for _, found in hosts for answer in found}
@@ -184,7 +188,9 @@ def header_of(head: dict[str, Any]) -> Header:
         )
         for entry in head["hosts"]
     )
-    taken = datetime.fromisoformat(head["taken"])
+    taken, took = datetime.fromisoformat(head["taken"]), float(head["took"])
+    if not isfinite(took):
+        raise ValueError("how long it took is not a number")
     if taken.tzinfo is None or len({host.name for host in hosts}) < len(hosts):
         raise ValueError("its time has no zone, or a host is in it twice")
     source = Path(head["source"]) if head["source"] else None
@@ -193,4 +199,4 @@ def header_of(head: dict[str, Any]) -> Header:
         raise ValueError("none of its hosts is a control plane")
     entries = {entry["name"]: entry["reach"] for entry in head["hosts"] if "reach" in entry}
     reach = {name: typed(Reach(name, **words)) for name, words in entries.items()}
-    return Header(taken, float(head["took"]), inventory, reach)
+    return Header(taken, took, inventory, reach)

@@ -25,12 +25,15 @@ def error_handler() -> Iterator[None]:
         sys.stderr.write("\ninterrupted\n")
         raise SystemExit(INTERRUPTED) from error
     except Exception as error:
-        path = save_report(error)
         from gpustack.ask.redact.printable import plain
         from gpustack.ask.redact.redact import redact
 
         text = redact(plain(f"{type(error).__name__}: {error}"), known_secrets)
-        sys.stderr.write(f"gpustack met a bug of its own: {text}\nreport saved to {path}\n{collect_notes(error)}")
+        try:
+            report = f"report saved to {save_report(error)}"
+        except OSError as refused:
+            report = f"no report was saved: {refused}"
+        sys.stderr.write(f"gpustack met a bug of its own: {text}\n{report}\n{collect_notes(error)}")
         raise SystemExit(BUG) from error
 
 

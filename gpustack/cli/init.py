@@ -32,8 +32,12 @@ def init(
         why = "\n".join(f"{path} exists" for path in present)
         raise UsageError("init-exists", f"Nothing was written to {directory}.", why, "gpustack init ANOTHER-DIR")
     for path, text in texts.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise UsageError("init-unwritable", f"{path} cannot be written.", why, "gpustack init DIR") from error
         sys.stdout.write(f"{path}\n")
     sys.stderr.write(
         f"next: write your hosts into {directory / 'hosts.yml'}, then: gpustack plan -i {shlex.quote(str(directory))}\n"

@@ -11,6 +11,8 @@ from gpustack.ask.redact.printable import harmless, plain
 from gpustack.ask.redact.redact import redact
 from gpustack.config.inventory import Inventory
 
+UNKNOWN_WIDTH = 80
+
 
 class Terminal(Console):
     """A console that reads nothing into a text, lets no control character of one through, and hides the secrets of an
@@ -20,6 +22,9 @@ class Terminal(Console):
 
     def __init__(self, file: TextIO | None = None, **settings: Any) -> None:
         super().__init__(**{"file": file, "highlight": False, "markup": False, "emoji": False, **settings})
+        if not self.width:
+            # COLUMNS=0 means that the width is not known; rich would print nothing.
+            self.width = UNKNOWN_WIDTH
 
     def hide(self, inventory: Inventory) -> None:
         self.secrets = inventory.secrets

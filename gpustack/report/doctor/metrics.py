@@ -83,6 +83,9 @@ def escaped(label: str) -> str:
 def write(found: Diagnosis, path: Path) -> None:
     """In one piece or not at all: the collector may read at any moment, and takes only *.prom. Raises UsageError."""
     try:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            # Root would put a file in place of /dev/null or /dev/stdout.
+            raise OSError("it is no plain file")
         with tempfile.NamedTemporaryFile(
             "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8"
         ) as file:
@@ -96,5 +99,5 @@ def write(found: Diagnosis, path: Path) -> None:
                 Path(file.name).unlink(missing_ok=True)
                 raise
     except OSError as error:
-        why = f"{error.strerror or error}: its folder has to be there, and yours to write to."
+        why = f"{error.strerror or error}: it is a plain file in a folder that is there, and yours to write to."
         raise UsageError("metrics-not-written", f"{path} was not written.", why, f"ls -ld {path.parent}") from error

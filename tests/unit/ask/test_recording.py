@@ -1,6 +1,7 @@
 """What is written is what is read, redacted, and host by host."""
 
 import json
+import math
 import re
 import stat
 from base64 import b64encode
@@ -143,6 +144,8 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
         (json.dumps({"schema": SCHEMA}).encode(), "Its first line is incomplete"),
         (json.dumps(json.loads(next(lines(snapshot()))) | {"spec": {"nothing": 1}}).encode(), "Its first line is"),
         (json.dumps(json.loads(next(lines(snapshot()))) | {"hosts": []}).encode(), "none of its hosts is a control"),
+        (json.dumps(json.loads(next(lines(snapshot()))) | {"took": math.nan}).encode(), "how long it took is not a"),
+        (json.dumps(json.loads(next(lines(snapshot()))) | {"took": math.inf}).encode(), "how long it took is not a"),
         ("".join(lines(snapshot())).encode()[:-20], "Invalid JSON: EOF while parsing"),
     ],
 )
@@ -152,6 +155,12 @@ def test_why_a_file_is_no_recording_is_in_plain_words(tmp_path: Path, content: b
         read(tmp_path / "s")
     assert why in raised.value.why
     assert not re.search(r"[A-Z][a-z]+Error|Errno|pydantic|char \d|b'", raised.value.why)
+
+
+def test_a_device_is_not_read_to_its_end() -> None:
+    with pytest.raises(UsageError) as raised:
+        read(Path("/dev/zero"))
+    assert raised.value.why.splitlines()[0] == "it is a device."
 
 
 @pytest.mark.parametrize(("name", "why"), [("none", "No such file or directory."), (".", "Is a directory.")])

@@ -32,6 +32,15 @@ def test_overwrites_nothing_and_writes_nothing_then(tmp_path: Path, present: str
     assert (tmp_path / present).read_text() == "mine"
 
 
+def test_a_place_that_cannot_be_written_is_no_bug(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        error = runner.invoke(app, ["init", str(place)]).exception
+        assert isinstance(error, UsageError), error
+        assert error.reference == "init-unwritable"
+    assert (tmp_path / "file").read_text() == "mine"
+
+
 def test_needs_a_folder() -> None:
     result = runner.invoke(app, ["init"])
     assert isinstance(result.exception, UsageError)

@@ -67,6 +67,19 @@ def test_a_snapshot_that_cannot_be_written_says_why(tmp_path: Path) -> None:
         assert (error.reference, str(out) in error.message) == ("snapshot-unwritable", True)
 
 
+def test_a_bug_without_a_place_for_its_report_stays_redacted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(platformdirs, "user_state_path", lambda _: tmp_path / "file" / "state")
+    with pytest.raises(SystemExit) as ended, error_handler.error_handler():
+        raise ValueError("password=S3cretMARK")
+    err = capsys.readouterr().err
+    assert ended.value.code == error_handler.BUG
+    assert "no report was saved: " in err
+    assert "S3cretMARK" not in err
+
+
 def test_the_report_of_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     state = tmp_path / "state"
     monkeypatch.setattr(platformdirs, "user_state_path", lambda _: state)

@@ -106,6 +106,19 @@ def test_a_disk_that_is_full_leaves_the_file_of_before(tmp_path: Path, monkeypat
     assert [(one, one.read_text()) for one in tmp_path.iterdir()] == [(path, "older")]
 
 
+def test_what_is_no_plain_file_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("older")
+    (tmp_path / "link").symlink_to("file")
+    for path in (tmp_path / "pipe", tmp_path / "folder", tmp_path / "link"):
+        with pytest.raises(UsageError, match="was not written") as caught:
+            write(diagnoses.ufw(), path)
+        assert "no plain file" in caught.value.why
+    assert (tmp_path / "pipe").is_fifo()
+    assert (tmp_path / "link").is_symlink()
+
+
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         write(diagnoses.ufw(), tmp_path / "none" / "gpustack.prom")

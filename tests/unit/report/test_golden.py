@@ -3,6 +3,7 @@
 `GOLDEN=write pytest tests/unit/report` writes them anew; the difference is then to be read in git.
 """
 
+import io
 import os
 import re
 from collections.abc import Callable
@@ -121,6 +122,14 @@ def test_nothing_secret_and_no_escape_is_shown(name: str) -> None:
     text = RENDERINGS[name]()
     assert plans.PASSWORD not in text
     assert "\x1b" not in text
+
+
+def test_columns_of_zero_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """rich would print nothing."""
+    file = io.StringIO()
+    monkeypatch.setenv("COLUMNS", "0")
+    Terminal(file).print("a result")
+    assert file.getvalue() == "a result\n"
 
 
 def test_every_file_belongs_to_a_rendering() -> None:
