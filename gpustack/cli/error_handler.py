@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from gpustack.errors import GpustackError
 
 INTERRUPTED, BUG = 130, 70
+STOPPED = "\ninterrupted\n"
 known_secrets: list[str] = []
 """Secrets by their values; `session.open_inventory` adds those of the inventory."""
 
@@ -22,8 +23,13 @@ def error_handler() -> Iterator[None]:
         sys.stderr.write(render(error, known_secrets) + collect_notes(error))
         raise SystemExit(error.code) from error
     except KeyboardInterrupt as error:
-        sys.stderr.write("\ninterrupted\n")
+        sys.stderr.write(STOPPED)
         raise SystemExit(INTERRUPTED) from error
+    except SystemExit as ended:
+        # typer makes Exit(130) of a KeyboardInterrupt, and SystemExit of that.
+        if isinstance(getattr(ended.__context__, "__cause__", None), KeyboardInterrupt):
+            sys.stderr.write(STOPPED)
+        raise
     except Exception as error:
         from gpustack.ask.redact.printable import plain
         from gpustack.ask.redact.redact import redact

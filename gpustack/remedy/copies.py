@@ -134,7 +134,7 @@ class Copies:
         except HostRefused as refused:
             raise RolloutError("fix-copies", f"{name} could not be asked.", refused.reach.why, "") from refused
         if DONE not in lines:
-            why = "\n".join(line for line in lines if line.strip())[-600:] or "it said nothing"
+            why = "\n".join(line for line in lines if line.strip())[-600:] or "no output"
             raise RolloutError("fix-copies", f"The copies on {name} could not be used ({do}).", why, "df -h /var/lib")
         return lines[: lines.index(DONE)]
 

@@ -183,7 +183,7 @@ def offer_drop_in(snapshot: Snapshot, root: Finding, fault: Fault, file: DropIn)
         except FactUnavailable as error:
             why_not = str(error)
     if others := [name for name, one in read.items() if one is None]:
-        why_not = f"nobody who took a link of {', '.join(others)} reads such a file"
+        why_not = f"what manages the links of {', '.join(others)} reads no such file"
     files = {name: read.get(name) or file for name in hosts}
     remedies = [Remedy(drop_in=one) for one in dict.fromkeys(files.values())]
     return Offer(

@@ -70,7 +70,7 @@ def find_last(copies: Copies, reached: Sequence[str]) -> Last:
     found = [one for name in reached if (one := copies.last(name))]
     if not found:
         why = "No host that was reached keeps the copies of one."
-        raise RolloutError("undo-nothing", "There is no fix to take back.", why, "")
+        raise RolloutError("undo-nothing", "There is no fix to roll back.", why, "")
     newest = max(one.id for one in found)
     kept = tuple(one for one in found if one.id == newest)
     if away := sorted({name for one in kept for name in one.hosts} - {one.host for one in kept}):
@@ -79,7 +79,7 @@ def find_last(copies: Copies, reached: Sequence[str]) -> Last:
     objects = find_changes(documents) if (documents := copies.objects(kept[0].host, newest)) else ()
     moved = [f"{one.host}: /{path}" for one in kept for path in one.moved]
     if moved := [*moved, *(str(one) for one in objects if one.moved)]:
-        message = f"What the fix of {kept[0].fault} left was changed since; nothing was put back."
+        message = f"What the fix of {kept[0].fault} left was changed since; nothing was restored."
         raise RolloutError("undo-changed-since", message, "\n".join(moved), "gpustack explain undo-changed-since")
     return Last(kept, objects)
 
@@ -91,7 +91,7 @@ def put_back(copies: Copies, id: str, hosts: Sequence[str]) -> list[str]:
         if documents := copies.objects(name, id):
             found = find_changes(documents)
             copies.replace(name, build_replacements(found))
-            did += [f"{name}: put back {one}" for one in found]
+            did += [f"{name}: restored {one}" for one in found]
     for name in hosts:
         did += [f"{name}: {line}" for line in copies.undo(name, id)]
     for name in hosts:

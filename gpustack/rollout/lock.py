@@ -22,6 +22,7 @@ from gpustack.ask.transport.execute import interact
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import Host
 from gpustack.errors import LockedError, RolloutError
+from gpustack.rollout.next import command
 
 # Of root's alone: in /run/lock anybody could hold the lock for ever, or be named as its holder.
 FOLDER = "/run/gpustack-cluster"
@@ -56,7 +57,8 @@ def choose_lock_host(snapshot: Snapshot) -> Host:
         if snapshot.reach[host.name].reached:
             return host
     why = "\n".join(f"{name}: {one.why}" for name, one in snapshot.reach.items())
-    raise RolloutError("fix-no-host", "No host could be reached; nothing was changed.", why, "gpustack doctor")
+    hint = command("doctor", snapshot.inventory)
+    raise RolloutError("fix-no-host", "No host could be reached; nothing was changed.", why, hint)
 
 
 @contextmanager

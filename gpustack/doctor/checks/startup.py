@@ -31,7 +31,7 @@ def young(here: View, one: Container) -> bool:
     return -CLOCKS < (here.taken - one.started).total_seconds() < STARTS
 
 
-def api_known(here: View, within: int = API_RETRY, who: str = "kube-proxy may not have heard of it") -> None:
+def api_known(here: View, within: int = API_RETRY, who: str = "kube-proxy may not know of it yet") -> None:
     """Raises FactUnavailable where the API server that is asked was started so few seconds ago that others may not know
     yet that it is back; by itself, of kube-proxy: an API server that ends takes itself off its service."""
     plane = here.on(here.acting)

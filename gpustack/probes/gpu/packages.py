@@ -63,7 +63,7 @@ def gpu_packages(answer: Answer) -> Mapping[str, Package]:
         return {}
     lines = answer.out.splitlines()
     if not lines and "no packages found" not in answer.err:
-        raise ValueError("nothing is said")
+        raise ValueError("no line")
     found = {}
     for line in lines:
         name, want, status, version = line.split(" ")

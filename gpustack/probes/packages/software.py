@@ -61,7 +61,7 @@ def packages(answer: Answer) -> Mapping[str, Package | None]:
         if status == "installed":
             found[name] = Package(upstream(version), held=want == "hold")
     if expected:
-        raise ValueError(f"nothing is said of {sorted(expected)}")
+        raise ValueError(f"no line for {sorted(expected)}")
     return found
 
 

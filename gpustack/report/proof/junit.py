@@ -24,7 +24,7 @@ def text(done: Proof, inventory: Inventory) -> str:
 
 
 def case(row: Row, name: str, link: Link) -> Element:
-    made = entry_for(f"{row.node}.{name}", row.uuid or row.bus or "a GPU that nobody named", 0.0)
+    made = entry_for(f"{row.node}.{name}", row.uuid or row.bus or "a GPU without a UUID", 0.0)
     tag = {"failed": "failure", "unknown": "error", "skipped": "skipped"}.get(link.outcome)
     if tag:
         add(made, tag, link.why, "" if tag == "skipped" else link.outcome)

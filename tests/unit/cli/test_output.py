@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
+
+from gpustack.cli.error_handler import error_handler
 
 COMMAND = f"{sys.executable} -m gpustack.cli.app"
 
@@ -38,3 +41,16 @@ def test_errors_that_cannot_be_printed_change_no_status(where: str, tmp_path: Pa
 
 def test_of_a_reader_that_has_gone_nothing_is_reported(tmp_path: Path) -> None:
     assert ran("version | true", tmp_path).stderr == ""
+
+
+def test_an_interrupt_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """typer swallows the KeyboardInterrupt of a command."""
+    app = typer.Typer()
+
+    @app.command()
+    def wait() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as ended, error_handler():
+        app([])
+    assert (ended.value.code, capsys.readouterr().err) == (130, "\ninterrupted\n")

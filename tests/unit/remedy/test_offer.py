@@ -34,7 +34,7 @@ def test_a_playbook_gets_the_parameters_of_the_catalogue() -> None:
     [
         ("cni0 configuring", "cni0:unmanaged", "systemd-networkd", ""),
         ("cni0 unmanaged", "cni0:disconnected", "NetworkManager", ""),
-        ("", "", "NetworkManager", "nobody who took a link of h1"),
+        ("", "", "NetworkManager", "what manages the links of h1"),
     ],
 )
 def test_a_file_is_written_where_somebody_reads_it(networkd: str, manager: str, reads: str, why: str) -> None:
