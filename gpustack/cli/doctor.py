@@ -81,7 +81,7 @@ def doctor(
 
         if undo:
             raise typer.Exit(run_undo(hosts, output.value, report, yes=yes))
-        wanted = session.split_words([fault] if fault else None)
+        wanted = session.split_words(None if fault is None else [fault])
         raise typer.Exit(
             run_fix(hosts, wanted, session.split_words(yes_to), output.value, report, yes=yes, verbose=verbose)
         )

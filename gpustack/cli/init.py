@@ -1,5 +1,6 @@
 """`init`: a commented example inventory, or the JSON Schema of the cluster spec."""
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -28,7 +29,7 @@ def init(
     if directory is None:
         raise UsageError("init-missing-dir", "The directory of the new inventory is missing.", "", "gpustack init DIR")
     texts = {directory / path: text for path, text in example().items()}
-    if present := [str(path) for path in texts if path.exists()]:
+    if present := [str(path) for path in texts if os.path.exists(path)]:  # noqa: PTH110 - of a name too long, False
         why = "\n".join(f"{path} exists" for path in present)
         raise UsageError("init-exists", f"Nothing was written to {directory}.", why, "gpustack init ANOTHER-DIR")
     for path, text in texts.items():

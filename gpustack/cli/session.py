@@ -116,7 +116,12 @@ def progress(*, quiet: bool) -> Reporter:
 
 
 def split_words(given: Sequence[str] | None) -> list[str]:
-    return [word for text in given or () for word in text.split(",") if word]
+    """Raises UsageError for a text without a word: no choice means all, and all hosts are not what was meant."""
+    choices = [[word for word in text.split(",") if word] for text in given or ()]
+    if not all(choices):
+        why = "Probably an unset variable in a script."
+        raise UsageError("choice-empty", "An option or argument that limits the run is empty.", why)
+    return [word for choice in choices for word in choice]
 
 
 def choose_steps(only: Sequence[str] | None) -> tuple["Step", ...]:
@@ -180,6 +185,7 @@ def make_plan(
     """The judged state of hosts, or of a recording. Raises UsageError for a step or host that is not there."""
     from gpustack.rollout.plan import plan
 
+    steps = choose_steps(only)
     if recording:
         snapshot = load_recording(recording, quiet=quiet)
         hosts = choose_hosts(snapshot.inventory, limit)
@@ -187,4 +193,4 @@ def make_plan(
         inventory = open_inventory(option, ask_password=ask_password, quiet=quiet)
         hosts = choose_hosts(inventory, limit)
         snapshot = gather_all(inventory, report)
-    return plan(snapshot, choose_steps(only), hosts)
+    return plan(snapshot, steps, hosts)

@@ -99,5 +99,5 @@ def write(found: Diagnosis, path: Path) -> None:
                 Path(file.name).unlink(missing_ok=True)
                 raise
     except OSError as error:
-        why = f"{error.strerror or error}: it is a plain file in a folder that is there, and yours to write to."
+        why = f"{error.strerror or error}. It takes a plain file, or a new one, in a folder that you can write to."
         raise UsageError("metrics-not-written", f"{path} was not written.", why, f"ls -ld {path.parent}") from error

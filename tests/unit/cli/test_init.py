@@ -34,7 +34,7 @@ def test_overwrites_nothing_and_writes_nothing_then(tmp_path: Path, present: str
 
 def test_a_place_that_cannot_be_written_is_no_bug(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+    for place in (tmp_path / "file", tmp_path / "file" / "below", tmp_path / ("x" * 300)):
         error = runner.invoke(app, ["init", str(place)]).exception
         assert isinstance(error, UsageError), error
         assert error.reference == "init-unwritable"

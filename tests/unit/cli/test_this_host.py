@@ -75,6 +75,26 @@ def test_an_inventory_of_nothing_is_not_the_current_folder(words: Sequence[str],
     assert "-i is empty" in error.message
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["plan", "--limit"],
+        ["plan", "--only"],
+        ["install", "-y", "--only"],
+        ["reset", "--yes", "--limit"],
+        ["prove", "--limit"],
+        ["doctor", "--fix", "--yes", "--yes-to"],
+        ["doctor", "--fix", "--yes"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("given", ["", ","])
+def test_a_choice_of_nothing_is_not_all(words: Sequence[str], given: str, tmp_path: Path) -> None:
+    (tmp_path / "hosts.ini").write_text("[kube_control_plane]\nkube1\n[kube_node]\nkube1\n")
+    error = refusal(*words, given, "-i", str(tmp_path / "hosts.ini"))
+    assert (error.reference, error.code) == ("choice-empty", 2)
+
+
 def test_a_variable_of_blanks_names_no_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUSTACK_INVENTORY", " ")
     error = refusal("plan")
