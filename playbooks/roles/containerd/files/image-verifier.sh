@@ -14,5 +14,5 @@ if [ ! -r /etc/gpustack-cluster/images ]; then
 fi
 wanted=$(awk -v name="$name" '$1 == name { print $2; exit }' /etc/gpustack-cluster/images) || exit
 [ -n "$wanted" ] && [ "$wanted" != "$digest" ] || exit 0
-echo "it should be $wanted; it was changed on the way, or built anew (gpustack explain image-changed)"
+echo "it should be $wanted; somebody on the way changed it, or it was built anew (gpustack explain image-changed)"
 exit 1
