@@ -93,10 +93,10 @@ def sign_kubeconfig(inventory: Inventory, exported: Mapping[str, str]) -> str:
         except HostRefused as error:
             refused.append(error.reach)
             continue
-        if answer.rc == 0 and not answer.lost and not answer.cut and is_kubeconfig(answer.out):
+        wrong = explain_failure(answer)
+        if not wrong and not answer.cut and is_kubeconfig(answer.out):
             return f"{answer.out.rstrip()}\n"
-        ended = f"it ended with {answer.rc}" if answer.rc else "what came is no kubeconfig"
-        reason = answer.lost or answer.err.strip() or ended
+        reason = wrong or answer.err.strip() or "what came is no kubeconfig"
         raise RolloutError("kubeconfig-refused", f"{host.name} gave no kubeconfig.", reason, "gpustack verify -v")
     reasons = "\n".join(f"{found.host}: {found.why}" for found in refused)
     raise UnreachableError(refused[0].reference, "No control plane could be reached.", reasons, refused[0].hint)

@@ -1,6 +1,5 @@
 #!/bin/sh
-read -r release </proc/sys/kernel/osrelease
-folder=none
+release=$(uname -r) folder=none
 [ ! -d "/lib/modules/$release" ] || folder=empty
 for file in modules.dep modules.builtin kernel; do
   [ ! -e "/lib/modules/$release/$file" ] || folder=whole

@@ -106,17 +106,12 @@ RETURNING = ("enabled", "enabled-runtime", "generated", "static", "linked", "lin
 MODULES = Probe(
     "kernel.modules",
     Lines(r"""echo '== working'
-while read -r first second; do
-  [ "${second:-$first}" != overlay ] || echo overlay
-done </proc/filesystems
+! grep -qw overlay /proc/filesystems || echo overlay
 [ ! -e /proc/sys/net/bridge/bridge-nf-call-iptables ] || echo br_netfilter
 echo '== boot'
 [ ! -e /etc/modules-load.d/gpustack.conf ] || { cat /etc/modules-load.d/gpustack.conf; echo; }
 echo '== apparmor'
-if [ -e /sys/module/apparmor/parameters/enabled ]; then
-  read -r enabled </sys/module/apparmor/parameters/enabled
-  echo "$enabled"
-fi"""),
+[ ! -e /sys/module/apparmor/parameters/enabled ] || cat /sys/module/apparmor/parameters/enabled"""),
     modules,
     like="lsmod; cat /etc/modules-load.d/*",
 )
@@ -141,11 +136,7 @@ echo '== ufw'
 SWAP = Probe(
     "kernel.swap",
     Lines(r"""echo '== active'
-if [ -e /proc/swaps ]; then
-  while IFS= read -r line; do printf '%s\n' "$line"; done </proc/swaps
-else
-  echo Filename
-fi
+if [ -e /proc/swaps ]; then cat /proc/swaps; else echo Filename; fi
 echo '== fstab'
 [ ! -e /etc/fstab ] || awk '/^[ \t]*#/ { next } $3 == "swap" { sub(/[ \t]#.*/, ""); print }' /etc/fstab
 echo '== units'

@@ -2,7 +2,7 @@
 [ -r /etc/kubernetes/admin.conf ] || exit 0
 ask() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=4s "$@"; }
 if ! found=$(ask -n "$MONITORING" get prometheuses.monitoring.coreos.com "$RELEASE-prometheus" \
-  --ignore-not-found -o 'jsonpath={.metadata.name} {.spec.serviceAccountName}' 2>/dev/null); then
+  --ignore-not-found -o 'jsonpath={.metadata.name} {.spec.serviceAccountName}'); then
   # Only where the API server answers that it does not know the kind, there is none.
   known=$(ask get crd prometheuses.monitoring.coreos.com --ignore-not-found -o name) && [ -z "$known" ] || exit 1
 fi

@@ -30,11 +30,7 @@ NAMESERVERS = Probe(
 file=${file:-/etc/resolv.conf}
 [ -r "$file" ] || exit
 echo "== $file"
-lines=0
-while read -r word address _ || [ -n "$word" ]; do
-  [ "$word" != nameserver ] || [ "$lines" -ge 20 ] || { echo "$address"; lines=$((lines + 1)); }
-done <"$file"
-"""),
+awk '$1 == "nameserver" && n++ < 20 {print $2}' "$file" """),
     nameservers,
     like="grep resolvConf /var/lib/kubelet/config.yaml; cat /etc/resolv.conf",
 )

@@ -4,8 +4,7 @@ code=$(cat <<'P'
 PROGRAM
 P
 )
-api=$(getent ahostsv4 "${API%:*}")
-api=${api%% *}
+api=$(getent ahostsv4 "${API%:*}" | awk 'NR == 1 {print $1}')
 [ -n "$api" ] || exit 1
 know() {
   echo '== route'; ip -4 route show
@@ -21,9 +20,7 @@ know() {
 }
 plan=$(know | perl -e "$code" plan "$api:${API##*:}" "$POD_CIDR" "$SERVICE_CIDR") || exit
 echo '== known'
-printf '%s\n' "$plan" | while IFS= read -r line; do
-  case $line in 'ask '*) ;; *) printf '%s\n' "$line" ;; esac
-done
+echo "$plan" | grep -v '^ask '
 asked() {
   output=$(echo "$plan" | nsenter --net="$2" perl -e "$code" ask "$3" "$DNS_DOMAIN") || exit 0
   printf '== %s\n%s\n' "$1" "$output"
@@ -31,18 +28,12 @@ asked() {
 pods=0
 for space in /run/netns/cni-* /run/containerd/io.containerd.grpc.v1.cri/netns/cni-*; do
   [ -e "$space" ] && [ "$pods" -lt 2 ] || continue
-  case $space in
-    /run/netns/*) output=$(ip -n "${space##*/}" -4 address show dev eth0 up 2>/dev/null) || continue ;;
-    *) output=$(nsenter --net="$space" ip -4 address show dev eth0 up 2>/dev/null) || continue ;;
-  esac
+  output=$(nsenter --net="$space" ip -4 address show dev eth0 up 2>/dev/null) || continue
   case $output in *LOWER_UP*'inet '*) ;; *) continue ;; esac
   address=${output#*inet }; mtu=${output#*mtu }
   asked "pod ${address%%/*}" "$space" "${mtu%% *}" &
   pods=$((pods + 1))
 done
-mtu=''
-[ ! -r /run/flannel/subnet.env ] || while IFS='=' read -r name value; do
-  [ "$name" != FLANNEL_MTU ] || mtu=$value
-done </run/flannel/subnet.env
+mtu=$(sed -n 's/^FLANNEL_MTU=//p' /run/flannel/subnet.env 2>/dev/null)
 asked host /proc/1/ns/net "${mtu:-1450}"
 wait

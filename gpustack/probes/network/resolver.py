@@ -36,20 +36,15 @@ RESOLVER = Probe(
     "resolver.pods",
     Lines(r"""config=/var/lib/kubelet/config.yaml
 [ -e "$config" ] || exit 0
-file=$(sed -n '/^resolvConf: */{s///;s/["'"'"']//g;p}' "$config")
+file=$(sed -n 's/^resolvConf: *//p' "$config" | tr -d "\"'")
 pid=$(systemctl show -p MainPID --value kubelet)
-if [ "${pid:-0}" -gt 0 ] && grep -qz '^--resolv-conf=' "/proc/$pid/cmdline"; then
-  flag=$(tr '\0' '\n' <"/proc/$pid/cmdline" | sed -n 's/^--resolv-conf=//p')
-  flag=${flag##*
-}
+if [ "${pid:-0}" -gt 0 ]; then
+  flag=$(tr '\0' '\n' <"/proc/$pid/cmdline" | sed -n 's/^--resolv-conf=//p' | tail -n 1)
   file=${flag:-$file}
 fi
 file=${file:-/etc/resolv.conf}
 echo "file $file"
-[ ! -e "$file" ] || while read -r word address _ || [ -n "$word" ]; do
-  [ "$word" != nameserver ] || echo "$word $address"
-done <"$file"
-"""),
+[ ! -e "$file" ] || awk '$1 == "nameserver" {print $1, $2}' "$file" """),
     resolver,
     like="grep resolvConf /var/lib/kubelet/config.yaml; cat /etc/resolv.conf",
 )
