@@ -73,7 +73,9 @@ def doctor(
 
     Read-only without --fix and --undo.
     """
-    refuse_invalid_options(fault, recording, yes_to, output, fix=fix, undo=undo, watch=watch, this_host=this_host)
+    refuse_invalid_options(
+        fault, recording, yes_to, output, fix=fix, undo=undo, yes=yes, watch=watch, this_host=this_host
+    )
     if fix or undo:
         report = session.progress(quiet=quiet)
         hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
@@ -100,6 +102,7 @@ def refuse_invalid_options(
     *,
     fix: bool,
     undo: bool,
+    yes: bool,
     watch: bool,
     this_host: bool,
 ) -> None:
@@ -118,6 +121,7 @@ def refuse_invalid_options(
             f"--fix {fault or ''}",
         ),
         (changes and output.value not in ("human", "json"), "invalid-options", FORMATS, "", "--help"),
+        (yes and not changes, "invalid-options", "--yes requires --fix or --undo.", read_only, "--fix --yes"),
         (this_host and not changes, "invalid-options", "--this-host requires --fix or --undo.", read_only, "--help"),
     )
     for applies, reference, message, why, option in refusals:
@@ -130,6 +134,7 @@ def make_reader(
 ) -> "Callable[[], Snapshot]":
     """Gathers at each call, also where no host can be reached: doctor has to report that."""
     if recording:
+        session.refuse_inventory(inventory)
         return lambda: session.load_recording(recording, quiet=quiet)
     hosts = session.open_inventory(inventory, ask_password=ask_password, quiet=quiet)
     from gpustack.ask.gather import gather

@@ -21,6 +21,7 @@ from gpustack.report.codes import fix_code
 from gpustack.report.fix import json as fix_json
 from gpustack.report.render import show
 from gpustack.rollout.lock import choose_lock_host
+from gpustack.rollout.next import command
 from gpustack.rollout.private import sweep
 
 
@@ -53,7 +54,7 @@ def run_fix(
     run.keep_snapshot(done.after.snapshot)
     if not done.tried and any(one.ending == "declined" for one in done.attempts):
         ids = " ".join(f"--yes-to {one.offer.id}" for one in done.attempts if one.offer.fault.auto == "ask")
-        hint = f"gpustack doctor --fix {ids or '--yes'}"
+        hint = command(f"doctor --fix {ids or '--yes'}", hosts)
         raise RolloutError("fix-declined", "Nothing was changed.", "All fixes were declined.", hint)
     show(done, output, evidence=str(run.folder), verbose=verbose)
     return fix_code(done)
@@ -108,7 +109,7 @@ def run_undo(hosts: Inventory, output: str, report: Reporter, *, yes: bool) -> i
         if output == "human":
             show(found, output, inventory=hosts)
         if not yes and not confirm("Roll this back?"):
-            hint = "gpustack doctor --undo --yes"
+            hint = command("doctor --undo --yes", hosts)
             raise RolloutError("undo-declined", "Nothing was rolled back.", "The rollback was declined.", hint)
         done = undo(copies, found, run.record)
     show(done, output, inventory=hosts, evidence=str(run.folder))

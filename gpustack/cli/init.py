@@ -21,6 +21,9 @@ def init(
     from gpustack.config.example import example
     from gpustack.config.spec import schema as of_spec
 
+    if schema and directory is not None:
+        why = "--schema prints to stdout and writes no directory."
+        raise UsageError("init-schema-dir", "--schema and DIR are mutually exclusive.", why, "gpustack init --schema")
     if schema:
         import json
 

@@ -139,7 +139,7 @@ def choose_hosts(inventory: "Inventory", limit: Sequence[str] | None) -> tuple[s
     wanted, known = split_words(limit), [host.name for host in inventory.hosts]
     if odd := [word for word in wanted if word not in known]:
         why = f"Hosts: {', '.join(known)}"
-        raise UsageError("unknown-host", f"The inventory has no host {', '.join(odd)}.", why, "gpustack plan")
+        raise UsageError("unknown-host", f"The inventory has no host {', '.join(odd)}.", why, "")
     return tuple(wanted)
 
 
@@ -160,6 +160,13 @@ def gather_all(
         why = "\n".join(f"{reach.host}: {reach.why}" for reach in wanted)
         raise UnreachableError(reference, "No host could be reached; nothing was changed.", why, wanted[0].hint)
     return snapshot
+
+
+def refuse_inventory(option: Path | None) -> None:
+    """Raises UsageError where -i is given beside --from."""
+    if option is not None:
+        why = "A recording has its own inventory."
+        raise UsageError("inventory-of-recording", "--from and -i are mutually exclusive.", why, "--from FILE")
 
 
 def load_recording(path: Path, *, quiet: bool) -> "Snapshot":
@@ -187,6 +194,7 @@ def make_plan(
 
     steps = choose_steps(only)
     if recording:
+        refuse_inventory(option)
         snapshot = load_recording(recording, quiet=quiet)
         hosts = choose_hosts(snapshot.inventory, limit)
     else:

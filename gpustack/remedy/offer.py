@@ -17,6 +17,7 @@ from gpustack.doctor.graph import graph
 from gpustack.errors import RolloutError, UsageError
 from gpustack.probes.network.links import MANAGED, find_managed
 from gpustack.remedy.descriptions import describe_interruption, edit_commands, manual_commands
+from gpustack.rollout.next import command
 from gpustack.rollout.overlay import host_facts
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps import STEPS
@@ -80,7 +81,7 @@ def require_faults(ids: Iterable[str]) -> None:
         if id not in known:
             near = nearest(id, list(known))
             why = f"Did you mean {near}?" if near else ""
-            raise UsageError("fix-unknown", f"There is no fault {id}.", why, "gpustack doctor")
+            raise UsageError("fix-unknown", f"There is no fault {id}.", why, "gpustack explain")
 
 
 def require_roots(ids: Iterable[str], found: Diagnosis) -> None:
@@ -92,7 +93,7 @@ def require_roots(ids: Iterable[str], found: Diagnosis) -> None:
         judged = [one for (name, _), one in found.judged.items() if name == id]
         why = "\n".join(f"{one.where}: {one.result or one.why}" for one in judged) or "It has no check yet."
         above = [one.id for one in found.roots if any(below.id == id for below in (*one.impact, *one.correlated))]
-        hint = f"gpustack doctor --fix {above[0]}" if above else "gpustack doctor"
+        hint = command(f"doctor --fix {above[0]}" if above else "doctor", found.snapshot.inventory)
         raise RolloutError("fix-not-a-root", f"{id} is no root cause here; nothing was changed.", why, hint)
 
 

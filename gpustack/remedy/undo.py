@@ -75,7 +75,12 @@ def find_last(copies: Copies, reached: Sequence[str]) -> Last:
     kept = tuple(one for one in found if one.id == newest)
     if away := sorted({name for one in kept for name in one.hosts} - {one.host for one in kept}):
         why = f"It also changed {', '.join(away)}, which cannot be reached or has no backups any more."
-        raise RolloutError("undo-host-missing", f"The fix of {kept[0].fault} is on more hosts.", why, "gpustack doctor")
+        raise RolloutError(
+            "undo-host-missing",
+            f"The fix of {kept[0].fault} is on more hosts.",
+            why,
+            "gpustack explain undo-host-missing",
+        )
     objects = find_changes(documents) if (documents := copies.objects(kept[0].host, newest)) else ()
     moved = [f"{one.host}: /{path}" for one in kept for path in one.moved]
     if moved := [*moved, *(str(one) for one in objects if one.moved)]:

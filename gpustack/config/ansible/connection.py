@@ -73,9 +73,12 @@ def connection(
     key_file = setting(*KEY_FILE, default=cfg.private_key_file or None)
     # As for Ansible, whose variables win over -K (docs: "Controlling how Ansible behaves: precedence rules").
     become_password = setting(*PASSWORD, default=password)
+    address = str(setting(*ADDRESS, default=name))
+    if address.startswith("-"):  # ssh(1) would take it for an option
+        wrong.append(Complaint("", "ansible_host", repr(address), "a name or an address"))
     fields = {
         "name": name,
-        "address": str(setting(*ADDRESS, default=name)),
+        "address": address,
         "connection": kind,
         "port": int(port) if port is not None else None,
         "user": setting(*USER, default=cfg.remote_user or None),

@@ -68,10 +68,19 @@ def first(texts: Sequence[str], shown: int, where: str = "", between: str = ", "
 
 def titles(judged: Iterable[Judgement]) -> list[str]:
     """Each once, with its places."""
+    return [titled(id, locations) for id, locations in located(judged).items()]
+
+
+def identified(judged: Iterable[Judgement]) -> list[str]:
+    """Like `titles`, with the ids that `gpustack explain` takes."""
+    return [f"{id} ({places(locations)})" for id, locations in located(judged).items()]
+
+
+def located(judged: Iterable[Judgement]) -> dict[str, list[str]]:
     by_id: dict[str, list[str]] = {}
     for one in judged:
         by_id.setdefault(one.id, []).append(one.where)
-    return [titled(id, locations) for id, locations in by_id.items()]
+    return by_id
 
 
 def titled(id: str, locations: Sequence[str]) -> str:

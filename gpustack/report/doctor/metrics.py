@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from gpustack.ask.redact.printable import plain
 from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import graph
 from gpustack.errors import UsageError
@@ -77,7 +78,7 @@ def number(value: float) -> str:
 
 
 def escaped(label: str) -> str:
-    return label.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    return plain(label).replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
 def write(found: Diagnosis, path: Path) -> None:

@@ -21,6 +21,7 @@ from gpustack.report.doctor.format import (
     earlier,
     first,
     heading,
+    identified,
     missing,
     next_command,
     refusals,
@@ -54,7 +55,7 @@ def diagnosis(console: Terminal, found: Diagnosis, *, verbose: bool = False) -> 
         paragraph(console, graph()[note.id].title)
         rests(console, (note,), verbose=verbose)
     differing(console, found.drift)
-    closing(console, found)
+    closing(console, found, verbose=verbose)
 
 
 def finding(console: Terminal, found: Finding, of: Diagnosis, *, verbose: bool) -> None:
@@ -147,10 +148,13 @@ def differing(console: Terminal, drift: Sequence[Drift]) -> None:
         paragraph(console, f"{one.step}/{one.check}: {one.result!s} ({places(one.locations)})")
 
 
-def closing(console: Terminal, found: Diagnosis) -> None:
+def closing(console: Terminal, found: Diagnosis, *, verbose: bool) -> None:
     console.print()
     if lines := missing(found.unknown, console.clean):
-        say(console, f"{count(len(found.unknown), 'check')} unknown: {first(lines, 3)}", "yellow")
+        more = "" if verbose else "; -v lists them"
+        say(console, f"{count(len(found.unknown), 'check')} unknown: {first(lines, 3)}{more}", "yellow")
+        if verbose:
+            typed(console, "\n".join(identified(found.unknown)), 2, "")
     say(console, summed(found), "bold")
     when, then = next_command(found)
     if then:

@@ -11,6 +11,7 @@ from gpustack.ask.recording import write
 from gpustack.ask.snapshot import Snapshot
 from gpustack.cli import session
 from gpustack.cli.app import app
+from gpustack.errors import UsageError
 from tests.worlds import hosts
 from tests.worlds.cases import recorded
 
@@ -37,6 +38,13 @@ def test_a_recording_is_diagnosed(recording: str) -> None:
     result = runner.invoke(app, ["doctor", "--quiet", "--from", recording])
     assert result.exit_code == 1
     assert "ROOT CAUSE  host-ip-forward-off  on h1" in result.stdout
+
+
+@pytest.mark.parametrize("command", ["doctor", "plan", "verify", "snapshot"])
+def test_a_recording_beside_an_inventory_is_refused(command: str, recording: str) -> None:
+    refused = runner.invoke(app, [command, "-q", "--from", recording, "-i", "site"]).exception
+    assert isinstance(refused, UsageError)
+    assert (refused.reference, refused.code) == ("inventory-of-recording", 2)
 
 
 def test_hosts_give_the_same_verdict_as_their_recording(

@@ -116,6 +116,7 @@ def error(*words: str) -> GpustackError:
         ((IP,), "invalid-options"),
         (("--yes-to", IP), "invalid-options"),
         (("--fix", "-o", "junit"), "invalid-options"),
+        (("--yes",), "invalid-options"),
         (("--fix", "host-ip-forwrd-off"), "fix-unknown"),
         (("--fix", "--yes-to", "nothing"), "fix-unknown"),
     ],
@@ -146,7 +147,10 @@ def test_without_a_terminal_it_is_shown_and_nothing_is_changed(world: Callable[.
 def test_yes_is_not_for_what_has_to_be_asked(world: Callable[..., World]) -> None:
     made = world({("units.services", "h1"): STOPPED})
     refused = error("--fix", "--yes")
-    assert (refused.reference, refused.hint) == ("fix-declined", f"gpustack doctor --fix --yes-to {CONTAINERD}")
+    assert (refused.reference, refused.hint) == (
+        "fix-declined",
+        f"gpustack doctor --fix --yes-to {CONTAINERD} -i hosts.yml",
+    )
     assert "play remedy/unit" not in made.log
     assert run("--fix", "--yes-to", CONTAINERD).exit_code != 5
     assert "play remedy/unit" in made.log

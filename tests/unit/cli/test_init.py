@@ -47,6 +47,13 @@ def test_needs_a_folder() -> None:
     assert result.exception.code == 2
 
 
+def test_a_folder_beside_the_schema_is_refused(tmp_path: Path) -> None:
+    refused = runner.invoke(app, ["init", str(tmp_path / "site"), "--schema"]).exception
+    assert isinstance(refused, UsageError)
+    assert refused.reference == "init-schema-dir"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_schema_goes_to_stdout() -> None:
     document = json.loads(runner.invoke(app, ["init", "--schema"]).stdout)
     assert "cluster_name" in document["$defs"]["Spec"]["properties"]

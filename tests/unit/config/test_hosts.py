@@ -58,6 +58,11 @@ def test_an_address_twice(h2: Any, key: str) -> None:
     assert found.found.endswith("for h1 and h2")
 
 
+def test_an_address_that_ssh_would_take_for_an_option() -> None:
+    (found,) = complaints(h1={"ansible_host": "-oProxyCommand=id"})
+    assert (found.key, found.reference, found.allowed) == ("ansible_host", "config-invalid", "a name or an address")
+
+
 def test_one_address_with_two_ports_is_two_hosts() -> None:
     assert complaints(h2={"ansible_host": "192.0.2.1", "ansible_port": 2222}) == []
 

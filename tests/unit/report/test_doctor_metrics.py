@@ -80,6 +80,12 @@ def test_a_name_cannot_end_its_label() -> None:
     assert 'host="a\\"} 1\\nb\\\\",' in output
 
 
+def test_a_name_cannot_turn_the_line_round() -> None:
+    found = diagnoses.ufw()
+    odd = replace(found.roots[0], judged=(replace(found.roots[0].judged[0], where="a\u202eb"),))
+    assert 'host="a\ufffdb",' in text(replace(found, verdict=replace(found.verdict, roots=(odd,))))
+
+
 def test_the_file_is_whole_readable_and_alone(tmp_path: Path) -> None:
     path = tmp_path / "gpustack.prom"
     path.write_text("older")

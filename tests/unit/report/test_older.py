@@ -2,6 +2,7 @@
 
 from gpustack.report import human
 from gpustack.report.doctor import format as doctor_words
+from gpustack.report.doctor import text as doctor
 from gpustack.report.format import OLDER
 from tests.worlds import diagnoses
 from tests.worlds.plans import CLOCK, PODS_GOOD, answers_of, made
@@ -23,3 +24,9 @@ def test_a_diagnosis_has_one_reason_for_all_of_it() -> None:
     names = ("kube-proxy-down@gpu1", "host-ip-forward-off@gpu2")
     found = diagnoses.diagnosed({name: f"?not asked of {name.partition('@')[2]}" for name in names})
     assert doctor_words.missing(found.unknown, str) == [f"{OLDER} (2)"]
+
+
+def test_the_checks_are_named_when_asked_for() -> None:
+    found = diagnoses.diagnosed({"kube-proxy-down@gpu1": "?cut", "kube-proxy-down@gpu2": "?cut"})
+    assert "kube-proxy-down (gpu1, gpu2)" in printed(lambda out: doctor.diagnosis(out, found, verbose=True))
+    assert "2 checks unknown: cut (2); -v lists them" in printed(lambda out: doctor.diagnosis(out, found))
