@@ -6,8 +6,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpustack.ask.recording import read
+from gpustack.doctor.diagnose import diagnose
 from gpustack.probes.host.system import OS
-from tests.snapshots.fixture import longer, pieces, same_fact, shorter
+from gpustack.report.format import NOT_ASKED
+from tests.snapshots.fixture import HEALTHY, longer, pieces, same_fact, shorter
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -41,3 +44,9 @@ def test_an_answer_that_says_the_same_is_left_out() -> None:
     assert not same_fact(OS, {**known, "out": out.replace("13", "12")}, known)
     assert not same_fact(OS, {**known, "rc": 1}, known)
     assert not same_fact(None, {**known, "err": "of a probe that there is not any more"}, known)
+
+
+def test_every_answer_of_the_healthy_one_is_read() -> None:
+    """What newer probes ask is not in it."""
+    unknown = diagnose(read(HEALTHY)).unknown
+    assert [one for one in unknown if not one.why.startswith(NOT_ASKED)] == []
