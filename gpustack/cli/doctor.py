@@ -134,8 +134,7 @@ def make_reader(
 ) -> "Callable[[], Snapshot]":
     """Gathers at each call, also where no host can be reached: doctor has to report that."""
     if recording:
-        session.refuse_inventory(inventory)
-        return lambda: session.load_recording(recording, quiet=quiet)
+        return lambda: session.load_recording(recording, inventory, quiet=quiet)
     hosts = session.open_inventory(inventory, ask_password=ask_password, quiet=quiet)
     from gpustack.ask.gather import gather
     from gpustack.doctor.diagnose import questions

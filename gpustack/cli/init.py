@@ -21,12 +21,12 @@ def init(
     from gpustack.config.example import example
     from gpustack.config.spec import schema as of_spec
 
-    if schema and directory is not None:
-        why = "--schema prints to stdout and writes no directory."
-        raise UsageError("init-schema-dir", "--schema and DIR are mutually exclusive.", why, "gpustack init --schema")
     if schema:
         import json
 
+        if directory is not None:
+            why, typed = "--schema prints to stdout and writes no directory.", "gpustack init --schema"
+            raise UsageError("init-schema-dir", "--schema and DIR are mutually exclusive.", why, typed)
         sys.stdout.write(json.dumps(of_spec(), indent=2) + "\n")
         return
     if directory is None:

@@ -139,7 +139,7 @@ def choose_hosts(inventory: "Inventory", limit: Sequence[str] | None) -> tuple[s
     wanted, known = split_words(limit), [host.name for host in inventory.hosts]
     if odd := [word for word in wanted if word not in known]:
         why = f"Hosts: {', '.join(known)}"
-        raise UsageError("unknown-host", f"The inventory has no host {', '.join(odd)}.", why, "")
+        raise UsageError("unknown-host", f"The inventory has no host {', '.join(odd)}.", why)
     return tuple(wanted)
 
 
@@ -162,17 +162,13 @@ def gather_all(
     return snapshot
 
 
-def refuse_inventory(option: Path | None) -> None:
-    """Raises UsageError where -i is given beside --from."""
+def load_recording(path: Path, option: Path | None, *, quiet: bool) -> "Snapshot":
+    """Raises UsageError for what is no recording, and where -i is given as well."""
+    from gpustack.ask.recording import read
+
     if option is not None:
         why = "A recording has its own inventory."
         raise UsageError("inventory-of-recording", "--from and -i are mutually exclusive.", why, "--from FILE")
-
-
-def load_recording(path: Path, *, quiet: bool) -> "Snapshot":
-    """Raises UsageError for what is no recording."""
-    from gpustack.ask.recording import read
-
     snapshot = read(path)
     if not quiet:
         sys.stderr.write(f"recording {path} of {snapshot.taken:%Y-%m-%d %H:%M UTC}: {snapshot.inventory.summary}\n")
@@ -194,8 +190,7 @@ def make_plan(
 
     steps = choose_steps(only)
     if recording:
-        refuse_inventory(option)
-        snapshot = load_recording(recording, quiet=quiet)
+        snapshot = load_recording(recording, option, quiet=quiet)
         hosts = choose_hosts(snapshot.inventory, limit)
     else:
         inventory = open_inventory(option, ask_password=ask_password, quiet=quiet)

@@ -46,8 +46,7 @@ def snapshot(
     from gpustack.rollout.anonymize import remove_secrets
 
     if recording:
-        session.refuse_inventory(inventory)
-        taken = session.load_recording(recording, quiet=quiet)
+        taken = session.load_recording(recording, inventory, quiet=quiet)
     else:
         report = session.progress(quiet=quiet)
         taken = session.gather_all(

@@ -36,7 +36,7 @@ def test_each_is_a_schema_with_a_golden_document_and_a_row_in_the_docs(name: str
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_golden_documents_are_valid(name: str) -> None:
     document = DOCUMENTS[name]
-    Draft202012Validator(closed(SCHEMAS[document["schema"]])).validate(document)
+    assert list(Draft202012Validator(closed(SCHEMAS[document["schema"]])).iter_errors(document)) == []
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +18,8 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
 from gpustack.report.doctor.text import diagnosis
 from gpustack.report.terminal import Terminal
+from tests.snapshots.fixture import HEALTHY
 
-HEALTHY = Path(__file__).parents[1] / "snapshots" / "healthy.jsonl"
 Edit = Callable[[list[Any]], None]
 OPERANDS = ("nvidia-container-toolkit", "gpu-feature-discovery", "nvidia-operator-validator", "nvidia-mig-manager")
 

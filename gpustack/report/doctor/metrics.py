@@ -52,7 +52,7 @@ def text(found: Diagnosis) -> str:
 
 def series(id: str, name: str, locations: Iterable[str], **more: str) -> Iterator[Series]:
     for where in locations:
-        yield {name: id, "host": where, "layer": graph()[id].layer, **more}, 1
+        yield {name: id, "host": plain(where), "layer": graph()[id].layer, **more}, 1
 
 
 def joined(*several: Iterable[Series]) -> list[Series]:
@@ -78,7 +78,7 @@ def number(value: float) -> str:
 
 
 def escaped(label: str) -> str:
-    return plain(label).replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    return label.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
 def write(found: Diagnosis, path: Path) -> None:
