@@ -155,17 +155,20 @@ class Fix:
             time.sleep(PAUSE)
 
     def wait_symptoms_gone(self, offer: Offer, before: Diagnosis) -> tuple[tuple[str, ...], Diagnosis]:
-        """Waits for what it broke to be gone too, and for what shows only now that more is answered; what stays is in
-        the next diagnosis."""
+        """Waits for what it broke to be gone too, for what shows only now that more is answered, and for what differs
+        but comes right by itself; what stays is in the next diagnosis."""
         began = time.monotonic()
         while True:
             now = diagnose(self.gather(questions()))
-            left = [one for one in offer.finding.impact if current_outcome(now, one) != "ok"]
-            left += [one.judged[0] for one in now.unexplained if current_outcome(before, one.judged[0]) != "failed"]
+            left = [(one.id, one.where) for one in offer.finding.impact if current_outcome(now, one) != "ok"]
+            shown = (one.judged[0] for one in now.unexplained)
+            left += [(one.id, one.where) for one in shown if current_outcome(before, one) != "failed"]
+            left += [(f"{one.step}/{one.check}", one.locations[0]) for one in now.drift if one.result.passing]
             waited = time.monotonic() - began
             if not left or waited > SYMPTOM_LIMIT or self.cancelled():
-                return tuple(dict.fromkeys(one.id for one in left)), now
-            self.report(Event("waiting", offer.play, f"{left[0].where}: {left[0].id}", waited))
+                return tuple(dict.fromkeys(id for id, _ in left)), now
+            id, where = left[0]
+            self.report(Event("waiting", offer.play, f"{where}: {id}", waited))
             time.sleep(PAUSE)
 
     def end(self, offer: Offer, ending: Ending) -> None:

@@ -21,6 +21,7 @@ RELEASES = ["debian-12", "debian-13"]
 PRELUDE = r"""set -eu
 export KUBECONFIG=/etc/kubernetes/admin.conf HOST1={host1} HOST2={host2} HOST1_ID={id1}
 await() {{ for n in $(seq 100); do "$@" && return; sleep 1; done; echo "never: $*" >&2; exit 1; }}
+took() {{ journalctl -u kubelet -o cat | grep cgroupDriver= | tail -n 1 | grep -q "$1"; }}
 edit() {{ kubectl -n kube-system get configmap "$1" -o yaml | sed "$2" | kubectl replace -f - >/dev/null; }}
 flannel() {{ kubectl -n kube-flannel "$@"; }}
 monitoring() {{ kubectl -n monitoring "$@"; }}

@@ -99,7 +99,7 @@ def test_fix_resolves_it_changes_nothing_else_and_undo_rolls_back(
 
     value = doctor(recovered, gpustack, "--fix", id, *agreed, code=None)
     assert [(one["id"], one["ending"]) for one in value["attempts"]] == [(id, "fixed")], value
-    assert value["exit"]["code"] == 0, (value["roots"], value["unexplained"])
+    assert value["exit"]["code"] == 0, (value["roots"], value["unexplained"], value["drift"])
     healthy(recovered, gpustack)
     assert differing(broken, outlines(recovered), named) == []
 

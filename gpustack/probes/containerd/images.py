@@ -56,13 +56,13 @@ done
   esac
 done
 command -v containerd >/dev/null || exit 0
-config=$(containerd config dump 2>/dev/null) || exit
+config=$(containerd config dump 2>/dev/null) || {{ echo 'containerd config dump failed' >&2; exit 1; }}
 printf '%s\n' "$config" | awk '/^ *\[/ {{ table = $1 }}
   table ~ /image-verifier\.v1\.bindir.\]$/ && $1 == "bin_dir" {{ gsub(/[\047"]/, "", $3); print "setting", $1, $3 }}
   table ~ /cri\.v1\.images.\]$/ && $3 ~ /^(true|false|[0-9]+)$/ {{ print "setting", $1, $3 }}
   /^ *\[.*cri\.v1\.images.\.registry\.(mirrors|configs|auths)\./ {{ print "setting", "registry", "other" }}'
 [ -S {SOCKET.removeprefix("unix://")} ] && [ -e {LIST} ] || exit 0
-found=$(ctr --timeout 4s --namespace k8s.io images list 2>/dev/null) || exit
+found=$(ctr --timeout 4s --namespace k8s.io images list) || exit
 printf '%s\n' "$found" | awk 'NR == FNR {{ wanted[$1] = $2; next }}
   $1 in wanted && wanted[$1] != $3 {{ print "other", $1 }}' {LIST} -"""),
     images,

@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from gpustack.ask.judge import Judgement
+from gpustack.ask.judge import Judgement, Result
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor import diagnose as doctor
-from gpustack.doctor.finding import Diagnosis, Unexplained
+from gpustack.doctor.finding import Diagnosis, Drift, Unexplained, Verdict
 from gpustack.errors import RolloutError
 from gpustack.remedy import fix as module
 from gpustack.remedy.offer import Offer
@@ -161,20 +162,31 @@ def test_an_id_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fix_code(done) == 1
 
 
-def test_what_shows_only_when_more_is_answered_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+DOWN = Judgement("st-target-down", CLUSTER, "failed")
+COMING = Drift("monitoring", "targets", (CLUSTER,), Result("targets", "all up", "no node-exporter", passing=True))
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [{"verdict": Verdict((), (Unexplained(DOWN.id, (DOWN,), (), (), (), ""),), ())}, {"drift": (COMING,)}],
+    ids=["a symptom", "drift that passes"],
+)
+def test_what_shows_only_when_more_is_answered_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, shown: dict[str, Any]
+) -> None:
     """Prometheus could not be asked while the fault was there, and a target is down for a moment still."""
     monkeypatch.setattr(module, "SYMPTOM_LIMIT", 1e9)
-    world, down = World(FORWARD), Judgement("st-target-down", CLUSTER, "failed")
+    world = World(FORWARD)
     real, looks = doctor.diagnose, iter([True, True])
 
     def diagnose(snapshot: Snapshot) -> Diagnosis:
         found = real(snapshot)
         if not any(text == "keep" for text in world.log) or not next(looks, False):
             return found
-        shows = (Unexplained(down.id, (down,), (), (), (), ""),)
-        return replace(found, verdict=replace(found.verdict, unexplained=shows))
+        return replace(found, **shown)
 
     monkeypatch.setattr(module, "diagnose", diagnose)
     done = world.fix()
     assert next(looks, None) is None
     assert (done.after.unexplained, done.attempts[0].remaining) == ((), ())
+    assert COMING not in done.after.drift
