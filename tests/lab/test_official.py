@@ -125,7 +125,7 @@ def test_a_key_that_ended_is_taken_over_under_its_fingerprint(
     update += " -o Dir::Etc::sourceparts=- -o APT::Update::Error-Mode=any -o APT::Get::List-Cleanup=0"
     assert "EXPKEYSIG" in host.run(update).stderr
     result = gpustack("plan", "-i", cluster, "--only", "kubernetes", code=1)
-    assert f"{print_of}, ended on " in " ".join(result.stdout.split())
+    assert f"{print_of}, expired on " in " ".join(result.stdout.split())
     gpustack("install", "-i", cluster, "--only", "kubernetes", "--yes")
     assert host.check_output(f"gpg --show-keys --with-colons {keyring}").count(print_of) == 1
     host.check_output(update)
