@@ -18,11 +18,14 @@ from typing import Any
 from gpustack.ask.probe import Api, Probe
 from gpustack.ask.script_file import read_script
 
-READ_LIMIT = 4
+# Seconds: until it takes the connection, and for one read: a busy API server was seen to take more than four.
+CONNECT_LIMIT, READ_LIMIT = 4, 10
 
 # Of a read: its number, the HTTP status (000: none came), seconds, and what curl says of it.
 WRITE_OUT = r"\n$M = %{urlnum} %{http_code} %{time_total} %{errormsg}\n"
-FUNCTION = read_script(__file__, "read_api.sh").replace("LIMIT", str(READ_LIMIT)).replace("WRITE_OUT", WRITE_OUT)
+FUNCTION = read_script(__file__, "read_api.sh")
+for name, value in (("CONNECT_LIMIT", str(CONNECT_LIMIT)), ("READ_LIMIT", str(READ_LIMIT)), ("WRITE_OUT", WRITE_OUT)):
+    FUNCTION = FUNCTION.replace(name, value)
 
 ADMIN = "--kubeconfig /etc/kubernetes/admin.conf"
 METADATA = 'header = "Accept: application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"'

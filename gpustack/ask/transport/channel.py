@@ -23,7 +23,7 @@ AFTER_LAST = 0.5
 @dataclass
 class ChannelIO:
     """`unsent` goes first; then what `more` brings, until it brings None. `rc` is set at the end, -1 without one.
-    `last` is the line that ends both outputs, if there is one."""
+    `last` is the line that ends both outputs, if there is one; lines that begin with its first word are answers."""
 
     channel: Any
     unsent: bytes
@@ -34,9 +34,11 @@ class ChannelIO:
     open_in: bool = True
     rest: LineBuffer = field(default_factory=LineBuffer)
 
-    def lines(self, deadline: float) -> Iterator[str]:
-        """Lines of the output as they come; at the deadline what has arrived counts."""
-        moved = time.monotonic()
+    def lines(self, limit: float, most: float = 0.0) -> Iterator[str]:
+        """Lines of the output as they come; after `limit` seconds what has arrived counts. Each answer starts the limit
+        anew, up to `most` seconds in all."""
+        started = moved = time.monotonic()
+        deadline = started + limit
         while (now := time.monotonic()) < deadline:
             # Asked before we look for data: what comes after the end was announced cannot be missed, for nothing comes.
             ended = self.channel.eof_received or self.channel.closed
@@ -45,8 +47,7 @@ class ChannelIO:
                 moved = now
                 for line in self.read_stdout():
                     yield line.decode(errors="replace")
-                    if self.last and line == self.last:
-                        deadline = min(deadline, time.monotonic() + AFTER_LAST)
+                    deadline = self.move_deadline(line, deadline, min(now + limit, started + most))
             elif ended and not got_errors:
                 break
             elif sent or got_errors:
@@ -63,6 +64,12 @@ class ChannelIO:
                 return
             time.sleep(LOOK)
         self.rc = self.channel.recv_exit_status()
+
+    def move_deadline(self, line: bytes, deadline: float, after_answer: float) -> float:
+        if self.last and line == self.last:
+            return min(deadline, time.monotonic() + AFTER_LAST)
+        mark = self.last.partition(b" ")[0]
+        return max(deadline, after_answer) if mark and line.startswith(mark) else deadline
 
     def send(self) -> bool:
         if not self.unsent and self.open_in:

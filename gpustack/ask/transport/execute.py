@@ -2,7 +2,6 @@
 
 import contextlib
 import secrets
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from queue import Queue
@@ -11,7 +10,7 @@ from gpustack.ask.snapshot import Reach
 from gpustack.ask.transport import ssh
 from gpustack.ask.transport.channel import ChannelIO, More
 from gpustack.ask.transport.local import LocalChannel
-from gpustack.ask.transport.refusal import HOST_LIMIT, HostRefused, parse_sudo_refusal
+from gpustack.ask.transport.refusal import HOST_LIMIT, HOST_MOST, HostRefused, parse_sudo_refusal
 from gpustack.ask.transport.ssh_options import build_login_command
 from gpustack.config.host import Host
 
@@ -33,7 +32,8 @@ SKIP = (
 @dataclass(frozen=True)
 class Command:
     """`line` for the login shell, then `stdin` and what `more` brings until None. Its output counts behind the line
-    `first`, if there is one, and ends with the line `last`, if there is one. `limit` in seconds from its start."""
+    `first`, if there is one, and ends with the line `last`, if there is one. `limit` in seconds from its start, and
+    from each answer on (ChannelIO.lines)."""
 
     line: str
     stdin: bytes
@@ -65,7 +65,7 @@ def execute(host: Host, command: Command) -> Iterator[str]:
     with opened as channel:
         talk = ChannelIO(channel, command.stdin, command.more, command.last.encode())
         began = not command.first
-        for line in talk.lines(time.monotonic() + command.limit):
+        for line in talk.lines(command.limit, HOST_MOST):
             if began:
                 yield line
             began = began or line == command.first

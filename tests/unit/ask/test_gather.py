@@ -1,5 +1,8 @@
 """Many hosts at once: how many connections there are, how long it takes, and that one bad host is only its own."""
 
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -68,4 +71,34 @@ def test_what_a_host_did_not_answer_in_time_is_lost_and_the_rest_counts() -> Non
     found = gather(Inventory(Path("hosts.yml"), (HERE,), SPEC), [SWAP, SYSCTL], ask=ask)
     assert found.reach["here"].reached
     assert not found.answers[SWAP.id, "here"].lost
-    assert found.answers[SYSCTL.id, "here"].lost == "here did not answer within 45 s"
+    assert found.answers[SYSCTL.id, "here"].lost == "here answered only 1 of 2 questions within 0 s"
+
+
+ASK_A_SILENT_HOST = """
+import sys, threading
+from pathlib import Path
+from gpustack.ask.gather import gather
+from gpustack.config.inventory import Inventory
+from gpustack.probes.kernel.settings import SWAP
+from tests.unit.ask.test_gather import HERE, SPEC
+def silent(*_, **__):
+    print("asked", flush=True)
+    threading.Event().wait()
+gather(Inventory(Path("hosts.yml"), (HERE,), SPEC), [SWAP], ask=silent)
+"""
+
+
+def test_ctrl_c_waits_for_no_host() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", ASK_A_SILENT_HOST], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    with process:
+        assert process.stdout
+        assert process.stdout.readline() == b"asked\n"
+        process.send_signal(signal.SIGINT)
+        try:
+            _, errors = process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    assert b"KeyboardInterrupt" in errors
