@@ -151,7 +151,7 @@ def check_repair(world: World, batch: Sequence[Break]) -> None:
     if beside:
         world.gpustack("install", "-i", world.inventory, "--yes", limit=900)
     if batch[0].cure != "install":
-        witness.until("all is right again", lambda: converged(world), limit=120)
+        witness.until("all is right again", lambda: converged(world), limit=300)
 
 
 def converged(world: World) -> bool:

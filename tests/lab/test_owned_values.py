@@ -60,4 +60,4 @@ def test_exactly_the_tasks_that_own_a_value_change_it(world: World, values: list
     if values[0].hosts:
         taint = "kubectl taint node host1 node-role.kubernetes.io/control-plane:NoSchedule >/dev/null"
         world.everywhere([("host1", taint)])
-    witness.until("all is as before", lambda: converged(world), limit=60)
+    witness.until("all is as before", lambda: converged(world), limit=300)

@@ -34,13 +34,13 @@ VALUE = f"canaryvalue{random.token_hex(8)}"
 REGISTRIES = ("docker.io", "ghcr.io", "nvcr.io", "quay.io", "registry.k8s.io")
 HOSTS = ("host1", "host2")
 MIRROR = "mirror.lab.example"  # a login goes to no mirror without TLS, and a certificate is for a name
-# Where a secret may be on a host, as docs/secrets.md says; all for root alone.
+# Where a secret may be on a host, as docs/secrets.md says; all for root alone. modprobe is that of containerd.service.
 DOCUMENTED = {
     ("/etc/apt/auth.conf.d/gpustack-proxy.conf", "proxy"),
     ("/etc/gpustack-cluster/proxy.env", "proxy"),
     ("/etc/apt/auth.conf.d/gpustack-mirror.conf", "mirror"),
     *((f"/etc/containerd/certs.d/{name}/hosts.toml", "mirror") for name in REGISTRIES),
-    *((f"environ of {name}", "proxy") for name in ("containerd", "containerd-shim", "kubelet")),
+    *((f"environ of {name}", "proxy") for name in ("containerd", "containerd-shim", "kubelet", "modprobe")),
     ("/etc/kubernetes/admin.conf", "key"),
     ("/root/.kube/config", "key"),
     # Put there by the test, as an operator might have.

@@ -56,7 +56,10 @@ done
   esac
 done
 command -v containerd >/dev/null || exit 0
-config=$(containerd config dump 2>/dev/null) || {{ echo 'containerd config dump failed' >&2; exit 1; }}
+config=$(containerd config dump 2>/dev/null) || {{
+  containerd config dump 2>&1 >/dev/null | tail -n 1 >&2
+  exit 1
+}}
 printf '%s\n' "$config" | awk '/^ *\[/ {{ table = $1 }}
   table ~ /image-verifier\.v1\.bindir.\]$/ && $1 == "bin_dir" {{ gsub(/[\047"]/, "", $3); print "setting", $1, $3 }}
   table ~ /cri\.v1\.images.\]$/ && $3 ~ /^(true|false|[0-9]+)$/ {{ print "setting", $1, $3 }}
