@@ -80,7 +80,8 @@ def ask_host(
 
 def refuse_silent_host(host: Host, seconds: float, report: Reporter) -> tuple[Reach, Mapping[tuple[str, str], Answer]]:
     """One that lets us in and answers nothing at all was not reached: the others are compared without it."""
-    when = f"within {HOST_LIMIT} s" if seconds >= HOST_LIMIT else "before it ended"
+    limit = HOST_LIMIT * host.timeout_factor
+    when = f"within {limit} s" if seconds >= limit else "before it ended"
     why = f"the login works, and its shell gave no answer {when}"
     report(Event("failed", host.name, why, seconds))
     return Reach(host.name, "host-no-shell", why, build_login_command(host)), {}

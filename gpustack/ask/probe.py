@@ -117,7 +117,7 @@ class Probe(Generic[Fact]):
         if answer.cut:
             return "the answer was longer than what is kept"
         if answer.rc in (124, 137):
-            return f"no answer within {self.limit} s"
+            return f"no answer within {max(self.limit, round(answer.took))} s"
         if answer.rc not in self.ends:
             return unexpected(answer)
         if odd := CONTROL.search(answer.out):

@@ -13,7 +13,7 @@ read_api() (
       client-key-data:) key=$value ;;
     esac
   done <"$f"
-  curl --silent --show-error --fail-early --noproxy '*' --connect-timeout CONNECT_LIMIT --max-time READ_LIMIT \
+  curl --silent --show-error --fail-early --noproxy '*' --connect-timeout CONNECT_LIMIT --max-time "$((READ_LIMIT * ${TIMEOUT_FACTOR:-1}))" \
     --cacert /dev/fd/6 --cert /dev/fd/7 --key /dev/fd/8 --config - <<U 6<<A 7<<C 8<<K
 write-out = "WRITE_OUT"
 $2

@@ -20,7 +20,7 @@ p() {
   read -r up _ </proc/uptime
   printf '\n%s %s %s\n' "$M" "$1" "$up"
   printf '\n%s !%s\n' "$M" "$1" >&2
-  timeout -k 1 "$2" sh -c "$3" </dev/null &
+  timeout -k 1 "$(($2 * ${TIMEOUT_FACTOR:-1}))" sh -c "$3" </dev/null &
   wait "$!"
   r=$?
   kill -s KILL -- "-$!" 2>/dev/null

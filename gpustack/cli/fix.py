@@ -78,6 +78,7 @@ def make_fix(run: Run, wanted: Collection[str], agree: Callable[[Sequence[Offer]
         report=run.record,
         wanted=wanted,
         cancelled=run.stop_reason,
+        factor=run.hosts.spec.timeout_factor,
     )
 
 

@@ -43,7 +43,8 @@ class HostSpec(BaseModel):
 
 @dataclass(frozen=True)
 class Host:
-    """What SSH reaches. `ssh_args` are arguments of ssh(1) in the order Ansible gives them."""
+    """What SSH reaches. `ssh_args` are arguments of ssh(1) in the order Ansible gives them. `timeout_factor` is that of
+    the spec."""
 
     name: str
     address: str
@@ -58,6 +59,7 @@ class Host:
     python: str | None = None
     groups: frozenset[str] = frozenset()
     spec: HostSpec = HostSpec()
+    timeout_factor: int = 1
 
     @property
     def control_plane(self) -> bool:

@@ -104,6 +104,7 @@ def exported(inventory: Inventory, host: Host) -> dict[str, str]:
     """Variables that the probe scripts of this host may read."""
     kubernetes = inventory.spec.kubernetes
     return {
+        "TIMEOUT_FACTOR": str(inventory.spec.timeout_factor),
         "API": endpoint_of(inventory),
         "POD_CIDR": str(kubernetes.pod_cidr),
         "SERVICE_CIDR": str(kubernetes.service_cidr),

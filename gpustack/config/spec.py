@@ -273,6 +273,9 @@ class Spec(Section):
         Literal["managed", "external"],
         Field(description="clock synchronisation: managed keeps a time service running, external leaves it to you"),
     ] = "managed"
+    timeout_factor: Annotated[
+        int, Field(ge=1, le=20, description="all limits are multiplied by it: for slow hosts and slow lines")
+    ] = 1
     apt_lock_wait: Annotated[int, Field(ge=0, description="seconds to wait for another apt process on a host")] = 300
 
 

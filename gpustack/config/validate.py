@@ -42,7 +42,7 @@ def judge(
     jinja = templates(spec_file(source), "gpustack", spoken)
     about_hosts = [replace(complaint, file=of(file, where)) for complaint, where in wrong.items()]
     return (
-        tuple(hosts),
+        tuple(replace(host, timeout_factor=spec.timeout_factor) for host in hosts),
         spec,
         [*grouped(file, groups), *about_hosts, *find_duplicate_addresses(file, hosts), *jinja, *of_spec],
     )

@@ -42,7 +42,8 @@ class Keeping(Protocol):
 @dataclass
 class Fix:
     """`wanted` are ids of faults, all roots when empty. `show` is given each offer with its snapshot before it is asked
-    about; `undo` takes back the fix of an id on hosts and says what it did; `cancelled` says why to stop."""
+    about; `undo` takes back the fix of an id on hosts and says what it did; `cancelled` says why to stop; `factor`
+    stretches the limits."""
 
     gather: Gather
     play: Callable[[Offer, Snapshot], Played]
@@ -53,6 +54,7 @@ class Fix:
     report: Reporter
     wanted: Collection[str] = ()
     cancelled: Callable[[], str] = lambda: ""
+    factor: int = 1
     attempts: list[Attempt] = field(default_factory=list)
     agreed: set[str] = field(default_factory=set)
     stopped: str = ""
@@ -112,7 +114,7 @@ class Fix:
         kinds = (*KINDS, *CUSTOM) if offer.cluster else ()
         self.copies.begin(id, offer.id, offer.hosts, offer.fault.remedy.sysctl if offer.fault.remedy else (), kinds)
         played = self.play(offer, now.snapshot)
-        resolved, now = self.wait_resolved(offer, now, 0.0 if played.failed else RESOLVE_LIMIT)
+        resolved, now = self.wait_resolved(offer, now, 0.0 if played.failed else RESOLVE_LIMIT * self.factor)
         kept = self.copies.finish(id, offer.hosts)
         self.report(Event("done", offer.play, ""))
         ending: Ending = "fixed" if resolved else "interrupted" if self.cancelled() else "not-resolved"
@@ -165,7 +167,7 @@ class Fix:
             left += [(one.id, one.where) for one in shown if current_outcome(before, one) != "failed"]
             left += [(f"{one.step}/{one.check}", one.locations[0]) for one in now.drift if one.result.passing]
             waited = time.monotonic() - began
-            if not left or waited > SYMPTOM_LIMIT or self.cancelled():
+            if not left or waited > SYMPTOM_LIMIT * self.factor or self.cancelled():
                 return tuple(dict.fromkeys(id for id, _ in left)), now
             id, where = left[0]
             self.report(Event("waiting", offer.play, f"{where}: {id}", waited))

@@ -14,14 +14,11 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.events import Event, Reporter
+from gpustack.probes.containerd.pulled import PULLED
+from gpustack.rollout import waiting
 from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification, all_needs, judge_step, plan
+from gpustack.rollout.waiting import Patience, Settling, needs_person
 from gpustack.steps.step import Step
-
-PAUSE = 1.0
-# Seconds for what only a person can repair: after a restart it may look so for a moment, not longer.
-PATIENCE = 45.0
-# And for what passes by itself: before its step is played all the same, and when all steps are through.
-FIRST, LAST = 60.0, 60.0
 
 Gather = Callable[[Sequence[Probe[Any]], Sequence[str]], Snapshot]
 """Asks probes of hosts (all when empty)."""
@@ -71,7 +68,8 @@ class Rollout:
     def verify(self) -> Verification:
         """Gathers everything again. What passes by itself gets a last while: a later step may have moved what
         an earlier one had seen settled (a target that is scraped under another name)."""
-        until = time.monotonic() + LAST
+        last = waiting.LAST * self.factor
+        until = time.monotonic() + last
         while True:
             asked = time.monotonic()
             snapshot = self.gather([probe for step in self.steps for probe in step.probes], ())
@@ -80,8 +78,8 @@ class Rollout:
             may_pass = open_ones and all(map(self.is_passing, open_ones))
             if not may_pass or time.monotonic() > until or self.cancelled():
                 return Verification(found, took, len(snapshot.answers))
-            self.report(Event("waiting", open_ones[0].step, describe(open_ones[0]), LAST - (until - time.monotonic())))
-            time.sleep(PAUSE)
+            self.report(Event("waiting", open_ones[0].step, describe(open_ones[0]), last - (until - time.monotonic())))
+            time.sleep(waiting.PAUSE)
 
     def run_step(self, step: Step, snapshot: Snapshot, following: Step | None) -> Snapshot:
         snapshot = self.refresh(step, snapshot)
@@ -136,21 +134,25 @@ class Rollout:
         all of it is for a person, or where a play would do no harm."""
         if not self.played:
             return snapshot
-        patience = Patience()
+        patience = Patience(self.factor)
         if not {probe.id for probe in step.probes} <= self.asked:
             snapshot = self.ask(snapshot, step.probes)
-        until, started = time.monotonic() + step.settle, time.monotonic()
+        until, started = time.monotonic() + step.settle * self.factor, time.monotonic()
         while time.monotonic() < until and not self.cancelled():
             waited = time.monotonic() - started
-            may_pass = waited < FIRST and not self.force
+            may_pass = waited < waiting.FIRST * self.factor and not self.force
             states = self.judge(step, snapshot)
             open_ones = [one for one in states if self.is_undecided(one) or (may_pass and self.is_passing(one))]
             if not open_ones or patience.is_over(open_ones):
                 break
             self.report(Event("waiting", step.id, describe(open_ones[0]), waited))
-            time.sleep(PAUSE)
+            time.sleep(waiting.PAUSE)
             snapshot = self.ask(snapshot, step.probes)
         return snapshot
+
+    @property
+    def factor(self) -> int:
+        return self.inventory.spec.timeout_factor
 
     def judge(self, step: Step, snapshot: Snapshot) -> list[StepState]:
         return [found for found in plan(snapshot, [step], self.limit).states if self.is_active(found.where)]
@@ -160,24 +162,25 @@ class Rollout:
         return snapshot.renewed(self.gather(probes, self.list_active()))
 
     def settle(self, step: Step, due: Sequence[StepState], snapshot: Snapshot) -> Snapshot:
-        """Asks again until no check is broken or unknown, or `settle` has run out, or all that is left has been for a
-        person for a while."""
-        patience, started = Patience(), time.monotonic()
-        until = started + max((step.settle_time(View(snapshot, found.where)) for found in due), default=step.settle)
+        """Asks again until no check is broken or unknown, or nothing has moved for its time to settle, or all that is
+        left has been for a person for a while."""
+        limit = max((step.settle_time(View(snapshot, found.where)) for found in due), default=step.settle)
+        patience, settling = Patience(self.factor), Settling(limit * self.factor, self.factor)
         locations = [found.where for found in due if self.is_active(found.where)]
         while True:
             now = [judge_step(step, snapshot, where) for where in locations]
             open_ones = [found for found in now if found.outcome != "ok"]
-            if not open_ones or time.monotonic() > until or patience.is_over(open_ones) or self.cancelled():
+            if not open_ones or settling.is_over() or patience.is_over(open_ones) or self.cancelled():
                 break
-            waiting = next(iter(describe(found) for found in open_ones))
-            self.report(Event("waiting", step.id, waiting, time.monotonic() - started))
-            time.sleep(PAUSE)
-            snapshot = self.ask(snapshot, step.probes)
+            self.report(Event("waiting", step.id, describe(open_ones[0]), settling.seconds))
+            time.sleep(waiting.PAUSE)
+            snapshot = self.ask(snapshot, [*step.probes, PULLED])
+            settling.watch(snapshot)
+        still = settling.describe() if settling.is_over() else ""
         for found in open_ones:
-            self.report(Event("failed", found.where, describe(found)))
+            self.report(Event("failed", found.where, describe(found) + still))
             self.drop(found.where, step)
-        self.report(Event("done", step.id, "", time.monotonic() - started))
+        self.report(Event("done", step.id, "", settling.seconds))
         return snapshot
 
     def is_due(self, found: StepState) -> bool:
@@ -219,26 +222,6 @@ class Rollout:
     def choose_hosts(self, due: Sequence[StepState], snapshot: Snapshot) -> list[str]:
         names = [View(snapshot, CLUSTER).acting if found.where == CLUSTER else found.where for found in due]
         return list(dict.fromkeys(names))
-
-
-@dataclass
-class Patience:
-    """For how long everything that is open has been for a person."""
-
-    since: float | None = None
-
-    def is_over(self, open_ones: Sequence[StepState]) -> bool:
-        if not all(map(needs_person, open_ones)):
-            self.since = None
-            return False
-        if self.since is None:
-            self.since = time.monotonic()
-        return time.monotonic() - self.since > PATIENCE
-
-
-def needs_person(found: StepState) -> bool:
-    """A person, or `upgrade`, has to change something of it."""
-    return any(mismatch.cure != "install" for mismatch in found.differences)
 
 
 def describe(found: StepState) -> str:

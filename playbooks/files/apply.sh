@@ -1,8 +1,7 @@
 # shellcheck shell=sh
 # apply: brings objects of ours, which come as a stream of JSON documents on standard input, into the cluster,
 # server-side, under our own name. What others put into fields that we do not set stays. Says `changed: …` when something
-# differed.
-kube() { timeout 60 kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
+# differed. Follows limits.sh.
 
 apply() (
   fresh=$(mktemp -d)

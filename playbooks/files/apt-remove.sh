@@ -1,15 +1,11 @@
 #!/bin/sh
-# Takes back what apt-install.sh did: holds, and packages that were agreed on. Reads HOLDS and PACKAGES (names; may be
+# Takes back what apt-install.sh did: holds, and packages that were agreed on. Follows limits.sh. Reads HOLDS and PACKAGES (names; may be
 # empty). A package whose configuration files were changed is removed without them. Says `changed: …` for what it did.
 set -eu
 export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 LC_ALL=C
 
 # An installation that was broken off leaves its own script running on the host until that is through.
-exec 9>/run/gpustack-apt.lock
-flock --timeout 300 9 || {
-  echo 'an interrupted installation has been running on this host for 5 minutes: wait for it, or end it' >&2
-  exit 1
-}
+hold_lock /run/gpustack-apt.lock 300 'an installation'
 
 for package in $HOLDS; do
   case $(dpkg-query -Wf '${db:Status-Want}' "$package" 2>/dev/null || :) in hold) ;; *) continue ;; esac

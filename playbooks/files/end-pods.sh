@@ -1,7 +1,7 @@
 #!/bin/sh
 # Stops the kubelet, which would start pods again, and ends the pods of containerd's namespace k8s.io; containers of
 # other namespaces go on running. Goes before the network of the pods is taken away, which containerd needs to end them.
-# Says `changed: …` for what it did.
+# Follows limits.sh. Says `changed: …` for what it did.
 set -eu
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C
@@ -9,11 +9,7 @@ export LC_ALL
 SOCKET=unix:///run/containerd/containerd.sock
 
 # A kubeadm that outlived its SSH connection would make again what is removed here.
-exec 9>/run/gpustack-kubeadm.lock
-flock --timeout 300 9 || {
-  echo 'kubeadm of an earlier run has been at work for 5 minutes: wait for it, or end it' >&2
-  exit 1
-}
+hold_lock /run/gpustack-kubeadm.lock 300 kubeadm
 case $(systemctl show -p ActiveState --value kubelet.service) in
   active | activating | reloading)
     systemctl stop kubelet.service 9>&-
@@ -26,14 +22,14 @@ if ! systemctl -q is-active containerd; then
   systemctl start containerd 9>&-
   echo "changed: started containerd, which has pods to end"
 fi
-[ -n "$(timeout 30 ctr -n k8s.io containers ls -q)" ] || exit 0
+[ -n "$(limited 30 ctr -n k8s.io containers ls -q)" ] || exit 0
 end_containers() {
-  timeout 60 xargs -r -n 1 -P 32 crictl --runtime-endpoint "$SOCKET" stop --timeout 10 >/dev/null || :
+  limited 60 xargs -r -n 1 -P 32 crictl --runtime-endpoint "$SOCKET" stop --timeout 10 >/dev/null || :
 }
 # One that restarts answers after some seconds (RestartSec of its unit is 5), and lists nothing until then.
 wait_for_containerd() {
   seconds=0
-  until timeout 10 ctr -n k8s.io containers ls -q >/dev/null 2>&1; do
+  until limited 10 ctr -n k8s.io containers ls -q >/dev/null 2>&1; do
     seconds=$((seconds + 1))
     [ "$seconds" -le 60 ] || { echo 'containerd does not answer: systemctl status containerd' >&2; exit 1; }
     sleep 1
@@ -41,19 +37,19 @@ wait_for_containerd() {
 }
 # Each program is asked to end first: etcd and databases write what they have. NVIDIA's toolkit is the last: as it ends,
 # it takes away its runtime, which containers with GPUs need to end, and restarts containerd.
-if running=$(timeout 30 crictl --runtime-endpoint "$SOCKET" ps -q 2>/dev/null); then
-  toolkit=$(timeout 30 crictl --runtime-endpoint "$SOCKET" ps -q --name '^nvidia-container-toolkit-ctr$' || :)
+if running=$(limited 30 crictl --runtime-endpoint "$SOCKET" ps -q 2>/dev/null); then
+  toolkit=$(limited 30 crictl --runtime-endpoint "$SOCKET" ps -q --name '^nvidia-container-toolkit-ctr$' || :)
   printf '%s\n' "$running" | grep -vxF "${toolkit:-none}" | end_containers
   printf '%s\n' "$toolkit" | end_containers
   wait_for_containerd
-  timeout 120 crictl --runtime-endpoint "$SOCKET" --timeout 60s rmp --all --force >/dev/null || :
+  limited 120 crictl --runtime-endpoint "$SOCKET" --timeout 60s rmp --all --force >/dev/null || :
 fi
 # What containerd's Kubernetes interface does not know or cannot end.
 attempts=0
-while wait_for_containerd; left=$(timeout 30 ctr -n k8s.io containers ls -q); [ -n "$left" ]; do
+while wait_for_containerd; left=$(limited 30 ctr -n k8s.io containers ls -q); [ -n "$left" ]; do
   attempts=$((attempts + 1))
   [ "$attempts" -le 5 ] || { printf 'containers that do not end:\n%s\n' "$left" >&2; exit 1; }
-  timeout 30 ctr -n k8s.io tasks ls -q | timeout 60 xargs -r -n 1 ctr -n k8s.io tasks rm --force >/dev/null || :
-  timeout 30 ctr -n k8s.io containers ls -q | timeout 60 xargs -r -n 1 ctr -n k8s.io containers rm || :
+  limited 30 ctr -n k8s.io tasks ls -q | limited 60 xargs -r -n 1 ctr -n k8s.io tasks rm --force >/dev/null || :
+  limited 30 ctr -n k8s.io containers ls -q | limited 60 xargs -r -n 1 ctr -n k8s.io containers rm || :
 done
 echo "changed: ended the pods"

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Brings one Helm release to its chart and values. Follows fetch.sh and pinned.sh; the values come on standard input.
+# Brings one Helm release to its chart and values. Follows limits.sh, fetch.sh and pinned.sh; the values come on standard input.
 # Reads NAME, NAMESPACE, VERSION, URL, SHA256, DIGEST and PRIVILEGED (yes or no). Says `changed: …` for what it did.
 set -eu
 KUBECONFIG=/etc/kubernetes/admin.conf
@@ -8,13 +8,6 @@ export KUBECONFIG HELM_CACHE_HOME HELM_CONFIG_HOME HELM_DATA_HOME
 # By its whole path, so that a Helm of ours that still runs is found by it.
 HELM=/usr/local/lib/gpustack/helm
 CHART=/var/lib/gpustack-cluster/charts/${URL##*/}
-kube() {
-  timeout 60 kubectl "$@" || {
-    rc=$?
-    [ "$rc" != 124 ] || echo "kubectl $1 was ended after 60 seconds on $(hostname): a slow machine or API server; install again" >&2
-    return "$rc"
-  }
-}
 
 ensure_namespace() {
   phase=$(kube get namespace "$NAMESPACE" --ignore-not-found -o 'jsonpath={.status.phase}')
@@ -89,7 +82,7 @@ last=$(kube -n "$NAMESPACE" get secrets -l "owner=helm,name=$NAME" \
   -o 'jsonpath={range .items[*]}{.metadata.labels.version}{"\n"}{end}' | sort -n | tail -n 1)
 "$HELM" upgrade "$NAME" "$CHART" --install --namespace "$NAMESPACE" --reset-values --values "$FRESH/values.yaml" \
   --labels "gpustack-chart=$VERSION,gpustack-digest=$DIGEST,gpustack-revision=$((last + 1))" --description "gpustack $DIGEST" --history-max 5 \
-  --force-conflicts --timeout 10m >"$FRESH/said" 2>&1 || {
+  --force-conflicts --timeout $((10 * ${TIMEOUT_FACTOR:-1}))m >"$FRESH/said" 2>&1 || {
   grep -v '^WARNING' "$FRESH/said" >&2
   exit 1
 }

@@ -1,8 +1,7 @@
 #!/bin/sh
-# Gives nodes their labels. Reads lines `NODE LABEL VALUE` on standard input; VALUE `-` takes the label away.
+# Gives nodes their labels. Follows limits.sh. Reads lines `NODE LABEL VALUE` on standard input; VALUE `-` takes the label away.
 # Says `changed: …` for what it did.
 set -eu
-kube() { timeout 60 kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
 while read -r node label value; do
   [ -n "$node" ] || continue
   key=$(printf %s "$label" | sed 's/\./\\./g')

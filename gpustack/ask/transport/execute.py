@@ -33,7 +33,7 @@ SKIP = (
 class Command:
     """`line` for the login shell, then `stdin` and what `more` brings until None. Its output counts behind the line
     `first`, if there is one, and ends with the line `last`, if there is one. `limit` in seconds from its start, and
-    from each answer on (ChannelIO.lines)."""
+    from each answer on (ChannelIO.lines), times the host's timeout_factor."""
 
     line: str
     stdin: bytes
@@ -65,7 +65,8 @@ def execute(host: Host, command: Command) -> Iterator[str]:
     with opened as channel:
         talk = ChannelIO(channel, command.stdin, command.more, command.last.encode())
         began = not command.first
-        for line in talk.lines(command.limit, HOST_MOST):
+        limit = command.limit * host.timeout_factor
+        for line in talk.lines(limit, limit * HOST_MOST):
             if began:
                 yield line
             began = began or line == command.first

@@ -7,8 +7,8 @@ from gpustack.config.host import Host
 from gpustack.errors import UnreachableError
 
 CONNECT_LIMIT = 10
-# For the next answer of a host, and for all of them: a slow host needs a minute for what takes others a second.
-HOST_LIMIT, HOST_MOST = 45, 300
+# For the next answer of a host; for all of them it is so many times as long.
+HOST_LIMIT, HOST_MOST = 45, 7
 
 # sudo's own words for a login that may not use it; they come without its name before them.
 DENIED = re.compile(r".*(?:is not in the sudoers file|is not allowed to (?:run sudo|execute)).*")

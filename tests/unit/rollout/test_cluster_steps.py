@@ -12,7 +12,7 @@ from gpustack.ask.probe import CLUSTER, Answer, Api, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.events import Event, silent
-from gpustack.rollout import rollout as module
+from gpustack.rollout import waiting
 from gpustack.rollout.plan import Outcome, Played, TaskFailure, plan
 from gpustack.rollout.rollout import Rollout
 from gpustack.steps.step import Step
@@ -62,7 +62,7 @@ def run(world: World, *steps: Step, **options: Any) -> Outcome:
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PAUSE", 0.0)
+    monkeypatch.setattr(waiting, "PAUSE", 0.0)
 
 
 MONITORING, DASHBOARDS = of_cluster("monitoring"), of_cluster("dashboards", ("monitoring",))

@@ -11,7 +11,7 @@ from gpustack.ask.judge import Cure
 from gpustack.ask.probe import Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.events import silent
-from gpustack.rollout import rollout as module
+from gpustack.rollout import waiting
 from gpustack.rollout.plan import Outcome, Played, plan
 from gpustack.rollout.rollout import Rollout
 from gpustack.steps.step import Step
@@ -28,8 +28,8 @@ A, B = step("a"), step("b", ("a",))
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PAUSE", 0.0)
-    monkeypatch.setattr(module, "LAST", 0.0)
+    monkeypatch.setattr(waiting, "PAUSE", 0.0)
+    monkeypatch.setattr(waiting, "LAST", 0.0)
 
 
 def test_only_drifted_hosts_are_played() -> None:
@@ -160,7 +160,7 @@ def test_what_only_a_person_fixes_is_not_waited_for_to_the_end(
     clock = [0.0]
     monkeypatch.setattr(time, "sleep", lambda _: clock.__setitem__(0, clock[0] + 1))
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(module, "PATIENCE", 5.0)
+    monkeypatch.setattr(waiting, "PERSON", 5.0)
     late = replace(step("b", cure=cure, passing=cure == "install"), settle=400)
     run(World({}), A, late)
     assert clock[0] == waited
@@ -168,7 +168,7 @@ def test_what_only_a_person_fixes_is_not_waited_for_to_the_end(
 
 def test_what_passes_is_waited_for_once_more_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A later play moved what an earlier step had seen settled; what does not pass by itself is reported at once."""
-    monkeypatch.setattr(module, "LAST", 60.0)
+    monkeypatch.setattr(waiting, "LAST", 60.0)
     first, moving = step("a"), step("b", passing=True)
     world = World({("b", host.name): "good" for host in HOSTS})
     looks = iter(["bad", "bad", "good"])
@@ -190,7 +190,7 @@ def test_what_passes_and_does_not_is_played_after_a_while(monkeypatch: pytest.Mo
     clock = [0.0]
     monkeypatch.setattr(time, "sleep", lambda _: clock.__setitem__(0, clock[0] + 1))
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(module, "FIRST", 20.0)
+    monkeypatch.setattr(waiting, "FIRST", 20.0)
     world = World({})
     played: list[float] = []
 

@@ -8,7 +8,7 @@ import pytest
 
 from gpustack.config.resources import playbooks
 
-SCRIPT = (playbooks() / "files" / "apply.sh").read_text()
+SCRIPT = "".join((playbooks() / "files" / name).read_text() for name in ("limits.sh", "apply.sh"))
 # While it compares, somebody else on the host plants a link beside every file of ours in the folder for all: who can
 # read our names can guess those that are made of them.
 KUBECTL = """#!/bin/sh

@@ -18,12 +18,13 @@ from tests.worlds.cluster import K1, K2
 from tests.worlds.gpus import here, on, snapshot
 
 ROLES = playbooks() / "roles"
-APPLY = (playbooks() / "files" / "apply.sh").read_text()
+LIMITS = (playbooks() / "files" / "limits.sh").read_text()
+APPLY = LIMITS + (playbooks() / "files" / "apply.sh").read_text()
 MONITOR = f"{APPLY}\n{(ROLES / 'gpu_metrics' / 'files' / 'monitor.sh').read_text()}"
-LABELS = (playbooks() / "files" / "node-labels.sh").read_text()
+LABELS = LIMITS + (playbooks() / "files" / "node-labels.sh").read_text()
 # Objects are files: nodes/NODE/LABEL, monitors/NAME. `applied` is what the cluster has of a stream that is applied.
 KUBECTL = r"""#!/bin/sh
-shift 2  # --kubeconfig FILE
+[ "$KUBECONFIG" = /etc/kubernetes/admin.conf ] || exit 9
 echo "$*" >>"$WORLD/asked"
 [ ! -e "$WORLD/silent" ] || { echo 'Unable to connect to the server' >&2; exit 1; }
 [ "$1" != -n ] || shift 2

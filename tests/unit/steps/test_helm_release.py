@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from gpustack.config.resources import playbooks
 
 FILES = playbooks() / "files"
-SCRIPT = "\n".join((FILES / name).read_text() for name in ("fetch.sh", "pinned.sh", "helm-release.sh"))
+SCRIPT = "\n".join((FILES / name).read_text() for name in ("limits.sh", "fetch.sh", "pinned.sh", "helm-release.sh"))
 CHART = "chart"
 # Answers with the files of $WORLD: `phase` and `level` of the namespace, `releases` as lines of NAME STATUS DIGEST
 # REVISION VERSION.
@@ -198,10 +199,10 @@ def test_a_chart_of_another_checksum_goes_no_further(world: Path) -> None:
 
 def test_a_limit_that_strikes_is_reported(world: Path) -> None:
     """timeout(1) ends a slow kubectl with 124, and without a word."""
-    (world / "timeout").write_text('#!/bin/sh\ncase $* in *" apply "*) exit 124 ;; esac\nshift\nexec "$@"\n')
+    (world / "timeout").write_text('#!/bin/sh\ncase $* in *" apply "*) exit 124 ;; esac\nshift 2\nexec "$@"\n')
     (world / "timeout").chmod(0o755)
     (world / "crds").touch()
     done = run(world)
     assert done.returncode == 124
-    assert "kubectl apply was ended after 60 seconds on " in done.stderr
+    assert re.search("^ended after 60 s on .*: kubectl apply ", done.stderr, re.MULTILINE)
     assert asked(world, "helm upgrade") == []

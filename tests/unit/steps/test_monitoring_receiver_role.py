@@ -16,7 +16,8 @@ from gpustack.config.resources import playbooks
 from gpustack.config.spec import Spec
 from gpustack.probes.monitoring.alerting import SECRET
 
-PUT = (playbooks() / "roles" / "monitoring" / "files" / "receiver.sh").read_text()
+PUT = (playbooks() / "files" / "limits.sh").read_text()
+PUT += (playbooks() / "roles" / "monitoring" / "files" / "receiver.sh").read_text()
 # With all that a shell minds.
 HOOK = "https://hooks.example.com/services/only-we-know?a=b%20c&d='\"$HOME`id`"
 KUBECTL = """#!/bin/sh

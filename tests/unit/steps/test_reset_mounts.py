@@ -116,7 +116,7 @@ def test_of_a_link_only_the_link_goes(machine: Machine) -> None:
     assert machine.kept == ["precious"]
 
 
-CONTROL_PLANE = (ROLES / "control_plane" / "files" / "reset.sh").read_text()
+CONTROL_PLANE = (FILES / "limits.sh").read_text() + (ROLES / "control_plane" / "files" / "reset.sh").read_text()
 PLACES = {
     "a folder": ("mkdir -p /var/lib/kubelet", "/var/lib/kubelet"),
     "a link to another disk": (

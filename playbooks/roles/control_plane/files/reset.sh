@@ -1,13 +1,12 @@
 #!/bin/sh
-# Takes from the host what kubeadm and the kubelet made on it, a node of either kind. Follows kept-copies.sh and
-# end-pods.sh. Says `changed: …` for what it did.
+# Takes from the host what kubeadm and the kubelet made on it, a node of either kind. Follows limits.sh,
+# kept-copies.sh and end-pods.sh. Says `changed: …` for what it did.
 set -eu
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C
 export LC_ALL
 cd /
-exec 9>/run/gpustack-kubeadm.lock
-flock --timeout 300 9
+hold_lock /run/gpustack-kubeadm.lock 300 kubeadm
 
 # Volumes of pods; the kubelet's folder is often a link to a larger disk. First of all: one that is in use ends it here,
 # before anything is removed.
@@ -42,7 +41,7 @@ made() {
 }
 # Without a kubeconfig it asks no API. Its phase for etcd would empty /var/lib/etcd, also one that is somebody else's.
 if made && command -v kubeadm >/dev/null; then
-  timeout --kill-after=10 300 kubeadm reset --force --cleanup-tmp-dir --kubeconfig /nonexistent \
+  limited 300 kubeadm reset --force --cleanup-tmp-dir --kubeconfig /nonexistent \
     --cri-socket unix:///run/containerd/containerd.sock --skip-phases=remove-etcd-member >&2 9>&-
   echo "changed: kubeadm reset"
 fi

@@ -1,8 +1,7 @@
 # shellcheck shell=sh
 # Puts what standard input says into the Secret that Alertmanager reads: in no argument, no environment and no file but
-# the cluster's own. Reads NAMESPACE. Says `changed: …` for what it did.
+# the cluster's own. Follows limits.sh. Reads NAMESPACE. Says `changed: …` for what it did.
 set -eu
-kube() { timeout 60 kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
 encoded=$(base64 -w 0)
 [ -n "$(kube get namespace "$NAMESPACE" --ignore-not-found -o name)" ] || kube create namespace "$NAMESPACE" >/dev/null
 found=$(kube -n "$NAMESPACE" get secret gpustack-receiver --ignore-not-found -o 'jsonpath={.data.secret}')

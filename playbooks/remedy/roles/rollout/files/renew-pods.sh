@@ -1,21 +1,19 @@
 #!/bin/sh
 # Lets the pods of a workload be made anew: those on NODES, or all of them one after the other where NODES is empty.
-# Reads NAMESPACE, KIND, NAME and NODES. Says `changed: …` for what it did.
+# Follows limits.sh. Reads NAMESPACE, KIND, NAME and NODES. Says `changed: …` for what it did.
 set -eu
-KUBECONFIG=/etc/kubernetes/admin.conf
-export KUBECONFIG
-kube() { timeout 60 kubectl --namespace "$NAMESPACE" "$@"; }
+within() { kube --namespace "$NAMESPACE" "$@"; }
 
 if [ -z "$NODES" ]; then
-  kube rollout restart "$KIND/$NAME" >/dev/null
+  within rollout restart "$KIND/$NAME" >/dev/null
   echo "changed: $KIND $NAMESPACE/$NAME"
   exit 0
 fi
 # {"k8s-app":"kube-proxy"}: labels hold none of these characters.
-labels=$(kube get "$KIND" "$NAME" --output 'jsonpath={.spec.selector.matchLabels}' | tr -d '{}"' | tr : =)
+labels=$(within get "$KIND" "$NAME" --output 'jsonpath={.spec.selector.matchLabels}' | tr -d '{}"' | tr : =)
 [ -n "$labels" ] || exit 1
 for node in $NODES; do
-  said=$(kube delete pod --selector "$labels" --field-selector "spec.nodeName=$node" --wait=false --output name)
+  said=$(within delete pod --selector "$labels" --field-selector "spec.nodeName=$node" --wait=false --output name)
   if [ -n "$said" ]; then
     echo "changed: $said on $node"
   else

@@ -1,0 +1,87 @@
+"""Limits: one table, which is right, and no program on a host that ends without a word."""
+
+import importlib
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpustack.config.resources import playbooks
+from gpustack.steps import STEPS
+from gpustack.steps.gpu import operator
+
+TABLE = (Path(__file__).parents[2] / "docs" / "limits.md").read_text()
+ROWS = [re.split(r" *\| *", line.strip("| ")) for line in TABLE.splitlines() if line.startswith("| `")]
+LIMITS = playbooks() / "files" / "limits.sh"
+SCRIPTS = [
+    path
+    for path in playbooks().rglob("*")
+    if path.suffix in (".sh", ".yml", ".j2") and path.is_file() and path != LIMITS
+]
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if ":" in row[0]], ids=lambda row: row[0])
+def test_limits_of_the_code_are_those_of_the_table(row: list[str]) -> None:
+    module, _, name = row[0].strip("`").partition(":")
+    assert getattr(importlib.import_module(module), name) == float(row[1])
+
+
+def test_every_step_is_in_the_table_with_its_time_to_settle() -> None:
+    listed = {
+        id: int(row[1])
+        for row in ROWS
+        for id in re.findall(r"`([a-z-]+)`", row[0])
+        if id in {step.id for step in STEPS}
+    }
+    assert listed == {step.id: step.settle for step in STEPS}
+    (row,) = [row for row in ROWS if row[0] == "`gpu-operator`"]
+    assert str(operator.SETTLE_WITH_DRIVERS) in row[2]
+
+
+def test_every_program_with_a_limit_is_in_the_table() -> None:
+    used: dict[str, set[str]] = {}
+    for path in [*SCRIPTS, LIMITS]:
+        text = re.sub(r"^\s*#.*$", "", path.read_text(), flags=re.MULTILINE)
+        for seconds, program in re.findall(r"\blimited ([0-9]+) (\w+)", text):
+            used.setdefault(program, set()).add(seconds)
+        for seconds in re.findall(r"\bhold_lock \S+ ([0-9]+)", text):
+            used.setdefault("hold_lock", set()).add(seconds)
+    listed = {row[0].strip("`"): set(row[1].split(", ")) for row in ROWS if row[0].strip("`") in used}
+    assert listed == used
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(playbooks())))
+def test_no_program_ends_without_a_word(path: Path) -> None:
+    """`timeout` and `flock --timeout` end with a number alone."""
+    assert re.findall(r"(?<!-)\btimeout (?:-\S+ )*[0-9\"$]|flock --timeout", path.read_text()) == []
+
+
+def run(script: str, factor: str = "1") -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        ["sh", "-c", f"set -eu\n{LIMITS.read_text()}\n{script}"],
+        capture_output=True, text=True, timeout=30, check=False,
+        env={"PATH": "/usr/bin:/bin", "TIMEOUT_FACTOR": factor},
+    )  # fmt: skip
+
+
+def test_a_program_that_is_ended_is_named_with_its_seconds() -> None:
+    done = run("limited 1 sleep 20")
+    assert done.returncode == 124
+    assert re.fullmatch(r"ended after 1 s on \S+: sleep 20 \(gpustack explain limit-reached\)\n", done.stderr)
+
+
+def test_the_factor_stretches_a_limit() -> None:
+    assert (run("limited 1 sleep 2", factor="10").returncode, run("limited 1 false").returncode) == (0, 1)
+
+
+def test_input_output_and_status_are_the_programs_own() -> None:
+    done = run("echo in | limited 5 cat; limited 5 sh -c 'exit 7'")
+    assert (done.stdout, done.stderr, done.returncode) == ("in\n", "", 7)
+
+
+def test_a_lock_that_is_held_is_named(tmp_path: Path) -> None:
+    held = tmp_path / "lock"
+    done = run(f"( flock 9; sleep 5 ) 9>{held} & sleep 0.3; hold_lock {held} 1 kubeadm; echo through")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "kubeadm of an earlier run is still at work" in done.stderr

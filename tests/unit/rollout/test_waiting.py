@@ -1,0 +1,105 @@
+"""A step is waited for while images arrive, and given up where nothing moves."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import count, repeat
+from typing import Any
+
+import pytest
+
+from gpustack.ask.probe import Answer, Probe
+from gpustack.ask.snapshot import Snapshot
+from gpustack.config.inventory import Inventory
+from gpustack.config.spec import Spec
+from gpustack.events import Event
+from gpustack.probes.containerd.pulled import PULLED
+from gpustack.rollout import rollout, waiting
+from gpustack.rollout.plan import Played, plan
+from gpustack.rollout.rollout import Rollout
+from tests.worlds.rollout_run import HOSTS, World, step
+
+STEP = replace(step("a"), settle=30)
+ROUND = 10
+
+
+class Clock:
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, _: float) -> None:
+        self.now += ROUND
+
+
+class Pulling(World):
+    """h1 has its step right after `rounds` looks; until then its images are as `arrived` says, `BYTES SNAPSHOTS`."""
+
+    def __init__(self, arrived: Iterator[str], rounds: int) -> None:
+        super().__init__({("a", host.name): "good" for host in HOSTS[1:]})
+        self.arrived, self.left = arrived, rounds
+
+    def play(self, played: Any, hosts: Sequence[str], snapshot: Snapshot) -> Played:
+        done = super().play(played, hosts, snapshot)
+        self.facts["a", "h1"] = "still pulling"
+        return done
+
+    def gather(self, probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
+        if self.plays:
+            self.left -= 1
+            if self.left == 0:
+                self.facts["a", "h1"] = "good"
+        found = super().gather(probes, wanted)
+        lines = next(self.arrived).replace(" ", "\n") + "\n"
+        return replace(found, answers={**found.answers, (PULLED.id, "h1"): Answer(PULLED.id, "h1", 0, lines)})
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    for module in (waiting, rollout):
+        monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
+def run(world: World, factor: int = 1) -> tuple[bool, list[str]]:
+    events: list[Event] = []
+    inventory = Inventory(None, HOSTS, Spec(timeout_factor=factor))
+    before = plan(replace(world.gather(STEP.probes, ()), inventory=inventory), [STEP])
+    found = Rollout(inventory, [STEP], world.gather, world.play, events.append).run(before)
+    failed = [event.what for event in events if event.kind == "failed"]
+    return found.verification.plan.converged, failed
+
+
+@pytest.mark.parametrize(
+    "arrived",
+    [(f"{n} 7" for n in count(1000, 100)), (f"1000 {n}" for n in count(7))],
+    ids=["bytes arrive", "layers are unpacked"],
+)
+def test_a_slow_pull_is_waited_for(clock: Clock, arrived: Iterator[str]) -> None:
+    assert run(Pulling(arrived, rounds=20)) == (True, [])
+    assert clock.now > 5 * STEP.settle
+
+
+@pytest.mark.parametrize(
+    "arrived",
+    [repeat("1000 7"), (f"1000 {7 + n % 2}" for n in count())],
+    ids=["nothing arrives", "a container is begun again and again"],
+)
+def test_a_pull_that_is_stuck_is_named_with_its_limit(clock: Clock, arrived: Iterator[str]) -> None:
+    converged, failed = run(Pulling(arrived, rounds=200))
+    assert not converged
+    assert "still pulling" in failed[0]
+    assert f"with no progress of an image in the last {STEP.settle} s" in failed[0]
+    assert clock.now < 3 * STEP.settle + waiting.LAST
+
+
+def test_what_never_ends_is_given_up(clock: Clock) -> None:
+    assert not run(Pulling((f"{n} 7" for n in count(1000)), rounds=2000))[0]
+    assert waiting.PULLING < clock.now < 2 * waiting.PULLING
+
+
+def test_the_factor_of_the_spec_stretches_it(clock: Clock) -> None:
+    converged, failed = run(Pulling(repeat("1000 7"), rounds=200), factor=10)
+    assert not converged
+    assert f"in the last {10 * STEP.settle} s" in failed[0]
