@@ -27,8 +27,12 @@ class Unit:
 
 
 def units(answer: Answer) -> Mapping[str, Unit | None]:
-    """By name without `.service`; None for a unit that does not exist."""
-    return {name: unit(properties, now) for name, properties, now in read_units(answer.out)}
+    """By name without `.service`; None for a unit that does not exist. Raises ValueError without any:
+    systemctl shows that one, too."""
+    found = {name: unit(properties, now) for name, properties, now in read_units(answer.out)}
+    if not found:
+        raise ValueError("no unit")
+    return found
 
 
 def read_units(text: str) -> list[tuple[str, Mapping[str, str], int | None]]:

@@ -24,13 +24,16 @@ class Tried:
 
 
 def read_attempt(line: str) -> Tried:
-    """`place status seconds words`: without a connection it took no time to connect. curl gives microseconds: fewer
-    digits are a line that was cut."""
+    """`place status seconds words`: without a connection it took no time to connect, and curl does not end well. It
+    gives microseconds: fewer digits are a line that was cut. Raises ValueError."""
     place, ended, seconds, *why = line.split(" ", 3)
     whole, _, rest = seconds.partition(".")
     if len(rest) != 6:
         raise ValueError(seconds)
-    return Tried(place, number(ended), number(whole) > 0 or number(rest) > 0, why[0] if why else "")
+    connected = number(whole) > 0 or number(rest) > 0
+    if number(ended) == 0 and not connected:
+        raise ValueError(line)
+    return Tried(place, number(ended), connected, why[0] if why else "")
 
 
 def source(answer: Answer) -> Tried:
