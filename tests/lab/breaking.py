@@ -151,11 +151,32 @@ def check_repair(world: World, batch: Sequence[Break]) -> None:
     if beside:
         world.gpustack("install", "-i", world.inventory, "--yes", limit=900)
     if batch[0].cure != "install":
-        witness.until("all is right again", lambda: converged(world), limit=300)
+        until_converged(world)
 
 
-def converged(world: World) -> bool:
-    return world.gpustack("verify", "-i", world.inventory, "-o", "json", code=None).returncode == 0
+def find_open(world: World) -> dict[str, str]:
+    """What verify finds failed or unknown, and how. Empty when it has converged."""
+    done = world.gpustack("verify", "-i", world.inventory, "-o", "json", code=None)
+    if done.returncode == 0:
+        return {}
+    look = json.loads(done.stdout)
+    unknown = {one: found["reason"] for one, found in checks(look, "unknown").items()}
+    return describe(checks(look, "failed"), set()) | unknown or {"exit": str(done.returncode)}
+
+
+def until_converged(world: World, limit: float = 300) -> None:
+    """Fails with what is still open."""
+    last: dict[str, str] = {}
+
+    def look() -> bool:
+        last.clear()
+        last.update(find_open(world))
+        return not last
+
+    try:
+        witness.until("converged again", look, limit=limit)
+    except AssertionError as error:
+        raise AssertionError(f"{error}: {last}") from None
 
 
 def named_exactly(look: Mapping[str, Any], batch: Sequence[Break]) -> None:

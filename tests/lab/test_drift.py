@@ -10,8 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from gpustack import lab
-from tests.lab import witness
-from tests.lab.breaking import RELEASES, World, check_repair, converged, make_world
+from tests.lab.breaking import RELEASES, World, check_repair, find_open, make_world, until_converged
 from tests.lab.breaks import Break, batches, load
 from tests.lab.conftest import Run
 
@@ -32,9 +31,9 @@ def world(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pyt
 @pytest.fixture
 def right(world: World) -> World:
     """The converged lab, also after a test that failed half-way."""
-    if not converged(world):
+    if find_open(world):
         world.lab.restore("converged")
-        witness.until("converged again", lambda: converged(world), limit=300)
+        until_converged(world)
     return world
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from gpustack import lab
-from tests.lab import witness
-from tests.lab.breaking import RELEASES, World, converged, make_world
+from tests.lab.breaking import RELEASES, World, make_world, until_converged
 from tests.lab.breaks.owned import Owned, load
 from tests.lab.conftest import Run
 
@@ -60,4 +59,4 @@ def test_exactly_the_tasks_that_own_a_value_change_it(world: World, values: list
     if values[0].hosts:
         taint = "kubectl taint node host1 node-role.kubernetes.io/control-plane:NoSchedule >/dev/null"
         world.everywhere([("host1", taint)])
-    witness.until("all is as before", lambda: converged(world), limit=300)
+    until_converged(world)
