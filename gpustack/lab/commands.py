@@ -36,6 +36,7 @@ def attempt(argv: Sequence[str], *, limit: float = 60.0, keeps: Sequence[int] = 
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
+            errors="replace",
             timeout=limit,
             check=False,
             env=environment,

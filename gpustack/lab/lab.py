@@ -57,7 +57,9 @@ class Lab:
     ) -> subprocess.CompletedProcess[str]:
         """Run `argv` on a host as `ops`. The status 255 is ssh's own failure. TimeoutExpired after `limit` seconds."""
         command = [*self.ssh(host), "--", shlex.join(argv)]
-        return subprocess.run(command, input=text, capture_output=True, text=True, timeout=limit, check=False)
+        return subprocess.run(
+            command, input=text, capture_output=True, text=True, errors="replace", timeout=limit, check=False
+        )
 
     def gpus(self, host: str) -> tuple[Gpu, ...]:
         """The simulated GPUs of a host as they are now. Raises LabError for an unknown host."""
