@@ -1,0 +1,226 @@
+"""The later steps, and the other verbs, broken off one after the other on one cluster with GPUs and monitoring. Each
+run is broken off in the next step that it comes to; the last one converges. The tests stand in the order of the story.
+
+INTERRUPT_SEED chooses the moments and INTERRUPT_WRITE adds rows to a table, as in test_interruptions.py.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gpustack import lab
+from gpustack.lab.faults import inject
+from tests.lab import aftermath, reliability, witness
+from tests.lab.breaking import webhook
+from tests.lab.broken_off import Run as Broken
+from tests.lab.conftest import Run
+from tests.lab.host_faults import HURT, SESSIONS
+from tests.lab.reliability import Row
+from tests.lab.stage import Stage, pause
+from tests.lab.story import Story, dice, on
+
+SEED = os.environ.get("INTERRUPT_SEED", "4")
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
+KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf"
+FAULT = "host-ip-forward-off"
+
+Break = Callable[[Stage, Broken, str], str]
+
+
+def tree(stage: Stage, run: Broken, step: str) -> str:
+    run.kill()
+    return "killed with all that it started"
+
+
+def alone(stage: Stage, run: Broken, step: str) -> str:
+    run.kill(alone=True)
+    return "killed alone"
+
+
+def sessions(stage: Stage, run: Broken, step: str) -> str:
+    on(stage.story, "host1", SESSIONS)
+    return f"it ended with {run.end()}"
+
+
+def power(stage: Stage, run: Broken, step: str) -> str:
+    stage.power_cut("host1")
+    code = run.end(limit=1200)
+    assert code in (0, *HURT), run.output()
+    return f"it ended with {code}"
+
+
+def full(stage: Stage, run: Broken, step: str) -> str:
+    """From before the run on: see `broken_off`."""
+    code = run.end(limit=1200)
+    assert code in HURT, run.output()
+    assert "No space left on device" in run.output()
+    return f"it ended with {code}"
+
+
+# In the order of their plays: step, what happens, and the most seconds after its play began.
+LATER: list[tuple[str, Break, float]] = [
+    ("helm", tree, 0.5),
+    ("storage", alone, 0.5),
+    ("monitoring", full, 0),
+    ("monitoring", tree, 8),
+    ("gpu-driver", tree, 6),
+    ("gpu-operator", power, 6),
+    ("gpu-sharing", alone, 0.5),
+    ("gpu-metrics", sessions, 0.5),
+    ("dashboards", tree, 0.5),
+    ("alerts", alone, 0.5),
+]
+NAMES: dict[Break, str] = {
+    tree: "kill -9 of gpustack and its Ansible",
+    alone: "kill -9 of gpustack alone",
+    power: "power cut of host1",
+    sessions: "SSH sessions of host1 killed",
+    full: "host1's disk full",
+}
+CHARTS = "/var/lib/gpustack-cluster/charts"
+SMALL, LARGE = f"mkdir -p {CHARTS}; mount -t tmpfs -o size=64k tmpfs {CHARTS}", f"umount {CHARTS}"
+
+
+@pytest.fixture(scope="module")
+def story(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> Story:
+    """A cluster up to its workers."""
+    made = make_lab("later", ["debian-12", "debian-13"], monitored=True, gpus="1")
+    path = made.inventory / "group_vars" / "all" / "gpustack.yml"
+    spec = yaml.safe_load(path.read_text())
+    secret = webhook(tmp_path_factory.mktemp("later"))
+    spec["gpustack"]["monitoring"] = {"persistence": {"enabled": True, "size": "1Gi"}}
+    spec["gpustack"]["alerts"] = {"receiver": {"type": "webhook", "secret_file": str(secret)}}
+    spec["gpustack"].setdefault("gpu", {})["sharing"] = {"mode": "time-slicing", "replicas": 2}
+    path.write_text(yaml.safe_dump(spec))
+    first = "prereqs,firewall,containerd,kubernetes,control-plane,flannel,workers"
+    gpustack("install", "-i", made.inventory, "--only", first, "--yes", limit=1200)
+    return Story(made, gpustack)
+
+
+@pytest.fixture
+def stage(story: Story, tmp_path: Path, request: pytest.FixtureRequest) -> Stage:
+    return Stage(story, tmp_path, dice(SEED, request.node.name))
+
+
+def note(id: str, fault: str, step: str, observed: str, then: str, began: float) -> None:
+    if file := os.environ.get("INTERRUPT_WRITE"):
+        reliability.write(Row(id, fault, step, observed, then, time.monotonic() - began), Path(file))
+
+
+def converges(stage: Stage) -> str:
+    following = stage.run()
+    assert following.end(limit=1800) == 0, following.output()
+    verified = stage.run("verify")
+    assert verified.end() == 0, verified.output()
+    assert aftermath.left(stage) == {}
+    return "nothing to do" if "nothing to do" in following.output() else "converged"
+
+
+@pytest.mark.parametrize(("step", "how", "most"), LATER, ids=[f"{step}: {how.__name__}" for step, how, _ in LATER])
+def test_a_later_step_is_broken_off(stage: Stage, step: str, how: Break, most: float) -> None:
+    if how is full:
+        stage.on("host1", SMALL)
+    began, delay = time.monotonic(), stage.rng.uniform(0, most)
+    run = stage.run()
+    try:
+        run.until_step(step)
+        pause(run, delay)
+        observed = how(stage, run, step)
+    finally:
+        run.kill()
+        print(run.output())
+        if how is full:
+            stage.on("host1", LARGE)
+    note(
+        f"{step}-{how.__name__}", NAMES[how], step, f"{delay:.1f} s after its play began; {observed}", "went on", began
+    )
+
+
+def test_the_last_one_converges(stage: Stage) -> None:
+    began = time.monotonic()
+    note("later-last", "none", "all", "after all of these", converges(stage), began)
+
+
+def begin(stage: Stage, *words: str) -> Broken:
+    """Any verb, as an operator of this stage."""
+    run = Broken((*words, "-i", str(stage.story.lab.inventory)), stage.folder / "one")
+    stage.runs.append(run.start())
+    return run
+
+
+def doctor(stage: Stage, gpustack: Run, *words: str, code: int | None = None) -> "dict[str, object]":
+    done = gpustack("doctor", *words, "-i", stage.story.lab.inventory, "-q", "-o", "json", limit=1800, code=code)
+    return json.loads(done.stdout) if done.stdout else {}
+
+
+def healthy(stage: Stage, gpustack: Run) -> bool:
+    return doctor(stage, gpustack).get("healthy") is True
+
+
+def test_a_proof_is_broken_off(stage: Stage, gpustack: Run) -> None:
+    began = time.monotonic()
+    run = begin(stage, "prove")
+    pods = f"{KUBECTL} get pods --namespace gpustack-proof --no-headers --ignore-not-found 2>/dev/null | grep -q ."
+    with stage.watch("host1", pods) as watcher:
+        stage.until_met(run, watcher)
+        run.kill()
+    gpustack("prove", "-i", stage.story.lab.inventory, limit=600)
+    assert stage.on("host1", f"{KUBECTL} get namespace gpustack-proof --ignore-not-found -o name") == ""
+    assert aftermath.left(stage) == {}
+    note("prove", NAMES[tree], "prove", "its pods were there", "proven", began)
+
+
+@pytest.mark.parametrize("how", [tree, alone], ids=["tree", "alone"])
+def test_a_fix_is_broken_off(stage: Stage, gpustack: Run, how: Break) -> None:
+    began = time.monotonic()
+    inject.give(stage.story.lab, f"{FAULT}/overridden")
+    run = begin(stage, "doctor", FAULT, "--fix", "--yes")
+    run.until_step("remedy/sysctl")
+    delay = stage.rng.uniform(0, 2)
+    pause(run, delay)
+    how(stage, run, "")
+    doctor(stage, gpustack, "--fix", "--yes")
+    witness.until("doctor finds nothing", lambda: healthy(stage, gpustack), limit=600)
+    assert aftermath.left(stage) == {}
+    note(f"fix-{how.__name__}", NAMES[how], "doctor --fix", f"{delay:.1f} s after its play began", "fixed", began)
+
+
+def test_an_undo_is_broken_off(stage: Stage, gpustack: Run) -> None:
+    """The fault is back, whoever took the fix back, and a fix resolves it again."""
+    began = time.monotonic()
+    run = begin(stage, "doctor", "--undo", "--yes")
+    held = "[ -e /run/gpustack-cluster/holder ]"
+    with stage.watch("host1", held) as watcher:
+        stage.until_met(run, watcher)
+    delay = stage.rng.uniform(0, 1)
+    time.sleep(delay)
+    run.kill()
+    done = gpustack("doctor", "--undo", "--yes", "-i", stage.story.lab.inventory, "-q", code=None)
+    assert done.returncode in (0, 5), done.stderr
+    assert done.returncode == 0 or "nothing" in done.stderr.lower(), done.stderr
+    inject.recover(stage.story.lab)
+    witness.until("doctor finds nothing", lambda: healthy(stage, gpustack), limit=600)
+    assert aftermath.left(stage) == {}
+    note("undo", NAMES[tree], "doctor --undo", f"{delay:.1f} s after it had the lock", "rolled back", began)
+
+
+@pytest.mark.parametrize("how", [tree, alone], ids=["tree", "alone"])
+def test_a_reset_is_broken_off(stage: Stage, how: Break) -> None:
+    began = time.monotonic()
+    run = begin(stage, "reset", "--yes")
+    run.until_step("reset")
+    delay = stage.rng.uniform(0, 25)
+    pause(run, delay)
+    how(stage, run, "")
+    note(f"reset-{how.__name__}", NAMES[how], "reset", f"{delay:.1f} s after its play began", "went on", began)
+
+
+def test_the_last_reset_leaves_nothing(stage: Stage, gpustack: Run) -> None:
+    gpustack("reset", "--yes", "-i", stage.story.lab.inventory, limit=1200)
+    assert "nothing of gpustack is on them" in gpustack("reset", "-i", stage.story.lab.inventory).stdout
+    assert aftermath.left(stage) == {}
