@@ -162,7 +162,7 @@ for url in $CHARTS; do
     echo "$url cached"
   else
     {
-      output=$(way "$url" | curl -sIL --config - --connect-timeout 5 -m 12 -o /dev/null \
+      output=$(way "$url" | curl -sIL --config - --connect-timeout 5 -m "$((12 * ${TIMEOUT_FACTOR:-1}))" -o /dev/null \
         -w '%{time_connect} %{http_code} %{errormsg}' "$url")
       [ $? != 28 ] || case $output in 0.000000* | 0,000000*) ;; *) output="- slow ${output#* * }" ;; esac
       echo "$url $(printf '%s' "${output#* }" | tr -s '\r\n' ' ')"

@@ -49,7 +49,8 @@ SERVED = Probe(
   gsub(/[\\"]/, "\\\\&", $6)
   print "user = \"" $4 ":" $6 "\""
 }}' {MIRROR_LOGIN}; }} |
-  curl -sL -m 4 --max-filesize 1000000 --config - -w '\n@ %{{http_code}}\n' "$MIRROR/SHA256SUMS" |
+  curl -sL -m "$((4 * ${{TIMEOUT_FACTOR:-1}}))" --max-filesize 1000000 --config - \
+    -w '\n@ %{{http_code}}\n' "$MIRROR/SHA256SUMS" |
   grep -E '^# purpose: |  IMAGES$|^@ '"""
     ),
     read_served,

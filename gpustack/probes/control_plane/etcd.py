@@ -43,7 +43,7 @@ HEALTH = Probe(
     Lines(r"""file=/etc/kubernetes/manifests/etcd.yaml
 [ -e "$file" ] || exit 0
 place=$(sed -nE '/.*--listen-metrics-urls=([^, ]+).*/{s//\1/;s/0\.0\.0\.0/127.0.0.1/;p}' "$file")
-curl -s --noproxy '*' -m 4 "$place/health" && echo"""),
+curl -s --noproxy '*' -m "$((4 * ${TIMEOUT_FACTOR:-1}))" "$place/health" && echo"""),
     health,
     like="curl http://127.0.0.1:2381/health",
 )

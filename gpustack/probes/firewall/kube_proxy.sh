@@ -8,7 +8,7 @@ count() {
     END {print jumps + 0, services + 0, all + 0}'
 }
 echo '== health'
-curl -s -o /dev/null --noproxy '*' -m 2 http://127.0.0.1:10256/healthz
+curl -s -o /dev/null --noproxy '*' -m "$((2 * ${TIMEOUT_FACTOR:-1}))" http://127.0.0.1:10256/healthz
 echo $?
 saved() {
   output=$("$1" -t "$2" 2>/dev/null) || exit

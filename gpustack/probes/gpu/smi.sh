@@ -1,7 +1,7 @@
 #!/bin/sh
 command -v nvidia-smi >/dev/null || { echo absent; exit 0; }
-seconds=25
-! grep -qsx nvidia-persiste /proc/[0-9]*/comm || seconds=3
+seconds=$((25 * ${TIMEOUT_FACTOR:-1}))
+! grep -qsx nvidia-persiste /proc/[0-9]*/comm || seconds=$((3 * ${TIMEOUT_FACTOR:-1}))
 ask() {
   timeout -s KILL "$seconds" nvidia-smi "$1" --format=csv,noheader 2>&1 &
   looks=0

@@ -51,7 +51,8 @@ def ways(answer: Answer) -> Mapping[str, Tried]:
 
 # Prints `status seconds words`. Only the verbose lines show that nobody listens.
 TRY = r"""try() {
-  output=$(curl -skv -o /dev/null -m 4 -w '%{stderr}@ %{time_connect} %{errormsg}\n' "$@" 2>&1)
+  output=$(curl -skv -o /dev/null -m "$((4 * ${TIMEOUT_FACTOR:-1}))" \
+    -w '%{stderr}@ %{time_connect} %{errormsg}\n' "$@" 2>&1)
   ended=$?
   words=''
   case "

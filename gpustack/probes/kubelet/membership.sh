@@ -13,7 +13,7 @@ echo '== etcd'
 if [ -e /var/lib/etcd/member ]; then echo yes; else echo no; fi
 echo '== pods'
 if command -v crictl >/dev/null && systemctl -q is-active containerd; then
-  if found=$(timeout 3 crictl --runtime-endpoint SOCKET pods --state Ready 2>/dev/null); then
+  if found=$(timeout "$((3 * ${TIMEOUT_FACTOR:-1}))" crictl --runtime-endpoint SOCKET pods --state Ready 2>/dev/null); then
     printf '%s\n' "$found" | awk -F '   *' 'NR > 1 {print $5 "/" $4}'
   elif [ -n "$(ls /run/containerd/io.containerd.runtime.v2.task/k8s.io 2>/dev/null)" ]; then
     echo unknown

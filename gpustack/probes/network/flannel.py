@@ -130,7 +130,7 @@ def links(answer: Answer) -> tuple[Link, ...]:
 SCRIPT = """
 [ ! -f /run/flannel/subnet.env ] || cat /run/flannel/subnet.env
 if [ -s /etc/cni/net.d/10-flannel.conflist ]; then echo CONFLIST=yes; else echo CONFLIST=no; fi
-curl -sSf -m 2 -o /dev/null http://127.0.0.1:8081/readyz 2>/dev/null
+curl -sSf -m "$((2 * ${TIMEOUT_FACTOR:-1}))" -o /dev/null http://127.0.0.1:8081/readyz 2>/dev/null
 case $? in 0) echo READY=yes ;; 127) ;; *) echo READY=no ;; esac
 """
 

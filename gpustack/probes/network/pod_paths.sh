@@ -14,9 +14,9 @@ know() {
     [ ! -e "$link" ] || bridge fdb show dev "${link##*/}"
   done
   echo '== nat'
-  timeout 2 iptables -w 1 -t nat -S 2>/dev/null |
+  timeout "$((2 * ${TIMEOUT_FACTOR:-1}))" iptables -w 1 -t nat -S 2>/dev/null |
     sed -n 's/.*--comment "\{0,1\}\([^ "]*\)"\{0,1\} .*--to-destination \([0-9.]*:[0-9]*\).*/\1 \2/p'
-  timeout 2 nft list table ip kube-proxy 2>/dev/null | awk 'ENDPOINTS'
+  timeout "$((2 * ${TIMEOUT_FACTOR:-1}))" nft list table ip kube-proxy 2>/dev/null | awk 'ENDPOINTS'
 }
 plan=$(know | perl -e "$code" plan "$api:${API##*:}" "$POD_CIDR" "$SERVICE_CIDR") || exit
 echo '== known'

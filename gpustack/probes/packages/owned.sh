@@ -36,7 +36,7 @@ printf '%s\n' "$all" | awk -v ours="$(echo "$ours" | tr '\n' ' ')" '
 ! systemctl -q is-enabled nftables.service 2>/dev/null || echo 'nftables.service nftables'
 if command -v ctr >/dev/null; then
   if systemctl -q is-active containerd; then
-    spaces=$(timeout 3 ctr namespaces ls -q) || exit
+    spaces=$(timeout "$((3 * ${TIMEOUT_FACTOR:-1}))" ctr namespaces ls -q) || exit
     for space in $spaces; do
       [ "$space" = k8s.io ] || [ -z "$(ctr -n "$space" containers ls -q; ctr -n "$space" images ls -q)" ] ||
         echo "containerd's-namespace-$space containerd.io"
