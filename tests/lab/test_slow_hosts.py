@@ -1,0 +1,126 @@
+"""A slow line and a slow processor: what is slow is waited for, what is stuck is named, and nothing else changes.
+
+One lab host with the whole bundle; its line is made slow on the machine's side of it (tc), its processor by the quota
+of its cgroup.
+"""
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+import yaml
+
+from gpustack import lab
+from gpustack.lab import cgroups
+from gpustack.lab.hosts import machine_name
+from gpustack.steps import storage
+from tests.lab import witness
+from tests.lab.conftest import Run
+from tests.lab.firewalls import root
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
+FIRST = "prereqs,firewall,containerd,kubernetes,control-plane,flannel"
+IMAGE = "rancher/local-path-provisioner"
+# Kilobits per second: the provisioner's 16.4 MB take 190 s, and its step has 120.
+SLOW = 700
+PULLING = '[ -n "$(find /var/lib/containerd/io.containerd.content.v1.content/ingest -name data -size +100k)" ]'
+SILENCE = f"""systemd-run --quiet --collect sh -c '
+until {PULLING}; do sleep 0.2; done
+nft add table inet stuck
+nft add chain inet stuck in "{{ type filter hook input priority -300; }}"
+nft add rule inet stuck in tcp sport 8480 drop'"""
+# Of two processors: a tenth.
+PERIOD, QUOTA = 100_000, 20_000
+
+
+@pytest.fixture(scope="module")
+def one(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
+    """A cluster up to its network, which wants a volume provisioner."""
+    made = make_lab("slow", ["debian-13"], monitored=True)
+    path = made.inventory / "group_vars" / "all" / "gpustack.yml"
+    spec = yaml.safe_load(path.read_text())
+    spec["gpustack"]["monitoring"] = {"persistence": {"enabled": True, "size": "1Gi"}}
+    path.write_text(yaml.safe_dump(spec))
+    gpustack("install", "-i", made.inventory, "--only", FIRST, "--yes", limit=900)
+    made.save("network")
+    return made
+
+
+@pytest.fixture
+def ready(one: lab.Lab) -> lab.Lab:
+    one.restore("network")
+    witness.until("the API answers", lambda: one.exec("host1", ["sudo", "sh", "-c", READY]).returncode == 0)
+    return one
+
+
+READY = "kubectl --kubeconfig /etc/kubernetes/admin.conf get --raw /readyz"
+
+
+@contextmanager
+def slow_line(made: lab.Lab) -> Iterator[None]:
+    link = f"vb-{machine_name(made.record, made.hosts[0])}"
+    words = ["tc", "qdisc", "add", "dev", link, "root", "tbf"]
+    subprocess.run([*words, "rate", f"{SLOW}kbit", "burst", "32k", "latency", "800ms"], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["tc", "qdisc", "del", "dev", link, "root"], check=True)
+
+
+@contextmanager
+def slow_processor(made: lab.Lab) -> Iterator[None]:
+    group = made.record.group("host1")
+    (place,) = [path for path in cgroups.directories(group) if (path / "cpu.cfs_quota_us").exists()]
+    (place / "cpu.cfs_period_us").write_text(str(PERIOD))
+    (place / "cpu.cfs_quota_us").write_text(str(QUOTA))
+    try:
+        yield
+    finally:
+        (place / "cpu.cfs_quota_us").write_text("-1")
+
+
+def test_a_slow_pull_is_waited_for(ready: lab.Lab, gpustack: Run) -> None:
+    with slow_line(ready):
+        began = time.monotonic()
+        done = gpustack("install", "-i", ready.inventory, "--only", "storage", "--yes", limit=900)
+        took = time.monotonic() - began
+    print(f"a slow pull: {took:.0f} s")
+    assert took > storage.STEP.settle, "it was not slow"
+    assert "converged" in done.stdout
+
+
+def test_a_pull_that_is_stuck_is_named(ready: lab.Lab, gpustack: Run) -> None:
+    """Its first bytes have come; then the mirror is silent."""
+    root(ready, "host1", "apt-get -qqy install nftables >/dev/null 2>&1; nft -v")
+    with slow_line(ready):
+        root(ready, "host1", SILENCE)
+        began = time.monotonic()
+        done = gpustack("install", "-i", ready.inventory, "--only", "storage", "--yes", "-o", "json", limit=900, code=6)
+        took = time.monotonic() - began
+    print(f"a stuck pull: {took:.0f} s")
+    assert f"with no progress of an image in the last {storage.STEP.settle} s" in done.stderr
+    assert "local-path-provisioner" in done.stderr
+    root(ready, "host1", "nft delete table inet stuck")
+
+
+def test_a_host_ten_times_as_slow(ready: lab.Lab, gpustack: Run) -> None:
+    """Asked, judged and diagnosed as before."""
+    before = judged(ready, gpustack)
+    with slow_processor(ready):
+        began = time.monotonic()
+        after = judged(ready, gpustack)
+        print(f"doctor of a host ten times as slow: {time.monotonic() - began:.0f} s")
+        assert after == before
+        began = time.monotonic()
+        gpustack("install", "-i", ready.inventory, "--only", "storage", "--yes", limit=1800)
+        print(f"storage on it: {time.monotonic() - began:.0f} s")
+        gpustack("verify", "-i", ready.inventory, "--only", "storage", limit=600)
+
+
+def judged(made: lab.Lab, gpustack: Run) -> tuple[set[str], int]:
+    """Ids of roots, and how much is unknown."""
+    document = json.loads(gpustack("doctor", "-i", made.inventory, "-o", "json", code=None, limit=900).stdout)
+    return {root["id"] for root in document["roots"]}, sum(one["outcome"] == "unknown" for one in document["judged"])
