@@ -71,6 +71,12 @@ def test_a_program_that_is_ended_is_named_with_its_seconds() -> None:
     assert re.fullmatch(r"ended after 1 s on \S+: sleep 20 \(gpustack explain limit-reached\)\n", done.stderr)
 
 
+def test_a_program_that_somebody_killed_was_not_ended_by_its_limit() -> None:
+    done = run("limited 20 sh -c 'kill -9 $$'")
+    assert done.returncode == 137
+    assert "killed after 0 s on " in done.stderr
+
+
 def test_the_factor_stretches_a_limit() -> None:
     assert (run("limited 1 sleep 2", factor="10").returncode, run("limited 1 false").returncode) == (0, 1)
 
