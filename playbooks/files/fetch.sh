@@ -1,15 +1,15 @@
 #!/bin/sh
-# fetch URL FILE: as apt does, through the proxy and with the login that our files name, within LIMIT seconds (30). What
-# is secret goes to curl on its standard input: no argument and no environment has it. When it fails, it says where, why,
-# and what to do.
+# fetch URL FILE: as apt does, through the proxy and with the login that our files name, within LIMIT seconds (30) times
+# TIMEOUT_FACTOR. What is secret goes to curl on its standard input: no argument and no environment has it. When it
+# fails, it says where, why, and what to do.
 fetch() {
-  rc=0
+  rc=0 most=$((${LIMIT:-30} * ${TIMEOUT_FACTOR:-1}))
   status=$({ way "$1" && login "$1"; } |
-    curl -fsSL --connect-timeout 10 --max-time "${LIMIT:-30}" --retry 2 --retry-max-time 40 --config - \
+    curl -fsSL --connect-timeout 10 --max-time "$most" --retry 2 --retry-max-time 40 --config - \
       -w '%{http_connect} %{http_code}' -o "$2" "$1") || rc=$?
   [ "$rc" != 0 ] || return 0
   host=${1#*://} host=${host%%/*}
-  echo "$1 was not fetched by $(hostname): $(advice "$rc" "${host%:*}" "$status") (gpustack explain download-failed)" >&2
+  echo "$1 was not fetched by $(hostname): $(advice "$rc" "${host%:*}" "$status" "$2") (gpustack explain download-failed)" >&2
   return 1
 }
 
@@ -44,7 +44,8 @@ advice() {
     6) echo "the name $2 is not known; getent hosts $2 shows it, and a host without DNS needs proxy or source.mirror in the spec" ;;
     7) echo "$2 takes no connection; open the way to it, or set proxy or source.mirror in the spec" ;;
     22) echo "$2 answers, and refuses this (${3#* }); look at proxy and source of the spec" ;;
-    28) echo "$2 is too slow: ${LIMIT:-30} s were not enough; try again, or set source.mirror in the spec" ;;
+    23) echo "$4 could not be written; df -h ${4%/*} on that host shows what is left" ;;
+    28) echo "$2 is too slow: $most s were not enough; try again, or set source.mirror in the spec" ;;
     35 | 60) echo "the certificate of $2 is not trusted; its CA belongs in /usr/local/share/ca-certificates" ;;
     56) echo "the connection broke; curl -v $2 shows more" ;;
     *) echo "curl ended with $1; curl -v $2 shows more" ;;

@@ -157,3 +157,12 @@ def test_what_is_for_production_and_what_is_no_mirror(world: Path) -> None:
     served(world, "SHA256SUMS.asc", "bad\n")
     assert asked_for(world, "production").returncode == 1
     assert asked_for(world, "", mirror="").stdout == "after\n"
+
+
+def test_a_full_disk_is_named_by_its_folder(world: Path) -> None:
+    """curl(1) ends with 23 where it cannot write; the server is not to blame."""
+    (world / "curl").write_text("#!/bin/sh\nprintf '000 200'\nexit 23\n")
+    done = pinned(world, digest("x"))
+    assert done.returncode == 1
+    assert f"could not be written; df -h {place(world).parent} on that host" in done.stderr
+    assert "curl -v" not in done.stderr
