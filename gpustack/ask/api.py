@@ -24,8 +24,8 @@ CONNECT_LIMIT, READ_LIMIT = 4, 10
 # Of a read: its number, the HTTP status (000: none came), seconds, and what curl says of it.
 WRITE_OUT = r"\n$M = %{urlnum} %{http_code} %{time_total} %{errormsg}\n"
 FUNCTION = read_script(__file__, "read_api.sh")
-for name, value in (("CONNECT_LIMIT", str(CONNECT_LIMIT)), ("READ_LIMIT", str(READ_LIMIT)), ("WRITE_OUT", WRITE_OUT)):
-    FUNCTION = FUNCTION.replace(name, value)
+FUNCTION = FUNCTION.replace("CONNECT_LIMIT", str(CONNECT_LIMIT)).replace("READ_LIMIT", str(READ_LIMIT))
+FUNCTION = FUNCTION.replace("WRITE_OUT", WRITE_OUT)
 
 ADMIN = "--kubeconfig /etc/kubernetes/admin.conf"
 METADATA = 'header = "Accept: application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"'

@@ -22,7 +22,7 @@ def report_failure(
     hosts: Inventory, folder: Path, report: Reporter, limit: Sequence[str] = (), failed: Sequence[str] = ()
 ) -> str:
     """Runs all probes of the doctor on the hosts (of `limit`, and the control plane), those that failed first. No more
-    hosts than are reached at once, so it takes no longer than the limit of one host (HOST_LIMIT of
+    hosts than are reached at once, so it takes no longer than the slowest of them (HOST_LIMIT of
     ask/transport/refusal.py)."""
     planes = [host.name for host in hosts.control_planes]
     others = limit or [*planes, *(host.name for host in hosts.hosts)]

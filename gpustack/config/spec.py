@@ -274,7 +274,13 @@ class Spec(Section):
         Field(description="clock synchronisation: managed keeps a time service running, external leaves it to you"),
     ] = "managed"
     timeout_factor: Annotated[
-        int, Field(ge=1, le=20, description="all limits are multiplied by it: for slow hosts and slow lines")
+        int,
+        Field(
+            strict=True,
+            ge=1,
+            le=20,
+            description="the time limits of docs/limits.md are multiplied by it: for slow hosts",
+        ),
     ] = 1
     apt_lock_wait: Annotated[int, Field(ge=0, description="seconds to wait for another apt process on a host")] = 300
 

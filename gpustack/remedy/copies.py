@@ -14,9 +14,10 @@ from types import MappingProxyType
 from gpustack.ask.transport.execute import run
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import Host
+from gpustack.config.resources import playbooks
 from gpustack.errors import RolloutError
 
-SCRIPT = Path(__file__).parent / "copies.sh"
+SCRIPT, LIMITS = Path(__file__).parent / "copies.sh", playbooks() / "files" / "limits.sh"
 LIMIT = 180
 DONE = "done"
 # Below /. What daemons write there at any time is left out by the script.
@@ -127,10 +128,10 @@ class Copies:
 
     def call(self, name: str, do: str, id: str, variables: Mapping[str, str] = MappingProxyType({})) -> list[str]:
         (host,) = (host for host in self.hosts if host.name == name)
-        words = {"DO": do, "ID": id, **variables}
+        words = {"DO": do, "ID": id, "TIMEOUT_FACTOR": str(host.timeout_factor), **variables}
         given = "\n".join(f"{key}={shlex.quote(value)}" for key, value in words.items())
         try:
-            lines = list(self.run(host, f"{given}\n{SCRIPT.read_text()}", limit=LIMIT))
+            lines = list(self.run(host, f"{given}\n{LIMITS.read_text()}\n{SCRIPT.read_text()}", limit=LIMIT))
         except HostRefused as refused:
             raise RolloutError("fix-copies", f"{name} could not be asked.", refused.reach.why, "") from refused
         if DONE not in lines:

@@ -58,12 +58,12 @@ keys() {
 
 # Of the kinds that this cluster knows, in one line.
 objects() {
-  known=$(timeout 60 kubectl api-resources --output name 2>/dev/null) || :
+  known=$(limited 60 kubectl api-resources --output name 2>/dev/null) || :
   some=
   for kind in $KINDS; do
     ! printf '%s\n' "$known" | grep -q "^$kind\(\.[a-z.0-9]*\)\?\$" || some="$some,$kind"
   done
-  timeout 100 kubectl get "${some#,}" --all-namespaces --output json >"$AT/list"
+  limited 100 kubectl get "${some#,}" --all-namespaces --output json >"$AT/list"
   tr -d '\n' <"$AT/list"
   echo
   rm "$AT/list"
@@ -212,9 +212,9 @@ AT=$ALL/${ID:-}
       [ -z "$KINDS" ] || { cat "$AT/objects" "$AT/objects.after"; objects; }
       ;;
     replace)
-      [ -z "$REPLACE" ] || printf '%s' "$REPLACE" | timeout 100 kubectl replace -f -
-      [ -z "$CREATE" ] || printf '%s' "$CREATE" | timeout 100 kubectl create -f -
-      [ -z "$DELETE" ] || printf '%s' "$DELETE" | timeout 100 kubectl delete --ignore-not-found -f -
+      [ -z "$REPLACE" ] || printf '%s' "$REPLACE" | limited 100 kubectl replace -f -
+      [ -z "$CREATE" ] || printf '%s' "$CREATE" | limited 100 kubectl create -f -
+      [ -z "$DELETE" ] || printf '%s' "$DELETE" | limited 100 kubectl delete --ignore-not-found -f -
       ;;
     forget)
       rm -rf "${AT:?}"

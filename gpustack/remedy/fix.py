@@ -165,10 +165,11 @@ class Fix:
             left = [(one.id, one.where) for one in offer.finding.impact if current_outcome(now, one) != "ok"]
             shown = (one.judged[0] for one in now.unexplained)
             left += [(one.id, one.where) for one in shown if current_outcome(before, one) != "failed"]
+            symptoms = tuple(dict.fromkeys(id for id, _ in left))
             left += [(f"{one.step}/{one.check}", one.locations[0]) for one in now.drift if one.result.passing]
             waited = time.monotonic() - began
             if not left or waited > SYMPTOM_LIMIT * self.factor or self.cancelled():
-                return tuple(dict.fromkeys(id for id, _ in left)), now
+                return symptoms, now
             id, where = left[0]
             self.report(Event("waiting", offer.play, f"{where}: {id}", waited))
             time.sleep(PAUSE)

@@ -162,8 +162,8 @@ class Rollout:
         return snapshot.renewed(self.gather(probes, self.list_active()))
 
     def settle(self, step: Step, due: Sequence[StepState], snapshot: Snapshot) -> Snapshot:
-        """Asks again until no check is broken or unknown, or nothing has moved for its time to settle, or all that is
-        left has been for a person for a while."""
+        """Asks again until no check is broken or unknown, or its time to settle is over, or all that is left has been
+        for a person for a while."""
         limit = max((step.settle_time(View(snapshot, found.where)) for found in due), default=step.settle)
         patience, settling = Patience(self.factor), Settling(limit * self.factor, self.factor)
         locations = [found.where for found in due if self.is_active(found.where)]
@@ -174,7 +174,7 @@ class Rollout:
                 break
             self.report(Event("waiting", step.id, describe(open_ones[0]), settling.seconds))
             time.sleep(waiting.PAUSE)
-            snapshot = self.ask(snapshot, [*step.probes, PULLED])
+            snapshot = self.ask(snapshot, [*step.probes, PULLED] if step.pulls else step.probes)
             settling.watch(snapshot)
         still = settling.describe() if settling.is_over() else ""
         for found in open_ones:

@@ -14,13 +14,13 @@ PAUSE = 1.0
 PERSON = 45.0
 # And for what passes by itself: before its step is played all the same, and when all steps are through.
 FIRST, LAST = 60.0, 60.0
-# For a step whose images keep arriving.
-PULLING = 7200.0
+# For a step whose images keep arriving. Other programs may pull images, too.
+PULLING = 3600.0
 
 
 @dataclass
 class Settling:
-    """The time that a step has until its checks hold: `limit`, anew whenever a host has more of its images than ever
+    """The time that a step has until its checks hold: `limit`, anew whenever a host has more of images than ever
     before, and PULLING in all. A container that is begun again and again is no progress."""
 
     limit: float
@@ -44,7 +44,12 @@ class Settling:
         return time.monotonic() - self.started
 
     def describe(self) -> str:
-        return f" (after {self.seconds:.0f} s, with no progress of an image in the last {self.limit:.0f} s)"
+        """Which limit it was."""
+        if self.seconds > PULLING * self.factor:
+            return f" (given up after {PULLING * self.factor:.0f} s, while images were still arriving)"
+        if self.most:
+            return f" (after {self.seconds:.0f} s, with no progress of an image in the last {self.limit:.0f} s)"
+        return f" (after {self.limit:.0f} s)"
 
     def is_over(self) -> bool:
         return time.monotonic() - self.moved > self.limit or self.seconds > PULLING * self.factor

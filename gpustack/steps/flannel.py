@@ -92,6 +92,7 @@ STEP = Step(
     checks=(version, settings, rolled_out, running, node, dns),
     needs=("control-plane",),
     settle=300,
+    pulls=True,
     applies=control_planes,
     interrupts="pods of flannel are made anew; new pods wait for them",
 )

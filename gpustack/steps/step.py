@@ -20,8 +20,8 @@ class Step:
     """`needs` are steps without which this one cannot be; those of `follows` only have to be played before it, and may
     still settle while it is played; `settle` is how long, in seconds, its checks may take to come true after the play,
     and `settle_by` says it where that depends on what is there; `probes` is what the checks read; `interrupts` says
-    what stops meanwhile, if anything. `applies` says which hosts the step is for (a step of scope `cluster`
-    applies when it applies to the acting control plane)."""
+    what stops meanwhile, if anything; `pulls`: hosts fetch images for it, and it has more time while they do. `applies`
+    says which hosts the step is for (a step of scope `cluster` applies when it applies to the acting control plane)."""
 
     id: str
     scope: Literal["host", "cluster"]
@@ -33,6 +33,7 @@ class Step:
     settle_by: Callable[[View], int] | None = None
     follows: tuple[str, ...] = ()
     interrupts: str = ""
+    pulls: bool = False
 
     @property
     def depends(self) -> tuple[str, ...]:

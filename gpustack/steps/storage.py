@@ -57,5 +57,6 @@ STEP = Step(
     needs=("control-plane",),
     follows=("flannel", "workers"),
     settle=120,
+    pulls=True,
     applies=applies,
 )

@@ -93,6 +93,7 @@ STEP = Step(
     needs=("kubernetes", "control-plane"),
     follows=("flannel",),
     settle=180,
+    pulls=True,
     applies=joining,
     interrupts="a host joins; nothing else waits for it",
 )

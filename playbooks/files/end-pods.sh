@@ -22,16 +22,21 @@ if ! systemctl -q is-active containerd; then
   systemctl start containerd 9>&-
   echo "changed: started containerd, which has pods to end"
 fi
-[ -n "$(limited 30 ctr -n k8s.io containers ls -q)" ] || exit 0
+left=$(limited 30 ctr -n k8s.io containers ls -q) || exit
+[ -n "$left" ] || exit 0
 end_containers() {
   limited 60 xargs -r -n 1 -P 32 crictl --runtime-endpoint "$SOCKET" stop --timeout 10 >/dev/null || :
 }
 # One that restarts answers after some seconds (RestartSec of its unit is 5), and lists nothing until then.
 wait_for_containerd() {
-  seconds=0
-  until limited 10 ctr -n k8s.io containers ls -q >/dev/null 2>&1; do
-    seconds=$((seconds + 1))
-    [ "$seconds" -le 60 ] || { echo 'containerd does not answer: systemctl status containerd' >&2; exit 1; }
+  read -r up _ </proc/uptime
+  until=$((${up%.*} + 60 * ${TIMEOUT_FACTOR:-1}))
+  while ! limited 10 ctr -n k8s.io containers ls -q >/dev/null 2>&1; do
+    read -r up _ </proc/uptime
+    [ "${up%.*}" -lt "$until" ] || {
+      echo "containerd has not answered for $((60 * ${TIMEOUT_FACTOR:-1})) s on $(hostname): systemctl status containerd" >&2
+      exit 1
+    }
     sleep 1
   done
 }
@@ -42,11 +47,11 @@ if running=$(limited 30 crictl --runtime-endpoint "$SOCKET" ps -q 2>/dev/null); 
   printf '%s\n' "$running" | grep -vxF "${toolkit:-none}" | end_containers
   printf '%s\n' "$toolkit" | end_containers
   wait_for_containerd
-  limited 120 crictl --runtime-endpoint "$SOCKET" --timeout 60s rmp --all --force >/dev/null || :
+  limited 120 crictl --runtime-endpoint "$SOCKET" --timeout "$((60 * ${TIMEOUT_FACTOR:-1}))s" rmp --all --force >/dev/null || :
 fi
 # What containerd's Kubernetes interface does not know or cannot end.
 attempts=0
-while wait_for_containerd; left=$(limited 30 ctr -n k8s.io containers ls -q); [ -n "$left" ]; do
+while wait_for_containerd; left=$(limited 30 ctr -n k8s.io containers ls -q) || exit; [ -n "$left" ]; do
   attempts=$((attempts + 1))
   [ "$attempts" -le 5 ] || { printf 'containers that do not end:\n%s\n' "$left" >&2; exit 1; }
   limited 30 ctr -n k8s.io tasks ls -q | limited 60 xargs -r -n 1 ctr -n k8s.io tasks rm --force >/dev/null || :

@@ -33,7 +33,7 @@ ensure_crds() {
   ! kube diff "$@" >/dev/null 2>&1 || return 0
   kube apply "$@" >/dev/null
   echo "changed: definitions of $NAME"
-  kube wait --for=condition=Established --timeout=50s -f "$FRESH/crds.yaml" >/dev/null
+  kube wait --for=condition=Established --timeout="$((50 * ${TIMEOUT_FACTOR:-1}))s" -f "$FRESH/crds.yaml" >/dev/null
 }
 
 # A Helm that was killed leaves its release pending, and every later one refuses. Ours is known by its label and by

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# limited SECONDS COMMAND…: runs a program, ends it after so many seconds times TIMEOUT_FACTOR, and says so. One that
-# somebody else kills is none of that: the kernel does so for want of memory.
+# limited SECONDS COMMAND…: runs a program, ends it after so many seconds times TIMEOUT_FACTOR, and says so. The status
+# alone does not tell: xargs, too, ends with 124, and the kernel kills with 137 where it has no memory.
 # kube ARGUMENTS…: kubectl as the administrator, limited.
 # hold_lock FILE SECONDS WHO: waits with descriptor 9 for what outlived its SSH connection, and says for whom.
 limited() (
@@ -10,12 +10,14 @@ limited() (
   read -r began _ </proc/uptime
   timeout --kill-after=10 "$most" "$@" || code=$?
   read -r now _ </proc/uptime
-  case $code in
-    124) how="ended after $most s" ;;
-    137) how="killed after $((${now%.*} - ${began%.*})) s" ;;
-    *) exit "$code" ;;
+  what="$(printf '%.200s' "$*" | tr '\n' ' ')"
+  case $code in 124 | 137)
+    if [ $((${now%.*} - ${began%.*})) -ge "$most" ]; then
+      echo "ended after its limit of $most s on $(hostname): $what (gpustack explain limit-reached)" >&2
+    elif [ "$code" = 137 ]; then
+      echo "killed by another program or the kernel on $(hostname): $what; journalctl -k shows whether memory was short" >&2
+    fi ;;
   esac
-  echo "$how on $(hostname): $(printf '%.200s' "$*" | tr '\n' ' ') (gpustack explain limit-reached)" >&2
   exit "$code"
 )
 kube() (

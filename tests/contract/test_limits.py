@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gpustack.ask.transport.refusal import HOST_MOST
 from gpustack.config.resources import playbooks
 from gpustack.steps import STEPS
 from gpustack.steps.gpu import operator
@@ -47,14 +48,56 @@ def test_every_program_with_a_limit_is_in_the_table() -> None:
             used.setdefault(program, set()).add(seconds)
         for seconds in re.findall(r"\bhold_lock \S+ ([0-9]+)", text):
             used.setdefault("hold_lock", set()).add(seconds)
-    listed = {row[0].strip("`"): set(row[1].split(", ")) for row in ROWS if row[0].strip("`") in used}
+    programs = TABLE.partition("## Programs on hosts")[2]
+    listed = {
+        name: set(seconds.split(", "))
+        for name, seconds in re.findall(r"^\| `(\w+)` \| ([0-9, ]+) \|", programs, re.MULTILINE)
+    }
+    assert listed.pop("curl") == curl_limits()
     assert listed == used
+
+
+def curl_limits() -> set[str]:
+    """Of fetch.sh: its own, and what tasks give it."""
+    given = {seconds for path in SCRIPTS for seconds in re.findall(r'LIMIT: "([0-9]+)"', path.read_text())}
+    return given | set(re.findall(r"LIMIT:-([0-9]+)", (LIMITS.with_name("fetch.sh")).read_text()))
+
+
+def test_every_answer_starts_the_limit_anew_up_to_what_the_table_says() -> None:
+    assert HOST_MOST == 7
+    assert "up to seven times as long in all" in TABLE
+
+
+LOOKUP = r"lookup\('ansible\.builtin\.file', '([\w./-]+)'\)"
+USED = re.compile(r"(?:^|[ (|!])(?:kube|limited|hold_lock) ", re.MULTILINE)
+TASKS = [path for path in playbooks().rglob("*.yml") if "lookup('ansible.builtin.file'" in path.read_text()]
+
+
+@pytest.mark.parametrize("path", TASKS, ids=lambda path: str(path.relative_to(playbooks())))
+def test_every_file_that_a_task_reads_is_found_and_follows_its_limits(path: Path) -> None:
+    """Ansible looks in the role, then beside the playbook: of remedies that is another folder."""
+    base = playbooks() / "remedy" if "remedy" in path.parts else playbooks()
+    for task in re.split(r"\n\s*- name:", path.read_text()):
+        before: list[str] = []
+        for name in re.findall(LOOKUP, task):
+            places = (path.parents[1] / "files" / name, base / "files" / name, base / name)
+            found = next((place for place in places if place.is_file()), None)
+            assert found, name
+            uses = USED.search(re.sub(r"#.*", "", found.read_text()))
+            assert not uses or found.name == LIMITS.name or LIMITS.name in before, name
+            before.append(found.name)
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(playbooks())))
 def test_no_program_ends_without_a_word(path: Path) -> None:
     """`timeout` and `flock --timeout` end with a number alone."""
-    assert re.findall(r"(?<!-)\btimeout (?:-\S+ )*[0-9\"$]|flock --timeout", path.read_text()) == []
+    assert (
+        re.findall(
+            r"(?<!-)\btimeout (?:-\S+ )*(?:KILL )?[0-9\"$]|flock (?:--timeout|-w)|--(?:request-)?timeout=[0-9]",
+            path.read_text(),
+        )
+        == []
+    )
 
 
 def run(script: str, factor: str = "1") -> "subprocess.CompletedProcess[str]":
@@ -68,13 +111,23 @@ def run(script: str, factor: str = "1") -> "subprocess.CompletedProcess[str]":
 def test_a_program_that_is_ended_is_named_with_its_seconds() -> None:
     done = run("limited 1 sleep 20")
     assert done.returncode == 124
-    assert re.fullmatch(r"ended after 1 s on \S+: sleep 20 \(gpustack explain limit-reached\)\n", done.stderr)
+    assert re.fullmatch(
+        r"ended after its limit of 1 s on \S+: sleep 20 \(gpustack explain limit-reached\)\n", done.stderr
+    )
 
 
 def test_a_program_that_somebody_killed_was_not_ended_by_its_limit() -> None:
     done = run("limited 20 sh -c 'kill -9 $$'")
     assert done.returncode == 137
-    assert "killed after 0 s on " in done.stderr
+    assert "killed by another program or the kernel on " in done.stderr
+    assert "limit" not in done.stderr
+
+
+def test_a_status_alone_is_no_limit() -> None:
+    """xargs ends with 124 where its command ends with 255."""
+    done = run("echo a | limited 20 xargs sh -c 'exit 255'")
+    assert done.returncode == 124
+    assert "limit" not in done.stderr
 
 
 def test_the_factor_stretches_a_limit() -> None:

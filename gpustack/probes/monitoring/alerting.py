@@ -58,8 +58,8 @@ RECEIVERS = Probe(
 SECRET: Probe[Compared | None] = Probe(
     "alerting.secret",
     Lines(r"""[ -n "${RECEIVER-}" ] && [ -r /etc/kubernetes/admin.conf ] || exit 0
-found=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=4s -n "$MONITORING" \
-  get secret gpustack-receiver --ignore-not-found -o 'jsonpath={.data.secret}') || exit
+found=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout="$((4 * ${TIMEOUT_FACTOR:-1}))s" \
+  -n "$MONITORING" get secret gpustack-receiver --ignore-not-found -o 'jsonpath={.data.secret}') || exit
 is=none
 if [ -n "$found" ]; then
   output=$({ printf '%s' "$SALT"; printf '%s' "$found" | base64 -d; } | sha256sum)

@@ -1,6 +1,6 @@
 #!/bin/sh
 [ -r /etc/kubernetes/admin.conf ] || exit 0
-ask() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=4s "$@"; }
+ask() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout="$((4 * ${TIMEOUT_FACTOR:-1}))s" "$@"; }
 if ! found=$(ask -n "$MONITORING" get prometheuses.monitoring.coreos.com "$RELEASE-prometheus" \
   --ignore-not-found -o 'jsonpath={.metadata.name} {.spec.serviceAccountName}'); then
   # Only where the API server answers that it does not know the kind, there is none.

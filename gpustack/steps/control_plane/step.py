@@ -75,5 +75,6 @@ STEP = Step(
     checks=(*control_plane_host.CHECKS, api, version, node, address, dns, join_token, *control_plane_settings.CHECKS),
     needs=("prereqs", "containerd", "kubernetes"),
     settle=120,
+    pulls=True,
     applies=control_planes,
 )

@@ -239,6 +239,7 @@ STEP = Step(
     ),
     needs=("helm", "flannel", "workers", "gpu-driver"),
     settle=SETTLE,
+    pulls=True,
     settle_by=settle_by_mode,
     applies=applies,
     interrupts="operands whose settings differ are made anew; pods with GPUs run on",

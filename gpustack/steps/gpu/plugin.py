@@ -206,6 +206,7 @@ STEP = Step(
     ),
     needs=("flannel", "workers", "gpu-runtime"),
     settle=180,
+    pulls=True,
     applies=applies,
     interrupts="the device plugin is made anew; new pods with GPUs wait for it",
 )  # fmt: skip

@@ -118,6 +118,7 @@ STEP = Step(
     checks=(labels, layout, slices, shares),
     needs=("gpu-operator",),
     settle=300,
+    pulls=True,
     applies=applies,
     interrupts="the device plugin is made anew; new pods with GPUs wait for it",
 )

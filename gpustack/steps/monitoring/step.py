@@ -195,6 +195,7 @@ STEP = Step(
     needs=("helm", "workers"),
     follows=("storage", "flannel"),
     settle=300,
+    pulls=True,
     applies=applies,
     interrupts="Prometheus and Grafana may be made anew; their series pause",
 )  # fmt: skip

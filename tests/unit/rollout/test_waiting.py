@@ -16,9 +16,10 @@ from gpustack.probes.containerd.pulled import PULLED
 from gpustack.rollout import rollout, waiting
 from gpustack.rollout.plan import Played, plan
 from gpustack.rollout.rollout import Rollout
+from gpustack.steps.step import Step
 from tests.worlds.rollout_run import HOSTS, World, step
 
-STEP = replace(step("a"), settle=30)
+STEP = replace(step("a"), settle=30, pulls=True)
 ROUND = 10
 
 
@@ -50,6 +51,8 @@ class Pulling(World):
             if self.left == 0:
                 self.facts["a", "h1"] = "good"
         found = super().gather(probes, wanted)
+        if PULLED not in probes:
+            return found
         lines = next(self.arrived).replace(" ", "\n") + "\n"
         return replace(found, answers={**found.answers, (PULLED.id, "h1"): Answer(PULLED.id, "h1", 0, lines)})
 
@@ -62,11 +65,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def run(world: World, factor: int = 1) -> tuple[bool, list[str]]:
+def run(world: World, factor: int = 1, played: Step = STEP) -> tuple[bool, list[str]]:
     events: list[Event] = []
     inventory = Inventory(None, HOSTS, Spec(timeout_factor=factor))
-    before = plan(replace(world.gather(STEP.probes, ()), inventory=inventory), [STEP])
-    found = Rollout(inventory, [STEP], world.gather, world.play, events.append).run(before)
+    before = plan(replace(world.gather(played.probes, ()), inventory=inventory), [played])
+    found = Rollout(inventory, [played], world.gather, world.play, events.append).run(before)
     failed = [event.what for event in events if event.kind == "failed"]
     return found.verification.plan.converged, failed
 
@@ -94,8 +97,19 @@ def test_a_pull_that_is_stuck_is_named_with_its_limit(clock: Clock, arrived: Ite
     assert clock.now < 3 * STEP.settle + waiting.LAST
 
 
+def test_a_step_without_images_has_its_time_and_no_more(clock: Clock) -> None:
+    """Somebody else's images arrive meanwhile."""
+    world = Pulling((f"{n} 7" for n in count(1000)), rounds=2000)
+    converged, failed = run(world, played=replace(STEP, pulls=False))
+    assert not converged
+    assert failed[0].endswith("still pulling (after 30 s)")
+    assert clock.now < 3 * STEP.settle + waiting.LAST
+
+
 def test_what_never_ends_is_given_up(clock: Clock) -> None:
-    assert not run(Pulling((f"{n} 7" for n in count(1000)), rounds=2000))[0]
+    converged, failed = run(Pulling((f"{n} 7" for n in count(1000)), rounds=2000))
+    assert not converged
+    assert failed[0].endswith("(given up after 3600 s, while images were still arriving)")
     assert waiting.PULLING < clock.now < 2 * waiting.PULLING
 
 
@@ -103,3 +117,4 @@ def test_the_factor_of_the_spec_stretches_it(clock: Clock) -> None:
     converged, failed = run(Pulling(repeat("1000 7"), rounds=200), factor=10)
     assert not converged
     assert f"in the last {10 * STEP.settle} s" in failed[0]
+    assert 10 * STEP.settle < clock.now < 30 * STEP.settle

@@ -248,6 +248,38 @@ def test_the_reset_knows_every_edit() -> None:
     assert re.findall(r"_configuration\[(\d)\]\.regexp", variables["containerd_made"]) == [str(edit) for edit in edits]
 
 
+def restored(text: str, before: str) -> str:
+    """What the reset makes of a config.toml that was changed after us, where `before` is the copy that was kept."""
+    variables: dict[str, Any] = yaml.safe_load((ROLE / "vars" / "main.yml").read_text())
+    for edit in variables["containerd_import_undone"]:
+        regexp = edit["regexp"]
+        if "containerd_nowhere" in regexp:
+            regexp = variables["containerd_nowhere" if "version" in before else "containerd_version_said"]
+        text = re.sub(regexp, edit["replace"], text, flags=re.MULTILINE)
+    return text
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "left"),
+    [
+        # As the toolkit leaves it, seen on a lab host: its keys in alphabetical order, and no comments.
+        ('disabled_plugins = []\nimports = ["/etc/containerd/conf.d/*.toml"]\nversion = 3\n', PACKAGED,
+         {"disabled_plugins": []}),
+        ('imports = ["/etc/containerd/conf.d/*.toml"]\nroot = "/data"\nversion = 3\n', "version = 3\n",
+         {"root": "/data", "version": 3}),
+        ('imports = ["/etc/containerd/site/*.toml", "/etc/containerd/conf.d/*.toml"]\nversion = 3\n', MAIN["imports"],
+         {"imports": ["/etc/containerd/site/*.toml"], "version": 3}),
+        ('imports = ["/etc/containerd/conf.d/*.toml", "/etc/containerd/site/*.toml"]\nversion = 3\n', MAIN["imports"],
+         {"imports": ["/etc/containerd/site/*.toml"], "version": 3}),
+    ],
+    ids=["the toolkit", "another key", "behind others", "before others"],
+)  # fmt: skip
+def test_the_reset_takes_out_our_words_where_somebody_wrote_the_file_anew(
+    text: str, before: str, left: dict[str, Any]
+) -> None:
+    assert tomllib.loads(restored(text, before)) == left
+
+
 def test_the_file_of_the_package_says_its_version() -> None:
     """nvidia-ctk takes a file without one for version 1, and adds tables of that."""
     assert tomllib.loads(edited(PACKAGED)) == {

@@ -37,7 +37,7 @@ printf '%s\n' "$PROGRAM" >"$FRESH/new"
 ensure_file "$VERIFIER" 755
 
 [ -S "${SOCKET#unix://}" ] || exit 0
-others=$(ctr --timeout 30s --namespace k8s.io images list | awk 'NR == FNR { wanted[$1] = $2; next }
+others=$(ctr --timeout "$((30 * ${TIMEOUT_FACTOR:-1}))s" --namespace k8s.io images list | awk 'NR == FNR { wanted[$1] = $2; next }
   $1 in wanted && wanted[$1] != $3 { print $1 }' "$LIST" -)
 for image in $others; do
   crictl --runtime-endpoint "$SOCKET" --image-endpoint "$SOCKET" pull "$image" >/dev/null
