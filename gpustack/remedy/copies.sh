@@ -146,8 +146,12 @@ last() {
   remembered
   state >"$AT/now"
   cut -f 1 "$AT/changed" | join -t "$TAB" - "$AT/now" >"$AT/here" || :
-  differing "$AT/after" "$AT/here" | sed 's/^/moved /'
-  rm "$AT/now" "$AT/here"
+  differing "$AT/after" "$AT/here" >"$AT/others"
+  # What is as it was before the fix has been rolled back: by an undo that was interrupted, or by hand.
+  join -t "$TAB" "$AT/others" "$AT/now" >"$AT/here" || :
+  join -t "$TAB" "$AT/others" "$AT/before" >"$AT/there" || :
+  differing "$AT/there" "$AT/here" | sed 's/^/moved /'
+  rm "$AT/now" "$AT/here" "$AT/there" "$AT/others"
 }
 
 undo() {
@@ -157,8 +161,10 @@ undo() {
   cut -f 1 "$AT/before" | comm -13 - "$AT/changed" | sort -r | while read -r path; do
     if [ -d "$path" ] && [ ! -L "$path" ]; then
       rmdir "$path" 2>/dev/null || continue
-    else
+    elif [ -e "$path" ] || [ -L "$path" ]; then
       rm -f "$path"
+    else
+      continue
     fi
     echo "removed /$path"
   done

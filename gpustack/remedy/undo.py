@@ -122,7 +122,11 @@ def find_changes(documents: Iterable[str]) -> tuple[Changed, ...]:
     except (ValueError, KeyError, TypeError) as error:
         raise RolloutError("fix-copies", "The copies of the cluster's objects cannot be read.", str(error)) from error
     names = [name for name in {**before, **left} if before.get(name) != left.get(name)]
-    return tuple(Changed(name, before.get(name), left.get(name), left.get(name) != now.get(name)) for name in names)
+    # One that is as it was before the fix has been rolled back already.
+    return tuple(
+        Changed(name, before.get(name), left.get(name), now.get(name) not in (left.get(name), before.get(name)))
+        for name in names
+    )
 
 
 def index_objects(items: Iterable[Any]) -> dict[Name, Object]:

@@ -271,3 +271,24 @@ def test_an_object_that_was_changed_since_is_left(machine: Machine, copies: Copi
     with pytest.raises(RolloutError) as raised:
         find_last(copies, ["h1"])
     assert raised.value.why == "ConfigMap n/a"
+
+
+def test_an_undo_that_was_broken_off_is_taken_up_again(machine: Machine, copies: Copies) -> None:
+    """Half of it is as it was before the fix, the other half as the fix left it."""
+    machine.write("etc/sysctl.d/10-mine.conf", "a = 1\n")
+    machine.write("etc/containerd/conf.d/site.toml", "x = 1\n")
+    before = machine.inventory()
+    begin(copies)
+    machine.write("etc/sysctl.d/10-mine.conf", "a = 2\n")
+    machine.write("etc/containerd/conf.d/site.toml", "x = 2\n")
+    made = machine.write("etc/sysctl.d/zzz-gpustack.conf", "b = 1\n")
+    copies.finish("1", ["h1"])
+    copies.undo("h1", "1")
+    machine.write("etc/containerd/conf.d/site.toml", "x = 2\n")
+    assert not made.exists()
+    last = find_last(copies, ["h1"])
+    put_back(copies, last.id, last.hosts)
+    assert machine.inventory() == before
+    with pytest.raises(RolloutError) as caught:
+        find_last(copies, ["h1"])
+    assert caught.value.reference == "undo-nothing"
