@@ -132,6 +132,13 @@ def test_two_at_once_are_fixed_one_after_the_other(recovered: lab.Lab, gpustack:
     healthy(recovered, gpustack)
 
 
+def test_a_remedy_that_renews_pods(recovered: lab.Lab, gpustack: Run) -> None:
+    inject.give(recovered, "flannel-subnet-env-missing")
+    value = doctor(recovered, gpustack, "--fix", "--yes", code=None)
+    assert [(one["id"], one["ending"]) for one in value["attempts"]] == [("flannel-subnet-env-missing", "fixed")], value
+    healthy(recovered, gpustack)
+
+
 def roots(value: Any) -> list[str]:
     return [one["id"] for one in value["roots"]]
 
