@@ -8,7 +8,7 @@ at=${found%%/*} login=${found#*/}
 user=$(printf %s "${login% *}" | base64 -d) password=$(printf %s "${login#* }" | base64 -d)
 quoted=$(printf '%s:%s' "$user" "$password" | sed 's/["\\]/\\&/g')
 ask() { printf 'user = "%s"
-' "$quoted" | curl -s --noproxy '*' -m ${TIMEOUT_FACTOR:-1} -K - "$@"; }
+' "$quoted" | curl -s --noproxy '*' -m "${TIMEOUT_FACTOR:-1}" -K - "$@"; }
 status() { ask -o /dev/null -w '%{http_code}' "http://$at$1" || :; }
 query='/api/datasources/proxy/uid/prometheus/api/v1/query?query=count(DCGM_FI_DEV_GPU_TEMP)'
 is=$(status /api/org)
