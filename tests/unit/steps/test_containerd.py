@@ -4,11 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import yaml
 from jinja2 import Environment
 
 from gpustack.config.resources import playbooks
-from gpustack.steps.containerd.files import CRI, IMPORTS, drop_in
+from gpustack.steps.containerd.files import drop_in
 from gpustack.steps.containerd.step import STEP
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.hosts import judged
@@ -190,106 +189,6 @@ def test_the_template_says_what_the_check_expects(restricted: bool) -> None:
     template = Environment(autoescape=True).from_string((ROLE / "templates" / "gpustack.toml.j2").read_text())
     text = template.render(containerd_restrict_oom_score_adj=restricted)
     assert tomllib.loads(text) == drop_in(restrict_oom_score_adj=restricted)
-
-
-def edited(text: str) -> str:
-    """What ansible.builtin.replace makes of config.toml: each expression with MULTILINE, in order."""
-    variables: dict[str, Any] = yaml.safe_load((ROLE / "vars" / "main.yml").read_text())
-    for edit in variables["containerd_main_configuration"]:
-        text = re.sub(edit["regexp"], edit["replace"], text, flags=re.MULTILINE)
-    return text
-
-
-# As docker/containerd-packaging has it in common/containerd.toml, without its licence's words.
-PACKAGED = """#   Copyright 2018-2022 Docker Inc.
-
-disabled_plugins = ["cri"]
-
-#root = "/var/lib/containerd"
-#state = "/run/containerd"
-
-#[grpc]
-#  address = "/run/containerd/containerd.sock"
-"""
-MAIN = {
-    "package": PACKAGED,
-    "short names": 'disabled_plugins = ["cri", "zfs"]\n',
-    "required": 'required_plugins = [\n  "cri",\n]\n',
-    "minimal": "version = 3\n",
-    "empty": "",
-    "vendor": '# comment\n\ndisabled_plugins = ["cri"]\n\n#root = "/var/lib/containerd"\n[grpc]\n  gid = 0\n',
-    "several": 'disabled_plugins = ["io.containerd.snapshotter.v1.zfs", "cri", "x"]\nroot = "/data"\n',
-    "both": "disabled_plugins = ['io.containerd.cri.v1.images', 'io.containerd.cri.v1.runtime', 'y']\n",
-    "lines": 'disabled_plugins = [\n  "cri",\n  "io.containerd.internal.v1.opt",\n]\n[plugins]\n',
-    "imports": 'imports = ["/etc/containerd/site/*.toml"]\nversion = 3\n[plugins."x"]\n  imports_like = 1\n',
-    "no imports yet": 'version = 2\nimports = []\n[plugins."io.containerd.grpc.v1.cri".cni]\n  bin_dir = "/x"\n',
-    "ours": 'imports = ["/etc/containerd/conf.d/*.toml"]\nversion = 3\ndisabled_plugins = []\n',
-    "only ours": 'version = 3\nimports = ["/etc/containerd/conf.d/gpustack.toml"]\n',
-}
-
-
-@pytest.mark.parametrize("text", MAIN.values(), ids=MAIN.keys())
-def test_the_role_touches_three_keys_only(text: str) -> None:
-    before, after = tomllib.loads(text), tomllib.loads(edited(text))
-    assert IMPORTS & set(after["imports"])
-    assert set(before.get("imports", [])) <= set(after["imports"])
-    disabled = before.get("disabled_plugins", [])
-    assert after.get("disabled_plugins", []) == [name for name in disabled if name not in CRI]
-    ours = {"imports", "disabled_plugins", "version"}
-    assert {k: v for k, v in after.items() if k not in ours} == {k: v for k, v in before.items() if k not in ours}
-    assert all(line in edited(text) for line in text.splitlines() if line.startswith("#"))
-    assert after.get("version") == before.get("version", 3 if text in ("", PACKAGED) else None)
-
-
-def test_the_reset_knows_every_edit() -> None:
-    """It makes the text anew of the copy that was kept, to see whether somebody has changed it since."""
-    variables: dict[str, Any] = yaml.safe_load((ROLE / "vars" / "main.yml").read_text())
-    edits = range(len(variables["containerd_main_configuration"]))
-    assert re.findall(r"_configuration\[(\d)\]\.regexp", variables["containerd_made"]) == [str(edit) for edit in edits]
-
-
-def restored(text: str, before: str) -> str:
-    """What the reset makes of a config.toml that was changed after us, where `before` is the copy that was kept."""
-    variables: dict[str, Any] = yaml.safe_load((ROLE / "vars" / "main.yml").read_text())
-    for edit in variables["containerd_import_undone"]:
-        regexp = edit["regexp"]
-        if "containerd_nowhere" in regexp:
-            regexp = variables["containerd_nowhere" if "version" in before else "containerd_version_said"]
-        text = re.sub(regexp, edit["replace"], text, flags=re.MULTILINE)
-    return text
-
-
-@pytest.mark.parametrize(
-    ("text", "before", "left"),
-    [
-        # As the toolkit leaves it, seen on a lab host: its keys in alphabetical order, and no comments.
-        ('disabled_plugins = []\nimports = ["/etc/containerd/conf.d/*.toml"]\nversion = 3\n', PACKAGED,
-         {"disabled_plugins": []}),
-        ('imports = ["/etc/containerd/conf.d/*.toml"]\nroot = "/data"\nversion = 3\n', "version = 3\n",
-         {"root": "/data", "version": 3}),
-        ('imports = ["/etc/containerd/site/*.toml", "/etc/containerd/conf.d/*.toml"]\nversion = 3\n', MAIN["imports"],
-         {"imports": ["/etc/containerd/site/*.toml"], "version": 3}),
-        ('imports = ["/etc/containerd/conf.d/*.toml", "/etc/containerd/site/*.toml"]\nversion = 3\n', MAIN["imports"],
-         {"imports": ["/etc/containerd/site/*.toml"], "version": 3}),
-    ],
-    ids=["the toolkit", "another key", "behind others", "before others"],
-)  # fmt: skip
-def test_the_reset_takes_out_our_words_where_somebody_wrote_the_file_anew(
-    text: str, before: str, left: dict[str, Any]
-) -> None:
-    assert tomllib.loads(restored(text, before)) == left
-
-
-def test_the_file_of_the_package_says_its_version() -> None:
-    """nvidia-ctk takes a file without one for version 1, and adds tables of that."""
-    assert tomllib.loads(edited(PACKAGED)) == {
-        "version": 3, "imports": ["/etc/containerd/conf.d/*.toml"], "disabled_plugins": [],
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("text", MAIN.values(), ids=MAIN.keys())
-def test_the_second_run_changes_nothing(text: str) -> None:
-    assert edited(edited(text)) == edited(text)
 
 
 def test_a_login_of_the_mirror_is_compared_on_the_host() -> None:
