@@ -22,7 +22,6 @@ from gpustack.report.fix import json as fix_json
 from gpustack.report.render import show
 from gpustack.rollout.lock import choose_lock_host
 from gpustack.rollout.next import command
-from gpustack.rollout.private import sweep
 
 
 def run_fix(
@@ -47,7 +46,6 @@ def run_fix(
         done = Fixed(before, attempts, before, before.snapshot.took)
         show(done, output, evidence="")
         return fix_code(done)
-    sweep()
     with locked_run(hosts, "doctor", choose_lock_host(before.snapshot), report) as run:
         done = make_fix(run, wanted, make_confirm(yes_to, yes=yes), output).run(before)
         run.keep(lambda folder: write_result(done, folder))

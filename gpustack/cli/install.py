@@ -91,9 +91,7 @@ def install(
     from gpustack.report.render import show, show_converged
     from gpustack.rollout.plan import plan as make_plan
     from gpustack.rollout.plan import refuse_unplayable
-    from gpustack.rollout.private import sweep
 
-    sweep()
     steps, names = session.choose_steps(only), session.choose_hosts(hosts, limit)
     before = make_plan(session.gather_all(hosts, report), steps, names)
     if before.converged and not force:

@@ -27,7 +27,6 @@ def prove(
     from gpustack.proof.prove import empty_proof
     from gpustack.report.codes import proof_code
     from gpustack.report.render import show
-    from gpustack.rollout.private import sweep
 
     names = session.choose_hosts(hosts, limit)
     taken = session.gather_all(hosts, report, PROBES, names)
@@ -36,7 +35,6 @@ def prove(
         nothing = empty_proof(taken, unasked)
         show(nothing, output.value, inventory=hosts)
         raise typer.Exit(proof_code(nothing))
-    sweep()
     with locked_run(hosts, "prove", acting_host(taken), report) as run:
         done = run_proof(taken, places, unasked, run.private, run.record, timeout, run.stop_reason)
     run.keep_snapshot(taken)

@@ -189,6 +189,9 @@ def test_a_proof_is_broken_off(stage: Stage) -> None:
 def test_a_fix_is_broken_off(stage: Stage, gpustack: Run, how: Break) -> None:
     began = time.monotonic()
     inject.recover(stage.story.lab)
+    for host in stage.story.lab.hosts:
+        # An earlier fix, which outlives the next boot.
+        stage.on(host.name, "rm -f /etc/sysctl.d/zzz-gpustack.conf")
     inject.give(stage.story.lab, f"{FAULT}/overridden")
     run = begin(stage, "doctor", FAULT, "--fix", "--yes")
     run.until_step("remedy/sysctl")

@@ -14,6 +14,7 @@ from gpustack.cli.app import app
 from gpustack.config import inventory as reading
 from gpustack.config.ansible import cfg
 from gpustack.errors import GpustackError
+from gpustack.rollout.private import PREFIX
 
 # Every way to change something, without --yes where it has one.
 CHANGING = (["install"], ["reset"], ["prove"], ["alerts", "test"], ["doctor", "--fix"], ["doctor", "--undo"])
@@ -104,6 +105,17 @@ def test_a_variable_of_blanks_names_no_host(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_current_folder_may_be_named(tmp_path: Path) -> None:
     (tmp_path / "hosts.ini").write_text("[kube_control_plane]\nkube1\n[kube_node]\nkube1\n")
     assert isinstance(run("plan", "-i", ".").exception, Asked)
+
+
+@changing
+def test_every_change_removes_what_a_killed_one_left(
+    words: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = tmp_path / "memory"
+    (memory / f"{PREFIX}killed").mkdir(parents=True)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(memory))
+    assert isinstance(run(*words, "--this-host").exception, Asked)
+    assert list(memory.iterdir()) == []
 
 
 class Terminal:
