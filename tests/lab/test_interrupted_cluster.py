@@ -68,12 +68,12 @@ LATER: list[tuple[str, Break, float]] = [
     ("storage", alone, 0.5),
     ("monitoring", full, 0),
     ("monitoring", tree, 8),
+    ("monitoring", power, 6),
     ("gpu-driver", tree, 6),
-    ("gpu-operator", power, 6),
+    ("gpu-operator", tree, 6),
     ("gpu-sharing", alone, 0.5),
-    ("gpu-metrics", sessions, 0.5),
     ("dashboards", tree, 0.5),
-    ("alerts", alone, 0.5),
+    ("alerts", sessions, 0.5),
 ]
 NAMES: dict[Break, str] = {
     tree: "kill -9 of gpustack and its Ansible",
