@@ -64,10 +64,9 @@ def ask_host(
     except HostRefused as refused:
         report(Event("failed", host.name, refused.reach.why, time.monotonic() - started))
         return refused.reach, {}
-    came = {answer.probe for answer in found}
+    came, seconds = {answer.probe for answer in found}, time.monotonic() - started
     if mine and not came:
-        return refuse_silent_host(host, time.monotonic() - started, report)
-    seconds = time.monotonic() - started
+        return refuse_silent_host(host, seconds, report)
     late = f"{host.name} answered only {len(came)} of {len(mine)} questions within {seconds:.0f} s"
     found += [
         Answer(probe.id, "@cluster" if probe.location == "cluster" else host.name, -1, "", lost=late)

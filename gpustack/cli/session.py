@@ -82,14 +82,14 @@ def describe_source(inventory: "Inventory", option: Path | None) -> str:
 def open_to_change(option: Path | None, *, this_host: bool, yes: bool, ask_password: bool, quiet: bool) -> "Inventory":
     """For commands that change something: without an inventory, this host has to be confirmed. What a killed one left
     in memory is removed. Raises UsageError, and RolloutError where its name was not typed."""
-    from gpustack.rollout.private import sweep
-
     inventory = open_inventory(option, ask_password=ask_password, quiet=quiet)
     if this_host and inventory.source is not None:
         why = f"--this-host is for a host without an inventory, and there is {inventory.source}."
         raise UsageError("this-host", "An inventory is named as well; nothing was changed.", why, "gpustack plan")
     if inventory.source is None and not this_host:
         confirm_this_host(inventory.hosts[0].name, yes=yes)
+    from gpustack.rollout.private import sweep
+
     sweep()
     return inventory
 

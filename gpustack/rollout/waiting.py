@@ -43,16 +43,20 @@ class Settling:
     def seconds(self) -> float:
         return time.monotonic() - self.started
 
+    @property
+    def pulled_too_long(self) -> bool:
+        return self.seconds > PULLING * self.factor
+
     def describe(self) -> str:
         """Which limit it was."""
-        if self.seconds > PULLING * self.factor:
+        if self.pulled_too_long:
             return f" (given up after {PULLING * self.factor:.0f} s, while images were still arriving)"
         if self.most:
             return f" (after {self.seconds:.0f} s, with no progress of an image in the last {self.limit:.0f} s)"
         return f" (after {self.limit:.0f} s)"
 
     def is_over(self) -> bool:
-        return time.monotonic() - self.moved > self.limit or self.seconds > PULLING * self.factor
+        return time.monotonic() - self.moved > self.limit or self.pulled_too_long
 
 
 @dataclass

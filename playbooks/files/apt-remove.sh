@@ -1,6 +1,7 @@
 #!/bin/sh
-# Takes back what apt-install.sh did: holds, and packages that were agreed on. Follows limits.sh. Reads HOLDS and PACKAGES (names; may be
-# empty). A package whose configuration files were changed is removed without them. Says `changed: …` for what it did.
+# Takes back what apt-install.sh did: holds, and packages that were agreed on. Follows limits.sh. Reads HOLDS and
+# PACKAGES (names; may be empty). A package whose configuration files were changed is removed without them.
+# Says `changed: …` for what it did.
 set -eu
 export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 LC_ALL=C
 

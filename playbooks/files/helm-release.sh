@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Brings one Helm release to its chart and values. Follows limits.sh, fetch.sh and pinned.sh; the values come on standard input.
+# Brings one Helm release to its chart and values, which come on standard input. Follows limits.sh, fetch.sh and pinned.sh.
 # Reads NAME, NAMESPACE, VERSION, URL, SHA256, DIGEST and PRIVILEGED (yes or no). Says `changed: …` for what it did.
 set -eu
 KUBECONFIG=/etc/kubernetes/admin.conf

@@ -26,8 +26,9 @@ kube() (
 )
 hold_lock() {
   exec 9>"$1"
-  flock --timeout $(($2 * ${TIMEOUT_FACTOR:-1})) 9 || {
-    echo "$3 of an earlier run is still at work on $(hostname) after $(($2 * ${TIMEOUT_FACTOR:-1})) s: wait for it, or end it (gpustack explain limit-reached)" >&2
+  set -- "$(($2 * ${TIMEOUT_FACTOR:-1}))" "$3"
+  flock --timeout "$1" 9 || {
+    echo "$2 of an earlier run is still at work on $(hostname) after $1 s: wait for it, or end it (gpustack explain limit-reached)" >&2
     exit 1
   }
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Gives nodes their labels. Follows limits.sh. Reads lines `NODE LABEL VALUE` on standard input; VALUE `-` takes the label away.
-# Says `changed: …` for what it did.
+# Gives nodes their labels. Reads lines `NODE LABEL VALUE` on standard input; VALUE `-` takes the label away.
+# Follows limits.sh. Says `changed: …` for what it did.
 set -eu
 while read -r node label value; do
   [ -n "$node" ] || continue

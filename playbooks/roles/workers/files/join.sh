@@ -1,6 +1,6 @@
 #!/bin/sh
-# Joins the cluster, unless the host has joined. Follows limits.sh. The lock waits for a kubeadm that outlived its SSH connection.
-# A join that was broken off leaves two files, and kubeadm refuses to begin beside them, or beside a kubelet that still
+# Joins the cluster, unless the host has joined. Follows limits.sh, whose lock waits for a kubeadm that outlived its SSH
+# connection. A join that was broken off leaves two files, and kubeadm refuses to begin beside them, or beside a kubelet that still
 # runs without its credentials.
 hold_lock /run/gpustack-kubeadm.lock 900 kubeadm
 unset HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy
