@@ -69,6 +69,7 @@ def test_every_answer_starts_the_limit_anew_up_to_what_the_table_says() -> None:
 
 
 LOOKUP = r"lookup\('ansible\.builtin\.file', '([\w./-]+)'\)"
+SILENT = re.compile(r"(?<!-)\btimeout (?:-\S+ )*(?:KILL )?[0-9\"$]|flock (?:--timeout|-w)|--(?:request-)?timeout=[0-9]")
 USED = re.compile(r"(?:^|[ (|!])(?:kube|limited|hold_lock) ", re.MULTILINE)
 TASKS = [path for path in playbooks().rglob("*.yml") if "lookup('ansible.builtin.file'" in path.read_text()]
 
@@ -91,13 +92,7 @@ def test_every_file_that_a_task_reads_is_found_and_follows_its_limits(path: Path
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(playbooks())))
 def test_no_program_ends_without_a_word(path: Path) -> None:
     """`timeout` and `flock --timeout` end with a number alone."""
-    assert (
-        re.findall(
-            r"(?<!-)\btimeout (?:-\S+ )*(?:KILL )?[0-9\"$]|flock (?:--timeout|-w)|--(?:request-)?timeout=[0-9]",
-            path.read_text(),
-        )
-        == []
-    )
+    assert SILENT.findall(path.read_text()) == []
 
 
 def run(script: str, factor: str = "1") -> "subprocess.CompletedProcess[str]":

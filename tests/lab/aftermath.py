@@ -1,7 +1,9 @@
 """What must be true after an interruption and one more install: nothing of the broken-off run is left anywhere."""
 
+import time
 from pathlib import Path
 
+from tests.lab.broken_off import LIMIT
 from tests.lab.stage import Stage
 
 # Lock files stay, empty; that is how flock(1) works. The holder's note goes with the lock.
@@ -17,6 +19,17 @@ for pid in $(pgrep -f 'ansible|AnsiballZ|kubeadm|apt-get|/usr/bin/dpkg'); do
 done 2>/dev/null
 """
 TOKENS = "[ ! -e /etc/kubernetes/admin.conf ] || kubeadm token list --kubeconfig /etc/kubernetes/admin.conf"
+
+
+def converge(stage: Stage, limit: float = LIMIT) -> tuple[str, float]:
+    """One more install, and a verification that finds nothing: what the install did, and how many seconds it took."""
+    begun = time.monotonic()
+    following = stage.run()
+    assert following.end(limit) == 0, following.output()
+    took = time.monotonic() - begun
+    verified = stage.run("verify")
+    assert verified.end() == 0, verified.output()
+    return "nothing to do" if "nothing to do" in following.output() else "converged", took
 
 
 def left(stage: Stage) -> dict[str, list[str]]:

@@ -41,6 +41,11 @@ def inventory(made: lab.Lab, folder: Path, hosts: list[str], **spec: Any) -> Pat
     return folder
 
 
+def set_spec(made: lab.Lab, **spec: Any) -> None:
+    """Sets keys of the cluster spec."""
+    change(made.inventory / "group_vars" / "all" / "gpustack.yml", lambda values: values["gpustack"].update(spec))
+
+
 def chosen(values: dict[str, Any], hosts: list[str]) -> None:
     groups = values["all"]["children"]
     nodes: Mapping[str, Any] = groups["kube_node"]["hosts"]

@@ -2,13 +2,11 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-import yaml
 
 from gpustack import lab
-from tests.lab import witness
+from tests.lab import roads, witness
 from tests.lab.conftest import Run
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
@@ -21,17 +19,9 @@ SHARED = {"mode": "time-slicing", "replicas": 4}
 @pytest.fixture(scope="module")
 def made(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
     found = make_lab("host-stack", ["debian-13"], gpus="2")
-    write_spec(found, gpu={"stack": "host"})
+    roads.set_spec(found, gpu={"stack": "host"})
     gpustack("install", "-i", found.inventory, "--yes", limit=1200)
     return found
-
-
-def write_spec(made: lab.Lab, **more: Any) -> None:
-    """Sets keys of the cluster spec."""
-    path = made.inventory / "group_vars" / "all" / "gpustack.yml"
-    spec = yaml.safe_load(path.read_text())
-    spec["gpustack"] |= more
-    path.write_text(yaml.safe_dump(spec, sort_keys=False))
 
 
 def allocatable(made: lab.Lab) -> int:
@@ -90,10 +80,10 @@ def test_drift_is_fixed(made: lab.Lab, gpustack: Run) -> None:
 
 
 def test_time_slicing_comes_and_goes(made: lab.Lab, gpustack: Run) -> None:
-    write_spec(made, gpu={"stack": "host", "sharing": SHARED})
+    roads.set_spec(made, gpu={"stack": "host", "sharing": SHARED})
     gpustack("install", "-i", made.inventory, "--yes")
     assert allocatable(made) == 8
-    write_spec(made, gpu={"stack": "host"})
+    roads.set_spec(made, gpu={"stack": "host"})
     gpustack("install", "-i", made.inventory, "--yes")
     assert allocatable(made) == 2
     found = witness.host(made, "host1").check_output(f"{KUBE} -n gpu-operator get daemonsets -o name")
@@ -101,11 +91,11 @@ def test_time_slicing_comes_and_goes(made: lab.Lab, gpustack: Run) -> None:
 
 
 def test_the_operator_is_not_put_beside_it(made: lab.Lab, gpustack: Run) -> None:
-    write_spec(made, gpu={"stack": "operator"})
+    roads.set_spec(made, gpu={"stack": "operator"})
     done = gpustack("plan", "-i", made.inventory, code=None)
     assert "DaemonSets of gpu.stack host" in done.stdout
     assert "kubectl -n gpu-operator delete daemonset" in done.stdout
-    write_spec(made, gpu={"stack": "host"})
+    roads.set_spec(made, gpu={"stack": "host"})
 
 
 def test_reset_leaves_nothing_of_it(made: lab.Lab, gpustack: Run) -> None:

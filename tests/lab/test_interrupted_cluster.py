@@ -5,17 +5,15 @@ INTERRUPT_SEED chooses the moments and INTERRUPT_WRITE adds rows to a table, as 
 """
 
 import json
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
 from gpustack import lab
 from gpustack.lab.faults import inject
-from tests.lab import aftermath, reliability, witness
+from tests.lab import aftermath, reliability, roads, witness
 from tests.lab.breaking import webhook
 from tests.lab.broken_off import Run as Broken
 from tests.lab.conftest import Run
@@ -24,7 +22,6 @@ from tests.lab.reliability import Row
 from tests.lab.stage import Stage, pause
 from tests.lab.story import Story, dice, on
 
-SEED = os.environ.get("INTERRUPT_SEED", "4")
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf"
 FAULT = "host-ip-forward-off"
@@ -90,13 +87,13 @@ SMALL, LARGE = f"mkdir -p {CHARTS}; mount -t tmpfs -o size=64k tmpfs {CHARTS}", 
 def story(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> Story:
     """A cluster up to its workers."""
     made = make_lab("later", ["debian-12", "debian-13"], monitored=True, gpus="1")
-    path = made.inventory / "group_vars" / "all" / "gpustack.yml"
-    spec = yaml.safe_load(path.read_text())
     secret = webhook(tmp_path_factory.mktemp("later"))
-    spec["gpustack"]["monitoring"] = {"persistence": {"enabled": True, "size": "1Gi"}}
-    spec["gpustack"]["alerts"] = {"receiver": {"type": "webhook", "secret_file": str(secret)}}
-    spec["gpustack"].setdefault("gpu", {})["sharing"] = {"mode": "time-slicing", "replicas": 2}
-    path.write_text(yaml.safe_dump(spec))
+    roads.set_spec(
+        made,
+        monitoring={"persistence": {"enabled": True, "size": "1Gi"}},
+        alerts={"receiver": {"type": "webhook", "secret_file": str(secret)}},
+        gpu={"sharing": {"mode": "time-slicing", "replicas": 2}},
+    )
     first = "prereqs,firewall,containerd,kubernetes,control-plane,flannel,workers"
     gpustack("install", "-i", made.inventory, "--only", first, "--yes", limit=1200)
     return Story(made, gpustack)
@@ -104,21 +101,11 @@ def story(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pyt
 
 @pytest.fixture
 def stage(story: Story, tmp_path: Path, request: pytest.FixtureRequest) -> Stage:
-    return Stage(story, tmp_path, dice(SEED, request.node.name))
+    return Stage(story, tmp_path, dice(request.node.name))
 
 
 def note(id: str, fault: str, step: str, observed: str, then: str, began: float) -> None:
-    if file := os.environ.get("INTERRUPT_WRITE"):
-        reliability.write(Row(id, fault, step, observed, then, time.monotonic() - began), Path(file))
-
-
-def converges(stage: Stage) -> str:
-    following = stage.run()
-    assert following.end(limit=1800) == 0, following.output()
-    verified = stage.run("verify")
-    assert verified.end() == 0, verified.output()
-    assert aftermath.left(stage) == {}
-    return "nothing to do" if "nothing to do" in following.output() else "converged"
+    reliability.write(Row(id, fault, step, observed, then, time.monotonic() - began))
 
 
 @pytest.mark.parametrize(("step", "how", "most"), LATER, ids=[f"{step}: {how.__name__}" for step, how, _ in LATER])
@@ -139,6 +126,7 @@ def test_a_later_step_is_broken_off(stage: Stage, step: str, how: Break, most: f
         print(run.output())
         if how is full:
             stage.on("host1", LARGE)
+    assert run.over()
     note(
         f"{step}-{how.__name__}", NAMES[how], step, f"{delay:.1f} s after its play began; {observed}", "went on", began
     )
@@ -146,20 +134,15 @@ def test_a_later_step_is_broken_off(stage: Stage, step: str, how: Break, most: f
 
 def test_the_last_one_converges(stage: Stage) -> None:
     began = time.monotonic()
-    note("later-last", "none", "all", "after all of these", converges(stage), began)
+    then, _ = aftermath.converge(stage, limit=1800)
+    assert aftermath.left(stage) == {}
+    note("later-last", "none", "all", "after all of these", then, began)
 
 
 def begin(stage: Stage, *words: str) -> Broken:
-    """Any verb, as an operator of this stage."""
+    """Any verb, as the operator of this stage's other runs."""
     run = Broken((*words, "-i", str(stage.story.lab.inventory)), stage.folder / "one")
     stage.runs.append(run.start())
-    return run
-
-
-def again(stage: Stage, *words: str) -> Broken:
-    """By the same operator, to the end."""
-    run = begin(stage, *words)
-    run.end(limit=1800)
     return run
 
 
@@ -175,10 +158,8 @@ def test_a_proof_is_broken_off(stage: Stage) -> None:
     with stage.watch("host1", pods) as watcher:
         stage.until_met(run, watcher)
         run.kill()
-    proven = again(stage, "prove")
-    assert proven.over()
-    assert proven.process
-    assert proven.process.returncode == 0, proven.output()
+    proven = begin(stage, "prove")
+    assert proven.end(limit=1800) == 0, proven.output()
     space = f"{KUBECTL} get namespace gpustack-proof --ignore-not-found -o name"
     witness.until("its namespace is gone", lambda: stage.on("host1", space) == "", limit=60)
     assert aftermath.left(stage) == {}
@@ -198,7 +179,7 @@ def test_a_fix_is_broken_off(stage: Stage, gpustack: Run, how: Break) -> None:
     delay = stage.rng.uniform(0, 2)
     pause(run, delay)
     how(stage, run, "")
-    again(stage, "doctor", "--fix", "--yes")
+    begin(stage, "doctor", "--fix", "--yes").end(limit=1800)
     witness.until("doctor finds nothing", lambda: healthy(stage, gpustack), limit=600)
     assert aftermath.left(stage) == {}
     note(f"fix-{how.__name__}", NAMES[how], "doctor --fix", f"{delay:.1f} s after its play began", "fixed", began)
@@ -214,9 +195,8 @@ def test_an_undo_is_broken_off(stage: Stage, gpustack: Run) -> None:
     delay = stage.rng.uniform(0, 1)
     time.sleep(delay)
     run.kill()
-    undone = again(stage, "doctor", "--undo", "--yes")
-    assert undone.process
-    assert undone.process.returncode == 0 or "undo-nothing" in undone.output(), undone.output()
+    undone = begin(stage, "doctor", "--undo", "--yes")
+    assert undone.end(limit=1800) == 0 or "undo-nothing" in undone.output(), undone.output()
     inject.recover(stage.story.lab)
     witness.until("doctor finds nothing", lambda: healthy(stage, gpustack), limit=600)
     assert aftermath.left(stage) == {}
@@ -231,6 +211,7 @@ def test_a_reset_is_broken_off(stage: Stage, how: Break) -> None:
     delay = stage.rng.uniform(0, 25)
     pause(run, delay)
     how(stage, run, "")
+    assert run.over()
     note(f"reset-{how.__name__}", NAMES[how], "reset", f"{delay:.1f} s after its play began", "went on", began)
 
 

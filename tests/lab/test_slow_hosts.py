@@ -11,19 +11,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-import yaml
 
 from gpustack import lab
 from gpustack.lab import cgroups
 from gpustack.lab.hosts import machine_name
 from gpustack.steps import storage
-from tests.lab import witness
+from tests.lab import roads, witness
 from tests.lab.conftest import Run
 from tests.lab.firewalls import root
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 FIRST = "prereqs,firewall,containerd,kubernetes,control-plane,flannel"
-IMAGE = "rancher/local-path-provisioner"
 # Kilobits per second: the provisioner's 16.4 MB take 190 s, and its step has 120.
 SLOW = 700
 PULLING = '[ -n "$(find /var/lib/containerd/io.containerd.content.v1.content/ingest -name data -size +100k)" ]'
@@ -40,10 +38,7 @@ PERIOD, QUOTA = 100_000, 20_000
 def one(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
     """A cluster up to its network, which wants a volume provisioner."""
     made = make_lab("slow", ["debian-13"], monitored=True)
-    path = made.inventory / "group_vars" / "all" / "gpustack.yml"
-    spec = yaml.safe_load(path.read_text())
-    spec["gpustack"]["monitoring"] = {"persistence": {"enabled": True, "size": "1Gi"}}
-    path.write_text(yaml.safe_dump(spec))
+    roads.set_spec(made, monitoring={"persistence": {"enabled": True, "size": "1Gi"}})
     gpustack("install", "-i", made.inventory, "--only", FIRST, "--yes", limit=900)
     made.save("network")
     return made

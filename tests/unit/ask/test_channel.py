@@ -8,6 +8,7 @@ import pytest
 
 from gpustack.ask.transport import channel
 from gpustack.ask.transport.channel import ChannelIO
+from tests.worlds.clock import Clock
 
 
 class Channel:
@@ -62,18 +63,6 @@ def test_after_the_last_line_a_stray_child_keeps_nobody_waiting() -> None:
     talk = ChannelIO(Channel(b"one\nthe end\n", ends=False), b"script", last=b"the end")
     assert list(talk.lines(20)) == ["one", "the end"]
     assert time.monotonic() - started < 10
-
-
-class Clock:
-    """Time passes by sleeping alone."""
-
-    now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
 
 
 @pytest.mark.parametrize(

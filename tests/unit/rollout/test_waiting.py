@@ -17,20 +17,11 @@ from gpustack.rollout import rollout, waiting
 from gpustack.rollout.plan import Played, plan
 from gpustack.rollout.rollout import Rollout
 from gpustack.steps.step import Step
+from tests.worlds.clock import Clock
 from tests.worlds.rollout_run import HOSTS, World, step
 
 STEP = replace(step("a"), settle=30, pulls=True)
-ROUND = 10
-
-
-class Clock:
-    now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, _: float) -> None:
-        self.now += ROUND
+ROUND = 10.0
 
 
 class Pulling(World):
@@ -60,6 +51,7 @@ class Pulling(World):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
+    monkeypatch.setattr(waiting, "PAUSE", ROUND)
     for module in (waiting, rollout):
         monkeypatch.setattr(module, "time", clock)
     return clock
