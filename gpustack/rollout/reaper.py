@@ -17,25 +17,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-# The pipe has one writer, gpustack: the watcher hears the end of it the moment that process is gone. `read` opens
-# /proc/self in the shell itself, so it names the watcher and not its parent.
+# The pipe has one writer, gpustack: the watcher reads the end of it the moment that process is gone. To open it for
+# reading alone would wait for a writer, for ever where gpustack is gone already: so it is opened both ways first.
+# `read` opens /proc/self in the shell itself, so it names the watcher and not its parent.
 SCRIPT = """#!/bin/sh
+exec 3<>{pipe} 4<{pipe} 3>&-
 (
   read -r watcher _ </proc/self/stat
-  ! read -r word <{pipe} || [ "$word" != {done} ] || exit 0
+  ! read -r word <&4 || [ "$word" != {done} ] || exit 0
   for again in 1 2 3 4 5; do
     left=$(grep -alsF {mark} /proc/[0-9]*/environ | sed 's#/proc/##; s#/environ##' | grep -vx "$watcher")
     kill -KILL $left
   done
 ) </dev/null >/dev/null 2>&1 &
-exec {program} "$@"
+exec {program} "$@" 4<&-
 """
 DONE = "done"
 AT_ONCE = 5.0
 
 
 def mark(folder: Path) -> str:
-    """What stands in the environment of all that a tethered program started, and of nothing else."""
+    """What stands in the environment of all that a tied program started, and of nothing else."""
     return f"PATH={folder / 'bin'}:"
 
 
@@ -48,7 +50,7 @@ def tie_program(program: str, folder: Path) -> Iterator[str]:
     real = shutil.which(program, path=path)
     if real is None:
         raise FileNotFoundError(program)
-    own, pipe = folder / "bin", folder / "tether"
+    own, pipe = folder / "bin", folder / "alive"
     own.mkdir(mode=0o700)
     os.mkfifo(pipe, 0o600)
     words = {"pipe": str(pipe), "done": DONE, "mark": mark(folder), "program": real}
@@ -64,7 +66,7 @@ def tie_program(program: str, folder: Path) -> Iterator[str]:
 
 
 def find_processes(folder: Path) -> list[int]:
-    """Ids of all that a program tethered in this folder started, and that still runs."""
+    """Ids of all that a program tied in this folder started, and that still runs."""
     wanted = mark(folder).encode()
     found = []
     for entry in Path("/proc").glob("[0-9]*"):

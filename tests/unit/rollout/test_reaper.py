@@ -1,4 +1,4 @@
-"""A tethered program ends with the process that started it, and so does all that it started."""
+"""A tied program ends with the process that started it, and so does all that it started."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.rollout import reaper as tether
+from gpustack.rollout import reaper
 
 PROGRAM = """#!/bin/sh
 setsid tail -f /dev/null &
@@ -46,7 +46,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple["
     try:
         pids = {int(starter.stdout.readline()), int(starter.stdout.readline())}
         until = time.monotonic() + 10
-        while not pids <= set(tether.find_processes(tmp_path)):
+        while not pids <= set(reaper.find_processes(tmp_path)):
             assert time.monotonic() < until
         yield starter, pids
     finally:
@@ -54,7 +54,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple["
         starter.wait()
         starter.stdin.close()
         starter.stdout.close()
-        tether.kill_all(tmp_path)
+        reaper.kill_all(tmp_path)
 
 
 def test_all_of_it_ends_when_its_starter_is_killed(
@@ -64,7 +64,7 @@ def test_all_of_it_ends_when_its_starter_is_killed(
     starter.send_signal(signal.SIGKILL)
     starter.wait()
     until = time.monotonic() + 10
-    while (left := tether.find_processes(tmp_path)) and time.monotonic() < until:
+    while (left := reaper.find_processes(tmp_path)) and time.monotonic() < until:
         time.sleep(0.1)
     assert left == []
 
@@ -82,17 +82,39 @@ def test_what_it_started_lives_on_when_it_was_let_go(
     starter.kill()
     starter.wait()
     time.sleep(0.5)
-    assert pids <= set(tether.find_processes(tmp_path))
+    assert pids <= set(reaper.find_processes(tmp_path))
 
 
 def test_all_of_it_can_be_ended(started: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path) -> None:
-    tether.kill_all(tmp_path)
-    assert tether.find_processes(tmp_path) == []
+    reaper.kill_all(tmp_path)
+    assert reaper.find_processes(tmp_path) == []
 
 
 def test_what_is_not_of_this_play_is_left_alone(
     started: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path
 ) -> None:
-    assert os.getpid() not in tether.find_processes(tmp_path)
-    assert started[0].pid not in tether.find_processes(tmp_path)
-    assert tether.find_processes(tmp_path / "other") == []
+    assert os.getpid() not in reaper.find_processes(tmp_path)
+    assert started[0].pid not in reaper.find_processes(tmp_path)
+    assert reaper.find_processes(tmp_path / "other") == []
+
+
+def test_it_ends_also_when_its_starter_was_gone_before_it_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pipe has no writer any more when the program opens it."""
+    real = tmp_path / "real"
+    real.mkdir()
+    (real / "program").write_text(PROGRAM)
+    (real / "program").chmod(0o700)
+    monkeypatch.setenv("PATH", f"{real}:{os.environ['PATH']}")
+    with reaper.tie_program("program", tmp_path) as path:
+        pass
+    program = subprocess.Popen(["program"], env={"PATH": path}, start_new_session=True, stdout=subprocess.DEVNULL)
+    try:
+        program.wait(10)
+        until = time.monotonic() + 10
+        while (left := reaper.find_processes(tmp_path)) and time.monotonic() < until:
+            time.sleep(0.1)
+        assert left == []
+    finally:
+        reaper.kill_all(tmp_path)
