@@ -123,7 +123,7 @@ def _make(record: Record, mirror: Mirror | Source | None, machine: Machine, repo
     if record.internet:
         official_names.certify(record)
     for host in record.hosts:
-        root = hosts.root_of(record, host)
+        root = record.root(host)
         if not root.exists():
             pool.copy(seeds.seed(host.os, record.pool, report), root)
         if not hosts.running(record, host):

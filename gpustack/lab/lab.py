@@ -63,7 +63,7 @@ class Lab:
 
     def gpus(self, host: str) -> tuple[Gpu, ...]:
         """The simulated GPUs of a host as they are now. Raises LabError for an unknown host."""
-        found = hardware.read(hosts.root_of(self.record, self.record.host(host)))
+        found = hardware.read(self.record.root(self.record.host(host)))
         return found.gpus if found else ()
 
     def set_gpu(self, gpu: str, *words: str) -> list[Gpu]:
@@ -72,7 +72,7 @@ class Lab:
         Raises LabError for an unknown host or GPU, and for words that there are not.
         """
         host, indices = self.which_gpus(gpu)
-        return hardware.change(hosts.root_of(self.record, self.record.host(host)), indices, words)
+        return hardware.change(self.record.root(self.record.host(host)), indices, words)
 
     def which_gpus(self, gpu: str) -> tuple[str, Sequence[int]]:
         """Host and indices of "host1:0" or "host1". Raises LabError for what there is not."""

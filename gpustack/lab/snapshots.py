@@ -26,7 +26,7 @@ def save(record: Record, snapshot: str, report: Reporter) -> None:
             if target.exists():
                 pool.delete(target)
         for host in record.hosts:
-            pool.copy(hosts.root_of(record, host), directory(record, snapshot) / host.name)
+            pool.copy(record.root(host), directory(record, snapshot) / host.name)
     report(Event("done", record.name, f"disks saved as {snapshot}", time.monotonic() - begun))
 
 
@@ -54,7 +54,7 @@ def put_back(record: Record) -> Record:
     state.write(record)
     hosts.kill(record, record.hosts)
     for host in record.hosts:
-        root = hosts.root_of(record, host)
+        root = record.root(host)
         if root.exists():
             pool.delete(root)
         pool.copy(directory(record, record.restoring) / host.name, root)

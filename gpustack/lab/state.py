@@ -90,6 +90,18 @@ class Record:
     def roots(self) -> Path:
         return self.pool / "labs" / self.name
 
+    def root(self, host: Host) -> Path:
+        """The subvolume that is a host's disk, or that holds its disk image."""
+        return self.roots / "hosts" / host.name
+
+    def machine(self, host: Host) -> str:
+        """Twelve characters: systemd-nspawn calls the host's link vb- and this, and cuts what is longer than 15."""
+        return f"{self.machines}{self.hosts.index(host) + 1:02}"
+
+    def link(self, host: Host) -> str:
+        """The machine's end of the host's network."""
+        return f"vb-{self.machine(host)}"
+
     def group(self, part: str) -> str:
         """Name of the cgroup, or of the systemd unit, that holds all processes of a host or of the mirror."""
         return f"gpustack-lab-{self.name}-{part}"

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from gpustack import lab
-from gpustack.lab import hosts
 from tests.lab import witness
 from tests.lab.conftest import GPUSTACK, Run
 
@@ -96,7 +95,7 @@ def test_a_host_whose_apt_is_broken_is_left_and_later_joins(three: lab.Lab, gpus
 def test_a_host_whose_network_breaks_off_is_left_and_later_joins(three: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
     """Its link goes down as the step kubernetes begins, so its apt is at work and its SSH connections fall silent."""
     (host,) = [host for host in three.hosts if host.name == "host3"]
-    link = f"vb-{hosts.machine_name(three.record, host)}"
+    link = three.record.link(host)
     words = [*GPUSTACK, "install", "-i", str(three.inventory), "--yes", "-o", "json"]
     texts: list[str] = []
     path = tmp_path / "report.json"

@@ -11,7 +11,7 @@ import pytest
 
 from gpustack import lab
 from gpustack.errors import LabError
-from gpustack.lab import cgroups, hosts, leftovers, state
+from gpustack.lab import cgroups, leftovers, state
 from tests.lab.footprint import footprint, left_by
 
 pytestmark = pytest.mark.lab
@@ -185,7 +185,7 @@ def test_up_again_starts_what_was_powered_off(two: lab.Lab) -> None:
 @pytest.mark.parametrize("on_bridge", [True, False])
 def test_a_link_that_outlives_its_killed_host_is_not_in_the_way(two: lab.Lab, *, on_bridge: bool) -> None:
     """The kernel may keep it for a minute. What it keeps is made here by hand, with a peer in no host."""
-    group, link = two.record.group("host1"), f"vb-{hosts.machine_name(two.record, two.hosts[0])}"
+    group, link = two.record.group("host1"), two.record.link(two.hosts[0])
     cgroups.kill(group)
     subprocess.run(["ip", "link", "delete", link], check=False, capture_output=True, timeout=30)
     peer = ["type", "veth", "peer", "name", f"vp-{two.record.mark}"]

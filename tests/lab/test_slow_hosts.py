@@ -14,7 +14,6 @@ import pytest
 
 from gpustack import lab
 from gpustack.lab import cgroups
-from gpustack.lab.hosts import machine_name
 from gpustack.steps import storage
 from tests.lab import roads, witness
 from tests.lab.conftest import Run
@@ -56,7 +55,7 @@ READY = "kubectl --kubeconfig /etc/kubernetes/admin.conf get --raw /readyz"
 
 @contextmanager
 def slow_line(made: lab.Lab) -> Iterator[None]:
-    link = f"vb-{machine_name(made.record, made.hosts[0])}"
+    link = made.record.link(made.hosts[0])
     words = ["tc", "qdisc", "add", "dev", link, "root", "tbf"]
     subprocess.run([*words, "rate", f"{SLOW}kbit", "burst", "32k", "latency", "800ms"], check=True)
     try:

@@ -5,7 +5,7 @@ import pytest
 
 from gpustack.errors import LabError
 from gpustack.lab.bring_up import _same, judge
-from gpustack.lab.hosts import machine_name, nspawn
+from gpustack.lab.containers import nspawn
 from gpustack.lab.state import MOST_HOSTS, Host
 from tests.worlds.lab_records import HOSTS, record
 
@@ -32,7 +32,7 @@ def test_links_of_hosts_have_names_that_nspawn_need_not_cut(tmp_path: Path) -> N
     """systemd-nspawn(1), --network-veth: a name longer than the kernel allows is cut and hashed."""
     hosts = tuple(Host(f"host{i + 1}", "debian-12", f"10.77.3.{11 + i}") for i in range(MOST_HOSTS))
     made = replace(record(tmp_path), hosts=hosts)
-    links = {f"vb-{machine_name(made, host)}" for host in hosts}
+    links = {made.link(host) for host in hosts}
     assert len(links) == MOST_HOSTS
     assert max(map(len, links)) <= 15
 

@@ -14,7 +14,6 @@ from gpustack.cli.lab import gpu as lab_gpu
 from gpustack.cli.lab.commands import app
 from gpustack.errors import LabError
 from gpustack.lab import locks, state
-from gpustack.lab.hosts import root_of
 from gpustack.lab.state import Source
 from gpustack.simulated import hardware
 from tests.worlds.lab_records import record
@@ -91,7 +90,7 @@ def fitted(tmp_path: Path) -> Path:
     made = record(tmp_path / "state")
     made = replace(made, hosts=(replace(made.hosts[0], gpus=2, model="H100"), made.hosts[1]))
     state.write(made)
-    root = root_of(made, made.hosts[0])
+    root = made.root(made.hosts[0])
     hardware.fit(root, "two", "host1", 2, "H100")
     return root
 

@@ -31,7 +31,7 @@ def two(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Record:
 
 
 def roots(made: Record) -> list[str]:
-    return [path.read_text() if path.exists() else "" for path in (hosts.root_of(made, host) for host in made.hosts)]
+    return [path.read_text() if path.exists() else "" for path in (made.root(host) for host in made.hosts)]
 
 
 def test_restored_and_forgotten(two: Record) -> None:

@@ -1,0 +1,58 @@
+"""Lab hosts that are containers of systemd-nspawn."""
+
+import os
+from pathlib import Path
+
+from gpustack.lab import cgroups, detached
+from gpustack.lab.state import Host, Record
+
+# What runc and the kubelet call and nspawn does not allow by itself.
+CALLS_ALLOWED = "bpf add_key keyctl request_key perf_event_open"
+# Swap, clock and modules are the machine's own: a host that could change them would change them for all.
+CALLS_REFUSED = "~swapon swapoff"
+CAPABILITIES_REFUSED = "CAP_SYS_TIME,CAP_SYS_MODULE"
+# PID 1 of a container reads its arguments as the kernel command line. systemd 256 and later want the second on v1.
+V1_WORDS = ("systemd.unified_cgroup_hierarchy=0", "SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1")
+
+
+def start(record: Record, host: Host) -> None:
+    """Returns when its process is there; its systemd begins then."""
+    environment = {
+        # The kubelet writes /proc/sys/vm and /proc/sys/kernel. /tmp is a directory, as on Debian 12.
+        "SYSTEMD_NSPAWN_API_VFS_WRITABLE": "yes",
+        "SYSTEMD_NSPAWN_TMPFS_TMP": "0",
+        "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1" if cgroups.version() == 2 else "0",
+    }
+    command = nspawn(record, host, cgroup=cgroups.version(), modules=Path("/proc/modules").exists())
+    detached.start(record, host.name, command, environment)
+
+
+def nspawn(record: Record, host: Host, *, cgroup: int, modules: bool) -> list[str]:
+    """`modules`: the kernel can load modules, so the host sees its /lib/modules, not the seed's list."""
+    tree = f"/lib/modules/{os.uname().release}"
+    return [
+        "systemd-nspawn",
+        "--quiet",
+        f"--directory={record.root(host)}",
+        f"--machine={record.machine(host)}",
+        f"--hostname={host.name}",
+        "--register=no",
+        "--keep-unit",
+        f"--network-bridge={record.bridge}",
+        "--capability=all",
+        f"--drop-capability={CAPABILITIES_REFUSED}",
+        f"--system-call-filter={CALLS_ALLOWED}",
+        f"--system-call-filter={CALLS_REFUSED}",
+        "--resolv-conf=off",
+        "--timezone=off",
+        "--link-journal=no",
+        "--kill-signal=SIGRTMIN+3",
+        "--bind=/dev/kmsg",
+        "--bind-ro=/sys/module",
+        *([f"--bind-ro={tree}"] if modules else []),
+        f"--bind-ro={Path(__file__).with_name('lab-init.sh')}:/.lab-init",
+        "--console=pipe",
+        "/bin/sh",
+        "/.lab-init",
+        *(V1_WORDS if cgroup == 1 else ()),
+    ]
