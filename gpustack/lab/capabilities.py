@@ -11,8 +11,13 @@ from gpustack.lab import cgroups, sysctls
 from gpustack.lab.commands import PATH, attempt
 
 # program: Debian package
+CONTAINER_PROGRAMS = {"systemd-nspawn": "systemd-container"}
+VM_PROGRAMS = {
+    "qemu-system-x86_64": "qemu-system-x86",
+    "qemu-img": "qemu-utils",
+    "mkfs.ext4": "e2fsprogs",
+}
 PROGRAMS = {
-    "systemd-nspawn": "systemd-container",
     "mmdebstrap": "mmdebstrap",
     "btrfs": "btrfs-progs",
     "ip": "iproute2",
@@ -24,7 +29,7 @@ PROGRAMS = {
     "openssl": "openssl",
     "apt-get": "apt",
 }
-MODULES = ("overlay", "bridge", "br_netfilter", "vxlan", "veth", "nf_tables", "nf_conntrack", "btrfs", "loop")
+MODULES = ("overlay", "bridge", "br_netfilter", "vxlan", "veth", "nf_tables", "nf_conntrack", "btrfs", "loop", "tun")
 LOADED = Path("/proc/modules")
 CAP_SYS_RESOURCE = 24
 
@@ -38,20 +43,21 @@ class Machine:
     swap: bool
 
 
-def require() -> Machine:
-    """This machine, if lab hosts run on it. Raises LabError with what is missing and the command that adds it."""
-    refuse(platform.system(), missing=missing_packages(), root=os.geteuid() == 0)
+def require(*, vm: bool = False) -> Machine:
+    """This machine, if lab hosts run on it: containers, or virtual machines. Raises LabError with what is missing and
+    the command that adds it."""
+    refuse(platform.system(), missing=missing_packages(vm=vm), root=os.geteuid() == 0)
     if LOADED.exists():
         filtered = sysctls.bridges_filtered()
         attempt(["modprobe", "--all", *MODULES])  # judged below by what works, not by what is listed
         if not filtered:
             sysctls.leave_bridges_alone()
-    lacking = [name for name, there in features().items() if not there]
+    lacking = [name for name, there in features(vm=vm).items() if not there]
     if lacking:
         raise LabError(
             "lab-kernel-lacks",
             f"This kernel has no {', '.join(lacking)}.",
-            "Lab hosts share the machine's kernel, and a cluster on them needs these.",
+            "The lab's network, its disks, and hosts that share the machine's kernel need these.",
             f"modprobe --all {' '.join(lacking)}",
         )
     return Machine(
@@ -83,24 +89,29 @@ def require_root() -> None:
     refuse(platform.system(), missing=(), root=os.geteuid() == 0)
 
 
-def missing_packages() -> tuple[str, ...]:
+def missing_packages(*, vm: bool = False) -> tuple[str, ...]:
     """Debian packages whose programs are not here."""
-    absent = (package for program, package in PROGRAMS.items() if not shutil.which(program, path=PATH))
+    programs = (VM_PROGRAMS if vm else CONTAINER_PROGRAMS) | PROGRAMS
+    absent = (package for program, package in programs.items() if not shutil.which(program, path=PATH))
     return tuple(dict.fromkeys(absent))
 
 
-def features() -> dict[str, bool]:
+def features(*, vm: bool = False) -> dict[str, bool]:
     """Kernel features by effect, tried in a network namespace of their own: module lists omit what is built in."""
     filesystems = Path("/proc/filesystems").read_text().split()
-    return {
+    needed = {
         "bridge": _in_own_network("ip link add name t0 type bridge"),
-        "veth": _in_own_network("ip link add name t0 type veth"),
-        "vxlan": _in_own_network("ip link add name t0 type vxlan id 1 dstport 8472"),
         "nf_tables": _in_own_network("nft add table ip t"),
-        "br_netfilter": Path("/proc/sys/net/bridge/bridge-nf-call-iptables").exists(),
-        "overlay": "overlay" in filesystems,
         "btrfs": "btrfs" in filesystems,
         "loop": Path("/dev/loop-control").exists(),
+    }
+    if vm:
+        return needed | {"tun": _in_own_network("ip tuntap add dev t0 mode tap")}
+    return needed | {
+        "veth": _in_own_network("ip link add name t0 type veth"),
+        "vxlan": _in_own_network("ip link add name t0 type vxlan id 1 dstport 8472"),
+        "br_netfilter": Path("/proc/sys/net/bridge/bridge-nf-call-iptables").exists(),
+        "overlay": "overlay" in filesystems,
     }
 
 

@@ -3,8 +3,10 @@
 import os
 from pathlib import Path
 
-from gpustack.lab import cgroups, detached
+from gpustack.events import Reporter
+from gpustack.lab import cgroups, detached, identity, pool, seeds
 from gpustack.lab.state import Host, Record
+from gpustack.simulated import hardware
 
 # What runc and the kubelet call and nspawn does not allow by itself.
 CALLS_ALLOWED = "bpf add_key keyctl request_key perf_event_open"
@@ -13,6 +15,16 @@ CALLS_REFUSED = "~swapon swapoff"
 CAPABILITIES_REFUSED = "CAP_SYS_TIME,CAP_SYS_MODULE"
 # PID 1 of a container reads its arguments as the kernel command line. systemd 256 and later want the second on v1.
 V1_WORDS = ("systemd.unified_cgroup_hierarchy=0", "SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1")
+
+
+def make(record: Record, host: Host, report: Reporter) -> None:
+    """Its root, with its identity and its GPUs. A root that is there stays, and keeps what its host wrote."""
+    root = record.root(host)
+    if not root.exists():
+        pool.copy(seeds.seed(host.os, record.pool, report), root)
+    if not detached.running(record, host.name):
+        identity.give_identity(record, host, root)
+        hardware.fit(root, record.name, host.name, host.gpus, host.model)
 
 
 def start(record: Record, host: Host) -> None:

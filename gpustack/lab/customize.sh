@@ -15,10 +15,13 @@ rm -f "$root/etc/apt/preferences.d/newer"
 cp "$given/own-sources" "$root/etc/apt/sources.list.d/debian.sources"
 
 # A kernel without module support has these built in; with the list `modprobe` of them succeeds as on any other kernel.
-mkdir -p "$root/lib/modules/$kernel"
-: > "$root/lib/modules/$kernel/modules.order"
-cp "$given/modules.builtin" "$root/lib/modules/$kernel/modules.builtin"
-chroot "$root" depmod "$kernel"
+# A virtual machine has its own kernel's.
+if [ -f "$given/modules.builtin" ]; then
+    mkdir -p "$root/lib/modules/$kernel"
+    : > "$root/lib/modules/$kernel/modules.order"
+    cp "$given/modules.builtin" "$root/lib/modules/$kernel/modules.builtin"
+    chroot "$root" depmod "$kernel"
+fi
 
 chroot "$root" useradd --create-home --shell /bin/bash ops
 echo 'ops ALL=(ALL) NOPASSWD:ALL' > "$root/etc/sudoers.d/ops"

@@ -12,10 +12,15 @@ from gpustack.events import Event, Reporter
 from gpustack.lab import cgroups, containers, detached, network
 from gpustack.lab.commands import attempt
 from gpustack.lab.state import Host, Record
+from gpustack.lab.vm import qemu
 
-BOOT_LIMIT = 120.0
-STOP_LIMIT = 60.0
+# Until a host takes a login; an emulated one needs minutes, on a busy machine more.
+BOOT_LIMIT, EMULATED_BOOT_LIMIT = 120.0, 900.0
+LOGIN_LIMIT, EMULATED_LOGIN_LIMIT = 20.0, 90.0
+STOP_LIMIT, EMULATED_STOP_LIMIT = 60.0, 300.0
 NSPAWN = Path("/run/systemd/nspawn")
+# Names of programs as the kernel cuts them (proc(5), comm).
+SUPERVISORS = ("systemd-nspawn", qemu.PROGRAM[:15])
 
 
 def running(record: Record, host: Host) -> bool:
@@ -31,22 +36,23 @@ def boot(record: Record, hosts: Iterable[Host]) -> None:
     for host in hosts:
         if not running(record, host):
             network.drop_links(record.link(host))
-            containers.start(record, host)
+            (qemu if record.vm else containers).start(record, host)
 
 
 def wait_for_ssh(record: Record, hosts: Iterable[Host], report: Reporter) -> None:
-    """Until every host takes a login. Raises LabError with the end of its console when one does not in two minutes."""
+    """Until every host takes a login. Raises LabError with the end of its console when one does not in time."""
     begun = time.monotonic()
+    boot, login = (EMULATED_BOOT_LIMIT, EMULATED_LOGIN_LIMIT) if record.emulated else (BOOT_LIMIT, LOGIN_LIMIT)
     waiting = list(hosts)
     for host in waiting:
         report(Event("waiting", host.name, f"boots {host.os} as {host.address}"))
     while waiting:
         for host in list(waiting):
             waited = time.monotonic() - begun
-            if listens(host) and attempt([*ssh(record, host), "true"], limit=20.0).returncode == 0:
+            if listens(host) and attempt([*ssh(record, host), "true"], limit=login).returncode == 0:
                 waiting.remove(host)
                 report(Event("done", host.name, "takes logins", time.monotonic() - begun))
-            elif waited > BOOT_LIMIT or (waited > 2 and not running(record, host)):
+            elif waited > boot or (waited > 2 and not running(record, host)):
                 why = detached.last_words(record, host.name)
                 raise LabError(
                     "lab-host-dead", f"Lab host {host.name} did not come up.", why, f"cat {record.console(host.name)}"
@@ -64,20 +70,22 @@ def listens(host: Host) -> bool:
 
 
 def stop(record: Record, hosts: Iterable[Host], report: Reporter) -> None:
-    """Shut hosts down as `poweroff` does, all at once. Gives up after a minute; `kill` ends what is left."""
-    begun = time.monotonic()
+    """Shut hosts down as `poweroff` does, all at once. Gives up after a while; `kill` ends what is left."""
+    begun, limit = time.monotonic(), EMULATED_STOP_LIMIT if record.emulated else STOP_LIMIT
     left = [host for host in hosts if supervisors(record, host)]
     for host in left:
         report(Event("waiting", host.name, "shuts down"))
-        for pid in supervisors(record, host):
+        if record.vm:
+            qemu.power_off(record, host)
+        for pid in supervisors(record, host) if not record.vm else ():
             _power_off(pid)
-    while any(supervisors(record, host) for host in left) and time.monotonic() - begun < STOP_LIMIT:
+    while any(supervisors(record, host) for host in left) and time.monotonic() - begun < limit:
         time.sleep(0.05)
 
 
 def supervisors(record: Record, host: Host) -> list[int]:
-    """The systemd-nspawn of a host. Without one nobody can tell the host to power off."""
-    return [pid for pid in cgroups.processes(record.group(host.name)) if _program(pid) == "systemd-nspawn"]
+    """The systemd-nspawn or QEMU of a host. Without one nobody can tell the host to power off."""
+    return [pid for pid in cgroups.processes(record.group(host.name)) if _program(pid) in SUPERVISORS]
 
 
 def kill(record: Record, hosts: Iterable[Host]) -> None:
@@ -86,6 +94,7 @@ def kill(record: Record, hosts: Iterable[Host]) -> None:
     cgroups.kill(*(record.group(host.name) for host in hosts))
     for host in hosts:
         detached.end(record, host.name)
+        qemu.forget(record, host)
         network.drop_links(record.link(host))
         root, propagate = record.root(host), NSPAWN / "propagate" / record.machine(host)
         if root.exists():

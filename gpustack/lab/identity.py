@@ -81,15 +81,18 @@ def give_identity(record: Record, host: Host, root: Path) -> None:
         # One sshd stands for many hosts; by default it drops logins at random when ten begin at once.
         (root / "etc/ssh/sshd_config.d/20-many-addresses.conf").write_text("MaxStartups 1000\n")
     addresses = [host.address, *extra]
-    (root / "etc/systemd/network/10-host0.network").write_text(network_unit(record.gateway, addresses))
-    drop_in = root / "etc/systemd/system/systemd-udev-trigger.service.d/own-links.conf"
-    drop_in.parent.mkdir(parents=True, exist_ok=True)
-    drop_in.write_text(COLD_PLUG)
+    # systemd-nspawn calls a container's link host0; a machine's is the only one of its kind.
+    link = "Driver=virtio_net" if record.vm else "Name=host0"
+    (root / "etc/systemd/network/10-host0.network").write_text(network_unit(link, record.gateway, addresses))
+    if not record.vm:
+        drop_in = root / "etc/systemd/system/systemd-udev-trigger.service.d/own-links.conf"
+        drop_in.parent.mkdir(parents=True, exist_ok=True)
+        drop_in.write_text(COLD_PLUG)
 
 
-def network_unit(gateway: str, addresses: Iterable[str]) -> str:
+def network_unit(link: str, gateway: str, addresses: Iterable[str]) -> str:
     lines = "".join(f"Address={address}/24\n" for address in addresses)
-    return f"[Match]\nName=host0\n[Network]\n{lines}Gateway={gateway}\nLinkLocalAddressing=no\nIPv6AcceptRA=no\n"
+    return f"[Match]\n{link}\n[Network]\n{lines}Gateway={gateway}\nLinkLocalAddressing=no\nIPv6AcceptRA=no\n"
 
 
 def nameservers() -> str:

@@ -9,6 +9,8 @@ import yaml
 from gpustack.lab.capabilities import Machine
 from gpustack.lab.state import Record, existing
 
+EMULATED_FACTOR = 10  # all limits, on hosts that are ten to twenty times slower
+
 
 def inventory_path(name: str | None = None, *, addresses: bool = False) -> Path:
     """The inventory directory of a lab, by default this checkout's. `addresses`: the one whose hosts are n01, n02, …
@@ -47,7 +49,7 @@ def hosts_file(record: Record, hosts: Iterable[tuple[str, str]]) -> dict[str, An
 
 def cluster_spec(record: Record, machine: Machine) -> dict[str, Any]:
     """The cluster spec for hosts on this machine: options that any nested or older host needs, no others."""
-    spec: dict[str, Any] = {}
+    spec = {} if record.vm else container_spec(machine)
     if record.source and record.internet:
         # The packages of this internet are not the vendors' own, as those of a fork are not.
         signed = ("kubernetes", "containerd", "nvidia", "toolkit")
@@ -55,24 +57,32 @@ def cluster_spec(record: Record, machine: Machine) -> dict[str, Any]:
         # Its charts are the lab's own under their publishers' addresses, and a version set has the publishers' sums.
         spec["monitoring"] = {"enabled": False}
         # Nor are its images, which a version set pins.
-        spec["containerd"] = {"verify_images": False}
+        spec.setdefault("containerd", {})["verify_images"] = False
     elif record.source:
         spec["source"] = {
             "mirror": record.source.url,
             "fingerprint": record.source.fingerprint,
             "purpose": "lab",
         }
+    # The clock is the machine's.
+    spec["time_sync"] = "external"
+    if record.emulated:
+        spec["timeout_factor"] = EMULATED_FACTOR
+    return spec
+
+
+def container_spec(machine: Machine) -> dict[str, Any]:
+    """What hosts need that share this machine's kernel."""
+    spec: dict[str, Any] = {}
     if machine.cgroup == 1:
         spec["kubernetes"] = {"ignore_preflight": ["SystemVerification"]}
         spec["kubelet"] = {"failCgroupV1": False}
     if not machine.oom_score:
-        spec.setdefault("containerd", {})["restrict_oom_score_adj"] = True
+        spec["containerd"] = {"restrict_oom_score_adj": True}
     # nf_conntrack_max cannot be written in a network namespace other than the first.
     spec["kube_proxy"] = {"conntrack": {"max_per_core": 0, "min": 0}}
     if machine.swap:
         spec["swap"] = "keep"
-    # The clock is the machine's.
-    spec["time_sync"] = "external"
     return spec
 
 

@@ -20,6 +20,7 @@ from gpustack.lab.bring_up import bring_up
 from gpustack.lab.faults import broken
 from gpustack.lab.inventory import inventory_path
 from gpustack.lab.mirror import Mirror
+from gpustack.lab.request import Request
 from gpustack.lab.state import Host, Record, Source
 from gpustack.simulated import hardware
 from gpustack.simulated.state_text import Gpu
@@ -108,22 +109,16 @@ def up(
     internet: bool = False,
     gpus: str = "",
     model: str = "",
+    vm: bool = False,
+    image: str = "",
     report: Reporter = silent,
 ) -> Lab:
     """Bring up a lab with one host per release, named host1, host2, …; it outlives this process. `internet`: hosts find
     the official names on the bridge, answered from the mirror. `gpus`: "2" simulated ones for every host, or
-    "host2:4,host1:2xL4"; `model`: what they are, by default H100. Raises LabError."""
-    made = bring_up(
-        name or state.default_name(),
-        releases,
-        mirror=mirror,
-        addresses=addresses,
-        internet=internet,
-        gpus=gpus,
-        model=model,
-        report=report,
-    )
-    return Lab(made, report)
+    "host2:4,host1:2xL4"; `model`: what they are, by default H100. `vm`: hosts are virtual machines;
+    `image`: a disk image that they are copies of. Raises LabError."""
+    asked = Request(name or state.default_name(), releases, addresses, internet, gpus, model, vm or bool(image), image)
+    return Lab(bring_up(asked, mirror=mirror, report=report), report)
 
 
 def find(name: str | None = None, *, report: Reporter = silent) -> Lab:

@@ -47,13 +47,18 @@ def own_release(os_release: str) -> str:
 def packages(release: str) -> Packages:
     """What `release` is installed from: this machine's apt sources with the codename swapped, its proxies and CAs."""
     targets = run(["apt-get", "indextargets", "--format", "$(CREATED_BY) $(REPO_URI) $(RELEASE) $(COMPONENT)"])
-    certificates = sorted(Path("/usr/local/share/ca-certificates").rglob("*.crt"))
     return Packages(
         sources(RELEASES[release], targets, SUITES),
         sources(NEWER[release], targets, SUITES[:1]) if release in NEWER else "",
-        settings(run(["apt-config", "dump", "Acquire"])),
-        {path.name: path.read_bytes() for path in certificates},
+        *environment(),
     )
+
+
+def environment() -> tuple[str, dict[str, bytes]]:
+    """What any host on this machine's network needs: apt settings as its own, and the PEM files that it trusts."""
+    certificates = sorted(Path("/usr/local/share/ca-certificates").rglob("*.crt"))
+    found = {path.name: path.read_bytes() for path in certificates}
+    return settings(run(["apt-config", "dump", "Acquire"])), found
 
 
 def sources(codename: str, targets: str, suites: Sequence[str]) -> str:

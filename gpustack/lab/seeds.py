@@ -17,6 +17,8 @@ INCLUDE = (
     "systemd,systemd-sysv,dbus,udev,openssh-server,sudo,python3,iproute2,iptables,nftables,procps,kmod,iputils-ping,"
     "curl,ca-certificates,gpg"
 )
+# A virtual machine brings its own kernel, and AppArmor, which Debian's kernels turn on.
+OWN_KERNEL = "linux-image-cloud-amd64,apparmor"
 BUILT_IN = """\
 kernel/fs/overlayfs/overlay.ko
 kernel/net/bridge/bridge.ko
@@ -43,30 +45,33 @@ OPTIONS = {
 TIED = ("setpriv", "--pdeathsig=KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc")
 
 
-def seed(release: str, mount: Path, report: Reporter) -> Path:
-    """The subvolume to copy hosts of `release` from; made first where there is none (half a minute or more)."""
+def seed(release: str, mount: Path, report: Reporter, *, kernel: bool = False) -> Path:
+    """The subvolume to copy hosts of `release` from; made first where there is none (half a minute or more). `kernel`:
+    it has a kernel of its own, for a virtual machine."""
     source = packages(release)
-    path = mount / "seeds" / f"{release}-{digest(release, source)}"
-    with locked(f"seed-{release}"):
+    name = f"vm-{release}" if kernel else release
+    path = mount / "seeds" / f"{name}-{digest(release, source, kernel=kernel)}"
+    with locked(f"seed-{name}"):
         if not path.exists():
             begun = time.monotonic()
             report(Event("waiting", release, "a bare root is made from Debian packages, about a minute, once"))
-            for old in path.parent.glob(f"{release}-*"):
+            for old in path.parent.glob(f"{name}-*"):
                 pool.delete(old)
-            _build(release, source, path)
+            _build(release, source, path, kernel=kernel)
             report(Event("done", release, "the bare root is made", time.monotonic() - begun))
     return path
 
 
-def digest(release: str, source: Packages) -> str:
-    text = [release, source.sources, source.newer, source.settings, INCLUDE, BUILT_IN, CUSTOMIZE.read_text()]
+def digest(release: str, source: Packages, *, kernel: bool = False) -> str:
+    text = [OWN_KERNEL] if kernel else []
+    text += [release, source.sources, source.newer, source.settings, INCLUDE, BUILT_IN, CUSTOMIZE.read_text()]
     text += [path.read_text() for path in sorted((ROOTS / release).glob("*"))] + list(OPTIONS.get(release, ()))
     text += [f"{name} {hashlib.sha256(pem).hexdigest()}" for name, pem in source.certificates.items()]
     return hashlib.sha256("\0".join(text).encode()).hexdigest()[:12]
 
 
-def _build(release: str, source: Packages, path: Path) -> None:
-    part, given = path.with_name(f"{path.name}.part"), path.parents[1] / f"given-{release}"
+def _build(release: str, source: Packages, path: Path, *, kernel: bool) -> None:
+    part, given = path.with_name(f"{path.name}.part"), path.parents[1] / f"given-{path.name}"
     shutil.rmtree(given, ignore_errors=True)
     (given / "certificates").mkdir(parents=True)
     for name, pem in source.certificates.items():
@@ -74,7 +79,8 @@ def _build(release: str, source: Packages, path: Path) -> None:
     (given / "own-sources").write_text(source.sources)
     (given / "sources").write_text(f"{source.sources}\n{source.newer}")
     (given / "90machine").write_text(source.settings)
-    (given / "modules.builtin").write_text(BUILT_IN)
+    if not kernel:
+        (given / "modules.builtin").write_text(BUILT_IN)
     pool.create(part)
     run(
         [
@@ -83,7 +89,7 @@ def _build(release: str, source: Packages, path: Path) -> None:
             "--quiet",
             "--mode=root",
             "--variant=minbase",
-            f"--include={INCLUDE}",
+            f"--include={','.join((INCLUDE, OWN_KERNEL) if kernel else (INCLUDE,))}",
             f"--aptopt={given / '90machine'}",
             "--dpkgopt=force-unsafe-io",
             f'--customize-hook=sh {shlex.quote(str(CUSTOMIZE))} "$1" {shlex.quote(str(given))}',

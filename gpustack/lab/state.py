@@ -16,6 +16,7 @@ from gpustack.errors import LabError
 from gpustack.lab import locks
 
 MOST_HOSTS = 80
+EMULATION = "tcg"  # QEMU's name of it
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class Source:
 class Record:
     """`net` is the first three numbers of the subnet, `boot` the boot id of the machine that the lab was made in.
     `internet`: hosts find the official names on the bridge, answered from `source`, which the inventory then omits.
-    `restoring`: the snapshot that the roots are being replaced by."""
+    `restoring`: the snapshot that the roots are being replaced by. `vm`: the hosts are virtual machines, by this
+    accelerator of QEMU. `image`: the disk image that they are copies of, where that is not ours."""
 
     name: str
     net: str
@@ -62,11 +64,18 @@ class Record:
     source: Source | None = None
     internet: bool = False
     restoring: str = ""
+    vm: str = ""
+    image: str = ""
 
     @property
     def readable(self) -> bool:
         """Whether it was read, and not made up by `unknown`."""
         return bool(self.net)
+
+    @property
+    def emulated(self) -> bool:
+        """Whether every instruction of its hosts is translated, which makes them 10 to 20 times slower."""
+        return self.vm == EMULATION
 
     @property
     def mark(self) -> str:
@@ -162,6 +171,8 @@ def read(name: str) -> Record | None:
             source=Source(**fields["source"]) if fields["source"] else None,
             internet=fields.get("internet", False),
             restoring=fields.get("restoring", ""),
+            vm=fields.get("vm", ""),
+            image=fields.get("image", ""),
         )
     except FileNotFoundError:
         return None

@@ -74,17 +74,27 @@ def up(
     model: Annotated[
         str, typer.Option(help="Model of the GPUs: H100, A100, L4, T4, …", autocompletion=complete_model)
     ] = "",
+    vm: Annotated[
+        bool, typer.Option("--vm", help="Virtual machines of QEMU, each with a kernel of its own; KVM where it works.")
+    ] = False,
+    image: Annotated[
+        str, typer.Option(metavar="FILE|URL", help="Virtual machines from a cloud image; a URL ends with #sha256=HEX.")
+    ] = "",
     quiet: options.QuietOption = False,
 ) -> None:
     """Start hosts and write an inventory for them; `-i lab` is short for it.
 
-    Root in one of these hosts is root of this machine."""
+    Root in one of these hosts is root of this machine, unless they are virtual machines."""
     from gpustack import lab
     from gpustack.lab.releases import chosen
+    from gpustack.lab.vm.image import find
 
+    file = find(image) if image else None
     made = lab.up(
         name,
-        releases=chosen(hosts, release or []),
+        releases=[file.stem] * hosts if file else chosen(hosts, release or []),
+        vm=vm,
+        image=str(file or ""),
         mirror=_find_mirror(mirror, fingerprint),
         addresses=addresses,
         internet=fake_internet,
@@ -95,7 +105,12 @@ def up(
     for host in made.hosts:
         typer.echo("  ".join([host.name, host.os, host.address, *_describe_gpus(host)]))
     typer.echo(f"inventory: {made.inventory}")
-    typer.echo("root in these hosts is root of this machine: install nothing on them that may not run here", err=True)
+    if made.record.emulated:
+        typer.echo("KVM does not work here: the hosts are emulated, 10 to 20 times slower than this machine", err=True)
+    if not made.record.vm:
+        typer.echo(
+            "root in these hosts is root of this machine: install nothing on them that may not run here", err=True
+        )
 
 
 def _describe_gpus(host: "Host") -> list[str]:

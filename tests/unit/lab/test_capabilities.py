@@ -34,9 +34,16 @@ def test_missing_programs_name_their_package_once(monkeypatch: pytest.MonkeyPatc
     assert capabilities.missing_packages() == ("btrfs-progs", "openssh-client")
 
 
+def test_virtual_machines_need_other_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    absent = {"systemd-nspawn", "qemu-system-x86_64", "qemu-img"}
+    monkeypatch.setattr("shutil.which", lambda program, path: None if program in absent else program)
+    assert capabilities.missing_packages() == ("systemd-container",)
+    assert capabilities.missing_packages(vm=True) == ("qemu-system-x86", "qemu-utils")
+
+
 def test_the_kernel_s_gaps_are_named_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capabilities, "refuse", lambda *_, **__: None)
-    monkeypatch.setattr(capabilities, "features", lambda: {"bridge": True, "vxlan": False, "btrfs": False})
+    monkeypatch.setattr(capabilities, "features", lambda **_: {"bridge": True, "vxlan": False, "btrfs": False})
     monkeypatch.setattr(capabilities, "MODULES", ())
     with pytest.raises(LabError) as caught:
         capabilities.require()

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.lab.bring_up import _same, judge
 from gpustack.lab.containers import nspawn
+from gpustack.lab.request import Request, judge, require_same
 from gpustack.lab.state import MOST_HOSTS, Host
 from tests.worlds.lab_records import HOSTS, record
 
@@ -51,7 +51,7 @@ def test_links_of_hosts_have_names_that_nspawn_need_not_cut(tmp_path: Path) -> N
 )
 def test_all_errors_are_reported_at_once(name: str, releases: list[str], addresses: int, complaints: int) -> None:
     with pytest.raises(LabError) as caught:
-        judge(name, releases, addresses)
+        judge(Request(name, releases, addresses), mirrored=False)
     assert caught.value.reference == "lab-bad-request"
     assert len(caught.value.why.splitlines()) == complaints
 
@@ -60,12 +60,12 @@ def test_all_errors_are_reported_at_once(name: str, releases: list[str], address
 def test_a_lab_with_other_gpus_is_another(tmp_path: Path, found: tuple[int, str]) -> None:
     there = replace(record(tmp_path), hosts=tuple(replace(host, gpus=2, model="H100") for host in HOSTS))
     releases = [host.os for host in HOSTS]
-    _same(there, releases, 0, {host.name: (2, "H100") for host in HOSTS}, internet=False)
+    require_same(there, Request("two", releases, gpus="2"))
     with pytest.raises(LabError, match="up with other hosts") as caught:
-        _same(there, releases, 0, {"host1": (2, "H100"), "host2": found}, internet=False)
+        require_same(there, Request("two", releases, gpus=f"host1:2,host2:{found[0]}x{found[1] or 'H100'}"))
     assert "host1 with 2 GPUs H100" in caught.value.why
 
 
 def test_a_good_request() -> None:
     """`judge` raises LabError otherwise."""
-    judge("demo-2", ["debian-12", "debian-13"], 30)
+    judge(Request("demo-2", ["debian-12", "debian-13"], 30), mirrored=False)

@@ -19,8 +19,9 @@ def test_a_host_is_known_by_every_name_and_address_it_answers_at(tmp_path: Path)
 
 
 def test_network_unit() -> None:
-    lines = network_unit("10.77.3.1", ["10.77.3.11", "10.77.3.100"]).splitlines()
-    assert lines[2:6] == ["[Network]", "Address=10.77.3.11/24", "Address=10.77.3.100/24", "Gateway=10.77.3.1"]
+    lines = network_unit("Name=host0", "10.77.3.1", ["10.77.3.11", "10.77.3.100"]).splitlines()
+    assert lines[:3] == ["[Match]", "Name=host0", "[Network]"]
+    assert lines[3:6] == ["Address=10.77.3.11/24", "Address=10.77.3.100/24", "Gateway=10.77.3.1"]
 
 
 def test_loopback_name_servers_mean_nothing_inside_a_host() -> None:

@@ -53,7 +53,7 @@ def test_status_names_net_inventory_and_mirror(tmp_path: Path) -> None:
 
 
 def test_up_says_who_root_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    made = SimpleNamespace(hosts=(), inventory=tmp_path / "inventory")
+    made = SimpleNamespace(hosts=(), inventory=tmp_path / "inventory", record=record(tmp_path))
     monkeypatch.setattr("gpustack.lab.up", lambda *_, **__: made)
     done = CliRunner().invoke(app, ["up", "-q"], catch_exceptions=False)
     assert done.stdout == f"inventory: {tmp_path}/inventory\n"

@@ -1,0 +1,132 @@
+"""Cloud images as disks of lab hosts: found, verified, copied, and given their identity by cloud-init.
+
+cloud-init takes it from a disk with the label cidata:
+https://cloudinit.readthedocs.io/en/latest/reference/datasources/nocloud.html
+"""
+
+import hashlib
+import json
+import urllib.request
+from pathlib import Path
+from typing import Any
+from urllib.parse import urldefrag
+
+import yaml
+
+from gpustack.errors import LabError
+from gpustack.lab import identity, releases
+from gpustack.lab.commands import attempt, run
+from gpustack.lab.state import Host, Record, cache_directory
+
+HINT = "gpustack lab up --image FILE"
+BOOT_SECTOR, SIGNATURE = 512, b"\x55\xaa"
+SUM = "sha256="
+TRANSFER_LIMIT = 60.0
+PIECE = 1 << 20
+
+
+def find(text: str) -> Path:
+    """The file that `--image` names, fetched first where it is an address, once. Raises LabError."""
+    if text.startswith(("http://", "https://")):
+        return _fetch(text)
+    file = Path(text).resolve()
+    if not file.is_file():
+        raise LabError("lab-bad-image", f"There is no image {text}.", "It is neither a file nor an address.", HINT)
+    _require_disk(file)
+    return file
+
+
+def _require_disk(file: Path) -> None:
+    """QEMU takes whatever it does not know for a raw disk: such a one has to begin with a boot sector."""
+    done = attempt(["qemu-img", "info", "--output=json", str(file)])
+    kind = json.loads(done.stdout).get("format", "") if done.returncode == 0 else ""
+    with file.open("rb") as stream:
+        sector = stream.read(BOOT_SECTOR)
+    if not kind or (kind == "raw" and not sector.endswith(SIGNATURE)):
+        why = done.stderr.strip() or "It has the format of no disk image, and no boot sector."
+        raise LabError("lab-bad-image", f"{file} is no disk image.", why, f"qemu-img info {file}")
+
+
+def _fetch(text: str) -> Path:
+    address, fragment = urldefrag(text)
+    wanted = fragment.removeprefix(SUM)
+    if not fragment.startswith(SUM) or len(wanted) != 64:
+        why = "What is downloaded is verified. Publishers of images have a file SHA256SUMS beside them."
+        raise LabError("lab-bad-image", "The address of an image needs its checksum.", why, f"{HINT[:-4]}URL#{SUM}HEX")
+    file = cache_directory() / "images" / f"{wanted}.img"
+    if not file.exists():
+        part, found = file.with_suffix(".part"), hashlib.sha256()
+        part.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with urllib.request.urlopen(address, timeout=TRANSFER_LIMIT) as answer, part.open("wb") as out:  # noqa: S310
+                while piece := answer.read(PIECE):
+                    found.update(piece)
+                    out.write(piece)
+            if found.hexdigest() != wanted:
+                why = f"Its SHA-256 is {found.hexdigest()}, not {wanted}."
+                raise LabError("lab-bad-image", f"{address} is another file.", why, f"curl --head {address}")
+            _require_disk(part)
+            part.rename(file)
+        except OSError as failed:  # URLError is one
+            why, hint = str(failed), f"curl -v {address}"
+            raise LabError("lab-bad-image", f"{address} cannot be fetched.", why, hint) from None
+        finally:
+            part.unlink(missing_ok=True)
+    return file
+
+
+def copy(image: Path, disk: Path, size: str) -> None:
+    """The image as a raw disk of that size; cloud-init lets its last filesystem grow into it."""
+    run(["qemu-img", "convert", "-O", "raw", str(image), str(disk)], limit=600.0)
+    grown = attempt(["qemu-img", "resize", "-f", "raw", str(disk), size])
+    if grown.returncode != 0:
+        why = grown.stderr.strip()
+        raise LabError("lab-bad-image", f"{image} does not fit a disk of {size}.", why, f"qemu-img info {image}")
+
+
+def write_seed(record: Record, host: Host, directory: Path) -> None:
+    """What cloud-init makes the host from: user ops with the lab's key, the host key that we know, its address."""
+    directory.mkdir()
+    keys = record.state / "ssh"
+    _write(directory / "meta-data", {"instance-id": record.machine(host), "local-hostname": host.name})
+    _write(
+        directory / "network-config",
+        {
+            "version": 2,
+            "ethernets": {
+                "lab": {
+                    "match": {"driver": "virtio_net"},
+                    "addresses": [f"{host.address}/24"],
+                    "routes": [{"to": "0.0.0.0/0", "via": record.gateway}],
+                    "nameservers": {"addresses": [line.split()[1] for line in identity.nameservers().splitlines()]},
+                }
+            },
+        },
+    )
+    user = {
+        "name": "ops",
+        "sudo": "ALL=(ALL) NOPASSWD:ALL",
+        "shell": "/bin/bash",
+        "lock_passwd": True,
+        "ssh_authorized_keys": [(keys / "id_ed25519.pub").read_text().strip()],
+    }
+    host_key = keys / f"{host.name}_ed25519"
+    data: dict[str, Any] = {
+        "users": [user],
+        "ssh_keys": {
+            "ed25519_private": host_key.read_text(),
+            "ed25519_public": host_key.with_suffix(".pub").read_text().strip(),
+        },
+        "package_update": False,
+    }
+    settings, certificates = releases.environment()
+    if settings:
+        data["write_files"] = [{"path": "/etc/apt/apt.conf.d/90machine", "content": settings}]
+    if certificates:
+        data["ca_certs"] = {"trusted": [pem.decode() for pem in certificates.values()]}
+    _write(directory / "user-data", data, first="#cloud-config\n")
+
+
+def _write(file: Path, content: dict[str, Any], first: str = "") -> None:
+    file.write_text(first + yaml.safe_dump(content, sort_keys=False))
+    file.chmod(0o600)

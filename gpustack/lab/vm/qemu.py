@@ -1,0 +1,113 @@
+"""Run a lab host as a virtual machine, on a tap of the lab's bridge."""
+
+import hashlib
+import os
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from gpustack.lab import detached
+from gpustack.lab.commands import PATH, run
+from gpustack.lab.state import EMULATION, Host, Record
+
+PROGRAM = "qemu-system-x86_64"
+KVM = Path("/dev/kvm")
+# kubeadm refuses fewer than two processors and 1700 MB for a control plane (cmd/kubeadm/app/constants/constants.go).
+PROCESSORS, MEMORY_MB = 2, 4096
+ACCELERATORS = {
+    "kvm": ("-accel", "kvm", "-cpu", "host"),
+    EMULATION: ("-accel", "tcg,thread=multi", "-cpu", "max"),
+}
+PROOF_LIMIT = 60.0
+# What every Linux prints first (init/version-timestamp.c), on the console that `append` or an image names.
+FIRST_WORDS = b"Linux version"
+KERNEL_WORDS = "root=LABEL=root rw console=ttyS0 panic=10"
+
+
+def start(record: Record, host: Host) -> None:
+    """Returns when QEMU runs; the host's kernel begins then."""
+    link = record.link(host)
+    run(["ip", "tuntap", "add", "dev", link, "mode", "tap"])
+    run(["ip", "link", "set", link, "master", record.bridge, "up"])
+    monitor_of(record, host).unlink(missing_ok=True)
+    words = [*machine(record.root(host), record.vm), *devices(record, host)]
+    detached.start(record, host.name, [PROGRAM, *words])
+
+
+def machine(root: Path, accelerator: str) -> list[str]:
+    """Processors, memory and disks. A disk of ours is started with its own kernel, an image by its own boot loader."""
+    words = ["-nodefaults", "-no-user-config", "-machine", "q35", *ACCELERATORS[accelerator]]
+    words += ["-smp", str(PROCESSORS), "-m", str(MEMORY_MB), "-display", "none", "-serial", "stdio"]
+    words += ["-device", "virtio-rng-pci", "-rtc", "base=utc"]
+    for disk in ("disk", "swap"):
+        if (root / f"{disk}.img").exists():
+            words += ["-drive", f"file={root / disk}.img,format=raw,if=virtio,cache=unsafe,discard=unmap"]
+    if (root / "vmlinuz").exists():
+        words += ["-kernel", str(root / "vmlinuz"), "-initrd", str(root / "initrd.img"), "-append", KERNEL_WORDS]
+    if (root / "cidata").is_dir():
+        words += ["-blockdev", f"driver=vvfat,node-name=seed,dir={root / 'cidata'},label=cidata,read-only=on"]
+        words += ["-device", "virtio-blk-pci,drive=seed"]
+    return words
+
+
+def devices(record: Record, host: Host) -> list[str]:
+    """What ties it to this lab: its link, and the socket that it is asked to power off by."""
+    return [
+        *("-name", record.machine(host)),
+        *("-netdev", f"tap,id=net0,ifname={record.link(host)},script=no,downscript=no"),
+        *("-device", f"virtio-net-pci,netdev=net0,mac={mac_address(record, host)}"),
+        *("-monitor", f"unix:{monitor_of(record, host)},server=on,wait=off"),
+    ]
+
+
+def mac_address(record: Record, host: Host) -> str:
+    """52:54:00 is QEMU's own prefix."""
+    digits = hashlib.sha256(record.machine(host).encode()).hexdigest()
+    return ":".join(("52", "54", "00", digits[:2], digits[2:4], digits[4:6]))
+
+
+def monitor_of(record: Record, host: Host) -> Path:
+    """In the run directory: the name of a socket has at most 107 bytes (unix(7))."""
+    return Path("/run") / f"{record.machine(host)}.monitor"
+
+
+def power_off(record: Record, host: Host) -> None:
+    """Press the power button, which the host's systemd-logind hears. One that is gone needs none."""
+    try:
+        with socket.socket(socket.AF_UNIX) as monitor:
+            monitor.settimeout(5.0)
+            monitor.connect(str(monitor_of(record, host)))
+            monitor.sendall(b"system_powerdown\n")
+    except OSError:
+        return
+
+
+def forget(record: Record, host: Host) -> None:
+    """Nothing listens at its socket any more."""
+    monitor_of(record, host).unlink(missing_ok=True)
+
+
+def find_accelerator(root: Path) -> str:
+    """`kvm` where a machine with this disk comes up by it, else `tcg`, QEMU's emulation: 10 to 20 times slower.
+
+    /dev/kvm alone says little: inside another hypervisor it can be there and let every guest hang.
+    """
+    if not os.access(KVM, os.R_OK | os.W_OK):
+        return EMULATION
+    words = [PROGRAM, *machine(root, "kvm"), "-snapshot", "-no-reboot"]
+    trial = subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={"PATH": PATH}
+    )
+    assert trial.stdout
+    os.set_blocking(trial.stdout.fileno(), False)
+    text, until = b"", time.monotonic() + PROOF_LIMIT
+    try:
+        while FIRST_WORDS not in text and trial.poll() is None and time.monotonic() < until:
+            text += trial.stdout.read() or b""
+            time.sleep(0.1)
+    finally:
+        trial.kill()
+        trial.wait()
+        trial.stdout.close()
+    return "kvm" if FIRST_WORDS in text else EMULATION
