@@ -12,13 +12,14 @@ ENV := .venv/made
 QUICK := tests/contract tests/replay $(filter-out %/__pycache__/,$(wildcard tests/unit/*/))
 SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!*.md' ':!*.py')
 
-.PHONY: help demo test $(QUICK) lab-test fuzz accuracy lint ruff mypy imports yaml ansible shell bench bundle \
+.PHONY: help demo test $(QUICK) lab-test vm-test fuzz accuracy lint ruff mypy imports yaml ansible shell bench bundle \
     upstream env go lock values sbom audit clean
 
 help:
 	@echo "make demo      two throw-away hosts with simulated GPUs become a proven cluster (first time 45 minutes, then 10)"
 	@echo "               KEEP=yes leaves them, to break something and ask the doctor"
 	@echo "make test      unit, contract and replay tests, one complete install (first time 45 minutes, then under 20)"
+	@echo "make vm-test   a whole cluster on a virtual machine, which boots a kernel of its own (an hour where KVM is missing)"
 	@echo "make lab-test  everything that needs lab hosts (CONTRIBUTING.md says how long)"
 	@echo "make fuzz      the property tests with other cases each time; SEED=N draws those of seed N again"
 	@echo "make lint      ruff, mypy, import-linter, yamllint, ansible-lint, shellcheck (2 minutes)"
@@ -58,6 +59,12 @@ lab-test:
 	@$(MAKE) --no-print-directory env go bundle
 	pytest tests/unit/hostile --hypothesis-profile=hostile
 	pytest tests -m lab
+
+vm-test:
+	@echo "make vm-test: an hour where KVM does not work; half an hour more the first time, for the bundle" >&2
+	@scripts/env requirements/vm.txt
+	@$(MAKE) --no-print-directory env go bundle
+	pytest tests/lab/test_vm.py -m vm --durations=0 --durations-min=0 -v
 
 fuzz: $(ENV)
 	@seed=$${SEED:-$$RANDOM$$RANDOM}; \

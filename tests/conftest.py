@@ -13,6 +13,7 @@ from gpustack.errors import LabError
 
 # Seconds for one lab test with its fixtures: bringing hosts up and a whole installation are in it.
 LAB_LIMIT = 1800
+VM_LIMIT = 7200
 
 # Programs of the development lock (shellcheck) are found where `.venv/bin/pytest` is typed in full, too.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -27,12 +28,12 @@ settings.load_profile("fixed")
 
 
 @cache
-def lab_refusal() -> str:
-    """Why no lab can be on this machine; empty when one can."""
+def lab_refusal(*, vm: bool = False) -> str:
+    """Why no lab can be on this machine; empty when one can. `vm`: of virtual machines."""
     from gpustack.lab.capabilities import require
 
     try:
-        require()
+        require(vm=vm)
     except LabError as error:
         return f"{error.message}: {error.why}" if error.why else error.message
     return ""
@@ -40,12 +41,15 @@ def lab_refusal() -> str:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.get_closest_marker("lab") and not item.get_closest_marker("timeout"):
-            item.add_marker(pytest.mark.timeout(LAB_LIMIT))
+        for marker, limit in (("lab", LAB_LIMIT), ("vm", VM_LIMIT)):
+            if item.get_closest_marker(marker) and not item.get_closest_marker("timeout"):
+                item.add_marker(pytest.mark.timeout(limit))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("lab") and (why := lab_refusal()):
+        pytest.skip(why)
+    if item.get_closest_marker("vm") and (why := lab_refusal(vm=True)):
         pytest.skip(why)
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gpustack.events import Reporter
+from gpustack.events import Event, Reporter
 from gpustack.lab import (
     capabilities,
     containers,
@@ -88,6 +88,7 @@ def _make(record: Record, mirror: Mirror | Source | None, machine: Machine, repo
     for host in record.hosts:
         (disk if record.vm else containers).make(record, host, report)
     if record.vm and leftovers.dead(record):
+        report(Event("waiting", record.name, "tries whether its hosts run by KVM"))
         record = replace(record, vm=qemu.find_accelerator(record.root(record.hosts[0])))
     hosts.boot(record, record.hosts)
     record = replace(record, source=mirror.source(record) if isinstance(mirror, Mirror) else mirror or record.source)

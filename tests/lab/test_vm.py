@@ -1,0 +1,116 @@
+"""A host with a kernel of its own, from nothing to a cluster, through a reboot, and back.
+
+An hour where QEMU emulates it; monitoring, which an emulated machine cannot carry, is left out there. The tests of this
+file are the chapters of one story, in this order.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from gpustack import lab
+from tests.lab import witness
+from tests.lab.conftest import Run, unmonitored
+from tests.lab.footprint import footprint, left_by
+
+pytestmark = pytest.mark.vm
+
+NAME = "vm-test"
+RUN_LIMIT = 5400
+# What only a kernel of one's own lets happen: the fault, how it comes, how it goes.
+FAULTS = (
+    ("host-swap-on", "swapon LABEL=swap", "swapoff LABEL=swap"),
+    ("flannel-br-netfilter-missing", "modprobe -r br_netfilter", "modprobe br_netfilter"),
+    ("host-time-skew", "date -s '+20 minutes'", "date -s '-20 minutes'"),
+)
+
+
+@pytest.fixture(scope="module")
+def before() -> set[str]:
+    return footprint()
+
+
+@pytest.fixture(scope="module")
+def one(before: set[str], mirror: lab.Mirror) -> Iterator[lab.Lab]:
+    lab.down(NAME)
+    made = lab.up(NAME, releases=["debian-13"], vm=True, mirror=mirror)
+    if made.record.emulated:
+        unmonitored(made)
+    yield made
+    made.down()
+    assert left_by(NAME, before) == set()
+
+
+def on(made: lab.Lab, script: str) -> str:
+    done = made.exec("host1", ["sudo", "sh", "-c", f"set -e\n{script}"], limit=600)
+    assert done.returncode == 0, (script, done.stdout, done.stderr)
+    return done.stdout.strip()
+
+
+def found_on(made: lab.Lab, gpustack: Run) -> set[str]:
+    done = gpustack("doctor", "-i", made.inventory, "-o", "json", code=None, limit=RUN_LIMIT)
+    return {root["id"] for root in json.loads(done.stdout)["roots"]}
+
+
+def test_it_has_what_a_container_has_not(one: lab.Lab) -> None:
+    assert on(one, "stat -fc %T /sys/fs/cgroup") == "cgroup2fs"
+    assert on(one, "cat /sys/module/apparmor/parameters/enabled") == "Y"
+    assert on(one, "uname -r") in on(one, "ls /lib/modules")
+    assert "/dev/vdb" in on(one, "cat /proc/swaps")
+    assert on(one, "systemctl is-system-running --wait") == "running"
+
+
+def test_it_becomes_a_cluster(one: lab.Lab, gpustack: Run) -> None:
+    gpustack("install", "-i", one.inventory, "--yes", limit=RUN_LIMIT)
+    nodes = on(one, "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes --no-headers")
+    assert " Ready " in nodes
+    assert len(on(one, "cat /proc/swaps").splitlines()) == 1
+
+
+def test_a_second_run_has_nothing_to_do(one: lab.Lab, gpustack: Run) -> None:
+    done = gpustack("install", "-i", one.inventory, "--yes", limit=RUN_LIMIT)
+    assert "nothing to do" in done.stdout
+
+
+def test_it_comes_back_from_a_reboot(one: lab.Lab, gpustack: Run) -> None:
+    first = on(one, "cat /proc/sys/kernel/random/boot_id")
+    one.exec("host1", ["sudo", "systemctl", "reboot"])
+
+    def booted() -> bool:
+        now = one.exec("host1", ["cat", "/proc/sys/kernel/random/boot_id"])
+        return now.returncode == 0 and now.stdout.strip() != first
+
+    witness.until("the host boots", booted, limit=900)
+    until, code = time.monotonic() + RUN_LIMIT, 1
+    while code and time.monotonic() < until:
+        code = gpustack("verify", "-i", one.inventory, code=None, limit=RUN_LIMIT).returncode
+    assert code == 0
+
+
+def test_nothing_is_wrong_with_it(one: lab.Lab, gpustack: Run) -> None:
+    assert found_on(one, gpustack) == set()
+
+
+@pytest.mark.parametrize(("fault", "come", "go"), FAULTS, ids=[fault for fault, _, _ in FAULTS])
+def test_what_happens_to_its_kernel_is_found(one: lab.Lab, gpustack: Run, fault: str, come: str, go: str) -> None:
+    on(one, come)
+    try:
+        assert found_on(one, gpustack) == {fault}
+    finally:
+        on(one, go)
+
+
+def test_a_saved_disk_comes_back(one: lab.Lab) -> None:
+    on(one, "touch /root/before; sync")
+    one.save("cluster")
+    on(one, "rm /root/before; sync")
+    one.restore("cluster")
+    on(one, "test -e /root/before")
+
+
+def test_reset_leaves_a_bare_host(one: lab.Lab, gpustack: Run) -> None:
+    gpustack("reset", "-i", one.inventory, "--yes", limit=RUN_LIMIT)
+    left = "! test -e /etc/kubernetes && ! command -v kubeadm && ! ip link show cni0 2>/dev/null"
+    on(one, left)
