@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from gpustack import lab
-from tests.lab import witness
+from tests.lab import roads, witness
 from tests.lab.breaks import Break
 from tests.lab.conftest import Run
 from tests.lab.firewalls import NFTABLES, root, tracked
@@ -101,12 +101,12 @@ def make_world(made: lab.Lab, gpustack: Run, folder: Path) -> World:
     for where, variables in hosts["all"]["children"]["kube_node"]["hosts"].items():
         variables["gpustack_node_ip"] = addresses[where]
     path.write_text(yaml.safe_dump(hosts))
-    path = made.inventory / "group_vars" / "all" / "gpustack.yml"
-    spec = yaml.safe_load(path.read_text())
-    spec["gpustack"].setdefault("kubernetes", {})["cert_sans"] = ["kube.lab.example"]
-    spec["gpustack"]["monitoring"] = {"persistence": {"enabled": True, "size": "1Gi"}}
-    spec["gpustack"]["alerts"] = {"receiver": {"type": "webhook", "secret_file": str(webhook(folder))}}
-    path.write_text(yaml.safe_dump(spec))
+    roads.merge_spec(made, kubernetes={"cert_sans": ["kube.lab.example"]})
+    roads.set_spec(
+        made,
+        monitoring={"persistence": {"enabled": True, "size": "1Gi"}},
+        alerts={"receiver": {"type": "webhook", "secret_file": str(webhook(folder))}},
+    )
     gpustack("install", "-i", made.inventory, "--yes", limit=1800)
     made.save("converged")
     return World(made, made.inventory, gpustack, folder)

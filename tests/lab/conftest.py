@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import yaml
 
 from gpustack import lab
 from gpustack.cli.bundle import default_directory
+from tests.lab import roads
 
 PORT = 8480
 GPUSTACK = [sys.executable, "-m", "gpustack.cli.app"]
@@ -49,10 +49,7 @@ def mirror(bundle: Path) -> lab.Mirror:
 
 def unmonitored(made: lab.Lab) -> None:
     """Tests of hosts and of the cluster itself do without what is installed into it."""
-    path = made.inventory / "group_vars" / "all" / "gpustack.yml"
-    document = yaml.safe_load(path.read_text())
-    document["gpustack"]["monitoring"] = {"enabled": False}
-    path.write_text(yaml.safe_dump(document, sort_keys=False))
+    roads.set_spec(made, monitoring={"enabled": False})
 
 
 Make = Callable[..., lab.Lab]

@@ -46,6 +46,16 @@ def set_spec(made: lab.Lab, **spec: Any) -> None:
     change(made.inventory / "group_vars" / "all" / "gpustack.yml", lambda values: values["gpustack"].update(spec))
 
 
+def merge_spec(made: lab.Lab, **spec: dict[str, Any]) -> None:
+    """Sets keys below keys of the cluster spec; their neighbours stay."""
+
+    def merge(values: dict[str, Any]) -> None:
+        for key, value in spec.items():
+            values["gpustack"][key] = values["gpustack"].get(key, {}) | value
+
+    change(made.inventory / "group_vars" / "all" / "gpustack.yml", merge)
+
+
 def chosen(values: dict[str, Any], hosts: list[str]) -> None:
     groups = values["all"]["children"]
     nodes: Mapping[str, Any] = groups["kube_node"]["hosts"]

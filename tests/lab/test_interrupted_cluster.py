@@ -13,51 +13,17 @@ import pytest
 
 from gpustack import lab
 from gpustack.lab.faults import inject
-from tests.lab import aftermath, reliability, roads, witness
+from tests.lab import aftermath, roads, witness
 from tests.lab.breaking import webhook
 from tests.lab.broken_off import Run as Broken
 from tests.lab.conftest import Run
-from tests.lab.host_faults import HURT, SESSIONS
-from tests.lab.reliability import Row
+from tests.lab.later import NAMES, Break, alone, break_off, full, note, power, sessions, tree
 from tests.lab.stage import Stage, pause
-from tests.lab.story import Story, dice, on
+from tests.lab.story import Story, dice
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf"
 FAULT = "host-ip-forward-off"
-
-Break = Callable[[Stage, Broken, str], str]
-
-
-def tree(stage: Stage, run: Broken, step: str) -> str:
-    run.kill()
-    return "killed with all that it started"
-
-
-def alone(stage: Stage, run: Broken, step: str) -> str:
-    run.kill(alone=True)
-    return "killed alone"
-
-
-def sessions(stage: Stage, run: Broken, step: str) -> str:
-    on(stage.story, "host1", SESSIONS)
-    return f"it ended with {run.end()}"
-
-
-def power(stage: Stage, run: Broken, step: str) -> str:
-    stage.power_cut("host1")
-    code = run.end(limit=1200)
-    assert code in (0, *HURT), run.output()
-    return f"it ended with {code}"
-
-
-def full(stage: Stage, run: Broken, step: str) -> str:
-    """From before the run on: see `broken_off`."""
-    code = run.end(limit=1200)
-    assert code in HURT, run.output()
-    assert "df -h /var/lib/gpustack-cluster/charts on that host" in " ".join(run.output().split())
-    return f"it ended with {code}"
-
 
 # In the order of their plays: step, what happens, and the most seconds after its play began.
 LATER: list[tuple[str, Break, float]] = [
@@ -69,18 +35,10 @@ LATER: list[tuple[str, Break, float]] = [
     ("gpu-driver", tree, 6),
     ("gpu-operator", tree, 6),
     ("gpu-sharing", alone, 0.5),
+    ("gpu-metrics", alone, 0.2),
     ("dashboards", tree, 0.5),
     ("alerts", sessions, 0.5),
 ]
-NAMES: dict[Break, str] = {
-    tree: "kill -9 of gpustack and its Ansible",
-    alone: "kill -9 of gpustack alone",
-    power: "power cut of host1",
-    sessions: "SSH sessions of host1 killed",
-    full: "host1's disk full",
-}
-CHARTS = "/var/lib/gpustack-cluster/charts"
-SMALL, LARGE = f"mkdir -p {CHARTS}; mount -t tmpfs -o size=64k tmpfs {CHARTS}", f"umount {CHARTS}"
 
 
 @pytest.fixture(scope="module")
@@ -104,32 +62,9 @@ def stage(story: Story, tmp_path: Path, request: pytest.FixtureRequest) -> Stage
     return Stage(story, tmp_path, dice(request.node.name))
 
 
-def note(id: str, fault: str, step: str, observed: str, then: str, began: float) -> None:
-    reliability.write(Row(id, fault, step, observed, then, time.monotonic() - began))
-
-
 @pytest.mark.parametrize(("step", "how", "most"), LATER, ids=[f"{step}: {how.__name__}" for step, how, _ in LATER])
 def test_a_later_step_is_broken_off(stage: Stage, step: str, how: Break, most: float) -> None:
-    if how is full:
-        stage.on("host1", SMALL)
-    if how in (full, power, sessions):
-        # The run goes on, and would leave nothing for the next ones to break off.
-        stage.only = step
-    began, delay = time.monotonic(), stage.rng.uniform(0, most)
-    run = stage.run()
-    try:
-        run.until_step(step)
-        pause(run, delay)
-        observed = how(stage, run, step)
-    finally:
-        run.kill()
-        print(run.output())
-        if how is full:
-            stage.on("host1", LARGE)
-    assert run.over()
-    note(
-        f"{step}-{how.__name__}", NAMES[how], step, f"{delay:.1f} s after its play began; {observed}", "went on", began
-    )
+    break_off(stage, step, how, most)
 
 
 def test_the_last_one_converges(stage: Stage) -> None:

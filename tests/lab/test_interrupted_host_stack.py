@@ -1,0 +1,48 @@
+"""The steps of another layout, broken off as in test_interrupted_cluster.py: one host, GPUs without an operator."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpustack import lab
+from tests.lab import aftermath, roads
+from tests.lab.conftest import Run
+from tests.lab.later import Break, alone, break_off, tree
+from tests.lab.stage import Stage
+from tests.lab.story import Story, dice
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
+
+# In the order of their plays: step, what happens, and the most seconds after its play began.
+LATER: list[tuple[str, Break, float]] = [
+    ("taint", tree, 0.2),
+    ("gpu-runtime", tree, 4),
+    ("gpu-runtime", alone, 4),
+    ("gpu-plugin", tree, 1),
+]
+
+
+@pytest.fixture(scope="module")
+def story(make_lab: Callable[..., lab.Lab], gpustack: Run) -> Story:
+    """A control plane that is not yet a worker, with its driver."""
+    made = make_lab("layout", ["debian-13"], gpus="2")
+    roads.set_spec(made, gpu={"stack": "host"})
+    first = "prereqs,firewall,containerd,kubernetes,control-plane,flannel,helm,gpu-driver"
+    gpustack("install", "-i", made.inventory, "--only", first, "--yes", limit=1200)
+    return Story(made, gpustack)
+
+
+@pytest.fixture
+def stage(story: Story, tmp_path: Path, request: pytest.FixtureRequest) -> Stage:
+    return Stage(story, tmp_path, dice(request.node.name))
+
+
+@pytest.mark.parametrize(("step", "how", "most"), LATER, ids=[f"{step}: {how.__name__}" for step, how, _ in LATER])
+def test_a_step_of_this_layout_is_broken_off(stage: Stage, step: str, how: Break, most: float) -> None:
+    break_off(stage, step, how, most)
+
+
+def test_the_last_one_converges(stage: Stage) -> None:
+    aftermath.converge(stage, limit=1800)
+    assert aftermath.left(stage) == {}
