@@ -57,6 +57,13 @@ def test_every_program_with_a_limit_is_in_the_table() -> None:
     assert listed == used
 
 
+def test_what_is_tried_again_is_in_the_table() -> None:
+    """Waits for apt's lock are a key of the spec."""
+    tasks = [path.read_text() for path in SCRIPTS if path.suffix == ".yml"]
+    tried = {int(times) for text in tasks for times in re.findall(r"retries: ([0-9]+)", text)}
+    assert tried == {int(times) for times in re.findall(r"([0-9]+) times", TABLE)}
+
+
 def curl_limits() -> set[str]:
     """Of fetch.sh: its own, and what tasks give it."""
     given = {seconds for path in SCRIPTS for seconds in re.findall(r'LIMIT: "([0-9]+)"', path.read_text())}
