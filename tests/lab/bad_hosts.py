@@ -19,14 +19,23 @@ VERDICTS = {
     "mute": "redirect to :2204",
     "no-sudo": "redirect to :2205",
     "other-key": "redirect to :2206",
+    "drips": "redirect to :2207",
 }
 # port: what its sshd does instead of the command it is asked to run
 COMMANDS = {
     2203: "exec sleep 300",
     2204: "exec >/dev/null 2>/dev/null </dev/null; exec sleep 300",
+    2207: "exec /opt/drip",
     2205: 'export PATH=/opt/nothing; eval "$SSH_ORIGINAL_COMMAND"',
 }
 DELAY = 4
+DRIP = """#!/usr/bin/python3
+import os, subprocess, sys, time
+asked = subprocess.Popen(["sh", "-c", os.environ["SSH_ORIGINAL_COMMAND"]], stdout=subprocess.PIPE, stderr=2)
+while byte := asked.stdout.read(1):
+    os.write(1, byte)
+    time.sleep(1)
+"""
 RELAY = f"""
 import socket, threading, time
 def pipe(a, b):
@@ -54,6 +63,8 @@ ln -sf /bin/sh /usr/bin/id /opt/nothing
 id plain >/dev/null 2>&1 || useradd --create-home --shell /bin/bash plain
 install -d -o plain -g plain -m 700 /home/plain/.ssh
 install -o plain -g plain -m 600 /home/ops/.ssh/authorized_keys /home/plain/.ssh/authorized_keys
+printf '%s' "$DRIP" >/opt/drip
+chmod 755 /opt/drip
 systemd-run --quiet --unit=bad-relay python3 -c "$RELAY"
 """
 
@@ -75,7 +86,7 @@ def make_bad(made: lab.Lab, bad: Mapping[str, str]) -> None:
         )
         daemons = [f"/usr/sbin/sshd -p {port} -o 'ForceCommand={command}'\n" for port, command in COMMANDS.items()]
         daemons.append("/usr/sbin/sshd -p 2206 -h /opt/other_key -o HostKey=/opt/other_key\n")
-        script = f"RELAY='{RELAY}'\n{SETUP}{''.join(daemons)}nft -f - <<'END'\n{rules}END\n"
+        script = f"RELAY='{RELAY}'\nDRIP='{DRIP}'\n{SETUP}{''.join(daemons)}nft -f - <<'END'\n{rules}END\n"
         done = made.exec(host.name, ["sudo", "sh", "-s"], text=script, limit=60)
         assert done.returncode == 0, done.stderr
 

@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.slow]
 NAME = f"t{os.getpid()}-many"
 BAD = {
     "n03": "refused",
+    "n05": "drips",
     "n07": "dropped",
     "n10": "silent",
     "n14": "hangs",
@@ -104,6 +105,7 @@ def test_good_ones_are_served_and_bad_ones_are_named(
     assert {name for name, host in hosts.items() if not host["reached"]} == set(BAD)
     assert {name: hosts[name]["reference"] for name in BAD} == {
         "n03": "host-ssh-unreachable",
+        "n05": "host-no-shell",
         "n07": "host-ssh-unreachable",
         "n10": "host-ssh-unreachable",
         "n14": "host-no-shell",
@@ -118,7 +120,9 @@ def test_good_ones_are_served_and_bad_ones_are_named(
         "n03": f"{address['n03']}: connection refused",
         "n07": f"no answer from {address['n07']} within {CONNECT_LIMIT} s",
         "n10": f"no answer from {address['n10']} within {CONNECT_LIMIT} s",
-        **dict.fromkeys(("n14", "n15", "n18"), f"the login works, and its shell gave no answer within {HOST_LIMIT} s"),
+        **dict.fromkeys(
+            ("n05", "n14", "n15", "n18"), f"the login works, and its shell gave no answer within {HOST_LIMIT} s"
+        ),
         "n19": "sudo: a password is required",
         "n22": "there is no sudo on it and the login is not root",
         "n25": f"the host key of {address['n25']} is another than the known one",
