@@ -85,6 +85,7 @@ def _make(record: Record, mirror: Mirror | Source | None, machine: Machine, repo
         mirrors.start(record, mirror)
     if record.internet:
         official_names.certify(record)
+    pool.require_room(record.pool, sum(not record.root(host).exists() for host in record.hosts))
     for host in record.hosts:
         (disk if record.vm else containers).make(record, host, report)
     if record.vm and leftovers.dead(record):

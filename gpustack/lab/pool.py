@@ -3,10 +3,25 @@
 import shutil
 from pathlib import Path
 
+from gpustack.errors import LabError
+from gpustack.events import count
 from gpustack.lab.commands import run
 
 SIZE = "60G"  # sparse; a two-node cluster with its images takes about 6 GB of it
+ROOM_GIB, GIB = 1, 1 << 30
 SUBVOLUME = 256  # inode number of the root directory of every btrfs subvolume
+
+
+def require_room(mount: Path, hosts: int) -> None:
+    """Raises LabError where the file system below the pool, a sparse file, has no room for so many hosts."""
+    place = next(path for path in mount.parents if path.exists())
+    free, needed = shutil.disk_usage(place).free / GIB, hosts * ROOM_GIB
+    if free < needed:
+        message = f"{place} has {free:.1f} GiB left, and {count(hosts, 'host')} need about {needed:.0f}."
+        why = (
+            "A host with a cluster and its images fills about three times as much as the least that is asked for here."
+        )
+        raise LabError("lab-no-room", message, why, f"df -h {place}")
 
 
 def open_pool(mount: Path) -> None:
