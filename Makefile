@@ -64,7 +64,7 @@ vm-test:
 	@echo "make vm-test: an hour where KVM does not work; half an hour more the first time, for the bundle" >&2
 	@scripts/env requirements/vm.txt
 	@$(MAKE) --no-print-directory env go bundle
-	pytest tests/lab/test_vm.py -m vm --durations=0 --durations-min=0 -v
+	pytest tests/lab -m vm --durations=0 --durations-min=0 -v
 
 fuzz: $(ENV)
 	@seed=$${SEED:-$$RANDOM$$RANDOM}; \

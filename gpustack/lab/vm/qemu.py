@@ -13,6 +13,7 @@ from gpustack.lab.state import EMULATION, Host, Record
 
 PROGRAM = "qemu-system-x86_64"
 KVM = Path("/dev/kvm")
+FIRMWARE = Path("/usr/share/OVMF/OVMF_CODE_4M.secboot.fd")  # of Debian's package ovmf
 # kubeadm refuses fewer than two processors and 1700 MB for a control plane (cmd/kubeadm/app/constants/constants.go).
 PROCESSORS, MEMORY_MB = 2, 4096
 ACCELERATORS = {
@@ -36,8 +37,13 @@ def start(record: Record, host: Host) -> None:
 
 
 def machine(root: Path, accelerator: str) -> list[str]:
-    """Processors, memory and disks. A disk of ours is started with its own kernel, an image by its own boot loader."""
-    words = ["-nodefaults", "-no-user-config", "-machine", "q35", *ACCELERATORS[accelerator]]
+    """Processors, memory and disks. A disk of ours is started with its own kernel, an image by its own boot loader.
+    With a file firmware.fd beside it, which holds its keys, by UEFI with Secure Boot."""
+    words = ["-nodefaults", "-no-user-config", "-machine", "q35,smm=on", *ACCELERATORS[accelerator]]
+    if (root / "firmware.fd").exists():
+        words += ["-global", "driver=cfi.pflash01,property=secure,value=on"]
+        words += ["-drive", f"if=pflash,unit=0,format=raw,readonly=on,file={FIRMWARE}"]
+        words += ["-drive", f"if=pflash,unit=1,format=raw,file={root / 'firmware.fd'}"]
     words += ["-smp", str(PROCESSORS), "-m", str(MEMORY_MB), "-display", "none", "-serial", "stdio"]
     words += ["-device", "virtio-rng-pci", "-rtc", "base=utc"]
     for disk in ("disk", "swap"):
