@@ -173,6 +173,8 @@ def status() -> None:
         words = [record.name, f"{record.net}.0/24", str(record.state / "inventory")]
         if record.source:
             words.append(f"mirror {record.source.url}")
+        if record.vm:
+            words.append("emulated virtual machines" if record.emulated else "virtual machines")
         if record.name == state.default_name():
             words.append("(this checkout's)")
         typer.echo("  ".join(words))

@@ -52,6 +52,11 @@ def test_status_names_net_inventory_and_mirror(tmp_path: Path) -> None:
     ]
 
 
+def test_status_names_virtual_machines(tmp_path: Path) -> None:
+    state.write(replace(record(tmp_path / "state"), vm="kvm"))
+    assert typed("status").splitlines()[0].endswith("virtual machines")
+
+
 def test_up_says_who_root_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     made = SimpleNamespace(hosts=(), inventory=tmp_path / "inventory", record=record(tmp_path))
     monkeypatch.setattr("gpustack.lab.up", lambda *_, **__: made)
