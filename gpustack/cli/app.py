@@ -105,8 +105,10 @@ declare(
     "gpustack explain                       # list all pages",
     "gpustack explain prereqs/swap-off      # a check",
     "gpustack explain GpuLost               # an alert",
+    "gpustack explain metric SM_ACTIVE      # a metric of DCGM, by any of its names",
+    "gpustack explain xid 79                # an error code of NVIDIA's driver",
     heading=DIAGNOSE,
-    short="Print the page of a step, check, fault, alert or error.",
+    short="Explain a step, check, fault, alert, metric or error.",
 )(explain.explain)
 declare(
     app,

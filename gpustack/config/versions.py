@@ -1,5 +1,6 @@
 """Version sets: gpustack/versions/<set>.yaml is choice and lock at once. A patch level is data, never code."""
 
+import csv
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -63,7 +64,7 @@ def dcgm_fields() -> frozenset[str]:
 def rows(name: str) -> list[list[str]]:
     """Of a table beside the version sets, without its head."""
     lines = (VERSIONS / name).read_text().splitlines()
-    return [line.split(",") for line in lines if line and not line.startswith("#")][1:]
+    return list(csv.reader(line for line in lines if line and not line.startswith("#")))[1:]
 
 
 @cache

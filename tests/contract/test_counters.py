@@ -65,9 +65,9 @@ def test_the_list_of_fields_is_as_the_reference_data() -> None:
         if re.fullmatch(r"DCGM_\w+", fact["name"]):
             alias = re.search(r"alias of (\S+) since", fact["notes"])
             row = [fact["name"], fact["id"], fact["unit"], fact["kind"], alias[1] if alias else ""]
-            assert known()[fact["name"]] == row
+            assert known()[fact["name"]][:5] == row
 
 
 def test_the_list_of_xids_is_as_the_reference_data() -> None:
     facts = [[fact["xid"], fact["name"], fact["class"], fact["severity"]] for fact in reference("xid.csv")]
-    assert rows(XIDS)[1:] == facts
+    assert [row[:4] for row in rows(XIDS)[1:]] == facts

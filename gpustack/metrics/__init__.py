@@ -1,0 +1,1 @@
+"""What GPUs measure of themselves: DCGM's fields and the driver's error codes, in one vocabulary."""

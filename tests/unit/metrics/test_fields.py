@@ -1,0 +1,40 @@
+import pytest
+
+from gpustack.metrics.fields import EXPORTER, by_word, fields, find_fields
+from gpustack.metrics.xids import ACTIONS, xids
+
+
+@pytest.mark.parametrize(
+    "word", ["DCGM_FI_PROF_SM_ACTIVE", "DCGM_FI_PROF_SM_UTIL_RATIO", "sm_active", " SM_UTIL_RATIO ", "1002"]
+)
+def test_a_field_is_found_by_any_spelling(word: str) -> None:
+    assert [field.id for field in find_fields(word)] == ["1002"]
+
+
+def test_a_name_with_two_meanings_gives_both() -> None:
+    """DCGM 4.6 calls field 203 so, in per cent; DCGM 4.7 field 1613, as a share."""
+    assert {(field.id, field.unit) for field in find_fields("DCGM_FI_DEV_GPU_UTIL_RATIO")} == {
+        ("203", "%"),
+        ("1613", "ratio 0..1"),
+    }
+
+
+def test_only_that_name_has_two_meanings() -> None:
+    assert {word for word, found in by_word().items() if len(found) > 1} == {
+        "DCGM_FI_DEV_GPU_UTIL_RATIO",
+        "GPU_UTIL_RATIO",
+    }
+
+
+@pytest.mark.parametrize("word", ["", "SM_ACTIV", "99999", EXPORTER])
+def test_what_is_no_field_is_found_nowhere(word: str) -> None:
+    assert find_fields(word) == ()
+
+
+def test_every_field_says_what_it_means() -> None:
+    assert [field.name for field in fields() if not field.meaning.endswith(".")] == []
+
+
+def test_every_action_of_nvidia_has_words_of_ours_and_none_is_for_nobody() -> None:
+    assert {xid.action for xid in xids().values()} == set(ACTIONS)
+    assert list(xids()) == list(range(1, 174))
