@@ -14,6 +14,7 @@ from gpustack.errors import UsageError
 from gpustack.report.explain import alerts as alert_pages
 from gpustack.report.explain import pages
 from gpustack.report.explain.alerts import PREFIX, alerts
+from gpustack.report.explain.gpu import METRIC, XID
 from gpustack.report.explain.pages import PAGES, checks, contents, error_pages, explain
 from gpustack.steps import STEPS
 from gpustack.steps.alerts import groups
@@ -79,7 +80,7 @@ def test_every_page_is_of_a_reference_in_use() -> None:
 
 def test_pages_that_are_advised_exist() -> None:
     # The name of an alert is joined to the prefix when the rules are made; see the test of annotations below.
-    known = {*error_pages(), *checks(), *(step.id for step in STEPS), PREFIX}
+    known = {*error_pages(), *checks(), *(step.id for step in STEPS), PREFIX, METRIC, XID}
     files = {path: (PACKAGE / path).read_text() for path in sources()} | {str(path): path.read_text() for path in TEXTS}
     advised = {(path, name) for path, text in files.items() for name in ADVICE.findall(text)}
     assert advised

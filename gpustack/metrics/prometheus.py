@@ -1,0 +1,163 @@
+"""What a Prometheus, Thanos or Mimir has: series at one moment or over a time, whoever runs it.
+
+The HTTP API: https://prometheus.io/docs/prometheus/latest/querying/api/
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+import urllib3
+
+from gpustack.errors import UnreachableError, UsageError
+
+CONNECT_LIMIT, READ_LIMIT = 4.0, 30.0
+TRIES = 2
+SCHEMES = ("http://", "https://")
+BUSY = (502, 503, 504)
+# A range has at most 11,000 points (web/api/v1/api.go of Prometheus): a longer one is asked for in pages.
+PAGE = 10_000
+Data = TypeVar("Data")
+
+
+@dataclass(frozen=True)
+class Access:
+    """`url` is what stands before /api/v1. `token` is a bearer token; `certificate` and `key` are files of a client's,
+    `ca` one of who may sign the server's. `tenant` is Mimir's X-Scope-OrgID."""
+
+    url: str
+    token: str = field(default="", repr=False)
+    certificate: str = ""
+    key: str = ""
+    ca: str = ""
+    tenant: str = ""
+
+
+@dataclass(frozen=True)
+class Series:
+    """`points` are (seconds since 1970, value) in the order of time."""
+
+    labels: Mapping[str, str]
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """`warnings` are the server's: with Thanos, that a part of it did not answer."""
+
+    series: tuple[Series, ...]
+    warnings: tuple[str, ...] = ()
+
+
+class Prometheus:
+    """Raises UsageError for an address that is none, and for a query that the server does not take; UnreachableError
+    for a server that does not answer, or not as Prometheus does."""
+
+    def __init__(self, access: Access) -> None:
+        self.access = access
+        retries = urllib3.Retry(
+            total=TRIES, backoff_factor=0.5, status_forcelist=BUSY, allowed_methods=None, raise_on_status=False
+        )
+        options: dict[str, Any] = {"ca_certs": access.ca or None}
+        if access.certificate:
+            options |= {"cert_file": access.certificate, "key_file": access.key or None}
+        self.pool = urllib3.PoolManager(
+            retries=retries,
+            timeout=urllib3.Timeout(connect=CONNECT_LIMIT, read=READ_LIMIT),
+            **options,
+        )
+
+    def instant(self, expr: str, at: float | None = None) -> Found:
+        """At that moment, or now: one point in each series."""
+        words = {"query": expr} | ({"time": repr(at)} if at is not None else {})
+        series, warnings = self._ask("query", words, _vector)
+        return Found(series, warnings)
+
+    def range(self, expr: str, begin: float, end: float, step: float) -> Found:
+        """From `begin` to `end`, both included, every `step` seconds."""
+        points: dict[tuple[tuple[str, str], ...], list[tuple[float, float]]] = {}
+        warnings: dict[str, None] = {}
+        for first, last in pages(begin, end, step):
+            words = {"query": expr, "start": repr(first), "end": repr(last), "step": repr(step)}
+            series, warned = self._ask("query_range", words, _matrix)
+            warnings |= dict.fromkeys(warned)
+            for one in series:
+                points.setdefault(tuple(sorted(one.labels.items())), []).extend(one.points)
+        return Found(tuple(Series(dict(labels), tuple(found)) for labels, found in points.items()), tuple(warnings))
+
+    def help_texts(self, metric: str) -> tuple[str, ...]:
+        """What exporters say of a metric; several where they differ, none where nobody scrapes it now."""
+        path = f"metadata?{urlencode({'metric': metric})}"
+        texts, _ = self._ask(path, None, lambda data: [str(one["help"]) for one in data.get(metric, ())])
+        return tuple(dict.fromkeys(texts))
+
+    def _ask(
+        self, path: str, form: Mapping[str, str] | None, read: Callable[[Any], Data]
+    ) -> tuple[Data, tuple[str, ...]]:
+        """By POST, which takes queries of any length, unless there is no form."""
+        url = f"{self.access.url.rstrip('/')}/api/v1/{path}"
+        headers = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
+        headers |= {"Authorization": f"Bearer {self.access.token}"} if self.access.token else {}
+        headers |= {"X-Scope-OrgID": self.access.tenant} if self.access.tenant else {}
+        method, body = ("GET", None) if form is None else ("POST", urlencode(form))
+        try:
+            if not url.startswith(SCHEMES):
+                raise urllib3.exceptions.LocationValueError(f"It does not begin with {' or '.join(SCHEMES)}.")
+            answer = self.pool.request(method, url, body=body, headers=headers, redirect=False)
+        except urllib3.exceptions.LocationValueError as error:
+            raise UsageError("prometheus-address", f"{url} is no address.", str(error)) from None
+        except urllib3.exceptions.HTTPError as error:
+            message = f"{self.access.url} did not answer."
+            raise UnreachableError("prometheus-unreachable", message, _reason(error)) from None
+        return self._read(answer.status, answer.data, read)
+
+    def _read(self, status: int, body: bytes, read: Callable[[Any], Data]) -> tuple[Data, tuple[str, ...]]:
+        url, said = self.access.url, ""
+        try:
+            document = json.loads(body)
+            said = str(document.get("error", ""))
+            if status == HTTPStatus.OK and document["status"] == "success":
+                return read(document["data"]), tuple(map(str, document.get("warnings", ())))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            pass  # it is said below what came instead
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            raise UnreachableError("prometheus-refused", f"{url} refused the login (HTTP {status}).", said)
+        if status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY) and said:
+            raise UsageError("prometheus-query", f"{url} did not run the query.", said)
+        if status in BUSY:
+            message = f"{url} is too busy, or cannot reach its data (HTTP {status})."
+            raise UnreachableError("prometheus-busy", message, said)
+        message = f"{url} does not answer as Prometheus does (HTTP {status})."
+        what = said or body[:120].decode(errors="replace")
+        raise UnreachableError("prometheus-answer", message, what, f"curl -sS {url}/api/v1/status/buildinfo")
+
+
+def pages(begin: float, end: float, step: float) -> Iterator[tuple[float, float]]:
+    """First and last moment of each page."""
+    steps = max(0, int((end - begin) / step + 1e-9))
+    for at in range(0, steps + 1, PAGE):
+        yield begin + at * step, begin + min(at + PAGE - 1, steps) * step
+
+
+def _reason(error: Exception) -> str:
+    """Of the last try, which urllib3 wraps, without its connection."""
+    inner = getattr(error, "reason", None) or error
+    return str(inner).rpartition(": ")[2] or str(inner)
+
+
+def _vector(data: Any) -> tuple[Series, ...]:
+    if data["resultType"] == "scalar":
+        return (Series({}, (_point(data["result"]),)),)
+    return tuple(Series(one["metric"], (_point(one["value"]),)) for one in data["result"])
+
+
+def _matrix(data: Any) -> tuple[Series, ...]:
+    return tuple(Series(one["metric"], tuple(map(_point, one["values"]))) for one in data["result"])
+
+
+def _point(value: Any) -> tuple[float, float]:
+    at, text = value
+    return float(at), float(text)

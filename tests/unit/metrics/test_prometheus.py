@@ -1,0 +1,203 @@
+"""The reader of Prometheus against servers that answer well, badly, late, half or not at all."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from gpustack.errors import GpustackError, UnreachableError, UsageError
+from gpustack.metrics import prometheus
+from gpustack.metrics.prometheus import PAGE, Access, Prometheus, pages
+
+Answer = Callable[[str, dict[str, str], dict[str, str]], tuple[int, bytes]]
+VECTOR = {"resultType": "vector", "result": [{"metric": {"UUID": "GPU-a"}, "value": [1000.5, "0.25"]}]}
+
+
+def ok(data: Any, **more: Any) -> tuple[int, bytes]:
+    return 200, json.dumps({"status": "success", "data": data, **more}).encode()
+
+
+def refused(status: int, text: str) -> tuple[int, bytes]:
+    return status, json.dumps({"status": "error", "errorType": "execution", "error": text}).encode()
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Answer], str]]:
+    """Its address; it answers (path, form, headers) by the function."""
+    servers: list[ThreadingHTTPServer] = []
+
+    def start(answer: Answer) -> str:
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                split = urlsplit(self.path)
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+                form = {key: values[0] for key, values in parse_qs(body or split.query).items()}
+                status, content = answer(split.path, form, dict(self.headers))
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def do_GET(self) -> None:
+                self.do_POST()
+
+            def log_message(self, *_: object) -> None:
+                """Nothing: the test says what was asked."""
+
+        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), Handler))
+        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{servers[-1].server_port}/prometheus"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prometheus, "TRIES", 0)
+    monkeypatch.setattr(prometheus, "READ_LIMIT", 1.0)
+
+
+def test_one_moment(serve: Callable[[Answer], str]) -> None:
+    asked: list[Any] = []
+
+    def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
+        asked.append((path, form, headers.get("Authorization"), headers.get("X-Scope-OrgID")))
+        return ok(VECTOR, warnings=["store 3 did not answer"])
+
+    found = Prometheus(Access(serve(answer) + "/", token="secret", tenant="team")).instant("up", 1000.5)
+    assert [(one.labels, one.points) for one in found.series] == [({"UUID": "GPU-a"}, ((1000.5, 0.25),))]
+    assert found.warnings == ("store 3 did not answer",)
+    assert asked == [("/prometheus/api/v1/query", {"query": "up", "time": "1000.5"}, "Bearer secret", "team")]
+
+
+def test_a_long_time_is_asked_for_in_pages(serve: Callable[[Answer], str]) -> None:
+    """Prometheus gives at most 11,000 points of a series at once."""
+
+    def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
+        start, end, step = (float(form[key]) for key in ("start", "end", "step"))
+        count = int((end - start) / step) + 1
+        if count > 11_000:
+            return refused(400, "exceeded maximum resolution of 11,000 points per timeseries")
+        values = [[start + n * step, "1"] for n in range(count)]
+        return ok({"resultType": "matrix", "result": [{"metric": {"gpu": "0"}, "values": values}]})
+
+    found = Prometheus(Access(serve(answer))).range("up", 0, 25_000, 1)
+    (one,) = found.series
+    assert [at for at, _ in one.points] == list(range(25_001))
+
+
+@pytest.mark.parametrize(("begin", "end", "step"), [(0, 0, 15), (0, PAGE, 1), (5, PAGE * 30 + 7, 15), (0, 10, 0.1)])
+def test_pages_cover_every_moment_once(begin: float, end: float, step: float) -> None:
+    found = list(pages(begin, end, step))
+    assert found[0][0] == begin
+    assert end - step < found[-1][1] <= end
+    assert all(after[0] - before[1] == pytest.approx(step) for before, after in pairwise(found))
+    assert all((last - first) / step < PAGE for first, last in found)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "reference", "word"),
+    [
+        (
+            refused(422, "it would load too many samples"),
+            UsageError,
+            "prometheus-query",
+            "too many samples",
+        ),
+        (refused(400, "1:3: parse error"), UsageError, "prometheus-query", "parse error"),
+        (refused(503, "query timed out in expression evaluation"), UnreachableError, "prometheus-busy", "timed out"),
+        ((503, b"Service Unavailable"), UnreachableError, "prometheus-busy", ""),
+        ((401, b"no organization id"), UnreachableError, "prometheus-refused", ""),
+        ((404, b"404 page not found"), UnreachableError, "prometheus-answer", "404 page"),
+        ((302, b""), UnreachableError, "prometheus-answer", ""),
+        ((200, b"<html>log in"), UnreachableError, "prometheus-answer", "log in"),
+        ((200, b'{"status":"success","data":{"resultType":"vec'), UnreachableError, "prometheus-answer", "vec"),
+        ((200, b"[]"), UnreachableError, "prometheus-answer", "[]"),
+        ((200, b'{"status":"success"}'), UnreachableError, "prometheus-answer", ""),
+        (ok(None), UnreachableError, "prometheus-answer", ""),
+        (ok({"resultType": "vector", "result": [{"metric": {}}]}), UnreachableError, "prometheus-answer", ""),
+        (
+            ok({"resultType": "vector", "result": [{"metric": {}, "value": [1, "x"]}]}),
+            UnreachableError,
+            "prometheus-answer",
+            "",
+        ),
+    ],
+)
+def test_each_bad_answer_has_its_words(
+    serve: Callable[[Answer], str], answer: tuple[int, bytes], error: type[GpustackError], reference: str, word: str
+) -> None:
+    with pytest.raises(error) as caught:
+        Prometheus(Access(serve(lambda *_: answer))).instant("up")
+    assert caught.value.reference == reference
+    assert word in caught.value.why
+
+
+def test_a_server_that_is_down_or_silent_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(UnreachableError) as caught:
+            Prometheus(Access(address)).instant("up")
+    assert caught.value.reference == "prometheus-unreachable"
+    assert "Read timed out" in caught.value.why
+    with pytest.raises(UnreachableError) as caught:
+        Prometheus(Access(address)).instant("up")
+    assert "Connection refused" in caught.value.why
+
+
+def test_half_an_answer_is_none(serve: Callable[[Answer], str]) -> None:
+    """The connection ends before what was announced has come."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def half() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"status":')
+
+        threading.Thread(target=half, daemon=True).start()
+        with pytest.raises(UnreachableError) as caught:
+            Prometheus(Access(f"http://127.0.0.1:{listener.getsockname()[1]}")).instant("up")
+    assert caught.value.reference == "prometheus-unreachable"
+
+
+@pytest.mark.parametrize("address", ["", "prometheus:9090", "ftp://example.org", "http://", "http://[::1"])
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Prometheus(Access(address)).instant("up")
+    assert caught.value.reference == "prometheus-address"
+
+
+def test_a_busy_server_is_asked_again(serve: Callable[[Answer], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prometheus, "TRIES", 2)
+    answers = [refused(503, "loading"), ok(VECTOR)]
+    began = time.monotonic()
+    assert Prometheus(Access(serve(lambda *_: answers.pop(0)))).instant("up").series
+    assert time.monotonic() - began < 5
+
+
+def test_a_token_is_in_no_text() -> None:
+    assert "secret" not in repr(Access("http://example.org", token="secret"))
+
+
+def test_values_that_are_no_numbers_come_through(serve: Callable[[Answer], str]) -> None:
+    result = [{"metric": {}, "value": [1, text]} for text in ("NaN", "+Inf", "-Inf")]
+    found = Prometheus(Access(serve(lambda *_: ok({"resultType": "vector", "result": result})))).instant("up")
+    assert [str(one.points[0][1]) for one in found.series] == ["nan", "inf", "-inf"]
+
+
+def test_what_exporters_say_of_a_metric(serve: Callable[[Answer], str]) -> None:
+    said = [{"type": "gauge", "help": "GPU utilization (in %).", "unit": ""}] * 2
+    address = serve(lambda *_: ok({"DCGM_FI_DEV_GPU_UTIL": said}))
+    assert Prometheus(Access(address)).help_texts("DCGM_FI_DEV_GPU_UTIL") == ("GPU utilization (in %).",)
+    assert Prometheus(Access(address)).help_texts("DCGM_FI_DEV_FB_USED") == ()
