@@ -1,0 +1,64 @@
+"""Which GPU a series is of, and whose: the labels of dcgm-exporter, in all of its generations.
+
+Hostname became hostname in 4.8.3. The mode for old name spaces spells UUID in small letters. A ServiceMonitor without
+honorLabels keeps the exporter's own pod in `pod` and moves the workload's to `exported_pod`; with it, series of a free
+GPU keep the exporter's own. Sources: internal/pkg/{transformation,hostname} of NVIDIA/dcgm-exporter.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+EXPORTER = "dcgm-exporter"  # in the names of its pod and container, whoever deploys it
+
+
+@dataclass(frozen=True, order=True)
+class Gpu:
+    """`index` is DCGM's number on the node, which a reboot may change; `uuid` stays. `instance` and `profile` are of a
+    MIG instance: its id, and `1g.10gb`; empty for the whole GPU. What no label says is empty."""
+
+    node: str
+    index: str
+    uuid: str
+    instance: str = ""
+    profile: str = ""
+    model: str = ""
+    bus: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The same for all series of one GPU or MIG instance. Without a UUID, node and index have to do."""
+        return (self.uuid or f"{self.node}:{self.index}", self.instance)
+
+
+@dataclass(frozen=True, order=True)
+class Owner:
+    """Whom the kubelet gave the GPU to, which is not yet that it is used."""
+
+    namespace: str
+    pod: str
+    container: str = ""
+
+
+def gpu_of(labels: Mapping[str, str]) -> Gpu | None:
+    """None for what is no GPU's: switches, links, processors."""
+    index, uuid = labels.get("gpu", ""), labels.get("UUID") or labels.get("uuid", "")
+    if not index and not uuid:
+        return None
+    node = labels.get("Hostname") or labels.get("hostname") or labels.get("node") or labels.get("instance", "")
+    return Gpu(
+        node,
+        index,
+        uuid,
+        labels.get("GPU_I_ID", ""),
+        labels.get("GPU_I_PROFILE", ""),
+        labels.get("modelName", ""),
+        labels.get("pci_bus_id", ""),
+    )
+
+
+def owner_of(labels: Mapping[str, str]) -> Owner | None:
+    """None for a free GPU, and where the exporter does not ask the kubelet."""
+    prefix = "exported_" if labels.get("exported_pod") else ""
+    namespace, pod, container = (labels.get(f"{prefix}{name}", "") for name in ("namespace", "pod", "container"))
+    own = not prefix and (EXPORTER in pod or EXPORTER in container)
+    return Owner(namespace, pod, container) if pod and not own else None

@@ -1,0 +1,122 @@
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpustack.metrics.fields import Field, fields
+from gpustack.metrics.prometheus import Series
+from gpustack.metrics.readings import read, settle
+from gpustack.metrics.units import UNITS, to_base, unit_of
+
+GPU = {"gpu": "0", "UUID": "GPU-a", "hostname": "gpu1", "job": "dcgm"}
+CLASH = "DCGM_FI_DEV_GPU_UTIL_RATIO"
+
+
+def series(name: str, *values: float, **labels: str) -> Series:
+    points = tuple((1000.0 + 15 * n, value) for n, value in enumerate(values))
+    return Series({"__name__": name, **GPU, **labels}, points)
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "value", "unit"),
+    [
+        ("DCGM_FI_DEV_GPU_UTIL", 87, 0.87, "ratio"),
+        ("DCGM_FI_DEV_FB_USED", 40000, 40000 * 2**20, "bytes"),
+        ("DCGM_FI_DEV_FB_USED_BYTES", 40000, 40000, "bytes"),
+        ("DCGM_FI_DEV_SM_CLOCK", 1980, 1.98e9, "hertz"),
+        ("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", 3.6e9, 3.6e6, "joules"),
+        ("DCGM_FI_DEV_POWER_VIOLATION", 2e9, 2.0, "seconds"),
+        ("DCGM_FI_PROF_SM_ACTIVE", 0.25, 0.25, "ratio"),
+        ("DCGM_FI_PROF_SM_UTIL_RATIO", 0.25, 0.25, "ratio"),
+        ("DCGM_FI_DEV_FB_USED_PERCENT", 0.5, 0.5, "ratio"),
+        ("DCGM_FI_PROF_HOSTMEM_CACHE_HIT", 50, 0.5, "ratio"),
+        ("DCGM_FI_DEV_GPU_TEMP_LIMIT", -2, -2, "celsius"),
+        ("DCGM_FI_DEV_GPU_TEMP_CELSIUS", 65, 65, "celsius"),
+        ("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", 12, 12e6, "bytes_per_second"),
+        ("DCGM_FI_DEV_XID_ERRORS", 79, 79, "count"),
+    ],
+)
+def test_values_are_in_base_units(name: str, raw: float, value: float, unit: str) -> None:
+    (reading,) = read([series(name, raw)], {}).newest
+    assert reading.value == pytest.approx(value)
+    assert reading.unit == unit
+
+
+@pytest.mark.parametrize(
+    "blank",
+    [
+        2147483632, 2147483635, 9223372036854775792, 9223372036854775794, 9.223372036854776e18,
+        140737488355328.0, 140737488355330.0, float("nan"), float("inf"), -1.0,
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "name", ["DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_PROF_SM_ACTIVE", "DCGM_FI_DEV_MEMORY_TEMP_CELSIUS", "DCGM_FI_DEV_FB_USED"]
+)
+def test_a_blank_value_is_no_reading(name: str, blank: float) -> None:
+    below_zero = name.endswith("CELSIUS") and blank == -1.0
+    assert [one.value for one in read([series(name, blank)], {}).newest] == ([blank] if below_zero else [])
+
+
+def test_a_blank_after_a_value_does_not_leave_the_old_value() -> None:
+    assert read([series("DCGM_FI_PROF_SM_ACTIVE", 0.5, float("nan"))], {}).newest == ()
+
+
+@pytest.mark.parametrize(
+    ("helps", "id"),
+    [
+        (["GPU utilization (in %)."], "203"),
+        (["GPU utilization (in percent)."], "203"),
+        (["GPU utilization ratio."], "1613"),
+        (["Ratio of time, 0..1"], "1613"),
+        ([], None),
+        (["GPU utilization."], None),
+        (["GPU utilization (in %).", "GPU utilization ratio."], None),
+        (["GPU utilization ratio (in %)."], None),
+    ],
+)
+def test_a_name_of_two_fields_is_settled_by_what_exporters_say(helps: Sequence[str], id: str | None) -> None:
+    found = settle(CLASH, helps)
+    assert (found.id if found else None) == id
+
+
+def test_an_unproven_unit_is_no_number_and_a_doubt() -> None:
+    found = read([series(CLASH, 0.5)], {})
+    assert found.newest == ()
+    assert CLASH in found.doubts[0]
+
+
+def test_two_scrapes_of_one_gpu_are_said_and_not_doubled() -> None:
+    found = read([series("DCGM_FI_DEV_GPU_TEMP", 60), series("DCGM_FI_DEV_GPU_TEMP", 60, 61, job="other")], {})
+    assert [reading.value for reading in found.newest] == [61]
+    assert found.doubts == ("GPUs are scraped by 2 jobs, dcgm, other: each is counted once",)
+
+
+def test_codes_and_instances_stay_apart() -> None:
+    found = read(
+        [
+            series("DCGM_EXP_XID_ERRORS_COUNT", 1, xid="79"),
+            series("DCGM_EXP_XID_ERRORS_COUNT", 2, xid="31"),
+            series("DCGM_FI_PROF_GR_ENGINE_ACTIVE", 0.1),
+            series("DCGM_FI_PROF_GR_ENGINE_ACTIVE", 0.9, GPU_I_ID="7", GPU_I_PROFILE="1g.10gb"),
+        ],
+        {},
+    )
+    assert sorted(reading.value for reading in found.newest) == [0.1, 0.9, 1, 2]
+
+
+def test_what_is_not_of_dcgm_is_left_out() -> None:
+    assert read([series("up", 1), Series({"__name__": "DCGM_FI_DEV_GPU_TEMP"}, ((1.0, 2.0),))], {}).newest == ()
+
+
+def test_every_unit_of_the_table_is_known_or_a_number_of_things() -> None:
+    plain = {"count", "code", "0/1", "enum", "bitmask", "string", "int", "gen", "lanes", "banks", "pages", "rows"}
+    plain |= {"SXid", "Xid code", "0-15", "enum 0/10/20", "events", "events in window", "samples in window"}
+    plain |= {"transitions"}
+    assert {field.unit for field in fields()} - set(UNITS) <= plain
+
+
+@given(st.sampled_from(fields()), st.floats(allow_nan=True, allow_infinity=True))
+def test_a_value_is_finite_or_none(field: Field, raw: float) -> None:
+    value = to_base(unit_of(field.unit), raw)
+    assert value is None or abs(value) < 1e20
