@@ -10,6 +10,9 @@ from functools import cache
 
 from gpustack.config.versions import rows
 
+# Fields of DCGM 4.6.1 and later that say in base units what an older one says: by id.
+TWINS = {"1611": "156", "1612": "191", "1613": "203", "1614": "204"}
+TWINS |= {"1625": "250", "1626": "251", "1627": "252", "1628": "253"}
 EXPORTER = "exporter"  # in place of an id: the exporter computes it, DCGM does not know it
 
 
@@ -35,6 +38,19 @@ class Field:
 @cache
 def fields() -> tuple[Field, ...]:
     return tuple(Field(*row) for row in rows("dcgm-fields.csv"))
+
+
+def original(field: Field) -> Field:
+    """The field that says the same in the unit of old: what a value is compared with, whoever exported it."""
+    return find_fields(TWINS[field.id])[0] if field.id in TWINS else field
+
+
+@cache
+def spellings(names: frozenset[str]) -> tuple[str, ...]:
+    """All that exporters call these fields, and their twins."""
+    wanted = {find_fields(name)[0].id for name in names}
+    found = (field.spellings for field in fields() if original(field).id in wanted)
+    return tuple(dict.fromkeys(spelling for each in found for spelling in each))
 
 
 @cache

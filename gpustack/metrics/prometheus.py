@@ -71,10 +71,9 @@ class Prometheus:
         )
 
     def instant(self, expr: str, at: float | None = None) -> Found:
-        """At that moment, or now: one point in each series."""
+        """At that moment, or now: one point in each series; of a range vector (`up[2m]`) its samples as they are."""
         words = {"query": expr} | ({"time": repr(at)} if at is not None else {})
-        series, warnings = self._ask("query", words, _vector)
-        return Found(series, warnings)
+        return Found(*self._ask("query", words, _series))
 
     def range(self, expr: str, begin: float, end: float, step: float) -> Found:
         """From `begin` to `end`, both included, every `step` seconds."""
@@ -82,7 +81,7 @@ class Prometheus:
         warnings: dict[str, None] = {}
         for first, last in pages(begin, end, step):
             words = {"query": expr, "start": repr(first), "end": repr(last), "step": repr(step)}
-            series, warned = self._ask("query_range", words, _matrix)
+            series, warned = self._ask("query_range", words, _series)
             warnings |= dict.fromkeys(warned)
             for one in series:
                 points.setdefault(tuple(sorted(one.labels.items())), []).extend(one.points)
@@ -148,14 +147,13 @@ def _reason(error: Exception) -> str:
     return str(inner).rpartition(": ")[2] or str(inner)
 
 
-def _vector(data: Any) -> tuple[Series, ...]:
-    if data["resultType"] == "scalar":
-        return (Series({}, (_point(data["result"]),)),)
-    return tuple(Series(one["metric"], (_point(one["value"]),)) for one in data["result"])
-
-
-def _matrix(data: Any) -> tuple[Series, ...]:
-    return tuple(Series(one["metric"], tuple(map(_point, one["values"]))) for one in data["result"])
+def _series(data: Any) -> tuple[Series, ...]:
+    kind, result = data["resultType"], data["result"]
+    if kind == "scalar":
+        return (Series({}, (_point(result),)),)
+    if kind == "vector":
+        return tuple(Series(one["metric"], (_point(one["value"]),)) for one in result)
+    return tuple(Series(one["metric"], tuple(map(_point, one["values"]))) for one in result)
 
 
 def _point(value: Any) -> tuple[float, float]:

@@ -6,7 +6,7 @@ Numbers never go on without a unit. Where it cannot be proven, there is no readi
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gpustack.metrics.fields import Field, find_fields
+from gpustack.metrics.fields import Field, find_fields, original
 from gpustack.metrics.gpus import Gpu, Owner, gpu_of, owner_of
 from gpustack.metrics.prometheus import Series
 from gpustack.metrics.units import Unit, to_base, unit_of
@@ -19,7 +19,8 @@ APART = ("xid", "err_code", "clock_event", "health_watch", "health_error_code", 
 
 @dataclass(frozen=True)
 class Reading:
-    """`unit` is a base unit: ratio, bytes, watts, …; `at` are seconds since 1970. `part` tells apart what one field has
+    """`field` is the one of old where several say the same. `unit` is a base unit: ratio, bytes, watts, …; `at` are
+    seconds since 1970. `part` tells apart what one field has
     several values of, as an Xid its code."""
 
     gpu: Gpu
@@ -62,7 +63,7 @@ def read(found: Iterable[Series], helps: Mapping[str, Sequence[str]]) -> Reading
         if reading is None:
             continue
         targets.setdefault(gpu.key, set()).add(series.labels.get("job", ""))
-        key = (*gpu.key, which.id, which.name, part)
+        key = (*gpu.key, reading.field, part)
         if key not in newest or newest[key].at < reading.at:
             newest[key] = reading
     for jobs in sorted({tuple(sorted(jobs)) for jobs in targets.values() if len(jobs) > 1}):
@@ -74,7 +75,7 @@ def latest(series: Series, which: Field, unit: Unit, gpu: Gpu, part: tuple[str, 
     """None where the newest value is blank: an older one would say what is no longer so."""
     at, raw = series.points[-1]
     value = to_base(unit, raw)
-    return None if value is None else Reading(gpu, which, value, unit.base, at, owner_of(series.labels), part)
+    return None if value is None else Reading(gpu, original(which), value, unit.base, at, owner_of(series.labels), part)
 
 
 def settle(name: str, helps: Sequence[str]) -> Field | None:

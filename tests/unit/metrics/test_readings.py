@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack.metrics.fields import Field, fields
+from gpustack.metrics.fields import TWINS, Field, fields, find_fields, spellings
 from gpustack.metrics.prometheus import Series
 from gpustack.metrics.readings import read, settle
 from gpustack.metrics.units import UNITS, to_base, unit_of
@@ -78,6 +78,28 @@ def test_a_blank_after_a_value_does_not_leave_the_old_value() -> None:
 def test_a_name_of_two_fields_is_settled_by_what_exporters_say(helps: Sequence[str], id: str | None) -> None:
     found = settle(CLASH, helps)
     assert (found.id if found else None) == id
+
+
+def test_one_field_is_one_whichever_generation_says_it() -> None:
+    """MiB, and bytes since DCGM 4.7."""
+    (one,) = read([series("DCGM_FI_DEV_FB_USED", 1000)], {}).newest
+    (other,) = read([series("DCGM_FI_DEV_FB_USED_BYTES", 1000 * 2**20)], {}).newest
+    assert one == other
+
+
+def test_all_spellings_of_a_field_are_asked_for() -> None:
+    assert set(spellings(frozenset({"DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_PROF_SM_ACTIVE"}))) == {
+        "DCGM_FI_DEV_GPU_UTIL",
+        "DCGM_FI_DEV_GPU_UTIL_RATIO",
+        "DCGM_FI_PROF_SM_ACTIVE",
+        "DCGM_FI_PROF_SM_UTIL_RATIO",
+    }
+
+
+def test_every_twin_is_in_the_same_base_unit() -> None:
+    for new, old in TWINS.items():
+        (one,), (two,) = find_fields(new), find_fields(old)
+        assert unit_of(one.unit).base == unit_of(two.unit).base
 
 
 def test_an_unproven_unit_is_no_number_and_a_doubt() -> None:
