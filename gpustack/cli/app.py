@@ -20,6 +20,7 @@ from gpustack.cli import (
     snapshot,
 )
 from gpustack.cli.error_handler import error_handler
+from gpustack.cli.gpu import commands as gpu
 from gpustack.cli.help import declare, group
 from gpustack.cli.lab import commands as lab
 
@@ -84,6 +85,7 @@ declare(
     heading=OPERATE,
 )(kubeconfig.kubeconfig)
 app.add_typer(alerts.app, name="alerts", rich_help_panel=OPERATE)
+app.add_typer(gpu.app, name="gpu", rich_help_panel=OPERATE)
 declare(
     app,
     "gpustack reset -i mycluster                    # every host",

@@ -27,6 +27,12 @@ class DoctorOutput(StrEnum):
     HTML = "html"
 
 
+class TableOutput(StrEnum):
+    HUMAN = "human"
+    JSON = "json"
+    CSV = "csv"
+
+
 def complete_step(incomplete: str) -> list[str]:
     from gpustack.steps import STEPS
 
@@ -52,6 +58,7 @@ InventoryOption = Annotated[
     ),
 ]
 ShortOutputOption = Annotated[ShortOutput, typer.Option("-o", "--output", help="Format of the result on stdout.")]
+TableOutputOption = Annotated[TableOutput, typer.Option("-o", "--output", help="Format of the result on stdout.")]
 OutputOption = Annotated[Output, typer.Option("-o", "--output", help="Format of the result on stdout.")]
 DoctorOutputOption = Annotated[
     DoctorOutput,

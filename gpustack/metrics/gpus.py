@@ -11,10 +11,11 @@ from dataclasses import dataclass
 EXPORTER = "dcgm-exporter"  # in the names of its pod and container, whoever deploys it
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Gpu:
     """`index` is DCGM's number on the node, which a reboot may change; `uuid` stays. `instance` and `profile` are of a
-    MIG instance: its id, and `1g.10gb`; empty for the whole GPU. What no label says is empty."""
+    MIG instance: its id, and `1g.10gb`; empty for the whole GPU. What no label says is empty; `driver`
+    is None then."""
 
     node: str
     index: str
@@ -23,6 +24,7 @@ class Gpu:
     profile: str = ""
     model: str = ""
     bus: str = ""
+    driver: str | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -53,6 +55,7 @@ def gpu_of(labels: Mapping[str, str]) -> Gpu | None:
         labels.get("GPU_I_PROFILE", ""),
         labels.get("modelName", ""),
         labels.get("pci_bus_id", ""),
+        labels.get("DCGM_FI_DRIVER_VERSION") or labels.get("DCGM_FI_SYSTEM_DRIVER_VERSION"),
     )
 
 

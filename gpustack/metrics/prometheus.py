@@ -114,23 +114,23 @@ class Prometheus:
         return self._read(answer.status, answer.data, read)
 
     def _read(self, status: int, body: bytes, read: Callable[[Any], Data]) -> tuple[Data, tuple[str, ...]]:
-        url, said = self.access.url, ""
+        url, error = self.access.url, ""
         try:
             document = json.loads(body)
-            said = str(document.get("error", ""))
+            error = str(document.get("error", ""))
             if status == HTTPStatus.OK and document["status"] == "success":
                 return read(document["data"]), tuple(map(str, document.get("warnings", ())))
         except (ValueError, KeyError, TypeError, AttributeError):
-            pass  # it is said below what came instead
+            pass  # what came instead is in the error below
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            raise UnreachableError("prometheus-refused", f"{url} refused the login (HTTP {status}).", said)
-        if status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY) and said:
-            raise UsageError("prometheus-query", f"{url} did not run the query.", said)
+            raise UnreachableError("prometheus-refused", f"{url} refused the login (HTTP {status}).", error)
+        if status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY) and error:
+            raise UsageError("prometheus-query", f"{url} did not run the query.", error)
         if status in BUSY:
             message = f"{url} is too busy, or cannot reach its data (HTTP {status})."
-            raise UnreachableError("prometheus-busy", message, said)
+            raise UnreachableError("prometheus-busy", message, error)
         message = f"{url} does not answer as Prometheus does (HTTP {status})."
-        what = said or body[:120].decode(errors="replace")
+        what = error or body[:120].decode(errors="replace")
         raise UnreachableError("prometheus-answer", message, what, f"curl -sS {url}/api/v1/status/buildinfo")
 
 

@@ -83,8 +83,8 @@ def settle(name: str, helps: Sequence[str]) -> Field | None:
     candidates = [found for found in find_fields(name) if name in found.spellings]
     if len(candidates) < 2:
         return candidates[0] if candidates else None
-    said = {unit for text in helps for unit in units_in(text)} if helps else set()
-    fitting = [found for found in candidates if said == {unit_of(found.unit).scale}]
+    scales = {unit for text in helps for unit in units_in(text)} if helps else set()
+    fitting = [found for found in candidates if scales == {unit_of(found.unit).scale}]
     return fitting[0] if len(fitting) == 1 else None
 
 

@@ -54,8 +54,8 @@ def facts(found: "Plan") -> str:
     return f"{len(asked) - lost} of {count(len(asked), 'fact')}" if lost else count(len(asked), "fact")
 
 
-def cleaner(inventory: "Inventory") -> Clean:
-    secrets = inventory.secrets
+def cleaner(inventory: "Inventory | None") -> Clean:
+    secrets = inventory.secrets if inventory else ()
     return lambda text: redact(plain(text), secrets)
 
 

@@ -44,7 +44,7 @@ def outcome(done: Outcome, *, verbose: bool = False, evidence: str = "") -> str:
     return document(OutcomeDocument, values, done.before.inventory)
 
 
-def document(shape: type[Document], values: Mapping[str, Any], inventory: Inventory) -> str:
+def document(shape: type[Document], values: Mapping[str, Any], inventory: Inventory | None) -> str:
     """What every JSON document passes: no string of it has a secret or an escape left."""
     shown = cleaned(shape.model_validate(values).model_dump(by_alias=True), cleaner(inventory))
     return escaped(json.dumps(shown, indent=2, ensure_ascii=False)) + "\n"

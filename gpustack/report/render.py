@@ -6,6 +6,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from gpustack.doctor.finding import Diagnosis
+from gpustack.gpus.fleet import Fleet
 from gpustack.proof.delivery import Delivery
 from gpustack.proof.prove import Proof
 from gpustack.remedy.fixed import Fixed
@@ -48,6 +49,9 @@ RENDERERS: dict[tuple[type, str], str] = {
     (Last, "human"): "fix.text:last_fix",
     (Undone, "human"): "fix.text:undone",
     (Undone, "json"): "fix.json:undone",
+    (Fleet, "human"): "gpus.text:fleet",
+    (Fleet, "json"): "gpus.json:fleet",
+    (Fleet, "csv"): "gpus.json:table",
 }
 """Modules of this room, imported when their form is asked for: rich and Jinja take long."""
 

@@ -197,7 +197,7 @@ def test_values_that_are_no_numbers_come_through(serve: Callable[[Answer], str])
 
 
 def test_what_exporters_say_of_a_metric(serve: Callable[[Answer], str]) -> None:
-    said = [{"type": "gauge", "help": "GPU utilization (in %).", "unit": ""}] * 2
-    address = serve(lambda *_: ok({"DCGM_FI_DEV_GPU_UTIL": said}))
+    texts = [{"type": "gauge", "help": "GPU utilization (in %).", "unit": ""}] * 2
+    address = serve(lambda *_: ok({"DCGM_FI_DEV_GPU_UTIL": texts}))
     assert Prometheus(Access(address)).help_texts("DCGM_FI_DEV_GPU_UTIL") == ("GPU utilization (in %).",)
     assert Prometheus(Access(address)).help_texts("DCGM_FI_DEV_FB_USED") == ()

@@ -108,7 +108,7 @@ def test_an_unproven_unit_is_no_number_and_a_doubt() -> None:
     assert CLASH in found.doubts[0]
 
 
-def test_two_scrapes_of_one_gpu_are_said_and_not_doubled() -> None:
+def test_two_scrapes_of_one_gpu_are_named_and_not_doubled() -> None:
     found = read([series("DCGM_FI_DEV_GPU_TEMP", 60), series("DCGM_FI_DEV_GPU_TEMP", 60, 61, job="other")], {})
     assert [reading.value for reading in found.newest] == [61]
     assert found.doubts == ("GPUs are scraped by 2 jobs, dcgm, other: each is counted once",)

@@ -20,6 +20,8 @@ from gpustack.report.doctor import text as doctor
 from gpustack.report.error import render
 from gpustack.report.fix import json as fix_json
 from gpustack.report.fix import text as fix
+from gpustack.report.gpus import json as gpus_json
+from gpustack.report.gpus import text as gpus
 from gpustack.report.proof import delivery
 from gpustack.report.proof import json as proof_json
 from gpustack.report.proof import junit as proof_junit
@@ -28,7 +30,7 @@ from gpustack.report.removal import json as removal_json
 from gpustack.report.removal import text as removal
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Verification
-from tests.worlds import diagnoses, fixes, plans, proofs, resets
+from tests.worlds import diagnoses, fixes, gpu_series, plans, proofs, resets
 from tests.worlds.errors import ERRORS
 from tests.worlds.screen import printed
 
@@ -105,6 +107,9 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "undo-shown.txt": lambda: printed(lambda out: fix.last_fix(out, fixes.last(), fixes.INVENTORY)),
     "undo-good.txt": lambda: printed(lambda out: fix.undone(out, fixes.undone(), fixes.INVENTORY, evidence="runs/1")),
     "undo-good.json": lambda: fix_json.undone(fixes.undone(), fixes.INVENTORY, "runs/1"),
+    "gpu-list.txt": lambda: printed(lambda out: gpus.fleet(out, gpu_series.mixed(), now=1010.0)),
+    "gpu-list.json": lambda: gpus_json.fleet(gpu_series.mixed()),
+    "gpu-list.csv": lambda: gpus_json.table(gpu_series.mixed()),
     **{f"error-{error.reference}.txt": lambda error=error: render(error) for error in ERRORS},  # type: ignore[misc]
 }
 

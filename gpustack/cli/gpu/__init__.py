@@ -1,0 +1,1 @@
+"""`gpustack gpu`: the GPUs of a cluster, as its Prometheus has them."""

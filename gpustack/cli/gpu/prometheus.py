@@ -1,0 +1,89 @@
+"""Which Prometheus a command reads: the one that is given, or the cluster's own, through its control plane."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpustack.cli import session
+from gpustack.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpustack.config.inventory import Inventory
+    from gpustack.metrics.prometheus import Access, Prometheus
+
+AddressOption = Annotated[
+    str,
+    typer.Option(
+        "--prometheus",
+        metavar="URL",
+        envvar="GPUSTACK_PROMETHEUS",
+        help="A Prometheus, Thanos or Mimir. Default: that of the cluster, through its control plane.",
+    ),
+]
+TokenOption = Annotated[Path | None, typer.Option("--token-file", metavar="FILE", help="File with its bearer token.")]
+CertificateOption = Annotated[
+    Path | None,
+    typer.Option("--client-certificate", metavar="FILE", help="PEM file of a client certificate, with its key."),
+]
+CaOption = Annotated[
+    Path | None, typer.Option("--ca-file", metavar="FILE", help="PEM file of who signed its certificate.")
+]
+TenantOption = Annotated[str, typer.Option("--tenant", metavar="ID", help="X-Scope-OrgID, for Mimir and Cortex.")]
+
+
+@dataclass(frozen=True)
+class Source:
+    """The address and what proves who asks; empty for the cluster's own."""
+
+    address: str
+    token: Path | None
+    certificate: Path | None
+    ca: Path | None
+    tenant: str
+
+    def access(self) -> "Access":
+        """Raises UsageError for a file that cannot be read."""
+        from gpustack.metrics.prometheus import Access
+
+        return Access(
+            self.address,
+            token=read_file("--token-file", self.token).strip() if self.token else "",
+            certificate=named("--client-certificate", self.certificate),
+            ca=named("--ca-file", self.ca),
+            tenant=self.tenant,
+        )
+
+
+def read_file(option: str, path: Path) -> str:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError("prometheus-file", f"{option}: {path} cannot be read.", str(error), f"ls -l {path}") from None
+
+
+def named(option: str, path: Path | None) -> str:
+    return str(path) if path and read_file(option, path) else ""
+
+
+@contextmanager
+def open_prometheus(
+    source: Source, inventory: Path | None, *, become: bool, quiet: bool
+) -> "Iterator[tuple[Prometheus, Inventory | None]]":
+    """And the inventory, where one led there. Raises UsageError, UnreachableError, and as reading an inventory."""
+    from gpustack.metrics.prometheus import Access, Prometheus
+
+    if source.address:
+        yield Prometheus(source.access()), None
+        return
+    report = session.progress(quiet=quiet)
+    hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
+    from gpustack.proof.connect import acting_host, forward_part
+    from gpustack.proof.services import ACCESS_PROBES, SCHEME, find_access
+
+    taken = session.gather_all(hosts, report, ACCESS_PROBES)
+    with forward_part(acting_host(taken), find_access(taken, "prometheus")) as (_, address, number):
+        yield Prometheus(Access(f"{SCHEME}://{address}:{number}")), hosts

@@ -1,0 +1,1 @@
+"""GPUs as people ask for them: which there are, what they do, how they are. Any Prometheus will do."""

@@ -1,0 +1,171 @@
+"""`gpu list`: every GPU with what it is, whose it is and how it is, and what sets it apart from others of its model."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gpustack.metrics.gpus import Gpu, Owner
+from gpustack.metrics.readings import Reading, Readings
+from gpustack.metrics.xids import xids
+
+DEV = "DCGM_FI_DEV_"
+TOTAL, USED, FREE, RESERVED = (f"{DEV}FB_{word}" for word in ("TOTAL", "USED", "FREE", "RESERVED"))
+GENERATION, WIDTH = f"{DEV}PCIE_LINK_GEN", f"{DEV}PCIE_LINK_WIDTH"
+MOST_GENERATION, MOST_WIDTH = f"{DEV}PCIE_MAX_LINK_GEN", f"{DEV}PCIE_MAX_LINK_WIDTH"
+ECC, MIG = f"{DEV}ECC_CURRENT", f"{DEV}MIG_MODE"
+XID, ACTION = f"{DEV}XID_ERRORS", f"{DEV}GET_GPU_RECOVERY_ACTION"
+FAILED = {
+    f"{DEV}ROW_REMAP_FAILURE": "a row could not be replaced",
+    f"{DEV}THRESHOLD_SRM": "too many errors of SRAM",
+    f"{DEV}MEMORY_UNREPAIRABLE_FLAG": "memory cannot be repaired",
+}
+PENDING = {
+    f"{DEV}ROW_REMAP_PENDING": "a row is replaced at the next reset",
+    f"{DEV}RETIRED_PENDING": "pages are retired at the next reset",
+}
+# What tells that a GPU was looked at: of one without any of these, health is unknown.
+HEALTH = (XID, ACTION, *FAILED, *PENDING)
+FIELDS = (
+    TOTAL,
+    USED,
+    FREE,
+    RESERVED,
+    GENERATION,
+    WIDTH,
+    MOST_GENERATION,
+    MOST_WIDTH,
+    ECC,
+    MIG,
+    f"{DEV}GPU_TEMP",
+    *HEALTH,
+)
+# dcgm_structs.h of DCGM: dcgmGpuRecoveryAction
+ACTIONS = {1: "reset the GPU", 2: "reboot the host", 3: "drain peer-to-peer traffic", 4: "drain and reset the GPU"}
+
+
+@dataclass(frozen=True)
+class Card:
+    """A GPU, or a MIG instance of one. None is what its exporter does not say. `memory` in bytes. `ill` are sentences;
+    `known`: there is anything to judge its health by. `odd`: in what it differs from most of its model. `at` is the
+    time of its newest value."""
+
+    gpu: Gpu
+    owner: Owner | None
+    memory: float | None
+    generation: int | None
+    width: int | None
+    most_generation: int | None
+    most_width: int | None
+    ecc: bool | None
+    mig: bool | None
+    ill: tuple[str, ...]
+    known: bool
+    at: float
+    odd: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fleet:
+    cards: tuple[Card, ...]
+    doubts: tuple[str, ...]
+
+
+def list_fleet(readings: Readings) -> Fleet:
+    """By node and index; instances of a GPU after it."""
+    by_gpu: dict[tuple[str, str], dict[str, Reading]] = {}
+    for reading in readings.newest:
+        by_gpu.setdefault(reading.gpu.key, {})[reading.field.name] = reading
+    cards = sorted((card_of(found) for found in by_gpu.values()), key=lambda card: place(card.gpu))
+    return Fleet(tuple(mark_odd(cards)), readings.doubts)
+
+
+def select(fleet: Fleet, *, node: str = "", model: str = "") -> Fleet:
+    """Those of a node, and those whose model has the word in it, whatever its case."""
+    kept = (
+        card
+        for card in fleet.cards
+        if node in ("", card.gpu.node) and model.lower() in f"{card.gpu.model} {card.gpu.profile}".lower()
+    )
+    return replace(fleet, cards=tuple(kept))
+
+
+def place(gpu: Gpu) -> tuple[str, int, str, str]:
+    number = int(gpu.index) if gpu.index.isdigit() else -1
+    return gpu.node, number, gpu.uuid, gpu.instance
+
+
+def card_of(found: Mapping[str, Reading]) -> Card:
+    newest = max(found.values(), key=lambda reading: reading.at)
+    return Card(
+        gpu=newest.gpu,
+        owner=newest.owner,
+        memory=memory_of(found),
+        generation=whole(found, GENERATION),
+        width=whole(found, WIDTH),
+        most_generation=whole(found, MOST_GENERATION),
+        most_width=whole(found, MOST_WIDTH),
+        ecc=flag(found, ECC),
+        mig=flag(found, MIG),
+        ill=tuple(illness(found)),
+        known=any(name in found for name in HEALTH),
+        at=newest.at,
+    )
+
+
+def memory_of(found: Mapping[str, Reading]) -> float | None:
+    """Exporters send the total only when asked to; its three parts are in their own list."""
+    if TOTAL in found:
+        return found[TOTAL].value
+    parts = [found[name].value for name in (USED, FREE, RESERVED) if name in found]
+    return sum(parts) if len(parts) == 3 else None
+
+
+def whole(found: Mapping[str, Reading], name: str) -> int | None:
+    return int(found[name].value) if name in found else None
+
+
+def flag(found: Mapping[str, Reading], name: str) -> bool | None:
+    return bool(found[name].value) if name in found else None
+
+
+def illness(found: Mapping[str, Reading]) -> Iterator[str]:
+    """The driver's own verdict first."""
+    if (action := whole(found, ACTION)) in ACTIONS:
+        yield f"the driver asks: {ACTIONS[action]}"
+    if (known := xids().get(whole(found, XID) or 0)) and known.severity == "critical":
+        yield f"Xid {known.code}: {known.name}"
+    for name, what in {**FAILED, **PENDING}.items():
+        if flag(found, name):
+            yield what
+
+
+TRAITS: Mapping[str, Callable[[Card], object]] = {
+    "driver": lambda card: card.gpu.driver,
+    "memory": lambda card: card.memory,
+    "PCIe generation": lambda card: card.most_generation,
+    "PCIe lanes": lambda card: card.width,
+    "ECC": lambda card: card.ecc,
+}
+
+
+def mark_odd(cards: Sequence[Card]) -> Iterator[Card]:
+    """In which traits each differs from the majority of its model."""
+    of_model: dict[tuple[str, str], list[Card]] = {}
+    for card in cards:
+        of_model.setdefault((card.gpu.model, card.gpu.profile), []).append(card)
+    usual = {
+        model: {trait: majority(value(card) for card in group) for trait, value in TRAITS.items()}
+        for model, group in of_model.items()
+    }
+    for card in cards:
+        most = usual[card.gpu.model, card.gpu.profile]
+        found = {trait: value(card) for trait, value in TRAITS.items()}
+        differs = [trait for trait in TRAITS if None not in (most[trait], found[trait]) and most[trait] != found[trait]]
+        yield replace(card, odd=tuple(differs))
+
+
+def majority(values: Iterable[object]) -> object:
+    """What more than half of those have that say anything; None without."""
+    counted = Counter(value for value in values if value is not None)
+    most, number = counted.most_common(1)[0] if counted else (None, 0)
+    return most if number * 2 > counted.total() else None

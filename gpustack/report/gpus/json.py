@@ -1,0 +1,80 @@
+"""The fleet as one JSON document, and as CSV. A field is only ever added within a version."""
+
+import csv
+import io
+from typing import Literal
+
+from pydantic import Field
+
+from gpustack.config.inventory import Inventory
+from gpustack.gpus.fleet import Fleet
+from gpustack.report.format import cleaner
+from gpustack.report.json import document, ending
+from gpustack.report.schema import Document, Shape, TextOrNull, take
+
+
+class Owner(Shape):
+    """The pod that the kubelet gave the GPU to, which is not yet that it is used."""
+
+    namespace: str
+    pod: str
+    container: TextOrNull
+
+
+class Card(Shape):
+    """A GPU, or an instance of one in MIG mode (`instance`, `profile`). `memory_bytes` is all of its memory; what its
+    exporter does not say is null. `ill` are sentences, none for a GPU that is well; `judged` is false where nothing
+    tells. `differs`: from most of its model. `last_sample` is the time of its newest value, in seconds
+    since 1970."""
+
+    node: str = take("gpu", "node")
+    index: TextOrNull = take("gpu", "index")
+    uuid: TextOrNull = take("gpu", "uuid")
+    instance: TextOrNull = take("gpu", "instance")
+    profile: TextOrNull = take("gpu", "profile")
+    model: TextOrNull = take("gpu", "model")
+    bus: TextOrNull = take("gpu", "bus")
+    driver: str | None = take("gpu", "driver")
+    owner: Owner | None
+    memory_bytes: float | None = take("memory")
+    pcie_generation: int | None = take("generation")
+    pcie_lanes: int | None = take("width")
+    pcie_generation_max: int | None = take("most_generation")
+    pcie_lanes_max: int | None = take("most_width")
+    ecc: bool | None
+    mig: bool | None
+    judged: bool = take("known")
+    ill: list[str]
+    differs: list[str] = take("odd")
+    last_sample: float = take("at")
+
+
+class FleetDocument(Document):
+    """Result of `gpustack gpu list`. `doubts` are sentences: what was left out, and why."""
+
+    kind: Literal["gpustack/gpus/v1"] = Field("gpustack/gpus/v1", alias="schema")
+    gpus: list[Card] = take("cards")
+    doubts: list[str]
+
+
+def fleet(found: Fleet, *, inventory: Inventory | None = None) -> str:
+    return document(FleetDocument, {**vars(found), "exit": ending(0)}, inventory)
+
+
+def table(found: Fleet, *, inventory: Inventory | None = None) -> str:
+    """A line for each GPU, with the names of the JSON document."""
+    text, clean = io.StringIO(), cleaner(inventory)
+    names = [name for name in Card.model_fields if name != "owner"]
+    out = csv.writer(text, lineterminator="\n")
+    out.writerow([*names, "namespace", "pod"])
+    for card in found.cards:
+        values = Card.model_validate(card).model_dump()
+        owner = (card.owner.namespace, card.owner.pod) if card.owner else ("", "")
+        out.writerow([clean(cell(values[name])) for name in names] + [*map(clean, owner)])
+    return text.getvalue()
+
+
+def cell(value: object) -> str:
+    if isinstance(value, list):
+        return "; ".join(map(str, value))
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,69 @@
+"""The fleet as a table for people."""
+
+import time
+
+from rich.table import Table
+
+from gpustack.events import count
+from gpustack.gpus.fleet import Card, Fleet
+from gpustack.report.format import duration
+from gpustack.report.terminal import Terminal
+
+GIB = 2**30
+HEADINGS = ("NODE", "GPU", "MODEL", "MEMORY", "PCIE", "ECC", "DRIVER", "USED BY", "HEALTH")
+UNKNOWN = "-"
+VENDOR = "NVIDIA "
+STALE = 60  # seconds; a younger value needs no age
+
+
+def fleet(console: Terminal, found: Fleet, *, now: float | None = None) -> None:
+    """`now`, seconds since 1970, is what ages of values are counted from."""
+    table = Table(box=None, pad_edge=False, header_style="", show_edge=False)
+    for heading in HEADINGS:
+        table.add_column(heading, overflow="fold")
+    for card in found.cards:
+        table.add_row(*map(console.clean, cells(card, time.time() if now is None else now)))
+    console.print(table)
+    console.print(f"\n{summary(found)}")
+    for doubt in found.doubts:
+        console.print(console.clean(f"note: {doubt}"))
+
+
+def cells(card: Card, now: float) -> tuple[str, ...]:
+    return (
+        card.gpu.node,
+        card.gpu.index + (f":{card.gpu.instance}" if card.gpu.instance else ""),
+        " ".join(filter(None, (card.gpu.model.removeprefix(VENDOR), card.gpu.profile))) or UNKNOWN,
+        f"{card.memory / GIB:.0f} GiB" if card.memory else UNKNOWN,
+        link(card),
+        {None: UNKNOWN, True: "on", False: "off"}[card.ecc],
+        card.gpu.driver or UNKNOWN,
+        f"{card.owner.namespace}/{card.owner.pod}" if card.owner else "free",
+        health(card, now),
+    )
+
+
+def link(card: Card) -> str:
+    """`5 x16`, and `3 x8 of 5 x16` where the slot could do more. An idle link may run slower: only lanes tell."""
+    now, most = (card.generation, card.width), (card.most_generation, card.most_width)
+    if None in now:
+        return UNKNOWN
+    shown = f"{now[0]} x{now[1]}"
+    return shown if None in most or now == most else f"{shown} of {most[0]} x{most[1]}"
+
+
+def health(card: Card, now: float) -> str:
+    words = list(card.ill) or ([] if card.known else ["unknown"])
+    words += [f"differs: {', '.join(card.odd)}"] if card.odd else []
+    words += [f"last sample {duration(now - card.at)} ago"] if now - card.at > STALE else []
+    return "; ".join(words) or "ok"
+
+
+def summary(found: Fleet) -> str:
+    """`8 GPUs on 2 nodes, 5 in use, 1 not well`. MIG instances count with their GPU."""
+    whole = {(card.gpu.node, card.gpu.uuid or card.gpu.index) for card in found.cards}
+    used = {(card.gpu.node, card.gpu.uuid or card.gpu.index) for card in found.cards if card.owner}
+    ill = {(card.gpu.node, card.gpu.uuid or card.gpu.index) for card in found.cards if card.ill}
+    nodes = {card.gpu.node for card in found.cards}
+    words = [f"{count(len(whole), 'GPU')} on {count(len(nodes), 'node')}", f"{len(used)} in use"]
+    return ", ".join([*words, f"{len(ill)} not well"] if ill else words)

@@ -1,0 +1,75 @@
+"""`gpustack gpu` as typed."""
+
+import json
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gpustack.cli.gpu.commands import app
+from gpustack.errors import UsageError
+from gpustack.gpus.fleet import FIELDS
+from gpustack.metrics.prometheus import Found, Prometheus
+from tests.worlds.gpu_series import gpu_series
+
+ADDRESS = ("--prometheus", "http://prometheus.example.org")
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Prometheus]:
+    """A Prometheus with three GPUs; who asked it."""
+    found: list[Prometheus] = []
+
+    def answer(self: Prometheus, expr: str, at: float | None = None) -> Found:
+        found.append(self)
+        assert all(f"|{name}" in expr or f'"{name}' in expr for name in FIELDS)
+        gpus = [gpu_series("gpu1", 0), gpu_series("gpu1", 1), gpu_series("gpu2", 0, {"modelName": "NVIDIA L4"})]
+        return Found(tuple(chain(*gpus)), ("a store did not answer",))
+
+    monkeypatch.setattr(Prometheus, "instant", answer)
+    return found
+
+
+def typed(*words: str) -> str:
+    done = CliRunner().invoke(app, ["list", *ADDRESS, *words], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_the_fleet_is_listed(asked: list[Prometheus]) -> None:
+    lines = typed().splitlines()
+    assert [line.split()[:2] for line in lines if line.startswith("gpu")] == [
+        ["gpu1", "0"],
+        ["gpu1", "1"],
+        ["gpu2", "0"],
+    ]
+    assert "note: Prometheus: a store did not answer" in lines
+    assert len(asked) == 1
+
+
+def test_only_some_are_listed(asked: list[Prometheus]) -> None:
+    document = json.loads(typed("--node", "gpu1", "-o", "json"))
+    assert [gpu["index"] for gpu in document["gpus"]] == ["0", "1"]
+    assert len(typed("--model", "l4", "-o", "csv").splitlines()) == 2
+
+
+def test_the_login_comes_from_files(asked: list[Prometheus], tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("secret\n")
+    words = ("--token-file", str(tmp_path / "token"), "--tenant", "team", "-o", "json")
+    assert "secret" not in typed(*words)
+    assert (asked[0].access.token, asked[0].access.tenant) == ("secret", "team")
+
+
+@pytest.mark.parametrize("option", ["--token-file", "--client-certificate", "--ca-file"])
+def test_a_file_that_cannot_be_read_is_refused(option: str, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["list", *ADDRESS, option, str(tmp_path / "none")])
+    assert isinstance(done.exception, UsageError)
+    assert done.exception.reference == "prometheus-file"
+
+
+def test_a_prometheus_without_gpus_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Prometheus, "instant", lambda *_: Found(()))
+    done = CliRunner().invoke(app, ["list", *ADDRESS])
+    assert isinstance(done.exception, UsageError)
+    assert done.exception.reference == "gpu-no-series"

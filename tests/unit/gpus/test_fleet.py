@@ -1,0 +1,119 @@
+import io
+import json
+
+import pytest
+
+from gpustack.gpus.fleet import Fleet, majority, select
+from gpustack.report.gpus import json as as_json
+from gpustack.report.gpus import text
+from gpustack.report.terminal import Terminal
+from tests.worlds.gpu_series import fleet, gpu_series
+
+NAN = float("nan")
+POD = {"exported_namespace": "team-a", "exported_pod": "train-0"}
+
+
+def shown(found: Fleet) -> str:
+    out = io.StringIO()
+    text.fleet(Terminal(out, width=160), found, now=1010.0)
+    return out.getvalue()
+
+
+def test_gpus_stand_by_node_and_number() -> None:
+    found = fleet(gpu_series("gpu2", 0), gpu_series("gpu1", 10), gpu_series("gpu1", 2))
+    assert [(card.gpu.node, card.gpu.index) for card in found.cards] == [("gpu1", "2"), ("gpu1", "10"), ("gpu2", "0")]
+
+
+def test_a_healthy_gpu() -> None:
+    found = fleet(gpu_series("gpu1", 0, POD), gpu_series("gpu1", 1))
+    lines = shown(found).splitlines()
+    assert " ".join(lines[1].split()) == "gpu1 0 H100 80GB HBM3 80 GiB 5 x16 on 595.91.07 team-a/train-0 ok"
+    assert lines[2].split()[-2:] == ["free", "ok"]
+    assert lines[-1] == "2 GPUs on 1 node, 1 in use"
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        ({"XID_ERRORS": 79}, "Xid 79: GPU has fallen off the bus"),
+        ({"XID_ERRORS": 31}, "ok"),
+        ({"GET_GPU_RECOVERY_ACTION": 2}, "the driver asks: reboot the host"),
+        ({"ROW_REMAP_FAILURE": 1}, "a row could not be replaced"),
+        ({"ROW_REMAP_PENDING": 1}, "a row is replaced at the next reset"),
+        ({"ROW_REMAP_FAILURE": NAN, "ROW_REMAP_PENDING": NAN, "GET_GPU_RECOVERY_ACTION": NAN}, "unknown"),
+    ],
+)
+def test_health(values: dict[str, float], what: str) -> None:
+    (card,) = fleet(gpu_series("gpu1", 0, **values)).cards
+    assert text.health(card, 1010.0) == what
+
+
+def test_the_age_of_old_values_is_shown() -> None:
+    (card,) = fleet(gpu_series("gpu1", 0)).cards
+    assert text.health(card, 1100.0) == "last sample 1 min 40 s ago"
+
+
+def test_what_differs_from_its_model_is_marked() -> None:
+    """A slower link under load is not a difference; fewer lanes are."""
+    found = fleet(
+        gpu_series("gpu1", 0),
+        gpu_series("gpu1", 1, PCIE_LINK_GEN=1),
+        gpu_series("gpu1", 2, PCIE_LINK_WIDTH=8),
+        gpu_series("gpu2", 0, {"DCGM_FI_DRIVER_VERSION": "580.95.05"}),
+        gpu_series("gpu2", 1, {"modelName": "NVIDIA L4"}, FB_TOTAL=23034, ECC_CURRENT=0),
+    )
+    assert [card.odd for card in found.cards] == [(), (), ("PCIe lanes",), ("driver",), ()]
+    assert [text.link(card) for card in found.cards[:3]] == ["5 x16", "1 x16 of 5 x16", "5 x8 of 5 x16"]
+
+
+@pytest.mark.parametrize(
+    ("values", "most"),
+    [([], None), ([None, None], None), ([1, 2], None), ([1, 1, 2], 1), ([1, 1, 2, 2], None), ([1, None], 1)],
+)
+def test_the_majority_is_of_those_that_say_anything(values: list[object], most: object) -> None:
+    assert majority(values) == most
+
+
+def test_memory_is_the_sum_of_its_parts_where_nobody_says_it() -> None:
+    parts = {"FB_TOTAL": NAN, "FB_USED": 1000, "FB_FREE": 80000, "FB_RESERVED": 559}
+    (card,) = fleet(gpu_series("gpu1", 0, **parts)).cards
+    assert card.memory == 81559 * 2**20
+    (card,) = fleet(gpu_series("gpu1", 0, **parts | {"FB_RESERVED": NAN})).cards
+    assert card.memory is None
+
+
+def test_instances_stand_after_their_gpu_and_count_with_it() -> None:
+    part = {"GPU_I_ID": "7", "GPU_I_PROFILE": "1g.10gb", **POD}
+    found = fleet(gpu_series("gpu1", 0), gpu_series("gpu1", 0, part), gpu_series("gpu1", 1))
+    lines = shown(found).splitlines()
+    assert [line.split()[1] for line in lines[1:4]] == ["0", "0:7", "1"]
+    assert lines[-1] == "2 GPUs on 1 node, 1 in use"
+
+
+def test_nodes_and_models_can_be_chosen() -> None:
+    found = fleet(gpu_series("gpu1", 0), gpu_series("gpu2", 0, {"modelName": "NVIDIA L4"}))
+    assert [card.gpu.node for card in select(found, node="gpu2").cards] == ["gpu2"]
+    assert [card.gpu.node for card in select(found, model="h100").cards] == ["gpu1"]
+    assert select(found, model="A100").cards == ()
+
+
+def test_json_and_csv_say_the_same() -> None:
+    found = fleet(gpu_series("gpu1", 0, POD, XID_ERRORS=79), gpu_series("gpu1", 1, FB_TOTAL=NAN))
+    document = json.loads(as_json.fleet(found))
+    assert document["schema"] == "gpustack/gpus/v1"
+    first, second = document["gpus"]
+    assert first["owner"] == {"namespace": "team-a", "pod": "train-0", "container": None}
+    assert first["memory_bytes"] == 81559 * 2**20
+    assert second["memory_bytes"] is None
+    assert second["owner"] is None
+    head, one, two = as_json.table(found).splitlines()
+    assert head.startswith("node,index,uuid,")
+    assert one.startswith("gpu1,0,GPU-gpu1-0,")
+    assert one.endswith(",team-a,train-0")
+    assert ",Xid 79: GPU has fallen off the bus," in one
+    assert len(two.split(",")) == len(head.split(","))
+
+
+def test_an_escape_in_a_label_reaches_no_terminal() -> None:
+    found = fleet(gpu_series("gpu1", 0, {"modelName": "H100\x1b]0;x\x07"}))
+    assert "\x1b" not in shown(found) + as_json.fleet(found) + as_json.table(found)

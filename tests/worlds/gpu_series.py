@@ -1,0 +1,57 @@
+"""Series of GPUs for tests, as Prometheus has them of dcgm-exporter."""
+
+from itertools import chain
+
+from gpustack.gpus.fleet import Fleet, list_fleet
+from gpustack.metrics.prometheus import Series
+from gpustack.metrics.readings import read
+
+LABELS = {
+    "job": "nvidia-dcgm-exporter",
+    "namespace": "gpu-operator",
+    "pod": "nvidia-dcgm-exporter-x7k2p",
+    "container": "nvidia-dcgm-exporter",
+    "modelName": "NVIDIA H100 80GB HBM3",
+    "DCGM_FI_DRIVER_VERSION": "595.91.07",
+}
+HEALTHY = {
+    "FB_TOTAL": 81559,
+    "PCIE_LINK_GEN": 5,
+    "PCIE_LINK_WIDTH": 16,
+    "PCIE_MAX_LINK_GEN": 5,
+    "PCIE_MAX_LINK_WIDTH": 16,
+    "ECC_CURRENT": 1,
+    "GPU_TEMP": 40,
+    "ROW_REMAP_FAILURE": 0,
+    "ROW_REMAP_PENDING": 0,
+    "GET_GPU_RECOVERY_ACTION": 0,
+}
+
+
+def gpu_series(node: str, index: int, labels: dict[str, str] | None = None, /, **values: float) -> list[Series]:
+    """Of one healthy H100; `values` by field change it, NaN takes one away."""
+    who = {**LABELS, "hostname": node, "gpu": str(index), "UUID": f"GPU-{node}-{index}", **(labels or {})}
+    found = HEALTHY | values
+    return [
+        Series({"__name__": f"DCGM_FI_DEV_{name}", **who}, ((1000.0, float(value)),))
+        for name, value in found.items()
+        if value == value
+    ]
+
+
+def fleet(*series: list[Series]) -> Fleet:
+    return list_fleet(read(chain(*series), {}))
+
+
+def mixed() -> Fleet:
+    """Two nodes: a GPU in use, one that fell off the bus, one with fewer lanes, one that says little."""
+    pod = {"exported_namespace": "team-a", "exported_pod": "train-0", "exported_container": "main"}
+    little = dict.fromkeys(HEALTHY, float("nan")) | {"GPU_TEMP": 35.0}
+    return fleet(
+        gpu_series("gpu1", 0, pod),
+        gpu_series("gpu1", 1, XID_ERRORS=79),
+        gpu_series("gpu1", 2, PCIE_LINK_WIDTH=8),
+        gpu_series("gpu2", 0, {"modelName": "NVIDIA GeForce RTX 4090"}, **little),
+        gpu_series("gpu2", 1, {"job": "another"}),
+        gpu_series("gpu2", 1),
+    )
