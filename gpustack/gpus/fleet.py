@@ -25,20 +25,8 @@ PENDING = {
 }
 # What tells that a GPU was looked at: of one without any of these, health is unknown.
 HEALTH = (XID, ACTION, *FAILED, *PENDING)
-FIELDS = (
-    TOTAL,
-    USED,
-    FREE,
-    RESERVED,
-    GENERATION,
-    WIDTH,
-    MOST_GENERATION,
-    MOST_WIDTH,
-    ECC,
-    MIG,
-    f"{DEV}GPU_TEMP",
-    *HEALTH,
-)
+MEMORY, PCIE = (TOTAL, USED, FREE, RESERVED), (GENERATION, WIDTH, MOST_GENERATION, MOST_WIDTH)
+FIELDS = (*MEMORY, *PCIE, ECC, MIG, f"{DEV}GPU_TEMP", *HEALTH)
 # dcgm_structs.h of DCGM: dcgmGpuRecoveryAction
 ACTIONS = {1: "reset the GPU", 2: "reboot the host", 3: "drain peer-to-peer traffic", 4: "drain and reset the GPU"}
 
@@ -72,11 +60,16 @@ class Fleet:
 
 def list_fleet(readings: Readings) -> Fleet:
     """By node and index; instances of a GPU after it."""
+    cards = sorted((card_of(found) for found in readings_by_gpu(readings)), key=lambda card: place(card.gpu))
+    return Fleet(tuple(mark_odd(cards)), readings.doubts)
+
+
+def readings_by_gpu(readings: Readings) -> Iterable[Mapping[str, Reading]]:
+    """Of each GPU or MIG instance, by the field's name."""
     by_gpu: dict[tuple[str, str], dict[str, Reading]] = {}
     for reading in readings.newest:
         by_gpu.setdefault(reading.gpu.key, {})[reading.field.name] = reading
-    cards = sorted((card_of(found) for found in by_gpu.values()), key=lambda card: place(card.gpu))
-    return Fleet(tuple(mark_odd(cards)), readings.doubts)
+    return by_gpu.values()
 
 
 def select(fleet: Fleet, *, node: str = "", model: str = "") -> Fleet:

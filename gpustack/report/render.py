@@ -6,6 +6,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from gpustack.doctor.finding import Diagnosis
+from gpustack.gpus.activity import Activity
 from gpustack.gpus.fleet import Fleet
 from gpustack.proof.delivery import Delivery
 from gpustack.proof.prove import Proof
@@ -49,6 +50,8 @@ RENDERERS: dict[tuple[type, str], str] = {
     (Last, "human"): "fix.text:last_fix",
     (Undone, "human"): "fix.text:undone",
     (Undone, "json"): "fix.json:undone",
+    (Activity, "human"): "gpus.activity:activity",
+    (Activity, "json"): "gpus.activity:text",
     (Fleet, "human"): "gpus.text:fleet",
     (Fleet, "json"): "gpus.json:fleet",
     (Fleet, "csv"): "gpus.json:table",

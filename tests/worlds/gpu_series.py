@@ -2,6 +2,7 @@
 
 from itertools import chain
 
+from gpustack.gpus.activity import Activity, see_activity
 from gpustack.gpus.fleet import Fleet, list_fleet
 from gpustack.metrics.prometheus import Series
 from gpustack.metrics.readings import read
@@ -13,6 +14,16 @@ LABELS = {
     "container": "nvidia-dcgm-exporter",
     "modelName": "NVIDIA H100 80GB HBM3",
     "DCGM_FI_DRIVER_VERSION": "595.91.07",
+}
+BUSY = {
+    "PROF_GR_ENGINE_ACTIVE": 0.99,
+    "PROF_SM_ACTIVE": 0.85,
+    "PROF_PIPE_TENSOR_ACTIVE": 0.4,
+    "PROF_DRAM_ACTIVE": 0.5,
+    "FB_USED": 60000,
+    "POWER_USAGE": 640,
+    "ENFORCED_POWER_LIMIT": 700,
+    "CLOCK_THROTTLE_REASONS": 4,
 }
 HEALTHY = {
     "FB_TOTAL": 81559,
@@ -33,7 +44,7 @@ def gpu_series(node: str, index: int, labels: dict[str, str] | None = None, /, *
     who = {**LABELS, "hostname": node, "gpu": str(index), "UUID": f"GPU-{node}-{index}", **(labels or {})}
     found = HEALTHY | values
     return [
-        Series({"__name__": f"DCGM_FI_DEV_{name}", **who}, ((1000.0, float(value)),))
+        Series({"__name__": f"DCGM_FI_{'' if name.startswith('PROF_') else 'DEV_'}{name}", **who}, ((1000.0, value),))
         for name, value in found.items()
         if value == value
     ]
@@ -54,4 +65,27 @@ def mixed() -> Fleet:
         gpu_series("gpu2", 0, {"modelName": "NVIDIA GeForce RTX 4090"}, **little),
         gpu_series("gpu2", 1, {"job": "another"}),
         gpu_series("gpu2", 1),
+    )
+
+
+def activity(*series: list[Series]) -> Activity:
+    return see_activity(read(chain(*series), {}))
+
+
+def working() -> Activity:
+    """Two GPUs of a pod, an idle one, and one whose exporter does not measure SMs."""
+    pod = {"exported_namespace": "team-a", "exported_pod": "train-0", "exported_container": "main"}
+    idle = dict.fromkeys(BUSY, 0.0) | {"POWER_USAGE": 71, "ENFORCED_POWER_LIMIT": 700, "CLOCK_THROTTLE_REASONS": 1}
+    no_sms = {name: float("nan") for name in BUSY if name.startswith("PROF_")} | {"PROF_GR_ENGINE_ACTIVE": 0.3}
+    t4 = {"modelName": "Tesla T4", "exported_namespace": "team-b", "exported_pod": "serve-0"}
+    return activity(
+        gpu_series("gpu1", 0, pod, **BUSY),
+        gpu_series("gpu1", 1, pod, **BUSY | {"PROF_SM_ACTIVE": 0.75, "CLOCK_THROTTLE_REASONS": 1 | 32}),
+        gpu_series("gpu1", 2, **idle),
+        gpu_series(
+            "gpu2",
+            0,
+            t4,
+            **BUSY | no_sms | {"POWER_USAGE": 60, "ENFORCED_POWER_LIMIT": 70, "FB_TOTAL": 15360, "FB_USED": 9000},
+        ),
     )

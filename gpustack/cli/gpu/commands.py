@@ -1,6 +1,8 @@
 """`gpustack gpu`: which GPUs there are, and how they are."""
 
-from typing import Annotated
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,10 +18,22 @@ from gpustack.cli.gpu.prometheus import (
 )
 from gpustack.cli.help import declare, group
 
+if TYPE_CHECKING:
+    from gpustack.gpus.activity import Work
+
+
+class Rows(StrEnum):
+    GPUS = "gpus"
+    PODS = "pods"
+
+
+NodeOption = Annotated[str, typer.Option("--node", metavar="NAME", help="Only GPUs of this node.")]
+
 app = group(
     "See the GPUs of a cluster, as its Prometheus has them.",
     "gpustack gpu list -i mycluster",
-    "gpustack gpu list --prometheus http://127.0.0.1:9090",
+    "gpustack gpu top -i mycluster",
+    "gpustack gpu top pods --prometheus http://127.0.0.1:9090",
 )
 
 
@@ -43,7 +57,7 @@ def list_gpus(
     certificate: CertificateOption = None,
     ca: CaOption = None,
     tenant: TenantOption = "",
-    node: Annotated[str, typer.Option("--node", metavar="NAME", help="Only GPUs of this node.")] = "",
+    node: NodeOption = "",
     model: Annotated[str, typer.Option("--model", metavar="WORD", help="Only models with this in their name.")] = "",
     output: options.TableOutputOption = options.TableOutput.HUMAN,
     become: options.BecomeOption = False,
@@ -61,3 +75,66 @@ def list_gpus(
     from gpustack.report.render import show
 
     show(select(found, node=node, model=model), output.value, inventory=hosts)
+
+
+def complete_sort(incomplete: str) -> list[str]:
+    from gpustack.gpus.activity import SORTS
+
+    return [name for name in SORTS if name.startswith(incomplete)]
+
+
+@declare(
+    app,
+    "gpustack gpu top -i mycluster",
+    "gpustack gpu top pods --namespace team-a --sort sm",
+    "gpustack gpu top --once -o json",
+    short="Show what every GPU does now, and for whom.",
+)
+def top(
+    rows: Annotated[Rows, typer.Argument(metavar="gpus|pods", help="A line for each GPU or pod.")] = Rows.GPUS,
+    inventory: options.InventoryOption = None,
+    address: AddressOption = "",
+    token: TokenOption = None,
+    certificate: CertificateOption = None,
+    ca: CaOption = None,
+    tenant: TenantOption = "",
+    node: NodeOption = "",
+    namespace: Annotated[str, typer.Option("--namespace", metavar="NAME", help="Only GPUs of pods in it.")] = "",
+    pod: Annotated[str, typer.Option("--pod", metavar="NAME", help="Only GPUs of this pod.")] = "",
+    sort: Annotated[
+        str,
+        typer.Option("--sort", metavar="COLUMN", help="Highest first.", autocompletion=complete_sort),
+    ] = "node",
+    every: Annotated[float, typer.Option("--every", min=1, metavar="SECONDS", help="How often it is drawn anew.")] = 5,
+    once: Annotated[bool, typer.Option("--once", help="Print it once, as without a terminal.")] = False,
+    output: options.ShortOutputOption = options.ShortOutput.HUMAN,
+    become: options.BecomeOption = False,
+    quiet: options.QuietOption = False,
+) -> None:
+    """Show what every GPU does now: activity of its SMs, tensor cores and memory, power, heat, and what slows it down.
+
+    A GPU that is busy by nvidia-smi may do little: utilisation there is the time with any kernel at all."""
+    from gpustack.gpus.activity import FIELDS, SORTS, Activity, arrange, see_activity
+
+    if sort not in SORTS:
+        raise typer.BadParameter(f"--sort takes {', '.join(SORTS)}, not {sort}")
+
+    def wanted(work: "Work") -> bool:
+        has = (work.owner.namespace, work.owner.pod) if work.owner else ("", "")
+        return node in ("", work.gpu.node) and namespace in ("", has[0]) and pod in ("", has[1])
+
+    source = Source(address, token, certificate, ca, tenant)
+    with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
+        from gpustack.gpus.ask import ask_readings
+
+        def ask() -> Activity:
+            return arrange(see_activity(ask_readings(prometheus, FIELDS), wanted), sort)
+
+        if once or output is not options.ShortOutput.HUMAN or not sys.stdout.isatty():
+            from gpustack.report.render import show
+
+            show(ask(), output.value, inventory=hosts, pods=rows is Rows.PODS)
+            return
+        from gpustack.report.gpus.watch import watch
+
+        watch(ask, every, pods=rows is Rows.PODS)

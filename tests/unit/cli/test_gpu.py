@@ -9,9 +9,10 @@ from typer.testing import CliRunner
 
 from gpustack.cli.gpu.commands import app
 from gpustack.errors import UsageError
+from gpustack.gpus.activity import FIELDS as ACTIVITY
 from gpustack.gpus.fleet import FIELDS
 from gpustack.metrics.prometheus import Found, Prometheus
-from tests.worlds.gpu_series import gpu_series
+from tests.worlds.gpu_series import BUSY, gpu_series
 
 ADDRESS = ("--prometheus", "http://prometheus.example.org")
 
@@ -23,16 +24,17 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Prometheus]:
 
     def answer(self: Prometheus, expr: str, at: float | None = None) -> Found:
         found.append(self)
-        assert all(f"|{name}" in expr or f'"{name}' in expr for name in FIELDS)
-        gpus = [gpu_series("gpu1", 0), gpu_series("gpu1", 1), gpu_series("gpu2", 0, {"modelName": "NVIDIA L4"})]
+        assert all(f"|{name}" in expr or f'"{name}' in expr for name in (FIELDS if "ECC" in expr else ACTIVITY))
+        l4 = {"modelName": "NVIDIA L4", "exported_namespace": "team-a", "exported_pod": "train-0"}
+        gpus = [gpu_series("gpu1", 0, **BUSY), gpu_series("gpu1", 1, **BUSY), gpu_series("gpu2", 0, l4, **BUSY)]
         return Found(tuple(chain(*gpus)), ("a store did not answer",))
 
     monkeypatch.setattr(Prometheus, "instant", answer)
     return found
 
 
-def typed(*words: str) -> str:
-    done = CliRunner().invoke(app, ["list", *ADDRESS, *words], catch_exceptions=False)
+def typed(*words: str, verb: str = "list") -> str:
+    done = CliRunner().invoke(app, [verb, *ADDRESS, *words], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.stdout
 
@@ -73,3 +75,20 @@ def test_a_prometheus_without_gpus_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     done = CliRunner().invoke(app, ["list", *ADDRESS])
     assert isinstance(done.exception, UsageError)
     assert done.exception.reference == "gpu-no-series"
+
+
+@pytest.mark.parametrize("words", [("--node", "gpu2"), ("--namespace", "team-a"), ("--pod", "train-0")])
+def test_activity_of_some(asked: list[Prometheus], words: tuple[str, ...]) -> None:
+    document = json.loads(typed(*words, "-o", "json", verb="top"))
+    assert [(gpu["node"], gpu["sm"]) for gpu in document["gpus"]] == [("gpu2", 0.85)]
+
+
+def test_without_a_terminal_it_is_printed_once(asked: list[Prometheus]) -> None:
+    assert "team-a/train-0" in typed("pods", verb="top")
+    assert len(asked) == 1
+
+
+def test_an_unknown_order_is_refused(asked: list[Prometheus]) -> None:
+    done = CliRunner().invoke(app, ["top", *ADDRESS, "--sort", "name"])
+    assert done.exit_code == 2
+    assert "node, engine, sm" in " ".join(done.output.split())

@@ -20,6 +20,7 @@ from gpustack.report.doctor import text as doctor
 from gpustack.report.error import render
 from gpustack.report.fix import json as fix_json
 from gpustack.report.fix import text as fix
+from gpustack.report.gpus import activity as gpu_activity
 from gpustack.report.gpus import json as gpus_json
 from gpustack.report.gpus import text as gpus
 from gpustack.report.proof import delivery
@@ -110,6 +111,9 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "gpu-list.txt": lambda: printed(lambda out: gpus.fleet(out, gpu_series.mixed(), now=1010.0)),
     "gpu-list.json": lambda: gpus_json.fleet(gpu_series.mixed()),
     "gpu-list.csv": lambda: gpus_json.table(gpu_series.mixed()),
+    "gpu-top.txt": lambda: printed(lambda out: gpu_activity.activity(out, gpu_series.working())),
+    "gpu-top-pods.txt": lambda: printed(lambda out: gpu_activity.activity(out, gpu_series.working(), pods=True)),
+    "gpu-top.json": lambda: gpu_activity.text(gpu_series.working()),
     **{f"error-{error.reference}.txt": lambda error=error: render(error) for error in ERRORS},  # type: ignore[misc]
 }
 

@@ -1,0 +1,69 @@
+import pytest
+
+from gpustack.gpus.activity import SORTS, arrange
+from tests.worlds.gpu_series import BUSY, activity, gpu_series, working
+
+NAN = float("nan")
+POD = {"exported_namespace": "team-a", "exported_pod": "train-0"}
+
+
+def test_a_busy_gpu() -> None:
+    (work,) = activity(gpu_series("gpu1", 0, POD, **BUSY)).work
+    assert (work.sm, work.tensor, work.dram) == (0.85, 0.4, 0.5)
+    assert (work.power, work.power_limit, work.slowed) == (640, 700, ("power cap",))
+    assert work.memory == 60000 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("bits", "words"),
+    [
+        (0, ()),
+        (1, ()),
+        (1 | 2 | 256, ()),
+        (8 | 64, ("hardware", "heat (hardware)")),
+        (128, ("power brake",)),
+        (NAN, None),
+    ],
+)
+def test_idle_and_settings_slow_nothing_down(bits: float, words: tuple[str, ...] | None) -> None:
+    (work,) = activity(gpu_series("gpu1", 0, **BUSY | {"CLOCK_THROTTLE_REASONS": bits})).work
+    assert work.slowed == words
+
+
+def test_what_a_gpu_does_not_say_is_not_zero() -> None:
+    (work,) = activity(gpu_series("gpu1", 0, PROF_GR_ENGINE_ACTIVE=0.3)).work
+    assert (work.sm, work.tensor, work.power, work.slowed) == (None, None, None, None)
+
+
+def test_a_pod_has_the_mean_of_its_gpus_and_the_sum_of_their_power() -> None:
+    one, two = working().pods
+    assert (one.owner.pod, one.gpus, one.power) == ("train-0", 2, 1280)
+    assert one.sm == pytest.approx(0.8)
+    assert (two.owner.pod, two.gpus, two.sm) == ("serve-0", 1, None)
+
+
+def test_a_pod_of_which_one_gpu_says_nothing_is_not_known() -> None:
+    silent = {name: NAN for name in BUSY if name.startswith("PROF_")}
+    found = activity(gpu_series("gpu1", 0, POD, **BUSY), gpu_series("gpu1", 1, POD, **BUSY | silent))
+    assert found.pods[0].sm is None
+    assert found.pods[0].power == 1280
+
+
+def test_what_no_gpu_of_a_model_has_is_named() -> None:
+    assert working().lacking == {
+        "Tesla T4": ("DCGM_FI_PROF_SM_ACTIVE", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "DCGM_FI_PROF_DRAM_ACTIVE")
+    }
+
+
+@pytest.mark.parametrize("by", SORTS)
+def test_the_highest_stand_first_and_the_unknown_last(by: str) -> None:
+    values = [getattr(work, by, None) for work in arrange(working(), by).work]
+    known = [value for value in values if value is not None]
+    assert known == sorted(known, reverse=True)
+    assert None not in values[: len(known)]
+
+
+def test_by_node_they_stand_as_in_the_list() -> None:
+    assert [(work.gpu.node, work.gpu.index) for work in arrange(working(), "node").work] == [
+        ("gpu1", "0"), ("gpu1", "1"), ("gpu1", "2"), ("gpu2", "0"),
+    ]  # fmt: skip
