@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gpustack.doctor.finding import Diagnosis
 from gpustack.gpus.activity import Activity
 from gpustack.gpus.fleet import Fleet
+from gpustack.gpus.series import Metrics
 from gpustack.proof.delivery import Delivery
 from gpustack.proof.prove import Proof
 from gpustack.remedy.fixed import Fixed
@@ -52,6 +53,8 @@ RENDERERS: dict[tuple[type, str], str] = {
     (Undone, "json"): "fix.json:undone",
     (Activity, "human"): "gpus.activity:activity",
     (Activity, "json"): "gpus.activity:text",
+    (Metrics, "human"): "gpus.metrics:metrics",
+    (Metrics, "json"): "gpus.metrics:text",
     (Fleet, "human"): "gpus.text:fleet",
     (Fleet, "json"): "gpus.json:fleet",
     (Fleet, "csv"): "gpus.json:table",

@@ -4,6 +4,8 @@ from itertools import chain
 
 from gpustack.gpus.activity import Activity, see_activity
 from gpustack.gpus.fleet import Fleet, list_fleet
+from gpustack.gpus.series import Metric, Metrics
+from gpustack.metrics.fields import find_fields
 from gpustack.metrics.prometheus import Series
 from gpustack.metrics.readings import read
 
@@ -89,3 +91,10 @@ def working() -> Activity:
             **BUSY | no_sms | {"POWER_USAGE": 60, "ENFORCED_POWER_LIMIT": 70, "FB_TOTAL": 15360, "FB_USED": 9000},
         ),
     )
+
+
+def metrics() -> Metrics:
+    """One as it should be, one of which nothing is known."""
+    (field,) = find_fields("DCGM_FI_DEV_FB_USED")
+    known = Metric(field.name, 8, field, "bytes", 0, 8.5e10)
+    return Metrics((known, Metric("DCGM_FI_DEV_OF_TOMORROW", 8, None, "", None, None)), ("one is not known here",))

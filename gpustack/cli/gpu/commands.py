@@ -77,6 +77,35 @@ def list_gpus(
     show(select(found, node=node, model=model), output.value, inventory=hosts)
 
 
+@declare(
+    app,
+    "gpustack gpu metrics -i mycluster",
+    "gpustack gpu metrics --prometheus http://127.0.0.1:9090 -o json",
+    name="metrics",
+    short="List the metrics of GPUs that Prometheus has.",
+)
+def list_metrics(
+    inventory: options.InventoryOption = None,
+    address: AddressOption = "",
+    token: TokenOption = None,
+    certificate: CertificateOption = None,
+    ca: CaOption = None,
+    tenant: TenantOption = "",
+    output: options.ShortOutputOption = options.ShortOutput.HUMAN,
+    become: options.BecomeOption = False,
+    quiet: options.QuietOption = False,
+) -> None:
+    """List the metrics of dcgm-exporter that Prometheus has: of how many GPUs, between which values, in which unit."""
+    source = Source(address, token, certificate, ca, tenant)
+    with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
+        from gpustack.gpus import series
+
+        found = series.list_metrics(prometheus)
+    from gpustack.report.render import show
+
+    show(found, output.value, inventory=hosts)
+
+
 def complete_sort(incomplete: str) -> list[str]:
     from gpustack.gpus.activity import SORTS
 
