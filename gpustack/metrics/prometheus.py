@@ -5,35 +5,17 @@ The HTTP API: https://prometheus.io/docs/prometheus/latest/querying/api/
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-import urllib3
-
 from gpustack.errors import UnreachableError, UsageError
+from gpustack.metrics.web import BUSY, Access, Web
 
-CONNECT_LIMIT, READ_LIMIT = 4.0, 30.0
-TRIES = 2
-SCHEMES = ("http://", "https://")
-BUSY = (502, 503, 504)
 # A range has at most 11,000 points (web/api/v1/api.go of Prometheus): a longer one is asked for in pages.
 PAGE = 10_000
 Data = TypeVar("Data")
-
-
-@dataclass(frozen=True)
-class Access:
-    """`url` is what stands before /api/v1. `token` is a bearer token; `certificate` and `key` are files of a client's,
-    `ca` one of who may sign the server's. `tenant` is Mimir's X-Scope-OrgID."""
-
-    url: str
-    token: str = field(default="", repr=False)
-    certificate: str = ""
-    key: str = ""
-    ca: str = ""
-    tenant: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,17 +40,7 @@ class Prometheus:
 
     def __init__(self, access: Access) -> None:
         self.access = access
-        retries = urllib3.Retry(
-            total=TRIES, backoff_factor=0.5, status_forcelist=BUSY, allowed_methods=None, raise_on_status=False
-        )
-        options: dict[str, Any] = {"ca_certs": access.ca or None}
-        if access.certificate:
-            options |= {"cert_file": access.certificate, "key_file": access.key or None}
-        self.pool = urllib3.PoolManager(
-            retries=retries,
-            timeout=urllib3.Timeout(connect=CONNECT_LIMIT, read=READ_LIMIT),
-            **options,
-        )
+        self.web = Web(access)
 
     def instant(self, expr: str, at: float | None = None) -> Found:
         """At that moment, or now: one point in each series; of a range vector (`up[2m]`) its samples as they are."""
@@ -98,20 +70,9 @@ class Prometheus:
     ) -> tuple[Data, tuple[str, ...]]:
         """By POST, which takes queries of any length, unless there is no form."""
         url = f"{self.access.url.rstrip('/')}/api/v1/{path}"
-        headers = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
-        headers |= {"Authorization": f"Bearer {self.access.token}"} if self.access.token else {}
-        headers |= {"X-Scope-OrgID": self.access.tenant} if self.access.tenant else {}
-        method, body = ("GET", None) if form is None else ("POST", urlencode(form))
-        try:
-            if not url.startswith(SCHEMES):
-                raise urllib3.exceptions.LocationValueError(f"It does not begin with {' or '.join(SCHEMES)}.")
-            answer = self.pool.request(method, url, body=body, headers=headers, redirect=False)
-        except urllib3.exceptions.LocationValueError as error:
-            raise UsageError("prometheus-address", f"{url} is no address.", str(error)) from None
-        except urllib3.exceptions.HTTPError as error:
-            message = f"{self.access.url} did not answer."
-            raise UnreachableError("prometheus-unreachable", message, _reason(error)) from None
-        return self._read(answer.status, answer.data, read)
+        method, body = ("GET", "") if form is None else ("POST", urlencode(form))
+        status, data = self.web.ask(url, method, body)
+        return self._read(status, data, read)
 
     def _read(self, status: int, body: bytes, read: Callable[[Any], Data]) -> tuple[Data, tuple[str, ...]]:
         url, error = self.access.url, ""
@@ -139,12 +100,6 @@ def pages(begin: float, end: float, step: float) -> Iterator[tuple[float, float]
     steps = max(0, int((end - begin) / step + 1e-9))
     for at in range(0, steps + 1, PAGE):
         yield begin + at * step, begin + min(at + PAGE - 1, steps) * step
-
-
-def _reason(error: Exception) -> str:
-    """Of the last try, which urllib3 wraps, without its connection."""
-    inner = getattr(error, "reason", None) or error
-    return str(inner).rpartition(": ")[2] or str(inner)
 
 
 def _series(data: Any) -> tuple[Series, ...]:

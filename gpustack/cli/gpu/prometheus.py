@@ -13,7 +13,8 @@ from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
-    from gpustack.metrics.prometheus import Access, Prometheus
+    from gpustack.metrics.prometheus import Prometheus
+    from gpustack.metrics.web import Access
 
 AddressOption = Annotated[
     str,
@@ -47,7 +48,7 @@ class Source:
 
     def access(self) -> "Access":
         """Raises UsageError for a file that cannot be read."""
-        from gpustack.metrics.prometheus import Access
+        from gpustack.metrics.web import Access
 
         return Access(
             self.address,
@@ -74,7 +75,8 @@ def open_prometheus(
     source: Source, inventory: Path | None, *, become: bool, quiet: bool
 ) -> "Iterator[tuple[Prometheus, Inventory | None]]":
     """And the inventory, where one led there. Raises UsageError, UnreachableError, and as reading an inventory."""
-    from gpustack.metrics.prometheus import Access, Prometheus
+    from gpustack.metrics.prometheus import Prometheus
+    from gpustack.metrics.web import Access
 
     if source.address:
         yield Prometheus(source.access()), None

@@ -2,7 +2,8 @@ import pytest
 
 from gpustack.errors import UsageError
 from gpustack.gpus.series import list_metrics
-from gpustack.metrics.prometheus import Access, Found, Prometheus, Series
+from gpustack.metrics.prometheus import Found, Prometheus, Series
+from gpustack.metrics.web import Access
 from gpustack.report.gpus.metrics import short, unit, values
 
 NAMES = {

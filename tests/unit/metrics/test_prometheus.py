@@ -13,8 +13,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from gpustack.errors import GpustackError, UnreachableError, UsageError
-from gpustack.metrics import prometheus
-from gpustack.metrics.prometheus import PAGE, Access, Prometheus, pages
+from gpustack.metrics import web
+from gpustack.metrics.prometheus import PAGE, Prometheus, pages
+from gpustack.metrics.web import Access
 
 Answer = Callable[[str, dict[str, str], dict[str, str]], tuple[int, bytes]]
 VECTOR = {"resultType": "vector", "result": [{"metric": {"UUID": "GPU-a"}, "value": [1000.5, "0.25"]}]}
@@ -63,8 +64,8 @@ def serve() -> Iterator[Callable[[Answer], str]]:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prometheus, "TRIES", 0)
-    monkeypatch.setattr(prometheus, "READ_LIMIT", 1.0)
+    monkeypatch.setattr(web, "TRIES", 0)
+    monkeypatch.setattr(web, "READ_LIMIT", 1.0)
 
 
 def test_one_moment(serve: Callable[[Answer], str]) -> None:
@@ -179,7 +180,7 @@ def test_what_is_no_address_is_refused(address: str) -> None:
 
 
 def test_a_busy_server_is_asked_again(serve: Callable[[Answer], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prometheus, "TRIES", 2)
+    monkeypatch.setattr(web, "TRIES", 2)
     answers = [refused(503, "loading"), ok(VECTOR)]
     began = time.monotonic()
     assert Prometheus(Access(serve(lambda *_: answers.pop(0)))).instant("up").series

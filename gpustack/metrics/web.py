@@ -1,0 +1,63 @@
+"""HTTP with limits, tries and a login: to Prometheus, and to an exporter itself."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import urllib3
+
+from gpustack.errors import UnreachableError, UsageError
+
+CONNECT_LIMIT, READ_LIMIT = 4.0, 30.0
+TRIES = 2
+SCHEMES = ("http://", "https://")
+BUSY = (502, 503, 504)
+
+
+@dataclass(frozen=True)
+class Access:
+    """`url` is what stands before /api/v1. `token` is a bearer token; `certificate` and `key` are files of a client's,
+    `ca` one of who may sign the server's. `tenant` is Mimir's X-Scope-OrgID."""
+
+    url: str
+    token: str = field(default="", repr=False)
+    certificate: str = ""
+    key: str = ""
+    ca: str = ""
+    tenant: str = ""
+
+
+class Web:
+    """Raises UsageError for an address that is none, UnreachableError where nothing answers."""
+
+    def __init__(self, access: Access) -> None:
+        self.access = access
+        retries = urllib3.Retry(
+            total=TRIES, backoff_factor=0.5, status_forcelist=BUSY, allowed_methods=None, raise_on_status=False
+        )
+        options: dict[str, Any] = {"ca_certs": access.ca or None}
+        if access.certificate:
+            options |= {"cert_file": access.certificate, "key_file": access.key or None}
+        limits = urllib3.Timeout(connect=CONNECT_LIMIT, read=READ_LIMIT)
+        self.pool = urllib3.PoolManager(retries=retries, timeout=limits, **options)
+
+    def ask(self, url: str, method: str = "GET", form: str = "") -> tuple[int, bytes]:
+        """Status and content."""
+        headers = {"Content-Type": "application/x-www-form-urlencoded"} if form else {}
+        headers |= {"Authorization": f"Bearer {self.access.token}"} if self.access.token else {}
+        headers |= {"X-Scope-OrgID": self.access.tenant} if self.access.tenant else {}
+        try:
+            if not url.startswith(SCHEMES):
+                raise urllib3.exceptions.LocationValueError(f"It does not begin with {' or '.join(SCHEMES)}.")
+            answer = self.pool.request(method, url, body=form or None, headers=headers, redirect=False)
+        except urllib3.exceptions.LocationValueError as error:
+            raise UsageError("prometheus-address", f"{url} is no address.", str(error)) from None
+        except urllib3.exceptions.HTTPError as error:
+            message = f"{self.access.url} did not answer."
+            raise UnreachableError("prometheus-unreachable", message, reason(error)) from None
+        return answer.status, answer.data
+
+
+def reason(error: Exception) -> str:
+    """Of the last try, which urllib3 wraps, without its connection."""
+    inner = getattr(error, "reason", None) or error
+    return str(inner).rpartition(": ")[2] or str(inner)
