@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpustack.doctor.finding import Diagnosis
 from gpustack.gpus.activity import Activity
+from gpustack.gpus.contract import Contract
 from gpustack.gpus.fleet import Fleet
 from gpustack.gpus.series import Metrics
 from gpustack.proof.delivery import Delivery
@@ -53,6 +54,9 @@ RENDERERS: dict[tuple[type, str], str] = {
     (Undone, "json"): "fix.json:undone",
     (Activity, "human"): "gpus.activity:activity",
     (Activity, "json"): "gpus.activity:text",
+    (Contract, "human"): "gpus.contract:contract",
+    (Contract, "json"): "gpus.contract:text",
+    (Contract, "junit"): "gpus.contract:cases",
     (Metrics, "human"): "gpus.metrics:metrics",
     (Metrics, "json"): "gpus.metrics:text",
     (Fleet, "human"): "gpus.text:fleet",

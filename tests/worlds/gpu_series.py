@@ -3,6 +3,7 @@
 from itertools import chain
 
 from gpustack.gpus.activity import Activity, see_activity
+from gpustack.gpus.contract import Contract, Verdict
 from gpustack.gpus.fleet import Fleet, list_fleet
 from gpustack.gpus.series import Metric, Metrics
 from gpustack.metrics.fields import find_fields
@@ -98,3 +99,16 @@ def metrics() -> Metrics:
     (field,) = find_fields("DCGM_FI_DEV_FB_USED")
     known = Metric(field.name, 8, field, "bytes", 0, 8.5e10)
     return Metrics((known, Metric("DCGM_FI_DEV_OF_TOMORROW", 8, None, "", None, None)), ("one is not known here",))
+
+
+NVLINK = "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL"
+CONTRACT = Contract(
+    "http://gpu1:9400/metrics",
+    41,
+    8,
+    (
+        Verdict("labels", "ok", "GPU, UUID, model and host"),
+        Verdict("types", "wrong", "Metrics have another TYPE than what they are.", (NVLINK,)),
+        Verdict("pods", "unknown", "No GPU is in use."),
+    ),
+)

@@ -1,12 +1,14 @@
 """`gpustack gpu`: which GPUs there are, and how they are."""
 
 import sys
+import time
+from contextlib import ExitStack
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.cli.gpu.prometheus import (
     AddressOption,
     CaOption,
@@ -14,9 +16,11 @@ from gpustack.cli.gpu.prometheus import (
     Source,
     TenantOption,
     TokenOption,
+    open_part,
     open_prometheus,
 )
 from gpustack.cli.help import declare, group
+from gpustack.events import Event
 
 if TYPE_CHECKING:
     from gpustack.gpus.activity import Work
@@ -104,6 +108,51 @@ def list_metrics(
     from gpustack.report.render import show
 
     show(found, output.value, inventory=hosts)
+
+
+@declare(
+    app,
+    "gpustack gpu check-exporter -i mycluster",
+    "gpustack gpu check-exporter http://10.0.0.12:9400/metrics --for 40 -o junit",
+    name="check-exporter",
+    short="Check what an exporter of GPU metrics prints.",
+)
+def check_exporter(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Its metrics. Default: an exporter of the cluster.")] = "",
+    inventory: options.InventoryOption = None,
+    token: TokenOption = None,
+    certificate: CertificateOption = None,
+    ca: CaOption = None,
+    apart: Annotated[
+        int, typer.Option("--for", min=0, max=3600, metavar="SECONDS", help="Ask again then, for new values; 0: once.")
+    ] = 0,
+    output: options.OutputOption = options.Output.HUMAN,
+    become: options.BecomeOption = False,
+    quiet: options.QuietOption = False,
+) -> None:
+    """Check names, labels, types, units, blank values, doubles and the mapping to pods of what dcgm-exporter prints.
+
+    Exits with 1 when something of it is wrong."""
+    with ExitStack() as opened:
+        hosts = None
+        if not url:
+            url, hosts = opened.enter_context(open_part("exporter", inventory, become=become, quiet=quiet))
+            url += "/metrics"
+        from gpustack.gpus.contract import judge_exporter
+        from gpustack.metrics.exposition import fetch_families
+        from gpustack.metrics.web import Web
+
+        web = Web(Source(url, token, certificate, ca, "").access())
+        first, later = fetch_families(web, time.time()), None
+        if apart:
+            session.progress(quiet=quiet)(Event("waiting", url, f"is asked again in {apart} s"))
+            time.sleep(apart)
+            later = fetch_families(web, time.time())
+    from gpustack.report.render import show
+
+    found = judge_exporter(url, first, later, apart)
+    show(found, output.value, inventory=hosts)
+    raise typer.Exit(0 if found.kept else 1)
 
 
 def complete_sort(incomplete: str) -> list[str]:

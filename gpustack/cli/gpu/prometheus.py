@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
     from gpustack.metrics.prometheus import Prometheus
     from gpustack.metrics.web import Access
+    from gpustack.proof.services import Part
 
 AddressOption = Annotated[
     str,
@@ -71,6 +72,19 @@ def named(option: str, path: Path | None) -> str:
 
 
 @contextmanager
+def open_part(part: "Part", inventory: Path | None, *, become: bool, quiet: bool) -> "Iterator[tuple[str, Inventory]]":
+    """The address of a part of the cluster's monitoring, through its control plane."""
+    report = session.progress(quiet=quiet)
+    hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
+    from gpustack.proof.connect import acting_host, forward_part
+    from gpustack.proof.services import ACCESS_PROBES, SCHEME, find_access
+
+    taken = session.gather_all(hosts, report, ACCESS_PROBES)
+    with forward_part(acting_host(taken), find_access(taken, part)) as (_, address, number):
+        yield f"{SCHEME}://{address}:{number}", hosts
+
+
+@contextmanager
 def open_prometheus(
     source: Source, inventory: Path | None, *, become: bool, quiet: bool
 ) -> "Iterator[tuple[Prometheus, Inventory | None]]":
@@ -81,11 +95,5 @@ def open_prometheus(
     if source.address:
         yield Prometheus(source.access()), None
         return
-    report = session.progress(quiet=quiet)
-    hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
-    from gpustack.proof.connect import acting_host, forward_part
-    from gpustack.proof.services import ACCESS_PROBES, SCHEME, find_access
-
-    taken = session.gather_all(hosts, report, ACCESS_PROBES)
-    with forward_part(acting_host(taken), find_access(taken, "prometheus")) as (_, address, number):
-        yield Prometheus(Access(f"{SCHEME}://{address}:{number}")), hosts
+    with open_part("prometheus", inventory, become=become, quiet=quiet) as (address, hosts):
+        yield Prometheus(Access(address)), hosts

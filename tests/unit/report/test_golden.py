@@ -21,6 +21,7 @@ from gpustack.report.error import render
 from gpustack.report.fix import json as fix_json
 from gpustack.report.fix import text as fix
 from gpustack.report.gpus import activity as gpu_activity
+from gpustack.report.gpus import contract as gpu_contract
 from gpustack.report.gpus import json as gpus_json
 from gpustack.report.gpus import metrics as gpu_metrics
 from gpustack.report.gpus import text as gpus
@@ -112,6 +113,9 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "gpu-list.txt": lambda: printed(lambda out: gpus.fleet(out, gpu_series.mixed(), now=1010.0)),
     "gpu-list.json": lambda: gpus_json.fleet(gpu_series.mixed()),
     "gpu-list.csv": lambda: gpus_json.table(gpu_series.mixed()),
+    "gpu-exporter.txt": lambda: printed(lambda out: gpu_contract.contract(out, gpu_series.CONTRACT)),
+    "gpu-exporter.json": lambda: gpu_contract.text(gpu_series.CONTRACT),
+    "gpu-exporter.xml": lambda: gpu_contract.cases(gpu_series.CONTRACT),
     "gpu-metrics.txt": lambda: printed(lambda out: gpu_metrics.metrics(out, gpu_series.metrics())),
     "gpu-metrics.json": lambda: gpu_metrics.text(gpu_series.metrics()),
     "gpu-top.txt": lambda: printed(lambda out: gpu_activity.activity(out, gpu_series.working())),

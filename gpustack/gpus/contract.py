@@ -1,0 +1,164 @@
+"""`gpu check-exporter`: whether what an exporter prints of GPUs can be relied on.
+
+Names, labels, types, units, blanks, series that are there twice, the mapping to pods, and how often values are new.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gpustack.metrics.exposition import Family
+from gpustack.metrics.fields import TWINS, Field
+from gpustack.metrics.gpus import gpu_of, owner_of
+from gpustack.metrics.readings import APART, settle
+from gpustack.metrics.units import to_base, unit_of
+
+Outcome = Literal["ok", "wrong", "unknown"]
+PREFIX = "DCGM_"
+# TYPE of each kind of field: what keeps the last code, or has bits, is no counter.
+TYPES = {"gauge": "gauge", "event": "gauge", "bitmask": "gauge", "info": "gauge", "counter": "counter"}
+NEEDED = ("gpu", "UUID", "modelName")
+HOSTS = ("Hostname", "hostname")
+# Words in a HELP text that are wrong for a unit of ours. Both have been shipped: docs/decisions/0015-metrics.md.
+WRONG_HELP = {"ratio 0..1": ("(in %)", "percent"), "ns": ("(in us)", "microseconds"), "bytes/s": ("counter",)}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`about` says what was found, in a sentence; `where` names metrics or GPUs, at most a few."""
+
+    check: str
+    outcome: Outcome
+    about: str
+    where: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Contract:
+    url: str
+    families: int
+    gpus: int
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def kept(self) -> bool:
+        return all(verdict.outcome != "wrong" for verdict in self.verdicts)
+
+
+def judge_exporter(url: str, first: Sequence[Family], later: Sequence[Family] | None, apart: float) -> Contract:
+    """`later` is the same exporter `apart` seconds afterwards; None where it was asked once."""
+    families = [family for family in first if family.name.startswith(PREFIX)]
+    gpus = {gpu.key for family in families for series in family.series if (gpu := gpu_of(series.labels))}
+    if not families:
+        none = Verdict("names", "wrong", "It prints no metric of DCGM.")
+        return Contract(url, len(first), 0, (none,))
+    checks: tuple[Callable[[Sequence[Family]], Iterator[Verdict]], ...]
+    checks = (check_names, check_labels, check_types, check_units, check_blanks, check_twice, check_pods)
+    verdicts = [verdict for check in checks for verdict in check(families)]
+    verdicts += check_cadence(families, later, apart)
+    return Contract(url, len(first), len(gpus), tuple(verdicts))
+
+
+def known(families: Sequence[Family]) -> Iterator[tuple[Family, Field]]:
+    for family in families:
+        if field := settle(family.name, (family.help,)):
+            yield family, field
+
+
+def verdict(check: str, wrong: Sequence[str], bad: str, good: str) -> Iterator[Verdict]:
+    yield Verdict(check, "wrong", bad, tuple(wrong)) if wrong else Verdict(check, "ok", good)
+
+
+def check_names(families: Sequence[Family]) -> Iterator[Verdict]:
+    """Of one generation; a mixture comes of a list of counters of one's own."""
+    kinds = Counter()  # type: Counter[str]
+    for family, field in known(families):
+        if field.id in TWINS or field.canonical:
+            kinds["4.7" if field.id in TWINS else "4.6" if family.name == field.canonical else "old"] += 1
+    strange = [family.name for family in families if settle(family.name, (family.help,)) is None]
+    if strange:
+        yield Verdict("names", "unknown", "The field of some names is not known.", tuple(strange))
+    words = {"old": "names of old", "4.6": "names of DCGM 4.6", "4.7": "fields of DCGM 4.7 in base units"}
+    yield Verdict("names", "ok", ", ".join(f"{number} {words[kind]}" for kind, number in kinds.items()) or "names")
+
+
+def check_labels(families: Sequence[Family]) -> Iterator[Verdict]:
+    lacking: Counter[str] = Counter()
+    for family in families:
+        for series in family.series:
+            if gpu_of(series.labels):
+                lacking.update(label for label in NEEDED if not series.labels.get(label))
+                lacking.update(["Hostname"] if not any(series.labels.get(host) for host in HOSTS) else [])
+    wrong = [f"{label} ({number} series)" for label, number in sorted(lacking.items())]
+    yield from verdict(
+        "labels", wrong, "Series lack labels by which a GPU is found again.", "GPU, UUID, model and host"
+    )
+
+
+def check_types(families: Sequence[Family]) -> Iterator[Verdict]:
+    """rate() over a rate, and a counter that falls, make nonsense."""
+    wrong = [
+        f"{family.name} is a {field.kind}, typed {family.kind}"
+        for family, field in known(families)
+        if field.kind in TYPES and family.kind != TYPES[field.kind]
+    ]
+    yield from verdict("types", wrong, "Metrics have another TYPE than what they are.", "as the fields are")
+
+
+def check_units(families: Sequence[Family]) -> Iterator[Verdict]:
+    wrong = [
+        f"{family.name} is in {field.unit}: {family.help!r}"
+        for family, field in known(families)
+        if any(word in family.help.lower() for word in WRONG_HELP.get(field.unit, ()))
+    ]
+    yield from verdict("units", wrong, "HELP names another unit than that of the field.", "as HELP says")
+
+
+def check_blanks(families: Sequence[Family]) -> Iterator[Verdict]:
+    """Current exporters leave out what a GPU does not have."""
+    wrong = [
+        family.name
+        for family, field in known(families)
+        if any(to_base(unit_of(field.unit), series.points[-1][1]) is None for series in family.series)
+    ]
+    yield from verdict("blanks", wrong, "Values that mean `not supported` are printed as numbers.", "none")
+
+
+def check_twice(families: Sequence[Family]) -> Iterator[Verdict]:
+    keys: Counter[tuple[object, ...]] = Counter()
+    for family in families:
+        for series in family.series:
+            if gpu := gpu_of(series.labels):
+                keys[family.name, *gpu.key, *(series.labels.get(label) for label in APART)] += 1
+    wrong = sorted({f"{key[0]} of {key[1]}" for key, number in keys.items() if number > 1})
+    yield from verdict("duplicates", wrong, "A GPU has several series of one metric.", "none")
+
+
+def check_pods(families: Sequence[Family]) -> Iterator[Verdict]:
+    """Without any GPU in use it cannot be told from an exporter that does not ask the kubelet."""
+    owners = {owner_of(series.labels) for family in families for series in family.series} - {None}
+    if owners:
+        yield Verdict("pods", "ok", f"GPUs of {len(owners)} pods")
+    else:
+        yield Verdict("pods", "unknown", "No GPU is in use, or the exporter does not ask the kubelet whose it is.")
+
+
+def check_cadence(first: Sequence[Family], later: Sequence[Family] | None, apart: float) -> Iterator[Verdict]:
+    if later is None:
+        yield Verdict("cadence", "unknown", "It was asked once: --for SECONDS tells whether values are new.")
+        return
+    before, after = values_of(first), values_of(later)
+    both = before.keys() & after.keys()
+    moved = sum(1 for key in both if after[key] != before[key])
+    if not both:
+        yield Verdict("cadence", "unknown", "Another exporter answered the second time.")
+    elif moved:
+        yield Verdict("cadence", "ok", f"{moved} values changed within {apart:.0f} s")
+    else:
+        yield Verdict("cadence", "wrong", f"No value changed within {apart:.0f} s: it does not collect any more.")
+
+
+def values_of(families: Sequence[Family]) -> dict[tuple[object, ...], float]:
+    series = (one for family in families for one in family.series)
+    return {tuple(sorted(one.labels.items())): one.points[-1][1] for one in series}

@@ -1,0 +1,114 @@
+"""What exporters print, rightly and wrongly. Types and help texts are those of etc/default-counters.csv of
+dcgm-exporter 4.5.3-4.8.2; labels as its README shows them."""
+
+import json
+from xml.etree.ElementTree import fromstring
+
+import pytest
+
+from gpustack.errors import UnreachableError
+from gpustack.gpus.contract import Contract, judge_exporter
+from gpustack.metrics.exposition import fetch_families, parse_families
+from gpustack.metrics.web import Access, Web
+from gpustack.report.gpus import contract as report
+
+LABELS = 'gpu="0",UUID="GPU-a",pci_bus_id="00000000:65:00.0",device="nvidia0",modelName="NVIDIA A100",Hostname="gpu1"'
+URL = "http://gpu1:9400/metrics"
+TEMPERATURE = ("DCGM_FI_DEV_GPU_TEMP", "gauge", "GPU temperature (in C).", "47")
+ENERGY = ("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "counter", "Total energy consumption since boot (in mJ).", "1000")
+ENGINE = ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "gauge", "Ratio of time the graphics engine is active.", "0.5")
+NVLINK = ("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", "counter", "Total number of NVLink bandwidth counters.", "12")
+TWICE = f'DCGM_FI_DEV_GPU_TEMP{{{LABELS},x="y"}} 47\n'
+
+
+def text(*metrics: tuple[str, str, str, str], labels: str = LABELS) -> str:
+    return "".join(
+        f"# HELP {name} {words}\n# TYPE {name} {kind}\n{name}{{{labels}}} {value}\n"
+        for name, kind, words, value in metrics
+    )
+
+
+def judged(first: str, later: str | None = None) -> Contract:
+    families = [parse_families(one, 1000.0) for one in (first, later) if one is not None]
+    return judge_exporter(URL, families[0], families[1] if later is not None else None, 40)
+
+
+def outcomes(found: Contract) -> dict[str, str]:
+    return {verdict.check: verdict.outcome for verdict in found.verdicts}
+
+
+def test_a_good_exporter() -> None:
+    used = f'{LABELS},pod="train-0",namespace="team-a",container="main"'
+    good = text(TEMPERATURE, ENERGY, ENGINE, labels=used)
+    found = judged(good, good.replace(" 1000", " 2000"))
+    assert set(outcomes(found).values()) == {"ok"}
+    assert (found.kept, found.families, found.gpus) == (True, 3, 1)
+
+
+def test_an_idle_exporter_that_was_asked_once_leaves_two_things_open() -> None:
+    found = judged(text(TEMPERATURE, ENERGY))
+    assert {check for check, outcome in outcomes(found).items() if outcome == "unknown"} == {"pods", "cadence"}
+    assert found.kept
+
+
+@pytest.mark.parametrize(
+    ("broken", "check", "where"),
+    [
+        (text(NVLINK), "types", "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL is a gauge, typed counter"),
+        (
+            text((*ENGINE[:2], "Ratio of time (in %).", "0.5")),
+            "units",
+            "DCGM_FI_PROF_GR_ENGINE_ACTIVE is in ratio 0..1",
+        ),
+        (text((*TEMPERATURE[:3], "9223372036854775794")), "blanks", "DCGM_FI_DEV_GPU_TEMP"),
+        (text(TEMPERATURE) + TWICE, "duplicates", "DCGM_FI_DEV_GPU_TEMP of GPU-a"),
+        (text(TEMPERATURE, labels='gpu="0",UUID="GPU-a",modelName="A100"'), "labels", "Hostname (1 series)"),
+        (text(TEMPERATURE, labels='gpu="0",Hostname="gpu1",modelName="A100"'), "labels", "UUID (1 series)"),
+        ("# TYPE up gauge\nup 1\n", "names", ""),
+    ],
+)
+def test_what_is_wrong_is_named(broken: str, check: str, where: str) -> None:
+    found = judged(broken)
+    assert {verdict.check for verdict in found.verdicts if verdict.outcome == "wrong"} == {check}
+    assert any(where in one for verdict in found.verdicts for one in (*verdict.where, ""))
+    assert not found.kept
+
+
+def test_values_that_stand_still_are_wrong_and_another_exporter_is_not() -> None:
+    one = text(ENERGY)
+    assert outcomes(judged(one, one))["cadence"] == "wrong"
+    assert outcomes(judged(one, text(ENERGY, labels=LABELS.replace("GPU-a", "GPU-b"))))["cadence"] == "unknown"
+
+
+def test_generations_are_counted() -> None:
+    new = ("DCGM_FI_DEV_FB_USED_BYTES", "gauge", "Used memory (in bytes).", "1000")
+    renamed = ("DCGM_FI_DEV_GPU_TEMP_CELSIUS", "gauge", "GPU temperature (in C).", "47")
+    (names,) = [one for one in judged(text(new, renamed, TEMPERATURE)).verdicts if one.check == "names"]
+    assert names.about == "1 fields of DCGM 4.7 in base units, 1 names of DCGM 4.6, 1 names of old"
+
+
+def test_a_name_of_tomorrow_is_unknown_and_not_wrong() -> None:
+    found = judged(text(TEMPERATURE, ("DCGM_FI_DEV_OF_TOMORROW", "gauge", "New.", "1")))
+    assert found.kept
+    assert [one.where for one in found.verdicts if one.where] == [("DCGM_FI_DEV_OF_TOMORROW",)]
+
+
+@pytest.mark.parametrize(
+    ("status", "content"),
+    [(200, b"<html><body>login</body></html>"), (404, b"not found"), (200, b"\xff\xfe"), (200, b'x{a="b" 1\n')],
+)
+def test_what_is_no_exporter_is_refused(status: int, content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Web, "ask", lambda *_: (status, content))
+    with pytest.raises(UnreachableError) as caught:
+        fetch_families(Web(Access(URL)), 1000.0)
+    assert caught.value.reference == "exporter-answer"
+
+
+def test_json_and_junit_agree() -> None:
+    found = judged(text(NVLINK, TEMPERATURE))
+    document = json.loads(report.text(found))
+    assert document["kept"] is False
+    assert document["exit"]["code"] == 1
+    suite = fromstring(report.cases(found).partition("\n")[2])
+    assert (suite.get("failures"), suite.get("errors")) == ("1", "2")
+    assert len(document["verdicts"]) == int(suite.get("tests", "0"))
