@@ -1,0 +1,52 @@
+"""Stretches of a time in which a workload behaves alike: warm-up, and changes after it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import accumulate
+from statistics import fmean
+
+from gpustack.profile.window import GpuWindow
+
+LEAST = 10  # samples of a stretch
+DIFFERENT = 0.2  # of activity: less is the same stretch
+SURE = 5.0  # times the standard error of the difference
+WARM_UP = 0.2  # the most of a time that a warm-up can be
+WATCHED = ("engine", "tensor", "dram")
+
+
+def change_points(track: Sequence[float], first: int = 0) -> list[int]:
+    """Indices at which another stretch begins, by halving where means differ most. One pass for each stretch."""
+    count = len(track)
+    sums, squares = list(accumulate(track, initial=0.0)), list(accumulate((x * x for x in track), initial=0.0))
+
+    def describe(begin: int, end: int) -> tuple[float, float]:
+        """Mean, and its squared standard error."""
+        number = end - begin
+        mean = (sums[end] - sums[begin]) / number
+        return mean, max(0.0, (squares[end] - squares[begin]) / number - mean * mean) / number
+
+    best, at = DIFFERENT, 0
+    for place in range(LEAST, count - LEAST + 1):
+        (before, error), (after, other) = describe(0, place), describe(place, count)
+        difference = abs(before - after)
+        if difference > best and difference > SURE * (error + other) ** 0.5:
+            best, at = difference, place
+    if not at:
+        return []
+    return [*change_points(track[:at], first), first + at, *change_points(track[at:], first + at)]
+
+
+def count_phases(window: GpuWindow) -> int:
+    return 1 + max((len(change_points(window.tracks[name])) for name in WATCHED if name in window.tracks), default=0)
+
+
+def without_warm_up(window: GpuWindow) -> GpuWindow:
+    """From the change on with which work begins, where that is soon enough."""
+    engine = window.tracks.get("engine", ())
+    early = [at for at in change_points(engine) if at <= WARM_UP * len(engine)]
+    begins = [at for at in early if fmean(engine[:at]) < fmean(engine[at:])]
+    if not begins:
+        return window
+    at = begins[-1]
+    kept = {name: track[at:] for name, track in window.tracks.items()}
+    return replace(window, tracks=kept, seconds=window.seconds * (1 - at / len(engine)))

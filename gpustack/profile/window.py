@@ -1,0 +1,112 @@
+"""A workload's GPUs over a time: what each measured, how often, and what is missing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import fmean, median, pstdev
+
+from gpustack.metrics.gpus import Gpu
+
+# What is measured over time, by the field that it is of.
+PROF, DEV = "DCGM_FI_PROF_", "DCGM_FI_DEV_"
+QUANTITIES = {
+    "engine": f"{PROF}GR_ENGINE_ACTIVE",
+    "sm": f"{PROF}SM_ACTIVE",
+    "occupancy": f"{PROF}SM_OCCUPANCY",
+    "tensor": f"{PROF}PIPE_TENSOR_ACTIVE",
+    "dram": f"{PROF}DRAM_ACTIVE",
+    "fp64": f"{PROF}PIPE_FP64_ACTIVE",
+    "fp32": f"{PROF}PIPE_FP32_ACTIVE",
+    "fp16": f"{PROF}PIPE_FP16_ACTIVE",
+    "pcie_receive": f"{PROF}PCIE_RX_BYTES",
+    "pcie_transmit": f"{PROF}PCIE_TX_BYTES",
+    "nvlink_receive": f"{PROF}NVLINK_RX_BYTES",
+    "nvlink_transmit": f"{PROF}NVLINK_TX_BYTES",
+    "utilisation": f"{DEV}GPU_UTIL",
+    "power": f"{DEV}POWER_USAGE",
+    "power_limit": f"{DEV}ENFORCED_POWER_LIMIT",
+    "clock": f"{DEV}SM_CLOCK",
+    "clock_max": f"{DEV}MAX_SM_CLOCK",
+    "memory_used": f"{DEV}FB_USED",
+    "temperature": f"{DEV}GPU_TEMP",
+}
+# Without these no mechanism can be told, only whether a GPU is busy.
+NEEDED = ("engine", "sm", "tensor", "dram")
+BUSY = 0.05  # a sample with less engine activity is one without work
+
+
+@dataclass(frozen=True)
+class GpuWindow:
+    """`tracks` are values in base units, one for each of `samples` distinct moments, `every` seconds apart; a quantity
+    that the exporter does not send has no track. `gaps` is the share of the time without samples. `slowed` is the share
+    of the time by cause. Peaks are one-way bytes a second of the links as they are now; None where not known. `pods`
+    are those that had the GPU."""
+
+    gpu: Gpu
+    seconds: float
+    every: float
+    tracks: Mapping[str, Sequence[float]]
+    gaps: float = 0.0
+    slowed: Mapping[str, float] = field(default_factory=dict)
+    pcie_peak: float | None = None
+    nvlink_peak: float | None = None
+    memory_total: float | None = None
+    pods: tuple[str, ...] = ()
+
+    @property
+    def samples(self) -> int:
+        return max((len(track) for track in self.tracks.values()), default=0)
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        return tuple(name for name in NEEDED if not self.tracks.get(name))
+
+    def mean(self, name: str) -> float | None:
+        track = self.tracks.get(name)
+        return fmean(track) if track else None
+
+    def percentile(self, name: str, share: float) -> float | None:
+        track = sorted(self.tracks.get(name, ()))
+        return track[min(len(track) - 1, int(share * len(track)))] if track else None
+
+    @cached_property
+    def duty(self) -> float | None:
+        """Share of the samples with work."""
+        engine = self.tracks.get("engine")
+        return sum(value > BUSY for value in engine) / len(engine) if engine else None
+
+    @cached_property
+    def variation(self) -> float | None:
+        """Coefficient of variation of the engine's activity."""
+        engine = self.tracks.get("engine")
+        mean = self.mean("engine")
+        return pstdev(engine) / mean if engine and mean else None
+
+    def link(self, name: str, peak: float | None) -> float | None:
+        """The busier direction, as a share of what the link can do."""
+        ways = [mean for way in ("receive", "transmit") if (mean := self.mean(f"{name}_{way}")) is not None]
+        return max(ways) / peak if ways and peak else None
+
+    def ratio(self, name: str, of: str) -> float | None:
+        value, whole = self.mean(name), self.mean(of)
+        return value / whole if value is not None and whole else None
+
+
+@dataclass(frozen=True)
+class Job:
+    """The GPUs of one workload over the same time."""
+
+    windows: tuple[GpuWindow, ...]
+
+    def middle(self, values: Sequence[float | None]) -> float | None:
+        """The median of the GPUs; None where one of them does not say."""
+        known = [value for value in values if value is not None]
+        return median(known) if known and len(known) == len(values) else None
+
+    def spread(self, name: str) -> float | None:
+        """Largest less smallest mean, as a share of the median."""
+        means = [window.mean(name) for window in self.windows]
+        known = [mean for mean in means if mean is not None]
+        if len(known) < len(means) or len(known) < 2 or not median(known):
+            return None
+        return (max(known) - min(known)) / median(known)

@@ -1,0 +1,99 @@
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpustack.metrics.gpus import Gpu
+from gpustack.profile.classes import CLASSES
+from gpustack.profile.classify import classify
+from gpustack.profile.limits import Limits
+from gpustack.profile.phases import change_points, count_phases, without_warm_up
+from gpustack.profile.window import NEEDED, GpuWindow, Job
+from tests.worlds.workloads import MECHANISMS, PCIE, make_job
+
+# A decode of a language model: everything resident, little tensor work, memory near what is reachable.
+DECODE = {"engine": 0.99, "sm": 0.9, "tensor": 0.06, "dram": 0.68, "occupancy": 0.4}
+
+
+def window(levels: Mapping[str, float], samples: int = 90, **more: object) -> GpuWindow:
+    rng = random.Random(7)
+    tracks = {name: [value * rng.gauss(1, 0.01) for _ in range(samples)] for name, value in levels.items()}
+    made = GpuWindow(Gpu("gpu1", "0", "GPU-0"), seconds=samples * 15.0, every=15.0, tracks=tracks)
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def test_memory_is_asked_before_how_many_sms_are_resident() -> None:
+    verdict = classify(Job((window(DECODE),)))
+    assert (verdict.id, verdict.confidence) == ("memory-bound", "high")
+    assert verdict.reasons[0] == "memory 0.85 (above 0.7)"
+    assert dict(verdict.ruled_out)["tensor-bound"] == "tensor cores 0.06 (above 0.5)"
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_without_a_needed_field_there_is_no_verdict(name: str) -> None:
+    levels = {key: value for key, value in DECODE.items() if key != name}
+    verdict = classify(Job((window(levels),)))
+    assert (verdict.id, verdict.confidence) == ("insufficient-data", "none")
+    assert name in verdict.reasons[0]
+
+
+def test_gaps_and_a_change_of_hands_give_no_verdict() -> None:
+    verdict = classify(Job((window(DECODE, gaps=0.3, pods=("a/x", "a/y")),)))
+    assert verdict.id == "insufficient-data"
+    assert [reason[:10] for reason in verdict.reasons] == ["30% of the", "GPUs chang"]
+
+
+@pytest.mark.parametrize(("samples", "sure"), [(9, "none"), (12, "low"), (40, "medium"), (60, "high")])
+def test_more_samples_make_surer(samples: int, sure: str) -> None:
+    assert classify(Job((window(DECODE, samples),))).confidence == sure
+
+
+def test_several_phases_make_less_sure() -> None:
+    assert classify(Job((window(DECODE),)), phases=2).confidence == "low"
+
+
+def test_idle_needs_half_an_hour() -> None:
+    nothing = dict.fromkeys(DECODE, 0.001)
+    assert classify(Job((window(nothing, 90),))).id == "mixed"
+    assert classify(Job((window(nothing, 130),))).id == "idle"
+
+
+def test_what_is_loaded_and_does_nothing_is_noted() -> None:
+    found = window(dict.fromkeys(DECODE, 0.001) | {"memory_used": 4e10}, 130, memory_total=8e10)
+    assert classify(Job((found,))).notes == ("Memory is in use: something is loaded and gets no work.",)
+
+
+def test_a_link_without_a_known_peak_rules_nothing_in() -> None:
+    levels = {"engine": 0.2, "sm": 0.1, "tensor": 0.02, "dram": 0.1, "pcie_receive": 0.8 * PCIE}
+    assert classify(Job((window(levels, pcie_peak=PCIE),))).id == "pcie-bound"
+    assert dict(classify(Job((window(levels),))).ruled_out)["pcie-bound"] == "PCIe unknown (above 0.5)"
+
+
+def test_thresholds_are_settings() -> None:
+    assert classify(Job((window(DECODE),)), Limits(dram=0.95)).id != "memory-bound"
+
+
+def test_a_warm_up_is_cut_off() -> None:
+    engine = [0.01] * 12 + [0.97] * 100
+    found = without_warm_up(GpuWindow(Gpu("gpu1", "0", "GPU-0"), 112.0, 1.0, {"engine": engine, "sm": engine}))
+    assert (found.samples, found.seconds) == (100, 100.0)
+    assert count_phases(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("track", "points"), [([0.1] * 50 + [0.9] * 50, [50]), ([0.5, 0.52] * 50, []), ([0.0, 1.0] * 50, [])]
+)
+def test_stretches_are_found_and_a_sawtooth_is_none(track: list[float], points: list[int]) -> None:
+    assert change_points(track) == points
+
+
+@given(st.sampled_from(sorted(MECHANISMS)), st.integers(0, 10_000))
+def test_a_verdict_always_has_its_numbers(name: str, seed: int) -> None:
+    job = make_job(name, random.Random(seed))
+    verdict = classify(job)
+    assert verdict.means
+    assert verdict.advice
+    assert len({id for id, _ in verdict.ruled_out}) == len(verdict.ruled_out) <= len(CLASSES)
