@@ -15,6 +15,7 @@ from gpustack.cli import (
     init,
     install,
     kubeconfig,
+    profile,
     prove,
     reset,
     snapshot,
@@ -86,6 +87,7 @@ declare(
 )(kubeconfig.kubeconfig)
 app.add_typer(alerts.app, name="alerts", rich_help_panel=OPERATE)
 app.add_typer(gpu.app, name="gpu", rich_help_panel=OPERATE)
+app.add_typer(profile.app, name="profile", rich_help_panel=DIAGNOSE)
 declare(
     app,
     "gpustack reset -i mycluster                    # every host",

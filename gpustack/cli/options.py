@@ -1,5 +1,6 @@
 """Options that several commands share, each declared once."""
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -31,6 +32,19 @@ class TableOutput(StrEnum):
     HUMAN = "human"
     JSON = "json"
     CSV = "csv"
+
+
+UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of `90`, `15m`, `1h30m`. Raises BadParameter."""
+    match = re.fullmatch(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?", text.strip())
+    parts = zip(match.groups(), UNITS.values(), strict=True) if match else ()
+    seconds = sum(int(number or 0) * unit for number, unit in parts)
+    if not seconds:
+        raise typer.BadParameter(f"a time is 90, 15m or 1h30m, not {text!r}")
+    return float(seconds)
 
 
 def complete_step(incomplete: str) -> list[str]:

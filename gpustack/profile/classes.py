@@ -50,9 +50,21 @@ class Condition:
         distance = (self.value - self.threshold) / self.threshold
         return distance if self.above else -distance
 
-    def __str__(self) -> str:
+    @property
+    def refuted(self) -> str:
+        """Why it does not hold."""
+        return self.text(f"not {self.side}")
+
+    @property
+    def side(self) -> str:
+        return "above" if self.above else "below"
+
+    def text(self, side: str) -> str:
         value = "unknown" if self.value is None else f"{self.value:.2f}"
-        return f"{self.what} {value} ({'above' if self.above else 'below'} {self.threshold:g})"
+        return f"{self.what} {value}, {side} {self.threshold:g}"
+
+    def __str__(self) -> str:
+        return self.text(self.side)
 
 
 @dataclass(frozen=True)
@@ -77,9 +89,9 @@ def under(what: str, value: float | None, threshold: float) -> Condition:
 
 
 def idle(s: Signals, at: Limits) -> Iterable[Condition]:
-    yield under("engine, 95th percentile,", s.engine_high, at.idle_engine)
-    yield under("SMs, 95th percentile,", s.sm_high, at.idle_sm)
-    yield under("memory, 95th percentile,", s.dram_high, at.idle_dram)
+    yield under("engine, 95th percentile", s.engine_high, at.idle_engine)
+    yield under("SMs, 95th percentile", s.sm_high, at.idle_sm)
+    yield under("memory, 95th percentile", s.dram_high, at.idle_dram)
 
 
 def throttled(s: Signals, at: Limits) -> Iterable[Condition]:
@@ -94,7 +106,7 @@ def throttled(s: Signals, at: Limits) -> Iterable[Condition]:
 def imbalanced(s: Signals, at: Limits) -> Iterable[Condition]:
     both = (
         over("spread of activity across GPUs", s.spread, at.imbalance),
-        under("lowest power of a GPU, of the median,", s.least_power, at.straggler_power),
+        under("lowest power of a GPU, of the median", s.least_power, at.straggler_power),
     )
     yield max(both, key=lambda one: one.margin)
 
@@ -161,7 +173,7 @@ CLASSES = (
         20,
         idle,
         ("Release them, or scale to zero.", "Share one GPU among several such pods (time-slicing, MPS, MIG)."),
-        support=lambda s, at: (under("power, of the limit,", s.power, 0.25),),
+        support=lambda s, at: (under("power, of the limit", s.power, 0.25),),
     ),
     Class(
         "throttled",
@@ -169,8 +181,8 @@ CLASSES = (
         10,
         throttled,
         ("Look at cooling, power supply and temperatures: gpustack gpu top, column SLOWED BY.",),
-        support=lambda s, at: (under("SM clock, of the highest,", s.clock, 0.9),),
-        against=lambda s, at: (over("SM clock, of the highest,", s.clock, 0.97),),
+        support=lambda s, at: (under("SM clock, of the highest", s.clock, 0.9),),
+        against=lambda s, at: (over("SM clock, of the highest", s.clock, 0.97),),
     ),
     Class(
         "imbalanced",
@@ -185,7 +197,7 @@ CLASSES = (
         30,
         communication,
         ("Overlap communication and computation; larger buckets.", "Check that NCCL uses NVLink: NCCL_DEBUG=INFO."),
-        support=lambda s, at: (under("power, of the limit,", s.power, 0.65),),
+        support=lambda s, at: (under("power, of the limit", s.power, 0.65),),
     ),
     Class(
         "pcie-bound",
@@ -211,7 +223,7 @@ CLASSES = (
         20,
         tensor,
         ("This is what the GPU is for. FP8 or sparsity, where the model allows it; else a larger GPU.",),
-        support=lambda s, at: (over("power, of the limit,", s.power, 0.85),),
+        support=lambda s, at: (over("power, of the limit", s.power, 0.85),),
     ),
     Class(
         "memory-bound",

@@ -49,7 +49,7 @@ def classify(job: Job, limits: Limits = DEFAULT, *, phases: int = 1) -> Verdict:
         if not broken:
             second = next_best(CLASSES[number + 1 :], signals, limits)
             return decided(one, conditions, signals, limits, ruled_out=tuple(ruled_out), phases=phases, second=second)
-        ruled_out.append((one.id, str(min(broken, key=lambda condition: condition.margin))))
+        ruled_out.append((one.id, min(broken, key=lambda condition: condition.margin).refuted))
     title = "Nothing stands out: no part of the GPU is at its limit, and none is without work."
     return finish("mixed", title, "low", (), signals, limits, CLOSER_LOOK, ruled_out=tuple(ruled_out))
 

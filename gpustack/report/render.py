@@ -10,6 +10,7 @@ from gpustack.gpus.activity import Activity
 from gpustack.gpus.contract import Contract
 from gpustack.gpus.fleet import Fleet
 from gpustack.gpus.series import Metrics
+from gpustack.profile.analysis import Analysis
 from gpustack.proof.delivery import Delivery
 from gpustack.proof.prove import Proof
 from gpustack.remedy.fixed import Fixed
@@ -59,6 +60,8 @@ RENDERERS: dict[tuple[type, str], str] = {
     (Contract, "junit"): "gpus.contract:cases",
     (Metrics, "human"): "gpus.metrics:metrics",
     (Metrics, "json"): "gpus.metrics:text",
+    (Analysis, "human"): "profile.text:analysis",
+    (Analysis, "json"): "profile.json:text",
     (Fleet, "human"): "gpus.text:fleet",
     (Fleet, "json"): "gpus.json:fleet",
     (Fleet, "csv"): "gpus.json:table",

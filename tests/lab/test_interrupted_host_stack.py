@@ -10,10 +10,13 @@ from tests.lab import aftermath, roads
 from tests.lab.conftest import Run
 from tests.lab.later import Break, alone, break_off, tree
 from tests.lab.stage import Stage
-from tests.lab.story import Story, dice
+from tests.lab.story import Story, dice, on
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
+TAINT = (
+    "kubectl --kubeconfig /etc/kubernetes/admin.conf taint node host1 node-role.kubernetes.io/control-plane:NoSchedule"
+)
 # In the order of their plays: step, what happens, and the most seconds after its play began.
 LATER: list[tuple[str, Break, float]] = [
     ("taint", tree, 0.2),
@@ -30,7 +33,10 @@ def story(make_lab: Callable[..., lab.Lab], gpustack: Run) -> Story:
     roads.set_spec(made, gpu={"stack": "host"})
     first = "prereqs,firewall,containerd,kubernetes,control-plane,flannel,helm,gpu-driver"
     gpustack("install", "-i", made.inventory, "--only", first, "--yes", limit=1200)
-    return Story(made, gpustack)
+    # Of a control plane that was installed with others, which are gone.
+    story = Story(made, gpustack)
+    assert on(story, "host1", TAINT).returncode == 0
+    return story
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from gpustack.metrics.gpus import Gpu
+from gpustack.profile.analysis import Analysis, analyze
+from gpustack.profile.file import SCHEMA, Profile
 from gpustack.profile.window import GpuWindow, Job
 
 PCIE, NVLINK = 63e9, 450e9  # bytes a second, one way: PCIe 5 x16, 18 links of NVLink 4
@@ -248,3 +250,9 @@ def integrate(cycle: list[Phase], seconds: float, place: float) -> tuple[dict[st
                 levels[name] = levels.get(name, 0.0) + weight * level
         begin = end
     return levels, power, place + left
+
+
+def analyzed() -> Analysis:
+    """Two GPUs that wait for their loader."""
+    job = make_job("loader wait", random.Random(5))
+    return analyze(Profile(SCHEMA, "run1", "team-a/train-0", 0.0, 1800.0, job))

@@ -28,8 +28,8 @@ def window(levels: Mapping[str, float], samples: int = 90, **more: object) -> Gp
 def test_memory_is_asked_before_how_many_sms_are_resident() -> None:
     verdict = classify(Job((window(DECODE),)))
     assert (verdict.id, verdict.confidence) == ("memory-bound", "high")
-    assert verdict.reasons[0] == "memory 0.85 (above 0.7)"
-    assert dict(verdict.ruled_out)["tensor-bound"] == "tensor cores 0.06 (above 0.5)"
+    assert verdict.reasons[0] == "memory 0.85, above 0.7"
+    assert dict(verdict.ruled_out)["tensor-bound"] == "tensor cores 0.06, not above 0.5"
 
 
 @pytest.mark.parametrize("name", NEEDED)
@@ -69,7 +69,7 @@ def test_what_is_loaded_and_does_nothing_is_noted() -> None:
 def test_a_link_without_a_known_peak_rules_nothing_in() -> None:
     levels = {"engine": 0.2, "sm": 0.1, "tensor": 0.02, "dram": 0.1, "pcie_receive": 0.8 * PCIE}
     assert classify(Job((window(levels, pcie_peak=PCIE),))).id == "pcie-bound"
-    assert dict(classify(Job((window(levels),))).ruled_out)["pcie-bound"] == "PCIe unknown (above 0.5)"
+    assert dict(classify(Job((window(levels),))).ruled_out)["pcie-bound"] == "PCIe unknown, not above 0.5"
 
 
 def test_thresholds_are_settings() -> None:

@@ -25,6 +25,8 @@ from gpustack.report.gpus import contract as gpu_contract
 from gpustack.report.gpus import json as gpus_json
 from gpustack.report.gpus import metrics as gpu_metrics
 from gpustack.report.gpus import text as gpus
+from gpustack.report.profile import json as analyses_json
+from gpustack.report.profile import text as analyses
 from gpustack.report.proof import delivery
 from gpustack.report.proof import json as proof_json
 from gpustack.report.proof import junit as proof_junit
@@ -33,7 +35,7 @@ from gpustack.report.removal import json as removal_json
 from gpustack.report.removal import text as removal
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Verification
-from tests.worlds import diagnoses, fixes, gpu_series, plans, proofs, resets
+from tests.worlds import diagnoses, fixes, gpu_series, plans, proofs, resets, workloads
 from tests.worlds.errors import ERRORS
 from tests.worlds.screen import printed
 
@@ -113,6 +115,8 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "gpu-list.txt": lambda: printed(lambda out: gpus.fleet(out, gpu_series.mixed(), now=1010.0)),
     "gpu-list.json": lambda: gpus_json.fleet(gpu_series.mixed()),
     "gpu-list.csv": lambda: gpus_json.table(gpu_series.mixed()),
+    "profile-analysis.txt": lambda: printed(lambda out: analyses.analysis(out, workloads.analyzed())),
+    "profile-analysis.json": lambda: analyses_json.text(workloads.analyzed()),
     "gpu-exporter.txt": lambda: printed(lambda out: gpu_contract.contract(out, gpu_series.CONTRACT)),
     "gpu-exporter.json": lambda: gpu_contract.text(gpu_series.CONTRACT),
     "gpu-exporter.xml": lambda: gpu_contract.cases(gpu_series.CONTRACT),

@@ -1,0 +1,72 @@
+"""`gpustack profile` as typed."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from gpustack.cli.options import parse_duration
+from gpustack.cli.profile import app
+from gpustack.errors import UsageError
+from gpustack.profile.file import SCHEMA, Profile, read_profile, write_profile
+from gpustack.profile.window import Job
+from tests.worlds.workloads import make_job
+
+ADDRESS = ("--prometheus", "http://prometheus.example.org")
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Job:
+    job = make_job("memory bandwidth", random.Random(3))
+    monkeypatch.setattr("gpustack.profile.read.read_job", lambda *_: job)
+    return job
+
+
+def test_a_file_is_judged(made: Job, tmp_path: Path) -> None:
+    write_profile(Profile(SCHEMA, "run1", "team-a/train-0", 0, 1, made), tmp_path / "run1.json")
+    done = CliRunner().invoke(app, ["analyze", str(tmp_path / "run1.json"), "-o", "json"], catch_exceptions=False)
+    document = json.loads(done.stdout)
+    assert (document["schema"], document["label"]) == ("gpustack/analysis/v1", "run1")
+    assert done.exit_code == document["exit"]["code"]
+
+
+def test_a_pod_is_judged(made: Job) -> None:
+    done = CliRunner().invoke(app, ["analyze", *ADDRESS, "--pod", "team-a/train-0"], catch_exceptions=False)
+    assert "ruled out" in done.stdout
+
+
+def test_a_recording_is_kept_also_after_ctrl_c(made: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", interrupt)
+    words = ["record", *ADDRESS, "--node", "gpu1", "--for", "15m", "-q", "-f", str(tmp_path / "x.json")]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert read_profile(tmp_path / "x.json").what == "gpu1"
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["--pod", "a/b", "--node", "c"], ["--pod", "a"], ["--node", "a", "--since", "soon"]]
+)
+def test_wrong_usage_is_refused(words: list[str]) -> None:
+    assert CliRunner().invoke(app, ["analyze", *ADDRESS, *words]).exit_code == 2
+
+
+def test_a_file_and_a_pod_exclude_each_other(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["analyze", str(tmp_path / "x"), "--pod", "a/b"])
+    assert isinstance(done.exception, UsageError)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("15m", 900), ("1h30m", 5400), ("1d", 86400)])
+def test_times(text: str, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0", "soon", "m15", "-5m", "1.5h"])
+def test_what_is_no_time(text: str) -> None:
+    with pytest.raises(typer.BadParameter):
+        parse_duration(text)

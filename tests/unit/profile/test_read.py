@@ -1,0 +1,124 @@
+from pathlib import Path
+
+import pytest
+
+from gpustack.errors import UsageError
+from gpustack.metrics.prometheus import Found, Prometheus, Series
+from gpustack.metrics.web import Access
+from gpustack.profile.analysis import analyze
+from gpustack.profile.file import SCHEMA, Profile, read_profile, write_profile
+from gpustack.profile.read import Selection, increase, read_job
+from gpustack.profile.window import Job
+
+POD = {"exported_namespace": "team-a", "exported_pod": "train-0"}
+GPU = {"gpu": "0", "UUID": "GPU-a", "hostname": "gpu1", "modelName": "NVIDIA H100 80GB HBM3", "job": "d"}
+# Collected every 30 s and scraped every 15 s, for 30 minutes: each second scrape repeats the one before.
+TIMES = [1000.0 + 15 * number for number in range(120)]
+FIELDS = {
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE": 0.99,
+    "DCGM_FI_PROF_SM_ACTIVE": 0.9,
+    "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE": 0.06,
+    "DCGM_FI_PROF_DRAM_ACTIVE": 0.7,
+    "DCGM_FI_DEV_PCIE_LINK_GEN": 5,
+    "DCGM_FI_DEV_PCIE_LINK_WIDTH": 16,
+    "DCGM_FI_DEV_POWER_USAGE": 500,
+    "DCGM_FI_DEV_ENFORCED_POWER_LIMIT": 700,
+}
+
+
+def series(labels: dict[str, str], times: list[float] = TIMES) -> list[Series]:
+    found = [
+        Series({"__name__": name, **GPU, **labels}, tuple((at, value) for at in times))
+        for name, value in FIELDS.items()
+    ]
+    energy = tuple((at, 1e6 + at // 30 * 15_000) for at in times)
+    slowed = tuple((at, (at - 1000) * 0.5e9) for at in times)
+    found.append(Series({"__name__": "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", **GPU, **labels}, energy))
+    name = "DCGM_FI_DEV_CLOCKS_EVENT_REASON_SW_POWER_CAP_NS"
+    return [*found, Series({"__name__": name, **GPU, **labels}, slowed)]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Queries; every answer has the same series."""
+    queries: list[str] = []
+
+    def answer(self: Prometheus, expr: str, at: float | None = None) -> Found:
+        queries.append(expr)
+        return Found(tuple(series(POD)))
+
+    monkeypatch.setattr(Prometheus, "instant", answer)
+    return queries
+
+
+def job(which: Selection, end: float = 2800.0) -> Job:
+    return read_job(Prometheus(Access("http://prometheus.example.org")), which, 1000.0, end)
+
+
+def test_repeated_scrapes_are_no_samples(asked: list[str]) -> None:
+    (window,) = job(Selection("team-a", "train-0")).windows
+    assert (window.samples, window.every) == (60, 30.0)
+    assert window.pods == ("team-a/train-0",)
+    assert window.pcie_peak == pytest.approx(63e9, rel=0.01)
+    assert window.nvlink_peak == 450e9
+    assert window.slowed["power_cap"] == pytest.approx(0.5, rel=0.01)
+    assert window.gaps < 0.05
+
+
+def test_only_the_pod_s_series_are_asked_for_whatever_its_labels_are_called(asked: list[str]) -> None:
+    job(Selection("team-a", "train-0"))
+    assert ['exported_pod="train-0"' in query for query in asked] == [True, False]
+    assert all(query.endswith("[1800s]") for query in asked)
+
+
+def test_a_name_cannot_end_the_query(asked: list[str]) -> None:
+    with pytest.raises(UsageError):
+        job(Selection("team-a", 'x"} or vector(1) #'))
+    assert all('pod="x\\"}' in query for query in asked)
+
+
+def test_another_pod_s_gpu_is_not_taken(asked: list[str]) -> None:
+    with pytest.raises(UsageError) as caught:
+        job(Selection("team-a", "train-1"))
+    assert caught.value.reference == "profile-nothing"
+
+
+def test_a_time_without_samples_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Prometheus, "instant", lambda *_: Found(tuple(series(POD, [*TIMES[:40], *TIMES[80:]]))))
+    (window,) = job(Selection(uuid="GPU-a")).windows
+    assert window.gaps == pytest.approx(600 / 1800, abs=0.05)
+
+
+def test_a_pod_that_ended_early_leaves_a_gap_at_the_end(asked: list[str]) -> None:
+    assert job(Selection(node="gpu1"), end=4600.0).windows[0].gaps == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.parametrize(("values", "more"), [([0, 5, 9], 9), ([5, 9, 2, 4], 8), ([3], 0), ([], 0)])
+def test_a_counter_that_begins_anew_goes_on(values: list[float], more: float) -> None:
+    assert increase(dict(enumerate(values))) == more
+
+
+def test_a_file_keeps_everything(asked: list[str], tmp_path: Path) -> None:
+    profile = Profile(SCHEMA, "run1", "team-a/train-0", 1000.0, 2800.0, job(Selection("team-a", "train-0")))
+    write_profile(profile, tmp_path / "run1.json")
+    again = read_profile(tmp_path / "run1.json")
+    assert analyze(again).verdict == analyze(profile).verdict
+    assert analyze(again).verdict.id == "memory-bound"
+    assert [path.name for path in tmp_path.iterdir()] == ["run1.json"]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b"not json", b'{"schema": "gpustack/profile/v1", "label": ""', b"\xff"]
+)
+def test_what_is_no_profile_is_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises(UsageError) as caught:
+        read_profile(tmp_path / "x")
+    assert caught.value.reference == "profile-file"
+
+
+def test_a_newer_file_is_named_as_that(asked: list[str], tmp_path: Path) -> None:
+    write_profile(Profile("gpustack/profile/v2", "", "x", 0, 1, job(Selection(node="gpu1"))), tmp_path / "x")
+    with pytest.raises(UsageError) as caught:
+        read_profile(tmp_path / "x")
+    assert caught.value.why == "A newer release wrote it."
