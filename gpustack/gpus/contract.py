@@ -72,7 +72,7 @@ def verdict(check: str, wrong: Sequence[str], bad: str, good: str) -> Iterator[V
 
 def check_names(families: Sequence[Family]) -> Iterator[Verdict]:
     """Of one generation; a mixture comes of a list of counters of one's own."""
-    kinds = Counter()  # type: Counter[str]
+    kinds: Counter[str] = Counter()
     for family, field in known(families):
         if field.id in TWINS or field.canonical:
             kinds["4.7" if field.id in TWINS else "4.6" if family.name == field.canonical else "old"] += 1

@@ -1,0 +1,21 @@
+import pytest
+
+from gpustack.gpus.activity import Activity
+from gpustack.report.gpus.watch import watch
+from tests.worlds.gpu_series import working
+
+
+def test_it_is_drawn_again_until_ctrl_c(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    asked: list[int] = []
+    slept: list[float] = []
+
+    def ask() -> Activity:
+        asked.append(1)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return working()
+
+    monkeypatch.setattr("time.sleep", slept.append)
+    watch(ask, 5, pods=True)
+    assert slept == [5, 5]
+    assert "team-a/train-0" in capsys.readouterr().out
