@@ -86,13 +86,13 @@ def record(
     report = session.progress(quiet=quiet)
     source = Source(address, token, certificate, ca, tenant)
     with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, _):
-        begin = time.time()
+        begin = prometheus.now()
         try:
             report(Event("waiting", what, f"is recorded for {duration}; Ctrl-C ends it and keeps what there is"))
             time.sleep(seconds)
         except KeyboardInterrupt:
             report(Event("note", what, "ended by Ctrl-C"))
-        profile = read(prometheus, which, what, begin, time.time(), label)
+        profile = read(prometheus, which, what, begin, prometheus.now(), label)
     write_profile(profile, file)
     typer.echo(f"{file}: {len(profile.job.windows)} GPUs, {profile.job.windows[0].samples} samples")
 
@@ -140,7 +140,7 @@ def analyze(
         seconds, (which, what) = options.parse_duration(since), select(pod, node, gpu)
         source = Source(address, token, certificate, ca, tenant)
         with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
-            now = time.time()
+            now = prometheus.now()
             profile = read(prometheus, which, what, now - seconds, now, "")
     found = judge(profile)
     show(found, output.value, inventory=hosts)

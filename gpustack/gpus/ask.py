@@ -22,4 +22,5 @@ def ask_readings(prometheus: Prometheus, names: Iterable[str]) -> Readings:
         message = f"{prometheus.access.url} has no metrics of GPUs from the last {BACK} s."
         why = "No dcgm-exporter is scraped, or it is another Prometheus than the one that does."
         raise UsageError("gpu-no-series", message, why, "gpustack doctor")
-    return Readings(readings.newest, (*readings.doubts, *(f"Prometheus: {text}" for text in found.warnings)))
+    doubts = (*readings.doubts, *(f"Prometheus: {text}" for text in found.warnings))
+    return Readings(readings.newest, doubts, prometheus.now())

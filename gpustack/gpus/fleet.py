@@ -56,12 +56,13 @@ class Card:
 class Fleet:
     cards: tuple[Card, ...]
     doubts: tuple[str, ...]
+    now: float
 
 
 def list_fleet(readings: Readings) -> Fleet:
     """By node and index; instances of a GPU after it."""
     cards = sorted((card_of(found) for found in readings_by_gpu(readings)), key=lambda card: place(card.gpu))
-    return Fleet(tuple(mark_odd(cards)), readings.doubts)
+    return Fleet(tuple(mark_odd(cards)), readings.doubts, readings.now)
 
 
 def readings_by_gpu(readings: Readings) -> Iterable[Mapping[str, Reading]]:

@@ -85,10 +85,11 @@ def _make(record: Record, mirror: Mirror | Source | None, machine: Machine, repo
         mirrors.start(record, mirror)
     if record.internet:
         official_names.certify(record)
-    pool.require_room(record.pool, sum(not record.root(host).exists() for host in record.hosts))
+    if record.vm:
+        pool.require_room(record.pool, sum(not record.root(host).exists() for host in record.hosts))
     for host in record.hosts:
         (disk if record.vm else containers).make(record, host, report)
-    if record.vm and leftovers.dead(record):
+    if record.vm and not any(hosts.running(record, host) for host in record.hosts):
         report(Event("waiting", record.name, "tries whether its hosts run by KVM"))
         record = replace(record, vm=qemu.find_accelerator(record.root(record.hosts[0])))
     hosts.boot(record, record.hosts)

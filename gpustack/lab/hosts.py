@@ -18,6 +18,7 @@ from gpustack.lab.vm import qemu
 BOOT_LIMIT, EMULATED_BOOT_LIMIT = 120.0, 900.0
 LOGIN_LIMIT, EMULATED_LOGIN_LIMIT = 20.0, 90.0
 STOP_LIMIT, EMULATED_STOP_LIMIT = 60.0, 300.0
+PRESS_AGAIN = 10.0
 NSPAWN = Path("/run/systemd/nspawn")
 # Names of programs as the kernel cuts them (proc(5), comm).
 SUPERVISORS = ("systemd-nspawn", qemu.PROGRAM[:15])
@@ -79,7 +80,13 @@ def stop(record: Record, hosts: Iterable[Host], report: Reporter) -> None:
             qemu.power_off(record, host)
         for pid in supervisors(record, host) if not record.vm else ():
             _power_off(pid)
-    while any(supervisors(record, host) for host in left) and time.monotonic() - begun < limit:
+    pressed = begun
+    while (still := [host for host in left if supervisors(record, host)]) and time.monotonic() - begun < limit:
+        if record.vm and time.monotonic() - pressed > PRESS_AGAIN:
+            # Before its systemd-logind is there, a host does not hear the button.
+            pressed = time.monotonic()
+            for host in still:
+                qemu.power_off(record, host)
         time.sleep(0.05)
 
 

@@ -55,6 +55,8 @@ def judge(request: Request, *, mirrored: bool) -> None:
         wrong.append("an internet without a mirror: nothing could be answered")
     if request.vm and any(number for number, _ in request.fitted.values()):
         wrong.append("simulated GPUs in virtual machines: they are of lab containers only")
+    if request.image and request.addresses:
+        wrong.append("further addresses of hosts from an image: cloud-init gives them one")
     if request.image and request.internet:
         wrong.append("an internet for hosts from an image: their files are not the lab's to change")
     if wrong:

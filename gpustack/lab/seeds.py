@@ -71,7 +71,7 @@ def digest(release: str, source: Packages, *, kernel: bool = False) -> str:
 
 
 def _build(release: str, source: Packages, path: Path, *, kernel: bool) -> None:
-    part, given = path.with_name(f"{path.name}.part"), path.parents[1] / f"given-{path.name}"
+    part, given = path.with_name(f"{path.name}.part"), path.parents[1] / f"given-{path.name.rpartition('-')[0]}"
     shutil.rmtree(given, ignore_errors=True)
     (given / "certificates").mkdir(parents=True)
     for name, pem in source.certificates.items():

@@ -25,16 +25,15 @@ class Family:
     series: tuple[Series, ...]
 
 
-def fetch_families(web: Web, at: float) -> tuple[Family, ...]:
-    """`at`, seconds since 1970, is the time of all values: the format gives them none. Raises UnreachableError where
-    what comes is no exposition."""
+def fetch_families(web: Web) -> tuple[Family, ...]:
+    """The format gives values no time: it is 0. Raises UnreachableError where what comes is no exposition."""
     url = web.access.url
     status, content = web.ask(url)
     hint = f"curl -sS {url}"
     if status != HTTPStatus.OK:
         raise UnreachableError("exporter-answer", f"{url} answers with HTTP {status}.", excerpt(content), hint)
     try:
-        return parse_families(content.decode(), at)
+        return parse_families(content.decode())
     except ValueError as error:  # of a line, or of the encoding
         raise UnreachableError("exporter-answer", f"{url} does not print metrics.", str(error)[:200], hint) from None
 
@@ -43,16 +42,16 @@ def excerpt(content: bytes) -> str:
     return content[:120].decode(errors="replace")
 
 
-def parse_families(text: str, at: float) -> tuple[Family, ...]:
+def parse_families(text: str) -> tuple[Family, ...]:
     """Raises ValueError for a line that is not of the format."""
     return tuple(
-        Family(family.name, family.type, family.documentation, tuple(series_of(family, at)))
+        Family(family.name, family.type, family.documentation, tuple(series_of(family)))
         for family in text_string_to_metric_families(text)
     )
 
 
-def series_of(family: Metric, at: float) -> Iterator[Series]:
+def series_of(family: Metric) -> Iterator[Series]:
     """The parser gives every counter the ending of OpenMetrics, which DCGM's do not have."""
     for one in family.samples:
         name = family.name if family.type == "counter" else one.name
-        yield Series({"__name__": name, **one.labels}, ((at, float(one.value)),))
+        yield Series({"__name__": name, **one.labels}, ((0.0, float(one.value)),))

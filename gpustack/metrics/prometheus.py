@@ -59,6 +59,11 @@ class Prometheus:
                 points.setdefault(tuple(sorted(one.labels.items())), []).extend(one.points)
         return Found(tuple(Series(dict(labels), tuple(found)) for labels, found in points.items()), tuple(warnings))
 
+    def now(self) -> float:
+        """The time of its clock, in seconds since 1970: samples have that, whatever this machine's clock says."""
+        (found,) = self.instant("time()").series
+        return found.points[-1][1]
+
     def help_texts(self, metric: str) -> tuple[str, ...]:
         """What exporters say of a metric; several where they differ, none where nobody scrapes it now."""
         path = f"metadata?{urlencode({'metric': metric})}"

@@ -4,7 +4,7 @@ Numbers never go on without a unit. Where it cannot be proven, there is no readi
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gpustack.metrics.fields import Field, find_fields, original
 from gpustack.metrics.gpus import Gpu, Owner, gpu_of, owner_of
@@ -34,10 +34,12 @@ class Reading:
 
 @dataclass(frozen=True)
 class Readings:
-    """`doubts` are sentences: what was left out, and why; what is there twice."""
+    """`doubts` are sentences: what was left out, and why; what is there twice. `now` is the time of the question, by
+    the clock of the server."""
 
     newest: tuple[Reading, ...]
-    doubts: tuple[str, ...] = field(default=())
+    doubts: tuple[str, ...] = ()
+    now: float = 0.0
 
     def of(self, name: str) -> Iterator[Reading]:
         """By the field's name."""

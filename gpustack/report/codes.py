@@ -14,7 +14,7 @@ MEANINGS = {
     1: "something differs",
     2: "wrong usage",
     3: "the configuration is wrong",
-    4: "no host could be asked",
+    4: "no host, or no Prometheus, could be asked",
     5: "a playbook failed, or a manual step is needed first",
     6: "installed, but the verification found that something still differs",
     7: "another operator is changing this cluster",

@@ -1,5 +1,6 @@
 """Series of GPUs for tests, as Prometheus has them of dcgm-exporter."""
 
+from dataclasses import replace
 from itertools import chain
 
 from gpustack.gpus.activity import Activity, see_activity
@@ -54,7 +55,7 @@ def gpu_series(node: str, index: int, labels: dict[str, str] | None = None, /, *
 
 
 def fleet(*series: list[Series]) -> Fleet:
-    return list_fleet(read(chain(*series), {}))
+    return list_fleet(replace(read(chain(*series), {}), now=1010.0))
 
 
 def mixed() -> Fleet:

@@ -143,11 +143,11 @@ def check_exporter(
         from gpustack.metrics.web import Web
 
         web = Web(Source(url, token, certificate, ca, "").access())
-        first, later = fetch_families(web, time.time()), None
+        first, later = fetch_families(web), None
         if apart:
             session.progress(quiet=quiet)(Event("waiting", url, f"is asked again in {apart} s"))
             time.sleep(apart)
-            later = fetch_families(web, time.time())
+            later = fetch_families(web)
     from gpustack.report.render import show
 
     found = judge_exporter(url, first, later, apart)

@@ -89,6 +89,8 @@ def up(
     from gpustack.lab.releases import chosen
     from gpustack.lab.vm.image import find
 
+    if image and release:
+        raise typer.BadParameter("--image has a system of its own: leave out --os")
     file = find(image) if image else None
     made = lab.up(
         name,

@@ -26,6 +26,7 @@ def make(record: Record, host: Host, report: Reporter) -> None:
     if part.exists():
         pool.delete(part)
     pool.create(part)
+    part.chmod(0o700)  # a disk image has all of a host's secrets in it
     if seed:
         _from_seed(record, host, seed, part)
     else:

@@ -6,7 +6,10 @@ https://cloudinit.readthedocs.io/en/latest/reference/datasources/nocloud.html
 
 import hashlib
 import json
+import os
+import re
 import urllib.request
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import urldefrag
@@ -21,13 +24,15 @@ from gpustack.lab.state import Host, Record, cache_directory
 HINT = "gpustack lab up --image FILE"
 BOOT_SECTOR, SIGNATURE = 512, b"\x55\xaa"
 SUM = "sha256="
+DIGEST = re.compile(r"[0-9a-f]{64}")
+FORMATS = ("raw", "qcow2")
 TRANSFER_LIMIT = 60.0
 PIECE = 1 << 20
 
 
 def find(text: str) -> Path:
     """The file that `--image` names, fetched first where it is an address, once. Raises LabError."""
-    if text.startswith(("http://", "https://")):
+    if text.lower().startswith(("http://", "https://")):
         return _fetch(text)
     file = Path(text).resolve()
     if not file.is_file():
@@ -39,7 +44,13 @@ def find(text: str) -> Path:
 def _require_disk(file: Path) -> None:
     """QEMU takes whatever it does not know for a raw disk: such a one has to begin with a boot sector."""
     done = attempt(["qemu-img", "info", "--output=json", str(file)])
-    kind = json.loads(done.stdout).get("format", "") if done.returncode == 0 else ""
+    about = json.loads(done.stdout) if done.returncode == 0 else {}
+    kind = about.get("format", "")
+    # Such an image is more than its file: it would read others of this machine into the host's disk.
+    elsewhere = about.get("backing-filename") or about.get("format-specific", {}).get("data", {}).get("data-file")
+    if kind not in ("", *FORMATS) or elsewhere:
+        why = f"It refers to {elsewhere}." if elsewhere else f"Its format is {kind}; {' and '.join(FORMATS)} are taken."
+        raise LabError("lab-bad-image", f"{file} cannot be a lab host's disk.", why, f"qemu-img info {file}")
     with file.open("rb") as stream:
         sector = stream.read(BOOT_SECTOR)
     if not kind or (kind == "raw" and not sector.endswith(SIGNATURE)):
@@ -49,13 +60,13 @@ def _require_disk(file: Path) -> None:
 
 def _fetch(text: str) -> Path:
     address, fragment = urldefrag(text)
-    wanted = fragment.removeprefix(SUM)
-    if not fragment.startswith(SUM) or len(wanted) != 64:
+    wanted = fragment.removeprefix(SUM).lower()
+    if not fragment.startswith(SUM) or not DIGEST.fullmatch(wanted):
         why = "What is downloaded is verified. Publishers of images have a file SHA256SUMS beside them."
         raise LabError("lab-bad-image", "The address of an image needs its checksum.", why, f"{HINT[:-4]}URL#{SUM}HEX")
     file = cache_directory() / "images" / f"{wanted}.img"
     if not file.exists():
-        part, found = file.with_suffix(".part"), hashlib.sha256()
+        part, found = file.with_suffix(f".{os.getpid()}"), hashlib.sha256()
         part.parent.mkdir(parents=True, exist_ok=True)
         try:
             with urllib.request.urlopen(address, timeout=TRANSFER_LIMIT) as answer, part.open("wb") as out:  # noqa: S310
@@ -67,7 +78,7 @@ def _fetch(text: str) -> Path:
                 raise LabError("lab-bad-image", f"{address} is another file.", why, f"curl --head {address}")
             _require_disk(part)
             part.rename(file)
-        except OSError as failed:  # URLError is one
+        except (OSError, HTTPException, ValueError) as failed:  # URLError is an OSError; an address may be none at all
             why, hint = str(failed), f"curl -v {address}"
             raise LabError("lab-bad-image", f"{address} cannot be fetched.", why, hint) from None
         finally:
@@ -77,7 +88,8 @@ def _fetch(text: str) -> Path:
 
 def copy(image: Path, disk: Path, size: str) -> None:
     """The image as a raw disk of that size; cloud-init lets its last filesystem grow into it."""
-    run(["qemu-img", "convert", "-O", "raw", str(image), str(disk)], limit=600.0)
+    kind = json.loads(run(["qemu-img", "info", "--output=json", str(image)]))["format"]
+    run(["qemu-img", "convert", "-f", kind, "-O", "raw", str(image), str(disk)], limit=600.0)
     grown = attempt(["qemu-img", "resize", "-f", "raw", str(disk), size])
     if grown.returncode != 0:
         why = grown.stderr.strip()
@@ -86,7 +98,7 @@ def copy(image: Path, disk: Path, size: str) -> None:
 
 def write_seed(record: Record, host: Host, directory: Path) -> None:
     """What cloud-init makes the host from: user ops with the lab's key, the host key that we know, its address."""
-    directory.mkdir()
+    directory.mkdir(mode=0o700)
     keys = record.state / "ssh"
     _write(directory / "meta-data", {"instance-id": record.machine(host), "local-hostname": host.name})
     _write(
@@ -128,5 +140,5 @@ def write_seed(record: Record, host: Host, directory: Path) -> None:
 
 
 def _write(file: Path, content: dict[str, Any], first: str = "") -> None:
+    file.touch(mode=0o600)
     file.write_text(first + yaml.safe_dump(content, sort_keys=False))
-    file.chmod(0o600)

@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from gpustack.lab import detached
+from gpustack.lab import detached, locks
 from gpustack.lab.commands import PATH, run
 from gpustack.lab.state import EMULATION, Host, Record
 
@@ -39,22 +39,39 @@ def start(record: Record, host: Host) -> None:
 def machine(root: Path, accelerator: str) -> list[str]:
     """Processors, memory and disks. A disk of ours is started with its own kernel, an image by its own boot loader.
     With a file firmware.fd beside it, which holds its keys, by UEFI with Secure Boot."""
-    words = ["-nodefaults", "-no-user-config", "-machine", "q35,smm=on", *ACCELERATORS[accelerator]]
-    if (root / "firmware.fd").exists():
+    secure = (root / "firmware.fd").exists()
+    # Not every hypervisor below lets its guests use system management mode, which only the firmware's keys need.
+    words = [
+        "-nodefaults",
+        "-no-user-config",
+        "-machine",
+        "q35,smm=on" if secure else "q35",
+        *ACCELERATORS[accelerator],
+    ]
+    if secure:
         words += ["-global", "driver=cfi.pflash01,property=secure,value=on"]
         words += ["-drive", f"if=pflash,unit=0,format=raw,readonly=on,file={FIRMWARE}"]
-        words += ["-drive", f"if=pflash,unit=1,format=raw,file={root / 'firmware.fd'}"]
+        words += ["-drive", f"if=pflash,unit=1,format=raw,file={escaped(root / 'firmware.fd')}"]
     words += ["-smp", str(PROCESSORS), "-m", str(MEMORY_MB), "-display", "none", "-serial", "stdio"]
     words += ["-device", "virtio-rng-pci", "-rtc", "base=utc"]
     for disk in ("disk", "swap"):
         if (root / f"{disk}.img").exists():
-            words += ["-drive", f"file={root / disk}.img,format=raw,if=virtio,cache=unsafe,discard=unmap"]
+            # Firmware boots the first disk: by its order on the bus that would be the one for cloud-init.
+            order = ",bootindex=1" if disk == "disk" else ""
+            file = escaped(root / f"{disk}.img")
+            words += ["-drive", f"if=none,id={disk},file={file},format=raw,cache=unsafe,discard=unmap"]
+            words += ["-device", f"virtio-blk-pci,drive={disk}{order}"]
     if (root / "vmlinuz").exists():
         words += ["-kernel", str(root / "vmlinuz"), "-initrd", str(root / "initrd.img"), "-append", KERNEL_WORDS]
     if (root / "cidata").is_dir():
-        words += ["-blockdev", f"driver=vvfat,node-name=seed,dir={root / 'cidata'},label=cidata,read-only=on"]
+        words += ["-blockdev", f"driver=vvfat,node-name=seed,dir={escaped(root / 'cidata')},label=cidata,read-only=on"]
         words += ["-device", "virtio-blk-pci,drive=seed"]
     return words
+
+
+def escaped(path: Path) -> str:
+    """In an option of QEMU a comma ends a value, and two of them are one."""
+    return str(path).replace(",", ",,")
 
 
 def devices(record: Record, host: Host) -> list[str]:
@@ -101,9 +118,15 @@ def find_accelerator(root: Path) -> str:
     """
     if not os.access(KVM, os.R_OK | os.W_OK):
         return EMULATION
-    words = [PROGRAM, *machine(root, "kvm"), "-snapshot", "-no-reboot"]
+    # It ends with this process, however that one ends: nothing else would find it.
+    words = ["setpriv", "--pdeathsig=KILL", PROGRAM, *machine(root, "kvm"), "-snapshot", "-no-reboot"]
     trial = subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={"PATH": PATH}
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={"PATH": PATH},
+        pass_fds=locks.held(),
     )
     assert trial.stdout
     os.set_blocking(trial.stdout.fileno(), False)

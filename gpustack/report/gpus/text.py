@@ -1,7 +1,5 @@
 """The fleet as a table for people."""
 
-import time
-
 from rich.table import Table
 
 from gpustack.events import count
@@ -16,13 +14,12 @@ VENDOR = "NVIDIA "
 STALE = 60  # seconds; a younger value needs no age
 
 
-def fleet(console: Terminal, found: Fleet, *, now: float | None = None) -> None:
-    """`now`, seconds since 1970, is what ages of values are counted from."""
+def fleet(console: Terminal, found: Fleet) -> None:
     table = Table(box=None, pad_edge=False, header_style="", show_edge=False)
     for heading in HEADINGS:
         table.add_column(heading, overflow="fold")
     for card in found.cards:
-        table.add_row(*map(console.clean, cells(card, time.time() if now is None else now)))
+        table.add_row(*map(console.clean, cells(card, found.now)))
     console.print(table)
     console.print(f"\n{summary(found)}")
     for doubt in found.doubts:

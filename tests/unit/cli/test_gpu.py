@@ -30,6 +30,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Prometheus]:
         return Found(tuple(chain(*gpus)), ("a store did not answer",))
 
     monkeypatch.setattr(Prometheus, "instant", answer)
+    monkeypatch.setattr(Prometheus, "now", lambda _: 1010.0)
     return found
 
 

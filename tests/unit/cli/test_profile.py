@@ -22,6 +22,7 @@ ADDRESS = ("--prometheus", "http://prometheus.example.org")
 def made(monkeypatch: pytest.MonkeyPatch) -> Job:
     job = make_job("memory bandwidth", random.Random(3))
     monkeypatch.setattr("gpustack.profile.read.read_job", lambda *_: job)
+    monkeypatch.setattr("gpustack.metrics.prometheus.Prometheus.now", lambda _: 5000.0)
     return job
 
 

@@ -29,7 +29,7 @@ def text(*metrics: tuple[str, str, str, str], labels: str = LABELS) -> str:
 
 
 def judged(first: str, later: str | None = None) -> Contract:
-    families = [parse_families(one, 1000.0) for one in (first, later) if one is not None]
+    families = [parse_families(one) for one in (first, later) if one is not None]
     return judge_exporter(URL, families[0], families[1] if later is not None else None, 40)
 
 
@@ -100,7 +100,7 @@ def test_a_name_of_tomorrow_is_unknown_and_not_wrong() -> None:
 def test_what_is_no_exporter_is_refused(status: int, content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Web, "ask", lambda *_: (status, content))
     with pytest.raises(UnreachableError) as caught:
-        fetch_families(Web(Access(URL)), 1000.0)
+        fetch_families(Web(Access(URL)))
     assert caught.value.reference == "exporter-answer"
 
 

@@ -15,7 +15,7 @@ POD = {"exported_namespace": "team-a", "exported_pod": "train-0"}
 
 def shown(found: Fleet) -> str:
     out = io.StringIO()
-    text.fleet(Terminal(out, width=160), found, now=1010.0)
+    text.fleet(Terminal(out, width=160), found)
     return out.getvalue()
 
 

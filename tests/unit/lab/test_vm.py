@@ -52,6 +52,22 @@ def test_a_disk_of_ours_starts_its_own_kernel_and_an_image_its_boot_loader(tmp_p
     assert "label=cidata" in words[words.index("-blockdev") + 1]
 
 
+def test_a_comma_in_a_path_ends_no_option(tmp_path: Path) -> None:
+    root = tmp_path / "a,b"
+    root.mkdir()
+    (root / "disk.img").touch()
+    words = qemu.machine(root, EMULATION)
+    assert f"file={tmp_path}/a,,b/disk.img" in words[words.index("-drive") + 1]
+
+
+def test_the_disk_is_booted_and_not_what_cloud_init_reads(tmp_path: Path) -> None:
+    (tmp_path / "disk.img").touch()
+    (tmp_path / "cidata").mkdir()
+    assert [word for word in qemu.machine(tmp_path, EMULATION) if "bootindex" in word] == [
+        "virtio-blk-pci,drive=disk,bootindex=1"
+    ]
+
+
 def test_no_two_hosts_have_one_hardware_address_or_socket(tmp_path: Path) -> None:
     made = record(tmp_path)
     assert len({qemu.mac_address(made, host) for host in HOSTS}) == 2
@@ -126,7 +142,34 @@ def test_a_file_that_is_no_image_is_refused(program: Callable[[str, str], None],
     assert image.find(str(tmp_path / "disk.img")) == tmp_path / "disk.img"
 
 
-@pytest.mark.parametrize("text", ["nowhere.img", "https://example.org/noble.img", "https://example.org/i#sha256=12"])
+@pytest.mark.parametrize(
+    "about",
+    [
+        '{"format": "qcow2", "backing-filename": "/etc/shadow"}',
+        '{"format": "qcow2", "format-specific": {"data": {"data-file": "/etc/shadow"}}}',
+        '{"format": "vmdk"}',
+    ],
+)
+def test_an_image_that_refers_to_other_files_is_refused(
+    program: Callable[[str, str], None], tmp_path: Path, about: str
+) -> None:
+    program("qemu-img", f"echo '{about}'")
+    (tmp_path / "x.qcow2").write_bytes(b"QFI\xfb")
+    with pytest.raises(LabError) as caught:
+        image.find(str(tmp_path / "x.qcow2"))
+    assert caught.value.reference == "lab-bad-image"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"https://example.org/i#sha256=../{'x' * 61}",
+        f"http://exa mple/#sha256={'0' * 64}",
+        "nowhere.img",
+        "https://example.org/noble.img",
+        "https://example.org/i#sha256=12",
+    ],
+)
 def test_an_image_that_is_not_there_or_not_verified_is_refused(text: str) -> None:
     with pytest.raises(LabError) as caught:
         image.find(text)

@@ -202,3 +202,8 @@ def test_what_exporters_say_of_a_metric(serve: Callable[[Answer], str]) -> None:
     address = serve(lambda *_: ok({"DCGM_FI_DEV_GPU_UTIL": texts}))
     assert Prometheus(Access(address)).help_texts("DCGM_FI_DEV_GPU_UTIL") == ("GPU utilization (in %).",)
     assert Prometheus(Access(address)).help_texts("DCGM_FI_DEV_FB_USED") == ()
+
+
+def test_its_own_clock_counts(serve: Callable[[Answer], str]) -> None:
+    address = serve(lambda *_: ok({"resultType": "scalar", "result": [1000.5, "1000.5"]}))
+    assert Prometheus(Access(address)).now() == 1000.5

@@ -112,7 +112,7 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "undo-shown.txt": lambda: printed(lambda out: fix.last_fix(out, fixes.last(), fixes.INVENTORY)),
     "undo-good.txt": lambda: printed(lambda out: fix.undone(out, fixes.undone(), fixes.INVENTORY, evidence="runs/1")),
     "undo-good.json": lambda: fix_json.undone(fixes.undone(), fixes.INVENTORY, "runs/1"),
-    "gpu-list.txt": lambda: printed(lambda out: gpus.fleet(out, gpu_series.mixed(), now=1010.0)),
+    "gpu-list.txt": lambda: printed(lambda out: gpus.fleet(out, gpu_series.mixed())),
     "gpu-list.json": lambda: gpus_json.fleet(gpu_series.mixed()),
     "gpu-list.csv": lambda: gpus_json.table(gpu_series.mixed()),
     "profile-analysis.txt": lambda: printed(lambda out: analyses.analysis(out, workloads.analyzed())),
