@@ -80,8 +80,9 @@ def record(
     """Record what the GPUs of a pod, a node, or one GPU measure from now on, in a file for `profile analyze`.
 
     Ctrl-C ends it earlier and keeps what there is."""
-    from gpustack.profile.file import write_profile
+    from gpustack.profile.file import require_writable, write_profile
 
+    require_writable(file)
     seconds, (which, what) = options.parse_duration(duration), select(pod, node, gpu)
     report = session.progress(quiet=quiet)
     source = Source(address, token, certificate, ca, tenant)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from statistics import fmean
 
-from gpustack.gpus.fleet import DEV, MEMORY, USED, memory_of, place, readings_by_gpu
+from gpustack.gpus.fleet import DEV, MEMORY, USED, memory_of, owner_of_gpu, place, readings_by_gpu
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
 
@@ -84,7 +84,7 @@ def work_of(found: Mapping[str, Reading]) -> Work:
     bits = values.get(REASONS)
     return Work(
         gpu=newest.gpu,
-        owner=newest.owner,
+        owner=owner_of_gpu(found.values()),
         **{name: values.get(field) for name, field in SHARES.items()},
         memory=values.get(USED),
         memory_total=memory_of(found),

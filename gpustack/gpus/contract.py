@@ -6,6 +6,7 @@ Names, labels, types, units, blanks, series that are there twice, the mapping to
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Literal
 
 from gpustack.metrics.exposition import Family
@@ -19,6 +20,7 @@ PREFIX = "DCGM_"
 # TYPE of each kind of field: what keeps the last code, or has bits, is no counter.
 TYPES = {"gauge": "gauge", "event": "gauge", "bitmask": "gauge", "info": "gauge", "counter": "counter"}
 NEEDED = ("gpu", "UUID", "modelName")
+COLLECTED = 35
 HOSTS = ("Hostname", "hostname")
 # Words in a HELP text that are wrong for a unit of ours. Both have been shipped: docs/decisions/0015-metrics.md.
 WRONG_HELP = {"ratio 0..1": ("(in %)", "percent"), "ns": ("(in us)", "microseconds"), "bytes/s": ("counter",)}
@@ -50,8 +52,8 @@ def judge_exporter(url: str, first: Sequence[Family], later: Sequence[Family] | 
     """`later` is the same exporter `apart` seconds afterwards; None where it was asked once."""
     families = [family for family in first if family.name.startswith(PREFIX)]
     gpus = {gpu.key for family in families for series in family.series if (gpu := gpu_of(series.labels))}
-    if not families:
-        none = Verdict("names", "wrong", "It prints no metric of DCGM.")
+    if not gpus:
+        none = Verdict("names", "wrong", "It prints no metric of any GPU.")
         return Contract(url, len(first), 0, (none,))
     checks: tuple[Callable[[Sequence[Family]], Iterator[Verdict]], ...]
     checks = (check_names, check_labels, check_types, check_units, check_blanks, check_twice, check_pods)
@@ -80,7 +82,10 @@ def check_names(families: Sequence[Family]) -> Iterator[Verdict]:
     if strange:
         yield Verdict("names", "unknown", "The field of some names is not known.", tuple(strange))
     words = {"old": "names of old", "4.6": "names of DCGM 4.6", "4.7": "fields of DCGM 4.7 in base units"}
-    yield Verdict("names", "ok", ", ".join(f"{number} {words[kind]}" for kind, number in kinds.items()) or "names")
+    if kinds:
+        yield Verdict("names", "ok", ", ".join(f"{number} {words[kind]}" for kind, number in kinds.items()))
+    elif not strange:
+        yield Verdict("names", "ok", "the same in all generations")
 
 
 def check_labels(families: Sequence[Family]) -> Iterator[Verdict]:
@@ -148,17 +153,23 @@ def check_cadence(first: Sequence[Family], later: Sequence[Family] | None, apart
     if later is None:
         yield Verdict("cadence", "unknown", "It was asked once: --for SECONDS tells whether values are new.")
         return
+    if apart < COLLECTED:
+        yield Verdict("cadence", "unknown", f"Exporters collect every 30 s: ask for --for {COLLECTED} at least.")
+        return
     before, after = values_of(first), values_of(later)
     both = before.keys() & after.keys()
-    moved = sum(1 for key in both if after[key] != before[key])
+    still = sorted({key[0] for key in both} - {key[0] for key in both if after[key] != before[key]})
     if not both:
         yield Verdict("cadence", "unknown", "Another exporter answered the second time.")
-    elif moved:
-        yield Verdict("cadence", "ok", f"{moved} values changed within {apart:.0f} s")
     else:
-        yield Verdict("cadence", "wrong", f"No value changed within {apart:.0f} s: it does not collect any more.")
+        yield from verdict("cadence", still, f"Nothing of a GPU changed within {apart:.0f} s.", "values are new")
 
 
-def values_of(families: Sequence[Family]) -> dict[tuple[object, ...], float]:
-    series = (one for family in families for one in family.series)
-    return {tuple(sorted(one.labels.items())): one.points[-1][1] for one in series}
+def values_of(families: Sequence[Family]) -> dict[tuple[str, object], float]:
+    """By GPU and series. What is no number is no new value either."""
+    series = (one for family in families for one in family.series if isfinite(one.points[-1][1]))
+    return {
+        (gpu.uuid or gpu.index, tuple(sorted(one.labels.items()))): one.points[-1][1]
+        for one in series
+        if (gpu := gpu_of(one.labels))
+    }

@@ -27,6 +27,7 @@ PENDING = {
 HEALTH = (XID, ACTION, *FAILED, *PENDING)
 MEMORY, PCIE = (TOTAL, USED, FREE, RESERVED), (GENERATION, WIDTH, MOST_GENERATION, MOST_WIDTH)
 FIELDS = (*MEMORY, *PCIE, ECC, MIG, f"{DEV}GPU_TEMP", *HEALTH)
+OLD = 60.0  # seconds; exporters are scraped at least as often
 # dcgm_structs.h of DCGM: dcgmGpuRecoveryAction
 ACTIONS = {1: "reset the GPU", 2: "reboot the host", 3: "drain peer-to-peer traffic", 4: "drain and reset the GPU"}
 
@@ -66,11 +67,35 @@ def list_fleet(readings: Readings) -> Fleet:
 
 
 def readings_by_gpu(readings: Readings) -> Iterable[Mapping[str, Reading]]:
-    """Of each GPU or MIG instance, by the field's name."""
+    """Of each GPU or MIG instance, by the field's name; without what is older than a scrape, which may be of another
+    pod's time. Of several Xids the one that counts most."""
+    newest: dict[tuple[str, str], float] = {}
+    for reading in readings.newest:
+        newest[reading.gpu.key] = max(reading.at, newest.get(reading.gpu.key, 0.0))
     by_gpu: dict[tuple[str, str], dict[str, Reading]] = {}
     for reading in readings.newest:
-        by_gpu.setdefault(reading.gpu.key, {})[reading.field.name] = reading
+        found = by_gpu.setdefault(reading.gpu.key, {})
+        if reading.at < newest[reading.gpu.key] - OLD:
+            continue
+        other = found.get(reading.field.name)
+        if other is None or weight(reading) > weight(other):
+            found[reading.field.name] = reading
     return by_gpu.values()
+
+
+def weight(reading: Reading) -> tuple[bool, float]:
+    return reading.field.name == XID and is_serious(int(reading.value)), reading.at
+
+
+def is_serious(code: int) -> bool:
+    """An Xid that we do not know, or of which NVIDIA says that it is not expected, counts as serious."""
+    return code > 0 and (code not in xids() or xids()[code].severity in ("critical", "unknown"))
+
+
+def owner_of_gpu(found: Iterable[Reading]) -> Owner | None:
+    """Where several jobs scrape a GPU, one of them may not ask the kubelet."""
+    owned = [reading for reading in found if reading.owner]
+    return max(owned, key=lambda reading: reading.at).owner if owned else None
 
 
 def select(fleet: Fleet, *, node: str = "", model: str = "") -> Fleet:
@@ -92,7 +117,7 @@ def card_of(found: Mapping[str, Reading]) -> Card:
     newest = max(found.values(), key=lambda reading: reading.at)
     return Card(
         gpu=newest.gpu,
-        owner=newest.owner,
+        owner=owner_of_gpu(found.values()),
         memory=memory_of(found),
         generation=whole(found, GENERATION),
         width=whole(found, WIDTH),
@@ -124,10 +149,10 @@ def flag(found: Mapping[str, Reading], name: str) -> bool | None:
 
 def illness(found: Mapping[str, Reading]) -> Iterator[str]:
     """The driver's own verdict first."""
-    if (action := whole(found, ACTION)) in ACTIONS:
-        yield f"the driver asks: {ACTIONS[action]}"
-    if (known := xids().get(whole(found, XID) or 0)) and known.severity == "critical":
-        yield f"Xid {known.code}: {known.name}"
+    if action := whole(found, ACTION):
+        yield f"the driver asks: {ACTIONS.get(action, f'action {action}, which is not known here')}"
+    if (code := whole(found, XID)) and is_serious(code):
+        yield f"Xid {code}: {xids()[code].name if code in xids() else 'not known here'}"
     for name, what in {**FAILED, **PENDING}.items():
         if flag(found, name):
             yield what

@@ -61,6 +61,8 @@ def gpu_of(labels: Mapping[str, str]) -> Gpu | None:
 
 def owner_of(labels: Mapping[str, str]) -> Owner | None:
     """None for a free GPU, and where the exporter does not ask the kubelet."""
+    if labels.get("pod_name"):  # the mode for old name spaces
+        return Owner(labels.get("pod_namespace", ""), labels["pod_name"], labels.get("container_name", ""))
     prefix = "exported_" if labels.get("exported_pod") else ""
     namespace, pod, container = (labels.get(f"{prefix}{name}", "") for name in ("namespace", "pod", "container"))
     own = not prefix and (EXPORTER in pod or EXPORTER in container)

@@ -86,7 +86,7 @@ class Prometheus:
             error = str(document.get("error", ""))
             if status == HTTPStatus.OK and document["status"] == "success":
                 return read(document["data"]), tuple(map(str, document.get("warnings", ())))
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass  # what came instead is in the error below
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise UnreachableError("prometheus-refused", f"{url} refused the login (HTTP {status}).", error)
@@ -112,8 +112,15 @@ def _series(data: Any) -> tuple[Series, ...]:
     if kind == "scalar":
         return (Series({}, (_point(result),)),)
     if kind == "vector":
-        return tuple(Series(one["metric"], (_point(one["value"]),)) for one in result)
-    return tuple(Series(one["metric"], tuple(map(_point, one["values"]))) for one in result)
+        return tuple(Series(_labels(one), (_point(one["value"]),)) for one in result)
+    return tuple(Series(_labels(one), tuple(map(_point, one["values"]))) for one in result)
+
+
+def _labels(one: Any) -> dict[str, str]:
+    """Raises TypeError for what are none."""
+    if not all(isinstance(word, str) for pair in one["metric"].items() for word in pair):
+        raise TypeError(one["metric"])
+    return dict(one["metric"])
 
 
 def _point(value: Any) -> tuple[float, float]:

@@ -3,8 +3,9 @@
 Numbers never go on without a unit. Where it cannot be proven, there is no reading, and a doubt says why.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpustack.metrics.fields import Field, find_fields, original
 from gpustack.metrics.gpus import Gpu, Owner, gpu_of, owner_of
@@ -12,9 +13,19 @@ from gpustack.metrics.prometheus import Series
 from gpustack.metrics.units import Unit, to_base, unit_of
 
 PERCENT = ("%", "percent")
-SHARE = ("ratio", "0..1", "0-1", "0 to 1")
+SHARE = re.compile(r"\bratio\b|\b0 ?(?:\.\.|-|to) ?1\b")
 # Labels that make several series of one field of one GPU.
-APART = ("xid", "err_code", "clock_event", "health_watch", "health_error_code", "peer_gpu", "link_status")
+APART = (
+    "xid",
+    "err_code",
+    "clock_event",
+    "health_watch",
+    "health_error_code",
+    "peer_gpu",
+    "link_status",
+    "vgpu",
+    "hpc_job",
+)
 
 
 @dataclass(frozen=True)
@@ -50,6 +61,7 @@ def read(found: Iterable[Series], helps: Mapping[str, Sequence[str]]) -> Reading
     """The newest reading of each field of each GPU. `helps`: what exporters say of metrics whose name alone does not
     tell the field."""
     newest: dict[tuple[object, ...], Reading] = {}
+    jobs_of: dict[tuple[object, ...], str] = {}
     targets: dict[tuple[str, str], set[str]] = {}
     doubts: dict[str, None] = {}
     for series in found:
@@ -66,8 +78,14 @@ def read(found: Iterable[Series], helps: Mapping[str, Sequence[str]]) -> Reading
             continue
         targets.setdefault(gpu.key, set()).add(series.labels.get("job", ""))
         key = (*gpu.key, reading.field, part)
-        if key not in newest or newest[key].at < reading.at:
-            newest[key] = reading
+        other, job = newest.get(key), series.labels.get("job", "")
+        if other is None:
+            newest[key], jobs_of[key] = reading, job
+            continue
+        first, last = sorted((other, reading), key=lambda one: one.at)
+        # Of two jobs, one may not map pods: what the other says of the owner counts.
+        owner = last.owner or (first.owner if job != jobs_of[key] else None)
+        newest[key], jobs_of[key] = replace(last, owner=owner), job if last is reading else jobs_of[key]
     for jobs in sorted({tuple(sorted(jobs)) for jobs in targets.values() if len(jobs) > 1}):
         doubts[f"GPUs are scraped by {len(jobs)} jobs, {', '.join(jobs)}: each is counted once"] = None
     return Readings(tuple(newest.values()), tuple(doubts))
@@ -94,4 +112,4 @@ def units_in(text: str) -> set[float]:
     """The scale that a help text names: per cent or a share."""
     low = text.lower()
     found = {0.01} if any(word in low for word in PERCENT) else set()
-    return found | ({1.0} if any(word in low for word in SHARE) else set())
+    return found | ({1.0} if SHARE.search(low) else set())

@@ -23,7 +23,7 @@ class Unit:
 
 RATIO = Unit("ratio", most=1.05)  # a little more than 1 is measured on MIG instances
 SECONDS = Unit("seconds", 1e-9, most=9.2e18)
-COUNT = Unit("count")
+COUNT = Unit("count", most=9.2e18)
 # As the column `unit` of versions/dcgm-fields.csv spells them.
 UNITS = {
     "%": Unit("ratio", 0.01, most=105),
@@ -52,4 +52,6 @@ def unit_of(spelled: str) -> Unit:
 
 def to_base(unit: Unit, value: float) -> float | None:
     """None for a blank value, NaN, and what cannot be."""
+    if unit is COUNT and BLANK <= value <= BLANK + 3:
+        return None
     return value * unit.scale if isfinite(value) and unit.least <= value <= unit.most else None

@@ -32,7 +32,12 @@ class Web:
     def __init__(self, access: Access) -> None:
         self.access = access
         retries = urllib3.Retry(
-            total=TRIES, backoff_factor=0.5, status_forcelist=BUSY, allowed_methods=None, raise_on_status=False
+            total=TRIES,
+            backoff_factor=0.5,
+            status_forcelist=BUSY,
+            allowed_methods=None,
+            raise_on_status=False,
+            respect_retry_after_header=False,  # it may be hours
         )
         options: dict[str, Any] = {"ca_certs": access.ca or None}
         if access.certificate:

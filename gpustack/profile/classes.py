@@ -104,10 +104,9 @@ def throttled(s: Signals, at: Limits) -> Iterable[Condition]:
 
 
 def imbalanced(s: Signals, at: Limits) -> Iterable[Condition]:
-    both = (
-        over("spread of activity across GPUs", s.spread, at.imbalance),
-        under("lowest power of a GPU, of the median", s.least_power, at.straggler_power),
-    )
+    both = [over("spread of activity across GPUs", s.spread if s.gpus > 1 else 0.0, at.imbalance)]
+    if (s.engine or 0.0) > at.busy_engine:  # idle GPUs differ in power by what is loaded
+        both.append(under("lowest power of a GPU, of the median", s.least_power, at.straggler_power))
     yield max(both, key=lambda one: one.margin)
 
 
@@ -169,7 +168,7 @@ def some_tensor(s: Signals, at: Limits) -> Iterable[Condition]:
 CLASSES = (
     Class(
         "idle",
-        "The GPUs are given to a pod and do nothing.",
+        "The GPUs do nothing.",
         20,
         idle,
         ("Release them, or scale to zero.", "Share one GPU among several such pods (time-slicing, MPS, MIG)."),

@@ -41,14 +41,26 @@ def classify(job: Job, limits: Limits = DEFAULT, *, phases: int = 1) -> Verdict:
         title = "There is too little data for a verdict."
         return finish("insufficient-data", title, "none", missing, signals, limits, MORE_DATA)
     ruled_out: list[tuple[Id, str]] = []
+    unmeasured: list[Id] = []
     for number, one in enumerate(CLASSES):
         conditions = tuple(one.conditions(signals, limits))
         broken = [condition for condition in conditions if not condition.holds]
+        if broken and all(condition.value is None for condition in broken):
+            unmeasured.append(one.id)
         if one.id == "idle" and not broken and signals.seconds < limits.idle_seconds:
             broken = [Condition("seconds measured", signals.seconds, True, limits.idle_seconds)]  # noqa: FBT003
         if not broken:
             second = next_best(CLASSES[number + 1 :], signals, limits)
-            return decided(one, conditions, signals, limits, ruled_out=tuple(ruled_out), phases=phases, second=second)
+            return decided(
+                one,
+                conditions,
+                signals,
+                limits,
+                ruled_out=tuple(ruled_out),
+                unmeasured=tuple(unmeasured),
+                phases=phases,
+                second=second,
+            )
         ruled_out.append((one.id, min(broken, key=lambda condition: condition.margin).refuted))
     title = "Nothing stands out: no part of the GPU is at its limit, and none is without work."
     return finish("mixed", title, "low", (), signals, limits, CLOSER_LOOK, ruled_out=tuple(ruled_out))
@@ -65,6 +77,9 @@ def lacking(job: Job, signals: Signals, limits: Limits) -> Iterator[str]:
     pods = sorted({pod for window in job.windows if len(window.pods) > 1 for pod in window.pods})
     if pods:
         yield f"GPUs changed hands within the time: {', '.join(pods)}."
+    elif len({window.pods for window in job.windows}) > 1:
+        several = sorted({pod for window in job.windows for pod in window.pods})
+        yield f"The GPUs are no one workload's, but of {', '.join(several)}, or free: choose one with --pod."
 
 
 def decided(
@@ -74,6 +89,7 @@ def decided(
     limits: Limits,
     *,
     ruled_out: tuple[tuple[Id, str], ...],
+    unmeasured: tuple[Id, ...],
     phases: int,
     second: Id | None,
 ) -> Verdict:
@@ -81,7 +97,7 @@ def decided(
     against = [condition for condition in one.against(signals, limits) if condition.holds]
     margin = min(condition.margin for condition in conditions)
     backed = bool(support) or not tuple(one.support(signals, limits))
-    doubtful = bool(against) or phases > 1 or margin < CLOSE
+    doubtful = bool(against or unmeasured) or phases > 1 or margin < CLOSE
     enough = max(one.samples, limits.normal_samples)
     sure = confidence(signals.samples, enough, limits.many_samples, margin, backed=backed, doubtful=doubtful)
     return finish(
@@ -95,6 +111,7 @@ def decided(
         support=tuple(map(str, support)),
         against=tuple(map(str, against)),
         ruled_out=ruled_out,
+        notes=tuple(f"What {id} needs was not measured: it may be that." for id in unmeasured),
         second=second if margin < CLEAR else None,
     )
 
@@ -124,6 +141,7 @@ def finish(
     support: tuple[str, ...] = (),
     against: tuple[str, ...] = (),
     ruled_out: tuple[tuple[Id, str], ...] = (),
+    notes: tuple[str, ...] = (),
     second: Id | None = None,
 ) -> Verdict:
     means = tuple((one.name, value) for one in fields(signals) if (value := getattr(signals, one.name)) is not None)
@@ -135,7 +153,7 @@ def finish(
         support,
         against,
         ruled_out,
-        tuple(overlays(id, signals, limits)),
+        (*notes, *overlays(id, signals, limits)),
         advice,
         second,
         means,

@@ -1,16 +1,18 @@
 """A profile in a file: the windows of a job, with when and of what, as JSON."""
 
+import os
+import re
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
 from gpustack.errors import UsageError
-from gpustack.profile.window import Job
+from gpustack.profile.window import GpuWindow, Job
 
 SCHEMA: Literal["gpustack/profile/v1"] = "gpustack/profile/v1"
-KIND = "gpustack/profile/"
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,14 @@ class Profile:
 
 
 ADAPTER = TypeAdapter(Profile)
+HEAD = re.compile(rb'"schema": ?"(gpustack/profile/[^"]*)"')
+
+
+def require_writable(path: Path) -> None:
+    """Before anything is recorded. Raises UsageError."""
+    if path.is_dir() or not path.name or not os.access(path.parent, os.W_OK):
+        why = "It is a folder." if path.is_dir() else f"{path.parent} cannot be written to, or is not there."
+        raise UsageError("profile-file", f"{path} cannot be written.", why, f"ls -ld {path.parent}")
 
 
 def write_profile(profile: Profile, path: Path) -> None:
@@ -43,14 +53,25 @@ def read_profile(path: Path) -> Profile:
     """Raises UsageError for what is no profile, one that was cut off, and one of a newer release."""
     hint = "gpustack profile record --help"
     try:
-        profile = ADAPTER.validate_json(path.read_bytes())
+        content = path.read_bytes()
+        version = HEAD.search(content[:200])
+        if version and version[1].decode() != SCHEMA:
+            message = f"{path} is {version[1].decode()}, and this release reads {SCHEMA}."
+            raise UsageError("profile-file", message, "A newer release wrote it.", hint)
+        profile = ADAPTER.validate_json(content)
     except OSError as error:
         raise UsageError("profile-file", f"{path} cannot be read.", str(error), f"ls -l {path}") from None
     except ValidationError as error:
         first = error.errors()[0]
         why = f"{first['msg']} at {'.'.join(map(str, first['loc']))}" if first["loc"] else first["msg"]
         raise UsageError("profile-file", f"{path} is no profile, or was cut off.", why, hint) from None
-    if profile.schema != SCHEMA:
-        why = "A newer release wrote it." if profile.schema.startswith(KIND) else "It is something else."
-        raise UsageError("profile-file", f"{path} is {profile.schema}, and this release reads {SCHEMA}.", why, hint)
+    if profile.schema != SCHEMA or not profile.job.windows or not all(map(is_sound, profile.job.windows)):
+        raise UsageError(
+            "profile-file", f"{path} is no profile.", "It has no GPU, no time, or values that are none.", hint
+        )
     return profile
+
+
+def is_sound(window: GpuWindow) -> bool:
+    values = (value for track in window.tracks.values() for value in track)
+    return isfinite(window.seconds) and window.seconds > 0 and all(map(isfinite, values))

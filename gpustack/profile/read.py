@@ -7,12 +7,12 @@ from itertools import pairwise
 from statistics import median
 
 from gpustack.errors import UsageError
-from gpustack.metrics.fields import Field, spellings
+from gpustack.metrics.fields import Field, original, spellings
 from gpustack.metrics.gpus import Gpu, gpu_of, owner_of
 from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.metrics.readings import settle
 from gpustack.metrics.units import to_base, unit_of
-from gpustack.profile.window import DEV, QUANTITIES, GpuWindow, Job
+from gpustack.profile.window import DEV, NEEDED, QUANTITIES, GpuWindow, Job
 
 ENERGY, GENERATION, WIDTH, TOTAL = (
     f"{DEV}{name}" for name in ("TOTAL_ENERGY_CONSUMPTION", "PCIE_LINK_GEN", "PCIE_LINK_WIDTH", "FB_TOTAL")
@@ -52,9 +52,9 @@ class Selection:
     def matchers(self) -> tuple[str, ...]:
         """Of PromQL, so that not every GPU's series are sent: one for each place where a pod's name may be."""
         if self.uuid:
-            return (f",UUID={quoted(self.uuid)}",)
+            return (f",UUID={quoted(self.uuid)}", f",uuid={quoted(self.uuid)}")
         if not self.pod:
-            return (f",hostname={quoted(self.node)}", f",Hostname={quoted(self.node)}")
+            return tuple(f",{label}={quoted(self.node)}" for label in ("hostname", "Hostname", "node"))
         names = (quoted(self.namespace), quoted(self.pod))
         return tuple(f",{prefix}namespace={names[0]},{prefix}pod={names[1]}" for prefix in ("exported_", ""))
 
@@ -81,7 +81,7 @@ def read_job(prometheus: Prometheus, which: Selection, begin: float, end: float)
 
 def windows_of(found: Iterable[Series], which: Selection, seconds: float) -> Iterable[GpuWindow]:
     """By node and index."""
-    points: dict[tuple[str, str], Points] = {}
+    by_job: dict[tuple[str, str], dict[str, Points]] = {}
     gpus: dict[tuple[str, str], Gpu] = {}
     pods: dict[tuple[str, str], set[str]] = {}
     for series in found:
@@ -92,9 +92,12 @@ def windows_of(found: Iterable[Series], which: Selection, seconds: float) -> Ite
         gpus[gpu.key] = gpu
         if owner := owner_of(series.labels):
             pods.setdefault(gpu.key, set()).add(f"{owner.namespace}/{owner.pod}")
-        points.setdefault(gpu.key, {}).setdefault(field.name, {}).update(based(field, series))
+        points = by_job.setdefault(gpu.key, {}).setdefault(series.labels.get("job", ""), {})
+        points.setdefault(original(field).name, {}).update(based(field, series))
     for key in sorted(gpus, key=lambda one: (gpus[one].node, gpus[one].index)):
-        yield window_of(gpus[key], points[key], seconds, tuple(sorted(pods.get(key, ()))))
+        # Of a GPU that several jobs scrape, the one with most samples: counters of two would seem to fall.
+        points = max(by_job[key].values(), key=lambda one: sum(map(len, one.values())))
+        yield window_of(gpus[key], points, seconds, tuple(sorted(pods.get(key, ()))))
 
 
 def based(field: Field, series: Series) -> dict[float, float]:
@@ -104,7 +107,8 @@ def based(field: Field, series: Series) -> dict[float, float]:
 
 
 def window_of(gpu: Gpu, points: Points, seconds: float, pods: tuple[str, ...]) -> GpuWindow:
-    times = distinct_times(points)
+    needed = [points[field] for name, field in QUANTITIES.items() if name in NEEDED and field in points]
+    times = [at for at in distinct_times(points) if all(at in values for values in needed)]
     tracks = {
         name: [points[field][at] for at in times if at in points[field]]
         for name, field in QUANTITIES.items()

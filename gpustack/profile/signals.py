@@ -87,8 +87,9 @@ def signals_of(job: Job, limits: Limits) -> Signals:
 
 
 def busiest_pipe(window: GpuWindow) -> float | None:
+    """Not known without FP32, which most work uses."""
     known = [mean for name in ("fp64", "fp32", "fp16") if (mean := window.mean(name)) is not None]
-    return max(known, default=None)
+    return max(known) if window.mean("fp32") is not None else None
 
 
 def significant_spread(job: Job, name: str) -> float | None:

@@ -55,7 +55,8 @@ class GpuWindow:
 
     @property
     def samples(self) -> int:
-        return max((len(track) for track in self.tracks.values()), default=0)
+        """Of the fields that a verdict needs: others go on while the profiler is paused."""
+        return min(len(self.tracks.get(name, ())) for name in NEEDED)
 
     @property
     def lacking(self) -> tuple[str, ...]:

@@ -53,10 +53,12 @@ class Source:
 
         return Access(
             self.address,
-            token=read_file("--token-file", self.token).strip() if self.token else "",
+            token=plain_line(f"--token-file: {self.token}", read_file("--token-file", self.token))
+            if self.token
+            else "",
             certificate=named("--client-certificate", self.certificate),
             ca=named("--ca-file", self.ca),
-            tenant=self.tenant,
+            tenant=plain_line("--tenant", self.tenant) if self.tenant else "",
         )
 
 
@@ -65,6 +67,14 @@ def read_file(option: str, path: Path) -> str:
         return path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError("prometheus-file", f"{option}: {path} cannot be read.", str(error), f"ls -l {path}") from None
+
+
+def plain_line(what: str, text: str) -> str:
+    """What stands in a header. Raises UsageError, without the text."""
+    line = text.strip()
+    if not line or not line.isascii() or not line.isprintable():
+        raise UsageError("prometheus-file", f"{what} is not one line of ASCII.", "It is sent as a header of HTTP.")
+    return line
 
 
 def named(option: str, path: Path | None) -> str:

@@ -41,7 +41,7 @@ def explain_xid(word: str) -> str:
     """The page of an Xid; all of them without a word. Raises UsageError."""
     if not word:
         return "".join(f"  {xid.code:3}  {xid.severity:8}  {xid.name}\n" for xid in xids().values())
-    if word.isascii() and word.isdigit() and (found := xids().get(int(word))):
+    if word.isascii() and word.isdigit() and len(word) < 7 and (found := xids().get(int(word))):
         return "\n".join(of_xid(found))
     why = f"Known are {min(xids())} to {max(xids())}; a newer driver may have more: {SOURCE}"
     raise UsageError("unknown-page", f"There is no Xid {word}.", why, "gpustack explain xid")

@@ -14,7 +14,7 @@ from gpustack.report.junit import document as junit_document
 from gpustack.report.schema import Document, Shape
 from gpustack.report.terminal import Terminal
 
-MEANINGS = {0: "the exporter can be relied on", 1: "something of it is wrong"}
+MEANINGS = {0: "nothing of it is wrong", 1: "something of it is wrong"}
 
 
 def contract(console: Terminal, found: Contract) -> None:

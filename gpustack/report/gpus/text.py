@@ -18,15 +18,19 @@ def fleet(console: Terminal, found: Fleet) -> None:
     table = Table(box=None, pad_edge=False, header_style="", show_edge=False)
     for heading in HEADINGS:
         table.add_column(heading, overflow="fold")
+    # Without any pod at all, it may be that the exporters do not ask the kubelet.
+    nobody = "free" if any(card.owner for card in found.cards) else UNKNOWN
     for card in found.cards:
-        table.add_row(*map(console.clean, cells(card, found.now)))
+        table.add_row(*map(console.clean, cells(card, found.now, nobody)))
     console.print(table)
     console.print(f"\n{summary(found)}")
+    if nobody == UNKNOWN:
+        console.print("note: no GPU has a pod: none is in use, or the exporters do not ask the kubelet")
     for doubt in found.doubts:
         console.print(console.clean(f"note: {doubt}"))
 
 
-def cells(card: Card, now: float) -> tuple[str, ...]:
+def cells(card: Card, now: float, nobody: str) -> tuple[str, ...]:
     return (
         card.gpu.node,
         card.gpu.index + (f":{card.gpu.instance}" if card.gpu.instance else ""),
@@ -35,7 +39,7 @@ def cells(card: Card, now: float) -> tuple[str, ...]:
         link(card),
         {None: UNKNOWN, True: "on", False: "off"}[card.ecc],
         card.gpu.driver or UNKNOWN,
-        f"{card.owner.namespace}/{card.owner.pod}" if card.owner else "free",
+        f"{card.owner.namespace}/{card.owner.pod}" if card.owner else nobody,
         health(card, now),
     )
 

@@ -33,7 +33,7 @@ def lines(found: Analysis) -> Iterator[str]:
     ):
         yield from (f"  {heading if not number else '':12} {text}" for number, text in enumerate(texts))
     if found.phases > 1:
-        yield f"  {'note':12} The time has {found.phases} stretches that differ: choose one with --since and --for."
+        yield f"  {'note':12} The time has {found.phases} stretches that differ: choose one with --since."
     if verdict.second:
         yield f"  {'nearly':12} {verdict.second}"
     yield ""

@@ -93,3 +93,11 @@ def test_an_unknown_order_is_refused(asked: list[Prometheus]) -> None:
     done = CliRunner().invoke(app, ["top", *ADDRESS, "--sort", "name"])
     assert done.exit_code == 2
     assert "node, engine, sm" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("content", ["", "zzz1\nzzz2", "zzz\u00e9"])
+def test_a_token_of_several_lines_is_refused_and_not_shown(content: str, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(content)
+    done = CliRunner().invoke(app, ["list", *ADDRESS, "--token-file", str(tmp_path / "token")])
+    assert isinstance(done.exception, UsageError)
+    assert not content or content[:3] not in f"{done.exception.message} {done.exception.why}"

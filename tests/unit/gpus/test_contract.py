@@ -112,3 +112,19 @@ def test_json_and_junit_agree() -> None:
     suite = fromstring(report.cases(found).partition("\n")[2])
     assert (suite.get("failures"), suite.get("errors")) == ("1", "2")
     assert len(document["verdicts"]) == int(suite.get("tests", "0"))
+
+
+@pytest.mark.parametrize("empty", ["# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n", 'DCGM_FI_FOO{x="y"} 1\n'])
+def test_without_a_gpu_nothing_can_be_relied_on(empty: str) -> None:
+    assert not judged(empty).kept
+
+
+def test_a_moment_is_too_short_for_new_values() -> None:
+    families = parse_families(text(ENERGY))
+    assert outcomes(judge_exporter(URL, families, families, 5))["cadence"] == "unknown"
+
+
+def test_one_gpu_that_stands_still_is_named() -> None:
+    one, two = text(ENERGY), text(ENERGY, labels=LABELS.replace("GPU-a", "GPU-b"))
+    found = judged(one + two, one.replace(" 1000", " 2000") + two)
+    assert [verdict.where for verdict in found.verdicts if verdict.check == "cadence"] == [("GPU-b",)]

@@ -37,6 +37,8 @@ def test_a_healthy_gpu() -> None:
     [
         ({"XID_ERRORS": 79}, "Xid 79: GPU has fallen off the bus"),
         ({"XID_ERRORS": 31}, "ok"),
+        ({"XID_ERRORS": 99999}, "Xid 99999: not known here"),
+        ({"GET_GPU_RECOVERY_ACTION": 9}, "the driver asks: action 9, which is not known here"),
         ({"GET_GPU_RECOVERY_ACTION": 2}, "the driver asks: reboot the host"),
         ({"ROW_REMAP_FAILURE": 1}, "a row could not be replaced"),
         ({"ROW_REMAP_PENDING": 1}, "a row is replaced at the next reset"),
@@ -117,3 +119,24 @@ def test_json_and_csv_say_the_same() -> None:
 def test_an_escape_in_a_label_reaches_no_terminal() -> None:
     found = fleet(gpu_series("gpu1", 0, {"modelName": "H100\x1b]0;x\x07"}))
     assert "\x1b" not in shown(found) + as_json.fleet(found) + as_json.table(found)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_serious_xid_is_shown_beside_a_later_one_of_a_program(order: int) -> None:
+    codes = [gpu_series("gpu1", 0, {"err_code": code}, XID_ERRORS=float(code)) for code in ("79", "13")]
+    (card,) = fleet(*codes[::order]).cards
+    assert card.ill == ("Xid 79: GPU has fallen off the bus",)
+
+
+def test_without_any_pod_no_gpu_is_called_free() -> None:
+    """The exporters may not ask the kubelet."""
+    text_ = shown(fleet(gpu_series("gpu1", 0)))
+    assert "free" not in text_
+    assert "note: no GPU has a pod" in text_
+
+
+def test_a_job_that_maps_no_pods_takes_no_owner_away() -> None:
+    mapped, other = gpu_series("gpu1", 0, POD), gpu_series("gpu1", 0, {"job": "another"})
+    for order in ((mapped, other), (other, mapped)):
+        (card,) = fleet(*order).cards
+        assert card.owner

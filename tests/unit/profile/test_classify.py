@@ -78,7 +78,7 @@ def test_thresholds_are_settings() -> None:
 
 def test_a_warm_up_is_cut_off() -> None:
     engine = [0.01] * 12 + [0.97] * 100
-    found = without_warm_up(GpuWindow(Gpu("gpu1", "0", "GPU-0"), 112.0, 1.0, {"engine": engine, "sm": engine}))
+    found = without_warm_up(GpuWindow(Gpu("gpu1", "0", "GPU-0"), 112.0, 1.0, dict.fromkeys(NEEDED, engine)))
     assert (found.samples, found.seconds) == (100, 100.0)
     assert count_phases(found) == 1
 
@@ -97,3 +97,37 @@ def test_a_verdict_always_has_its_numbers(name: str, seed: int) -> None:
     assert verdict.means
     assert verdict.advice
     assert len({id for id, _ in verdict.ruled_out}) == len(verdict.ruled_out) <= len(CLASSES)
+
+
+def test_a_paused_profiler_gives_no_verdict() -> None:
+    """Energy and power go on."""
+    levels = window(DECODE | {"power": 500.0}).tracks
+    paused = {name: track if name == "power" else track[:3] for name, track in levels.items()}
+    assert classify(Job((window(DECODE, tracks=paused),))).id == "insufficient-data"
+
+
+def test_what_was_not_measured_is_not_ruled_out() -> None:
+    """PCIe may be full: its generation and lanes are in no list of dcgm-exporter's own."""
+    levels = {"engine": 0.5, "sm": 0.3, "tensor": 0.02, "dram": 0.1, "pcie_receive": 5e10}
+    verdict = classify(Job((window(levels),)))
+    assert (verdict.id, verdict.confidence) == ("input-bound", "low")
+    assert verdict.notes == ("What pcie-bound needs was not measured: it may be that.",)
+
+
+def test_gpus_of_several_pods_are_no_one_job() -> None:
+    both = (window(DECODE, pods=("a/x",)), window(DECODE, pods=()))
+    verdict = classify(Job(both))
+    assert verdict.id == "insufficient-data"
+    assert "--pod" in verdict.reasons[0]
+
+
+def test_idle_gpus_with_something_loaded_are_not_imbalanced() -> None:
+    nothing = dict.fromkeys(DECODE, 0.001)
+    job = Job(
+        (
+            window(nothing | {"power": 113.0}, 130),
+            window(nothing | {"power": 67.0}, 130),
+            window(nothing | {"power": 67.0}, 130),
+        )
+    )
+    assert classify(job).id == "idle"
