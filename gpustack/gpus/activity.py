@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from statistics import fmean
 
-from gpustack.gpus.fleet import DEV, MEMORY, USED, memory_of, owner_of_gpu, place, readings_by_gpu
+from gpustack.gpus.fleet import MEMORY, USED, memory_of, owner_of_gpu, place, readings_by_gpu
+from gpustack.metrics.fields import DEV, PROF
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
 
-PROF = "DCGM_FI_PROF_"
 # What stands in a column, by the field that it is of.
 SHARES = {
     "engine": f"{PROF}GR_ENGINE_ACTIVE",

@@ -75,10 +75,13 @@ def verdict(check: str, wrong: Sequence[str], bad: str, good: str) -> Iterator[V
 def check_names(families: Sequence[Family]) -> Iterator[Verdict]:
     """Of one generation; a mixture comes of a list of counters of one's own."""
     kinds: Counter[str] = Counter()
-    for family, field in known(families):
-        if field.id in TWINS or field.canonical:
+    strange = []
+    for family in families:
+        field = settle(family.name, (family.help,))
+        if field is None:
+            strange.append(family.name)
+        elif field.id in TWINS or field.canonical:
             kinds["4.7" if field.id in TWINS else "4.6" if family.name == field.canonical else "old"] += 1
-    strange = [family.name for family in families if settle(family.name, (family.help,)) is None]
     if strange:
         yield Verdict("names", "unknown", "The field of some names is not known.", tuple(strange))
     words = {"old": "names of old", "4.6": "names of DCGM 4.6", "4.7": "fields of DCGM 4.7 in base units"}

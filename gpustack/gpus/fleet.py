@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gpustack.metrics.fields import DEV
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
 from gpustack.metrics.xids import xids
 
-DEV = "DCGM_FI_DEV_"
 TOTAL, USED, FREE, RESERVED = (f"{DEV}FB_{word}" for word in ("TOTAL", "USED", "FREE", "RESERVED"))
 GENERATION, WIDTH = f"{DEV}PCIE_LINK_GEN", f"{DEV}PCIE_LINK_WIDTH"
 MOST_GENERATION, MOST_WIDTH = f"{DEV}PCIE_MAX_LINK_GEN", f"{DEV}PCIE_MAX_LINK_WIDTH"
@@ -60,10 +60,10 @@ class Fleet:
     now: float
 
 
-def list_fleet(readings: Readings) -> Fleet:
-    """By node and index; instances of a GPU after it."""
+def list_fleet(readings: Readings, now: float) -> Fleet:
+    """By node and index; instances of a GPU after it. `now` is the time of the server's clock: ages are shown by it."""
     cards = sorted((card_of(found) for found in readings_by_gpu(readings)), key=lambda card: place(card.gpu))
-    return Fleet(tuple(mark_odd(cards)), readings.doubts, readings.now)
+    return Fleet(tuple(mark_odd(cards)), readings.doubts, now)
 
 
 def readings_by_gpu(readings: Readings) -> Iterable[Mapping[str, Reading]]:

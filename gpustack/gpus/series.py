@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpustack.errors import UsageError
-from gpustack.metrics.fields import Field, find_fields
+from gpustack.metrics.fields import Field, find_fields, is_ambiguous
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.readings import settle
 from gpustack.metrics.units import to_base, unit_of
@@ -47,7 +47,7 @@ def list_metrics(prometheus: Prometheus) -> Metrics:
 
 
 def describe(prometheus: Prometheus, name: str, values: dict[str, dict[str, float]]) -> Metric:
-    field = settle(name, prometheus.help_texts(name) if len(find_fields(name)) > 1 else ())
+    field = settle(name, prometheus.help_texts(name) if is_ambiguous(name) else ())
     count, least, most = (values[word].get(name, float("nan")) for word in ("count", "min", "max"))
     if field is None:
         return Metric(name, int(count), None, "", None, None)

@@ -1,6 +1,7 @@
 """Lab hosts that are containers of systemd-nspawn."""
 
 import os
+import signal
 from pathlib import Path
 
 from gpustack.events import Reporter
@@ -8,6 +9,7 @@ from gpustack.lab import cgroups, detached, identity, pool, seeds
 from gpustack.lab.state import Host, Record
 from gpustack.simulated import hardware
 
+PROGRAM = "systemd-nspawn"
 # What runc and the kubelet call and nspawn does not allow by itself.
 CALLS_ALLOWED = "bpf add_key keyctl request_key perf_event_open"
 # Swap, clock and modules are the machine's own: a host that could change them would change them for all.
@@ -39,11 +41,20 @@ def start(record: Record, host: Host) -> None:
     detached.start(record, host.name, command, environment)
 
 
+def power_off(record: Record, host: Host) -> None:
+    """nspawn passes SIGTERM on to the host's PID 1, as the signal that systemd powers off at."""
+    for pid in detached.find(record, host.name, PROGRAM):
+        try:
+            os.kill(pid, signal.SIGTERM)
+        except ProcessLookupError:
+            continue  # it ended meanwhile
+
+
 def nspawn(record: Record, host: Host, *, cgroup: int, modules: bool) -> list[str]:
     """`modules`: the kernel can load modules, so the host sees its /lib/modules, not the seed's list."""
     tree = f"/lib/modules/{os.uname().release}"
     return [
-        "systemd-nspawn",
+        PROGRAM,
         "--quiet",
         f"--directory={record.root(host)}",
         f"--machine={record.machine(host)}",

@@ -71,6 +71,12 @@ def running(record: Record, part: str) -> bool:
     return bool(cgroups.processes(record.group(part)))
 
 
+def find(record: Record, part: str, program: str) -> list[int]:
+    """The ids of the part's processes that run this program."""
+    # As the kernel cuts a name: proc(5), comm.
+    return [pid for pid in cgroups.processes(record.group(part)) if _program(pid) == program[:15]]
+
+
 def end(record: Record, part: str) -> None:
     """End every process of the part without asking, and remove its group."""
     cgroups.kill(record.group(part))
@@ -87,3 +93,11 @@ def last_words(record: Record, part: str) -> str:
 def environment_of_caller() -> dict[str, str]:
     """What a mirror inherits: where its user's files are."""
     return {key: os.environ[key] for key in ("HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME") if key in os.environ}
+
+
+def _program(pid: int) -> str:
+    """Its name; of a process that ended meanwhile an empty string."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""

@@ -1,7 +1,5 @@
 """Boot lab hosts, wait for their ssh, stop them, kill them."""
 
-import os
-import signal
 import socket
 import time
 from collections.abc import Iterable
@@ -20,8 +18,6 @@ LOGIN_LIMIT, EMULATED_LOGIN_LIMIT = 20.0, 90.0
 STOP_LIMIT, EMULATED_STOP_LIMIT = 60.0, 300.0
 PRESS_AGAIN = 10.0
 NSPAWN = Path("/run/systemd/nspawn")
-# Names of programs as the kernel cuts them (proc(5), comm).
-SUPERVISORS = ("systemd-nspawn", qemu.PROGRAM[:15])
 
 
 def running(record: Record, host: Host) -> bool:
@@ -76,10 +72,7 @@ def stop(record: Record, hosts: Iterable[Host], report: Reporter) -> None:
     left = [host for host in hosts if supervisors(record, host)]
     for host in left:
         report(Event("waiting", host.name, "shuts down"))
-        if record.vm:
-            qemu.power_off(record, host)
-        for pid in supervisors(record, host) if not record.vm else ():
-            _power_off(pid)
+        (qemu if record.vm else containers).power_off(record, host)
     pressed = begun
     while (still := [host for host in left if supervisors(record, host)]) and time.monotonic() - begun < limit:
         if record.vm and time.monotonic() - pressed > PRESS_AGAIN:
@@ -92,7 +85,7 @@ def stop(record: Record, hosts: Iterable[Host], report: Reporter) -> None:
 
 def supervisors(record: Record, host: Host) -> list[int]:
     """The systemd-nspawn or QEMU of a host. Without one nobody can tell the host to power off."""
-    return [pid for pid in cgroups.processes(record.group(host.name)) if _program(pid) in SUPERVISORS]
+    return detached.find(record, host.name, (qemu if record.vm else containers).PROGRAM)
 
 
 def kill(record: Record, hosts: Iterable[Host]) -> None:
@@ -110,19 +103,3 @@ def kill(record: Record, hosts: Iterable[Host]) -> None:
             root.with_name(f".#{host.name}.lck").unlink(missing_ok=True)
         if propagate.is_dir():
             propagate.rmdir()
-
-
-def _power_off(pid: int) -> None:
-    """nspawn passes SIGTERM on to the host's PID 1, as the signal that systemd powers off at."""
-    try:
-        os.kill(pid, signal.SIGTERM)
-    except ProcessLookupError:
-        return  # it ended meanwhile
-
-
-def _program(pid: int) -> str:
-    """Its name; of a process that ended meanwhile an empty string."""
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""

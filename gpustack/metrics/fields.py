@@ -13,6 +13,7 @@ from gpustack.config.versions import rows
 # Fields of DCGM 4.6.1 and later that say in base units what an older one says: by id.
 TWINS = {"1611": "156", "1612": "191", "1613": "203", "1614": "204"}
 TWINS |= {"1625": "250", "1626": "251", "1627": "252", "1628": "253"}
+DEV, PROF = "DCGM_FI_DEV_", "DCGM_FI_PROF_"
 EXPORTER = "exporter"  # in place of an id: the exporter computes it, DCGM does not know it
 
 
@@ -67,7 +68,7 @@ def by_word() -> Mapping[str, tuple[Field, ...]]:
 
 def short(spelling: str) -> str:
     """`SM_ACTIVE` of DCGM_FI_PROF_SM_ACTIVE."""
-    for prefix in ("DCGM_FI_DEV_", "DCGM_FI_PROF_", "DCGM_EXP_", "DCGM_FI_"):
+    for prefix in (DEV, PROF, "DCGM_EXP_", "DCGM_FI_"):
         if spelling.startswith(prefix):
             return spelling.removeprefix(prefix)
     return spelling
@@ -76,3 +77,8 @@ def short(spelling: str) -> str:
 def find_fields(word: str) -> tuple[Field, ...]:
     """The fields that a word may mean, mostly one; none for a word that is no field's."""
     return by_word().get(word.strip().upper(), ())
+
+
+def is_ambiguous(metric: str) -> bool:
+    """Whether several fields have this name, so that only what the exporter says of it can tell which it is."""
+    return len(find_fields(metric)) > 1

@@ -40,6 +40,11 @@ class Owner:
     pod: str
     container: str = ""
 
+    @property
+    def path(self) -> str:
+        """`team-a/train-0`."""
+        return f"{self.namespace}/{self.pod}"
+
 
 def gpu_of(labels: Mapping[str, str]) -> Gpu | None:
     """None for what is no GPU's: switches, links, processors."""

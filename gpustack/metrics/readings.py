@@ -4,7 +4,7 @@ Numbers never go on without a unit. Where it cannot be proven, there is no readi
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpustack.metrics.fields import Field, find_fields, original
@@ -45,16 +45,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class Readings:
-    """`doubts` are sentences: what was left out, and why; what is there twice. `now` is the time of the question, by
-    the clock of the server."""
+    """`doubts` are sentences: what was left out, and why; what is there twice."""
 
     newest: tuple[Reading, ...]
     doubts: tuple[str, ...] = ()
-    now: float = 0.0
-
-    def of(self, name: str) -> Iterator[Reading]:
-        """By the field's name."""
-        return (reading for reading in self.newest if reading.field.name == name)
 
 
 def read(found: Iterable[Series], helps: Mapping[str, Sequence[str]]) -> Readings:

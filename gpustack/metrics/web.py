@@ -15,13 +15,12 @@ BUSY = (502, 503, 504)
 
 @dataclass(frozen=True)
 class Access:
-    """`url` is what stands before /api/v1. `token` is a bearer token; `certificate` and `key` are files of a client's,
-    `ca` one of who may sign the server's. `tenant` is Mimir's X-Scope-OrgID."""
+    """`url` is what stands before /api/v1. `token` is a bearer token; `certificate` is a file of a client's with its
+    key, `ca` one of who may sign the server's. `tenant` is Mimir's X-Scope-OrgID."""
 
     url: str
     token: str = field(default="", repr=False)
     certificate: str = ""
-    key: str = ""
     ca: str = ""
     tenant: str = ""
 
@@ -41,7 +40,7 @@ class Web:
         )
         options: dict[str, Any] = {"ca_certs": access.ca or None}
         if access.certificate:
-            options |= {"cert_file": access.certificate, "key_file": access.key or None}
+            options["cert_file"] = access.certificate
         limits = urllib3.Timeout(connect=CONNECT_LIMIT, read=READ_LIMIT)
         self.pool = urllib3.PoolManager(retries=retries, timeout=limits, **options)
 

@@ -7,12 +7,12 @@ from itertools import pairwise
 from statistics import median
 
 from gpustack.errors import UsageError
-from gpustack.metrics.fields import Field, original, spellings
+from gpustack.metrics.fields import DEV, Field, original, spellings
 from gpustack.metrics.gpus import Gpu, gpu_of, owner_of
 from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.metrics.readings import settle
 from gpustack.metrics.units import to_base, unit_of
-from gpustack.profile.window import DEV, NEEDED, QUANTITIES, GpuWindow, Job
+from gpustack.profile.window import NEEDED, QUANTITIES, GpuWindow, Job
 
 ENERGY, GENERATION, WIDTH, TOTAL = (
     f"{DEV}{name}" for name in ("TOTAL_ENERGY_CONSUMPTION", "PCIE_LINK_GEN", "PCIE_LINK_WIDTH", "FB_TOTAL")
@@ -91,7 +91,7 @@ def windows_of(found: Iterable[Series], which: Selection, seconds: float) -> Ite
             continue
         gpus[gpu.key] = gpu
         if owner := owner_of(series.labels):
-            pods.setdefault(gpu.key, set()).add(f"{owner.namespace}/{owner.pod}")
+            pods.setdefault(gpu.key, set()).add(owner.path)
         points = by_job.setdefault(gpu.key, {}).setdefault(series.labels.get("job", ""), {})
         points.setdefault(original(field).name, {}).update(based(field, series))
     for key in sorted(gpus, key=lambda one: (gpus[one].node, gpus[one].index)):

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean, median, pstdev
 
+from gpustack.metrics.fields import DEV, PROF
 from gpustack.metrics.gpus import Gpu
 
 # What is measured over time, by the field that it is of.
-PROF, DEV = "DCGM_FI_PROF_", "DCGM_FI_DEV_"
 QUANTITIES = {
     "engine": f"{PROF}GR_ENGINE_ACTIVE",
     "sm": f"{PROF}SM_ACTIVE",

@@ -9,8 +9,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from gpustack import lab
 from tests.lab import roads, witness
 from tests.lab.breaks import Break
@@ -75,18 +73,16 @@ class World:
         folder = self.folder / "inventory"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.inventory, folder)
-        path = folder / "group_vars" / "all" / "gpustack.yml"
-        spec = yaml.safe_load(path.read_text())
-        for key, value in spec_of.items():
-            spec["gpustack"][key] = spec["gpustack"].get(key, {}) | value
-        path.write_text(yaml.safe_dump(spec))
-        groups = yaml.safe_load((folder / "hosts.yml").read_text())
-        nodes = groups["all"]["children"]["kube_node"]["hosts"]
-        for name in list(nodes):
-            nodes[name] |= variables.get(name, {})
-            if hosts and name not in hosts:
-                del nodes[name]
-        (folder / "hosts.yml").write_text(yaml.safe_dump(groups))
+        roads.merge_into(folder, spec_of)
+
+        def edit(values: dict[str, Any]) -> None:
+            nodes = values["all"]["children"]["kube_node"]["hosts"]
+            for name in list(nodes):
+                nodes[name] |= variables.get(name, {})
+                if hosts and name not in hosts:
+                    del nodes[name]
+
+        roads.change(folder / "hosts.yml", edit)
         return folder
 
 
@@ -96,11 +92,12 @@ def make_world(made: lab.Lab, gpustack: Run, folder: Path) -> World:
     with tracked(made):
         root(made, "host2", "apt-get install -qy nftables >/dev/null 2>&1\n" + NFTABLES)
     addresses = {host.name: host.address for host in made.hosts}
-    path = made.inventory / "hosts.yml"
-    hosts = yaml.safe_load(path.read_text())
-    for where, variables in hosts["all"]["children"]["kube_node"]["hosts"].items():
-        variables["gpustack_node_ip"] = addresses[where]
-    path.write_text(yaml.safe_dump(hosts))
+
+    def give_addresses(values: dict[str, Any]) -> None:
+        for where, variables in values["all"]["children"]["kube_node"]["hosts"].items():
+            variables["gpustack_node_ip"] = addresses[where]
+
+    roads.change(made.inventory / "hosts.yml", give_addresses)
     roads.merge_spec(made, kubernetes={"cert_sans": ["kube.lab.example"]})
     roads.set_spec(
         made,

@@ -48,12 +48,17 @@ def set_spec(made: lab.Lab, **spec: Any) -> None:
 
 def merge_spec(made: lab.Lab, **spec: dict[str, Any]) -> None:
     """Sets keys below keys of the cluster spec; their neighbours stay."""
+    merge_into(made.inventory, spec)
+
+
+def merge_into(inventory: Path, spec: Mapping[str, Any]) -> None:
+    """The same, in any inventory."""
 
     def merge(values: dict[str, Any]) -> None:
         for key, value in spec.items():
             values["gpustack"][key] = values["gpustack"].get(key, {}) | value
 
-    change(made.inventory / "group_vars" / "all" / "gpustack.yml", merge)
+    change(inventory / "group_vars" / "all" / "gpustack.yml", merge)
 
 
 def chosen(values: dict[str, Any], hosts: list[str]) -> None:

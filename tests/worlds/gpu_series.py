@@ -1,6 +1,5 @@
 """Series of GPUs for tests, as Prometheus has them of dcgm-exporter."""
 
-from dataclasses import replace
 from itertools import chain
 
 from gpustack.gpus.activity import Activity, see_activity
@@ -55,7 +54,7 @@ def gpu_series(node: str, index: int, labels: dict[str, str] | None = None, /, *
 
 
 def fleet(*series: list[Series]) -> Fleet:
-    return list_fleet(replace(read(chain(*series), {}), now=1010.0))
+    return list_fleet(read(chain(*series), {}), now=1010.0)
 
 
 def mixed() -> Fleet:

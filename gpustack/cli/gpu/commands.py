@@ -75,7 +75,7 @@ def list_gpus(
         from gpustack.gpus.ask import ask_readings
         from gpustack.gpus.fleet import FIELDS, list_fleet, select
 
-        found = list_fleet(ask_readings(prometheus, FIELDS))
+        found = list_fleet(ask_readings(prometheus, FIELDS), prometheus.now())
     from gpustack.report.render import show
 
     show(select(found, node=node, model=model), output.value, inventory=hosts)

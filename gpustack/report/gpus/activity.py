@@ -5,13 +5,12 @@ from typing import Literal
 
 from pydantic import Field
 from rich.console import Group, RenderableType
-from rich.table import Table
 
 from gpustack.config.inventory import Inventory
 from gpustack.gpus.activity import Activity, PodWork, Work
 from gpustack.metrics.fields import find_fields
 from gpustack.report.gpus.json import Owner
-from gpustack.report.gpus.text import GIB, UNKNOWN, VENDOR
+from gpustack.report.gpus.text import GIB, UNKNOWN, VENDOR, draw, index_of
 from gpustack.report.json import document, ending
 from gpustack.report.schema import Document, Shape, TextOrNull, take
 from gpustack.report.terminal import Terminal
@@ -30,22 +29,13 @@ def drawing(console: Terminal, found: Activity, *, pods: bool) -> RenderableType
     return Group(draw(console, POD_HEADINGS if pods else GPU_HEADINGS, rows), *map(console.clean, notes(found)))
 
 
-def draw(console: Terminal, headings: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="", show_edge=False)
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(*map(console.clean, row))
-    return table
-
-
 def gpu_cells(one: Work) -> tuple[str, ...]:
     """Where the SMs are not measured, the engine stands in for them, with a mark."""
     sm = f"{share(one.engine)}*" if one.sm is None and one.engine is not None else share(one.sm)
     return (
         one.gpu.node,
-        one.gpu.index + (f":{one.gpu.instance}" if one.gpu.instance else ""),
-        f"{one.owner.namespace}/{one.owner.pod}" if one.owner else "free",
+        index_of(one.gpu),
+        one.owner.path if one.owner else "free",
         sm,
         share(one.tensor),
         share(one.dram),
@@ -58,7 +48,7 @@ def gpu_cells(one: Work) -> tuple[str, ...]:
 
 def pod_cells(one: PodWork) -> tuple[str, ...]:
     return (
-        f"{one.owner.namespace}/{one.owner.pod}",
+        one.owner.path,
         str(one.gpus),
         share(one.sm),
         share(one.tensor),

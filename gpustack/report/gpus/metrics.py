@@ -3,26 +3,22 @@
 from typing import Literal
 
 from pydantic import Field
-from rich.table import Table
 
 from gpustack.config.inventory import Inventory
 from gpustack.events import count
 from gpustack.gpus.series import Metric, Metrics
-from gpustack.report.gpus.text import UNKNOWN
+from gpustack.report.gpus.text import UNKNOWN, draw
 from gpustack.report.json import document, ending
 from gpustack.report.schema import Document, Shape, TextOrNull, optional
 from gpustack.report.terminal import Terminal
 
+HEADINGS = ("METRIC", "SERIES", "VALUES", "UNIT")
 POWERS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def metrics(console: Terminal, found: Metrics) -> None:
-    table = Table(box=None, pad_edge=False, header_style="", show_edge=False)
-    for heading in ("METRIC", "SERIES", "VALUES", "UNIT"):
-        table.add_column(heading, overflow="fold")
-    for metric in found.found:
-        table.add_row(console.clean(metric.name), str(metric.series), values(metric), unit(metric))
-    console.print(table)
+    rows = ((metric.name, str(metric.series), values(metric), unit(metric)) for metric in found.found)
+    console.print(draw(console, HEADINGS, rows))
     console.print(f"\n{count(len(found.found), 'metric')}; what one means: gpustack explain metric NAME")
     for doubt in found.doubts:
         console.print(console.clean(f"note: {doubt}"))

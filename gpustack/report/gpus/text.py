@@ -1,9 +1,12 @@
 """The fleet as a table for people."""
 
+from collections.abc import Iterable
+
 from rich.table import Table
 
 from gpustack.events import count
 from gpustack.gpus.fleet import Card, Fleet
+from gpustack.metrics.gpus import Gpu
 from gpustack.report.format import duration
 from gpustack.report.terminal import Terminal
 
@@ -15,14 +18,9 @@ STALE = 60  # seconds; a younger value needs no age
 
 
 def fleet(console: Terminal, found: Fleet) -> None:
-    table = Table(box=None, pad_edge=False, header_style="", show_edge=False)
-    for heading in HEADINGS:
-        table.add_column(heading, overflow="fold")
     # Without any pod at all, it may be that the exporters do not ask the kubelet.
     nobody = "free" if any(card.owner for card in found.cards) else UNKNOWN
-    for card in found.cards:
-        table.add_row(*map(console.clean, cells(card, found.now, nobody)))
-    console.print(table)
+    console.print(draw(console, HEADINGS, (cells(card, found.now, nobody) for card in found.cards)))
     console.print(f"\n{summary(found)}")
     if nobody == UNKNOWN:
         console.print("note: no GPU has a pod: none is in use, or the exporters do not ask the kubelet")
@@ -30,16 +28,30 @@ def fleet(console: Terminal, found: Fleet) -> None:
         console.print(console.clean(f"note: {doubt}"))
 
 
+def draw(console: Terminal, headings: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="", show_edge=False)
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*map(console.clean, row))
+    return table
+
+
+def index_of(gpu: Gpu) -> str:
+    """`3`, and `3:1` for a MIG instance of it."""
+    return f"{gpu.index}:{gpu.instance}" if gpu.instance else gpu.index
+
+
 def cells(card: Card, now: float, nobody: str) -> tuple[str, ...]:
     return (
         card.gpu.node,
-        card.gpu.index + (f":{card.gpu.instance}" if card.gpu.instance else ""),
+        index_of(card.gpu),
         " ".join(filter(None, (card.gpu.model.removeprefix(VENDOR), card.gpu.profile))) or UNKNOWN,
         f"{card.memory / GIB:.0f} GiB" if card.memory else UNKNOWN,
         link(card),
         {None: UNKNOWN, True: "on", False: "off"}[card.ecc],
         card.gpu.driver or UNKNOWN,
-        f"{card.owner.namespace}/{card.owner.pod}" if card.owner else nobody,
+        card.owner.path if card.owner else nobody,
         health(card, now),
     )
 
@@ -62,9 +74,12 @@ def health(card: Card, now: float) -> str:
 
 def summary(found: Fleet) -> str:
     """`8 GPUs on 2 nodes, 5 in use, 1 not well`. MIG instances count with their GPU."""
-    whole = {(card.gpu.node, card.gpu.uuid or card.gpu.index) for card in found.cards}
-    used = {(card.gpu.node, card.gpu.uuid or card.gpu.index) for card in found.cards if card.owner}
-    ill = {(card.gpu.node, card.gpu.uuid or card.gpu.index) for card in found.cards if card.ill}
     nodes = {card.gpu.node for card in found.cards}
-    words = [f"{count(len(whole), 'GPU')} on {count(len(nodes), 'node')}", f"{len(used)} in use"]
-    return ", ".join([*words, f"{len(ill)} not well"] if ill else words)
+    used = count_gpus(card for card in found.cards if card.owner)
+    ill = count_gpus(card for card in found.cards if card.ill)
+    words = [f"{count(count_gpus(found.cards), 'GPU')} on {count(len(nodes), 'node')}", f"{used} in use"]
+    return ", ".join([*words, f"{ill} not well"] if ill else words)
+
+
+def count_gpus(cards: Iterable[Card]) -> int:
+    return len({(card.gpu.node, card.gpu.uuid or card.gpu.index) for card in cards})

@@ -9,7 +9,7 @@ from gpustack.profile.analysis import Analysis
 from gpustack.profile.classes import Id
 from gpustack.profile.classify import Confidence
 from gpustack.report.json import document, ending
-from gpustack.report.schema import Document, Seconds, Shape, TextOrNull
+from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
 
 MEANINGS = {0: "a verdict", 8: "unknown: too little data for a verdict"}
 
@@ -32,15 +32,15 @@ class AnalysisDocument(Document):
     seconds: Seconds
     samples: int
     stretches: int
-    verdict: Id
+    verdict: Id = take("id")
     title: str
     confidence: Confidence
-    because: list[str]
+    because: list[str] = take("reasons")
     support: list[str]
     against: list[str]
     notes: list[str]
     advice: list[str]
-    nearly: Id | None
+    nearly: Id | None = take("second")
     ruled_out: list[RuledOut]
     means: dict[str, float]
 
@@ -48,6 +48,7 @@ class AnalysisDocument(Document):
 def text(found: Analysis, *, inventory: Inventory | None = None) -> str:
     verdict, first = found.verdict, found.job.windows[0]
     values = {
+        **vars(verdict),
         "exit": ending(8 if verdict.confidence == "none" else 0, MEANINGS),
         "what": found.profile.what,
         "label": found.profile.label,
@@ -55,15 +56,6 @@ def text(found: Analysis, *, inventory: Inventory | None = None) -> str:
         "seconds": first.seconds,
         "samples": first.samples,
         "stretches": found.phases,
-        "verdict": verdict.id,
-        "title": verdict.title,
-        "confidence": verdict.confidence,
-        "because": verdict.reasons,
-        "support": verdict.support,
-        "against": verdict.against,
-        "notes": verdict.notes,
-        "advice": verdict.advice,
-        "nearly": verdict.second,
         "ruled_out": [{"id": id, "reason": why} for id, why in verdict.ruled_out],
         "means": dict(verdict.means),
     }
