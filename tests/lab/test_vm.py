@@ -1,12 +1,14 @@
 """A host with a kernel of its own, from nothing to a cluster, through a reboot, and back.
 
 An hour where QEMU emulates it; monitoring, which an emulated machine cannot carry, is left out there. The tests of this
-file are the chapters of one story, in this order.
+file are the chapters of one story, in this order. VM_RECORD=FOLDER keeps what doctor judged there, for tests/snapshots.
 """
 
 import json
+import os
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -53,8 +55,10 @@ def on(made: lab.Lab, script: str) -> str:
     return done.stdout.strip()
 
 
-def found_on(made: lab.Lab, gpustack: Run) -> set[str]:
-    done = gpustack("doctor", "-i", made.inventory, "-o", "json", code=None, limit=RUN_LIMIT)
+def found_on(made: lab.Lab, gpustack: Run, folder: Path, name: str) -> set[str]:
+    recording = Path(os.environ.get("VM_RECORD", folder)) / f"{name}.jsonl"
+    gpustack("snapshot", "-i", made.inventory, "--out", recording, limit=RUN_LIMIT)
+    done = gpustack("doctor", "--from", recording, "-o", "json", code=None, limit=RUN_LIMIT)
     return {root["id"] for root in json.loads(done.stdout)["roots"]}
 
 
@@ -93,15 +97,17 @@ def test_it_comes_back_from_a_reboot(one: lab.Lab, gpustack: Run) -> None:
     assert code == 0
 
 
-def test_nothing_is_wrong_with_it(one: lab.Lab, gpustack: Run) -> None:
-    assert found_on(one, gpustack) == set()
+def test_nothing_is_wrong_with_it(one: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
+    assert found_on(one, gpustack, tmp_path, "healthy") == set()
 
 
 @pytest.mark.parametrize(("fault", "come", "go"), FAULTS, ids=[fault for fault, _, _ in FAULTS])
-def test_what_happens_to_its_kernel_is_found(one: lab.Lab, gpustack: Run, fault: str, come: str, go: str) -> None:
+def test_what_happens_to_its_kernel_is_found(
+    one: lab.Lab, gpustack: Run, tmp_path: Path, fault: str, come: str, go: str
+) -> None:
     on(one, come)
     try:
-        assert found_on(one, gpustack) == {fault}
+        assert found_on(one, gpustack, tmp_path, fault) == {fault}
     finally:
         on(one, go)
 
