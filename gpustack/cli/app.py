@@ -18,6 +18,7 @@ from gpustack.cli import (
     profile,
     prove,
     reset,
+    serve,
     snapshot,
 )
 from gpustack.cli.error_handler import error_handler
@@ -87,6 +88,14 @@ declare(
 )(kubeconfig.kubeconfig)
 app.add_typer(alerts.app, name="alerts", rich_help_panel=OPERATE)
 app.add_typer(gpu.app, name="gpu", rich_help_panel=OPERATE)
+declare(
+    app,
+    "gpustack serve -i mycluster",
+    "gpustack serve --prometheus http://127.0.0.1:9090 --listen 127.0.0.1:9460",
+    "curl -sS http://127.0.0.1:9460/v1/pods/team-a/train-0/sm",
+    heading=OPERATE,
+    short="Serve what GPUs and pods do, for autoscalers and scripts.",
+)(serve.serve)
 app.add_typer(profile.app, name="profile", rich_help_panel=DIAGNOSE)
 declare(
     app,

@@ -1,14 +1,12 @@
 """The reader of Prometheus against servers that answer well, badly, late, half or not at all."""
 
-import json
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
 from itertools import pairwise
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -16,50 +14,16 @@ from gpustack.errors import GpustackError, UnreachableError, UsageError
 from gpustack.metrics import web
 from gpustack.metrics.prometheus import PAGE, Prometheus, pages
 from gpustack.metrics.web import Access
+from tests.worlds.web import Answer, ok, refused, web_server
 
-Answer = Callable[[str, dict[str, str], dict[str, str]], tuple[int, bytes]]
 VECTOR = {"resultType": "vector", "result": [{"metric": {"UUID": "GPU-a"}, "value": [1000.5, "0.25"]}]}
-
-
-def ok(data: Any, **more: Any) -> tuple[int, bytes]:
-    return 200, json.dumps({"status": "success", "data": data, **more}).encode()
-
-
-def refused(status: int, text: str) -> tuple[int, bytes]:
-    return status, json.dumps({"status": "error", "errorType": "execution", "error": text}).encode()
 
 
 @pytest.fixture
 def serve() -> Iterator[Callable[[Answer], str]]:
-    """Its address; it answers (path, form, headers) by the function."""
-    servers: list[ThreadingHTTPServer] = []
-
-    def start(answer: Answer) -> str:
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                split = urlsplit(self.path)
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
-                form = {key: values[0] for key, values in parse_qs(body or split.query).items()}
-                status, content = answer(split.path, form, dict(self.headers))
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def do_GET(self) -> None:
-                self.do_POST()
-
-            def log_message(self, *_: object) -> None:
-                """Nothing: the test says what was asked."""
-
-        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), Handler))
-        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
-        return f"http://127.0.0.1:{servers[-1].server_port}/prometheus"
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    """Its address; it answers by the function."""
+    with ExitStack() as opened:
+        yield lambda answer: opened.enter_context(web_server(answer))
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,98 @@
+"""`serve`: what GPUs and pods do, over HTTP, until Ctrl-C."""
+
+import signal
+import sys
+from contextlib import suppress
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from gpustack.cli import options
+from gpustack.cli.gpu.prometheus import (
+    AddressOption,
+    CaOption,
+    CertificateOption,
+    Source,
+    TenantOption,
+    TokenOption,
+    open_prometheus,
+)
+from gpustack.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpustack.serve.latest import Latest
+    from gpustack.serve.server import Server
+
+
+def serve(
+    inventory: options.InventoryOption = None,
+    address: AddressOption = "",
+    token: TokenOption = None,
+    certificate: CertificateOption = None,
+    ca: CaOption = None,
+    tenant: TenantOption = "",
+    listen: Annotated[
+        str, typer.Option("--listen", metavar="ADDRESS:PORT", help="Where to listen. Clients need no login.")
+    ] = "127.0.0.1:9460",
+    every: Annotated[
+        float, typer.Option("--every", min=1, max=60, metavar="SECONDS", help="How often Prometheus is asked at most.")
+    ] = 5,
+    access_log: Annotated[bool, typer.Option("--access-log", help="Print a line for each request.")] = False,
+    become: options.BecomeOption = False,
+    quiet: options.QuietOption = False,
+) -> None:
+    """Serve what every GPU and pod does as JSON over HTTP, for autoscalers and scripts, until Ctrl-C.
+
+    Nothing can be changed by it. Where there is no value, the answer is an error with the reason, never a number."""
+    host, port = parse_listen(listen)
+    source = Source(address, token, certificate, ca, tenant)
+    with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, _):
+        from gpustack.serve.latest import Latest
+        from gpustack.serve.moment import read_moment
+
+        latest = Latest(lambda: read_moment(prometheus), every)
+        with open_server(host, port, latest, access_log=access_log) as server:
+            begin(server, latest, quiet=quiet)
+            signal.signal(signal.SIGTERM, interrupt)
+            with suppress(KeyboardInterrupt):
+                server.serve_forever()
+
+
+def parse_listen(text: str) -> tuple[str, int]:
+    """`127.0.0.1:9460`, `[::]:9460`. Raises BadParameter."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise typer.BadParameter(f"--listen takes ADDRESS:PORT, not {text}")
+    return host.strip("[]"), int(port)
+
+
+def open_server(host: str, port: int, latest: "Latest", *, access_log: bool) -> "Server":
+    """Raises UsageError where the address cannot be had."""
+    from gpustack.serve.server import Server
+
+    try:
+        return Server((host, port), latest, access_log=access_log)
+    except OSError as error:
+        message, why = f"{host}:{port} cannot be listened at.", error.strerror or str(error)
+        raise UsageError("serve-listen", message, why, f"ss -ltnp 'sport = :{port}'") from None
+
+
+def begin(server: "Server", latest: "Latest", *, quiet: bool) -> None:
+    """Asks Prometheus once: one that is down may come, an address that is none will not. Raises UsageError."""
+    from gpustack.serve.refusal import Refusal
+
+    if not quiet:
+        sys.stderr.write(f"serving {server.url}; Ctrl-C ends it\n")
+        if not ip_address(str(server.server_address[0])).is_loopback:
+            sys.stderr.write("note: who reaches this address can read it; there is no login\n")
+    try:
+        latest()
+    except Refusal as refusal:
+        if refusal.reference == "prometheus-address":
+            raise UsageError(refusal.reference, refusal.reason) from None
+        sys.stderr.write(f"note: {refusal.reason} It is asked again.\n")
+
+
+def interrupt(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt

@@ -1,0 +1,78 @@
+"""Listens, with a thread for each connection, as many as THREADS at once."""
+
+import socket
+import socketserver
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+from http.server import ThreadingHTTPServer
+from typing import Any
+
+from gpustack.ask.redact.printable import plain
+from gpustack.ask.redact.redact import redact
+from gpustack.serve.handler import RETRY_SECONDS, Handler
+from gpustack.serve.moment import Moment
+from gpustack.serve.refusal import CONTENT_TYPE, Refusal, problem
+
+THREADS = 32
+BUSY = Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "serve-busy", f"{THREADS} requests are being answered: ask again.")
+
+
+class Server(ThreadingHTTPServer):
+    """Closing it waits until what was begun is answered. Raises OSError where the address cannot be had."""
+
+    daemon_threads = False
+    request_queue_size = 64
+
+    def __init__(self, listen: tuple[str, int], latest: Callable[[], Moment], *, access_log: bool = False) -> None:
+        self.latest, self.access_log = latest, access_log
+        self.slots = threading.BoundedSemaphore(THREADS)
+        self.address_family = socket.AF_INET6 if ":" in listen[0] else socket.AF_INET
+        super().__init__(listen, Handler)
+
+    @property
+    def url(self) -> str:
+        host, port = map(str, self.server_address[:2])
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    def server_bind(self) -> None:
+        """HTTPServer would look its name up, which takes seconds where no resolver answers."""
+        socketserver.TCPServer.server_bind(self)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if not self.slots.acquire(blocking=False):
+            refuse_busy(request)
+            self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except BaseException:  # there is no thread that would release it
+            self.slots.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.slots.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        sys.stderr.write(redact(plain(traceback.format_exc())))
+
+
+def refuse_busy(connection: socket.socket) -> None:
+    """In the thread that listens: the few bytes fit into an empty buffer, so nothing is waited for."""
+    body = problem(BUSY)
+    lines = (
+        f"HTTP/1.1 {BUSY.status} {BUSY.status.phrase}",
+        f"Content-Type: {CONTENT_TYPE}",
+        f"Content-Length: {len(body)}",
+        f"Retry-After: {RETRY_SECONDS}",
+        "Connection: close",
+    )
+    connection.settimeout(0)
+    with suppress(OSError):
+        connection.sendall("\r\n".join((*lines, "", body)).encode())

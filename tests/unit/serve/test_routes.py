@@ -1,0 +1,191 @@
+"""What each path answers, and why it does not."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gpustack.serve.measures import MEASURES
+from gpustack.serve.models import Values
+from gpustack.serve.moment import Moment
+from gpustack.serve.openapi import openapi
+from gpustack.serve.refusal import Refusal, problem
+from gpustack.serve.routes import ROUTES, respond
+from tests.worlds.gpu_series import BUSY, HEALTHY, gpu_series
+from tests.worlds.moments import NAN, labels, moment, served
+
+SERVED = moment(served())
+
+
+def get(target: str, found: Moment = SERVED) -> Any:
+    return json.loads(respond(target, lambda: found, openapi))
+
+
+def refuse(target: str, found: Moment = SERVED) -> tuple[int, str, str]:
+    with pytest.raises(Refusal) as caught:
+        respond(target, lambda: found, openapi)
+    return caught.value.status, caught.value.reference, caught.value.reason
+
+
+def test_a_value_has_its_unit_time_and_age() -> None:
+    found = get("/v1/gpus/GPU-gpu1-0/sm")
+    assert 10 <= found.pop("age_seconds") < 60
+    assert found == {"value": 0.85, "unit": "ratio", "time": "1970-01-01T00:16:40Z", "doubts": []}
+
+
+def test_a_gpu() -> None:
+    found = get("/v1/gpus/GPU-gpu1-0")
+    assert (found["node"], found["index"], found["model"]) == ("gpu1", "0", "NVIDIA H100 80GB HBM3")
+    assert found["pod"] == {"namespace": "team-a", "name": "vllm-7d9-x2k", "container": None}
+    units = {name: found[name]["unit"] for name in MEASURES}
+    shares = dict.fromkeys(("engine", "sm", "tensor", "dram"), "ratio")
+    memory, power = (
+        dict.fromkeys(("memory_used", "memory_total"), "bytes"),
+        dict.fromkeys(("power", "power_limit"), "watts"),
+    )
+    assert units == shares | memory | power | {"temperature": "celsius"}
+    assert found["memory_used"]["value"] == 60000 * 2**20
+    assert get("/v1/gpus/GPU-gpu2-2")["pod"] is None
+
+
+def test_a_pod_has_the_mean_of_shares_and_the_sum_of_power() -> None:
+    found = get("/v1/pods/team-a/vllm-7d9-q8f")
+    assert found["pods"] == ["vllm-7d9-q8f"]
+    assert [gpu["uuid"] for gpu in found["gpus"]] == ["GPU-gpu1-1", "GPU-gpu1-2"]
+    assert (found["sm"]["value"], found["power"]["value"], found["temperature"]["value"]) == (0.45, 640, 40)
+
+
+def test_a_star_stands_for_all_pods_whose_name_begins_so() -> None:
+    """Pods of a Deployment have new names with every roll-out."""
+    found = get("/v1/pods/team-a/vllm-*")
+    assert found["pods"] == ["vllm-7d9-q8f", "vllm-7d9-x2k"]
+    assert found["sm"]["value"] == pytest.approx((0.85 + 2 * 0.45) / 3)
+    assert get("/v1/pods/team-a/*/power")["value"] == 1280
+    assert refuse("/v1/pods/team-b/vllm-*")[:2] == (404, "serve-no-pod")
+    assert refuse("/v1/pods/team-a/vllm-")[:2] == (404, "serve-no-pod")
+
+
+def test_what_one_gpu_of_a_pod_does_not_measure_is_no_value_of_the_pod() -> None:
+    found = get("/v1/pods/team-b/train-0")["sm"]
+    assert (found["value"], found["time"], found["age_seconds"], found["unit"]) == (None, None, None, "ratio")
+    assert found["reason"].startswith("The exporter sends no DCGM_FI_PROF_SM_ACTIVE of GPU-gpu2-1. Absent on: consumer")
+    status, reference, reason = refuse("/v1/pods/team-b/train-0/sm")
+    assert (status, reference, reason) == (404, "serve-not-measured", found["reason"])
+
+
+def test_a_value_is_as_old_as_the_oldest_that_it_is_made_of() -> None:
+    old = [replace(one, points=((970.0, one.points[0][1]),)) for one in gpu_series("gpu1", 1, labels("a", "b"), **BUSY)]
+    found = moment(gpu_series("gpu1", 0, labels("a", "b"), **BUSY), old)
+    assert get("/v1/pods/a/b/power", found)["time"] == "1970-01-01T00:16:10Z"
+    parts = {"FB_TOTAL": NAN, "FB_USED": 1.0, "FB_FREE": 2.0, "FB_RESERVED": 3.0}
+    series = [
+        replace(one, points=((980.0, 2.0),)) if "FREE" in one.labels["__name__"] else one
+        for one in gpu_series("gpu1", 0, **parts)
+    ]
+    total = get("/v1/gpus/GPU-gpu1-0/memory_total", moment(series))
+    assert (total["value"], total["time"]) == (6 * 2**20, "1970-01-01T00:16:20Z")
+
+
+def test_zero_is_a_value() -> None:
+    assert get("/v1/gpus/GPU-gpu1-0/sm", moment(gpu_series("gpu1", 0, PROF_SM_ACTIVE=0.0)))["value"] == 0
+
+
+def test_instances_are_named_by_a_parameter() -> None:
+    assert get("/v1/gpus/GPU-gpu3-0?instance=7")["profile"] == "1g.10gb"
+    status, reference, reason = refuse("/v1/gpus/GPU-gpu3-0/sm")
+    assert (status, reference) == (404, "serve-no-gpu")
+    assert "Its MIG instances are 7, 8" in reason
+    assert "with an instance 9" in refuse("/v1/gpus/GPU-gpu3-0?instance=9")[2]
+
+
+def test_a_gpu_without_uuid_is_found_by_node_and_index() -> None:
+    assert get("/v1/gpus/gpu1:0/sm", moment(gpu_series("gpu1", 0, {"UUID": ""}, **BUSY)))["value"] == 0.85
+
+
+def test_lists() -> None:
+    assert len(get("/v1/gpus")["gpus"]) == 8
+    assert [gpu["index"] for gpu in get("/v1/gpus?node=gpu2")["gpus"]] == ["0", "1", "2"]
+    assert [pod["name"] for pod in get("/v1/pods")["pods"]] == ["vllm-7d9-q8f", "vllm-7d9-x2k", "train-0", "small"]
+    assert [pod["name"] for pod in get("/v1/pods?namespace=team-b")["pods"]] == ["train-0"]
+
+
+@pytest.mark.parametrize(
+    "target", ["/v1/gpus?node=gpu9", "/v1/pods?namespace=team-z", "/v1/gpus/GPU-x", "/v1/pods/a/b"]
+)
+def test_an_empty_list_is_not_mistaken_for_none_in_use(target: str) -> None:
+    assert refuse(target)[0] == 404
+
+
+def test_exporters_that_do_not_ask_the_kubelet_are_the_reason() -> None:
+    for target in ("/v1/pods", "/v1/pods/team-a/x/sm"):
+        assert "do not ask the kubelet" in refuse(target, moment(gpu_series("gpu1", 0)))[2]
+
+
+def test_a_unit_that_is_not_proven_is_the_reason() -> None:
+    doubt = "DCGM_FI_PROF_SM_UTIL_RATIO: its unit is not known"
+    found = replace(moment(gpu_series("gpu1", 0, **dict.fromkeys(HEALTHY, 1.0))), doubts=(doubt,))
+    assert refuse("/v1/gpus/GPU-gpu1-0/sm", found)[2] == f"{doubt}."
+    assert get("/v1/gpus/GPU-gpu1-0", found)["doubts"] == [doubt]
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "reference", "word"),
+    [
+        ("/", 404, "serve-path", "/v1/gpus/{uuid}"),
+        ("/v1/gpus/", 404, "serve-path", ""),
+        ("/v1/pods/a", 404, "serve-path", ""),
+        ("/v1/pods/a/b/c/d", 404, "serve-path", ""),
+        ("/v1/gpus/GPU-gpu1-0/heat", 404, "serve-path", "no value heat: there are engine, sm"),
+        ("/v1/gpus?nodes=gpu1", 400, "serve-parameter", "no parameter nodes: it takes node"),
+        ("/v1/gpus?node=", 400, "serve-parameter", "empty"),
+        ("/v1/gpus?node=a&node=b", 400, "serve-parameter", "twice"),
+        ("/healthz?x=1", 400, "serve-parameter", "takes none"),
+        ("/v1/pods/a/b?instance=1", 400, "serve-parameter", "instance"),
+        ("/v1/gpus?node", 400, "serve-request", "decoded"),
+        ("/v1/gpus?" + "&".join(f"a{n}=1" for n in range(9)), 400, "serve-request", ""),
+        ("/v1/gpus/%ff", 400, "serve-request", "decoded"),
+        ("http://[::1/v1/gpus", 400, "serve-request", ""),
+        ("/v1/gpus/GPU-%1b[31m" + "x" * 500, 404, "serve-no-gpu", "…"),
+        ("/v1/gpus/..%2f..%2fetc%2fpasswd", 404, "serve-no-gpu", ""),
+    ],
+)
+def test_what_is_refused(target: str, status: int, reference: str, word: str) -> None:
+    found = refuse(target)
+    assert found[:2] == (status, reference)
+    assert word in found[2]
+    assert found[2].isprintable()
+    assert len(found[2]) < 300
+
+
+def test_a_name_that_is_encoded_is_decoded_once() -> None:
+    found = moment(gpu_series("gpu1", 0, labels("team a", "50%25"), **BUSY))
+    assert get("/v1/pods/team%20a/50%2525/sm", found)["value"] == 0.85
+
+
+def test_names_of_labels_are_clean() -> None:
+    found = moment(gpu_series("gpu\x1b[31m1", 0, labels("a", "b\u202e\x07"), **BUSY))
+    for target in ("/v1/gpus", "/v1/pods"):
+        text = respond(target, lambda: found, openapi)
+        assert not {"\x1b", "\u202e", "\x07"} & set(text)
+        assert "\\u001b" not in text
+
+
+@given(st.text(max_size=60) | st.text("/%?&={}*+:.v1gpusod", max_size=60))
+@example("/v1/pods/{namespace}/{pod}/sm")
+@example("//")
+@example("/v1/gpus/\udcff")
+def test_any_target_is_answered_or_refused(target: str) -> None:
+    try:
+        json.loads(respond(target, lambda: SERVED, openapi))
+    except Refusal as refusal:
+        document = json.loads(problem(refusal))
+        assert document["status"] in (400, 404)
+        assert document["detail"].isprintable()
+
+
+def test_documents_have_every_value() -> None:
+    assert list(Values.model_fields) == list(MEASURES)
+    assert {route.path.split("/")[1] for route in ROUTES} == {"v1"}
