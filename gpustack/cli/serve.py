@@ -2,9 +2,10 @@
 
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -52,11 +53,9 @@ def serve(
         from gpustack.serve.moment import read_moment
 
         latest = Latest(lambda: read_moment(prometheus), every)
-        with open_server(host, port, latest, access_log=access_log) as server:
+        with until_stopped(), open_server(host, port, latest, access_log=access_log) as server:
             begin(server, latest, quiet=quiet)
-            signal.signal(signal.SIGTERM, interrupt)
-            with suppress(KeyboardInterrupt):
-                server.serve_forever()
+            server.serve_forever()
 
 
 def parse_listen(text: str) -> tuple[str, int]:
@@ -94,5 +93,17 @@ def begin(server: "Server", latest: "Latest", *, quiet: bool) -> None:
         sys.stderr.write(f"note: {refusal.reason} It is asked again.\n")
 
 
-def interrupt(number: int, frame: object) -> NoReturn:
-    raise KeyboardInterrupt
+@contextmanager
+def until_stopped() -> Iterator[None]:
+    """SIGTERM ends it as Ctrl-C does, and as wanted."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+    finally:
+        signal.signal(signal.SIGTERM, before)

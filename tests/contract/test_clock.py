@@ -6,7 +6,20 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "gpustack"
 # The product; the lab and the bundle wait for programs of this machine.
-ROOMS = ("ask", "cli", "config", "doctor", "gpus", "metrics", "probes", "profile", "report", "rollout", "steps")
+ROOMS = (
+    "ask",
+    "cli",
+    "config",
+    "doctor",
+    "gpus",
+    "metrics",
+    "probes",
+    "profile",
+    "report",
+    "rollout",
+    "serve",
+    "steps",
+)
 # When answers were taken (certificates are judged by it), names and lines of records, since when a lock is held.
 READERS = {"ask/gather.py", "rollout/evidence.py", "rollout/lock.py"}
 CLOCK = {("time", "time"), ("time", "time_ns"), ("datetime", "now"), ("datetime", "today"), ("date", "today")}

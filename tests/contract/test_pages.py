@@ -25,7 +25,7 @@ TEXTS = [*sorted(PAGES.glob("*.yaml")), *ROLES]
 ADVICE = re.compile(r"gpustack explain ([a-z][a-z0-9/-]*)")
 ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 # Where the reference stands among the arguments.
-PLACES = {"Complaint": 4, "Reach": 1}
+PLACES = {"Complaint": 4, "Reach": 1, "Refusal": 1, "refuse_missing": 0}
 
 
 @cache

@@ -1,0 +1,86 @@
+"""`gpustack serve` as typed, and how it ends."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import urllib3
+from typer.testing import CliRunner
+
+from gpustack.cli.app import app
+from tests.worlds.moments import served
+from tests.worlds.web import prometheus_with, web_server
+
+RUN = (sys.executable, "-c", "from gpustack.cli.app import main; main()", "serve")
+
+
+def start(*words: str) -> tuple[subprocess.Popen[str], str]:
+    """And its address, which is the first line that it prints."""
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    process = subprocess.Popen([*RUN, *words, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True, env=env)
+    assert process.stderr is not None
+    return process, process.stderr.readline().split(";")[0].removeprefix("serving ")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_answers_until_a_signal_and_ends_well(number: signal.Signals) -> None:
+    with web_server(prometheus_with(served())) as prometheus:
+        process, address = start("--prometheus", prometheus)
+        try:
+            answer = urllib3.request("GET", f"{address}/v1/pods/team-b/train-0/power", timeout=30)
+            assert (answer.status, answer.json()["value"]) == (200, 1280)
+            process.send_signal(number)
+            _, err = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert (process.returncode, err.strip()) == (0, "")
+
+
+def test_it_begins_without_prometheus_and_says_so() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        dead = taken.getsockname()[1]
+    process, address = start("--prometheus", f"http://127.0.0.1:{dead}")
+    try:
+        answer = urllib3.request("GET", f"{address}/v1/gpus", timeout=30, retries=False)
+        assert (answer.status, answer.json()["reference"]) == (503, "prometheus-unreachable")
+        process.terminate()
+        _, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert "note: " in err
+    assert "Connection refused" in err
+
+
+def refused(*words: str) -> str:
+    done = CliRunner().invoke(app, ["serve", *words])
+    assert done.exit_code != 0
+    return f"{getattr(done.exception, 'reference', '')} {done.output}"
+
+
+@pytest.mark.parametrize("listen", ["9460", "127.0.0.1", ":9460", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536"])
+def test_where_to_listen_is_an_address_and_a_port(listen: str) -> None:
+    assert "takes ADDRESS:PORT" in refused("--prometheus", "http://127.0.0.1:1", "--listen", listen)
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        listen = f"127.0.0.1:{taken.getsockname()[1]}"
+        assert refused("--prometheus", "http://127.0.0.1:1", "--listen", listen).startswith("serve-listen")
+
+
+def test_what_is_no_address_of_a_prometheus_is_refused_at_once() -> None:
+    found = refused("--prometheus", "prometheus:9090", "--listen", "127.0.0.1:0")
+    assert found.startswith("prometheus-address")
+
+
+def test_other_addresses_than_loopback_are_pointed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpustack.serve.server.Server.serve_forever", lambda _: None)
+    with web_server(prometheus_with(served())) as prometheus:
+        for listen, noted in (("0.0.0.0:0", True), ("127.0.0.1:0", False)):
+            done = CliRunner().invoke(app, ["serve", "--prometheus", prometheus, "--listen", listen])
+            assert done.exit_code == 0, done.output
+            assert ("there is no login" in done.output) is noted
