@@ -13,21 +13,7 @@ import pytest
 from gpustack.simulated import hardware
 
 ROOT = Path(__file__).parents[2]
-DRIVER = ROOT / "gpustack" / "simulated" / "driver"
 CALLS = Path(__file__).with_name("nvml_calls.py")
-
-
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if shutil.which("gcc") is None:
-        pytest.skip("no gcc on this machine")
-    out = tmp_path_factory.mktemp("driver")
-    build = ["sh", str(DRIVER / "build.sh"), str(out), hardware.DRIVER]
-    done = subprocess.run(build, capture_output=True, text=True, timeout=100, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    for name in ("libnvidia-ml", "libcuda"):
-        (out / f"{name}.so.1").symlink_to(f"{name}.so")
-    return out
 
 
 @pytest.fixture

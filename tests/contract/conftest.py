@@ -1,0 +1,25 @@
+"""What several contract tests need made once."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpustack.simulated import hardware
+
+DRIVER = Path(__file__).parents[2] / "gpustack" / "simulated" / "driver"
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Libraries and nvidia-smi of the simulated driver."""
+    if shutil.which("gcc") is None:
+        pytest.skip("no gcc on this machine")
+    out = tmp_path_factory.mktemp("driver")
+    build = ["sh", str(DRIVER / "build.sh"), str(out), hardware.DRIVER]
+    done = subprocess.run(build, capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    for name in ("libnvidia-ml", "libcuda"):
+        (out / f"{name}.so.1").symlink_to(f"{name}.so")
+    return out

@@ -1,0 +1,127 @@
+"""`gpustack.logs` in images of others: Python 3.9 without packages, and NVML as the simulated driver answers it."""
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpustack.simulated import hardware
+
+ROOT = Path(__file__).parents[2]
+MODULE = ROOT / "gpustack" / "logs.py"
+PYTHONS = [
+    sys.executable,
+    *filter(None, [shutil.which("python3.9")]),
+    *map(str, Path.home().glob(".pyenv/versions/3.9.*/bin/python3.9")),
+]
+# Prints a line once the thread has sampled, and one from a child after a fork.
+JOB = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import importlib, logging, os, time
+logs = importlib.import_module(sys.argv[2])
+handler = logging.StreamHandler(sys.stdout)
+handler.setFormatter(logs.JsonFormatter(logs.Sampler(every=0.2)))
+logging.basicConfig(handlers=[handler])
+def report(word):
+    end = time.monotonic() + 20
+    while handler.formatter.sampler.read()["reason"] == "not sampled yet" and time.monotonic() < end:
+        time.sleep(0.02)
+    logging.warning(word)
+report("job")
+if os.fork() == 0:
+    time.sleep(2)
+    report("child")
+    sys.stdout.flush()
+    os._exit(0)
+os.wait()
+print(" ".join(sys.modules))
+"""
+
+
+def runs(python: str) -> bool:
+    done = subprocess.run([python, "-c", ""], capture_output=True, timeout=20, check=False)
+    return done.returncode == 0
+
+
+@pytest.fixture(params=["3.9", "this one"])
+def python(request: pytest.FixtureRequest) -> str:
+    if request.param == "this one":
+        return sys.executable
+    found = [python for python in PYTHONS[1:] if runs(python)]
+    return found[0] if found else pytest.skip("no Python 3.9 on this machine")
+
+
+def ran(python: str, folder: Path, module: str, env: dict[str, str]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Its lines, and the modules that were imported, by a Python without packages."""
+    done = subprocess.run(
+        [python, "-I", "-S", "-c", JOB, str(folder), module],
+        capture_output=True, text=True, timeout=60, check=False, env=env,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    *lines, modules = done.stdout.splitlines()
+    return [json.loads(line) for line in lines], modules.split()
+
+
+def test_the_syntax_is_that_of_python_3_9() -> None:
+    ast.parse(MODULE.read_text(), feature_version=(3, 9))
+    ast.parse(MODULE.with_name("__init__.py").read_text(), feature_version=(3, 9))
+
+
+def test_it_imports_the_standard_library_alone(python: str) -> None:
+    lines, modules = ran(python, ROOT, "gpustack.logs", {})
+    foreign = {name for name in modules if name.split(".")[0] not in sys.stdlib_module_names}
+    assert foreign - {"gpustack", "gpustack.logs", "__main__"} == set()
+    assert [line["message"] for line in lines] == ["job", "child"]
+
+
+def test_without_a_driver_everything_is_null_with_the_reason(python: str) -> None:
+    (job, child), _ = ran(python, ROOT, "gpustack.logs", {})
+    assert job["gpu"]["gpus"] is child["gpu"]["gpus"] is None
+    assert "libnvidia-ml.so.1" in job["gpu"]["reason"]
+
+
+def test_a_copy_under_another_name_reads_the_driver(compiled: Path, python: str, tmp_path: Path) -> None:
+    shutil.copy(MODULE, tmp_path / "gpu_logs.py")
+    hardware.fit(tmp_path, "lab", "host1", 2, "H100")
+    hardware.change(tmp_path, [1], ["load=training", "temp=92"])
+    (job, child), _ = ran(python, tmp_path, "gpu_logs", driver(compiled, tmp_path))
+    state = hardware.read(tmp_path)
+    assert state
+    assert job["gpu"]["gpus"] == child["gpu"]["gpus"]
+    assert child["gpu"]["age_seconds"] < 2  # sampled anew: threads do not survive a fork
+    idle, busy = job["gpu"]["gpus"]
+    assert [idle["uuid"], busy["uuid"]] == [gpu.uuid for gpu in state.gpus]
+    assert (busy["utilization_ratio"], busy["temperature_celsius"]) == (0.98, 92)
+    assert (busy["memory_used_bytes"], busy["memory_total_bytes"]) == (70141 << 20, 81559 << 20)
+    assert (idle["utilization_ratio"], idle["unknown"]) == (0, {})
+
+
+def test_a_lost_gpu_is_unknown_and_the_other_is_not(compiled: Path, tmp_path: Path) -> None:
+    hardware.fit(tmp_path, "lab", "host1", 2, "H100")
+    hardware.change(tmp_path, [0], ["lost"])
+    (job, _), _ = ran(sys.executable, ROOT, "gpustack.logs", driver(compiled, tmp_path))
+    lost, well = job["gpu"]["gpus"]
+    assert (lost["utilization_ratio"], lost["memory_used_bytes"], lost["temperature_celsius"]) == (None, None, None)
+    assert "GPU is lost" in lost["unknown"]["temperature_celsius"]
+    assert well["unknown"] == {}
+
+
+def test_uuids_of_cuda_visible_devices_choose(compiled: Path, tmp_path: Path) -> None:
+    hardware.fit(tmp_path, "lab", "host1", 2, "H100")
+    state = hardware.read(tmp_path)
+    assert state
+    chosen = {"CUDA_VISIBLE_DEVICES": state.gpus[1].uuid[:12]}
+    (job, _), _ = ran(sys.executable, ROOT, "gpustack.logs", driver(compiled, tmp_path) | chosen)
+    assert [gpu["uuid"] for gpu in job["gpu"]["gpus"]] == [state.gpus[1].uuid]
+
+
+def driver(compiled: Path, root: Path) -> dict[str, str]:
+    state = root / hardware.DIRECTORY / "state"
+    return {"PATH": os.defpath, "LD_LIBRARY_PATH": str(compiled), "SIMULATED_GPU_STATE": str(state)}
