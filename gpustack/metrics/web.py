@@ -16,13 +16,23 @@ BUSY = (502, 503, 504)
 @dataclass(frozen=True)
 class Access:
     """`url` is what stands before /api/v1. `token` is a bearer token; `certificate` is a file of a client's with its
-    key, `ca` one of who may sign the server's. `tenant` is Mimir's X-Scope-OrgID."""
+    key, `ca` one of who may sign the server's. `tenant` is Mimir's X-Scope-OrgID. Raises UsageError for a login in the
+    address, which would stand in the command line and in messages."""
 
     url: str
     token: str = field(default="", repr=False)
     certificate: str = ""
     ca: str = ""
     tenant: str = ""
+
+    def __post_init__(self) -> None:
+        if "@" in self.url.rpartition("://")[2].partition("/")[0]:
+            raise UsageError(
+                "prometheus-login",
+                "The address has a user or a password in it.",
+                "Everybody on this host could read it in the list of processes. It is not used.",
+                "--token-file FILE, or --client-certificate FILE",
+            )
 
 
 class Web:

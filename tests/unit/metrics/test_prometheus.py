@@ -143,6 +143,17 @@ def test_what_is_no_address_is_refused(address: str) -> None:
     assert caught.value.reference == "prometheus-address"
 
 
+@pytest.mark.parametrize("login", ["user:secret@", "user@", "@", ":secret@"])
+def test_a_login_in_the_address_is_refused_and_not_shown(login: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Access(f"https://{login}prometheus.example.org/api")
+    assert caught.value.reference == "prometheus-login"
+    assert "secret" not in f"{caught.value.message} {caught.value.why} {caught.value.hint}"
+    assert Access("https://prometheus.example.org/@").url
+    with pytest.raises(UsageError):
+        Access(f"{login}prometheus.example.org")
+
+
 def test_a_busy_server_is_asked_again(serve: Callable[[Answer], str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(web, "TRIES", 2)
     answers = [refused(503, "loading"), ok(VECTOR)]
