@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 
 from gpustack.config.endpoint import endpoint_of
 from gpustack.config.secrets.secret_file import secret
-from gpustack.config.sections.receiver import secret_of
+from gpustack.config.sections.receiver import place_of, secrets_of
 from gpustack.config.spec import Mirror, Proxy, Spec
 
 if TYPE_CHECKING:
@@ -139,8 +139,8 @@ def authorization(spec: Spec) -> str:
 
 def digests(inventory: "Inventory", host: "Host") -> dict[str, str]:
     """Variables for the probes of a host: a random salt, and salted hashes of what files, containerd's login and the
-    environment of daemons must be there; on a control plane, where the cluster's Secrets can be read, that of the
-    secret of the receiver of alerts besides, where there is one."""
+    environment of daemons must be there; on a control plane, where the cluster's Secrets can be read, what the
+    receivers of alerts need besides: lines of name, Secret, key and hash, - for the hash of a Secret not of ours."""
     salt = random.token_hex(16)
 
     def digest(text: str) -> str:
@@ -148,12 +148,19 @@ def digests(inventory: "Inventory", host: "Host") -> dict[str, str]:
 
     files = {path: filled(file.text, file.user, file.password_file) for path, file in host_files(inventory).items()}
     wanted = "".join(f"{path} {digest(text)}\n" for path, text in files.items())
-    receiver = secret_of(inventory.spec.alerts.receiver) if host.control_plane else ""
+    receivers = inventory.spec.alerts.receivers
+    contents = secrets_of(receivers) if host.control_plane else {}
+    places = {name: place_of(name, one) for name, one in receivers.named().items()} if host.control_plane else {}
+    needed = [
+        f"{name} {' '.join(place)} {digest(contents[name]) if name in contents else '-'}\n"
+        for name, place in places.items()
+        if place
+    ]
     daemon = "".join(f"{line}\n" for line in sorted(files.get(ENVIRONMENT, "").splitlines()))
     return {
         "SALT": salt,
         "EGRESS": wanted,
         "EGRESS_DAEMON": digest(daemon),
         "MIRROR_LOGIN": digest(authorization(inventory.spec)),
-        **({"RECEIVER": digest(receiver)} if receiver else {}),
+        **({"RECEIVERS": "".join(needed)} if needed else {}),
     }

@@ -93,11 +93,16 @@ def settings(model: type[BaseModel], defaults: BaseModel, depth: int) -> Iterato
             yield f"{'  ' * depth}{key}:"
             yield from settings(type(value), value, depth + 1)
         else:
-            if inner := section_of(field.annotation):
+            if (inner := section_of(field.annotation)) and not lists(field.annotation):
                 yield from other_form(inner, key, depth)
             yield f"{'  ' * depth}# {key}: {written(effective(model, name, field, value))}"
         if depth == 1:
             yield ""
+
+
+def lists(annotation: Any) -> bool:
+    """Whether it is a list, or none: of these the description has an example."""
+    return any(get_origin(part) is tuple for part in get_args(annotation))
 
 
 def effective(model: type[BaseModel], name: str, field: FieldInfo, value: Any) -> Any:
@@ -137,9 +142,9 @@ def written(value: Any) -> str:
 
     plain = (
         value
-        if value is None or isinstance(value, (str, int, bool))
+        if value is None or isinstance(value, (str, int, bool, dict, list))
         else list(value)
         if isinstance(value, tuple)
         else str(value)
     )
-    return yaml.safe_dump(plain, default_flow_style=True, width=1000).partition("\n")[0]
+    return yaml.safe_dump(plain, default_flow_style=True, width=1000, sort_keys=False).partition("\n")[0]

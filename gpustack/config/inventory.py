@@ -16,7 +16,7 @@ from gpustack.config.ansible.inventory_listing import Listing, begin, chosen, fi
 from gpustack.config.complaint import Complaint, refuse
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.secrets.secret_file import secret
-from gpustack.config.sections.receiver import secret_of
+from gpustack.config.sections.receiver import secrets_of
 from gpustack.config.spec import Mirror, Proxy, Spec
 from gpustack.config.validate import judge
 from gpustack.config.values import find_unknown_files, theirs
@@ -160,10 +160,10 @@ def load(option: Path | None, *, become_password: str | None = None, started: Li
 
 
 def file_secrets(spec: Spec) -> tuple[str, ...]:
-    """Of the proxy, the mirror and the receiver of alerts. Raises ConfigError when a file cannot be used."""
+    """Of the proxy, the mirror and the receivers of alerts. Raises ConfigError when a file cannot be used."""
     sections = [section for section in (spec.proxy, spec.source) if isinstance(section, Proxy | Mirror)]
     files = [section.password_file for section in sections if section.password_file]
-    return tuple(filter(None, (*map(secret, files), secret_of(spec.alerts.receiver))))
+    return tuple(filter(None, (*map(secret, files), *secrets_of(spec.alerts.receivers).values())))
 
 
 def values_of(source: Path | None, spec: Spec) -> tuple[dict[str, dict[str, Any]], list[Complaint]]:

@@ -76,9 +76,11 @@ def section_of(annotation: Any) -> type[BaseModel] | None:
 
 
 def field_at(model: type[BaseModel], path: Sequence[str]) -> FieldInfo | None:
-    """`path` in the operator's keys; None where it leads out of the model, as into a list."""
+    """`path` in the operator's keys, with numbers for what is in a list; None where it leads out of the model."""
     field: FieldInfo | None = None
     for part in path:
+        if part.isdigit():
+            continue
         fields = model.model_fields
         field = next((info for name, info in fields.items() if part in (name, info.alias)), None)
         inner = section_of(field.annotation) if field else None

@@ -146,6 +146,8 @@ def resolved(inventory: Inventory, endpoint: str, addresses: dict[str, str]) -> 
     }
     whole["helm"] = pinned(spec, versions.helm)
     whole["storage"] |= {"manifest": pinned(spec, versions.provisioner)}
+    named = spec.alerts.receivers.named()
+    whole["alerts"]["secret_files"] = {name: one.secret_file for name, one in named.items() if one.secret_file}
     whole["apt"] = apt_of(spec)
     whole["nodes"] = [
         {"name": host.name, "address": addresses[host.name]} for host in inventory.hosts if host.name in addresses

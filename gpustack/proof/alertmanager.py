@@ -1,4 +1,4 @@
-"""Alertmanager's API v2, and its own counters of what it sent (openapi.yaml and notify/notify.go of Alertmanager)."""
+"""Alertmanager's API v2, and its own counters of what it sent (openapi.yaml and notify/metrics.go of 0.34.0)."""
 
 import re
 from collections.abc import Mapping
@@ -16,17 +16,20 @@ BEGAN = "process_start_time_seconds"
 SAMPLE = re.compile(r"([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)")
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 ENDING = "_configs"
+Integrations = Mapping[str, tuple[str, ...]]
+"""By receiver: webhook, slack, …, one that it has twice twice."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """By integration (webhook, slack, …): attempts, attempts that failed, and by integration and reason notifications
-    that were given up. `process` is the second in which it began."""
+    """By receiver and integration (webhook, slack, …): attempts, attempts that failed, and with the reason those that
+    were given up. The receiver is empty where Alertmanager does not count by it. `process` is the second in which it
+    began."""
 
     process: str = ""
-    sent: Mapping[str, float] = field(default_factory=dict)
-    refused: Mapping[str, float] = field(default_factory=dict)
-    given_up: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    sent: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    refused: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    given_up: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
 
     def since(self, before: "Counts") -> "Counts":
         return Counts(
@@ -52,8 +55,7 @@ class Alertmanager:
 
     web: Web
 
-    def integrations(self) -> Mapping[str, tuple[str, ...]]:
-        """By receiver: webhook, slack, …"""
+    def integrations(self) -> Integrations:
         try:
             answer = yaml_mapping(self.get("/api/v2/status")["config"]["original"])
             found = {str(one["name"]): list_integrations(one) for one in answer.get("receivers", ())}
@@ -88,7 +90,9 @@ class Alertmanager:
 
 
 def list_integrations(receiver: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(key.removesuffix(ENDING) for key, value in receiver.items() if key.endswith(ENDING) and value)
+    return tuple(
+        key.removesuffix(ENDING) for key, found in receiver.items() if key.endswith(ENDING) for _ in found or ()
+    )
 
 
 def parse_alert(answer: Mapping[str, Any]) -> RoutedAlert:
@@ -104,7 +108,7 @@ def parse_alert(answer: Mapping[str, Any]) -> RoutedAlert:
 
 
 def parse_counts(text: str) -> Counts:
-    """Of the text format of Prometheus. With receiver names as a label, those of an integration are added up."""
+    """Of the text format of Prometheus."""
     found: dict[str, dict[Any, float]] = {SENT: {}, REFUSED: {}, GIVEN_UP: {}}
     process = ""
     for line in text.splitlines():
@@ -115,8 +119,8 @@ def parse_counts(text: str) -> Counts:
         if name == BEGAN:
             process = value
         elif name in found:
-            way = labels.get("integration", "")
-            key: Any = (way, labels.get("reason", "")) if name == GIVEN_UP else way
+            way = (labels.get("receiver_name", ""), labels.get("integration", ""))
+            key: Any = (*way, labels.get("reason", "")) if name == GIVEN_UP else way
             found[name][key] = found[name].get(key, 0.0) + parse_number(value)
     if not process or not found[SENT]:
         raise NoAnswer("Alertmanager's counters have another shape")

@@ -17,7 +17,7 @@ from gpustack.proof import credential
 from gpustack.proof.alertmanager import Alertmanager
 from gpustack.proof.chain import Place
 from gpustack.proof.credential import explain_failure, parse_login
-from gpustack.proof.delivery import Delivery, Trial
+from gpustack.proof.delivery import Deliveries, Trial, run_trials
 from gpustack.proof.grafana import Grafana
 from gpustack.proof.http import Web
 from gpustack.proof.inventory import locate_exporters
@@ -60,14 +60,24 @@ def run_proof(
         return prover.prove(unasked)
 
 
-def send_test_alert(
-    taken: Snapshot, found: Access, report: Reporter, timeout: float, cancelled: Callable[[], str]
-) -> Delivery:
+def send_test_alerts(
+    taken: Snapshot,
+    found: Access,
+    severities: Sequence[str],
+    report: Reporter,
+    timeout: float,
+    cancelled: Callable[[], str],
+) -> Deliveries:
     """Raises HostRefused, RolloutError and UsageError, before anything is sent."""
     spec = taken.inventory.spec
+    tested = [severity for severity in severities if spec.alerts.receivers.names(severity)]
     with forward_part(acting_host(taken), found) as (_, address, number):
         there = Alertmanager(Web("Alertmanager", address, number))
-        return Trial(there, report, cancelled, spec.cluster_name, spec.alerts.runbooks, timeout).test()
+        trials = [
+            Trial(there, report, cancelled, spec.cluster_name, severity, spec.alerts.runbooks, timeout)
+            for severity in tested
+        ]
+        return run_trials(trials, [severity for severity in severities if severity not in tested])
 
 
 @contextmanager

@@ -1,10 +1,13 @@
-"""One test alert goes the way of all alerts, from Alertmanager to the receiver; its counters say what became of it.
+"""A test alert of each severity goes the way of all alerts, from Alertmanager to its receivers; Alertmanager's counters
+say what became of it.
 
-They are kept by way (webhook, slack, …), not by alert: where another alert takes the same way meanwhile, that one may
-be seen. It is as good a proof of the way.
+They are kept by receiver and by way (webhook, slack, …), not by alert: where another alert goes to the same receiver
+meanwhile, that one may be seen. It is as good a proof of the way. One severity is tested after the other, so that no
+test is taken for another one's.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -12,9 +15,9 @@ from secrets import token_hex
 from typing import Literal
 
 from gpustack.events import Event, Reporter
-from gpustack.proof.alertmanager import Alertmanager, Counts, RoutedAlert, build_alert, end_time
+from gpustack.proof.alertmanager import Alertmanager, Counts, Integrations, RoutedAlert, build_alert, end_time
 from gpustack.proof.http import NoAnswer
-from gpustack.steps.monitoring.receiver import TEST, TEST_LABEL
+from gpustack.steps.monitoring.receiver import COUNTED, TEST, TEST_LABEL
 
 Outcome = Literal["delivered", "failed", "unknown"]
 LIMIT = 60.0
@@ -30,17 +33,58 @@ REASONS = {
 
 
 @dataclass(frozen=True)
-class Delivery:
-    """`receivers` and `integrations` (webhook, slack, …) are those that Alertmanager chose. `why` is empty when it was
-    delivered; `left` is why the alert could not be ended, `stopped` why it ended early."""
+class Arrival:
+    """At one receiver, by one way (webhook, slack, …). `why` is empty when it was delivered."""
 
+    receiver: str
+    integration: str
     outcome: Outcome
     why: str = ""
-    receivers: tuple[str, ...] = ()
-    integrations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Of the test alert of one severity; `arrivals` are those that Alertmanager chose. `why` is what concerns all of
+    them; `left` is why the alert could not be ended, `stopped` why it ended early."""
+
+    severity: str
+    outcome: Outcome
+    why: str = ""
+    arrivals: tuple[Arrival, ...] = ()
     seconds: float = 0.0
     left: str = ""
     stopped: str = ""
+
+
+@dataclass(frozen=True)
+class Deliveries:
+    """`nobody` are severities that the spec sends to nobody: of these no alert was sent."""
+
+    each: tuple[Delivery, ...]
+    nobody: tuple[str, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        return foremost([one.outcome for one in self.each])
+
+    @property
+    def stopped(self) -> str:
+        return next((one.stopped for one in self.each if one.stopped), "")
+
+
+def foremost(outcomes: Sequence[Outcome]) -> Outcome:
+    """A failure counts more than what is unknown; nothing at all is unknown."""
+    return "failed" if "failed" in outcomes else "delivered" if {*outcomes} == {"delivered"} else "unknown"
+
+
+def run_trials(trials: Sequence["Trial"], nobody: Sequence[str]) -> Deliveries:
+    """One after the other, until one was stopped."""
+    found: list[Delivery] = []
+    for trial in trials:
+        found.append(trial.test())
+        if found[-1].stopped:
+            break
+    return Deliveries(tuple(found), tuple(nobody))
 
 
 @dataclass
@@ -51,6 +95,7 @@ class Trial:
     report: Reporter
     cancelled: Callable[[], str]
     cluster: str
+    severity: str
     runbook: str = ""
     limit: float = LIMIT
     clock: Callable[[], float] = time.monotonic
@@ -63,20 +108,25 @@ class Trial:
         try:
             known, before = self.there.integrations(), self.there.counts()
         except NoAnswer as error:
-            return Delivery("unknown", f"{error}; no alert was sent", seconds=self.clock() - start)
-        labels = {"alertname": TEST, "severity": "info", "namespace": "gpustack-test", TEST_LABEL: token_hex(4)}
-        sent, done, left = self.clock(), Delivery("unknown"), ""
+            return self.delivery("unknown", f"{error}; no alert was sent", seconds=self.clock() - start)
+        # A namespace of its own: the test of one severity must not inhibit that of another.
+        labels = {"alertname": TEST, "severity": self.severity, "namespace": f"gpustack-test-{self.severity}"}
+        labels |= {TEST_LABEL: token_hex(4)}
+        sent, done, left = self.clock(), self.delivery("unknown"), ""
         try:
             self.there.post(build_alert(labels, self.annotations(), url=self.runbook))
-            self.report(Event("step", "alert", f"{TEST} sent to Alertmanager"))
+            self.report(Event("step", "alert", f"{TEST} of severity {self.severity} sent to Alertmanager"))
             done = self.follow(labels, known, before, start + self.limit)
         except NoAnswer as error:
-            done = Delivery("unknown", str(error))
+            done = self.delivery("unknown", str(error))
         finally:
             left = self.end_alert(labels, sent)
         done = replace(done, seconds=self.clock() - start, left=left)
-        self.report(Event("done", "alert", done.outcome))
+        self.report(Event("done", "alert", f"{self.severity} {done.outcome}"))
         return done
+
+    def delivery(self, outcome: Outcome, why: str = "", seconds: float = 0.0) -> Delivery:
+        return Delivery(self.severity, outcome, why, seconds=seconds)
 
     def annotations(self) -> dict[str, str]:
         text = {
@@ -85,9 +135,7 @@ class Trial:
         }
         return text | ({"runbook_url": self.runbook} if self.runbook else {})
 
-    def follow(
-        self, labels: Mapping[str, str], known: Mapping[str, tuple[str, ...]], before: Counts, end: float
-    ) -> Delivery:
+    def follow(self, labels: Mapping[str, str], known: Integrations, before: Counts, end: float) -> Delivery:
         """Until it is decided, too late, or cancelled."""
         routed: RoutedAlert | None = None
         added, trouble = Counts(), ""
@@ -100,13 +148,12 @@ class Trial:
                 added = added if trouble else now.since(before)
             except NoAnswer as error:
                 trouble = str(error)
-            if found := judge(routed, known, added):
+            late = self.clock() >= end
+            if found := judge(self.severity, routed, known, added, trouble, self.limit if late else 0.0):
                 return found
-            if self.clock() >= end:
-                return judge_late(routed, known, added, trouble, self.limit)
             self.report(Event("waiting", "alert", trouble or describe_stage(routed, known, added)))
             self.sleep(BETWEEN)
-        return Delivery("unknown", stopped, stopped=stopped)
+        return replace(self.delivery("unknown", stopped), stopped=stopped)
 
     def end_alert(self, labels: Mapping[str, str], sent: float) -> str:
         """Why it could not be; empty when it was."""
@@ -119,50 +166,49 @@ class Trial:
         return ""
 
 
-def find_integrations(routed: RoutedAlert, known: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(way for name in routed.receivers for way in known.get(name, ())))
-
-
-def judge(routed: RoutedAlert | None, known: Mapping[str, tuple[str, ...]], added: Counts) -> Delivery | None:
-    """None while it is undecided."""
+def judge(
+    severity: str, routed: RoutedAlert | None, known: Integrations, added: Counts, trouble: str, late: float
+) -> Delivery | None:
+    """None while it is undecided. `late`: the seconds after which no more is waited, else 0."""
     if routed is None:
-        return None
-    ways = find_integrations(routed, known)
-    result = Delivery("failed", receivers=routed.receivers, integrations=ways)
+        why = trouble or f"Alertmanager did not show the alert within {late:.0f} s"
+        return Delivery(severity, "unknown", why) if late else None
     if routed.muted:
-        return replace(result, why=f"Alertmanager keeps it back: {routed.muted}")
+        return Delivery(severity, "failed", f"Alertmanager keeps it back: {routed.muted}")
+    ways = [(name, way) for name in routed.receivers for way in known.get(name, ())]
     if not ways:
         to = ", ".join(routed.receivers) or "no receiver"
-        return replace(result, why=f"Alertmanager gives it to {to}, which has no integration")
-    if wrong := [f"{way}: {REASONS.get(reason, reason)}" for way, reason in find_given_up(ways, added)]:
-        return replace(result, why="; ".join(wrong))
-    if all(added.sent.get(way, 0) > added.refused.get(way, 0) for way in ways):
-        return replace(result, outcome="delivered")
-    return None
+        return Delivery(severity, "failed", f"Alertmanager gives it to {to}, which has no integration")
+    arrivals = []
+    for (name, way), number in Counter(ways).items():
+        found = decide(name, way, number, added)
+        if found is None and not late:
+            return None
+        arrivals.append(found or decide_late(name, way, added, trouble, late))
+    return Delivery(severity, foremost([one.outcome for one in arrivals]), arrivals=tuple(arrivals))
 
 
-def find_given_up(ways: Sequence[str], added: Counts) -> list[tuple[str, str]]:
-    return [key for key, count in added.given_up.items() if key[0] in ways and count > 0]
+def decide(name: str, way: str, number: int, added: Counts) -> Arrival | None:
+    """None while it is undecided. `number`: how many of that way the receiver has, each of which is notified."""
+    gone = [reason for (of, by, reason), count in added.given_up.items() if (of, by) == (name, way) and count > 0]
+    if gone:
+        return Arrival(name, way, "failed", "; ".join(REASONS.get(reason, reason) for reason in gone))
+    arrived = added.sent.get((name, way), 0) - added.refused.get((name, way), 0) >= number
+    return Arrival(name, way, "delivered") if arrived else None
 
 
-def judge_late(
-    routed: RoutedAlert | None, known: Mapping[str, tuple[str, ...]], added: Counts, trouble: str, limit: float
-) -> Delivery:
-    if routed is None:
-        return Delivery("unknown", trouble or f"Alertmanager did not show the alert within {limit:.0f} s")
-    result = Delivery("unknown", receivers=routed.receivers, integrations=find_integrations(routed, known))
-    tries = {way: added.refused.get(way, 0) for way in result.integrations if added.refused.get(way, 0)}
-    if tries:
-        text = "; ".join(f"{way}: {count:.0f} attempts failed" for way, count in tries.items())
-        return replace(result, outcome="failed", why=f"{text}, and Alertmanager goes on trying")
-    return replace(result, why=trouble or f"no notification within {limit:.0f} s, and no failure either")
+def decide_late(name: str, way: str, added: Counts, trouble: str, limit: float) -> Arrival:
+    if tries := added.refused.get((name, way), 0):
+        return Arrival(name, way, "failed", f"{tries:.0f} attempts failed, and Alertmanager goes on trying")
+    if added.sent and (name, way) not in added.sent and not trouble:
+        trouble = f"Alertmanager does not count by receiver (feature {COUNTED})"
+    return Arrival(name, way, "unknown", trouble or f"no notification within {limit:.0f} s, and no failure either")
 
 
-def describe_stage(routed: RoutedAlert | None, known: Mapping[str, tuple[str, ...]], added: Counts) -> str:
+def describe_stage(routed: RoutedAlert | None, known: Integrations, added: Counts) -> str:
     if routed is None:
         return "Alertmanager takes it in"
-    ways = find_integrations(routed, known)
-    failing = [way for way in ways if added.refused.get(way, 0)]
+    failing = [name for name in routed.receivers if any(added.refused.get((name, way)) for way in known.get(name, ()))]
     if failing:
         return f"{', '.join(failing)} failed; Alertmanager tries again"
-    return f"Alertmanager notifies {', '.join(routed.receivers)} by {', '.join(ways)}"
+    return f"Alertmanager notifies {', '.join(routed.receivers)}"

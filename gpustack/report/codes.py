@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from gpustack.doctor.finding import Diagnosis
-from gpustack.proof.delivery import Delivery
+from gpustack.proof.delivery import Deliveries
 from gpustack.proof.prove import Proof
 from gpustack.remedy.fixed import Fixed
 from gpustack.rollout.plan import INTERRUPTED, Outcome, Plan
@@ -98,7 +98,7 @@ def fix_code(done: Fixed) -> int:
     return foremost([*codes, doctor_code(done.after)])
 
 
-def delivery_code(done: Delivery) -> int:
+def delivery_code(done: Deliveries) -> int:
     """Of `alerts test`."""
     if done.stopped:
         return 130

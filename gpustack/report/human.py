@@ -5,6 +5,8 @@ Rich honours NO_COLOR and pipes. The output of hosts is shown as literal text, n
 
 from itertools import groupby
 
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.view import View
 from gpustack.events import count
 from gpustack.report.findings import body, grid, say, typed
 from gpustack.report.format import duration, facts, places
@@ -12,6 +14,7 @@ from gpustack.report.terminal import Terminal
 from gpustack.rollout.gpus import counted, removal, summary
 from gpustack.rollout.next import after_install, after_look
 from gpustack.rollout.plan import Outcome, Plan, Played, Verification
+from gpustack.steps.monitoring.values import lost_history
 
 
 def plan(console: Terminal, found: Plan, *, verbose: bool = False) -> None:
@@ -20,11 +23,13 @@ def plan(console: Terminal, found: Plan, *, verbose: bool = False) -> None:
     if found.converged:
         calm(console, f"{hosts} converged, {facts(found)}, {duration(found.snapshot.took)}, nothing to do")
         devices(console, found, "green")
+        history(console, found)
         if verbose:
             body(console, found, verbose=True)
         return
     say(console, f"{hosts}, {facts(found)}, {duration(found.snapshot.took)}: {standing(found)}")
     devices(console, found)
+    history(console, found)
     body(console, found, verbose=verbose)
     following(console, after_look(found))
 
@@ -68,6 +73,11 @@ def outcome(console: Terminal, done: Outcome, *, verbose: bool = False, evidence
         if evidence:
             say(console, f"\nevidence: {evidence}")
     following(console, after_install(done))
+
+
+def history(console: Terminal, found: Plan) -> None:
+    if lost := lost_history(View(found.snapshot, CLUSTER)):
+        say(console, lost, "yellow")
 
 
 def devices(console: Terminal, found: Plan, style: str = "") -> None:

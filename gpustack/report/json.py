@@ -7,7 +7,9 @@ from typing import Any, get_args
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.judge import Outcome as Judged
+from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Reach, Snapshot
+from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.report.codes import MEANINGS, exit_code, outcome_code
 from gpustack.report.format import Clean, cleaner
@@ -16,6 +18,7 @@ from gpustack.report.terminal import escaped
 from gpustack.rollout.gpus import counted
 from gpustack.rollout.next import after_install, after_look
 from gpustack.rollout.plan import Outcome, Plan, Verification
+from gpustack.steps.monitoring.values import lost_history
 
 KEPT = 4000
 OUTCOMES = get_args(Judged)
@@ -24,7 +27,8 @@ EVIDENCE = Evidence.model_fields.keys()
 
 def plan(found: Plan, *, verbose: bool = False) -> str:
     asked = Verification(found, found.snapshot.took, len(found.snapshot.answers))
-    return document(PlanDocument, look(asked, verbose=verbose), found.inventory)
+    history = lost_history(View(found.snapshot, CLUSTER))
+    return document(PlanDocument, {**look(asked, verbose=verbose), "history": history}, found.inventory)
 
 
 def verification(checked: Verification, *, verbose: bool = False) -> str:

@@ -11,7 +11,7 @@ from gpustack.gpus.contract import Contract
 from gpustack.gpus.fleet import Fleet
 from gpustack.gpus.series import Metrics
 from gpustack.profile.analysis import Analysis
-from gpustack.proof.delivery import Delivery
+from gpustack.proof.delivery import Deliveries
 from gpustack.proof.prove import Proof
 from gpustack.remedy.fixed import Fixed
 from gpustack.remedy.offer import Offer
@@ -41,8 +41,8 @@ RENDERERS: dict[tuple[type, str], str] = {
     (Proof, "human"): "proof.text:proof",
     (Proof, "json"): "proof.json:text",
     (Proof, "junit"): "proof.junit:text",
-    (Delivery, "human"): "proof.delivery:delivery",
-    (Delivery, "json"): "proof.delivery:text",
+    (Deliveries, "human"): "proof.delivery:deliveries",
+    (Deliveries, "json"): "proof.delivery:text",
     (Diagnosis, "human"): "doctor.text:diagnosis",
     (Diagnosis, "json"): "doctor.json:text",
     (Diagnosis, "junit"): "doctor.junit:text",

@@ -135,9 +135,11 @@ class Look(Document):
 
 
 class PlanDocument(Look):
-    """Result of `gpustack plan`: the state of each step at each location, asked with so many `probes`."""
+    """Result of `gpustack plan`: the state of each step at each location, asked with so many `probes`. `history` says
+    what is lost of Prometheus' data when its pod restarts; null where it is on a volume."""
 
     kind: Literal["gpustack/plan/v1"] = Field("gpustack/plan/v1", alias="schema")
+    history: TextOrNull
 
 
 class VerificationDocument(Look):

@@ -21,7 +21,8 @@ NAME = "local-path-provisioner"
 
 
 def applies(inventory: Inventory, host: Host) -> bool:
-    return inventory.spec.monitoring.persistence.enabled and control_planes(inventory, host)
+    monitoring = inventory.spec.monitoring
+    return monitoring.enabled and monitoring.persistence.enabled and control_planes(inventory, host)
 
 
 def default_class(here: View) -> Result | None:
@@ -34,7 +35,9 @@ def default_class(here: View) -> Result | None:
     if any(one.default for one in found):
         return None
     if here.spec.storage.provisioner == "none":
-        hint = "make one the default, or set storage.provisioner of the spec to local-path"
+        hint = (
+            "make one the default, or set storage.provisioner to local-path, or monitoring.persistence.enabled to false"
+        )
         return Result("default StorageClass", "one", f"none of {as_text(names)}", cure="operator", hint=hint)
     return Result("default StorageClass", "one", "none")
 

@@ -3,7 +3,7 @@
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,12 @@ import platformdirs
 import pytest
 import yaml
 
+from gpustack.config.sections.receiver import OURS
 from gpustack.config.spec import Spec
 from gpustack.config.values import merged
 from gpustack.proof.alertmanager import Alertmanager
 from gpustack.proof.http import NoAnswer, Web
-from gpustack.steps.monitoring.receiver import FILE, alertmanager
+from gpustack.steps.monitoring.receiver import COUNTED, MOUNTED, alertmanager
 from tests.lab.witness import until
 
 CHART = Path(__file__).parents[2] / "gpustack" / "simulated" / "charts" / "kube-prometheus-stack"
@@ -32,11 +33,14 @@ def program(name: str) -> str:
     return found
 
 
-def configuration(receiver: dict[str, Any], secret: Path) -> str:
-    """What the chart makes of our values: its own configuration below ours."""
-    spec = Spec.model_validate({"alerts": {"receiver": receiver}})
+def configuration(receivers: dict[str, Any], secrets: Path) -> str:
+    """What the chart makes of our values: its own configuration below ours. `secrets` is the folder with a file for
+    each receiver."""
+    spec = Spec.model_validate({"alerts": {"receivers": receivers}})
     of_chart = yaml.safe_load((CHART / "values.yaml").read_text())["alertmanager"]["config"]
-    return yaml.safe_dump(merged(of_chart, alertmanager(spec).get("config", {}))).replace(FILE, str(secret))
+    return yaml.safe_dump(merged(of_chart, alertmanager(spec).get("config", {}))).replace(
+        f"{MOUNTED}/{OURS}", str(secrets)
+    )
 
 
 def check(folder: Path, text: str) -> "subprocess.CompletedProcess[str]":
@@ -46,14 +50,23 @@ def check(folder: Path, text: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
 
 
+def routed(folder: Path, text: str, labels: Sequence[str]) -> str:
+    """The names of the receivers of an alert, with commas."""
+    file = folder / "alertmanager.yaml"
+    file.write_text(text)
+    words = [program("amtool"), "config", "routes", "test", f"--config.file={file}", *labels]
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+
+
 @contextmanager
-def running(folder: Path, text: str) -> Iterator[Alertmanager]:
+def running(folder: Path, text: str, features: str = COUNTED) -> Iterator[Alertmanager]:
     """An Alertmanager on loopback, as long as the `with` lasts."""
     (folder / "alertmanager.yaml").write_text(text)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     words = [program("alertmanager"), f"--config.file={folder / 'alertmanager.yaml'}", "--cluster.listen-address="]
     words += [f"--storage.path={folder / 'data'}", f"--web.listen-address=127.0.0.1:{port}"]
+    words += [f"--enable-feature={features}"] if features else []
     found = Alertmanager(Web("Alertmanager", "127.0.0.1", port))
     with (folder / "log").open("w") as log, subprocess.Popen(words, stdout=log, stderr=log) as process:
         try:

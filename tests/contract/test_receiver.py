@@ -1,44 +1,81 @@
-"""What the spec says of a receiver is a configuration that Alertmanager takes, and a test alert goes all the way."""
+"""What the spec says of receivers is a configuration that Alertmanager takes and routes by, and test alerts go all the
+way."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpustack.events import silent
-from gpustack.proof.alertmanager import Alertmanager
-from gpustack.proof.delivery import Trial
-from tests.contract.alertmanager import check, configuration, running
+from gpustack.proof.alertmanager import Alertmanager, build_alert
+from gpustack.proof.delivery import Delivery, Trial
+from tests.contract.alertmanager import check, configuration, routed, running
 from tests.lab.webhook import Webhook, webhook
 from tests.lab.witness import until
 
 MAIL = {"type": "email", "to": "ops@example.com", "sender": "k8s@example.com", "smarthost": "mail.example.com:587"}
+HOOK = {"type": "webhook", "secret_file": "/s"}
+PAGER = {"type": "pagerduty", "secret_file": "/s"}
+SLACK = {"type": "slack", "secret_file": "/s", "channel": "#gpus"}
 RECEIVERS: dict[str, dict[str, Any]] = {
     "none": {},
-    "webhook": {"type": "webhook", "secret_file": "/s"},
-    "slack": {"type": "slack", "secret_file": "/s", "channel": "#gpus"},
-    "pagerduty": {"type": "pagerduty", "secret_file": "/s"},
-    "email": {**MAIL},
-    "email with a login": {**MAIL, "user": "k8s", "secret_file": "/s"},
+    "webhook": {"default": [HOOK]},
+    "slack": {"default": [SLACK]},
+    "pagerduty": {"default": [PAGER]},
+    "email": {"default": [MAIL]},
+    "email with a login": {"default": [{**MAIL, "user": "k8s", "secret_file": "/s"}]},
+    "by severity": {"critical": [PAGER, SLACK], "warning": [SLACK], "info": [MAIL]},
 }
+SEVERITIES = ("critical", "warning", "info")
 
 
-@pytest.mark.parametrize("receiver", RECEIVERS.values(), ids=RECEIVERS)
-def test_alertmanager_takes_every_way(tmp_path: Path, receiver: dict[str, Any]) -> None:
-    done = check(tmp_path, configuration(receiver, tmp_path / "secret"))
+@pytest.mark.parametrize("receivers", RECEIVERS.values(), ids=RECEIVERS)
+def test_alertmanager_takes_every_way(tmp_path: Path, receivers: dict[str, Any]) -> None:
+    done = check(tmp_path, configuration(receivers, tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{2 if receiver else 1} receivers" in done.stdout
+    assert f"{1 + sum(map(len, receivers.values()))} receivers" in done.stdout
 
 
 def test_the_checker_refuses_what_is_wrong(tmp_path: Path) -> None:
-    text = configuration(RECEIVERS["webhook"], tmp_path / "secret").replace("url_file", "address_file")
+    text = configuration(RECEIVERS["webhook"], tmp_path).replace("url_file", "address_file")
     assert check(tmp_path, text).returncode != 0
 
 
-def sent(there: Alertmanager) -> tuple[str, str]:
-    done = Trial(there, silent, lambda: "", "demo", "https://runbooks.example.com/gpus", limit=40).test()
-    assert (done.receivers, done.integrations, done.left) == (("gpustack",), ("webhook",), "")
-    return done.outcome, done.why
+@pytest.mark.parametrize(
+    ("receivers", "labels", "names"),
+    [
+        ("by severity", "severity=critical", "critical-pagerduty,critical-slack"),
+        ("by severity", "severity=critical alertname=GpustackTest", "critical-pagerduty,critical-slack"),
+        ("by severity", "severity=warning UUID=GPU-1", "warning-slack"),
+        ("by severity", "severity=info alertname=GpustackTest", "info-email"),
+        ("by severity", "severity=page", "warning-slack"),
+        ("by severity", "alertname=X", "warning-slack"),
+        ("by severity", "severity=none alertname=Watchdog", "null"),
+        ("by severity", "severity=none alertname=InfoInhibitor", "null"),
+        ("webhook", "severity=critical", "default-webhook"),
+        ("webhook", "severity=info", "default-webhook"),
+        ("webhook", "severity=none", "default-webhook"),
+        ("none", "severity=critical", "null"),
+    ],
+)
+def test_routes(tmp_path: Path, receivers: str, labels: str, names: str) -> None:
+    assert routed(tmp_path, configuration(RECEIVERS[receivers], tmp_path), labels.split()) == names
+
+
+def test_info_that_goes_to_nobody(tmp_path: Path) -> None:
+    text = configuration({"default": [HOOK], "info": []}, tmp_path)
+    assert [routed(tmp_path, text, [f"severity={one}"]) for one in SEVERITIES] == ["default-webhook"] * 2 + ["null"]
+
+
+def sent(there: Alertmanager, severity: str = "warning") -> Delivery:
+    done = Trial(there, silent, lambda: "", "demo", severity, "https://runbooks.example.com/gpus", limit=40).test()
+    assert (done.severity, done.left) == (severity, "")
+    return done
+
+
+def arrivals(done: Delivery) -> dict[str, tuple[str, str]]:
+    return {one.receiver: (one.outcome, one.why) for one in done.arrivals}
 
 
 def shown(hook: Webhook) -> list[str]:
@@ -47,41 +84,104 @@ def shown(hook: Webhook) -> list[str]:
 
 def test_an_alert_goes_all_the_way(tmp_path: Path) -> None:
     """One that is refused is known at once, too."""
-    secret = tmp_path / "secret"
-    with webhook(port=0) as hook, running(tmp_path, configuration(RECEIVERS["webhook"], secret)) as there:
+    with webhook(port=0) as hook, running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path)) as there:
+        secret = tmp_path / "default-webhook"
         secret.write_text(hook.url)
-        assert sent(there) == ("delivered", "")
+        assert arrivals(sent(there)) == {"default-webhook": ("delivered", "")}
         (body,) = hook.bodies
         (alert,) = body["alerts"]
-        assert (alert["status"], alert["labels"]["severity"]) == ("firing", "info")
+        assert (alert["status"], alert["labels"]["severity"]) == ("firing", "warning")
         assert alert["annotations"]["runbook_url"] == alert["generatorURL"] == "https://runbooks.example.com/gpus"
         secret.write_text(f"{hook.url}/of-somebody-else")
-        assert sent(there) == ("failed", "webhook: it refused the alert (HTTP 4xx)")
+        assert arrivals(sent(there)) == {"default-webhook": ("failed", "it refused the alert (HTTP 4xx)")}
+
+
+def test_which_receiver_got_what(tmp_path: Path) -> None:
+    """All of one type, of which one refuses: it is not taken for the others."""
+    receivers = {"critical": [HOOK, HOOK], "warning": [HOOK], "info": [HOOK]}
+    with webhook(port=0) as hook, running(tmp_path, configuration(receivers, tmp_path)) as there:
+        for name in ("critical-webhook", "info-webhook"):
+            (tmp_path / name).write_text(hook.url)
+        for name in ("critical-webhook-2", "warning-webhook"):
+            (tmp_path / name).write_text(f"{hook.url}/of-somebody-else")
+        refused = ("failed", "it refused the alert (HTTP 4xx)")
+        found = {severity: sent(there, severity) for severity in SEVERITIES}
+        assert arrivals(found["critical"]) == {"critical-webhook": ("delivered", ""), "critical-webhook-2": refused}
+        assert arrivals(found["warning"]) == {"warning-webhook": refused}
+        assert arrivals(found["info"]) == {"info-webhook": ("delivered", "")}
+        assert [one.outcome for one in found.values()] == ["failed", "failed", "delivered"]
+        assert {alert["labels"]["severity"] for alert in hook.alerts(alertname="GpustackTest")} == {"critical", "info"}
+
+
+def test_counters_that_do_not_tell_receivers_apart_prove_nothing(tmp_path: Path) -> None:
+    with webhook(port=0) as hook, running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path), "") as there:
+        (tmp_path / "default-webhook").write_text(hook.url)
+        done = Trial(there, silent, lambda: "", "demo", "info", limit=4).test()
+        assert done.outcome == "unknown"
+        assert "does not count by receiver" in done.arrivals[0].why
 
 
 @pytest.mark.slow
 def test_the_end_of_the_alert_and_a_receiver_that_is_down(tmp_path: Path) -> None:
-    secret = tmp_path / "secret"
-    with webhook(port=0) as hook, running(tmp_path, configuration(RECEIVERS["webhook"], secret)) as there:
+    with webhook(port=0) as hook, running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path)) as there:
+        secret = tmp_path / "default-webhook"
         secret.write_text(hook.url)
-        assert sent(there) == ("delivered", "")
+        assert sent(there).outcome == "delivered"
         until("the end of the alert", lambda: shown(hook) == ["firing", "resolved"], limit=30)
         hook.status = 503
-        assert sent(there) == ("failed", "webhook: it failed (HTTP 5xx)")
+        assert arrivals(sent(there)) == {"default-webhook": ("failed", "it failed (HTTP 5xx)")}
         secret.write_text("http://127.0.0.1:1/hook")
-        outcome, why = sent(there)
-        assert (outcome, why.startswith("webhook: it was not reached, or refused")) == ("failed", True)
+        ((outcome, why),) = arrivals(sent(there)).values()
+        assert (outcome, why.startswith("it was not reached, or refused")) == ("failed", True)
 
 
-def test_an_alert_that_is_inhibited_or_sent_to_nobody(tmp_path: Path) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("http://127.0.0.1:1/hook")
-    with running(tmp_path, configuration({}, secret)) as there:
-        done = Trial(there, silent, lambda: "", "demo").test()
+def test_an_alert_that_is_silenced_or_sent_to_nobody(tmp_path: Path) -> None:
+    (tmp_path / "default-webhook").write_text("http://127.0.0.1:1/hook")
+    with running(tmp_path, configuration({}, tmp_path)) as there:
+        done = sent(there)
         assert (done.outcome, done.why) == ("failed", "Alertmanager gives it to null, which has no integration")
-    with running(tmp_path, configuration(RECEIVERS["webhook"], secret)) as there:
+    with running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path)) as there:
         matcher = {"name": "severity", "value": "info", "isRegex": False}
         silence = {"matchers": [matcher], "startsAt": "2020-01-01T00:00:00Z", "endsAt": "2100-01-01T00:00:00Z"}
         there.web.post("/api/v2/silences", {**silence, "createdBy": "us", "comment": "quiet"})
-        outcome, why = sent(there)
-        assert (outcome, why.startswith("Alertmanager keeps it back: silenced by ")) == ("failed", True)
+        done = sent(there, "info")
+        assert (done.outcome, done.why.startswith("Alertmanager keeps it back: silenced by ")) == ("failed", True)
+
+
+GPU = {"node": "host1", "UUID": "GPU-1"}
+BELOW: list[tuple[str, dict[str, str], dict[str, str], bool]] = [
+    ("the same GPU", {"alertname": "A", **GPU}, {"alertname": "B", **GPU}, True),
+    ("another GPU", {"alertname": "A", **GPU}, {"alertname": "B", **GPU, "UUID": "GPU-2"}, False),
+    ("the GPU's node", {"alertname": "A", **GPU}, {"alertname": "B", "node": "host1"}, False),
+    ("a GPU of the node", {"alertname": "A", "node": "host1"}, {"alertname": "B", **GPU}, True),
+    ("the node", {"alertname": "A", "node": "host1"}, {"alertname": "B", "node": "host1"}, True),
+    ("another node", {"alertname": "A", "node": "host1"}, {"alertname": "B", "node": "host2"}, False),
+    ("neither has a node", {"alertname": "A"}, {"alertname": "B"}, False),
+    ("the same name", {"alertname": "A", "namespace": "x"}, {"alertname": "A", "namespace": "x"}, True),
+    ("another host", {"alertname": "A", "instance": "1"}, {"alertname": "A", "instance": "2"}, False),
+]
+
+
+def test_what_a_critical_alert_silences(tmp_path: Path) -> None:
+    with running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path)) as there:
+        end = datetime.now(UTC) + timedelta(minutes=5)
+        for name, critical, lower, inhibited in BELOW:
+            source = {**critical, "severity": "critical"}
+            post(there, source, end)
+            until("it is there", lambda: there.find_alert(source), limit=30)  # noqa: B023
+            for severity in ("warning", "info"):
+                labels = {**lower, "severity": severity, "pair": name}
+                post(there, labels, end)
+                until(f"{name}, {severity}", lambda: is_muted(there, labels) is inhibited, limit=30)  # noqa: B023
+            post(there, source, datetime.now(UTC))
+            until("its end", lambda: there.find_alert(source) is None, limit=30)  # noqa: B023
+
+
+def post(there: Alertmanager, labels: dict[str, str], end: datetime) -> None:
+    there.post(build_alert(labels, {}, end))
+
+
+def is_muted(there: Alertmanager, labels: dict[str, str]) -> bool | None:
+    """Whether it is inhibited; None where it is not there."""
+    found = there.find_alert(labels)
+    return bool(found.muted) if found else None

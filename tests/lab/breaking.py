@@ -102,7 +102,7 @@ def make_world(made: lab.Lab, gpustack: Run, folder: Path) -> World:
     roads.set_spec(
         made,
         monitoring={"persistence": {"enabled": True, "size": "1Gi"}},
-        alerts={"receiver": {"type": "webhook", "secret_file": str(webhook(folder))}},
+        alerts={"receivers": {"default": [{"type": "webhook", "secret_file": str(webhook(folder))}]}},
     )
     gpustack("install", "-i", made.inventory, "--yes", limit=1800)
     made.save("converged")

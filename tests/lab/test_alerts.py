@@ -64,7 +64,8 @@ def secret(hook: Webhook, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def inventory(one: lab.Lab, secret: Path, gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of a cluster that is installed, with short windows."""
-    alerts = {"runbooks": RUNBOOKS, "receiver": {"type": "webhook", "secret_file": str(secret)}}
+    receiver = {"type": "webhook", "secret_file": str(secret)}
+    alerts = {"runbooks": RUNBOOKS, "receivers": {"default": [receiver]}}
     quick = {"gpu": {"metrics": {"interval": "5s"}}, "monitoring": {"scrape_interval": "5s"}}
     made = roads.inventory(one, tmp_path_factory.mktemp("site") / "inventory", ["host1"], alerts=alerts, **quick)
     (made / "values").mkdir()
@@ -97,11 +98,13 @@ def keeps(one: lab.Lab) -> set[float]:
 
 def test_a_test_alert_arrives_and_ends(inventory: Path, hook: Webhook, gpustack: Run) -> None:
     done = gpustack("alerts", "test", "-i", inventory)
-    assert done.stdout.startswith("delivered to gpustack by webhook in ")
+    for severity, line in zip(("critical", "warning", "info"), done.stdout.splitlines(), strict=True):
+        assert line.startswith(f"{severity}: delivered to default-webhook by webhook in ")
     assert SECRET not in done.stdout + done.stderr
-    witness.until("its end arrives", lambda: statuses(hook) == ["firing", "resolved"], limit=60)
+    witness.until("their end arrives", lambda: sorted(statuses(hook)) == ["firing"] * 3 + ["resolved"] * 3, limit=60)
     document = json.loads(gpustack("alerts", "test", "-i", inventory, "-o", "json").stdout)
-    assert (document["outcome"], document["integrations"], document["exit"]["code"]) == ("delivered", ["webhook"], 0)
+    assert (document["outcome"], document["nobody"], document["exit"]["code"]) == ("delivered", [], 0)
+    assert [one["receivers"][0]["receiver"] for one in document["severities"]] == ["default-webhook"] * 3
 
 
 def statuses(hook: Webhook) -> list[str]:
@@ -134,10 +137,10 @@ def unwrapped(text: str) -> str:
 
 def test_a_webhook_that_refuses_or_is_down(inventory: Path, hook: Webhook, gpustack: Run) -> None:
     hook.status = 403
-    done = gpustack("alerts", "test", "-i", inventory, code=1)
+    done = gpustack("alerts", "test", "-i", inventory, "--severity", "warning", code=1)
     assert "webhook: it refused the alert (HTTP 4xx)" in unwrapped(done.stdout)
     hook.status = 500
-    done = gpustack("alerts", "test", "-i", inventory, code=1)
+    done = gpustack("alerts", "test", "-i", inventory, "--severity", "warning", code=1)
     assert "webhook: it failed (HTTP 5xx)" in unwrapped(done.stdout)
     assert "next: gpustack explain alerts-not-delivered" in done.stdout
     hook.status = 200
@@ -150,7 +153,7 @@ def test_another_address_is_found_and_applied(
     for address, code in ((f"http://{one.record.gateway}:{PORT + 1}{SECRET}", 1), (hook.url, 0)):
         secret.write_text(f"{address}\n")
         plan = gpustack("plan", "-v", "-i", inventory, "--only", "monitoring", code=1)
-        assert "Secret of the receiver" in plan.stdout
+        assert "Secrets of the receivers" in plan.stdout
         done = gpustack("install", "-i", inventory, "--only", "monitoring", "--yes", "-v")
         assert SECRET not in plan.stdout + plan.stderr + done.stdout + done.stderr
         # The kubelet brings a changed Secret into pods in its own time, at most two minutes.
@@ -158,4 +161,4 @@ def test_another_address_is_found_and_applied(
 
 
 def arrives(inventory: Path, gpustack: Run) -> int:
-    return gpustack("alerts", "test", "-q", "-i", inventory, code=None).returncode
+    return gpustack("alerts", "test", "-q", "-i", inventory, "--severity", "info", code=None).returncode

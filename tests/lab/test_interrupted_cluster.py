@@ -49,7 +49,7 @@ def story(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pyt
     roads.set_spec(
         made,
         monitoring={"persistence": {"enabled": True, "size": "1Gi"}},
-        alerts={"receiver": {"type": "webhook", "secret_file": str(secret)}},
+        alerts={"receivers": {"default": [{"type": "webhook", "secret_file": str(secret)}]}},
         gpu={"sharing": {"mode": "time-slicing", "replicas": 2}},
     )
     first = "prereqs,firewall,containerd,kubernetes,control-plane,flannel,workers"

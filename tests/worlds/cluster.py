@@ -32,6 +32,7 @@ SPEC: dict[str, Any] = {
     "kubelet": {"failCgroupV1": False},
     "kube_proxy": {"conntrack": {"max_per_core": 0, "min": 0}},
     "swap": "keep",
+    "monitoring": {"persistence": {"enabled": False}},
 }
 
 

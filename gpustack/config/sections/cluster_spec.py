@@ -104,13 +104,21 @@ def judged(file: str, given: Mapping[str, Any]) -> tuple[Spec, set[str], list[Co
 
 
 def forget(given: Any, path: Sequence[str]) -> None:
-    """Takes away the topmost part of a path that is no mapping, or its end."""
+    """Takes away the topmost part of a path that is neither mapping nor a list of such, or its end."""
     for part in path[:-1]:
-        if not isinstance(given.get(part), dict):
+        inner = given[int(part)] if isinstance(given, list) else given.get(part)
+        if not isinstance(inner, dict) and not lists_mappings(inner):
             given.pop(part, None)
             return
-        given = given[part]
-    given.pop(path[-1], None)
+        given = inner
+    if isinstance(given, list):
+        given[int(path[-1])] = {}
+    else:
+        given.pop(path[-1], None)
+
+
+def lists_mappings(given: Any) -> bool:
+    return isinstance(given, list) and all(isinstance(one, dict) for one in given)
 
 
 def contradictions(
@@ -129,7 +137,12 @@ def contradictions(
             yield {key}, Complaint(file, f"{KEY}.{key}", found, allowed, "config-networks-overlap")
     yield from unheeded(file, spec)
     yield from logins(file, spec, source)
-    yield from receiver.complaints(file, spec.alerts.receiver, source if source and source.is_dir() else None)
+    access = spec.monitoring.access
+    if access.type == "node-port" and access.node_port == access.prometheus_node_port:
+        key = "monitoring.access.prometheus_node_port"
+        found, allowed = f"{access.node_port}, which is node_port", "a port of its own"
+        yield {key, "monitoring.access.node_port"}, Complaint(file, f"{KEY}.{key}", found, allowed)
+    yield from receiver.complaints(file, spec.alerts.receivers, source if source and source.is_dir() else None)
 
 
 def unheeded(file: str, spec: Spec) -> Iterator[tuple[set[str], Complaint]]:

@@ -1,9 +1,11 @@
 """Sections of the cluster spec about what watches the cluster: storage, monitoring, dashboards, alerts."""
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from gpustack.config.sections.receiver import Receivers
 from gpustack.config.sections.section import Section
 
 Name = Annotated[str, Field(pattern=r"^[a-z]([a-z0-9-]{0,24}[a-z0-9])?$")]
@@ -21,10 +23,18 @@ class Storage(Section):
     ] = "/opt/local-path-provisioner"
 
 
-class Persistence(Section):
-    """Without it the history is lost when the pod moves."""
+def added_labels(labels: dict[str, str]) -> dict[str, str]:
+    """The Prometheus operator sets the last two itself (externalLabels in its Documentation/api-reference/api.md)."""
+    ours = {"cluster", "prometheus", "prometheus_replica"}
+    if any(not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or name in ours for name in labels):
+        raise ValueError(f"names of letters, digits and _, other than {', '.join(sorted(ours))}")
+    return labels
 
-    enabled: Annotated[bool, Field(description="keep data of Prometheus and Alertmanager on volumes")] = False
+
+class Persistence(Section):
+    """Without it the history is lost when the pod restarts."""
+
+    enabled: Annotated[bool, Field(description="keep data of Prometheus and Alertmanager on volumes")] = True
     size: Annotated[Quantity, Field(description="size of Prometheus' volume, such as 20Gi")] = "20Gi"
     storage_class: Annotated[
         str, Field(pattern=r"^[a-z0-9.-]*$", description="StorageClass; default: that of the cluster")
@@ -32,7 +42,7 @@ class Persistence(Section):
 
 
 class Access(Section):
-    """How people reach Grafana from outside the cluster; `gpustack access` needs none of it."""
+    """How people reach Grafana and Prometheus from outside the cluster; `gpustack access` needs none of it."""
 
     type: Annotated[
         Literal["none", "node-port", "ingress"], Field(description="access to Grafana from outside the cluster")
@@ -42,26 +52,40 @@ class Access(Section):
     ingress_class: Annotated[
         str, Field(pattern=r"^[a-z0-9.-]*$", description="with ingress: the class; default: that of the cluster")
     ] = ""
+    prometheus_node_port: Annotated[
+        int | None,
+        Field(
+            ge=30000,
+            le=32767,
+            description="a port of every node for Prometheus, which asks for no login, such as 30900; default: none",
+        ),
+    ] = None
 
 
 class Monitoring(Section):
     enabled: Annotated[bool, Field(description="install the monitoring")] = True
     namespace: Annotated[Name, Field(description="namespace of the monitoring")] = "monitoring"
     release: Annotated[Name, Field(description="name of its Helm release and prefix of its objects")] = "monitoring"
-    retention: Annotated[Duration, Field(description="how long Prometheus keeps data, such as 10d")] = "10d"
+    retention: Annotated[Duration, Field(description="how long Prometheus keeps data, such as 30d")] = "30d"
     retention_size: Annotated[
         str,
         Field(
-            pattern=r"^([1-9][0-9]*(MB|GB|TB))?$", description="size limit of the data, such as 15GB; default: no limit"
+            pattern=r"^([1-9][0-9]*(MB|GB|TB))?$",
+            description="size limit of the data, such as 15GB; default: 85 % of persistence.size",
         ),
     ] = ""
+    external_labels: Annotated[
+        dict[str, str],
+        AfterValidator(added_labels),
+        Field(description="labels of what leaves this Prometheus, such as alerts, beside cluster (cluster_name)"),
+    ] = {}  # noqa: RUF012 - pydantic copies it
     scrape_interval: Annotated[Duration, Field(description="scrape interval of Prometheus, such as 30s")] = "30s"
     memory: Annotated[Quantity, Field(description="memory request of Prometheus, such as 400Mi")] = "400Mi"
     node_exporter_port: Annotated[
         int, Field(ge=1024, le=29999, description="port on every host; change it if 9100 is in use")
     ] = 9100
     persistence: Annotated[Persistence, Field(description="whether history survives a pod")] = Persistence()
-    access: Annotated[Access, Field(description="access to Grafana")] = Access()
+    access: Annotated[Access, Field(description="access to Grafana and Prometheus")] = Access()
 
 
 class Dashboards(Section):
@@ -69,31 +93,12 @@ class Dashboards(Section):
     folder: Annotated[str, Field(min_length=1, max_length=60, description="their folder in Grafana")] = "GPU"
 
 
-class Receiver(Section):
-    """Who gets alerts. The secret part of an address is a file on this machine, mode 0600, never a value here."""
-
-    type: Annotated[
-        Literal["none", "webhook", "slack", "email", "pagerduty"], Field(description="kind of receiver")
-    ] = "none"
-    secret_file: Annotated[
-        str | None,
-        Field(
-            description="a file, such as ~/alerts-webhook-url, with the webhook's or Slack's URL, PagerDuty's key, or "
-            "the mail server's password",
-        ),
-    ] = None
-    channel: Annotated[str, Field(description="with slack, the channel, such as #gpus")] = ""
-    to: Annotated[str, Field(description="with email, the recipient")] = ""
-    sender: Annotated[str, Field(description="with email, the sender")] = ""
-    smarthost: Annotated[
-        str, Field(pattern=r"^([A-Za-z0-9.-]+:[0-9]{1,5})?$", description="with email, the mail server as name:port")
-    ] = ""
-    user: Annotated[str, Field(description="with email, the login at the mail server; default: none")] = ""
-
-
 class Alerts(Section):
     enabled: Annotated[bool, Field(description="install our rules")] = True
-    receiver: Annotated[Receiver, Field(description="receiver of all alerts but Watchdog")] = Receiver()
+    receivers: Annotated[
+        Receivers,
+        Field(description="who gets alerts, by severity: webhook, slack, pagerduty or email; docs/monitoring.md"),
+    ] = Receivers()
     runbooks: Annotated[
         str,
         Field(

@@ -35,9 +35,10 @@ def receivers_only(text: str) -> str:
     return dumps({"config": {"original": dumps({"receivers": names})}}, separators=(",", ":"))
 
 
-def secret(answer: Answer) -> Compared | None:
-    """Whether the Secret holds what the file on our machine holds; None where none is wanted or no cluster is there."""
-    return check_word(answer.out.strip()) if answer.out else None
+def secrets(answer: Answer) -> Mapping[str, Compared]:
+    """By name of the receiver: whether the cluster has what the file on our machine holds, or anything at all where the
+    Secret is not ours. Empty where none is wanted or no cluster is there."""
+    return {name: check_word(word) for name, word in (line.split(" ") for line in answer.out.splitlines())}
 
 
 LOADED = Probe(
@@ -54,19 +55,25 @@ RECEIVERS = Probe(
     receivers,
     shorten=receivers_only,
 )
-# The secret stays where it is: it is compared on the control plane, by a hash with a random salt.
-SECRET: Probe[Compared | None] = Probe(
+# Secrets stay where they are: they are compared on the control plane, by a hash with a random salt.
+SECRETS = Probe(
     "alerting.secret",
-    Lines(r"""[ -n "${RECEIVER-}" ] && [ -r /etc/kubernetes/admin.conf ] || exit 0
-found=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout="$((4 * ${TIMEOUT_FACTOR:-1}))s" \
-  -n "$MONITORING" get secret gpustack-receiver --ignore-not-found -o 'jsonpath={.data.secret}') || exit
-is=none
-if [ -n "$found" ]; then
-  output=$({ printf '%s' "$SALT"; printf '%s' "$found" | base64 -d; } | sha256sum)
-  [ "${output%% *}" = "$RECEIVER" ] && is=same || is=other
-fi
-echo "$is"
+    Lines(r"""[ -n "${RECEIVERS-}" ] && [ -r /etc/kubernetes/admin.conf ] || exit 0
+printf '%s' "$RECEIVERS" | while read -r name secret key wanted; do
+  found=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout="$((4 * ${TIMEOUT_FACTOR:-1}))s" \
+    -n "$MONITORING" get secret "$secret" --ignore-not-found \
+    -o "go-template={{range \$name, \$value := .data}}{{if eq \$name \"$key\"}}{{\$value}}{{end}}{{end}}") || exit
+  is=none
+  if [ -n "$found" ]; then
+    is=same
+    if [ "$wanted" != - ]; then
+      output=$({ printf '%s' "$SALT"; printf '%s' "$found" | base64 -d; } | sha256sum)
+      [ "${output%% *}" = "$wanted" ] || is=other
+    fi
+  fi
+  echo "$name $is"
+done
 """),
-    secret,
-    like="kubectl -n MONITORING get secret gpustack-receiver",
+    secrets,
+    like="kubectl -n MONITORING get secret gpustack-receivers",
 )

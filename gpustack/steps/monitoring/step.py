@@ -10,10 +10,10 @@ The step is ready when Prometheus says so, not Helm: the objects are reconciled,
 values into values/<release>.yaml next to the inventory; a key that the chart does not know is rejected, because Helm
 would ignore it.
 
-The spec defines the receiver of alerts; its secret is in a file on this machine and becomes a Secret in the cluster,
-which Alertmanager reads as a file. Grafana gets one data source, with the uid that the dashboards use.
+The spec defines the receivers of alerts; their secrets are in files on this machine and become a Secret in the
+cluster, which Alertmanager reads as files. Grafana gets one data source, with the uid that the dashboards use.
 
-Settings: monitoring, alerts.receiver. Sources: kube-prometheus-stack 88.5.3, its README and values.
+Settings: monitoring, alerts.receivers. Sources: kube-prometheus-stack 88.5.3, its README and values.
 """
 
 from collections.abc import Mapping
@@ -22,17 +22,18 @@ from gpustack.ask.judge import Result, as_text, expect
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
+from gpustack.config.sections.receiver import place_of
 from gpustack.config.versions import minor
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.kubernetes.nodes import add_reason
 from gpustack.probes.kubernetes.workloads import MONITORING_DAEMON_SETS, MONITORING_DEPLOYMENTS
-from gpustack.probes.monitoring.alerting import RECEIVERS, SECRET
+from gpustack.probes.monitoring.alerting import RECEIVERS, SECRETS
 from gpustack.probes.monitoring.grafana import DATA_SOURCES
 from gpustack.probes.monitoring.workloads import ALERTMANAGERS, DEFINITIONS, GROUP, PROMETHEUSES, TARGETS, Custom
 from gpustack.probes.network.addresses import LISTENERS
 from gpustack.steps.control_plane.step import control_planes
 from gpustack.steps.kubernetes.versions import numbers
-from gpustack.steps.monitoring.receiver import NOBODY, RECEIVER
+from gpustack.steps.monitoring.receiver import NOBODY
 from gpustack.steps.monitoring.values import CONTROL_PLANE, release
 from gpustack.steps.release import compared, in_cluster
 from gpustack.steps.step import Step
@@ -91,20 +92,29 @@ def chart(here: View) -> Result | None:
     return compared(here, release(here))
 
 
-def receiver_secret(here: View) -> Result | None:
-    """The Secret that Alertmanager reads has the content of the receiver's file on this machine."""
-    found, wanted = here[SECRET], here.spec.alerts.receiver
-    if wanted.type == "none" or not wanted.secret_file or found == "same":
+def receiver_secrets(here: View) -> Result | None:
+    """The Secrets that Alertmanager reads have the content of the receivers' files on this machine; those that the spec
+    names have their keys."""
+    named = here.spec.alerts.receivers.named()
+    if not any(place_of(name, one) for name, one in named.items()):
         return None
-    is_now = "different" if found == "other" else "none"
-    return Result("Secret of the receiver", "that of alerts.receiver.secret_file", is_now)
+    found = here[SECRETS]
+    theirs = [f"no {one.secret}" for name, one in named.items() if one.secret and found.get(name) == "none"]
+    if theirs:
+        hint = f"kubectl -n {here.spec.monitoring.namespace} get secrets; then correct alerts.receivers"
+        return Result("Secrets of the receivers", "those of alerts.receivers", as_text(theirs), "operator", hint=hint)
+    ours = [name for name, one in named.items() if one.secret_file and found.get(name) != "same"]
+    if not ours:
+        return None
+    is_now = [f"{name} {'different' if found.get(name) == 'other' else 'none'}" for name in ours]
+    return Result("Secrets of the receivers", "those of their files", as_text(is_now))
 
 
-def receiver(here: View) -> Result | None:
-    """Alertmanager has the receiver of the spec."""
-    wanted = RECEIVER if here.spec.alerts.receiver.type != "none" else NOBODY
+def receivers(here: View) -> Result | None:
+    """Alertmanager has the receivers of the spec."""
+    wanted = list(here.spec.alerts.receivers.named()) or [NOBODY]
     found = here[RECEIVERS]
-    return None if wanted in found else Result("receivers of Alertmanager", wanted, as_text(found))
+    return None if set(wanted) <= set(found) else Result("receivers of Alertmanager", as_text(wanted), as_text(found))
 
 
 def data_source(here: View) -> Result | None:
@@ -186,10 +196,10 @@ STEP = Step(
     scope="cluster",
     probes=(
         RELEASES, DEFINITIONS, MONITORING_DEPLOYMENTS, MONITORING_DAEMON_SETS, PROMETHEUSES, ALERTMANAGERS, TARGETS,
-        LISTENERS, SECRET, RECEIVERS, DATA_SOURCES,
+        LISTENERS, SECRETS, RECEIVERS, DATA_SOURCES,
     ),
     checks=(
-        port, definitions, chart, receiver_secret, workloads, prometheus, selectors, alertmanager, receiver,
+        port, definitions, chart, receiver_secrets, workloads, prometheus, selectors, alertmanager, receivers,
         data_source, targets,
     ),
     needs=("helm", "workers"),

@@ -11,6 +11,7 @@ from gpustack.steps.release import Release
 CHART = "kube-prometheus-stack"
 # Of a kubeadm cluster, with kubernetes.metrics_bind 127.0.0.1 out of Prometheus' reach.
 CONTROL_PLANE = ("kubeEtcd", "kubeScheduler", "kubeControllerManager", "kubeProxy")
+MIB = {"Mi": 1, "Gi": 1024, "Ti": 1024 * 1024}
 RULES = {
     "kubeEtcd": "etcd",
     "kubeScheduler": "kubeSchedulerAlerting",
@@ -35,7 +36,8 @@ def computed(spec: Spec) -> dict[str, Any]:
     monitoring = spec.monitoring
     prometheus: dict[str, Any] = {
         "retention": monitoring.retention,
-        "retentionSize": monitoring.retention_size,
+        "retentionSize": size_limit(spec),
+        "externalLabels": {"cluster": spec.cluster_name, **monitoring.external_labels},
         "scrapeInterval": monitoring.scrape_interval,
         "resources": {"requests": {"memory": monitoring.memory}},
     }
@@ -45,7 +47,7 @@ def computed(spec: Spec) -> dict[str, Any]:
         alertmanager["storage"] = volume(spec, "1Gi")
     values: dict[str, Any] = {
         "fullnameOverride": monitoring.release,
-        "prometheus": {"prometheusSpec": prometheus},
+        "prometheus": {"prometheusSpec": prometheus, **prometheus_access(spec)},
         "alertmanager": {"alertmanagerSpec": alertmanager},
         "prometheus-node-exporter": {
             "service": {"port": monitoring.node_exporter_port, "targetPort": monitoring.node_exporter_port}
@@ -56,6 +58,33 @@ def computed(spec: Spec) -> dict[str, Any]:
         values |= {part: {"enabled": False} for part in CONTROL_PLANE}
         values["defaultRules"] = {"rules": dict.fromkeys(RULES.values(), False)}
     return values
+
+
+def size_limit(spec: Spec) -> str:
+    """Prometheus deletes its oldest data beyond it. It counts in powers of two, and needs the rest of a volume for what
+    it writes at the moment (https://prometheus.io/docs/prometheus/latest/storage/#right-sizing-retention-size). The
+    same without a volume: else the disk of the node would fill."""
+    monitoring = spec.monitoring
+    number, unit = monitoring.persistence.size[:-2], monitoring.persistence.size[-2:]
+    return monitoring.retention_size or f"{int(number) * MIB[unit] * 85 // 100}MB"
+
+
+def lost_history(here: View) -> str:
+    """What there is to know where Prometheus has no volume; empty where it has one, or is not ours."""
+    if not wanted(here) or here.spec.monitoring.persistence.enabled:
+        return ""
+    prometheus = release(here).values["prometheus"]["prometheusSpec"]
+    if prometheus.get("storageSpec"):
+        return ""
+    return (
+        f"Prometheus keeps its data in its pod, {prometheus['retention']} or {prometheus['retentionSize']} of it: lost "
+        "whenever the pod restarts (monitoring.persistence.enabled is false)"
+    )
+
+
+def prometheus_access(spec: Spec) -> dict[str, Any]:
+    port = spec.monitoring.access.prometheus_node_port
+    return {"service": {"type": "NodePort", "nodePort": port}} if port else {}
 
 
 def volume(spec: Spec, size: str) -> dict[str, Any]:

@@ -19,12 +19,13 @@ from gpustack.config.spec import Spec
 from gpustack.errors import GpustackError
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.proof import INGRESSES, SERVICES
-from gpustack.proof.delivery import Delivery, Trial
+from gpustack.proof.delivery import Arrival, Delivery, Trial
 from tests.worlds.proof_hosts import recorded, snapshot
 
 runner = CliRunner()
-RECEIVER = {"type": "webhook", "secret_file": "/nowhere/hook"}
-SENT = Delivery("delivered", "", ("gpustack",), ("webhook",), 1.1)
+RECEIVERS = {"default": [{"type": "webhook", "secret_file": "/nowhere/hook"}], "info": []}
+ARRIVED = Arrival("default-webhook", "webhook", "delivered")
+SENT = Delivery("any", "delivered", "", (ARRIVED,), 1.1)
 
 
 def services() -> Answer:
@@ -39,7 +40,7 @@ class Site:
         self.trials: list[Trial] = []
         self.refuse: Exception | None = None
         self.done = SENT
-        self.says({"alerts": {"receiver": RECEIVER}})
+        self.says({"alerts": {"receivers": RECEIVERS}})
 
     def says(self, spec: dict[str, Any]) -> None:
         asked = snapshot([services(), recorded(INGRESSES, "grafana"), recorded(NODES, "control-plane")])
@@ -71,7 +72,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Site:
 
     def test(self: Trial) -> Delivery:
         made.trials.append(self)
-        return made.done
+        return replace(made.done, severity=self.severity)
 
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: made.taken.inventory)
     monkeypatch.setattr(session, "gather_all", lambda *_, **__: made.taken)
@@ -88,18 +89,33 @@ def failed(*words: str) -> GpustackError:
 
 def test_an_alert_that_arrived(site: Site) -> None:
     done = runner.invoke(app, ["alerts", "test", "--timeout", "20"])
-    assert (done.exit_code, done.stdout) == (0, "delivered to gpustack by webhook in 1.1 s\n")
+    assert (done.exit_code, done.stdout.splitlines()) == (
+        0,
+        [
+            "critical: delivered to default-webhook by webhook in 1.1 s",
+            "warning: delivered to default-webhook by webhook in 1.1 s",
+            "info: to nobody, by the spec",
+        ],
+    )
     assert site.dialled == [("10.96.7.1", 9093)]
-    (trial,) = site.trials
+    assert [trial.severity for trial in site.trials] == ["critical", "warning"]
+    trial = site.trials[0]
     assert (trial.limit, trial.cluster, trial.there.web.name) == (20, "gpustack", "Alertmanager")
+
+
+def test_one_severity_alone(site: Site) -> None:
+    done = runner.invoke(app, ["alerts", "test", "-q", "--severity", "warning"])
+    assert (done.exit_code, len(done.stdout.splitlines())) == (0, 1)
+    error = failed("--severity", "info")
+    assert (error.reference, error.message) == ("alerts-no-receiver", "Alerts of severity info have no receiver.")
 
 
 @pytest.mark.parametrize(
     ("done", "code", "words"),
     [
-        (replace(SENT, outcome="failed", why="webhook: it failed"), 1, "explain alerts-not-delivered"),
-        (replace(SENT, outcome="unknown", why="it hung up", left="gone"), 8, "was not resolved: gone"),
-        (replace(SENT, outcome="unknown", why="interrupted", stopped="interrupted"), 130, "next: gpustack alerts test"),
+        (Delivery("", "failed", "it is kept back"), 1, "explain alerts-not-delivered"),
+        (Delivery("", "unknown", "it hung up", left="gone"), 8, "was not resolved: gone"),
+        (Delivery("", "unknown", "interrupted", stopped="interrupted"), 130, "next: gpustack alerts test"),
     ],
 )
 def test_an_alert_that_did_not(site: Site, done: Delivery, code: int, words: str) -> None:
@@ -109,11 +125,15 @@ def test_an_alert_that_did_not(site: Site, done: Delivery, code: int, words: str
     assert done.why in result.stdout
     assert words in result.stdout
     document = json.loads(runner.invoke(app, ["alerts", "test", "-q", "-o", "json"]).stdout)
-    assert (document["outcome"], document["reason"], document["exit"]["code"]) == (done.outcome, done.why, code)
+    assert (document["outcome"], document["exit"]["code"]) == (done.outcome, code)
+    assert document["severities"][0]["reason"] == done.why
+    assert len(site.trials) == (2 if done.stopped else 4)
 
 
 @pytest.mark.parametrize(
-    "spec", [{}, {"monitoring": {"enabled": False}, "alerts": {"receiver": RECEIVER}}], ids=["nobody", "no monitoring"]
+    "spec",
+    [{}, {"monitoring": {"enabled": False}, "alerts": {"receivers": RECEIVERS}}],
+    ids=["nobody", "no monitoring"],
 )
 def test_without_a_receiver_nothing_is_asked(site: Site, monkeypatch: pytest.MonkeyPatch, spec: dict[str, Any]) -> None:
     site.says(spec)

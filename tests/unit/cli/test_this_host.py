@@ -38,7 +38,7 @@ def nothing_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "hook").touch(mode=0o600)
     (tmp_path / "hook").write_text("https://hook.example.com/x\n")
     receiver = f"{{type: webhook, secret_file: {tmp_path / 'hook'}}}"
-    spec.write_text(f"gpustack: {{alerts: {{receiver: {receiver}}}}}\n")
+    spec.write_text(f"gpustack: {{alerts: {{receivers: {{default: [{receiver}]}}}}}}\n")
     monkeypatch.setattr(reading, "LOCAL_SPEC", spec)
     monkeypatch.setattr("socket.gethostname", lambda: NAME)
 

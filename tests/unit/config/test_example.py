@@ -48,7 +48,7 @@ def keys(model: type[BaseModel], value: Any) -> set[str]:
 def dotted(value: Any) -> set[str]:
     found: set[str] = set()
     for key, inner in value.items():
-        found |= {f"{key}.{rest}" for rest in dotted(inner)} if isinstance(inner, dict) else {key}
+        found |= {f"{key}.{rest}" for rest in dotted(inner)} if isinstance(inner, dict) and inner else {key}
     return found
 
 

@@ -1,4 +1,5 @@
-"""The receiver of alerts: what each way needs, what has no effect, and files that hold a secret or something else."""
+"""The receivers of alerts: who gets which severity, what each type needs, what has no effect, and files that hold a
+secret or something else."""
 
 from pathlib import Path
 from typing import Any
@@ -7,15 +8,16 @@ import pytest
 
 from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.config.inventory import Inventory
-from gpustack.config.resolved import exported
-from gpustack.config.sections.monitoring import Receiver
-from gpustack.config.sections.receiver import secret_of
+from gpustack.config.resolved import exported, resolved
+from gpustack.config.sections.receiver import Receivers, secrets_of
 from gpustack.config.spec import Spec
 from gpustack.errors import ConfigError
-from tests.worlds.specs import SPEC_FILE, complaints
+from tests.worlds.specs import SPEC_FILE, complaint_ids, complaints
 
 HOOK = "https://hooks.example.com/services/T0/B0/only-we-know"
 MAIL = {"type": "email", "to": "ops@example.com", "sender": "k8s@example.com", "smarthost": "mail.example.com:587"}
+PAGER = {"type": "pagerduty", "secret": "ours/pagerduty"}
+KEY = "gpustack.alerts.receivers."
 
 
 @pytest.fixture
@@ -29,17 +31,45 @@ def written(path: Path, text: str, mode: int = 0o600) -> Path:
     return path
 
 
-def wrong(**receiver: Any) -> dict[str, str]:
+def wrong_in(receivers: Any) -> dict[str, str]:
     """What is reported of each key."""
-    found = complaints({"alerts": {"receiver": receiver}})
+    found = complaints({"alerts": {"receivers": receivers}})
     assert {one.file for one in found} <= {SPEC_FILE}
-    return {one.key.removeprefix("gpustack.alerts.receiver."): one.found for one in found}
+    return {one.key.removeprefix(KEY): one.found for one in found}
+
+
+def wrong(**receiver: Any) -> dict[str, str]:
+    """Of one for all severities."""
+    return {key.removeprefix("default.0."): found for key, found in wrong_in({"default": [receiver]}).items()}
+
+
+def of(**receivers: Any) -> Receivers:
+    return Receivers.model_validate(receivers)
+
+
+def test_a_severity_without_a_list_has_that_of_default() -> None:
+    found = of(default=[MAIL, PAGER], warning=[PAGER, MAIL, MAIL], info=[])
+    assert found.names("critical") == ("default-email", "default-pagerduty")
+    assert found.names("warning") == ("warning-pagerduty", "warning-email", "warning-email-2")
+    assert found.names("info") == ()
+    assert list(found.named()) == [*found.names("warning"), *found.names("critical")]
+
+
+def test_nobody_is_the_default() -> None:
+    assert Receivers().named() == {}
+    assert wrong_in({}) == wrong_in({"critical": [], "info": None}) == {}
+
+
+def test_critical_and_warning_are_not_forgotten() -> None:
+    """Info may be."""
+    assert wrong_in({"info": [MAIL]}) == dict.fromkeys(("critical", "warning"), "nothing, while others have a receiver")
+    assert wrong_in({"critical": [PAGER], "warning": []}) == {}
+    assert wrong_in({"default": [], "info": [MAIL]}) == {}
 
 
 @pytest.mark.parametrize(
     ("receiver", "content"),
     [
-        ({}, ""),
         ({"type": "webhook"}, "http://10.77.0.1:9095/hook"),
         ({"type": "webhook"}, f"https://example.com/{'x' * 1500}"),
         ({"type": "slack", "channel": "#gpus"}, HOOK),
@@ -48,9 +78,11 @@ def wrong(**receiver: Any) -> dict[str, str]:
     ],
 )
 def test_whole_receivers(tmp_path: Path, receiver: dict[str, str], content: str) -> None:
-    more = {"secret_file": str(written(tmp_path / "secret", content))} if content else {}
-    assert wrong(**receiver, **more) == {}
-    assert secret_of(Receiver(**receiver, **more)) == content  # type: ignore[arg-type]
+    whole = receiver | {"secret_file": str(written(tmp_path / "secret", content))}
+    assert wrong(**whole) == {}
+    assert secrets_of(of(default=[whole])) == {f"default-{receiver['type']}": content}
+    assert wrong(**receiver, secret="ours/key.txt") == {}
+    assert secrets_of(of(default=[receiver | {"secret": "ours/key.txt"}])) == {}
 
 
 def test_mail_without_a_login_needs_no_secret() -> None:
@@ -61,23 +93,69 @@ def test_all_that_is_missing_is_reported_at_once() -> None:
     assert set(wrong(type="slack")) == {"secret_file", "channel"}
     assert set(wrong(type="email")) == {"to", "sender", "smarthost"}
     assert set(wrong(type="webhook")) == set(wrong(type="pagerduty")) == {"secret_file"}
+    assert wrong() == wrong(channel="#gpus") == {"type": "nothing"}
+
+
+def test_what_is_wrong_in_several_lists_is_reported_at_once(tmp_path: Path) -> None:
+    """What pydantic finds and what it does not, within one list, too."""
+    mode = written(tmp_path / "open", HOOK, 0o644)
+    found = complaint_ids(
+        {
+            "alerts": {
+                "receivers": {
+                    "page": [],
+                    "critical": [
+                        {"type": "fax"},
+                        {"type": "pagerduty", "secret_file": "/nowhere/key"},
+                        {"typ": "slack"},
+                    ],
+                    "warning": [{"type": "slack", "channel": "#gpus", "secret_file": str(mode)}],
+                    "info": [{"type": "webhook"}],
+                }
+            }
+        }
+    )
+    assert sorted((key.removeprefix(KEY), reference) for key, reference in found) == [
+        ("critical.0.type", "config-invalid"),
+        ("critical.1.secret_file", "config-secret-file"),
+        ("critical.2.typ", "config-unknown-key"),
+        ("critical.2.type", "config-invalid"),
+        ("info.0.secret_file", "config-invalid"),
+        ("page", "config-unknown-key"),
+        ("warning.0.secret_file", "config-secret-file"),
+    ]
+
+
+def test_an_unknown_severity_or_setting_names_those_there_are() -> None:
+    (severity,) = complaints({"alerts": {"receivers": {"critcal": [MAIL], "default": [MAIL]}}})
+    assert (severity.nearest, severity.allowed) == ("critical", "one of default, critical, warning, info")
+    (setting,) = complaints({"alerts": {"receivers": {"default": [{**MAIL, "smart_host": "x:1"}]}}})
+    assert (setting.key, setting.nearest) == (f"{KEY}default.0.smart_host", "smarthost")
+    assert "secret_file" in setting.allowed
+
+
+@pytest.mark.parametrize("given", [{"type": "webhook"}, "pagerduty", ["pagerduty"]])
+def test_what_is_no_list_of_receivers(given: Any) -> None:
+    assert set(wrong_in({"default": given})) <= {"default", "default.0"}
+    assert wrong_in({"default": given})
 
 
 def test_what_has_no_effect_is_no_setting(file: Path) -> None:
-    assert wrong(secret_file=str(file)) == {"secret_file": "a setting without effect, with type none"}
     assert set(wrong(type="webhook", secret_file=str(file), channel="#gpus", user="me")) == {"channel", "user"}
-    (found,) = complaints({"alerts": {"receiver": {"channel": "#gpus"}}})
+    (found,) = complaints({"alerts": {"receivers": {"default": [PAGER | {"channel": "#gpus"}]}}})
     assert found.allowed == "nothing, or type slack"
 
 
-def test_a_receiver_may_be_put_aside(tmp_path: Path) -> None:
-    assert wrong(type="none", secret_file=str(tmp_path / "gone"), channel="#gpus") == {}
-    assert secret_of(Receiver(type="none", secret_file=str(tmp_path / "gone"))) == ""
+def test_a_secret_is_in_one_place(file: Path) -> None:
+    assert wrong(**PAGER, secret_file=str(written(file, "key"))) == {"secret": "secret beside secret_file"}
+    assert set(wrong(type="pagerduty", secret="no-key")) == {"secret"}
 
 
-def test_user_and_password_of_mail_go_together(file: Path) -> None:
+def test_user_and_password_of_mail_go_together(tmp_path: Path) -> None:
+    password = str(written(tmp_path / "password", "correct-horse"))
     assert wrong(**MAIL, user="k8s") == {"secret_file": "user without secret_file"}
-    assert wrong(**MAIL, secret_file=str(file)) == {"user": "secret_file without user"}
+    assert wrong(**MAIL, secret_file=password) == {"user": "secret_file without user"}
+    assert wrong(**MAIL, secret="ours/mail") == {"user": "secret_file without user"}
 
 
 def test_a_wrong_type_or_value_is_reported_once(file: Path) -> None:
@@ -99,11 +177,12 @@ def test_a_wrong_type_or_value_is_reported_once(file: Path) -> None:
 )
 def test_files_that_cannot_be_used(tmp_path: Path, kind: str, content: str, mode: int, found: str) -> None:
     path = written(tmp_path / "secret", content, mode)
-    (complaint,) = complaints({"alerts": {"receiver": {"type": kind, "secret_file": str(path)}}})
+    receivers = {"default": [{"type": kind, "secret_file": str(path)}]}
+    (complaint,) = complaints({"alerts": {"receivers": receivers}})
     assert (complaint.found, complaint.reference) == (f"{path}: {found}", "config-secret-file")
     assert not content or "only-we-know" not in str(complaint)
     with pytest.raises(ConfigError) as raised:
-        secret_of(Receiver(type=kind, secret_file=str(path)))  # type: ignore[arg-type]
+        secrets_of(of(**receivers))
     assert "only-we-know" not in f"{raised.value} {raised.value.why}"
 
 
@@ -112,15 +191,21 @@ def test_a_file_that_is_not_there() -> None:
     assert wrong(type="webhook", secret_file="hook") == {"secret_file": "hook: a relative path"}
 
 
-def test_only_a_salted_hash_leaves_this_machine_and_it_goes_to_control_planes(file: Path) -> None:
+def test_only_salted_hashes_leave_this_machine_and_they_go_to_control_planes(file: Path) -> None:
     """A password that people chose is soon guessed from a hash: it goes where the secret itself can be read."""
-    spec = Spec.model_validate({"alerts": {"receiver": {"type": "webhook", "secret_file": str(file)}}})
+    receivers = {"critical": [PAGER], "default": [MAIL, {"type": "webhook", "secret_file": str(file)}]}
+    spec = Spec.model_validate({"alerts": {"receivers": receivers}})
     hosts = (Host("h1", "192.0.2.1", groups=frozenset({CONTROL_PLANE})), Host("h2", "192.0.2.2"))
     first, second = (exported(Inventory(None, hosts, spec), hosts[0]) for _ in range(2))
-    worker = exported(Inventory(None, hosts, spec), hosts[1])
-    assert "RECEIVER" not in worker
-    assert len(worker["SALT"]) == 32
-    assert len(first["RECEIVER"]) == 64
-    assert first["RECEIVER"] != second["RECEIVER"]
+    assert "RECEIVERS" not in exported(Inventory(None, hosts, spec), hosts[1])
+    assert len(first["SALT"]) == 32
+    theirs, ours = first["RECEIVERS"].splitlines()
+    assert theirs == "critical-pagerduty ours pagerduty -"
+    name, secret, key, digest = ours.split(" ")
+    assert (name, secret, key, len(digest)) == ("default-webhook", "gpustack-receivers", "default-webhook", 64)
+    assert first["RECEIVERS"] != second["RECEIVERS"]
     assert "only-we-know" not in str(first)
-    assert "RECEIVER" not in exported(Inventory(None, hosts, Spec()), hosts[0])
+    assert "RECEIVERS" not in exported(Inventory(None, hosts, Spec()), hosts[0])
+    assert resolved(Inventory(None, hosts, spec), "h1:6443", {})["alerts"]["secret_files"] == {
+        "default-webhook": str(file)
+    }

@@ -9,12 +9,13 @@ import pytest
 
 from gpustack.events import Event
 from gpustack.proof.alertmanager import Counts, RoutedAlert
-from gpustack.proof.delivery import Delivery, Trial
+from gpustack.proof.delivery import Arrival, Deliveries, Delivery, Outcome, Trial, run_trials
 from gpustack.proof.http import NoAnswer
 
 BEGAN = datetime(2026, 11, 22, 1, 0, 0, tzinfo=UTC)
-ZERO = Counts("1", {"webhook": 5, "slack": 0}, {"webhook": 2}, {("webhook", "other"): 1, ("webhook", "clientError"): 0})
-ROUTED = RoutedAlert(("gpustack",), "", BEGAN)
+HOOK, SLACK = ("a", "webhook"), ("b", "slack")
+ZERO = Counts("1", {HOOK: 5, SLACK: 0}, {HOOK: 2}, {(*HOOK, "other"): 1, (*HOOK, "clientError"): 0})
+ROUTED = RoutedAlert(("a",), "", BEGAN)
 
 
 @dataclass
@@ -22,7 +23,7 @@ class There:
     """An Alertmanager: `looks` are what it says of alert and counters, the last one again and again."""
 
     looks: list[tuple[Any, Any]]
-    known: Any = field(default_factory=lambda: {"gpustack": ("webhook",), "null": ()})
+    known: Any = field(default_factory=lambda: {"a": ("webhook",), "b": ("slack",), "null": ()})
     posted: list[Mapping[str, Any]] = field(default_factory=list)
     deaf: Callable[[Mapping[str, Any]], str] = lambda _: ""
     first: Any = ZERO
@@ -62,26 +63,28 @@ def tried(there: There, cancelled: Callable[[], str] = lambda: "", events: list[
         clock[0] += seconds
 
     report = (events if events is not None else []).append
-    trial = Trial(there, report, cancelled, "demo", clock=lambda: clock[0], sleep=sleep)  # type: ignore[arg-type]
+    trial = Trial(there, report, cancelled, "demo", "warning", clock=lambda: clock[0], sleep=sleep)  # type: ignore[arg-type]
     return trial.test()
 
 
 def more(sent: int = 0, refused: int = 0, **given_up: int) -> Counts:
-    added = {
-        ("webhook", reason): ZERO.given_up.get(("webhook", reason), 0) + count for reason, count in given_up.items()
-    }
+    added = {(*HOOK, reason): ZERO.given_up.get((*HOOK, reason), 0) + count for reason, count in given_up.items()}
     return replace(
-        ZERO, sent={"webhook": 5 + sent}, refused={"webhook": 2 + refused}, given_up={**ZERO.given_up, **added}
+        ZERO, sent={**ZERO.sent, HOOK: 5 + sent}, refused={HOOK: 2 + refused}, given_up={**ZERO.given_up, **added}
     )
+
+
+def reasons(done: Delivery) -> str:
+    return "; ".join([done.why, *(one.why for one in done.arrivals)]).strip("; ")
 
 
 def test_delivered_at_the_second_look() -> None:
     there, events = There([(None, ZERO), (ROUTED, ZERO), (ROUTED, more(sent=1))]), list[Event]()
     done = tried(there, events=events)
-    assert done == Delivery("delivered", "", ("gpustack",), ("webhook",), 2.0)
+    assert done == Delivery("warning", "delivered", "", (Arrival("a", "webhook", "delivered"),), 2.0)
     assert [event.kind for event in events] == ["step", "waiting", "waiting", "done"]
     first, last = there.posted
-    assert (first["labels"]["alertname"], first["labels"]["severity"]) == ("GpustackTest", "info")
+    assert (first["labels"]["alertname"], first["labels"]["severity"]) == ("GpustackTest", "warning")
     assert "endsAt" not in first
     assert (last["labels"], last["endsAt"]) == (first["labels"], "2026-11-22T01:00:01+00:00")
 
@@ -97,15 +100,15 @@ def test_no_two_tests_are_one_alert() -> None:
     ("looks", "outcome", "why", "seconds"),
     [
         ([(ROUTED, more(sent=1, refused=1)), (ROUTED, more(sent=2, refused=1))], "delivered", "", 1),
-        ([(ROUTED, more(sent=1, refused=1, clientError=1))], "failed", "webhook: it refused the alert (HTTP 4xx)", 0),
+        ([(ROUTED, more(sent=1, refused=1, clientError=1))], "failed", "it refused the alert (HTTP 4xx)", 0),
         (
             [(ROUTED, more(sent=7, refused=7)), (ROUTED, more(sent=7, refused=7, serverError=1))],
             "failed",
             "HTTP 5xx",
             1,
         ),
-        ([(ROUTED, more(sent=1, refused=1, strange=1))], "failed", "webhook: strange", 0),
-        ([(ROUTED, more(sent=9, refused=9))], "failed", "webhook: 9 attempts failed, and Alertmanager goes on", 60),
+        ([(ROUTED, more(sent=1, refused=1, strange=1))], "failed", "strange", 0),
+        ([(ROUTED, more(sent=9, refused=9))], "failed", "9 attempts failed, and Alertmanager goes on", 60),
         ([(ROUTED, more())], "unknown", "no notification within 60 s", 60),
         ([(None, more(sent=1))], "unknown", "did not show the alert within 60 s", 60),
         ([(replace(ROUTED, muted="silenced by x"), ZERO)], "failed", "keeps it back: silenced by x", 0),
@@ -124,16 +127,62 @@ def test_outcomes(looks: list[Any], outcome: str, why: str, seconds: float) -> N
     there = There(looks)
     done = tried(there)
     assert (done.outcome, done.seconds, done.left) == (outcome, seconds, "")
-    assert why in done.why
-    assert bool(done.why) is bool(why)
+    assert why in reasons(done)
+    assert bool(reasons(done)) is bool(why)
     assert [("endsAt" in alert) for alert in there.posted] == [False, True]
 
 
-def test_every_way_of_a_receiver_has_to_arrive() -> None:
-    known = {"gpustack": ("webhook", "slack")}
-    one, both = more(sent=1), replace(more(sent=1), sent={"webhook": 6, "slack": 1})
-    assert tried(There([(ROUTED, one)], known)).outcome == "unknown"
-    assert tried(There([(ROUTED, one), (ROUTED, both)], known)).integrations == ("webhook", "slack")
+def outcomes(done: Delivery) -> dict[str, str]:
+    return {one.receiver: one.outcome for one in done.arrivals}
+
+
+def test_each_receiver_is_judged_by_its_own_counter() -> None:
+    both = replace(ROUTED, receivers=("a", "b"))
+    one, two = more(sent=1), replace(more(sent=1), sent={HOOK: 6, SLACK: 1})
+    done = tried(There([(both, one)]))
+    assert (done.outcome, outcomes(done)) == ("unknown", {"a": "delivered", "b": "unknown"})
+    done = tried(There([(both, one), (both, two)]))
+    assert (done.outcome, outcomes(done)) == ("delivered", {"a": "delivered", "b": "delivered"})
+    lost = replace(one, given_up={(*SLACK, "clientError"): 1})
+    done = tried(There([(both, lost)]))
+    assert (done.outcome, outcomes(done)) == ("failed", {"a": "delivered", "b": "failed"})
+
+
+def test_a_receiver_with_two_of_a_way_has_to_get_both() -> None:
+    known = {"a": ("webhook", "webhook")}
+    assert tried(There([(ROUTED, more(sent=1))], known)).outcome == "unknown"
+    assert tried(There([(ROUTED, more(sent=3, refused=1))], known)).outcome == "delivered"
+
+
+def test_counters_without_receivers_prove_nothing() -> None:
+    blind = Counts("1", {("", "webhook"): 9}, {("", "webhook"): 0}, {})
+    done = tried(There([(ROUTED, blind)], first=replace(blind, sent={("", "webhook"): 5})))
+    assert (done.outcome, "does not count by receiver" in reasons(done)) == ("unknown", True)
+
+
+def test_severities_are_tested_one_after_the_other_until_one_is_stopped() -> None:
+    def trial(severity: str, stopped: str = "") -> Trial:
+        there = There([(ROUTED, more(sent=1))])
+        return Trial(there, lambda _: None, lambda: stopped, "demo", severity)  # type: ignore[arg-type]
+
+    done = run_trials([trial("critical"), trial("warning")], ["info"])
+    assert (done.outcome, done.stopped, done.nobody) == ("delivered", "", ("info",))
+    assert [one.severity for one in done.each] == ["critical", "warning"]
+    done = run_trials([trial("critical", "interrupted"), trial("warning")], [])
+    assert (done.outcome, done.stopped, len(done.each)) == ("unknown", "interrupted", 1)
+
+
+@pytest.mark.parametrize(
+    ("each", "outcome"),
+    [
+        (["delivered", "delivered"], "delivered"),
+        (["delivered", "unknown"], "unknown"),
+        (["unknown", "failed", "delivered"], "failed"),
+        ([], "unknown"),
+    ],
+)
+def test_the_outcome_of_all(each: list[Outcome], outcome: str) -> None:
+    assert Deliveries(tuple(Delivery("info", one) for one in each)).outcome == outcome
 
 
 @pytest.mark.parametrize("before", [{"known": "refused"}, {"first": "refused"}])

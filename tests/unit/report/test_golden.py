@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.proof.delivery import Delivery
+from gpustack.proof.delivery import Arrival, Deliveries, Delivery
 from gpustack.report import human, json, junit
 from gpustack.report.doctor import json as doctor_json
 from gpustack.report.doctor import junit as doctor_junit
@@ -47,9 +47,20 @@ def without_counts(draw: Callable[[Terminal], None]) -> str:
     return re.sub(r"\b\d+ facts", "N facts", printed(draw))
 
 
-SENT = Delivery("delivered", "", ("gpustack",), ("webhook",), 1.12)
-REFUSED = replace(
-    SENT, outcome="failed", why="webhook: it failed (HTTP 5xx)", seconds=11.2, left="gone; it ends by itself"
+ARRIVED = Arrival("critical-pagerduty", "pagerduty", "delivered")
+SENT = Deliveries(
+    (
+        Delivery("critical", "delivered", "", (ARRIVED, Arrival("critical-slack", "slack", "delivered")), 1.12),
+        Delivery("warning", "delivered", "", (Arrival("default-webhook", "webhook", "delivered"),), 1.3),
+    ),
+    ("info",),
+)
+LOST = Arrival("critical-slack", "slack", "failed", "it failed (HTTP 5xx)")
+REFUSED = Deliveries(
+    (
+        Delivery("critical", "failed", "", (ARRIVED, LOST), 11.2, "gone; it ends by itself"),
+        Delivery("warning", "unknown", "Alertmanager did not show the alert within 60 s", seconds=60.4),
+    )
 )
 
 
@@ -91,8 +102,8 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "prove-interrupted.txt": lambda: printed(
         lambda out: proof.proof(out, proofs.interrupted(), proofs.INVENTORY, "runs/1")
     ),
-    "alert-test-good.txt": lambda: printed(lambda out: delivery.delivery(out, SENT, proofs.INVENTORY)),
-    "alert-test-failed.txt": lambda: printed(lambda out: delivery.delivery(out, REFUSED, proofs.INVENTORY)),
+    "alert-test-good.txt": lambda: printed(lambda out: delivery.deliveries(out, SENT, proofs.INVENTORY)),
+    "alert-test-failed.txt": lambda: printed(lambda out: delivery.deliveries(out, REFUSED, proofs.INVENTORY)),
     "alert-test-failed.json": lambda: delivery.text(REFUSED, proofs.INVENTORY),
     "doctor-healthy.txt": lambda: printed(lambda out: doctor.diagnosis(out, diagnoses.healthy())),
     "doctor-ufw.txt": lambda: printed(lambda out: doctor.diagnosis(out, diagnoses.ufw())),

@@ -9,7 +9,7 @@ import pytest
 
 from gpustack.ask.probe import Answer
 from gpustack.events import count
-from gpustack.proof.delivery import Delivery
+from gpustack.proof.delivery import Arrival, Deliveries, Delivery
 from gpustack.report import json, junit
 from gpustack.report.doctor import json as doctor_json
 from gpustack.report.doctor import junit as doctor_junit
@@ -34,10 +34,10 @@ def test_json_has_the_published_shape() -> None:
 
 def test_a_test_alert_has_the_published_shape() -> None:
     for done in (
-        Delivery("delivered", "", ("a",), ("webhook",), 1.0),
-        Delivery("unknown", "lost", stopped="interrupted"),
+        Delivery("info", "delivered", "", (Arrival("a", "webhook", "delivered"),), 1.0),
+        Delivery("info", "unknown", "lost", stopped="interrupted"),
     ):
-        text = delivery.text(done, proofs.INVENTORY)
+        text = delivery.text(Deliveries((done,), ("warning",)), proofs.INVENTORY)
         check_shape(delivery.AlertTestDocument, text)
 
 

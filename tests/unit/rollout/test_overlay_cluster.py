@@ -57,10 +57,10 @@ def test_the_digest_of_a_release_follows_its_values_and_nothing_else() -> None:
 
 
 def test_a_webhooks_secret_is_no_value() -> None:
-    spec = {"alerts": {"receiver": {"type": "webhook", "secret_file": "/home/ops/secret-path"}}}
+    spec = {"alerts": {"receivers": {"default": [{"type": "webhook", "secret_file": "/home/ops/secret-path"}]}}}
     found = cluster_variables(snapshot({}, spec, (K1, K2)))["gpustack_releases"]["monitoring"]
     assert "secret-path" not in json.dumps(found)
-    assert "/etc/alertmanager/secrets/gpustack-receiver/secret" in json.dumps(found)
+    assert "/etc/alertmanager/secrets/gpustack-receivers/default-webhook" in json.dumps(found)
 
 
 def test_without_a_gpu_there_is_nothing_to_bring() -> None:

@@ -41,7 +41,7 @@ def test_before_the_chart_all_is_for_install() -> None:
     assert {one.result.cure for one in found.values() if one.result} == {"install"}
     outcomes = {check: one.outcome for check, one in found.items()}
     missing = dict.fromkeys(("definitions", "chart", "workloads", "prometheus", "alertmanager"), "failed")
-    others = dict.fromkeys(("port", "receiver-secret", "selectors", "receiver", "data-source"), "ok")
+    others = dict.fromkeys(("port", "receiver-secrets", "selectors", "receivers", "data-source"), "ok")
     assert outcomes == missing | others | {"targets": "unknown"}
 
 
@@ -101,11 +101,15 @@ def test_a_release_of_somebody_else_is_for_a_person() -> None:
 @pytest.mark.parametrize(
     "spec",
     [
-        {"monitoring": {"retention": "30d"}},
+        {"monitoring": {"retention": "10d"}},
+        {"monitoring": {"retention_size": "10GB"}},
+        {"monitoring": {"external_labels": {"site": "a"}}},
+        {"cluster_name": "other"},
         {"monitoring": {"persistence": {"enabled": True}}},
+        {"monitoring": {"access": {"prometheus_node_port": 30900}}},
         {"monitoring": {"access": {"type": "node-port"}}},
         {"kubernetes": {**SPEC["kubernetes"], "metrics_bind": "127.0.0.1"}},
-        {"alerts": {"receiver": {"type": "webhook", "secret_file": "/x"}}},
+        {"alerts": {"receivers": {"default": [{"type": "webhook", "secret_file": "/x"}]}}},
     ],
 )
 def test_a_change_of_the_spec_changes_the_release(spec: dict[str, Any]) -> None:
@@ -174,25 +178,40 @@ def test_with_the_control_plane_out_of_reach_its_targets_are_not_wanted() -> Non
 @pytest.mark.parametrize(("case", "found"), [("none", "none"), ("other", "different"), ("control-plane", "none")])
 def test_a_secret_that_is_not_that_of_the_file(case: str, found: str) -> None:
     """Said by nobody where there is no admin.conf yet: then it is not there."""
-    receiver = {"alerts": {"receiver": {"type": "webhook", "secret_file": "/x"}}}
+    receiver = {"alerts": {"receivers": {"default": [{"type": "webhook", "secret_file": "/x"}]}}}
     answers = answers_at("k1", recorded("alerting.secret", case))
-    assert failures(judged(STEP, answers, receiver))["receiver-secret"] == (found, "install")
+    assert failures(judged(STEP, answers, receiver))["receiver-secrets"] == (f"default-webhook {found}", "install")
     assert failures(judged(STEP, answers)) == {}
     same = answers_at("k1", recorded("alerting.secret", "same"))
-    assert "receiver-secret" not in failures(judged(STEP, same, receiver))
+    assert "receiver-secrets" not in failures(judged(STEP, same, receiver))
 
 
 def test_a_secret_that_cannot_be_compared_is_unknown() -> None:
     for case in ("odd", "refused"):
-        found = judged(STEP, answers_at("k1", recorded("alerting.secret", case)))
-        assert found["receiver-secret"].outcome == "unknown"
+        receiver = {"alerts": {"receivers": {"default": [{"type": "webhook", "secret_file": "/x"}]}}}
+        found = judged(STEP, answers_at("k1", recorded("alerting.secret", case)), receiver)
+        assert found["receiver-secrets"].outcome == "unknown"
 
 
-def test_the_receiver_of_the_spec() -> None:
-    webhook = {"alerts": {"receiver": {"type": "webhook", "secret_file": "/x"}}}
-    assert failures(judged(STEP, spec=webhook))["receiver"] == ("null", "install")
-    assert "receiver" not in failures(judged(STEP, case("alerting.receivers", "gpustack"), webhook))
-    assert judged(STEP, case("alerting.receivers", "not-yet"))["receiver"].outcome == "unknown"
+def test_each_receiver_has_its_secret_and_those_of_others_are_theirs_to_make() -> None:
+    critical = [{"type": "pagerduty", "secret_file": "/x"}, {"type": "slack", "secret_file": "/y", "channel": "#a"}]
+    warning = {"type": "slack", "secret": "ours/slack", "channel": "#a"}
+    answers = answers_at("k1", recorded("alerting.secret", "several"))
+    spec = {"alerts": {"receivers": {"critical": critical, "warning": critical[1:], "info": []}}}
+    found = "critical-slack different, warning-slack none"
+    assert failures(judged(STEP, answers, spec))["receiver-secrets"] == (found, "install")
+    theirs = {"alerts": {"receivers": {"critical": critical[:1], "warning": [warning]}}}
+    assert failures(judged(STEP, answers, theirs))["receiver-secrets"] == ("no ours/slack", "operator")
+    # Before there is a cluster nobody can have made it.
+    before = answers_at("k1", recorded("alerting.secret", "control-plane"))
+    assert failures(judged(STEP, before, theirs))["receiver-secrets"] == ("critical-pagerduty none", "install")
+
+
+def test_the_receivers_of_the_spec() -> None:
+    webhook = {"alerts": {"receivers": {"default": [{"type": "webhook", "secret_file": "/x"}]}}}
+    assert failures(judged(STEP, spec=webhook))["receivers"] == ("null", "install")
+    assert "receivers" not in failures(judged(STEP, case("alerting.receivers", "gpustack"), webhook))
+    assert judged(STEP, case("alerting.receivers", "not-yet"))["receivers"].outcome == "unknown"
 
 
 def test_one_data_source_has_the_uid_that_is_asked() -> None:

@@ -1,40 +1,61 @@
-"""Who receives alerts, as Alertmanager's configuration."""
+"""Who receives alerts, as Alertmanager's configuration. tests/contract/test_receiver.py asks Alertmanager itself."""
 
 from typing import Any
 
-from gpustack.config.sections.monitoring import Receiver
+from gpustack.config.sections.receiver import Receiver
 from gpustack.config.spec import Spec
-from gpustack.steps.monitoring.receiver import FILE, alertmanager, way
+from gpustack.steps.monitoring.receiver import alertmanager, way
 
 MAIL = {"type": "email", "to": "ops@example.com", "sender": "k8s@example.com", "smarthost": "mail.example.com:587"}
+HOOK = {"type": "webhook", "secret_file": "/s"}
+SLACK = {"type": "slack", "secret": "ours/slack", "channel": "#gpus"}
+FILE = "/etc/alertmanager/secrets/gpustack-receivers/me"
+
+
+def made(**receivers: Any) -> dict[str, Any]:
+    return alertmanager(Spec.model_validate({"alerts": {"receivers": receivers}}))
 
 
 def of(**receiver: str) -> dict[str, Any]:
-    return way(Receiver(**receiver))  # type: ignore[arg-type]
+    return way("me", Receiver(**receiver))  # type: ignore[arg-type]
 
 
 def test_without_a_receiver_the_chart_s_own_stays() -> None:
-    assert alertmanager(Spec()) == {}
+    assert alertmanager(Spec()) == made(critical=[]) == {}
 
 
-def test_all_but_watchdog_goes_to_the_receiver_and_a_test_at_once() -> None:
-    spec = Spec.model_validate({"alerts": {"receiver": {"type": "webhook", "secret_file": "/s"}}})
-    made = alertmanager(spec)
-    assert made["alertmanagerSpec"] == {"secrets": ["gpustack-receiver"]}
-    route = made["config"]["route"]
-    assert (route["receiver"], [one["receiver"] for one in route["routes"]]) == ("gpustack", ["null", "gpustack"])
-    watchdog, test = route["routes"]
-    assert watchdog["matchers"] == ['alertname = "Watchdog"']
+def test_one_for_all_severities() -> None:
+    found = made(default=[HOOK])
+    assert found["alertmanagerSpec"] == {"secrets": ["gpustack-receivers"]}
+    assert found["enableFeatures"] == ["receiver-name-in-metrics"]
+    assert [one["name"] for one in found["config"]["receivers"]] == ["null", "default-webhook"]
+    nobody, test, *rest = found["config"]["route"]["routes"]
+    assert nobody == {"matchers": ['alertname =~ "Watchdog|InfoInhibitor"'], "receiver": "null"}
     assert (test["matchers"], test["group_by"]) == (['alertname = "GpustackTest"'], ["alertname", "test"])
-    assert [one["name"] for one in made["config"]["receivers"]] == ["null", "gpustack"]
+    assert test["routes"] == rest
+    assert {one["receiver"] for one in rest} == {"default-webhook"}
+    assert rest[-1] == {"receiver": "default-webhook"}
+
+
+def test_several_of_a_severity_and_what_has_none() -> None:
+    found = made(critical=[HOOK, SLACK], warning=[MAIL], info=[])
+    assert found["alertmanagerSpec"] == {"secrets": ["gpustack-receivers", "ours"]}
+    assert found["config"]["route"]["routes"][2:] == [
+        {"matchers": ['severity = "critical"'], "receiver": "critical-webhook", "continue": True},
+        {"matchers": ['severity = "critical"'], "receiver": "critical-slack"},
+        {"matchers": ['severity = "warning"'], "receiver": "warning-email"},
+        {"matchers": ['severity = "info"'], "receiver": "null"},
+        {"receiver": "warning-email"},
+    ]
 
 
 def test_a_secret_is_a_file_and_its_end_is_reported() -> None:
-    assert of(type="webhook") == {"webhook_configs": [{"url_file": FILE, "send_resolved": True}]}
-    slack = {"api_url_file": FILE, "channel": "#gpus", "send_resolved": True}
-    assert of(type="slack", channel="#gpus") == {"slack_configs": [slack]}
-    assert of(type="pagerduty") == {"pagerduty_configs": [{"routing_key_file": FILE, "send_resolved": True}]}
+    assert of(**HOOK) == {"webhook_configs": [{"url_file": FILE, "send_resolved": True}]}
+    slack = {"api_url_file": "/etc/alertmanager/secrets/ours/slack", "channel": "#gpus", "send_resolved": True}
+    assert of(**SLACK) == {"slack_configs": [slack]}
+    pager = {"routing_key_file": FILE, "send_resolved": True}
+    assert of(type="pagerduty", secret_file="/s") == {"pagerduty_configs": [pager]}
     mail = {"to": "ops@example.com", "from": "k8s@example.com", "smarthost": "mail.example.com:587"}
     assert of(**MAIL) == {"email_configs": [{**mail, "send_resolved": True}]}
     login = {"auth_username": "k8s", "auth_password_file": FILE}
-    assert of(**MAIL, user="k8s") == {"email_configs": [{**mail, "send_resolved": True, **login}]}
+    assert of(**MAIL, user="k8s", secret_file="/s") == {"email_configs": [{**mail, "send_resolved": True, **login}]}

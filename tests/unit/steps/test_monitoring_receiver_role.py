@@ -1,8 +1,10 @@
-"""The script that puts the receiver's secret into the cluster, and the one that compares it: with a kubectl that keeps
-one Secret in a file."""
+"""The script that puts the receivers' secrets into the cluster, and the one that compares them: with a kubectl that
+keeps each Secret in a file, and knows no templates but these two."""
 
 import os
 import subprocess
+from base64 import b64encode
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -14,19 +16,27 @@ from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.resources import playbooks
 from gpustack.config.spec import Spec
-from gpustack.probes.monitoring.alerting import SECRET
+from gpustack.probes.monitoring.alerting import SECRETS
 
 PUT = (playbooks() / "files" / "limits.sh").read_text()
-PUT += (playbooks() / "roles" / "monitoring" / "files" / "receiver.sh").read_text()
+PUT += (playbooks() / "roles" / "monitoring" / "files" / "receivers.sh").read_text()
 # With all that a shell minds.
 HOOK = "https://hooks.example.com/services/only-we-know?a=b%20c&d='\"$HOME`id`"
-KUBECTL = """#!/bin/sh
+KUBECTL = r"""#!/bin/sh
 echo "$*" >>"$WORLD/argv"
 case "$*" in
 *'get namespace'*) cat "$WORLD/namespace" ;;
 *'create namespace'*) echo namespace/x >"$WORLD/namespace" ;;
-*'get secret'*) sed -n 's/^data: {secret: \\(.*\\)}$/\\1/p' "$WORLD/secret" | tr -d '\\n' ;;
-*apply*) cat >"$WORLD/secret" ;;
+*'get secret'*)
+  for word; do case $word in
+    gpustack-receivers | ours) file=$WORLD/$word ;;
+    *'eq $name "'*) key=${word#*'eq $name "'} key=${key%%'"'*} ;;
+  esac; done
+  [ -e "$file" ] || exit 0
+  data=$(sed -n 's/^  \([^ ]*\): /\1 /p' "$file")
+  if [ -n "${key-}" ]; then echo "$data" | awk -v key="$key" '$1 == key { printf $2 }'; else echo "$data"; fi ;;
+*'delete secret'*) rm "$WORLD/gpustack-receivers" ;;
+*apply*) cat >"$WORLD/gpustack-receivers" ;;
 *) exit 1 ;;
 esac
 """
@@ -38,7 +48,7 @@ def world(tmp_path: Path) -> Path:
     program = tmp_path / "bin" / "kubectl"
     program.write_text(KUBECTL)
     program.chmod(0o755)
-    for name in ("namespace", "secret", "argv"):
+    for name in ("namespace", "argv"):
         (tmp_path / name).touch()
     return tmp_path
 
@@ -50,51 +60,81 @@ def run(world: Path, script: str, text: str = "", **variables: str) -> str:
     return done.stdout
 
 
-def put(world: Path, secret: str) -> str:
-    return run(world, PUT, secret, NAMESPACE="monitoring")
+def put(world: Path, **secrets: str) -> str:
+    lines = [f"{name.replace('_', '-')} {b64encode(one.encode()).decode()}\n" for name, one in secrets.items()]
+    return run(world, PUT, "".join(["#\n", *lines]), NAMESPACE="monitoring")
 
 
-def compared(world: Path, wanted: str) -> object:
+def compared(world: Path, wanted: str) -> Mapping[str, str]:
     """As on a control plane: there is an admin.conf."""
     file = world / "wanted"
     file.touch(mode=0o600)
     file.write_text(f"{wanted}\n")
-    spec = Spec.model_validate({"alerts": {"receiver": {"type": "webhook", "secret_file": str(file)}}})
+    slack = {"type": "slack", "secret": "ours/slack.url", "channel": "#gpus"}
+    receivers = {"default": [{"type": "webhook", "secret_file": str(file)}], "info": [slack]}
+    spec = Spec.model_validate({"alerts": {"receivers": receivers}})
     hosts = (Host("h1", "192.0.2.1", groups=frozenset({CONTROL_PLANE})),)
-    assert isinstance(SECRET.ask, Shell)
-    script = SECRET.ask.text.replace("/etc/kubernetes/admin.conf", str(file))
+    assert isinstance(SECRETS.ask, Shell)
+    script = SECRETS.ask.text.replace("/etc/kubernetes/admin.conf", str(file))
     output = run(world, script, MONITORING="monitoring", **digests(Inventory(None, hosts, spec), hosts[0]))
-    return SECRET.fact(Answer(SECRET.id, "h1", 0, output))
+    return SECRETS.fact(Answer(SECRETS.id, "h1", 0, output))
 
 
-def test_the_secret_is_put_once_and_found_the_same(world: Path) -> None:
-    assert compared(world, HOOK) == "none"
-    assert put(world, HOOK) == "changed: the receiver's secret\n"
-    assert compared(world, HOOK) == "same"
-    assert put(world, HOOK) == ""
-    assert compared(world, f"{HOOK}2") == "other"
-    assert put(world, f"{HOOK}2").startswith("changed")
-    assert compared(world, f"{HOOK}2") == "same"
+def test_a_secret_is_put_once_and_found_the_same(world: Path) -> None:
+    def is_now(wanted: str) -> str:
+        return compared(world, wanted)["default-webhook"]
+
+    assert is_now(HOOK) == "none"
+    assert put(world, default_webhook=HOOK) == "changed: the receivers' secrets\n"
+    assert is_now(HOOK) == "same"
+    assert put(world, default_webhook=HOOK) == ""
+    assert is_now(f"{HOOK}2") == "other"
+    assert put(world, default_webhook=f"{HOOK}2").startswith("changed")
+    assert is_now(f"{HOOK}2") == "same"
+
+
+def test_what_no_receiver_has_any_more_is_taken_away(world: Path) -> None:
+    both = {"warning_slack": "http://a.example.com/b", "critical_pagerduty": "key"}
+    assert put(world, **both).startswith("changed")
+    assert put(world, **dict(reversed(both.items()))) == ""
+    assert put(world, warning_slack="http://a.example.com/b").startswith("changed")
+    assert list(yaml.safe_load((world / "gpustack-receivers").read_text())["data"]) == ["warning-slack"]
+    assert put(world).startswith("changed")
+    assert not (world / "gpustack-receivers").exists()
+    assert put(world) == ""
+
+
+def test_without_secrets_no_namespace_is_made(world: Path) -> None:
+    assert put(world) == ""
+    assert "create" not in (world / "argv").read_text()
+
+
+def test_of_a_secret_that_is_not_ours_it_is_only_seen_that_its_key_is_there(world: Path) -> None:
+    assert compared(world, HOOK)["info-slack"] == "none"
+    (world / "ours").write_text("data:\n  slack-url: eA==\n")
+    assert compared(world, HOOK)["info-slack"] == "none"
+    (world / "ours").write_text("data:\n  other: eA==\n  slack.url: eA==\n")
+    assert compared(world, HOOK)["info-slack"] == "same"
 
 
 def test_it_is_in_no_argument(world: Path) -> None:
-    put(world, HOOK)
+    put(world, default_webhook=HOOK)
     compared(world, HOOK)
     text = (world / "argv").read_text()
-    document = yaml.safe_load((world / "secret").read_text())
+    document = yaml.safe_load((world / "gpustack-receivers").read_text())
     assert "only-we-know" not in text
-    assert document["data"]["secret"] not in text
+    assert document["data"]["default-webhook"] not in text
     assert document["metadata"] == {
-        "name": "gpustack-receiver",
+        "name": "gpustack-receivers",
         "namespace": "monitoring",
         "labels": {"app.kubernetes.io/managed-by": "gpustack"},
     }
 
 
 def test_where_no_secret_is_wanted_nobody_is_asked(world: Path) -> None:
-    assert isinstance(SECRET.ask, Shell)
-    there = SECRET.ask.text.replace("/etc/kubernetes/admin.conf", "/dev/null")
+    assert isinstance(SECRETS.ask, Shell)
+    there = SECRETS.ask.text.replace("/etc/kubernetes/admin.conf", "/dev/null")
     assert run(world, there, MONITORING="monitoring", SALT="s") == ""
-    worker = SECRET.ask.text.replace("/etc/kubernetes/admin.conf", str(world / "none"))
-    assert run(world, worker, MONITORING="monitoring", SALT="s", RECEIVER="x") == ""
+    worker = SECRETS.ask.text.replace("/etc/kubernetes/admin.conf", str(world / "none"))
+    assert run(world, worker, MONITORING="monitoring", SALT="s", RECEIVERS="x y z -\n") == ""
     assert (world / "argv").read_text() == ""

@@ -24,6 +24,7 @@ def classes(case: str) -> Answers:
 
 def test_without_persistence_there_is_no_such_step() -> None:
     assert states(STEP) == []
+    assert states(STEP, spec={"monitoring": {"enabled": False}}) == []
     assert states(STEP, spec={"monitoring": {"enabled": True, "persistence": {"enabled": False}}}) == []
 
 

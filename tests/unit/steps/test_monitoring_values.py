@@ -1,0 +1,62 @@
+"""What the spec makes of Prometheus: how long it keeps what, its labels, and how it is reached."""
+
+from typing import Any
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.view import View
+from gpustack.config.spec import Spec
+from gpustack.steps.monitoring.values import computed, lost_history, size_limit
+from tests.worlds.cluster import snapshot
+from tests.worlds.specs import complaints
+
+
+def prometheus(**spec: Any) -> dict[str, Any]:
+    found: dict[str, Any] = computed(Spec.model_validate(spec))["prometheus"]
+    return found
+
+
+def test_thirty_days_on_a_volume_are_the_default() -> None:
+    found = prometheus()["prometheusSpec"]
+    claim = found["storageSpec"]["volumeClaimTemplate"]["spec"]
+    assert (found["retention"], found["retentionSize"]) == ("30d", "17408MB")
+    assert claim["resources"] == {"requests": {"storage": "20Gi"}}
+    assert found["externalLabels"] == {"cluster": "gpustack"}
+
+
+@pytest.mark.parametrize(
+    ("size", "limit"), [("512Mi", "435MB"), ("1Gi", "870MB"), ("20Gi", "17408MB"), ("2Ti", "1782579MB")]
+)
+def test_the_data_never_fills_its_volume(size: str, limit: str) -> None:
+    assert size_limit(Spec.model_validate({"monitoring": {"persistence": {"size": size}}})) == limit
+    assert size_limit(Spec.model_validate({"monitoring": {"retention_size": "5GB"}})) == "5GB"
+
+
+def test_external_labels_are_added_to_that_of_the_cluster() -> None:
+    spec = {"cluster_name": "blue", "monitoring": {"external_labels": {"site": "a", "stage": "b"}}}
+    assert prometheus(**spec)["prometheusSpec"]["externalLabels"] == {"cluster": "blue", "site": "a", "stage": "b"}
+    for name in ("cluster", "prometheus", "prometheus_replica", "a-b", "1a", ""):
+        (found,) = complaints({"monitoring": {"external_labels": {name: "x"}}})
+        assert found.key == "gpustack.monitoring.external_labels"
+        assert found.allowed == "names of letters, digits and _, other than cluster, prometheus, prometheus_replica"
+
+
+def test_a_port_of_its_own_on_every_node() -> None:
+    assert "service" not in prometheus()
+    found = prometheus(monitoring={"access": {"prometheus_node_port": 30900}})
+    assert found["service"] == {"type": "NodePort", "nodePort": 30900}
+    both = {"type": "node-port", "node_port": 30300, "prometheus_node_port": 30300}
+    (wrong,) = complaints({"monitoring": {"access": both}})
+    assert wrong.key == "gpustack.monitoring.access.prometheus_node_port"
+    assert complaints({"monitoring": {"access": both | {"type": "none"}}}) == []
+
+
+def lost(**monitoring: Any) -> str:
+    return lost_history(View(snapshot(spec={"monitoring": monitoring}), CLUSTER))
+
+
+def test_what_is_lost_without_a_volume_is_said() -> None:
+    assert lost() == lost(enabled=False, persistence={"enabled": False}) == ""
+    found = lost(retention="10d", persistence={"enabled": False, "size": "10Gi"})
+    assert found.startswith("Prometheus keeps its data in its pod, 10d or 8704MB of it: lost whenever the pod restarts")
