@@ -6,6 +6,8 @@ from pathlib import Path
 from scripts.values import cluster_rules, gpu_rules
 from scripts.values.detail import detail
 from scripts.values.health import health
+from scripts.values.job import job
+from scripts.values.node import node
 from scripts.values.overview import overview
 from scripts.values.rule_file import rule_file
 from scripts.values.upstream import listed
@@ -32,6 +34,8 @@ def files() -> dict[Path, str]:
         dashboards / "gpu-overview.json": overview(),
         dashboards / "gpu-detail.json": detail(),
         dashboards / "gpu-health.json": health(),
+        dashboards / "gpu-job.json": job(),
+        dashboards / "gpu-node.json": node(),
         ROOT / "scripts" / "upstream.list": listed(),
     }
 

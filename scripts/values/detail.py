@@ -8,9 +8,9 @@ GPU = "{{node}} GPU {{gpu}} {{GPU_I_PROFILE}}"
 UNREPORTED = "not told by these GPUs"
 
 
-def of(name: str, *labels: str, where: str = "") -> str:
+def of(name: str, *labels: str, where: str = "", these: str = THESE) -> str:
     """Without the pod, so that a line goes on when the pod changes."""
-    return f"max by ({', '.join((BY, *labels))}) (gpustack:{name}{{{THESE}{where}}})"
+    return f"max by ({', '.join((BY, *labels))}) (gpustack:{name}{{{these}{where}}})"
 
 
 def one(title: str, unit: str, name: str, why: str, *, top: float | None = None, empty: str = UNREPORTED) -> Panel:
@@ -24,19 +24,25 @@ def pair(title: str, unit: str, why: str, *named: tuple[str, str], empty: str = 
 
 def activity() -> list[Panel]:
     return [
-        one(
-            "GPU utilisation",
+        pair(
+            "SM activity and occupancy",
             "percentunit",
-            "gpu_utilisation:ratio",
-            "Share of time with any kernel resident. 100 % does not mean that the GPU does all it could.",
+            "Share of the SMs that have work, and of the warps that they could hold; low occupancy is often normal.",
+            ("active", "gpu_sm_active:ratio"),
+            ("occupancy", "gpu_sm_occupancy:ratio"),
+        ),
+        one(
+            "Engine activity",
+            "percentunit",
+            "gpu_active:ratio",
+            "Share of time the engine works, also of MIG instances. Where it is not measured: with any kernel.",
             top=1,
-            empty="no data",
         ),
         one(
             "Memory utilisation",
             "percentunit",
             "gpu_memory_utilisation:ratio",
-            "Used of used and free. Many frameworks take nearly all of it at their start.",
+            "Used of used and free. Frameworks reserve ahead: a full memory alone is no shortage.",
             top=1,
             empty="no data",
         ),
@@ -44,22 +50,14 @@ def activity() -> list[Panel]:
             "Tensor activity",
             "percentunit",
             "gpu_tensor_active:ratio",
-            "Share of cycles with the tensor pipe active.",
+            "Share of the cycles of tensor cores; 20 to 60 % is usual in training.",
             top=1,
-        ),
-        one("Engine activity", "percentunit", "gpu_active:ratio", "Share of time the engine works; MIG too.", top=1),
-        pair(
-            "SM activity and occupancy",
-            "percentunit",
-            "Active: a warp is resident on an SM. Occupancy: resident warps of the most possible; low is often normal.",
-            ("active", "gpu_sm_active:ratio"),
-            ("occupancy", "gpu_sm_occupancy:ratio"),
         ),
         one(
             "Memory bandwidth activity",
             "percentunit",
             "gpu_dram_active:ratio",
-            "Share of cycles the memory interface moves data; about 80 % is the practical end.",
+            "Share of the cycles of memory; about 80 % is the most in practice.",
             top=1,
         ),
         pair(
@@ -77,6 +75,14 @@ def activity() -> list[Panel]:
             ("memory access", "gpu_memory_access:ratio"),
             ("encoder", "gpu_encoder:ratio"),
             ("decoder", "gpu_decoder:ratio"),
+        ),
+        one(
+            "Time with any kernel",
+            "percentunit",
+            "gpu_utilisation:ratio",
+            "GPU utilisation as nvidia-smi has it; no load: one small endless kernel makes 100 %. Of MIG the engine's.",
+            top=1,
+            empty="no data",
         ),
     ]
 
@@ -185,9 +191,9 @@ def errors() -> list[Panel]:
         table(
             "Who has the GPU",
             (
-                "Utilisation",
+                "Engine activity",
                 "percentunit",
-                of("gpu_utilisation:ratio", "workload_namespace", "workload_pod", where=',workload_pod!=""'),
+                of("gpu_active:ratio", "workload_namespace", "workload_pod", where=',workload_pod!=""'),
             ),
             why="Pods that the kubelet gave these GPUs to, now.",
             empty="these GPUs are free",

@@ -125,21 +125,28 @@ def placed(panels: Iterable[Panel]) -> list[Panel]:
     return done
 
 
-def variable(name: str, label: str, labels_of: str) -> dict[str, Any]:
-    return {
+def variable(
+    name: str, label: str, series: str, *, key: str = "", kept: str = "", several: bool = True
+) -> dict[str, Any]:
+    """A choice among the values of the label `key` (default: `name`) of these series; `kept` is a regular expression,
+    of which the first group counts. One value instead of `several` cannot be all of them either."""
+    asked = f"label_values({series}, {key or name})"
+    made = {
         "name": name,
         "label": label,
         "type": "query",
         "datasource": SOURCE,
-        "definition": f"label_values({labels_of}, {name})",
-        "query": {"query": f"label_values({labels_of}, {name})", "refId": name},
+        "definition": asked,
+        "query": {"query": asked, "refId": name},
         "refresh": 2,
         "sort": 1,
-        "multi": True,
-        "includeAll": True,
-        "allValue": ".*",
-        "current": {"text": ["All"], "value": ["$__all"]},
+        "multi": several,
+        "includeAll": several,
     }
+    if kept:
+        made["regex"] = f"/{kept}/"
+    every = {"allValue": ".*", "current": {"text": ["All"], "value": ["$__all"]}}
+    return made | every if several else made
 
 
 def dashboard(uid: str, title: str, about: str, variables: list[dict[str, Any]], panels: Iterable[Panel]) -> str:

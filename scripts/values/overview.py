@@ -5,6 +5,7 @@ from scripts.values.grafana import Panel, dashboard, heading, lines, number, que
 HERE = '{node=~"$node"}'
 NODE = "{{node}}"
 GPU = "{{node}} GPU {{gpu}}"
+UNMEASURED = "these GPUs do not measure it"
 
 
 def each(name: str) -> str:
@@ -36,17 +37,18 @@ def totals() -> list[Panel]:
             empty="nothing requested",
         ),
         number(
-            "Utilisation",
+            "SM activity",
             "percentunit",
-            f"avg({each('gpu_utilisation:ratio')})",
-            why="Mean of all GPUs, idle ones too.",
+            f"avg({each('gpu_sm_active:ratio')})",
+            why="Share of the SMs that have work: mean of all GPUs that measure it, idle ones too.",
+            empty=UNMEASURED,
         ),
         number(
             "Memory utilisation",
             "percentunit",
             f"sum({each('gpu_memory_used:bytes')}) / "
             f"(sum({each('gpu_memory_used:bytes')}) + sum({each('gpu_memory_free:bytes')}))",
-            why="Used of used and free memory of all GPUs.",
+            why="Used of used and free memory of all GPUs. Frameworks reserve ahead: full alone is no shortage.",
         ),
         number("Power", "watt", f"sum({each('gpu_power:watts')})", why="Of all boards together."),
         number(
@@ -90,10 +92,11 @@ def by_node() -> list[Panel]:
             why="Requested and allocatable.",
         ),
         lines(
-            "Utilisation by node",
+            "SM activity by node",
             "percentunit",
-            query(f"avg by (node) ({each('gpu_utilisation:ratio')})", NODE),
-            why="Mean of the node's GPUs.",
+            query(f"avg by (node) ({each('gpu_sm_active:ratio')})", NODE),
+            why="Share of the SMs that have work: mean of the node's GPUs that measure it.",
+            empty=UNMEASURED,
             top=1,
         ),
         lines(
@@ -160,7 +163,7 @@ def trouble() -> list[Panel]:
 def gpus() -> Panel:
     return table(
         "GPUs",
-        ("Utilisation", "percentunit", f"max by (node, UUID, gpu, modelName) (gpustack:gpu_utilisation:ratio{HERE})"),
+        ("SM activity", "percentunit", f"max by (node, UUID, gpu, modelName) (gpustack:gpu_sm_active:ratio{HERE})"),
         ("Memory", "percentunit", f"max by (node, UUID, gpu, modelName) (gpustack:gpu_memory_utilisation:ratio{HERE})"),
         ("Temperature", "celsius", f"max by (node, UUID, gpu, modelName) (gpustack:gpu_temperature:celsius{HERE})"),
         ("Power", "watt", f"max by (node, UUID, gpu, modelName) (gpustack:gpu_power:watts{HERE})"),

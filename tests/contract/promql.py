@@ -13,7 +13,8 @@ ROOT = Path(__file__).parents[2]
 RULES = ROOT / "values" / "rules"
 COUNTERS = ROOT / "values" / "dcgm" / "counters.csv"
 
-# Of kube-state-metrics, kubelet, kube-apiserver, the GPU operator and Prometheus itself. True: a counter.
+# Of kube-state-metrics, kubelet (and its cAdvisor), kube-apiserver, node-exporter, the GPU operator and Prometheus.
+# True: a counter.
 OTHERS = {
     "up": False,
     "ALERTS": False,
@@ -31,6 +32,18 @@ OTHERS = {
     "gpu_operator_reconciliation_status": False,
     "kubelet_certificate_manager_client_ttl_seconds": False,
     "apiserver_client_certificate_expiration_seconds_bucket": True,
+    "container_cpu_usage_seconds_total": True,
+    "container_cpu_cfs_periods_total": True,
+    "container_cpu_cfs_throttled_periods_total": True,
+    "container_memory_working_set_bytes": False,
+    "container_network_receive_bytes_total": True,
+    "container_network_transmit_bytes_total": True,
+    "node_cpu_seconds_total": True,
+    "node_memory_MemAvailable_bytes": False,
+    "node_memory_MemTotal_bytes": False,
+    "node_disk_io_time_seconds_total": True,
+    "node_network_receive_bytes_total": True,
+    "node_network_transmit_bytes_total": True,
 }
 RATES = {"rate", "irate", "increase", "resets"}
 

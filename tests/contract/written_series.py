@@ -22,6 +22,26 @@ OTHERS = (
     'apiserver_client_certificate_expiration_seconds_bucket{le="86400"}',
     'apiserver_client_certificate_expiration_seconds_bucket{le="604800"}',
     'apiserver_client_certificate_expiration_seconds_bucket{le="2.592e+06"}',
+    'kube_pod_info{namespace="monitoring",pod="h",node="gpu1"}',
+    'node_memory_MemAvailable_bytes{namespace="monitoring",pod="h"}',
+    'node_memory_MemTotal_bytes{namespace="monitoring",pod="h"}',
+    'container_memory_working_set_bytes{namespace="n",pod="p",container="c"}',
+    'training_loss{namespace="n",pod="p"}',
+)
+COUNTERS = (
+    'node_cpu_seconds_total{namespace="monitoring",pod="h",cpu="0",mode="user"}',
+    'node_cpu_seconds_total{namespace="monitoring",pod="h",cpu="0",mode="iowait"}',
+    'node_disk_io_time_seconds_total{namespace="monitoring",pod="h",device="sda"}',
+    'node_network_receive_bytes_total{namespace="monitoring",pod="h",device="eth0"}',
+    'node_network_transmit_bytes_total{namespace="monitoring",pod="h",device="eth0"}',
+    'container_cpu_usage_seconds_total{namespace="n",pod="p",container="c"}',
+    'container_cpu_cfs_periods_total{namespace="n",pod="p",container="c"}',
+    'container_cpu_cfs_throttled_periods_total{namespace="n",pod="p",container="c"}',
+    'container_network_receive_bytes_total{namespace="n",pod="p"}',
+    'container_network_transmit_bytes_total{namespace="n",pod="p"}',
+    'training_samples_total{namespace="n",pod="p"}',
+    'training_step_seconds_sum{namespace="n",pod="p"}',
+    'training_step_seconds_count{namespace="n",pod="p"}',
 )
 
 
@@ -38,4 +58,5 @@ def series() -> list[dict[str, Any]]:
         for metric in exported()
         for xid in (["", ',xid="79"'] if metric.startswith("DCGM_EXP_XID") else [""])
     ]
-    return [{"series": one, "values": f"{value(one.split('{')[0])}x20"} for one in [*gpus, *OTHERS]]
+    states = [{"series": one, "values": f"{value(one.split('{')[0])}x20"} for one in [*gpus, *OTHERS]]
+    return states + [{"series": one, "values": "0+1x20"} for one in COUNTERS]

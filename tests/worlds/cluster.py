@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from itertools import chain
@@ -74,7 +75,8 @@ def brought() -> dict[tuple[str, str], Answer]:
 
 
 def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
-    """Where the recorded cluster has a release or an object of ours, it has it as this tree would bring it."""
+    """Where the recorded cluster has a release or an object of ours, it has it as this tree would bring it, and the
+    dashboards of this tree that are newer than it."""
     wanted = cluster_variables(build((K1, K2), answers, SPEC))
     digests = {release["name"]: release["digest"] for release in wanted["gpustack_releases"].values() if release}
     objects = [one for step in wanted["gpustack_objects"].values() for one in step.get("objects", ())]
@@ -91,6 +93,8 @@ def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
 
     for probe, stamp in (("helm.releases", release), ("applied.config-maps", applied), ("applied.rules", applied)):
         listed = json.loads(found[probe, CLUSTER].out)
+        if probe == "applied.config-maps":
+            listed["items"] += newer(listed["items"], wanted["gpustack_objects"]["dashboards"]["objects"])
         for entry in listed["items"]:
             stamp(entry["metadata"])
         found[probe, CLUSTER] = replace(found[probe, CLUSTER], out=json.dumps(listed, separators=(",", ":")))
@@ -98,6 +102,13 @@ def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
     result = [{"metric": {"rule_group": f"x;{name}"}, "value": [0, str(count)]} for name, count in rules]
     loaded = {"status": "success", "data": {"resultType": "vector", "result": result}}
     return found | answers_at(CLUSTER, written("alerting.rule-groups", json.dumps(loaded)))
+
+
+def newer(items: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The metadata of objects that are not there yet."""
+    known = {entry["metadata"]["name"] for entry in items}
+    found = [deepcopy(one["metadata"]) for one in wanted if one["metadata"]["name"] not in known]
+    return [{"metadata": metadata} for metadata in found]
 
 
 def snapshot(

@@ -26,7 +26,7 @@ def test_each_dashboard_is_a_config_map_of_one_file() -> None:
 def test_missing_or_older_ones_are_for_install() -> None:
     assert failures(judged(STEP, {MAPS: recorded(MAPS[0], "none")})) == {
         "config-maps": (
-            "gpustack-dashboard-gpu-detail, gpustack-dashboard-gpu-health, gpustack-dashboard-gpu-overview missing",
+            f"{', '.join(f'gpustack-dashboard-{name}' for name in texts())} missing",
             "install",
         )
     }
