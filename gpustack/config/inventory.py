@@ -14,6 +14,8 @@ from typing import Any
 from gpustack.config.ansible.cfg import ansible_cfg
 from gpustack.config.ansible.inventory_listing import Listing, begin, chosen, finished
 from gpustack.config.complaint import Complaint, refuse
+from gpustack.config.dashboards.files import read_dashboards
+from gpustack.config.dashboards.json_model import Dashboard
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.secrets.secret_file import secret
 from gpustack.config.sections.receiver import secrets_of
@@ -31,9 +33,9 @@ EARLIER_SPEC = Path("/etc/gpustack/gpustack.yml")
 @dataclass(frozen=True)
 class Inventory:
     """`source` is None for the local host. Hosts are in the order of the inventory, control planes first. `values` are
-    the operator's, by Helm release, `file_secrets` what stands in the files that the spec names; of a recording these
-    files are not opened. `typed_password` is what -K asked for: Ansible offers it to every host whose variables hold
-    none, and reads those of hosts itself."""
+    the operator's, by Helm release, `file_secrets` what stands in the files that the spec names, `dashboards` are those
+    of the operator's files; of a recording no file is opened. `typed_password` is what -K asked for: Ansible offers it
+    to every host whose variables hold none, and reads those of hosts itself."""
 
     source: Path | None
     hosts: tuple[Host, ...]
@@ -41,6 +43,7 @@ class Inventory:
     values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     file_secrets: tuple[str, ...] = field(default=(), repr=False, compare=False)
     typed_password: str | None = field(default=None, repr=False)
+    dashboards: tuple[Dashboard, ...] = field(default=(), repr=False)
 
     @cached_property
     def by_name(self) -> Mapping[str, Host]:
@@ -152,11 +155,12 @@ def load(option: Path | None, *, become_password: str | None = None, started: Li
     raw = read(started.source if started else chosen(option), started)
     hosts, spec, complaints = judge(raw.source, raw.groups, raw.variables, ansible_cfg(), become_password)
     values, of_values = values_of(raw.source, spec)
-    refuse([*complaints, *of_values])
+    dashboards, of_dashboards = read_dashboards(raw.source, spec)
+    refuse([*complaints, *of_values, *of_dashboards])
     if raw.source is None:
         # The variables of this host stand in no inventory that Ansible reads.
         become_password = hosts[0].become_password
-    return Inventory(raw.source, hosts, spec, values, file_secrets(spec), become_password)
+    return Inventory(raw.source, hosts, spec, values, file_secrets(spec), become_password, dashboards)
 
 
 def file_secrets(spec: Spec) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpustack.config.dashboards.json_model import DATA_SOURCE
 from gpustack.proof.http import NoAnswer, Web
 
-DATA_SOURCE = "prometheus"
 SPAN, STEP, POINTS = 300, 15, 500
 """Seconds that the panel spans and between its points, and how many it could draw."""
 

@@ -13,7 +13,17 @@ def each(name: str) -> str:
     return f"max by (node, UUID) (gpustack:{name}{HERE})"
 
 
+def whole(how: str, name: str) -> str:
+    """One series for each GPU: its own, or of its MIG instances, where only these are exported, the sum or the mean."""
+    series = f"gpustack:{name}{HERE}"
+    return (
+        f'(max by (node, UUID) ({series[:-1]},GPU_I_ID=""}}) '
+        f"or {how} by (node, UUID) (max by (node, UUID, GPU_I_ID) ({series})))"
+    )
+
+
 def totals() -> list[Panel]:
+    used, free = whole("sum", "gpu_memory_used:bytes"), whole("sum", "gpu_memory_free:bytes")
     return [
         number("GPUs", "none", f"sum(gpustack:node_gpus:count{HERE})", why="GPUs that report to Prometheus, by UUID."),
         number(
@@ -39,15 +49,14 @@ def totals() -> list[Panel]:
         number(
             "SM activity",
             "percentunit",
-            f"avg({each('gpu_sm_active:ratio')})",
+            f"avg({whole('avg', 'gpu_sm_active:ratio')})",
             why="Share of the SMs that have work: mean of all GPUs that measure it, idle ones too.",
             empty=UNMEASURED,
         ),
         number(
             "Memory utilisation",
             "percentunit",
-            f"sum({each('gpu_memory_used:bytes')}) / "
-            f"(sum({each('gpu_memory_used:bytes')}) + sum({each('gpu_memory_free:bytes')}))",
+            f"sum({used}) / (sum({used}) + sum({free}))",
             why="Used of used and free memory of all GPUs. Frameworks reserve ahead: full alone is no shortage.",
         ),
         number("Power", "watt", f"sum({each('gpu_power:watts')})", why="Of all boards together."),
@@ -81,7 +90,7 @@ def totals() -> list[Panel]:
 
 
 def by_node() -> list[Panel]:
-    used, free = each("gpu_memory_used:bytes"), each("gpu_memory_free:bytes")
+    used, free = whole("sum", "gpu_memory_used:bytes"), whole("sum", "gpu_memory_free:bytes")
     return [
         lines("GPUs by node", "none", query(f"gpustack:node_gpus:count{HERE}", NODE), why="GPUs that report, by UUID."),
         lines(
@@ -94,7 +103,7 @@ def by_node() -> list[Panel]:
         lines(
             "SM activity by node",
             "percentunit",
-            query(f"avg by (node) ({each('gpu_sm_active:ratio')})", NODE),
+            query(f"avg by (node) ({whole('avg', 'gpu_sm_active:ratio')})", NODE),
             why="Share of the SMs that have work: mean of the node's GPUs that measure it.",
             empty=UNMEASURED,
             top=1,

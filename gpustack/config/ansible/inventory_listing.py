@@ -59,8 +59,9 @@ def named_by(option: Path | None, env: Mapping[str, str] = os.environ) -> str:
 
 
 def ignored() -> str:
-    """Of an inventory that is a folder Ansible would read `values/` as hosts and groups: it is ours, and Helm's."""
-    return ",".join(filter(None, (ansible_cfg().ignored, "^values$")))
+    """Of an inventory that is a folder Ansible would read `values/` and `dashboards/` as hosts and groups: they are for
+    Helm and Grafana."""
+    return ",".join(filter(None, (ansible_cfg().ignored, "^values$", "^dashboards$")))
 
 
 def begin(source: Path) -> Listing:

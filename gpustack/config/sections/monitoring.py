@@ -91,6 +91,12 @@ class Monitoring(Section):
 class Dashboards(Section):
     enabled: Annotated[bool, Field(description="install our dashboards")] = True
     folder: Annotated[str, Field(min_length=1, max_length=60, description="their folder in Grafana")] = "GPU"
+    files: Annotated[
+        tuple[Annotated[str, Field(min_length=1)], ...],
+        Field(
+            description="your own dashboards: JSON files on this machine, also patterns, such as [dashboards/*.json]"
+        ),
+    ] = ()
 
 
 class Alerts(Section):

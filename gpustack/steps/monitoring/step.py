@@ -20,6 +20,7 @@ from collections.abc import Mapping
 
 from gpustack.ask.judge import Result, as_text, expect
 from gpustack.ask.view import View
+from gpustack.config.dashboards.json_model import DATA_SOURCE
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.sections.receiver import place_of
@@ -43,7 +44,6 @@ KINDS = (
     "prometheusrules", "scrapeconfigs", "servicemonitors", "thanosrulers",
 )  # fmt: skip
 EXPORTER = "node_exporter"
-DATA_SOURCE = "prometheus"  # the uid that the chart gives it
 JOBS = {
     "kubeEtcd": "kube-etcd",
     "kubeScheduler": "kube-scheduler",

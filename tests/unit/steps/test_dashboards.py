@@ -1,10 +1,14 @@
 import json
+from dataclasses import replace
 
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.steps.dashboards import STEP, texts
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.config.dashboards.json_model import Dashboard
+from gpustack.steps.dashboards import STEP, own, texts, wanted
 from tests.worlds.cases import recorded, written
-from tests.worlds.cluster import healthy, judged, states
-from tests.worlds.judge import failures
+from tests.worlds.cluster import healthy, judged, snapshot, states
+from tests.worlds.judge import failures, judgements
 from tests.worlds.snapshot import Answers
 
 MAPS = ("applied.config-maps", CLUSTER)
@@ -67,3 +71,40 @@ def test_a_config_map_of_the_same_name_elsewhere_is_another_one() -> None:
     answers = edited(('"namespace":"monitoring"', '"namespace":"default"'))
     assert isinstance(answers[MAPS], Answer)
     assert "missing" in failures(judged(STEP, answers))["config-maps"][0]
+
+
+def with_files(*boards: Dashboard, answers: Answers | None = None, **dashboards: object) -> Snapshot:
+    """The healthy cluster, whose spec names files."""
+    found = snapshot(answers, {"dashboards": {"files": ("mine.json",), **dashboards}})
+    return replace(found, inventory=replace(found.inventory, dashboards=boards))
+
+
+def test_dashboards_of_the_spec_are_config_maps_too() -> None:
+    mine = Dashboard("mine", "own-mine", "Mine", '{"title":"Mine","uid":"own-mine"}')
+    found = with_files(mine)
+    assert failures(judgements(STEP, found)) == {
+        "own-config-maps": ("gpustack-dashboard-own-mine missing", "install"),
+    }
+    (one,) = own(View(found, CLUSTER))
+    assert one["data"] == {"own-mine.json": mine.text}
+    # Of theirs alone, ours go.
+    left = failures(judgements(STEP, with_files(mine, enabled=False)))
+    assert left["no-others"] == (", ".join(f"gpustack-dashboard-{name}" for name in texts()), "install")
+
+
+def test_of_a_recording_those_of_the_spec_are_unknown() -> None:
+    """It has no files: neither are they missing, nor is one that is there too many."""
+    outcomes = {id: one.outcome for id, one in judgements(STEP, with_files()).items()}
+    assert outcomes == {"config-maps": "ok", "own-config-maps": "unknown", "no-others": "unknown"}
+
+
+def test_one_that_is_no_longer_wanted_is_removed() -> None:
+    listed = json.loads(healthy()[MAPS].out)
+    more = {"name": "gpustack-dashboard-own-old", "namespace": "monitoring", "annotations": {}, "managedFields": []}
+    listed["items"].append({"metadata": more})
+    answers = {MAPS: written(MAPS[0], json.dumps(listed))}
+    assert failures(judged(STEP, answers)) == {"no-others": ("gpustack-dashboard-own-old", "install")}
+    dropped = wanted(View(snapshot(answers), CLUSTER))["dropped"]
+    assert [one["metadata"]["name"] for one in dropped] == ["gpustack-dashboard-own-old"]
+    # What cannot be read is not deleted.
+    assert wanted(View(snapshot({MAPS: recorded(MAPS[0], "forbidden")}), CLUSTER))["dropped"] == []

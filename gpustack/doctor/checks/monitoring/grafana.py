@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
+from gpustack.config.dashboards.json_model import DATA_SOURCE
 from gpustack.config.versions import dcgm_fields
 from gpustack.doctor.check import check
 from gpustack.probes.gpu.dcgm import COUNTERS
@@ -14,7 +15,6 @@ from gpustack.probes.monitoring.scrape import DCGM_NAMES, HOST_LABELS
 from gpustack.probes.proof import SERVICES
 from gpustack.steps.dashboards import texts
 from gpustack.steps.gpu.operator_values import COUNTERS as OURS
-from gpustack.steps.monitoring.step import DATA_SOURCE
 
 LABEL = ("metadata", "labels", "grafana_dashboard")
 # The exporter leaves it out until an error occurs (NVIDIA/dcgm-exporter#700).

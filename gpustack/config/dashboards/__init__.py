@@ -1,0 +1,1 @@
+"""The operator's own dashboards: which files the spec names, and what is in them."""

@@ -1,0 +1,130 @@
+"""A dashboard in Grafana's classic JSON model, as Grafana exports it and grafana.com has it.
+
+What such a file leaves open (`__inputs`, `${DS_…}`) becomes our data source; what belongs to the Grafana that it comes
+from is left out. Sources: grafana.com/docs/grafana/latest, "Dashboard JSON model" and "Share dashboards and panels"; a
+ConfigMap has at most 1 MiB (kubernetes.io/docs/concepts/configuration/configmap).
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpustack.config.complaint import Complaint
+
+DATA_SOURCE = "prometheus"
+"""The uid that kube-prometheus-stack gives to the data source (grafana.sidecar.datasources.uid)."""
+REFERENCE = "config-dashboard"
+LARGEST = 1_000_000
+"""Bytes of JSON without blanks, so that a ConfigMap holds it."""
+READ = 4 * LARGEST
+CLASSIC = "a dashboard in Grafana's classic JSON model"
+UID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+OPEN = re.compile(r"\$\{(DS_[A-Za-z0-9_-]+)\}")
+FOREIGN = ("id", "__inputs", "__requires", "__elements")
+
+
+@dataclass(frozen=True)
+class Dashboard:
+    """`name` is of letters, digits and hyphens, `text` the JSON as it is brought to Grafana."""
+
+    name: str
+    uid: str
+    title: str
+    text: str
+
+
+def complaint(path: Path, key: str, found: str, allowed: str) -> Complaint:
+    return Complaint(str(path), key, found, allowed, REFERENCE)
+
+
+def read_dashboard(path: Path) -> tuple[Dashboard | None, list[Complaint]]:
+    """Without a uid it gets one of its file's name, which stays the same."""
+    board, why = load(path)
+    if board is None:
+        return None, [complaint(path, "", why, CLASSIC)]
+    name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower())[:36].strip("-")
+    uid, title = board.get("uid") or f"own-{name}", board.get("title")
+    given, wrong = read_inputs(path, board)
+    if not name:
+        wrong.append(complaint(path, "", f"the file name {path.name}", "one with letters or digits"))
+    if not isinstance(title, str) or not title.strip():
+        wrong.append(complaint(path, "title", "nothing" if title is None else repr(title), "the dashboard's name"))
+    if not isinstance(uid, str) or not UID.fullmatch(uid):
+        wrong.append(complaint(path, "uid", repr(uid), "at most 40 letters, digits, - and _, or none"))
+    if board.get("__elements"):
+        wrong.append(complaint(path, "__elements", "library panels", "panels that stand in the file"))
+    kept = {key: value for key, value in board.items() if key not in FOREIGN} | {"uid": uid}
+    text = json.dumps(fill(kept, given, variables(board)), ensure_ascii=False, separators=(",", ":"))
+    if len(text.encode(errors="replace")) > LARGEST:
+        wrong.append(complaint(path, "", f"{len(text.encode(errors='replace'))} bytes", f"at most {LARGEST}"))
+    return (None if wrong else Dashboard(name, str(uid), str(title), text)), wrong
+
+
+def load(path: Path) -> tuple[dict[str, Any] | None, str]:
+    """A JSON object that is no resource of Grafana's API, or why there is none."""
+    if not path.is_file():
+        # A device or a pipe could be read for ever.
+        return None, "no plain file"
+    try:
+        with path.open("rb") as file:
+            text = file.read(READ + 1)
+        if len(text) > READ:
+            return None, f"more than {READ} bytes"
+        board = json.loads(text.decode("utf-8-sig"), parse_constant=refuse_constant)
+    except OSError as error:
+        return None, f"a file that cannot be read ({error.strerror})"
+    except json.JSONDecodeError as error:
+        return None, f"no JSON (line {error.lineno}: {error.msg})"
+    except (ValueError, RecursionError) as error:
+        return None, f"no JSON ({error})"
+    if not isinstance(board, dict):
+        return None, "JSON that is no object"
+    if "apiVersion" in board and "spec" in board:
+        return None, f"a resource of Grafana's API ({board['apiVersion']})"
+    return board, ""
+
+
+def refuse_constant(word: str) -> None:
+    raise ValueError(f"{word} is none")
+
+
+def read_inputs(path: Path, board: Mapping[str, Any]) -> tuple[dict[str, str], list[Complaint]]:
+    """What stands for each name of `__inputs`: our data source for one of Prometheus, its own value for a constant."""
+    given, wrong = {}, []
+    asked = board.get("__inputs") or []
+    for at, one in enumerate(asked if isinstance(asked, list) else [asked]):
+        entry = one if isinstance(one, dict) else {}
+        name, kind, value = entry.get("name"), entry.get("type"), entry.get("value")
+        if name and kind == "datasource" and entry.get("pluginId") == DATA_SOURCE:
+            given[str(name)] = DATA_SOURCE
+        elif name and kind == "constant" and isinstance(value, str):
+            given[str(name)] = value
+        else:
+            what = entry.get("pluginId") or kind or one
+            wrong.append(complaint(path, f"__inputs.{at}", repr(what), "a data source of prometheus, or a constant"))
+    return given, wrong
+
+
+def variables(board: Mapping[str, Any]) -> set[str]:
+    """Its own: a data source that a reader chooses may be called DS_… too."""
+    listed = board["templating"].get("list") if isinstance(board.get("templating"), dict) else None
+    return {str(one.get("name")) for one in listed or () if isinstance(one, dict)}
+
+
+def fill(value: Any, given: Mapping[str, str], known: set[str], key: str = "") -> Any:
+    """The same with all that was left open put in. A data source by its name alone becomes one by its uid."""
+    if isinstance(value, dict):
+        return {name: fill(inner, given, known, name) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [fill(inner, given, known, key) for inner in value]
+    if not isinstance(value, str) or "${" not in value:
+        return value
+    text = value
+    for name, word in given.items():
+        text = text.replace(f"${{{name}}}", word)
+    text = OPEN.sub(lambda match: match[0] if match[1] in known else DATA_SOURCE, text)
+    by_name = key == "datasource" and text == DATA_SOURCE
+    return {"type": "prometheus", "uid": DATA_SOURCE} if by_name else text
