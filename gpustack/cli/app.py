@@ -15,7 +15,6 @@ from gpustack.cli import (
     init,
     install,
     kubeconfig,
-    profile,
     prove,
     reset,
     serve,
@@ -25,6 +24,7 @@ from gpustack.cli.error_handler import error_handler
 from gpustack.cli.gpu import commands as gpu
 from gpustack.cli.help import declare, group
 from gpustack.cli.lab import commands as lab
+from gpustack.cli.profile import commands as profile
 
 app = group(
     "Turns Linux hosts into a Kubernetes GPU cluster and proves that it works.",

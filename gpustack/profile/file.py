@@ -2,7 +2,8 @@
 
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from typing import Literal
@@ -10,14 +11,21 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from gpustack.errors import UsageError
-from gpustack.profile.window import GpuWindow, Job
+from gpustack.metrics.fields import find_fields
+from gpustack.metrics.units import unit_of
+from gpustack.profile.window import QUANTITIES, GpuWindow, Job
 
 SCHEMA: Literal["gpustack/profile/v1"] = "gpustack/profile/v1"
 
 
+def quantity_units() -> dict[str, str]:
+    return {name: unit_of(find_fields(metric)[0].unit).base for name, metric in QUANTITIES.items()}
+
+
 @dataclass(frozen=True)
 class Profile:
-    """`begin` and `end` are seconds since 1970; `what` says whose GPUs, `label` is the user's."""
+    """`begin` and `end` are seconds since 1970; `what` says whose GPUs, `label` is the user's. `units` are those of the
+    tracks, `missing` the quantities that a GPU has no track of."""
 
     schema: str
     label: str
@@ -25,6 +33,12 @@ class Profile:
     begin: float
     end: float
     job: Job
+    units: Mapping[str, str] = field(default_factory=quantity_units)
+    missing: tuple[str, ...] = ()
+
+
+def make_profile(job: Job, what: str, label: str, begin: float, end: float) -> Profile:
+    return Profile(SCHEMA, label, what, begin, end, job, missing=job.unmeasured)
 
 
 ADAPTER = TypeAdapter(Profile)

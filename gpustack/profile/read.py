@@ -1,67 +1,11 @@
 """Windows of a workload from a Prometheus."""
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from statistics import median
-
 from gpustack.errors import UsageError
-from gpustack.metrics.fields import DEV, Field, original, spellings
-from gpustack.metrics.gpus import Gpu, gpu_of, owner_of
+from gpustack.metrics.fields import spellings
 from gpustack.metrics.prometheus import Prometheus, Series
-from gpustack.metrics.readings import settle
-from gpustack.metrics.units import to_base, unit_of
-from gpustack.profile.window import NEEDED, QUANTITIES, GpuWindow, Job
-
-ENERGY, GENERATION, WIDTH, TOTAL = (
-    f"{DEV}{name}" for name in ("TOTAL_ENERGY_CONSUMPTION", "PCIE_LINK_GEN", "PCIE_LINK_WIDTH", "FB_TOTAL")
-)
-REASON = f"{DEV}CLOCKS_EVENT_REASON_"
-SLOWED = {
-    "power_cap": f"{REASON}SW_POWER_CAP_NS",
-    "sw_thermal": f"{REASON}SW_THERM_SLOWDOWN_NS",
-    "hw_thermal": f"{REASON}HW_THERM_SLOWDOWN_NS",
-    "power_brake": f"{REASON}HW_POWER_BRAKE_SLOWDOWN_NS",
-}
-NAMES = frozenset({*QUANTITIES.values(), *SLOWED.values(), ENERGY, GENERATION, WIDTH, TOTAL})
-# Bytes a second of one lane, one way: PCI Express base specifications 3.0 to 6.0, less the encoding.
-PCIE_LANE = {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.97e9, 5: 3.94e9, 6: 7.5e9}
-# One way, all links: NVIDIA's data sheets (V100 6 links of 25 GB/s, A100 12, H100 and H200 18, B200 18 of 50 GB/s).
-NVLINK = {"V100": 150e9, "A100": 300e9, "H100": 450e9, "H200": 450e9, "GH200": 450e9, "B200": 900e9, "GB200": 900e9}
-LONG_PAUSE = 2.5  # times the usual distance of samples: more is a gap
-
-Points = dict[str, dict[float, float]]
-
-
-@dataclass(frozen=True)
-class Selection:
-    """Whose GPUs: of a pod, of a node, or one by its UUID. What is empty selects nothing away."""
-
-    namespace: str = ""
-    pod: str = ""
-    node: str = ""
-    uuid: str = ""
-
-    def selects(self, gpu: Gpu, labels: Mapping[str, str]) -> bool:
-        owner = owner_of(labels)
-        if self.pod and (owner is None or (owner.namespace, owner.pod) != (self.namespace, self.pod)):
-            return False
-        return self.node in ("", gpu.node) and self.uuid in ("", gpu.uuid)
-
-    def matchers(self) -> tuple[str, ...]:
-        """Of PromQL, so that not every GPU's series are sent: one for each place where a pod's name may be."""
-        if self.uuid:
-            return (f",UUID={quoted(self.uuid)}", f",uuid={quoted(self.uuid)}")
-        if not self.pod:
-            return tuple(f",{label}={quoted(self.node)}" for label in ("hostname", "Hostname", "node"))
-        names = (quoted(self.namespace), quoted(self.pod))
-        return tuple(f",{prefix}namespace={names[0]},{prefix}pod={names[1]}" for prefix in ("exported_", ""))
-
-
-def quoted(text: str) -> str:
-    """PromQL escapes as JSON does."""
-    return json.dumps(text)
+from gpustack.profile.selection import Selection
+from gpustack.profile.window import Job
+from gpustack.profile.windows import NAMES, windows_of
 
 
 def read_job(prometheus: Prometheus, which: Selection, begin: float, end: float) -> Job:
@@ -77,85 +21,3 @@ def read_job(prometheus: Prometheus, which: Selection, begin: float, end: float)
         why = "The pod had no GPU then, the name is another, or nothing was scraped."
         raise UsageError("profile-nothing", message, why, "gpustack gpu top --once")
     return Job(windows)
-
-
-def windows_of(found: Iterable[Series], which: Selection, seconds: float) -> Iterable[GpuWindow]:
-    """By node and index."""
-    by_job: dict[tuple[str, str], dict[str, Points]] = {}
-    gpus: dict[tuple[str, str], Gpu] = {}
-    pods: dict[tuple[str, str], set[str]] = {}
-    for series in found:
-        gpu = gpu_of(series.labels)
-        field = settle(series.labels.get("__name__", ""), ())
-        if gpu is None or field is None or not which.selects(gpu, series.labels):
-            continue
-        gpus[gpu.key] = gpu
-        if owner := owner_of(series.labels):
-            pods.setdefault(gpu.key, set()).add(owner.path)
-        points = by_job.setdefault(gpu.key, {}).setdefault(series.labels.get("job", ""), {})
-        points.setdefault(original(field).name, {}).update(based(field, series))
-    for key in sorted(gpus, key=lambda one: (gpus[one].node, gpus[one].index)):
-        # Of a GPU that several jobs scrape, the one with most samples: counters of two would seem to fall.
-        points = max(by_job[key].values(), key=lambda one: sum(map(len, one.values())))
-        yield window_of(gpus[key], points, seconds, tuple(sorted(pods.get(key, ()))))
-
-
-def based(field: Field, series: Series) -> dict[float, float]:
-    """Without blank values."""
-    unit = unit_of(field.unit)
-    return {at: value for at, raw in series.points if (value := to_base(unit, raw)) is not None}
-
-
-def window_of(gpu: Gpu, points: Points, seconds: float, pods: tuple[str, ...]) -> GpuWindow:
-    needed = [points[field] for name, field in QUANTITIES.items() if name in NEEDED and field in points]
-    times = [at for at in distinct_times(points) if all(at in values for values in needed)]
-    tracks = {
-        name: [points[field][at] for at in times if at in points[field]]
-        for name, field in QUANTITIES.items()
-        if field in points
-    }
-    distances = [after - before for before, after in pairwise(times)]
-    every = median(distances) if distances else seconds
-    lost = sum(distance - every for distance in distances if distance > LONG_PAUSE * every)
-    edges = max(0.0, seconds - (times[-1] - times[0]) - LONG_PAUSE * every) if times else seconds
-    generation, width = most(points, GENERATION), most(points, WIDTH)
-    return GpuWindow(
-        gpu,
-        seconds,
-        every,
-        tracks,
-        gaps=min(1.0, (lost + edges) / seconds),
-        slowed=slowed_by(points, seconds),
-        pcie_peak=PCIE_LANE[int(generation)] * width if generation in PCIE_LANE and width else None,
-        nvlink_peak=next((peak for word, peak in NVLINK.items() if word in gpu.model.split()), None),
-        memory_total=most(points, TOTAL),
-        pods=pods,
-    )
-
-
-def slowed_by(points: Points, seconds: float) -> dict[str, float]:
-    """Share of the time, by cause."""
-    return {cause: min(1.0, increase(points[field]) / seconds) for cause, field in SLOWED.items() if field in points}
-
-
-def distinct_times(points: Points) -> list[float]:
-    """Exporters collect every 30 s and are scraped more often: a scrape whose values are all those of the one before is
-    none of its own. The energy counter alone decides where it moves."""
-    deciding = [points[ENERGY]] if len(set(points.get(ENERGY, {}).values())) > 1 else list(points.values())
-    times = sorted({at for values in deciding for at in values})
-    kept = times[:1]
-    for before, at in pairwise(times):
-        if any(values.get(at) != values.get(before) for values in deciding):
-            kept.append(at)
-    return kept if len(kept) > 1 else times
-
-
-def most(points: Points, field: str) -> float | None:
-    """An idle link runs at a lower generation: what it reached within the time counts."""
-    return max(points[field].values()) if points.get(field) else None
-
-
-def increase(values: Mapping[float, float]) -> float:
-    """Of a counter, which begins anew at 0 when the driver is loaded."""
-    found: Sequence[float] = [values[at] for at in sorted(values)]
-    return sum(after - before if after >= before else after for before, after in pairwise(found))

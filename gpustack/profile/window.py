@@ -40,7 +40,8 @@ class GpuWindow:
     """`tracks` are values in base units, one for each of `samples` distinct moments, `every` seconds apart; a quantity
     that the exporter does not send has no track. `gaps` is the share of the time without samples. `slowed` is the share
     of the time by cause. Peaks are one-way bytes a second of the links as they are now; None where not known. `pods`
-    are those that had the GPU."""
+    are those that had the GPU. `settings`: ecc and mig 0 or 1, pcie_generation and pcie_lanes as they can be; what the
+    exporter does not send is not there."""
 
     gpu: Gpu
     seconds: float
@@ -52,6 +53,7 @@ class GpuWindow:
     nvlink_peak: float | None = None
     memory_total: float | None = None
     pods: tuple[str, ...] = ()
+    settings: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def samples(self) -> int:
@@ -98,6 +100,11 @@ class Job:
     """The GPUs of one workload over the same time."""
 
     windows: tuple[GpuWindow, ...]
+
+    @property
+    def unmeasured(self) -> tuple[str, ...]:
+        """Quantities that a GPU has no value of, in the order of QUANTITIES."""
+        return tuple(name for name in QUANTITIES if not all(window.tracks.get(name) for window in self.windows))
 
     def middle(self, values: Sequence[float | None]) -> float | None:
         """The median of the GPUs; None where one of them does not say."""

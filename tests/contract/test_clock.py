@@ -21,7 +21,7 @@ ROOMS = (
     "steps",
 )
 # When answers were taken (certificates are judged by it), names and lines of records, since when a lock is held.
-READERS = {"ask/gather.py", "rollout/evidence.py", "rollout/lock.py"}
+READERS = {"ask/gather.py", "profile/scrape.py", "rollout/evidence.py", "rollout/lock.py"}
 CLOCK = {("time", "time"), ("time", "time_ns"), ("datetime", "now"), ("datetime", "today"), ("date", "today")}
 
 

@@ -9,10 +9,13 @@ import typer
 from typer.testing import CliRunner
 
 from gpustack.cli.options import parse_duration
-from gpustack.cli.profile import app
-from gpustack.errors import UsageError
+from gpustack.cli.profile.commands import app
+from gpustack.errors import UnreachableError, UsageError
+from gpustack.metrics.exposition import Family, parse_families
+from gpustack.metrics.web import Web
 from gpustack.profile.file import SCHEMA, Profile, read_profile, write_profile
 from gpustack.profile.window import Job
+from tests.worlds.exporter import printed
 from tests.worlds.workloads import make_job
 
 ADDRESS = ("--prometheus", "http://prometheus.example.org")
@@ -48,6 +51,27 @@ def test_a_recording_is_kept_also_after_ctrl_c(made: Job, tmp_path: Path, monkey
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert read_profile(tmp_path / "x.json").what == "gpu1"
+
+
+def test_an_exporter_itself_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when it does not answer for a while."""
+    clock, asked = [0.0], []
+
+    def fetch(web: Web) -> tuple[Family, ...]:
+        asked.append(web.access.url)
+        if len(asked) == 5:
+            raise UnreachableError("exporter-answer", "x")
+        return parse_families(printed(clock[0]))
+
+    monkeypatch.setattr("gpustack.metrics.exposition.fetch_families", fetch)
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("time.sleep", lambda seconds: clock.__setitem__(0, clock[0] + seconds))
+    words = ["record", "--exporter", "http://gpu1:9400/metrics", "--for", "1m", "-q", "-f", str(tmp_path / "x.json")]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert set(asked) == {"http://gpu1:9400/metrics"}
+    assert read_profile(tmp_path / "x.json").job.windows[0].samples > 40
+    assert "not measured: occupancy" in done.output
 
 
 @pytest.mark.parametrize(

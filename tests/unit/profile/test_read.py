@@ -7,8 +7,10 @@ from gpustack.metrics.prometheus import Found, Prometheus, Series
 from gpustack.metrics.web import Access
 from gpustack.profile.analysis import analyze
 from gpustack.profile.file import SCHEMA, Profile, read_profile, write_profile
-from gpustack.profile.read import Selection, increase, read_job
+from gpustack.profile.read import read_job
+from gpustack.profile.selection import Selection
 from gpustack.profile.window import Job
+from gpustack.profile.windows import increase
 
 POD = {"exported_namespace": "team-a", "exported_pod": "train-0"}
 GPU = {"gpu": "0", "UUID": "GPU-a", "hostname": "gpu1", "modelName": "NVIDIA H100 80GB HBM3", "job": "d"}
@@ -91,6 +93,12 @@ def test_a_time_without_samples_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_pod_that_ended_early_leaves_a_gap_at_the_end(asked: list[str]) -> None:
     assert job(Selection(node="gpu1"), end=4600.0).windows[0].gaps == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_pod_s_time_begins_and_ends_with_it(asked: list[str]) -> None:
+    """Not with the time that was asked for: it is no gap that the pod was not there yet."""
+    (window,) = job(Selection("team-a", "train-0"), end=4600.0).windows
+    assert (window.seconds, window.gaps) == (pytest.approx(1800, abs=40), 0.0)
 
 
 @pytest.mark.parametrize(("values", "more"), [([0, 5, 9], 9), ([5, 9, 2, 4], 8), ([3], 0), ([], 0)])

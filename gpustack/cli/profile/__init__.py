@@ -1,0 +1,1 @@
+"""`gpustack profile`: record, judge and compare what GPUs do for a workload."""

@@ -1,0 +1,71 @@
+"""Windows of a workload from an exporter itself, which is asked again and again at its own pace."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import median
+
+from gpustack.errors import UsageError
+from gpustack.metrics.exposition import Family
+from gpustack.metrics.fields import spellings
+from gpustack.metrics.gpus import gpu_of
+from gpustack.metrics.prometheus import Series
+from gpustack.profile.selection import Selection
+from gpustack.profile.window import Job
+from gpustack.profile.windows import NAMES, windows_of
+
+SHORTEST = 1.0  # seconds; dcgm-exporter collects every 30 s unless its option -c says otherwise
+KNOWN = 4  # times that values were new, before their pace is known
+
+Key = tuple[tuple[str, str], ...]
+
+
+def time_of_day() -> float:
+    """Seconds since 1970, for people who read the file: nothing is decided by it."""
+    return time.time()
+
+
+@dataclass
+class Scrapes:
+    """What an exporter printed of the selected GPUs. `moments` are seconds of a steady clock, `fresh` those at which a
+    value was new."""
+
+    which: Selection
+    values: dict[Key, list[tuple[float, float]]] = field(default_factory=dict)
+    helps: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    moments: list[float] = field(default_factory=list)
+    fresh: list[float] = field(default_factory=list)
+
+    def add(self, families: Sequence[Family], at: float) -> None:
+        known, new = set(spellings(NAMES)), False
+        for family in families:
+            if family.name not in known:
+                continue
+            self.helps[family.name] = (family.help,)
+            for series in family.series:
+                gpu = gpu_of(series.labels)
+                if gpu is None or not self.which.selects(gpu, series.labels):
+                    continue
+                points = self.values.setdefault(tuple(sorted(series.labels.items())), [])
+                value = series.points[-1][1]
+                new = new or not points or points[-1][1] != value
+                points.append((at, value))
+        self.moments.append(at)
+        self.fresh += [at] if new else []
+
+    @property
+    def pause(self) -> float:
+        """Seconds until it is asked again: half of what lies between new values, so that none is missed."""
+        distances = [after - before for before, after in pairwise(self.fresh)]
+        return max(SHORTEST, median(distances) / 2) if len(distances) >= KNOWN else SHORTEST
+
+    def job(self, url: str) -> Job:
+        """Raises UsageError where it printed nothing of such GPUs."""
+        seconds = self.moments[-1] - self.moments[0] if len(self.moments) > 1 else SHORTEST
+        series = [Series(dict(key), tuple(points)) for key, points in self.values.items()]
+        windows = tuple(windows_of(series, self.which, seconds, self.helps))
+        if not windows:
+            message, why = f"{url} printed nothing of such GPUs.", "They are another node's, or the name is another."
+            raise UsageError("profile-nothing", message, why, f"gpustack gpu check-exporter {url}")
+        return Job(windows)

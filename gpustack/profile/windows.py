@@ -1,0 +1,129 @@
+"""From series to windows: distinct samples, gaps, links, and what slowed a GPU down, whoever sent the series."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from statistics import median
+from types import MappingProxyType
+
+from gpustack.metrics.fields import DEV, Field, original
+from gpustack.metrics.gpus import Gpu, gpu_of, owner_of
+from gpustack.metrics.prometheus import Series
+from gpustack.metrics.readings import settle
+from gpustack.metrics.units import to_base, unit_of
+from gpustack.profile.selection import Selection
+from gpustack.profile.window import NEEDED, QUANTITIES, GpuWindow
+
+ENERGY, GENERATION, WIDTH, TOTAL = (
+    f"{DEV}{name}" for name in ("TOTAL_ENERGY_CONSUMPTION", "PCIE_LINK_GEN", "PCIE_LINK_WIDTH", "FB_TOTAL")
+)
+REASON = f"{DEV}CLOCKS_EVENT_REASON_"
+SLOWED = {
+    "power_cap": f"{REASON}SW_POWER_CAP_NS",
+    "sw_thermal": f"{REASON}SW_THERM_SLOWDOWN_NS",
+    "hw_thermal": f"{REASON}HW_THERM_SLOWDOWN_NS",
+    "power_brake": f"{REASON}HW_POWER_BRAKE_SLOWDOWN_NS",
+}
+# What a GPU is set to, which does not change while it works.
+SETTINGS = {
+    "ecc": f"{DEV}ECC_CURRENT",
+    "mig": f"{DEV}MIG_MODE",
+    "pcie_generation": f"{DEV}PCIE_MAX_LINK_GEN",
+    "pcie_lanes": WIDTH,
+}
+NAMES = frozenset({*QUANTITIES.values(), *SLOWED.values(), *SETTINGS.values(), ENERGY, GENERATION, WIDTH, TOTAL})
+# Bytes a second of one lane, one way: PCI Express base specifications 3.0 to 6.0, less the encoding.
+PCIE_LANE = {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.97e9, 5: 3.94e9, 6: 7.5e9}
+# One way, all links: NVIDIA's data sheets (V100 6 links of 25 GB/s, A100 12, H100 and H200 18, B200 18 of 50 GB/s).
+NVLINK = {"V100": 150e9, "A100": 300e9, "H100": 450e9, "H200": 450e9, "GH200": 450e9, "B200": 900e9, "GB200": 900e9}
+LONG_PAUSE = 2.5  # times the usual distance of samples: more is a gap
+
+Points = dict[str, dict[float, float]]
+
+
+def windows_of(
+    found: Iterable[Series], which: Selection, seconds: float, helps: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> Iterable[GpuWindow]:
+    """By node and index. `helps`: what the exporter says of metrics whose name alone does not tell the field. A pod's
+    time is that in which it had the GPU, whatever `seconds` were asked for."""
+    by_job: dict[tuple[str, str], dict[str, Points]] = {}
+    gpus: dict[tuple[str, str], Gpu] = {}
+    pods: dict[tuple[str, str], set[str]] = {}
+    for series in found:
+        gpu = gpu_of(series.labels)
+        field = settle(name := series.labels.get("__name__", ""), helps.get(name, ()))
+        if gpu is None or field is None or not which.selects(gpu, series.labels):
+            continue
+        gpus[gpu.key] = gpu
+        if owner := owner_of(series.labels):
+            pods.setdefault(gpu.key, set()).add(owner.path)
+        points = by_job.setdefault(gpu.key, {}).setdefault(series.labels.get("job", ""), {})
+        points.setdefault(original(field).name, {}).update(based(field, series))
+    for key in sorted(gpus, key=lambda one: (gpus[one].node, gpus[one].index)):
+        # Of a GPU that several jobs scrape, the one with most samples: counters of two would seem to fall.
+        points = max(by_job[key].values(), key=lambda one: sum(map(len, one.values())))
+        yield window_of(gpus[key], points, seconds, tuple(sorted(pods.get(key, ()))), whole=not which.pod)
+
+
+def based(field: Field, series: Series) -> dict[float, float]:
+    """Without blank values."""
+    unit = unit_of(field.unit)
+    return {at: value for at, raw in series.points if (value := to_base(unit, raw)) is not None}
+
+
+def window_of(gpu: Gpu, points: Points, seconds: float, pods: tuple[str, ...], *, whole: bool) -> GpuWindow:
+    """`whole`: the GPU was there for all of the time, so that its ends without samples are gaps."""
+    needed = [points[field] for name, field in QUANTITIES.items() if name in NEEDED and field in points]
+    times = [at for at in distinct_times(points) if all(at in values for values in needed)]
+    tracks = {
+        name: [points[field][at] for at in times if at in points[field]]
+        for name, field in QUANTITIES.items()
+        if field in points
+    }
+    distances = [after - before for before, after in pairwise(times)]
+    every = median(distances) if distances else seconds
+    if times and not whole:
+        seconds = min(seconds, times[-1] - times[0] + every)
+    lost = sum(distance - every for distance in distances if distance > LONG_PAUSE * every)
+    edges = max(0.0, seconds - (times[-1] - times[0]) - LONG_PAUSE * every) if times else seconds
+    generation, width = most(points, GENERATION), most(points, WIDTH)
+    return GpuWindow(
+        gpu,
+        seconds,
+        every,
+        tracks,
+        gaps=min(1.0, (lost + edges) / seconds),
+        slowed=slowed_by(points, seconds),
+        pcie_peak=PCIE_LANE[int(generation)] * width if generation in PCIE_LANE and width else None,
+        nvlink_peak=next((peak for word, peak in NVLINK.items() if word in gpu.model.split()), None),
+        memory_total=most(points, TOTAL),
+        pods=pods,
+        settings={name: value for name, field in SETTINGS.items() if (value := most(points, field)) is not None},
+    )
+
+
+def slowed_by(points: Points, seconds: float) -> dict[str, float]:
+    """Share of the time, by cause."""
+    return {cause: min(1.0, increase(points[field]) / seconds) for cause, field in SLOWED.items() if field in points}
+
+
+def distinct_times(points: Points) -> list[float]:
+    """Exporters collect every 30 s and are scraped more often: a scrape whose values are all those of the one before is
+    none of its own. The energy counter alone decides where it moves."""
+    deciding = [points[ENERGY]] if len(set(points.get(ENERGY, {}).values())) > 1 else list(points.values())
+    times = sorted({at for values in deciding for at in values})
+    kept = times[:1]
+    for before, at in pairwise(times):
+        if any(values.get(at) != values.get(before) for values in deciding):
+            kept.append(at)
+    return kept if len(kept) > 1 else times
+
+
+def most(points: Points, field: str) -> float | None:
+    """An idle link runs at a lower generation: what it reached within the time counts."""
+    return max(points[field].values()) if points.get(field) else None
+
+
+def increase(values: Mapping[float, float]) -> float:
+    """Of a counter, which begins anew at 0 when the driver is loaded."""
+    found: Sequence[float] = [values[at] for at in sorted(values)]
+    return sum(after - before if after >= before else after for before, after in pairwise(found))
