@@ -69,13 +69,15 @@ class Condition:
 
 @dataclass(frozen=True)
 class Class:
-    """`conditions` all hold. `support` makes it surer, `against` less sure. `advice` is what to try."""
+    """`conditions` all hold. `support` makes it surer, `against` less sure. `advice` is what to try,
+    `helped` what a later profile shows if that helped."""
 
     id: Id
     title: str
     samples: int
     conditions: Callable[[Signals, Limits], Iterable[Condition]]
     advice: tuple[str, ...]
+    helped: str
     support: Callable[[Signals, Limits], Iterable[Condition]] = lambda signals, limits: ()
     against: Callable[[Signals, Limits], Iterable[Condition]] = lambda signals, limits: ()
 
@@ -172,6 +174,7 @@ CLASSES = (
         20,
         idle,
         ("Release them, or scale to zero.", "Share one GPU among several such pods (time-slicing, MPS, MIG)."),
+        "Fewer GPUs of this workload in gpustack gpu top, or an engine above 0.05.",
         support=lambda s, at: (under("power, of the limit", s.power, 0.25),),
     ),
     Class(
@@ -180,6 +183,7 @@ CLASSES = (
         10,
         throttled,
         ("Look at cooling, power supply and temperatures: gpustack gpu top, column SLOWED BY.",),
+        "The time slowed by heat and hardware falls to 0, and the SM clock rises.",
         support=lambda s, at: (under("SM clock, of the highest", s.clock, 0.9),),
         against=lambda s, at: (over("SM clock, of the highest", s.clock, 0.97),),
     ),
@@ -189,6 +193,7 @@ CLASSES = (
         20,
         imbalanced,
         ("Compare clocks, PCIe and input of the slowest GPU.", "Pipeline stages: even them out."),
+        "The spread across GPUs falls under 0.1, and tensor activity of the median rises.",
     ),
     Class(
         "communication-bound",
@@ -196,6 +201,7 @@ CLASSES = (
         30,
         communication,
         ("Overlap communication and computation; larger buckets.", "Check that NCCL uses NVLink: NCCL_DEBUG=INFO."),
+        "NVLink's share falls, and tensor activity and power rise.",
         support=lambda s, at: (under("power, of the limit", s.power, 0.65),),
     ),
     Class(
@@ -204,6 +210,7 @@ CLASSES = (
         20,
         pcie,
         ("Pin host memory, prefetch, and copy in larger pieces.", "Check the link: gpustack gpu list."),
+        "PCIe's share falls, and SM activity rises.",
     ),
     Class(
         "input-bound",
@@ -215,6 +222,7 @@ CLASSES = (
             "Decode and augment on the GPU.",
             "A service: fewer replicas.",
         ),
+        "Engine and tensor activity rise; a service does the same with fewer GPUs.",
     ),
     Class(
         "tensor-bound",
@@ -222,6 +230,7 @@ CLASSES = (
         20,
         tensor,
         ("This is what the GPU is for. FP8 or sparsity, where the model allows it; else a larger GPU.",),
+        "More steps a second at the same tensor activity: counters do not show it.",
         support=lambda s, at: (over("power, of the limit", s.power, 0.85),),
     ),
     Class(
@@ -230,6 +239,7 @@ CLASSES = (
         20,
         memory,
         ("Larger batches, fused kernels, quantised weights.", "Language models: a paged, quantised KV cache."),
+        "Tensor activity rises, and memory stays or falls.",
         support=lambda s, at: (over("SMs", s.sm, 0.5),),
         against=lambda s, at: (over("tensor cores", s.tensor, 0.35),),
     ),
@@ -239,6 +249,7 @@ CLASSES = (
         20,
         compute,
         ("In deep learning: turn on TF32 or mixed precision.", "In simulations this is as intended."),
+        "Tensor activity rises, and FP32 falls.",
         support=lambda s, at: (under("tensor cores", s.tensor, 0.05),),
     ),
     Class(
@@ -247,6 +258,7 @@ CLASSES = (
         20,
         launch,
         ("Larger batches, fused kernels, CUDA graphs, torch.compile.", "Several processes on one GPU (MPS), or MIG."),
+        "SM activity rises at the same engine.",
         support=lambda s, at: (under("memory", s.dram, 0.3), under("tensor cores", s.tensor, 0.1)),
     ),
     Class(
@@ -255,6 +267,7 @@ CLASSES = (
         30,
         latency,
         ("Nsight Compute on one kernel shows what its warps wait for.", "With several GPUs: check collectives first."),
+        "Tensor or memory activity rises at the same SM activity.",
         support=lambda s, at: (under("occupancy", s.occupancy, 0.3),),
     ),
     Class(
@@ -263,5 +276,6 @@ CLASSES = (
         20,
         some_tensor,
         ("Profile a few steps (PyTorch profiler, Nsight Systems): which part of a step is without tensor work?",),
+        "Tensor activity rises.",
     ),
 )

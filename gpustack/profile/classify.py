@@ -13,13 +13,15 @@ Confidence = Literal["high", "medium", "low", "none"]
 CLEAR, CLOSE = 0.20, 0.05  # beyond a threshold, as a share of it
 MORE_DATA = ("Measure longer, or at a finer interval.", "gpustack gpu check-exporter says what an exporter sends.")
 CLOSER_LOOK = ("Profile a few steps (PyTorch profiler, Nsight Systems).",)
+NO_CLASS = "A later profile has a class."
 
 
 @dataclass(frozen=True)
 class Verdict:
     """`reasons` are what the class was decided by, with numbers; `support` and `against` what makes it more or less
     sure; `ruled_out` the condition that each class before it does not fulfil. `notes` are overlays: what is also so.
-    `second` is a class that is almost as near. `means` are the raw numbers."""
+    `helped` is what a later profile shows if the advice helped. `second` is a class that is almost as near. `means` are
+    the raw numbers."""
 
     id: Id
     title: str
@@ -30,6 +32,7 @@ class Verdict:
     ruled_out: tuple[tuple[Id, str], ...]
     notes: tuple[str, ...]
     advice: tuple[str, ...]
+    helped: str
     second: Id | None
     means: tuple[tuple[str, float], ...]
 
@@ -71,7 +74,8 @@ def lacking(job: Job, signals: Signals, limits: Limits) -> Iterator[str]:
     if unsent := sorted({name for window in job.windows for name in window.lacking}):
         yield f"The exporter does not send: {', '.join(unsent)}."
     if signals.samples < limits.least_samples:
-        yield f"There are {signals.samples} distinct samples, {limits.least_samples} are needed."
+        needed, each = limits.least_samples, f"one in {signals.every:.3g} s"
+        yield f"There are {signals.samples} distinct samples, {each}: {needed:g} take {needed * signals.every:.0f} s."
     if signals.gaps > limits.most_gaps:
         yield f"{signals.gaps:.0%} of the time has no samples."
     pods = sorted({pod for window in job.windows if len(window.pods) > 1 for pod in window.pods})
@@ -108,6 +112,7 @@ def decided(
         signals,
         limits,
         one.advice,
+        helped=one.helped,
         support=tuple(map(str, support)),
         against=tuple(map(str, against)),
         ruled_out=ruled_out,
@@ -116,7 +121,7 @@ def decided(
     )
 
 
-def confidence(samples: int, enough: int, many: int, margin: float, *, backed: bool, doubtful: bool) -> Confidence:
+def confidence(samples: int, enough: float, many: float, margin: float, *, backed: bool, doubtful: bool) -> Confidence:
     if samples < enough or doubtful:
         return "low"
     return "high" if samples >= many and margin >= CLEAR and backed else "medium"
@@ -138,6 +143,7 @@ def finish(
     limits: Limits,
     advice: tuple[str, ...],
     *,
+    helped: str = NO_CLASS,
     support: tuple[str, ...] = (),
     against: tuple[str, ...] = (),
     ruled_out: tuple[tuple[Id, str], ...] = (),
@@ -155,6 +161,7 @@ def finish(
         ruled_out,
         (*notes, *overlays(id, signals, limits)),
         advice,
+        helped,
         second,
         means,
     )
@@ -166,5 +173,9 @@ def overlays(id: Id, signals: Signals, limits: Limits) -> Iterator[str]:
         yield f"The power limit holds the clocks down for {signals.power_cap:.0%} of the time: usual at full load."
     if id != "throttled" and signals.heat_slowdown > limits.heat_slowdown:
         yield f"Heat slows the GPUs down for {signals.heat_slowdown:.0%} of the time."
+    if id == "insufficient-data" and signals.hardware_slowdown > limits.hardware_slowdown:
+        yield f"Hardware slows the GPUs down for {signals.hardware_slowdown:.0%} of the time."
+    if id == "insufficient-data" and signals.sm is None and signals.utilisation is not None:
+        yield f"Some kernel ran for {signals.utilisation:.0%} of the time: without profiling fields that is all."
     if id == "idle" and (signals.memory or 0) > limits.idle_engine:
         yield "Memory is in use: something is loaded and gets no work."

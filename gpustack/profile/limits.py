@@ -1,54 +1,89 @@
-"""Thresholds of the verdicts, with where each comes from. All are settings.
+"""Thresholds of the verdicts, each with what it is for and where it comes from. All are settings.
 
 [N] NVIDIA's profiling guide (docs.nvidia.com/datacenter/dcgm, feature overview) or a statement of NVIDIA's.
 [K] the classification of KempnerPulse (github.com/KempnerInstitute/kempnerpulse, docs/classification.md).
 [E] an estimate of ours.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from math import isfinite
+
+from gpustack.errors import UsageError
+
+
+def of(value: float, source: str, about: str) -> float:
+    return field(default=value, metadata={"source": source, "about": about})
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Shares are 0 to 1; `…_reachable` is the most of a pipe that is seen in practice."""
+    """Shares are 0 to 1, times in seconds; `…_reachable` is the most of a pipe that is seen in practice."""
 
-    tensor_reachable: float = 0.93  # [N] dcgmproftester -t 1004
-    dram_reachable: float = 0.80  # [N]
-    least_samples: int = 10  # [E]
-    normal_samples: int = 30  # [E]
-    many_samples: int = 60  # [E]
-    most_gaps: float = 0.2  # [E]
-    idle_engine: float = 0.05  # [K]
-    idle_sm: float = 0.02  # [E]
-    idle_dram: float = 0.02  # [E]
-    idle_seconds: float = 1800.0  # [E]
-    hardware_slowdown: float = 0.01  # [E] share of time
-    heat_slowdown: float = 0.05  # [E]
-    power_cap: float = 0.30  # [E]
-    power_near_limit: float = 0.95  # [E]
-    imbalance: float = 0.3  # [E] of tensor or memory activity
-    straggler_power: float = 0.75  # [E] of the median
-    busy_engine: float = 0.8  # [E]
-    communication_tensor: float = 0.3  # [E]
-    communication_dram: float = 0.5  # [E]
-    communication_nvlink: float = 0.3  # [E]
-    pcie: float = 0.5  # [E]; [K] has 1 GB/s, which is too low for PCIe 4 and 5
-    pcie_sm: float = 0.5  # [E]
-    fed_engine: float = 0.7  # [E]
-    sawtooth: float = 0.5  # [E] coefficient of variation
-    plateau_low: float = 0.2  # [E]
-    fed_pcie: float = 0.3  # [E]
-    tensor: float = 0.5  # [K]
-    tensor_sm: float = 0.6  # [K]
-    dram: float = 0.7  # [E] of what is reachable
-    dram_tensor: float = 0.4  # [E]
-    pipe: float = 0.4  # [E]; [K] has 0.2 for fp64
-    launch_engine: float = 0.6  # [E]; [K] has 0.4
-    launch_sm: float = 0.4  # [E]; [K] has 0.25; [N]: below 0.5 is likely ineffective
-    waiting_sm: float = 0.7  # [E]
-    waiting_pipe: float = 0.3  # [E]
-    some_tensor: float = 0.15  # [E]
-    some_tensor_sm: float = 0.4  # [E]
+    tensor_reachable: float = of(0.93, "[N] dcgmproftester -t 1004", "the most that tensor cores reach")
+    dram_reachable: float = of(0.80, "[N]", "the most that memory reaches")
+    least_samples: float = of(10, "[E]", "distinct samples for any verdict")
+    normal_samples: float = of(30, "[E]", "distinct samples for a verdict that is not low")
+    many_samples: float = of(60, "[E]", "distinct samples for a high one")
+    most_gaps: float = of(0.2, "[E]", "share of time without samples for any verdict")
+    idle_engine: float = of(0.05, "[K]", "idle: engine, 95th percentile; a sample above has work")
+    idle_sm: float = of(0.02, "[E]", "idle: SMs, 95th percentile")
+    idle_dram: float = of(0.02, "[E]", "idle: memory, 95th percentile")
+    idle_seconds: float = of(1800.0, "[E]", "idle: for so long")
+    hardware_slowdown: float = of(0.01, "[E]", "throttled: share of time slowed by hardware")
+    heat_slowdown: float = of(0.05, "[E]", "throttled: share of time slowed for heat")
+    power_cap: float = of(0.30, "[E]", "noted: share of time at the power limit")
+    power_near_limit: float = of(0.95, "[E]", "noted: power of its limit")
+    imbalance: float = of(0.3, "[E]", "imbalanced: spread of tensor or memory activity")
+    straggler_power: float = of(0.75, "[E]", "imbalanced: lowest power of the median")
+    busy_engine: float = of(0.8, "[E]", "communication-bound, imbalanced: engine")
+    communication_tensor: float = of(0.3, "[E]", "communication-bound: tensor cores below")
+    communication_dram: float = of(0.5, "[E]", "communication-bound: memory below")
+    communication_nvlink: float = of(0.3, "[E]", "communication-bound: NVLink")
+    pcie: float = of(0.5, "[E]; [K] has 1 GB/s, too low for PCIe 4 and 5", "pcie-bound: PCIe of its link")
+    pcie_sm: float = of(0.5, "[E]", "pcie-bound: SMs below")
+    fed_engine: float = of(0.7, "[E]", "input-bound: engine below")
+    sawtooth: float = of(0.5, "[E]", "input-bound: coefficient of variation of the engine")
+    plateau_low: float = of(0.2, "[E]", "input-bound: or engine, where samples are coarse")
+    fed_pcie: float = of(0.3, "[E]", "input-bound: PCIe below")
+    tensor: float = of(0.5, "[K]", "tensor-bound: tensor cores")
+    tensor_sm: float = of(0.6, "[K]", "tensor-bound: SMs")
+    dram: float = of(0.7, "[E]", "memory-bound: memory; compute-bound: below")
+    dram_tensor: float = of(0.4, "[E]", "memory-bound: tensor cores below")
+    pipe: float = of(0.4, "[E]; [K] has 0.2 for FP64", "compute-bound: busiest of FP64, FP32 and FP16")
+    launch_engine: float = of(0.6, "[E]; [K] has 0.4", "launch-bound: engine")
+    launch_sm: float = of(0.4, "[E]; [K] has 0.25; [N]: under 0.5 is likely ineffective", "launch-bound: SMs below")
+    waiting_sm: float = of(0.7, "[E]", "latency-bound: SMs")
+    waiting_pipe: float = of(0.3, "[E]", "latency-bound: all pipes and memory below")
+    some_tensor: float = of(0.15, "[E]", "moderate-tensor: tensor cores")
+    some_tensor_sm: float = of(0.4, "[E]", "moderate-tensor: SMs")
+    least_change: float = of(0.02, "[E]", "compare: a smaller change is none, as runs differ by themselves")
 
 
 DEFAULT = Limits()
+NAMES = tuple(one.name for one in fields(Limits))
+
+
+def set_limits(words: Sequence[str]) -> Limits:
+    """From `NAME=VALUE`. Raises UsageError for all that are none."""
+    values: dict[str, float] = {}
+    wrong = []
+    for word in words:
+        name, _, text = word.partition("=")
+        number = as_number(text)
+        if name in NAMES and number is not None:
+            values[name] = number
+        else:
+            wrong.append(f"{word}: {'no number above 0' if name in NAMES else 'no such threshold'}")
+    if wrong:
+        why = "\n".join([*wrong, "They are written NAME=VALUE: dram=0.6."])
+        raise UsageError("profile-threshold", "--threshold cannot be read.", why, "gpustack profile thresholds")
+    return replace(DEFAULT, **values)
+
+
+def as_number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if isfinite(value) and value > 0 else None

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from statistics import fmean
 
-from gpustack.profile.window import GpuWindow
+from gpustack.profile.window import GpuWindow, Job
 
 LEAST = 10  # samples of a stretch
 DIFFERENT = 0.2  # of activity: less is the same stretch
@@ -38,6 +38,22 @@ def change_points(track: Sequence[float], first: int = 0) -> list[int]:
 
 def count_phases(window: GpuWindow) -> int:
     return 1 + max((len(change_points(window.tracks[name])) for name in WATCHED if name in window.tracks), default=0)
+
+
+def stretches(job: Job) -> tuple[Job, ...]:
+    """The job cut where one of its GPUs changes most often: as many as `count_phases` says."""
+    tracks = [window.tracks[name] for window in job.windows for name in WATCHED if window.tracks.get(name)]
+    if not tracks:
+        return (job,)
+    track, points = max(((one, change_points(one)) for one in tracks), key=lambda one: len(one[1]))
+    shares = [0.0, *(point / len(track) for point in points), 1.0]
+    return tuple(Job(tuple(part(window, *ends) for window in job.windows)) for ends in pairwise(shares))
+
+
+def part(window: GpuWindow, begin: float, end: float) -> GpuWindow:
+    """From one share of its time to another. What is only known of the whole, as slowing down, stays."""
+    tracks = {name: track[round(begin * len(track)) : round(end * len(track))] for name, track in window.tracks.items()}
+    return replace(window, tracks=tracks, seconds=window.seconds * (end - begin))
 
 
 def without_warm_up(window: GpuWindow) -> GpuWindow:

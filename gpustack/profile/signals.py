@@ -27,6 +27,7 @@ class Signals:
     pipe: float | None
     pcie: float | None
     nvlink: float | None
+    utilisation: float | None
     duty: float | None
     variation: float | None
     power: float | None
@@ -68,6 +69,7 @@ def signals_of(job: Job, limits: Limits) -> Signals:
         pipe=middle(busiest_pipe),
         pcie=middle(lambda window: window.link("pcie", window.pcie_peak)),
         nvlink=middle(lambda window: window.link("nvlink", window.nvlink_peak)),
+        utilisation=middle(lambda window: window.mean("utilisation")),
         duty=middle(lambda window: window.duty),
         variation=middle(lambda window: window.variation),
         power=middle(lambda window: window.ratio("power", "power_limit")),

@@ -1,0 +1,87 @@
+"""What is made of a profile besides its class: stretches, what is usual, thresholds of one's own."""
+
+import random
+
+import pytest
+
+from gpustack.errors import UsageError
+from gpustack.profile.analysis import analyze
+from gpustack.profile.classes import CLASSES
+from gpustack.profile.classify import classify
+from gpustack.profile.expected import ADVICE
+from gpustack.profile.file import make_profile
+from gpustack.profile.limits import DEFAULT, set_limits
+from gpustack.profile.phases import count_phases, stretches
+from gpustack.profile.window import Job
+from tests.unit.profile.test_classify import DECODE, window
+from tests.worlds.workloads import MECHANISMS, make_job
+
+COMPUTE = {"engine": 0.99, "sm": 0.9, "tensor": 0.7, "dram": 0.3, "occupancy": 0.2}
+
+
+def joined(*levels: tuple[dict[str, float], int]) -> Job:
+    windows = [window(values, samples) for values, samples in levels]
+    tracks = {name: [value for one in windows for value in one.tracks[name]] for name in DECODE}
+    return Job((window(DECODE, sum(samples for _, samples in levels), tracks=tracks),))
+
+
+def test_stretches_have_a_class_each() -> None:
+    found = analyze(make_profile(joined((COMPUTE, 60), (DECODE, 120)), "x", "", 0, 1))
+    assert [(one.verdict.id, round(one.seconds)) for one in found.stretches] == [
+        ("tensor-bound", 900),
+        ("memory-bound", 1800),
+    ]
+    assert found.stretches[1].begin == pytest.approx(900)
+    assert found.verdict.confidence == "low"
+
+
+def test_a_short_stretch_may_be_idle() -> None:
+    found = analyze(make_profile(joined((COMPUTE, 60), (dict.fromkeys(DECODE, 0.001), 60)), "x", "", 0, 1))
+    assert [one.verdict.id for one in found.stretches] == ["tensor-bound", "idle"]
+
+
+def test_one_time_has_no_stretches() -> None:
+    assert analyze(make_profile(joined((DECODE, 90)), "x", "", 0, 1)).stretches == ()
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_there_are_as_many_stretches_as_are_counted(name: str) -> None:
+    job = make_job(name, random.Random(8))
+    parts = stretches(job)
+    assert len(parts) == max(map(count_phases, job.windows))
+    assert sum(one.windows[0].samples for one in parts) == job.windows[0].samples
+
+
+def test_what_is_usual_is_sorted_by_how_near_it_is() -> None:
+    found = analyze(make_profile(joined((DECODE, 90)), "x", "", 0, 1), workload="inference")
+    assert (found.usual[0].what, found.usual[0].outside) == ("language model, decode", ())
+    assert found.usual[1].outside
+    assert "Continuous batching" in found.verdict.advice[0]
+
+
+def test_advice_is_for_classes_that_there_are() -> None:
+    assert {id for id, _ in ADVICE} <= {one.id for one in CLASSES}
+
+
+def test_a_threshold_can_be_set() -> None:
+    assert set_limits(["dram=0.95"]).dram == 0.95
+    assert set_limits([]) == DEFAULT
+
+
+def test_all_wrong_thresholds_are_named() -> None:
+    with pytest.raises(UsageError) as caught:
+        set_limits(["dram=0.9", "drum=0.9", "tensor=high", "pcie=-1", "sm"])
+    assert [line.partition(":")[0] for line in caught.value.why.splitlines()[:-1]] == [
+        "drum=0.9",
+        "tensor=high",
+        "pcie=-1",
+        "sm",
+    ]
+
+
+def test_without_profiling_fields_it_is_said_what_is_known() -> None:
+    found = window({"utilisation": 0.97, "power": 300.0}, slowed={"hw_thermal": 0.2})
+    verdict = classify(Job((found,)))
+    assert verdict.id == "insufficient-data"
+    assert "97%" in " ".join(verdict.notes)
+    assert "Hardware slows" in " ".join(verdict.notes)
