@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from statistics import fmean
 
-from gpustack.gpus.fleet import MEMORY, USED, memory_of, owner_of_gpu, place, readings_by_gpu
+from gpustack.gpus.fleet import MEMORY, USED, memory_of, owners_by_gpu, place, readings_by_gpu
 from gpustack.metrics.fields import DEV, PROF
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
@@ -30,7 +30,8 @@ BITS = {4: "power cap", 8: "hardware", 16: "sync boost", 32: "heat", 64: "heat (
 @dataclass(frozen=True)
 class Work:
     """Of a GPU or MIG instance now. Shares are 0 to 1, memory in bytes, power in watts; None is what its exporter does
-    not say. `slowed` is by what; None where that is not known. `at` is the time of its newest value."""
+    not say. `owners` are all pods that share it, `owner` is the first of them. `slowed` is by what; None where that is
+    not known. `at` is the time of its newest value."""
 
     gpu: Gpu
     owner: Owner | None
@@ -45,11 +46,13 @@ class Work:
     temperature: float | None
     slowed: tuple[str, ...] | None
     at: float
+    owners: tuple[Owner, ...] = ()
 
 
 @dataclass(frozen=True)
 class PodWork:
-    """Of a pod: its GPUs, the mean of their shares and the sum of their memory and power."""
+    """Of a pod: its GPUs, the mean of their shares and the sum of their memory and power. `shared` of its GPUs are of
+    other pods as well, and count whole for each."""
 
     owner: Owner
     gpus: int
@@ -59,6 +62,7 @@ class PodWork:
     dram: float | None
     memory: float | None
     power: float | None
+    shared: int = 0
 
 
 @dataclass(frozen=True)
@@ -73,18 +77,21 @@ class Activity:
 
 def see_activity(readings: Readings, wanted: Callable[[Work], bool] = lambda work: True) -> Activity:
     """Of those that are wanted, by node and index."""
-    work = sorted((work_of(found) for found in readings_by_gpu(readings)), key=lambda one: place(one.gpu))
+    owners = owners_by_gpu(readings)
+    work = sorted((work_of(found, owners) for found in readings_by_gpu(readings)), key=lambda one: place(one.gpu))
     chosen = tuple(filter(wanted, work))
     return Activity(chosen, tuple(pods_of(chosen)), lacking(chosen), readings.doubts)
 
 
-def work_of(found: Mapping[str, Reading]) -> Work:
+def work_of(found: Mapping[str, Reading], owners: Mapping[tuple[str, str], tuple[Owner, ...]]) -> Work:
     newest = max(found.values(), key=lambda reading: reading.at)
+    pods = owners.get(newest.gpu.key, ())
     values = {name: reading.value for name, reading in found.items()}
     bits = values.get(REASONS)
     return Work(
         gpu=newest.gpu,
-        owner=owner_of_gpu(found.values()),
+        owner=next(iter(pods), None),
+        owners=pods,
         **{name: values.get(field) for name, field in SHARES.items()},
         memory=values.get(USED),
         memory_total=memory_of(found),
@@ -100,12 +107,17 @@ def pods_of(work: Iterable[Work]) -> Iterator[PodWork]:
     """By namespace and pod. What one of its GPUs does not say is not known of the pod."""
     groups: dict[tuple[str, str], list[Work]] = {}
     for one in work:
-        if one.owner:
-            groups.setdefault((one.owner.namespace, one.owner.pod), []).append(one)
-    for (namespace, pod), group in sorted(groups.items()):
-        shares = {name: combine(fmean, (getattr(one, name) for one in group)) for name in SHARES}
-        sums = {name: combine(sum, (getattr(one, name) for one in group)) for name in ("memory", "power")}
-        yield PodWork(Owner(namespace, pod), len(group), **shares, **sums)
+        for pod in pods_on(one):
+            groups.setdefault(pod, []).append(one)
+    for (namespace, name), group in sorted(groups.items()):
+        shares = {share: combine(fmean, (getattr(one, share) for one in group)) for share in SHARES}
+        sums = {value: combine(sum, (getattr(one, value) for one in group)) for value in ("memory", "power")}
+        shared = sum(len(pods_on(one)) > 1 for one in group)
+        yield PodWork(Owner(namespace, name), len(group), **shares, **sums, shared=shared)
+
+
+def pods_on(work: Work) -> set[tuple[str, str]]:
+    return {(owner.namespace, owner.pod) for owner in work.owners}
 
 
 def combine(how: Callable[[list[float]], float], values: Iterable[float | None]) -> float | None:

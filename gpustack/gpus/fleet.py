@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gpustack.metrics.fields import DEV
+from gpustack.metrics.fields import DEV, PROF
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
 from gpustack.metrics.xids import xids
@@ -12,6 +12,8 @@ from gpustack.metrics.xids import xids
 TOTAL, USED, FREE, RESERVED = (f"{DEV}FB_{word}" for word in ("TOTAL", "USED", "FREE", "RESERVED"))
 GENERATION, WIDTH = f"{DEV}PCIE_LINK_GEN", f"{DEV}PCIE_LINK_WIDTH"
 MOST_GENERATION, MOST_WIDTH = f"{DEV}PCIE_MAX_LINK_GEN", f"{DEV}PCIE_MAX_LINK_WIDTH"
+# Of all links together: whichever the exporter has, if the GPU has any.
+NVLINK = (f"{DEV}NVLINK_BANDWIDTH_TOTAL", f"{DEV}NVLINK_COUNT_TX_BYTES", f"{PROF}NVLINK_TX_BYTES")
 ECC, MIG = f"{DEV}ECC_CURRENT", f"{DEV}MIG_MODE"
 XID, ACTION = f"{DEV}XID_ERRORS", f"{DEV}GET_GPU_RECOVERY_ACTION"
 FAILED = {
@@ -26,7 +28,8 @@ PENDING = {
 # What tells that a GPU was looked at: of one without any of these, health is unknown.
 HEALTH = (XID, ACTION, *FAILED, *PENDING)
 MEMORY, PCIE = (TOTAL, USED, FREE, RESERVED), (GENERATION, WIDTH, MOST_GENERATION, MOST_WIDTH)
-FIELDS = (*MEMORY, *PCIE, ECC, MIG, f"{DEV}GPU_TEMP", *HEALTH)
+FIELDS = (*MEMORY, *PCIE, *NVLINK, ECC, MIG, f"{DEV}GPU_TEMP", *HEALTH)
+SHARED = ("time-slicing", "mps")
 OLD = 60.0  # seconds; exporters are scraped at least as often
 # dcgm_structs.h of DCGM: dcgmGpuRecoveryAction
 ACTIONS = {1: "reset the GPU", 2: "reboot the host", 3: "drain peer-to-peer traffic", 4: "drain and reset the GPU"}
@@ -34,9 +37,10 @@ ACTIONS = {1: "reset the GPU", 2: "reboot the host", 3: "drain peer-to-peer traf
 
 @dataclass(frozen=True)
 class Card:
-    """A GPU, or a MIG instance of one. None is what its exporter does not say. `memory` in bytes. `ill` are sentences;
-    `known`: there is anything to judge its health by. `odd`: in what it differs from most of its model. `at` is the
-    time of its newest value."""
+    """A GPU, or a MIG instance of one. None is what its exporter does not say. `memory` in bytes. `nvlink`: it has
+    counts of NVLink. `owners` are all pods that the exporter names, of which `owner` is the first; `sharing` is how its
+    node shares GPUs. `ill` are sentences; `known`: there is anything to judge its health by. `odd`: in what it differs
+    from most of its model. `at` is the time of its newest value."""
 
     gpu: Gpu
     owner: Owner | None
@@ -51,6 +55,9 @@ class Card:
     known: bool
     at: float
     odd: tuple[str, ...] = ()
+    nvlink: bool | None = None
+    owners: tuple[Owner, ...] = ()
+    sharing: str | None = None
 
 
 @dataclass(frozen=True)
@@ -60,10 +67,20 @@ class Fleet:
     now: float
 
 
-def list_fleet(readings: Readings, now: float) -> Fleet:
-    """By node and index; instances of a GPU after it. `now` is the time of the server's clock: ages are shown by it."""
-    cards = sorted((card_of(found) for found in readings_by_gpu(readings)), key=lambda card: place(card.gpu))
-    return Fleet(tuple(mark_odd(cards)), readings.doubts, now)
+def list_fleet(readings: Readings, now: float, sharing: Mapping[str, str] | None = None) -> Fleet:
+    """By node and index; instances of a GPU after it. `now` is the time of the server's clock: ages are shown by it.
+    `sharing`: how nodes share their GPUs."""
+    owners = owners_by_gpu(readings)
+    cards = sorted((card_of(found, owners) for found in readings_by_gpu(readings)), key=lambda card: place(card.gpu))
+    shared = [replace(card, sharing=(sharing or {}).get(card.gpu.node)) for card in cards]
+    return Fleet(tuple(mark_odd(shared)), (*readings.doubts, *hidden(shared)), now)
+
+
+def hidden(cards: Iterable[Card]) -> Iterator[str]:
+    """Where the exporter tells shared GPUs apart by pod, each has several; else it names one pod of them."""
+    nodes = {card.gpu.node for card in cards if card.sharing in SHARED and len(card.owners) == 1}
+    if nodes:
+        yield f"GPUs of {', '.join(sorted(nodes))} are shared: the exporter may name one of several pods only"
 
 
 def readings_by_gpu(readings: Readings) -> Iterable[Mapping[str, Reading]]:
@@ -83,8 +100,10 @@ def readings_by_gpu(readings: Readings) -> Iterable[Mapping[str, Reading]]:
     return by_gpu.values()
 
 
-def weight(reading: Reading) -> tuple[bool, float]:
-    return reading.field.name == XID and is_serious(int(reading.value)), reading.at
+def weight(reading: Reading) -> tuple[bool, bool, float]:
+    """A shared GPU may have series of each pod beside its own, which counts."""
+    xid = reading.field.name == XID
+    return xid and is_serious(int(reading.value)), not xid and not reading.part, reading.at
 
 
 def is_serious(code: int) -> bool:
@@ -92,10 +111,21 @@ def is_serious(code: int) -> bool:
     return code > 0 and (code not in xids() or xids()[code].severity in ("critical", "unknown"))
 
 
-def owner_of_gpu(found: Iterable[Reading]) -> Owner | None:
-    """Where several jobs scrape a GPU, one of them may not ask the kubelet."""
-    owned = [reading for reading in found if reading.owner]
-    return max(owned, key=lambda reading: reading.at).owner if owned else None
+def owners_by_gpu(readings: Readings) -> dict[tuple[str, str], tuple[Owner, ...]]:
+    """All pods of each GPU: a shared one has several where the exporter has a series for each (label vgpu). Where
+    several jobs scrape a GPU, one of them may not ask the kubelet."""
+    newest: dict[tuple[tuple[str, str], tuple[str, ...]], Reading] = {}
+    ends: dict[tuple[str, str], float] = {}
+    for reading in readings.newest:
+        key = (reading.gpu.key, () if reading.field.name == XID else reading.part)
+        ends[reading.gpu.key] = max(reading.at, ends.get(reading.gpu.key, 0.0))
+        if reading.owner and (key not in newest or reading.at > newest[key].at):
+            newest[key] = reading
+    found: dict[tuple[str, str], set[Owner]] = {}
+    for (gpu, _), reading in newest.items():
+        if reading.owner and reading.at >= ends[gpu] - OLD:
+            found.setdefault(gpu, set()).add(reading.owner)
+    return {gpu: tuple(sorted(owners)) for gpu, owners in found.items()}
 
 
 def select(fleet: Fleet, *, node: str = "", model: str = "") -> Fleet:
@@ -113,11 +143,13 @@ def place(gpu: Gpu) -> tuple[str, int, str, str]:
     return gpu.node, number, gpu.uuid, gpu.instance
 
 
-def card_of(found: Mapping[str, Reading]) -> Card:
+def card_of(found: Mapping[str, Reading], owners: Mapping[tuple[str, str], tuple[Owner, ...]]) -> Card:
     newest = max(found.values(), key=lambda reading: reading.at)
+    pods = owners.get(newest.gpu.key, ())
     return Card(
         gpu=newest.gpu,
-        owner=owner_of_gpu(found.values()),
+        owner=next(iter(pods), None),
+        owners=pods,
         memory=memory_of(found),
         generation=whole(found, GENERATION),
         width=whole(found, WIDTH),
@@ -128,6 +160,7 @@ def card_of(found: Mapping[str, Reading]) -> Card:
         ill=tuple(illness(found)),
         known=any(name in found for name in HEALTH),
         at=newest.at,
+        nvlink=True if any(name in found for name in NVLINK) else None,
     )
 
 
@@ -160,6 +193,7 @@ def illness(found: Mapping[str, Reading]) -> Iterator[str]:
 
 TRAITS: Mapping[str, Callable[[Card], object]] = {
     "driver": lambda card: card.gpu.driver,
+    "VBIOS": lambda card: card.gpu.vbios,
     "memory": lambda card: card.memory,
     "PCIe generation": lambda card: card.most_generation,
     "PCIe lanes": lambda card: card.width,

@@ -66,6 +66,11 @@ def by_word() -> Mapping[str, tuple[Field, ...]]:
     return found
 
 
+def first_sentence(field: Field) -> str:
+    """Of its meaning."""
+    return field.meaning.partition(". ")[0].rstrip(".")
+
+
 def short(spelling: str) -> str:
     """`SM_ACTIVE` of DCGM_FI_PROF_SM_ACTIVE."""
     for prefix in (DEV, PROF, "DCGM_EXP_", "DCGM_FI_"):

@@ -15,7 +15,7 @@ EXPORTER = "dcgm-exporter"  # in the names of its pod and container, whoever dep
 class Gpu:
     """`index` is DCGM's number on the node, which a reboot may change; `uuid` stays. `instance` and `profile` are of a
     MIG instance: its id, and `1g.10gb`; empty for the whole GPU. What no label says is empty; `driver`
-    is None then."""
+    and `vbios` are None then."""
 
     node: str
     index: str
@@ -25,6 +25,7 @@ class Gpu:
     model: str = ""
     bus: str = ""
     driver: str | None = None
+    vbios: str | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -61,6 +62,7 @@ def gpu_of(labels: Mapping[str, str]) -> Gpu | None:
         labels.get("modelName", ""),
         labels.get("pci_bus_id", ""),
         labels.get("DCGM_FI_DRIVER_VERSION") or labels.get("DCGM_FI_SYSTEM_DRIVER_VERSION"),
+        labels.get("DCGM_FI_DEV_VBIOS_VERSION"),
     )
 
 

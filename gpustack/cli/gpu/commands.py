@@ -1,5 +1,6 @@
 """`gpustack gpu`: which GPUs there are, and how they are."""
 
+import re
 import sys
 import time
 from contextlib import ExitStack
@@ -72,10 +73,10 @@ def list_gpus(
     What differs from most GPUs of its model is marked."""
     source = Source(address, token, certificate, ca, tenant)
     with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
-        from gpustack.gpus.ask import ask_readings
+        from gpustack.gpus.ask import ask_readings, ask_sharing
         from gpustack.gpus.fleet import FIELDS, list_fleet, select
 
-        found = list_fleet(ask_readings(prometheus, FIELDS), prometheus.now())
+        found = list_fleet(ask_readings(prometheus, FIELDS), prometheus.now(), ask_sharing(prometheus))
     from gpustack.report.render import show
 
     show(select(found, node=node, model=model), output.value, inventory=hosts)
@@ -155,6 +156,15 @@ def check_exporter(
     raise typer.Exit(0 if found.kept else 1)
 
 
+def parse_labels(words: list[str]) -> dict[str, str]:
+    """Of Prometheus: https://prometheus.io/docs/concepts/data_model/#metric-names-and-labels"""
+    found = dict(word.partition("=")[::2] for word in words)
+    for word in words:
+        if not re.fullmatch(r"[A-Za-z_]\w*=.+", word, re.ASCII):
+            raise typer.BadParameter(f"--label takes NAME=VALUE, such as modelName=Tesla-T4, not {word}")
+    return found
+
+
 def complete_sort(incomplete: str) -> list[str]:
     from gpustack.gpus.activity import SORTS
 
@@ -165,6 +175,7 @@ def complete_sort(incomplete: str) -> list[str]:
     app,
     "gpustack gpu top -i mycluster",
     "gpustack gpu top pods --namespace team-a --sort sm",
+    "gpustack gpu top --label modelName=Tesla-T4 --once",
     "gpustack gpu top --once -o json",
     short="Show what every GPU does now, and for whom.",
 )
@@ -179,6 +190,10 @@ def top(
     node: NodeOption = "",
     namespace: Annotated[str, typer.Option("--namespace", metavar="NAME", help="Only GPUs of pods in it.")] = "",
     pod: Annotated[str, typer.Option("--pod", metavar="NAME", help="Only GPUs of this pod.")] = "",
+    label: Annotated[
+        list[str] | None,
+        typer.Option("--label", metavar="NAME=VALUE", help="Only series with this label; several: all."),
+    ] = None,
     sort: Annotated[
         str,
         typer.Option("--sort", metavar="COLUMN", help="Highest first.", autocompletion=complete_sort),
@@ -197,16 +212,18 @@ def top(
     if sort not in SORTS:
         raise typer.BadParameter(f"--sort takes {', '.join(SORTS)}, not {sort}")
 
+    matches = parse_labels(label or [])
+
     def wanted(work: "Work") -> bool:
-        has = (work.owner.namespace, work.owner.pod) if work.owner else ("", "")
-        return node in ("", work.gpu.node) and namespace in ("", has[0]) and pod in ("", has[1])
+        has = [owner for owner in work.owners if namespace in ("", owner.namespace) and pod in ("", owner.pod)]
+        return node in ("", work.gpu.node) and (bool(has) or not (namespace or pod))
 
     source = Source(address, token, certificate, ca, tenant)
     with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
         from gpustack.gpus.ask import ask_readings
 
         def ask() -> Activity:
-            return arrange(see_activity(ask_readings(prometheus, FIELDS), wanted), sort)
+            return arrange(see_activity(ask_readings(prometheus, FIELDS, matches), wanted), sort)
 
         if once or output is not options.ShortOutput.HUMAN or not sys.stdout.isatty():
             from gpustack.report.render import show

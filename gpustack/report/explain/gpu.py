@@ -5,7 +5,7 @@ from textwrap import fill
 
 from gpustack.config.complaint import nearest
 from gpustack.errors import UsageError
-from gpustack.metrics.fields import EXPORTER, Field, by_word, fields, find_fields
+from gpustack.metrics.fields import EXPORTER, Field, by_word, fields, find_fields, first_sentence
 from gpustack.metrics.xids import ACTIONS, SOURCE, Xid, xids
 
 WIDTH = 80
@@ -25,10 +25,11 @@ CALLED = {
 def explain_metric(word: str) -> str:
     """The page of a field by any of its spellings, or by its id; all fields without a word. Raises UsageError."""
     if not word:
-        return "".join(f"  {field.name}  {field.meaning.partition('. ')[0].rstrip('.')}\n" for field in fields())
-    if found := find_fields(word):
+        return "".join(f"  {field.name}  {first_sentence(field)}\n" for field in fields())
+    spelled = word.strip().upper().replace("-", "_").replace(" ", "_")
+    if found := find_fields(spelled):
         return "\n".join(line for field in found for line in of_field(field))
-    near = nearest(word.strip().upper(), list(by_word()))
+    near = nearest(spelled, list(by_word())) or next((name for name in by_word() if spelled in name), "")
     raise UsageError(
         "unknown-page",
         f"There is no metric {word} of DCGM or dcgm-exporter.",

@@ -10,7 +10,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.gpus.activity import Activity, PodWork, Work
 from gpustack.metrics.fields import find_fields
 from gpustack.report.gpus.json import Owner
-from gpustack.report.gpus.text import GIB, UNKNOWN, VENDOR, draw, index_of
+from gpustack.report.gpus.text import GIB, UNKNOWN, VENDOR, draw, index_of, used_by
 from gpustack.report.json import document, ending
 from gpustack.report.schema import Document, Shape, TextOrNull, take
 from gpustack.report.terminal import Terminal
@@ -35,7 +35,7 @@ def gpu_cells(one: Work) -> tuple[str, ...]:
     return (
         one.gpu.node,
         index_of(one.gpu),
-        one.owner.path if one.owner else "free",
+        used_by(one.owners) or "free",
         sm,
         share(one.tensor),
         share(one.dram),
@@ -49,7 +49,7 @@ def gpu_cells(one: Work) -> tuple[str, ...]:
 def pod_cells(one: PodWork) -> tuple[str, ...]:
     return (
         one.owner.path,
-        str(one.gpus),
+        f"{one.gpus} shared" if one.shared else str(one.gpus),
         share(one.sm),
         share(one.tensor),
         share(one.dram),
@@ -79,8 +79,9 @@ def notes(found: Activity) -> Iterable[str]:
 
 
 class Activities(Shape):
-    """A GPU, or an instance of one in MIG mode. Shares are 0 to 1; what its exporter does not say is null. `slowed_by`
-    is empty for a GPU that nothing slows down. `last_sample` is in seconds since 1970."""
+    """A GPU, or an instance of one in MIG mode. Shares are 0 to 1; what its exporter does not say is null. `owners` are
+    all pods that share it, of which `owner` is the first. `slowed_by` is empty for a GPU that nothing slows down.
+    `last_sample` is in seconds since 1970."""
 
     node: str = take("gpu", "node")
     index: TextOrNull = take("gpu", "index")
@@ -88,6 +89,7 @@ class Activities(Shape):
     instance: TextOrNull = take("gpu", "instance")
     model: TextOrNull = take("gpu", "model")
     owner: Owner | None
+    owners: list[Owner]
     engine: float | None
     sm: float | None
     tensor: float | None
@@ -103,11 +105,12 @@ class Activities(Shape):
 
 class PodActivities(Shape):
     """A pod: how many GPUs it has, the mean of their shares, the sum of their memory and power; null where one of its
-    GPUs does not say."""
+    GPUs does not say. `shared` of its GPUs are other pods' as well, and count whole for each."""
 
     namespace: str = take("owner", "namespace")
     pod: str = take("owner", "pod")
     gpus: int
+    shared: int
     engine: float | None
     sm: float | None
     tensor: float | None

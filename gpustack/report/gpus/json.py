@@ -23,9 +23,10 @@ class Owner(Shape):
 
 class Card(Shape):
     """A GPU, or an instance of one in MIG mode (`instance`, `profile`). `memory_bytes` is all of its memory; what its
-    exporter does not say is null. `ill` are sentences, none for a GPU that is well; `judged` is false where nothing
-    tells. `differs`: from most of its model. `last_sample` is the time of its newest value, in seconds
-    since 1970."""
+    exporter does not say is null. `owners` are all pods that share it, of which `owner` is the first; `sharing` is the
+    node's label nvidia.com/gpu.sharing-strategy; `nvlink` is true where NVLink is measured. `ill` are sentences, none
+    for a GPU that is well; `judged` is false where nothing tells. `differs`: from most of its model. `last_sample` is
+    the time of its newest value, in seconds since 1970."""
 
     node: str = take("gpu", "node")
     index: TextOrNull = take("gpu", "index")
@@ -35,7 +36,10 @@ class Card(Shape):
     model: TextOrNull = take("gpu", "model")
     bus: TextOrNull = take("gpu", "bus")
     driver: str | None = take("gpu", "driver")
+    vbios: str | None = take("gpu", "vbios")
     owner: Owner | None
+    owners: list[Owner]
+    sharing: str | None
     memory_bytes: float | None = take("memory")
     pcie_generation: int | None = take("generation")
     pcie_lanes: int | None = take("width")
@@ -43,6 +47,7 @@ class Card(Shape):
     pcie_lanes_max: int | None = take("most_width")
     ecc: bool | None
     mig: bool | None
+    nvlink: bool | None
     judged: bool = take("known")
     ill: list[str]
     differs: list[str] = take("odd")
@@ -64,13 +69,13 @@ def fleet(found: Fleet, *, inventory: Inventory | None = None) -> str:
 def table(found: Fleet, *, inventory: Inventory | None = None) -> str:
     """A line for each GPU, with the names of the JSON document."""
     text, clean = io.StringIO(), cleaner(inventory)
-    names = [name for name in Card.model_fields if name != "owner"]
+    names = [name for name in Card.model_fields if name not in {"owner", "owners"}]
     out = csv.writer(text, lineterminator="\n")
     out.writerow([*names, "namespace", "pod"])
     for card in found.cards:
         values = Card.model_validate(card).model_dump()
-        owner = (card.owner.namespace, card.owner.pod) if card.owner else ("", "")
-        out.writerow([clean(cell(values[name])) for name in names] + [*map(clean, owner)])
+        owners = cell([owner.namespace for owner in card.owners]), cell([owner.pod for owner in card.owners])
+        out.writerow([clean(cell(values[name])) for name in names] + [*map(clean, owners)])
     return text.getvalue()
 
 

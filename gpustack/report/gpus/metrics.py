@@ -3,11 +3,13 @@
 from typing import Literal
 
 from pydantic import Field
+from rich.padding import Padding
 
 from gpustack.config.inventory import Inventory
 from gpustack.events import count
 from gpustack.gpus.series import Metric, Metrics
-from gpustack.report.gpus.text import UNKNOWN, draw
+from gpustack.metrics.fields import first_sentence
+from gpustack.report.gpus.text import UNKNOWN
 from gpustack.report.json import document, ending
 from gpustack.report.schema import Document, Shape, TextOrNull, optional
 from gpustack.report.terminal import Terminal
@@ -17,8 +19,13 @@ POWERS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def metrics(console: Terminal, found: Metrics) -> None:
-    rows = ((metric.name, str(metric.series), values(metric), unit(metric)) for metric in found.found)
-    console.print(draw(console, HEADINGS, rows))
+    rows = [(metric.name, str(metric.series), values(metric), unit(metric)) for metric in found.found]
+    widths = [max(map(len, column)) for column in zip(HEADINGS, *rows, strict=True)]
+    for row, metric in zip((HEADINGS, *rows), (None, *found.found), strict=True):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        console.print(console.clean(line.rstrip()))
+        if metric and metric.field:
+            console.print(Padding(console.clean(first_sentence(metric.field)), (0, 0, 0, 2)))
     console.print(f"\n{count(len(found.found), 'metric')}; what one means: gpustack explain metric NAME")
     for doubt in found.doubts:
         console.print(console.clean(f"note: {doubt}"))

@@ -6,7 +6,7 @@ from rich.table import Table
 
 from gpustack.events import count
 from gpustack.gpus.fleet import Card, Fleet
-from gpustack.metrics.gpus import Gpu
+from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.report.format import duration
 from gpustack.report.terminal import Terminal
 
@@ -51,9 +51,14 @@ def cells(card: Card, now: float, nobody: str) -> tuple[str, ...]:
         link(card),
         {None: UNKNOWN, True: "on", False: "off"}[card.ecc],
         card.gpu.driver or UNKNOWN,
-        card.owner.path if card.owner else nobody,
+        used_by(card.owners) or nobody,
         health(card, now),
     )
+
+
+def used_by(owners: Iterable[Owner]) -> str:
+    """By name; the containers of a pod once."""
+    return ", ".join(dict.fromkeys(owner.path for owner in owners))
 
 
 def link(card: Card) -> str:

@@ -49,6 +49,17 @@ def test_a_pod_of_which_one_gpu_says_nothing_is_not_known() -> None:
     assert found.pods[0].power == 1280
 
 
+def test_a_shared_gpu_counts_for_each_of_its_pods() -> None:
+    apart = [
+        {"exported_namespace": "team-a", "exported_pod": f"serve-{number}", "vgpu": str(number)} for number in (0, 1)
+    ]
+    found = activity(*(gpu_series("gpu1", 0, labels, **BUSY) for labels in apart), gpu_series("gpu1", 1, POD, **BUSY))
+    assert [(pod.owner.pod, pod.gpus, pod.shared) for pod in found.pods] == [
+        ("serve-0", 1, 1), ("serve-1", 1, 1), ("train-0", 1, 0),
+    ]  # fmt: skip
+    assert len(found.work) == 2
+
+
 def test_what_no_gpu_of_a_model_has_is_named() -> None:
     assert working().lacking == {
         "Tesla T4": ("DCGM_FI_PROF_SM_ACTIVE", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "DCGM_FI_PROF_DRAM_ACTIVE")

@@ -63,9 +63,15 @@ def test_what_differs_from_its_model_is_marked() -> None:
         gpu_series("gpu1", 2, PCIE_LINK_WIDTH=8),
         gpu_series("gpu2", 0, {"DCGM_FI_DRIVER_VERSION": "580.95.05"}),
         gpu_series("gpu2", 1, {"modelName": "NVIDIA L4"}, FB_TOTAL=23034, ECC_CURRENT=0),
+        *(gpu_series("gpu3", index, {"DCGM_FI_DEV_VBIOS_VERSION": f"96.00.{index > 1}"}) for index in range(3)),
     )
-    assert [card.odd for card in found.cards] == [(), (), ("PCIe lanes",), ("driver",), ()]
+    assert [card.odd for card in found.cards] == [(), (), ("PCIe lanes",), ("driver",), (), (), (), ("VBIOS",)]
     assert [text.link(card) for card in found.cards[:3]] == ["5 x16", "1 x16 of 5 x16", "5 x8 of 5 x16"]
+
+
+def test_nvlink_is_there_where_it_is_measured() -> None:
+    found = fleet(gpu_series("gpu1", 0, NVLINK_BANDWIDTH_TOTAL=0), gpu_series("gpu1", 1))
+    assert [card.nvlink for card in found.cards] == [True, None]
 
 
 @pytest.mark.parametrize(
@@ -82,6 +88,13 @@ def test_memory_is_the_sum_of_its_parts_where_nobody_says_it() -> None:
     assert card.memory == 81559 * 2**20
     (card,) = fleet(gpu_series("gpu1", 0, **parts | {"FB_RESERVED": NAN})).cards
     assert card.memory is None
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_memory_of_a_shared_gpu_is_not_that_of_one_pod(order: int) -> None:
+    groups = [gpu_series("gpu1", 0, FB_TOTAL=81559), gpu_series("gpu1", 0, {"vgpu": "1"}, FB_TOTAL=1000)]
+    (card,) = fleet(*groups[::order]).cards
+    assert card.memory == 81559 * 2**20
 
 
 def test_instances_stand_after_their_gpu_and_count_with_it() -> None:

@@ -26,6 +26,19 @@ def test_a_near_miss_is_suggested() -> None:
     assert caught.value.hint == "gpustack explain metric DCGM_FI_PROF_SM_ACTIVE"
 
 
+@pytest.mark.parametrize(
+    "word", ["SM_ACTIVE", "sm-active", "sm active", "1002", "dcgm_fi_prof_sm_active", "SM_UTIL_RATIO"]
+)
+def test_any_spelling_will_do(word: str) -> None:
+    assert explain_metric(word).startswith("DCGM_FI_PROF_SM_ACTIVE: field 1002")
+
+
+def test_a_part_of_a_name_is_suggested() -> None:
+    with pytest.raises(UsageError) as caught:
+        explain_metric("tensor")
+    assert "TENSOR" in caught.value.why
+
+
 @pytest.mark.parametrize("field", fields(), ids=lambda field: f"{field.id}-{field.name}")
 def test_every_field_has_a_page_that_fits(field: Field) -> None:
     page = explain_metric(field.name)
