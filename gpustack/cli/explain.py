@@ -40,11 +40,13 @@ def explain(
     ] = "",
 ) -> None:
     """Print the page of a step, check, fault, alert, error, metric or Xid; without a name, list all pages."""
-    from gpustack.report.explain import gpu, pages
+    from gpustack.report.explain import gpu
 
     if name in (gpu.METRIC, gpu.XID):
         sys.stdout.write(gpu.explain_metric(which) if name == gpu.METRIC else gpu.explain_xid(which))
     elif which:
         raise typer.BadParameter(f"only metric and xid are followed by a second word, not {name}")
     else:
+        from gpustack.report.explain import pages  # with every step and fault
+
         sys.stdout.write(pages.explain(name) if name else pages.contents())
