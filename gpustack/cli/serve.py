@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -53,9 +54,10 @@ def serve(
         from gpustack.serve.moment import read_moment
 
         latest = Latest(lambda: read_moment(prometheus), every)
-        with until_stopped(), open_server(host, port, latest, access_log=access_log) as server:
+        server = open_server(host, port, latest, access_log=access_log)
+        with stop_signals() as signals, server.answering():
             begin(server, latest, quiet=quiet)
-            server.serve_forever()
+            signals.get()
 
 
 def parse_listen(text: str) -> tuple[str, int]:
@@ -94,16 +96,15 @@ def begin(server: "Server", latest: "Latest", *, quiet: bool) -> None:
 
 
 @contextmanager
-def until_stopped() -> Iterator[None]:
-    """SIGTERM ends it as Ctrl-C does, and as wanted."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
+def stop_signals() -> "Iterator[SimpleQueue[int]]":
+    """Ctrl-C and SIGTERM. An exception instead would come in the middle of anything."""
+    signals: SimpleQueue[int] = SimpleQueue()
+    before = {
+        number: signal.signal(number, lambda number, _: signals.put(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
-        yield
-    except KeyboardInterrupt:
-        sys.stderr.write("\n")
+        yield signals
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

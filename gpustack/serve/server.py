@@ -5,8 +5,8 @@ import socketserver
 import sys
 import threading
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import ThreadingHTTPServer
 from typing import Any
@@ -18,11 +18,12 @@ from gpustack.serve.moment import Moment
 from gpustack.serve.refusal import CONTENT_TYPE, Refusal, problem
 
 THREADS = 32
+POLL_INTERVAL = 0.2  # seconds within which it ends
 BUSY = Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "serve-busy", f"{THREADS} requests are being answered: ask again.")
 
 
 class Server(ThreadingHTTPServer):
-    """Closing it waits until what was begun is answered. Raises OSError where the address cannot be had."""
+    """Raises OSError where the address cannot be had."""
 
     daemon_threads = False
     request_queue_size = 64
@@ -32,6 +33,18 @@ class Server(ThreadingHTTPServer):
         self.slots = threading.BoundedSemaphore(THREADS)
         self.address_family = socket.AF_INET6 if ":" in listen[0] else socket.AF_INET
         super().__init__(listen, Handler)
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """In threads of its own; the end waits until what was begun is answered."""
+        thread = threading.Thread(target=self.serve_forever, args=(POLL_INTERVAL,))
+        thread.start()
+        try:
+            yield
+        finally:
+            self.shutdown()
+            thread.join()
+            self.server_close()
 
     @property
     def url(self) -> str:
@@ -49,7 +62,7 @@ class Server(ThreadingHTTPServer):
             return
         try:
             super().process_request(request, client_address)
-        except BaseException:  # there is no thread that would release it
+        except RuntimeError:  # there is no thread that would release it
             self.slots.release()
             raise
 

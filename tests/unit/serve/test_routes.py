@@ -1,6 +1,7 @@
 """What each path answers, and why it does not."""
 
 import json
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -31,8 +32,10 @@ def refuse(target: str, found: Moment = SERVED) -> tuple[int, str, str]:
 
 
 def test_a_value_has_its_unit_time_and_age() -> None:
-    found = get("/v1/gpus/GPU-gpu1-0/sm")
-    assert 10 <= found.pop("age_seconds") < 60
+    """The age goes on after Prometheus was asked."""
+    began = time.monotonic()
+    found = get("/v1/gpus/GPU-gpu1-0/sm", replace(SERVED, taken=began - 3))
+    assert 13 <= found.pop("age_seconds") <= 13.001 + time.monotonic() - began
     assert found == {"value": 0.85, "unit": "ratio", "time": "1970-01-01T00:16:40Z", "doubts": []}
 
 

@@ -25,14 +25,14 @@ MOMENT = moment(served())
 
 @contextmanager
 def serving(latest: Callable[[], Moment] = lambda: MOMENT, *, access_log: bool = False) -> Iterator[Server]:
-    with Server(("127.0.0.1", 0), latest, access_log=access_log) as found:
-        thread = threading.Thread(target=found.serve_forever, args=(0.02,))
-        thread.start()
-        try:
-            yield found
-        finally:
-            found.shutdown()
-            thread.join()
+    found = Server(("127.0.0.1", 0), latest, access_log=access_log)
+    with found.answering():
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "POLL_INTERVAL", 0.02)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def connect(found: Server) -> socket.socket:
 
 def busy(found: Server) -> int:
     """Threads that answer."""
-    return server.THREADS - found.slots._value  # type: ignore[attr-defined,no-any-return]
+    return server.THREADS - found.slots._value
 
 
 def wait(until: Callable[[], bool]) -> None:
@@ -271,6 +271,5 @@ def test_ipv6() -> None:
         found = Server(("::1", 0), lambda: MOMENT)
     except OSError:
         pytest.skip("this machine has no ::1")
-    with found:
-        threading.Thread(target=found.handle_request).start()
+    with found.answering():
         assert json.loads(get(found, "/healthz").data) == {"status": "ok"}
