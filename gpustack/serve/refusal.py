@@ -30,7 +30,8 @@ def refuse_error(error: BaseException) -> Refusal:
     if not isinstance(error, GpustackError):
         raise error
     status = HTTPStatus.NOT_FOUND if error.reference == "gpu-no-series" else HTTPStatus.SERVICE_UNAVAILABLE
-    return Refusal(status, error.reference, redact(plain(f"{error.message} {error.why}")).strip())
+    reason = redact(plain(f"{error.message} {error.why}")).strip()
+    return Refusal(status, error.reference, reason if reason.endswith(".") else f"{reason}.")
 
 
 def refuse_late(seconds: float) -> Refusal:

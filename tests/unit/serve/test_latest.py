@@ -64,7 +64,7 @@ def test_an_error_stands_as_long_as_an_answer() -> None:
         with pytest.raises(Refusal) as caught:
             shared()
         assert (caught.value.status, caught.value.reference) == (503, "prometheus-unreachable")
-        assert "Connection refused" in caught.value.reason
+        assert "Connection refused." in caught.value.reason
         assert "geheim1" not in caught.value.reason
     assert len(asked) == 1
 
