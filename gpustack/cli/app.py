@@ -92,7 +92,7 @@ declare(
     app,
     "gpustack serve -i mycluster",
     "gpustack serve --prometheus http://127.0.0.1:9090 --listen 127.0.0.1:9460",
-    "curl -sS http://127.0.0.1:9460/v1/pods/team-a/train-0/sm",
+    "gpustack serve --listen 0.0.0.0:9460 --access-log",
     heading=OPERATE,
     short="Serve what GPUs and pods do, for autoscalers and scripts.",
 )(serve.serve)
