@@ -1,6 +1,8 @@
 """What the spec says of receivers is a configuration that Alertmanager takes and routes by, and test alerts go all the
 way."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -164,21 +166,23 @@ BELOW: list[tuple[str, dict[str, str], dict[str, str], bool]] = [
 
 def test_what_a_critical_alert_silences(tmp_path: Path) -> None:
     with running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path)) as there:
-        end = datetime.now(UTC) + timedelta(minutes=5)
         for name, critical, lower, inhibited in BELOW:
             source = {**critical, "severity": "critical"}
-            post(there, source, end)
-            until("it is there", lambda: there.find_alert(source), limit=30)  # noqa: B023
-            for severity in ("warning", "info"):
-                labels = {**lower, "severity": severity, "pair": name}
-                post(there, labels, end)
-                until(f"{name}, {severity}", lambda: is_muted(there, labels) is inhibited, limit=30)  # noqa: B023
-            post(there, source, datetime.now(UTC))
-            until("its end", lambda: there.find_alert(source) is None, limit=30)  # noqa: B023
+            with firing(there, source):
+                for severity in ("warning", "info"):
+                    labels = {**lower, "severity": severity, "pair": name}
+                    with firing(there, labels):
+                        until(f"{name}, {severity}", lambda: is_muted(there, labels) is inhibited, limit=30)  # noqa: B023
 
 
-def post(there: Alertmanager, labels: dict[str, str], end: datetime) -> None:
-    there.post(build_alert(labels, {}, end))
+@contextmanager
+def firing(there: Alertmanager, labels: dict[str, str]) -> Iterator[None]:
+    """A warning silences info of its name, too: each ends before the next one begins."""
+    there.post(build_alert(labels, {}, datetime.now(UTC) + timedelta(minutes=5)))
+    until("it is there", lambda: there.find_alert(labels), limit=30)
+    yield
+    there.post(build_alert(labels, {}, datetime.now(UTC)))
+    until("it has ended", lambda: there.find_alert(labels) is None, limit=30)
 
 
 def is_muted(there: Alertmanager, labels: dict[str, str]) -> bool | None:
