@@ -5,14 +5,15 @@ NVLink and encoders. In MIG mode the exporter prints instances only, each with t
 (NVIDIA/dcgm-exporter#561 and #713), without utilisation (#430). None of it was recorded on hardware.
 """
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from tests.contract.promql import exported
 from tests.contract.written_series import COUNTERS, OTHERS, value
 
 DEV, PROF, REASON = "DCGM_FI_DEV_", "DCGM_FI_PROF_", "DCGM_FI_DEV_CLOCKS_EVENT_REASON_"
+RATE = 10**8
 NO_ENCODER = (f"{DEV}ENC_UTIL",)
 NO_MEMORY_SENSOR = (f"{DEV}MEMORY_TEMP",)
 NO_MARGIN = (f"{DEV}GPU_TEMP_LIMIT",)
@@ -58,34 +59,51 @@ EXPORTERS = (
 )  # fmt: skip
 
 
-def exposition(one: Exporter) -> str:
-    """The text of /metrics now. The last Xid has no series before the first one."""
-    names = [name for name in exported() if not name.startswith(tuple(one.absent))]
-    return "".join(f"{line}\n" for name in names for line in samples(one, name))
+def openmetrics(first: int, last: int, step: int) -> str:
+    """All of them as Prometheus stores them, between two times in seconds, with the labels that its targets add."""
+    lines = [
+        f"{series} {figure} {at}\n"
+        for at in range(first, last + 1, step)
+        for series, figure in at_age(at - first).items()
+    ]
+    return "".join([*lines, "# EOF\n"])
 
 
-def samples(one: Exporter, name: str) -> Iterator[str]:
-    if name == f"{DEV}XID_ERRORS" and not one.xid:
-        return
-    labels = f'gpu="0",UUID="GPU-{one.node}",device="nvidia0",modelName="{one.model}",hostname="{one.node}"'
-    labels += f',namespace="n",pod="{one.pod}",container="main"'
-    more = f',window_size_in_ms="300000",xid="{one.xid}"' if name.startswith("DCGM_EXP_XID") and one.xid else ""
-    yield f"# TYPE {name} {'counter' if exported()[name] else 'gauge'}"
-    for profile, id in one.instances:
-        instance = f',GPU_I_PROFILE="{profile}",GPU_I_ID="{id}"' if profile else ""
-        yield f"{name}{{{labels}{instance}{more}}} {figure(name)}"
+def at_age(age: int) -> dict[str, str]:
+    """By series; what is of no node is there once."""
+    return dict(chain.from_iterable((*of_gpus(one, age), *beside(one, age)) for one in EXPORTERS))
 
 
-def figure(name: str) -> str:
-    """A counter grows a hundred million a second: a tenth of a second, where it counts nanoseconds."""
-    return f"{time.time() * 1e8:.0f}" if exported()[name] else value(name)
+def of_gpus(one: Exporter, age: int) -> Iterator[tuple[str, str]]:
+    """Series and value. The exporter's own namespace and pod take the labels of the workload's, which are exported_…"""
+    target = f'job="nvidia-dcgm-exporter",namespace="gpu-operator",pod="e-{one.node}",instance="10.0.0.1:9400"'
+    gpu = f'gpu="0",UUID="GPU-{one.node}",device="nvidia0",modelName="{one.model}",hostname="{one.node}"'
+    owner = f'exported_namespace="n",exported_pod="{one.pod}",exported_container="main"'
+    for name, counts in exported().items():
+        if name.startswith(tuple(one.absent)) or (name == f"{DEV}XID_ERRORS" and not one.xid):
+            continue  # the last Xid has no series before the first one
+        xid = f',xid="{one.xid}"' if name.startswith("DCGM_EXP_XID") and one.xid else ""
+        for profile, id in one.instances:
+            instance = f',GPU_I_PROFILE="{profile}",GPU_I_ID="{id}"' if profile else ""
+            yield f"{name}{{{target},{gpu},{owner}{instance}{xid}}}", counted(name, age) if counts else value(name)
+            if name == f"{REASON}SW_POWER_CAP_NS":
+                yield recorded(one, instance), str(age * RATE / 1e9)
 
 
-def beside(one: Exporter) -> str:
+def counted(name: str, age: int) -> str:
+    """A hundred million a second of nanoseconds and millijoules: a tenth of the time, 100 kW. One of anything else."""
+    return str(age * RATE if name.endswith(("_NS", "_VIOLATION", "_CONSUMPTION")) else age)
+
+
+def recorded(one: Exporter, instance: str) -> str:
+    """What a rule would have recorded of it until now, without which a rate of it is 0."""
+    gpu = f'node="{one.node}",UUID="GPU-{one.node}",gpu="0",modelName="{one.model}"'
+    return f'gpustack:gpu_throttled:seconds_total{{{gpu}{instance},reason="power_cap"}}'
+
+
+def beside(one: Exporter, age: int) -> Iterator[tuple[str, str]]:
     """Of its node: kube-state-metrics, kubelet, node-exporter, and an application in the pod."""
-    states = [f"{series} {value(series.partition('{')[0])}" for series in OTHERS if not series.startswith("up{")]
-    counted = [f"{series} {time.time():.3f}" for series in COUNTERS]
-    text = "".join(f"{line}\n" for line in [*states, *counted])
-    for word, here in (('"gpu1"', one.node), ('pod="e"', f"e-{one.node}"), ('pod="h"', f"h-{one.node}")):
-        text = text.replace(word, f'"{here}"' if word == '"gpu1"' else f'pod="{here}"')
-    return text.replace('pod="p"', f'pod="{one.pod}"')
+    states = ((series, value(series.partition("{")[0])) for series in OTHERS)
+    for series, figure in (*states, *((series, str(age)) for series in COUNTERS)):
+        here = series.replace('"gpu1"', f'"{one.node}"').replace('pod="p"', f'pod="{one.pod}"')
+        yield here.replace('pod="e"', f'pod="e-{one.node}"').replace('pod="h"', f'pod="h-{one.node}"'), figure

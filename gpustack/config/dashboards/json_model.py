@@ -18,7 +18,7 @@ DATA_SOURCE = "prometheus"
 """The uid that kube-prometheus-stack gives to the data source (grafana.sidecar.datasources.uid)."""
 REFERENCE = "config-dashboard"
 LARGEST = 1_000_000
-"""Bytes of JSON without blanks, so that a ConfigMap holds it."""
+"""Bytes of JSON without blanks, in ASCII, so that a ConfigMap holds it."""
 READ = 4 * LARGEST
 CLASSIC = "a dashboard in Grafana's classic JSON model"
 UID = re.compile(r"[A-Za-z0-9_-]{1,40}")
@@ -28,7 +28,7 @@ FOREIGN = ("id", "__inputs", "__requires", "__elements")
 
 @dataclass(frozen=True)
 class Dashboard:
-    """`name` is of letters, digits and hyphens, `text` the JSON as it is brought to Grafana."""
+    """`name` is of letters, digits and hyphens, `text` the JSON as it is brought to Grafana, in ASCII."""
 
     name: str
     uid: str
@@ -57,9 +57,9 @@ def read_dashboard(path: Path) -> tuple[Dashboard | None, list[Complaint]]:
     if board.get("__elements"):
         wrong.append(complaint(path, "__elements", "library panels", "panels that stand in the file"))
     kept = {key: value for key, value in board.items() if key not in FOREIGN} | {"uid": uid}
-    text = json.dumps(fill(kept, given, variables(board)), ensure_ascii=False, separators=(",", ":"))
-    if len(text.encode(errors="replace")) > LARGEST:
-        wrong.append(complaint(path, "", f"{len(text.encode(errors='replace'))} bytes", f"at most {LARGEST}"))
+    text = json.dumps(fill(kept, given, variables(board)), separators=(",", ":"))
+    if len(text) > LARGEST:
+        wrong.append(complaint(path, "", f"{len(text)} bytes", f"at most {LARGEST}"))
     return (None if wrong else Dashboard(name, str(uid), str(title), text)), wrong
 
 
@@ -111,7 +111,7 @@ def read_inputs(path: Path, board: Mapping[str, Any]) -> tuple[dict[str, str], l
 def variables(board: Mapping[str, Any]) -> set[str]:
     """Its own: a data source that a reader chooses may be called DS_… too."""
     listed = board["templating"].get("list") if isinstance(board.get("templating"), dict) else None
-    return {str(one.get("name")) for one in listed or () if isinstance(one, dict)}
+    return {str(one.get("name")) for one in listed if isinstance(one, dict)} if isinstance(listed, list) else set()
 
 
 def fill(value: Any, given: Mapping[str, str], known: set[str], key: str = "") -> Any:

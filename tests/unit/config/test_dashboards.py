@@ -13,6 +13,7 @@ from gpustack.config.dashboards.json_model import LARGEST, Dashboard, read_dashb
 from gpustack.config.spec import Spec
 
 OURS = {"type": "prometheus", "uid": "prometheus"}
+KEYS = ("title", "uid", "id", "__inputs", "__elements", "templating", "list", "name", "type", "value", "datasource")
 INPUT = {"name": "DS_PROM", "type": "datasource", "pluginId": "prometheus", "pluginName": "Prometheus"}
 
 
@@ -159,7 +160,9 @@ def test_a_place_where_ansible_would_read_it(site: Path) -> None:
 
 @given(
     st.recursive(
-        st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+        st.none() | st.integers() | st.text(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner),
+        max_leaves=10,
     )
 )
 def test_any_json_is_judged_without_an_exception(tmp_path_factory: pytest.TempPathFactory, board: Any) -> None:
