@@ -1,6 +1,5 @@
 """`gpustack profile`: what bounds a workload on GPUs."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -28,23 +27,6 @@ app = group(
     "gpustack profile analyze run1.json",
 )
 
-
-class Kind(StrEnum):
-    """Of gpustack.profile.expected, which is loaded later."""
-
-    TRAINING = "training"
-    INFERENCE = "inference"
-    MULTI_GPU = "multi-gpu"
-
-
-WorkloadOption = Annotated[
-    Kind | None, typer.Option("--workload", help="Compare with what this usually shows, and advise for it.")
-]
-ThresholdOption = Annotated[
-    list[str] | None,
-    typer.Option("--threshold", metavar="NAME=VALUE", help="Another threshold (repeatable): `profile thresholds`."),
-]
-
 declare(
     app,
     "gpustack profile record --pod team-a/train-0 --for 15m -f run1.json",
@@ -58,7 +40,6 @@ declare(
     app,
     "gpustack profile analyze run1.json",
     "gpustack profile analyze -i mycluster --pod team-a/train-0 --since 1h",
-    "gpustack profile analyze run1.json --workload training --threshold dram=0.6",
     "gpustack profile analyze --gpu GPU-604ac76c --since 30m -o json",
     short="Say what bounds a workload, and how sure that is.",
 )
@@ -70,8 +51,6 @@ def analyze(
     since: Annotated[
         str, typer.Option("--since", metavar="TIME", help="How long ago it begins: 90s, 15m, 1h30m.")
     ] = "1h",
-    workload: WorkloadOption = None,
-    threshold: ThresholdOption = None,
     inventory: options.InventoryOption = None,
     address: AddressOption = "",
     token: TokenOption = None,
@@ -88,10 +67,9 @@ def analyze(
     from gpustack.cli.profile.recording import read
     from gpustack.profile.analysis import analyze as judge
     from gpustack.profile.file import read_profile
-    from gpustack.profile.limits import set_limits
     from gpustack.report.render import show
 
-    hosts, limits = None, set_limits(threshold or ())
+    hosts = None
     if file and (pod or node or gpu):
         raise UsageError(
             "profile-file", "A file has its own GPUs.", "--pod, --node and --gpu choose those of Prometheus."
@@ -104,24 +82,6 @@ def analyze(
         with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
             now = prometheus.now()
             profile = read(prometheus, which, what, now - seconds, now, "")
-    found = judge(profile, limits, workload.value if workload else None)
+    found = judge(profile)
     show(found, output.value, inventory=hosts)
     raise typer.Exit(8 if found.verdict.confidence == "none" else 0)
-
-
-@declare(
-    app,
-    "gpustack profile thresholds",
-    "gpustack profile thresholds | grep idle",
-    short="List the thresholds of the verdicts, with their sources.",
-)
-def thresholds() -> None:
-    """List the thresholds of the verdicts: name, value, where it comes from, what for. `--threshold` sets one.
-
-    [N] is NVIDIA's, [K] of KempnerPulse's classification, [E] an estimate of ours. Shares are 0 to 1."""
-    from dataclasses import fields
-
-    from gpustack.profile.limits import Limits
-
-    for one in fields(Limits):
-        typer.echo(f"{one.name:22} {one.default:<6g} {one.metadata['about']}  {one.metadata['source']}")
