@@ -34,6 +34,12 @@ class TableOutput(StrEnum):
     CSV = "csv"
 
 
+class PageOutput(StrEnum):
+    HUMAN = "human"
+    JSON = "json"
+    HTML = "html"
+
+
 UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 
 
@@ -72,6 +78,9 @@ InventoryOption = Annotated[
     ),
 ]
 ShortOutputOption = Annotated[ShortOutput, typer.Option("-o", "--output", help="Format of the result on stdout.")]
+PageOutputOption = Annotated[
+    PageOutput, typer.Option("-o", "--output", help="Format of the result on stdout; `html` is one file with plots.")
+]
 TableOutputOption = Annotated[TableOutput, typer.Option("-o", "--output", help="Format of the result on stdout.")]
 OutputOption = Annotated[Output, typer.Option("-o", "--output", help="Format of the result on stdout.")]
 DoctorOutputOption = Annotated[

@@ -19,17 +19,16 @@ def change_points(track: Sequence[float], first: int = 0) -> list[int]:
     count = len(track)
     sums, squares = list(accumulate(track, initial=0.0)), list(accumulate((x * x for x in track), initial=0.0))
 
-    def describe(begin: int, end: int) -> tuple[float, float]:
-        """Mean, and its squared standard error."""
+    def error_of(begin: int, end: int) -> float:
+        """The squared standard error of a mean."""
         number = end - begin
         mean = (sums[end] - sums[begin]) / number
-        return mean, max(0.0, (squares[end] - squares[begin]) / number - mean * mean) / number
+        return max(0.0, (squares[end] - squares[begin]) / number - mean * mean) / number
 
     best, at = DIFFERENT, 0
     for place in range(LEAST, count - LEAST + 1):
-        (before, error), (after, other) = describe(0, place), describe(place, count)
-        difference = abs(before - after)
-        if difference > best and difference > SURE * (error + other) ** 0.5:
+        difference = abs(sums[place] / place - (sums[count] - sums[place]) / (count - place))
+        if difference > best and difference > SURE * (error_of(0, place) + error_of(place, count)) ** 0.5:
             best, at = difference, place
     if not at:
         return []

@@ -11,7 +11,8 @@ from gpustack.gpus.contract import Contract
 from gpustack.gpus.fleet import Fleet
 from gpustack.gpus.series import Metrics
 from gpustack.profile.analysis import Analysis
-from gpustack.proof.delivery import Deliveries
+from gpustack.profile.compare import Comparison
+from gpustack.proof.delivery import Delivery
 from gpustack.proof.prove import Proof
 from gpustack.remedy.fixed import Fixed
 from gpustack.remedy.offer import Offer
@@ -62,6 +63,8 @@ RENDERERS: dict[tuple[type, str], str] = {
     (Metrics, "json"): "gpus.metrics:text",
     (Analysis, "human"): "profile.text:analysis",
     (Analysis, "json"): "profile.json:text",
+    (Comparison, "human"): "profile.comparison:comparison",
+    (Comparison, "json"): "profile.comparison:text",
     (Fleet, "human"): "gpus.text:fleet",
     (Fleet, "json"): "gpus.json:fleet",
     (Fleet, "csv"): "gpus.json:table",

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 
 from gpustack.metrics.gpus import Gpu
 from gpustack.profile.analysis import Analysis, analyze
+from gpustack.profile.compare import Comparison, compare
 from gpustack.profile.file import SCHEMA, Profile
+from gpustack.profile.gate import Judged, judge, parse_gates
 from gpustack.profile.window import GpuWindow, Job
 
 PCIE, NVLINK = 63e9, 450e9  # bytes a second, one way: PCIe 5 x16, 18 links of NVLink 4
@@ -250,6 +252,16 @@ def integrate(cycle: list[Phase], seconds: float, place: float) -> tuple[dict[st
                 levels[name] = levels.get(name, 0.0) + weight * level
         begin = end
     return levels, power, place + left
+
+
+def compared() -> tuple[Comparison, tuple[Judged, ...]]:
+    """A loader that was made faster; and two changes that must not be."""
+    slow, fast = (
+        Profile(SCHEMA, label, "team-a/train-0", 0.0, 1800.0, make_job(name, random.Random(5)))
+        for label, name in (("run1", "loader wait"), ("run2", "compute"))
+    )
+    found = compare(slow, fast)
+    return found, tuple(judge(found, gate) for gate in parse_gates(["tensor<-5%", "power>10%"]))
 
 
 def analyzed() -> Analysis:

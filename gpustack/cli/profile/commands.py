@@ -16,8 +16,8 @@ from gpustack.cli.gpu.prometheus import (
     open_prometheus,
 )
 from gpustack.cli.help import declare, group
-from gpustack.cli.profile import record
-from gpustack.cli.profile.selection import GpuOption, NodeOption, PodOption, select
+from gpustack.cli.profile import compare, record
+from gpustack.cli.profile.selection import GpuOption, NodeOption, PodOption, ThresholdOption, select
 from gpustack.errors import UsageError
 
 app = group(
@@ -25,8 +25,21 @@ app = group(
     "gpustack profile analyze -i mycluster --pod team-a/train-0 --since 1h",
     "gpustack profile record --pod team-a/train-0 --for 15m -f run1.json",
     "gpustack profile analyze run1.json",
+    "gpustack profile compare run1.json run2.json",
 )
 
+
+class Kind(StrEnum):
+    """Of gpustack.profile.expected, which is loaded later."""
+
+    TRAINING = "training"
+    INFERENCE = "inference"
+    MULTI_GPU = "multi-gpu"
+
+
+WorkloadOption = Annotated[
+    Kind | None, typer.Option("--workload", help="Compare with what this usually shows, and advise for it.")
+]
 declare(
     app,
     "gpustack profile record --pod team-a/train-0 --for 15m -f run1.json",
@@ -85,3 +98,29 @@ def analyze(
     found = judge(profile)
     show(found, output.value, inventory=hosts)
     raise typer.Exit(8 if found.verdict.confidence == "none" else 0)
+
+
+declare(
+    app,
+    "gpustack profile compare run1.json run2.json",
+    "gpustack profile compare main.json branch.json --fail-if 'tensor<-5%'",
+    short="Compare two profiles: what changed beyond noise.",
+)(compare.compare)
+
+
+@declare(
+    app,
+    "gpustack profile thresholds",
+    "gpustack profile thresholds | grep idle",
+    short="List the thresholds of the verdicts, with their sources.",
+)
+def thresholds() -> None:
+    """List the thresholds of the verdicts: name, value, where it comes from, what for. `--threshold` sets one.
+
+    [N] is NVIDIA's, [K] of KempnerPulse's classification, [E] an estimate of ours. Shares are 0 to 1."""
+    from dataclasses import fields
+
+    from gpustack.profile.limits import Limits
+
+    for one in fields(Limits):
+        typer.echo(f"{one.name:22} {one.default:<6g} {one.metadata['about']}  {one.metadata['source']}")

@@ -9,6 +9,10 @@ if TYPE_CHECKING:
 
 PodOption = Annotated[str, typer.Option("--pod", metavar="NAMESPACE/POD", help="The GPUs of this pod.")]
 NodeOption = Annotated[str, typer.Option("--node", metavar="NAME", help="The GPUs of this node.")]
+ThresholdOption = Annotated[
+    list[str] | None,
+    typer.Option("--threshold", metavar="NAME=VALUE", help="Another threshold (repeatable): `profile thresholds`."),
+]
 GpuOption = Annotated[str, typer.Option("--gpu", metavar="UUID", help="One GPU.")]
 
 

@@ -13,10 +13,8 @@ from gpustack.profile.file import make_profile
 from gpustack.profile.limits import DEFAULT, set_limits
 from gpustack.profile.phases import count_phases, stretches
 from gpustack.profile.window import Job
-from tests.unit.profile.test_classify import DECODE, window
+from tests.worlds.windows import COMPUTE, DECODE, window
 from tests.worlds.workloads import MECHANISMS, make_job
-
-COMPUTE = {"engine": 0.99, "sm": 0.9, "tensor": 0.7, "dram": 0.3, "occupancy": 0.2}
 
 
 def joined(*levels: tuple[dict[str, float], int]) -> Job:

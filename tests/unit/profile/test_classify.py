@@ -1,6 +1,4 @@
 import random
-from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -12,17 +10,8 @@ from gpustack.profile.classify import classify
 from gpustack.profile.limits import Limits
 from gpustack.profile.phases import change_points, count_phases, without_warm_up
 from gpustack.profile.window import NEEDED, GpuWindow, Job
+from tests.worlds.windows import DECODE, window
 from tests.worlds.workloads import MECHANISMS, PCIE, make_job
-
-# A decode of a language model: everything resident, little tensor work, memory near what is reachable.
-DECODE = {"engine": 0.99, "sm": 0.9, "tensor": 0.06, "dram": 0.68, "occupancy": 0.4}
-
-
-def window(levels: Mapping[str, float], samples: int = 90, **more: object) -> GpuWindow:
-    rng = random.Random(7)
-    tracks = {name: [value * rng.gauss(1, 0.01) for _ in range(samples)] for name, value in levels.items()}
-    made = GpuWindow(Gpu("gpu1", "0", "GPU-0"), seconds=samples * 15.0, every=15.0, tracks=tracks)
-    return replace(made, **more)  # type: ignore[arg-type]
 
 
 def test_memory_is_asked_before_how_many_sms_are_resident() -> None:

@@ -25,6 +25,7 @@ from gpustack.report.gpus import contract as gpu_contract
 from gpustack.report.gpus import json as gpus_json
 from gpustack.report.gpus import metrics as gpu_metrics
 from gpustack.report.gpus import text as gpus
+from gpustack.report.profile import comparison as comparisons
 from gpustack.report.profile import json as analyses_json
 from gpustack.report.profile import text as analyses
 from gpustack.report.proof import delivery
@@ -128,6 +129,8 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "gpu-list.csv": lambda: gpus_json.table(gpu_series.mixed()),
     "profile-analysis.txt": lambda: printed(lambda out: analyses.analysis(out, workloads.analyzed())),
     "profile-analysis.json": lambda: analyses_json.text(workloads.analyzed()),
+    "profile-comparison.txt": lambda: printed(lambda out: comparisons.comparison(out, *workloads.compared())),
+    "profile-comparison.json": lambda: comparisons.text(*workloads.compared()),
     "gpu-exporter.txt": lambda: printed(lambda out: gpu_contract.contract(out, gpu_series.CONTRACT)),
     "gpu-exporter.json": lambda: gpu_contract.text(gpu_series.CONTRACT),
     "gpu-exporter.xml": lambda: gpu_contract.cases(gpu_series.CONTRACT),

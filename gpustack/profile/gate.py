@@ -1,0 +1,58 @@
+"""`--fail-if`: a change that must not be, as `tensor<-5%`."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gpustack.errors import UsageError
+from gpustack.profile.compare import APART, Comparison
+from gpustack.profile.window import QUANTITIES
+
+NAMES = tuple(name for name in QUANTITIES if name not in APART)
+FORM = re.compile(r"\s*([a-z0-9_]+)\s*([<>])\s*([+-]?\d+(?:\.\d+)?)\s*%\s*")
+Outcome = Literal["failed", "passed", "unknown"]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Fails where the change of `name` is below (or above) `share`."""
+
+    text: str
+    name: str
+    below: bool
+    share: float
+
+
+@dataclass(frozen=True)
+class Judged:
+    gate: Gate
+    outcome: Outcome
+    why: str
+
+
+def parse_gates(words: Sequence[str]) -> tuple[Gate, ...]:
+    """Raises UsageError that lists all that are none."""
+    matches = [(word, FORM.fullmatch(word)) for word in words]
+    if wrong := [word for word, match in matches if match is None or match[1] not in NAMES]:
+        why = f"It is NAME<NUMBER% or NAME>NUMBER%. Names: {', '.join(NAMES)}."
+        hint = "gpustack profile compare A B --fail-if 'tensor<-5%'"
+        raise UsageError("profile-fail-if", f"--fail-if cannot be read: {', '.join(wrong)}", why, hint)
+    return tuple(Gate(word, match[1], match[2] == "<", float(match[3]) / 100) for word, match in matches if match)
+
+
+def judge(found: Comparison, gate: Gate) -> Judged:
+    """Fails only for a change beyond its noise; passes only where the noise would have let it be seen."""
+    if found.outcome in ("insufficient-data", "another-machine"):
+        return Judged(gate, "unknown", found.refused[0])
+    change = found.find(gate.name)
+    if change is None or change.share is None:
+        return Judged(gate, "unknown", f"{gate.name} was not measured in both, or was 0 before.")
+    if change.share_noise is None:
+        return Judged(gate, "unknown", f"{gate.name} drifts: its noise cannot be told from this time.")
+    text = f"{change.share:+.1%}, give or take {change.share_noise:.1%}"
+    beyond = change.share < gate.share if gate.below else change.share > gate.share
+    if beyond and abs(change.share) > change.share_noise:
+        return Judged(gate, "failed", text)
+    hidden = beyond or (gate.share and change.share_noise > abs(gate.share))
+    return Judged(gate, "unknown" if hidden else "passed", f"{text}: too noisy to tell" if hidden else text)

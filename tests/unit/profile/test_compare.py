@@ -1,0 +1,135 @@
+"""Comparisons: what moved, what the noise hides, and when there is no winner."""
+
+import random
+import time
+
+import pytest
+
+from gpustack.errors import UsageError
+from gpustack.metrics.gpus import Gpu
+from gpustack.profile.compare import Comparison, compare
+from gpustack.profile.file import Profile, make_profile
+from gpustack.profile.gate import judge, parse_gates
+from gpustack.profile.limits import Limits
+from gpustack.profile.phases import part
+from gpustack.profile.window import GpuWindow, Job
+from tests.worlds.windows import COMPUTE, window
+from tests.worlds.workloads import MECHANISMS, make_job
+
+
+def profile(*windows: GpuWindow, label: str = "") -> Profile:
+    return make_profile(Job(windows), "x", label, 0, 1)
+
+
+def run(seed: int, **levels: float) -> Profile:
+    return profile(window(COMPUTE | levels, seed=seed))
+
+
+def outcome(found: Comparison, words: str) -> str:
+    return judge(found, parse_gates([words])[0]).outcome
+
+
+def test_equals_are_equal() -> None:
+    found = compare(run(1), run(2))
+    assert (found.outcome, found.work) == ("same", "tensor")
+    assert [change.name for change in found.changes if change.moved] == []
+
+
+def test_less_work_is_found_and_named() -> None:
+    found = compare(run(1), run(2, tensor=0.6))
+    assert found.outcome == "less"
+    assert [change.name for change in found.changes if change.moved] == ["tensor"]
+    change = found.find("tensor")
+    assert change
+    assert change.share == pytest.approx(-1 / 7, abs=0.01)
+
+
+def test_a_change_of_a_percent_is_none_unless_it_is_asked_for() -> None:
+    assert compare(run(1), run(2, tensor=0.69)).outcome == "same"
+    assert compare(run(1), run(2, tensor=0.69), Limits(least_change=0.005)).outcome == "less"
+
+
+def test_on_another_machine_there_is_no_winner() -> None:
+    one = window(COMPUTE, gpu=Gpu("gpu1", "0", "GPU-0", driver="580.95"), settings={"ecc": 1.0})
+    other = window(COMPUTE | {"tensor": 0.5}, gpu=Gpu("gpu1", "0", "GPU-0", driver="595.91"), settings={"ecc": 1.0})
+    found = compare(profile(one), profile(other))
+    assert (found.outcome, found.refused) == ("another-machine", ("driver: 580.95, then 595.91",))
+    assert outcome(found, "tensor<-5%") == "unknown"
+
+
+@pytest.mark.parametrize("setting", ["ecc", "mig", "pcie_lanes", "pcie_generation"])
+def test_settings_are_of_the_machine(setting: str) -> None:
+    pair = [profile(window(COMPUTE, settings={setting: value})) for value in (0.0, 1.0)]
+    assert compare(pair[0], pair[1]).outcome == "another-machine"
+
+
+def test_what_is_not_known_of_the_machine_is_said() -> None:
+    found = compare(run(1), run(2))
+    assert "driver" in found.notes[0]
+    assert "ECC" in found.notes[0]
+
+
+def test_too_few_samples_have_no_winner() -> None:
+    found = compare(profile(window(COMPUTE, 9), label="run1"), run(2))
+    assert (found.outcome, found.changes) == ("insufficient-data", ())
+    assert found.refused[0].startswith("run1: There are 9 distinct samples")
+
+
+def test_idle_runs_did_no_work() -> None:
+    nothing = dict.fromkeys(COMPUTE, 0.001)
+    found = compare(profile(window(nothing, 130)), profile(window(nothing, 130, seed=3)))
+    assert (found.outcome, found.work) == ("insufficient-data", "")
+
+
+def test_a_gate_fails_beyond_its_share_only() -> None:
+    found = compare(run(1), run(2, tensor=0.6))
+    assert outcome(found, "tensor<-5%") == "failed"
+    assert outcome(found, "tensor < -20 %") == "passed"
+    assert outcome(found, "tensor>5%") == "passed"
+    assert outcome(found, "fp64<-5%") == "unknown"
+
+
+def test_what_the_noise_hides_is_no_pass() -> None:
+    rng = random.Random(1)
+    noisy = [
+        profile(window(COMPUTE, tracks=window(COMPUTE).tracks | {"tensor": [rng.uniform(0, 1) for _ in range(90)]}))
+        for _ in range(2)
+    ]
+    assert outcome(compare(noisy[0], noisy[1]), "tensor<-5%") == "unknown"
+
+
+def test_all_gates_that_are_none_are_named() -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_gates(["tensor<-5%", "tenser<-5%", "tensor<5", "tensor"])
+    assert caught.value.message == "--fail-if cannot be read: tenser<-5%, tensor<5, tensor"
+
+
+@pytest.mark.parametrize("name", ["compute", "memory bandwidth", "loader wait"])
+def test_two_times_of_the_same_work_are_seldom_different(name: str) -> None:
+    """Cut from one run: nothing about them differs but when they were."""
+    wrong = times = 0
+    for seed in range(20):
+        job = make_job(name, random.Random(seed))
+        if min(one.samples for one in job.windows) < 45:
+            continue
+        halves = [profile(*(part(one, begin, begin + 0.5) for one in job.windows)) for begin in (0.0, 0.5)]
+        times += 1
+        wrong += compare(halves[0], halves[1]).outcome in ("more", "less")
+    assert times > 5
+    assert wrong <= times * 0.15
+
+
+def test_hours_of_eight_gpus_are_compared_in_seconds() -> None:
+    """Four hours at 1 s. The aim is 2 s on an idle core; here are many."""
+    tracks = window(COMPUTE | {"power": 600.0, "fp32": 0.1, "pcie_receive": 1e9, "clock": 1.9e9}, 4 * 3600).tracks
+    job = Job(tuple(GpuWindow(Gpu("gpu1", str(n), f"GPU-{n}"), 14400.0, 1.0, tracks) for n in range(8)))
+    one = make_profile(job, "x", "", 0, 1)
+    begun = time.process_time()
+    assert compare(one, one).outcome == "same"
+    assert time.process_time() - begun < 6
+
+
+def test_every_mechanism_can_be_compared() -> None:
+    for name in MECHANISMS:
+        pair = [make_profile(make_job(name, random.Random(seed)), name, "", 0, 1) for seed in (1, 2)]
+        assert compare(pair[0], pair[1]).machine

@@ -1,0 +1,80 @@
+"""Noise of means: what the literature's formulae and draws by chance say as well."""
+
+import random
+from math import inf, sqrt
+from statistics import fmean, pstdev
+
+import pytest
+
+from gpustack.profile.noise import block_length, difference, mean_of, student
+
+DOUBT = 0.05
+
+
+def walk(count: int, held: float, rng: random.Random, mean: float = 0.5) -> list[float]:
+    """Samples that share `held` of what the one before had: an autoregressive process."""
+    value, found = 0.0, []
+    for _ in range(count + 50):
+        value = held * value + rng.gauss(0, sqrt(1 - held * held))
+        found.append(mean + 0.1 * value)
+    return found[50:]
+
+
+def called_different(count: int, held: float, times: int = 150) -> float:
+    rng, wrong = random.Random(f"{count} {held}"), 0
+    for _ in range(times):
+        found = difference(mean_of(walk(count, held, rng)), mean_of(walk(count, held, rng)), DOUBT)
+        wrong += abs(found.value) > found.noise
+    return wrong / times
+
+
+@pytest.mark.parametrize(("count", "held"), [(30, 0.0), (90, 0.0), (90, 0.5), (360, 0.5), (360, 0.9)])
+def test_equals_are_seldom_called_different(count: int, held: float) -> None:
+    assert called_different(count, held) <= 0.13
+
+
+def test_without_blocks_they_would_often_be() -> None:
+    """What the blocks are for."""
+    rng, wrong = random.Random(1), 0
+    for _ in range(150):
+        tracks = [walk(360, 0.9, rng) for _ in range(2)]
+        error = sqrt(sum(pstdev(track) ** 2 / len(track) for track in tracks))
+        wrong += abs(fmean(tracks[0]) - fmean(tracks[1])) > 1.96 * error
+    assert wrong / 150 > 0.4
+
+
+def test_a_real_difference_is_found() -> None:
+    rng = random.Random(2)
+    found = difference(mean_of(walk(360, 0.5, rng)), mean_of(walk(360, 0.5, rng, 0.6)), DOUBT)
+    assert found.value > found.noise
+
+
+def test_the_formula_is_what_drawing_blocks_gives() -> None:
+    track = walk(360, 0.5, random.Random(3))
+    middle = fmean(track)
+    length = block_length([value - middle for value in track])
+    assert length
+    rng, drawn = random.Random(4), []
+    for _ in range(2000):
+        starts = (rng.randrange(len(track) - length + 1) for _ in range(len(track) // length))
+        drawn.append(fmean([value for start in starts for value in track[start : start + length]]))
+    blocks = len(track) // length
+    assert mean_of(track).error == pytest.approx(pstdev(drawn) * sqrt(blocks / (blocks - 1)), rel=0.08)
+
+
+def test_what_drifts_has_no_known_noise() -> None:
+    found = mean_of([number / 100 for number in range(100)])
+    assert found.error == inf
+    assert difference(found, found, DOUBT).noise == inf
+
+
+def test_what_never_changes_has_none() -> None:
+    assert difference(mean_of([0.5] * 20), mean_of([0.6] * 20), DOUBT).noise == 0
+
+
+@pytest.mark.parametrize(
+    ("share", "freedom", "quantile"), [(0.975, 4, 2.776), (0.975, 10, 2.228), (0.995, 5, 4.032), (0.999, 30, 3.385)]
+)
+def test_quantiles_of_student(share: float, freedom: float, quantile: float) -> None:
+    """Any printed table of the t distribution."""
+    assert student(share, freedom) == pytest.approx(quantile, rel=0.01)
