@@ -1,4 +1,4 @@
-"""A result to stdout, in the form asked for: `human`, `json`, `junit`, and `html` of a diagnosis."""
+"""A result to stdout, in the form asked for: `human`, `json`, `junit`, and `html` of a diagnosis or a profile."""
 
 import sys
 from importlib import import_module
@@ -63,6 +63,8 @@ RENDERERS: dict[tuple[type, str], str] = {
     (Metrics, "json"): "gpus.metrics:text",
     (Analysis, "human"): "profile.text:analysis",
     (Analysis, "json"): "profile.json:text",
+    (Analysis, "html"): "profile.html:text",
+    (Comparison, "html"): "profile.html:comparison",
     (Comparison, "human"): "profile.comparison:comparison",
     (Comparison, "json"): "profile.comparison:text",
     (Fleet, "human"): "gpus.text:fleet",

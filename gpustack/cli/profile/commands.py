@@ -54,6 +54,7 @@ declare(
     "gpustack profile analyze run1.json",
     "gpustack profile analyze -i mycluster --pod team-a/train-0 --since 1h",
     "gpustack profile analyze --gpu GPU-604ac76c --since 30m -o json",
+    "gpustack profile analyze run1.json -o html > run1.html",
     short="Say what bounds a workload, and how sure that is.",
 )
 def analyze(
@@ -70,7 +71,7 @@ def analyze(
     certificate: CertificateOption = None,
     ca: CaOption = None,
     tenant: TenantOption = "",
-    output: options.ShortOutputOption = options.ShortOutput.HUMAN,
+    output: options.PageOutputOption = options.PageOutput.HUMAN,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:

@@ -19,7 +19,7 @@ def compare(
     after: Annotated[Path, typer.Argument(metavar="AFTER", help="Another one.")],
     fail_if: FailOption = None,
     threshold: ThresholdOption = None,
-    output: options.ShortOutputOption = options.ShortOutput.HUMAN,
+    output: options.PageOutputOption = options.PageOutput.HUMAN,
 ) -> None:
     """Compare two profiles: useful work per GPU-hour, what changed beyond its noise, whether the machine was the same.
 

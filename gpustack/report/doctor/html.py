@@ -1,16 +1,14 @@
 """A diagnosis as one HTML file for a ticket: no script, nothing from elsewhere, readable in light, dark and print.
 
-The page is gpustack/report/templates/doctor.html.j2. Whatever it prints passes `finalized` and Jinja's escaping:
+The page is gpustack/report/templates/doctor.html.j2. Whatever it prints passes gpustack/report/page.py:
 answers of hosts have no secret, no terminal escape and no markup left.
 """
 
 from collections import Counter
 from functools import cache
 from importlib.metadata import version
-from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
-from jinja2.runtime import Context
+from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from gpustack.ask.snapshot import Reach
@@ -26,6 +24,7 @@ from gpustack.report.codes import DIAGNOSED, doctor_code
 from gpustack.report.doctor import format as doctor_words
 from gpustack.report.doctor.format import AUTO, SHOWN
 from gpustack.report.format import Clean, cleaner, cut, place, places
+from gpustack.report.page import make_environment, style_of
 
 # Characters of a text that are shown, of one that stands in one line, and of an answer, with its lines. More is read
 # than shown: what was cut in the middle of a secret is not recognised as one, and stands behind what is shown.
@@ -46,20 +45,13 @@ def text(found: Diagnosis, *, verbose: bool = False) -> str:
         meaning=DIAGNOSED[code],
         product=version("gpustack-cluster"),
         unreached=unreached(found),
-        style=Markup(made.get_template("doctor.css").render()),  # noqa: S704 - a file of ours, without variables
+        style=style_of(made, "doctor.css"),
     )
 
 
 @cache
 def environment() -> Environment:
-    made = Environment(
-        loader=PackageLoader("gpustack.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=finalized,
-    )
+    made = make_environment()
     made.globals |= {name: getattr(doctor_words, name) for name in ("heading", "calm", "summed", "next_command")}
     made.globals |= {"graph": graph(), "titled": doctor_words.titled}
     made.globals |= {"command_line": command_line, "answer": evidence.answer, "changed": changed, "peers": peers}
@@ -72,12 +64,6 @@ def environment() -> Environment:
 
 def short(clean: Clean, length: int) -> Clean:
     return lambda output: clean(output) if len(output) <= length else f"{clean(output[:READ])[:length]}…"
-
-
-@pass_context
-def finalized(context: Context, value: Any) -> Any:
-    """What the template made itself is markup already, and stays."""
-    return context["clean"](str(value)) if "clean" in context and not isinstance(value, Markup) else value
 
 
 def command_line(entry: Evidence) -> str:

@@ -77,7 +77,7 @@ def test_all_wrong_thresholds_are_named() -> None:
     ]
 
 
-def test_without_profiling_fields_it_is_said_what_is_known() -> None:
+def test_without_profiling_fields_what_is_known_is_noted() -> None:
     found = window({"utilisation": 0.97, "power": 300.0}, slowed={"hw_thermal": 0.2})
     verdict = classify(Job((found,)))
     assert verdict.id == "insufficient-data"

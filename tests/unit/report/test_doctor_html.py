@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import replace
-from html.parser import HTMLParser
 from types import MappingProxyType
 
 import pytest
@@ -15,48 +14,11 @@ from gpustack.ask.snapshot import Reach
 from gpustack.doctor.finding import Diagnosis
 from gpustack.report.doctor.html import text
 from tests.worlds import diagnoses
+from tests.worlds.page import Page
 from tests.worlds.plans import PASSWORD
 
-VOID = {"meta", "br", "link", "img", "input", "hr"}
 UFW = diagnoses.ufw()
 EVERY = ("healthy", "ufw", "unexplained", "together")
-
-
-class Page(HTMLParser):
-    """What a browser would make of it. Fails at a tag that is not closed where it should be."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.opened: list[str] = []
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str]] = []
-        self.texts: list[tuple[str, str]] = []
-        self.feed(page)
-        self.close()
-        assert self.opened == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
-        if tag not in VOID:
-            self.opened.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.opened.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append((self.opened[-1] if self.opened else "", data))
-
-    def of(self, name: str) -> list[str]:
-        return [value for attribute, value in self.attributes if attribute == name]
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(data for tag, data in self.texts if tag != "style").split())
 
 
 def page(name: str) -> Page:

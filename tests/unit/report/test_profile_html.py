@@ -1,0 +1,60 @@
+"""The pages of verdicts and comparisons: well-formed, nothing from elsewhere, readable in both schemes."""
+
+import random
+import re
+from dataclasses import replace
+
+import pytest
+
+from gpustack.profile.analysis import analyze
+from gpustack.profile.file import make_profile
+from gpustack.report.profile.html import comparison, text
+from gpustack.report.profile.plot import HEIGHT, WIDTH, Line, Plot, thin
+from tests.worlds.page import Page
+from tests.worlds.workloads import MECHANISMS, analyzed, compared, make_job
+
+EVIL = "<script>alert(1)</script>\x1b[2J"
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_verdict_is_a_well_formed_page(name: str) -> None:
+    found = analyze(make_profile(make_job(name, random.Random(4)), "x", "", 0, 1), workload="training")
+    page = Page(text(found))
+    assert found.verdict.title in page.text
+    assert all(reason in page.text for reason in found.verdict.reasons)
+    assert "script" not in page.tags
+    assert page.of("src") == page.of("href") == []
+
+
+def test_a_comparison_is_a_well_formed_page() -> None:
+    page = Page(comparison(*compared()))
+    assert "more useful work" in page.text
+    assert "power>10%: failed" in page.text
+
+
+@pytest.mark.parametrize("page", [text(analyzed()), comparison(*compared())])
+def test_nothing_is_fetched_and_both_schemes_are_there(page: str) -> None:
+    assert "http" not in page.replace("http-equiv", "")
+    assert page.count("prefers-color-scheme: dark") == 2
+    colours = re.findall(r"--c[0-5]:", page)
+    assert len(colours) == 2 * 6
+
+
+def test_no_name_becomes_markup() -> None:
+    found = analyzed()
+    page = text(replace(found, profile=replace(found.profile, label=EVIL, what=EVIL)))
+    assert "<script" not in page
+    assert "\x1b" not in page
+
+
+def test_lines_stay_in_their_plot() -> None:
+    plot = Plot("x", "ratio", 60, (Line("a", [-1.0, 0.5, 1.04, 0.2], 0), Line("b", [0.1], 1, 0.5)))
+    points = re.findall(r"([\d.]+),([\d.]+)", " ".join(re.findall('points="(.*)"', plot.svg)))
+    assert len(points) == 5
+    assert all(0 <= float(x) <= WIDTH and 0 <= float(y) <= HEIGHT for x, y in points)
+
+
+def test_an_hour_of_seconds_is_drawn_as_means() -> None:
+    assert len(thin([0.5] * 3600)) <= 380
+    assert thin([0.0, 1.0]) == [0.0, 1.0]
+    assert thin([]) == []
