@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from gpustack.profile.baseline import Above, compare_idle, is_slowed_idle
 from gpustack.profile.classify import Verdict, classify
 from gpustack.profile.expected import ADVICE, Usual, Workload, compare_usual
 from gpustack.profile.file import Profile
@@ -22,7 +23,8 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Analysis:
-    """`job` is without its warm-up. `stretches` are there where the time has several. `usual` is for the `workload`."""
+    """`job` is without its warm-up. `stretches` are there where the time has several. `usual` is for the `workload`.
+    `idle`: what the GPUs measure without it, by a baseline."""
 
     profile: Profile
     job: Job
@@ -30,6 +32,7 @@ class Analysis:
     stretches: tuple[Stretch, ...] = ()
     workload: Workload | None = None
     usual: tuple[Usual, ...] = ()
+    idle: tuple[Above, ...] = ()
 
     @property
     def warm_up(self) -> float:
@@ -37,14 +40,20 @@ class Analysis:
         return max(0.0, max(window.seconds for window in self.profile.job.windows) - self.job.windows[0].seconds)
 
 
-def analyze(profile: Profile, limits: Limits = DEFAULT, workload: Workload | None = None) -> Analysis:
+def analyze(
+    profile: Profile, limits: Limits = DEFAULT, workload: Workload | None = None, baseline: Profile | None = None
+) -> Analysis:
+    """Raises UsageError for a baseline of other GPUs."""
     job = Job(tuple(map(without_warm_up, profile.job.windows)))
     parts = stretches(job)
     verdict = classify(job, limits, phases=len(parts))
     if workload:
         verdict = replace(verdict, advice=ADVICE.get((verdict.id, workload), verdict.advice))
+    if baseline and is_slowed_idle(baseline, limits):
+        verdict = replace(verdict, notes=(*verdict.notes, "Heat or hardware slows these GPUs down also when idle."))
+    above = compare_idle(job, baseline) if baseline else ()
     usual = compare_usual(workload, signals_of(job, limits), limits) if workload else ()
-    return Analysis(profile, job, verdict, judge_stretches(parts, limits), workload, usual)
+    return Analysis(profile, job, verdict, judge_stretches(parts, limits), workload, usual, above)
 
 
 def judge_stretches(parts: tuple[Job, ...], limits: Limits) -> tuple[Stretch, ...]:

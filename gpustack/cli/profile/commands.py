@@ -37,6 +37,9 @@ class Kind(StrEnum):
     MULTI_GPU = "multi-gpu"
 
 
+BaselineOption = Annotated[
+    Path | None, typer.Option("--baseline", metavar="FILE", help="Of `profile baseline`: what is more than idle.")
+]
 WorkloadOption = Annotated[
     Kind | None, typer.Option("--workload", help="Compare with what this usually shows, and advise for it.")
 ]
@@ -47,6 +50,12 @@ declare(
     "gpustack profile record --exporter http://gpu1:9400/metrics -f run1.json",
     short="Record the metrics of a workload in a file.",
 )(record.record)
+declare(
+    app,
+    "gpustack profile baseline --node gpu1 -f idle.json",
+    "gpustack profile analyze run1.json --baseline idle.json",
+    short="Record idle GPUs, to see what a workload adds.",
+)(record.baseline)
 
 
 @declare(
@@ -65,6 +74,9 @@ def analyze(
     since: Annotated[
         str, typer.Option("--since", metavar="TIME", help="How long ago it begins: 90s, 15m, 1h30m.")
     ] = "1h",
+    workload: WorkloadOption = None,
+    baseline: BaselineOption = None,
+    threshold: ThresholdOption = None,
     inventory: options.InventoryOption = None,
     address: AddressOption = "",
     token: TokenOption = None,
@@ -96,7 +108,8 @@ def analyze(
         with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
             now = prometheus.now()
             profile = read(prometheus, which, what, now - seconds, now, "")
-    found = judge(profile)
+    idle = read_profile(baseline) if baseline else None
+    found = judge(profile, limits, workload.value if workload else None, idle)
     show(found, output.value, inventory=hosts)
     raise typer.Exit(8 if found.verdict.confidence == "none" else 0)
 

@@ -1,4 +1,4 @@
-"""`gpustack profile record`."""
+"""`gpustack profile record` and `gpustack profile baseline`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -50,6 +50,35 @@ def record(
         (pod, node, gpu), duration, label, Source(address, token, certificate, ca, tenant), exporter, inventory,
         become=become, quiet=quiet,
     )  # fmt: skip
+    write_profile(profile, file)
+    typer.echo(summarize(file, profile))
+
+
+def baseline(
+    file: FileOption,
+    node: NodeOption = "",
+    gpu: GpuOption = "",
+    duration: ForOption = "5m",
+    inventory: options.InventoryOption = None,
+    address: AddressOption = "",
+    exporter: ExporterOption = "",
+    token: TokenOption = None,
+    certificate: CertificateOption = None,
+    ca: CaOption = None,
+    tenant: TenantOption = "",
+    become: options.BecomeOption = False,
+    quiet: options.QuietOption = False,
+) -> None:
+    """Record what idle GPUs measure, in a file for `profile analyze --baseline`: power, heat and memory without work.
+
+    GPUs that do something give no baseline: nothing is written then."""
+    from gpustack.profile.baseline import require_idle
+    from gpustack.profile.file import require_writable, write_profile
+
+    require_writable(file)
+    source = Source(address, token, certificate, ca, tenant)
+    profile = take(("", node, gpu), duration, "baseline", source, exporter, inventory, become=become, quiet=quiet)
+    require_idle(profile.job)
     write_profile(profile, file)
     typer.echo(summarize(file, profile))
 

@@ -15,7 +15,7 @@ from gpustack.report.format import cleaner, duration
 from gpustack.report.page import make_environment, style_of
 from gpustack.report.profile import comparison as words
 from gpustack.report.profile.plot import Line, Plot
-from gpustack.report.profile.text import SHOWN, SURE, departures, headline, means
+from gpustack.report.profile.text import SHOWN, SURE, departures, headline, means, over_idle
 from gpustack.report.profile.values import percent, shown
 
 # Quantities that share an axis.
@@ -29,7 +29,7 @@ PLOTS = {
     "Temperature": ("temperature",),
 }
 NOTHING = {"ratio": 0.02, "bytes_per_second": 1e8}  # what is never above this is not drawn
-LINES = 6  # colours there are
+LINES = 8  # colours there are
 
 
 def text(found: Analysis, *, inventory: Inventory | None = None) -> str:
@@ -55,7 +55,8 @@ def environment() -> Environment:
     made = make_environment()
     made.globals |= {"sure": SURE, "headline": headline, "names": SHOWN, "summary": words.summary}
     made.globals |= {"judged": words.judged, "units": UNITS}
-    made.filters |= {"duration": duration, "departures": departures, "means": means, "percent": percent, "shown": shown}
+    made.filters |= {"departures": departures, "means": means, "over_idle": over_idle}
+    made.filters |= {"duration": duration, "percent": percent, "shown": shown}
     return made
 
 

@@ -48,6 +48,15 @@ class UsualShape(Shape):
     outside: list[Outside]
 
 
+class AboveShape(Shape):
+    """A mean at work, and what a baseline has of it when idle, in `unit`."""
+
+    name: str
+    unit: str
+    idle: float
+    value: float
+
+
 class AnalysisDocument(Document):
     """Result of `gpustack profile analyze`. `verdict` is a class of docs/profiling.md; `means` are the numbers that it
     was decided by, shares from 0 to 1, medians over the GPUs; tensor and dram are of what is reachable. `parts` are
@@ -78,6 +87,7 @@ class AnalysisDocument(Document):
     means: dict[str, float]
     workload: Workload | None
     usual: list[UsualShape]
+    over_idle: list[AboveShape] = take("idle")
 
 
 def text(found: Analysis, *, inventory: Inventory | None = None) -> str:
@@ -94,6 +104,7 @@ def text(found: Analysis, *, inventory: Inventory | None = None) -> str:
         "parts": [{**vars(one), "means": dict(one.verdict.means)} for one in found.stretches],
         "warm_up": found.warm_up,
         "missing": found.profile.job.unmeasured,
+        "idle": found.idle,
         "workload": found.workload,
         "usual": [{"what": one.what, "outside": list(map(outside, one.outside))} for one in found.usual],
         "ruled_out": [{"id": id, "reason": why} for id, why in verdict.ruled_out],

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from gpustack.events import count
 from gpustack.profile.analysis import Analysis, Stretch
+from gpustack.profile.baseline import Above
 from gpustack.profile.classify import Verdict
 from gpustack.profile.expected import Usual
 from gpustack.report.format import duration
+from gpustack.report.profile.values import shown
 from gpustack.report.terminal import Terminal
 
 SHOWN = ("engine", "sm", "tensor", "dram", "pipe", "pcie", "nvlink", "power", "clock")
@@ -32,6 +34,7 @@ def lines(found: Analysis) -> Iterator[str]:
     yield from headed("try", verdict.advice)
     yield from headed("it helped if", (verdict.helped,))
     yield from headed("nearly", (verdict.second,) if verdict.second else ())
+    yield from headed("over idle", tuple(map(over_idle, found.idle)))
     if found.stretches:
         yield ""
         yield "stretches that differ"
@@ -55,6 +58,10 @@ def headline(found: Analysis) -> str:
     cut = f", after {duration(found.warm_up)} of warm-up" if found.warm_up else ""
     samples = f"{count(first.samples, 'sample')}, one in {first.every:.3g} s"
     return f"{found.profile.what}{label}: {of}, {duration(first.seconds)}{cut}, {samples}"
+
+
+def over_idle(one: Above) -> str:
+    return f"{one.name} {shown(one.value, one.unit)}, {shown(one.idle, one.unit)} when idle"
 
 
 def headed(heading: str, texts: Sequence[str]) -> Iterator[str]:

@@ -13,9 +13,10 @@ from gpustack.cli.profile.commands import app
 from gpustack.errors import UnreachableError, UsageError
 from gpustack.metrics.exposition import Family, parse_families
 from gpustack.metrics.web import Web
-from gpustack.profile.file import SCHEMA, Profile, read_profile, write_profile
+from gpustack.profile.file import SCHEMA, Profile, make_profile, read_profile, write_profile
 from gpustack.profile.window import Job
 from tests.worlds.exporter import printed
+from tests.worlds.windows import COMPUTE, window
 from tests.worlds.workloads import make_job
 
 ADDRESS = ("--prometheus", "http://prometheus.example.org")
@@ -72,6 +73,43 @@ def test_an_exporter_itself_is_recorded(tmp_path: Path, monkeypatch: pytest.Monk
     assert set(asked) == {"http://gpu1:9400/metrics"}
     assert read_profile(tmp_path / "x.json").job.windows[0].samples > 40
     assert "not measured: occupancy" in done.output
+
+
+def test_a_baseline_is_recorded_and_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    monkeypatch.setattr("time.monotonic", iter(range(0, 100_000, 100)).__next__)
+    monkeypatch.setattr("gpustack.metrics.prometheus.Prometheus.now", lambda _: 5000.0)
+    jobs = iter((make_job("nothing", random.Random(1)), make_job("compute", random.Random(2))))
+    monkeypatch.setattr("gpustack.profile.read.read_job", lambda *_: next(jobs))
+    file = str(tmp_path / "idle.json")
+    done = CliRunner().invoke(app, ["baseline", *ADDRESS, "--node", "gpu1", "-q", "-f", file], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    words = ["analyze", *ADDRESS, "--pod", "a/b", "--baseline", file]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert "over idle" in done.stdout
+    assert "when idle" in done.stdout
+
+
+def test_busy_gpus_give_no_baseline(made: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    monkeypatch.setattr("time.monotonic", iter(range(0, 100_000, 100)).__next__)
+    done = CliRunner().invoke(app, ["baseline", *ADDRESS, "--node", "gpu1", "-q", "-f", str(tmp_path / "idle.json")])
+    assert isinstance(done.exception, UsageError)
+    assert done.exception.reference == "profile-not-idle"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_files_are_compared(tmp_path: Path) -> None:
+    for name, seed in (("before", 1), ("after", 2)):
+        job = Job((window(COMPUTE, seed=seed),))
+        write_profile(make_profile(job, "a/b", name, 0, 1), tmp_path / f"{name}.json")
+    files = [str(tmp_path / "before.json"), str(tmp_path / "after.json")]
+    done = CliRunner().invoke(app, ["compare", *files, "--fail-if", "tensor<-5%", "-o", "json"], catch_exceptions=False)
+    document = json.loads(done.stdout)
+    assert (document["schema"], document["outcome"]) == ("gpustack/comparison/v1", "same")
+    assert done.exit_code == document["exit"]["code"] == 0
+    page = CliRunner().invoke(app, ["compare", *files, "-o", "html"], catch_exceptions=False).stdout
+    assert "no difference that this data can show" in page
 
 
 @pytest.mark.parametrize(

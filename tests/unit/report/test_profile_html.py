@@ -36,8 +36,8 @@ def test_a_comparison_is_a_well_formed_page() -> None:
 def test_nothing_is_fetched_and_both_schemes_are_there(page: str) -> None:
     assert "http" not in page.replace("http-equiv", "")
     assert page.count("prefers-color-scheme: dark") == 2
-    colours = re.findall(r"--c[0-5]:", page)
-    assert len(colours) == 2 * 6
+    colours = re.findall(r"--c[0-7]:", page)
+    assert len(colours) == 2 * 8
 
 
 def test_no_name_becomes_markup() -> None:
