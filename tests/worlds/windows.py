@@ -1,11 +1,19 @@
-"""Windows of steady work, with a little noise."""
+"""Windows of steady work, with a little noise.
+
+    python -m tests.worlds.windows FILE
+
+writes an hour of eight GPUs at 1 s, with all quantities, for scripts/bench.
+"""
 
 import random
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from gpustack.metrics.gpus import Gpu
-from gpustack.profile.window import GpuWindow
+from gpustack.profile.file import make_profile, write_profile
+from gpustack.profile.window import QUANTITIES, GpuWindow, Job
 
 # A decode of a language model: everything resident, little tensor work, memory near what is reachable.
 DECODE = {"engine": 0.99, "sm": 0.9, "tensor": 0.06, "dram": 0.68, "occupancy": 0.4}
@@ -17,3 +25,18 @@ def window(levels: Mapping[str, float], samples: int = 90, *, seed: int = 7, **m
     tracks = {name: [value * rng.gauss(1, 0.01) for _ in range(samples)] for name, value in levels.items()}
     made = GpuWindow(Gpu("gpu1", "0", "GPU-0"), seconds=samples * 15.0, every=15.0, tracks=tracks)
     return replace(made, **more)  # type: ignore[arg-type]
+
+
+def hour(gpus: int = 8, seconds: int = 3600) -> Job:
+    levels = dict.fromkeys(QUANTITIES, 0.5) | {"power": 600.0, "clock": 1.9e9, "pcie_receive": 1e9}
+    windows = (window(levels, seconds, seed=number) for number in range(gpus))
+    return Job(
+        tuple(
+            replace(one, gpu=Gpu("gpu1", str(number), f"GPU-{number}"), seconds=float(seconds), every=1.0)
+            for number, one in enumerate(windows)
+        )
+    )
+
+
+if __name__ == "__main__":
+    write_profile(make_profile(hour(), "gpu1", "", 0.0, 3600.0), Path(sys.argv[1]))
