@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from scripts.values import cluster_rules, gpu_rules
+from scripts.values import cluster_rules, gpu_rules, workload_rules
 from scripts.values.detail import detail
 from scripts.values.health import health
 from scripts.values.job import job
@@ -23,7 +23,8 @@ def files() -> dict[Path, str]:
             "gpustack-gpu-usage": ("30s", gpu_rules.usage()),
             "gpustack-gpu-board": ("30s", gpu_rules.board()),
             "gpustack-nodes": ("30s", cluster_rules.nodes()),
-            "gpustack-day": ("1m", cluster_rules.day()),
+            "gpustack-gpu-jobs": ("1m", [*workload_rules.pods(), *workload_rules.jobs()]),
+            "gpustack-day": ("1m", [*cluster_rules.day(), *workload_rules.days()]),
             "gpustack-operands": ("30s", cluster_rules.operands()),
             "gpustack-certificates": ("30s", cluster_rules.certificates()),
         }

@@ -1,9 +1,10 @@
 """Recording rules of nodes, operands and certificates, from kube-state-metrics, kubelet and kube-apiserver."""
 
-from scripts.values.normalise import Rule, indent, named
+from scripts.values.normalise import Rule, indent, named, replaced
 
 GPUS = 'resource=~"nvidia_com_(gpu|gpu_shared|mig_.+)"'
 EXPORTER = 'job=~".*dcgm.*"'
+DRIVER, NEWER = "DCGM_FI_DRIVER_VERSION", "DCGM_FI_SYSTEM_DRIVER_VERSION"
 OPERANDS = 'daemonset=~"(nvidia|gpu|gpustack)-.+|.*node-feature-discovery-worker"'
 OPERATORS = 'deployment=~"gpu-operator|.*node-feature-discovery-(master|gc)"'
 
@@ -12,6 +13,16 @@ EXPIRING = {"7d": "604800", "30d": "2.592e+06"}
 # Who is given a certificate for hours (a proof, a person) is not about to lose one.
 SHORT = "86400"
 CLIENTS = "apiserver_client_certificate_expiration_seconds_bucket"
+
+
+def by_exporter(metric: str) -> str:
+    """Of the target on each node: Prometheus knows its pod, kube-state-metrics the node."""
+    return (
+        "max by (node) (\n"
+        f"  {metric}{{{EXPORTER}}}\n"
+        "  * on (namespace, pod) group_left (node)\n"
+        '  max by (namespace, pod, node) (kube_pod_info{node!=""})\n)'
+    )
 
 
 def nodes() -> list[Rule]:
@@ -27,11 +38,16 @@ def nodes() -> list[Rule]:
         ),
         Rule(
             "gpustack:node_gpu_exporter:up",
-            "max by (node) (\n"
-            f"  up{{{EXPORTER}}}\n"
-            "  * on (namespace, pod) group_left (node)\n"
-            '  max by (namespace, pod, node) (kube_pod_info{node!=""})\n)',
-            why="1 when a scrape of the node's exporter succeeded. `up` knows the pod, kube-state-metrics its node.",
+            by_exporter("up"),
+            why="1 when a scrape of the node's exporter succeeded.",
+        ),
+        Rule("gpustack:node_gpu_exporter_scrape:seconds", by_exporter("scrape_duration_seconds")),
+        Rule(
+            "gpustack:node_gpu_driver:info",
+            "max by (node, modelName, driver) (\n"
+            + indent(replaced(replaced(named("DCGM_FI_DEV_GPU_TEMP * 0 + 1"), "driver", DRIVER), "driver", NEWER))
+            + "\n)",
+            why="The label of the driver's version has another name since exporter 4.9.0.",
         ),
         Rule(
             "gpustack:gpu_scrape_jobs:count",
@@ -55,6 +71,31 @@ def nodes() -> list[Rule]:
             "  * on (namespace, pod, uid) group_left ()\n"
             '  max by (namespace, pod, uid) (kube_pod_status_phase{phase=~"Pending|Running"})\n)',
             why="Finished pods keep their request until they are deleted, so only live ones count.",
+        ),
+        Rule(
+            "gpustack:node_gpu_attributed:count",
+            'count by (node) (\n  count by (node, UUID, GPU_I_ID) (gpustack:gpu_active:ratio{workload_pod!=""})\n)',
+            why="GPUs and MIG instances that the exporter says a pod has.",
+        ),
+        Rule("gpustack:node_cordoned:bool", "max by (node) (kube_node_spec_unschedulable)"),
+        Rule(
+            "gpustack:node_gpu_free:count",
+            "(\n"
+            "  gpustack:node_gpu_allocatable:count\n"
+            "  - (gpustack:node_gpu_requested:count or gpustack:node_gpu_allocatable:count * 0)\n"
+            ")\n"
+            "and on (node) gpustack:node_ready:bool == 1\n"
+            "unless on (node) gpustack:node_cordoned:bool == 1",
+            why="Of nodes that take pods.",
+        ),
+        Rule(
+            "gpustack:pod_gpus_pending:count",
+            "sum by (namespace, pod, resource) (\n"
+            "  max by (namespace, pod, uid, container, resource) (\n"
+            f'    kube_pod_container_resource_requests{{{GPUS},node=""}}\n  )\n'
+            "  * on (namespace, pod, uid) group_left ()\n"
+            "  max by (namespace, pod, uid) (kube_pod_status_unschedulable == 1)\n)",
+            why="What pods wait for that the scheduler finds no node for.",
         ),
         Rule(
             "gpustack:node_ready:bool",
@@ -114,6 +155,7 @@ def operands() -> list[Rule]:
             why="1 is success.",
         ),
         Rule("gpustack:cluster_nodes:count", "count(gpustack:node_ready:bool)"),
+        Rule("gpustack:cluster_gpu_exporters:count", f"count(up{{{EXPORTER}}})", why="Targets, reachable or not."),
     ]
 
 

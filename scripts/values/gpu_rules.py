@@ -62,6 +62,7 @@ BOARD = (
     ("gpu_sm_clock:hertz", f"{DEV}SM_CLOCK", MEGAHERTZ, "* 1e6"),
     ("gpu_memory_clock:hertz", f"{DEV}MEM_CLOCK", MEGAHERTZ, "* 1e6"),
     ("gpu_sm_clock_max:hertz", f"{DEV}MAX_SM_CLOCK", MEGAHERTZ, "* 1e6"),
+    ("gpu_below_base_clocks:seconds_total", f"{DEV}TOTAL_BASE_CLOCKS_VIOLATION", BIG, "/ 1e9"),
     ("gpu_performance:state", f"{DEV}PSTATE", SMALL, ""),
     ("gpu_pcie_replays:total", f"{DEV}PCIE_REPLAY_COUNTER", COUNT, ""),
     ("gpu_pcie_generation:number", f"{DEV}PCIE_LINK_GEN", SMALL, ""),
@@ -69,6 +70,7 @@ BOARD = (
     ("gpu_pcie_lanes:number", f"{DEV}PCIE_LINK_WIDTH", SMALL, ""),
     ("gpu_pcie_lanes_max:number", f"{DEV}PCIE_MAX_LINK_WIDTH", SMALL, ""),
     ("gpu_ecc_on:bool", f"{DEV}ECC_CURRENT", SMALL, ""),
+    ("gpu_ecc_on_next_boot:bool", f"{DEV}ECC_PENDING", SMALL, ""),
     ("gpu_sram_threshold_passed:bool", f"{DEV}THRESHOLD_SRM", SMALL, ""),
     ("gpu_row_remap_failed:bool", f"{DEV}ROW_REMAP_FAILURE", SMALL, ""),
     ("gpu_row_remap_pending:bool", f"{DEV}ROW_REMAP_PENDING", SMALL, ""),
@@ -77,7 +79,11 @@ BOARD = (
     ("gpu_page_retirement_pending:bool", f"{DEV}RETIRED_PENDING", SMALL, ""),
     ("gpu_last_xid:code", f"{DEV}XID_ERRORS", SMALL, ""),
     ("gpu_recovery_action:code", f"{DEV}GET_GPU_RECOVERY_ACTION", SMALL, ""),
+    ("gpu_nvlink_recoveries_failed:total", f"{DEV}NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS", COUNT, ""),
     ("gpu_fabric_manager:state", f"{DEV}FABRIC_MANAGER_STATUS", SMALL, ""),
+    ("gpu_fabric_health:state", f"{DEV}FABRIC_HEALTH_SUMMARY", SMALL, ""),
+    ("gpu_virtualisation:mode", f"{DEV}VIRTUAL_MODE", SMALL, ""),
+    ("gpu_licensed:bool", f"{DEV}VGPU_LICENSE_STATUS", SMALL, ""),
 )
 
 # One recorded name, told apart by a label.
@@ -141,6 +147,11 @@ def board() -> list[Rule]:
         of_gpu(taken('DCGM_EXP_XID_ERRORS_COUNT{xid!=""}', SMALL), "xid"),
         why="By code, within the exporter's window of 300 s. Falls to 0 by itself, whatever the GPU's state.",
     )
+    health = Rule(
+        "gpustack:gpu_health:status",
+        of_gpu(taken("DCGM_EXP_GPU_HEALTH_STATUS", SMALL), "health_watch", "health_error_code"),
+        why="DCGM's own judgement by watch: 0 pass, 10 warn, 20 fail.",
+    )
     plain = [Rule(f"gpustack:{name}", of_gpu(taken(*source))) for name, *source in BOARD]
     labelled = [
         Rule(f"gpustack:{name}", of_gpu(taken(metric, BIG, scale)), {label: value})
@@ -152,6 +163,7 @@ def board() -> list[Rule]:
     ]
     rates = [
         Rule("gpustack:gpu_throttled:ratio_rate5m", "rate(gpustack:gpu_throttled:seconds_total[5m])"),
+        Rule("gpustack:gpu_below_base_clocks:ratio_rate5m", "rate(gpustack:gpu_below_base_clocks:seconds_total[5m])"),
         Rule("gpustack:gpu_energy:watts_rate5m", "rate(gpustack:gpu_energy:joules_total[5m])"),
     ]
-    return [info, xid, *plain, *labelled, *bits, *rates]
+    return [info, xid, health, *plain, *labelled, *bits, *rates]

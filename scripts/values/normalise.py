@@ -37,12 +37,12 @@ def of_gpu(expr: str, *more: str) -> str:
     return f"max by ({', '.join((GPU, *more))}) (\n{indent(named(expr))}\n)"
 
 
-def of_workload(expr: str) -> str:
+def of_workload(expr: str, *more: str) -> str:
     """As `of_gpu`, with the pod that the kubelet gave the GPU to; free GPUs have no such labels."""
     labelled = replaced(
         replaced(named(expr), "workload_namespace", "exported_namespace"), "workload_pod", "exported_pod"
     )
-    return f"max by ({WORKLOAD}) (\n{indent(labelled)}\n)"
+    return f"max by ({', '.join((WORKLOAD, *more))}) (\n{indent(labelled)}\n)"
 
 
 def named(expr: str) -> str:

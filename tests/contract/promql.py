@@ -17,10 +17,15 @@ COUNTERS = ROOT / "values" / "dcgm" / "counters.csv"
 # True: a counter.
 OTHERS = {
     "up": False,
+    "scrape_duration_seconds": False,
     "ALERTS": False,
     "kube_pod_info": False,
     "kube_pod_container_resource_requests": False,
     "kube_pod_status_phase": False,
+    "kube_pod_status_unschedulable": False,
+    "kube_pod_owner": False,
+    "kube_pod_container_status_last_terminated_reason": False,
+    "kube_node_spec_unschedulable": False,
     "kube_node_labels": False,
     "kube_node_status_allocatable": False,
     "kube_node_status_capacity": False,

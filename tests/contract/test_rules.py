@@ -9,14 +9,36 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.contract.promql import ROOT, RULES, lost, rates_of_gauges, rows, rules, unknown
+from tests.contract.promql import ROOT, RULES, exported, lost, rates_of_gauges, rows, rules, unknown
 from tests.contract.promtool import complaints
 
 RECORDING, ALERTS = rules("gpu-recording.yaml"), rules("gpu-alerts.yaml")
 TESTS = sorted((RULES / "tests").glob("*.yaml"))
 SEVERITIES = {"critical", "warning", "info"}
 # What they tell is of no single node.
-OF_THE_CLUSTER = {"GpuMonitoringBlind", "GpuOperandNotReady", "GpuOperatorNotReconciled", "ClusterCertificateExpiring"}
+OF_THE_CLUSTER = {
+    "GpuMonitoringBlind",
+    "GpuExporterAllAbsent",
+    "GpuDriverSkew",
+    "GpuOperandNotReady",
+    "GpuOperatorNotReconciled",
+    "GpuPodsPending",
+    "GpuAllocationHigh",
+    "GpuFragmented",
+    "ClusterCertificateExpiring",
+}
+# What a figure is of, by how its name begins: else of a GPU.
+OWNERS = {
+    "gpustack:node_": ("node",),
+    "gpustack:job_": ("workload_namespace", "job_name"),
+    "gpustack:model_": ("modelName",),
+}
+PAGE = ROOT / "docs" / "alerts.md"
+CONDITIONS = {
+    *(f"C{one}" for one in range(1, 19)),
+    *(f"W{one}" for one in range(1, 26)),
+    *(f"I{one}" for one in range(1, 12)),
+}
 
 
 def test_prometheus_accepts_the_rules() -> None:
@@ -27,6 +49,13 @@ def test_prometheus_accepts_the_rules() -> None:
 @pytest.mark.parametrize("file", TESTS, ids=lambda file: file.stem)
 def test_each_fires_and_is_silent(file: Path) -> None:
     assert complaints("test", "rules", file) == ""
+
+
+def test_a_quiet_cluster_has_every_counter() -> None:
+    """But the last Xid, of which there is none."""
+    quiet = yaml.safe_load((RULES / "tests" / "quiet.yaml").read_text())["tests"]
+    there = {one["series"].partition("{")[0] for case in quiet for one in case["input_series"]}
+    assert exported().keys() - there == {"DCGM_FI_DEV_XID_ERRORS"}
 
 
 def test_every_alert_fires_in_a_test() -> None:
@@ -56,10 +85,11 @@ def test_no_rate_of_a_gauge() -> None:
 
 
 def test_a_gpu_stays_a_gpu() -> None:
-    """An aggregation keeps node and UUID; of a node's own figure, the node."""
+    """An aggregation keeps node and UUID; of another's figure, what that is told apart by."""
     for rule in RECORDING + ALERTS:
-        of_node = rule.get("record", "").startswith("gpustack:node_") or rule.get("alert") == "GpuFewerThanCapacity"
-        assert lost(rule["expr"], *(("node",) if of_node else ("node", "UUID"))) == []
+        name = rule.get("record", "gpustack:node_" if rule.get("alert") == "GpuFewerThanCapacity" else "")
+        wanted = next((labels for start, labels in OWNERS.items() if name.startswith(start)), ("node", "UUID"))
+        assert lost(rule["expr"], *wanted) == []
 
 
 def test_recorded_names_say_level_metric_and_unit() -> None:
@@ -82,8 +112,28 @@ def test_an_alert_is_complete(rule: dict[str, Any]) -> None:
 
 
 def test_every_alert_has_its_section() -> None:
-    sections = re.findall(r"(?m)^### (\w+)$", (ROOT / "docs" / "alerts.md").read_text())
+    sections = re.findall(r"(?m)^### (\w+)$", PAGE.read_text())
     assert sorted(sections) == sorted({rule["alert"] for rule in ALERTS})
+
+
+def test_every_condition_is_an_alert_or_has_its_reason() -> None:
+    """The table of docs/alerts.md: all 54, and with what stands below it every alert."""
+    text = PAGE.read_text().partition("## Which condition is which alert")[2]
+    table = re.findall(r"(?m)^\| ([CWI]\d+) \| (.+?) \| (.+?) \| (.+?) \|$", text)
+    assert sorted(one for one, *_ in table) == sorted(CONDITIONS)
+    assert {one for one, _, names, _ in table if names == "none"} == {"W13", "I5"}
+    told = {name for *_, names, _ in table if names != "none" for name in names.split(", ")}
+    beyond = set(re.findall(r"\w+", text.partition("Beyond these: ")[2]))
+    assert told & beyond == set()
+    assert told | beyond == {rule["alert"] for rule in ALERTS}
+
+
+def test_a_condition_is_as_severe_as_its_alert() -> None:
+    """One of its alerts at least: an Xid of a class has one more, which is less severe."""
+    severities = {(rule["alert"], rule["labels"]["severity"]) for rule in ALERTS}
+    for letter, severity in {"C": "critical", "W": "warning", "I": "info"}.items():
+        for one, names in re.findall(rf"(?m)^\| ({letter}\d+) \| .+? \| (.+?) \|", PAGE.read_text()):
+            assert names == "none" or any((name, severity) in severities for name in names.split(", ")), one
 
 
 def test_every_xid_is_of_one_class() -> None:
@@ -95,6 +145,8 @@ def test_every_xid_is_of_one_class() -> None:
             positive[rule["alert"]] += re.findall(r'xid=~"(.+?)"', rule["expr"])
     (warning,) = [rule for rule in ALERTS if rule["alert"] == "GpuXidWarning"]
     others = re.findall(r'xid!~"(.+?)"', warning["expr"])
+    (follows,) = [rule for rule in ALERTS if rule["alert"] == "GpuXidFollowsGpu"]
+    assert re.findall(r'xid=~"(.+?)"', follows["expr"]) == positive["GpuXidApplication"]
     for code, (kind, severity) in table.items():
         fires = [name for name, patterns in positive.items() for one in patterns if re.fullmatch(one, code)]
         fires += [] if any(re.fullmatch(one, code) for one in others) else ["GpuXidWarning"]
