@@ -1,5 +1,6 @@
 """`gpustack profile`: what bounds a workload on GPUs."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -62,6 +63,7 @@ declare(
     app,
     "gpustack profile analyze run1.json",
     "gpustack profile analyze -i mycluster --pod team-a/train-0 --since 1h",
+    "gpustack profile analyze run1.json --workload training --threshold dram=0.6",
     "gpustack profile analyze --gpu GPU-604ac76c --since 30m -o json",
     "gpustack profile analyze run1.json -o html > run1.html",
     short="Say what bounds a workload, and how sure that is.",
@@ -93,9 +95,10 @@ def analyze(
     from gpustack.cli.profile.recording import read
     from gpustack.profile.analysis import analyze as judge
     from gpustack.profile.file import read_profile
+    from gpustack.profile.limits import set_limits
     from gpustack.report.render import show
 
-    hosts = None
+    hosts, limits = None, set_limits(threshold or ())
     if file and (pod or node or gpu):
         raise UsageError(
             "profile-file", "A file has its own GPUs.", "--pod, --node and --gpu choose those of Prometheus."

@@ -98,7 +98,8 @@ def test_a_pod_that_ended_early_leaves_a_gap_at_the_end(asked: list[str]) -> Non
 def test_a_pod_s_time_begins_and_ends_with_it(asked: list[str]) -> None:
     """Not with the time that was asked for: it is no gap that the pod was not there yet."""
     (window,) = job(Selection("team-a", "train-0"), end=4600.0).windows
-    assert (window.seconds, window.gaps) == (pytest.approx(1800, abs=40), 0.0)
+    assert window.seconds == pytest.approx(1800, abs=40)
+    assert window.gaps == 0
 
 
 @pytest.mark.parametrize(("values", "more"), [([0, 5, 9], 9), ([5, 9, 2, 4], 8), ([3], 0), ([], 0)])
