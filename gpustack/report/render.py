@@ -12,7 +12,7 @@ from gpustack.gpus.fleet import Fleet
 from gpustack.gpus.series import Metrics
 from gpustack.profile.analysis import Analysis
 from gpustack.profile.compare import Comparison
-from gpustack.proof.delivery import Delivery
+from gpustack.proof.delivery import Deliveries
 from gpustack.proof.prove import Proof
 from gpustack.remedy.fixed import Fixed
 from gpustack.remedy.offer import Offer
