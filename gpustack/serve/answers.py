@@ -17,7 +17,7 @@ from gpustack.serve.models import (
     PodName,
     Value,
 )
-from gpustack.serve.moment import Device, Moment, devices_by_pod, match_pods
+from gpustack.serve.moment import Device, Moment, devices_by_pod, match_pods, owners_named
 from gpustack.serve.refusal import refuse_missing, shown
 
 
@@ -80,19 +80,18 @@ def find_pod(moment: Moment, words: Mapping[str, str]) -> list[Device]:
 
 
 def explain_no_pod(moment: Moment, who: str) -> str:
-    if not any(device.owner for device in moment.devices):
+    if not any(device.owners for device in moment.devices):
         return "No GPU has a pod: none is in use, or the exporters do not ask the kubelet whose GPUs are."
     return f"No GPU is of {who}: it has none, has ended or not begun, or has another name."
 
 
 def describe_gpu(moment: Moment, device: Device) -> dict[str, Any]:
-    owner = device.owner
-    pod = PodName(namespace=owner.namespace, name=owner.pod, container=owner.container) if owner else None
-    return {**vars(name_of(device)), "pod": pod, **values_of(moment, [device])}
+    pods = [PodName(namespace=one.namespace, name=one.pod, container=one.container) for one in device.owners]
+    return {**vars(name_of(device)), "pods": pods, **values_of(moment, [device])}
 
 
 def describe_pod(moment: Moment, namespace: str, name: str, devices: Sequence[Device]) -> dict[str, Any]:
-    pods = sorted({device.owner.pod for device in devices if device.owner})
+    pods = sorted({owner.pod for device in devices for owner in owners_named(device, namespace, name)})
     names = {"namespace": namespace, "name": name, "pods": pods, "gpus": [name_of(device) for device in devices]}
     return names | values_of(moment, devices)
 

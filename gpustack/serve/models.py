@@ -85,9 +85,9 @@ class GpuName(Model):
 
 
 class Gpu(Values, GpuName):
-    """What a GPU does. `pod` is null for a free one, and where the exporter does not ask the kubelet."""
+    """What a GPU does. `pods` share it; there is none of a free one, and where the exporter does not ask the kubelet."""
 
-    pod: PodName | None
+    pods: list[PodName]
 
 
 class PodGpus(Model):

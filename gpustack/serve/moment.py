@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gpustack.gpus.activity import FIELDS
 from gpustack.gpus.ask import ask_readings
-from gpustack.gpus.fleet import owner_of_gpu, place, readings_by_gpu
+from gpustack.gpus.fleet import owners_by_gpu, place, readings_by_gpu
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.readings import Reading, Readings
@@ -14,10 +14,10 @@ from gpustack.metrics.readings import Reading, Readings
 
 @dataclass(frozen=True)
 class Device:
-    """A GPU or MIG instance with its newest readings, by the names of the fields."""
+    """A GPU or MIG instance with its newest readings, by the names of the fields, and all pods that share it."""
 
     gpu: Gpu
-    owner: Owner | None
+    owners: tuple[Owner, ...]
     readings: Mapping[str, Reading]
 
     @property
@@ -47,29 +47,34 @@ def read_moment(prometheus: Prometheus) -> Moment:
 
 def see_moment(readings: Readings, now: float) -> Moment:
     """GPUs by node and index."""
-    devices = sorted(map(device_of, readings_by_gpu(readings)), key=lambda device: place(device.gpu))
+    owners = owners_by_gpu(readings)
+    found = (device_of(one, owners) for one in readings_by_gpu(readings))
+    devices = sorted(found, key=lambda device: place(device.gpu))
     return Moment(tuple(devices), readings.doubts, now, time.monotonic())
 
 
-def device_of(found: Mapping[str, Reading]) -> Device:
+def device_of(found: Mapping[str, Reading], owners: Mapping[tuple[str, str], tuple[Owner, ...]]) -> Device:
     newest = max(found.values(), key=lambda reading: reading.at)
-    return Device(newest.gpu, owner_of_gpu(found.values()), found)
+    return Device(newest.gpu, owners.get(newest.gpu.key, ()), found)
 
 
 def devices_by_pod(devices: Iterable[Device]) -> dict[tuple[str, str], list[Device]]:
     """By namespace and pod, in their order."""
     found: dict[tuple[str, str], list[Device]] = {}
     for device in devices:
-        if device.owner:
-            found.setdefault((device.owner.namespace, device.owner.pod), []).append(device)
+        for name in dict.fromkeys((owner.namespace, owner.pod) for owner in device.owners):
+            found.setdefault(name, []).append(device)
     return dict(sorted(found.items()))
 
 
 def match_pods(devices: Iterable[Device], namespace: str, pod: str) -> list[Device]:
     """Those of one pod, or with `vllm-*` of all whose name begins so. No name of a pod has a star."""
+    return [device for device in devices if owners_named(device, namespace, pod)]
 
+
+def owners_named(device: Device, namespace: str, pod: str) -> list[Owner]:
     def matches(owner: Owner) -> bool:
         named = owner.pod.startswith(pod[:-1]) if pod.endswith("*") else owner.pod == pod
         return named and owner.namespace == namespace
 
-    return [device for device in devices if device.owner and matches(device.owner)]
+    return [owner for owner in device.owners if matches(owner)]

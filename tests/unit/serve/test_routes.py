@@ -42,7 +42,7 @@ def test_a_value_has_its_unit_time_and_age() -> None:
 def test_a_gpu() -> None:
     found = get("/v1/gpus/GPU-gpu1-0")
     assert (found["node"], found["index"], found["model"]) == ("gpu1", "0", "NVIDIA H100 80GB HBM3")
-    assert found["pod"] == {"namespace": "team-a", "name": "vllm-7d9-x2k", "container": None}
+    assert found["pods"] == [{"namespace": "team-a", "name": "vllm-7d9-x2k", "container": None}]
     units = {name: found[name]["unit"] for name in MEASURES}
     shares = dict.fromkeys(("engine", "sm", "tensor", "dram"), "ratio")
     memory, power = (
@@ -51,7 +51,7 @@ def test_a_gpu() -> None:
     )
     assert units == shares | memory | power | {"temperature": "celsius"}
     assert found["memory_used"]["value"] == 60000 * 2**20
-    assert get("/v1/gpus/GPU-gpu2-2")["pod"] is None
+    assert get("/v1/gpus/GPU-gpu2-2")["pods"] == []
 
 
 def test_a_pod_has_the_mean_of_shares_and_the_sum_of_power() -> None:
