@@ -85,7 +85,7 @@ class GpuName(Model):
 
 
 class Gpu(Values, GpuName):
-    """What a GPU does. `pods` share it; there is none of a free one, and where the exporter does not ask the kubelet."""
+    """What a GPU does. `pods` share it; none of a free one, and where the exporter does not ask the kubelet."""
 
     pods: list[PodName]
 
