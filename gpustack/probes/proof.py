@@ -14,6 +14,7 @@ from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import entries, ready_or_why
 
 GPU, MIG = "nvidia.com/gpu", "nvidia.com/mig-"
+PROOF_NAMESPACE = "gpustack-proof"
 
 
 @dataclass(frozen=True)

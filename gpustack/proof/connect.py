@@ -81,6 +81,14 @@ def send_test_alerts(
 
 
 @contextmanager
+def open_pods(host: Host, private: Path) -> Iterator["Pods"]:
+    """The API with a certificate of an hour. Raises HostRefused and RolloutError."""
+    with open_forwarder(host) as way:
+        answers = credential.answers(host, [credential.CERTIFICATE], credential.OURS)
+        yield connect_api(answers[credential.CERTIFICATE.id], way, private)
+
+
+@contextmanager
 def forward_part(host: Host, found: Access, local_port: int = 0) -> Iterator[tuple[PortForwarder, str, int]]:
     """Address and port that lead to a part of the monitoring. Raises HostRefused, RolloutError where the host lets
     nothing through, and UsageError where the local port cannot be had."""

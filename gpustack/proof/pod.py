@@ -140,6 +140,11 @@ class Pods:
         with raise_refusals():
             return list(read_document(self.api.list_namespaced_pod(NAMESPACE, **chosen, **READ))["items"])
 
+    def delete(self, pod: str) -> None:
+        """Raises ApiRefused."""
+        with raise_refusals():
+            self.api.delete_namespaced_pod(pod, NAMESPACE, _request_timeout=LIMIT)
+
     def log(self, pod: str, container: str) -> str | None:
         """The beginning of what a container printed; None when it cannot be read."""
         try:

@@ -1,0 +1,60 @@
+"""Only alerts of load are silenced, only of these nodes, and only until a time."""
+
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.proof.http import NoAnswer, Web
+from gpustack.proof.silence import LOAD_ALERTS, build_silence, silence
+
+RULES = Path(__file__).parents[3] / "values" / "rules" / "gpu-alerts.yaml"
+
+
+class There(Web):
+    """An Alertmanager that keeps what it was asked."""
+
+    def post(self, path: str, document: Any) -> tuple[int, Any]:
+        ASKED.append(f"POST {path}")
+        return ANSWERS[0]
+
+    def ask(self, verb: str, path: str, body: str | None = None) -> tuple[int, Any]:
+        ASKED.append(f"{verb} {path}")
+        raise NoAnswer("gone")
+
+
+ASKED: list[str] = []
+ANSWERS: list[tuple[int, Any]] = [(200, {"silenceID": "s1"})]
+
+
+def test_it_is_taken_away_again() -> None:
+    ASKED.clear()
+    with silence(There("Alertmanager", "127.0.0.1", 9093), ["gpu1"], 600, "ann") as why:
+        assert why == ""
+    assert ASKED == ["POST /api/v2/silences", "DELETE /api/v2/silence/s1"]
+
+
+def test_where_there_is_none_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    ASKED.clear()
+    monkeypatch.setitem(globals(), "ANSWERS", [(403, "no")])
+    with silence(There("Alertmanager", "127.0.0.1", 9093), ["gpu1"], 600, "ann") as why:
+        assert why == "Alertmanager refused the silence (HTTP 403): no"
+    assert ASKED == ["POST /api/v2/silences"]
+
+
+def test_what_it_matches() -> None:
+    found = build_silence(["gpu1.a", "gpu2"], 600, "ann")
+    by_name = {one["name"]: re.compile(one["value"]) for one in found["matchers"]}
+    assert by_name["node"].fullmatch("gpu2")
+    assert not by_name["node"].fullmatch("gpu1xa")
+    assert not by_name["alertname"].fullmatch("GpuXidCritical")
+    began, ends = (datetime.fromisoformat(found[key]) for key in ("startsAt", "endsAt"))
+    assert (ends - began).total_seconds() == 600
+
+
+def test_these_alerts_exist() -> None:
+    groups = yaml.safe_load(RULES.read_text())["groups"]
+    assert set(LOAD_ALERTS) <= {rule["alert"] for group in groups for rule in group["rules"]}
