@@ -80,6 +80,7 @@ def with_gpus(answers: Answers, spec: Mapping[str, Any] | None = None) -> dict[t
         found |= here(probe)
     for probe in ("grafana.response", "monitoring.rights"):
         found[probe, "k1"] = recorded(probe, "two-hosts")
+    found |= listed("gpu.temporary", [])
     found["gpu.cluster-policies", CLUSTER] = recorded("gpu.cluster-policies", "ready")
     wanted = View(cluster.snapshot(found, spec or {}, (K1, K2)), CLUSTER)
     table = {"dcgm-metrics.csv": own_and_more(wanted)}

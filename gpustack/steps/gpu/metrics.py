@@ -16,6 +16,7 @@ from gpustack.probes.gpu.cluster import GPU_NODES
 from gpustack.probes.gpu.dcgm import COUNTERS as COUNTERS_FACT
 from gpustack.probes.gpu.dcgm import EXPORTER, MONITORS, SERIES, GpuSeries, Monitor
 from gpustack.probes.gpu.devices import GPU_DEVICES
+from gpustack.probes.gpu.engine_pods import MARKS
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.monitoring.scrape import GONE
 from gpustack.steps.control_plane.step import control_planes
@@ -85,11 +86,20 @@ def series(here: View) -> Result | None:
     return on_hosts("GPUs in Prometheus", "all, each once", wrong, passing=True)
 
 
+def temporary(here: View) -> Result | None:
+    """No GPU is changed for a time, such as profiling that is paused: what gpustack changes so stands on its node with
+    a deadline, and the first command of `gpustack gpu` after that puts it back."""
+    if not expected(here) or not (found := here[MARKS]):
+        return None
+    marked = as_text([f"{node}: {text}" for node, text in found.items()])
+    return Result("temporary changes of GPUs", "none", marked, "operator", hint="gpustack gpu profiling resume")
+
+
 STEP = Step(
     "gpu-metrics",
     scope="cluster",
-    probes=(COUNTERS_FACT, MONITORS, GPU_NODES, IDENTITY, GPU_DEVICES, SERIES),
-    checks=(csv, monitor, series),
+    probes=(COUNTERS_FACT, MONITORS, GPU_NODES, IDENTITY, GPU_DEVICES, SERIES, MARKS),
+    checks=(csv, monitor, series, temporary),
     needs=("monitoring", "gpu-operator", "gpu-plugin"),
     settle=180,
     applies=applies,

@@ -165,9 +165,17 @@ def test_a_refusal_is_no_answer(probe: str, name: str) -> None:
     assert len(unknown(judged(STEP, case(probe, name)))) == 1
 
 
+def test_a_temporary_change_is_named() -> None:
+    mark = {"name": "k1", "annotations": {"gpustack.io/temporary": '{"what": "profiling-paused"}'}}
+    found = judged(STEP, listed("gpu.temporary", [{"metadata": mark}]))["temporary"].result
+    assert found is not None
+    assert found.found == 'k1: {"what": "profiling-paused"}'
+    assert found.cure == "operator"
+
+
 def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:
     alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): written("gpu.devices", "?\n")}
-    assert unknown(judged(STEP, alone)) == {"csv", "monitor", "series"}
+    assert unknown(judged(STEP, alone)) == {"csv", "monitor", "series", "temporary"}
 
 
 def test_the_operator_s_monitor_is_not_applied_by_us() -> None:
