@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 
 from gpustack.doctor.finding import Diagnosis
+from gpustack.gpus.engines.change import Changed
+from gpustack.gpus.engines.diagnostic import Diagnostic
+from gpustack.gpus.engines.listings import Listing
 from gpustack.proof.delivery import Deliveries
 from gpustack.proof.prove import Proof
 from gpustack.remedy.fixed import Fixed
@@ -33,6 +36,20 @@ DIAGNOSED = {
 FIXED = DIAGNOSED | {
     5: "a playbook failed, or the fix was stopped",
     6: "a fix did not resolve its fault and was rolled back",
+    130: "interrupted",
+}
+# Of what host engines say, of a change through them, and of a diagnostic.
+LISTED = {0: "all engines answered", 8: "unknown: an engine, or its answer, is missing"}
+CHANGED = {
+    0: "done",
+    5: "an engine refused it",
+    8: "unknown: an engine gave no answer, or is missing",
+    130: "interrupted",
+}
+DIAGNOSTIC = {
+    0: "every node passed, no test failed",
+    1: "a test failed",
+    8: "unknown: a node gave no result, a test was not run, or nothing passed",
     130: "interrupted",
 }
 # With several outcomes, the first of these that applies.
@@ -103,3 +120,23 @@ def delivery_code(done: Deliveries) -> int:
     if done.stopped:
         return 130
     return {"delivered": 0, "failed": 1, "unknown": 8}[done.outcome]
+
+
+def listing_code(found: Listing) -> int:
+    """Of `gpu group list` and its like."""
+    return 8 if found.unread else 0
+
+
+def changed_code(done: Changed) -> int:
+    """Of what changes GPUs through their host engines."""
+    endings = {one.ending for one in (*done.endings, *done.put_back)}
+    codes = [130] if done.stopped == INTERRUPTED else []
+    codes += [5] if "refused" in endings else []
+    return foremost([*codes, *([8] if "unknown" in endings else [])])
+
+
+def diagnostic_code(found: Diagnostic) -> int:
+    """Of `gpu diag`. To skip is not to pass: a node that skipped all is unknown."""
+    codes = [130] if found.stopped == INTERRUPTED else []
+    codes += [1] if found.count("failed") else []
+    return foremost([*codes, *([8] if found.unread or found.unproven or found.count("unknown") else [])])

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 from gpustack.doctor.finding import Diagnosis
 from gpustack.gpus.activity import Activity
 from gpustack.gpus.contract import Contract
+from gpustack.gpus.engines.change import Changed, Preview
+from gpustack.gpus.engines.diagnostic import Diagnostic
+from gpustack.gpus.engines.listings import Listing
 from gpustack.gpus.fleet import Fleet
 from gpustack.gpus.series import Metrics
 from gpustack.profile.analysis import Analysis
@@ -61,6 +64,14 @@ RENDERERS: dict[tuple[type, str], str] = {
     (Contract, "junit"): "gpus.contract:cases",
     (Metrics, "human"): "gpus.metrics:metrics",
     (Metrics, "json"): "gpus.metrics:text",
+    (Listing, "human"): "gpus.engines:listing",
+    (Listing, "json"): "gpus.engines:text",
+    (Preview, "human"): "gpus.change:preview",
+    (Changed, "human"): "gpus.change:changed",
+    (Changed, "json"): "gpus.change:text",
+    (Diagnostic, "human"): "gpus.diagnostic:diagnostic",
+    (Diagnostic, "json"): "gpus.diagnostic:text",
+    (Diagnostic, "junit"): "gpus.diagnostic:cases",
     (Analysis, "human"): "profile.text:analysis",
     (Analysis, "json"): "profile.json:text",
     (Analysis, "html"): "profile.html:text",

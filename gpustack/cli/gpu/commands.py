@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options, session
+from gpustack.cli.gpu.changes import MEMBERS
+from gpustack.cli.gpu.diag import diag
+from gpustack.cli.gpu.listings import watch
 from gpustack.cli.gpu.prometheus import (
     AddressOption,
     CaOption,
@@ -35,10 +38,11 @@ class Rows(StrEnum):
 NodeOption = Annotated[str, typer.Option("--node", metavar="NAME", help="Only GPUs of this node.")]
 
 app = group(
-    "See the GPUs of a cluster, as its Prometheus has them.",
+    "See, test and change the GPUs of a cluster.",
     "gpustack gpu list -i mycluster",
     "gpustack gpu top -i mycluster",
     "gpustack gpu top pods --prometheus http://127.0.0.1:9090",
+    "gpustack gpu diag -i mycluster",
 )
 
 
@@ -233,3 +237,19 @@ def top(
         from gpustack.report.gpus.watch import watch
 
         watch(ask, every, pods=rows is Rows.PODS)
+
+
+declare(
+    app,
+    "gpustack gpu diag -i mycluster",
+    "gpustack gpu diag --node gpu1 -o junit > diag.xml",
+    short="Run DCGM's diagnostic on the GPUs of nodes.",
+)(diag)
+declare(
+    app,
+    "gpustack gpu watch SM_ACTIVE POWER_USAGE -i mycluster",
+    "gpustack gpu watch 1002 --node gpu1 --every 2 --count 10",
+    short="Show values that host engines measure now.",
+)(watch)
+for name, members in MEMBERS.items():
+    app.add_typer(members, name=name)

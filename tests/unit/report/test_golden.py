@@ -21,7 +21,10 @@ from gpustack.report.error import render
 from gpustack.report.fix import json as fix_json
 from gpustack.report.fix import text as fix
 from gpustack.report.gpus import activity as gpu_activity
+from gpustack.report.gpus import change as gpu_change
 from gpustack.report.gpus import contract as gpu_contract
+from gpustack.report.gpus import diagnostic as gpu_diagnostic
+from gpustack.report.gpus import engines as gpu_engines
 from gpustack.report.gpus import json as gpus_json
 from gpustack.report.gpus import metrics as gpu_metrics
 from gpustack.report.gpus import text as gpus
@@ -36,7 +39,7 @@ from gpustack.report.removal import json as removal_json
 from gpustack.report.removal import text as removal
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Verification
-from tests.worlds import diagnoses, fixes, gpu_series, plans, proofs, resets, workloads
+from tests.worlds import diagnoses, engine_results, fixes, gpu_series, plans, proofs, resets, workloads
 from tests.worlds.errors import ERRORS
 from tests.worlds.screen import printed
 
@@ -131,6 +134,14 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "profile-analysis.json": lambda: analyses_json.text(workloads.analyzed()),
     "profile-comparison.txt": lambda: printed(lambda out: comparisons.comparison(out, *workloads.compared())),
     "profile-comparison.json": lambda: comparisons.text(*workloads.compared()),
+    "gpu-engines.txt": lambda: printed(lambda out: gpu_engines.listing(out, engine_results.POLICIES)),
+    "gpu-engines.json": lambda: gpu_engines.text(engine_results.POLICIES),
+    "gpu-change-shown.txt": lambda: printed(lambda out: gpu_change.preview(out, engine_results.PREVIEW)),
+    "gpu-change.txt": lambda: printed(lambda out: gpu_change.changed(out, engine_results.CHANGED, evidence="/runs/1")),
+    "gpu-change.json": lambda: gpu_change.text(engine_results.CHANGED, evidence="/runs/1"),
+    "gpu-diag.txt": lambda: printed(lambda out: gpu_diagnostic.diagnostic(out, engine_results.DIAGNOSTIC)),
+    "gpu-diag.json": lambda: gpu_diagnostic.text(engine_results.DIAGNOSTIC),
+    "gpu-diag.xml": lambda: gpu_diagnostic.cases(engine_results.DIAGNOSTIC),
     "gpu-exporter.txt": lambda: printed(lambda out: gpu_contract.contract(out, gpu_series.CONTRACT)),
     "gpu-exporter.json": lambda: gpu_contract.text(gpu_series.CONTRACT),
     "gpu-exporter.xml": lambda: gpu_contract.cases(gpu_series.CONTRACT),
@@ -174,7 +185,7 @@ def test_every_file_belongs_to_a_rendering() -> None:
     "name", [name for name in RENDERINGS if name.endswith(".txt") and not name.startswith("error")]
 )
 def test_80_columns_are_enough_but_for_commands(name: str) -> None:
-    typed = ("next: ", "ansible-playbook ", "give the host ")
+    typed = ("next: ", "ansible-playbook ", "give the host ", "kubectl ")
     lines = RENDERINGS[name]().splitlines()
     wide = [line for line in lines if len(line) > 80 and not line.strip().startswith(typed)]
     assert wide == []

@@ -1,0 +1,103 @@
+"""What commands that ask or change GPUs through DCGM's host engines have in common."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpustack.cli import session
+from gpustack.errors import LockedError
+from gpustack.events import Event, Reporter
+
+if TYPE_CHECKING:
+    from gpustack.ask.snapshot import Snapshot
+    from gpustack.cli.locked_run import Run
+    from gpustack.config.inventory import Inventory
+    from gpustack.gpus.engines.call import Reply
+    from gpustack.gpus.engines.change import Change, Changed, Preview, Work
+    from gpustack.gpus.engines.engine import Engines
+
+NodesOption = Annotated[
+    list[str] | None, typer.Option("--node", metavar="NAME", help="Only these nodes (repeatable, or comma-separated).")
+]
+
+
+def open_engines(hosts: "Inventory", nodes: Sequence[str] | None, report: Reporter) -> "tuple[Snapshot, Engines]":
+    """Raises UnreachableError and UsageError."""
+    wanted = session.split_words(nodes)
+    from gpustack.gpus.engines.engine import PROBES, find_engines
+
+    taken = session.gather_all(hosts, report, PROBES)
+    return taken, find_engines(taken, wanted)
+
+
+def open_to_read(
+    inventory: Path | None, nodes: Sequence[str] | None, *, become: bool, quiet: bool
+) -> "tuple[Inventory, Engines]":
+    """What a killed gpustack left beyond its deadline is put back first, unless another one holds the lock."""
+    report = session.progress(quiet=quiet)
+    hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
+    taken, engines = open_engines(hosts, nodes, report)
+    if engines.overdue:
+        from gpustack.cli.locked_run import locked_run
+        from gpustack.rollout.lock import choose_lock_host
+
+        try:
+            with locked_run(hosts, "gpu", choose_lock_host(taken), report) as run:
+                make_change(run, engines, "human", yes=True).put_back_overdue()
+        except LockedError as error:
+            report(Event("note", "", f"a temporary change is overdue and was not put back: {error.message}"))
+    return hosts, engines
+
+
+def make_change(run: "Run", engines: "Engines", output: str, *, yes: bool) -> "Change":
+    from gpustack.cli.locked_run import confirm
+    from gpustack.events import count
+    from gpustack.gpus.engines.change import Change
+    from gpustack.report.render import show
+
+    def show_preview(preview: "Preview") -> None:
+        if output == "human":
+            show(preview, output, inventory=run.hosts)
+
+    def agree(preview: "Preview") -> bool:
+        nodes = count(len(preview.engines.found), "node")
+        return yes or confirm(f"{preview.work.name[0].upper()}{preview.work.name[1:]} on {nodes}?")
+
+    return Change(engines, run.lock.who, show_preview, agree, run.record, run.stop_reason)
+
+
+def run_work(
+    hosts: "Inventory",
+    taken: "Snapshot",
+    engines: "Engines",
+    work: "Work",
+    output: str,
+    report: Reporter,
+    *,
+    yes: bool,
+    around: "Callable[[Run], AbstractContextManager[Mapping[str, str]]] | None" = None,
+) -> "tuple[Changed, list[Reply], Path]":
+    """Under the lock, with the evidence in a folder: what became of it, what dcgmi printed, and the folder. Raises
+    RolloutError where it was declined, LockedError."""
+    from gpustack.cli.locked_run import locked_run
+    from gpustack.rollout.lock import choose_lock_host
+
+    with locked_run(hosts, "gpu", choose_lock_host(taken), report) as run:
+        change = make_change(run, engines, output, yes=yes)
+        if around:
+            change = replace(change, around=lambda: around(run))
+        done, replies = change.make(work)
+        run.keep(lambda folder: write_replies(replies, folder))
+    return done, replies, run.folder
+
+
+def write_replies(replies: "Sequence[Reply]", folder: Path) -> None:
+    from gpustack.config.secrets.private_file import private_file
+
+    for number, one in enumerate(replies):
+        with private_file(folder / f"dcgmi-{number}.txt") as file:
+            file.write(f"{one.node} $ {one.command}\n{one.out}\n{one.err}\n{one.lost or one.status}\n")

@@ -1,0 +1,53 @@
+"""What a host engine recorded of a job, out of the table of `dcgmi stats --job JOB --verbose`: there is no JSON of it.
+
+DCGM 4.6.0, dcgmi/ProcessStats.cpp: STATS_HEADER, STATS_DATA, the section lines, and HelperDisplayJob*. What does not
+fit in a cell ends with `...` (CommandOutputController.cpp, ReplaceTag). Never seen live.
+
+    +------------------------------------------------------------------------------+
+    | GPU ID: 0                                                                    |
+    +====================================+=========================================+
+    |-----  Execution Stats  ------------+-----------------------------------------|
+    | Start Time                         | Wed Nov 25 10:00:00 2026                |
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpustack.gpus.engines.call import Reply
+
+SECTION = re.compile(r"[|+]-+  (\S.*?)  -+\+-+[|+]")
+GPU = re.compile(r"\| GPU ID: (\d+) +\|")
+ROW = re.compile(r"\| (.+?) *\| (.*?) *\|")
+SLOWDOWN, PROCESS = "Slowdown Stats", "PID"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """`gpu` is empty for what is of all GPUs of the node; `value` in DCGM's words, its unit stands in the name."""
+
+    node: str
+    gpu: str
+    section: str
+    figure: str
+    value: str
+
+
+def parse_figures(reply: Reply) -> Iterator[Figure]:
+    """Slowdown is said to be of the node: DCGM prints the sum of all GPUs below each of them (ViewJobStats). Raises
+    ValueError for a row outside of a section."""
+    gpu = section = process = ""
+    found = dict[tuple[str, str, str], Figure]()
+    for line in map(str.rstrip, reply.out.splitlines()):
+        if match := GPU.fullmatch(line):
+            gpu, section = match[1], ""
+        elif match := SECTION.fullmatch(line):
+            section, process = match[1], ""
+        elif match := ROW.fullmatch(line):
+            if not section:
+                raise ValueError(line)
+            name, of = match[1].strip().removeprefix("Due to").strip(" -"), "" if section == SLOWDOWN else gpu
+            process = match[2] if name == PROCESS else process
+            name = f"{PROCESS} {process} {name}" if process and name != PROCESS else name
+            found.setdefault((of, section, name), Figure(reply.node, of, section, name, match[2]))
+    yield from (one for one in found.values() if one.figure != PROCESS)

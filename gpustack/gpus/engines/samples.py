@@ -1,0 +1,61 @@
+"""Values of fields as a host engine measures them now, out of the table of `dcgmi dmon`: there is no JSON of it.
+
+DCGM 4.6.0, dcgmi/DeviceMonitor.cpp: SetHeaderForOutput (a column begins where its name begins in the line `#Entity`),
+PrintMetricsRow (`GPU 0`, `GPU_I 1`; a field without a value is blank), `N/A` for a blank number, and `...` at the end
+of what does not fit. The watch that it sets in the engine ends with it. Never seen live.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gpustack.errors import UsageError
+from gpustack.gpus.engines.call import Reply
+from gpustack.metrics.fields import EXPORTER, Field, find_fields
+
+HEADER, WORD, CUT = "#Entity", re.compile(r"\S+"), "..."
+ENTITY = re.compile(r"(GPU|GPU_I|GPU_CI|vGPU|Switch|CPU|CPU_CORE|LINK) (\d+)")
+ROUNDS = "2"
+"""A field of profiling has its first value after the first interval."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """`value` is empty where there is none, or it did not fit. `unit` is that of DCGM's field."""
+
+    node: str
+    entity: str
+    field: str
+    value: str
+    unit: str
+
+
+def choose_fields(words: Sequence[str]) -> tuple[Field, ...]:
+    """Raises UsageError for a word that is no field of DCGM, or of several."""
+    found = [(word, [one for one in find_fields(word) if one.id != EXPORTER]) for word in words]
+    if odd := [word for word, some in found if len(some) != 1]:
+        why = "Any spelling of a field will do, and its number where a name has two."
+        raise UsageError("gpu-no-field", f"No field of DCGM, or two: {', '.join(odd)}.", why, "gpustack explain metric")
+    return tuple(some[0] for _, some in found)
+
+
+def words_for(fields: Sequence[Field], milliseconds: int) -> tuple[str, ...]:
+    ids = ",".join(one.id for one in fields)
+    return ("dmon", "--field-id", ids, "--delay", str(milliseconds), "--count", ROUNDS)
+
+
+def parse_samples(reply: Reply, fields: Sequence[Field]) -> Iterator[Sample]:
+    """The last row of each entity. Raises ValueError where the header is not of these fields."""
+    starts, rows = list[int](), dict[str, list[str]]()
+    for line in reply.out.splitlines():
+        if line.startswith(HEADER):
+            starts = [match.start() for match in WORD.finditer(line)][1:]
+        elif starts and (match := ENTITY.match(line)):
+            ends = [*starts[1:], None]
+            rows[match[0]] = [line[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+    if len(starts) != len(fields):
+        raise ValueError(f"{len(starts)} columns for {len(fields)} fields")
+    for entity, values in rows.items():
+        for field, value in zip(fields, values, strict=True):
+            known = "" if value == "N/A" or value.endswith(CUT) else value
+            yield Sample(reply.node, entity, field.name, known, field.unit)

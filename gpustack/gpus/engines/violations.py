@@ -1,0 +1,44 @@
+"""Violations of a policy as `dcgmi policy --reg` prints them while it listens: a time, a sentence, and a number.
+
+DCGM 4.6.0, dcgmi/Policy.cpp, RegisterForPolicyUpdates (it listens to all kinds, for ever, and only of what a policy
+names something comes) and ListenForViolations, which does not say of which GPU. The time is that of the engine's host,
+without its zone. Never seen live.
+
+    Listening for violations.
+    Timestamp: Wed Nov 25 10:00:00 2026
+    A double-bit ECC error has violated policy manager values.
+    DBE error count: 2
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpustack.gpus.engines.call import Reply
+from gpustack.gpus.engines.engine import Engine
+
+LISTENING, TIME = "Listening for violations.", "Timestamp: "
+
+
+@dataclass(frozen=True)
+class Violation:
+    """`values` in DCGM's words."""
+
+    node: str
+    time: str
+    violation: str
+    values: tuple[str, ...]
+
+
+def listen_command(engine: Engine, seconds: int) -> str:
+    """It never ends by itself: 124 is how timeout(1) ends it."""
+    return f"{engine.command(('policy', '--reg'), before=f'timeout --signal=INT {seconds} ')}; [ $? = 124 ]"
+
+
+def parse_violations(reply: Reply) -> Iterator[Violation]:
+    """Raises ValueError where it did not listen."""
+    _, listening, text = reply.out.partition(f"{LISTENING}\n")
+    if not listening:
+        raise ValueError(reply.out[:80])
+    for part in text.split(TIME)[1:]:
+        time, *words = [line.strip() for line in part.splitlines() if line.strip()]
+        yield Violation(reply.node, time, words[0] if words else "", tuple(words[1:]))

@@ -1,0 +1,82 @@
+"""What is to be done on GPUs and what became of it: as text, and as a JSON document."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from gpustack.config.inventory import Inventory
+from gpustack.gpus.engines.change import Changed, Ending, NodeEnding, Preview
+from gpustack.report.codes import CHANGED, changed_code
+from gpustack.report.gpus.engines import unread
+from gpustack.report.json import document, ending
+from gpustack.report.schema import Document, Folder, Shape, Stopped, TextOrNull, take
+from gpustack.report.terminal import Terminal
+
+MARKS = {"done": "✓", "refused": "✗", "unknown": "?"}
+
+
+def preview(console: Terminal, found: Preview) -> None:
+    """On the terminal of the question."""
+    console.print(console.clean(f"{found.work.name}:"))
+    for engine in found.engines.found:
+        console.print(console.clean(f"  {engine.node}:"))
+        console.print(console.clean(f"    {found.work.command(engine)}"), soft_wrap=True)
+    unread(console, found.engines.unread)
+    for note in found.work.notes:
+        console.print(console.clean(f"  {note}"))
+    if found.until:
+        console.print(f"  It is put back by the next gpustack command on GPUs after {when(found.until)}.")
+
+
+def when(time: datetime) -> str:
+    return f"{time:%Y-%m-%d %H:%M UTC}"
+
+
+def changed(console: Terminal, found: Changed, *, evidence: str = "") -> None:
+    for one in found.put_back:
+        console.print(line(console, "put back, it was overdue", one))
+    for one in found.endings:
+        console.print(line(console, found.work.name, one))
+    if found.until:
+        console.print(f"until {when(found.until)}")
+    if evidence:
+        console.print(console.clean(f"evidence: {evidence}"), soft_wrap=True)
+
+
+def line(console: Terminal, name: str, one: NodeEnding) -> str:
+    return console.clean(f"{MARKS[one.ending]} {one.node}: {name}{f': {one.why}' if one.why else ''}")
+
+
+class EndingRow(Shape):
+    """`unknown`: no answer came, and it may have been done."""
+
+    node: str
+    ending: Ending
+    reason: TextOrNull = take("why")
+
+
+class ChangeDocument(Document):
+    """Result of a command that changes GPUs through their host engines. `until` is the deadline after which it is put
+    back; `put_back` are overdue changes of earlier commands."""
+
+    kind: Literal["gpustack/gpu-change/v1"] = Field("gpustack/gpu-change/v1", alias="schema")
+    what: str
+    until: Annotated[TextOrNull, Field(description="ISO 8601; null for what stays")]
+    nodes: list[EndingRow]
+    put_back: list[EndingRow]
+    stopped: Stopped
+    evidence: Folder
+
+
+def text(found: Changed, *, inventory: Inventory | None = None, evidence: str = "") -> str:
+    values = {
+        "what": found.work.name,
+        "until": found.until.isoformat(timespec="seconds") if found.until else "",
+        "nodes": found.endings,
+        "put_back": found.put_back,
+        "stopped": found.stopped,
+        "evidence": evidence,
+        "exit": ending(changed_code(found), CHANGED),
+    }
+    return document(ChangeDocument, values, inventory)

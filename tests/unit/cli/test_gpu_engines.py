@@ -1,0 +1,128 @@
+"""`gpustack gpu diag`, `group`, `policy`, `config`, `profiling` and `stats` as typed."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from gpustack.ask.transport.execute import run
+from gpustack.cli import session
+from gpustack.cli.gpu import changes, diag, listings
+from gpustack.cli.gpu import engines as opening
+from gpustack.cli.gpu.commands import app
+from gpustack.config.host import Host
+from gpustack.errors import GpustackError
+from gpustack.gpus.engines import call, change
+from gpustack.gpus.engines import listings as listing
+from gpustack.gpus.engines.marks import Mark
+from gpustack.report.gpus.change import ChangeDocument
+from gpustack.report.gpus.diagnostic import DiagnosticDocument
+from gpustack.report.gpus.engines import EnginesDocument
+from gpustack.rollout import evidence, lock
+from tests.schemas import check_shape
+from tests.worlds import engines
+from tests.worlds.engines import ACTING, ENGINES, Hosts, diagnostic, result, software
+from tests.worlds.snapshot import TAKEN, build
+
+
+@pytest.fixture
+def hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hosts:
+    """Two engines, and what was typed on their hosts; `held` stands where the lock was taken."""
+    made, taken = Hosts(), build([ACTING], {})
+
+    @contextmanager
+    def held(host: Host, doing: str) -> Iterator[SimpleNamespace]:
+        made.typed.append("held")
+        yield SimpleNamespace(lost="", who="ann@desk")
+
+    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: taken.inventory)
+    monkeypatch.setattr(lock, "lock", held)
+    monkeypatch.setattr(evidence, "runs", lambda: tmp_path)
+    for module in (opening, changes, diag):
+        monkeypatch.setattr(module, "open_engines", lambda *_: (taken, ENGINES))
+    for function in (call.call_each, call.reply, listing.list_all, listing.list_figures, change.Change.__init__):
+        defaults = function.__defaults__
+        assert defaults
+        swapped = tuple(made.execute if one is run else one for one in defaults)
+        monkeypatch.setattr(function, "__defaults__", swapped)
+    assert listings.open_to_read is opening.open_to_read
+    return made
+
+
+def typed(*words: str) -> Result:
+    return CliRunner().invoke(app, words)
+
+
+def test_a_listing_holds_no_lock(hosts: Hosts) -> None:
+    hosts.answers = {"policy --get": (0, engines.POLICIES)}
+    done = typed("policy", "get", "-o", "json", "-q")
+    document = json.loads(done.stdout)
+    check_shape(EnginesDocument, done.stdout)
+    assert done.exit_code == document["exit"]["code"] == 8
+    assert [(row["node"], row["gpu"]) for row in document["policies"]] == [
+        ("gpu1", "0"), ("gpu1", "1"), ("gpu2", "0"), ("gpu2", "1"),
+    ]  # fmt: skip
+    assert "held" not in hosts.typed
+
+
+def test_what_is_overdue_is_put_back_by_a_listing(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    late = Mark("profiling-paused", TAKEN - timedelta(minutes=1), "bob").text
+    there = replace(ENGINES, marks={"gpu1": late})
+    monkeypatch.setattr(opening, "open_engines", lambda *_: (build([ACTING], {}), there))
+    typed("group", "list", "-q")
+    assert hosts.typed[0] == "held"
+    assert "dcgmi profile --resume" in hosts.typed[1]
+
+
+def test_a_change_needs_a_yes(hosts: Hosts) -> None:
+    done = typed("policy", "clear", "-q")
+    assert isinstance(done.exception, GpustackError)
+    assert done.exception.reference == "change-declined"
+    assert "nvidia-dcgm-gpu1 --container nvidia-dcgm-ctr -- dcgmi policy --clear" in done.stdout
+    assert hosts.typed == ["held"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("group", "create", "training", "--gpus", "0,1"),
+        ("policy", "set", "--ecc", "--temperature", "85"),
+        ("policy", "clear"),
+        ("profiling", "pause", "--for", "10m"),
+        ("profiling", "resume"),
+        ("stats", "start", "train-7", "--every", "10s"),
+        ("stats", "stop", "train-7"),
+    ],
+)
+def test_a_change_is_made_under_the_lock_and_kept(words: tuple[str, ...], hosts: Hosts, tmp_path: Path) -> None:
+    done = typed(*words, "--yes", "-q", "-o", "json")
+    document = json.loads(done.stdout)
+    check_shape(ChangeDocument, done.stdout)
+    assert done.exit_code == document["exit"]["code"] == 8, "gpu4 has no engine"
+    assert [(one["node"], one["ending"]) for one in document["nodes"]] == [
+        ("gpu1", "done"), ("gpu2", "done"), ("gpu4", "unknown"),
+    ]  # fmt: skip
+    assert hosts.typed[0] == "held"
+    assert bool(document["until"]) == (words[:2] == ("profiling", "pause"))
+    assert len(list(tmp_path.glob("*/dcgmi-*.txt"))) == 2
+
+
+def test_the_diagnostic(hosts: Hosts) -> None:
+    hosts.answers = {"diag --run": (0, diagnostic(software(result(0, "Pass"), result(1, "Pass"))))}
+    done = typed("diag", "--yes", "-q", "-o", "json")
+    document = json.loads(done.stdout)
+    check_shape(DiagnosticDocument, done.stdout)
+    assert done.exit_code == 8
+    assert document["unread"] == [{"node": "gpu4", "reason": "no DCGM host engine runs there"}]
+    assert {one["outcome"] for one in document["verdicts"]} == {"passed"}
+
+
+def test_figures_of_a_job(hosts: Hosts) -> None:
+    hosts.answers = {"stats --job": (0, engines.job(0))}
+    assert "Still Running" in typed("stats", "show", "train-7", "-q").stdout

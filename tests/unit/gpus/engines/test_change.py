@@ -1,0 +1,211 @@
+"""The one place that acts: what is asked, marked, done, put back and written down, and in which order."""
+
+import json
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from gpustack.errors import RolloutError, UsageError
+from gpustack.events import Event
+from gpustack.gpus.engines import works
+from gpustack.gpus.engines.change import Change, NodeEnding, Preview, Work
+from gpustack.gpus.engines.listings import Group, Listing
+from gpustack.gpus.engines.marks import Mark, read_mark
+from tests.worlds import engines
+from tests.worlds.engines import ENGINES, KUBECTL, Hosts
+from tests.worlds.snapshot import TAKEN
+
+WHO = "ann@desk (pid 7)"
+PAUSED = works.pause_profiling(1800)
+
+
+def change(hosts: Hosts, events: list[Event] | None = None, *, yes: bool = True, **marks: str) -> Change:
+    report = (lambda _: None) if events is None else events.append
+    there = replace(ENGINES, marks=marks)
+    return Change(there, WHO, lambda _: None, lambda _: yes, report, execute=hosts.execute)
+
+
+def mark(**differs: object) -> str:
+    return replace(Mark("profiling-paused", TAKEN + timedelta(minutes=5), "bob"), **differs).text  # type: ignore[arg-type]
+
+
+def test_what_is_declined_is_not_done() -> None:
+    hosts, shown = Hosts(), list[Preview]()
+    declined = replace(change(hosts, yes=False), show=shown.append)
+    with pytest.raises(RolloutError) as raised:
+        declined.make(PAUSED)
+    assert raised.value.reference == "change-declined"
+    assert [one.until for one in shown] == [TAKEN + timedelta(minutes=30)]
+    assert hosts.typed == []
+
+
+def test_the_mark_stands_before_the_change() -> None:
+    hosts = Hosts()
+    done, _ = change(hosts).make(PAUSED)
+    first, *others = hosts.acted()
+    assert first.startswith(f"{KUBECTL} annotate --overwrite node gpu1 gpu2 ")
+    text = first.partition("gpustack.io/temporary=")[2].rstrip("'")
+    assert read_mark(text) == Mark("profiling-paused", TAKEN + timedelta(minutes=30), WHO)
+    assert sorted(others) == [one.command(("profile", "--pause")) for one in ENGINES.found]
+    assert [one.ending for one in done.endings] == ["done", "done", "unknown"]
+
+
+def test_without_a_mark_nothing_is_done() -> None:
+    hosts = Hosts({"annotate": (1, "error: forbidden\n")})
+    with pytest.raises(RolloutError) as raised:
+        change(hosts).make(PAUSED)
+    assert raised.value.reference == "change-not-marked"
+    assert len(hosts.typed) == 1
+
+
+def test_a_mark_of_what_was_refused_is_taken_away() -> None:
+    hosts = Hosts({"nvidia-dcgm-gpu2": (220, "Error: unable to pause profiling metrics: not supported.\n")})
+    done, _ = change(hosts).make(PAUSED)
+    assert done.endings[1].ending == "refused"
+    assert "DCGM returned -36: Error: unable to pause" in done.endings[1].why
+    assert hosts.acted()[-1] == f"{KUBECTL} annotate node gpu2 gpustack.io/temporary-"
+
+
+def test_what_may_have_been_done_keeps_its_mark() -> None:
+    hosts = Hosts({"nvidia-dcgm-gpu2": (137, "")})
+    done, _ = change(hosts).make(PAUSED)
+    assert done.endings[1].ending == "unknown"
+    assert not any(line.endswith("temporary-") for line in hosts.typed)
+
+
+def test_an_overdue_change_is_put_back_first() -> None:
+    hosts = Hosts()
+    late = mark(until=TAKEN - timedelta(minutes=1))
+    done, _ = change(hosts, gpu1=late, gpu2=mark()).make(works.clear_policy())
+    assert done.put_back == (NodeEnding("gpu1", "done"),)
+    resumed, unmarked, *cleared = hosts.acted()
+    assert "nvidia-dcgm-gpu1" in resumed
+    assert "dcgmi profile --resume" in resumed
+    assert unmarked == f"{KUBECTL} annotate node gpu1 gpustack.io/temporary-"
+    assert len(cleared) == 2
+
+
+def test_to_resume_ends_the_mark_before_its_deadline() -> None:
+    hosts = Hosts()
+    change(hosts, gpu2=mark()).make(works.resume_profiling())
+    assert hosts.acted()[-1] == f"{KUBECTL} annotate node gpu2 gpustack.io/temporary-"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"what": "rm -rf /", "until": "2020-01-01T00:00:00+00:00", "who": ""}',
+        mark(until=TAKEN.replace(tzinfo=None)),
+    ],
+)
+def test_a_mark_of_another_hand_makes_nothing_run(text: str) -> None:
+    hosts = Hosts()
+    assert change(hosts, gpu1=text).put_back_overdue() == ()
+    assert hosts.typed == []
+
+
+def test_each_node_has_its_line_of_audit() -> None:
+    hosts, events = Hosts({"nvidia-dcgm-gpu2": (227, "")}), list[Event]()
+    change(hosts, events).make(works.clear_policy())
+    lines = hosts.typed[-1].splitlines()
+    assert [line.startswith("logger -t gpustack -- ") for line in lines] == [True, True]
+    assert WHO in lines[0]
+    assert "dcgmi policy --clear" in lines[0]
+    assert lines[1].endswith("DCGM returned -29'")
+    assert [(one.kind, one.where) for one in events[1:]] == [("changed", "gpu1"), ("failed", "gpu2")]
+
+
+@pytest.mark.parametrize(
+    ("settings", "ending"),
+    [
+        (engines.setting(0, Power_Limit="350"), "done"),
+        (engines.setting(0, Power_Limit="350") + engines.setting(1, Power_Limit="Not Supported"), "refused"),
+        ("", "unknown"),
+    ],
+)
+def test_a_setting_is_looked_at_afterwards(settings: str, ending: str) -> None:
+    hosts = Hosts({"config --get": (0, settings)})
+    done, _ = change(hosts).make(works.set_config(350, "", ecc=None))
+    assert {one.ending for one in done.endings[:2]} == {ending}
+
+
+@pytest.mark.parametrize(("current", "ending"), [("Enabled", "done"), ("Not Supported", "refused")])
+def test_ecc_is_pending_or_not_there(current: str, ending: str) -> None:
+    hosts = Hosts({"config --get": (0, engines.setting(0, ECC_Mode=current))})
+    done, _ = change(hosts).make(works.set_config(None, "", ecc=False))
+    assert done.endings[0].ending == ending
+    assert "--eccmode 0" in hosts.typed[0]
+
+
+def test_a_diagnostic_is_stopped_once() -> None:
+    asked = list[str]()
+    hosts = Hosts()
+    acting = replace(change(hosts), cancelled=lambda: "interrupted")
+    stop = acting.stopper(works.diagnose(1))
+    stop()
+    stop()
+    asked = [line for line in hosts.typed if "DCGMI_STOP_DIAG_HOSTNAME=localhost dcgmi diag" in line]
+    assert len(asked) == 2
+    acting.stopper(works.clear_policy())()
+    assert len(hosts.typed) == 2
+
+
+def test_a_group_is_deleted_by_its_number_on_each_node() -> None:
+    found = Listing("groups", (Group("gpu1", 2, "training", ()), Group("gpu2", 5, "training", ())))
+    work = works.delete_group("training", found)
+    assert [work.command(one).split(" dcgmi ")[1] for one in ENGINES.found] == [
+        "group --delete 2 --host localhost",
+        "group --delete 5 --host localhost",
+    ]
+    hosts = Hosts()
+    change(hosts).make(works.delete_group("training", Listing("groups", found.rows[:1])))
+    assert len(hosts.acted()) == 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: works.create_group("a;reboot", ()),
+        lambda: works.create_group("a", ("0", "x")),
+        lambda: works.delete_group(
+            "DCGM_ALL_SUPPORTED_GPUS", Listing("groups", (Group("n", 0, "DCGM_ALL_SUPPORTED_GPUS", ()),))
+        ),
+        lambda: works.delete_group("none", Listing("groups", ())),
+        lambda: works.set_policy((), {"--maxtemp": None}),
+        lambda: works.set_config(None, "", ecc=None),
+        lambda: works.set_config(None, "fast", ecc=None),
+        lambda: works.start_job("x" * 65, 1, 1),
+    ],
+)
+def test_what_makes_no_sense_is_refused(make: "Callable[[], Work]") -> None:
+    with pytest.raises(UsageError):
+        make()
+
+
+def test_words_of_dcgmi() -> None:
+    """DCGM 4.6.0, dcgmi/CommandLineParser.cpp."""
+    start = works.start_job("train-7", 10, 3600)
+    assert start.lines == (
+        ("stats", "--enable", "--update-interval", "10000", "--max-keep-age", "3600"),
+        ("stats", "--jstart", "train-7"),
+    )
+    policy = works.set_policy(["--eccerrors"], {"--maxtemp": 85, "--maxpower": None})
+    assert policy.lines == (("policy", "--set", "0,0", "--eccerrors", "--maxtemp", "85"),)
+    assert works.create_group("a", ("0", "1")).lines == (("group", "--create", "a", "--add", "0,1"),)
+    assert works.diagnose(1).lines == (("diag", "--run", "1", "--json", "--timeout", "120"),)
+    assert json.loads(mark())["what"] == "profiling-paused"
+
+
+def test_what_cannot_be_kept_free_is_left_out() -> None:
+    hosts = Hosts()
+    held = replace(change(hosts), around=lambda: nullcontext({"gpu2": "taken"}))
+    done, replies = held.make(works.diagnose(2))
+    assert [one.node for one in replies] == ["gpu1"]
+    assert NodeEnding("gpu2", "refused", "taken") in done.endings
+    assert "--timeout 900" in hosts.typed[0]

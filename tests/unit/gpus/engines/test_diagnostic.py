@@ -1,0 +1,77 @@
+"""The diagnostic: to skip is not to pass, a warning is a failure, and what did not run is unknown."""
+
+from dataclasses import replace
+
+import pytest
+
+from gpustack.gpus.engines.call import Reply
+from gpustack.gpus.engines.diagnostic import Diagnostic, compare_offers, judge_level
+from gpustack.report.codes import diagnostic_code
+from tests.worlds.engines import ENGINES, ONE, diagnostic, result, software, styled
+
+BROKEN = ("GPU 1 has a pending row remap.  ", 87, 6)
+
+
+def judged(out: str, status: int = 0) -> Diagnostic:
+    return judge_level(1, [Reply("gpu1", "dcgmi diag", status, out)], {})
+
+
+def test_all_passed() -> None:
+    found = judged(diagnostic(software(result(0, "Pass"), result(1, "Pass"))))
+    assert [one.outcome for one in found.verdicts] == ["passed", "passed"]
+    assert found.versions == {"gpu1": "DCGM 4.6.0, driver 580.95.05"}
+    assert diagnostic_code(found) == 0
+
+
+@pytest.mark.parametrize("status", [-30, -51])
+def test_a_test_failed_on_one_gpu(status: int) -> None:
+    found = judged(diagnostic(software(result(0, "Pass"), result(1, "Fail", BROKEN), status="Fail")), status)
+    assert [(one.entity, one.outcome) for one in found.verdicts] == [("GPU 0", "passed"), ("GPU 1", "failed")]
+    assert found.verdicts[1].why == ("GPU 1 has a pending row remap. (error 87, reset)",)
+    assert diagnostic_code(found) == 1
+
+
+def test_what_is_of_no_gpu_is_of_the_node() -> None:
+    found = judged(diagnostic(software(result(0, "Pass"), status="Fail")), -30)
+    assert [(one.entity, one.outcome) for one in found.verdicts] == [("GPU 0", "passed"), ("", "failed")]
+
+
+def test_to_skip_all_is_not_to_pass() -> None:
+    found = judged(diagnostic(software(result(0, "Skip"), status="Skip")))
+    assert found.unproven == ("gpu1",)
+    assert diagnostic_code(found) == 8
+
+
+def test_what_did_not_run_is_unknown() -> None:
+    found = judged(diagnostic(software(result(0, "Pass")), {"name": "memory"}))
+    assert [one.outcome for one in found.verdicts] == ["passed", "unknown"]
+    assert diagnostic_code(found) == 8
+
+
+@pytest.mark.parametrize(
+    ("out", "status", "why"),
+    [
+        (
+            styled({"DCGM Diagnostic": {"runtime_error": "Error: Diagnostic could\nnot be run", "version": "4.6.0"}}),
+            -54,
+            "not be run",
+        ),
+        ("Error: unable to establish a connection to the specified host: localhost\n", -21, "DCGM returned -21"),
+        (diagnostic(software(result(0, "Pass"))), -53, "DCGM returned -53"),
+        (diagnostic(software(result(0, "Pass"))), -30, "no test says why"),
+        (styled({"entity_groups": []}), 0, "named no test"),
+        ("", 0, "named no test"),
+        (diagnostic(software(result(0, "Pass")))[:-30], 0, "another shape"),
+    ],
+)
+def test_what_gives_no_results_is_unknown(out: str, status: int, why: str) -> None:
+    found = judged(out, status)
+    assert why in found.unread["gpu1"]
+    assert diagnostic_code(found) == 8
+
+
+@pytest.mark.parametrize(("offers", "code"), [({"gpu1": 2}, 0), ({"gpu1": 1}, 1), ({}, 8)])
+def test_a_gpu_that_is_lost_under_load_is_a_failure(offers: dict[str, int], code: int) -> None:
+    before = replace(ENGINES, found=(replace(ONE, gpus=2),), unread={})
+    found = judged(diagnostic(software(result(0, "Pass"))))
+    assert diagnostic_code(compare_offers(found, before, offers)) == code

@@ -1,0 +1,107 @@
+"""Which host engines are found, and through whom."""
+
+import json
+
+import pytest
+
+from gpustack.ask.probe import Answer
+from gpustack.ask.snapshot import Snapshot
+from gpustack.config.host import CONTROL_PLANE, Host
+from gpustack.errors import UnreachableError, UsageError
+from gpustack.gpus.engines.engine import NO_ENGINE, PROBES, find_engines, only_free
+from tests.worlds.snapshot import build
+
+KUBE1 = Host("kube1", "10.0.0.1", groups=frozenset({CONTROL_PLANE}))
+HOSTS = (KUBE1, Host("box3", "10.0.0.3"))
+IDS = {"gpu1": "1" * 32, "gpu2": "2" * 32, "gpu3": "3" * 32}
+
+
+def node(name: str, gpus: str = "2") -> dict[str, object]:
+    status = {
+        "capacity": {"nvidia.com/gpu": gpus},
+        "allocatable": {"nvidia.com/gpu": gpus},
+        "nodeInfo": {"machineID": IDS.get(name, "0" * 32)},
+        "conditions": [{"type": "Ready", "status": "True"}],
+    }
+    return {"metadata": {"name": name, "labels": {}}, "status": status}
+
+
+def pod(node: str, phase: str) -> dict[str, object]:
+    return {
+        "metadata": {"name": f"nvidia-dcgm-{node}", "namespace": "gpu-operator"},
+        "spec": {"nodeName": node},
+        "status": {"phase": phase},
+    }
+
+
+def user(node: str, name: str) -> dict[str, object]:
+    namespace, _, pod = name.partition("/")
+    containers = [{"resources": {"limits": {"nvidia.com/gpu": "1"}}}]
+    return {"metadata": {"namespace": namespace, "name": pod}, "spec": {"nodeName": node, "containers": containers}}
+
+
+def taken(*, engine: str = "engine nvidia-dcgm.service *:5555", nodes: bool = True) -> Snapshot:
+    def listed(*items: dict[str, object]) -> str:
+        return json.dumps({"items": items})
+
+    marked = {"metadata": {"name": "gpu1", "annotations": {"gpustack.io/temporary": "x"}}}
+    answers = {
+        ("gpu.engine-pods", "@cluster"): listed(pod("gpu1", "Running"), pod("gpu2", "Pending")),
+        ("gpu.temporary", "@cluster"): listed(marked),
+        ("proof.pods", "@cluster"): listed(user("gpu3", "team-a/train-0"), user("gpu1", "gpustack-proof/hold-1")),
+        ("gpu.host-engines", "box3"): f"{engine}\n",
+        ("system.identity", "box3"): f"{IDS['gpu3']}\n\n",
+    }
+    if nodes:
+        answers["proof.nodes", "@cluster"] = listed(*map(node, IDS), node("kube1", "0"))
+    ids = {probe.id for probe in PROBES}
+    assert {key[0] for key in answers} <= ids, ids
+    return build(HOSTS, {key: Answer(key[0], key[1], 0, out) for key, out in answers.items()})
+
+
+def test_in_a_pod_or_on_the_host() -> None:
+    found = find_engines(taken())
+    one, three = found.found
+    assert (one.node, one.via, three.node, three.via) == ("gpu1", KUBE1, "gpu3", HOSTS[1])
+    assert one.command(("group", "--list")) == (
+        "kubectl --kubeconfig /etc/kubernetes/admin.conf --namespace gpu-operator exec nvidia-dcgm-gpu1 "
+        "--container nvidia-dcgm-ctr -- dcgmi group --list --host localhost"
+    )
+    assert three.command(("group", "--list")) == "dcgmi group --list --host 127.0.0.1:5555"
+    assert found.unread == {"gpu2": "its pod nvidia-dcgm-gpu2 is not running"}
+    assert found.marks == {"gpu1": "x"}
+
+
+def test_only_the_nodes_that_are_named() -> None:
+    assert [one.node for one in find_engines(taken(), ["gpu3"]).found] == ["gpu3"]
+    with pytest.raises(UsageError) as raised:
+        find_engines(taken(), ["kube1"])
+    assert raised.value.reference == "gpu-no-node"
+
+
+def test_no_engine_at_all() -> None:
+    with pytest.raises(UsageError) as raised:
+        find_engines(taken(engine="package datacenter-gpu-manager-4-core installed 4.6.0"), ["gpu3"])
+    assert raised.value.reference == "gpu-no-engine"
+    assert NO_ENGINE in raised.value.why
+
+
+def test_an_engine_without_a_port() -> None:
+    with pytest.raises(UsageError) as raised:
+        find_engines(taken(engine="engine nvidia-dcgm.service -"), ["gpu3"])
+    assert "no TCP port" in raised.value.why
+
+
+def test_an_api_that_keeps_silent() -> None:
+    with pytest.raises(UnreachableError):
+        find_engines(taken(nodes=False))
+
+
+def test_only_nodes_whose_gpus_are_all_free_are_tested_under_load() -> None:
+    """Pods of an earlier test do not count: they are removed before."""
+    found = only_free(find_engines(taken()))
+    assert [(one.node, one.gpus) for one in found.found] == [("gpu1", 2)]
+    assert found.unread["gpu3"] == "its GPUs are in use: team-a/train-0"
+    with pytest.raises(UsageError) as raised:
+        only_free(find_engines(taken(), ["gpu3"]))
+    assert raised.value.reference == "gpu-busy"
