@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from gpustack.ask.transport.execute import run
 from gpustack.cli import session
-from gpustack.cli.gpu import changes, diag, listings
+from gpustack.cli.gpu import changes, diag
 from gpustack.cli.gpu import engines as opening
 from gpustack.cli.gpu.commands import app
 from gpustack.config.host import Host
@@ -51,7 +51,6 @@ def hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hosts:
         assert defaults
         swapped = tuple(made.execute if one is run else one for one in defaults)
         monkeypatch.setattr(function, "__defaults__", swapped)
-    assert listings.open_to_read is opening.open_to_read
     return made
 
 

@@ -1,6 +1,7 @@
 """Which host engines are found, and through whom."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def user(node: str, name: str) -> dict[str, object]:
 
 
 def taken(*, engine: str = "engine nvidia-dcgm.service *:5555", nodes: bool = True) -> Snapshot:
-    def listed(*items: dict[str, object]) -> str:
+    def listed(*items: Any) -> str:
         return json.dumps({"items": items})
 
     marked = {"metadata": {"name": "gpu1", "annotations": {"gpustack.io/temporary": "x"}}}
