@@ -82,8 +82,8 @@ def totals() -> list[Panel]:
         number(
             "Alerts",
             "none",
-            'count(ALERTS{alertstate="firing",alertname=~"Gpu.+|.+CertificateExpiring"}) or vector(0)',
-            why="Firing alerts of gpustack, of every severity.",
+            'count(ALERTS{alertstate="firing",severity!="info",alertname=~"Gpu.+|.+CertificateExpiring"}) or vector(0)',
+            why="Firing alerts of gpustack that are critical or warnings.",
             steps={"red": 1},
         ),
     ]
