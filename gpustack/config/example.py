@@ -94,7 +94,7 @@ def settings(model: type[BaseModel], defaults: BaseModel, depth: int) -> Iterato
             yield from settings(type(value), value, depth + 1)
         else:
             if (inner := section_of(field.annotation)) and not lists(field.annotation):
-                yield from other_form(inner, key, depth)
+                yield from other_form(inner, key, depth, listed=value == ())
             yield f"{'  ' * depth}# {key}: {written(effective(model, name, field, value))}"
         if depth == 1:
             yield ""
@@ -117,11 +117,13 @@ def effective(model: type[BaseModel], name: str, field: FieldInfo, value: Any) -
     return (field.examples or [None])[0]
 
 
-def other_form(section: type[BaseModel], key: str, depth: int) -> Iterator[str]:
+def other_form(section: type[BaseModel], key: str, depth: int, *, listed: bool) -> Iterator[str]:
     """What a key can be beside its default, as prose."""
     yield f"{'  ' * depth}#     {key}:"
+    entry = "- " if listed else "  "
     for name, field in section.model_fields.items():
-        yield f"{'  ' * depth}#       {name}: {(field.examples or [''])[0]}    # {field.description}"
+        yield f"{'  ' * depth}#     {entry}{name}: {(field.examples or [''])[0]}    # {field.description}"
+        entry = "  "
 
 
 def described(field: FieldInfo) -> str:

@@ -55,6 +55,9 @@ def table(spec: Spec) -> tuple[Flow, ...]:
     ]
     if spec.flannel.backend == "vxlan":
         found.append(Flow("udp", (str(spec.flannel.port),), ("nodes",), "flannel's vxlan between nodes"))
+    if spec.gpu.dcgm == "host":
+        # Its pods are in the host's network, to reach the engine at localhost. The engine's own port stays there.
+        found.append(Flow("tcp", (str(spec.gpu.metrics.port),), ("nodes", "pods"), "dcgm-exporter: Prometheus"))
     if metrics:
         found.append(Flow("tcp", ("10249",), ("nodes", "pods"), "kube-proxy's metrics: Prometheus", guarded=True))
         ports = ("2381", "10257", "10259")

@@ -79,7 +79,7 @@ def field_at(model: type[BaseModel], path: Sequence[str]) -> FieldInfo | None:
     """`path` in the operator's keys, with numbers for what is in a list; None where it leads out of the model."""
     field: FieldInfo | None = None
     for part in path:
-        if part.isdigit():
+        if part.isdecimal():
             continue
         fields = model.model_fields
         field = next((info for name, info in fields.items() if part in (name, info.alias)), None)

@@ -108,13 +108,14 @@ class Exit(Shape):
 class Gpus(Shape):
     """The number of GPUs for Kubernetes and of hosts that have them; `allocatable` GPUs are offered to pods, null when
     unknown. `stranded` are commands that delete pods which the kubelet refused for lack of a healthy GPU and which stay
-    Failed; `aside` are PCI functions that are not counted, and why."""
+    Failed; `aside` are PCI functions that are not counted, and why; `series` are what an exporter sends of a GPU."""
 
     expected: int
     hosts: int
     allocatable: int | None
     stranded: Annotated[list[str], BeforeValidator(removal)]
     aside: list[str]
+    series: int
 
 
 class Document(Shape):

@@ -11,6 +11,7 @@ from gpustack.probes.gpu.cluster import STRANDED, Pod
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.rollout.plan import Plan
 from gpustack.steps.gpu.count import set_aside
+from gpustack.steps.gpu.exporter import count_series, own_and_more
 from gpustack.steps.gpu.hosts import expected, gpu_nodes
 
 
@@ -18,13 +19,15 @@ from gpustack.steps.gpu.hosts import expected, gpu_nodes
 class Gpus:
     """`allocatable` counts what nodes offer as nvidia.com/gpu (replicas, where GPUs are shared); None where no node
     could be asked. `stranded` are pods that the kubelet refused for want of a healthy GPU and that stay as they are.
-    `aside` says which functions of the bus are not counted, and why."""
+    `aside` says which functions of the bus are not counted, and why. `series`: what Prometheus will have of
+    each GPU, by the exporter's list of counters."""
 
     expected: int
     hosts: int
     allocatable: int | None
     stranded: tuple[Pod, ...] = ()
     aside: tuple[str, ...] = ()
+    series: int = 0
 
 
 def counted(found: Plan) -> Gpus | None:
@@ -41,7 +44,9 @@ def counted(found: Plan) -> Gpus | None:
         allocatable = sum(node.allocatable for node in gpu_nodes(here).values())
     except FactUnavailable:
         allocatable = None
-    return Gpus(sum(there.values()), len(there), allocatable, find_stranded(here), aside)
+    return Gpus(
+        sum(there.values()), len(there), allocatable, find_stranded(here), aside, count_series(own_and_more(here))
+    )
 
 
 def find_set_aside(here: View) -> tuple[str, ...]:
@@ -60,7 +65,7 @@ def find_stranded(here: View) -> tuple[Pod, ...]:
 
 def summary(gpus: Gpus) -> str:
     can = "allocatable unknown" if gpus.allocatable is None else f"{gpus.allocatable} allocatable"
-    return f"{count(gpus.expected, 'GPU')} on {count(gpus.hosts, 'host')}, {can}"
+    return f"{count(gpus.expected, 'GPU')} on {count(gpus.hosts, 'host')}, {can}; {gpus.series} series each"
 
 
 def removal(stranded: Sequence[Pod]) -> list[str]:

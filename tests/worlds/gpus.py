@@ -13,13 +13,17 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import Host, HostSpec
-from gpustack.steps.gpu.operator_values import own_and_more, release
+from gpustack.probes.kubernetes.applied import MANAGER
+from gpustack.steps.gpu.exporter import own_and_more
+from gpustack.steps.gpu.metrics_objects import OURS, monitor_of_ours, wanted_monitor
+from gpustack.steps.gpu.operator_values import release
 from gpustack.steps.step import Step
 from tests.worlds import cluster
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1, K2
 from tests.worlds.hosts import UBUNTU
 from tests.worlds.judge import judgements
+from tests.worlds.managed_fields import owned
 from tests.worlds.snapshot import Answers
 
 SYSTEMS = {"k1": "debian-12", "k2": "debian-13"}
@@ -85,6 +89,10 @@ def with_gpus(answers: Answers, spec: Mapping[str, Any] | None = None) -> dict[t
     wanted = View(cluster.snapshot(found, spec or {}, (K1, K2)), CLUSTER)
     table = {"dcgm-metrics.csv": own_and_more(wanted)}
     found |= listed("dcgm.counters", [{"metadata": {"name": "gpustack-dcgm-counters"}, "data": table}])
+    if wanted_monitor(wanted).name == OURS:
+        ours = monitor_of_ours(wanted)
+        fields = [{"manager": MANAGER, "fieldsV1": owned(ours)}]
+        found |= listed("applied.service-monitors", [{"metadata": {**ours["metadata"], "managedFields": fields}}])
     return found | released(found, digest=release(wanted).digest(wanted)) | namespace(found)
 
 

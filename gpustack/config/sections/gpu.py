@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpustack.config.sections.monitoring import Duration, Name
+from gpustack.config.sections.exporter import Metrics
+from gpustack.config.sections.monitoring import Name
 from gpustack.config.sections.section import Section
 
 
@@ -28,24 +29,6 @@ class Driver(Section):
     ] = True
 
 
-class Metrics(Section):
-    interval: Annotated[Duration, Field(description="interval of collection and scraping, such as 15s")] = "15s"
-    service_monitor: Annotated[Literal["operator", "ours"], Field(description="ServiceMonitor of the exporter")] = (
-        "operator"
-    )
-    host_engine: Annotated[
-        Literal["refuse", "keep"],
-        Field(
-            description="if a DCGM host engine runs on a host: refuse to install the exporter beside it, or keep it "
-            "and leave out our profiling fields, on all hosts"
-        ),
-    ] = "refuse"
-    counters: Annotated[
-        tuple[Annotated[str, Field(pattern=r"^DCGM_(FI|EXP)_[A-Z0-9_]+$")], ...],
-        Field(description="additional DCGM fields, exported as gauges"),
-    ] = ()
-
-
 class Sharing(Section):
     mode: Annotated[Literal["none", "time-slicing", "mps"], Field(description="whether pods share a GPU, and how")] = (
         "none"
@@ -61,5 +44,12 @@ class Gpu(Section):
     namespace: Annotated[Name, Field(description="namespace of its pods")] = "gpu-operator"
     release: Annotated[Name, Field(description="name of its Helm release")] = "gpu-operator"
     driver: Annotated[Driver, Field(description="the kernel module and its libraries")] = Driver()
+    dcgm: Annotated[
+        Literal["embedded", "standalone", "host"],
+        Field(
+            description="the DCGM host engine that the exporter asks: embedded (its own), standalone (a DaemonSet, "
+            "which dcgmi can use too), host (one that runs on every host with GPUs already)"
+        ),
+    ] = "embedded"
     metrics: Annotated[Metrics, Field(description="what DCGM measures")] = Metrics()
     sharing: Annotated[Sharing, Field(description="for all nodes; gpustack_sharing of a host wins")] = Sharing()

@@ -95,11 +95,11 @@ class Receivers(Section):
 
 
 def numbered(receivers: tuple[Receiver, ...]) -> Iterator[tuple[str, Receiver]]:
-    seen: Counter[str] = Counter()
+    count: Counter[str] = Counter()
     for one in receivers:
         kind = one.type or ""
-        seen[kind] += 1
-        yield (kind if seen[kind] == 1 else f"{kind}-{seen[kind]}"), one
+        count[kind] += 1
+        yield (kind if count[kind] == 1 else f"{kind}-{count[kind]}"), one
 
 
 # Settings that a type needs, and those that it may have; none of the others has an effect.

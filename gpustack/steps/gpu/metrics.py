@@ -18,13 +18,14 @@ from gpustack.probes.gpu.dcgm import EXPORTER, MONITORS, SERIES, GpuSeries, Moni
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.engine_pods import MARKS
 from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubernetes.applied import SERVICE_MONITORS
 from gpustack.probes.monitoring.scrape import GONE
+from gpustack.steps.applied import differing
 from gpustack.steps.control_plane.step import control_planes
+from gpustack.steps.gpu.exporter import COUNTERS, own_and_more, seconds
 from gpustack.steps.gpu.hosts import expected, gpu_nodes, on_hosts
-from gpustack.steps.gpu.operator_values import COUNTERS, own_and_more, seconds
+from gpustack.steps.gpu.metrics_objects import OURS, monitor_of_ours, wanted_monitor
 from gpustack.steps.step import Step
-
-OURS = "gpustack-dcgm"
 
 
 def applies(inventory: Inventory, host: Host) -> bool:
@@ -39,11 +40,6 @@ def csv(here: View) -> Result | None:
     if found == wanted:
         return None
     return Result(f"ConfigMap {COUNTERS}", "gpustack's counters", "different ones" if found else "nothing")
-
-
-def wanted_monitor(here: View) -> Monitor:
-    operators = here.spec.gpu.stack == "operator" and here.spec.gpu.metrics.service_monitor == "operator"
-    return Monitor(here.spec.gpu.namespace, EXPORTER if operators else OURS)
 
 
 def monitor(here: View) -> Result | None:
@@ -62,6 +58,14 @@ def monitor(here: View) -> Result | None:
     return (
         Result("ServiceMonitors of the exporter", "one", "two, so every GPU counts twice") if len(found) > 1 else None
     )
+
+
+def monitor_content(here: View) -> Result | None:
+    """A ServiceMonitor of ours has the interval and the relabelings of the spec."""
+    wanted = wanted_monitor(here)
+    if not expected(here) or wanted.name != OURS or wanted not in (here[MONITORS] or ()):
+        return None
+    return differing("ServiceMonitors", [monitor_of_ours(here)], here[SERVICE_MONITORS])
 
 
 def series(here: View) -> Result | None:
@@ -98,8 +102,8 @@ def temporary(here: View) -> Result | None:
 STEP = Step(
     "gpu-metrics",
     scope="cluster",
-    probes=(COUNTERS_FACT, MONITORS, GPU_NODES, IDENTITY, GPU_DEVICES, SERIES, MARKS),
-    checks=(csv, monitor, series, temporary),
+    probes=(COUNTERS_FACT, MONITORS, SERVICE_MONITORS, GPU_NODES, IDENTITY, GPU_DEVICES, SERIES, MARKS),
+    checks=(csv, monitor, monitor_content, series, temporary),
     needs=("monitoring", "gpu-operator", "gpu-plugin"),
     settle=180,
     applies=applies,

@@ -31,7 +31,7 @@ from gpustack.probes.kubernetes.namespaces import NAMESPACES
 from gpustack.probes.kubernetes.nodes import add_reason
 from gpustack.steps.control_plane.step import control_planes
 from gpustack.steps.gpu.count import gpus, passed_on
-from gpustack.steps.gpu.host_engines import foreign_engines
+from gpustack.steps.gpu.host_engines import foreign_engines, separate, unpaired
 from gpustack.steps.gpu.hosts import (
     PRESENT,
     allocatable_mismatch,
@@ -57,6 +57,7 @@ POLICY = "cluster-policy"
 OPERANDS_LABEL = "nvidia.com/gpu.deploy.operands"  # GPU Operator documentation, "Operands"
 DISCOVERY = "-node-feature-discovery"  # after the name of the release
 PLUGIN = "nvidia-device-plugin-daemonset"
+ENGINE = "nvidia-dcgm"  # NVIDIA/gpu-operator v26.7.0 assets/state-dcgm/0400_dcgm.yml
 # On every GPU node; what drivers in containers, MPS and MIG add comes and goes.
 OPERANDS = (
     "nvidia-container-toolkit-daemonset", "nvidia-operator-validator", PLUGIN,
@@ -127,15 +128,21 @@ def left_alone(here: View) -> Result | None:
 
 def host_engine(here: View) -> Result | None:
     """No DCGM host engine is running on a host with GPUs next to that of the exporter: as nvidia-dcgm.service of the
-    DCGM packages, or started by hand. One in a pod does not count.
+    DCGM packages, or started by hand. One in a pod does not count. With gpu.dcgm: host it is the other way round: one
+    runs on every host with GPUs, at the address of gpu.metrics.engine.
 
     On GPUs before Hopper only one process can use the profiling counters, and one of the two fails (`gpustack explain
     mon-dcgm-profiling-module-error`). There are two solutions. Stop it permanently: users of dcgmi there then start an
-    engine themselves. Or keep it, with gpu.metrics.host_engine: keep: then the exporter reads none of our profiling
-    fields, on all hosts, so that panels of SM and tensor activity, of memory bandwidth, PCIe and NVLink stay empty;
-    NVIDIA does not support two engines on one host.
+    engine themselves, or use that of gpu.dcgm: standalone, by `kubectl exec`. Or use it, with gpu.dcgm: host.
     """
     return foreign_engines(here)
+
+
+def engine_pair(here: View) -> Result | None:
+    """The exporter and a host engine of another image or package are of a pair that NVIDIA tested: the first half of
+    the exporter's tag is the engine's version. Others may work, and are not supported; DCGM 4.7.1 talks to no older one
+    (NVIDIA, DCGM Exporter release notes). The exporter's own engine always fits."""
+    return unpaired(here)
 
 
 def policy_of_others(here: View) -> Result | None:
@@ -174,9 +181,10 @@ def labels(here: View) -> Result | None:
 
 
 def operands(here: View) -> Result | None:
-    """The operator is running, and on every GPU node its toolkit, validator, device plugin, feature discovery and
-    exporter; also the node feature discovery that comes with it, unless your values say that another one is used. A
-    node with a label that excludes the operands gets none, however long install waits."""
+    """The operator is running, and on every GPU node its toolkit, validator, device plugin, feature discovery,
+    exporter, and the DCGM host engine of gpu.dcgm: standalone; also the node feature discovery that comes with it,
+    unless your values say that another one is used. A node with a label that excludes the operands gets none, however
+    long install waits."""
     if not expected(here):
         return None
     if opted_out := {
@@ -188,6 +196,8 @@ def operands(here: View) -> Result | None:
         wrong = dict.fromkeys(opted_out, f"excluded from the operator by label {OPERANDS_LABEL}=false")
         return on_hosts("operands", "running on every GPU node", wrong, "operator", hint)
     deployments, names = ["gpu-operator"], list(OPERANDS)
+    if separate(here):
+        names.append(ENGINE)
     if here.snapshot.inventory.values.get(here.spec.gpu.release, {}).get("nfd", {}).get("enabled", True):
         deployments.append(f"{here.spec.gpu.release}{DISCOVERY}-master")
         names.append(f"{here.spec.gpu.release}{DISCOVERY}-worker")
@@ -235,7 +245,7 @@ STEP = Step(
     ),
     checks=(
         host_stack, namespace, policy_of_others, gpus_on_bus, virtual_machines, left_alone, host_engine,
-        chart, policy, labels, operands, allocatable,
+        engine_pair, chart, policy, labels, operands, allocatable,
     ),
     needs=("helm", "flannel", "workers", "gpu-driver"),
     settle=SETTLE,

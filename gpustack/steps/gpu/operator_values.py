@@ -1,22 +1,18 @@
 """The values for the chart gpu-operator: ours < those that follow from the spec and the hosts < the operator's."""
 
 import re
-from functools import cache
 from typing import Any
 
 from gpustack.ask.view import View
 from gpustack.config.resolved import driver_version_of
-from gpustack.config.resources import values as shipped
 from gpustack.config.values import merged, ours
 from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS
+from gpustack.steps.gpu.exporter import COUNTERS, own_and_more, patience, variables
 from gpustack.steps.gpu.hosts import expected, sharing, silent
 from gpustack.steps.gpu.mode import mode
 from gpustack.steps.release import Release
 
 CHART = "gpu-operator"
-COUNTERS = "gpustack-dcgm-counters"
-COUNTERS_KEY = "dcgm-metrics.csv"
-PROFILING = "DCGM_FI_PROF_"
 SHARING = "gpustack-device-plugin"
 DRIVER = "nvidia-driver-daemonset"  # of a pool of nodes: with a suffix
 WHOLE = "none"
@@ -39,19 +35,31 @@ def release(here: View) -> Release:
 
 def computed(here: View) -> dict[str, Any]:
     gpu = here.spec.gpu
-    interval = gpu.metrics.interval
+    engine = {"dcgm": {"enabled": True}} if gpu.dcgm == "standalone" else {}
     return {
         "driver": driver(here),
         "devicePlugin": {"config": device_plugin(here)},
         **mig(here),
-        "dcgmExporter": {
-            "config": {"name": COUNTERS, "create": True, "data": own_and_more(here)},
-            "env": [{"name": "DCGM_EXPORTER_INTERVAL", "value": str(seconds(interval) * 1000)}],
-            "serviceMonitor": {
-                "enabled": here.spec.monitoring.enabled and gpu.metrics.service_monitor == "operator",
-                "interval": interval,
-                "scrapeTimeout": patience(interval),
-            },
+        **engine,
+        "dcgmExporter": exporter(here),
+    }
+
+
+def exporter(here: View) -> dict[str, Any]:
+    """The operator points the exporter at its own host engine (dcgm.enabled). For one of the host it needs the host's
+    network: the operator gives it that for an address at localhost only where no `env` says it (NVIDIA/gpu-operator
+    v26.7.0 controllers/object_controls.go, TransformDCGMExporter: `env` is set last)."""
+    metrics, interval = here.spec.gpu.metrics, here.spec.gpu.metrics.interval
+    return {
+        "config": {"name": COUNTERS, "create": True, "data": own_and_more(here)},
+        "env": [{"name": name, "value": value} for name, value in variables(here.spec).items()],
+        **({"hostNetwork": True} if here.spec.gpu.dcgm == "host" else {}),
+        **({"enablePodLabels": True, "podLabelAllowlistRegex": list(metrics.pod_labels)} if metrics.pod_labels else {}),
+        **({"enablePodUID": True} if metrics.pod_uid else {}),
+        "serviceMonitor": {
+            "enabled": here.spec.monitoring.enabled and metrics.service_monitor == "operator",
+            "interval": interval,
+            "scrapeTimeout": patience(interval),
         },
     }
 
@@ -105,33 +113,3 @@ def plugin(mode: str, replicas: int) -> str:
         field = {"time-slicing": "timeSlicing", "mps": "mps"}[mode]
         document["sharing"] = {field: {"resources": [{"name": "nvidia.com/gpu", "replicas": replicas}]}}
     return yaml.safe_dump(document, sort_keys=False)
-
-
-@cache
-def own_counters() -> str:
-    return (shipped() / "dcgm" / "counters.csv").read_text()
-
-
-def own_and_more(here: View) -> str:
-    """The exporter's CSV. Beside another host engine that is kept, without our fields of profiling."""
-    metrics = here.spec.gpu.metrics
-    return counters(metrics.counters, profiling=metrics.host_engine != "keep")
-
-
-def counters(more: tuple[str, ...], *, profiling: bool = True) -> str:
-    """Our set, and the fields that the spec adds."""
-    own = "".join(
-        line for line in own_counters().splitlines(keepends=True) if profiling or not line.startswith(PROFILING)
-    )
-    known = {line.partition(",")[0] for line in own.splitlines()}
-    return own + "".join(f"{name}, gauge, asked for by the spec\n" for name in dict.fromkeys(more) if name not in known)
-
-
-def patience(interval: str) -> str:
-    """How long a scrape may take: never longer than the interval, or the Prometheus operator leaves the monitor out."""
-    return f"{min(10, seconds(interval))}s"
-
-
-def seconds(duration: str) -> int:
-    """Of `15s`, `1m`."""
-    return int(duration[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800, "y": 31536000}[duration[-1]]

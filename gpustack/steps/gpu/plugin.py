@@ -37,7 +37,7 @@ from gpustack.steps.applied import differing
 from gpustack.steps.control_plane.step import control_planes
 from gpustack.steps.gpu import plugin_objects as gpu_plugin_objects
 from gpustack.steps.gpu.count import gpus
-from gpustack.steps.gpu.host_engines import foreign_engines
+from gpustack.steps.gpu.host_engines import foreign_engines, unpaired
 from gpustack.steps.gpu.hosts import (
     PRESENT,
     allocatable_mismatch,
@@ -51,7 +51,7 @@ from gpustack.steps.gpu.hosts import (
     unlabelled,
 )  # fmt: skip
 from gpustack.steps.gpu.operator_values import WHOLE, key
-from gpustack.steps.gpu.plugin_objects import EXPORTER, OURS, PLUGIN_LABEL, objects, plugins
+from gpustack.steps.gpu.plugin_objects import ENGINE, EXPORTER, OURS, PLUGIN_LABEL, objects, plugins
 from gpustack.steps.step import Step
 
 # By kind: which of the objects that we bring are there as we bring them.
@@ -124,6 +124,12 @@ def host_engine(here: View) -> Result | None:
     return foreign_engines(here)
 
 
+def engine_pair(here: View) -> Result | None:
+    """The exporter and a host engine of another image or package are of a pair that NVIDIA tested: `gpustack explain
+    gpu-operator/engine-pair`."""
+    return unpaired(here)
+
+
 def ways(here: View) -> Result | None:
     """The sharing modes in the inventory work without the operator: time-slicing, but neither MPS nor a MIG layout."""
     wrong = {}
@@ -151,11 +157,15 @@ def brought(here: View) -> Result | None:
 
 def stale_daemon_sets(here: View) -> Result | None:
     """No DaemonSet of ours is left from another sharing mode."""
-    names = {*plugins(here), EXPORTER}
+    names = {*plugins(here), EXPORTER, *engines(here)}
     left = [name for name in here[GPU_DAEMON_SETS] if name.startswith(OURS) and name not in names]
     return (
         Result("DaemonSets of gpustack", as_text(names), f"also {as_text(left)}") if expected(here) and left else None
     )
+
+
+def engines(here: View) -> tuple[str, ...]:
+    return (ENGINE,) if here.spec.gpu.dcgm == "standalone" else ()
 
 
 def labels(here: View) -> Result | None:
@@ -170,12 +180,13 @@ def labels(here: View) -> Result | None:
 
 
 def daemon_sets(here: View) -> Result | None:
-    """The device plugin and the exporter are running on every GPU node."""
+    """The device plugin, the exporter and, with gpu.dcgm: standalone, the host engine are running on every GPU node."""
     count, found = len(gpu_nodes(here)), here[GPU_DAEMON_SETS]
     if not expected(here):
         return None
     down = []
-    for what, names in (("device plugin", plugins(here)), ("exporter", (EXPORTER,))):
+    of_each = (("device plugin", plugins(here)), ("exporter", (EXPORTER,)), ("host engine", engines(here)))
+    for what, names in ((what, names) for what, names in of_each if names):
         there = [found[name] for name in names if name in found]
         ready = sum(one.ready for one in there)
         if len(there) < len(names) or ready < count or not all(one.runs for one in there):
@@ -201,8 +212,8 @@ STEP = Step(
         OS, GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED, HOST_ENGINES,
     ),
     checks=(
-        operators_stack, namespace, gpus_on_bus, host_engine, ways, brought, stale_daemon_sets, labels, daemon_sets,
-        allocatable,
+        operators_stack, namespace, gpus_on_bus, host_engine, engine_pair, ways, brought, stale_daemon_sets,
+        labels, daemon_sets, allocatable,
     ),
     needs=("flannel", "workers", "gpu-runtime"),
     settle=180,

@@ -6,25 +6,20 @@ from typing import Any
 from gpustack.ask.view import View
 from gpustack.probes.gpu.dcgm import APP
 from gpustack.steps.applied import Object, stamped
+from gpustack.steps.gpu.exporter import COUNTERS, COUNTERS_KEY, REMOTE, own_and_more, variables
 from gpustack.steps.gpu.hosts import PRESENT, sharing
 from gpustack.steps.gpu.metrics_objects import PORT, config_map
-from gpustack.steps.gpu.operator_values import (
-    COUNTERS,
-    COUNTERS_KEY,
-    SHARING,
-    WHOLE,
-    key,
-    own_and_more,
-    plugin,
-    seconds,
-)
+from gpustack.steps.gpu.operator_values import SHARING, WHOLE, key, plugin
 
 OURS = "gpustack-"
 PLUGIN, EXPORTER, RUNTIME = SHARING, "gpustack-dcgm-exporter", "nvidia"
 # Service of the name that NVIDIA's has: dashboards and rules know the job by it.
 SERVICE = APP["app"]
 PLUGIN_LABEL = "nvidia.com/device-plugin.config"
-LISTEN = 9400
+ENGINE = "gpustack-dcgm-engine"
+# Label, container and Service of the host engine are called as NVIDIA's operator calls its own: NVIDIA/gpu-operator
+# v26.7.0 assets/state-dcgm, 0400_dcgm.yml and 0500_service.yaml. Who wants dcgmi finds it by them on both stacks.
+ENGINE_SERVICE, ENGINE_CONTAINER, ENGINE_PORT = "nvidia-dcgm", "nvidia-dcgm-ctr", 5555
 Named = dict[str, Any]
 
 
@@ -43,7 +38,8 @@ def objects(here: View) -> list[Object]:
         stamped("ConfigMap", "v1", space, PLUGIN, {}, {"data": configurations}),
         *(daemon_set(here, name, plugin_pod(here, *way), plugin(*way)) for name, way in plugins(here).items()),
         daemon_set(here, EXPORTER, exporter_pod(here), own_and_more(here), APP),
-        stamped("Service", "v1", space, SERVICE, {"labels": APP}, {"spec": service()}),
+        stamped("Service", "v1", space, SERVICE, {"labels": APP}, {"spec": service(here.spec.gpu.metrics.port)}),
+        *(engine(here) if here.spec.gpu.dcgm == "standalone" else []),
     ]
 
 
@@ -124,9 +120,10 @@ def exporter_pod(here: View) -> Named:
     folder, metrics = "/etc/dcgm-exporter", here.spec.gpu.metrics
     values = {
         "DCGM_EXPORTER_COLLECTORS": f"{folder}/{COUNTERS_KEY}",
-        "DCGM_EXPORTER_INTERVAL": str(seconds(metrics.interval) * 1000),
         "DCGM_EXPORTER_KUBERNETES": "true",
-        "DCGM_EXPORTER_LISTEN": f":{LISTEN}",
+        "DCGM_EXPORTER_LISTEN": metrics.listen,
+        **({REMOTE: f"{ENGINE_SERVICE}:{ENGINE_PORT}"} if here.spec.gpu.dcgm == "standalone" else {}),
+        **variables(here.spec),
         **visible("compute,utility"),
     }
     node = {"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}
@@ -136,7 +133,7 @@ def exporter_pod(here: View) -> Named:
         "name": "nvidia-dcgm-exporter",
         "image": f"nvcr.io/nvidia/k8s/dcgm-exporter:{version}-distroless",
         "env": [*env(values), node],
-        "ports": [{"name": "metrics", "containerPort": LISTEN, "protocol": "TCP"}],
+        "ports": [{"name": "metrics", "containerPort": metrics.port, "protocol": "TCP"}],
         "readinessProbe": {**health, "initialDelaySeconds": 5},
         "livenessProbe": {**health, "initialDelaySeconds": 45, "failureThreshold": 6},
         "securityContext": {"runAsUser": 0, "capabilities": {"add": ["SYS_ADMIN"]}},
@@ -149,11 +146,37 @@ def exporter_pod(here: View) -> Named:
         {"name": "counters", "configMap": {"name": COUNTERS}},
         {"name": "pod-resources", "hostPath": {"path": "/var/lib/kubelet/pod-resources", "type": "Directory"}},
     ]
-    return {**placed(), "containers": [container], "volumes": volumes}
+    return {**placed(), **network(here), "containers": [container], "volumes": volumes}
 
 
-def service() -> Named:
-    port = {"name": PORT, "port": LISTEN, "targetPort": "metrics", "protocol": "TCP"}
+def network(here: View) -> Named:
+    """That of the host, where the exporter asks an engine of the host."""
+    return {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"} if here.spec.gpu.dcgm == "host" else {}
+
+
+def engine(here: View) -> list[Object]:
+    """The DCGM host engine as a pod on every node with GPUs, and the Service that leads each exporter to its own."""
+    space, labels = here.spec.gpu.namespace, {"app": ENGINE_SERVICE}
+    ready = {"tcpSocket": {"port": "dcgm"}, "initialDelaySeconds": 15}
+    container = {
+        "name": ENGINE_CONTAINER,
+        "image": f"nvcr.io/nvidia/cloud-native/dcgm:{here.versions.components['dcgm']}-ubuntu24.04",
+        "env": env(visible("compute,utility")),
+        "ports": [{"name": "dcgm", "containerPort": ENGINE_PORT, "protocol": "TCP"}],
+        "readinessProbe": ready,
+        "livenessProbe": ready,
+        "securityContext": {"privileged": True},
+    }
+    port = {"name": "dcgm", "port": ENGINE_PORT, "targetPort": "dcgm", "protocol": "TCP"}
+    spec = {"type": "ClusterIP", "internalTrafficPolicy": "Local", "selector": labels, "ports": [port]}
+    return [
+        daemon_set(here, ENGINE, {**placed(), "containers": [container]}, "", labels),
+        stamped("Service", "v1", space, ENGINE_SERVICE, {"labels": labels}, {"spec": spec}),
+    ]
+
+
+def service(at: int) -> Named:
+    port = {"name": PORT, "port": at, "targetPort": "metrics", "protocol": "TCP"}
     return {"type": "ClusterIP", "selector": dict(APP), "ports": [port]}
 
 

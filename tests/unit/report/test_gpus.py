@@ -11,6 +11,7 @@ from gpustack.report.terminal import Terminal
 from gpustack.rollout.gpus import removal
 from gpustack.rollout.plan import Plan, plan
 from gpustack.steps import STEPS
+from gpustack.steps.gpu.exporter import count_series, counters
 from tests.worlds.cases import recorded, written
 from tests.worlds.gpus import snapshot
 
@@ -41,7 +42,9 @@ def test_what_is_not_counted_is_reported_with_the_reason() -> None:
         }
     )
     shown = printed(found)
-    assert "4 GPUs on 2 hosts, 4 allocatable\n  not counted: k1 0000:3d:00.0: bound to vfio-pci\n" in shown
+    count = count_series(counters(()))
+    head = f"4 GPUs on 2 hosts, 4 allocatable; {count} series each"
+    assert f"{head}\n  not counted: k1 0000:3d:00.0: bound to vfio-pci\n" in shown
     assert "k2 0000:03:00.0: 10de:128b is older than Turing, and nvidia does not drive it" in shown
     assert "k1 0000:5d:00.0: bound to vfio-pci" in json.plan(found)
 

@@ -7,9 +7,9 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
+from gpustack.steps.gpu.exporter import counters
 from gpustack.steps.gpu.metrics import STEP
 from gpustack.steps.gpu.metrics_objects import wanted
-from gpustack.steps.gpu.operator_values import counters
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1
 from tests.worlds.gpus import devices, edited, here, judged, listed, snapshot
@@ -175,7 +175,7 @@ def test_a_temporary_change_is_named() -> None:
 
 def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:
     alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): written("gpu.devices", "?\n")}
-    assert unknown(judged(STEP, alone)) == {"csv", "monitor", "series", "temporary"}
+    assert unknown(judged(STEP, alone)) == {"csv", "monitor", "monitor-content", "series", "temporary"}
 
 
 def test_the_operator_s_monitor_is_not_applied_by_us() -> None:
@@ -188,14 +188,37 @@ def test_our_monitor_is_as_the_operator_s() -> None:
     found = objects({"gpu": {"metrics": {"service_monitor": "ours", "interval": "30s"}}})
     assert found["monitor"] == "gpustack-dcgm"
     _, monitor = found["objects"]
-    assert monitor["metadata"] == {
-        "name": "gpustack-dcgm",
-        "namespace": "gpu-operator",
-        "labels": {"app.kubernetes.io/managed-by": "gpustack"},
-    }
+    assert (monitor["metadata"]["name"], monitor["metadata"]["namespace"]) == ("gpustack-dcgm", "gpu-operator")
+    assert monitor["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "gpustack"}
     assert monitor["spec"]["selector"] == {"matchLabels": {"app": "nvidia-dcgm-exporter"}}
     (endpoint,) = monitor["spec"]["endpoints"]
     assert (endpoint["port"], endpoint["interval"], endpoint["honorLabels"]) == ("gpu-metrics", "30s", False)
+
+
+def test_relabelings_as_the_prometheus_operator_spells_them() -> None:
+    rules = [
+        {"source_labels": ["exported_pod"], "target_label": "workload", "regex": "(.+)-[^-]+"},
+        {"action": "labeldrop", "regex": "DCGM_FI_DEV_SERIAL"},
+    ]
+    ours = {"gpu": {"metrics": {"service_monitor": "ours", "relabelings": rules}}}
+    (endpoint,) = objects(ours)["objects"][1]["spec"]["endpoints"]
+    assert endpoint["metricRelabelings"] == [
+        {"action": "replace", "regex": "(.+)-[^-]+", "sourceLabels": ["exported_pod"], "targetLabel": "workload",
+         "replacement": "$1"},
+        {"action": "labeldrop", "regex": "DCGM_FI_DEV_SERIAL"},
+    ]  # fmt: skip
+
+
+def test_a_monitor_of_ours_with_other_settings() -> None:
+    ours = {"gpu": {"metrics": {"service_monitor": "ours"}}}
+    changed = {"gpu": {"metrics": {"service_monitor": "ours", "interval": "30s"}}}
+    before = {
+        key: answer for key, answer in snapshot(spec=ours).answers.items() if key[0] == "applied.service-monitors"
+    }
+    there = {**here(MONITORS, "ours"), **before}
+    assert failures(judged(STEP, there, spec=ours)) == {}
+    found = failures(judged(STEP, there, spec=changed))
+    assert found == {"monitor-content": ("gpustack-dcgm with different content", "install")}
 
 
 def test_the_table_has_no_label_of_ours() -> None:

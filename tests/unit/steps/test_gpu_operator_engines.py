@@ -1,20 +1,26 @@
-"""A DCGM host engine of somebody else's on a host with GPUs: refused with two ways out, or kept without profiling."""
+"""DCGM's host engine: the exporter's own, one of the operator's, or that of each host, and which pairs fit."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from gpustack.ask.probe import CLUSTER
+from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
+from gpustack.config.flows import table
 from gpustack.config.spec import Spec
-from gpustack.steps.gpu.metrics import STEP as METRICS
 from gpustack.steps.gpu.operator import STEP
-from gpustack.steps.gpu.operator_values import PROFILING, counters, own_and_more
+from gpustack.steps.gpu.operator_values import release
 from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.gpus import devices, judged, snapshot
-from tests.worlds.judge import failures, unknown
+from tests.worlds.gpus import devices, edited, judged, snapshot
+from tests.worlds.judge import failures, judgements, unknown
 from tests.worlds.snapshot import Answers
 
 ENGINES = "gpu.host-engines"
-KEEP = {"gpu": {"metrics": {"host_engine": "keep"}}}
+HOST = {"gpu": {"dcgm": "host"}}
+STANDALONE = {"gpu": {"dcgm": "standalone"}}
 
 
 def engine(name: str, host: str = "k1") -> Answers:
@@ -27,6 +33,11 @@ def hint(changed: Answers) -> str:
     return mismatch.hint
 
 
+def valued(whole: Snapshot, values: Mapping[str, Any]) -> Snapshot:
+    """With values of the person's for the operator's release."""
+    return replace(whole, inventory=replace(whole.inventory, values={"gpu-operator": values}))
+
+
 @pytest.mark.parametrize(
     ("name", "found"),
     [
@@ -37,12 +48,13 @@ def hint(changed: Answers) -> str:
 )
 def test_what_runs_is_named_before_the_exporter_is_brought(name: str, found: str) -> None:
     assert failures(judged(STEP, engine(name))) == {"host-engine": (found, "operator")}
+    assert failures(judged(STEP, engine(name), spec=STANDALONE))["host-engine"] == (found, "operator")
 
 
 def test_both_ways_out() -> None:
     found = hint({**engine("dcgm-4"), **engine("dcgm-3-all-addresses", "k2")})
     assert found.startswith("systemctl disable --now dcgm; systemctl disable --now nvidia-dcgm    # ")
-    assert "gpu.metrics.host_engine: keep" in found
+    assert found.endswith("gpu.dcgm: host")
     by_hand = answers_at("k1", written(ENGINES, "engine session-3.scope 127.0.0.1:5555\n"))
     assert hint(by_hand).startswith("nv-hostengine --term    # ")
 
@@ -58,23 +70,72 @@ def test_an_engine_of_a_host_without_gpus_is_not_looked_for() -> None:
 
 def test_what_is_unknown() -> None:
     assert unknown(judged(STEP, engine("odd"))) == {"host-engine"}
-    assert failures(judged(STEP, engine("odd"), spec=KEEP)) == {}
+    assert unknown(judged(STEP, engine("odd"), spec=HOST)) >= {"host-engine", "engine-pair"}
 
 
-def test_one_that_is_kept_has_the_profiling_alone() -> None:
-    """Every other field is still ours, and what the spec names by itself is its owner's choice."""
-    assert failures(judged(STEP, engine("dcgm-4"), spec=KEEP)) == {}
-    assert failures(judged(METRICS, answers_at(CLUSTER, recorded("dcgm.counters", "none")), spec=KEEP)).keys() == {
-        "csv"
-    }
-    kept, ours = own_and_more(View(snapshot(spec=KEEP), CLUSTER)), counters(())
-    lines = ours.splitlines()
-    assert PROFILING in ours
-    assert kept.splitlines() == [line for line in lines if not line.startswith(PROFILING)]
-    assert "DCGM_FI_DEV_GPU_UTIL," in kept
-    asked = counters(("DCGM_FI_PROF_PIPE_INT_ACTIVE",), profiling=False)
-    assert asked == f"{kept}DCGM_FI_PROF_PIPE_INT_ACTIVE, gauge, asked for by the spec\n"
+def test_those_of_the_hosts_are_used() -> None:
+    """On every host with GPUs, at the address that the exporter is told."""
+    both = {**engine("dcgm-4"), **engine("dcgm-4", "k2")}
+    assert failures(judged(STEP, both, spec=HOST)) == {}
+    values = release(View(snapshot(both, spec=HOST), CLUSTER)).values["dcgmExporter"]
+    assert values["hostNetwork"] is True
+    assert {"name": "DCGM_REMOTE_HOSTENGINE_INFO", "value": "localhost:5555"} in values["env"]
+    assert failures(judged(STEP, engine("dcgm-4"), spec=HOST)) == {"host-engine": ("k2: none", "operator")}
+    elsewhere = {"gpu": {"dcgm": "host", "metrics": {"engine": "localhost:5556"}}}
+    found, _ = failures(judged(STEP, both, spec=elsewhere))["host-engine"]
+    assert found == "; ".join(f"{host}: nvidia-dcgm.service (127.0.0.1:5555), DCGM 4.6.0" for host in ("k1", "k2"))
+    assert judged(STEP, {**both, **engine("socket")}, spec=HOST)["host-engine"].outcome == "failed"
 
 
-def test_by_default_it_is_refused() -> None:
-    assert Spec().gpu.metrics.host_engine == "refuse"
+def test_an_engine_of_a_host_has_to_fit_the_exporter() -> None:
+    old = {**engine("dcgm-3-all-addresses"), **engine("dcgm-4", "k2")}
+    assert failures(judged(STEP, old, spec=HOST)) == {"engine-pair": ("k1: 3.3.5", "operator")}
+    unpacked = written(ENGINES, "engine session-3.scope 127.0.0.1:5555\n")
+    unclear = {**engine("dcgm-4"), **answers_at("k2", unpacked)}
+    assert unknown(judged(STEP, unclear, spec=HOST)) == {"engine-pair"}
+
+
+def test_the_operator_s_is_an_operand() -> None:
+    assert release(View(snapshot(spec=STANDALONE), CLUSTER)).values["dcgm"] == {"enabled": True}
+    assert "dcgm" not in release(View(snapshot(), CLUSTER)).values
+    assert failures(judged(STEP, spec=STANDALONE)) == {"operands": ("no nvidia-dcgm", "install")}
+    there = edited("gpu.daemon-sets", lambda items: items.append(named(items, "nvidia-dcgm")))
+    assert failures(judged(STEP, there, spec=STANDALONE)) == {}
+
+
+def named(items: list[Any], name: str) -> Any:
+    exporter = next(one for one in items if one["metadata"]["name"] == "nvidia-dcgm-exporter")
+    return {**exporter, "metadata": {**exporter["metadata"], "name": name}}
+
+
+@pytest.mark.parametrize(
+    ("exporter", "dcgm", "fits"),
+    [
+        (None, None, True),
+        ("4.5.3-4.8.2-distroless", "4.5.3-1-ubuntu24.04", True),
+        ("4.5.3-4.8.2-distroless", None, False),
+        (None, "4.7.1-1-ubuntu24.04", False),
+        ("4.7.0-4.9.0-distroless", "4.7.1-1-ubuntu24.04", True),
+        ("4.7.0-4.9.0-distroless", "4.6.0-1-ubuntu24.04", False),
+    ],
+)
+def test_pairs_of_images(exporter: str | None, dcgm: str | None, *, fits: bool) -> None:
+    given = {"dcgmExporter": {"version": exporter}, "dcgm": {"version": dcgm}}
+    values = {operand: one for operand, one in given.items() if one["version"]}
+    found = judgements(STEP, valued(snapshot(spec=STANDALONE), values), CLUSTER)["engine-pair"]
+    assert (found.outcome == "ok") is fits
+
+
+def test_a_tag_of_somebody_else_s_is_unknown() -> None:
+    values = {"dcgm": {"enabled": True}, "dcgmExporter": {"version": "ours-1"}}
+    assert "engine-pair" in unknown(judgements(STEP, valued(snapshot(), values), CLUSTER))
+    assert "engine-pair" not in unknown(
+        judgements(STEP, valued(snapshot(), {"dcgmExporter": values["dcgmExporter"]}), CLUSTER)
+    )
+
+
+def test_a_port_is_open_only_where_the_exporter_has_the_host_s_network() -> None:
+    def opened(spec: dict[str, Any]) -> bool:
+        return any("9400" in flow.ports for flow in table(Spec.model_validate(spec)) if flow.to == "host")
+
+    assert [opened(spec) for spec in ({}, STANDALONE, HOST)] == [False, False, True]

@@ -10,7 +10,8 @@ from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
 from gpustack.rollout.overlay import cluster_variables
-from gpustack.steps.gpu.operator_values import counters, own_counters, patience, release, seconds
+from gpustack.steps.gpu.exporter import count_series, counters, own_counters, patience, seconds
+from gpustack.steps.gpu.operator_values import release
 from tests.worlds.cases import answers_at, recorded
 from tests.worlds.cluster import K1, K2
 from tests.worlds.gpus import BARE, devices, edited, on, snapshot
@@ -155,7 +156,7 @@ def test_counters_of_the_spec_are_added_once() -> None:
 def test_what_our_table_only_speaks_of_is_not_there_yet() -> None:
     name = "DCGM_EXP_XID_ERRORS_TOTAL"
     assert f"# {name}," in own_counters()
-    assert counters((name,)).endswith(f"\n{name}, gauge, asked for by the spec\n")
+    assert counters((name,)).endswith(f"\n{name}, counter, asked for by the spec\n")
 
 
 def test_the_operator_s_own_values_count_most() -> None:
@@ -173,3 +174,28 @@ def test_what_the_role_reads() -> None:
     assert found["privileged"] is True
     assert len(found["digest"]) == 40
     assert found["values"]["daemonsets"]["tolerations"]
+
+
+def test_settings_of_the_exporter_stand_in_one_place_each() -> None:
+    metrics = {
+        "interval": "30s",
+        "devices": "g:0,1",
+        "shared_gpus": True,
+        "pod_labels": ["^app$", "^team$"],
+        "pod_uid": True,
+    }
+    found = values(spec={"gpu": {"metrics": metrics}})["dcgmExporter"]
+    assert {one["name"]: one["value"] for one in found["env"]} == {
+        "DCGM_EXPORTER_INTERVAL": "30000",
+        "DCGM_EXPORTER_DEVICES_STR": "g:0,1",
+        "KUBERNETES_VIRTUAL_GPUS": "true",
+    }
+    assert (found["enablePodLabels"], found["enablePodUID"]) == (True, True)
+    assert found["podLabelAllowlistRegex"] == ["^app$", "^team$"]
+    assert values()["dcgmExporter"].keys() == {"config", "env", "serviceMonitor"}
+
+
+def test_fields_of_ours_can_be_left_out() -> None:
+    left = counters((), ("DCGM_FI_PROF_PIPE_FP64_ACTIVE", "DCGM_FI_DEV_SERIAL"))
+    assert count_series(left) == count_series(counters(())) - 1
+    assert "DCGM_FI_PROF_PIPE_FP64_ACTIVE" not in left

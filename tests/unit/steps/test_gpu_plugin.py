@@ -10,7 +10,7 @@ from gpustack.config.host import HostSpec
 from gpustack.steps.gpu import plugin as gpu_plugin
 from gpustack.steps.gpu.operator import host_stack
 from gpustack.steps.gpu.plugin import PROBES, STEP
-from gpustack.steps.gpu.plugin_objects import all_objects
+from gpustack.steps.gpu.plugin_objects import ENGINE, EXPORTER, all_objects, objects
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.host_stack import PRESENT, listed, node, snapshot, workload
 from tests.worlds.judge import failures, judgements
@@ -80,7 +80,35 @@ def test_a_host_engine_that_is_there_already() -> None:
     engine = answers_at("k1", recorded("gpu.host-engines", "dcgm-4"))
     found = failures(judgements(STEP, snapshot({}, engine), CLUSTER))
     assert found["host-engine"] == ("k1: nvidia-dcgm.service (127.0.0.1:5555), DCGM 4.6.0", "operator")
-    assert failures(judgements(STEP, snapshot({"metrics": {"host_engine": "keep"}}, engine), CLUSTER)) == {}
+    assert failures(judgements(STEP, snapshot({"dcgm": "host"}, engine), CLUSTER)) == {}
+    (exporter,) = [
+        one for one in objects(View(snapshot({"dcgm": "host"}), CLUSTER)) if one["metadata"]["name"] == EXPORTER
+    ]
+    assert exporter["spec"]["template"]["spec"]["hostNetwork"] is True
+
+
+def test_a_host_engine_of_another_pair() -> None:
+    old = answers_at("k1", recorded("gpu.host-engines", "dcgm-3-all-addresses"))
+    found = failures(judgements(STEP, snapshot({"dcgm": "host"}, old), CLUSTER))
+    assert found == {"engine-pair": ("k1: 3.3.5", "operator")}
+
+
+def test_an_engine_in_a_pod_of_its_own() -> None:
+    """Found by dcgmi's users as the operator's is; each exporter asks that of its node."""
+    taken = snapshot({"dcgm": "standalone"})
+    assert failures(judgements(STEP, taken, CLUSTER)) == {"daemon-sets": ("host engine on 0 of 1", "install")}
+    by_name = {
+        (one["kind"], one["metadata"]["name"]): one["spec"] for one in objects(View(taken, CLUSTER)) if "spec" in one
+    }
+    pod = by_name["DaemonSet", ENGINE]["template"]
+    assert (pod["metadata"]["labels"], pod["spec"]["containers"][0]["name"]) == (
+        {"app": "nvidia-dcgm"},
+        "nvidia-dcgm-ctr",
+    )
+    assert by_name["Service", "nvidia-dcgm"]["internalTrafficPolicy"] == "Local"
+    variables = by_name["DaemonSet", EXPORTER]["template"]["spec"]["containers"][0]["env"]
+    assert {"name": "DCGM_REMOTE_HOSTENGINE_INFO", "value": "nvidia-dcgm:5555"} in variables
+    assert ENGINE in gpu_plugin.wanted(View(taken, CLUSTER))["daemon_sets"]
 
 
 def test_neither_mps_nor_mig_without_the_operator() -> None:

@@ -16,7 +16,7 @@ from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import GPU_PODS, PodState
 from gpustack.probes.kubernetes.workloads import MONITORING_DEPLOYMENTS
 from gpustack.probes.monitoring.scrape import BLANKS, TWICE
-from gpustack.steps.gpu.operator_values import COUNTERS_KEY
+from gpustack.steps.gpu.exporter import COUNTERS_KEY
 
 EXPORTER = APP["app"]
 QUIET = "no such message"

@@ -14,7 +14,7 @@ from gpustack.probes.monitoring.grafana import DASHBOARDS, DATA_SOURCES, RESPONS
 from gpustack.probes.monitoring.scrape import DCGM_NAMES, HOST_LABELS
 from gpustack.probes.proof import SERVICES
 from gpustack.steps.dashboards import texts
-from gpustack.steps.gpu.operator_values import COUNTERS as OURS
+from gpustack.steps.gpu.exporter import COUNTERS as OURS
 
 LABEL = ("metadata", "labels", "grafana_dashboard")
 # The exporter leaves it out until an error occurs (NVIDIA/dcgm-exporter#700).

@@ -17,3 +17,6 @@ for name in $found; do
   kube -n "$NAMESPACE" delete daemonset "$name" >/dev/null
   echo "changed: removed DaemonSet $name"
 done
+case " $DAEMON_SETS " in *" gpustack-dcgm-engine "*) exit 0 ;; esac
+found=$(kube -n "$NAMESPACE" get services -l app.kubernetes.io/managed-by=gpustack,app=nvidia-dcgm -o name)
+[ -z "$found" ] || kube -n "$NAMESPACE" delete $found | sed 's/^/changed: /'

@@ -1,0 +1,74 @@
+"""Settings of the exporter: every mistake at once, with file and key, and what is wrong together."""
+
+from typing import Any
+
+import pytest
+
+from gpustack.config.sections.exporter_rules import NEEDED, known_to, own_fields
+from gpustack.proof.prometheus import METRICS
+from tests.worlds.specs import SPEC_FILE, complaints
+
+
+def wrong(**gpu: Any) -> dict[str, str]:
+    """What is allowed instead, by key."""
+    found = complaints({"gpu": gpu})
+    assert {one.file for one in found} <= {SPEC_FILE}
+    return {one.key.removeprefix("gpustack.gpu."): f"{one.allowed} {one.nearest}" for one in found}
+
+
+def test_all_mistakes_at_once() -> None:
+    metrics = {
+        "interval": "500ms",
+        "counters": ["DCGM_FI_DEV_GPU_UTL", "DCGM_FI_DEV_FAN_SPEED"],
+        "leave_out": ["DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_SM_CLOK"],
+        "devices": "g:1,",
+        "listen": ":9401",
+        "pod_labels": ["a,b", "(?=x)", "["],
+        "relabelings": [{"action": "drop"}, {"acton": "keep"}],
+    }
+    found = wrong(dcgm="hots", metrics=metrics)
+    assert sorted(found) == [
+        "dcgm", "metrics.counters.0", "metrics.devices", "metrics.interval", "metrics.leave_out.0",
+        "metrics.leave_out.1", "metrics.listen", "metrics.pod_labels.0", "metrics.pod_labels.1",
+        "metrics.pod_labels.2", "metrics.relabelings.0", "metrics.relabelings.1.acton",
+    ]  # fmt: skip
+    assert found["metrics.counters.0"].endswith(" DCGM_FI_DEV_GPU_UTIL")
+    assert found["metrics.leave_out.1"].endswith(" DCGM_FI_DEV_SM_CLOCK")
+    assert found["metrics.relabelings.1.acton"].endswith(" action")
+
+
+def test_a_field_that_is_newer_than_the_exporter() -> None:
+    """DCGM_FI_DEV_GPU_UTIL_RATIO is a name of both generations."""
+    found = wrong(metrics={"counters": ["DCGM_FI_DEV_FB_USED_BYTES", "DCGM_FI_DEV_GPU_UTIL_RATIO"]})
+    assert list(found) == ["metrics.counters.0"]
+    assert "newer" in found["metrics.counters.0"]
+    assert "DCGM_FI_DEV_FB_USED_BYTES" in known_to("4.7.0-4.9.0")
+
+
+@pytest.mark.parametrize(
+    ("gpu", "keys"),
+    [
+        ({"metrics": {"engine": "localhost:5556"}}, ["metrics.engine"]),
+        ({"dcgm": "host", "metrics": {"engine": "localhost:5556"}}, []),
+        ({"metrics": {"relabelings": [{"target_label": "x"}]}}, ["metrics.relabelings"]),
+        ({"metrics": {"relabelings": [{"target_label": "x"}], "service_monitor": "ours"}}, []),
+        ({"stack": "host", "metrics": {"relabelings": [{"target_label": "x"}], "listen": ":9401"}}, []),
+        (
+            {"stack": "host", "metrics": {"pod_labels": ["app"], "pod_uid": True}},
+            ["metrics.pod_labels", "metrics.pod_uid"],
+        ),
+        ({"metrics": {"relabelings": [{"action": "labeldrop", "source_labels": ["a"]}]}}, ["metrics.relabelings.0"]),
+    ],
+)
+def test_what_fits(gpu: dict[str, Any], keys: list[str]) -> None:
+    assert sorted(wrong(**gpu)) == keys
+
+
+@pytest.mark.parametrize("devices", ["f", "g", "i", "g:0", "g:0,2-3", "i:1-4"])
+def test_devices_as_the_exporter_reads_them(devices: str) -> None:
+    assert wrong(metrics={"devices": devices}) == {}
+
+
+def test_what_verify_and_prove_read_is_ours() -> None:
+    assert sorted(NEEDED) == sorted(METRICS)
+    assert set(NEEDED) <= set(own_fields())
