@@ -12,7 +12,7 @@ from gpustack.ask.view import View
 from gpustack.config.resources import playbooks
 from gpustack.steps.gpu import metrics_objects as gpu_metrics_objects
 from gpustack.steps.gpu import sharing as gpu_sharing
-from gpustack.steps.gpu.metrics import OURS
+from gpustack.steps.gpu.metrics_objects import OURS
 from gpustack.steps.gpu.operator import OPERANDS
 from tests.worlds.cluster import K1, K2
 from tests.worlds.gpus import here, on, snapshot

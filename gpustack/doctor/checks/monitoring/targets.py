@@ -12,7 +12,7 @@ from gpustack.probes.monitoring.prometheus_rights import RIGHTS, SLICES
 from gpustack.probes.monitoring.scrape import LEFT_OUT, REJECTED
 from gpustack.probes.monitoring.service_monitors import SERVICE_MONITORS, ServiceMonitor
 from gpustack.probes.proof import SERVICES, Service
-from gpustack.steps.gpu.metrics import OURS
+from gpustack.steps.gpu.metrics_objects import OURS
 
 MONITOR = "monitor of the GPU exporter"
 DCGM = "dcgm"
