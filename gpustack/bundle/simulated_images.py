@@ -13,12 +13,13 @@ from gpustack.bundle import modules
 from gpustack.bundle.cache import Made, Part, digest
 from gpustack.bundle.gpu_images import environment
 from gpustack.bundle.images import PATH, Recipe
+from gpustack.bundle.oci import Link
 from gpustack.bundle.programs import run
 from gpustack.bundle.rootfs import Content, libc, shell
 from gpustack.bundle.versions import Versions
 from gpustack.simulated.sources import CLUSTER
 
-COMMANDS = ("dcgm-exporter", "gpu-operator", "grafana", "vectoradd")
+COMMANDS = ("dcgm", "dcgm-exporter", "gpu-operator", "grafana", "vectoradd")
 COUNTERS = "cmd/dcgm-exporter/etc"
 DIFFERS = "SIMULATED: gpustack's stand-in for a lab's GPUs; libc and busybox are the building machine's Debian packages"
 
@@ -55,6 +56,16 @@ def simulated(versions: Versions, made: Mapping[str, Made]) -> list[Recipe]:
             environment("all", "compute,utility,compat32"),
         ),
         _recipe(
+            f"nvcr.io/nvidia/cloud-native/dcgm:{v['dcgm']}-ubuntu24.04",
+            "dcgm",
+            # One program: by its name it is the client.
+            {"/usr/bin/dcgmi": Link("nv-hostengine"), "/usr/bin/nv-hostengine": programs["dcgm"]},
+            made,
+            environment("all", "compute,utility"),
+            # NVIDIA/DCGM 4.6.0 docker/Dockerfile.ubuntu22.04; the operator's `args` take its place.
+            command=("-n", "-b", "0.0.0.0", "--log-level", "NONE", "-f", "-"),  # noqa: S104 - as in NVIDIA's
+        ),
+        _recipe(
             f"nvcr.io/nvidia/gpu-operator:v{v['gpu-operator']}",
             "gpu-operator",
             {"/usr/bin/gpu-operator": programs["gpu-operator"]},
@@ -88,11 +99,18 @@ def simulated(versions: Versions, made: Mapping[str, Made]) -> list[Recipe]:
 
 
 def _recipe(
-    reference: str, component: str, files: Content, made: Mapping[str, Made], env: list[str], user: str = ""
+    reference: str,
+    component: str,
+    files: Content,
+    made: Mapping[str, Made],
+    env: list[str],
+    user: str = "",
+    command: tuple[str, ...] = (),
 ) -> Recipe:
     """The program is the last of the files."""
     tools = made["userland"]
     config = {"Entrypoint": [list(files)[-1]], "Env": env} | ({"User": user} if user else {})
+    config |= {"Cmd": list(command)} if command else {}
     return Recipe(
         reference,
         component,

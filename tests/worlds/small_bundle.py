@@ -66,7 +66,7 @@ MANIFESTS = {
     ),
 }
 CRDS = {"prometheus-crds": "crd-prometheuses.yaml", "nfd-crds": "nfd-api-crds.yaml"}
-SIMULATED = ("dcgm-exporter", "gpu-operator", "grafana", "vectoradd", "etc/default-counters.csv")
+SIMULATED = ("dcgm", "dcgm-exporter", "gpu-operator", "grafana", "vectoradd", "etc/default-counters.csv")
 
 
 def scripts(name: str, contents: dict[str, str]) -> Part:

@@ -21,7 +21,10 @@ PATTERNS = {
     "no-profiling": "Not collecting DCP metrics|Profiling is not supported for this group",
     "profiling-taken": "[Pp]rofiling module returned an unrecoverable error",
     "engine-version": "API version mismatch|connection to the host engine is not valid",
-    "engine-away": "connect to remote hostengine|Error connecting to nv-hostengine",
+    # Not "Attempting to connect to remote hostengine", which an exporter says that finds its engine
+    # (dcgm-exporter 4.5.3-4.8.2 internal/pkg/dcgmprovider/dcgm.go); older ones said the failure behind it.
+    "engine-away": "Failed to connect to remote hostengine|remote hostengine.*Encountered a failure|"
+    "Error connecting to nv-hostengine",
     "counters": "[Cc]ould not find DCGM field|malformed CSV record",
     "no-nvml": "ERROR_LIBRARY_NOT_FOUND|No devices found. Waiting indefinitely|Incompatible strategy detected auto|"
     "only supported on NVML-based systems",

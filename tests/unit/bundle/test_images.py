@@ -34,6 +34,7 @@ IMAGES = {
     TOOLKIT: ("/work/nvidia-ctk-installer", None, "work/nvidia-ctk-installer"),
     "docker.io/rancher/local-path-provisioner:v0.0.30": (None, None, "usr/bin/local-path-provisioner"),
     EXPORTER: ("/usr/bin/dcgm-exporter", None, "usr/bin/dcgm-exporter"),
+    "nvcr.io/nvidia/cloud-native/dcgm:4.6.0-1-ubuntu24.04": ("/usr/bin/nv-hostengine", None, "usr/bin/nv-hostengine"),
     "nvcr.io/nvidia/gpu-operator:v26.7.0": ("/usr/bin/gpu-operator", None, "usr/bin/gpu-operator"),
     "nvcr.io/nvidia/cloud-native/k8s-mig-manager:v0.15.0": (
         "/usr/bin/nvidia-mig-manager",

@@ -14,7 +14,7 @@ import (
 // dcgm-exporter 4.8.3.
 type config struct {
 	collectors, address, socket string
-	resources                   string
+	resources, engine           string
 	interval, xidWindow         int // milliseconds
 	clockWindow                 int
 	kubernetes, noHostname      bool
@@ -25,7 +25,7 @@ type config struct {
 // flag without value.
 const ignored = `
 config-file=DCGM_EXPORTER_CONFIG_FILE configmap-data,m=DCGM_EXPORTER_CONFIGMAP_DATA
-remote-hostengine-info,r=DCGM_REMOTE_HOSTENGINE_INFO devices,d=DCGM_EXPORTER_DEVICES_STR
+devices,d=DCGM_EXPORTER_DEVICES_STR
 switch-devices,s=DCGM_EXPORTER_OTHER_DEVICES_STR cpu-devices,p=DCGM_EXPORTER_CPU_DEVICES_STR
 kubernetes-gpu-id-type=DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE web-config-file=DCGM_EXPORTER_WEB_CONFIG_FILE
 kubernetes-pod-label-allowlist-regex=DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX
@@ -82,6 +82,7 @@ func parse(arguments []string, getenv func(string) string, errs io.Writer) (conf
 	text(&c.address, "a,address", "DCGM_EXPORTER_LISTEN", ":9400")
 	text(&c.socket, "pod-resources-kubelet-socket", "DCGM_POD_RESOURCES_KUBELET_SOCKET", "/var/lib/kubelet/pod-resources/kubelet.sock")
 	text(&c.resources, "nvidia-resource-names", "NVIDIA_RESOURCE_NAMES", "")
+	text(&c.engine, "r,remote-hostengine-info", "DCGM_REMOTE_HOSTENGINE_INFO", "")
 	number(&c.interval, "c,collect-interval", "DCGM_EXPORTER_INTERVAL", 30000)
 	number(&c.xidWindow, "x,xid-count-window-size", "DCGM_EXPORTER_XID_COUNT_WINDOW_SIZE", 300000)
 	number(&c.clockWindow, "clock-events-count-window-size", "DCGM_EXPORTER_CLOCK_EVENTS_COUNT_WINDOW_SIZE", 300000)

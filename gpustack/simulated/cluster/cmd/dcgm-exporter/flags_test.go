@@ -9,7 +9,7 @@ func TestFlagsGoBeforeTheEnvironment(t *testing.T) {
 	env := map[string]string{"DCGM_EXPORTER_INTERVAL": "15000", "DCGM_EXPORTER_KUBERNETES": "true", "DCGM_EXPORTER_LISTEN": ":9500",
 		"DCGM_REMOTE_HOSTENGINE_INFO": "localhost:5555", "KUBERNETES_ENABLE_DRA": "false"}
 	c, err := parse([]string{"-f", "/tmp/x.csv", "--collect-interval=1000", "-d", "g", "--fake-gpus"}, func(name string) string { return env[name] }, &bytes.Buffer{})
-	if err != nil || c.collectors != "/tmp/x.csv" || c.interval != 1000 || !c.kubernetes || c.address != ":9500" || c.xidWindow != 300000 {
+	if err != nil || c.collectors != "/tmp/x.csv" || c.interval != 1000 || !c.kubernetes || c.address != ":9500" || c.xidWindow != 300000 || c.engine != "localhost:5555" {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

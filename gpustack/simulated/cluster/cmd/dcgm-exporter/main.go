@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -44,6 +45,9 @@ func run(c config) error {
 	defer stop()
 	paths := gpustate.PathsFrom(os.Getenv)
 	slog.Info("Starting dcgm-exporter", "Version", "SIMULATED 4.8.3")
+	if err := reach(c.engine); err != nil {
+		return err
+	}
 	if _, err := gpustate.Read(paths.State); err != nil {
 		return errors.Join(errors.New("failed to initialize DCGM"), err)
 	}
@@ -79,6 +83,20 @@ func run(c config) error {
 		return err
 	}
 	return nil
+}
+
+// reach looks whether the host engine listens that the readings are to come from; empty is the exporter's own. Source:
+// dcgm-exporter 4.5.3-4.8.2 internal/pkg/dcgmprovider/dcgm.go. What it then reads is the GPU state here as well.
+func reach(engine string) error {
+	if engine == "" {
+		return nil
+	}
+	slog.Info("Attempting to connect to remote hostengine at " + engine)
+	connection, err := net.DialTimeout("tcp", engine, 5*time.Second)
+	if err != nil {
+		return fmt.Errorf("Failed to connect to remote hostengine: address=%s error=%w", engine, err)
+	}
+	return connection.Close()
 }
 
 func read(c config, paths gpustate.Paths) ([]counters.Counter, error) {

@@ -28,6 +28,7 @@ var functions = template.FuncMap{
 	"on":   func(value *bool, fallback bool) bool { return On(value, fallback) },
 	"dir":  path.Dir,
 	"base": path.Base,
+	"join": func(between string, words []string) string { return strings.Join(words, between) },
 	"env":  envOf,
 	"default": func(fallback, value string) string {
 		if value == "" {

@@ -182,3 +182,16 @@ func TestNRI(t *testing.T) {
 		t.Error(plugin.Annotations)
 	}
 }
+
+func TestTheExporterAsksTheEngineOfItsPod(t *testing.T) {
+	c := newCluster(t, policy(spec(map[string]any{
+		"dcgm":         map[string]any{"enabled": true},
+		"dcgmExporter": map[string]any{"enablePodLabels": true, "podLabelAllowlistRegex": []any{"^app$", "^team$"}},
+	})), gpuNode())
+	c.reconcile()
+	container := c.daemonSet("nvidia-dcgm-exporter").Spec.Template.Spec.Containers[0]
+	if value(container, "DCGM_REMOTE_HOSTENGINE_INFO") != "nvidia-dcgm:5555" ||
+		value(container, "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX") != "^app$,^team$" {
+		t.Error(container.Env)
+	}
+}

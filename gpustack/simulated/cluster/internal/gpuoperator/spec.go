@@ -70,6 +70,7 @@ type Spec struct {
 		Annotations     map[string]string `json:"annotations"`
 		EnablePodLabels *bool             `json:"enablePodLabels"`
 		EnablePodUID    *bool             `json:"enablePodUID"`
+		PodLabels       []string          `json:"podLabelAllowlistRegex"`
 		Service         struct {
 			Type                  string `json:"type"`
 			InternalTrafficPolicy string `json:"internalTrafficPolicy"`
