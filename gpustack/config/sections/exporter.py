@@ -81,8 +81,8 @@ class Metrics(Section):
     devices: Annotated[
         str,
         Field(
-            pattern=r"^(f|[gi](:\d+(-\d+)?(,\d+(-\d+)?)*)?)$",
-            description="on every host: f (GPUs, or their MIG instances), g or i with indices, such as g:0,2-3",
+            pattern=r"^(f|g(:\d+(-\d+)?(,\d+(-\d+)?)*)?)$",
+            description="on every host: f (all GPUs, with their MIG instances), g (without), or some, such as g:0,2-3",
         ),
     ] = "f"
     listen: Annotated[

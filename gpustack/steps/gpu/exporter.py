@@ -14,9 +14,6 @@ from gpustack.config.versions import rows
 COUNTERS = "gpustack-dcgm-counters"
 COUNTERS_KEY = "dcgm-metrics.csv"
 REMOTE = "DCGM_REMOTE_HOSTENGINE_INFO"
-POD_LABELS = "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS"
-POD_UID = "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID"
-POD_LABEL_PATTERNS = "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX"
 # The type that a field of this kind has in Prometheus; what only looks like a counter is a gauge.
 TYPES = {"counter": "counter", "label": "label"}
 
@@ -34,9 +31,14 @@ def variables(spec: Spec) -> dict[str, str]:
     return found
 
 
-def about_pods(metrics: Metrics) -> bool:
-    """Whether the exporter has to ask the API about pods; whose GPU is whose it asks the kubelet."""
-    return bool(metrics.pod_labels) or metrics.pod_uid
+def count_watched(devices: str, gpus: int) -> int:
+    """How many GPUs of a host with so many the exporter measures, by the devices of the spec."""
+    _, _, indices = devices.partition(":")
+    if not indices:
+        return gpus
+    ranges = (part.partition("-") for part in indices.split(","))
+    chosen = {index for first, _, last in ranges for index in range(int(first), int(last or first) + 1)}
+    return len([index for index in chosen if index < gpus])
 
 
 @cache

@@ -22,7 +22,7 @@ from gpustack.probes.kubernetes.applied import SERVICE_MONITORS
 from gpustack.probes.monitoring.scrape import GONE
 from gpustack.steps.applied import differing
 from gpustack.steps.control_plane.step import control_planes
-from gpustack.steps.gpu.exporter import COUNTERS, own_and_more, seconds
+from gpustack.steps.gpu.exporter import COUNTERS, count_watched, own_and_more, seconds
 from gpustack.steps.gpu.hosts import expected, gpu_nodes, on_hosts
 from gpustack.steps.gpu.metrics_objects import OURS, monitor_of_ours, wanted_monitor
 from gpustack.steps.step import Step
@@ -69,8 +69,8 @@ def monitor_content(here: View) -> Result | None:
 
 
 def series(here: View) -> Result | None:
-    """Prometheus has a recent series of every GPU of every node, by its UUID, from one scrape job: the series of a job
-    that is no longer scraped can be queried for five minutes."""
+    """Prometheus has a recent series of every GPU of every node, or of those of gpu.metrics.devices, by its UUID, from
+    one scrape job: the series of a job that is no longer scraped can be queried for five minutes."""
     counts, wrong = expected(here), {}
     if not counts:
         return None
@@ -79,7 +79,8 @@ def series(here: View) -> Result | None:
     for one in here[SERIES]:
         by_host.setdefault(one.host, []).append(one)
     for host, node in gpu_nodes(here).items():
-        count, of_host = counts[host], by_host.get(node.name, [])
+        count = count_watched(here.spec.gpu.metrics.devices, counts[host])
+        of_host = by_host.get(node.name, [])
         uuids = {one.uuid for one in of_host if one.age < fresh}
         newest = min((one.age for one in of_host), default=0)
         jobs = {one.job for one in of_host if one.age < newest + GONE}

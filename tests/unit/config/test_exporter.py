@@ -64,7 +64,7 @@ def test_what_fits(gpu: dict[str, Any], keys: list[str]) -> None:
     assert sorted(wrong(**gpu)) == keys
 
 
-@pytest.mark.parametrize("devices", ["f", "g", "i", "g:0", "g:0,2-3", "i:1-4"])
+@pytest.mark.parametrize("devices", ["f", "g", "g:0", "g:0,2-3"])
 def test_devices_as_the_exporter_reads_them(devices: str) -> None:
     assert wrong(metrics={"devices": devices}) == {}
 

@@ -10,7 +10,7 @@ from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
 from gpustack.rollout.overlay import cluster_variables
-from gpustack.steps.gpu.exporter import count_series, counters, own_counters, patience, seconds
+from gpustack.steps.gpu.exporter import count_series, count_watched, counters, own_counters, patience, seconds
 from gpustack.steps.gpu.operator_values import release
 from tests.worlds.cases import answers_at, recorded
 from tests.worlds.cluster import K1, K2
@@ -193,6 +193,11 @@ def test_settings_of_the_exporter_stand_in_one_place_each() -> None:
     assert (found["enablePodLabels"], found["enablePodUID"]) == (True, True)
     assert found["podLabelAllowlistRegex"] == ["^app$", "^team$"]
     assert values()["dcgmExporter"].keys() == {"config", "env", "serviceMonitor"}
+
+
+@pytest.mark.parametrize(("devices", "watched"), [("f", 4), ("g", 4), ("g:0", 1), ("g:0,2-3", 3), ("g:1-9,1", 3)])
+def test_how_many_gpus_are_measured(devices: str, watched: int) -> None:
+    assert count_watched(devices, 4) == watched
 
 
 def test_fields_of_ours_can_be_left_out() -> None:
