@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Applies the objects, and removes DaemonSets of ours that are not among them. Follows apply.sh. Reads NAMESPACE and
+# Applies the objects, and removes DaemonSets of ours, and the Service of one, that are not among them. Follows apply.sh. Reads NAMESPACE and
 # DAEMON_SETS, the names of those that stay; where there are none, nothing is to be brought, and nothing goes.
 set -eu
 phase=$(kube get namespace "$NAMESPACE" --ignore-not-found -o 'jsonpath={.status.phase}')
@@ -18,5 +18,6 @@ for name in $found; do
   echo "changed: removed DaemonSet $name"
 done
 case " $DAEMON_SETS " in *" gpustack-dcgm-engine "*) exit 0 ;; esac
-found=$(kube -n "$NAMESPACE" get services -l app.kubernetes.io/managed-by=gpustack,app=nvidia-dcgm -o name)
-[ -z "$found" ] || kube -n "$NAMESPACE" delete $found | sed 's/^/changed: /'
+gone=$(kube -n "$NAMESPACE" delete services -l app.kubernetes.io/managed-by=gpustack,app=nvidia-dcgm \
+  --ignore-not-found -o name)
+[ -z "$gone" ] || echo "changed: removed Service nvidia-dcgm"
