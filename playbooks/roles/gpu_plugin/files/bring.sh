@@ -1,6 +1,7 @@
 # shellcheck shell=sh
-# Applies the objects, and removes DaemonSets of ours, and the Service of one, that are not among them. Follows apply.sh. Reads NAMESPACE and
-# DAEMON_SETS, the names of those that stay; where there are none, nothing is to be brought, and nothing goes.
+# Applies the objects, and removes DaemonSets of ours that are not among them, and the host engine's Service with it.
+# Follows apply.sh. Reads NAMESPACE and DAEMON_SETS, the names of those that stay; where there are none, nothing is to be
+# brought, and nothing goes.
 set -eu
 phase=$(kube get namespace "$NAMESPACE" --ignore-not-found -o 'jsonpath={.status.phase}')
 if [ "$phase" = Terminating ]; then
