@@ -1,6 +1,6 @@
 """Every expression of every panel, asked of a real Prometheus: what has data for which model.
 
-`GOLDEN=write` writes tests/golden/panels.txt anew; the difference is then to be read in git.
+`GOLDEN=write` writes tests/contract/panels.txt anew; the difference is then to be read in git.
 """
 
 import os
@@ -14,7 +14,7 @@ from tests.contract.prometheus_server import SPAN, Prometheus, prometheus
 from tests.contract.promql import ROOT
 from tests.contract.test_dashboards import FILES, MACROS, chosen, read
 
-TABLE = ROOT / "tests" / "golden" / "panels.txt"
+TABLE = ROOT / "tests" / "contract" / "panels.txt"
 EVALUATED = "gpustack:gpu_throttled:ratio_rate5m and on () gpustack:node_gpu_expected:bool"
 """Is there once all rules were evaluated twice: a rate of what is recorded, and what is recorded last of it."""
 

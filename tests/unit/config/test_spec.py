@@ -99,7 +99,7 @@ def test_unknown_keys_get_the_nearest_spelling(spec: Any, key: str, nearest: str
         ({"monitoring": {"enabled": "perhaps"}}, "monitoring.enabled", "'perhaps'", "true or false"),
         ({"monitoring": {"release": "Mon_1"}}, "monitoring.release", "'Mon_1'", "name of its Helm release"),
         ({"monitoring": {"namespace": "m" * 27}}, "monitoring.namespace", "m" * 27, "namespace of the monitoring"),
-        ({"monitoring": {"retention": "10"}}, "monitoring.retention", "'10'", "as 10d"),
+        ({"monitoring": {"retention": "10"}}, "monitoring.retention", "'10'", "as 30d"),
         ({"monitoring": {"retention": 10}}, "monitoring.retention", "10", "a number needs quotes"),
         ({"monitoring": {"retention_size": "15GiB"}}, "monitoring.retention_size", "'15GiB'", "as 15GB"),
         ({"monitoring": {"memory": "400M"}}, "monitoring.memory", "'400M'", "as 400Mi"),

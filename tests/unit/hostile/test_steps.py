@@ -48,8 +48,9 @@ def one_spoiled(place: PassingStep, random: Random, *, garbage: bool) -> tuple[A
 
 
 PLACES = passing_steps()
-# No check reads the first: rollout/gpus.py tells it. The second is read where containerd.io is missing.
-REPORTED = {"gpu.stranded-pods", "containerd.candidates"}
+# No check reads the first: rollout/gpus.py tells it. The others are read where containerd.io is missing, where
+# receivers have files, and where the ServiceMonitor is ours.
+REPORTED = {"gpu.stranded-pods", "containerd.candidates", "alerting.secret", "applied.service-monitors"}
 steps = pytest.mark.parametrize("place", PLACES, ids=lambda place: place.step.id)
 
 
