@@ -27,8 +27,10 @@ from gpustack.rollout.next import command
 # Of root's alone: in /run/lock anybody could hold the lock for ever, or be named as its holder.
 FOLDER = "/run/gpustack-cluster"
 # Seconds: between heartbeats, for the first answer, without an answer before the lock is taken again, for that, and
-# between attempts. The host holds the lock for a minute after the last one: when we give up, no other was let in yet.
+# between attempts. The host holds the lock for a minute after the last one: when we give up, no other was let in yet;
+# and whoever holds it for longer in our name is another, whose note is missing.
 HEARTBEAT, ANSWER_LIMIT, SILENCE, RETAKE, AGAIN = 10.0, 30, 35.0, 15.0, 1.0
+OURS = 60.0
 HELD, TAKEN, BEAT, ENDED = "held", "taken", "beat", "the connection ended"
 # One byte per heartbeat. The note is removed with the lock.
 HOLD = """
@@ -37,7 +39,7 @@ install -d -m 0700 {folder} && exec 9>>{folder}/lock || exit
 if ! flock -n 9; then echo {taken}; cat {folder}/holder 2>/dev/null; exit 0; fi
 printf '%s\\n' {who} >{folder}/holder
 echo {held}
-while [ -n "$(timeout 60 head -c 1)" ]; do echo {beat}; done
+while [ -n "$(timeout {ours:.0f} head -c 1)" ]; do echo {beat}; done
 rm -f {folder}/holder
 """
 
@@ -98,7 +100,7 @@ class Hold:
     def take(self) -> str | HostRefused:
         """Begins a conversation; its first line. Lines of an earlier one are dropped."""
         self.beats, self.lines = queue.Queue(), queue.Queue()
-        script = HOLD.format(folder=FOLDER, who=shlex.quote(self.who), held=HELD, taken=TAKEN, beat=BEAT)
+        script = HOLD.format(folder=FOLDER, who=shlex.quote(self.who), held=HELD, taken=TAKEN, beat=BEAT, ours=OURS)
         self.talk = threading.Thread(target=self.converse, args=(script, self.beats, self.lines), daemon=True)
         self.talk.start()
         first = self.next_or_none(ANSWER_LIMIT)
@@ -138,6 +140,7 @@ class Hold:
     def take_again(self) -> bool:
         """False when it was let go meanwhile, or is lost. What the host still holds for us is waited for."""
         until, why = time.monotonic() + RETAKE, ""
+        last = time.monotonic() + OURS + RETAKE
         while time.monotonic() < until and not self.done.wait(AGAIN):
             first = self.take()
             if first == HELD:
@@ -147,7 +150,7 @@ class Hold:
                 why = f"now it is held by {self.next_line()}"
                 if not why.endswith(self.who):
                     break
-                until = time.monotonic() + RETAKE
+                until = min(time.monotonic() + RETAKE, last)
         if not self.done.is_set():
             self.lost = f"the lock on {self.host.name} was lost: {why}"
         return False

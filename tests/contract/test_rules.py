@@ -122,10 +122,10 @@ def test_every_condition_is_an_alert_or_has_its_reason() -> None:
     table = re.findall(r"(?m)^\| ([CWI]\d+) \| (.+?) \| (.+?) \| (.+?) \|$", text)
     assert sorted(one for one, *_ in table) == sorted(CONDITIONS)
     assert {one for one, _, names, _ in table if names == "none"} == {"W13", "I5"}
-    told = {name for *_, names, _ in table if names != "none" for name in names.split(", ")}
+    listed = {name for *_, names, _ in table if names != "none" for name in names.split(", ")}
     beyond = set(re.findall(r"\w+", text.partition("Beyond these: ")[2]))
-    assert told & beyond == set()
-    assert told | beyond == {rule["alert"] for rule in ALERTS}
+    assert listed & beyond == set()
+    assert listed | beyond == {rule["alert"] for rule in ALERTS}
 
 
 def test_a_condition_is_as_severe_as_its_alert() -> None:

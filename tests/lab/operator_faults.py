@@ -7,7 +7,7 @@ from tests.lab.host_faults import HURT
 from tests.lab.stage import Stage, ended, fill, pause, small_disk
 from tests.lab.story import on, tasks
 
-LOCK = "/run/gpustack-cluster/lock"
+LOCK, NOTE = "/run/gpustack-cluster/lock", "/run/gpustack-cluster/holder"
 HOSTS = "dpkg -l | sha256sum; find /etc -type f -newer /proc/1 | sort | xargs -r sha256sum"
 # Processes that have the lock open as our script does.
 HOLDERS = f"""for fd in /proc/[0-9]*/fd/9; do
@@ -82,7 +82,7 @@ def lock_lost(stage: Stage) -> str:
     """Another holder came while the connection was broken: the first must stop, and touch nothing more."""
     first = stage.run()
     first.until_task("containerd", tasks("containerd")[0])
-    take = f"flock --timeout 20 {LOCK} sh -c 'echo ann@desk >{LOCK}.holder; echo held; cat'".replace("'", "'\\''")
+    take = f"flock --timeout 20 {LOCK} sh -c 'echo ann@desk >{NOTE}; echo held; cat'".replace("'", "'\\''")
     with ended(stage.beside("host1", "sh", "-c", f"'{take}'")) as other:
         on(stage.story, "host1", HOLDERS)
         assert other.stdout
@@ -90,5 +90,5 @@ def lock_lost(stage: Stage) -> str:
         code = first.end(limit=90)
     assert code in HURT, first.output()
     assert "now it is held by ann@desk" in " ".join(first.output().split())
-    on(stage.story, "host1", f"rm -f {LOCK}.holder")
+    on(stage.story, "host1", f"rm -f {NOTE}")
     return f"it stopped, said who has it now, and ended with {code}"

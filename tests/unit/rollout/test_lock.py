@@ -141,6 +141,15 @@ def test_what_the_host_still_holds_for_us_is_waited_for() -> None:
         assert held.lost == ""
 
 
+def test_nobody_holds_it_for_us_for_longer_than_the_host_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is another's, whose note is missing."""
+    monkeypatch.setattr(module, "OURS", 0.1)
+    own = module.describe_holder("install")
+    with lock(HOST, "install", Plane(breaks, *[taken(own)] * 1000)) as held:
+        assert until(lambda: held.lost)
+    assert held.lost == f"the lock on plane was lost: now it is held by {own}"
+
+
 def test_it_is_lost_when_the_host_stays_away() -> None:
     with lock(HOST, "install", Plane(breaks, refuses)) as held:
         assert until(lambda: held.lost)

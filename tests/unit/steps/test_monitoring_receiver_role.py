@@ -109,7 +109,7 @@ def test_without_secrets_no_namespace_is_made(world: Path) -> None:
     assert "create" not in (world / "argv").read_text()
 
 
-def test_of_a_secret_that_is_not_ours_it_is_only_seen_that_its_key_is_there(world: Path) -> None:
+def test_of_a_secret_that_is_not_ours_only_the_key_is_checked(world: Path) -> None:
     assert compared(world, HOOK)["info-slack"] == "none"
     (world / "ours").write_text("data:\n  slack-url: eA==\n")
     assert compared(world, HOOK)["info-slack"] == "none"

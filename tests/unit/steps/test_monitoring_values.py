@@ -56,7 +56,7 @@ def lost(**monitoring: Any) -> str:
     return lost_history(View(snapshot(spec={"monitoring": monitoring}), CLUSTER))
 
 
-def test_what_is_lost_without_a_volume_is_said() -> None:
+def test_what_is_lost_without_a_volume_is_named() -> None:
     assert lost() == lost(enabled=False, persistence={"enabled": False}) == ""
     found = lost(retention="10d", persistence={"enabled": False, "size": "10Gi"})
     assert found.startswith("Prometheus keeps its data in its pod, 10d or 8704MB of it: lost whenever the pod restarts")
