@@ -94,13 +94,21 @@ def judged(file: str, given: Mapping[str, Any]) -> tuple[Spec, set[str], list[Co
         complaints = complain(file, KEY, error, Spec)
         paths = [path_of(entry) for entry in error.errors()]
         wrong = {".".join(path[:depth]) for path in paths for depth in range(1, len(path) + 1)}
+    # What is left of an entry may be none: then the whole list goes.
+    for chosen in (paths, [before_list(path) for path in paths]):
         rest = deepcopy(dict(given))
-        for path in paths:
+        for path in chosen:
             forget(rest, path)
-    try:
-        return Spec.model_validate(rest), wrong, complaints
-    except ValidationError:
-        return Spec(), {*Spec.model_fields, *wrong}, complaints
+        try:
+            return Spec.model_validate(rest), wrong, complaints
+        except ValidationError:
+            continue
+    return Spec(), {*Spec.model_fields, *wrong}, complaints
+
+
+def before_list(path: Sequence[str]) -> Sequence[str]:
+    """A number in first place is a key of the operator's."""
+    return path[: next((index for index, part in enumerate(path) if index and part.isdecimal()), len(path))]
 
 
 def forget(given: Any, path: Sequence[str]) -> None:
