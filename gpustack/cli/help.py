@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from gpustack.cli.option_groups import spread
+
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
 
@@ -64,4 +66,10 @@ def declare(
     app: typer.Typer, *examples: str, name: str | None = None, heading: str | None = None, short: str | None = None
 ) -> "Callable[[Function], Function]":
     """`short` is its line in the list of commands, where the first sentence of its docstring is too long for that."""
-    return app.command(name, cls=Command, epilog="\n".join(examples), rich_help_panel=heading, short_help=short)
+    register = app.command(name, cls=Command, epilog="\n".join(examples), rich_help_panel=heading, short_help=short)
+
+    def add(function: "Function") -> "Function":
+        register(spread(function))
+        return function
+
+    return add

@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options
-from gpustack.cli.gpu.prometheus import (
-    AddressOption,
-    CaOption,
-    CertificateOption,
-    Source,
-    TenantOption,
-    TokenOption,
-    open_prometheus,
-)
+from gpustack.cli.gpu.prometheus import Source, open_prometheus
 from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,12 +20,9 @@ if TYPE_CHECKING:
 
 
 def serve(
+    *,
     inventory: options.InventoryOption = None,
-    address: AddressOption = "",
-    token: TokenOption = None,
-    certificate: CertificateOption = None,
-    ca: CaOption = None,
-    tenant: TenantOption = "",
+    source: Source,
     listen: Annotated[
         str, typer.Option("--listen", metavar="ADDRESS:PORT", help="Where to listen. Clients need no login.")
     ] = "127.0.0.1:9460",
@@ -48,7 +37,6 @@ def serve(
 
     Nothing can be changed by it. Where there is no value, the answer is an error with the reason, never a number."""
     host, port = parse_listen(listen)
-    source = Source(address, token, certificate, ca, tenant)
     with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, _):
         from gpustack.serve.latest import Latest
         from gpustack.serve.moment import read_moment

@@ -14,11 +14,9 @@ from gpustack.cli.gpu.changes import MEMBERS
 from gpustack.cli.gpu.diag import diag
 from gpustack.cli.gpu.listings import watch
 from gpustack.cli.gpu.prometheus import (
-    AddressOption,
     CaOption,
     CertificateOption,
     Source,
-    TenantOption,
     TokenOption,
     open_part,
     open_prometheus,
@@ -60,12 +58,9 @@ def gpu() -> None:
     short="List every GPU: what it is, whose, and how it is.",
 )
 def list_gpus(
+    *,
     inventory: options.InventoryOption = None,
-    address: AddressOption = "",
-    token: TokenOption = None,
-    certificate: CertificateOption = None,
-    ca: CaOption = None,
-    tenant: TenantOption = "",
+    source: Source,
     node: NodeOption = "",
     model: Annotated[str, typer.Option("--model", metavar="WORD", help="Only models with this in their name.")] = "",
     output: options.TableOutputOption = options.TableOutput.HUMAN,
@@ -75,7 +70,6 @@ def list_gpus(
     """List every GPU with model, memory, link, driver, who uses it, and what is wrong with it.
 
     What differs from most GPUs of its model is marked."""
-    source = Source(address, token, certificate, ca, tenant)
     with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
         from gpustack.gpus.ask import ask_readings, ask_sharing
         from gpustack.gpus.fleet import FIELDS, list_fleet, select
@@ -94,18 +88,14 @@ def list_gpus(
     short="List the metrics of GPUs that Prometheus has.",
 )
 def list_metrics(
+    *,
     inventory: options.InventoryOption = None,
-    address: AddressOption = "",
-    token: TokenOption = None,
-    certificate: CertificateOption = None,
-    ca: CaOption = None,
-    tenant: TenantOption = "",
+    source: Source,
     output: options.ShortOutputOption = options.ShortOutput.HUMAN,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
     """List the metrics of dcgm-exporter that Prometheus has: of how many GPUs, between which values, in which unit."""
-    source = Source(address, token, certificate, ca, tenant)
     with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
         from gpustack.gpus import series
 
@@ -184,13 +174,10 @@ def complete_sort(incomplete: str) -> list[str]:
     short="Show what every GPU does now, and for whom.",
 )
 def top(
+    *,
     rows: Annotated[Rows, typer.Argument(metavar="gpus|pods", help="A line for each GPU or pod.")] = Rows.GPUS,
     inventory: options.InventoryOption = None,
-    address: AddressOption = "",
-    token: TokenOption = None,
-    certificate: CertificateOption = None,
-    ca: CaOption = None,
-    tenant: TenantOption = "",
+    source: Source,
     node: NodeOption = "",
     namespace: Annotated[str, typer.Option("--namespace", metavar="NAME", help="Only GPUs of pods in it.")] = "",
     pod: Annotated[str, typer.Option("--pod", metavar="NAME", help="Only GPUs of this pod.")] = "",
@@ -222,7 +209,6 @@ def top(
         has = [owner for owner in work.owners if namespace in ("", owner.namespace) and pod in ("", owner.pod)]
         return node in ("", work.gpu.node) and (bool(has) or not (namespace or pod))
 
-    source = Source(address, token, certificate, ca, tenant)
     with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
         from gpustack.gpus.ask import ask_readings
 

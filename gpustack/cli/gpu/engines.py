@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import session
+from gpustack.cli import options, session
 from gpustack.errors import LockedError
 from gpustack.events import Event, Reporter
 
@@ -34,13 +34,22 @@ def open_engines(hosts: "Inventory", nodes: Sequence[str] | None, report: Report
     return taken, find_engines(taken, wanted)
 
 
-def open_to_read(
-    inventory: Path | None, nodes: Sequence[str] | None, *, become: bool, quiet: bool
-) -> "tuple[Inventory, Engines]":
+@dataclass(frozen=True)
+class Asked:
+    """The options of all that only ask."""
+
+    inventory: options.InventoryOption = None
+    node: NodesOption = None
+    output: options.ShortOutputOption = options.ShortOutput.HUMAN
+    become: options.BecomeOption = False
+    quiet: options.QuietOption = False
+
+
+def open_to_read(asked: Asked) -> "tuple[Inventory, Engines]":
     """What a killed gpustack left beyond its deadline is put back first, unless another one holds the lock."""
-    report = session.progress(quiet=quiet)
-    hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
-    taken, engines = open_engines(hosts, nodes, report)
+    report = session.progress(quiet=asked.quiet)
+    hosts = session.open_inventory(asked.inventory, ask_password=asked.become, quiet=asked.quiet)
+    taken, engines = open_engines(hosts, asked.node, report)
     if engines.overdue:
         from gpustack.cli.locked_run import locked_run
         from gpustack.rollout.lock import choose_lock_host

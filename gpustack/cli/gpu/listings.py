@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options
-from gpustack.cli.gpu.engines import NodesOption, open_to_read
+from gpustack.cli.gpu.engines import Asked, open_to_read
 from gpustack.cli.help import declare, group
 
 if TYPE_CHECKING:
@@ -25,17 +25,11 @@ JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A name for the 
 def declare_listing(app: typer.Typer, path: str, about: "About", text: str) -> None:
     """The command of that path which prints this listing."""
 
-    def show_listing(
-        inventory: options.InventoryOption = None,
-        node: NodesOption = None,
-        output: options.ShortOutputOption = options.ShortOutput.HUMAN,
-        become: options.BecomeOption = False,
-        quiet: options.QuietOption = False,
-    ) -> None:
-        hosts, engines = open_to_read(inventory, node, become=become, quiet=quiet)
+    def show_listing(asked: Asked) -> None:
+        hosts, engines = open_to_read(asked)
         from gpustack.gpus.engines.listings import list_all
 
-        show_found(list_all(engines, about), output.value, hosts)
+        show_found(list_all(engines, about), asked.output.value, hosts)
 
     show_listing.__doc__ = text
     examples = (f"gpustack gpu {path} -i mycluster", f"gpustack gpu {path} --node gpu1 -o json")
@@ -60,37 +54,30 @@ def engines() -> None:
 @declare(stats, "gpustack gpu stats show train-7 --node gpu1 -o json", name="show")
 def show_stats(
     job: JobArgument,
-    inventory: options.InventoryOption = None,
-    node: NodesOption = None,
-    output: options.ShortOutputOption = options.ShortOutput.HUMAN,
-    become: options.BecomeOption = False,
-    quiet: options.QuietOption = False,
+    asked: Asked,
 ) -> None:
     """Show what was recorded of a job, also while it runs."""
     from gpustack.gpus.engines.works import require_name
 
     require_name(job)
-    hosts, engines = open_to_read(inventory, node, become=become, quiet=quiet)
+    hosts, engines = open_to_read(asked)
     from gpustack.gpus.engines.listings import list_figures
 
-    show_found(list_figures(engines, job), output.value, hosts)
+    show_found(list_figures(engines, job), asked.output.value, hosts)
 
 
 @declare(policies, "gpustack gpu policy watch --for 5m -i mycluster", name="watch")
 def watch_policy(
+    *,
     duration: Annotated[str, typer.Option("--for", metavar="TIME", help="How long is listened.")] = "1m",
-    inventory: options.InventoryOption = None,
-    node: NodesOption = None,
-    output: options.ShortOutputOption = options.ShortOutput.HUMAN,
-    become: options.BecomeOption = False,
-    quiet: options.QuietOption = False,
+    asked: Asked,
 ) -> None:
     """List violations of the policy that come within a time."""
     seconds = round(options.parse_duration(duration))
-    hosts, engines = open_to_read(inventory, node, become=become, quiet=quiet)
+    hosts, engines = open_to_read(asked)
     from gpustack.gpus.engines.listings import list_violations
 
-    show_found(list_violations(engines, seconds), output.value, hosts)
+    show_found(list_violations(engines, seconds), asked.output.value, hosts)
 
 
 def show_found(found: "Listing", output: str, hosts: "Inventory") -> None:
@@ -103,14 +90,11 @@ def show_found(found: "Listing", output: str, hosts: "Inventory") -> None:
 
 
 def watch(
+    *,
     fields: Annotated[list[str], typer.Argument(metavar="FIELD...", help="Fields of DCGM, by name or number.")],
-    inventory: options.InventoryOption = None,
-    node: NodesOption = None,
     every: Annotated[int, typer.Option("--every", min=1, max=60, metavar="SECONDS", help="How often.")] = 1,
     rounds: Annotated[int, typer.Option("--count", min=1, metavar="ROUNDS", help="How many times it is asked.")] = 1,
-    output: options.ShortOutputOption = options.ShortOutput.HUMAN,
-    become: options.BecomeOption = False,
-    quiet: options.QuietOption = False,
+    asked: Asked,
 ) -> None:
     """Show values of fields as host engines measure them now, also those that the exporter does not export.
 
@@ -118,7 +102,7 @@ def watch(
     from gpustack.gpus.engines.samples import choose_fields
 
     chosen = choose_fields(fields)
-    hosts, engines = open_to_read(inventory, node, become=become, quiet=quiet)
+    hosts, engines = open_to_read(asked)
     from gpustack.gpus.engines.listings import list_samples
     from gpustack.report.codes import listing_code
     from gpustack.report.render import show
@@ -126,6 +110,6 @@ def watch(
     codes = []
     for _ in range(rounds):
         found = list_samples(engines, chosen, every * 1000)
-        show(found, output.value, inventory=hosts)
+        show(found, asked.output.value, inventory=hosts)
         codes.append(listing_code(found))
     raise typer.Exit(max(codes))

@@ -39,13 +39,13 @@ TenantOption = Annotated[str, typer.Option("--tenant", metavar="ID", help="X-Sco
 
 @dataclass(frozen=True)
 class Source:
-    """The address and what proves who asks; empty for the cluster's own."""
+    """Options of all that read a Prometheus: the address, empty for the cluster's own, and what proves who asks."""
 
-    address: str
-    token: Path | None
-    certificate: Path | None
-    ca: Path | None
-    tenant: str
+    address: AddressOption = ""
+    token: TokenOption = None
+    certificate: CertificateOption = None
+    ca: CaOption = None
+    tenant: TenantOption = ""
 
     def access(self) -> "Access":
         """Raises UsageError for a file that cannot be read."""

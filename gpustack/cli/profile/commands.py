@@ -7,15 +7,7 @@ from typing import Annotated
 import typer
 
 from gpustack.cli import options
-from gpustack.cli.gpu.prometheus import (
-    AddressOption,
-    CaOption,
-    CertificateOption,
-    Source,
-    TenantOption,
-    TokenOption,
-    open_prometheus,
-)
+from gpustack.cli.gpu.prometheus import Source, open_prometheus
 from gpustack.cli.help import declare, group
 from gpustack.cli.profile import compare, record
 from gpustack.cli.profile.selection import GpuOption, NodeOption, PodOption, ThresholdOption, select
@@ -69,6 +61,7 @@ declare(
     short="Say what bounds a workload, and how sure that is.",
 )
 def analyze(
+    *,
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Of `profile record`.")] = None,
     pod: PodOption = "",
     node: NodeOption = "",
@@ -80,11 +73,7 @@ def analyze(
     baseline: BaselineOption = None,
     threshold: ThresholdOption = None,
     inventory: options.InventoryOption = None,
-    address: AddressOption = "",
-    token: TokenOption = None,
-    certificate: CertificateOption = None,
-    ca: CaOption = None,
-    tenant: TenantOption = "",
+    source: Source,
     output: options.PageOutputOption = options.PageOutput.HUMAN,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
@@ -107,7 +96,6 @@ def analyze(
         profile = read_profile(file)
     else:
         seconds, (which, what) = options.parse_duration(since), select(pod, node, gpu)
-        source = Source(address, token, certificate, ca, tenant)
         with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
             now = prometheus.now()
             profile = read(prometheus, which, what, now - seconds, now, "")

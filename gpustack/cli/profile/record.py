@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options
-from gpustack.cli.gpu.prometheus import AddressOption, CaOption, CertificateOption, Source, TenantOption, TokenOption
+from gpustack.cli.gpu.prometheus import Source
 from gpustack.cli.profile.selection import GpuOption, NodeOption, PodOption, select
 from gpustack.errors import UsageError
 from gpustack.events import count
@@ -23,6 +23,7 @@ ExporterOption = Annotated[
 
 
 def record(
+    *,
     file: FileOption,
     pod: PodOption = "",
     node: NodeOption = "",
@@ -30,12 +31,8 @@ def record(
     duration: ForOption = "15m",
     label: LabelOption = "",
     inventory: options.InventoryOption = None,
-    address: AddressOption = "",
     exporter: ExporterOption = "",
-    token: TokenOption = None,
-    certificate: CertificateOption = None,
-    ca: CaOption = None,
-    tenant: TenantOption = "",
+    source: Source,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
@@ -46,26 +43,20 @@ def record(
     from gpustack.profile.file import require_writable, write_profile
 
     require_writable(file)
-    profile = take(
-        (pod, node, gpu), duration, label, Source(address, token, certificate, ca, tenant), exporter, inventory,
-        become=become, quiet=quiet,
-    )  # fmt: skip
+    profile = take((pod, node, gpu), duration, label, source, exporter, inventory, become=become, quiet=quiet)
     write_profile(profile, file)
     typer.echo(summarize(file, profile))
 
 
 def baseline(
+    *,
     file: FileOption,
     node: NodeOption = "",
     gpu: GpuOption = "",
     duration: ForOption = "5m",
     inventory: options.InventoryOption = None,
-    address: AddressOption = "",
     exporter: ExporterOption = "",
-    token: TokenOption = None,
-    certificate: CertificateOption = None,
-    ca: CaOption = None,
-    tenant: TenantOption = "",
+    source: Source,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
@@ -76,7 +67,6 @@ def baseline(
     from gpustack.profile.file import require_writable, write_profile
 
     require_writable(file)
-    source = Source(address, token, certificate, ca, tenant)
     profile = take(("", node, gpu), duration, "baseline", source, exporter, inventory, become=become, quiet=quiet)
     require_idle(profile.job)
     write_profile(profile, file)

@@ -1,0 +1,45 @@
+"""A parameter of a dataclass is an option for each of its fields."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+from typer.testing import CliRunner
+
+from gpustack.cli.help import declare, group
+from gpustack.cli.option_groups import spread
+
+
+@dataclass(frozen=True)
+class Source:
+    address: Annotated[str, typer.Option("--address")] = "here"
+    tries: Annotated[int, typer.Option("--tries", min=1)] = 3
+
+
+def test_fields_are_options_in_their_place_and_come_as_one_value() -> None:
+    app, found = group("A test."), list[tuple[str, Source, bool]]()
+
+    @declare(app, "ask")
+    def ask(
+        *, name: Annotated[str, typer.Argument()], source: Source, quiet: Annotated[bool, typer.Option()] = False
+    ) -> None:
+        found.append((name, source, quiet))
+
+    @declare(app, "other")
+    def other() -> None:
+        pass
+
+    run = CliRunner()
+    assert run.invoke(app, ["ask", "gpu1", "--tries", "7", "--quiet"]).exit_code == 0
+    assert run.invoke(app, ["ask", "gpu2"]).exit_code == 0
+    assert found == [("gpu1", Source("here", 7), True), ("gpu2", Source(), False)]
+    assert run.invoke(app, ["ask", "gpu1", "--tries", "0"]).exit_code == 2
+    help_text = run.invoke(app, ["ask", "--help"]).output
+    assert help_text.index("--address") < help_text.index("--tries") < help_text.index("--quiet")
+
+
+def test_a_command_without_groups_stays_itself() -> None:
+    def command(quiet: bool = False) -> None:
+        pass
+
+    assert spread(command) is command
