@@ -4,6 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+INTERRUPTED = "interrupted"
+"""Why a run stopped, where somebody stopped it."""
+
 Kind = Literal["ask", "asked", "step", "task", "changed", "failed", "waiting", "done", "note"]
 
 

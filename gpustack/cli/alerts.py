@@ -62,11 +62,11 @@ def send_test(
     report = session.progress(quiet=quiet)
     hosts = session.open_to_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
     from gpustack.cli.locked_run import stop_on_signal
+    from gpustack.events import INTERRUPTED
     from gpustack.proof.connect import send_test_alerts
     from gpustack.proof.services import ACCESS_PROBES, find_access
     from gpustack.report.codes import delivery_code
     from gpustack.report.render import show
-    from gpustack.rollout.plan import INTERRUPTED
 
     wanted = [one.value for one in Severity if not severity or one in severity]
     require_receiver(hosts, wanted)

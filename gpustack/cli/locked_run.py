@@ -16,13 +16,13 @@ from gpustack.ask import recording
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
-from gpustack.events import Reporter
+from gpustack.events import INTERRUPTED, Reporter
 from gpustack.rollout import evidence, lock, overlay, playbook, preview
 from gpustack.rollout.anonymize import remove_secrets
 from gpustack.rollout.evidence import not_kept
 from gpustack.rollout.lock import Hold
 from gpustack.rollout.next import command
-from gpustack.rollout.plan import INTERRUPTED, Played
+from gpustack.rollout.plan import Played
 from gpustack.rollout.private import private_folder
 
 

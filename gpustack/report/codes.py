@@ -1,16 +1,23 @@
 """What the exit status says. docs/exit-codes.md has the same table for people; a test compares both."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from gpustack.doctor.finding import Diagnosis
-from gpustack.gpus.engines.change import Changed
-from gpustack.gpus.engines.diagnostic import Diagnostic
-from gpustack.gpus.engines.listings import Listing
-from gpustack.proof.delivery import Deliveries
-from gpustack.proof.prove import Proof
-from gpustack.remedy.fixed import Fixed
-from gpustack.rollout.plan import INTERRUPTED, Outcome, Plan
-from gpustack.rollout.reset import ResetOutcome
+from gpustack.events import INTERRUPTED
+
+if TYPE_CHECKING:
+    from gpustack.doctor.finding import Diagnosis
+    from gpustack.gpus.engines.change import Changed
+    from gpustack.gpus.engines.diagnostic import Diagnostic
+    from gpustack.gpus.engines.listings import Listing
+    from gpustack.profile.analysis import Analysis
+    from gpustack.profile.compare import Comparison
+    from gpustack.profile.gate import Judged
+    from gpustack.proof.delivery import Deliveries
+    from gpustack.proof.prove import Proof
+    from gpustack.remedy.fixed import Fixed
+    from gpustack.rollout.plan import Outcome, Plan
+    from gpustack.rollout.reset import ResetOutcome
 
 MEANINGS = {
     0: "converged",
@@ -46,6 +53,13 @@ CHANGED = {
     8: "unknown: an engine gave no answer, or is missing",
     130: "interrupted",
 }
+# Of a profile that is judged, and of two that are compared.
+ANALYSED = {0: "a verdict", 8: "unknown: too little data for a verdict"}
+COMPARED = {
+    0: "compared",
+    1: "a change that --fail-if names",
+    8: "unknown: too little data, another machine, or a change of --fail-if that cannot be told from noise",
+}
 DIAGNOSTIC = {
     0: "every node passed, no test failed",
     1: "a test failed",
@@ -61,14 +75,14 @@ def foremost(codes: Iterable[int]) -> int:
     return min(codes, key=PRECEDENCE.index, default=0)
 
 
-def exit_code(found: Plan) -> int:
+def exit_code(found: "Plan") -> int:
     """Of `plan` and `verify`."""
     if found.drifted:
         return 1
     return 0 if found.converged else 8
 
 
-def outcome_code(outcome: Outcome) -> int:
+def outcome_code(outcome: "Outcome") -> int:
     """Of `install`. `pending` stands behind something that differs, so it needs no code of its own."""
     after = outcome.verification.plan
     codes = [130] if outcome.stopped == INTERRUPTED else []
@@ -81,7 +95,7 @@ def outcome_code(outcome: Outcome) -> int:
     return foremost(codes)
 
 
-def reset_code(done: ResetOutcome) -> int:
+def reset_code(done: "ResetOutcome") -> int:
     """Of `reset`."""
     codes = [130] if done.stopped == INTERRUPTED else [5] if done.stopped else []
     codes += [5] if done.played and done.played.failures else []
@@ -90,7 +104,7 @@ def reset_code(done: ResetOutcome) -> int:
     return foremost(codes)
 
 
-def proof_code(done: Proof) -> int:
+def proof_code(done: "Proof") -> int:
     """Of `prove`. GPUs in use are left out of it, unless nothing else is there."""
     codes = [130] if done.stopped == INTERRUPTED else [5] if done.stopped else []
     outcomes = [link.outcome for row in done.rows for _, link in row.links]
@@ -100,13 +114,13 @@ def proof_code(done: Proof) -> int:
     return foremost([*codes, *([8] if kernels == {"skipped"} else [])])
 
 
-def doctor_code(found: Diagnosis) -> int:
+def doctor_code(found: "Diagnosis") -> int:
     """Of `doctor`. A host that could not be asked is a root."""
     codes = [1] if found.roots or found.drift else []
     return foremost([*codes, *([8] if found.unexplained or found.unknown else [])])
 
 
-def fix_code(done: Fixed) -> int:
+def fix_code(done: "Fixed") -> int:
     """Of `doctor --fix`: what became of it, and then what is still found."""
     endings = {one.ending for one in done.attempts}
     codes = [130] if done.stopped == INTERRUPTED or "interrupted" in endings else []
@@ -115,19 +129,19 @@ def fix_code(done: Fixed) -> int:
     return foremost([*codes, doctor_code(done.after)])
 
 
-def delivery_code(done: Deliveries) -> int:
+def delivery_code(done: "Deliveries") -> int:
     """Of `alerts test`."""
     if done.stopped:
         return 130
     return {"delivered": 0, "failed": 1, "unknown": 8}[done.outcome]
 
 
-def listing_code(found: Listing) -> int:
+def listing_code(found: "Listing") -> int:
     """Of `gpu group list` and its like."""
     return 8 if found.unread else 0
 
 
-def changed_code(done: Changed) -> int:
+def changed_code(done: "Changed") -> int:
     """Of what changes GPUs through their host engines."""
     endings = {one.ending for one in (*done.endings, *done.put_back)}
     codes = [130] if done.stopped == INTERRUPTED else []
@@ -135,7 +149,18 @@ def changed_code(done: Changed) -> int:
     return foremost([*codes, *([8] if "unknown" in endings else [])])
 
 
-def diagnostic_code(found: Diagnostic) -> int:
+def analysis_code(found: "Analysis") -> int:
+    """Of `profile analyze`."""
+    return 8 if found.verdict.confidence == "none" else 0
+
+
+def comparison_code(found: "Comparison", gates: "Sequence[Judged]") -> int:
+    """Of `profile compare`."""
+    codes = [{"failed": 1, "unknown": 8, "passed": 0}[one.outcome] for one in gates]
+    return foremost([*codes, 8 if found.outcome in ("insufficient-data", "another-machine") else 0])
+
+
+def diagnostic_code(found: "Diagnostic") -> int:
     """Of `gpu diag`. To skip is not to pass: a node that skipped all is unknown."""
     codes = [130] if found.stopped == INTERRUPTED else []
     codes += [1] if found.count("failed") else []

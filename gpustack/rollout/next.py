@@ -5,8 +5,9 @@ import shlex
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
+from gpustack.events import INTERRUPTED
 from gpustack.probes.gpu.devices import GPU_DEVICES
-from gpustack.rollout.plan import INTERRUPTED, Outcome, Plan
+from gpustack.rollout.plan import Outcome, Plan
 from gpustack.steps.gpu.count import gpus as of_host
 
 

@@ -11,7 +11,6 @@ from gpustack.config.inventory import Inventory
 from gpustack.errors import RolloutError
 from gpustack.steps.step import Step
 
-INTERRUPTED = "interrupted"
 Standing = Literal["ok", "failed", "unknown", "pending"]
 
 

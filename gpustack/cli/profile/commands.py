@@ -85,6 +85,7 @@ def analyze(
     from gpustack.profile.analysis import analyze as judge
     from gpustack.profile.file import read_profile
     from gpustack.profile.limits import set_limits
+    from gpustack.report.codes import analysis_code
     from gpustack.report.render import show
 
     hosts, limits = None, set_limits(threshold or ())
@@ -102,7 +103,7 @@ def analyze(
     idle = read_profile(baseline) if baseline else None
     found = judge(profile, limits, workload.value if workload else None, idle)
     show(found, output.value, inventory=hosts)
-    raise typer.Exit(8 if found.verdict.confidence == "none" else 0)
+    raise typer.Exit(analysis_code(found))
 
 
 declare(

@@ -29,7 +29,7 @@ def compare(
     from gpustack.profile.gate import judge as judge_gate
     from gpustack.profile.gate import parse_gates
     from gpustack.profile.limits import set_limits
-    from gpustack.report.profile.comparison import comparison_code
+    from gpustack.report.codes import comparison_code
     from gpustack.report.render import show
 
     gates, limits = parse_gates(fail_if or ()), set_limits(threshold or ())

@@ -12,24 +12,14 @@ from gpustack.profile.compare import Change, Comparison
 from gpustack.profile.compare import Outcome as Compared
 from gpustack.profile.gate import Judged
 from gpustack.profile.gate import Outcome as Gated
-from gpustack.report.codes import foremost
+from gpustack.report.codes import COMPARED, comparison_code
 from gpustack.report.json import document, ending
 from gpustack.report.profile.text import SURE, headline
 from gpustack.report.profile.values import percent, shown
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
 from gpustack.report.terminal import Terminal
 
-MEANINGS = {
-    0: "compared",
-    1: "a change that --fail-if names",
-    8: "unknown: too little data, another machine, or a change of --fail-if that cannot be told from noise",
-}
 SAME = "no difference that this data can show"
-
-
-def comparison_code(found: Comparison, gates: Sequence[Judged]) -> int:
-    codes = [{"failed": 1, "unknown": 8, "passed": 0}[one.outcome] for one in gates]
-    return foremost([*codes, 8 if found.outcome in ("insufficient-data", "another-machine") else 0])
 
 
 def comparison(console: Terminal, found: Comparison, gates: Sequence[Judged]) -> None:
@@ -161,7 +151,7 @@ class ComparisonDocument(Document):
 def text(found: Comparison, gates: Sequence[Judged]) -> str:
     values = {
         **vars(found),
-        "exit": ending(comparison_code(found, gates), MEANINGS),
+        "exit": ending(comparison_code(found, gates), COMPARED),
         "before": select_run(found.before),
         "after": select_run(found.after),
         "summary": summary(found),

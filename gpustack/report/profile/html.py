@@ -11,6 +11,7 @@ from gpustack.profile.analysis import Analysis
 from gpustack.profile.compare import UNITS, Change, Comparison, track_of
 from gpustack.profile.gate import Judged
 from gpustack.profile.window import Job
+from gpustack.report.codes import analysis_code, comparison_code
 from gpustack.report.format import cleaner, duration
 from gpustack.report.page import make_environment, style_of
 from gpustack.report.profile import comparison as words
@@ -34,12 +35,12 @@ LINES = 8  # colours there are
 
 def text(found: Analysis, *, inventory: Inventory | None = None) -> str:
     plots = [*plots_of(found.job, [one.begin for one in found.stretches][1:]), *per_gpu(found.job)]
-    return render("profile.html.j2", inventory, found=found, plots=plots, code=8 * (found.verdict.confidence == "none"))
+    return render("profile.html.j2", inventory, found=found, plots=plots, code=analysis_code(found))
 
 
 def comparison(found: Comparison, gates: Sequence[Judged]) -> str:
     plots = [overlay(found, change) for change in found.changes if change.moved]
-    code = words.comparison_code(found, gates)
+    code = comparison_code(found, gates)
     return render("comparison.html.j2", None, found=found, plots=plots, gates=gates, code=code)
 
 

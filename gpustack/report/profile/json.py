@@ -9,10 +9,9 @@ from gpustack.profile.analysis import Analysis
 from gpustack.profile.classes import Id
 from gpustack.profile.classify import Confidence
 from gpustack.profile.expected import Workload
+from gpustack.report.codes import ANALYSED, analysis_code
 from gpustack.report.json import document, ending
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
-
-MEANINGS = {0: "a verdict", 8: "unknown: too little data for a verdict"}
 
 
 class RuledOut(Shape):
@@ -94,7 +93,7 @@ def text(found: Analysis, *, inventory: Inventory | None = None) -> str:
     verdict, first = found.verdict, found.job.windows[0]
     values = {
         **vars(verdict),
-        "exit": ending(8 if verdict.confidence == "none" else 0, MEANINGS),
+        "exit": ending(analysis_code(found), ANALYSED),
         "what": found.profile.what,
         "label": found.profile.label,
         "gpus": [window.gpu.uuid or window.gpu.index for window in found.job.windows],

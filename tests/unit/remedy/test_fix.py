@@ -12,10 +12,11 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor import diagnose as doctor
 from gpustack.doctor.finding import Diagnosis, Drift, Unexplained, Verdict
 from gpustack.errors import RolloutError
+from gpustack.events import INTERRUPTED
 from gpustack.remedy import fix as module
 from gpustack.remedy.offer import Offer
 from gpustack.report.codes import fix_code
-from gpustack.rollout.plan import INTERRUPTED, Played
+from gpustack.rollout.plan import Played
 from tests.worlds.fix_run import FORWARD, STOPPED, SWAP, World, endings
 
 IP, SWAP_ON, CONTAINERD = "host-ip-forward-off", "host-swap-on", "containerd-not-running"

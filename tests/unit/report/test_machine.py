@@ -100,6 +100,13 @@ def test_each_renderer_is_there(name: str) -> None:
     assert callable(getattr(import_module(f"gpustack.report.{module}"), function))
 
 
+@pytest.mark.parametrize("name", sorted({key for key, _ in RENDERERS}))
+def test_each_result_is_found_by_its_name(name: str) -> None:
+    module, kind = name.split(":")
+    found = getattr(import_module(f"gpustack.{module}"), kind)
+    assert (found.__module__, found.__name__) == (f"gpustack.{module}", kind)
+
+
 @pytest.mark.parametrize("output", ["human", "json", "junit"])
 def test_the_result_goes_to_stdout_and_nothing_to_stderr(output: str, capsys: pytest.CaptureFixture[str]) -> None:
     show(plans.bare(), output)
