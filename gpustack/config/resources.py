@@ -1,5 +1,6 @@
 """Where playbooks, values and the text about alerts are: at the top of a checkout, inside the installed package."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,12 @@ def playbooks() -> Path:
 def values() -> Path:
     """The folder of `<release>.yaml`."""
     return shipped("values")
+
+
+@cache
+def own_counters() -> str:
+    """What dcgm-exporter reads for us, in its CSV."""
+    return (values() / "dcgm" / "counters.csv").read_text()
 
 
 def docs() -> Path:

@@ -34,7 +34,6 @@ class Work:
     not known. `at` is the time of its newest value."""
 
     gpu: Gpu
-    owner: Owner | None
     engine: float | None
     sm: float | None
     tensor: float | None
@@ -47,6 +46,10 @@ class Work:
     slowed: tuple[str, ...] | None
     at: float
     owners: tuple[Owner, ...] = ()
+
+    @property
+    def owner(self) -> Owner | None:
+        return next(iter(self.owners), None)
 
 
 @dataclass(frozen=True)
@@ -85,13 +88,11 @@ def see_activity(readings: Readings, wanted: Callable[[Work], bool] = lambda wor
 
 def work_of(found: Mapping[str, Reading], owners: Mapping[tuple[str, str], tuple[Owner, ...]]) -> Work:
     newest = max(found.values(), key=lambda reading: reading.at)
-    pods = owners.get(newest.gpu.key, ())
     values = {name: reading.value for name, reading in found.items()}
     bits = values.get(REASONS)
     return Work(
         gpu=newest.gpu,
-        owner=next(iter(pods), None),
-        owners=pods,
+        owners=owners.get(newest.gpu.key, ()),
         **{name: values.get(field) for name, field in SHARES.items()},
         memory=values.get(USED),
         memory_total=memory_of(found),

@@ -43,7 +43,6 @@ class Card:
     from most of its model. `at` is the time of its newest value."""
 
     gpu: Gpu
-    owner: Owner | None
     memory: float | None
     generation: int | None
     width: int | None
@@ -58,6 +57,10 @@ class Card:
     nvlink: bool | None = None
     owners: tuple[Owner, ...] = ()
     sharing: str | None = None
+
+    @property
+    def owner(self) -> Owner | None:
+        return next(iter(self.owners), None)
 
 
 @dataclass(frozen=True)
@@ -145,11 +148,9 @@ def place(gpu: Gpu) -> tuple[str, int, str, str]:
 
 def card_of(found: Mapping[str, Reading], owners: Mapping[tuple[str, str], tuple[Owner, ...]]) -> Card:
     newest = max(found.values(), key=lambda reading: reading.at)
-    pods = owners.get(newest.gpu.key, ())
     return Card(
         gpu=newest.gpu,
-        owner=next(iter(pods), None),
-        owners=pods,
+        owners=owners.get(newest.gpu.key, ()),
         memory=memory_of(found),
         generation=whole(found, GENERATION),
         width=whole(found, WIDTH),

@@ -1,6 +1,5 @@
 """Alertmanager and its checker, out of the bundle's cache or of PATH, with the configuration that a spec makes."""
 
-import shutil
 import socket
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -8,8 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-import pytest
 import yaml
 
 from gpustack.config.sections.receiver import OURS
@@ -18,19 +15,10 @@ from gpustack.config.values import merged
 from gpustack.proof.alertmanager import Alertmanager
 from gpustack.proof.http import NoAnswer, Web
 from gpustack.steps.monitoring.receiver import COUNTED, MOUNTED, alertmanager
+from tests.contract.promtool import program
 from tests.lab.witness import until
 
 CHART = Path(__file__).parents[2] / "gpustack" / "simulated" / "charts" / "kube-prometheus-stack"
-
-
-def program(name: str) -> str:
-    """Skips where there is none."""
-    parts = platformdirs.user_cache_path("gpustack") / "parts" / "alertmanager"
-    built = sorted(parts.glob(f"*/out/{name}"), key=lambda path: path.stat().st_mtime)
-    found = str(built[-1]) if built else shutil.which(name)
-    if found is None:
-        pytest.skip(f"{name} is neither in the bundle's cache (make bundle) nor on PATH")
-    return found
 
 
 def configuration(receivers: dict[str, Any], secrets: Path) -> str:
@@ -46,7 +34,7 @@ def configuration(receivers: dict[str, Any], secrets: Path) -> str:
 def check(folder: Path, text: str) -> "subprocess.CompletedProcess[str]":
     file = folder / "alertmanager.yaml"
     file.write_text(text)
-    words = [program("amtool"), "check-config", str(file)]
+    words = [program("amtool", "alertmanager"), "check-config", str(file)]
     return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
 
 
@@ -54,7 +42,7 @@ def routed(folder: Path, text: str, labels: Sequence[str]) -> str:
     """The names of the receivers of an alert, with commas."""
     file = folder / "alertmanager.yaml"
     file.write_text(text)
-    words = [program("amtool"), "config", "routes", "test", f"--config.file={file}", *labels]
+    words = [program("amtool", "alertmanager"), "config", "routes", "test", f"--config.file={file}", *labels]
     return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
 
 
@@ -64,7 +52,11 @@ def running(folder: Path, text: str, features: str = COUNTED) -> Iterator[Alertm
     (folder / "alertmanager.yaml").write_text(text)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    words = [program("alertmanager"), f"--config.file={folder / 'alertmanager.yaml'}", "--cluster.listen-address="]
+    words = [
+        program("alertmanager", "alertmanager"),
+        f"--config.file={folder / 'alertmanager.yaml'}",
+        "--cluster.listen-address=",
+    ]
     words += [f"--storage.path={folder / 'data'}", f"--web.listen-address=127.0.0.1:{port}"]
     words += [f"--enable-feature={features}"] if features else []
     found = Alertmanager(Web("Alertmanager", "127.0.0.1", port))

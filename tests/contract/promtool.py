@@ -1,4 +1,4 @@
-"""Prometheus' own checker, out of the bundle's cache or of PATH."""
+"""Programs out of the bundle's cache or of PATH, and Prometheus' own checker."""
 
 import shutil
 import subprocess
@@ -8,9 +8,9 @@ import platformdirs
 import pytest
 
 
-def program(name: str = "promtool") -> str:
-    """Its path. Skips where there is none."""
-    parts = platformdirs.user_cache_path("gpustack") / "parts" / "prometheus"
+def program(name: str = "promtool", part: str = "prometheus") -> str:
+    """Its path. `part` is that of the bundle that has it. Skips where there is none."""
+    parts = platformdirs.user_cache_path("gpustack") / "parts" / part
     built = sorted(parts.glob(f"*/out/{name}"), key=lambda path: path.stat().st_mtime)
     found = str(built[-1]) if built else shutil.which(name)
     if found is None:

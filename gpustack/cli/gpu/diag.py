@@ -9,6 +9,7 @@ import typer
 
 from gpustack.cli import options, session
 from gpustack.cli.gpu.engines import NodesOption, open_engines, run_work
+from gpustack.cli.gpu.prometheus import forward_to
 from gpustack.errors import GpustackError
 from gpustack.events import Event, Reporter
 
@@ -81,16 +82,12 @@ def keep_free(run: "Run", taken: "Snapshot", engines: "Engines", seconds: float)
 def silence_load(run: "Run", nodes: list[str], seconds: float) -> Iterator[None]:
     """Where that cannot be, it is noted, and the test goes on."""
     from gpustack.ask.transport.refusal import HostRefused
-    from gpustack.proof.connect import acting_host, forward_part
     from gpustack.proof.http import Web
-    from gpustack.proof.services import ACCESS_PROBES, find_access
     from gpustack.proof.silence import silence
 
     with ExitStack() as opened:
         try:
-            taken = session.gather_all(run.hosts, run.record, ACCESS_PROBES)
-            way = forward_part(acting_host(taken), find_access(taken, "alertmanager"))
-            _, address, number = opened.enter_context(way)
+            address, number = opened.enter_context(forward_to("alertmanager", run.hosts, run.record))
             web = Web("Alertmanager", address, number)
             why = opened.enter_context(silence(web, nodes, seconds, run.lock.who))
         except (GpustackError, HostRefused) as error:

@@ -10,6 +10,7 @@ import typer
 
 from gpustack.cli import session
 from gpustack.errors import UsageError
+from gpustack.events import Reporter
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
@@ -82,15 +83,24 @@ def named(option: str, path: Path | None) -> str:
 
 
 @contextmanager
+def forward_to(part: "Part", hosts: "Inventory", report: Reporter) -> Iterator[tuple[str, int]]:
+    """Address and port on this machine that lead to a part of the cluster's monitoring."""
+    from gpustack.proof.connect import acting_host, forward_part
+    from gpustack.proof.services import ACCESS_PROBES, find_access
+
+    taken = session.gather_all(hosts, report, ACCESS_PROBES)
+    with forward_part(acting_host(taken), find_access(taken, part)) as (_, address, number):
+        yield address, number
+
+
+@contextmanager
 def open_part(part: "Part", inventory: Path | None, *, become: bool, quiet: bool) -> "Iterator[tuple[str, Inventory]]":
     """The address of a part of the cluster's monitoring, through its control plane."""
     report = session.progress(quiet=quiet)
     hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
-    from gpustack.proof.connect import acting_host, forward_part
-    from gpustack.proof.services import ACCESS_PROBES, SCHEME, find_access
+    from gpustack.proof.services import SCHEME
 
-    taken = session.gather_all(hosts, report, ACCESS_PROBES)
-    with forward_part(acting_host(taken), find_access(taken, part)) as (_, address, number):
+    with forward_to(part, hosts, report) as (address, number):
         yield f"{SCHEME}://{address}:{number}", hosts
 
 

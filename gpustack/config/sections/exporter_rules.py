@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from gpustack.config.complaint import Complaint, nearest
-from gpustack.config.resources import values
+from gpustack.config.resources import own_counters
 from gpustack.config.sections.exporter import LISTEN, Metrics
 from gpustack.config.sections.gpu import Gpu
 from gpustack.config.versions import dcgm_fields, rows, version_set
@@ -64,8 +64,7 @@ def left_out(file: str, metrics: Metrics) -> Iterator[Found]:
 @cache
 def own_fields() -> tuple[str, ...]:
     """Those of our list of counters, in its order."""
-    lines = (values() / "dcgm" / "counters.csv").read_text().splitlines()
-    return tuple(line.partition(",")[0] for line in lines if line and not line.startswith("#"))
+    return tuple(line.partition(",")[0] for line in own_counters().splitlines() if line and not line.startswith("#"))
 
 
 @cache

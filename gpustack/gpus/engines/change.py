@@ -126,15 +126,11 @@ class Change:
         return ended or (bool(work.what) and one.ending == "refused" and mark is None)
 
     def put_back_overdue(self) -> tuple[NodeEnding, ...]:
-        """What was to be put back by now, by whomever it was done."""
-        return self.put_back([one for one in self.engines.found if one.node in self.engines.overdue])
-
-    def put_back(self, some: Sequence[Engine]) -> tuple[NodeEnding, ...]:
-        """What the marks of these nodes name. A mark stays where that was refused."""
-        found = {engine: mark for engine in some if (mark := read_mark(self.engines.marks.get(engine.node, "")))}
-        if not found:
+        """What was to be put back by now, by whomever it was done. A mark stays where that was refused."""
+        overdue = self.engines.overdue
+        commands = {one: one.command(BACK[overdue[one.node].what]) for one in self.engines.found if one.node in overdue}
+        if not commands:
             return ()
-        commands = {engine: engine.command(BACK[mark.what]) for engine, mark in found.items()}
         replies = call_each(commands, execute=self.execute)
         endings = tuple(map(judge, replies))
         if done := [one.node for one in endings if one.ending == "done"]:

@@ -15,15 +15,13 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.errors import UnreachableError, UsageError
-from gpustack.gpus.engines.marks import read_mark
-from gpustack.probes.gpu.engine_pods import ENGINE_PODS, MARKS, EnginePod
-from gpustack.probes.gpu.host_engines import HOST_ENGINES
+from gpustack.gpus.engines.marks import Mark, read_mark
+from gpustack.probes.gpu.engine_pods import CONTAINER, ENGINE_PODS, MARKS, EnginePod
+from gpustack.probes.gpu.host_engines import EVERY_ADDRESS, HOST_ENGINES
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.proof import NODES, PODS, PROOF_NAMESPACE, GpuPod, ProofNode
 
 PROBES = (NODES, PODS, ENGINE_PODS, MARKS, HOST_ENGINES, IDENTITY)
-CONTAINER = "nvidia-dcgm-ctr"
-EVERY_ADDRESS = ("*", "0.0.0.0", "[::]")  # noqa: S104 - as ss(8) prints them
 NO_ENGINE = "no DCGM host engine runs there"
 NO_PORT = "its host engine listens on no TCP port"
 
@@ -64,10 +62,10 @@ class Engines:
     taken: datetime
 
     @property
-    def overdue(self) -> frozenset[str]:
-        """Nodes whose mark names a deadline that has passed; time is that of the snapshot."""
+    def overdue(self) -> Mapping[str, Mark]:
+        """Marks whose deadline has passed, by node; time is that of the snapshot."""
         found = {node: read_mark(text) for node, text in self.marks.items()}
-        return frozenset(node for node, mark in found.items() if mark and mark.until < self.taken)
+        return {node: mark for node, mark in found.items() if mark and mark.until < self.taken}
 
 
 def find_engines(taken: Snapshot, wanted: Sequence[str] = ()) -> Engines:

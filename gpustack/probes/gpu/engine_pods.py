@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import entries
 
+# Of DaemonSet, Service and label, and of the container.
+ENGINE, CONTAINER = "nvidia-dcgm", "nvidia-dcgm-ctr"
 TEMPORARY = "gpustack.io/temporary"
 
 
@@ -42,7 +44,7 @@ def marks(answer: Answer) -> Mapping[str, str]:
 ENGINE_PODS = Probe(
     "gpu.engine-pods",
     Api(
-        "/api/v1/pods?labelSelector=app%3Dnvidia-dcgm",
+        f"/api/v1/pods?labelSelector=app%3D{ENGINE}",
         ("metadata.name", "metadata.namespace", "metadata.deletionTimestamp", "spec.nodeName", "status.phase"),
     ),
     engine_pods,

@@ -3,10 +3,8 @@
 Names of variables: NVIDIA/dcgm-exporter 4.5.3-4.8.2 pkg/cmd/app.go, NewApp.
 """
 
-from functools import cache
-
 from gpustack.ask.view import View
-from gpustack.config.resources import values as shipped
+from gpustack.config.resources import own_counters
 from gpustack.config.sections.exporter import Metrics
 from gpustack.config.spec import Spec
 from gpustack.config.versions import rows
@@ -39,11 +37,6 @@ def count_watched(devices: str, gpus: int) -> int:
     ranges = (part.partition("-") for part in indices.split(","))
     chosen = {index for first, _, last in ranges for index in range(int(first), int(last or first) + 1)}
     return len([index for index in chosen if index < gpus])
-
-
-@cache
-def own_counters() -> str:
-    return (shipped() / "dcgm" / "counters.csv").read_text()
 
 
 def own_and_more(here: View) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
-from gpustack.probes.gpu.host_engines import HOST_ENGINES, HostEngine, HostEngines
+from gpustack.probes.gpu.host_engines import EVERY_ADDRESS, HOST_ENGINES, HostEngine, HostEngines
 from gpustack.steps.gpu.hosts import expected, on_hosts
 
 CORE = ("datacenter-gpu-manager-4-core", "datacenter-gpu-manager")
@@ -48,7 +48,7 @@ def missing_engines(here: View, found: dict[str, HostEngines]) -> Result | None:
 
 def answers_locally(engine: HostEngine, port: str) -> bool:
     place, _, at = engine.address.rpartition(":")
-    return at == port and place in ("127.0.0.1", "0.0.0.0", "*", "[::]", "[::1]")  # noqa: S104 - what ss prints
+    return at == port and place in (*EVERY_ADDRESS, "127.0.0.1", "[::1]")
 
 
 def described(found: HostEngines) -> str:

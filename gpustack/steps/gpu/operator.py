@@ -22,6 +22,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.probes.gpu.cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, GPU_NODES, STRANDED
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI
+from gpustack.probes.gpu.engine_pods import ENGINE
 from gpustack.probes.gpu.host_engines import HOST_ENGINES
 from gpustack.probes.gpu.packages import GPU_PACKAGES
 from gpustack.probes.gpu.runtime import DROP_IN
@@ -57,7 +58,6 @@ POLICY = "cluster-policy"
 OPERANDS_LABEL = "nvidia.com/gpu.deploy.operands"  # GPU Operator documentation, "Operands"
 DISCOVERY = "-node-feature-discovery"  # after the name of the release
 PLUGIN = "nvidia-device-plugin-daemonset"
-ENGINE = "nvidia-dcgm"  # NVIDIA/gpu-operator v26.7.0 assets/state-dcgm/0400_dcgm.yml
 # On every GPU node; what drivers in containers, MPS and MIG add comes and goes.
 OPERANDS = (
     "nvidia-container-toolkit-daemonset", "nvidia-operator-validator", PLUGIN,

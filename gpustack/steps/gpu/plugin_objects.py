@@ -4,6 +4,7 @@ import hashlib
 from typing import Any
 
 from gpustack.ask.view import View
+from gpustack.probes.gpu import engine_pods
 from gpustack.probes.gpu.dcgm import APP
 from gpustack.steps.applied import Object, stamped
 from gpustack.steps.gpu.exporter import COUNTERS, COUNTERS_KEY, REMOTE, own_and_more, variables
@@ -19,7 +20,7 @@ PLUGIN_LABEL = "nvidia.com/device-plugin.config"
 ENGINE = "gpustack-dcgm-engine"
 # Label, container and Service of the host engine are called as NVIDIA's operator calls its own: NVIDIA/gpu-operator
 # v26.7.0 assets/state-dcgm, 0400_dcgm.yml and 0500_service.yaml. Who wants dcgmi finds it by them on both stacks.
-ENGINE_SERVICE, ENGINE_CONTAINER, ENGINE_PORT = "nvidia-dcgm", "nvidia-dcgm-ctr", 5555
+ENGINE_PORT = 5555
 Named = dict[str, Any]
 
 
@@ -122,7 +123,7 @@ def exporter_pod(here: View) -> Named:
         "DCGM_EXPORTER_COLLECTORS": f"{folder}/{COUNTERS_KEY}",
         "DCGM_EXPORTER_KUBERNETES": "true",
         "DCGM_EXPORTER_LISTEN": metrics.listen,
-        **({REMOTE: f"{ENGINE_SERVICE}:{ENGINE_PORT}"} if here.spec.gpu.dcgm == "standalone" else {}),
+        **({REMOTE: f"{engine_pods.ENGINE}:{ENGINE_PORT}"} if here.spec.gpu.dcgm == "standalone" else {}),
         **variables(here.spec),
         **visible("compute,utility"),
     }
@@ -156,10 +157,10 @@ def network(here: View) -> Named:
 
 def engine(here: View) -> list[Object]:
     """The DCGM host engine as a pod on every node with GPUs, and the Service that leads each exporter to its own."""
-    space, labels = here.spec.gpu.namespace, {"app": ENGINE_SERVICE}
+    space, labels = here.spec.gpu.namespace, {"app": engine_pods.ENGINE}
     ready = {"tcpSocket": {"port": "dcgm"}, "initialDelaySeconds": 15}
     container = {
-        "name": ENGINE_CONTAINER,
+        "name": engine_pods.CONTAINER,
         "image": f"nvcr.io/nvidia/cloud-native/dcgm:{here.versions.components['dcgm']}-ubuntu24.04",
         "env": env(visible("compute,utility")),
         "ports": [{"name": "dcgm", "containerPort": ENGINE_PORT, "protocol": "TCP"}],
@@ -171,7 +172,7 @@ def engine(here: View) -> list[Object]:
     spec = {"type": "ClusterIP", "internalTrafficPolicy": "Local", "selector": labels, "ports": [port]}
     return [
         daemon_set(here, ENGINE, {**placed(), "containers": [container]}, "", labels),
-        stamped("Service", "v1", space, ENGINE_SERVICE, {"labels": labels}, {"spec": spec}),
+        stamped("Service", "v1", space, engine_pods.ENGINE, {"labels": labels}, {"spec": spec}),
     ]
 
 

@@ -9,8 +9,9 @@ import yaml
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
+from gpustack.config.resources import own_counters
 from gpustack.rollout.overlay import cluster_variables
-from gpustack.steps.gpu.exporter import count_series, count_watched, counters, own_counters, patience, seconds
+from gpustack.steps.gpu.exporter import count_series, count_watched, counters, patience, seconds
 from gpustack.steps.gpu.operator_values import release
 from tests.worlds.cases import answers_at, recorded
 from tests.worlds.cluster import K1, K2

@@ -9,6 +9,7 @@ from gpustack.doctor.checks.node_lookup import on_own_node
 from gpustack.doctor.checks.startup import starting
 from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS
 from gpustack.probes.gpu.dcgm import APP, COUNTERS
+from gpustack.probes.gpu.engine_pods import ENGINE
 from gpustack.probes.gpu.logs import LOGS, LogLine
 from gpustack.probes.gpu.settings import EXPORTERS, GPU_CONFIG_MAPS, SETTINGS
 from gpustack.probes.host.system import IDENTITY
@@ -58,7 +59,7 @@ def engine_away(here: View) -> Result:
     what = "separate DCGM pod"
     if not any(one.dcgm for one in here[SETTINGS] or ()):
         return ok(what, "not used: the exporter runs DCGM itself")
-    pods = here[GPU_DAEMON_SETS].get("nvidia-dcgm")
+    pods = here[GPU_DAEMON_SETS].get(ENGINE)
     if pods is None or pods.ready < pods.wanted or not pods.wanted:
         return Result(what, "running", "none" if pods is None else f"{pods.ready} of {pods.wanted} running")
     return judge_log("log of the exporter", find_log_lines_anywhere(here, "engine-away"))

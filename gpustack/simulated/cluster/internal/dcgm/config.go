@@ -12,11 +12,7 @@ var computeModes = []string{"Unrestricted", "Prohibited", "E. Process"}
 // the simulated GPUs themselves do not change.
 func (e *Engine) config(arguments []string, to reply) (int, error) {
 	known := "set get enforce g:group= e:eccmode= s:syncboost= a:appclocks= P:powerlimit= c:compmode= v:verbose j:json"
-	given, err := parse(arguments, known)
-	if err != nil {
-		return 0, err
-	}
-	id, err := given.number("group", 0)
+	given, id, err := parseGroup(arguments, known)
 	if err != nil {
 		return 0, err
 	}

@@ -51,11 +51,7 @@ func plural(count int, ending string) string {
 // group follows dcgmi/Group.cpp.
 func (e *Engine) group(arguments []string, to reply) (int, error) {
 	known := "l:list i:info default defaultnvswitches g:group= c:create= d:delete= a:add= r:remove= j:json"
-	given, err := parse(arguments, known)
-	if err != nil {
-		return 0, err
-	}
-	id, err := given.number("group", 0)
+	given, id, err := parseGroup(arguments, known)
 	if err != nil {
 		return 0, err
 	}

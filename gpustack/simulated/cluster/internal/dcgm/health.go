@@ -21,11 +21,7 @@ var systems = []struct {
 
 // health follows dcgmi/Health.cpp. The line before the JSON of --fetch is dcgmi's.
 func (e *Engine) health(arguments []string, to reply) (int, error) {
-	given, err := parse(arguments, "clear f:fetch c:check s:set= g:group= j:json m:max-keep-age= u:update-interval=")
-	if err != nil {
-		return 0, err
-	}
-	id, err := given.number("group", 0)
+	given, id, err := parseGroup(arguments, "clear f:fetch c:check s:set= g:group= j:json m:max-keep-age= u:update-interval=")
 	if err != nil {
 		return 0, err
 	}

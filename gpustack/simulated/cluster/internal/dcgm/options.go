@@ -45,6 +45,16 @@ func parse(arguments []string, known string) (options, error) {
 	return found, nil
 }
 
+// parseGroup reads the number of --group, too: 0, all GPUs, where it is not given.
+func parseGroup(arguments []string, known string) (options, int, error) {
+	given, err := parse(arguments, known)
+	if err != nil {
+		return nil, 0, err
+	}
+	id, err := given.number("group", 0)
+	return given, id, err
+}
+
 func matches(name, word string) bool {
 	short, long, ok := strings.Cut(name, ":")
 	if !ok {

@@ -37,11 +37,7 @@ type event struct {
 func (e *Engine) policy(arguments []string, to reply) (int, error) {
 	known := "clear get reg set= g:group= v:verbose M:maxpages= T:maxtemp= P:maxpower= e:eccerrors p:pcierrors " +
 		"n:nvlinkerrors x:xiderrors j:json"
-	given, err := parse(arguments, known)
-	if err != nil {
-		return 0, err
-	}
-	id, err := given.number("group", 0)
+	given, id, err := parseGroup(arguments, known)
 	if err != nil {
 		return 0, err
 	}

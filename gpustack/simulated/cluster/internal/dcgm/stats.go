@@ -85,11 +85,7 @@ func (j *job) sample(readings []telemetry.Reading, xids []gpustate.Xid, now time
 func (e *Engine) stats(arguments []string, to reply) (int, error) {
 	known := "v:verbose s:jstart= x:jstop= j:job= r:jremove= p:pid= e:enable d:disable a:jremoveall g:group= " +
 		"u:update-interval= m:max-keep-age="
-	given, err := parse(arguments, known)
-	if err != nil {
-		return 0, err
-	}
-	id, err := given.number("group", 0)
+	given, id, err := parseGroup(arguments, known)
 	if err != nil {
 		return 0, err
 	}
