@@ -7,6 +7,7 @@ from gpustack.events import INTERRUPTED
 
 if TYPE_CHECKING:
     from gpustack.doctor.finding import Diagnosis
+    from gpustack.gpus.contract import Contract
     from gpustack.gpus.engines.change import Changed
     from gpustack.gpus.engines.diagnostic import Diagnostic
     from gpustack.gpus.engines.listings import Listing
@@ -53,6 +54,8 @@ CHANGED = {
     8: "unknown: an engine gave no answer, or is missing",
     130: "interrupted",
 }
+# Of an exporter.
+CHECKED = {0: "nothing of it is wrong", 1: "something of it is wrong"}
 # Of a profile that is judged, and of two that are compared.
 ANALYSED = {0: "a verdict", 8: "unknown: too little data for a verdict"}
 COMPARED = {
@@ -147,6 +150,11 @@ def changed_code(done: "Changed") -> int:
     codes = [130] if done.stopped == INTERRUPTED else []
     codes += [5] if "refused" in endings else []
     return foremost([*codes, *([8] if "unknown" in endings else [])])
+
+
+def contract_code(found: "Contract") -> int:
+    """Of `gpu check-exporter`."""
+    return 0 if found.kept else 1
 
 
 def analysis_code(found: "Analysis") -> int:

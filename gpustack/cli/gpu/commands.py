@@ -143,11 +143,12 @@ def check_exporter(
             session.progress(quiet=quiet)(Event("waiting", url, f"is asked again in {apart} s"))
             time.sleep(apart)
             later = fetch_families(web)
+    from gpustack.report.codes import contract_code
     from gpustack.report.render import show
 
     found = judge_exporter(url, first, later, apart)
     show(found, output.value, inventory=hosts)
-    raise typer.Exit(0 if found.kept else 1)
+    raise typer.Exit(contract_code(found))
 
 
 def parse_labels(words: list[str]) -> dict[str, str]:

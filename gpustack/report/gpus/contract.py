@@ -7,14 +7,13 @@ from pydantic import Field
 from gpustack.config.inventory import Inventory
 from gpustack.events import count
 from gpustack.gpus.contract import Contract, Outcome
+from gpustack.report.codes import CHECKED, contract_code
 from gpustack.report.format import places
 from gpustack.report.json import document, ending
 from gpustack.report.junit import add, entry_for, suite
 from gpustack.report.junit import document as junit_document
 from gpustack.report.schema import Document, Shape
 from gpustack.report.terminal import Terminal
-
-MEANINGS = {0: "nothing of it is wrong", 1: "something of it is wrong"}
 
 
 def contract(console: Terminal, found: Contract) -> None:
@@ -48,7 +47,7 @@ class ContractDocument(Document):
 
 def text(found: Contract, *, inventory: Inventory | None = None) -> str:
     values = {**vars(found), "metrics": found.families, "kept": found.kept}
-    return document(ContractDocument, {**values, "exit": ending(0 if found.kept else 1, MEANINGS)}, inventory)
+    return document(ContractDocument, {**values, "exit": ending(contract_code(found), CHECKED)}, inventory)
 
 
 def cases(found: Contract, *, inventory: Inventory | None = None) -> str:
