@@ -29,7 +29,8 @@ if [ -e "$firmware" ] && [ "$(od -An -tu1 -j4 -N1 "$firmware" | tr -d ' ')" = 1 
     ! grep -qx 'ID=ubuntu' /etc/os-release || key=/var/lib/shim-signed/mok/MOK.der
   fi
   echo "key $key"
-  [ ! -e "$key" ] || ! mokutil --test-key "$key" 2>/dev/null | grep -q 'is already enrolled' || echo key-enrolled
+  # mokutil.c, print_skip_message: a key of the firmware's own list is "in db", one of shim's "enrolled".
+  [ ! -e "$key" ] || ! mokutil --test-key "$key" 2>/dev/null | grep -Eq 'is already (enrolled|in db)$' || echo key-enrolled
 fi
 [ ! -e /usr/bin/nvidia-uninstall ] || echo uninstaller
 unit=$(systemctl show -p LoadState,ActiveState nvidia-persistenced.service) || exit

@@ -9,7 +9,7 @@ import pytest
 
 from gpustack.ask.probe import Answer, FactUnavailable
 from gpustack.config.resources import playbooks
-from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI, Smi
+from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI, GpuDriver, Smi
 from gpustack.probes.gpu.packages import GPU_KERNELS, ONLY_WITH_GPU
 
 FOLDERS = ("boot", "proc", "sys", "lib", "etc", "var")
@@ -182,20 +182,40 @@ MOK, DKMS = "var/lib/shim-signed/mok/MOK.der", "var/lib/dkms/mok.pub"
 def test_the_key_that_dkms_signs_with(
     tmp_path: Path, system: str, files: tuple[str, ...], settings: str, key: str
 ) -> None:
+    mokutil = f'[ "$2" != {tmp_path}/{key} ] || echo "$2 is already enrolled"'
+    found = key_of(tmp_path, system, files, mokutil, settings)
+    assert (found.key, found.key_enrolled) == (f"{tmp_path}/{key}", key in (*files, "root/my.der"))
+
+
+def key_of(world: Path, system: str, files: tuple[str, ...], mokutil: str, settings: str = "") -> GpuDriver:
     firmware = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
     for name in (*files, "root/my.der", firmware, "etc/os-release", "etc/dkms/framework.conf"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    (tmp_path / firmware).write_bytes(b"\6\0\0\0\1")
-    (tmp_path / "etc/os-release").write_text(f"ID={system}\n")
-    (tmp_path / "etc/dkms/framework.conf").write_text(settings.replace("/WORLD", str(tmp_path)) + "\n")
-    program(tmp_path, "modprobe", "")
-    program(tmp_path, "systemctl", "echo LoadState=not-found")
-    program(tmp_path, "mokutil", f'[ "$2" != {tmp_path}/{key} ] || echo "$2 is already enrolled"')
-    done = run(tmp_path, str(GPU_DRIVER.ask.text).removeprefix(ONLY_WITH_GPU))  # type: ignore[union-attr]
+        (world / name).parent.mkdir(parents=True, exist_ok=True)
+        (world / name).touch()
+    (world / firmware).write_bytes(b"\6\0\0\0\1")
+    (world / "etc/os-release").write_text(f"ID={system}\n")
+    (world / "etc/dkms/framework.conf").write_text(settings.replace("/WORLD", str(world)) + "\n")
+    program(world, "modprobe", "")
+    program(world, "systemctl", "echo LoadState=not-found")
+    program(world, "mokutil", mokutil)
+    done = run(world, str(GPU_DRIVER.ask.text).removeprefix(ONLY_WITH_GPU))  # type: ignore[union-attr]
     assert done.returncode == 0, done.stderr
-    found = GPU_DRIVER.fact(Answer(GPU_DRIVER.id, "h1", 0, done.stdout))
-    assert (found.key, found.key_enrolled) == (f"{tmp_path}/{key}", key in (*files, "root/my.der"))
+    return GPU_DRIVER.fact(Answer(GPU_DRIVER.id, "h1", 0, done.stdout))
+
+
+@pytest.mark.parametrize(
+    ("answer", "enrolled"),
+    [
+        ("is already enrolled", True),
+        ("is already in db", True),
+        ("is not enrolled", False),
+        ("is already in the enrollment request", False),
+        ("is blocked in dbx", False),
+    ],
+)
+def test_a_key_is_enrolled_when_the_firmware_or_shim_has_it(tmp_path: Path, answer: str, enrolled: bool) -> None:
+    """The answers of mokutil 0.7.2 (src/mokutil.c, test_key and print_skip_message)."""
+    assert key_of(tmp_path, "debian", (DKMS,), f'echo "$2 {answer}"').key_enrolled is enrolled
 
 
 def persistent(world: Path) -> None:
