@@ -146,3 +146,20 @@ def test_a_lock_that_is_held_is_named(tmp_path: Path) -> None:
     done = run(f"( flock 9; sleep 5 ) 9>{held} & sleep 0.3; hold_lock {held} 1 kubeadm; echo through")
     assert (done.returncode, done.stdout) == (1, "")
     assert "kubeadm of an earlier run is still at work" in done.stderr
+
+
+@pytest.mark.parametrize(("role", "template"), [("control_plane", "kubeadm.yaml.j2"), ("workers", "join.yaml.j2")])
+def test_the_factor_stretches_what_kubeadm_waits_for(role: str, template: str) -> None:
+    """Seconds as in kubernetes v1.36.4, cmd/kubeadm/app/constants/constants.go."""
+    kubeadms = {
+        "controlPlaneComponentHealthCheck": 240,
+        "kubeletHealthCheck": 240,
+        "kubernetesAPICall": 60,
+        "tlsBootstrap": 300,
+        "discovery": 300,
+    }
+    text = (playbooks() / "roles" / role / "templates" / template).read_text()
+    found = re.findall(r"^  (\w+): \{\{ (\d+) \* (\w+) \}\}s$", text, re.MULTILINE)
+    assert {"kubeletHealthCheck", "kubernetesAPICall"} <= {name for name, _, _ in found}
+    for name, seconds, variable in found:
+        assert (int(seconds), variable) == (kubeadms[name], f"{role}_timeout_factor")
