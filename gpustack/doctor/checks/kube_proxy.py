@@ -6,7 +6,7 @@ from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.startup import api_known
 from gpustack.probes.control_plane.control_plane import STARTED
-from gpustack.probes.control_plane.kubeadm import FILES
+from gpustack.probes.control_plane.kubeadm import FILES, UNFINISHED
 from gpustack.probes.firewall.service_rules import PROXY, PROXY_SET, Proxy
 from gpustack.probes.kubelet.join_endpoint import API_PATHS
 from gpustack.probes.kubelet.kubelet import HEALTH
@@ -14,12 +14,14 @@ from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.probes.kubernetes.nodes import NODES, READYZ
 
 
-@check("kube-proxy-down", PROXY, LEFTOVERS, HEALTH, READYZ, PROXY_SET, NODES)
+@check("kube-proxy-down", PROXY, LEFTOVERS, FILES, HEALTH, READYZ, PROXY_SET, NODES)
 def kube_proxy_down(here: View) -> Result:
     """kube-proxy does not listen, or its rules are missing. Unknown if nothing could have started it."""
     found, what = here[PROXY], "kube-proxy"
     if not here[LEFTOVERS].servers:
         return ok(what, "the host is not in a cluster yet")
+    if not here[FILES].lacks(UNFINISHED):
+        raise FactUnavailable("kubeadm, which adds it at its end, has not finished")
     if lost := find_missing_rules(found, here.spec.kube_proxy.mode):
         return Result("rules of kube-proxy", "in the kernel", lost)
     if not found.listening and (here[HEALTH] != "ok" or not here[READYZ].ready):

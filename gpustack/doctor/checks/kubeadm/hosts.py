@@ -36,9 +36,10 @@ def remains(here: View) -> str:
 
 @check("kubeadm-stale-state", FILES, START, LISTENERS, AUTHORITIES)
 def stale_state(here: View) -> Result:
-    """An interrupted attempt while no API server is running on this host, or the CA of another cluster."""
+    """An interrupted attempt, by our mark or while no API server is running on this host, or the CA of another
+    cluster."""
     what, left = "state of kubeadm", remains(here)
-    if left and not is_taken(here[LISTENERS], API_PORT):
+    if left and (not here[FILES].lacks(UNFINISHED) or not is_taken(here[LISTENERS], API_PORT)):
         return Result(what, "of this cluster, or none", left)
     if not here.host.control_plane and here[AUTHORITIES].own:
         plane = here.on(here.acting)[AUTHORITIES].own
@@ -110,10 +111,12 @@ def nodes_by_address(here: View) -> dict[str, list[str]]:
 
 @check("kubeconfig-missing-or-stale", AUTHORITIES, FILES)
 def kubeconfig(here: View) -> Result:
-    """root's on a control plane; kubeconfigs of other users cannot be checked."""
-    what, found = "kubeconfig of root", here[AUTHORITIES]
-    if here[FILES].lacks(ADMIN):
+    """root's on a control plane, where kubeadm has finished; kubeconfigs of other users cannot be checked."""
+    what, found, files = "kubeconfig of root", here[AUTHORITIES], here[FILES]
+    if files.lacks(ADMIN):
         return ok(what, "not a control plane")
+    if not files.lacks(UNFINISHED):
+        return ok(what, "copied when kubeadm has finished")
     if found.root is None:
         return Result(what, "that of this cluster", "none")
     if not found.root or not found.own or found.own in found.root:

@@ -61,6 +61,8 @@ def test_a_kube_proxy_that_nobody_could_start() -> None:
     assert here("kube-proxy-down", rules(7, "2 15 105") | silent)[0] == "unknown"
     bare = answers_at("k1", recorded("leftovers.kubernetes", "fresh-debian-12"))
     assert here("kube-proxy-down", rules(7, "0 0 0") | bare) == ("ok", "the host is not in a cluster yet")
+    mark = answers_at("k1", written("kubeadm.files", "600 /etc/kubernetes/gpustack-kubeadm.yaml.unfinished\n"))
+    assert here("kube-proxy-down", rules(7, "0 0 0") | mark)[0] == "unknown"
 
 
 def test_the_mode_with_a_table_of_its_own() -> None:

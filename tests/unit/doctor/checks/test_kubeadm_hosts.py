@@ -23,10 +23,9 @@ def test_an_attempt_that_was_broken_off() -> None:
     assert on_cluster("kubeadm-stale-state", half)[0] == "failed"
     ours = files("k1", "admin.conf", "gpustack-kubeadm.yaml.unfinished")
     assert on_cluster("kubeadm-stale-state", ours) == ("failed", "an interrupted initialisation")
-    alive = ours | answers_at(
-        "k1", written("network.listeners", 'tcp LISTEN 0 1 *:6443 *:* users:(("x",pid=1,fd=3))\n')
-    )
-    assert on_cluster("kubeadm-stale-state", alive)[0] == "ok"
+    serving = answers_at("k1", written("network.listeners", 'tcp LISTEN 0 1 *:6443 *:* users:(("x",pid=1,fd=3))\n'))
+    assert on_cluster("kubeadm-stale-state", half | serving)[0] == "ok"
+    assert on_cluster("kubeadm-stale-state", ours | serving) == ("failed", "an interrupted initialisation")
     assert on_cluster("kubeadm-stale-state", files("k1") | started("k1", "no"))[0] == "ok"
     worker = files("k2", "bootstrap-kubelet.conf", "pki/ca.crt") | started("k2", "yes")
     assert on_cluster("kubeadm-stale-state", worker, "k2") == ("failed", "an interrupted join")
@@ -57,6 +56,9 @@ def test_the_kubeconfig_of_root() -> None:
     ):
         answers = answers_at("k1", written("kubeadm.authorities", f"own {own}\n{root}\n"))
         assert on_cluster("kubeconfig-missing-or-stale", answers)[0] == outcome
+    half = answers_at("k1", written("kubeadm.authorities", f"own {own}\nroot -\n"))
+    mark = files("k1", "admin.conf", "gpustack-kubeadm.yaml.unfinished")
+    assert on_cluster("kubeconfig-missing-or-stale", half | mark) == ("ok", "copied when kubeadm has finished")
     odd = answers_at("k1", written("kubeadm.authorities", "own\n"))
     assert on_cluster("kubeconfig-missing-or-stale", odd)[0] == "unknown"
 
