@@ -146,7 +146,7 @@ def listing_code(found: "Listing") -> int:
 
 def changed_code(done: "Changed") -> int:
     """Of what changes GPUs through their host engines."""
-    endings = {one.ending for one in (*done.endings, *done.put_back)}
+    endings = {*(one.ending for one in done.endings), *(one.ending for one in done.put_back)}
     codes = [130] if done.stopped == INTERRUPTED else []
     codes += [5] if "refused" in endings else []
     return foremost([*codes, *([8] if "unknown" in endings else [])])

@@ -3,28 +3,43 @@
 from datetime import timedelta
 
 from gpustack.gpus.engines.call import Reply
-from gpustack.gpus.engines.change import Changed, NodeEnding, Preview
+from gpustack.gpus.engines.change import Changed, Preview
 from gpustack.gpus.engines.diagnostic import judge_level
+from gpustack.gpus.engines.endings import NodeEnding
 from gpustack.gpus.engines.listings import Listing, parse_policies
-from gpustack.gpus.engines.works import pause_profiling
+from gpustack.gpus.engines.put_back import PutBack
+from gpustack.gpus.engines.works import set_config
+from gpustack.probes.gpu.temporary import Mark
 from tests.worlds import engines
 from tests.worlds.engines import ENGINES, diagnostic, result, software
 from tests.worlds.snapshot import TAKEN
 
+UNTIL, EARLIER = TAKEN + timedelta(hours=2), TAKEN - timedelta(hours=1)
 POLICIES = Listing(
-    "policies", tuple(parse_policies(Reply("gpu1", "dcgmi policy --get", 0, engines.POLICIES))), ENGINES.unread
+    "policies",
+    tuple(parse_policies(Reply("gpu1", "dcgmi policy --get", 0, engines.POLICIES))),
+    ENGINES.unread,
+    (
+        Mark("gpu1", "policy", UNTIL, "ann@desk (pid 7)", "", ("ecc temperature=85",)),
+        Mark("gpu2", "policy", EARLIER, "bob@desk (pid 8)", "xid", ("ecc",), overdue=True),
+    ),
 )
-PAUSE, UNTIL = pause_profiling(1800), TAKEN + timedelta(minutes=30)
-PREVIEW = Preview(PAUSE, ENGINES, UNTIL)
+LIMIT = set_config(250, "", ecc=None, keep=7200)
+MARKS = tuple(Mark(node, "power-limit", UNTIL, "ann@desk (pid 7)", "300", ("250",)) for node in ("gpu1", "gpu2"))
+PREVIEW = Preview(LIMIT, ENGINES, UNTIL, MARKS)
 CHANGED = Changed(
-    PAUSE,
+    LIMIT,
     (
         NodeEnding("gpu1", "done"),
-        NodeEnding("gpu2", "refused", "DCGM returned -36: Error: unable to pause profiling metrics"),
+        NodeEnding("gpu2", "refused", "GPU 1: Power Limit is Not Supported"),
         NodeEnding("gpu4", "unknown", "no DCGM host engine runs there"),
     ),
     UNTIL,
-    (NodeEnding("gpu3", "done"),),
+    (
+        PutBack("gpu3", "profiling", "done"),
+        PutBack("gpu3", "clocks", "left", "GPU 0: clocks 2619,1500 MHz; somebody else has set it since, and it stays"),
+    ),
+    marks=MARKS,
 )
 BROKEN = ("GPU 1 has a pending row remap.", 87, 6)
 DIAGNOSTIC = judge_level(

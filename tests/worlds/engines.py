@@ -36,9 +36,12 @@ class Hosts:
         (command,) = shlex.split(found[1])
         self.before(command)
         self.typed.append(command)
-        rc, out = next((answer for key, answer in self.answers.items() if key in command), (0, ""))
+        rc, out = self.answer(command)
         marker = last.split(maxsplit=1)[0]
         yield from f"\n{marker} dcgm.call 1.0\n{out}\n{marker} . {rc} 1.2\n\n{last}".split("\n")
+
+    def answer(self, command: str) -> Answer:
+        return next((answer for key, answer in self.answers.items() if key in command), (0, ""))
 
     def acted(self) -> list[str]:
         """Without the lines of audit."""
@@ -83,12 +86,12 @@ GROUPS = styled(
 )
 
 
-def policy(gpu: int, *conditions: str) -> str:
+def policy(gpu: int, *conditions: str, action: str = "None", validation: str = "None") -> str:
     """Policy.cpp, DisplayCurrentViolationPolicy with -v."""
     body = {
-        "Action on violation": box("None"),
+        "Action on violation": box(action),
         "Isolation mode": box("Manual"),
-        "Validation after action": box("None"),
+        "Validation after action": box(validation),
         "Validation failure action": box("None"),
         "Violation conditions": box(*(conditions or ("None",))),
     }

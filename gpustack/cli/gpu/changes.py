@@ -45,6 +45,20 @@ def change(plan: "Callable[[Engines], Work]", given: Given) -> None:
     raise typer.Exit(changed_code(done))
 
 
+DeadlineOption = Annotated[
+    str, typer.Option("--for", metavar="TIME", help="Put back after, such as 2h; at most 30d. Default: it stays.")
+]
+LONGEST = 30 * 86400.0
+
+
+def parse_deadline(text: str) -> float:
+    """Seconds; 0 of an empty text. Raises BadParameter."""
+    seconds = options.parse_duration(text) if text else 0.0
+    if seconds > LONGEST:
+        raise typer.BadParameter(f"at most 30d, not {text}", param_hint="--for")
+    return seconds
+
+
 @declare(groups, "gpustack gpu group create training --gpus 0,1 -i mycluster", name="create")
 def create_group(
     *,
@@ -72,24 +86,27 @@ def delete_group(
     change(lambda engines: works.delete_group(name, list_all(engines, "groups")), given)
 
 
-@declare(policies, "gpustack gpu policy set --ecc --xid --temperature 85 -i mycluster", name="set")
+@declare(policies, "gpustack gpu policy set --ecc --xid --temperature 85 --for 8h -i mycluster", name="set")
 def set_policy(
     *,
     ecc: Annotated[bool, typer.Option("--ecc", help="Double-bit errors of ECC.")] = False,
     pcie: Annotated[bool, typer.Option("--pcie", help="Replays of PCIe.")] = False,
     nvlink: Annotated[bool, typer.Option("--nvlink", help="Errors of NVLink.")] = False,
     xid: Annotated[bool, typer.Option("--xid", help="Xid errors of the driver.")] = False,
-    temperature: Annotated[int | None, typer.Option("--temperature", min=1, metavar="CELSIUS", help="Above.")] = None,
-    power: Annotated[int | None, typer.Option("--power", min=1, metavar="WATTS", help="Above.")] = None,
-    pages: Annotated[int | None, typer.Option("--pages", min=1, metavar="COUNT", help="Retired pages.")] = None,
+    temperature: Annotated[
+        int | None, typer.Option("--temperature", min=1, max=999, metavar="CELSIUS", help="Above.")
+    ] = None,
+    power: Annotated[int | None, typer.Option("--power", min=1, max=99999, metavar="WATTS", help="Above.")] = None,
+    pages: Annotated[int | None, typer.Option("--pages", min=1, max=9999, metavar="COUNT", help="Retired.")] = None,
+    duration: DeadlineOption = "",
     given: Given,
 ) -> None:
     """Set which violations host engines watch for."""
     from gpustack.gpus.engines import works
 
-    flags = {"--eccerrors": ecc, "--pcierrors": pcie, "--nvlinkerrors": nvlink, "--xiderrors": xid}
-    limits = {"--maxtemp": temperature, "--maxpower": power, "--maxpages": pages}
-    work = works.set_policy([option for option, given in flags.items() if given], limits)
+    flags = {"ecc": ecc, "pcie": pcie, "nvlink": nvlink, "xid": xid}
+    limits = {"temperature": temperature, "power": power, "pages": pages}
+    work = works.set_policy({**flags, **limits}, parse_deadline(duration))
     change(lambda _: work, given)
 
 
@@ -103,18 +120,21 @@ def clear_policy(
     change(lambda _: works.clear_policy(), given)
 
 
-@declare(settings, "gpustack gpu config set --power-limit 300 --node gpu1 -i mycluster", name="set")
+@declare(settings, "gpustack gpu config set --power-limit 300 --for 2h --node gpu1 -i mycluster", name="set")
 def set_config(
     *,
-    power: Annotated[int | None, typer.Option("--power-limit", min=1, metavar="WATTS", help="Power limit.")] = None,
+    power: Annotated[
+        int | None, typer.Option("--power-limit", min=1, max=99999, metavar="WATTS", help="Power limit.")
+    ] = None,
     clocks: Annotated[str, typer.Option("--clocks", metavar="MEMORY,SM", help="Application clocks in MHz.")] = "",
     ecc: Annotated[bool | None, typer.Option("--ecc/--no-ecc", help="ECC, after the next reset.")] = None,
+    duration: DeadlineOption = "",
     given: Given,
 ) -> None:
     """Set power limit, clocks or ECC of the GPUs of nodes."""
     from gpustack.gpus.engines import works
 
-    work = works.set_config(power, clocks, ecc=ecc)
+    work = works.set_config(power, clocks, ecc=ecc, keep=parse_deadline(duration))
     change(lambda _: work, given)
 
 

@@ -56,7 +56,10 @@ def open_to_read(asked: Asked) -> "tuple[Inventory, Engines]":
 
         try:
             with locked_run(hosts, "gpu", choose_lock_host(taken), report) as run:
-                make_change(run, engines, "human", yes=True).put_back_overdue()
+                back = make_change(run, engines, "human", yes=True).put_back_overdue()
+            from gpustack.gpus.engines.put_back import GONE
+
+            engines = engines.without(one.place for one in back if one.ending in GONE)
         except LockedError as error:
             report(Event("note", "", f"a temporary change is overdue and was not put back: {error.message}"))
     return hosts, engines

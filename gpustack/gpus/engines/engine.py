@@ -5,7 +5,7 @@ admin.conf; one that runs on a host outside of pods by the host's own dcgmi.
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -15,9 +15,10 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.errors import UnreachableError, UsageError
-from gpustack.gpus.engines.marks import Mark, read_mark
-from gpustack.probes.gpu.engine_pods import CONTAINER, ENGINE_PODS, MARKS, EnginePod
+from gpustack.gpus.engines.marks import Place
+from gpustack.probes.gpu.engine_pods import CONTAINER, ENGINE_PODS, EnginePod
 from gpustack.probes.gpu.host_engines import EVERY_ADDRESS, HOST_ENGINES
+from gpustack.probes.gpu.temporary import MARKS, Mark, read_mark
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.proof import NODES, PODS, PROOF_NAMESPACE, GpuPod, ProofNode
 
@@ -53,19 +54,30 @@ class Engine:
 @dataclass(frozen=True)
 class Engines:
     """Those that can be asked, sorted by node; `unread` is why not, by node; `acting` is the control plane, and `marks`
-    are annotations of nodes as they stand there."""
+    are annotations of all nodes as they stand there. Time is that of the snapshot."""
 
     found: tuple[Engine, ...]
     unread: Mapping[str, str]
     acting: Host
-    marks: Mapping[str, str]
+    marks: Mapping[Place, str]
     taken: datetime
 
     @property
-    def overdue(self) -> Mapping[str, Mark]:
-        """Marks whose deadline has passed, by node; time is that of the snapshot."""
-        found = {node: read_mark(text) for node, text in self.marks.items()}
-        return {node: mark for node, mark in found.items() if mark and mark.until < self.taken}
+    def standing(self) -> Mapping[Place, Mark]:
+        """What is changed for a time."""
+        found = {place: read_mark(*place, text, self.taken) for place, text in self.marks.items()}
+        return {place: mark for place, mark in found.items() if mark}
+
+    @property
+    def overdue(self) -> Mapping[Place, Mark]:
+        """Of those that can be asked."""
+        nodes = {engine.node for engine in self.found}
+        return {place: mark for place, mark in self.standing.items() if mark.overdue and mark.node in nodes}
+
+    def without(self, gone: Iterable[Place]) -> "Engines":
+        """Once these marks were removed."""
+        left = {*self.marks} - {*gone}
+        return replace(self, marks={place: text for place, text in self.marks.items() if place in left})
 
 
 def find_engines(taken: Snapshot, wanted: Sequence[str] = ()) -> Engines:

@@ -17,6 +17,8 @@ from gpustack.gpus.engines.job import Figure, parse_figures
 from gpustack.gpus.engines.samples import Sample, parse_samples, words_for
 from gpustack.gpus.engines.violations import Violation, listen_command, parse_violations
 from gpustack.metrics.fields import Field
+from gpustack.probes.gpu import temporary
+from gpustack.probes.gpu.temporary import Mark
 
 About = Literal["groups", "policies", "settings", "metrics", "figures", "samples", "violations"]
 Parse = Callable[[Reply], Iterator[Any]]
@@ -24,6 +26,13 @@ Parse = Callable[[Reply], Iterator[Any]]
 POWER_LIMIT, ECC_MODE = "Power Limit", "ECC Mode"
 MEMORY_CLOCK, SM_CLOCK = "Memory Application Clock", "SM Application Clock"
 GPU_ID = "GPU ID: "
+SHOWN: Mapping[str, About] = {
+    temporary.PROFILING: "metrics",
+    temporary.POLICY: "policies",
+    temporary.POWER_LIMIT: "settings",
+    temporary.CLOCKS: "settings",
+}
+"""The listing of a kind that can be changed for a time."""
 ALL_GPUS = "DCGM_ALL_SUPPORTED_GPUS"
 
 
@@ -75,11 +84,12 @@ Row = Group | Policy | Setting | MetricGroup | Figure | Sample | Violation
 
 @dataclass(frozen=True)
 class Listing:
-    """`unread` is why nothing is known of a node, by its name."""
+    """`unread` is why nothing is known of a node, by its name. `temporary` is what of it is changed for a time."""
 
     about: About
     rows: tuple[Row, ...]
     unread: Mapping[str, str] = field(default_factory=dict)
+    temporary: tuple[Mark, ...] = ()
 
 
 def parse_groups(reply: Reply) -> Iterator[Group]:
@@ -181,4 +191,6 @@ def read(about: About, replies: Sequence[Reply], engines: Engines, parse: Parse)
             rows += list(parse(reply))
         except UNREADABLE as error:
             unread[reply.node] = f"{OTHER_SHAPE}: {type(error).__name__}"
-    return Listing(about, tuple(rows), unread)
+    asked = {engine.node for engine in engines.found} | {*engines.unread}
+    marks = [mark for mark in engines.standing.values() if mark.node in asked and SHOWN[mark.what] == about]
+    return Listing(about, tuple(rows), unread, tuple(marks))

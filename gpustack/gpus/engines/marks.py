@@ -1,47 +1,35 @@
-"""What is changed for a time stands on the node itself, with its deadline: the annotation gpustack.io/temporary. It is
-written before the change and taken away after it was put back, so that a gpustack that was killed leaves a trace for
-the next one. How something is put back is named here, never in the annotation, which others may write.
+"""What is changed for a time stands on the node itself, with its deadline and the values before it: an annotation
+gpustack.io/temporary-KIND. It is written before the change and taken away after it was put back, so that a gpustack
+that was killed leaves a trace for the next one.
 """
 
-import json
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Collection, Iterable
 
 from gpustack.ask.api import ADMIN
-from gpustack.probes.gpu.engine_pods import TEMPORARY
+from gpustack.probes.gpu.temporary import PREFIX, Mark
 
-BACK: Mapping[str, Sequence[str]] = {"profiling-paused": ("profile", "--resume")}
-
-
-@dataclass(frozen=True)
-class Mark:
-    """`what` is a key of BACK, `until` the deadline, `who` made the change."""
-
-    what: str
-    until: datetime
-    who: str
-
-    @property
-    def text(self) -> str:
-        until = self.until.isoformat(timespec="seconds")
-        return json.dumps({"what": self.what, "until": until, "who": self.who})
+Place = tuple[str, str]
+"""A node, and the kind of what was changed there."""
 
 
-def read_mark(text: str) -> Mark | None:
-    """None for what is not of this shape."""
-    try:
-        found = json.loads(text)
-        mark = Mark(str(found["what"]), datetime.fromisoformat(found["until"]), str(found["who"]))
-    except (ValueError, LookupError, TypeError):
-        return None
-    return mark if mark.what in BACK and mark.until.tzinfo else None
+def write_commands(wanted: Iterable[Mark], standing: Collection[Place]) -> str:
+    """One for all nodes of the same text. Only an annotation that is known to stand is overwritten: what another
+    gpustack wrote meanwhile is refused."""
+    nodes = dict[tuple[str, bool], list[str]]()
+    for mark in wanted:
+        known = (mark.node, mark.what) in standing
+        nodes.setdefault((f"{PREFIX}{mark.what}={mark.text}", known), []).append(mark.node)
+    return " && ".join(
+        f"kubectl {ADMIN} annotate {'--overwrite ' if known else ''}node {shlex.join(some)} {shlex.quote(text)}"
+        for (text, known), some in nodes.items()
+    )
 
 
-def write_command(nodes: Sequence[str], mark: Mark) -> str:
-    return f"kubectl {ADMIN} annotate --overwrite node {shlex.join(nodes)} {shlex.quote(f'{TEMPORARY}={mark.text}')}"
-
-
-def remove_command(nodes: Sequence[str]) -> str:
-    return f"kubectl {ADMIN} annotate node {shlex.join(nodes)} {TEMPORARY}-"
+def remove_commands(places: Iterable[Place]) -> str:
+    nodes = dict[str, list[str]]()
+    for node, what in places:
+        nodes.setdefault(what, []).append(node)
+    return " && ".join(
+        f"kubectl {ADMIN} annotate node {shlex.join(some)} {PREFIX}{what}-" for what, some in nodes.items()
+    )

@@ -10,6 +10,8 @@ from gpustack.errors import UsageError
 from gpustack.gpus.engines.change import Line, Work
 from gpustack.gpus.engines.diagnostic import TIMES, words
 from gpustack.gpus.engines.listings import ALL_GPUS, ECC_MODE, MEMORY_CLOCK, POWER_LIMIT, SM_CLOCK, Group, Listing
+from gpustack.gpus.engines.policies import policy_words, write_policy
+from gpustack.probes.gpu import temporary
 
 # A group and a job end up in a command line of dcgmi; a job has 64 characters at most (ProcessStats.cpp).
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -30,7 +32,11 @@ PAUSE_NOTE = (
 )
 WATCHES = "The watches stay until the host engine restarts: dcgmi cannot end them (ProcessStats.cpp, DisableWatches)."
 RESET_NEEDED = "ECC is pending until the GPU is reset or the host restarts; DCGM resets none (DcgmConfigManager.cpp)."
-STAYS = "It stays until it is set again or the driver is loaded anew, also when the host engine ends."
+# NVML, nvmlDeviceSetPowerManagementLimit and nvmlDeviceSetApplicationsClocks (DCGM 4.6.0, sdk/nvidia/nvml/dcgm_nvml.h).
+LASTS = "It stays until it is set again; a reboot, or a driver that is loaded anew, ends it, the host engine does not."
+ENDS_EARLIER = "A reboot, or a driver that is loaded anew, ends it earlier; the host engine does not."
+RESET_CLOCKS = "0,0"
+"""The GPU's own (CommandLineParser.cpp hands it on, DcgmConfigManager.cpp, HelperSetPerfState)."""
 CLOCKS_NOTE = "Application clocks are not offered by every GPU: look at what is in force afterwards."
 
 
@@ -62,45 +68,57 @@ def delete_group(name: str, found: Listing) -> Work:
     return Work(f"delete group {name}", by_node=by_node)
 
 
-def set_policy(flags: Sequence[str], limits: Mapping[str, int | None]) -> Work:
-    """`flags` and `limits` are dcgmi's options. Raises UsageError where there is nothing to watch for."""
-    given = [word for option, number in limits.items() if number is not None for word in (option, str(number))]
-    if not flags and not given:
+def set_policy(wanted: Mapping[str, bool | int | None], keep: float = 0.0) -> Work:
+    """`wanted` by the names of policies.py; `keep` in seconds, else it stays. Raises UsageError where there is nothing
+    to watch for."""
+    policy = write_policy(wanted)
+    if not policy:
         message = "No violation to watch for is named."
         raise UsageError("gpu-nothing-named", message, "", "gpustack gpu policy set --help")
-    line = ("policy", "--set", "0,0", *flags, *given)
-    return Work("set policy", (line,), (f"{REPLACES} {NOTHING_DONE}", ENDS_WITH_ENGINE))
+    notes = (f"{REPLACES} {NOTHING_DONE}", ENDS_WITH_ENGINE)
+    return Work("set policy", (policy_words(policy),), notes, kinds={temporary.POLICY: policy}, keep=keep)
 
 
 def clear_policy() -> Work:
-    return Work("clear policy", (("policy", "--clear"),), (REPLACES,))
+    return Work("clear policy", (policy_words(""),), (REPLACES,), kinds={temporary.POLICY: ""})
 
 
-def set_config(power: int | None, clocks: str, *, ecc: bool | None) -> Work:
-    """Raises UsageError where nothing is to be set."""
+def set_config(power: int | None, clocks: str, *, ecc: bool | None, keep: float = 0.0) -> Work:
+    """`keep` in seconds, else it stays. Raises UsageError where nothing is to be set, or it cannot be put back."""
     if clocks and not re.fullmatch(r"\d{1,5},\d{1,5}", clocks):
         raise UsageError("gpu-nothing-named", f"--clocks takes MEMORY,SM in MHz, not {clocks}.", "", "--help")
-    memory, _, sm = clocks.partition(",")
-    wanted = {POWER_LIMIT: str(power or ""), MEMORY_CLOCK: memory, SM_CLOCK: sm}
+    clocks = ",".join(str(int(clock)) for clock in clocks.split(",")) if clocks else ""
+    if keep and (ecc is not None or clocks == RESET_CLOCKS):
+        what = "ECC" if ecc is not None else f"--clocks {RESET_CLOCKS}"
+        why = "ECC changes with a reset of the GPU or a reboot, and so it would change back."
+        why = why if ecc is not None else "These are the GPU's own clocks: what they are is not known before."
+        raise UsageError("gpu-no-deadline", f"{what} cannot be set for a time.", why, "the same command without --for")
+    memory, _, sm = clocks.partition(",") if clocks != RESET_CLOCKS else ("", "", "")
+    settings = {POWER_LIMIT: str(power or ""), MEMORY_CLOCK: memory, SM_CLOCK: sm}
+    kinds = {temporary.POWER_LIMIT: str(power or ""), temporary.CLOCKS: clocks}
     words = ["--powerlimit", str(power)] if power else []
     words += ["--appclocks", clocks] if clocks else []
     words += ["--eccmode", str(int(ecc))] if ecc is not None else []
     if not words:
         raise UsageError("gpu-nothing-named", "Nothing to set is named.", "", "gpustack gpu config set --help")
-    notes = [f"On all GPUs of a node, also those in use. {STAYS}"]
+    notes = ["On all GPUs of a node, also those in use."]
+    notes += [ENDS_EARLIER if keep else LASTS] if power or clocks else []
     notes += [CLOCKS_NOTE] if clocks else []
     notes += [RESET_NEEDED] if ecc is not None else []
-    expected = {setting: value for setting, value in wanted.items() if value}
+    expected = {setting: value for setting, value in settings.items() if value}
     expected |= {ECC_MODE: ""} if ecc is not None else {}
-    return Work("set configuration", (("config", "--set", *words),), tuple(notes), expected=expected)
+    kinds = {what: value for what, value in kinds.items() if value}
+    line = ("config", "--set", *words)
+    return Work("set configuration", (line,), tuple(notes), kinds=kinds, keep=keep, expected=expected)
 
 
 def pause_profiling(seconds: float) -> Work:
-    return Work("pause profiling", (("profile", "--pause"),), (PAUSE_NOTE,), what="profiling-paused", keep=seconds)
+    line = ("profile", "--pause")
+    return Work("pause profiling", (line,), (PAUSE_NOTE,), kinds={temporary.PROFILING: ""}, keep=seconds)
 
 
 def resume_profiling() -> Work:
-    return Work("resume profiling", (("profile", "--resume"),), ends="profiling-paused")
+    return Work("resume profiling", (("profile", "--resume"),), kinds={temporary.PROFILING: ""})
 
 
 def start_job(job: str, every: float, keep: float) -> Work:

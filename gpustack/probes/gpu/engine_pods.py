@@ -1,10 +1,9 @@
-"""DCGM's host engines in pods, and what gpustack has changed on nodes for a time.
+"""DCGM's host engines in pods.
 
 NVIDIA's operator calls DaemonSet and label nvidia-dcgm and the container nvidia-dcgm-ctr (NVIDIA/gpu-operator
 assets/state-dcgm/0400_dcgm.yml); dcgmi is in the same image.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Api, Probe
@@ -12,7 +11,6 @@ from gpustack.probes.kubernetes.nodes import entries
 
 # Of DaemonSet, Service and label, and of the container.
 ENGINE, CONTAINER = "nvidia-dcgm", "nvidia-dcgm-ctr"
-TEMPORARY = "gpustack.io/temporary"
 
 
 @dataclass(frozen=True)
@@ -35,12 +33,6 @@ def engine_pods(answer: Answer) -> tuple[EnginePod, ...]:
     )
 
 
-def marks(answer: Answer) -> Mapping[str, str]:
-    """The text of the annotation, by node."""
-    found = {entry["metadata"]["name"]: entry["metadata"].get("annotations", {}) for entry in entries(answer)}
-    return {node: str(texts[TEMPORARY]) for node, texts in found.items() if TEMPORARY in texts}
-
-
 ENGINE_PODS = Probe(
     "gpu.engine-pods",
     Api(
@@ -48,7 +40,4 @@ ENGINE_PODS = Probe(
         ("metadata.name", "metadata.namespace", "metadata.deletionTimestamp", "spec.nodeName", "status.phase"),
     ),
     engine_pods,
-)
-MARKS = Probe(
-    "gpu.temporary", Api("/api/v1/nodes", ("metadata.name", r"metadata.annotations.gpustack\.io/temporary")), marks
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -11,7 +11,7 @@ from gpustack.gpus.engines.listings import About, Listing, Row
 from gpustack.report.codes import LISTED, listing_code
 from gpustack.report.gpus.text import UNKNOWN, draw
 from gpustack.report.json import document, ending
-from gpustack.report.schema import Document, Shape, TextOrNull
+from gpustack.report.schema import Document, Shape, TextOrNull, take
 from gpustack.report.terminal import Terminal
 
 EMPTY: Mapping[About, str] = {
@@ -31,6 +31,8 @@ def listing(console: Terminal, found: Listing) -> None:
         console.print(draw(console, headings, map(cells, found.rows)))
     elif not found.unread:
         console.print(EMPTY[found.about])
+    for mark in found.temporary:
+        console.print(console.clean(f"{mark.node}: {mark.described}, by {mark.who}"))
     unread(console, found.unread)
 
 
@@ -112,6 +114,19 @@ class ViolationRow(Shape):
     values: list[str]
 
 
+class TemporaryRow(Shape):
+    """What is changed until a deadline. `kind` is profiling, policy, power-limit (W) or clocks (MHz of memory and SM);
+    a policy is written as `ecc temperature=85`. `value` is what was set, `former` what is put back; empty for none."""
+
+    node: str
+    kind: str = take("what")
+    value: str
+    former: str
+    until: Annotated[str, Field(description="ISO 8601")] = take("deadline")
+    who: str
+    overdue: bool
+
+
 class Unread(Shape):
     node: str
     reason: str
@@ -119,7 +134,7 @@ class Unread(Shape):
 
 class EnginesDocument(Document):
     """Result of the commands of `gpustack gpu` that ask host engines: the list that `about` names; the others are
-    empty. `unread` are nodes of which nothing is known."""
+    empty. `temporary` is what of it is changed for a time; `unread` are nodes of which nothing is known."""
 
     kind: Literal["gpustack/gpu-engines/v1"] = Field("gpustack/gpu-engines/v1", alias="schema")
     about: About
@@ -130,12 +145,13 @@ class EnginesDocument(Document):
     figures: list[FigureRow]
     samples: list[SampleRow]
     violations: list[ViolationRow]
+    temporary: list[TemporaryRow]
     unread: list[Unread]
 
 
 def text(found: Listing, *, inventory: Inventory | None = None) -> str:
     lists: dict[str, object] = {name: found.rows if name == found.about else () for name in EMPTY}
-    values = {"about": found.about, **lists, "unread": list_unread(found.unread)}
+    values = {"about": found.about, **lists, "temporary": found.temporary, "unread": list_unread(found.unread)}
     return document(EnginesDocument, {**values, "exit": ending(listing_code(found), LISTED)}, inventory)
 
 

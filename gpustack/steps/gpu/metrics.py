@@ -16,7 +16,7 @@ from gpustack.probes.gpu.cluster import GPU_NODES
 from gpustack.probes.gpu.dcgm import COUNTERS as COUNTERS_FACT
 from gpustack.probes.gpu.dcgm import EXPORTER, MONITORS, SERIES, GpuSeries, Monitor
 from gpustack.probes.gpu.devices import GPU_DEVICES
-from gpustack.probes.gpu.engine_pods import MARKS
+from gpustack.probes.gpu.temporary import MARKS, read_mark
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.applied import SERVICE_MONITORS
 from gpustack.probes.monitoring.scrape import GONE
@@ -92,12 +92,18 @@ def series(here: View) -> Result | None:
 
 
 def temporary(here: View) -> Result | None:
-    """No GPU is changed for a time, such as profiling that is paused: what gpustack changes so stands on its node with
-    a deadline, and the first command of `gpustack gpu` after that puts it back."""
+    """No GPU is changed for a time, such as a power limit or profiling that is paused: what gpustack changes so stands
+    on its node with a deadline, and the first command of `gpustack gpu` after that puts it back."""
     if not expected(here) or not (found := here[MARKS]):
         return None
-    marked = as_text([f"{node}: {text}" for node, text in found.items()])
-    return Result("temporary changes of GPUs", "none", marked, "operator", hint="gpustack gpu profiling resume")
+    known = {place: read_mark(*place, text, here.taken) for place, text in found.items()}
+    words = [
+        f"{node}: {mark.described if mark else f'{what}, no mark of gpustack: {found[node, what]}'}"
+        for (node, what), mark in known.items()
+    ]
+    late = any(mark and mark.overdue for mark in known.values())
+    hint = "gpustack gpu config show    # puts back what is overdue" if late else "gpustack explain gpu-temporary"
+    return Result("temporary changes of GPUs", "none", "; ".join(words), "operator", hint=hint)
 
 
 STEP = Step(

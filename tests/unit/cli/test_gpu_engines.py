@@ -20,7 +20,7 @@ from gpustack.config.host import Host
 from gpustack.errors import GpustackError
 from gpustack.gpus.engines import call, change
 from gpustack.gpus.engines import listings as listing
-from gpustack.gpus.engines.marks import Mark
+from gpustack.probes.gpu.temporary import Mark
 from gpustack.report.gpus.change import ChangeDocument
 from gpustack.report.gpus.diagnostic import DiagnosticDocument
 from gpustack.report.gpus.engines import EnginesDocument
@@ -71,12 +71,27 @@ def test_a_listing_holds_no_lock(hosts: Hosts) -> None:
 
 
 def test_what_is_overdue_is_put_back_by_a_listing(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
-    late = Mark("profiling-paused", TAKEN - timedelta(minutes=1), "bob").text
-    there = replace(ENGINES, marks={"gpu1": late})
+    late = Mark("gpu1", "profiling", TAKEN - timedelta(minutes=1), "bob").text
+    there = replace(ENGINES, marks={("gpu1", "profiling"): late})
     monkeypatch.setattr(opening, "open_engines", lambda *_: (build([ACTING], {}), there))
-    typed("group", "list", "-q")
+    hosts.answers = {"profile --list": (0, engines.METRICS)}
+    done = typed("profiling", "list", "-q", "-o", "json")
     assert hosts.typed[0] == "held"
     assert "dcgmi profile --resume" in hosts.typed[1]
+    assert json.loads(done.stdout)["temporary"] == []
+
+
+def test_a_listing_has_what_is_temporary(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = Mark("gpu1", "power-limit", TAKEN + timedelta(hours=2), "bob", "300", ("250",)).text
+    there = replace(ENGINES, marks={("gpu1", "power-limit"): limit, ("gpu1", "policy"): "x"})
+    monkeypatch.setattr(opening, "open_engines", lambda *_: (build([ACTING], {}), there))
+    hosts.answers = {"config --get": (0, engines.SETTINGS)}
+    done = typed("config", "show", "-q", "-o", "json")
+    check_shape(EnginesDocument, done.stdout)
+    (row,) = json.loads(done.stdout)["temporary"]
+    assert (row["kind"], row["value"], row["former"], row["overdue"]) == ("power-limit", "250", "300", False)
+    assert "power limit 250 W, temporary, until 2026-11-21 07:00 UTC" in typed("config", "show", "-q").stdout
+    assert "held" not in hosts.typed
 
 
 def test_a_change_needs_a_yes(hosts: Hosts) -> None:
@@ -92,6 +107,9 @@ def test_a_change_needs_a_yes(hosts: Hosts) -> None:
     [
         ("group", "create", "training", "--gpus", "0,1"),
         ("policy", "set", "--ecc", "--temperature", "85"),
+        ("policy", "set", "--ecc", "--for", "2h"),
+        ("config", "set", "--power-limit", "300", "--for", "2h"),
+        ("config", "set", "--power-limit", "300"),
         ("policy", "clear"),
         ("profiling", "pause", "--for", "10m"),
         ("profiling", "resume"),
@@ -100,6 +118,8 @@ def test_a_change_needs_a_yes(hosts: Hosts) -> None:
     ],
 )
 def test_a_change_is_made_under_the_lock_and_kept(words: tuple[str, ...], hosts: Hosts, tmp_path: Path) -> None:
+    same = engines.setting(0) + engines.setting(1)
+    hosts.answers = {"policy --get": (0, engines.policy(0)), "config --get": (0, same)}
     done = typed(*words, "--yes", "-q", "-o", "json")
     document = json.loads(done.stdout)
     check_shape(ChangeDocument, done.stdout)
@@ -108,8 +128,18 @@ def test_a_change_is_made_under_the_lock_and_kept(words: tuple[str, ...], hosts:
         ("gpu1", "done"), ("gpu2", "done"), ("gpu4", "unknown"),
     ]  # fmt: skip
     assert hosts.typed[0] == "held"
-    assert bool(document["until"]) == (words[:2] == ("profiling", "pause"))
+    assert bool(document["until"]) == ("--for" in words)
+    assert [one["node"] for one in document["temporary"]] == (["gpu1", "gpu2"] if "--for" in words else [])
     assert len(list(tmp_path.glob("*/dcgmi-*.txt"))) == 2
+
+
+@pytest.mark.parametrize("words", [("--ecc",), ("--no-ecc", "--power-limit", "300"), ("--clocks", "0,0")])
+def test_what_has_no_deadline_is_refused(words: tuple[str, ...], hosts: Hosts) -> None:
+    done = typed("config", "set", *words, "--for", "2h", "--yes", "-q")
+    assert isinstance(done.exception, GpustackError)
+    assert done.exception.reference == "gpu-no-deadline"
+    assert typed("config", "set", "--power-limit", "300", "--for", "31d", "--yes", "-q").exit_code == 2
+    assert not any("dcgmi" in line for line in hosts.typed)
 
 
 def test_the_diagnostic(hosts: Hosts) -> None:

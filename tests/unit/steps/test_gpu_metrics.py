@@ -1,12 +1,14 @@
 """The step gpu-metrics: the counters of the exporter, one monitor, and each GPU in Prometheus once."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
+from gpustack.probes.gpu.temporary import Mark
 from gpustack.steps.gpu.exporter import counters
 from gpustack.steps.gpu.metrics import STEP
 from gpustack.steps.gpu.metrics_objects import wanted
@@ -14,7 +16,7 @@ from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1
 from tests.worlds.gpus import devices, edited, here, judged, listed, snapshot
 from tests.worlds.judge import failures, unknown
-from tests.worlds.snapshot import Answers
+from tests.worlds.snapshot import TAKEN, Answers
 
 COUNTERS, MONITORS, SERIES = "dcgm.counters", "dcgm.monitors", "dcgm.series"
 OURS = {"gpu": {"metrics": {"service_monitor": "ours"}}}
@@ -165,12 +167,22 @@ def test_a_refusal_is_no_answer(probe: str, name: str) -> None:
     assert len(unknown(judged(STEP, case(probe, name)))) == 1
 
 
-def test_a_temporary_change_is_named() -> None:
-    mark = {"name": "k1", "annotations": {"gpustack.io/temporary": '{"what": "profiling-paused"}'}}
-    found = judged(STEP, listed("gpu.temporary", [{"metadata": mark}]))["temporary"].result
-    assert found is not None
-    assert found.found == 'k1: {"what": "profiling-paused"}'
-    assert found.cure == "operator"
+@pytest.mark.parametrize(
+    ("until", "says", "hint"),
+    [
+        (timedelta(hours=2), "temporary, until 2026-11-21 07:00 UTC", "gpustack explain gpu-temporary"),
+        (-timedelta(hours=1), "temporary, overdue since 2026-11-21 04:00 UTC", "gpustack gpu config show"),
+    ],
+)
+def test_a_temporary_change_is_named(until: timedelta, says: str, hint: str) -> None:
+    mark = Mark("k1", "power-limit", TAKEN + until, "bob", "300", ("250",)).text
+    texts = {"gpustack.io/temporary-power-limit": mark, "gpustack.io/temporary-policy": "{}"}
+    found = judged(STEP, listed("gpu.temporary", [{"metadata": {"name": "k1", "annotations": texts}}]))
+    result = found["temporary"].result
+    assert result is not None
+    assert result.found == f"k1: policy, no mark of gpustack: {{}}; k1: power limit 250 W, {says} (before: 300 W)"
+    assert result.cure == "operator"
+    assert result.hint.startswith(hint)
 
 
 def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:

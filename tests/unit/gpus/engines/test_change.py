@@ -1,6 +1,5 @@
 """The one place that acts: what is asked, marked, done, put back and written down, and in which order."""
 
-import json
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -11,9 +10,11 @@ import pytest
 from gpustack.errors import RolloutError, UsageError
 from gpustack.events import Event
 from gpustack.gpus.engines import works
-from gpustack.gpus.engines.change import Change, NodeEnding, Preview, Work
+from gpustack.gpus.engines.change import Change, Preview, Work
+from gpustack.gpus.engines.endings import NodeEnding
 from gpustack.gpus.engines.listings import Group, Listing
-from gpustack.gpus.engines.marks import Mark, read_mark
+from gpustack.gpus.engines.put_back import PutBack
+from gpustack.probes.gpu.temporary import Mark, read_mark
 from tests.worlds import engines
 from tests.worlds.engines import ENGINES, KUBECTL, Hosts
 from tests.worlds.snapshot import TAKEN
@@ -24,12 +25,12 @@ PAUSED = works.pause_profiling(1800)
 
 def change(hosts: Hosts, events: list[Event] | None = None, *, yes: bool = True, **marks: str) -> Change:
     report = (lambda _: None) if events is None else events.append
-    there = replace(ENGINES, marks=marks)
+    there = replace(ENGINES, marks={(node, "profiling"): text for node, text in marks.items()})
     return Change(there, WHO, lambda _: None, lambda _: yes, report, execute=hosts.execute)
 
 
-def mark(**differs: object) -> str:
-    return replace(Mark("profiling-paused", TAKEN + timedelta(minutes=5), "bob"), **differs).text  # type: ignore[arg-type]
+def mark(node: str = "gpu1", after: timedelta = timedelta(minutes=5)) -> str:
+    return Mark(node, "profiling", TAKEN + after, "bob").text
 
 
 def test_what_is_declined_is_not_done() -> None:
@@ -46,9 +47,11 @@ def test_the_mark_stands_before_the_change() -> None:
     hosts = Hosts()
     done, _ = change(hosts).make(PAUSED)
     first, *others = hosts.acted()
-    assert first.startswith(f"{KUBECTL} annotate --overwrite node gpu1 gpu2 ")
-    text = first.partition("gpustack.io/temporary=")[2].rstrip("'")
-    assert read_mark(text) == Mark("profiling-paused", TAKEN + timedelta(minutes=30), WHO)
+    assert first.startswith(f"{KUBECTL} annotate node gpu1 gpu2 ")
+    text = first.partition("gpustack.io/temporary-profiling=")[2].rstrip("'")
+    until = TAKEN + timedelta(minutes=30)
+    assert read_mark("gpu1", "profiling", text, TAKEN) == Mark("gpu1", "profiling", until, WHO)
+    assert [one.node for one in done.marks] == ["gpu1", "gpu2"]
     assert sorted(others) == [one.command(("profile", "--pause")) for one in ENGINES.found]
     assert [one.ending for one in done.endings] == ["done", "done", "unknown"]
 
@@ -66,32 +69,31 @@ def test_a_mark_of_what_was_refused_is_taken_away() -> None:
     done, _ = change(hosts).make(PAUSED)
     assert done.endings[1].ending == "refused"
     assert "DCGM returned -36: Error: unable to pause" in done.endings[1].why
-    assert hosts.acted()[-1] == f"{KUBECTL} annotate node gpu2 gpustack.io/temporary-"
+    assert hosts.acted()[-1] == f"{KUBECTL} annotate node gpu2 gpustack.io/temporary-profiling-"
 
 
 def test_what_may_have_been_done_keeps_its_mark() -> None:
     hosts = Hosts({"nvidia-dcgm-gpu2": (137, "")})
     done, _ = change(hosts).make(PAUSED)
     assert done.endings[1].ending == "unknown"
-    assert not any(line.endswith("temporary-") for line in hosts.typed)
+    assert not any(line.endswith("temporary-profiling-") for line in hosts.typed)
 
 
 def test_an_overdue_change_is_put_back_first() -> None:
     hosts = Hosts()
-    late = mark(until=TAKEN - timedelta(minutes=1))
-    done, _ = change(hosts, gpu1=late, gpu2=mark()).make(works.clear_policy())
-    assert done.put_back == (NodeEnding("gpu1", "done"),)
+    done, _ = change(hosts, gpu1=mark(after=-timedelta(minutes=1)), gpu2=mark()).make(works.clear_policy())
+    assert done.put_back == (PutBack("gpu1", "profiling", "done"),)
     resumed, unmarked, *cleared = hosts.acted()
     assert "nvidia-dcgm-gpu1" in resumed
     assert "dcgmi profile --resume" in resumed
-    assert unmarked == f"{KUBECTL} annotate node gpu1 gpustack.io/temporary-"
+    assert unmarked == f"{KUBECTL} annotate node gpu1 gpustack.io/temporary-profiling-"
     assert len(cleared) == 2
 
 
 def test_to_resume_ends_the_mark_before_its_deadline() -> None:
     hosts = Hosts()
     change(hosts, gpu2=mark()).make(works.resume_profiling())
-    assert hosts.acted()[-1] == f"{KUBECTL} annotate node gpu2 gpustack.io/temporary-"
+    assert hosts.acted()[-1] == f"{KUBECTL} annotate node gpu2 gpustack.io/temporary-profiling-"
 
 
 @pytest.mark.parametrize(
@@ -100,8 +102,8 @@ def test_to_resume_ends_the_mark_before_its_deadline() -> None:
         "",
         "[]",
         "{}",
-        '{"what": "rm -rf /", "until": "2020-01-01T00:00:00+00:00", "who": ""}',
-        mark(until=TAKEN.replace(tzinfo=None)),
+        '{"until": "2020-01-01T00:00:00+00:00", "who": "", "former": "rm -rf /", "values": [""]}',
+        mark(after=-timedelta(days=1)).replace("+00:00", ""),
     ],
 )
 def test_a_mark_of_another_hand_makes_nothing_run(text: str) -> None:
@@ -177,7 +179,7 @@ def test_a_group_is_deleted_by_its_number_on_each_node() -> None:
             "DCGM_ALL_SUPPORTED_GPUS", Listing("groups", (Group("n", 0, "DCGM_ALL_SUPPORTED_GPUS", ()),))
         ),
         lambda: works.delete_group("none", Listing("groups", ())),
-        lambda: works.set_policy((), {"--maxtemp": None}),
+        lambda: works.set_policy({"ecc": False, "temperature": None}),
         lambda: works.set_config(None, "", ecc=None),
         lambda: works.set_config(None, "fast", ecc=None),
         lambda: works.start_job("x" * 65, 1, 1),
@@ -195,11 +197,11 @@ def test_words_of_dcgmi() -> None:
         ("stats", "--enable", "--update-interval", "10000", "--max-keep-age", "3600"),
         ("stats", "--jstart", "train-7"),
     )
-    policy = works.set_policy(["--eccerrors"], {"--maxtemp": 85, "--maxpower": None})
+    policy = works.set_policy({"ecc": True, "pcie": False, "temperature": 85, "power": None})
     assert policy.lines == (("policy", "--set", "0,0", "--eccerrors", "--maxtemp", "85"),)
     assert works.create_group("a", ("0", "1")).lines == (("group", "--create", "a", "--add", "0,1"),)
+    assert works.clear_policy().lines == (("policy", "--clear"),)
     assert works.diagnose(1).lines == (("diag", "--run", "1", "--json", "--timeout", "120"),)
-    assert json.loads(mark())["what"] == "profiling-paused"
 
 
 def test_what_cannot_be_kept_free_is_left_out() -> None:

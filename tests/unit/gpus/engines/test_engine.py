@@ -45,7 +45,9 @@ def taken(*, engine: str = "engine nvidia-dcgm.service *:5555", nodes: bool = Tr
     def listed(*items: Any) -> str:
         return json.dumps({"items": items})
 
-    marked = {"metadata": {"name": "gpu1", "annotations": {"gpustack.io/temporary": "x"}}}
+    marked = {
+        "metadata": {"name": "gpu1", "annotations": {"gpustack.io/temporary-policy": "x", "gpustack.io/other": "y"}}
+    }
     answers = {
         ("gpu.engine-pods", "@cluster"): listed(pod("gpu1", "Running"), pod("gpu2", "Pending")),
         ("gpu.temporary", "@cluster"): listed(marked),
@@ -70,7 +72,8 @@ def test_in_a_pod_or_on_the_host() -> None:
     )
     assert three.command(("group", "--list")) == "dcgmi group --list --host 127.0.0.1:5555"
     assert found.unread == {"gpu2": "its pod nvidia-dcgm-gpu2 is not running"}
-    assert found.marks == {"gpu1": "x"}
+    assert found.marks == {("gpu1", "policy"): "x"}
+    assert found.standing == {}
 
 
 def test_only_the_nodes_that_are_named() -> None:

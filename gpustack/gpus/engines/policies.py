@@ -1,0 +1,57 @@
+"""Policies of host engines as one text, which a mark can hold: `ecc temperature=85`, empty without conditions.
+
+Texts: DCGM 4.6.0, dcgmi/Policy.cpp, DisplayCurrentViolationPolicy, in its order; options: dcgmi/CommandLineParser.cpp,
+ProcessPolicyCommandLine. What dcgmi cannot set (validation `Extended`, an action without a condition) has no text.
+"""
+
+from collections.abc import Mapping, Sequence
+
+# Our name, dcgmi's text, dcgmi's option; a limit stands behind the text.
+CONDITIONS = (
+    ("ecc", "Double-bit ECC errors", "--eccerrors"),
+    ("pcie", "PCI errors and replays", "--pcierrors"),
+    ("pages", "Max retired pages threshold", "--maxpages"),
+    ("temperature", "Max temperature threshold", "--maxtemp"),
+    ("power", "Max power threshold", "--maxpower"),
+    ("nvlink", "NVLink Errors", "--nvlinkerrors"),
+    ("xid", "XID error detected.", "--xiderrors"),
+)
+NAMES = {text: name for name, text, _ in CONDITIONS}
+OPTIONS = {name: option for name, _, option in CONDITIONS}
+LIMIT = " - "
+ACTIONS = {"None": "0", "Reset GPU": "1"}
+VALIDATIONS = {
+    "None": "0",
+    "System Validation (Short)": "1",
+    "System Validation (Medium)": "2",
+    "System Validation (Long)": "3",
+}
+
+
+def read_policy(conditions: Sequence[str], action: str, validation: str) -> str:
+    """Of dcgmi's texts. Raises KeyError or ValueError for what dcgmi cannot set again."""
+    words = list[str]()
+    for condition in conditions:
+        text, _, limit = condition.partition(LIMIT)
+        words.append(f"{NAMES[text]}={int(limit)}" if limit else NAMES[text])
+    then = {"action": ACTIONS[action], "validation": VALIDATIONS[validation]}
+    more = [f"{name}={code}" for name, code in then.items() if code != "0"]
+    if more and not words:
+        raise ValueError(f"{action}, {validation}")
+    return " ".join(words + more)
+
+
+def write_policy(wanted: Mapping[str, bool | int | None]) -> str:
+    """By our names: whether it is watched for, or its limit."""
+    chosen = [(name, limit) for name, _, _ in CONDITIONS if (limit := wanted.get(name))]
+    return " ".join(name if limit is True else f"{name}={limit}" for name, limit in chosen)
+
+
+def policy_words(policy: str) -> tuple[str, ...]:
+    """With which dcgmi sets it."""
+    pairs = [word.partition("=")[::2] for word in policy.split()]
+    then = dict(pairs)
+    given = [word for name, limit in pairs if name in OPTIONS for word in (OPTIONS[name], limit) if word]
+    if not given:
+        return ("policy", "--clear")
+    return ("policy", "--set", f"{then.get('action', 0)},{then.get('validation', 0)}", *given)

@@ -1,0 +1,81 @@
+"""Marks of temporary changes, and policies as they stand in them, come back as they were written."""
+
+import json
+import re
+from datetime import UTC, datetime
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpustack.gpus.engines.call import Reply
+from gpustack.gpus.engines.listings import parse_policies
+from gpustack.gpus.engines.policies import policy_words, read_policy, write_policy
+from gpustack.probes.gpu.temporary import CLOCKS, KINDS, POLICY, POWER_LIMIT, PROFILING, VALUES, Mark, read_mark
+from tests.worlds.live_engines import build_policy
+from tests.worlds.snapshot import TAKEN
+
+LIMIT = st.none() | st.integers(1, 99999)
+WANTED = st.fixed_dictionaries(
+    {name: st.booleans() for name in ("ecc", "pcie", "nvlink", "xid")}
+    | dict.fromkeys(("temperature", "power", "pages"), LIMIT)
+)
+CLOCK = st.integers(1, 99999)
+VALUE = {
+    PROFILING: st.just(""),
+    POLICY: st.builds(write_policy, WANTED),
+    POWER_LIMIT: st.integers(1, 99999).map(str),
+    CLOCKS: st.builds(lambda memory, sm: f"{memory},{sm}", CLOCK, CLOCK),
+}
+TIMES = st.integers(0, 4_000_000_000).map(lambda seconds: datetime.fromtimestamp(seconds, UTC))
+
+
+@st.composite
+def marks(draw: st.DrawFn) -> Mark:
+    what = draw(st.sampled_from([*KINDS]))
+    values = draw(st.lists(VALUE[what], min_size=1, max_size=3))
+    until, who = draw(TIMES), draw(st.text(max_size=20))
+    return Mark("gpu1", what, until, who, draw(VALUE[what]), tuple(values), until < TAKEN)
+
+
+@settings(deadline=None, max_examples=100)
+@given(marks())
+def test_a_mark_comes_back_as_it_was_written(mark: Mark) -> None:
+    assert read_mark("gpu1", mark.what, mark.text, TAKEN) == mark
+    assert ("overdue since" in mark.described) == mark.overdue
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.sampled_from([*KINDS]),
+    st.dictionaries(st.sampled_from(["until", "who", "former", "values"]), st.text() | st.integers()),
+    st.text(),
+)
+def test_another_text_is_no_mark(what: str, fields: dict[str, object], text: str) -> None:
+    assert read_mark("gpu1", what, text, TAKEN) is None
+    assert read_mark("gpu1", what, json.dumps(fields), TAKEN) is None
+
+
+@settings(deadline=None, max_examples=100)
+@given(marks(), st.sampled_from(["former", "values"]), st.text(min_size=1))
+def test_a_value_that_cannot_be_set_is_no_mark(mark: Mark, field: str, text: str) -> None:
+    found = json.loads(mark.text)
+    found[field] = [text] if field == "values" else text
+    known = read_mark("gpu1", mark.what, json.dumps(found), TAKEN)
+    assert (known is None) == (VALUES[mark.what].fullmatch(text) is None)
+    assert known is None or re.fullmatch(r"[a-z0-9=, ]*", text)
+
+
+@settings(deadline=None, max_examples=100)
+@given(WANTED, st.integers(0, 1), st.integers(0, 3))
+def test_a_policy_comes_back_from_dcgmi(wanted: dict[str, bool | int | None], action: int, validation: int) -> None:
+    """Also with an action or a validation, which others set."""
+    policy = write_policy(wanted)
+    policy += f" action={action}" if policy and action else ""
+    policy += f" validation={validation}" if policy and validation else ""
+    assert VALUES[POLICY].fullmatch(policy)
+    _, verb, *rest = policy_words(policy)
+    if not policy:
+        assert verb == "--clear"
+        return
+    (row,) = parse_policies(Reply("gpu1", "", 0, build_policy(rest)))
+    assert read_policy(row.conditions, row.action, row.validation) == policy
