@@ -51,6 +51,8 @@ def analyze(
         verdict = replace(verdict, advice=ADVICE.get((verdict.id, workload), verdict.advice))
     if baseline and is_slowed_idle(baseline, limits):
         verdict = replace(verdict, notes=(*verdict.notes, "Heat or hardware slows these GPUs down also when idle."))
+    if profile.cut:
+        verdict = replace(verdict, notes=(*verdict.notes, profile.cut))
     above = compare_idle(job, baseline) if baseline else ()
     usual = compare_usual(workload, signals_of(job, limits), limits) if workload else ()
     return Analysis(profile, job, verdict, judge_stretches(parts, limits), workload, usual, above)

@@ -1,16 +1,18 @@
 """A profile in a file: the windows of a job, with when and of what, as JSON."""
 
+import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from gpustack.errors import UsageError
+from gpustack.events import count
 from gpustack.metrics.fields import find_fields
 from gpustack.metrics.units import unit_of
 from gpustack.profile.window import QUANTITIES, GpuWindow, Job
@@ -25,7 +27,7 @@ def quantity_units() -> dict[str, str]:
 @dataclass(frozen=True)
 class Profile:
     """`begin` and `end` are seconds since 1970; `what` says whose GPUs, `label` is the user's. `units` are those of the
-    tracks, `missing` the quantities that a GPU has no track of."""
+    tracks, `missing` the quantities that a GPU has no track of. `cut` says what is lost of a file that was cut off."""
 
     schema: str
     label: str
@@ -35,6 +37,7 @@ class Profile:
     job: Job
     units: Mapping[str, str] = field(default_factory=quantity_units)
     missing: tuple[str, ...] = ()
+    cut: Annotated[str, Field(exclude=True)] = ""
 
 
 def make_profile(job: Job, what: str, label: str, begin: float, end: float) -> Profile:
@@ -43,6 +46,10 @@ def make_profile(job: Job, what: str, label: str, begin: float, end: float) -> P
 
 ADAPTER = TypeAdapter(Profile)
 HEAD = re.compile(rb'"schema": ?"(gpustack/profile/[^"]*)"')
+WINDOWS, COMMA = re.compile(r'"windows":\s*\['), re.compile(r"\s*,?\s*")
+BROKEN_OFF = "EOF while parsing"
+ALL_WHOLE = "The file was cut off behind its GPUs: all of them are whole."
+SOME_WHOLE = "The file was cut off: {} are whole and were read; how many GPUs are missing is not known."
 
 
 def require_writable(path: Path) -> None:
@@ -63,27 +70,56 @@ def write_profile(profile: Profile, path: Path) -> None:
         raise UsageError("profile-file", f"{path} cannot be written.", str(error), f"ls -ld {path.parent}") from None
 
 
-def read_profile(path: Path) -> Profile:
-    """Raises UsageError for what is no profile, one that was cut off, and one of a newer release."""
-    hint = "gpustack profile record --help"
+def read_profile(path: Path, *, cut: bool = False) -> Profile:
+    """With `cut` also one that was cut off, where a GPU of it is whole. Raises UsageError for what is no profile, and
+    for one of a newer release."""
+    hint, version = "gpustack profile record --help", None
     try:
         content = path.read_bytes()
         version = HEAD.search(content[:200])
         if version and version[1].decode() != SCHEMA:
             message = f"{path} is {version[1].decode()}, and this release reads {SCHEMA}."
             raise UsageError("profile-file", message, "A newer release wrote it.", hint)
-        profile = ADAPTER.validate_json(content)
+        profile = parse_profile(content, cut=cut)
     except OSError as error:
         raise UsageError("profile-file", f"{path} cannot be read.", str(error), f"ls -l {path}") from None
     except ValidationError as error:
         first = error.errors()[0]
         why = f"{first['msg']} at {'.'.join(map(str, first['loc']))}" if first["loc"] else first["msg"]
-        raise UsageError("profile-file", f"{path} is no profile, or was cut off.", why, hint) from None
+        message = f"{path} was cut off." if BROKEN_OFF in why and version else f"{path} is no profile."
+        raise UsageError("profile-file", message, why, hint) from None
     if profile.schema != SCHEMA or not profile.job.windows or not all(map(is_sound, profile.job.windows)):
         raise UsageError(
             "profile-file", f"{path} is no profile.", "It has no GPU, no time, or values that are none.", hint
         )
     return profile
+
+
+def parse_profile(content: bytes, *, cut: bool) -> Profile:
+    """Raises ValidationError."""
+    try:
+        return ADAPTER.validate_json(content)
+    except ValidationError as error:
+        text = content.decode(errors="ignore")
+        begin = WINDOWS.search(text)
+        if not cut or not begin or BROKEN_OFF not in error.errors()[0]["msg"]:
+            raise
+        whole, end = find_whole(text, begin.end())
+        if not whole:
+            raise
+        lost = ALL_WHOLE if text[end:].lstrip().startswith("]") else SOME_WHOLE.format(count(whole, "GPU"))
+        return replace(ADAPTER.validate_json(f"{text[:end]}]}}}}"), cut=lost)
+
+
+def find_whole(text: str, at: int) -> tuple[int, int]:
+    """How many objects of a list are whole, and where the last one ends."""
+    decoder, whole, end = json.JSONDecoder(), 0, at
+    while True:
+        try:
+            _, end = decoder.raw_decode(text, COMMA.match(text, end).end())  # type: ignore[union-attr]
+        except ValueError:
+            return whole, end
+        whole += 1
 
 
 def is_sound(window: GpuWindow) -> bool:

@@ -94,7 +94,7 @@ def analyze(
             "profile-file", "A file has its own GPUs.", "--pod, --node and --gpu choose those of Prometheus."
         )
     if file:
-        profile = read_profile(file)
+        profile = read_profile(file, cut=True)
     else:
         seconds, (which, what) = options.parse_duration(since), select(pod, node, gpu)
         with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):

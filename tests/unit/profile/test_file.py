@@ -1,0 +1,107 @@
+"""A profile in a file: whole or not at all when it is written, and what can be read of one that was cut off."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from gpustack.cli.profile.commands import app
+from gpustack.errors import UsageError
+from gpustack.metrics.gpus import Gpu
+from gpustack.profile.analysis import analyze
+from gpustack.profile.file import ADAPTER, make_profile, read_profile, write_profile
+from gpustack.profile.window import Job
+from tests.worlds.windows import DECODE, window
+
+GPUS = [replace(window(DECODE, seed=at), gpu=Gpu("gpu1", str(at), f"GPU-{at}"), pods=("a/b",)) for at in range(3)]
+WHOLE = make_profile(Job(tuple(GPUS)), "a/b", "run 1, größer", 0, 1)
+TEXT = ADAPTER.dump_json(WHOLE, indent=1)
+# Where each GPU of it ends, counted by braces: no text of it has one.
+LIST = TEXT.index(b'"windows"')
+
+
+def ends_of_gpus() -> list[int]:
+    ends, depth = list[int](), 0
+    for at in range(LIST, len(TEXT)):
+        depth += {ord("{"): 1, ord("}"): -1}.get(TEXT[at], 0)
+        if depth == 0 and TEXT[at] == ord("}") and len(ends) < len(GPUS):
+            ends.append(at + 1)
+    return ends
+
+
+ENDS = ends_of_gpus()
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.one_of(st.integers(0, len(TEXT) - 1), st.sampled_from([end + near for end in ENDS for near in (-1, 0, 1)])))
+def test_the_gpus_that_are_whole_are_read(size: int) -> None:
+    whole = sum(end <= size for end in ENDS)
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "run1.json")
+        path.write_bytes(TEXT[:size])
+        with pytest.raises(UsageError) as raised:
+            read_profile(path)
+        assert raised.value.reference == "profile-file"
+        if not whole:
+            with pytest.raises(UsageError):
+                read_profile(path, cut=True)
+            return
+        found = read_profile(path, cut=True)
+    assert found.job.windows == WHOLE.job.windows[:whole]
+    assert found.label == WHOLE.label
+    assert found.cut in analyze(found).verdict.notes
+    assert ("all of them are whole" in found.cut) <= (whole == len(GPUS))
+    assert whole == len(GPUS) or f"{whole} GPU" in found.cut
+
+
+@pytest.mark.parametrize("size", [60, LIST, LIST + 200])
+def test_without_a_whole_gpu_it_is_refused_with_a_sentence(size: int, tmp_path: Path) -> None:
+    (tmp_path / "run1.json").write_bytes(TEXT[:size])
+    with pytest.raises(UsageError) as raised:
+        read_profile(tmp_path / "run1.json", cut=True)
+    assert raised.value.message == f"{tmp_path / 'run1.json'} was cut off."
+
+
+@pytest.mark.parametrize("spoiled", [TEXT.replace(b'"seconds"', b'"other"', 1), TEXT[: ENDS[1]] + b"x"])
+def test_what_is_spoiled_is_not_cut_off(spoiled: bytes, tmp_path: Path) -> None:
+    (tmp_path / "run1.json").write_bytes(spoiled)
+    with pytest.raises(UsageError) as raised:
+        read_profile(tmp_path / "run1.json", cut=True)
+    assert raised.value.message.endswith("is no profile.")
+
+
+def test_a_whole_file_has_nothing_to_note(tmp_path: Path) -> None:
+    write_profile(WHOLE, tmp_path / "run1.json")
+    assert read_profile(tmp_path / "run1.json", cut=True).cut == ""
+    assert b'"cut"' not in TEXT
+
+
+def test_a_full_disk_leaves_the_file_that_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run1.json"
+    write_profile(WHOLE, path)
+
+    def fill(self: Path, content: bytes) -> int:
+        with self.open("wb") as file:
+            file.write(content[:100])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", fill)
+    with pytest.raises(UsageError) as raised:
+        write_profile(replace(WHOLE, label="run 2"), path)
+    assert "No space left" in raised.value.why
+    assert [one.name for one in tmp_path.iterdir()] == ["run1.json"]
+    assert read_profile(path).label == WHOLE.label
+
+
+def test_analyze_says_what_is_missing_and_compare_refuses(tmp_path: Path) -> None:
+    path = tmp_path / "run1.json"
+    path.write_bytes(TEXT[: ENDS[1] + 5])
+    done = CliRunner().invoke(app, ["analyze", str(path), "-o", "json"])
+    assert "The file was cut off: 2 GPUs are whole" in "".join(json.loads(done.stdout)["notes"])
+    refused = CliRunner().invoke(app, ["compare", str(path), str(path)])
+    assert isinstance(refused.exception, UsageError)
