@@ -92,8 +92,9 @@ def series(here: View) -> Result | None:
 
 
 def temporary(here: View) -> Result | None:
-    """No GPU is changed for a time, such as a power limit or profiling that is paused: what gpustack changes so stands
-    on its node with a deadline, and the first command of `gpustack gpu` after that puts it back."""
+    """No GPU is changed for a time, by `--for` or as profiling that is paused: what gpustack changes so stands on its
+    node with a deadline and the values before, and the first command of `gpustack gpu` that asks host engines after
+    that puts it back. To end it earlier, set it again without `--for`, or resume profiling."""
     if not expected(here) or not (found := here[MARKS]):
         return None
     known = {place: read_mark(*place, text, here.taken) for place, text in found.items()}
@@ -102,7 +103,7 @@ def temporary(here: View) -> Result | None:
         for (node, what), mark in known.items()
     ]
     late = any(mark and mark.overdue for mark in known.values())
-    hint = "gpustack gpu config show    # puts back what is overdue" if late else "gpustack explain gpu-temporary"
+    hint = "gpustack gpu config show    # puts back what is overdue" if late else "gpustack explain gpu-metrics"
     return Result("temporary changes of GPUs", "none", "; ".join(words), "operator", hint=hint)
 
 

@@ -170,7 +170,7 @@ def test_a_refusal_is_no_answer(probe: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("until", "says", "hint"),
     [
-        (timedelta(hours=2), "temporary, until 2026-11-21 07:00 UTC", "gpustack explain gpu-temporary"),
+        (timedelta(hours=2), "temporary, until 2026-11-21 07:00 UTC", "gpustack explain gpu-metrics"),
         (-timedelta(hours=1), "temporary, overdue since 2026-11-21 04:00 UTC", "gpustack gpu config show"),
     ],
 )

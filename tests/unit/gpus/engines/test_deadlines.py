@@ -82,11 +82,11 @@ def test_killed_at_any_command_nothing_is_changed_without_a_mark(work: Work, mom
     former = whole.gpus
     make(whole, work)
     for last in range(len(whole.typed)):
-        hosts, seen = LiveHosts(), list[str]()
+        hosts, typed = LiveHosts(), list[str]()
 
-        def kill(command: str, seen: list[str] = seen, last: int = last) -> None:
-            seen.append(command)
-            if len(seen) > last:
+        def kill(command: str, typed: list[str] = typed, last: int = last) -> None:
+            typed.append(command)
+            if len(typed) > last:
                 raise KilledError
 
         setattr(hosts, moment, kill)
@@ -94,7 +94,7 @@ def test_killed_at_any_command_nothing_is_changed_without_a_mark(work: Work, mom
             make(hosts, work)
         setattr(hosts, moment, lambda _: None)
         for node, gpus in hosts.gpus.items():
-            assert gpus == [Gpu(), Gpu()] or {(node, what) for what in work.kinds} <= {*hosts.annotations}, seen[-1]
+            assert gpus == [Gpu(), Gpu()] or {(node, what) for what in work.kinds} <= {*hosts.annotations}, typed[-1]
         back = change(hosts, LATER).put_back_overdue()
         assert {one.ending for one in back} <= {"done"}
         assert hosts.gpus == {"gpu1": [Gpu(), Gpu()], "gpu2": [Gpu(), Gpu()]}
