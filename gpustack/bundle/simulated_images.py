@@ -20,6 +20,7 @@ from gpustack.bundle.versions import Versions
 from gpustack.simulated.sources import CLUSTER
 
 COMMANDS = ("dcgm", "dcgm-exporter", "gpu-operator", "grafana", "vectoradd")
+DCGM_NAMES = ("/usr/bin/dcgmi", "/usr/bin/dcgmproftester12", "/usr/bin/dcgmproftester13")
 COUNTERS = "cmd/dcgm-exporter/etc"
 DIFFERS = "SIMULATED: gpustack's stand-in for a lab's GPUs; libc and busybox are the building machine's Debian packages"
 
@@ -58,8 +59,11 @@ def simulated(versions: Versions, made: Mapping[str, Made]) -> list[Recipe]:
         _recipe(
             f"nvcr.io/nvidia/cloud-native/dcgm:{v['dcgm']}-ubuntu24.04",
             "dcgm",
-            # One program: by its name it is the client.
-            {"/usr/bin/dcgmi": Link("nv-hostengine"), "/usr/bin/nv-hostengine": programs["dcgm"]},
+            # One program: by its name it is the client, or a load. DCGM 4.6.0's Dockerfile has CUDA 12 and 13.
+            {
+                **dict.fromkeys(DCGM_NAMES, Link("nv-hostengine")),
+                "/usr/bin/nv-hostengine": programs["dcgm"],
+            },
             made,
             environment("all", "compute,utility"),
             # NVIDIA/DCGM 4.6.0 docker/Dockerfile.ubuntu22.04; the operator's `args` take its place.

@@ -60,7 +60,9 @@ def fit(root: Path, lab: str, host: str, count: int, key: str) -> None:
     (home / "events").touch()
     # Last: what is complete has a state.
     fresh = home / "state.new"
-    fresh.write_text(render(State(DRIVER, CUDA, tuple(gpu(lab, host, index, made) for index in range(count)))))
+    gpus = tuple(gpu(lab, host, index, made) for index in range(count))
+    loads = tuple(f"load {field} {keys}" for field, keys in words.FIELD_LOADS.items())
+    fresh.write_text(render(State(DRIVER, CUDA, gpus, loads)))
     fresh.rename(home / "state")
 
 

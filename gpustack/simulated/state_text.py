@@ -2,10 +2,11 @@
 
     driver 595.91.07
     cuda 13020
+    load 1004 util=100 …
     gpu uuid=GPU-… bus=0000:65:00.0 minor=0 name=NVIDIA_H100_80GB_HBM3 mem=81559 … temp=92
 
 One line per GPU. First the facts of its silicon, then what is set live; what is not set follows from the model and the
-load. Lines of other kinds are kept as they are.
+load. A line `load` is what a process sets that works on a GPU: read by others only, kept as it is here.
 """
 
 import re

@@ -16,6 +16,20 @@ LOADS = {
     "training": "util=98 memutil=62 used=0.86 gr=0.97 sm_active=0.88 sm_occ=0.46 tensor=0.52 dram=0.58 pcie_tx=2.1e9"
     " pcie_rx=4.8e9",
 }
+# The same of a GPU that dcgmproftester works on, by the DCGM field that it is about; used in MiB. Rough: the highest that
+# NVIDIA's documentation of the profiling metrics has for tensor cores is 0.93, others are near 1.
+FIELD_LOADS = {
+    1001: "util=100 memutil=2 used=900 gr=1 sm_active=0.98 sm_occ=0.95",
+    1002: "util=100 memutil=2 used=900 gr=1 sm_active=0.98 sm_occ=0.5",
+    1003: "util=100 memutil=2 used=900 gr=1 sm_active=0.98 sm_occ=0.95",
+    1004: "util=100 memutil=60 used=2400 gr=1 sm_active=0.98 sm_occ=0.15 tensor=0.93 dram=0.6",
+    1005: "util=100 memutil=88 used=2400 gr=1 sm_active=0.95 sm_occ=0.9 dram=0.85",
+    1006: "util=100 memutil=2 used=900 gr=1 sm_active=0.98 sm_occ=0.5 fp64=0.95",
+    1007: "util=100 memutil=2 used=900 gr=1 sm_active=0.98 sm_occ=0.5 fp32=0.95",
+    1008: "util=100 memutil=2 used=900 gr=1 sm_active=0.98 sm_occ=0.5 fp16=0.95",
+    1009: "util=100 memutil=8 used=1400 gr=1 sm_active=0 pcie_tx=2.4e10",
+    1010: "util=100 memutil=8 used=1400 gr=1 sm_active=0 pcie_rx=2.4e10",
+}
 LOAD_KEYS = tuple(word.partition("=")[0] for word in LOADS["training"].split())
 # Numbers that may be set as they are. Units as gpustack/simulated/driver/state.h says.
 NUMBERS = (

@@ -1,9 +1,11 @@
 """The simulated driver as programs use it: compiled with all warnings, called as NVML's documentation says, and
 nvidia-smi with the answers, failures and exit codes of the real one."""
 
+import fcntl
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 from gpustack.simulated import hardware
 
 ROOT = Path(__file__).parents[2]
+SET_LOCK = 37  # F_OFD_SETLK: a lock of the open file, not of the process
 CALLS = Path(__file__).with_name("nvml_calls.py")
 
 
@@ -55,6 +58,18 @@ def test_nvml_as_documented(compiled: Path, root: Path) -> None:
         "event 8 31 of 1",
         "no event 10",
     ]
+
+
+def test_a_gpu_that_a_process_works_on(compiled: Path, root: Path) -> None:
+    """As dcgmproftester: it holds a byte of the state, which it can only read. What is set of the GPU stays."""
+    query = ("--query-gpu=utilization.gpu,memory.used,power.draw", "--format=csv,noheader,nounits")
+    hardware.change(root, [0], ["power=99"])
+    idle = smi(compiled, root, *query).stdout.splitlines()
+    with (root / hardware.DIRECTORY / "state").open() as state:
+        for minor in (0, 1):
+            fcntl.fcntl(state, SET_LOCK, struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, minor * 65536 + 1004, 1, 0))
+        assert smi(compiled, root, *query).stdout.splitlines() == ["100, 2400, 99.00", "100, 2400, 630.00"]
+    assert smi(compiled, root, *query).stdout.splitlines() == idle == ["0, 0, 99.00", "0, 0, 71.00"]
 
 
 @pytest.mark.parametrize("library", ["libnvidia-ml.so", "libcuda.so"])

@@ -1,4 +1,4 @@
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE /* F_OFD_GETLK */
 #include "state.h"
 
 #include <fcntl.h>
@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MOST_LOADS 64
+#define FIELDS 65536 /* bytes that a GPU has for locks */
 #define FIRMWARE "/lib/firmware/nvidia/" DRIVER_VERSION "/"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -65,13 +67,33 @@ static void read_gpu(const char *line, unsigned place)
     table[place] = fresh;
 }
 
+/* The GPU's line, with the keys of the load that a process works for, behind its own: the first of a key counts. */
+static void with_load(int file, const char *line, char *loads[], unsigned count, char into[LINE_SIZE])
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = FIELDS};
+    char minor[16] = "";
+
+    snprintf(into, LINE_SIZE, "%s", line);
+    if (!find(line, "minor", minor, sizeof minor))
+        return;
+    lock.l_start = (off_t)atoi(minor) * FIELDS;
+    if (fcntl(file, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
+        return;
+    for (unsigned i = 0; i < count; i++) {
+        char *keys;
+
+        if (strtol(loads[i], &keys, 10) == lock.l_start % FIELDS)
+            snprintf(into, LINE_SIZE, "%s%s", line, keys);
+    }
+}
+
 int state_load(void)
 {
     static char text[MOST_TEXT];
     int file = open(state_path(), O_RDONLY | O_CLOEXEC);
-    char *rest = text, *line;
+    char *rest = text, *line, *loads[MOST_LOADS], whole[LINE_SIZE];
     ssize_t length;
-    unsigned count = 0;
+    unsigned count = 0, loaded = 0;
 
     if (file < 0)
         return -1;
@@ -81,8 +103,11 @@ int state_load(void)
     while (count < MOST_GPUS && (line = strtok_r(rest, "\n", &rest)) != NULL) {
         if (strncmp(line, "cuda ", 5) == 0)
             cuda = atoi(line + 5);
+        else if (strncmp(line, "load ", 5) == 0 && loaded < MOST_LOADS)
+            loads[loaded++] = line + 5;
         else if (strncmp(line, "gpu ", 4) == 0 && strlen(line) < LINE_SIZE) {
-            read_gpu(line, count);
+            with_load(file, line, loads, loaded, whole);
+            read_gpu(whole, count);
             count++;
         }
     }

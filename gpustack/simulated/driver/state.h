@@ -2,6 +2,7 @@
  *
  *     driver 595.91.07
  *     cuda 13020
+ *     load 1004 key=number …
  *     gpu uuid=GPU-… bus=0000:65:00.0 minor=0 name=NVIDIA_H100_80GB_HBM3 key=number …
  *
  * One line per GPU; an underscore in a name is a space. Keys of what it is: mem (MiB), maxlimit and idle (W), smmax and
@@ -9,6 +10,9 @@
  * Keys that are set live: used and reserved (MiB), temp (degrees C), power and limit (W), util and memutil (%), sm and
  * memclk (MHz), gr, sm_active, sm_occ, tensor, dram and viol_* (shares from 0 to 1), pcie_tx and pcie_rx (bytes/s),
  * energy (mJ), throttle (bits), lost=1 (fell off the bus), counters of errors. What is not set: derived.h.
+ *
+ * A line `load FIELD` has the keys of a GPU that DCGM's test of that field keeps busy. It does while a process has a lock
+ * on the byte 65536 * minor + FIELD of this file, which containers can only read; what the GPU's line says itself stays.
  *
  * Events are appended to a second file. Code 0 ends what was reported before and is no event of the driver:
  *

@@ -1,6 +1,7 @@
-// dcgm is SIMULATED: nv-hostengine and, by its name, dcgmi of DCGM 4.6.0. The engine does all the work, and keeps what
-// dcgmi leaves with it (groups, policies, configuration, job stats) until it ends; dcgmi brings its command line there
-// and prints what comes back. The two speak a protocol of their own: a real dcgmi or exporter does not understand it.
+// dcgm is SIMULATED: nv-hostengine and, by its name, dcgmi and dcgmproftester12 and 13 of DCGM 4.6.0. The engine does all
+// the work of dcgmi, and keeps what it leaves there (groups, policies, configuration, job stats) until it ends; dcgmi
+// brings its command line there and prints what comes back. The two speak a protocol of their own: a real dcgmi or
+// exporter does not understand it. dcgmproftester has an engine of its own, as the real one.
 package main
 
 import (
@@ -11,6 +12,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"gpustack.local/simulated/cluster/internal/dcgm"
@@ -18,13 +21,27 @@ import (
 )
 
 func main() {
-	if filepath.Base(os.Args[0]) == "dcgmi" {
+	name := filepath.Base(os.Args[0])
+	if name == "dcgmi" {
 		os.Exit(dcgm.Ask(os.Args[1:], os.Stdout, os.Stderr))
+	}
+	if cuda, ok := strings.CutPrefix(name, "dcgmproftester"); ok {
+		os.Exit(proftester(cuda))
 	}
 	if err := serve(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// proftester of 12 or 13 is one linked with that CUDA.
+func proftester(cuda string) int {
+	number, err := strconv.Atoi(cuda)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "SIMULATED: dcgmproftester12 or dcgmproftester13")
+		return 127
+	}
+	return dcgm.Proftester(number, os.Args[1:], gpustate.PathsFrom(os.Getenv), os.Stdout, os.Stderr)
 }
 
 // serve takes the options of nv-hostengine that change where it listens, and those of its image's entry point.

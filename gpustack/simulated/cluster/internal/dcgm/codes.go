@@ -9,6 +9,8 @@ const (
 	stException     = -2 // what main_dcgmi.cpp returns for a command line that cannot be parsed
 	stGeneric       = -3
 	stNotConfigured = -5
+	stNotSupported  = -6
+	stVersion       = -12
 	stNoData        = -14
 	stNoConnection  = -21
 	stDuplicate     = -26

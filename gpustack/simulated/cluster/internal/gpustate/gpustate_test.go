@@ -47,6 +47,8 @@ func TestHalfWrittenState(t *testing.T) {
 		"driver 1\ngpu uuid=GPU-a bus=0000:65:00.0 name=X minor=-1\n",
 		"driver 1\ngpu uuid=GPU-a bus=0000:65:00.0 name=X =5\n",
 		"driver 1\ncuda thirteen\n",
+		"driver 1\nload 1004 util\n",
+		"driver 1\nload all util=1\n",
 	} {
 		if state, err := Parse(text); err == nil {
 			t.Errorf("%q: %+v", text, state)
@@ -126,4 +128,41 @@ func touch(t *testing.T, path, text string) {
 	if _, err := file.WriteString(text); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestWorkEndsWithItsFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	touch(t, path, "driver 1\nload 1004 util=100 tensor=0.9\n"+
+		"gpu uuid=a bus=b name=c minor=1\ngpu uuid=d bus=e name=f minor=2 tensor=0.2\n")
+	os.Chmod(path, 0o400)
+	expect := func(gpu int, key string, number float64) {
+		t.Helper()
+		state, err := Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := state.GPUs[gpu].Number(key); got != number {
+			t.Errorf("GPU %d: %s=%v", gpu, key, got)
+		}
+	}
+	state, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := Work(path, state.GPUs[0], 1004)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(0, "util", 100)
+	expect(1, "util", 0)
+	second, err := Work(path, state.GPUs[1], 1004)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Close()
+	expect(0, "util", 0)
+	expect(1, "util", 100)
+	expect(1, "tensor", 0.2) // what the lab set stays
+	second.Close()
+	expect(1, "util", 0)
 }

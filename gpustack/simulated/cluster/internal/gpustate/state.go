@@ -5,6 +5,7 @@ package gpustate
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -64,19 +65,36 @@ type State struct {
 	Driver string
 	CUDA   int
 	GPUs   []GPU
+	loads  map[int]map[string]string // keys of a busy GPU, by the field that is worked for
 }
 
-// Read parses the file at path.
+// Read parses the file at path. GPUs that a process works on (see Work) have the keys of that load, too.
 func Read(path string) (State, error) {
-	text, err := os.ReadFile(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return State{}, err
 	}
-	return Parse(string(text))
+	defer file.Close()
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return State{}, err
+	}
+	state, err := Parse(string(text))
+	if err != nil {
+		return State{}, err
+	}
+	for i := range state.GPUs {
+		field, err := work(file, state.GPUs[i])
+		if err != nil {
+			return State{}, err
+		}
+		state.GPUs[i].busy(state.loads[field])
+	}
+	return state, nil
 }
 
-// Parse reads the lines "driver VERSION", "cuda NUMBER" and "gpu key=value …"; others are left aside, so that the file
-// may grow. The lab writes the file in place, so one without a driver, without its last line's end, or with a GPU that
+// Parse reads the lines "driver VERSION", "cuda NUMBER", "load FIELD key=value …" and "gpu key=value …"; others are left
+// aside, so that the file may grow. The lab writes the file in place, so one without a driver, without its last line's end, or with a GPU that
 // lacks UUID, bus or name is an error: it is not whole yet.
 func Parse(text string) (State, error) {
 	var state State
@@ -97,6 +115,19 @@ func Parse(text string) (State, error) {
 				return State{}, fmt.Errorf("line %d: cuda: %w", number+1, err)
 			}
 			state.CUDA = version
+		case "load":
+			field, err := strconv.Atoi(words[1])
+			if err != nil {
+				return State{}, fmt.Errorf("line %d: load: %w", number+1, err)
+			}
+			keys, err := parseKeys(words[2:])
+			if err != nil {
+				return State{}, fmt.Errorf("line %d: %w", number+1, err)
+			}
+			if state.loads == nil {
+				state.loads = map[int]map[string]string{}
+			}
+			state.loads[field] = keys
 		case "gpu":
 			gpu, err := parseGPU(words[1:], len(state.GPUs))
 			if err != nil {
@@ -111,15 +142,24 @@ func Parse(text string) (State, error) {
 	return state, nil
 }
 
-func parseGPU(words []string, index int) (GPU, error) {
-	gpu := GPU{Index: index, Minor: index, keys: make(map[string]string, len(words))}
+func parseKeys(words []string) (map[string]string, error) {
+	keys := make(map[string]string, len(words))
 	for _, word := range words {
 		key, value, ok := strings.Cut(word, "=")
 		if !ok || key == "" {
-			return GPU{}, fmt.Errorf("%q is no key=value", word)
+			return nil, fmt.Errorf("%q is no key=value", word)
 		}
-		gpu.keys[key] = value
+		keys[key] = value
 	}
+	return keys, nil
+}
+
+func parseGPU(words []string, index int) (GPU, error) {
+	keys, err := parseKeys(words)
+	if err != nil {
+		return GPU{}, err
+	}
+	gpu := GPU{Index: index, Minor: index, keys: keys}
 	gpu.UUID, gpu.Bus, gpu.Name = gpu.keys["uuid"], gpu.keys["bus"], strings.ReplaceAll(gpu.keys["name"], "_", " ")
 	if gpu.UUID == "" || gpu.Bus == "" || gpu.Name == "" {
 		return GPU{}, fmt.Errorf("a GPU needs uuid, bus and name")
