@@ -16,8 +16,8 @@ LOADS = {
     "training": "util=98 memutil=62 used=0.86 gr=0.97 sm_active=0.88 sm_occ=0.46 tensor=0.52 dram=0.58 pcie_tx=2.1e9"
     " pcie_rx=4.8e9",
 }
-# The same of a GPU that dcgmproftester works on, by the DCGM field that it is about; used in MiB. Rough: the highest that
-# NVIDIA's documentation of the profiling metrics has for tensor cores is 0.93, others are near 1.
+# The same of a GPU that dcgmproftester works on, by the DCGM field that it is about; used in MiB. Rough: NVIDIA's
+# documentation shows 0.93 for tensor cores, the others are near 1.
 FIELD_LOADS = {
     1001: "util=100 memutil=2 used=900 gr=1 sm_active=0.98 sm_occ=0.95",
     1002: "util=100 memutil=2 used=900 gr=1 sm_active=0.98 sm_occ=0.5",

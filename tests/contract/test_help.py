@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 
 from gpustack.cli.app import DIAGNOSE, LAB, OPERATE, SETUP, app
 from gpustack.cli.help import SHORT
+from tests.worlds import documents
 
 ROOT = get_command(app)
 TREE = Path(__file__).parents[2]
-DOCUMENTS = [TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))]
 ESCAPE = "\x1b"
 
 
@@ -87,9 +87,30 @@ def test_what_cannot_be_typed_is_found(line: str) -> None:
         parse(line)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", documents.DOCUMENTS, ids=lambda path: str(path.relative_to(TREE)))
 def test_commands_of_documents_can_be_typed(document: Path) -> None:
     """`parse` raises for a command or option that there is not."""
-    blocks = re.findall(r"(?ms)^```(?:sh|console)?\n(.*?)^```", document.read_text())
-    for line in re.findall(r"(?m)^(?:\$ )?(gpustack .*)$", "\n".join(blocks)):
-        parse(line)
+    for line in documents.commands(document):
+        if line.startswith("gpustack "):
+            parse(line)
+
+
+def test_no_command_of_a_document_is_in_a_block_of_another_kind() -> None:
+    """Which is not read here."""
+    hidden = [
+        (document.name, line)
+        for document in documents.DOCUMENTS
+        for language, body in documents.blocks(document.read_text())
+        if language not in documents.SHELLS
+        for line in re.findall(r"(?m)^ *(?:\$ )?gpustack .*", body)
+    ]
+    assert hidden == []
+
+
+def test_commands_are_found_in_documents(tmp_path: Path) -> None:
+    path = tmp_path / "page.md"
+    path.write_text(
+        "a\n```bash\ngpustack plan  # why\n# alone\ngpustack gpu \\\n    list\n```\n`gpustack no`\n```\nother\n```\n"
+        "- b\n  ```console\n  $ gpustack verify\n  ok\n  ```\n```json\n{}\n```\n"
+    )
+    assert documents.commands(path) == ["gpustack plan", "gpustack gpu list", "gpustack verify"]
