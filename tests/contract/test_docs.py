@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "values").glob("*.md")})
+from tests.lab.gpus.documented import PAGES, ROWS
+from tests.worlds.documents import DOCUMENTS, ROOT, commands
+
 every_text = pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
 
 
@@ -54,3 +55,9 @@ def test_links_lead_somewhere(document: Path) -> None:
         path = document.parent / file if file else document
         assert path.exists(), target
         assert not anchor or anchor in anchors(path), target
+
+
+def test_the_lab_runs_every_command_of_the_documents_about_gpus() -> None:
+    """tests/lab/gpus/test_documents.py, as the table says; no row is left over."""
+    typed = [line for page in PAGES for line in commands(ROOT / "docs" / page)]
+    assert list(ROWS) == list(dict.fromkeys(typed))

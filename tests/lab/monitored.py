@@ -7,7 +7,9 @@ from typing import Any
 from urllib.parse import quote
 
 from gpustack import lab
+from gpustack.config.versions import KNOWN_SETS, version_set
 
+PAUSE = f"registry.k8s.io/pause:{version_set(KNOWN_SETS[-1]).components['pause']}"
 SERVICE = "/api/v1/namespaces/monitoring/services/http:monitoring-{}:http-web/proxy"
 
 

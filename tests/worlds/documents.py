@@ -16,8 +16,8 @@ def blocks(text: str) -> Iterator[tuple[str, str]]:
 
 
 def commands(path: Path) -> list[str]:
-    """Whole commands of the blocks of a shell: without prompt and comment, lines that end with a backslash joined. Output
-    in a `console` block is none."""
+    """Whole commands of the blocks of a shell, without prompt and comment; lines that end with a backslash are joined.
+    Output in a `console` block is none."""
     found = []
     for language, body in blocks(path.read_text()):
         if language not in SHELLS:

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from gpustack import lab
-from gpustack.config.versions import KNOWN_SETS, version_set
 from tests.lab.conftest import Run
-from tests.lab.monitored import SERVICE, apply, gpus, kubectl, labels, query
+from tests.lab.monitored import PAUSE, SERVICE, apply, gpus, kubectl, labels, query
 from tests.lab.witness import until
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
@@ -20,7 +19,6 @@ pytestmark = [pytest.mark.lab, pytest.mark.slow]
 HELM = "KUBECONFIG=/etc/kubernetes/admin.conf /usr/local/lib/gpustack/helm"
 CHARTS = "/var/lib/gpustack-cluster/charts"
 SERIES = "DCGM_FI_DEV_GPU_TEMP"
-PAUSE = f"registry.k8s.io/pause:{version_set(KNOWN_SETS[-1]).components['pause']}"
 
 
 def helm(two: lab.Lab, words: str) -> None:

@@ -1,0 +1,54 @@
+"""What it takes to run the commands of the documents in a lab. Addresses and names of the documents are replaced by the
+lab's in test_documents.py."""
+
+from dataclasses import dataclass
+
+PAGES = ("gpus.md", "profiling.md", "serve.md", "training.md")
+
+SHORTER = {"--for 15m": "--for 2m", "--for 5m": "--for 2m"}
+"""Nobody waits so long here: at 5 s, the lab's interval, two minutes have the samples that a verdict needs."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """`more`: words behind the command, because nobody answers here. `serves`: it runs on until another one serves.
+    `not_run`: why not. Every other command ends with 0."""
+
+    more: str = ""
+    serves: bool = False
+    not_run: str = ""
+
+
+CONFIRMED = Row(more="--yes")
+NO_DOCKER = Row(not_run="the lab has no docker and no registry that takes images")
+
+ROWS = {
+    "gpustack gpu list -i mycluster": Row(),
+    "gpustack gpu top --prometheus https://prometheus.example.org --token-file token": Row(),
+    "gpustack gpu list --prometheus https://mimir.example.org/prometheus --tenant team -o csv": Row(),
+    "gpustack gpu check-exporter -i mycluster --for 40": Row(),
+    "gpustack gpu check-exporter http://10.0.0.12:9400/metrics -o junit": Row(),
+    "gpustack gpu diag -i mycluster": CONFIRMED,
+    "gpustack gpu diag -r 3 --node gpu1 -i mycluster -o junit > diag.xml": CONFIRMED,
+    "gpustack gpu config set --power-limit 300 --node gpu1 -i mycluster": CONFIRMED,
+    "gpustack gpu profiling pause --for 30m --node gpu1 -i mycluster --yes": Row(),
+    "gpustack gpu profiling resume --node gpu1 -i mycluster --yes": Row(),
+    "gpustack gpu metrics -i mycluster": Row(),
+    "gpustack explain metric SM_ACTIVE": Row(),
+    "gpustack explain xid 79": Row(),
+    "gpustack profile analyze -i mycluster --pod team-a/train-0 --since 1h": Row(),
+    "gpustack profile record -i mycluster --pod team-a/train-0 --for 15m --label run1 -f run1.json": Row(),
+    "gpustack profile record --exporter http://gpu1:9400/metrics --for 15m --label run2 -f run2.json": Row(),
+    "gpustack profile analyze run1.json --workload training": Row(),
+    "gpustack profile analyze run1.json -o html > run1.html": Row(),
+    "gpustack profile compare run1.json run2.json --fail-if 'tensor<-5%'": Row(),
+    "gpustack profile baseline -i mycluster --node gpu1 --for 5m -f idle.json": Row(),
+    "gpustack profile analyze run1.json --baseline idle.json": Row(),
+    "gpustack serve -i mycluster": Row(more="--listen 127.0.0.1:9460", serves=True),
+    "gpustack serve --prometheus http://prometheus.monitoring:9090 --listen 127.0.0.1:9460": Row(serves=True),
+    "curl -sS http://127.0.0.1:9460/v1/pods/team-a/train-0/sm": Row(more="--fail"),
+    "cp gpustack/logs.py gpu_logs.py": Row(),
+    "docker build -f examples/training/Dockerfile -t registry.example.org/training:1 .": NO_DOCKER,
+    "docker push registry.example.org/training:1": NO_DOCKER,
+    "kubectl -n team-a apply -f examples/training/training.yaml": Row(),
+}
