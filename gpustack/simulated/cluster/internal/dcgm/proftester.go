@@ -1,6 +1,7 @@
 package dcgm
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -18,6 +19,9 @@ import (
 
 const proftesterVersion = "2.0.0" // DcgmProfTester.h
 
+// block is st_blksize of a pipe, of which the C library makes its buffer.
+const block = 4096
+
 // maxCUDA is MAX_CUDA_MAJOR_VERSION of common/DcgmBuildInfo.hpp.
 const maxCUDA = 13
 
@@ -27,7 +31,10 @@ const proftesterOptions = "w:wait-to-check= max-processes= percent-tolerance= a:
 
 // Proftester is dcgmproftester<CUDA> with a command line; it returns what main does. Signals end it as they end the real
 // one: after SIGTERM and SIGHUP it says so and fails, of SIGINT and SIGKILL it dies. The GPUs are idle then in any case.
-func Proftester(cuda int, arguments []string, paths gpustate.Paths, out, errs io.Writer) int {
+// Lines go out in blocks, as C++ has them for a pipe: of a test that is killed, the last ones are lost.
+func Proftester(cuda int, arguments []string, paths gpustate.Paths, stdout, errs io.Writer) int {
+	out := bufio.NewWriterSize(stdout, block)
+	defer out.Flush()
 	chosen, err := parseTests(arguments)
 	if err != nil {
 		// TCLAP's StdOutput prints the usage, too, and ends with 1.

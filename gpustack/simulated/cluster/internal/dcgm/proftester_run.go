@@ -1,8 +1,8 @@
 package dcgm
 
 import (
+	"bufio"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"slices"
@@ -23,7 +23,7 @@ type tester struct {
 	paths    gpustate.Paths
 	settings options
 	signals  <-chan os.Signal
-	out      io.Writer
+	out      *bufio.Writer
 	ended    bool // by a signal
 	titled   bool // the test's heading is printed
 }
@@ -38,11 +38,13 @@ type worker struct {
 
 func (t *tester) print(format string, values ...any) { fmt.Fprintf(t.out, format, values...) }
 
-// log is an error on the console, whose lines have the shape of common/DcgmLoggingImpl.h (DcgmLogFormatter).
+// log is an error on the console, whose lines have the shape of common/DcgmLoggingImpl.h (DcgmLogFormatter); plog's
+// ConsoleAppender flushes.
 func (t *tester) log(format string, values ...any) {
 	text := fmt.Sprintf(format, values...)
 	now := time.Now().Format("2006-01-02 15:04:05.000")
 	t.print("%s ERROR [%d:%d] %s [DcgmProfTester.cpp:0] [SIMULATED]\n", now, os.Getpid(), os.Getpid(), text)
+	t.out.Flush()
 }
 
 // report is a line that is logged as well.
