@@ -12,6 +12,7 @@ import typer
 
 from gpustack.cli import options
 from gpustack.cli.gpu.prometheus import Source, open_prometheus
+from gpustack.config.served import PORT
 from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def serve(
     source: Source,
     listen: Annotated[
         str, typer.Option("--listen", metavar="ADDRESS:PORT", help="Where to listen. Clients need no login.")
-    ] = "127.0.0.1:9460",
+    ] = f"127.0.0.1:{PORT}",
     every: Annotated[
         float, typer.Option("--every", min=1, max=60, metavar="SECONDS", help="How often Prometheus is asked at most.")
     ] = 5,

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Dis
 from gpustack.config.sections.gpu import Gpu
 from gpustack.config.sections.monitoring import Alerts, Dashboards, Monitoring, Storage
 from gpustack.config.sections.section import Section
+from gpustack.config.sections.serve import Serve
 from gpustack.config.versions import KNOWN_SETS, kubernetes_version
 
 
@@ -263,6 +264,7 @@ class Spec(Section):
     gpu: Annotated[Gpu, Field(description="drivers, runtime and metrics of GPUs, on hosts with GPUs")] = Gpu()
     dashboards: Annotated[Dashboards, Field(description="our dashboards in Grafana")] = Dashboards()
     alerts: Annotated[Alerts, Field(description="our GPU alerts, and their receiver")] = Alerts()
+    serve: Annotated[Serve, Field(description="`gpustack serve` in the cluster, for autoscalers and scripts")] = Serve()
     minimum: Annotated[Minimum, Field(description="minimum resources of a host")] = Minimum()
     swap: Annotated[
         Literal["off", "keep"],

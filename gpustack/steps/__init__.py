@@ -4,7 +4,7 @@ from types import ModuleType
 from typing import Any
 
 from gpustack.ask.probe import Probe
-from gpustack.steps import alerts, dashboards, flannel, helm, storage, taint, workers
+from gpustack.steps import alerts, dashboards, flannel, helm, serve, storage, taint, workers
 from gpustack.steps.containerd import step as containerd
 from gpustack.steps.control_plane import step as control_plane
 from gpustack.steps.firewall import step as firewall
@@ -39,6 +39,7 @@ MODULES: tuple[ModuleType, ...] = (
     gpu_metrics,
     dashboards,
     alerts,
+    serve,
 )
 """Their docstrings are the manual pages."""
 STEPS: tuple[Step, ...] = tuple(module.STEP for module in MODULES)

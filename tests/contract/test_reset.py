@@ -24,6 +24,7 @@ WITHOUT = {
     "gpu-metrics": OBJECTS,
     "dashboards": OBJECTS,
     "alerts": OBJECTS,
+    "serve": OBJECTS,
 }
 # Pods are ended by what other steps brought, so that comes before all.
 FIRST = "workers"

@@ -10,7 +10,7 @@ from gpustack.config.host import HostSpec
 from gpustack.rollout.plan import StepState
 from gpustack.steps import STEPS
 from gpustack.steps.step import Step
-from tests.worlds import cluster, gpus, host_stack, hosts
+from tests.worlds import cluster, gpus, host_stack, hosts, served
 from tests.worlds.cases import answers_at, recorded
 from tests.worlds.cluster import ABSENT, ACTIVE, K1, K2
 from tests.worlds.judge import state
@@ -54,6 +54,7 @@ def passing_steps() -> tuple[PassingStep, ...]:
     toolkit = UNFILTERED | dict(host_stack.with_toolkit())
     snapshots["gpu-runtime"] = hosts.snapshot(toolkit, without_operator, hosts=members)
     snapshots["gpu-plugin"] = host_stack.snapshot()
+    snapshots["serve"] = served.snapshot()
     locations = {"workers": "k2"}
     found = []
     for step in STEPS:

@@ -13,7 +13,7 @@ from gpustack.config.complaint import Complaint
 from gpustack.config.host import Host
 from gpustack.config.pydantic_errors import complain, path_of
 from gpustack.config.secrets.secret_file import judged as judged_file
-from gpustack.config.sections import exporter_rules, receiver
+from gpustack.config.sections import exporter_rules, receiver, serve
 from gpustack.config.spec import Mirror, Proxy, Spec
 
 KEY = "gpustack"
@@ -151,6 +151,7 @@ def contradictions(
         found, allowed = f"{access.node_port}, which is node_port", "a port of its own"
         yield {key, "monitoring.access.node_port"}, Complaint(file, f"{KEY}.{key}", found, allowed)
     yield from exporter_rules.complaints(file, spec.gpu, spec.versions)
+    yield from serve.complaints(file, spec)
     yield from receiver.complaints(file, spec.alerts.receivers, source if source and source.is_dir() else None)
 
 

@@ -70,6 +70,8 @@ def probe(id: str, path: str) -> Probe[Mapping[str, Applied] | None]:
 CONFIG_MAPS = probe("applied.config-maps", "/api/v1/configmaps")
 RULES = probe("applied.rules", "/apis/monitoring.coreos.com/v1/prometheusrules")
 DAEMON_SETS = probe("applied.daemon-sets", "/apis/apps/v1/daemonsets")
+DEPLOYMENTS = probe("applied.deployments", "/apis/apps/v1/deployments")
+SERVICE_ACCOUNTS = probe("applied.service-accounts", "/api/v1/serviceaccounts")
 SERVICES = probe("applied.services", "/api/v1/services")
 RUNTIME_CLASSES = probe("applied.runtime-classes", "/apis/node.k8s.io/v1/runtimeclasses")
 SERVICE_MONITORS = probe("applied.service-monitors", "/apis/monitoring.coreos.com/v1/servicemonitors")

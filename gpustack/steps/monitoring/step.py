@@ -35,7 +35,7 @@ from gpustack.probes.network.addresses import LISTENERS
 from gpustack.steps.control_plane.step import control_planes
 from gpustack.steps.kubernetes.versions import numbers
 from gpustack.steps.monitoring.receiver import NOBODY
-from gpustack.steps.monitoring.values import CONTROL_PLANE, release
+from gpustack.steps.monitoring.values import CONTROL_PLANE, prometheus_name, release
 from gpustack.steps.release import compared, in_cluster
 from gpustack.steps.step import Step
 
@@ -143,12 +143,12 @@ def workloads(here: View) -> Result | None:
 
 def prometheus(here: View) -> Result | None:
     """The operator has reconciled Prometheus, and it is available."""
-    return reconciled("Prometheus", here[PROMETHEUSES], f"{here.spec.monitoring.release}-prometheus")
+    return reconciled("Prometheus", here[PROMETHEUSES], prometheus_name(here.spec))
 
 
 def selectors(here: View) -> Result | None:
     """Prometheus selects monitors and rules of all labels and namespaces, unless your own values restrict them."""
-    one = (here[PROMETHEUSES] or {}).get(f"{here.spec.monitoring.release}-prometheus")
+    one = (here[PROMETHEUSES] or {}).get(prometheus_name(here.spec))
     in_values = release(here).values.get("prometheus", {}).get("prometheusSpec", {})
     narrow = [
         name

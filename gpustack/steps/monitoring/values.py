@@ -9,6 +9,7 @@ from gpustack.steps.monitoring.receiver import alertmanager
 from gpustack.steps.release import Release
 
 CHART = "kube-prometheus-stack"
+PORT = 9090  # of Prometheus' Service, where the chart's values have no other
 # Of a kubeadm cluster, with kubernetes.metrics_bind 127.0.0.1 out of Prometheus' reach.
 CONTROL_PLANE = ("kubeEtcd", "kubeScheduler", "kubeControllerManager", "kubeProxy")
 MIB = {"Mi": 1, "Gi": 1024, "Ti": 1024 * 1024}
@@ -30,6 +31,17 @@ def release(here: View) -> Release:
     theirs = here.snapshot.inventory.values.get(name, {})
     values = merged(ours("monitoring"), computed(spec), {"alertmanager": alertmanager(spec)}, theirs)
     return Release(name, spec.monitoring.namespace, CHART, values, privileged=True)
+
+
+def prometheus_name(spec: Spec) -> str:
+    """Of the Prometheus object, and of its Service."""
+    return f"{spec.monitoring.release}-prometheus"
+
+
+def prometheus_url(here: View) -> str:
+    """Its address inside the cluster."""
+    port = release(here).values["prometheus"].get("service", {}).get("port", PORT)
+    return f"http://{prometheus_name(here.spec)}.{here.spec.monitoring.namespace}.svc:{port}"
 
 
 def computed(spec: Spec) -> dict[str, Any]:

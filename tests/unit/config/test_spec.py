@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from gpustack.config.resolved import apt_of, fingerprint_of
+from gpustack.config.served import image_of
 from gpustack.config.spec import Spec, schema
 from tests.worlds.specs import SPEC_FILE, complaint_ids, complaints, judged
 
@@ -218,3 +219,46 @@ def test_every_field_says_what_it_is() -> None:
 def test_the_defaults_keep_the_rules() -> None:
     assert Spec.model_validate(Spec().model_dump(mode="json", by_alias=True)) == Spec()
     assert Spec().kubernetes.pod_cidr == IPv4Network("10.244.0.0/16")
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "registry.example.com/gpustack:0.1.0",
+        "10.0.0.5:5000/team/gpu_tools/gpustack:1",
+        "localhost:5000/gpustack@sha256:" + "0" * 64,
+        "registry.example.com/gpustack:1@sha256:" + "a" * 64,
+    ],
+)
+def test_an_image_of_serve(image: str) -> None:
+    _, spec, wrong = judged({"serve": {"enabled": True, "image": image}})
+    assert (image_of(spec), wrong) == (image, [])
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "gpustack:1",
+        "gpustack/gpustack:1",  # containerd would take Docker Hub, where the name is another's
+        "registry.example.com/gpustack",
+        "registry.example.com:5000/gpustack",
+        "https://registry.example.com/gpustack:1",
+        "registry.example.com/Gpustack:1",
+        "registry.example.com/gpustack@sha256:0",
+        "registry.example.com/gpustack:1\nother",
+    ],
+)
+def test_an_image_of_serve_has_its_registry_and_a_tag(image: str) -> None:
+    (found,) = complaints({"serve": {"enabled": True, "image": image}})
+    assert (found.key, found.reference) == ("gpustack.serve.image", "config-invalid")
+    assert "REGISTRY/PATH:TAG" in found.allowed
+
+
+def test_serve_needs_an_image_but_from_a_bundle_and_the_monitoring() -> None:
+    lab = {"source": {**MIRROR, "purpose": "lab"}}
+    on: dict[str, Any] = {"serve": {"enabled": True}}
+    assert complaint_ids(on) == complaint_ids({**on, "source": MIRROR}) == [("gpustack.serve.image", "config-invalid")]
+    assert complaint_ids({"serve": {"enabled": False}}) == complaint_ids({**on, **lab}) == []
+    assert image_of(judged(lab)[1]).startswith("docker.io/library/gpustack:")
+    off = {"monitoring": {"enabled": False}}
+    assert complaint_ids({**on, **lab, **off}) == [("gpustack.monitoring.enabled", "config-invalid")]

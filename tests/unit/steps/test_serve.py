@@ -1,0 +1,158 @@
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.view import View
+from gpustack.cli.serve import parse_listen
+from gpustack.config.served import PORT
+from gpustack.serve.routes import HEALTH, respond
+from gpustack.steps.serve import NAME, STEP, objects
+from gpustack.steps.serve import wanted as wanted_by_role
+from tests.worlds import cluster
+from tests.worlds.cases import answers_at, recorded, written
+from tests.worlds.cluster import states
+from tests.worlds.judge import failures, judgements
+from tests.worlds.served import DEPLOYMENTS, IMAGE, OFF, ON, brought, running, snapshot, wanted
+from tests.worlds.snapshot import Answers
+
+APPLIED = "applied.deployments"
+
+
+def failed(spec: dict[str, Any] = ON, changed: Answers | None = None) -> dict[str, Any]:
+    return failures(judgements(STEP, snapshot(spec, changed or {})))
+
+
+def at(*answers: Answer) -> Answers:
+    return answers_at(CLUSTER, *answers)
+
+
+def of_kind(kind: str) -> dict[str, Any]:
+    (found,) = (one for one in wanted() if one["kind"] == kind)
+    return found
+
+
+def test_as_the_step_leaves_it_all_holds() -> None:
+    assert failed() == {}
+
+
+def test_off_by_default_and_then_nothing_is_wanted() -> None:
+    there = cluster.snapshot()
+    assert failures(judgements(STEP, there)) == {}
+    assert wanted_by_role(View(there, CLUSTER)) == {"objects": [], "dropped": []}
+
+
+def test_without_monitoring_there_is_no_such_step() -> None:
+    assert states(STEP, spec={"monitoring": {"enabled": False}}) == []
+
+
+def test_it_reads_the_prometheus_of_the_spec_by_its_service() -> None:
+    def address(monitoring: dict[str, Any]) -> str:
+        spec = {**ON, "monitoring": {"persistence": {"enabled": False}, **monitoring}}
+        found = objects(View(cluster.snapshot(spec=spec), CLUSTER))[-1]
+        return str(found["spec"]["template"]["spec"]["containers"][0]["args"][2])
+
+    assert address({}) == "http://monitoring-prometheus.monitoring.svc:9090"
+    assert address({"namespace": "watch", "release": "kps"}) == "http://kps-prometheus.watch.svc:9090"
+
+
+def test_the_pod_may_nothing_and_listens_where_service_and_probes_look() -> None:
+    pod = of_kind("Deployment")["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    # https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["runAsUser"] > 0
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert not {"volumes", "hostNetwork", "hostPID"} & set(pod)
+    assert pod["automountServiceAccountToken"] is of_kind("ServiceAccount")["automountServiceAccountToken"] is False
+    assert container["image"] == IMAGE
+    words = container["args"]
+    assert parse_listen(words[words.index("--listen") + 1]) == ("0.0.0.0", PORT)
+    assert [(port["name"], port["containerPort"]) for port in container["ports"]] == [("http", PORT)]
+    (port,) = of_kind("Service")["spec"]["ports"]
+    assert (port["port"], port["targetPort"]) == (PORT, "http")
+    for probe in ("readinessProbe", "livenessProbe"):
+        assert container[probe]["httpGet"] == {"path": HEALTH, "port": "http"}
+
+
+def test_the_probes_do_not_ask_prometheus() -> None:
+    path = of_kind("Deployment")["spec"]["template"]["spec"]["containers"][0]["livenessProbe"]["httpGet"]["path"]
+
+    def never() -> Any:
+        raise AssertionError
+
+    assert json.loads(respond(path, never, str)) == {"status": "ok"}
+
+
+def test_the_service_leads_to_the_pod() -> None:
+    deployment = of_kind("Deployment")["spec"]
+    labels = deployment["template"]["metadata"]["labels"]
+    assert deployment["selector"]["matchLabels"] == of_kind("Service")["spec"]["selector"] == labels
+
+
+@pytest.mark.parametrize("kind", ["ServiceAccount", "Service"])
+def test_what_is_missing_is_for_install(kind: str) -> None:
+    left = [one for one in wanted() if one["kind"] != kind]
+    assert failed(changed=brought(*left)) == {"brought": (f"{NAME} missing", "install")}
+
+
+def test_another_image_is_another_content() -> None:
+    spec = {"serve": {"enabled": True, "image": "registry.example.com/gpustack:0.2.0"}}
+    assert failed(spec) == {"brought": (f"{NAME} with different content", "install")}
+
+
+def test_one_that_somebody_edited() -> None:
+    edited = copy.deepcopy(of_kind("Deployment"))
+    del edited["spec"]["template"]["spec"]["containers"][0]["securityContext"]
+    others = [one for one in wanted() if one["kind"] != "Deployment"]
+    assert failed(changed=brought(*others, edited)) == {"brought": (f"{NAME} changed by an unknown client", "install")}
+
+
+def test_a_deployment_of_that_name_that_is_not_ours_stays() -> None:
+    others = [one for one in wanted() if one["kind"] != "Deployment"]
+    assert failed(changed=brought(*others)) == {"foreign": ("another's", "operator")}
+    assert failed(OFF, brought(*others)) == {}
+    assert "Deployment" not in {one["kind"] for one in dropped(OFF, brought(*others))}
+
+
+def test_a_pod_that_does_not_run() -> None:
+    unready = running(readyReplicas=0)
+    found = judgements(STEP, snapshot(ON, at(unready)))["available"].result
+    assert found
+    assert (found.found, found.passing, found.cure) == ("not running", True, "install")
+    assert failed(changed=at(running(0))) == {"available": ("scaled to 0", "install")}
+
+
+def test_none_at_all_is_for_install() -> None:
+    none = at(written(DEPLOYMENTS, '{"items":[]}')) | brought()
+    assert failed(changed=none) == {"brought": (f"{NAME} missing", "install"), "available": ("nothing", "install")}
+
+
+def dropped(spec: dict[str, Any], changed: Answers | None = None) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = wanted_by_role(View(snapshot(spec, changed or {}), CLUSTER))["dropped"]
+    return found
+
+
+def test_switched_off_it_is_removed_the_deployment_last() -> None:
+    assert failed(OFF) == {"leftovers": ("a Deployment of gpustack", "install")}
+    found = [(one["kind"], one["metadata"]) for one in dropped(OFF)]
+    metadata = {"name": NAME, "namespace": "monitoring"}
+    assert found == [(kind, metadata) for kind in ("ServiceAccount", "Service", "Deployment")]
+    assert dropped(ON) == []
+
+
+def test_what_cannot_be_read_is_unknown_and_not_deleted() -> None:
+    secret = at(recorded(APPLIED, "forbidden"))
+    assert judgements(STEP, snapshot(ON, secret))["brought"].outcome == "unknown"
+    assert judgements(STEP, snapshot(OFF, secret))["leftovers"].outcome == "unknown"
+    assert dropped(OFF, secret) == []
+    blind = at(recorded(DEPLOYMENTS, "forbidden"))
+    outcomes = {id: one.outcome for id, one in judgements(STEP, snapshot(ON, blind)).items()}
+    assert outcomes["available"] == outcomes["foreign"] == "unknown"
