@@ -25,6 +25,7 @@ from gpustack.bundle import (
     licences,
     modules,
     monitoring_images,
+    product,
     programs,
     simulated_images,
     userland,
@@ -80,15 +81,17 @@ class Composer:
     def compose(self, kubernetes: tuple[str, ...]) -> Composed:
         programs = [*modules.parts(self.versions, kubernetes), modules.pause(), simulated_images.part()]
         programs.append(driver_debs.part(self.versions["nvidia-driver"]))
-        made = self._all([*programs, userland.part()])
+        made = self._all([*programs, userland.part(), product.python(), product.itself()])
+        debian = [made["userland"], made["python"]]
         single = [*self._files(made), *self._charts(made)]
         placed = [*self._apt(kubernetes, made), *self._nvidia_apt(made)]
         layout, labels, blobs = self._images(kubernetes, made)
         single += self._single(checksums.images(labels))
-        single += self._single(licences.part([made[part.name] for part in programs], made["userland"]))
+        single += self._single(licences.part([made[part.name] for part in programs], debian))
         placed += [*single, *self._single(checksums.part(sums(single), self.signer))]
         placed.append(self._place("bin/mirror", made["mirror"], "mirror", "distribution"))
-        return Composed(placed + blobs, layout, labels, userland.packages(made["userland"]))
+        packages = dict.fromkeys(package for one in debian for package in userland.packages(one))
+        return Composed(placed + blobs, layout, labels, list(packages))
 
     def _apt(self, kubernetes: tuple[str, ...], made: dict[str, Made]) -> Iterable[Placed]:
         v = self.versions
@@ -204,6 +207,7 @@ class Composer:
             *monitoring_images.provisioner(made["local-path-provisioner-manifest"]["local-path-storage.yaml"], made),
             *gpu_images.gpu(v, made),
             *simulated_images.simulated(v, made),
+            product.image(made),
         ]
         recipes |= {recipe.reference: recipe for recipe in others}
         parts = {

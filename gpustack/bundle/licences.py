@@ -13,7 +13,7 @@ import io
 import os
 import re
 import tarfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -35,22 +35,26 @@ gpustack/bundle/modules/.
 Debian packages: `apt-get source PACKAGE=VERSION` with the sources of their release, or Debian's snapshot archive. Their
 versions stand in the names of the folders below debian/; those in debian/linked/ are libraries of the building
 machine that are linked into static programs.
+
+Python libraries: `pip download --no-binary :all: NAME==VERSION`. Their versions stand in requirements/serve.txt of
+gpustack's source, their licences in the image, below /app.
 """
 
 
-def part(programs: Iterable[Made], debian: Made) -> Part:
-    """out/licences.tar.gz."""
+def part(programs: Iterable[Made], debian: Sequence[Made]) -> Part:
+    """out/licences.tar.gz. `debian` are those that hold packages."""
     made = sorted(programs, key=lambda one: one.name)
-    inputs = digest(Path(__file__), [one.contents for one in made], debian.contents)
+    inputs = digest(Path(__file__), [one.contents for one in made], [one.contents for one in debian])
     return Part("licences", inputs, lambda out: _write(made, debian, out))
 
 
-def _write(programs: list[Made], debian: Made, out: Path) -> None:
+def _write(programs: list[Made], debian: Sequence[Made], out: Path) -> None:
     listing = built_from(programs)
     texts = {"PROGRAMS": listing.encode(), "SOURCES": SOURCES.encode()}
     for module in modules(listing):
         texts |= {f"go/{module}/{name}": text for name, text in in_module(module_directory(module)).items()}
-    texts |= of_packages(debian)
+    for one in debian:
+        texts |= of_packages(one)
     (out / FILE).write_bytes(archive(texts))
 
 

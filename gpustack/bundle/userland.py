@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,22 +30,27 @@ class Package:
 
 def part() -> Part:
     """out/root holds the unpacked packages with all they depend on, out/packages.json says which."""
+    return Part("userland", inputs(PACKAGES), lambda out: unpack(out, PACKAGES))
+
+
+def inputs(names: Sequence[str]) -> str:
+    """What packages of these names follow from."""
     release = {}
     for line in Path("/etc/os-release").read_text().splitlines():
         key, _, value = line.partition("=")
         release[key] = value.strip('"')
-    return Part("userland", digest(PACKAGES, release["ID"], release["VERSION_ID"], Path(__file__)), _unpack)
+    return digest(names, release["ID"], release["VERSION_ID"], Path(__file__))
 
 
 def packages(userland: Made) -> list[Package]:
     return [Package(**entry) for entry in json.loads(userland["packages.json"].read_text())]
 
 
-def _unpack(out: Path) -> None:
+def unpack(out: Path, names: Sequence[str]) -> None:
     private = out.parent / "apt"
     options = _private_apt(private)
     run(["apt-get", *options, "update"], limit=300)
-    wanted = ["--no-install-recommends", "--download-only", "--yes", "install", *PACKAGES]
+    wanted = ["--no-install-recommends", "--download-only", "--yes", "install", *names]
     run(["apt-get", *options, *wanted], limit=600)
     found = []
     for deb in sorted((private / "cache" / "archives").glob("*.deb")):

@@ -5,6 +5,7 @@ from typing import Any
 
 import yaml
 
+from gpustack.config.served import product_version
 from gpustack.config.versions import KNOWN_SETS, VERSIONS
 
 NEWEST = KNOWN_SETS[-1]
@@ -49,5 +50,7 @@ class Versions:
 
 
 def load(name: str = NEWEST) -> Versions:
+    """With gpustack itself, which is no choice of a version set."""
     raw = yaml.safe_load((VERSIONS / f"{name}.yaml").read_text())
+    raw["components"]["gpustack"] = {"version": product_version(), "origin": "gpustack", "licence": "Apache-2.0"}
     return Versions(set=raw["set"], raw=raw)

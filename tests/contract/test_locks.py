@@ -14,8 +14,9 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = PYPROJECT["project"]
 RUNTIME = [Requirement(line) for line in PROJECT["dependencies"]]
 DEV = RUNTIME + [Requirement(line) for line in PROJECT["optional-dependencies"]["dev"]]
+SERVE = [one for one in RUNTIME if one.name in PYPROJECT["dependency-groups"]["serve"]]
 RELEASE = RUNTIME + [Requirement(line) for line in PROJECT["optional-dependencies"]["release"]]
-every_lock = pytest.mark.parametrize("name", ["runtime", "dev", "release", "uv"])
+every_lock = pytest.mark.parametrize("name", ["runtime", "serve", "dev", "release", "uv"])
 
 
 def pins(name: str) -> list[Requirement]:
@@ -40,7 +41,9 @@ def test_no_index_is_named(name: str) -> None:
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
-@pytest.mark.parametrize(("name", "asked"), [("runtime", RUNTIME), ("dev", DEV), ("release", RELEASE)])
+@pytest.mark.parametrize(
+    ("name", "asked"), [("runtime", RUNTIME), ("serve", SERVE), ("dev", DEV), ("release", RELEASE)]
+)
 def test_the_lock_answers_the_project_file(name: str, asked: list[Requirement], python: str) -> None:
     where = {"python_version": python, "python_full_version": f"{python}.0"}
     locked = {
@@ -54,7 +57,9 @@ def test_the_lock_answers_the_project_file(name: str, asked: list[Requirement], 
 
 def test_all_locks_pin_the_same_versions() -> None:
     dev = {(pin.name, pin.specifier) for pin in pins("dev")}
-    assert [str(pin) for name in ("runtime", "uv") for pin in pins(name) if (pin.name, pin.specifier) not in dev] == []
+    assert [
+        str(pin) for name in ("runtime", "serve", "uv") for pin in pins(name) if (pin.name, pin.specifier) not in dev
+    ] == []
 
 
 def test_what_is_shared_by_the_release_lock_is_the_same() -> None:

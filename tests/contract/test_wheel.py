@@ -42,7 +42,9 @@ def test_wheel_holds_every_tracked_file_of_the_product(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
     wanted = tracked("gpustack") | {
         f"gpustack/_data/{name}"
-        for name in tracked("playbooks", "values", "docs/alerts.md", "requirements/runtime.txt")
+        for name in tracked(
+            "playbooks", "values", "docs/alerts.md", "requirements/runtime.txt", "requirements/serve.txt"
+        )
     }
     assert sorted(wanted - inside) == []
     assert "gpustack/py.typed" in inside

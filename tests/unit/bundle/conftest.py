@@ -15,6 +15,7 @@ from gpustack.bundle import (
     licences,
     modules,
     monitoring_images,
+    product,
     programs,
     simulated_images,
     userland,
@@ -31,6 +32,8 @@ def replace_compilers(patch: pytest.MonkeyPatch, home: Path) -> None:
     patch.setattr(modules, "parts", small_bundle.parts)
     patch.setattr(modules, "pause", lambda: scripts("pause", {"pause": "pause"}))
     patch.setattr(userland, "part", lambda: scripts("userland", {"packages.json": packages}))
+    patch.setattr(product, "python", lambda: scripts("python", {"packages.json": packages}))
+    patch.setattr(product, "interpreter", lambda _: {"/usr/bin/python3": b"python"})
     patch.setattr(files, "manifest", lambda name, _: scripts(f"{name}-manifest", dict([small_bundle.MANIFESTS[name]])))
     patch.setattr(crds, "prometheus", lambda *_: texts("prometheus-crds", (small_bundle.CRDS["prometheus-crds"],)))
     patch.setattr(crds, "nfd", lambda _: texts("nfd-crds", (small_bundle.CRDS["nfd-crds"],)))
@@ -41,10 +44,10 @@ def replace_compilers(patch: pytest.MonkeyPatch, home: Path) -> None:
     patch.setattr(charts, "CHARTS", home / "charts")
     patch.setattr(licences, "built_from", lambda made: small_bundle.BUILT_FROM.format(len(made)))
     patch.setattr(licences, "module_cache", lambda: small_bundle.module_cache(home / "modules"))
-    for module in (images, monitoring_images, gpu_images, simulated_images):
+    for module in (images, monitoring_images, gpu_images, simulated_images, product):
         patch.setattr(module, "network", lambda _: {"/usr/sbin/iptables": b"iptables"}, raising=False)
         patch.setattr(module, "libc", lambda _: {"/usr/lib/libc.so.6": b"libc"}, raising=False)
-        patch.setattr(module, "shell", lambda _: {"/usr/bin/busybox": b"busybox"})
+        patch.setattr(module, "shell", lambda _: {"/usr/bin/busybox": b"busybox"}, raising=False)
     patch.setattr("gpustack.bundle.build.PACKAGES", needed)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from gpustack.bundle import oci
 from gpustack.bundle.verify import verify
+from gpustack.config.served import bundled_image
 
 PROMETHEUS = "quay.io/prometheus/prometheus:v3.14.0"
 TOOLKIT = "nvcr.io/nvidia/k8s/container-toolkit:v1.20.1"
@@ -47,6 +48,7 @@ IMAGES = {
         "cuda-samples/vectorAdd",
     ),
     "docker.io/grafana/grafana:13.2.0": ("/usr/bin/grafana", "472:0", "usr/bin/grafana"),
+    bundled_image(): ("python3", "65532:65532", "app/gpustack/cli/app.py"),
 }
 SIMULATED = (
     *("nvcr.io/nvidia/k8s/", "nvcr.io/nvidia/cloud-native/", "nvcr.io/nvidia/gpu-operator:", "docker.io/grafana/"),

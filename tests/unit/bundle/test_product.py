@@ -1,0 +1,103 @@
+"""The image of `gpustack serve`: what is in it, and that it is enough."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import distribution
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from gpustack.bundle import product
+from gpustack.bundle.cache import Cache, Made
+from gpustack.bundle.oci import Link
+from gpustack.events import silent
+from tests.worlds.moments import served
+from tests.worlds.web import prometheus_with, web_server
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def itself(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return Cache(tmp_path_factory.mktemp("parts")).get(product.itself(), silent)
+
+
+@pytest.fixture(scope="module")
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the libraries of the lock, and of no others."""
+    folder = tmp_path_factory.mktemp("libraries")
+    for line in product.lock().read_text().splitlines():
+        if (found := re.match(r"([a-z0-9-]+)==", line)) and "win32" not in line:
+            files = distribution(found[1]).files or ()
+            for top in {file.parts[0] for file in files} - {"..", "__pycache__"}:
+                (folder / top).symlink_to(str(distribution(found[1]).locate_file(top)))
+    return folder
+
+
+def test_the_rooms_of_serve_are_in_it_and_those_of_the_lab_are_not(itself: Made) -> None:
+    assert {"gpustack/cli/lab/commands.py", "gpustack/serve/server.py", "gpustack/versions/xid.csv"} < set(itself.files)
+    rooms = {Path(path).parts[1] for path in itself.files}
+    assert not rooms & {"_data", "bundle", "lab", "simulated"}
+    assert not [path for path in itself.files if "__pycache__" in path]
+
+
+def test_containerfile_leaves_the_same_out() -> None:
+    (line,) = re.findall(r"^RUN rm -rf (.+)$", (ROOT / "Containerfile").read_text(), re.MULTILINE)
+    # A checkout has no _data.
+    assert {f"/app/gpustack/{room}" for room in product.LEFT_OUT} - set(line.split()) == {"/app/gpustack/_data"}
+
+
+@contextmanager
+def serving(app: Path, libraries: Path, prometheus: str) -> Iterator[str]:
+    """Its address. Nothing that is installed here can be imported but the libraries."""
+    words = ["serve", "--prometheus", prometheus, "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(
+        [sys.executable, "-S", "-m", "gpustack.cli.app", *words],
+        cwd="/",
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": f"{app}:{libraries}", "PYTHONDONTWRITEBYTECODE": "1"},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stderr
+            line = process.stderr.readline()
+            found = re.match(r"serving (\S+);", line)
+            assert found, line + process.stderr.read()
+            yield found[1]
+        finally:
+            process.terminate()
+
+
+def test_serve_needs_no_more_than_the_lock_has(itself: Made, libraries: Path) -> None:
+    with (
+        web_server(prometheus_with(served())) as prometheus,
+        serving(itself.directory, libraries, prometheus) as url,
+        urlopen(f"{url}/v1/pods", timeout=30) as response,
+    ):
+        assert json.load(response)["pods"]
+
+
+def test_python_comes_with_the_libraries_that_it_and_its_own_need(tmp_path: Path) -> None:
+    """/bin/ls is the program and a library's part in C; what ldd names of this machine is what they need."""
+    output = subprocess.run(["ldd", "/bin/ls"], capture_output=True, text=True, timeout=10, check=True).stdout
+    root = tmp_path / "root"
+    native = {"usr/bin/python3.11": "/bin/ls", "app/core/core.so": "/bin/ls", "usr/lib/python3.11/x.so": "/bin/ls"}
+    native |= {f"usr/lib/{Path(path).name}": path for path in re.findall(r"(/\S+) \(0x", output)}
+    texts = {"usr/lib/python3.11/os.py", "app/core/__init__.py", "usr/share/doc/python3/README"}
+    for place, source in [*native.items(), *((text, __file__) for text in texts)]:
+        (root / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, root / place)
+    files = {f"root/{path}": "" for path in (*native, *texts)}
+    content = product.interpreter(Made("python", tmp_path, files, fresh=False))
+    # Not the documents; the loader besides, where programs look for it.
+    wanted = {f"/{path}" for path in (*native, *texts)} - {"/usr/share/doc/python3/README"}
+    extra = {path for path in set(content) - wanted if "ld-linux" not in path}
+    assert (wanted - set(content), extra) == (set(), {"/usr/bin/python3"})
+    assert content["/usr/bin/python3"] == Link("python3.11")
