@@ -99,17 +99,20 @@ def ours(here: View, kind: str) -> bool:
 
 
 def wanted(here: View) -> dict[str, Any]:
-    """`dropped` are to be deleted: those of ours that are known of."""
+    """None of `objects` where the name is known to be somebody else's; `dropped` are to be deleted: those of ours that
+    are known of."""
     metadata = {"name": NAME, "namespace": here.spec.monitoring.namespace}
-    dropped: list[Object] = []
-    if not here.spec.serve.enabled:
-        with suppress(FactUnavailable):
+    brought, dropped = objects(here), []
+    with suppress(FactUnavailable):
+        if foreign(here):
+            brought = []
+        if not here.spec.serve.enabled:
             dropped = [
                 {"apiVersion": api, "kind": kind, "metadata": metadata}
                 for kind, (api, _) in KINDS.items()
                 if ours(here, kind)
             ]
-    return {"objects": objects(here), "dropped": dropped}
+    return {"objects": brought, "dropped": dropped}
 
 
 def foreign(here: View) -> Result | None:

@@ -118,6 +118,8 @@ def test_one_that_somebody_edited() -> None:
 def test_a_deployment_of_that_name_that_is_not_ours_stays() -> None:
     others = [one for one in wanted() if one["kind"] != "Deployment"]
     assert failed(changed=brought(*others)) == {"foreign": ("another's", "operator")}
+    # Not even install --force brings ours.
+    assert wanted_by_role(View(snapshot(ON, brought(*others)), CLUSTER)) == {"objects": [], "dropped": []}
     assert failed(OFF, brought(*others)) == {}
     assert "Deployment" not in {one["kind"] for one in dropped(OFF, brought(*others))}
 
@@ -131,7 +133,7 @@ def test_a_pod_that_does_not_run() -> None:
 
 
 def test_none_at_all_is_for_install() -> None:
-    none = at(written(DEPLOYMENTS, '{"items":[]}')) | brought()
+    none = {**at(written(DEPLOYMENTS, '{"items":[]}')), **brought()}
     assert failed(changed=none) == {"brought": (f"{NAME} missing", "install"), "available": ("nothing", "install")}
 
 

@@ -1,0 +1,92 @@
+"""`gpustack serve` in the cluster: a pod reads it by its Service, and it goes when it is switched off.
+
+The tests of this file stand in the order of the story.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gpustack import lab
+from tests.lab import roads
+from tests.lab.conftest import Run
+from tests.lab.monitored import apply, kubectl
+from tests.lab.witness import IMAGE, until
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
+
+READER = "reader"
+LABEL = "app.kubernetes.io/name=gpustack-serve"
+
+
+@pytest.fixture(scope="module")
+def serving(two: lab.Lab, gpustack: Run) -> Iterator[lab.Lab]:
+    """With `gpustack serve`, and with a pod that has a GPU and reads it. Without both at the end."""
+    limits = {"nvidia.com/gpu": "1"}
+    container = {"name": "c", "image": IMAGE, "command": ["sleep", "3600"], "resources": {"limits": limits}}
+    metadata = {"name": READER, "namespace": "default"}
+    roads.set_spec(two, serve={"enabled": True})
+    try:
+        assert differences(two, gpustack) == {"brought", "available"}
+        gpustack("install", "-i", two.inventory, "--yes", limit=900)
+        apply(two, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}})
+        kubectl(two, "wait", "--for=condition=Ready", f"pod/{READER}", "--timeout=90s")
+        yield two
+    finally:
+        kubectl(two, "delete", "pod", READER, "--ignore-not-found", "--now")
+        roads.set_spec(two, serve={"enabled": False})
+        gpustack("install", "-i", two.inventory, "--yes", limit=900)
+
+
+def differences(two: lab.Lab, gpustack: Run) -> set[str]:
+    """The checks of the step that differ, where nothing else does."""
+    states = json.loads(gpustack("plan", "-i", two.inventory, "-o", "json", code=1).stdout)["states"]
+    failed = {(one["step"], check["check"]) for one in states for check in one["checks"] if check["outcome"] != "ok"}
+    assert {step for step, _ in failed} == {"serve"}, failed
+    return {check for _, check in failed}
+
+
+def get(two: lab.Lab, path: str) -> tuple[int, dict[str, Any]]:
+    """Status and body, asked from the pod. busybox' wget has no body of an error."""
+    request = rf"printf 'GET {path} HTTP/1.0\r\n\r\n' | nc -w 20 gpustack-serve.monitoring 9460"
+    head, _, body = kubectl(two, "exec", READER, "--", "sh", "-c", request).partition("\r\n\r\n")
+    return int(head.split()[1]), json.loads(body)
+
+
+def test_a_pod_reads_what_a_pod_does_with_its_age(serving: lab.Lab) -> None:
+    path = f"/v1/pods/default/{READER}"
+    until("its value is there", lambda: get(serving, f"{path}/sm")[0] == 200, limit=90)
+    _, found = get(serving, f"{path}/sm")
+    assert 0 <= found["value"] <= 1
+    assert found["unit"] == "ratio"
+    assert 0 <= found["age_seconds"] <= 120
+    (gpu,) = get(serving, path)[1]["gpus"]
+    assert gpu["uuid"] in {one.uuid for host in ("host1", "host2") for one in serving.gpus(host)}
+
+
+def test_of_a_pod_without_data_it_says_why(serving: lab.Lab) -> None:
+    status, found = get(serving, "/v1/pods/default/nobody/sm")
+    assert (status, found["reference"]) == (404, "serve-no-pod")
+    assert "default/nobody" in found["detail"]
+
+
+def test_it_has_no_token_and_no_volume(serving: lab.Lab) -> None:
+    (pod,) = json.loads(kubectl(serving, "-n", "monitoring", "get", "pods", "-l", LABEL, "-o", "json"))["items"]
+    assert not pod["spec"].get("volumes")
+    assert pod["status"]["containerStatuses"][0]["restartCount"] == 0
+
+
+def test_again_nothing_to_do(serving: lab.Lab, gpustack: Run) -> None:
+    assert "nothing to do" in gpustack("install", "-i", serving.inventory, "--yes").stdout
+
+
+def test_switched_off_it_goes(serving: lab.Lab, gpustack: Run) -> None:
+    roads.set_spec(serving, serve={"enabled": False})
+    assert differences(serving, gpustack) == {"leftovers"}
+    gpustack("install", "-i", serving.inventory, "--yes", limit=900)
+    kinds = "serviceaccount,service,deployment,replicaset,pod"
+    words = ("-n", "monitoring", "get", kinds, "-l", LABEL, "-o", "name", "--ignore-not-found")
+    until("nothing is left", lambda: not kubectl(serving, *words).strip(), limit=90)
+    assert "nothing to do" in gpustack("install", "-i", serving.inventory, "--yes").stdout
