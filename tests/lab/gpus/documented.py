@@ -30,7 +30,7 @@ ROWS = {
     "gpustack gpu check-exporter http://10.0.0.12:9400/metrics -o junit": Row(),
     "gpustack gpu diag -i mycluster": CONFIRMED,
     "gpustack gpu diag -r 3 --node gpu1 -i mycluster -o junit > diag.xml": CONFIRMED,
-    "gpustack gpu config set --power-limit 300 --node gpu1 -i mycluster": CONFIRMED,
+    "gpustack gpu config set --power-limit 250 --for 2h --node gpu1 -i mycluster": CONFIRMED,
     "gpustack gpu profiling pause --for 30m --node gpu1 -i mycluster --yes": Row(),
     "gpustack gpu profiling resume --node gpu1 -i mycluster --yes": Row(),
     "gpustack gpu metrics -i mycluster": Row(),
