@@ -21,6 +21,7 @@ class Row:
 
 CONFIRMED = Row(more="--yes")
 NO_DOCKER = Row(not_run="the lab has no docker and no registry that takes images")
+NO_LOGIN = Row(not_run="the lab's mirror asks for no login")
 
 ROWS = {
     "gpustack gpu list -i mycluster": Row(),
@@ -47,6 +48,13 @@ ROWS = {
     "gpustack serve -i mycluster": Row(more="--listen 127.0.0.1:9460", serves=True),
     "gpustack serve --prometheus http://prometheus.monitoring:9090 --listen 127.0.0.1:9460": Row(serves=True),
     "curl -sS http://127.0.0.1:9460/v1/pods/team-a/train-0/sm": Row(more="--fail"),
+    "docker build -f Containerfile -t registry.example.com/gpustack:0.1.0 .": NO_DOCKER,
+    "docker push registry.example.com/gpustack:0.1.0": NO_DOCKER,
+    "kubectl -n monitoring create secret docker-registry registry --docker-server=registry.example.com "
+    "--docker-username=USER": NO_LOGIN,
+    "kubectl -n monitoring patch serviceaccount gpustack-serve -p "
+    '\'{"imagePullSecrets": [{"name": "registry"}]}\'': NO_LOGIN,
+    "kubectl -n monitoring delete pod -l app.kubernetes.io/name=gpustack-serve": NO_LOGIN,
     "cp gpustack/logs.py gpu_logs.py": Row(),
     "docker build -f examples/training/Dockerfile -t registry.example.org/training:1 .": NO_DOCKER,
     "docker push registry.example.org/training:1": NO_DOCKER,
