@@ -14,7 +14,8 @@ from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import entries, ready_or_why
 
 GPU, MIG = "nvidia.com/gpu", "nvidia.com/mig-"
-PROOF_NAMESPACE = "gpustack-proof"
+# Of the pods of gpustack itself: where they are, and the label that names the run.
+PROOF_NAMESPACE, RUN = "gpustack-proof", "gpustack.io/proof"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from gpustack.ask.transport.refusal import HostRefused
 from gpustack.errors import RolloutError
 from gpustack.events import Event, Reporter, count
 from gpustack.proof.pod import ApiRefused
@@ -83,15 +84,17 @@ class Holder:
 
     def clean(self) -> None:
         """What stays ends by itself."""
-        try:
-            with self.connect() as cluster:
-                gone = cluster.remove()
-        except (ApiRefused, RolloutError) as error:
-            gone, why = False, str(error)
-        else:
-            why = "they are still there"
-        if not gone:
+        if why := remove_pods(self.connect):
             self.report(Event("note", "", f"pods that keep GPUs were not removed, and end by themselves: {why}"))
+
+
+def remove_pods(connect: Callable[[], Any]) -> str:
+    """All of ours; why they are not gone."""
+    try:
+        with connect() as cluster:
+            return "" if cluster.remove() else "they are still there"
+    except (ApiRefused, HostRefused, RolloutError) as error:
+        return str(error)
 
 
 def hold_manifest(name: str, node: str, run: str, seconds: float) -> dict[str, Any]:

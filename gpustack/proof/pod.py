@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 
 from gpustack.ask.transport.forward import PortForwarder
 from gpustack.errors import RolloutError
-from gpustack.proof.workload import NAMESPACE, OURS, RUN, namespace_manifest
+from gpustack.probes.proof import RUN
+from gpustack.proof.workload import NAMESPACE, OURS, namespace_manifest
 
 LIMIT = 10
 # Seconds: for the controllers to make what pods of a new namespace need, for pods that are gone, for a namespace.
@@ -145,11 +146,11 @@ class Pods:
         with raise_refusals():
             self.api.delete_namespaced_pod(pod, NAMESPACE, _request_timeout=LIMIT)
 
-    def log(self, pod: str, container: str) -> str | None:
-        """The beginning of what a container printed; None when it cannot be read."""
+    def log(self, pod: str, container: str, most: int = LOG) -> str | None:
+        """The beginning of what a container printed, in bytes at most; None when it cannot be read."""
         try:
             with raise_refusals():
-                answer = self.api.read_namespaced_pod_log(pod, NAMESPACE, container=container, limit_bytes=LOG, **READ)
+                answer = self.api.read_namespaced_pod_log(pod, NAMESPACE, container=container, limit_bytes=most, **READ)
                 return str(answer.data.decode(errors="replace"))
         except ApiRefused:
             return None

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gpustack.probes.gpu.cluster import REFUSED
-from gpustack.probes.proof import GPU, PROOF_NAMESPACE
+from gpustack.probes.proof import GPU, PROOF_NAMESPACE, RUN
 
 NAMESPACE = PROOF_NAMESPACE
 OURS = {"app.kubernetes.io/managed-by": "gpustack"}
-RUN, NODE = "gpustack.io/proof", "gpustack.io/node"
+NODE = "gpustack.io/node"
 IMAGE = "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0-ubuntu22.04"
 KERNEL, ASKED, HELD = "kernel", "uuid", "held"
 PASSED = "Test PASSED"

@@ -7,6 +7,7 @@ from gpustack.events import INTERRUPTED
 
 if TYPE_CHECKING:
     from gpustack.doctor.finding import Diagnosis
+    from gpustack.gpus.burn.judge import Burn
     from gpustack.gpus.contract import Contract
     from gpustack.gpus.engines.change import Changed
     from gpustack.gpus.engines.diagnostic import Diagnostic
@@ -67,6 +68,12 @@ DIAGNOSTIC = {
     0: "every node passed, no test failed",
     1: "a test failed",
     8: "unknown: a node gave no result, a test was not run, or nothing passed",
+    130: "interrupted",
+}
+BURNED = {
+    0: "every GPU passed",
+    1: "a GPU failed, or is no longer offered",
+    8: "unknown: what a GPU reached, or how it was, is not known",
     130: "interrupted",
 }
 # With several outcomes, the first of these that applies.
@@ -173,3 +180,10 @@ def diagnostic_code(found: "Diagnostic") -> int:
     codes = [130] if found.stopped == INTERRUPTED else []
     codes += [1] if found.count("failed") else []
     return foremost([*codes, *([8] if found.unread or found.unproven or found.count("unknown") else [])])
+
+
+def burn_code(found: "Burn") -> int:
+    """Of `gpu burn`."""
+    codes = [130] if found.stopped == INTERRUPTED else []
+    codes += [1] if found.count("failed") or found.lost else []
+    return foremost([*codes, *([8] if found.unread or found.left or found.count("unknown") or not found.gpus else [])])

@@ -42,6 +42,8 @@ RENDERERS: dict[tuple[str, str], str] = {
     ("remedy.undo:Undone", "json"): "fix.json:undone",
     ("gpus.activity:Activity", "human"): "gpus.activity:activity",
     ("gpus.activity:Activity", "json"): "gpus.activity:text",
+    ("gpus.burn.judge:Burn", "human"): "gpus.burn:burn",
+    ("gpus.burn.judge:Burn", "json"): "gpus.burn:text",
     ("gpus.contract:Contract", "human"): "gpus.contract:contract",
     ("gpus.contract:Contract", "json"): "gpus.contract:text",
     ("gpus.contract:Contract", "junit"): "gpus.contract:cases",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options, session
+from gpustack.cli.gpu.burn import burn
 from gpustack.cli.gpu.changes import MEMBERS
 from gpustack.cli.gpu.diag import diag
 from gpustack.cli.gpu.listings import watch
@@ -232,6 +233,12 @@ declare(
     "gpustack gpu diag --node gpu1 -o junit > diag.xml",
     short="Run DCGM's diagnostic on the GPUs of nodes.",
 )(diag)
+declare(
+    app,
+    "gpustack gpu burn -i mycluster",
+    "gpustack gpu burn --field dram-active --for 10m --node gpu1 -i mycluster",
+    short="Load free GPUs fully, and see whether that is reached.",
+)(burn)
 declare(
     app,
     "gpustack gpu watch SM_ACTIVE POWER_USAGE -i mycluster",

@@ -40,8 +40,8 @@ def diag(
     report = session.progress(quiet=quiet)
     hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
     taken, engines = open_engines(hosts, node, report)
-    from gpustack.gpus.engines.diagnostic import TIMES, compare_offers, judge_level
-    from gpustack.gpus.engines.engine import only_free
+    from gpustack.gpus.engines.diagnostic import TIMES, add_losses, judge_level
+    from gpustack.gpus.engines.engine import compare_offers, only_free
     from gpustack.gpus.engines.works import diagnose
     from gpustack.report.codes import diagnostic_code
     from gpustack.report.render import show
@@ -61,7 +61,7 @@ def diag(
     unread = {one.node: one.why for one in done.endings if one.node not in answered}
     found = replace(judge_level(level, replies, unread), seconds=done.seconds, stopped=done.stopped)
     if level > 1:
-        found = compare_offers(found, engines, read_offers(hosts, report))
+        found = add_losses(found, *compare_offers(engines, read_offers(hosts, report)))
     show(found, output.value, verbose=verbose, inventory=hosts, evidence=str(folder))
     raise typer.Exit(diagnostic_code(found))
 

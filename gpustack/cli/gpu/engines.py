@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
     from gpustack.gpus.engines.call import Reply
     from gpustack.gpus.engines.change import Change, Changed, Preview, Work
-    from gpustack.gpus.engines.engine import Engines
+    from gpustack.gpus.engines.engine import Engine, Engines
 
 NodesOption = Annotated[
     list[str] | None, typer.Option("--node", metavar="NAME", help="Only these nodes (repeatable, or comma-separated).")
@@ -92,6 +92,7 @@ def run_work(
     *,
     yes: bool,
     around: "Callable[[Run], AbstractContextManager[Mapping[str, str]]] | None" = None,
+    act: "Callable[[Run, Sequence[Engine]], list[Reply]] | None" = None,
 ) -> "tuple[Changed, list[Reply], Path]":
     """Under the lock, with the evidence in a folder: what became of it, what dcgmi printed, and the folder. Raises
     RolloutError where it was declined, LockedError."""
@@ -102,6 +103,8 @@ def run_work(
         change = make_change(run, engines, output, yes=yes)
         if around:
             change = replace(change, around=lambda: around(run))
+        if act:
+            change = replace(change, act=lambda found: act(run, found))
         done, replies = change.make(work)
         run.keep(lambda folder: write_replies(replies, folder))
     return done, replies, run.folder

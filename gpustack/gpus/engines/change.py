@@ -12,15 +12,15 @@ from datetime import datetime, timedelta
 
 from gpustack.ask.transport.execute import run
 from gpustack.errors import RolloutError
-from gpustack.events import Event, Reporter
+from gpustack.events import Event, Reporter, count
 from gpustack.gpus.engines.call import LIMIT, Reply, Run, call_each, reply
 from gpustack.gpus.engines.endings import NodeEnding, check_settings, judge
 from gpustack.gpus.engines.engine import Engine, Engines
 from gpustack.gpus.engines.listings import SHOWN, Listing, list_all
-from gpustack.gpus.engines.marks import Place, remove_commands, write_commands
+from gpustack.gpus.engines.marks import Place, remove_commands, remove_pods_command, write_commands
 from gpustack.gpus.engines.put_back import GONE, PutBack, check_former, is_as_before, weigh
 from gpustack.gpus.engines.values import WORDS, find_former, read_values
-from gpustack.probes.gpu.temporary import KINDS, PROFILING, Mark
+from gpustack.probes.gpu.temporary import KINDS, LOAD, WITHOUT_VALUES, Mark
 
 Line = tuple[str, ...]
 UNMARKED = "the mark with its deadline could not be written on the nodes"
@@ -31,6 +31,7 @@ class Work:
     """`lines` are the words for dcgmi, one line after the other until one is refused; by node in `by_node` where they
     differ. `notes` are read before the yes: what is lost, and what stays. `limit` in seconds. `kinds` are the values
     that it sets, by kind of temporary change: put back after `keep` seconds, and without that no longer temporary.
+    `pods` is what pods run in place of dcgmi.
     `expected` are settings that are looked at afterwards: DCGM says yes also of a GPU that has no such setting, or is
     lost (DcgmConfigManager.cpp); an empty value is one that only comes into force later."""
 
@@ -43,8 +44,11 @@ class Work:
     stoppable: bool = False
     by_node: Mapping[str, tuple[Line, ...]] = field(default_factory=dict)
     expected: Mapping[str, str] = field(default_factory=dict)
+    pods: str = ""
 
     def command(self, engine: Engine) -> str:
+        if self.pods:
+            return f"{count(engine.free, 'pod')} with a GPU each, of {self.pods}"
         return " && ".join(map(engine.command, self.by_node.get(engine.node, self.lines)))
 
 
@@ -74,7 +78,7 @@ class Changed:
 @dataclass(frozen=True)
 class Change:
     """`who` stands in the audit; `show` and `agree` are as of a fix; `cancelled` says why to stop. The change is made
-    within `around`, which says by node where it is not to be."""
+    within `around`, which says by node where it is not to be; `act` makes it where that is not by dcgmi."""
 
     engines: Engines
     who: str
@@ -84,6 +88,7 @@ class Change:
     cancelled: Callable[[], str] = lambda: ""
     execute: Run = run
     around: Callable[[], AbstractContextManager[Mapping[str, str]]] = lambda: nullcontext({})
+    act: Callable[[Sequence[Engine]], list[Reply]] | None = None
 
     def make(self, work: Work) -> tuple[Changed, list[Reply]]:
         """With what dcgmi printed. Raises RolloutError where it was declined, cannot be put back later, or cannot be
@@ -103,8 +108,7 @@ class Change:
         began = time.monotonic()
         with self.around() as kept_out:
             some = [engine for engine in self.engines.found if engine.node not in kept_out and not self.cancelled()]
-            commands = {engine: line for engine in some if (line := work.command(engine))}
-            replies = call_each(commands, work.limit, self.execute, self.stopper(work))
+            replies = self.act(some) if self.act else self.call(work, some)
         self.audit(replies)
         endings = tuple(map(judge, replies))
         if work.expected:
@@ -137,6 +141,10 @@ class Change:
             raise RolloutError("change-no-former", "Nothing was changed.", "\n".join(missing), hint)
         return tuple(marks)
 
+    def call(self, work: Work, engines: Sequence[Engine]) -> list[Reply]:
+        commands = {engine: line for engine in engines if (line := work.command(engine))}
+        return call_each(commands, work.limit, self.execute, self.stopper(work))
+
     def find_ended(
         self, marks: Sequence[Mark], endings: Sequence[NodeEnding], standing: Collection[Place]
     ) -> set[Place]:
@@ -145,6 +153,8 @@ class Change:
         by_node = {one.node: one.ending for one in endings}
         new = [mark for mark in marks if (mark.node, mark.what) not in standing]
         ended = {(mark.node, mark.what) for mark in new if mark.node not in by_node}
+        # A load has ended when it is over, also that of an earlier one.
+        ended |= {(mark.node, LOAD) for mark in marks if mark.what == LOAD and by_node.get(mark.node) != "unknown"}
         refused = [mark for mark in new if by_node.get(mark.node) == "refused"]
         for what in {mark.what for mark in refused}:
             nodes = {mark.node for mark in refused}
@@ -157,14 +167,21 @@ class Change:
         overdue = self.engines.overdue
         back = list[PutBack]()
         for what in KINDS:
-            late = {one: overdue[one.node, what] for one in self.engines.found if (one.node, what) in overdue}
+            asked = {one.node: one for one in self.engines.found if one.address}
+            if what == LOAD:
+                asked = {node: Engine(node, self.engines.acting, address="") for node, kind in overdue if kind == LOAD}
+            late = {one: overdue[node, what] for node, one in asked.items() if (node, what) in overdue}
             back += self.put_back(what, late) if late else ()
         return tuple(back)
 
     def put_back(self, what: str, late: Mapping[Engine, Mark]) -> tuple[PutBack, ...]:
         found = self.look(what, [*late])
         weighed = {engine: weigh(mark, found) for engine, mark in late.items()}
-        commands = {one: one.command(WORDS[what](late[one].former)) for one in late if weighed[one] is None}
+        commands = {
+            one: remove_pods_command(one.node) if what == LOAD else one.command(WORDS[what](late[one].former))
+            for one in late
+            if weighed[one] is None
+        }
         replies = {one.node: one for one in call_each(commands, execute=self.execute)} if commands else {}
         self.audit([*replies.values()])
         after = self.look(what, [*commands]) if commands else None
@@ -185,7 +202,7 @@ class Change:
 
     def look(self, what: str, engines: Sequence[Engine]) -> Listing | None:
         """What is in force; None for what has no values."""
-        if what == PROFILING:
+        if what in WITHOUT_VALUES:
             return None
         return list_all(replace(self.engines, found=tuple(engines)), SHOWN[what], self.execute)
 

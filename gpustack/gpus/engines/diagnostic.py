@@ -17,7 +17,6 @@ from typing import Any, Literal
 from gpustack.ask.probe import UNREADABLE
 from gpustack.gpus.engines.boxes import OTHER_SHAPE, read_documents
 from gpustack.gpus.engines.call import NVVS_ERROR, NVVS_ISOLATE_ERROR, Reply
-from gpustack.gpus.engines.engine import Engines
 
 Outcome = Literal["passed", "failed", "skipped", "unknown"]
 OUTCOMES: Mapping[str, Outcome] = {"Pass": "passed", "Fail": "failed", "Skip": "skipped"}
@@ -63,17 +62,10 @@ class Diagnostic:
         return tuple(node for node in nodes if not self.count("passed", node))
 
 
-def compare_offers(found: Diagnostic, engines: Engines, offers: Mapping[str, int]) -> Diagnostic:
-    """After a test under load: a node that offers fewer GPUs than before has lost one."""
-    verdicts, unread = list(found.verdicts), dict(found.unread)
-    for engine in engines.found:
-        now = offers.get(engine.node)
-        if now is None:
-            unread.setdefault(engine.node, "how many GPUs it offers after the test is not known")
-        elif now < engine.gpus:
-            why = f"it offers {now} GPUs after the test, {engine.gpus} before"
-            verdicts.append(Verdict(engine.node, "gpustack", "offered GPUs", "", "failed", (why,)))
-    return replace(found, verdicts=tuple(verdicts), unread=unread)
+def add_losses(found: Diagnostic, lost: Mapping[str, str], unread: Mapping[str, str]) -> Diagnostic:
+    """What nodes lack after a test under load."""
+    verdicts = (Verdict(node, "gpustack", "offered GPUs", "", "failed", (why,)) for node, why in lost.items())
+    return replace(found, verdicts=(*found.verdicts, *verdicts), unread={**unread, **found.unread})
 
 
 def words(level: int) -> tuple[str, ...]:

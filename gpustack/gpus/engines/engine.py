@@ -18,12 +18,13 @@ from gpustack.errors import UnreachableError, UsageError
 from gpustack.gpus.engines.marks import Place
 from gpustack.probes.gpu.engine_pods import CONTAINER, ENGINE_PODS, EnginePod
 from gpustack.probes.gpu.host_engines import EVERY_ADDRESS, HOST_ENGINES
-from gpustack.probes.gpu.temporary import MARKS, Mark, read_mark
+from gpustack.probes.gpu.temporary import LOAD, MARKS, PROFILING, Mark, read_mark
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.proof import NODES, PODS, PROOF_NAMESPACE, GpuPod, ProofNode
 
 PROBES = (NODES, PODS, ENGINE_PODS, MARKS, HOST_ENGINES, IDENTITY)
 NO_ENGINE = "no DCGM host engine runs there"
+SHARED = "its GPUs are shared by time-slicing or MPS: several pods get the same one"
 NO_PORT = "its host engine listens on no TCP port"
 
 
@@ -31,14 +32,16 @@ NO_PORT = "its host engine listens on no TCP port"
 class Engine:
     """Of one node. `via` is the host on which `prefix` is typed before `dcgmi`; `address` is what dcgmi connects to:
     without --host, `dcgmi diag` starts an engine of its own where it finds none (DCGM 4.6.0, dcgmi/Diag.cpp,
-    StartDiag::DoExecuteConnectionFailure). `gpus` are those offered to pods, and `busy` is why they are not free for a
-    test: pods that have some, or MIG."""
+    StartDiag::DoExecuteConnectionFailure). An empty one is no engine: the node is of use
+    for its GPUs alone. `gpus` are those offered to pods, `free` those that no pod has, and `busy` is why they are not
+    free for a test: pods that have some, or MIG."""
 
     node: str
     via: Host
     prefix: str = ""
     address: str = "localhost"
     gpus: int = 0
+    free: int = 0
     busy: str = ""
 
     def command(self, words: Sequence[str], before: str = "") -> str:
@@ -70,9 +73,13 @@ class Engines:
 
     @property
     def overdue(self) -> Mapping[Place, Mark]:
-        """Of those that can be asked."""
+        """Of those that can be asked; a load ends without an engine."""
         nodes = {engine.node for engine in self.found}
-        return {place: mark for place, mark in self.standing.items() if mark.overdue and mark.node in nodes}
+        return {
+            place: mark
+            for place, mark in self.standing.items()
+            if mark.overdue and (mark.node in nodes or mark.what == LOAD)
+        }
 
     def without(self, gone: Iterable[Place]) -> "Engines":
         """Once these marks were removed."""
@@ -83,6 +90,35 @@ class Engines:
 def find_engines(taken: Snapshot, wanted: Sequence[str] = ()) -> Engines:
     """Of all nodes with GPUs, or of those named. Raises UnreachableError where the API gave no answer, UsageError for a
     node that has no GPUs, and where there is no engine at all."""
+    everything = find_nodes(taken, wanted)
+    found = tuple(engine for engine in everything.found if engine.address)
+    if not found:
+        why = "\n".join(f"{node}: {reason}" for node, reason in everything.unread.items()) or "No node offers a GPU."
+        raise UsageError("gpu-no-engine", "No DCGM host engine can be asked.", why, "gpustack explain gpu-no-engine")
+    return replace(everything, found=found)
+
+
+def find_idle(taken: Snapshot, wanted: Sequence[str] = ()) -> Engines:
+    """Nodes with free GPUs, whether or not they have an engine. Raises as find_engines, and UsageError where there are
+    none."""
+    everything = find_nodes(taken, wanted)
+    unread = {one.node: why for one in everything.found if (why := why_not_idle(one, everything))}
+    found = tuple(one for one in everything.found if one.node not in unread)
+    if not found:
+        why = "\n".join(f"{node}: {reason}" for node, reason in unread.items()) or "No node offers a GPU."
+        raise UsageError("gpu-none-free", "No GPU is free; nothing was done.", why, "gpustack gpu top pods")
+    return replace(everything, found=found, unread=unread)
+
+
+def why_not_idle(one: Engine, everything: Engines) -> str:
+    mark = everything.standing.get((one.node, PROFILING))
+    if mark and not mark.overdue:
+        return f"profiling is paused there until {mark.until:%H:%M UTC}, and its metrics with it"
+    return "" if one.free else one.busy or SHARED
+
+
+def find_nodes(taken: Snapshot, wanted: Sequence[str]) -> Engines:
+    """`found` are all of them; where there is no engine, its address is empty and `unread` has the reason."""
     cluster = View(taken, CLUSTER)
     try:
         nodes = {node.name: node for node in cluster[NODES] if node.capacity or node.mig}
@@ -97,14 +133,13 @@ def find_engines(taken: Snapshot, wanted: Sequence[str] = ()) -> Engines:
         )
     found, unread = [], {}
     for name in sorted(wanted or nodes):
-        one = find_engine(taken, cluster.host, nodes[name], pods.get(name))
-        if isinstance(one, Engine):
-            found.append(replace(one, gpus=nodes[name].allocatable, busy=why_busy(nodes[name], users)))
-        else:
+        node, one = nodes[name], find_engine(taken, cluster.host, nodes[name], pods.get(name))
+        if isinstance(one, str):
             unread[name] = one
-    if not found:
-        why = "\n".join(f"{node}: {reason}" for node, reason in unread.items()) or "No node offers a GPU."
-        raise UsageError("gpu-no-engine", "No DCGM host engine can be asked.", why, "gpustack explain gpu-no-engine")
+            one = Engine(name, cluster.host, address="")
+        used = [pod for pod in users if pod.node == name and not is_ours(pod)]
+        free = 0 if why_closed(node) or node.replicas > 1 else max(0, node.allocatable - sum(pod.gpus for pod in used))
+        found.append(replace(one, gpus=node.allocatable, free=free, busy=why_busy(node, used)))
     return Engines(tuple(found), unread, cluster.host, marks, taken.taken)
 
 
@@ -118,6 +153,19 @@ def only_free(engines: Engines) -> Engines:
             "gpu-busy", "No node has all of its GPUs free; nothing was done.", why, "gpustack gpu top pods"
         )
     return replace(engines, found=free, unread={**engines.unread, **busy})
+
+
+def compare_offers(engines: Engines, offers: Mapping[str, int]) -> tuple[dict[str, str], dict[str, str]]:
+    """After a load: a node that offers fewer GPUs than before has lost one. By node, what is lost, and what is not
+    known."""
+    lost, unread = dict[str, str](), dict[str, str]()
+    for engine in engines.found:
+        now = offers.get(engine.node)
+        if now is None:
+            unread[engine.node] = "how many GPUs it offers after the test is not known"
+        elif now < engine.gpus:
+            lost[engine.node] = f"it offers {now} GPUs after the test, {engine.gpus} before"
+    return lost, unread
 
 
 def find_engine(taken: Snapshot, acting: Host, node: ProofNode, pod: EnginePod | None) -> Engine | str:
@@ -139,16 +187,24 @@ def find_engine(taken: Snapshot, acting: Host, node: ProofNode, pod: EnginePod |
     return f"its pod {pod.name} is not running" if pod else NO_ENGINE
 
 
-def why_busy(node: ProofNode, pods: Sequence[GpuPod]) -> str:
-    left = f"{PROOF_NAMESPACE}/"  # of an earlier proof or test: removed before pods are made
-    users = sorted(pod.name for pod in pods if pod.node == node.name and not pod.name.startswith(left))
-    if users:
-        return f"its GPUs are in use: {', '.join(users[:3])}{' and more' if users[3:] else ''}"
+def is_ours(pod: GpuPod) -> bool:
+    """Of an earlier proof or test: removed before pods are made."""
+    return pod.name.startswith(f"{PROOF_NAMESPACE}/")
+
+
+def why_busy(node: ProofNode, users: Sequence[GpuPod]) -> str:
+    """`users` are the pods of others on it."""
+    if names := sorted(pod.name for pod in users):
+        return f"its GPUs are in use: {', '.join(names[:3])}{' and more' if names[3:] else ''}"
+    if why := why_closed(node):
+        return why
+    return "" if node.allocatable else "it offers no GPU"
+
+
+def why_closed(node: ProofNode) -> str:
     if node.mig:
         return "its GPUs are split into MIG instances"
-    if node.cordoned or not node.ready:
-        return "it takes no new pods"
-    return "" if node.allocatable else "it offers no GPU"
+    return "it takes no new pods" if node.cordoned or not node.ready else ""
 
 
 def dialled(address: str) -> str:

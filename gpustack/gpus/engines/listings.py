@@ -192,5 +192,5 @@ def read(about: About, replies: Sequence[Reply], engines: Engines, parse: Parse)
         except UNREADABLE as error:
             unread[reply.node] = f"{OTHER_SHAPE}: {type(error).__name__}"
     asked = {engine.node for engine in engines.found} | {*engines.unread}
-    marks = [mark for mark in engines.standing.values() if mark.node in asked and SHOWN[mark.what] == about]
+    marks = [mark for mark in engines.standing.values() if mark.node in asked and SHOWN.get(mark.what) == about]
     return Listing(about, tuple(rows), unread, tuple(marks))

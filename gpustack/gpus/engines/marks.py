@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 
 from gpustack.ask.api import ADMIN
 from gpustack.probes.gpu.temporary import PREFIX, Mark
+from gpustack.probes.proof import PROOF_NAMESPACE, RUN
 
 Place = tuple[str, str]
 """A node, and the kind of what was changed there."""
@@ -24,6 +25,12 @@ def write_commands(wanted: Iterable[Mark], standing: Collection[Place]) -> str:
         f"kubectl {ADMIN} annotate {'--overwrite ' if known else ''}node {shlex.join(some)} {shlex.quote(text)}"
         for (text, known), some in nodes.items()
     )
+
+
+def remove_pods_command(node: str) -> str:
+    """Those of ours on a node, which have ended by then, each at its own deadline."""
+    chosen = f"--selector {RUN} --field-selector {shlex.quote(f'spec.nodeName={node}')}"
+    return f"kubectl {ADMIN} --namespace {PROOF_NAMESPACE} delete pods {chosen} --timeout=20s"
 
 
 def remove_commands(places: Iterable[Place]) -> str:

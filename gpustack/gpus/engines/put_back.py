@@ -8,7 +8,7 @@ from gpustack.gpus.engines.endings import NO_GPU
 from gpustack.gpus.engines.listings import Listing
 from gpustack.gpus.engines.marks import Place
 from gpustack.gpus.engines.values import read_values
-from gpustack.probes.gpu.temporary import KINDS, PROFILING, Mark, with_unit
+from gpustack.probes.gpu.temporary import KINDS, WITHOUT_VALUES, Mark, with_unit
 
 Outcome = Literal["done", "left", "refused", "unknown"]
 GONE = ("done", "left")
@@ -61,7 +61,7 @@ def check_former(mark: Mark, found: Listing | None) -> PutBack:
 
 def is_as_before(mark: Mark, found: Listing | None) -> bool:
     """Whether nothing of it was changed; what has no values is changed as a whole or not at all."""
-    if mark.what == PROFILING or found is None:
+    if mark.what in WITHOUT_VALUES or found is None:
         return True
     values = read_values(mark.what, found, mark.node)
     return bool(values) and {*values.values()} == {mark.former}

@@ -18,6 +18,12 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 ENDS_WITH_ENGINE = "It is in the memory of the host engine, and gone when its pod or service restarts."
 REPLACES = "It replaces the policy of all GPUs of a node."
 NOTHING_DONE = "Violations are only reported: DCGM's own action, a reset of the GPU, is deprecated and not offered."
+LOAD_NOTE = "It loads these GPUs fully: their power and heat rise to what they can be."
+OURS_NOTE = (
+    "Pods ask for the GPUs, so that only free ones are loaded, and end by themselves. Alerts of heat, brakes and Xids "
+    "of programs are silenced for these nodes meanwhile."
+)
+BLIND_NOTE = "Nothing stops it when GPUs get too hot, but what they do themselves."
 DIAG_NOTES = {
     1: "It looks at driver, libraries and settings, for seconds, and puts no load on GPUs.",
     2: "It loads memory and PCIe for some 2 minutes.",
@@ -135,3 +141,9 @@ def stop_job(job: str) -> Work:
 def diagnose(level: int) -> Work:
     notes = (DIAG_NOTES[level], HOLD_NOTE) if level > 1 else (DIAG_NOTES[level],)
     return Work(f"run diagnostic level {level}", (words(level),), notes, limit=TIMES[level], stoppable=True)
+
+
+def load_gpus(what: str, pods: str, seconds: float, *, blind: bool) -> Work:
+    """`pods` is what each of them runs, `seconds` how long all of it may take."""
+    notes = (LOAD_NOTE, OURS_NOTE, *((BLIND_NOTE,) if blind else ()))
+    return Work(f"load GPUs: {what}", notes=notes, pods=pods, kinds={temporary.LOAD: ""}, keep=seconds)

@@ -13,6 +13,11 @@ from gpustack.probes.kubernetes.nodes import entries
 ENGINE, CONTAINER = "nvidia-dcgm", "nvidia-dcgm-ctr"
 
 
+def image(version: str) -> str:
+    """Of DCGM: nv-hostengine, dcgmi and, for each major version of CUDA, dcgmproftester."""
+    return f"nvcr.io/nvidia/cloud-native/dcgm:{version}-ubuntu24.04"
+
+
 @dataclass(frozen=True)
 class EnginePod:
     """`running` is the phase, not yet that the engine answers."""

@@ -13,17 +13,20 @@ from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import entries
 
 PREFIX = "gpustack.io/temporary-"
-PROFILING, POLICY, POWER_LIMIT, CLOCKS = "profiling", "policy", "power-limit", "clocks"
-KINDS = {PROFILING: "profiling", POLICY: "policy", POWER_LIMIT: "power limit", CLOCKS: "clocks"}
+PROFILING, POLICY, POWER_LIMIT, CLOCKS, LOAD = "profiling", "policy", "power-limit", "clocks", "load"
+KINDS = {PROFILING: "profiling", POLICY: "policy", POWER_LIMIT: "power limit", CLOCKS: "clocks", LOAD: "load"}
 """What people call them."""
 # The values that a kind can have: none, conditions of a policy, watts, MHz of memory and SM.
 CONDITION = r"(ecc|pcie|nvlink|xid|(pages|temperature|power)=\d{1,9})"
 VALUES: Mapping[str, re.Pattern[str]] = {
     PROFILING: re.compile(""),
+    LOAD: re.compile(""),
     POLICY: re.compile(rf"({CONDITION}( {CONDITION})*( action=1)?( validation=[123])?)?"),
     POWER_LIMIT: re.compile(r"[1-9]\d{0,4}"),
     CLOCKS: re.compile(r"\d{1,5},\d{1,5}"),
 }
+WITHOUT_VALUES = {PROFILING: "profiling paused", LOAD: "GPUs under load"}
+"""As they are described."""
 UNITS = {POWER_LIMIT: " W", CLOCKS: " MHz"}
 
 
@@ -57,8 +60,8 @@ class Mark:
     @property
     def described(self) -> str:
         when = f"{'overdue since' if self.overdue else 'until'} {self.until:%Y-%m-%d %H:%M UTC}"
-        if self.what == PROFILING:
-            return f"profiling paused, temporary, {when}"
+        if self.what in WITHOUT_VALUES:
+            return f"{WITHOUT_VALUES[self.what]}, temporary, {when}"
         before = with_unit(self.what, self.former)
         return f"{KINDS[self.what]} {with_unit(self.what, self.value)}, temporary, {when} (before: {before})"
 

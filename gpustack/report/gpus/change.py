@@ -9,7 +9,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.gpus.engines.change import Changed, Preview
 from gpustack.gpus.engines.endings import Ending, NodeEnding
 from gpustack.gpus.engines.put_back import Outcome, PutBack
-from gpustack.probes.gpu.temporary import KINDS
+from gpustack.probes.gpu.temporary import KINDS, LOAD
 from gpustack.report.codes import CHANGED, changed_code
 from gpustack.report.gpus.engines import TemporaryRow, unread
 from gpustack.report.json import document, ending
@@ -37,7 +37,10 @@ def preview(console: Terminal, found: Preview) -> None:
     unread(console, found.engines.unread)
     for note in found.work.notes:
         console.print(console.clean(f"  {note}"))
-    if found.until:
+    if found.until and LOAD in found.work.kinds:
+        latest = when(found.until)
+        console.print(f"  It ends by itself, by {latest}; what a kill leaves is removed by the next such command then.")
+    elif found.until:
         console.print(f"  It is put back by the next gpustack command on GPUs after {when(found.until)}.")
 
 

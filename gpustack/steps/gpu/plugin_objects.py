@@ -161,7 +161,7 @@ def engine(here: View) -> list[Object]:
     ready = {"tcpSocket": {"port": "dcgm"}, "initialDelaySeconds": 15}
     container = {
         "name": engine_pods.CONTAINER,
-        "image": f"nvcr.io/nvidia/cloud-native/dcgm:{here.versions.components['dcgm']}-ubuntu24.04",
+        "image": engine_pods.image(here.versions.components["dcgm"]),
         "env": env(visible("compute,utility")),
         "ports": [{"name": "dcgm", "containerPort": ENGINE_PORT, "protocol": "TCP"}],
         "readinessProbe": ready,

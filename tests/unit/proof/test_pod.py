@@ -11,8 +11,9 @@ from kubernetes.client import ApiClient, Configuration, CoreV1Api
 from kubernetes.client.exceptions import ApiException
 
 from gpustack.errors import RolloutError
+from gpustack.probes.proof import RUN
 from gpustack.proof.pod import ApiRefused, Pods
-from gpustack.proof.workload import NAMESPACE, OURS, RUN, namespace_manifest, pod_manifest
+from gpustack.proof.workload import NAMESPACE, OURS, namespace_manifest, pod_manifest
 
 
 class Body:

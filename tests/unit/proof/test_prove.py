@@ -7,12 +7,13 @@ import pytest
 
 from gpustack.errors import RolloutError
 from gpustack.events import Event
+from gpustack.probes.proof import RUN
 from gpustack.proof.grafana import Grafana, Refusal
 from gpustack.proof.http import NoAnswer
 from gpustack.proof.pod import ApiRefused
 from gpustack.proof.prometheus import Prometheus, Sample, Series
 from gpustack.proof.prove import Proof, Prover
-from gpustack.proof.workload import ASKED, HELD, KERNEL, NODE, RUN
+from gpustack.proof.workload import ASKED, HELD, KERNEL, NODE
 from tests.worlds.proof_inputs import EVERY, GPUS, MODEL, NOW, UUIDS, marks, place, sample, series
 
 GOOD = ["gpu1 00 ooo", "gpu1 01 ooo", "gpu2 00 ooo", "gpu2 01 ooo"]

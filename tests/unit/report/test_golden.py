@@ -21,6 +21,7 @@ from gpustack.report.error import render
 from gpustack.report.fix import json as fix_json
 from gpustack.report.fix import text as fix
 from gpustack.report.gpus import activity as gpu_activity
+from gpustack.report.gpus import burn as gpu_burn
 from gpustack.report.gpus import change as gpu_change
 from gpustack.report.gpus import contract as gpu_contract
 from gpustack.report.gpus import diagnostic as gpu_diagnostic
@@ -39,7 +40,7 @@ from gpustack.report.removal import json as removal_json
 from gpustack.report.removal import text as removal
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Verification
-from tests.worlds import diagnoses, engine_results, fixes, gpu_series, plans, proofs, resets, workloads
+from tests.worlds import burns, diagnoses, engine_results, fixes, gpu_series, plans, proofs, resets, workloads
 from tests.worlds.errors import ERRORS
 from tests.worlds.screen import printed
 
@@ -142,6 +143,9 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "gpu-diag.txt": lambda: printed(lambda out: gpu_diagnostic.diagnostic(out, engine_results.DIAGNOSTIC)),
     "gpu-diag.json": lambda: gpu_diagnostic.text(engine_results.DIAGNOSTIC),
     "gpu-diag.xml": lambda: gpu_diagnostic.cases(engine_results.DIAGNOSTIC),
+    "gpu-burn.txt": lambda: printed(lambda out: gpu_burn.burn(out, burns.MIXED, evidence="/runs/1")),
+    "gpu-burn.json": lambda: gpu_burn.text(burns.MIXED, evidence="/runs/1"),
+    "gpu-burn-passed.txt": lambda: printed(lambda out: gpu_burn.burn(out, burns.FINE)),
     "gpu-exporter.txt": lambda: printed(lambda out: gpu_contract.contract(out, gpu_series.CONTRACT)),
     "gpu-exporter.json": lambda: gpu_contract.text(gpu_series.CONTRACT),
     "gpu-exporter.xml": lambda: gpu_contract.cases(gpu_series.CONTRACT),

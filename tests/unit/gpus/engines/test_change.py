@@ -10,11 +10,12 @@ import pytest
 from gpustack.errors import RolloutError, UsageError
 from gpustack.events import Event
 from gpustack.gpus.engines import works
-from gpustack.gpus.engines.change import Change, Preview, Work
+from gpustack.gpus.engines.call import Reply
+from gpustack.gpus.engines.change import Change, Changed, Preview, Work
 from gpustack.gpus.engines.endings import NodeEnding
 from gpustack.gpus.engines.listings import Group, Listing
 from gpustack.gpus.engines.put_back import PutBack
-from gpustack.probes.gpu.temporary import Mark, read_mark
+from gpustack.probes.gpu.temporary import LOAD, Mark, read_mark
 from tests.worlds import engines
 from tests.worlds.engines import ENGINES, KUBECTL, Hosts
 from tests.worlds.snapshot import TAKEN
@@ -211,3 +212,43 @@ def test_what_cannot_be_kept_free_is_left_out() -> None:
     assert [one.node for one in replies] == ["gpu1"]
     assert NodeEnding("gpu2", "refused", "taken") in done.endings
     assert "--timeout 900" in hosts.typed[0]
+
+
+def load(hosts: Hosts, *replies: Reply) -> Changed:
+    acting = replace(change(hosts), act=lambda engines: [*replies])
+    return acting.make(works.load_gpus("SM_ACTIVE for 60 s", "dcgm:1: dcgmproftester", 360, blind=False))[0]
+
+
+def test_a_load_is_marked_while_it_lasts() -> None:
+    hosts = Hosts()
+    done = load(hosts, *(Reply(node, "dcgmproftester -t 1002") for node in ("gpu1", "gpu2")))
+    marked, unmarked = hosts.acted()
+    assert marked.startswith(f"{KUBECTL} annotate node gpu1 gpu2 'gpustack.io/temporary-load=")
+    assert unmarked == f"{KUBECTL} annotate node gpu1 gpu2 gpustack.io/temporary-load-"
+    assert [one.ending for one in done.endings] == ["done", "done", "unknown"]
+    assert any(f"{WHO}: gpu1: dcgmproftester -t 1002: done" in line for line in hosts.typed)
+
+
+def test_a_load_whose_pods_are_still_there_keeps_its_mark() -> None:
+    hosts = Hosts()
+    load(hosts, Reply("gpu1", "", 1, err="quota"), Reply("gpu2", "", lost="the API is down"))
+    assert hosts.acted()[-1] == f"{KUBECTL} annotate node gpu1 gpustack.io/temporary-load-"
+
+
+def test_what_a_killed_load_left_is_removed_by_the_next_change() -> None:
+    """Also on a node without an engine, and by the control plane."""
+    hosts = Hosts()
+    times = {"gpu1": -1, "gpu4": -1, "gpu2": 5}
+    marks = {
+        (node, LOAD): Mark(node, LOAD, TAKEN + timedelta(minutes=minutes), "bob").text
+        for node, minutes in times.items()
+    }
+    acting = replace(change(hosts), engines=replace(ENGINES, marks=marks))
+    done, _ = acting.make(works.clear_policy())
+    assert [(one.node, one.ending) for one in done.put_back] == [("gpu1", "done"), ("gpu4", "done")]
+    assert sorted(hosts.acted()[:2]) == [
+        f"{KUBECTL} --namespace gpustack-proof delete pods --selector gpustack.io/proof "
+        f"--field-selector spec.nodeName={node} --timeout=20s"
+        for node in ("gpu1", "gpu4")
+    ]
+    assert hosts.acted()[2] == f"{KUBECTL} annotate node gpu1 gpu4 gpustack.io/temporary-load-"

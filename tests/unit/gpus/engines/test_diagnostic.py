@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gpustack.gpus.engines.call import Reply
-from gpustack.gpus.engines.diagnostic import Diagnostic, compare_offers, judge_level
+from gpustack.gpus.engines.diagnostic import Diagnostic, add_losses, judge_level
+from gpustack.gpus.engines.engine import compare_offers
 from gpustack.report.codes import diagnostic_code
 from tests.worlds.engines import ENGINES, ONE, diagnostic, result, software, styled
 
@@ -74,4 +75,4 @@ def test_what_gives_no_results_is_unknown(out: str, status: int, why: str) -> No
 def test_a_gpu_that_is_lost_under_load_is_a_failure(offers: dict[str, int], code: int) -> None:
     before = replace(ENGINES, found=(replace(ONE, gpus=2),), unread={})
     found = judged(diagnostic(software(result(0, "Pass"))))
-    assert diagnostic_code(compare_offers(found, before, offers)) == code
+    assert diagnostic_code(add_losses(found, *compare_offers(before, offers))) == code

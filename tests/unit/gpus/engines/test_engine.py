@@ -1,6 +1,7 @@
 """Which host engines are found, and through whom."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,22 +10,23 @@ from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.errors import UnreachableError, UsageError
-from gpustack.gpus.engines.engine import NO_ENGINE, PROBES, find_engines, only_free
-from tests.worlds.snapshot import build
+from gpustack.gpus.engines.engine import NO_ENGINE, PROBES, find_engines, find_idle, only_free
+from gpustack.probes.gpu.temporary import PROFILING, Mark
+from tests.worlds.snapshot import TAKEN, build
 
 KUBE1 = Host("kube1", "10.0.0.1", groups=frozenset({CONTROL_PLANE}))
 HOSTS = (KUBE1, Host("box3", "10.0.0.3"))
 IDS = {"gpu1": "1" * 32, "gpu2": "2" * 32, "gpu3": "3" * 32}
 
 
-def node(name: str, gpus: str = "2") -> dict[str, object]:
+def node(name: str, gpus: str = "2", replicas: str = "1") -> dict[str, object]:
     status = {
         "capacity": {"nvidia.com/gpu": gpus},
         "allocatable": {"nvidia.com/gpu": gpus},
         "nodeInfo": {"machineID": IDS.get(name, "0" * 32)},
         "conditions": [{"type": "Ready", "status": "True"}],
     }
-    return {"metadata": {"name": name, "labels": {}}, "status": status}
+    return {"metadata": {"name": name, "labels": {"nvidia.com/gpu.replicas": replicas}}, "status": status}
 
 
 def pod(node: str, phase: str) -> dict[str, object]:
@@ -41,12 +43,18 @@ def user(node: str, name: str) -> dict[str, object]:
     return {"metadata": {"namespace": namespace, "name": pod}, "spec": {"nodeName": node, "containers": containers}}
 
 
-def taken(*, engine: str = "engine nvidia-dcgm.service *:5555", nodes: bool = True) -> Snapshot:
+def taken(
+    *, engine: str = "engine nvidia-dcgm.service *:5555", nodes: bool = True, replicas: str = "1", mark: str = ""
+) -> Snapshot:
     def listed(*items: Any) -> str:
         return json.dumps({"items": items})
 
+    paused = {"gpustack.io/temporary-profiling": mark} if mark else {}
     marked = {
-        "metadata": {"name": "gpu1", "annotations": {"gpustack.io/temporary-policy": "x", "gpustack.io/other": "y"}}
+        "metadata": {
+            "name": "gpu1",
+            "annotations": {"gpustack.io/temporary-policy": "x", **paused, "gpustack.io/other": "y"},
+        }
     }
     answers = {
         ("gpu.engine-pods", "@cluster"): listed(pod("gpu1", "Running"), pod("gpu2", "Pending")),
@@ -56,7 +64,9 @@ def taken(*, engine: str = "engine nvidia-dcgm.service *:5555", nodes: bool = Tr
         ("system.identity", "box3"): f"{IDS['gpu3']}\n\n",
     }
     if nodes:
-        answers["proof.nodes", "@cluster"] = listed(*map(node, IDS), node("kube1", "0"))
+        answers["proof.nodes", "@cluster"] = listed(
+            *(node(name, replicas=replicas) for name in IDS), node("kube1", "0")
+        )
     ids = {probe.id for probe in PROBES}
     assert {key[0] for key in answers} <= ids, ids
     return build(HOSTS, {key: Answer(key[0], key[1], 0, out) for key, out in answers.items()})
@@ -109,3 +119,31 @@ def test_only_nodes_whose_gpus_are_all_free_are_tested_under_load() -> None:
     with pytest.raises(UsageError) as raised:
         only_free(find_engines(taken(), ["gpu3"]))
     assert raised.value.reference == "gpu-busy"
+
+
+def test_free_gpus_of_nodes_with_and_without_an_engine() -> None:
+    """Of gpu3 a pod has one of two; gpu2 has no engine; pods of an earlier load are removed before."""
+    found = find_idle(taken())
+    assert [(one.node, one.free, one.gpus, one.address) for one in found.found] == [
+        ("gpu1", 2, 2, "localhost"), ("gpu2", 2, 2, ""), ("gpu3", 1, 2, "127.0.0.1:5555"),
+    ]  # fmt: skip
+    assert found.unread == {}
+
+
+def test_shared_gpus_are_not_loaded() -> None:
+    with pytest.raises(UsageError) as raised:
+        find_idle(taken(replicas="4"))
+    assert raised.value.reference == "gpu-none-free"
+    assert raised.value.why.splitlines()[1:] == [
+        "gpu2: its GPUs are shared by time-slicing or MPS: several pods get the same one",
+        "gpu3: its GPUs are in use: team-a/train-0",
+    ]
+
+
+@pytest.mark.parametrize(("minutes", "free"), [(5, ["gpu2", "gpu3"]), (-5, ["gpu1", "gpu2", "gpu3"])])
+def test_a_node_whose_profiling_is_paused_is_not_loaded(minutes: int, free: list[str]) -> None:
+    """Its metrics are missing. What is overdue is put back before."""
+    paused = Mark("gpu1", PROFILING, TAKEN + timedelta(minutes=minutes), "bob").text
+    found = find_idle(taken(mark=paused))
+    assert [one.node for one in found.found] == free
+    assert ("profiling is paused there until 05:05 UTC" in found.unread.get("gpu1", "")) == (minutes > 0)

@@ -1,0 +1,82 @@
+"""What dcgmproftester prints of one GPU that it sees alone, with --no-dcgm-validation.
+
+DCGM 4.6.0, dcgmproftester/: PhysicalGpu.cpp (the lines of each load, with {:#.3}: `0.851`, `1.66e+03`; the worker's
+messages), DcgmProfTester.cpp (the lines of the end), DistributedCudaContext.cpp (RunTest: what the messages are).
+
+    Worker 0:0 [1004]: TensorEngineActive:  generated ???, dcgm 0 (6.12e+05 gflops).
+    Worker 0:0[1005]: DramUtil generated 0.851/0.853, dcgm 0 (1.66e+03 GiB/sec). bandwidthDivisor 1.00
+    Worker 0:0[1007]: Fp32EngineActive: target max, dcgm 0
+    Worker 0:0[1002]: SmOccupancy generated 1.0, dcgm0 at 5.00 seconds. threadPerSm 2048.
+    Worker 0:0[1004]: Message: Bus ID 00000000:65:00.0 mapped to cuda device ID 0
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: 9
+    GPU 0, TestField 1004 test PASSED.
+
+Three things are not what they look like. Without validation no value is read, and `dcgm 0` is printed in its place
+(GetLatestDcgmValues). PASSED then says that the load ran, not what it reached. `All Tests Passed.` also follows a test
+that was skipped. Never seen live.
+"""
+
+import re
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+Ending = Literal["passed", "failed", "none"]
+NUMBER = r"(\d+\.?\d*(?:e[+-]\d+)?)"
+WORKER = r"^Worker \d+:\d+ ?\[(?P<id>\d+)\]: "
+GEMM = re.compile(rf"{WORKER}\w+:  generated \?\?\?, dcgm .*\({NUMBER} gflops\)\.", re.MULTILINE)
+MEMORY = re.compile(
+    rf"{WORKER}DramUtil generated {NUMBER}/{NUMBER}, dcgm .*\({NUMBER} GiB/sec\)\. bandwidthDivisor {NUMBER}",
+    re.MULTILINE,
+)
+TARGET = re.compile(rf"{WORKER}(?:\w+: target|SmOccupancy generated) ", re.MULTILINE)
+END = re.compile(r"^GPU \d+, TestField (?P<id>\d+) test(?:ing)? (PASSED|FAILED)\.", re.MULTILINE)
+CAPABILITY = re.compile(r"COMPUTE_CAPABILITY_MAJOR: (\d+)\n.*COMPUTE_CAPABILITY_MINOR: (\d+)")
+REASON = re.compile(r"error|fail|wrong version|skipping test|not been implemented|returned", re.IGNORECASE)
+KEPT, REASONS = 300, 3
+
+
+@dataclass(frozen=True)
+class Output:
+    """`ending` is of the test of the field; none where it did not come to its end, or was skipped. `ticks` counts its
+    lines under load. `generated` is the share of the memory's bandwidth that it moved, `figure` what it counted in
+    gflops or GiB/sec: medians of all lines, None where it counts nothing. DCGM's value is `divisor` times that, where
+    ECC takes a part. `reasons` are lines that say what went wrong."""
+
+    ending: Ending = "none"
+    ticks: int = 0
+    generated: float | None = None
+    figure: float | None = None
+    divisor: float = 1.0
+    capability: tuple[int, int] | None = None
+    reasons: tuple[str, ...] = ()
+
+
+def parse_output(text: str, id: str) -> Output:
+    """`id` of the field. What is not of these shapes is left out."""
+    gemm = [float(words[0]) for words in find(GEMM, text, id)]
+    memory = [tuple(map(float, words)) for words in find(MEMORY, text, id)]
+    figures = gemm or [second for _, _, second, _ in memory]
+    ends = [word for (word,) in find(END, text, id)]
+    capability = CAPABILITY.search(text)
+    return Output(
+        ending="failed" if "FAILED" in ends else "passed" if ends else "none",
+        ticks=len(gemm) + len(memory) + len(find(TARGET, text, id)),
+        generated=median(current for _, current, _, _ in memory) if memory else None,
+        figure=median(figures) if figures else None,
+        divisor=memory[-1][-1] if memory else 1.0,
+        capability=(int(capability[1]), int(capability[2])) if capability else None,
+        reasons=tuple(find_reasons(text)),
+    )
+
+
+def find(pattern: re.Pattern[str], text: str, id: str) -> list[tuple[str, ...]]:
+    """What a pattern has beside the id, of the lines of this field."""
+    return [match.groups()[1:] for match in pattern.finditer(text) if match["id"] == id]
+
+
+def find_reasons(text: str) -> list[str]:
+    """The first lines with a word of an error, each once; else the last line."""
+    lines = [" ".join(line.split())[:KEPT] for line in text.splitlines() if line.strip()]
+    found = list(dict.fromkeys(line for line in lines if REASON.search(line)))
+    return found[:REASONS] or lines[-1:]

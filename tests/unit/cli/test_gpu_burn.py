@@ -1,0 +1,276 @@
+"""`gpustack gpu burn` as typed, against pods, metrics and hosts that are none."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from gpustack.ask.transport.execute import run
+from gpustack.cli import session
+from gpustack.cli.gpu import burn, load
+from gpustack.cli.gpu.commands import app
+from gpustack.config.host import CONTROL_PLANE, Host
+from gpustack.errors import GpustackError, UnreachableError
+from gpustack.gpus import ask
+from gpustack.gpus.engines import call, change, engine
+from gpustack.gpus.engines.engine import Engine, Engines
+from gpustack.metrics.prometheus import Prometheus
+from gpustack.metrics.readings import Readings, read
+from gpustack.probes.proof import RUN
+from gpustack.proof.load import Loader
+from gpustack.proof.workload import NODE
+from gpustack.report.gpus.burn import BurnDocument
+from gpustack.rollout import evidence, lock
+from tests.schemas import check_shape
+from tests.worlds import burns
+from tests.worlds.burns import UUIDS
+from tests.worlds.engines import ACTING, Hosts
+from tests.worlds.gpu_series import gpu_series
+from tests.worlds.snapshot import TAKEN, build
+
+IDLE = Engines(
+    (Engine("gpu1", ACTING, gpus=2, free=1), Engine("gpu2", ACTING, address="", gpus=2, free=2)),
+    {"gpu3": "its GPUs are in use: team-a/train-0"},
+    ACTING,
+    {},
+    TAKEN,
+)
+HOT = {"GPU_TEMP": 93.0}
+
+
+@dataclass
+class Cluster:
+    """Its time passes when somebody waits. A pod runs at once and ends after 60 s; GPUs are warm, and under load from
+    the 30th second on. `differs` are values of GPUs at a time."""
+
+    hosts: Hosts = field(default_factory=Hosts)
+    now: float = 0.0
+    output: str = burns.GOOD
+    pods: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    silences: list[str] = field(default_factory=list)
+    differs: Callable[[float], dict[str, float]] = lambda now: {}
+    offers: dict[str, int] = field(default_factory=lambda: {"gpu1": 2, "gpu2": 2})
+    most: int = 0
+
+    @contextmanager
+    def connect(self, *_: object) -> Iterator["Cluster"]:
+        yield self
+
+    def open(self) -> int:
+        return 0
+
+    def create(self, manifest: Mapping[str, Any]) -> None:
+        self.pods[manifest["metadata"]["name"]] = manifest
+        self.most = max(self.most, len(self.pods))
+
+    def all(self, run: str = "") -> list[dict[str, Any]]:
+        assert all(one["metadata"]["labels"][RUN] == run for one in self.pods.values())
+        state = {"terminated": {"exitCode": 0}} if self.now >= 60 else {"running": {}}
+        status = {"containerStatuses": [{"name": "load", "state": state}]}
+        return [{**one, "status": status} for one in self.pods.values()]
+
+    def log(self, pod: str, container: str, most: int) -> str:
+        number = list(self.pods).index(pod)
+        node = self.pods[pod]["metadata"]["annotations"][NODE]
+        uuid = UUIDS[number + (2 if node == "gpu2" else 0)]
+        return f"{uuid}, 00000000:65:00.0, {burns.MODEL}\n{self.output}"
+
+    def delete(self, name: str) -> None:
+        del self.pods[name]
+
+    def remove(self) -> bool:
+        self.pods.clear()
+        return True
+
+    def readings(self, *_: object) -> Readings:
+        value = {"GPU_TEMP": 70.0, "GPU_MAX_OP_TEMP": 87.0, "CLOCK_THROTTLE_REASONS": 4.0}
+        value |= {"PROF_PIPE_TENSOR_ACTIVE": 0.9 if 30 <= self.now <= 90 else 0.0} | self.differs(self.now)
+        places = [("gpu1", 0), ("gpu1", 1), ("gpu2", 2), ("gpu2", 3)]
+        every = [gpu_series(node, at, {"UUID": UUIDS[at]}, **value) for node, at in places]
+        found = [replace(one, points=((self.now, one.points[0][1]),)) for one in chain(*every)]
+        return read(found, {})
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cluster:
+    made, taken = Cluster(), build([replace(ACTING, groups=frozenset({CONTROL_PLANE}))], {})
+
+    @contextmanager
+    def held(host: Host, doing: str) -> Iterator[SimpleNamespace]:
+        yield SimpleNamespace(lost="", who="ann@desk")
+
+    @contextmanager
+    def silence(run: object, nodes: Sequence[str], seconds: float) -> Iterator[None]:
+        made.silences.append(f"{','.join(nodes)} {seconds:.0f}")
+        yield
+        made.silences.append("ended")
+
+    @contextmanager
+    def forward(*_: object) -> Iterator[tuple[str, int]]:
+        yield "127.0.0.1", 9090
+
+    def wait(seconds: float) -> None:
+        made.now += seconds
+
+    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: taken.inventory)
+    monkeypatch.setattr(session, "gather_all", lambda *_: taken)
+    monkeypatch.setattr(lock, "lock", held)
+    monkeypatch.setattr(evidence, "runs", lambda: tmp_path)
+    monkeypatch.setattr(engine, "find_idle", lambda *_: IDLE)
+    monkeypatch.setattr(burn, "forward_to", forward)
+    monkeypatch.setattr(burn, "read_offers", lambda *_: made.offers)
+    monkeypatch.setattr(load, "silence_load", silence)
+    monkeypatch.setattr(load, "open_pods", made.connect)
+    monkeypatch.setattr(load, "sleep", wait)
+    monkeypatch.setattr(load, "monotonic", lambda: made.now)
+    monkeypatch.setattr(Loader, "wait", staticmethod(wait))
+    monkeypatch.setattr(Loader, "clock", staticmethod(lambda: made.now))
+    monkeypatch.setattr(Prometheus, "now", lambda _: made.now)
+    monkeypatch.setattr(ask, "ask_readings", made.readings)
+    defaults = Loader.__init__.__defaults__
+    assert defaults
+    times = {"sleep": wait, "monotonic": lambda: made.now}
+    swapped = tuple(times.get(getattr(one, "__name__", ""), one) for one in defaults)
+    monkeypatch.setattr(Loader.__init__, "__defaults__", swapped)
+    for function in (call.call_each, call.reply, change.Change.__init__):
+        defaults = function.__defaults__
+        assert defaults
+        monkeypatch.setattr(
+            function, "__defaults__", tuple(made.hosts.execute if one is run else one for one in defaults)
+        )
+    return made
+
+
+def typed(*words: str) -> Result:
+    return CliRunner().invoke(app, ["burn", "-q", *words])
+
+
+def document(done: Result) -> dict[str, Any]:
+    check_shape(BurnDocument, done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert done.exit_code == found["exit"]["code"]
+    return found
+
+
+def test_the_free_gpus_of_one_node(cluster: Cluster) -> None:
+    found = document(typed("--yes", "-o", "json"))
+    assert [(one["node"], one["uuid"], one["outcome"]) for one in found["gpus"]] == [
+        ("gpu2", UUIDS[2], "passed"), ("gpu2", UUIDS[3], "passed"),
+    ]  # fmt: skip
+    (first, _) = found["gpus"]
+    assert (first["reached"], first["expected"], first["temperature"]) == (0.9, pytest.approx(0.36), 70.0)
+    assert first["slowed"] == ["power cap"]
+    assert (found["exit"]["code"], found["unread"], found["stopped"], found["left"]) == (0, [], None, None)
+
+
+def test_nothing_of_it_stays(cluster: Cluster) -> None:
+    typed("--yes", "-o", "json")
+    marked, unmarked = cluster.hosts.acted()
+    assert "gpustack.io/temporary-load=" in marked
+    assert unmarked.endswith("annotate node gpu2 gpustack.io/temporary-load-")
+    assert cluster.silences == ["gpu2 360", "ended"]
+    assert (cluster.most, cluster.pods) == (2, {})
+
+
+def test_it_needs_a_yes_and_shows_what_pods_run(cluster: Cluster) -> None:
+    done = typed("--node", "gpu1,gpu2")
+    assert isinstance(done.exception, GpustackError)
+    assert done.exception.reference == "change-declined"
+    assert "1 pod with a GPU each, of nvcr.io/nvidia/cloud-native/dcgm:" in done.stdout
+    assert "dcgmproftester -t 1004 -d 60 -r 1 --no-dcgm-validation" in done.stdout
+    assert "It ends by itself, by 2026-11-21 05:06 UTC" in done.stdout
+    assert (cluster.most, cluster.hosts.typed) == (0, [])
+
+
+def test_heat_stops_all(cluster: Cluster) -> None:
+    cluster.differs = lambda now: HOT if now >= 40 else {}
+    found = document(typed("--yes", "-o", "json"))
+    assert found["stopped"] == f"{UUIDS[2]} is too hot: 93 °C, and its limit is 87 °C"
+    assert [one["outcome"] for one in found["gpus"]] == ["failed", "unknown"]
+    assert (found["exit"]["code"], cluster.pods, cluster.now) == (1, {}, 40)
+    assert cluster.hosts.acted()[-1].endswith("gpustack.io/temporary-load-")
+
+
+def test_an_interruption_leaves_nothing(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpustack.cli.locked_run import Run
+
+    monkeypatch.setattr(Run, "stop_reason", lambda _: "interrupted" if cluster.now >= 20 else "")
+    found = document(typed("--yes", "-o", "json"))
+    assert (found["exit"]["code"], found["stopped"]) == (130, "interrupted")
+    assert {one["outcome"] for one in found["gpus"]} == {"unknown"}
+    assert (cluster.pods, cluster.silences[-1]) == ({}, "ended")
+    assert cluster.hosts.acted()[-1].endswith("gpustack.io/temporary-load-")
+
+
+def test_certain_gpus(cluster: Cluster) -> None:
+    """The other free GPU of the node is kept, and not loaded."""
+    found = document(typed("--gpu", UUIDS[3], "--yes", "-o", "json"))
+    assert [(one["uuid"], one["outcome"]) for one in found["gpus"]] == [(UUIDS[3], "passed")]
+    assert cluster.most == 2
+
+
+def test_a_gpu_that_no_pod_gets_is_unknown(cluster: Cluster) -> None:
+    found = document(typed("--gpu", UUIDS[1], "--yes", "-o", "json"))
+    assert [(one["uuid"], one["outcome"]) for one in found["gpus"]] == [(UUIDS[1], "unknown")]
+    assert found["exit"]["code"] == 8
+
+
+def test_a_gpu_of_nobody(cluster: Cluster) -> None:
+    error = typed("--gpu", "GPU-none", "--yes").exception
+    assert isinstance(error, GpustackError)
+    assert error.reference == "gpu-no-gpu"
+
+
+def test_a_gpu_that_is_lost_under_load(cluster: Cluster) -> None:
+    cluster.offers["gpu2"] = 1
+    found = document(typed("--yes", "-o", "json"))
+    assert (found["exit"]["code"], len(found["lost"])) == (1, 1)
+
+
+@pytest.mark.parametrize("words", [("--for", "30s"), ("--for", "2h")])
+def test_the_time_is_bounded(cluster: Cluster, words: tuple[str, ...]) -> None:
+    error = typed(*words, "--yes").exception
+    assert isinstance(error, GpustackError)
+    assert error.reference == "gpu-burn-time"
+
+
+def test_without_temperatures_it_is_refused_unless_that_is_wanted(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise UnreachableError("prometheus-answer", "Prometheus is down.")
+
+    monkeypatch.setattr(burn, "forward_to", refuse)
+    error = typed("--yes").exception
+    assert isinstance(error, GpustackError)
+    assert (error.reference, error.why) == ("gpu-heat-unknown", "Prometheus is down.")
+    assert cluster.hosts.typed == []
+    found = document(typed("--without-temperature", "--yes", "-o", "json"))
+    assert {(one["outcome"], one["temperature"]) for one in found["gpus"]} == {("unknown", None)}
+
+
+def test_a_prometheus_without_temperatures(cluster: Cluster) -> None:
+    cluster.differs = lambda now: {"GPU_TEMP": float("nan")}
+    error = typed("--yes").exception
+    assert isinstance(error, GpustackError)
+    assert "temperature of 0 of 2 GPUs" in error.why
+
+
+def test_what_the_api_refuses_is_an_error_and_leaves_no_mark(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpustack.proof.pod import ApiRefused
+
+    def refuse(manifest: object) -> None:
+        raise ApiRefused("exceeded quota")
+
+    monkeypatch.setattr(cluster, "create", refuse)
+    error = typed("--yes").exception
+    assert isinstance(error, GpustackError)
+    assert error.reference == "gpu-not-held"
+    assert cluster.hosts.acted()[-1].endswith("gpustack.io/temporary-load-")

@@ -1,0 +1,79 @@
+"""A GPU passes when all is known and enough."""
+
+from dataclasses import replace
+
+import pytest
+
+from gpustack.gpus.burn.judge import WRONG_TESTER, BurnedGpu, LoadedPod, judge_gpus
+from gpustack.gpus.burn.loads import choose_load
+from gpustack.gpus.burn.watch import Watched
+from tests.worlds import burns
+from tests.worlds.burns import GOOD, TENSOR, UUIDS, pod, watched
+
+
+def judged(found: LoadedPod, by: Watched | None, stopped: str = "", *, blind: bool = False) -> BurnedGpu:
+    (gpu,) = judge_gpus(TENSOR, [found], {UUIDS[0]: by} if by else {}, stopped, blind=blind)
+    return gpu
+
+
+def test_a_good_one() -> None:
+    gpu = judged(pod(0), watched(0.91, 4, "power cap"))
+    assert (gpu.outcome, gpu.why, gpu.reached, gpu.figure) == ("passed", (), 0.91, 610500.0)
+    assert gpu.expected == pytest.approx(0.36)
+
+
+@pytest.mark.parametrize(
+    ("found", "by", "outcome", "why"),
+    [
+        (pod(0), watched(0.30), "failed", "PIPE_TENSOR_ACTIVE is too low"),
+        (pod(0), watched(0.30, 2), "unknown", "by 2 samples only"),
+        (pod(0), watched(None, 0), "unknown", "Prometheus has no PIPE_TENSOR_ACTIVE"),
+        (pod(0), None, "unknown", "Prometheus has no PIPE_TENSOR_ACTIVE"),
+        (pod(0), replace(watched(), slowed=None), "unknown", "slowed down is not known"),
+        (pod(0), watched(0.91, 4, "power brake"), "failed", "slowed down by power brake"),
+        (pod(0), watched(0.91, 4, hot="93 °C"), "failed", "too hot: 93 °C"),
+        (pod(0, burns.tensor("0.00") + burns.end(1004)), watched(), "failed", "put no load on it"),
+        (pod(0, burns.end(1004, passed=False), 255), watched(), "failed", "TestField 1004 testing FAILED."),
+        (pod(0, burns.end(1004)), watched(), "unknown", "says nothing of its load"),
+        (pod(0, burns.SKIPPED), watched(), "unknown", "has not been implemented yet"),
+        (pod(0, burns.WRONG, WRONG_TESTER), watched(), "unknown", "for the CUDA version of the driver"),
+        (pod(0, GOOD, 1), watched(), "unknown", "ended with 1"),
+        (pod(0, "", 1), watched(), "unknown", "it printed nothing"),
+        (pod(0, "", None), watched(), "unknown", "stopped: heat of another"),
+        (pod(0, "", None, "DeadlineExceeded"), watched(), "unknown", "DeadlineExceeded"),
+        (LoadedPod("gpu1", why="Unschedulable"), None, "unknown", "Unschedulable"),
+    ],
+)
+def test_anything_else(found: LoadedPod, by: Watched | None, outcome: str, why: str) -> None:
+    gpu = judged(found, by, "heat of another")
+    assert gpu.outcome == outcome
+    assert why in "; ".join(gpu.why)
+
+
+def test_without_the_generation_what_lies_between_is_unknown() -> None:
+    text = burns.tensor("6.11e+05") + burns.end(1004)
+    assert [judged(pod(0, text), watched(value)).outcome for value in (0.17, 0.3, 0.46)] == [
+        "failed", "unknown", "passed",
+    ]  # fmt: skip
+
+
+def test_what_need_not_be_known() -> None:
+    assert judged(pod(0), replace(watched(), slowed=None, temperature=None), blind=True).outcome == "passed"
+    assert judged(pod(0), None, blind=True).outcome == "unknown", "what it reached is never waived"
+
+
+def test_peers_are_compared_by_what_they_count() -> None:
+    pods = [pod(0), pod(1, burns.SLOW), replace(pod(2, burns.SLOW), model="NVIDIA L4")]
+    by = {uuid: watched() for uuid in UUIDS} | {UUIDS[2]: replace(watched(), model="NVIDIA L4")}
+    found = judge_gpus(TENSOR, pods, by, "", blind=False)
+    assert [one.outcome for one in found] == ["passed", "failed", "passed"]
+    assert found[1].why == ("410500 gflops, and the best of its model 610500",)
+
+
+def test_memory_reaches_what_was_moved() -> None:
+    dram = choose_load("dram-active")
+    text = burns.memory("0.850", "0.850") + burns.end(1005)
+    low, enough = (
+        judge_gpus(dram, [pod(0, text)], {UUIDS[0]: watched(value)}, "", blind=False) for value in (0.7, 0.8)
+    )
+    assert (low[0].outcome, enough[0].outcome) == ("failed", "passed")

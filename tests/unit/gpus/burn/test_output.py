@@ -1,0 +1,77 @@
+"""What dcgmproftester prints, by its source."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpustack.gpus.burn.output import Output, parse_output
+from tests.worlds import burns
+
+
+def test_tensor_cores() -> None:
+    found = parse_output(burns.GOOD, "1004")
+    assert found == Output("passed", 4, None, 610500.0, 1.0, (9, 0), found.reasons)
+
+
+def test_memory_that_ecc_takes_a_part_of() -> None:
+    text = burns.memory("0.851", "0.853", "0.860", divisor="1.12") + burns.messages(1005, (8, 6)) + burns.end(1005)
+    found = parse_output(text, "1005")
+    assert (found.ending, found.ticks, found.generated, found.figure) == ("passed", 3, 0.853, 1660.0)
+    assert (found.divisor, found.capability) == (1.12, (8, 6))
+
+
+@pytest.mark.parametrize(
+    ("id", "text"),
+    [
+        (1001, burns.occupancy(1001, "1.00", "2.00")),
+        (1002, burns.occupancy(1002, "1.00", "2.00")),
+        (1006, burns.data_type(1006, "Fp64EngineActive") * 2),
+    ],
+)
+def test_a_load_that_counts_nothing(id: int, text: str) -> None:
+    found = parse_output(text + burns.end(id), str(id))
+    assert (found.ending, found.ticks, found.figure, found.generated) == ("passed", 2, None, None)
+
+
+def test_the_zero_in_place_of_a_value_is_none() -> None:
+    """With --no-dcgm-validation: `dcgm 0`."""
+    assert parse_output(burns.memory("0.853"), "1005").generated == 0.853
+    assert parse_output(burns.data_type(1007, "Fp32EngineActive"), "1007").figure is None
+
+
+def test_what_was_skipped_did_not_pass() -> None:
+    found = parse_output(burns.SKIPPED, "1004")
+    assert (found.ending, found.ticks) == ("none", 0)
+    assert found.reasons == ("A test for fieldId 1004 has not been implemented yet.",)
+
+
+def test_a_failure_outweighs_a_pass() -> None:
+    text = burns.tensor("1.00e+05") + burns.end(1004) + burns.end(1004, passed=False)
+    assert parse_output(text, "1004").ending == "failed"
+
+
+def test_lines_of_another_field_are_not_of_this_one() -> None:
+    assert parse_output(burns.GOOD, "1005") == Output(capability=(9, 0), reasons=("All Tests Passed.",))
+
+
+def test_what_is_no_number_is_left_out() -> None:
+    text = burns.tensor("nan", "inf", "-1.00", "5.00")
+    assert (parse_output(text, "1004").ticks, parse_output(text, "1004").figure) == (1, 5.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(0.001, 1e15), min_size=1, max_size=9))
+def test_every_number_that_fmt_writes_is_read(numbers: list[float]) -> None:
+    """{:#.3} of fmt and of Python: three digits, the point stays."""
+    found = parse_output(burns.tensor(*(f"{number:#.3}" for number in numbers)), "1004")
+    assert found.ticks == len(numbers)
+    assert found.figure is not None
+    assert min(numbers) * 0.99 <= found.figure <= max(numbers) * 1.01
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, len(burns.GOOD)), st.text(max_size=20))
+def test_a_torn_output_never_passes_by_itself(cut: int, noise: str) -> None:
+    """Whatever is left of it, nothing raises, and only the line of the end makes a pass."""
+    text = burns.GOOD[:cut] + noise
+    assert (parse_output(text, "1004").ending == "passed") == ("\nGPU 0, TestField 1004 test PASSED." in text)

@@ -1,0 +1,131 @@
+"""What is watched under load, and what stops it."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+import pytest
+
+from gpustack.errors import UnreachableError, UsageError
+from gpustack.gpus.burn.watch import LAG, Watcher, require_temperatures
+from gpustack.metrics.prometheus import Series
+from gpustack.metrics.readings import Readings, read
+from tests.worlds.gpu_series import gpu_series
+
+METRIC, GPU = "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "GPU-gpu1-0"
+WARM = {"GPU_TEMP": 70, "GPU_MAX_OP_TEMP": 87, "CLOCK_THROTTLE_REASONS": 4, "PROF_PIPE_TENSOR_ACTIVE": 0.9}
+ABSENT = float("nan")
+
+
+def at(seconds: float, series: list[Series]) -> list[Series]:
+    return [Series(one.labels, ((seconds, one.points[-1][1]),)) for one in series]
+
+
+def readings(*series: list[Series]) -> Readings:
+    return read(chain(*series), {})
+
+
+def watch(looks: Iterator[tuple[float, dict[str, float]]], **differs: object) -> tuple[Watcher, list[str]]:
+    """One look for each: the time of Prometheus, which is that of its samples, and what differs from WARM."""
+    now = [0.0]
+    values: list[dict[str, float]] = [{}]
+    ask = lambda: readings(at(now[0], gpu_series("gpu1", 0, **WARM | values[0])))  # noqa: E731
+    watcher = Watcher(lambda: now[0], ask, METRIC, **differs)  # type: ignore[arg-type]
+    stops = []
+    for now[0], values[0] in looks:
+        stops.append(watcher.look([GPU], [], now[0]))
+    return watcher, stops
+
+
+def test_the_highest_of_all() -> None:
+    hot = {"GPU_TEMP": 81.0, "CLOCK_THROTTLE_REASONS": 4 | 16}
+    watcher, stops = watch(iter([(1000, {}), (1040, hot), (1070, {"PROF_PIPE_TENSOR_ACTIVE": 0.93}), (1090, {})]))
+    one = watcher.gpus[GPU]
+    assert stops == [""] * 4
+    assert (one.temperature, one.slowed, one.reached) == (81.0, {"power cap", "sync boost"}, 0.93)
+    assert one.samples == {1040, 1070, 1090}
+
+
+def test_what_was_collected_before_the_load_is_not_of_it() -> None:
+    """A value may be as old as the exporter's interval when it is scraped."""
+    old = {"PROF_PIPE_TENSOR_ACTIVE": 0.99}
+    watcher, _ = watch(iter([(1000, old), (1000 + LAG - 1, old), (1000 + LAG, {})]))
+    assert watcher.gpus[GPU].reached == 0.9
+
+
+def test_what_comes_long_after_the_load_is_not_of_it() -> None:
+    watcher, _ = watch(iter([(1000, {}), (1040, {})]))
+    series = iter([1061.0, 1061.0 + LAG, 1062.0 + LAG])
+    for now in series:
+        watcher.now = lambda now=now: now  # type: ignore[misc]
+        value = {"PROF_PIPE_TENSOR_ACTIVE": 0.9 + now / 1e5}
+        watcher.ask = lambda now=now, value=value: readings(at(now, gpu_series("gpu1", 0, **WARM | value)))  # type: ignore[misc]
+        watcher.look([], [GPU], now)
+    one = watcher.gpus[GPU]
+    assert one.ended == 1061.0
+    assert one.samples == {1040.0, 1061.0, 1061.0 + LAG}
+    assert watcher.is_complete()
+
+
+@pytest.mark.parametrize(
+    ("values", "most", "why"),
+    [
+        ({"GPU_TEMP": 87}, None, "87 °C, and its limit is 87 °C"),
+        ({"GPU_TEMP": 86}, None, ""),
+        ({"GPU_TEMP": 80}, 80, "80 °C, and its limit is 80 °C"),
+        ({"GPU_TEMP": 90}, 95, ""),
+        ({"GPU_MAX_OP_TEMP": ABSENT, "SLOWDOWN_TEMP": 70}, None, "its limit is 70 °C"),
+        ({"GPU_MAX_OP_TEMP": ABSENT, "GPU_TEMP_LIMIT": 0}, None, "no degree is left"),
+        ({"GPU_MAX_OP_TEMP": ABSENT, "GPU_TEMP_LIMIT": 1}, None, ""),
+        ({"CLOCK_THROTTLE_REASONS": 64}, 99, "slowed down by heat (hardware)"),
+    ],
+)
+def test_heat_stops_it(values: dict[str, float], most: int | None, why: str) -> None:
+    watcher, (_, stop) = watch(iter([(1000, {}), (1010, values)]), most=most)
+    assert why in stop
+    assert bool(stop) == bool(why)
+    assert (why in watcher.gpus[GPU].hot) == bool(why) or not why
+
+
+def test_a_temperature_that_is_not_known_any_more_stops_it() -> None:
+    gone = {"GPU_TEMP": ABSENT}
+    assert watch(iter([(1000, {}), (1010, gone)]))[1] == ["", f"the temperature of {GPU} is not known any more"]
+    assert watch(iter([(1000, {}), (1010, gone)]), blind=True)[1] == ["", ""]
+
+
+def test_a_prometheus_that_keeps_silent_stops_it_after_a_while() -> None:
+    watcher, _ = watch(iter([(1000, {})]))
+
+    def refuse() -> float:
+        raise UnreachableError("prometheus-answer", "it is down")
+
+    watcher.now = refuse
+    assert [watcher.look([GPU], [], clock) for clock in (1060.0, 1121.0)] == [
+        "",
+        "Prometheus gave no answer for 120 s: it is down",
+    ]
+    watcher.blind = True
+    assert watcher.look([GPU], [], 1300.0) == ""
+
+
+def test_without_heat_no_load_begins() -> None:
+    both = [gpu_series("gpu1", 0, **WARM), gpu_series("gpu1", 1, **WARM)]
+    require_temperatures(lambda: readings(*both), {"gpu1": 2}, None)
+    for series, gpus, most, why in (
+        (both, {"gpu1": 3}, None, "gpu1: Prometheus has the temperature of 2 of 3 GPUs"),
+        (both, {"gpu2": 1}, None, "gpu2: Prometheus has the temperature of 0 of 1 GPUs"),
+        ([gpu_series("gpu1", 0)], {"gpu1": 1}, None, "gpu1: 1 of 1 GPUs do not say from when on they are too hot"),
+    ):
+        with pytest.raises(UsageError) as raised:
+            require_temperatures(lambda series=series: readings(*series), gpus, most)  # type: ignore[misc]
+        assert raised.value.reference == "gpu-heat-unknown"
+        assert raised.value.why == why
+    require_temperatures(lambda: readings(gpu_series("gpu1", 0)), {"gpu1": 1}, 85)
+
+
+def test_a_prometheus_without_gpus_begins_no_load() -> None:
+    def none() -> Readings:
+        raise UsageError("gpu-no-series", "it has no metrics of GPUs")
+
+    with pytest.raises(UsageError) as raised:
+        require_temperatures(none, {"gpu1": 1}, None)
+    assert raised.value.reference == "gpu-heat-unknown"
