@@ -78,7 +78,7 @@ def test_it_becomes_a_cluster(one: lab.Lab, gpustack: Run) -> None:
     """kubeadm gives each of its requests ten seconds, whatever its timeouts are (cmd/kubeadm/app/util/kubeconfig):
     where QEMU emulates it may give up, and the next install resumes."""
     tries = 3 if one.record.emulated else 1
-    codes = []
+    codes = list[int]()
     while len(codes) < tries and 0 not in codes:
         codes.append(gpustack("install", "-i", one.inventory, "--yes", code=None, limit=RUN_LIMIT).returncode)
     assert codes[-1] == 0, codes

@@ -17,13 +17,14 @@ from gpustack import lab
 from tests.lab import roads
 from tests.lab.conftest import Run
 from tests.lab.gpus.documented import PAGES, ROWS, SHORTER
-from tests.lab.monitored import PAUSE, apply, gpus, kubectl, query
+from tests.lab.monitored import PAUSE, apply, gpus, kubectl, labels, query
 from tests.lab.witness import until
 from tests.worlds.documents import ROOT, commands
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 TYPED = [(page, line) for page in PAGES for line in commands(ROOT / "docs" / page)]
+IDLE = 'DCGM_FI_DEV_GPU_TEMP{gpu="0",Hostname="host1"} or DCGM_FI_DEV_GPU_TEMP{gpu="0",hostname="host1"}'
 SERIES = 'count_over_time(DCGM_FI_PROF_SM_ACTIVE{exported_pod="train-0"}[30m]) >= 25'
 
 
@@ -146,6 +147,7 @@ def reader(two: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactory
     (folder / "token").write_text("no secret\n")
     with measured(two, gpustack), training(two), forwarded(two) as (prometheus, exporter):
         until("it is forwarded", lambda: answers(f"{exporter}/metrics"))
+        ((idle,),) = labels(two, IDLE, "UUID")
         replaced = {
             "http://gpu1:9400": exporter,
             "http://10.0.0.12:9400": exporter,
@@ -154,7 +156,9 @@ def reader(two: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactory
             "http://prometheus.monitoring:9090": prometheus,
             "127.0.0.1:9460": f"127.0.0.1:{free_port()}",
             "mycluster": str(two.inventory),
+            "GPU-4f1c...": idle,
             "gpu1": "host1",
+            "gpu2": "host2",
         }
         found = Reader(two, folder, replaced)
         try:
