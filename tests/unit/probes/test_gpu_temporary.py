@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gpustack.gpus.engines.call import Reply
 from gpustack.gpus.engines.listings import parse_policies
 from gpustack.gpus.engines.policies import policy_words, read_policy, write_policy
-from gpustack.probes.gpu.temporary import CLOCKS, KINDS, POLICY, POWER_LIMIT, PROFILING, VALUES, Mark, read_mark
+from gpustack.probes.gpu.temporary import CLOCKS, KINDS, LOAD, POLICY, POWER_LIMIT, PROFILING, VALUES, Mark, read_mark
 from tests.worlds.live_engines import build_policy
 from tests.worlds.snapshot import TAKEN
 
@@ -22,6 +22,7 @@ WANTED = st.fixed_dictionaries(
 CLOCK = st.integers(1, 99999)
 VALUE = {
     PROFILING: st.just(""),
+    LOAD: st.just(""),
     POLICY: st.builds(write_policy, WANTED),
     POWER_LIMIT: st.integers(1, 99999).map(str),
     CLOCKS: st.builds(lambda memory, sm: f"{memory},{sm}", CLOCK, CLOCK),
