@@ -8,6 +8,19 @@ Panel = dict[str, Any]
 
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 COLUMNS = 24
+# Headings of the labels that tables have, in this order, and widths in pixels; those without share what is left, which
+# a UUID needs.
+HEADINGS = {
+    "node": ("Node", 160),
+    "gpu": ("GPU", 70),
+    "GPU_I_PROFILE": ("MIG", 90),
+    "GPU_I_ID": ("Instance", 90),
+    "modelName": ("Model", 220),
+    "workload_namespace": ("Namespace", 0),
+    "workload_pod": ("Pod", 0),
+    "UUID": ("UUID", 0),
+}
+VALUE_WIDTH = 130
 
 
 def query(expr: str, legend: str = "", *, instant: bool = False) -> dict[str, Any]:
@@ -53,7 +66,7 @@ def lines(
     defaults["custom"] = {
         "drawStyle": "line",
         "lineWidth": 1,
-        "fillOpacity": 5,
+        "fillOpacity": 0,
         "showPoints": "never",
         "spanNulls": False,
     }
@@ -96,16 +109,29 @@ def table(title: str, *columns: tuple[str, str, str], why: str, empty: str = "no
     names = {f"Value #{chr(ord('A') + index)}": heading for index, (heading, _, _) in enumerate(columns)}
     if len(columns) == 1:
         names["Value"] = columns[0][0]
+    labels = {label: heading for label, (heading, _) in HEADINGS.items()}
+    order = {label: place for place, label in enumerate(HEADINGS)}
     made["transformations"] = [
         {"id": "merge", "options": {}},
-        {"id": "organize", "options": {"excludeByName": {"Time": True}, "renameByName": names, "indexByName": {}}},
+        {
+            "id": "organize",
+            "options": {"excludeByName": {"Time": True}, "renameByName": labels | names, "indexByName": order},
+        },
     ]
     made["fieldConfig"]["overrides"] = [
-        {"matcher": {"id": "byName", "options": heading}, "properties": [{"id": "unit", "value": unit}]}
-        for heading, unit, _ in columns
+        *(column(heading, {"unit": unit, "noValue": "-", "custom.width": VALUE_WIDTH}) for heading, unit, _ in columns),
+        *(column(heading, {"custom.width": width}) for heading, width in HEADINGS.values() if width),
     ]
-    made["options"] = {"showHeader": True, "cellHeight": "sm"}
+    sorted_by = [{"displayName": heading, "desc": False} for heading in ("Node", "GPU")]
+    made["options"] = {"showHeader": True, "cellHeight": "sm", "sortBy": sorted_by}
     return made | {"gridPos": {"w": COLUMNS, "h": height}}
+
+
+def column(name: str, properties: Mapping[str, object]) -> dict[str, Any]:
+    return {
+        "matcher": {"id": "byName", "options": name},
+        "properties": [{"id": id, "value": value} for id, value in properties.items()],
+    }
 
 
 def heading(title: str) -> Panel:

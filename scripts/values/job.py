@@ -63,7 +63,7 @@ def beside() -> list[Panel]:
         lines(
             "Mean: $timing",
             "none",
-            query(" / ".join(f"sum by (pod) ({part})" for part in timing), "{{pod}}"),
+            query("sum by (pod) ({}) / (sum by (pod) ({}) > 0)".format(*timing), "{{pod}}"),
             why="A histogram or summary of the application, as the time of a step: its sum by its count.",
             empty=NOTHING,
         ),
@@ -120,7 +120,7 @@ def containers() -> list[Panel]:
     def rate(name: str, more: str = ',container!=""') -> str:
         return f"sum by (pod) (rate(container_{name}_total{{{OWN}{more}}}[$__rate_interval]))"
 
-    periods = (rate("cpu_cfs_throttled_periods"), rate("cpu_cfs_periods"))
+    held_back = f"{rate('cpu_cfs_throttled_periods')} / ({rate('cpu_cfs_periods')} > 0)"
     return [
         lines(
             "Processors in use",
@@ -132,7 +132,7 @@ def containers() -> list[Panel]:
         lines(
             "Held back by the limit of processors",
             "percentunit",
-            query(" / ".join(periods), "{{pod}}"),
+            query(held_back, "{{pod}}"),
             why="Share of the kernel's periods in which a container had used up its limit.",
             empty="these pods have no limit of processors",
             top=1,

@@ -21,7 +21,7 @@ def totals() -> list[Panel]:
         number(
             "Requested of allocatable",
             "percentunit",
-            f"sum(gpustack:node_gpu_requested:count{HERE}) / sum(gpustack:node_gpu_allocatable:count{HERE})",
+            f"sum(gpustack:node_gpu_requested:count{HERE}) / (sum(gpustack:node_gpu_allocatable:count{HERE}) > 0)",
             why="What pods that have not ended ask for, of what Kubernetes can give.",
             empty="nothing requested",
         ),
@@ -82,7 +82,7 @@ def host() -> list[Panel]:
             f"sum by (namespace, pod) (rate(node_cpu_seconds_total{which}[$__rate_interval]))"
             for which in (f'{{mode=~"{modes}"}}', "")
         )
-        return of_node(f"{part} / {whole}")
+        return of_node(f"{part} / ({whole} > 0)")
 
     def flow(direction: str) -> str:
         return of_node(f'rate(node_network_{direction}_bytes_total{{device!~"{INSIDE}"}}[$__rate_interval])')

@@ -42,7 +42,7 @@ def totals() -> list[Panel]:
         number(
             "Requested of allocatable",
             "percentunit",
-            f"sum(gpustack:node_gpu_requested:count{HERE}) / sum(gpustack:node_gpu_allocatable:count{HERE})",
+            f"sum(gpustack:node_gpu_requested:count{HERE}) / (sum(gpustack:node_gpu_allocatable:count{HERE}) > 0)",
             why="Allocation is what costs; how busy a GPU is stands below.",
             empty="nothing requested",
         ),
@@ -178,6 +178,7 @@ def gpus() -> Panel:
         ("Power", "watt", f"max by (node, UUID, gpu, modelName) (gpustack:gpu_power:watts{HERE})"),
         ("Last Xid", "none", f"max by (node, UUID, gpu, modelName) (gpustack:gpu_last_xid:code{HERE})"),
         why="Now, one line per GPU. The last Xid stays until the exporter restarts.",
+        height=12,
     )
 
 

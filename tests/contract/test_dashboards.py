@@ -138,7 +138,8 @@ def test_panels_say_what_they_show(file: Path) -> None:
         if panel["type"] == "row":
             continue
         defaults = panel["fieldConfig"]["defaults"]
-        units = [defaults["unit"]] + [p["value"] for o in panel["fieldConfig"]["overrides"] for p in o["properties"]]
+        properties = [one for override in panel["fieldConfig"]["overrides"] for one in override["properties"]]
+        units = [defaults["unit"]] + [one["value"] for one in properties if one["id"] == "unit"]
         assert (panel["title"], set(units) - UNITS) == (panel["title"], set())
         assert "" not in {panel["description"], defaults["noValue"]}, panel["title"]
         assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"])
@@ -174,6 +175,26 @@ def test_a_gpu_is_its_uuid_and_counted_once(file: Path) -> None:
     assert [one for expr in found for one in added_up(promql_parser.parse(expr))] == []
     if file.stem not in TOTALS:
         assert [one for expr in found for one in lost(expr, "node", "UUID")] == []
+
+
+@every_dashboard
+def test_nothing_is_divided_by_what_may_be_nought(file: Path) -> None:
+    """Of 0 by 0 comes NaN, and where a line begins with one, Grafana's component draws nothing of it."""
+    found = [chosen(expr) for expr in expressions(read(file))]
+    assert [one for expr in found for one in divided_by_nought(expr)] == []
+
+
+def divided_by_nought(expr: str) -> list[str]:
+    """Divisors without a comparison that have a rate, or a count of what there is to allocate."""
+    trees = [one for one in nodes(promql_parser.parse(expr)) if isinstance(one, promql_parser.BinaryExpr)]
+    divisors = [str(one.rhs) for one in trees if str(one.op) == "/"]
+    return [one for one in divisors if re.search(r"rate\(|allocatable", one) and " > 0" not in one]
+
+
+def test_a_division_by_nought_is_found() -> None:
+    guarded = "sum(rate(a_sum[5m])) / (sum(rate(a_count[5m])) > 0)"
+    assert divided_by_nought(guarded) == []
+    assert divided_by_nought(guarded.replace(" > 0", "")) != []
 
 
 @every_dashboard
