@@ -1,0 +1,74 @@
+"""A dashboard of values/dashboards with the answers to its queries, shaped as by Grafana's Prometheus data source."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gpustack.config.resources import values
+from scripts.pictures.cluster import NAMESPACE
+from scripts.pictures.prometheus import Prometheus
+from scripts.pictures.series import STEP
+
+# What a reader chooses; `.*` is All.
+CHOSEN = {
+    "gpu-overview": {"node": ".*"},
+    "gpu-node": {"node": "gpu1"},
+    "gpu-detail": {"node": "gpu1", "UUID": ".*"},
+    "gpu-health": {"node": "gpu2", "UUID": ".*"},
+    "gpu-job": {
+        "namespace": NAMESPACE,
+        "pod": "train-0",
+        "metric": "training_loss",
+        "counter": "training_samples_total",
+        "timing": "training_step_seconds",
+    },
+}
+# Grafana's own: four scrapes, and the hour that is shown.
+MACROS = {"__rate_interval": f"{4 * STEP}s", "__range": "1h"}
+
+
+def answered(name: str, server: Prometheus) -> dict[str, Any]:
+    """The dashboard with `frames` in each panel: tables of columns, as JSON."""
+    text = (values() / "dashboards" / f"{name}.json").read_text()
+    chosen = CHOSEN[name] | MACROS
+    board: dict[str, Any] = json.loads(re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda found: filled(found, chosen), text))
+    for panel in board["panels"]:
+        several = len(panel.get("targets", [])) > 1
+        panel["frames"] = [
+            frame for target in panel.get("targets", []) for frame in frames(target, server, several=several)
+        ]
+    return board | {"chosen": CHOSEN[name], "from": server.begin * 1000, "to": server.end * 1000}
+
+
+def filled(found: re.Match[str], chosen: Mapping[str, str]) -> str:
+    return chosen.get(found[1] or found[2], found[0])
+
+
+def frames(target: dict[str, Any], server: Prometheus, *, several: bool) -> list[dict[str, Any]]:
+    if target["format"] == "table":
+        return [as_table(server.now(target["expr"]), f"Value #{target['refId']}" if several else "Value")]
+    if target["instant"]:
+        series = [one | {"values": [one["value"]]} for one in server.now(target["expr"])]
+    else:
+        series = server.hour(target["expr"])
+    return [as_line(one, target["legendFormat"]) for one in series]
+
+
+def as_line(series: Mapping[str, Any], legend: str) -> dict[str, Any]:
+    """A column of milliseconds and one of values. Without a name, Grafana makes one of the labels."""
+    named = re.sub(r"\{\{(\w+)\}\}", lambda found: series["metric"].get(found[1], ""), legend)
+    times, numbers = zip(*series["values"], strict=True)
+    return {
+        "name": "" if legend == "__auto" else named,
+        "labels": series["metric"],
+        "times": [at * 1000 for at in times],
+        "values": [float(number) for number in numbers],
+    }
+
+
+def as_table(vector: list[dict[str, Any]], heading: str) -> dict[str, Any]:
+    """A column for each label and one of values; none where there is no data."""
+    labels = sorted({label for series in vector for label in series["metric"]})
+    columns = {label: [series["metric"].get(label, "") for series in vector] for label in labels}
+    return {"columns": columns, "heading": heading, "values": [float(series["value"][1]) for series in vector]}

@@ -1,0 +1,133 @@
+"""The made cluster as Prometheus stores what it scrapes: OpenMetrics text, with the labels that targets add."""
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gpustack.config.resources import own_counters
+from scripts.pictures.cluster import BROKEN, FAULTY, GPUS, MINUTES, NAMESPACE, NODES, NOTHING, STARTED, Gpu, pauses
+from scripts.pictures.values import XID, gauges, load_of, rates
+
+STEP = 30
+BEFORE = 10
+"""Seconds between samples, and minutes before the hour that is shown, so that its first rates have a past."""
+
+
+def exported() -> dict[str, bool]:
+    """Our counters: field -> is it a counter."""
+    rows = csv.reader(line for line in own_counters().splitlines() if line and not line.startswith("#"))
+    return {name.strip(): kind.strip() == "counter" for name, kind, _ in rows if kind.strip() != "label"}
+
+
+def openmetrics(end: int) -> str:
+    """The hour until `end`, in seconds since 1970."""
+    lines = (f"{series} {value:.10g} {at}\n" for series, value, at in samples(end))
+    return "".join([*lines, "# EOF\n"])
+
+
+def samples(end: int) -> Iterator[tuple[str, float, int]]:
+    begin = end - MINUTES * 60
+    totals: dict[str, float] = defaultdict(float)
+    for at in range(begin - BEFORE * 60, end + 1, STEP):
+        minute = (at - begin) / 60
+        for series, value in (pair for gpu in GPUS for pair in of_gpu(gpu, minute, totals)):
+            yield series, value, at
+        for series, value in (*of_cluster(minute), *(pair for node in NODES for pair in of_node(node, minute))):
+            yield series, value, at
+        for series, growth in grown(minute):
+            totals[series] += growth * STEP
+            yield series, totals[series], at
+
+
+def of_gpu(gpu: Gpu, minute: float, totals: dict[str, float]) -> Iterator[tuple[str, float]]:
+    """The namespace and pod of the workload are exported_…, as the target has labels of that name."""
+    profile, instance = gpu.instance
+    labels = f'job="nvidia-dcgm-exporter",namespace="gpu-operator",pod="exporter-{gpu.node}",hostname="{gpu.node}"'
+    labels += f',gpu="{gpu.index}",UUID="{gpu.uuid}",modelName="{gpu.board.model}"'
+    labels += f',GPU_I_PROFILE="{profile}",GPU_I_ID="{instance}"' if profile else ""
+    owned = f',exported_namespace="{NAMESPACE}",exported_pod="{gpu.work.pod}",exported_container="main"'
+    broken = gpu is FAULTY and minute >= BROKEN
+    labels += "" if gpu.work is NOTHING or broken else owned
+    now = gauges(gpu, minute)
+    grows = rates(gpu, minute, now)
+    for name, counts in exported().items():
+        if name.startswith(gpu.absent) or ("XID" in name and not broken):
+            continue
+        code = f',xid="{XID}"' if name.startswith("DCGM_EXP_XID") else ""
+        if counts and name not in now:
+            total = f"{name}{gpu.uuid}{gpu.instance}"
+            totals[total] += grows.get(name, 0.0) * STEP
+            yield f"{name}{{{labels}}}", totals[total]
+        else:
+            yield f"{name}{{{labels}{code}}}", float(now.get(name, 0))
+
+
+def of_node(node: str, minute: float) -> Iterator[tuple[str, float]]:
+    """Names of Prometheus, kube-state-metrics, the kubelet and node-exporter."""
+    mine = [gpu for gpu in GPUS if gpu.node == node]
+    exporter = f'namespace="gpu-operator",pod="exporter-{node}"'
+    host = f'namespace="monitoring",pod="node-exporter-{node}"'
+    yield f'up{{job="nvidia-dcgm-exporter",{exporter}}}', float(not (node == "gpu3" and 20 <= minute < 23))
+    for pod in (exporter, host):
+        yield f'kube_pod_info{{{pod},node="{node}"}}', 1
+    yield f'kube_node_status_condition{{node="{node}",condition="Ready",status="true"}}', 1
+    yield f'kubelet_certificate_manager_client_ttl_seconds{{node="{node}"}}', (300 - NODES.index(node)) * 86400
+    yield f"node_memory_MemTotal_bytes{{{host}}}", 1.08e12
+    yield f"node_memory_MemAvailable_bytes{{{host}}}", 8.6e11 - 3e11 * (mine[0].work.load(minute) > 0)
+    for profile in dict.fromkeys(gpu.instance[0] for gpu in mine):
+        resource = f"nvidia_com_mig_{profile.replace('.', '_')}" if profile else "nvidia_com_gpu"
+        same = [gpu for gpu in mine if gpu.instance[0] == profile]
+        lost = FAULTY in same and minute >= BROKEN
+        yield f'kube_node_status_capacity{{node="{node}",resource="{resource}"}}', len(same)
+        yield f'kube_node_status_allocatable{{node="{node}",resource="{resource}"}}', len(same) - lost
+        held = sum(gpu.work is not NOTHING for gpu in same) - lost
+        for pod in {gpu.work.pod for gpu in same if gpu.work.pod}:
+            own = f'namespace="{NAMESPACE}",pod="{pod}",uid="{pod}"'
+            yield (
+                f'kube_pod_container_resource_requests{{resource="{resource}",node="{node}",{own},container="main"}}',
+                held,
+            )
+            yield f'kube_pod_status_phase{{{own},phase="Running"}}', 1
+
+
+def of_cluster(minute: float) -> Iterator[tuple[str, float]]:
+    for operand in ("nvidia-dcgm-exporter", "nvidia-device-plugin-daemonset"):
+        labels = f'namespace="gpu-operator",daemonset="{operand}"'
+        missing = operand == "nvidia-dcgm-exporter" and 20 <= minute < 23
+        yield f"kube_daemonset_status_desired_number_scheduled{{{labels}}}", len(NODES)
+        yield f"kube_daemonset_status_number_ready{{{labels}}}", len(NODES) - missing
+    if minute >= BROKEN:
+        yield 'ALERTS{alertname="GpuRowRemapPending",alertstate="firing",severity="warning"}', 1
+    job = f'namespace="{NAMESPACE}",pod="train-0"'
+    yield f'container_memory_working_set_bytes{{{job},container="main"}}', 2.1e11 if minute >= STARTED else 3e10
+    if minute >= STARTED:
+        yield f"training_loss{{{job}}}", 1.9 + 2.6 * 0.93 ** (minute - STARTED)
+
+
+def grown(minute: float) -> Iterator[tuple[str, float]]:
+    """Counters of hosts, containers, the API server and the application, by what they grow in a second."""
+    for node in NODES:
+        first = next(gpu for gpu in GPUS if gpu.node == node)
+        load = load_of(first, minute)
+        host = f'namespace="monitoring",pod="node-exporter-{node}"'
+        for mode, share in (("user", 0.04 + 0.3 * load), ("iowait", 0.01 + 0.02 * load)):
+            yield f'node_cpu_seconds_total{{{host},cpu="0",mode="{mode}"}}', share
+        yield f'node_cpu_seconds_total{{{host},cpu="0",mode="idle"}}', 0.95 - 0.32 * load
+        yield (
+            f'node_disk_io_time_seconds_total{{{host},device="nvme0n1"}}',
+            0.02 + (0.5 if pauses(minute) else 0.08 * load),
+        )
+        yield f'node_network_receive_bytes_total{{{host},device="eth0"}}', 2e6 + 4e8 * load
+        yield f'node_network_transmit_bytes_total{{{host},device="eth0"}}', 1e6 + 9e7 * load
+    load = load_of(GPUS[0], minute)
+    job = f'namespace="{NAMESPACE}",pod="train-0"'
+    yield f'container_cpu_usage_seconds_total{{{job},container="main"}}', 0.5 + 21 * load
+    yield f'container_cpu_cfs_periods_total{{{job},container="main"}}', 10
+    yield f'container_cpu_cfs_throttled_periods_total{{{job},container="main"}}', 0.4 * load
+    yield f"container_network_receive_bytes_total{{{job}}}", 3e8 * load
+    yield f"container_network_transmit_bytes_total{{{job}}}", 2e7 * load
+    yield f"training_samples_total{{{job}}}", 410 * load
+    yield f"training_step_seconds_sum{{{job}}}", float(load > 0)
+    yield f"training_step_seconds_count{{{job}}}", load / 0.62
+    for bound, rate in (("86400", 0.0), ("604800", 0.0), ("2.592e+06", 0.02)):
+        yield f'apiserver_client_certificate_expiration_seconds_bucket{{le="{bound}"}}', rate

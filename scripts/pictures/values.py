@@ -1,0 +1,129 @@
+"""What the exporter says of a made GPU at a minute of the hour: by DCGM's field, in the field's unit."""
+
+import random
+from collections.abc import Mapping
+
+from scripts.pictures.cluster import BROKEN, COOLING_LOST, FAULTY, HOT, NOTHING, SERVING, Gpu
+from scripts.pictures.cluster import DEV as D
+from scripts.pictures.cluster import PROF as P
+
+SLOWDOWN = 87
+XID = 94
+
+
+def slowed(minute: float) -> float:
+    """Share of the time in which the hardware cuts the clocks of the GPU without cooling."""
+    return min(0.45, max(0.0, (minute - HOT - 6) / 30))
+
+
+def load_of(gpu: Gpu, minute: float) -> float:
+    """0 to 1. The others of a job wait for its slowest GPU; a faulty one loses its pod."""
+    if gpu is FAULTY and minute >= BROKEN:
+        return 0.0
+    load = gpu.work.load(minute)
+    return load * (1 - 0.35 * slowed(minute)) if gpu.work is COOLING_LOST.work else load
+
+
+def gauges(gpu: Gpu, minute: float) -> dict[str, float]:
+    """Fields that are now so; those that are not named are 0."""
+    noise = random.Random(f"{gpu.uuid}{gpu.instance}{minute}").gauss(1, 0.012)  # noqa: S311 - no secret
+    load = min(1.0, load_of(gpu, minute) * noise)
+    hot = gpu is COOLING_LOST and minute > HOT
+    heat = 39 + 27 * load + gpu.index + (min(22.0, (minute - HOT) * 2.2) if hot else 0)
+    cut = slowed(minute) * 0.5 if hot else 0.0
+    parts = {name: share * load * (1 - cut) for name, share in gpu.work.parts.items()}
+    return activity(parts, load) | memory(gpu, minute) | board(gpu, load, heat, cut) | state(gpu, minute)
+
+
+def activity(parts: Mapping[str, float], load: float) -> dict[str, float]:
+    part = {name: parts.get(name, 0.0) for name in ("GR_ENGINE", "SM", "OCCUPANCY", "TENSOR", "DRAM")}
+    traffic = part["TENSOR"]
+    return {
+        f"{P}GR_ENGINE_ACTIVE": part["GR_ENGINE"],
+        f"{P}SM_ACTIVE": part["SM"],
+        f"{P}SM_OCCUPANCY": part["OCCUPANCY"],
+        f"{P}PIPE_TENSOR_ACTIVE": part["TENSOR"],
+        f"{P}DRAM_ACTIVE": part["DRAM"],
+        f"{P}PIPE_FP32_ACTIVE": part["SM"] * 0.22,
+        f"{P}PIPE_FP16_ACTIVE": part["SM"] * 0.04,
+        f"{D}GPU_UTIL": min(100.0, 120 * part["GR_ENGINE"]),
+        f"{D}MEM_COPY_UTIL": 90 * part["DRAM"],
+        f"{D}ENC_UTIL": 60 * load,
+        f"{D}DEC_UTIL": 5 * load,
+        f"{P}PCIE_TX_BYTES": 1.1e9 * load + 2e6,
+        f"{P}PCIE_RX_BYTES": 3.4e9 * load + 3e6,
+        f"{P}NVLINK_TX_BYTES": 2.1e11 * traffic,
+        f"{P}NVLINK_RX_BYTES": 2.1e11 * traffic,
+        f"{D}NVLINK_BANDWIDTH_TOTAL": 4.2e5 * traffic,
+    }
+
+
+def memory(gpu: Gpu, minute: float) -> dict[str, float]:
+    profile = gpu.instance[0]
+    total = gpu.board.memory * (float(profile[0]) / 8 if profile else 1)
+    gone = gpu is FAULTY and minute >= BROKEN
+    used = 4 if gpu.work is NOTHING or gone else gpu.work.held * total * (0.3 if gpu.work.load(minute) == 0 else 1)
+    reserved = 0.008 * total
+    return {
+        f"{D}FB_TOTAL": total,
+        f"{D}FB_USED": used,
+        f"{D}FB_RESERVED": reserved,
+        f"{D}FB_FREE": total - used - reserved,
+    }
+
+
+def board(gpu: Gpu, load: float, heat: float, cut: float) -> dict[str, float]:
+    made, idle = gpu.board, load < 0.02
+    reasons = 1 if idle else 64 | 8 if cut > 0 else 4 if load > 0.9 else 0
+    return {
+        f"{D}GPU_TEMP": round(heat),
+        f"{D}MEMORY_TEMP": round(heat + 9 * load + 4),
+        f"{D}GPU_TEMP_LIMIT": SLOWDOWN - round(heat),
+        f"{D}GPU_MAX_OP_TEMP": 85,
+        f"{D}SLOWDOWN_TEMP": SLOWDOWN,
+        f"{D}SHUTDOWN_TEMP": 92,
+        f"{D}POWER_USAGE": made.idle + (made.limit * 0.97 - made.idle) * load * (1 - cut),
+        f"{D}ENFORCED_POWER_LIMIT": made.limit,
+        f"{D}POWER_MGMT_LIMIT_DEF": made.limit,
+        f"{D}SM_CLOCK": made.clock * (0.18 if idle else (0.97 - 0.05 * load) * (1 - cut)),
+        f"{D}MAX_SM_CLOCK": made.clock,
+        f"{D}MEM_CLOCK": made.memory_clock,
+        f"{D}CLOCK_THROTTLE_REASONS": reasons,
+        f"{D}PCIE_LINK_GEN": 1 if idle else made.pcie,
+        f"{D}PCIE_MAX_LINK_GEN": made.pcie,
+        f"{D}PCIE_LINK_WIDTH": 16,
+        f"{D}PCIE_MAX_LINK_WIDTH": 16,
+    }
+
+
+def state(gpu: Gpu, minute: float) -> dict[str, float]:
+    """Errors and verdicts: the faulty GPU has found a bad row of its memory, which a reset would replace."""
+    broken = float(gpu is FAULTY and minute >= BROKEN)
+    old = 3.0 if gpu.work is SERVING else 0.0
+    return {
+        f"{D}ECC_CURRENT": 1,
+        f"{D}ECC_PENDING": 1,
+        f"{D}ECC_DBE_VOL_TOTAL": broken,
+        f"{D}ECC_DBE_AGG_TOTAL": broken,
+        f"{D}ECC_SBE_AGG_TOTAL": old + gpu.index,
+        f"{D}CORRECTABLE_REMAPPED_ROWS": old > 0 and gpu.index == 1,
+        f"{D}UNCORRECTABLE_REMAPPED_ROWS": broken,
+        f"{D}ROW_REMAP_PENDING": broken,
+        f"{D}GET_GPU_RECOVERY_ACTION": broken,
+        f"{D}FABRIC_MANAGER_STATUS": 3,
+        f"{D}FABRIC_HEALTH_SUMMARY": 1,
+        f"{D}XID_ERRORS": XID * broken,
+        "DCGM_EXP_XID_ERRORS_COUNT": float(broken and minute < BROKEN + 5),
+    }
+
+
+def rates(gpu: Gpu, minute: float, now: Mapping[str, float]) -> dict[str, float]:
+    """What counters grow by in a second: mJ, ns and events."""
+    heat = slowed(minute) if gpu is COOLING_LOST else 0.0
+    return {
+        f"{D}TOTAL_ENERGY_CONSUMPTION": now[f"{D}POWER_USAGE"] * 1e3,
+        f"{D}CLOCKS_EVENT_REASON_SW_POWER_CAP_NS": 3e7 if now[f"{D}CLOCK_THROTTLE_REASONS"] == 4 else 0.0,
+        f"{D}CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN_NS": heat * 1e9,
+        f"{D}THERMAL_VIOLATION": heat * 1e9,
+        f"{D}PCIE_REPLAY_COUNTER": 0.004 * (gpu.index == 1),
+    }
