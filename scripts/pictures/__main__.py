@@ -22,7 +22,7 @@ from scripts.pictures.prometheus import Prometheus, prometheus
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "docs" / "pictures"
 WIDTH = 1400
-PROFILE, PROFILE_SIZE = "profile", (1000, 1352)
+PROFILE, PROFILE_SIZE = "profile", (1000, 1192)
 
 
 def main(names: list[str]) -> None:
@@ -31,7 +31,7 @@ def main(names: list[str]) -> None:
         sys.exit(f"no picture is called {', '.join(sorted(unknown))}; there are {', '.join((*CHOSEN, PROFILE))}")
     boards = [name for name in wanted if name in CHOSEN]
     PICTURES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, prometheus(Path(folder)) as server:
+    with tempfile.TemporaryDirectory() as folder, prometheus(Path(folder), recorded=bool(boards)) as server:
         if boards:
             install()
             bundle(Path(folder))

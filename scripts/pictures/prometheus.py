@@ -53,13 +53,13 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(folder: Path) -> Iterator[Prometheus]:
-    """With the hour until now, until the end of the block."""
+def prometheus(folder: Path, *, recorded: bool) -> Iterator[Prometheus]:
+    """With the hour until now, and what is recorded of it if wanted, until the end of the block."""
     end = int(time.time()) // 60 * 60
     (folder / "series.txt").write_text(openmetrics(end))
     (folder / "prometheus.yml").write_text("{}")
     run("create-blocks-from", "openmetrics", folder / "series.txt", folder / "data")
-    for _ in range(DEEP):
+    for _ in range(DEEP if recorded else 0):
         with serving(folder, end) as server:
             options = {"start": server.begin - 300, "end": end, "url": server.url, "eval-interval": f"{STEP}s"}
             words = [f"--{name}={value}" for name, value in options.items()]
