@@ -20,6 +20,7 @@ from gpustack.cli import (
     serve,
     snapshot,
 )
+from gpustack.cli.capacity import commands as capacity
 from gpustack.cli.error_handler import error_handler
 from gpustack.cli.gpu import commands as gpu
 from gpustack.cli.help import declare, group
@@ -96,6 +97,7 @@ declare(
     heading=OPERATE,
     short="Serve what GPUs and pods do, for autoscalers and scripts.",
 )(serve.serve)
+app.add_typer(capacity.app, name="capacity", rich_help_panel=OPERATE)
 app.add_typer(profile.app, name="profile", rich_help_panel=DIAGNOSE)
 declare(
     app,

@@ -40,6 +40,13 @@ class PageOutput(StrEnum):
     HTML = "html"
 
 
+class ReportOutput(StrEnum):
+    HUMAN = "human"
+    JSON = "json"
+    CSV = "csv"
+    HTML = "html"
+
+
 UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 
 
@@ -80,6 +87,9 @@ InventoryOption = Annotated[
 ShortOutputOption = Annotated[ShortOutput, typer.Option("-o", "--output", help="Format of the result on stdout.")]
 PageOutputOption = Annotated[
     PageOutput, typer.Option("-o", "--output", help="Format of the result on stdout; `html` is one file with plots.")
+]
+ReportOutputOption = Annotated[
+    ReportOutput, typer.Option("-o", "--output", help="Format of the result on stdout; `html` is one file with plots.")
 ]
 TableOutputOption = Annotated[TableOutput, typer.Option("-o", "--output", help="Format of the result on stdout.")]
 OutputOption = Annotated[Output, typer.Option("-o", "--output", help="Format of the result on stdout.")]

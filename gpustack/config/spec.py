@@ -15,6 +15,7 @@ from gpustack.config.sections.gpu import Gpu
 from gpustack.config.sections.monitoring import Alerts, Dashboards, Monitoring, Storage
 from gpustack.config.sections.section import Section
 from gpustack.config.sections.serve import Serve
+from gpustack.config.sections.usage import Capacity, Cost
 from gpustack.config.versions import KNOWN_SETS, kubernetes_version
 
 
@@ -265,6 +266,8 @@ class Spec(Section):
     dashboards: Annotated[Dashboards, Field(description="our dashboards in Grafana")] = Dashboards()
     alerts: Annotated[Alerts, Field(description="our GPU alerts, and their receiver")] = Alerts()
     serve: Annotated[Serve, Field(description="`gpustack serve` in the cluster, for autoscalers and scripts")] = Serve()
+    capacity: Annotated[Capacity, Field(description="whose GPUs are, in reports of capacity and cost")] = Capacity()
+    cost: Annotated[Cost, Field(description="what GPUs cost, and what namespaces may spend")] = Cost()
     minimum: Annotated[Minimum, Field(description="minimum resources of a host")] = Minimum()
     swap: Annotated[
         Literal["off", "keep"],

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from gpustack.events import INTERRUPTED
 
 if TYPE_CHECKING:
+    from gpustack.capacity.state import Capacity
     from gpustack.doctor.finding import Diagnosis
     from gpustack.gpus.burn.judge import Burn
     from gpustack.gpus.contract import Contract
@@ -64,6 +65,8 @@ COMPARED = {
     1: "a change that --fail-if names",
     8: "unknown: too little data, another machine, or a change of --fail-if that cannot be told from noise",
 }
+# Of hours of GPUs.
+REPORTED = {0: "reported", 8: "unknown: less than 95 % of the time was recorded"}
 DIAGNOSTIC = {
     0: "every node passed, no test failed",
     1: "a test failed",
@@ -173,6 +176,13 @@ def comparison_code(found: "Comparison", gates: "Sequence[Judged]") -> int:
     """Of `profile compare`."""
     codes = [{"failed": 1, "unknown": 8, "passed": 0}[one.outcome] for one in gates]
     return foremost([*codes, 8 if found.outcome in ("insufficient-data", "another-machine") else 0])
+
+
+def capacity_code(found: "Capacity") -> int:
+    """Of `capacity report`."""
+    from gpustack.capacity.doubts import ENOUGH
+
+    return 0 if found.usage.coverage >= ENOUGH else 8
 
 
 def diagnostic_code(found: "Diagnostic") -> int:

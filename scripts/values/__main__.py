@@ -3,7 +3,8 @@
 import sys
 from pathlib import Path
 
-from scripts.values import cluster_rules, gpu_rules, workload_rules
+from gpustack.capacity.series import INTERVAL
+from scripts.values import cluster_rules, gpu_rules, usage_rules, workload_rules
 from scripts.values.detail import detail
 from scripts.values.health import health
 from scripts.values.job import job
@@ -25,6 +26,7 @@ def files() -> dict[Path, str]:
             "gpustack-nodes": ("30s", cluster_rules.nodes()),
             "gpustack-gpu-jobs": ("1m", [*workload_rules.pods(), *workload_rules.jobs()]),
             "gpustack-day": ("1m", [*cluster_rules.day(), *workload_rules.days()]),
+            "gpustack-usage": (f"{INTERVAL}s", usage_rules.usage()),
             "gpustack-operands": ("30s", cluster_rules.operands()),
             "gpustack-certificates": ("30s", cluster_rules.certificates()),
         }

@@ -1,0 +1,31 @@
+"""The recorded series that reports read, and what a sample of them stands for.
+
+Written by scripts/values/usage_rules.py, explained in docs/capacity.md. Counts are of units of a resource, of which
+UNIT says how many GPUs one is.
+"""
+
+INTERVAL = 60
+"""Seconds between two samples: the interval of their rule group, recorded with them as SAMPLE."""
+SHARES = {1 / 7: r"1g\..+", 2 / 7: r"2g\..+", 3 / 7: r"3g\..+", 4 / 7: r"4g\..+", 1.0: r"7g\..+"}
+"""What part of a GPU a MIG instance is: its compute slices of seven, by the profile's name
+(https://docs.nvidia.com/datacenter/tesla/mig-user-guide/)."""
+QUARTERS = {1 / 4: r"1g\.(6|24)gb.*", 2 / 4: r"2g\.(12|48)gb.*", 1.0: r"4g\.(24|96)gb.*"}
+"""And of models with four slices, by the same guide: A30 and RTX PRO 6000 Blackwell. These count first."""
+
+SAMPLE = "gpustack:usage_sample:seconds"
+UNIT = "gpustack:node_usage_unit:ratio"
+GPUS = "gpustack:node_usage_gpus:count"
+OFFERED = "gpustack:node_usage_offered:count"
+ALLOCATED = "gpustack:node_usage_allocated:count"
+ATTRIBUTED = "gpustack:node_usage_attributed:count"
+ACTIVE = "gpustack:node_usage_active:count"
+IDLE = "gpustack:node_usage_idle:count"
+QUEUED = "gpustack:namespace_usage_queued:count"
+SCHEDULED = "gpustack:namespace_usage_scheduled:count"
+WAITED = "gpustack:namespace_usage_waited:seconds"
+HELD = "gpustack:gpu_held:ratio"
+TEAM = "gpustack:pod_team:info"
+POD = "gpustack:pod_usage_allocated:count"
+
+IDLE_BELOW = 0.05
+"""Of the time the engine is busy: below it a GPU does nothing, as in the alert GpuIdleAllocated."""

@@ -1,0 +1,85 @@
+"""Where hours come from: recorded series, or raw ones by the expressions of their rules; asked by the hour."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from gpustack.capacity import raw, series
+from gpustack.capacity.window import HOUR, Window, moment
+from gpustack.errors import UsageError
+from gpustack.metrics.prometheus import Prometheus
+
+RANGE = "59m59s999ms"
+"""An hour without its first moment: where samples lie on full hours it has sixty and not sixty-one, in Prometheus 2
+too (its ranges had both ends until 3.0)."""
+CHUNK = 7 * 24 * HOUR
+"""What one query is of: an answer stays small, and within the server's limits."""
+AFFORDABLE = 25_000
+"""GPU-hours that a Prometheus is asked to compute out of raw series."""
+RECORDED = "recorded series (gpustack-usage)"
+RAW = f"raw series, every {raw.INTERVAL // 60} minutes (no recording rules there)"
+
+Hourly = dict[int, float]
+"""By the hour's begin."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """`team_label` is that of kube-state-metrics. `cluster` chooses one of several, in Thanos or Mimir."""
+
+    prometheus: Prometheus
+    window: Window
+    recorded: bool
+    team_label: str
+    cluster: str = ""
+
+    @property
+    def shown(self) -> str:
+        return RECORDED if self.recorded else RAW
+
+    def hourly(self, function: str, name: str, by: str) -> Iterator[tuple[Mapping[str, str], Hourly]]:
+        """`function`, as sum_over_time, of each hour of a recorded name; a second copy of a series does not count."""
+        if self.recorded:
+            chosen = f"{{cluster={json.dumps(self.cluster)}}}" if self.cluster else ""
+            inner = f"{name}{chosen}[{RANGE}]"
+        else:
+            inner = f"({raw.expand(name, self.team_label)})[{RANGE}:{raw.INTERVAL}s]"
+        yield from self.ask(f"max by ({', '.join(filter(None, ('cluster', by)))}) ({function}({inner}))")
+
+    def ask(self, expr: str) -> Iterator[tuple[Mapping[str, str], Hourly]]:
+        """Once for each week and series. Raises UsageError where several clusters answer."""
+        clusters: set[str] = set()
+        for begin in range(self.window.begin, self.window.end, CHUNK):
+            end = min(begin + CHUNK, self.window.end)
+            for one in self.prometheus.range(expr, begin + HOUR, end, HOUR).series:
+                clusters.add(one.labels.get("cluster", ""))
+                yield one.labels, {int(at) - HOUR: value for at, value in one.points}
+        if len(clusters) > 1:
+            why = f"It has series of {', '.join(sorted(name or '(none)' for name in clusters))}."
+            raise UsageError(
+                "capacity-clusters", f"{self.prometheus.access.url} has several clusters.", why, "--cluster NAME"
+            )
+
+
+def choose(prometheus: Prometheus, window: Window, team_label: str, cluster: str) -> Source:
+    """Recorded series where there are any within the window. Raises UsageError where there are none, and too many GPUs
+    for raw ones, or no kube-state-metrics."""
+    url, end = prometheus.access.url, float(window.end)
+    length = window.end - window.begin
+    if prometheus.instant(f"count(present_over_time({series.OFFERED}[{length}s]))", end).series:
+        return Source(prometheus, window, True, team_label, cluster)
+    if not prometheus.instant(f"count({raw.expand(series.OFFERED)})").series:
+        message = f"{url} does not know what GPUs nodes offer."
+        why = "It has no kube_node_status_capacity of nvidia.com/gpu: no kube-state-metrics is scraped, or no GPUs are offered."
+        raise UsageError("capacity-no-requests", message, why, "gpustack doctor")
+    found = prometheus.instant(f"sum({raw.expand(series.OFFERED)})").series
+    units = found[0].points[-1][1] if found else 0.0
+    if units * window.hours > AFFORDABLE:
+        message = f"{url} has no recorded series of usage before {moment(end)} UTC."
+        why = (
+            f"Out of raw series, {units:.0f} GPUs for {window.hours} hours would be too much work for it: up to "
+            f"{AFFORDABLE} GPU-hours are computed. The rules are installed by the step alerts; other servers take them "
+            "from values/rules/gpu-recording.yaml."
+        )
+        raise UsageError("capacity-no-rules", message, why, "gpustack install --only alerts")
+    return Source(prometheus, window, False, team_label, cluster)

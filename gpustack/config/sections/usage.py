@@ -1,0 +1,76 @@
+"""Sections of the cluster spec about who uses GPUs, and what that costs."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from gpustack.config.sections.section import Section
+
+Money = Annotated[Decimal, Field(ge=0, max_digits=18, decimal_places=6)]
+Currency = Annotated[str, Field(pattern=r"^([A-Z]{3})?$")]
+Label = Annotated[str, Field(pattern=r"^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(/[A-Za-z0-9._-]+)?)?$")]
+
+
+class Capacity(Section):
+    team_label: Annotated[
+        Label, Field(min_length=1, description="label of pods, or else of their namespaces, that names a team")
+    ] = "team"
+    pool_label: Annotated[
+        Label, Field(description="label of nodes that names a pool, such as example.com/pool; default: no pools")
+    ] = ""
+    renamed: Annotated[
+        Mapping[str, str], Field(description="teams that have another name now, as {old: new}; their hours are added")
+    ] = {}
+
+
+class Price(Section):
+    """The last one that fits a GPU counts. A MIG instance costs its compute slices of a GPU."""
+
+    model: Annotated[str, Field(description="as reports show it, such as H100 80GB HBM3; default: all models")] = ""
+    pool: Annotated[str, Field(description="of this pool only; default: all pools")] = ""
+    begin: Annotated[
+        date | None, Field(alias="from", description="first day, in UTC, such as 2026-10-01; default: always")
+    ] = None
+    per_gpu_hour: Annotated[Money, Field(description="of one GPU for one hour, such as 2.10")]
+    currency: Annotated[Currency, Field(description="default: cost.currency; all prices have the same one")] = ""
+
+
+class Cost(Section):
+    currency: Annotated[Currency, Field(description="ISO 4217, such as EUR")] = ""
+    prices: Annotated[
+        tuple[Price, ...],
+        Field(description="such as [{model: H100 80GB HBM3, per_gpu_hour: 2.10}]; the last that fits counts"),
+    ] = ()
+    budgets: Annotated[
+        Mapping[str, Money],
+        Field(description="of a namespace for a calendar month, such as {team-a: 5000}: an alert fires above it"),
+    ] = {}
+
+    @model_validator(mode="after")
+    def one_currency(self) -> "Cost":
+        found = Counter(one.currency or self.currency for one in self.prices)
+        if len(found) > 1:
+            words = ", ".join(f"{name or 'none'} ({number})" for name, number in sorted(found.items()))
+            raise ValueError(f"prices in one currency, not in {words}")
+        if self.prices and not found.keys() - {""}:
+            raise ValueError("a currency, such as EUR, where there are prices")
+        if self.budgets and not self.prices:
+            raise ValueError("prices, where there are budgets")
+        return self
+
+    @property
+    def unit(self) -> str:
+        """The currency of all prices."""
+        return next((one.currency for one in self.prices if one.currency), self.currency)
+
+
+def series_label(name: str) -> str:
+    """How kube-state-metrics spells a label of Kubernetes: example.com/costCenter is label_example_com_cost_center
+    (internal/store/utils.go)."""
+    words = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return "label_" + re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", words).lower()

@@ -1,0 +1,1 @@
+"""What hours of GPUs cost, to the cent."""

@@ -1,0 +1,1 @@
+"""Hours of GPUs as text, JSON, CSV and HTML."""

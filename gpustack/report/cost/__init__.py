@@ -1,0 +1,1 @@
+"""What GPUs cost, as text, JSON, CSV and HTML."""
