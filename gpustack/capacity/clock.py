@@ -29,18 +29,18 @@ class Clock:
 
 def read_clock(source: Source) -> Clock:
     """Raises UsageError where there are more samples than their interval allows: hours would count twice."""
-    seconds = {
-        hour: value for _, hourly in source.hourly("avg_over_time", series.SAMPLE, "") for hour, value in hourly.items()
-    }
+    seconds: dict[int, float] = {}
+    for _, hourly in source.hourly("avg_over_time", series.SAMPLE, ""):
+        seconds |= hourly
     ruled = share_of_hours(source, series.SAMPLE, seconds)
     requested = share_of_hours(source, series.OFFERED, seconds)
     many = [hour for hour, share in ruled.items() if share > MOST]
     if many:
         message = f"{source.prometheus.access.url} has more samples of usage than their interval allows."
         why = (
-            f"At {moment(many[0])} UTC, {ruled[many[0]] * HOUR / seconds[many[0]]:.0f} an hour, each of which says that it "
+            f"Those of the hour from {moment(many[0])} UTC are of {ruled[many[0]]:.2f} hours, as each says that it "
             f"stands for {seconds[many[0]]:.0f} s. The group gpustack-usage is evaluated at another interval than it was "
-            "written for, or copies of its series are not the same."
+            "written for, or copies of its series differ."
         )
         raise UsageError("capacity-interval", message, why)
     weigh = {hour: seconds[hour] / HOUR for hour in seconds}

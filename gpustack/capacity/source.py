@@ -29,9 +29,9 @@ class Source:
 
     prometheus: Prometheus
     window: Window
-    recorded: bool
     team_label: str
-    cluster: str = ""
+    cluster: str
+    recorded: bool
 
     @property
     def shown(self) -> str:
@@ -67,10 +67,10 @@ def choose(prometheus: Prometheus, window: Window, team_label: str, cluster: str
     url, end = prometheus.access.url, float(window.end)
     length = window.end - window.begin
     if prometheus.instant(f"count(present_over_time({series.OFFERED}[{length}s]))", end).series:
-        return Source(prometheus, window, True, team_label, cluster)
+        return Source(prometheus, window, team_label, cluster, recorded=True)
     if not prometheus.instant(f"count({raw.expand(series.OFFERED)})").series:
         message = f"{url} does not know what GPUs nodes offer."
-        why = "It has no kube_node_status_capacity of nvidia.com/gpu: no kube-state-metrics is scraped, or no GPUs are offered."
+        why = "It has no kube_node_status_capacity of GPUs: no kube-state-metrics is scraped, or nodes offer none."
         raise UsageError("capacity-no-requests", message, why, "gpustack doctor")
     found = prometheus.instant(f"sum({raw.expand(series.OFFERED)})").series
     units = found[0].points[-1][1] if found else 0.0
@@ -82,4 +82,4 @@ def choose(prometheus: Prometheus, window: Window, team_label: str, cluster: str
             "from values/rules/gpu-recording.yaml."
         )
         raise UsageError("capacity-no-rules", message, why, "gpustack install --only alerts")
-    return Source(prometheus, window, False, team_label, cluster)
+    return Source(prometheus, window, team_label, cluster, recorded=False)

@@ -58,9 +58,14 @@ def team() -> Rule:
 
 
 def units() -> Rule:
-    """A third of the units that eight GPUs are would be another thing: so it is rounded."""
+    """Rounded, because a GPU that is lost makes no shares of the others; where the node says that nothing is shared, it
+    is one, unless there are MIG instances, which the strategy single offers as GPUs."""
     offered, mig = f"max by (node, resource) (kube_node_status_capacity{{{WHOLE}}} > 0)", "kube_node_status_capacity"
     whole = f"1 / clamp_min(round(\n  {offered}\n  / on (node) group_left () sum by (node) ({series.GPUS})\n), 1)"
+    plain = (
+        f"({offered}) * 0 + 1\nand on (node) gpustack:node_gpu_unshared:bool\n"
+        "unless on (node) gpustack:node_gpu_mig_instances:count"
+    )
     shares = [
         f'max by (node, resource) ({mig}{{resource=~"nvidia_com_mig_{as_resource(profile)}"}} > 0) * 0 + {share:.9g}'
         for table in (series.QUARTERS, series.SHARES)
@@ -68,13 +73,13 @@ def units() -> Rule:
     ]
     return Rule(
         series.UNIT,
-        "\nor\n".join([whole, *shares]),
+        "\nor\n".join([plain, whole, *shares]),
         why="GPUs that one unit is: less than 1 for MIG instances (compute slices), and where pods share a GPU.",
     )
 
 
 def as_resource(profile: str) -> str:
-    """A profile's pattern as kube-state-metrics spells it in a resource: nvidia.com/mig-1g.10gb, with _ for the rest."""
+    """A profile's pattern as kube-state-metrics spells it in the name of a resource: with _."""
     return profile.replace(r"\.", "_")
 
 

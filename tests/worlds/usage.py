@@ -86,7 +86,7 @@ class Recorder:
         window = Window(BEGIN, BEGIN + (hours * HOUR or self.minutes * MINUTE))
         access: Any = SimpleNamespace(url="http://prometheus.example.org")
         fake: Any = SimpleNamespace(range=self.range, access=access)
-        return Source(cast(Prometheus, fake), window, recorded=True, team_label="label_team")
+        return Source(cast(Prometheus, fake), window, "label_team", "", recorded=True)
 
 
 def over_time(function: str, parts: list[tuple[int, float]]) -> float:

@@ -136,8 +136,10 @@ def test_a_team_renamed_and_a_label_that_is_missing() -> None:
     usage = read_usage(world.source())
     assert usage.doubts == (
         "50% of the allocated hours have no team label: b",
-        "in a, team vision ends on 2026-10-02 and perception begins: if it was renamed, "
-        "capacity.renamed: {vision: perception} adds their hours",
+        (
+            "in a, team vision ends on 2026-10-02 and perception begins: if it was renamed, "
+            "capacity.renamed: {vision: perception} adds their hours"
+        ),
     )
     joined = read_usage(world.source(), renamed={"vision": "perception"})
     assert by_name(group(joined, ("team",)))["perception",].allocated == pytest.approx(144)
