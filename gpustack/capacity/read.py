@@ -49,8 +49,8 @@ def read_usage(source: Source, *, pool_label: str = "", renamed: Mapping[str, st
 
 
 def pools_of(label: str, source: Source) -> str:
-    chosen = f',cluster="{source.cluster}"' if source.cluster else ""
-    return f'max by (cluster, node, {label}) (max_over_time(kube_node_labels{{{label}!=""{chosen}}}[1h]))'
+    labels = source.select("kube_node_labels", f'{label}!=""')
+    return f"max by (cluster, node, {label}) (max_over_time({labels}[1h]))"
 
 
 def read_queue(source: Source, clock: Clock, table: Table) -> tuple[Queue, ...]:

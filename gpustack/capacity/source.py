@@ -37,11 +37,16 @@ class Source:
     def shown(self) -> str:
         return RECORDED if self.recorded else RAW
 
+    def select(self, metric: str, matchers: str = "") -> str:
+        """A selector of the chosen cluster."""
+        cluster = f"cluster={json.dumps(self.cluster)}" if self.cluster else ""
+        chosen = ",".join(filter(None, (matchers, cluster)))
+        return f"{metric}{{{chosen}}}" if chosen else metric
+
     def hourly(self, function: str, name: str, by: str) -> Iterator[tuple[Mapping[str, str], Hourly]]:
         """`function`, as sum_over_time, of each hour of a recorded name; a second copy of a series does not count."""
         if self.recorded:
-            chosen = f"{{cluster={json.dumps(self.cluster)}}}" if self.cluster else ""
-            inner = f"{name}{chosen}[{RANGE}]"
+            inner = f"{self.select(name)}[{RANGE}]"
         else:
             inner = f"({raw.expand(name, self.team_label)})[{RANGE}:{raw.INTERVAL}s]"
         yield from self.ask(f"max by ({', '.join(filter(None, ('cluster', by)))}) ({function}({inner}))")

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
+from gpustack.capacity.window import HOUR, day_of
+
 UNNAMED = ""
 
 
@@ -91,6 +93,14 @@ class Usage:
     gaps: tuple[Gap, ...]
     source: str
     doubts: tuple[str, ...] = field(default=())
+
+    def known_hours(self) -> dict[str, int]:
+        """Of each day that was asked for, those without its gaps."""
+        found: dict[str, int] = {}
+        for hour in range(self.begin, self.end, HOUR):
+            known = not any(gap.begin <= hour < gap.end for gap in self.gaps)
+            found[day_of(hour)] = found.get(day_of(hour), 0) + known
+        return found
 
     @property
     def coverage(self) -> float:

@@ -21,6 +21,7 @@ from gpustack.cli import (
     snapshot,
 )
 from gpustack.cli.capacity import commands as capacity
+from gpustack.cli.cost import commands as cost
 from gpustack.cli.error_handler import error_handler
 from gpustack.cli.gpu import commands as gpu
 from gpustack.cli.help import declare, group
@@ -98,6 +99,7 @@ declare(
     short="Serve what GPUs and pods do, for autoscalers and scripts.",
 )(serve.serve)
 app.add_typer(capacity.app, name="capacity", rich_help_panel=OPERATE)
+app.add_typer(cost.app, name="cost", rich_help_panel=OPERATE)
 app.add_typer(profile.app, name="profile", rich_help_panel=DIAGNOSE)
 declare(
     app,

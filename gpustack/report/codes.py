@@ -7,6 +7,7 @@ from gpustack.events import INTERRUPTED
 
 if TYPE_CHECKING:
     from gpustack.capacity.state import Capacity
+    from gpustack.cost.bill import Bill
     from gpustack.doctor.finding import Diagnosis
     from gpustack.gpus.burn.judge import Burn
     from gpustack.gpus.contract import Contract
@@ -67,6 +68,7 @@ COMPARED = {
 }
 # Of hours of GPUs.
 REPORTED = {0: "reported", 8: "unknown: less than 95 % of the time was recorded"}
+COSTED = REPORTED | {1: "above a budget"}
 DIAGNOSTIC = {
     0: "every node passed, no test failed",
     1: "a test failed",
@@ -183,6 +185,14 @@ def capacity_code(found: "Capacity") -> int:
     from gpustack.capacity.doubts import ENOUGH
 
     return 0 if found.usage.coverage >= ENOUGH else 8
+
+
+def cost_code(found: "Bill") -> int:
+    """Of `cost report`."""
+    from gpustack.capacity.doubts import ENOUGH
+
+    codes = [1] if any(one.exceeded for one in found.budgets) else []
+    return foremost([*codes, 0 if found.usage.coverage >= ENOUGH else 8])
 
 
 def diagnostic_code(found: "Diagnostic") -> int:

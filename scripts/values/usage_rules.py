@@ -62,9 +62,11 @@ def units() -> Rule:
     is one, unless there are MIG instances, which the strategy single offers as GPUs."""
     offered, mig = f"max by (node, resource) (kube_node_status_capacity{{{WHOLE}}} > 0)", "kube_node_status_capacity"
     whole = f"1 / clamp_min(round(\n  {offered}\n  / on (node) group_left () sum by (node) ({series.GPUS})\n), 1)"
+    # Not the recorded number of instances: these expressions are also put to servers without our rules.
+    instances = named(f'{DEV}GPU_TEMP{{GPU_I_ID!=""}} or {DEV}FB_USED{{GPU_I_ID!=""}}')
     plain = (
         f"({offered}) * 0 + 1\nand on (node) gpustack:node_gpu_unshared:bool\n"
-        "unless on (node) gpustack:node_gpu_mig_instances:count"
+        f"unless on (node) max by (node) (\n{indent(instances)}\n)"
     )
     shares = [
         f'max by (node, resource) ({mig}{{resource=~"nvidia_com_mig_{as_resource(profile)}"}} > 0) * 0 + {share:.9g}'

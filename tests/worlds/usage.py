@@ -81,6 +81,21 @@ class Recorder:
                     found[kept][at] = max(found[kept].get(at, 0.0), over_time(function, parts))
         return Found(tuple(Series(dict(key), tuple(sorted(points.items()))) for key, points in found.items()))
 
+    def openmetrics(self) -> Iterator[str]:
+        """A sample of every minute, at its beginning: those of an hour end before the next one's."""
+        for name, found in self.spans.items():
+            for key, spans in found.items():
+                labels = ",".join(f'{label}="{word}"' for label, word in key)
+                samples = {
+                    minute: value
+                    for first, last, value in spans
+                    for minute in range(first, last)
+                    if not any(lost in {"", name} and begin <= minute < end for lost, begin, end in self.lost)
+                }
+                yield from (
+                    f"{name}{{{labels}}} {value} {BEGIN + 60 * at + 60}\n" for at, value in sorted(samples.items())
+                )
+
     def source(self, hours: int = 0) -> Source:
         """Of all of it, or of the first hours."""
         window = Window(BEGIN, BEGIN + (hours * HOUR or self.minutes * MINUTE))

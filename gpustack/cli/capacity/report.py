@@ -23,6 +23,7 @@ def report(
     time was recorded."""
     names = dimensions(by)
     with open_source(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
+        from gpustack.capacity.now import see_now
         from gpustack.capacity.read import read_usage
         from gpustack.capacity.source import choose
         from gpustack.capacity.state import Capacity
@@ -33,9 +34,10 @@ def report(
         now = prometheus.now()
         chosen = choose(prometheus, period.window(now), series_label(spec.team_label), period.cluster)
         usage = read_usage(chosen, pool_label=spec.pool_label, renamed=spec.renamed)
+        state = see_now(chosen)
     from gpustack.report.codes import capacity_code
     from gpustack.report.render import show
 
-    found = Capacity(usage, names, group(usage, names))
+    found = Capacity(usage, names, group(usage, names), state)
     show(found, output.value, inventory=hosts)
     raise typer.Exit(capacity_code(found))

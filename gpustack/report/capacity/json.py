@@ -12,7 +12,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.report.codes import REPORTED, capacity_code
 from gpustack.report.format import cleaner
 from gpustack.report.json import document, ending
-from gpustack.report.schema import Document, Shape
+from gpustack.report.schema import Document, Shape, TextOrNull, take
 
 COLUMNS = ("total", "allocated", "attributed", "active", "idle", "unmeasured", "free", "unoffered")
 
@@ -46,6 +46,62 @@ class GapShape(Shape):
     end: int
 
 
+class QueueShape(Shape):
+    """Units (GPUs, MIG instances, shares) times the hours that pods waited for them; pods that got a node, and how
+    long these waited together, by namespace alone (`team` is null)."""
+
+    namespace: str
+    team: TextOrNull
+    waited_unit_hours: float = take("waited_units")
+    scheduled_pods: float = take("scheduled")
+    waited_seconds: float = take("waited")
+
+
+class WaitingShape(Shape):
+    """A pod without a node; `since` it was created, null where that is not known. `unschedulable`: the scheduler found
+    no node for it."""
+
+    namespace: str
+    pod: str
+    resource: str
+    units: float
+    since: float | None
+    unschedulable: bool
+
+
+class FreeShape(Shape):
+    """Units of a node that no pod has, and why; `usable` is false where no pod that waits could take them."""
+
+    node: str
+    resource: str
+    units: float
+    usable: bool
+    reasons: list[str]
+
+
+class IdleShape(Shape):
+    """A pod that has GPUs and did nothing with them for an hour or longer; `owner` is its controller. With `at_least`
+    it may be longer than `since`."""
+
+    namespace: str
+    pod: str
+    team: TextOrNull
+    owner: TextOrNull
+    nodes: list[str]
+    gpus: int
+    since: float
+    at_least: bool
+
+
+class NowShape(Shape):
+    """What is so at `at`. Times are in seconds since 1970."""
+
+    at: float
+    waiting: list[WaitingShape]
+    free: list[FreeShape]
+    idle: list[IdleShape]
+
+
 class CapacityDocument(Document):
     """Result of `gpustack capacity report`: from `begin` to `end`, in seconds since 1970. `recorded` of the `asked`
     hours are known; `bridged` hours of gaps are in it, each shorter than half an hour. `source` says which series were
@@ -62,11 +118,13 @@ class CapacityDocument(Document):
     rows: list[RowShape]
     total: HoursShape
     gaps: list[GapShape]
+    queue: list[QueueShape]
+    now: NowShape
     doubts: list[str]
 
 
 def text(found: Capacity, *, inventory: Inventory | None = None) -> str:
-    values = {**vars(found.usage), "by": found.by, "rows": found.rows, "total": total(found.rows)}
+    values = {**vars(found.usage), "by": found.by, "rows": found.rows, "total": total(found.rows), "now": found.now}
     return document(CapacityDocument, values | {"exit": ending(capacity_code(found), REPORTED)}, inventory)
 
 

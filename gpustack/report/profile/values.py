@@ -8,6 +8,8 @@ SHOWN = {
     "watts": (1.0, 0, " W"),
     "hertz": (1e6, 0, " MHz"),
     "celsius": (1.0, 0, " °C"),
+    "gpus": (1.0, 1, " GPUs"),
+    "money": (1.0, 0, ""),
 }
 
 

@@ -1,0 +1,1 @@
+"""`gpustack cost`: what GPUs cost, and whom."""

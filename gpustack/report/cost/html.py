@@ -1,0 +1,31 @@
+"""A bill as one HTML file, with a plot by day."""
+
+from gpustack.config.inventory import Inventory
+from gpustack.cost.bill import Bill
+from gpustack.report.capacity.html import DAY, render
+from gpustack.report.codes import cost_code
+from gpustack.report.cost import text as words
+from gpustack.report.profile.plot import Line, Plot
+
+
+def text(found: Bill, *, inventory: Inventory | None = None) -> str:
+    budgets = [words.budget(one, found.currency) for one in found.budgets]
+    return render(
+        "cost.html.j2",
+        inventory,
+        found=found,
+        usage=found.usage,
+        headings=words.headings(found),
+        rows=words.rows_of(found),
+        names=len(found.by),
+        budgets=budgets,
+        plots=plots_of(found),
+        code=cost_code(found),
+    )
+
+
+def plots_of(found: Bill) -> list[Plot]:
+    values = [float(found.days[day]) for day in sorted(found.days)]
+    line = Line("total", values, 0)
+    title = f"Cost of each day in {found.currency}"
+    return [Plot(title, "money", len(values) * DAY, (line,))] if len(values) > 1 else []

@@ -1,0 +1,107 @@
+"""Hours of GPUs out of a real Prometheus: of recorded series, and of raw ones where it has no rules of ours."""
+
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from gpustack.capacity.now import see_now
+from gpustack.capacity.read import read_usage
+from gpustack.capacity.source import choose
+from gpustack.capacity.usage import DIMENSIONS, group
+from gpustack.capacity.window import HOUR, since
+from gpustack.metrics.prometheus import Prometheus
+from gpustack.metrics.web import Access
+from tests.contract.promtool import complaints, program
+from tests.worlds.usage import BEGIN, Recorder, by_name
+
+PATIENCE = 60
+OWNER = 'namespace="t",pod="p",uid="1"'
+GPU = 'hostname="n1",modelName="NVIDIA H100",exported_namespace="t",exported_pod="p"'
+FREE = 'hostname="n1",modelName="NVIDIA H100"'
+RAW = {
+    'kube_node_status_capacity{node="n1",resource="nvidia_com_gpu"}': 4,
+    'kube_node_status_allocatable{node="n1",resource="nvidia_com_gpu"}': 4,
+    'kube_node_status_allocatable{node="n1",resource="cpu"}': 8,
+    'kube_node_status_condition{node="n1",condition="Ready",status="true"}': 1,
+    f'kube_pod_container_resource_requests{{node="n1",resource="nvidia_com_gpu",container="c",{OWNER}}}': 2,
+    f'kube_pod_container_resource_requests{{node="n1",resource="cpu",container="c",{OWNER}}}': 6,
+    f'kube_pod_status_phase{{phase="Running",{OWNER}}}': 1,
+    f'kube_pod_labels{{label_team="vision",{OWNER}}}': 1,
+    f'kube_pod_owner{{owner_kind="Job",owner_name="train",owner_is_controller="true",{OWNER}}}': 1,
+    'kube_pod_container_resource_requests{resource="nvidia_com_gpu",container="c",namespace="t",pod="w",uid="2"}': 2,
+    'kube_pod_container_resource_requests{resource="cpu",container="c",namespace="t",pod="w",uid="2"}': 4,
+    'kube_pod_status_phase{phase="Pending",namespace="t",pod="w",uid="2"}': 1,
+    'kube_pod_status_unschedulable{namespace="t",pod="w",uid="2"}': 1,
+    'kube_pod_created{namespace="t",pod="w",uid="2"}': 1,
+    **{f'DCGM_FI_PROF_GR_ENGINE_ACTIVE{{gpu="{at}",UUID="GPU-{at}",{GPU}}}': 0.01 for at in range(2)},
+    **{f'DCGM_FI_DEV_GPU_TEMP{{gpu="{at}",UUID="GPU-{at}",{GPU}}}': 40 for at in range(2)},
+    **{f'DCGM_FI_DEV_GPU_TEMP{{gpu="{at}",UUID="GPU-{at}",{FREE}}}': 40 for at in (2, 3)},
+}  # fmt: skip
+
+
+@contextmanager
+def server(folder: Path, lines: Iterator[str]) -> Iterator[Prometheus]:
+    (folder / "series.txt").write_text("".join([*lines, "# EOF\n"]))
+    data = folder / "data"
+    assert complaints("tsdb", "create-blocks-from", "openmetrics", folder / "series.txt", data) == ""
+    (folder / "prometheus.yml").write_text("{}")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    options = {"config.file": folder / "prometheus.yml", "storage.tsdb.path": data, "web.listen-address": address}
+    options["storage.tsdb.retention.time"] = "100y"
+    command = [program("prometheus"), *(f"--{name}={value}" for name, value in options.items())]
+    with (folder / "log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as running:
+        try:
+            deadline = time.monotonic() + PATIENCE
+            while "ready to receive" not in (folder / "log").read_text() and time.monotonic() < deadline:
+                assert running.poll() is None, (folder / "log").read_text()
+                time.sleep(0.1)
+            yield Prometheus(Access(f"http://{address}"))
+        finally:
+            running.terminate()
+
+
+def test_recorded_hours_are_those_that_were_put_in(tmp_path: Path) -> None:
+    """Also where samples are of full hours: sixty of them, not sixty-one."""
+    world = Recorder(12)
+    world.node("n1", 0, 720, 8)
+    world.node("m", 100, 720, 1, mig_1g_10gb=7)
+    world.pod("n1", "a", 7, 431, 3, active=0.25, team="vision")
+    world.pod("m", "b", 100, 700, 2, active=0.01, resource="nvidia_com_mig_1g_10gb", profile="1g.10gb")
+    world.lose(200, 211)
+    with server(tmp_path, world.openmetrics()) as prometheus:
+        window = since(12 * HOUR, BEGIN + 12 * HOUR)
+        source = choose(prometheus, window, "label_team", "")
+        assert source.recorded
+        found, wanted = read_usage(source), read_usage(world.source())
+    assert found.recorded == wanted.recorded == 12
+    rows, others = by_name(group(found, DIMENSIONS)), by_name(group(wanted, DIMENSIONS))
+    assert rows.keys() == others.keys()
+    for names, hours in rows.items():
+        assert vars(hours) == pytest.approx(vars(others[names]), abs=0.02), names
+
+
+def test_raw_series_will_do_and_say_what_is_so_now(tmp_path: Path) -> None:
+    end = int(time.time()) // 60 * 60
+    lines = (f"{series} {value} {at}\n" for series, value in RAW.items() for at in range(end - 3 * HOUR, end + 1, 60))
+    with server(tmp_path, lines) as prometheus:
+        source = choose(prometheus, since(2 * HOUR, end), "label_team", "")
+        assert not source.recorded
+        usage, now = read_usage(source), see_now(source)
+    rows = by_name(group(usage, ("namespace", "team", "model")))
+    had = rows["t", "vision", "NVIDIA H100"]
+    assert [had.allocated, had.attributed, had.idle, had.active] == pytest.approx([4, 4, 4, 0.04])
+    assert rows["", "", "NVIDIA H100"].free == pytest.approx(4)
+    (waiting,) = now.waiting
+    assert (waiting.pod, waiting.units, waiting.unschedulable, waiting.since) == ("w", 2, True, 1)
+    (free,) = now.free
+    assert (free.units, free.usable) == (2, False)
+    assert free.reasons == ("t/w would fit, but for 4 CPUs, of which 2.0 are free",)
+    (idle,) = now.idle
+    assert (idle.pod, idle.team, idle.owner, idle.gpus, idle.at_least) == ("p", "vision", "Job/train", 2, True)

@@ -1,0 +1,107 @@
+"""Money: prices by model, pool and day, and cells that add up."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from gpustack.capacity.read import read_usage
+from gpustack.capacity.usage import Hours, Key, Usage
+from gpustack.config.sections.usage import Cost
+from gpustack.cost.bill import CELLS, CENT, make_bill, round_cells
+from gpustack.cost.prices import find_price, price_hours
+from gpustack.errors import ConfigError
+from tests.worlds.usage import Recorder
+
+AMOUNTS = st.lists(st.decimals(0, 10**9, places=12, allow_nan=False), min_size=1, max_size=40)
+PARTS = st.floats(0, 1e5, allow_nan=False)
+
+
+def cost(*prices: dict[str, object], **more: object) -> Cost:
+    return Cost.model_validate({"currency": "EUR", "prices": list(prices), **more})
+
+
+@given(AMOUNTS)
+def test_cells_add_up_and_none_is_a_cent_off(exact: list[Decimal]) -> None:
+    rounded = round_cells(exact)
+    assert sum(rounded) == sum(exact, Decimal()).quantize(CENT, "ROUND_HALF_UP")
+    assert all(abs(cell - one) < CENT for cell, one in zip(rounded, exact, strict=True))
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(*[PARTS] * 6), min_size=1, max_size=8), st.decimals("0.01", 99, places=4))
+def test_rows_add_up_to_hours_times_price(parts: list[tuple[float, ...]], price: Decimal) -> None:
+    hours = {Key("2026-10-01", "", f"n{at}", "H100", "", f"s{at % 3}", ""): Hours(*one) for at, one in enumerate(parts)}
+    usage = Usage(0, 3600, hours, (), 1, 1.0, 0.0, (), "x")
+    found = make_bill(usage, ("namespace",), dict.fromkeys(hours, price), "EUR", {})
+    whole = sum((Decimal(repr(one.total)) * price for one in hours.values()), Decimal())
+    assert sum((line.total for line in found.lines), Decimal()) == found.total.total
+    assert abs(found.total.total - whole) <= CENT
+    assert all(getattr(line, cell) >= 0 for line in found.lines for cell in CELLS)
+    assert sum(found.days.values()) == found.total.total
+
+
+def test_a_price_is_the_last_that_fits() -> None:
+    prices = cost(
+        {"per_gpu_hour": 1},
+        {"model": "H100 80GB HBM3", "per_gpu_hour": 2},
+        {"model": "NVIDIA-H100-80GB-HBM3", "from": "2026-10-15", "per_gpu_hour": "2.50"},
+        {"model": "H100 80GB HBM3", "pool": "spot", "per_gpu_hour": 0.9},
+    ).prices
+    h100 = "NVIDIA H100 80GB HBM3"
+    assert find_price(prices, "Tesla T4", "", "2026-10-01") == 1
+    assert find_price(prices, h100, "", "2026-10-14") == 2
+    assert find_price(prices, h100, "", "2026-10-15") == Decimal("2.5")
+    assert find_price(prices, h100, "spot", "2026-10-20") == Decimal("0.9")
+
+
+def test_a_price_that_changes_in_mid_month() -> None:
+    world = Recorder(48)
+    world.node("n", 0, 2880, 2, model="H100")
+    world.pod("n", "a", 0, 2880, 1, active=0.01)
+    usage = read_usage(world.source())
+    spec = cost({"per_gpu_hour": 1}, {"from": "2026-10-02", "per_gpu_hour": 3})
+    found = make_bill(
+        usage, ("namespace",), price_hours(spec, usage.hours), spec.unit, {"a": Decimal(90), "b": Decimal(1)}
+    )
+    (nobody, a) = found.lines
+    assert [a.idle, a.used, nobody.free, found.total.total] == [96, 0, 96, 192]
+    assert [(one.namespace, one.exceeded) for one in found.budgets] == [("a", True), ("b", False)]
+    assert found.doubts[-1].startswith("no pod of b had a GPU")
+
+
+def test_what_has_no_price_is_named_with_its_days() -> None:
+    world = Recorder(48)
+    world.node("n1", 0, 2880, 2, model="NVIDIA H100")
+    world.node("n2", 0, 2880, 2, model="NVIDIA L4")
+    usage = read_usage(world.source())
+    with pytest.raises(ConfigError) as caught:
+        price_hours(cost({"model": "H100", "from": "2026-10-02", "per_gpu_hour": 1}), usage.hours)
+    assert caught.value.reference == "cost-no-price"
+    assert caught.value.why.splitlines() == [
+        "NVIDIA H100, 2026-10-01 to 2026-10-01: n1",
+        "NVIDIA L4, 2026-10-01 to 2026-10-02: n2",
+    ]
+    with pytest.raises(ConfigError) as caught:
+        price_hours(Cost(), usage.hours)
+    assert caught.value.reference == "cost-no-prices"
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        (
+            {"currency": "EUR", "prices": [{"per_gpu_hour": 1}, {"per_gpu_hour": 1, "currency": "USD"}]},
+            r"EUR \(1\), USD \(1\)",
+        ),
+        ({"prices": [{"per_gpu_hour": 1}]}, "a currency"),
+        ({"budgets": {"a": 1}}, "prices, where there are budgets"),
+        ({"currency": "EUR", "prices": [{"per_gpu_hour": -1}]}, "greater than or equal"),
+        ({"currency": "euro"}, "pattern"),
+    ],
+)
+def test_a_wrong_spec_is_refused(given: dict[str, object], word: str) -> None:
+    with pytest.raises(ValidationError, match=word):
+        Cost.model_validate(given)
