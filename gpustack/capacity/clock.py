@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from gpustack.capacity import series
 from gpustack.capacity.source import Source
 from gpustack.capacity.usage import Gap
 from gpustack.capacity.window import HOUR, moment
+from gpustack.config import usage_series as series
 from gpustack.errors import UsageError
 
 WHOLE_FROM = 0.5

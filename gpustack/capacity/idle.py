@@ -4,9 +4,10 @@ import json
 import re
 from collections.abc import Collection, Iterator
 
-from gpustack.capacity import raw, series
+from gpustack.capacity import raw
 from gpustack.capacity.source import Source
 from gpustack.capacity.state import IdlePod
+from gpustack.config import usage_series as series
 from gpustack.metrics.prometheus import Series
 
 LEAST = 3600

@@ -7,9 +7,12 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from gpustack.capacity.series import SAMPLE
 from gpustack.config.resources import shipped_yaml, values
+from gpustack.config.sections.usage import Capacity, series_label
+from gpustack.config.usage_series import SAMPLE
 
+TEAM = series_label(Capacity().team_label)
+"""The label that the rules read."""
 INTERVAL = 300
 NAME = re.compile(r"gpustack:\w+:\w+")
 
@@ -26,9 +29,9 @@ def rules() -> Mapping[str, str]:
     return found | {SAMPLE: f"vector({INTERVAL})"}
 
 
-def expand(expr: str, team_label: str = "label_team") -> str:
+def expand(expr: str, team_label: str = TEAM) -> str:
     """Without recorded names."""
     while names := set(NAME.findall(expr)):
         for name in names:
             expr = re.sub(rf"{name}\b", lambda _, name=name: f"({rules()[name]})", expr)  # type: ignore[misc]
-    return expr.replace("label_team", team_label)
+    return expr.replace(TEAM, team_label)

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gpustack.capacity import series
 from gpustack.capacity.clock import Clock, find_gaps, read_clock
 from gpustack.capacity.doubts import doubts_of
 from gpustack.capacity.source import Source
 from gpustack.capacity.table import Table
 from gpustack.capacity.usage import Queue, Usage
+from gpustack.config import usage_series as series
 from gpustack.config.sections.usage import series_label
 
 MEASURED = {series.ATTRIBUTED: "attributed", series.ACTIVE: "active", series.IDLE: "idle"}

@@ -4,14 +4,12 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from gpustack.capacity import raw, series
+from gpustack.capacity import raw
 from gpustack.capacity.window import HOUR, Window, moment
+from gpustack.config import usage_series as series
 from gpustack.errors import UsageError
 from gpustack.metrics.prometheus import Prometheus
 
-RANGE = "59m59s999ms"
-"""An hour without its first moment: where samples lie on full hours it has sixty and not sixty-one, in Prometheus 2
-too (its ranges had both ends until 3.0)."""
 CHUNK = 7 * 24 * HOUR
 """What one query is of: an answer stays small, and within the server's limits."""
 AFFORDABLE = 25_000
@@ -46,9 +44,9 @@ class Source:
     def hourly(self, function: str, name: str, by: str) -> Iterator[tuple[Mapping[str, str], Hourly]]:
         """`function`, as sum_over_time, of each hour of a recorded name; a second copy of a series does not count."""
         if self.recorded:
-            inner = f"{self.select(name)}[{RANGE}]"
+            inner = f"{self.select(name)}[{series.HOUR}]"
         else:
-            inner = f"({raw.expand(name, self.team_label)})[{RANGE}:{raw.INTERVAL}s]"
+            inner = f"({raw.expand(name, self.team_label)})[{series.HOUR}:{raw.INTERVAL}s]"
         yield from self.ask(f"max by ({', '.join(filter(None, ('cluster', by)))}) ({function}({inner}))")
 
     def ask(self, expr: str) -> Iterator[tuple[Mapping[str, str], Hourly]]:

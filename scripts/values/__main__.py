@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from gpustack.capacity.series import INTERVAL
+from gpustack.config.usage_series import INTERVAL
 from scripts.values import cluster_rules, gpu_rules, usage_rules, workload_rules
 from scripts.values.detail import detail
 from scripts.values.health import health

@@ -4,12 +4,13 @@ One group, so that a sample of each stands for the same time. Every expression t
 a second scrape of the same changes nothing. Counts are of units of a resource, which are GPUs, MIG instances or shares.
 """
 
-from gpustack.capacity import series
+from gpustack.config import usage_series as series
+from gpustack.config.sections.usage import Capacity, series_label
 from scripts.values.cluster_rules import GPUS
 from scripts.values.gpu_rules import DEV, PROF
 from scripts.values.normalise import PERCENT, RATIO, Rule, indent, named, replaced, taken
 
-TEAM_LABEL = "label_team"
+TEAM_LABEL = series_label(Capacity().team_label)
 """Of pods, else of their namespace; another one where the spec says so (gpustack/steps/alerts.py)."""
 ONE = "namespace, pod, uid"
 WHOLE = 'resource=~"nvidia_com_(gpu|gpu_shared)"'

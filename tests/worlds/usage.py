@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any, cast
 
-from gpustack.capacity import series
 from gpustack.capacity.source import Source
 from gpustack.capacity.window import HOUR, Window
+from gpustack.config import usage_series as series
 from gpustack.metrics.prometheus import Found, Prometheus, Series
 
 BEGIN = 1_790_812_800  # 2026-10-01 00:00 UTC

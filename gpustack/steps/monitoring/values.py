@@ -13,6 +13,7 @@ PORT = 9090  # of Prometheus' Service, where the chart's values have no other
 # Of a kubeadm cluster, with kubernetes.metrics_bind 127.0.0.1 out of Prometheus' reach.
 CONTROL_PLANE = ("kubeEtcd", "kubeScheduler", "kubeControllerManager", "kubeProxy")
 MIB = {"Mi": 1, "Gi": 1024, "Ti": 1024 * 1024}
+NODE_LABELS = ("nvidia.com/gpu.present", "nvidia.com/gpu.sharing-strategy")
 RULES = {
     "kubeEtcd": "etcd",
     "kubeScheduler": "kubeSchedulerAlerting",
@@ -64,12 +65,20 @@ def computed(spec: Spec) -> dict[str, Any]:
         "prometheus-node-exporter": {
             "service": {"port": monitoring.node_exporter_port, "targetPort": monitoring.node_exporter_port}
         },
+        "kube-state-metrics": {"metricLabelsAllowlist": allowed_labels(spec)},
         "grafana": {"fullnameOverride": f"{monitoring.release}-grafana", **access(spec)},
     }
     if spec.kubernetes.metrics_bind == "127.0.0.1":
         values |= {part: {"enabled": False} for part in CONTROL_PLANE}
         values["defaultRules"] = {"rules": dict.fromkeys(RULES.values(), False)}
     return values
+
+
+def allowed_labels(spec: Spec) -> list[str]:
+    """Labels that kube-state-metrics exports: of nodes, what GPUs they should offer and how; pools and teams."""
+    nodes = [*NODE_LABELS, *filter(None, (spec.capacity.pool_label,))]
+    team = spec.capacity.team_label
+    return [f"nodes=[{','.join(nodes)}]", f"pods=[{team}]", f"namespaces=[{team}]"]
 
 
 def size_limit(spec: Spec) -> str:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from gpustack.capacity import series
 from gpustack.capacity.read import read_usage
 from gpustack.capacity.usage import group, total
+from gpustack.config import usage_series as series
 from gpustack.errors import UsageError
 from tests.worlds.usage import BEGIN, Recorder, by_name
 

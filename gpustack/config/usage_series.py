@@ -6,6 +6,9 @@ UNIT says how many GPUs one is.
 
 INTERVAL = 60
 """Seconds between two samples: the interval of their rule group, recorded with them as SAMPLE."""
+HOUR = "59m59s999ms"
+"""An hour without its first moment: where samples lie on full hours it has sixty and not sixty-one, in Prometheus 2
+too (its ranges had both ends until 3.0)."""
 SHARES = {1 / 7: r"1g\..+", 2 / 7: r"2g\..+", 3 / 7: r"3g\..+", 4 / 7: r"4g\..+", 1.0: r"7g\..+"}
 """What part of a GPU a MIG instance is: its compute slices of seven, by the profile's name
 (https://docs.nvidia.com/datacenter/tesla/mig-user-guide/)."""

@@ -1,0 +1,93 @@
+"""Rules out of prices and budgets, by Prometheus' own checker: what is spent, in which month, by which price."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.config.spec import Spec
+from gpustack.steps import budget
+from gpustack.steps.alerts import groups_of
+from tests.contract.promtool import complaints
+
+UNIT, GPUS = "gpustack:node_usage_unit:ratio", "gpustack:node_usage_gpus:count"
+ALLOCATED = "gpustack:node_usage_allocated:count"
+RESOURCE = 'resource="nvidia_com_gpu"'
+JANUARY = 31 * 24  # hours: promtool begins in 1970
+
+
+def spec(*prices: dict[str, Any], **budgets: float) -> Spec:
+    cost = {"currency": "EUR", "prices": list(prices), "budgets": budgets}
+    return Spec.model_validate({"capacity": {"pool_label": "pool"}, "cost": cost})
+
+
+def judged(folder: Path, found: Spec, series: dict[str, str], *probes: dict[str, Any], interval: str = "1m") -> str:
+    (folder / "rules.yaml").write_text(yaml.safe_dump({"groups": budget.groups(found)}))
+    inputs = [{"series": name, "values": values} for name, values in series.items()]
+    case = {"interval": interval, "input_series": inputs, "promql_expr_test": list(probes)}
+    (folder / "test.yaml").write_text(
+        yaml.safe_dump({"rule_files": ["rules.yaml"], "evaluation_interval": interval, "tests": [case]})
+    )
+    return complaints("check", "rules", folder / "rules.yaml") + complaints("test", "rules", folder / "test.yaml")
+
+
+def spent(namespace: str, amount: float, at: str) -> dict[str, Any]:
+    samples = [{"labels": f'{budget.SPENDING}{{namespace="{namespace}"}}', "value": amount}]
+    return {"expr": f'{budget.SPENDING}{{namespace="{namespace}"}}', "eval_time": at, "exp_samples": samples}
+
+
+def test_the_last_price_that_fits_counts(tmp_path: Path) -> None:
+    """By model, whichever way it is written, by pool and by day; shares of GPUs are parts of it, and an exporter that
+    is restarted costs nothing less."""
+    prices = [
+        {"per_gpu_hour": 1},
+        {"model": "H100 80GB HBM3", "per_gpu_hour": 2},
+        {"model": "NVIDIA-L4", "pool": "spot", "per_gpu_hour": "0.5"},
+        {"model": "H100 80GB HBM3", "from": "1970-01-02", "per_gpu_hour": 3},
+    ]
+    series = {
+        f'{GPUS}{{node="h",modelName="NVIDIA H100 80GB HBM3"}}': "8x30 _x60 8x1400",
+        f'{GPUS}{{node="l",modelName="NVIDIA L4"}}': "4x1500",
+        f'{GPUS}{{node="o",modelName="Tesla T4"}}': "4x1500",
+        'kube_node_labels{node="l",label_pool="spot"}': "1x1500",
+        f'{UNIT}{{node="h",{RESOURCE}}}': "1x30 _x60 1x1400",
+        f'{UNIT}{{node="l",{RESOURCE}}}': "0.25x1500",
+        f'{UNIT}{{node="o",{RESOURCE}}}': "1x1500",
+        f'{ALLOCATED}{{node="h",namespace="a",team="x",{RESOURCE}}}': "2x1500",
+        f'{ALLOCATED}{{node="l",namespace="b",{RESOURCE}}}': "4x1500",
+        f'{ALLOCATED}{{node="o",namespace="b",{RESOURCE}}}': "1x1500",
+    }
+    probes = (spent("a", 4, "20m"), spent("a", 4, "60m"), spent("a", 6, "24h10m"), spent("b", 1.5, "2h"))
+    assert judged(tmp_path, spec(*prices, a=1), series, *probes) == ""
+
+
+def test_an_alert_fires_above_the_budget_and_is_of_one_month(tmp_path: Path) -> None:
+    """Hourly samples that stand for a minute each: what counts is which of them are of the month."""
+    series = {
+        f'{GPUS}{{node="n",modelName="L4"}}': "1x800",
+        f'{UNIT}{{node="n",{RESOURCE}}}': "1x800",
+        f'{ALLOCATED}{{node="n",namespace="a",{RESOURCE}}}': "60x800",
+        f'{ALLOCATED}{{node="n",namespace="b",{RESOURCE}}}': "1x800",
+    }
+    fires = {"labels": 'ALERTS{alertname="GpuBudgetExceeded",alertstate="firing",namespace="a",severity="warning"}'}
+    probes = [
+        {"expr": "ALERTS", "eval_time": f"{hours}h", "exp_samples": [fires | {"value": 1}] if firing else []}
+        for hours, firing in ((99, False), (102, True), (JANUARY, True), (JANUARY + 4, False), (JANUARY + 102, True))
+    ]
+    assert judged(tmp_path, spec({"per_gpu_hour": 1}, a=100, b=100), series, *probes, interval="1h") == ""
+
+
+def test_without_budgets_there_are_none_and_with_them_they_are_loaded() -> None:
+    assert budget.groups(Spec()) == []
+    groups = groups_of(spec({"per_gpu_hour": 1}, a=1))["gpu-alerts"]
+    assert [one["name"] for one in groups][-2:] == ["gpustack-spending", "gpustack-budgets"]
+    assert groups[-1]["rules"][0]["annotations"]["runbook"] == "gpustack explain alert-gpubudgetexceeded"
+
+
+@pytest.mark.parametrize("label", ["team", "example.com/costCenter"])
+def test_rules_read_the_label_of_the_spec(label: str) -> None:
+    groups = groups_of(Spec.model_validate({"capacity": {"team_label": label}}))["gpu-recording"]
+    (rule,) = [rule for group in groups for rule in group["rules"] if rule["record"] == "gpustack:pod_team:info"]
+    assert ("label_team" in rule["expr"]) == (label == "team")
+    assert ("label_example_com_cost_center" in rule["expr"]) == (label != "team")
