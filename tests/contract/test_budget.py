@@ -14,6 +14,7 @@ from tests.contract.promtool import complaints
 UNIT, GPUS = "gpustack:node_usage_unit:ratio", "gpustack:node_usage_gpus:count"
 ALLOCATED = "gpustack:node_usage_allocated:count"
 RESOURCE = 'resource="nvidia_com_gpu"'
+ORDER = ["gpustack-spending", "gpustack-budgets"]
 JANUARY = 31 * 24  # hours: promtool begins in 1970
 
 
@@ -22,12 +23,14 @@ def spec(*prices: dict[str, Any], **budgets: float) -> Spec:
     return Spec.model_validate({"capacity": {"pool_label": "pool"}, "cost": cost})
 
 
-def judged(folder: Path, found: Spec, series: dict[str, str], *probes: dict[str, Any], interval: str = "1m") -> str:
+def judged(folder: Path, found: Spec, series: dict[str, str], *probes: dict[str, Any], interval: str) -> str:
     (folder / "rules.yaml").write_text(yaml.safe_dump({"groups": budget.groups(found)}))
     inputs = [{"series": name, "values": values} for name, values in series.items()]
     case = {"interval": interval, "input_series": inputs, "promql_expr_test": list(probes)}
     (folder / "test.yaml").write_text(
-        yaml.safe_dump({"rule_files": ["rules.yaml"], "evaluation_interval": interval, "tests": [case]})
+        yaml.safe_dump(
+            {"rule_files": ["rules.yaml"], "evaluation_interval": interval, "group_eval_order": ORDER, "tests": [case]}
+        )
     )
     return complaints("check", "rules", folder / "rules.yaml") + complaints("test", "rules", folder / "test.yaml")
 
@@ -47,35 +50,41 @@ def test_the_last_price_that_fits_counts(tmp_path: Path) -> None:
         {"model": "H100 80GB HBM3", "from": "1970-01-02", "per_gpu_hour": 3},
     ]
     series = {
-        f'{GPUS}{{node="h",modelName="NVIDIA H100 80GB HBM3"}}': "8x30 _x60 8x1400",
-        f'{GPUS}{{node="l",modelName="NVIDIA L4"}}': "4x1500",
-        f'{GPUS}{{node="o",modelName="Tesla T4"}}': "4x1500",
-        'kube_node_labels{node="l",label_pool="spot"}': "1x1500",
-        f'{UNIT}{{node="h",{RESOURCE}}}': "1x30 _x60 1x1400",
-        f'{UNIT}{{node="l",{RESOURCE}}}': "0.25x1500",
-        f'{UNIT}{{node="o",{RESOURCE}}}': "1x1500",
-        f'{ALLOCATED}{{node="h",namespace="a",team="x",{RESOURCE}}}': "2x1500",
-        f'{ALLOCATED}{{node="l",namespace="b",{RESOURCE}}}': "4x1500",
-        f'{ALLOCATED}{{node="o",namespace="b",{RESOURCE}}}': "1x1500",
+        f'{GPUS}{{node="h",modelName="NVIDIA H100 80GB HBM3"}}': "8 8 _x3 8x25",
+        f'{GPUS}{{node="l",modelName="NVIDIA L4"}}': "4x30",
+        f'{GPUS}{{node="o",modelName="Tesla T4"}}': "4x30",
+        'kube_node_labels{node="l",label_pool="spot"}': "1x30",
+        f'{UNIT}{{node="h",{RESOURCE}}}': "1 1 _x3 1x25",
+        f'{UNIT}{{node="l",{RESOURCE}}}': "0.25x30",
+        f'{UNIT}{{node="o",{RESOURCE}}}': "1x30",
+        f'{ALLOCATED}{{node="h",namespace="a",team="x",{RESOURCE}}}': "2x30",
+        f'{ALLOCATED}{{node="l",namespace="b",{RESOURCE}}}': "4x30",
+        f'{ALLOCATED}{{node="o",namespace="b",{RESOURCE}}}': "1x30",
     }
-    probes = (spent("a", 4, "20m"), spent("a", 4, "60m"), spent("a", 6, "24h10m"), spent("b", 1.5, "2h"))
-    assert judged(tmp_path, spec(*prices, a=1), series, *probes) == ""
+    probes = (spent("a", 4, "1h"), spent("a", 4, "4h"), spent("a", 6, "25h"), spent("b", 1.5, "2h"))
+    assert judged(tmp_path, spec(*prices, a=1), series, *probes, interval="1h") == ""
 
 
 def test_an_alert_fires_above_the_budget_and_is_of_one_month(tmp_path: Path) -> None:
-    """Hourly samples that stand for a minute each: what counts is which of them are of the month."""
+    """A sample every six hours, as if it were one of sixty: what counts is which of them are of the month."""
     series = {
-        f'{GPUS}{{node="n",modelName="L4"}}': "1x800",
-        f'{UNIT}{{node="n",{RESOURCE}}}': "1x800",
-        f'{ALLOCATED}{{node="n",namespace="a",{RESOURCE}}}': "60x800",
-        f'{ALLOCATED}{{node="n",namespace="b",{RESOURCE}}}': "1x800",
+        f'{GPUS}{{node="n",modelName="L4"}}': "1x150",
+        f'{UNIT}{{node="n",{RESOURCE}}}': "1x150",
+        f'{ALLOCATED}{{node="n",namespace="a",{RESOURCE}}}': "360x150",
+        f'{ALLOCATED}{{node="n",namespace="b",{RESOURCE}}}': "1x150",
     }
     fires = {"labels": 'ALERTS{alertname="GpuBudgetExceeded",alertstate="firing",namespace="a",severity="warning"}'}
     probes = [
         {"expr": "ALERTS", "eval_time": f"{hours}h", "exp_samples": [fires | {"value": 1}] if firing else []}
-        for hours, firing in ((99, False), (102, True), (JANUARY, True), (JANUARY + 4, False), (JANUARY + 102, True))
+        for hours, firing in (
+            (96, False),
+            (102, True),
+            (JANUARY - 6, True),
+            (JANUARY + 6, False),
+            (JANUARY + 102, True),
+        )
     ]
-    assert judged(tmp_path, spec({"per_gpu_hour": 1}, a=100, b=100), series, *probes, interval="1h") == ""
+    assert judged(tmp_path, spec({"per_gpu_hour": 1}, a=100, b=100), series, *probes, interval="6h") == ""
 
 
 def test_without_budgets_there_are_none_and_with_them_they_are_loaded() -> None:
