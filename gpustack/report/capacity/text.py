@@ -12,7 +12,7 @@ from gpustack.report.gpus.text import draw
 from gpustack.report.terminal import Terminal
 
 NOBODY = "-"
-HEADINGS = ("TOTAL", "ALLOCATED", "ATTRIBUTED", "ACTIVE", "IDLE", "FREE", "UNOFFERED")
+HEADINGS = ("TOTAL", "ALLOCATED", "ATTRIBUTED", "ACTIVE", "IDLE", "FREE", "UNUSABLE")
 MOST = 20
 """Rows of what is so now; the other forms have all."""
 Thing = TypeVar("Thing")

@@ -8,7 +8,8 @@ from gpustack.report.capacity.text import shown as hours_shown
 from gpustack.report.gpus.text import draw
 from gpustack.report.terminal import Terminal
 
-HEADINGS = ("GPU-HOURS", *(name.upper() for name in CELLS), "TOTAL")
+SHORT = {"unmeasured": "UNKNOWN", "unoffered": "UNUSABLE"}
+HEADINGS = ("GPU-HOURS", *(SHORT.get(name, name.upper()) for name in CELLS), "TOTAL")
 
 
 def bill(console: Terminal, found: Bill) -> None:

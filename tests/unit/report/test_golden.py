@@ -14,6 +14,10 @@ import pytest
 
 from gpustack.proof.delivery import Arrival, Deliveries, Delivery
 from gpustack.report import human, json, junit
+from gpustack.report.capacity import json as capacity_json
+from gpustack.report.capacity import text as capacity
+from gpustack.report.cost import json as cost_json
+from gpustack.report.cost import text as cost
 from gpustack.report.doctor import json as doctor_json
 from gpustack.report.doctor import junit as doctor_junit
 from gpustack.report.doctor import text as doctor
@@ -40,7 +44,7 @@ from gpustack.report.removal import json as removal_json
 from gpustack.report.removal import text as removal
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Verification
-from tests.worlds import burns, diagnoses, engine_results, fixes, gpu_series, plans, proofs, resets, workloads
+from tests.worlds import burns, diagnoses, engine_results, fixes, gpu_series, plans, proofs, reports, resets, workloads
 from tests.worlds.errors import ERRORS
 from tests.worlds.screen import printed
 
@@ -118,6 +122,12 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "doctor-unexplained.txt": lambda: printed(lambda out: doctor.diagnosis(out, diagnoses.unexplained())),
     "doctor-unexplained.xml": lambda: doctor_junit.text(diagnoses.unexplained()),
     "doctor-together.txt": lambda: printed(lambda out: doctor.diagnosis(out, diagnoses.together())),
+    "capacity.txt": lambda: printed(lambda out: capacity.capacity(out, reports.capacity())),
+    "capacity.json": lambda: capacity_json.text(reports.capacity()),
+    "capacity.csv": lambda: capacity_json.table(reports.capacity()),
+    "cost.txt": lambda: printed(lambda out: cost.bill(out, reports.bill())),
+    "cost.json": lambda: cost_json.text(reports.bill()),
+    "cost.csv": lambda: cost_json.table(reports.bill()),
     "fix-offer.txt": lambda: printed(
         lambda out: fix.offer(out, fixes.offer(fixes.before()), fixes.DIFFERENCES, fixes.INVENTORY)
     ),

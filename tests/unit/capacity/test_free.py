@@ -1,0 +1,52 @@
+"""Why free GPUs stay free."""
+
+import pytest
+
+from gpustack.capacity.free import Node, find_free
+
+GPU, GIB = "nvidia_com_gpu", 2**30
+
+
+def node(free: float = 4, **more: object) -> Node:
+    found = Node({GPU: 8, "cpu": 16, "memory": 64 * GIB}, {GPU: 8 - free, "cpu": 8}, ready=True)
+    for name, value in more.items():
+        setattr(found, name, value)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("here", "pods", "usable", "reason"),
+    [
+        (node(), {}, True, "no pod waits for them"),
+        (node(cordoned=True), {"a/p": {GPU: 1}}, False, "cordoned"),
+        (node(ready=False), {"a/p": {GPU: 1}}, False, "the node is not ready"),
+        (node(), {"a/p": {GPU: 8}, "a/q": {GPU: 5}}, False, "too few on one node: pods that wait want 5 or more"),
+        (node(), {"a/p": {GPU: 4, "cpu": 12}}, False, "a/p would fit, but for 12 CPUs, of which 8.0 are free"),
+        (
+            node(),
+            {"a/p": {GPU: 4, "memory": 65 * GIB}},
+            False,
+            "a/p would fit, but for 65.0 GiB, of which 64.0 are free",
+        ),
+        (
+            node(),
+            {"a/p": {GPU: 2, "cpu": 8}},
+            True,
+            "a/p would fit: its selectors, tolerations or quota keep it away, or it is new",
+        ),
+        (node(), {"a/p": {"nvidia_com_mig_1g_10gb": 1}}, True, "no pod waits for them"),
+    ],
+)
+def test_a_reason(here: Node, pods: dict[str, dict[str, float]], usable: bool, reason: str) -> None:
+    (found,) = find_free({"n": here}, pods)
+    assert (found.units, found.usable, found.reasons) == (4, usable, (reason,))
+
+
+def test_a_taint_is_named_but_for_that_of_gpus() -> None:
+    here = node(taints=["nvidia.com/gpu=present", "dedicated=team-a"])
+    (found,) = find_free({"n": here}, {})
+    assert found.reasons == ("only for pods that tolerate dedicated=team-a", "no pod waits for them")
+
+
+def test_a_full_node_has_nothing_free() -> None:
+    assert list(find_free({"n": node(0)}, {})) == []

@@ -1,0 +1,100 @@
+"""`gpustack capacity report` and `gpustack cost report` as typed."""
+
+import json
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from gpustack.capacity.state import Now
+from gpustack.capacity.usage import Usage
+from gpustack.cli.capacity.commands import app as capacity
+from gpustack.cli.cost.commands import app as cost
+from gpustack.config.inventory import Inventory
+from gpustack.config.spec import Spec
+from gpustack.errors import ConfigError, UsageError
+from tests.worlds import reports
+from tests.worlds.usage import BEGIN
+
+
+@pytest.fixture
+def spec(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Of the inventory; the Prometheus has the report's two days."""
+    given: dict[str, Any] = {"cost": reports.COST.model_dump(by_alias=True)}
+
+    @contextmanager
+    def opened(*_: object, **__: object) -> Any:
+        fake = SimpleNamespace(now=lambda: reports.END + 60.0, access=SimpleNamespace(url="http://p"))
+        yield fake, Inventory(None, (), Spec.model_validate(given))
+
+    def used(*_: object, **__: object) -> Usage:
+        return reports.used()
+
+    def see(*_: object) -> Now:
+        return reports.capacity().now
+
+    for command in ("capacity.report", "cost.commands"):
+        monkeypatch.setattr(f"gpustack.cli.{command}.open_source", opened)
+    monkeypatch.setattr("gpustack.capacity.source.choose", lambda *words: words)
+    monkeypatch.setattr("gpustack.capacity.read.read_usage", used)
+    monkeypatch.setattr("gpustack.capacity.now.see_now", see)
+    return given
+
+
+def test_capacity_in_each_form(spec: dict[str, Any]) -> None:
+    done = CliRunner().invoke(capacity, ["report", "--month", "2026-10", "-o", "json"], catch_exceptions=False)
+    document = json.loads(done.stdout)
+    assert (document["schema"], document["exit"]["code"], done.exit_code) == ("gpustack/capacity/v1", 0, 0)
+    assert [row["names"] for row in document["rows"]] == [[""], ["team-a"], ["team-b"]]
+    page = CliRunner().invoke(capacity, ["report", "--by", "day,team", "-o", "html"], catch_exceptions=False).stdout
+    assert "<polyline" in page
+    assert "StatefulSet/notebook" in page
+    assert "<script" not in page
+
+
+def test_cost_in_each_form(spec: dict[str, Any]) -> None:
+    done = CliRunner().invoke(cost, ["report", "--month", "2026-10", "-o", "json"], catch_exceptions=False)
+    document = json.loads(done.stdout)
+    assert (document["total"]["total"], document["currency"]) == ("894.51", "EUR")
+    assert [one["exceeded"] for one in document["budgets"]] == [False, True]
+    assert done.exit_code == document["exit"]["code"] == 1
+    page = CliRunner().invoke(cost, ["report", "-o", "html"], catch_exceptions=False).stdout
+    assert "894.51 EUR" in page
+
+
+def test_a_budget_of_the_command_counts_instead(spec: dict[str, Any]) -> None:
+    words = ["report", "--since", "2d"]
+    assert CliRunner().invoke(cost, words, catch_exceptions=False).exit_code == 0
+    assert CliRunner().invoke(cost, [*words, "--budget", "team-a=100"], catch_exceptions=False).exit_code == 1
+    assert CliRunner().invoke(cost, [*words, "--budget", "team-a=300"], catch_exceptions=False).exit_code == 0
+
+
+@pytest.mark.parametrize("word", ["team-a", "=5", "team-a=much", "team-a=-1", "team-a=NaN"])
+def test_a_budget_that_is_none(spec: dict[str, Any], word: str) -> None:
+    with pytest.raises(typer.BadParameter, match="NAMESPACE=AMOUNT"):
+        CliRunner().invoke(cost, ["report", "--budget", word], catch_exceptions=False, standalone_mode=False)
+
+
+def test_bad_input_is_named(spec: dict[str, Any]) -> None:
+    for words in (["--month", "October"], ["--month", "2026-11"]):
+        with pytest.raises(UsageError) as caught:
+            CliRunner().invoke(capacity, ["report", *words], catch_exceptions=False)
+        assert caught.value.reference == "capacity-window"
+    with pytest.raises(typer.BadParameter, match="not user"):
+        CliRunner().invoke(capacity, ["report", "--by", "user"], catch_exceptions=False, standalone_mode=False)
+    del spec["cost"]
+    with pytest.raises(ConfigError) as wrong:
+        CliRunner().invoke(cost, ["report"], catch_exceptions=False)
+    assert wrong.value.reference == "cost-no-prices"
+
+
+def test_less_than_95_percent_is_unknown(spec: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    half = vars(reports.used()) | {"recorded": 24.0}
+    monkeypatch.setattr("gpustack.capacity.read.read_usage", lambda *_, **__: Usage(**half))
+    done = CliRunner().invoke(capacity, ["report", "-o", "csv"], catch_exceptions=False)
+    assert done.exit_code == 8
+    assert done.stdout.startswith("namespace,total_gpu_hours,")
+    assert BEGIN == half["begin"]
