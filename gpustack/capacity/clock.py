@@ -44,12 +44,23 @@ def read_clock(source: Source) -> Clock:
         )
         raise UsageError("capacity-interval", message, why)
     weigh = {hour: seconds[hour] / HOUR for hour in seconds}
+    recorded = {hour: share / whole(share) for hour, share in requested.items()}
+
+    def within(hour: int, share: float) -> float:
+        """What is measured in a time of which no requests are known is not reported either."""
+        return min(1.0, recorded.get(hour, 0.0) * whole(share) / share)
+
     return Clock(
-        {hour: weigh[hour] / (share if share >= WHOLE_FROM else 1.0) for hour, share in ruled.items()},
-        {hour: weigh[hour] / (share if share >= WHOLE_FROM else 1.0) for hour, share in requested.items()},
-        {hour: 1.0 if share >= WHOLE_FROM else share for hour, share in requested.items()},
+        {hour: weigh[hour] / whole(share) * within(hour, share) for hour, share in ruled.items()},
+        {hour: weigh[hour] / whole(share) for hour, share in requested.items()},
+        recorded,
         sum(1.0 - share for share in requested.values() if WHOLE_FROM <= share < FULL),
     )
+
+
+def whole(share: float) -> float:
+    """What the hours of an hour are divided by, to count whole."""
+    return share if share >= WHOLE_FROM else 1.0
 
 
 def share_of_hours(source: Source, name: str, seconds: Mapping[int, float]) -> dict[int, float]:

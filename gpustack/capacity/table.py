@@ -1,6 +1,6 @@
 """Samples of an hour, times what a sample stands for and how many GPUs a unit is: added up by day."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from gpustack.capacity.clock import Clock
 from gpustack.capacity.filled import Filled, Words
@@ -17,6 +17,10 @@ NOTHING = 0.01
 """GPU-hours of a day and node by which the exporter and kube-state-metrics may differ."""
 
 
+Place = tuple[str, str, str]
+"""Day, pool and model."""
+
+
 class Table:
     """Models, pools and units have to be there before hours are added."""
 
@@ -27,8 +31,9 @@ class Table:
         self.units: Filled[tuple[str, str], float] = Filled()
         self.hours: dict[Key, Hours] = {}
         self.offered: dict[Key, float] = {}
-        self.physical: dict[Key, float] = {}
+        self.physical: dict[tuple[str, str], float] = {}
         self.days: dict[int, str] = {}
+        self.places: dict[tuple[str, int], Place] = {}
 
     def team_of(self, labels: Mapping[str, str]) -> str:
         team = labels.get("team", "")
@@ -37,27 +42,27 @@ class Table:
     def add_gpus(self, node: str, model: str, hourly: Hourly) -> None:
         self.models.add_word(node, model, hourly)
         for hour, count in hourly.items():
-            key = self.key(node, hour, "")._replace(model="", pool="")
+            key = self.day(hour), node
             self.physical[key] = self.physical.get(key, 0.0) + count * self.clock.rules.get(hour, 0.0)
 
     def add_offered(self, labels: Mapping[str, str], hourly: Hourly) -> None:
         node, resource = labels.get("node", ""), labels["resource"]
         for hour, count in hourly.items():
-            key = self.key(node, hour, profile_of(resource))
+            key = self.key(self.place(node, hour), node, profile_of(resource), None, "")
             hours = count * self.unit(node, resource, hour) * self.clock.requests.get(hour, 0.0)
             self.offered[key] = self.offered.get(key, 0.0) + hours
 
     def add_allocated(self, labels: Mapping[str, str], hourly: Hourly) -> None:
-        node, resource = labels.get("node", ""), labels["resource"]
+        node, resource, row = labels.get("node", ""), labels["resource"], self.rows(labels)
         for hour, count in hourly.items():
-            row = self.row(node, hour, profile_of(resource), labels)
-            row.allocated += count * self.unit(node, resource, hour) * self.clock.requests.get(hour, 0.0)
+            hours = count * self.unit(node, resource, hour) * self.clock.requests.get(hour, 0.0)
+            row(hour, profile_of(resource)).allocated += hours
 
     def add_measured(self, column: str, labels: Mapping[str, str], hourly: Hourly) -> None:
-        node, profile = labels.get("node", ""), labels.get("GPU_I_PROFILE", "")
+        node, profile, found = labels.get("node", ""), labels.get("GPU_I_PROFILE", ""), self.rows(labels)
         for hour, count in hourly.items():
             offered, share = self.share(node, profile, hour)
-            row = self.row(node, hour, offered, labels)
+            row = found(hour, offered)
             value = count * share * self.clock.rules.get(hour, 0.0)
             setattr(row, column, getattr(row, column) + value)
 
@@ -75,15 +80,34 @@ class Table:
         known = self.units.at((node, resource), hour)
         return share_of(profile_of(resource)) or 1.0 if known is None else known
 
-    def row(self, node: str, hour: int, profile: str, labels: Mapping[str, str]) -> Hours:
-        key = self.key(node, hour, profile)._replace(namespace=labels.get("namespace", ""), team=self.team_of(labels))
-        return self.hours.setdefault(key, Hours())
+    def rows(self, labels: Mapping[str, str]) -> Callable[[int, str], Hours]:
+        """The row of an hour and profile, of these labels: looked for once a day, as long as nothing changes."""
+        node, namespace, team = labels.get("node", ""), labels.get("namespace", ""), self.team_of(labels)
+        known: dict[tuple[Place, str], Hours] = {}
 
-    def key(self, node: str, hour: int, profile: str) -> Key:
+        def row(hour: int, profile: str) -> Hours:
+            place = self.place(node, hour), profile
+            if place not in known:
+                known[place] = self.hours.setdefault(self.key(place[0], node, profile, namespace, team), Hours())
+            return known[place]
+
+        return row
+
+    def place(self, node: str, hour: int) -> Place:
+        if (node, hour) not in self.places:
+            found = self.day(hour), self.pools.at(node, hour) or "", self.models.at(node, hour) or ""
+            self.places[node, hour] = found
+        return self.places[node, hour]
+
+    def day(self, hour: int) -> str:
         if hour not in self.days:
             self.days[hour] = day_of(hour)
-        model, pool = self.models.at(node, hour) or "", self.pools.at(node, hour) or ""
-        return Key(self.days[hour], pool, node, model, profile, None, "")
+        return self.days[hour]
+
+    @staticmethod
+    def key(place: Place, node: str, profile: str, namespace: str | None, team: str) -> Key:
+        day, pool, model = place
+        return Key(day, pool, node, model, profile, namespace, team)
 
     def settled(self) -> dict[Key, Hours]:
         """With what no pod has: of each day and node."""
@@ -91,19 +115,17 @@ class Table:
         for key, hours in self.hours.items():
             place = key._replace(namespace=None, team="")
             taken[place] = taken.get(place, 0.0) + hours.allocated
-        used: dict[Key, float] = {}
-        for place in {*taken, *self.offered}:
+        used: dict[tuple[str, str], float] = {}
+        rest: dict[tuple[str, str], Key] = {}
+        for place in sorted({*taken, *self.offered}, key=lambda key: key[:5]):
             free = max(0.0, self.offered.get(place, 0.0) - taken.get(place, 0.0))
             self.hours[place] = Hours(free=free)
-            node = Key(place.day, "", place.node, "", "", None, "")
+            node = place.day, place.node
             used[node] = used.get(node, 0.0) + free + taken.get(place, 0.0)
-        for node, physical in self.physical.items():
-            self.add_unoffered(node, physical - used.get(node, 0.0))
+            rest.setdefault(node, place._replace(profile=""))
+        for (day, name), physical in self.physical.items():
+            more = physical - used.get((day, name), 0.0)
+            if more >= NOTHING:
+                place = rest.get((day, name), Key(day, "", name, "", "", None, ""))
+                self.hours.setdefault(place, Hours()).unoffered += more
         return self.hours
-
-    def add_unoffered(self, node: Key, hours: float) -> None:
-        if hours < NOTHING:
-            return
-        places = [key for key in self.hours if key.day == node.day and key.node == node.node and key.namespace is None]
-        place = min(places, default=node)._replace(profile="")
-        self.hours.setdefault(place, Hours()).unoffered += hours

@@ -102,6 +102,20 @@ def test_requests_that_are_lost_are_not_shorter_hours_of_exporters() -> None:
     assert [row.hours.allocated, row.hours.attributed] == [pytest.approx(10), pytest.approx(10)]
 
 
+def test_hours_without_requests_are_in_no_sum() -> None:
+    """kube-state-metrics was down, the exporters were not."""
+    world = Recorder(10)
+    world.node("n", 0, 600, 2)
+    world.pod("n", "a", 0, 600, 1, active=0.01)
+    world.lose(120, 300, series.OFFERED, series.ALLOCATED)
+    usage = read_usage(world.source())
+    hours = total(group(usage, ()))
+    assert [hours.allocated, hours.attributed, hours.idle, hours.free, hours.unoffered] == pytest.approx(
+        [7, 7, 7, 7, 0]
+    )
+    assert usage.recorded == 7
+
+
 def test_history_that_begins_later_is_said() -> None:
     world = Recorder(48)
     world.node("n", 0, 2880, 1)

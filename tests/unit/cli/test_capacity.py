@@ -97,4 +97,4 @@ def test_less_than_95_percent_is_unknown(spec: dict[str, Any], monkeypatch: pyte
     done = CliRunner().invoke(capacity, ["report", "-o", "csv"], catch_exceptions=False)
     assert done.exit_code == 8
     assert done.stdout.startswith("namespace,total_gpu_hours,")
-    assert BEGIN == half["begin"]
+    assert half["begin"] == BEGIN
