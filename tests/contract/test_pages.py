@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
 from gpustack.report.explain import alerts as alert_pages
 from gpustack.report.explain import pages
@@ -17,7 +18,7 @@ from gpustack.report.explain.alerts import PREFIX, alerts
 from gpustack.report.explain.gpu import METRIC, XID
 from gpustack.report.explain.pages import PAGES, checks, contents, error_pages, explain
 from gpustack.steps import STEPS
-from gpustack.steps.alerts import groups
+from gpustack.steps.alerts import groups_of
 
 PACKAGE = PAGES.parent
 ROLES = [path for kind in ("*.yml", "*.sh") for path in sorted((PACKAGE.parent / "playbooks").rglob(kind))]
@@ -128,7 +129,9 @@ def test_a_check_is_found_by_its_own_name_where_only_one_has_it() -> None:
 
 def rules() -> list[dict[str, Any]]:
     """Alerts, as they are put into the cluster."""
-    return [rule for found in groups("").values() for group in found for rule in group["rules"] if "alert" in rule]
+    spec = Spec.model_validate({"cost": {"currency": "EUR", "prices": [{"per_gpu_hour": 1}], "budgets": {"a": 1}}})
+    found = groups_of(spec).values()
+    return [rule for groups in found for group in groups for rule in group["rules"] if "alert" in rule]
 
 
 def test_every_alert_names_its_own_page() -> None:

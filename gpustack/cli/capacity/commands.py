@@ -4,7 +4,7 @@ from gpustack.cli.capacity.report import report
 from gpustack.cli.help import declare, group
 
 app = group(
-    "Report how much of the GPUs is asked for, allocated and used.",
+    "Report GPU-hours: asked for, allocated, used and free.",
     "gpustack capacity report -i mycluster --since 30d",
     "gpustack capacity report -i mycluster --month 2026-10 --by pool,model",
 )
@@ -20,6 +20,6 @@ declare(
     "gpustack capacity report -i mycluster",
     "gpustack capacity report --since 7d --by namespace,team",
     "gpustack capacity report --month 2026-10 --by node -o csv > october.csv",
-    "gpustack capacity report --prometheus https://mimir.example.org/prometheus --tenant gpus",
+    "gpustack capacity report --prometheus http://127.0.0.1:9090 --cluster west",
     short="Report GPU-hours, queue, fragments and idle GPUs.",
 )(report)

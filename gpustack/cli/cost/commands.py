@@ -51,7 +51,7 @@ def parse_budgets(texts: list[str]) -> dict[str, Decimal]:
     app,
     "gpustack cost report -i mycluster --month 2026-10",
     "gpustack cost report --since 7d --by namespace,team",
-    "gpustack cost report --month 2026-10 --by day,namespace,model -o csv > october.csv",
+    "gpustack cost report --month 2026-10 --by day,namespace -o csv > october.csv",
     "gpustack cost report --month 2026-10 -o html > october.html",
     "gpustack cost report --month 2026-10 --budget team-a=5000 --budget team-b=800",
     short="Report what GPUs cost, to the cent.",

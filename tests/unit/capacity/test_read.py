@@ -116,7 +116,7 @@ def test_hours_without_requests_are_in_no_sum() -> None:
     assert usage.recorded == 7
 
 
-def test_history_that_begins_later_is_said() -> None:
+def test_history_that_begins_later_is_named() -> None:
     world = Recorder(48)
     world.node("n", 0, 2880, 1)
     world.lose(0, 24 * 60 + 20)
