@@ -122,7 +122,8 @@ def other_form(section: type[BaseModel], key: str, depth: int, *, listed: bool) 
     yield f"{'  ' * depth}#     {key}:"
     entry = "- " if listed else "  "
     for name, field in section.model_fields.items():
-        yield f"{'  ' * depth}#     {entry}{name}: {(field.examples or [''])[0]}    # {field.description}"
+        value = (field.examples or [""])[0]
+        yield f"{'  ' * depth}#     {entry}{field.alias or name}: {value}    # {field.description}"
         entry = "  "
 
 

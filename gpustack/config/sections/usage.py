@@ -31,20 +31,20 @@ class Capacity(Section):
 class Price(Section):
     """The last one that fits a GPU counts. A MIG instance costs its compute slices of a GPU."""
 
-    model: Annotated[str, Field(description="as reports show it, such as H100 80GB HBM3; default: all models")] = ""
-    pool: Annotated[str, Field(description="of this pool only; default: all pools")] = ""
+    model: Annotated[str, Field(description="default: all models", examples=["H100 80GB HBM3"])] = ""
+    pool: Annotated[str, Field(description="default: all pools", examples=["spot"])] = ""
     begin: Annotated[
-        date | None, Field(alias="from", description="first day, in UTC, such as 2026-10-01; default: always")
+        date | None, Field(alias="from", description="first day, in UTC; default: always", examples=["2026-10-01"])
     ] = None
-    per_gpu_hour: Annotated[Money, Field(description="of one GPU for one hour, such as 2.10")]
-    currency: Annotated[Currency, Field(description="default: cost.currency; all prices have the same one")] = ""
+    per_gpu_hour: Annotated[Money, Field(description="of one GPU for one hour", examples=["2.10"])]
+    currency: Annotated[Currency, Field(description="the same of all; default: cost.currency", examples=["EUR"])] = ""
 
 
 class Cost(Section):
     currency: Annotated[Currency, Field(description="ISO 4217, such as EUR")] = ""
     prices: Annotated[
         tuple[Price, ...],
-        Field(description="such as [{model: H100 80GB HBM3, per_gpu_hour: 2.10}]; the last that fits counts"),
+        Field(description="the last that fits a GPU counts"),
     ] = ()
     budgets: Annotated[
         Mapping[str, Money],
