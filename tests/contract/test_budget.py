@@ -43,7 +43,7 @@ def spent(namespace: str, amount: float, at: str) -> dict[str, Any]:
 def test_the_last_price_that_fits_counts(tmp_path: Path) -> None:
     """By model, whichever way it is written, by pool and by day; shares of GPUs are parts of it, and an exporter that
     is restarted costs nothing less."""
-    prices = [
+    prices: list[dict[str, Any]] = [
         {"per_gpu_hour": 1},
         {"model": "H100 80GB HBM3", "per_gpu_hour": 2},
         {"model": "NVIDIA-L4", "pool": "spot", "per_gpu_hour": "0.5"},
