@@ -1,0 +1,87 @@
+"""Each trap is there in some of the lives, and not in all where it is one of chance."""
+
+from collections import Counter, defaultdict
+
+import pytest
+
+from tests.worlds.life.activity import restarts
+from tests.worlds.life.clock import DAY, HOUR, NEVER
+from tests.worlds.life.draw import Life, draw
+
+
+@pytest.fixture(scope="module")
+def lives() -> list[Life]:
+    return [draw(seed) for seed in range(12)]
+
+
+def traps(life: Life) -> Counter[str]:
+    """How often each is there."""
+    pods, nodes, known = life.truth.pods, life.nodes, life.truth.known
+    mine = [pod for pod in pods if pod.deleted > life.start]
+    names = defaultdict(set)
+    for pod in mine:
+        names[pod.namespace, pod.name].add(pod.uid)
+    doubled = [len(targets) > 1 for targets in life.scrapes.exporters.values()]
+    return Counter(
+        {
+            "renamed": sum(life.start < team.renamed < known for team in life.teams),
+            "old label after the renaming": sum(
+                pod.label == team.name and pod.created < team.renamed < pod.ended
+                for pod in mine
+                for team in life.teams
+                if team.name != team.later
+            ),
+            "no label": sum(not pod.label for pod in mine),
+            "two namespaces": sum(len(team.namespaces) > 1 for team in life.teams),
+            "node joins": sum(node.up[0][0] > life.start for node in nodes),
+            "node leaves": sum(len(node.up) > 1 for node in nodes),
+            "drained": sum(pod.again for pod in mine),
+            "broken GPU": sum(bool(node.broken) for node in nodes),
+            "MIG": sum(pod.pool.sharing == "mig" for pod in mine),
+            "instances leave a part": any(pool.units * pool.share < 1 for pool in life.pools),
+            "time-slicing": sum(pod.pool.sharing == "time-slicing" for pod in mine),
+            "renamed resource": any(pool.resource == "nvidia_com_gpu_shared" for pool in life.pools),
+            "virtual GPUs": life.truth.virtual_gpus,
+            "same name": sum(len(uids) > 1 for uids in names.values()),
+            "finished pods stay": sum(pod.ended + HOUR < pod.deleted < NEVER for pod in mine),
+            "failed": sum(pod.phase == "Failed" and pod.ended < NEVER for pod in mine),
+            "waited": sum(pod.bound > pod.created + HOUR for pod in mine if pod.node),
+            "gave up": sum(not pod.node and pod.deleted < NEVER for pod in mine),
+            "holds and does nothing": sum(pod.used == 0 and pod.bound < NEVER for pod in mine),
+            "uses half": sum(0 < pod.used < pod.units for pod in mine),
+            "restarted": sum(bool(restarts(life.seed, pod, known)) for pod in mine if pod.started < known),
+            "two jobs scrape": all(doubled) and bool(doubled),
+            "two kube-state-metrics": len(life.scrapes.kube_state) > 1,
+            "another exporter pod": sum(len(one[0].generations) > 1 for one in life.scrapes.exporters.values()),
+            "Prometheus was down": len(life.scrapes.down),
+            "down for hours": sum(end - begin > HOUR for begin, end in life.scrapes.down),
+        }
+    )
+
+
+CHANCE = {
+    "instances leave a part", "renamed resource", "virtual GPUs", "two jobs scrape", "two kube-state-metrics",
+    "down for hours",
+}  # fmt: skip
+
+
+def test_each_trap_is_there(lives: list[Life]) -> None:
+    found = [traps(life) for life in lives]
+    often = {name: sum(bool(one[name]) for one in found) for name in found[0]}
+    assert {name: count for name, count in often.items() if not count} == {}
+    assert {name for name in CHANCE if often[name] == len(lives)} == set()
+
+
+def test_a_job_runs_for_longer_than_a_month(lives: list[Life]) -> None:
+    for life in lives:
+        pod = life.overlong
+        assert pod.created < life.start
+        assert min(pod.ended, life.truth.known) - life.start > 30 * DAY
+
+
+def test_gaps_are_small_next_to_what_is_measured(lives: list[Life]) -> None:
+    shares = [
+        sum(end - begin for begin, end in life.scrapes.gaps(life.start, life.truth.known)) / (60 * DAY)
+        for life in lives
+    ]
+    assert all(0 < share < 0.01 for share in shares)

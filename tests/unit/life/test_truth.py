@@ -1,0 +1,143 @@
+"""Made lives: what must add up adds up, whatever is drawn."""
+
+from itertools import pairwise
+
+import pytest
+
+from tests.worlds.life.clock import DAY, HOUR, NEVER, stream
+from tests.worlds.life.draw import Life, draw
+from tests.worlds.life.steps import Steps
+
+SEEDS = range(3)
+lives = pytest.mark.parametrize("life", [draw(seed, small=seed > 0) for seed in SEEDS], ids=SEEDS)
+
+
+def test_the_same_seed_is_the_same_life() -> None:
+    assert draw(5, small=True) == draw(5, small=True)
+    assert draw(5, small=True).truth.pods != draw(6, small=True).truth.pods
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_more_days_change_nothing_before_them(seed: int) -> None:
+    short, long = draw(seed, 20, small=True), draw(seed, 20, 30, small=True)
+    for what in ("allocated", "busy", "active", "attributed"):
+        assert long.truth.hours(("uid",), what) == pytest.approx(short.truth.hours(("uid",), what))
+    assert [(one.pod.uid, one.seconds, one.bound) for one in long.truth.waits()] == [
+        (one.pod.uid, one.seconds, one.bound) for one in short.truth.waits()
+    ]
+    names = {"kube_pod_container_resource_requests", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "up"}
+    tracks = [[(track.labels, track.runs, track.stale) for track in life.series(60, names)] for life in (short, long)]
+    assert sorted(map(str, tracks[0])) == sorted(map(str, tracks[1]))
+
+
+@lives
+def test_a_slot_has_one_pod_and_is_there(life: Life) -> None:
+    held: dict[tuple[str, int], list[tuple[float, float]]] = {}
+    for pod in life.truth.pods:
+        assert len(pod.slots) == (pod.units if pod.node else 0)
+        assert pod.created <= pod.bound <= pod.ended <= pod.deleted or not pod.node
+        for slot in pod.slots:
+            assert pod.node
+            held.setdefault((pod.on, slot), []).append((pod.bound, pod.ended))
+            assert any(begin <= pod.bound and pod.ended <= end for begin, end in pod.node.up)
+            assert not any(
+                number == slot and begin < pod.ended and pod.bound < end for number, begin, end in pod.node.broken
+            )
+        assert not any(begin <= pod.bound < end for begin, end in (pod.node.cordoned if pod.node else ()))
+    for spans in held.values():
+        assert all(first[1] <= second[0] for first, second in pairwise(sorted(spans)))
+
+
+@lives
+def test_capacity_is_what_is_allocated_and_what_is_free(life: Life) -> None:
+    for pool in life.pools:
+        steps = {
+            what: life.truth.steps(pool.name, what) for what in ("capacity", "allocatable", "schedulable", "allocated")
+        }
+        for at in sorted({time for one in steps.values() for time in one.times if time < life.truth.end}):
+            now = {what: one.at(at) for what, one in steps.items()}
+            assert 0 <= now["allocated"] <= now["allocatable"] <= now["capacity"]
+            assert 0 <= now["schedulable"] <= now["allocatable"]
+
+
+@lives
+def test_nobody_waits_for_what_is_free(life: Life) -> None:
+    """At drawn moments, no waiting pod would fit on a node that takes pods."""
+    rng, pods = stream(life.seed, "moments"), life.truth.pods
+    for _ in range(100):
+        at = rng.uniform(life.start, life.truth.end)
+        taken = [(pod.on, pod.units) for pod in pods if pod.bound <= at < pod.ended]
+        free = {
+            node.name: node.pool.slots
+            - sum(units for name, units in taken if name == node.name)
+            - sum(begin <= at < end for _, begin, end in node.broken)
+            for node in life.nodes
+            if any(begin <= at < end for begin, end in node.up)
+            and not any(begin <= at < end for begin, end in node.cordoned)
+        }
+        for pod in pods:
+            if pod.created < at < min(pod.bound, pod.deleted):
+                fits = [name for name, units in free.items() if name.startswith(pod.pool.name) and units >= pod.units]
+                assert fits == []
+
+
+@lives
+@pytest.mark.parametrize("what", ["allocated", "attributed", "busy", "active", "idle"])
+def test_parts_make_the_whole(life: Life, what: str) -> None:
+    whole = life.truth.hours((), what)[()]
+    for by in (("team",), ("namespace",), ("label", "pool"), ("uid",), ("on",), ("kind", "model", "resource")):
+        assert sum(life.truth.hours(by, what).values()) == pytest.approx(whole)
+    middle = life.start + 30.3 * DAY
+    halves = (life.truth.hours((), what, until=middle), life.truth.hours((), what, since=middle))
+    assert sum(half[()] for half in halves) == pytest.approx(whole)
+
+
+@lives
+def test_allocated_is_busy_and_idle(life: Life) -> None:
+    hours = {what: life.truth.hours(("uid",), what) for what in ("allocated", "attributed", "busy", "active", "idle")}
+    for uid, allocated in hours["allocated"].items():
+        assert allocated == pytest.approx(hours["busy"][uid] + hours["idle"][uid])
+        assert -1e-9 <= hours["active"][uid] <= hours["busy"][uid] + 1e-9
+    one_pod = life.truth.hours(("uid",), "attributed", of=lambda pod: pod.pool.sharing != "time-slicing")
+    assert one_pod == pytest.approx({uid: hours["allocated"][uid] for uid in one_pod})
+
+
+@lives
+def test_hours_of_pods_are_those_of_the_pool(life: Life) -> None:
+    for pool in life.pools:
+        (hours,) = life.truth.hours((), unit="units", of=lambda pod, name=pool.name: pod.pool.name == name).values()  # type: ignore[misc]
+        assert sum(life.truth.hourly(pool.name, "allocated")) == pytest.approx(hours)
+        peaks = life.truth.hourly(pool.name, "allocated", "peak")
+        assert all(mean <= peak for mean, peak in zip(life.truth.hourly(pool.name, "allocated"), peaks, strict=True))
+
+
+def test_a_hole_counts_as_if_it_had_not_been() -> None:
+    life = draw(1, small=True)
+    hole = (life.start + 10 * DAY, life.start + 11 * DAY)
+    parts = (life.truth.hours(holes=[hole]), life.truth.hours(since=hole[0], until=hole[1]))
+    assert sum(part[()] for part in parts) == pytest.approx(life.truth.hours()[()])
+
+
+def test_full_is_the_day_on_which_demand_reaches_what_there_is() -> None:
+    truths = [draw(seed, 30, 60, small=True).truth for seed in range(8)]
+    days = [truth.full_on("l40s", hours=8) for truth in truths]
+    assert None in days
+    truth, day = next((truth, day) for truth, day in zip(truths, days, strict=True) if day and day > 3)
+    hours = [
+        asked >= there
+        for asked, there in zip(
+            truth.hourly("l40s", "demand", until=truth.end),
+            truth.hourly("l40s", "schedulable", until=truth.end),
+            strict=True,
+        )
+    ]
+    counts = [sum(hours[number * 24 : number * 24 + 24]) for number in range(90)]
+    assert counts[day] >= 8 > max(counts[:day])
+
+
+def test_steps_are_exact() -> None:
+    steps = Steps([(10, 30, 2.0), (20, NEVER, 1.0)])
+    assert [steps.at(time) for time in (9, 10, 20, 30)] == [0, 2, 3, 1]
+    assert steps.mean(0, 40) == pytest.approx((10 * 2 + 10 * 3 + 10) / 40)
+    assert (steps.peak(0, 20), steps.peak(0, 21)) == (2, 3)
+    assert Steps([(HOUR / 2, HOUR, 4.0)]).hourly(0, 2 * HOUR) == [2, 0]

@@ -1,0 +1,86 @@
+"""What the processes of a pod do with its GPUs: spans in which kernels run, with the share of the time that the engine
+is busy. Outside of them nothing runs at all.
+
+Traps: a container restarts and its GPUs are kept without a process; images are pulled and data loaded while the GPUs
+are already allocated; a service does nothing at night; a notebook works for minutes a day.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+
+from tests.worlds.life.clock import DAY, HOUR, MINUTE, Span, stream, without
+from tests.worlds.life.pod import Pod
+
+Work = tuple[float, float, float]
+"""Begin, end, engine: 0.08 to 1."""
+
+
+def alternate(rng: random.Random, begin: float, end: float, work: Span, pause: Span, level: Span) -> Iterator[Work]:
+    """Work and pauses in turn, their lengths in minutes; it begins with a pause."""
+    at = begin
+    while at < end:
+        at += int(rng.uniform(*pause) * MINUTE)
+        until = min(end, at + int(rng.uniform(*work) * MINUTE))
+        if at < until:
+            yield at, until, round(rng.uniform(*level), 2)
+        at = until
+
+
+def train(rng: random.Random, begin: float, end: float) -> Iterator[Work]:
+    return alternate(rng, begin, end, (30, 240), (2, 15), (0.6, 0.99))
+
+
+def sweep(rng: random.Random, begin: float, end: float) -> Iterator[Work]:
+    return alternate(rng, begin, end, (20, 60), (1, 3), (0.3, 0.95))
+
+
+def notebook(rng: random.Random, begin: float, end: float) -> Iterator[Work]:
+    return alternate(rng, begin, end, (3, 40), (30, 480), (0.2, 0.9))
+
+
+def serve(rng: random.Random, begin: float, end: float) -> Iterator[Work]:
+    """Its load follows the day, changed every hour."""
+    peak, sleeps = rng.uniform(0.15, 0.7), rng.random() < 0.5
+    at = begin
+    while at < end:
+        until = min(end, (at // HOUR + 1) * HOUR)
+        hour = at % DAY // HOUR
+        night = hour < 6 or hour >= 22
+        if not (night and sleeps):
+            yield at, until, round(max(0.08, peak * (0.3 if night else rng.uniform(0.7, 1.0))), 2)
+        at = until
+
+
+def sleep(_: random.Random, begin: float, end: float) -> Iterator[Work]:
+    del begin, end
+    return iter(())
+
+
+WORK: dict[str, Callable[[random.Random, float, float], Iterator[Work]]] = {
+    "train": train, "sweep": sweep, "notebook": notebook, "serve": serve, "sleep": sleep,
+}  # fmt: skip
+
+
+def restarts(seed: int, pod: Pod, end: float) -> list[Span]:
+    """Spans without a process, in the order of time; of one pod in ten."""
+    rng, last = stream(seed, "restarts", pod.uid), min(pod.ended, end)
+    if rng.random() > 0.1:
+        return []
+    begins = sorted(int(pod.started + rng.random() * pod.seconds) for _ in range(rng.randint(1, 3)))
+    spans: list[Span] = []
+    for begin in begins:
+        first = max(begin, spans[-1][1] + MINUTE if spans else begin)
+        spans.append((first, first + rng.randint(10, 300)))
+    return [(first, min(until, last)) for first, until in spans if first < last]
+
+
+def work(seed: int, pod: Pod, end: float) -> list[Work]:
+    """Of each of the GPUs that it uses, until it ends or the life does."""
+    last = min(pod.ended, end)
+    if pod.started >= last or not pod.used:
+        return []
+    found = WORK[pod.kind](stream(seed, "work", pod.uid), pod.started, last)
+    holes = restarts(seed, pod, end)
+    if not holes:
+        return list(found)
+    return [(first, until, level) for begin, ended, level in found for first, until in without(begin, ended, holes)]

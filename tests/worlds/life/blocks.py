@@ -1,0 +1,58 @@
+"""Tracks as a block of a real Prometheus, written by its own library: promtool's writer takes no stale markers, without
+which a series is seen for five minutes after its end. The program is compiled in the bundle's module, so that there is
+one version of Prometheus."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from gpustack.bundle.modules import SOURCES, environment
+from tests.worlds.life.samples import Track
+
+PROGRAM = Path(__file__).with_name("blocks.go")
+LIMIT = 1200
+
+
+def go() -> str | None:
+    """Its path."""
+    return shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
+
+
+def build(folder: Path) -> Path:
+    """The program. Raises subprocess.CalledProcessError, with Go's words, where modules cannot be had."""
+    found, made = go(), folder / "blocks"
+    assert found, "no Go"
+    command = [found, "build", "-o", str(made), str(PROGRAM)]
+    env = {**os.environ, **environment(cgo=False)}
+    where = SOURCES / "prometheus"
+    subprocess.run(command, cwd=where, env=env, check=True, capture_output=True, text=True, timeout=LIMIT)
+    return made
+
+
+def lines(tracks: Iterable[Track]) -> Iterator[str]:
+    """What the program reads; samples in the order of time."""
+    for track in tracks:
+        yield f"{json.dumps(dict(track.labels))}\n"
+        runs = [(int(first), track.step, count, repr(value)) for first, count, value in track.runs]
+        runs += [(int(at), track.step, 1, "stale") for at in track.stale]
+        yield from (f"{' '.join(map(str, run))}\n" for run in sorted(runs))
+
+
+def write(program: Path, folder: Path, tracks: Iterable[Track], days: int) -> None:
+    """One block into the folder, which is Prometheus' --storage.tsdb.path. Its retention must be longer than the age of
+    the data."""
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [str(program), str(folder), str(days * 24)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdin
+        assert process.stderr
+        try:
+            process.stdin.writelines(lines(tracks))
+            process.stdin.close()
+        except BrokenPipeError:
+            pass  # it says why in what follows
+        reason = process.stderr.read()
+    assert process.returncode == 0, reason

@@ -1,0 +1,55 @@
+"""Time of a life: whole seconds since 1970, UTC. Random streams, one for each source, so that none moves another's."""
+
+import random
+from collections.abc import Sequence
+from math import exp, inf
+
+MINUTE, HOUR, DAY = 60, 3600, 86400
+START = 1780272000
+"""2026-06-01T00:00Z, a Monday: the month ends within sixty days."""
+NEVER = inf
+Span = tuple[float, float]
+
+
+def stream(seed: int, *names: object) -> random.Random:
+    """Its own for each source: what is drawn of one source does not depend on how long another is drawn."""
+    return random.Random("/".join(map(str, (seed, *names))))
+
+
+def poisson(rng: random.Random, mean: float) -> int:
+    """By products of uniform numbers, in parts, for means that are not large."""
+    count = 0
+    while mean > 0:
+        floor, product = exp(-min(mean, 30.0)), rng.random()
+        while product > floor:
+            count, product = count + 1, product * rng.random()
+        mean -= 30.0
+    return count
+
+
+def cut(begin: float, end: float, since: float, until: float) -> float:
+    """Seconds of the span within the other one."""
+    return max(0.0, min(end, until) - max(begin, since))
+
+
+def without(begin: float, end: float, holes: list[Span]) -> list[Span]:
+    """What is left of a span; `holes` in the order of time, without overlaps."""
+    left = []
+    for first, last in holes:
+        if last <= begin or first >= end:
+            continue
+        if first > begin:
+            left.append((begin, first))
+        begin = max(begin, last)
+    return [*left, (begin, end)] if begin < end else left
+
+
+def merged(spans: Sequence[Span]) -> list[Span]:
+    """In the order of time, and without overlaps."""
+    found: list[Span] = []
+    for begin, end in sorted(spans):
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((begin, end))
+    return found

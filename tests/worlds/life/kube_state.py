@@ -1,0 +1,111 @@
+"""Series of kube-state-metrics v2.20 about nodes, namespaces and pods that ask for GPUs: names, labels and when each is
+there, from internal/store/{pod,node,namespace}.go. Prometheus drops empty labels, so a pod without a node has no label
+`node`. `unit` is integer for extended resources. All five phases are there, four of them 0.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from tests.worlds.life.activity import restarts
+from tests.worlds.life.clock import NEVER
+from tests.worlds.life.hardware import Node
+from tests.worlds.life.pod import Pod
+from tests.worlds.life.samples import Pieces
+from tests.worlds.life.steps import Steps
+from tests.worlds.life.targets import Target
+from tests.worlds.life.teams import Team
+from tests.worlds.life.truth import broken, capacity
+
+Series = tuple[str, dict[str, str], Pieces]
+PHASES = ("Pending", "Succeeded", "Failed", "Unknown", "Running")
+
+
+def pod_series(pod: Pod, seed: int, end: float) -> Iterator[Series]:
+    who = {"namespace": pod.namespace, "pod": pod.name, "uid": pod.uid}
+    there: Pieces = [(pod.created, pod.deleted, 1.0)]
+    bound = min(pod.bound, pod.deleted)
+    places: list[tuple[dict[str, str], float, float]] = [
+        ({}, pod.created, bound),
+        ({"node": pod.on}, pod.bound, pod.deleted),
+    ]
+    created_by = {"created_by_kind": pod.owner_kind, "created_by_name": pod.owner} if pod.owner_kind else {}
+    for node, begin, last in places:
+        if begin >= last:
+            continue
+        yield "kube_pod_info", {**who, **node, **created_by, "host_network": "false"}, [(begin, last, 1.0)]
+        container = {**who, **node, "container": "main"}
+        request = {**container, "resource": pod.resource, "unit": "integer"}
+        yield "kube_pod_container_resource_requests", request, [(begin, last, float(pod.units))]
+        cores = {**container, "resource": "cpu", "unit": "core"}
+        yield "kube_pod_container_resource_requests", cores, [(begin, last, 8.0 * pod.units)]
+    owner = (
+        {"owner_kind": pod.owner_kind, "owner_name": pod.owner, "owner_is_controller": "true"} if pod.owner_kind else {}
+    )
+    yield "kube_pod_owner", {**who, **owner}, there
+    yield "kube_pod_labels", {**who, **({"label_team": pod.label} if pod.label else {})}, there
+    yield "kube_pod_created", who, [(pod.created, pod.deleted, pod.created)]
+    if pod.created < bound:
+        yield "kube_pod_status_unschedulable", who, [(pod.created, bound, 1.0)]
+    yield from phase_series(pod, who)
+    if pod.bound < NEVER:
+        yield "kube_pod_status_scheduled_time", who, [(pod.bound, pod.deleted, pod.bound)]
+        yield "kube_pod_start_time", who, [(pod.bound, pod.deleted, pod.bound)]
+    if pod.ended < pod.deleted:
+        yield "kube_pod_completion_time", who, [(pod.ended, pod.deleted, pod.ended)]
+    if pod.started < min(end, pod.ended):
+        counts = Steps(
+            [(pod.started, pod.deleted, 0.0), *((up, pod.deleted, 1.0) for _, up in restarts(seed, pod, end))]
+        )
+        total = "kube_pod_container_status_restarts_total"
+        yield total, {**who, "container": "main"}, list(counts.pieces(pod.started, min(pod.deleted, end)))
+
+
+def phase_series(pod: Pod, who: dict[str, str]) -> Iterator[Series]:
+    running, ended = min(pod.started, pod.ended, pod.deleted), min(pod.ended, pod.deleted)
+    spans = {"Pending": (pod.created, running), "Running": (running, ended), pod.phase: (ended, pod.deleted)}
+    for phase in PHASES:
+        begin, last = spans.get(phase, (pod.deleted, pod.deleted))
+        pieces = [(pod.created, begin, 0.0), (begin, last, 1.0), (last, pod.deleted, 0.0)]
+        yield "kube_pod_status_phase", {**who, "phase": phase}, [one for one in pieces if one[0] < one[1]]
+
+
+def node_series(node: Node, end: float) -> Iterator[Series]:
+    who, pool = {"node": node.name}, node.pool
+    up: Pieces = [(begin, last, 1.0) for begin, last in node.up]
+    resource = {**who, "resource": pool.resource, "unit": "integer"}
+    counts = {"capacity": Steps(capacity([node])), "allocatable": Steps([*capacity([node]), *broken([node])])}
+    cordoned = Steps([(begin, last, 0.0) for begin, last in node.up] + [(*span, 1.0) for span in node.cordoned])
+    sharing = {"time-slicing": "time-slicing"}.get(pool.sharing, "none")
+    for name, steps in counts.items():
+        metric = f"kube_node_status_{name}"
+        pieces = [piece for begin, last in node.up for piece in steps.pieces(begin, min(last, end))]
+        yield metric, resource, pieces
+        yield metric, {**who, "resource": "cpu", "unit": "core"}, [(begin, last, 128.0) for begin, last, _ in up]
+    unschedulable = [piece for begin, last in node.up for piece in cordoned.pieces(begin, min(last, end))]
+    yield "kube_node_spec_unschedulable", who, unschedulable
+    for status in ("true", "false", "unknown"):
+        ready = {**who, "condition": "Ready", "status": status}
+        yield "kube_node_status_condition", ready, [(begin, last, float(status == "true")) for begin, last, _ in up]
+    labels = {
+        "label_nvidia_com_gpu_present": "true",
+        "label_nvidia_com_gpu_product": pool.product,
+        "label_nvidia_com_gpu_sharing_strategy": sharing,
+        "label_nvidia_com_gpu_replicas": "4" if sharing != "none" else "1",
+    }
+    yield "kube_node_labels", {**who, **labels}, up
+    yield "kube_node_created", who, [(begin, last, begin) for begin, last, _ in up]
+
+
+def namespace_series(teams: Sequence[Team], start: float, end: float) -> Iterator[Series]:
+    for team in teams:
+        for namespace in team.namespaces:
+            for name, begin, last in ((team.name, start, team.renamed), (team.later, team.renamed, end)):
+                if begin < min(last, end):
+                    yield "kube_namespace_labels", {"namespace": namespace, "label_team": name}, [(begin, last, 1.0)]
+
+
+def exporter_pods(node: Node, target: Target) -> Iterator[Series]:
+    """kube_pod_info of the exporter's pods: what joins `up` with a node."""
+    for begin, last, labels in target.generations:
+        who = {"namespace": labels["namespace"], "pod": labels["pod"], "uid": f"uid-{labels['pod']}", "node": node.name}
+        created_by = {"created_by_kind": "DaemonSet", "created_by_name": "nvidia-dcgm-exporter"}
+        yield "kube_pod_info", {**who, **created_by, "host_network": "false"}, [(begin, last, 1.0)]

@@ -1,0 +1,56 @@
+"""A pod that asks for GPUs, from its creation to its deletion. The one source of all truth and of all series."""
+
+from dataclasses import dataclass
+
+from tests.worlds.life.clock import NEVER
+from tests.worlds.life.hardware import Node, Pool
+
+
+@dataclass(slots=True)
+class Pod:
+    """Times in seconds since 1970, NEVER where it has not come to pass.
+
+    `created`, `bound` to a node (from then on its GPUs are nobody else's), `started` (its images are there), `ended`
+    (its containers have), `deleted`. `pull` is how long its images take, `seconds` how long it works. `used` of its
+    `units` ever do anything. `label` is empty where the pod has none. `again`: it takes the
+    place of one whose node or GPU went away.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    team: str
+    label: str
+    kind: str
+    owner_kind: str
+    owner: str
+    pool: Pool
+    units: int
+    used: int
+    priority: int
+    created: float
+    pull: float
+    seconds: float
+    patience: float
+    linger: float
+    again: bool = False
+    bound: float = NEVER
+    started: float = NEVER
+    ended: float = NEVER
+    deleted: float = NEVER
+    phase: str = "Succeeded"
+    node: Node | None = None
+    slots: tuple[int, ...] = ()
+
+    @property
+    def resource(self) -> str:
+        return self.pool.resource
+
+    @property
+    def model(self) -> str:
+        return self.pool.model
+
+    @property
+    def on(self) -> str:
+        """Name of the node, empty while it waits."""
+        return self.node.name if self.node else ""

@@ -1,0 +1,176 @@
+"""Who gets which GPUs when: kube-scheduler's queue by priority and age, the fullest node that fits (MostAllocated), and
+no waiting for those that do not fit yet, so small pods overtake large ones.
+
+A pod has its GPUs from its binding until its containers have ended. A drained node and a GPU that fails end pods, and
+their owners make new ones that do the rest of the work.
+"""
+
+import heapq
+from bisect import insort
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tests.worlds.life.clock import HOUR, NEVER, stream
+from tests.worlds.life.hardware import Node
+from tests.worlds.life.pod import Pod
+
+ARRIVE, END, GIVE_UP, JOIN, LEAVE, CORDON, UNCORDON, FAIL, REPAIR = range(9)
+Queued = tuple[int, float, int, Pod]
+
+
+@dataclass
+class Scheduler:
+    """`run` once. `pods` has all that were created, in the order of time."""
+
+    seed: int
+    nodes: Sequence[Node]
+    pods: list[Pod] = field(default_factory=list)
+    events: list[tuple[float, int, int, Any]] = field(default_factory=list)
+    free: dict[str, dict[str, list[int]]] = field(default_factory=lambda: defaultdict(dict))
+    queues: dict[str, list[Queued]] = field(default_factory=lambda: defaultdict(list))
+    closed: set[str] = field(default_factory=set)
+    holding: dict[str, dict[str, Pod]] = field(default_factory=lambda: defaultdict(dict))
+    names: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        self.by_name = {node.name: node for node in self.nodes}
+
+    def run(self, arrivals: Sequence[Pod], end: float) -> list[Pod]:
+        for node in self.nodes:
+            for joined, left in node.up:
+                self.post(joined, JOIN, node)
+                self.post(left, LEAVE, node)
+            for begin, last in node.cordoned:
+                self.post(begin, CORDON, node)
+                self.post(last, UNCORDON, node)
+            for slot, begin, last in node.broken:
+                self.post(begin, FAIL, (node, slot))
+                self.post(last, REPAIR, (node, slot))
+        for pod in arrivals:
+            self.post(pod.created, ARRIVE, pod)
+        while self.events and self.events[0][0] < end:
+            at, _, event, what = heapq.heappop(self.events)
+            getattr(self, HANDLERS[event])(at, what)
+        return self.pods
+
+    def post(self, at: float, event: int, what: Any) -> None:
+        self.count += 1
+        if at < NEVER:
+            heapq.heappush(self.events, (at, self.count, event, what))
+
+    def arrive(self, at: float, pod: Pod) -> None:
+        if not pod.name:
+            self.name(pod)
+        self.pods.append(pod)
+        if not self.bind(at, pod):
+            insort(self.queues[pod.pool.name], (-pod.priority, pod.created, len(self.pods), pod))
+            self.post(at + pod.patience, GIVE_UP, pod)
+
+    def name(self, pod: Pod) -> None:
+        """A StatefulSet's pods have the lowest number that is free; others have a suffix."""
+        pod.owner = f"{pod.kind}-{pod.uid[:6]}" if pod.owner_kind else ""
+        if pod.owner_kind == "StatefulSet":
+            used = self.names.setdefault((pod.namespace, pod.pool.name), [])
+            number = next(number for number in range(len(used) + 1) if number not in used)
+            used.append(number)
+            pod.owner = f"{pod.kind}-{pod.pool.name}-{number}"
+            pod.name = f"{pod.owner}-0"
+        else:
+            pod.name = f"{pod.owner or pod.kind}-{pod.uid[6:]}"
+
+    def bind(self, at: float, pod: Pod) -> bool:
+        nodes = self.free[pod.pool.name]
+        fitting = [
+            (len(slots), name) for name, slots in nodes.items() if len(slots) >= pod.units and name not in self.closed
+        ]
+        if not fitting:
+            return False
+        _, fullest = min(fitting)
+        slots, pod.node = nodes[fullest], self.by_name[fullest]
+        pod.slots, slots[: pod.units] = tuple(slots[: pod.units]), []
+        pod.bound, pod.started = at, at + pod.pull
+        self.holding[pod.on][pod.uid] = pod
+        fails = pod.owner_kind == "Job" and pod.uid.startswith("0")
+        self.post(pod.started + pod.seconds, END, (pod, "Failed" if fails else "Succeeded"))
+        return True
+
+    def serve(self, at: float, pool: str) -> None:
+        waiting = self.queues[pool]
+        if waiting:
+            self.queues[pool] = [one for one in waiting if not self.bind(at, one[3])]
+
+    def end(self, at: float, what: tuple[Pod, str]) -> None:
+        pod, phase = what
+        if pod.ended < NEVER:
+            return
+        assert pod.node
+        pod.ended, pod.phase = at, phase
+        pod.deleted = at + pod.linger
+        del self.holding[pod.on][pod.uid]
+        self.release(pod.node, [slot for slot in pod.slots if not pod.node.is_broken(slot, at)])
+        if pod.owner_kind == "StatefulSet" and phase == "Succeeded":
+            self.names[pod.namespace, pod.pool.name].remove(int(pod.owner.rsplit("-", 1)[1]))
+        self.serve(at, pod.pool.name)
+
+    def release(self, node: Node, slots: Sequence[int]) -> None:
+        free = self.free[node.pool.name].get(node.name)
+        if free is not None:
+            free[:] = sorted([*free, *slots])
+
+    def evict(self, at: float, pod: Pod, *, linger: float) -> None:
+        """Its owner, if it has one, makes another that does what is left."""
+        pod.linger = linger
+        self.end(at, (pod, "Failed"))
+        left = pod.seconds - max(0.0, at - pod.started)
+        if pod.owner_kind and left > 0:
+            named = pod.name if pod.owner_kind == "StatefulSet" else f"{pod.owner}-{len(self.pods):08x}"
+            uid = f"{stream(self.seed, 'again', pod.uid).getrandbits(64):016x}"
+            again = replace(pod, name=named, uid=uid, created=pod.deleted + 1, seconds=left, again=True)
+            again.bound = again.started = again.ended = again.deleted = NEVER
+            again.phase, again.node, again.slots = "Succeeded", None, ()
+            self.post(again.created, ARRIVE, again)
+
+    def give_up(self, at: float, pod: Pod) -> None:
+        if pod.bound < NEVER:
+            return
+        pod.deleted = at
+        queue = self.queues[pod.pool.name]
+        self.queues[pod.pool.name] = [one for one in queue if one[3] is not pod]
+        if pod.owner_kind == "StatefulSet":
+            self.names[pod.namespace, pod.pool.name].remove(int(pod.owner.rsplit("-", 1)[1]))
+
+    def join(self, at: float, node: Node) -> None:
+        self.free[node.pool.name][node.name] = [slot for slot in range(node.pool.slots) if not node.is_broken(slot, at)]
+        self.serve(at, node.pool.name)
+
+    def leave(self, at: float, node: Node) -> None:
+        del self.free[node.pool.name][node.name]
+        for pod in list(self.holding[node.name].values()):
+            self.evict(at, pod, linger=0.0)
+
+    def cordon(self, at: float, node: Node) -> None:
+        self.closed.add(node.name)
+
+    def uncordon(self, at: float, node: Node) -> None:
+        self.closed.discard(node.name)
+        self.serve(at, node.pool.name)
+
+    def fail(self, at: float, what: tuple[Node, int]) -> None:
+        """The device plugin takes it out of allocatable; the pod that had it fails, and stays for an hour."""
+        node, slot = what
+        free = self.free[node.pool.name].get(node.name, [])
+        if slot in free:
+            free.remove(slot)
+        for pod in [pod for pod in self.holding[node.name].values() if slot in pod.slots]:
+            self.evict(at, pod, linger=0.0 if pod.owner_kind == "StatefulSet" else float(HOUR))
+
+    def repair(self, at: float, what: tuple[Node, int]) -> None:
+        node, slot = what
+        self.release(node, [slot])
+        self.serve(at, node.pool.name)
+
+
+HANDLERS = ("arrive", "end", "give_up", "join", "leave", "cordon", "uncordon", "fail", "repair")

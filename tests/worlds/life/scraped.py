@@ -1,0 +1,69 @@
+"""All series of a life that a Prometheus would have."""
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+
+from tests.worlds.life.attribution import owners
+from tests.worlds.life.exporter_series import gpu_series
+from tests.worlds.life.kube_state import Series, exporter_pods, namespace_series, node_series, pod_series
+from tests.worlds.life.samples import Sampler, Track, joined
+from tests.worlds.life.targets import Scrapes, Target
+from tests.worlds.life.teams import Team
+from tests.worlds.life.truth import Truth
+
+Names = Container[str] | None
+
+
+def scrape(truth: Truth, teams: Sequence[Team], scrapes: Scrapes, step: int, names: Names) -> Iterator[Track]:
+    """`names` of metrics, or all. Of the known days."""
+    for target in scrapes.kube_state:
+        about = kube_state_series(truth, teams, scrapes)
+        yield from (track for one in sampled(target, truth, step, about, names) for track in one)
+    owned = owners(truth.pods, virtual=truth.virtual_gpus)
+    for node in truth.nodes:
+        for target in scrapes.exporters[node.name]:
+            of_gpus = gpu_series(node, truth, owned, truth.known)
+            yield from joined(track for one in sampled(target, truth, step, of_gpus, names) for track in one)
+    if names is None or "up" in names:
+        for target in (*scrapes.kube_state, *(one for node in truth.nodes for one in scrapes.exporters[node.name])):
+            yield from joined(up(target, truth, step))
+
+
+def kube_state_series(truth: Truth, teams: Sequence[Team], scrapes: Scrapes) -> Iterator[Series]:
+    for pod in truth.pods:
+        if pod.deleted > truth.start and pod.created < truth.known:
+            yield from pod_series(pod, truth.seed, truth.known)
+    for node in truth.nodes:
+        yield from node_series(node, truth.known)
+        yield from exporter_pods(node, scrapes.exporters[node.name][0])
+    yield from namespace_series(teams, truth.start, truth.known)
+
+
+def sampled(
+    target: Target, truth: Truth, step: int, series: Iterable[Series], names: Names
+) -> Iterator[Iterator[Track]]:
+    sampler = Sampler(target, truth.start, truth.known, step)
+    for name, labels, pieces in series:
+        if names is None or name in names:
+            yield sampler.sample({"__name__": name, **labels}, pieces)
+
+
+def up(target: Target, truth: Truth, step: int) -> Iterator[Track]:
+    """0 where a scrape failed; of the target alone, so it is there whenever Prometheus and the target are."""
+    answered = Target(target.generations, [], target.down, phase=target.phase)
+    sampler = Sampler(answered, truth.start, truth.known, step)
+    for window in sampler.windows:
+        labels = {name: value for name, value in window.labels.items() if not name.startswith("DCGM_")}
+        track = Track({"__name__": "up", **labels}, step)
+        failed = {
+            number
+            for begin, end in target.failing
+            for number in range(answered.number(begin, truth.start, step), answered.number(end, truth.start, step))
+        }
+        first = window.first
+        for number in sorted(one for one in failed if window.first <= one < window.last):
+            track.runs += [(sampler.time(first), number - first, 1.0)] if first < number else []
+            track.runs.append((sampler.time(number), 1, 0.0))
+            first = number + 1
+        track.runs += [(sampler.time(first), window.last - first, 1.0)] if first < window.last else []
+        track.stale = [sampler.time(window.last)] if window.stale else []
+        yield track

@@ -1,0 +1,47 @@
+"""Counts over time that change at moments: exact means, peaks and hours of them."""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import accumulate
+
+from tests.worlds.life.clock import HOUR, NEVER
+
+
+class Steps:
+    """`times` in order, and the value from each on; 0 before the first."""
+
+    def __init__(self, spans: Iterable[tuple[float, float, float]]) -> None:
+        """Spans with what each adds; a span may never end."""
+        deltas: dict[float, float] = defaultdict(float)
+        for begin, end, value in spans:
+            if begin < end:
+                deltas[begin] += value
+                if end < NEVER:
+                    deltas[end] -= value
+        self.times = sorted(deltas)
+        self.values = list(accumulate(deltas[time] for time in self.times))
+
+    def at(self, time: float) -> float:
+        place = bisect_right(self.times, time) - 1
+        return self.values[place] if place >= 0 else 0.0
+
+    def pieces(self, begin: float, end: float) -> Iterable[tuple[float, float, float]]:
+        """Spans of one value each that fill the whole."""
+        place, value, at = bisect_right(self.times, begin), self.at(begin), begin
+        while place < len(self.times) and self.times[place] < end:
+            yield at, self.times[place], value
+            at, value = self.times[place], self.values[place]
+            place += 1
+        yield at, end, value
+
+    def mean(self, begin: float, end: float) -> float:
+        return sum((last - first) * value for first, last, value in self.pieces(begin, end)) / (end - begin)
+
+    def peak(self, begin: float, end: float) -> float:
+        return max(value for _, _, value in self.pieces(begin, end))
+
+    def hourly(self, begin: float, end: float, measure: str = "mean") -> list[float]:
+        """`measure`: mean or peak, of each hour."""
+        function = self.mean if measure == "mean" else self.peak
+        return [function(hour, hour + HOUR) for hour in range(int(begin), int(end), HOUR)]

@@ -1,0 +1,160 @@
+"""What has been, from pods and nodes alone, never from samples.
+
+Allocated is what a pod keeps from others: from its binding until its containers have ended. Attributed is what the
+exporter can name the pod of. Busy is allocated time with a kernel of this pod, per unit; active is the same weighted
+with the share of the time that the engine was busy; idle is allocated and not busy.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tests.worlds.life.activity import Work, work
+from tests.worlds.life.attribution import owners
+from tests.worlds.life.clock import DAY, HOUR, Span, cut, without
+from tests.worlds.life.hardware import Node, Pool
+from tests.worlds.life.pod import Pod
+from tests.worlds.life.steps import Steps
+
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Wait:
+    """`bound` is False where the pod gave up, or waits still; `seconds` are those until then."""
+
+    pod: Pod
+    seconds: float
+    bound: bool
+
+
+@dataclass(repr=False)
+class Truth:
+    """From `start` to `end`, in seconds since 1970; `days` of it are known, the rest is what comes."""
+
+    seed: int
+    start: float
+    days: int
+    end: float
+    pools: Sequence[Pool]
+    nodes: Sequence[Node]
+    pods: Sequence[Pod]
+    virtual_gpus: bool
+    works: dict[str, list[Work]] = field(default_factory=dict)
+
+    @property
+    def known(self) -> float:
+        return self.start + self.days * DAY
+
+    def hours(
+        self,
+        by: Sequence[str] = (),
+        what: str = "allocated",
+        *,
+        since: float | None = None,
+        until: float | None = None,
+        unit: str = "gpus",
+        holes: Sequence[Span] = (),
+        of: Callable[[Pod], bool] = lambda pod: True,
+    ) -> dict[Key, float]:
+        """GPU-hours of pods by names of their attributes: namespace, team, label, pool, model, resource, kind, on, uid.
+
+        `what`: allocated, attributed, busy, active or idle. `unit`: `gpus`, where a MIG instance or a share counts as
+        its part of a GPU, or `units` of the resource. `holes` count as if they had not been. All of the known days,
+        unless `since` and `until` say otherwise.
+        """
+        since, until = self.start if since is None else since, self.known if until is None else until
+        found: dict[Key, float] = defaultdict(float)
+        for pod in self.pods:
+            if pod.bound < until and pod.ended > since and of(pod):
+                spans = without(max(pod.bound, since), min(pod.ended, until), list(holes))
+                share = pod.pool.share if unit == "gpus" else 1.0
+                key = tuple(pod.pool.name if name == "pool" else str(getattr(pod, name)) for name in by)
+                found[key] += share * self.unit_seconds(pod, spans, what) / HOUR
+        return dict(found)
+
+    def unit_seconds(self, pod: Pod, spans: Sequence[Span], what: str) -> float:
+        whole = sum(end - begin for begin, end in spans)
+        if what == "allocated":
+            return pod.units * whole
+        if what == "attributed":
+            named = self.named.get(pod.uid, [])
+            return sum(cut(*one, *span) for one in named for span in spans)
+        works = [(cut(first, last, *span), level) for first, last, level in self.work(pod) for span in spans]
+        if what == "active":
+            return pod.used * sum(seconds * level for seconds, level in works)
+        busy = pod.used * sum(seconds for seconds, _ in works)
+        return {"busy": busy, "idle": pod.units * whole - busy}[what]
+
+    def work(self, pod: Pod) -> list[Work]:
+        if pod.uid not in self.works:
+            self.works[pod.uid] = work(self.seed, pod, self.end)
+        return self.works[pod.uid]
+
+    @cached_property
+    def named(self) -> dict[str, list[Span]]:
+        """By uid: for each unit, the spans in which the exporter names the pod."""
+        found: dict[str, list[Span]] = defaultdict(list)
+        for owned in owners(self.pods, virtual=self.virtual_gpus).values():
+            for begin, end, pod, _ in owned:
+                found[pod.uid].append((begin, end))
+        return found
+
+    def waits(self, pool: str = "", since: float | None = None, until: float | None = None) -> list[Wait]:
+        """Of pods created in this time, in that order; all that is known by the end of the known days."""
+        since, until = self.start if since is None else since, self.known if until is None else until
+        return [
+            Wait(pod, min(pod.bound, pod.deleted, self.known) - pod.created, pod.bound <= self.known)
+            for pod in self.pods
+            if since <= pod.created < until and pool in ("", pod.pool.name)
+        ]
+
+    def steps(self, pool: str, what: str) -> Steps:
+        """Units over time. `what`: capacity (registered), allocatable (without broken GPUs), schedulable (without
+        cordoned nodes too), allocated, queued (waiting), or demand: all that would run at once in a cluster that is
+        never full, never fails, and that nobody leaves."""
+        mine = [pod for pod in self.pods if pod.pool.name == pool]
+        nodes = [node for node in self.nodes if node.pool.name == pool]
+        spans: dict[str, Callable[[], Iterable[tuple[float, float, float]]]] = {
+            "capacity": lambda: capacity(nodes),
+            "allocatable": lambda: (*capacity(nodes), *broken(nodes)),
+            "schedulable": lambda: (one for node in nodes for one in schedulable(node)),
+            "allocated": lambda: ((pod.bound, pod.ended, pod.units) for pod in mine),
+            "queued": lambda: ((pod.created, min(pod.bound, pod.deleted), pod.units) for pod in mine),
+            "demand": lambda: (
+                (pod.created, pod.created + pod.pull + pod.seconds, pod.units) for pod in mine if not pod.again
+            ),
+        }
+        return Steps(spans[what]())
+
+    def hourly(self, pool: str, what: str, measure: str = "mean", until: float | None = None) -> list[float]:
+        """For each hour of the known days, or until then; `measure`: mean or peak."""
+        return self.steps(pool, what).hourly(self.start, self.known if until is None else until, measure)
+
+    def full_on(self, pool: str, *, what: str = "demand", hours: int = 1, reserve: float = 0.0) -> int | None:
+        """The first day, counted from 0, with so many hours of which the mean reaches what can be scheduled, less a
+        reserve in units; None where no day of the whole life has, those that come included."""
+        room = self.hourly(pool, "schedulable", until=self.end)
+        wanted = self.hourly(pool, what, until=self.end)
+        full = [asked >= there - reserve for asked, there in zip(wanted, room, strict=True)]
+        return next((day for day in range(len(full) // 24) if sum(full[day * 24 : day * 24 + 24]) >= hours), None)
+
+
+def capacity(nodes: Iterable[Node]) -> list[tuple[float, float, float]]:
+    return [(begin, end, node.pool.slots) for node in nodes for begin, end in node.up]
+
+
+def broken(nodes: Iterable[Node]) -> list[tuple[float, float, float]]:
+    return [
+        (max(begin, up), min(end, down), -1.0)
+        for node in nodes
+        for _, begin, end in node.broken
+        for up, down in node.up
+    ]
+
+
+def schedulable(node: Node) -> list[tuple[float, float, float]]:
+    open_spans = [span for up in node.up for span in without(*up, node.cordoned)]
+    lost = [(max(begin, up), min(end, down), -1.0) for _, begin, end in node.broken for up, down in open_spans]
+    return [*((begin, end, float(node.pool.slots)) for begin, end in open_spans), *lost]
