@@ -58,6 +58,7 @@ lab-test:
 	@echo "make lab-test: about four hours; half an hour more the first time, for the bundle" >&2
 	@$(MAKE) --no-print-directory env go bundle
 	pytest tests/unit/hostile --hypothesis-profile=hostile
+	pytest tests/contract -m slow
 	pytest tests -m lab
 
 vm-test:

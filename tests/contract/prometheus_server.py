@@ -5,7 +5,7 @@ import re
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,17 +33,21 @@ def started(folder: Path) -> tuple[list[str], int]:
     for group in rules["groups"]:
         group["interval"] = "2s"
     (folder / "rules.yaml").write_text(yaml.safe_dump(rules))
-    (folder / "prometheus.yml").write_text(yaml.safe_dump({"rule_files": ["rules.yaml"]}))
+    return over(folder, {"rule_files": ["rules.yaml"]}, {"query.lookback-delta": SPAN})
+
+
+def over(folder: Path, config: Mapping[str, object], options: Mapping[str, str]) -> tuple[list[str], int]:
+    """The command of a server with the data of the folder, and its port."""
+    (folder / "prometheus.yml").write_text(yaml.safe_dump(dict(config)))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    options = {
+    ours = {
         "config.file": folder / "prometheus.yml",
         "storage.tsdb.path": folder / "data",
-        "query.lookback-delta": SPAN,
         "web.listen-address": f"127.0.0.1:{port}",
     }
-    return [program("prometheus"), *(f"--{name}={value}" for name, value in options.items())], port
+    return [program("prometheus"), *(f"--{name}={value}" for name, value in {**ours, **options}.items())], port
 
 
 class Prometheus:
@@ -68,9 +72,9 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(folder: Path) -> Iterator[Prometheus]:
-    """Runs until the end of the block, its data in the folder."""
-    command, port = started(folder)
+def prometheus(folder: Path, how: tuple[list[str], int] | None = None) -> Iterator[Prometheus]:
+    """Runs until the end of the block, its data in the folder. `how`: command and port, unless those of `started`."""
+    command, port = how or started(folder)
     found = Prometheus(port)
     with (folder / "log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as server:
         try:

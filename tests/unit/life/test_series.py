@@ -51,14 +51,18 @@ def test_requests_of_pods_that_have_not_ended_are_what_is_allocated(life: Life) 
 @lives
 def test_engines_are_as_busy_as_the_pods_that_have_them(life: Life) -> None:
     sliced = {node.name for node in life.nodes if node.pool.sharing == "time-slicing"}
-    found = defaultdict[str, float](float)
+    active, idle = defaultdict[str, float](float), defaultdict[str, float](float)
     for track in life.series(STEP, {ACTIVE}):
         if first(life, track) and track.labels["hostname"] not in sliced:
-            found[track.labels.get("exported_namespace", "")] += hours_of(track)
-    assert found.pop("") == pytest.approx(0, abs=0.1)  # a free GPU does nothing
-    truth = life.truth.hours(("namespace",), "active", unit="units", of=lambda pod: pod.on not in sliced)
+            namespace = track.labels.get("exported_namespace", "")
+            active[namespace] += hours_of(track)
+            idle[namespace] += sum(count for _, count, value in track.runs if value == 0) * STEP / 3600
+    assert active.pop("") == pytest.approx(0, abs=0.1)  # a free GPU does nothing
+    assert idle.pop("") > 100
     # What exporters were not asked is missing: restarts, slow scrapes, Prometheus itself.
-    assert found == pytest.approx({name: hours for (name,), hours in truth.items()}, rel=0.02, abs=0.2)
+    for what, found in (("active", active), ("idle", idle)):
+        truth = life.truth.hours(("namespace",), what, unit="units", of=lambda pod: pod.on not in sliced)
+        assert found == pytest.approx({name: hours for (name,), hours in truth.items()}, rel=0.02, abs=0.2)
 
 
 @lives

@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from tests.worlds.life.clock import DAY, HOUR, NEVER, stream
+from tests.worlds.life.activity import restarts
+from tests.worlds.life.clock import DAY, HOUR, NEVER, START, stream
 from tests.worlds.life.draw import Life, draw
 from tests.worlds.life.steps import Steps
 
@@ -28,6 +29,16 @@ def test_more_days_change_nothing_before_them(seed: int) -> None:
     names = {"kube_pod_container_resource_requests", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "up"}
     tracks = [[(track.labels, track.runs, track.stale) for track in life.series(60, names)] for life in (short, long)]
     assert sorted(map(str, tracks[0])) == sorted(map(str, tracks[1]))
+
+
+def test_restarts_do_not_depend_on_when_one_looks() -> None:
+    life = draw(0)
+    middle = life.start + 30 * DAY
+    long = [pod for pod in life.truth.pods if pod.started < middle < pod.ended]
+    found = [(restarts(0, pod, middle), restarts(0, pod, life.truth.end)) for pod in long]
+    assert any(first for first, _ in found)
+    for first, second in found:
+        assert [span for span in first if span[1] < middle] == [span for span in second if span[1] < middle]
 
 
 @lives
@@ -107,6 +118,7 @@ def test_hours_of_pods_are_those_of_the_pool(life: Life) -> None:
     for pool in life.pools:
         (hours,) = life.truth.hours((), unit="units", of=lambda pod, name=pool.name: pod.pool.name == name).values()  # type: ignore[misc]
         assert sum(life.truth.hourly(pool.name, "allocated")) == pytest.approx(hours)
+        assert life.truth.hours(("pool",))[pool.name,] == pytest.approx(hours * pool.share)
         peaks = life.truth.hourly(pool.name, "allocated", "peak")
         assert all(mean <= peak for mean, peak in zip(life.truth.hourly(pool.name, "allocated"), peaks, strict=True))
 
@@ -141,3 +153,7 @@ def test_steps_are_exact() -> None:
     assert steps.mean(0, 40) == pytest.approx((10 * 2 + 10 * 3 + 10) / 40)
     assert (steps.peak(0, 20), steps.peak(0, 21)) == (2, 3)
     assert Steps([(HOUR / 2, HOUR, 4.0)]).hourly(0, 2 * HOUR) == [2, 0]
+    demand = draw(0, 20, small=True).truth.steps("l40s", "demand")
+    hours = range(START, START + 20 * DAY, HOUR)
+    assert demand.hourly(START, START + 20 * DAY) == pytest.approx([demand.mean(at, at + HOUR) for at in hours])
+    assert demand.hourly(START, START + 20 * DAY, "peak") == [demand.peak(at, at + HOUR) for at in hours]

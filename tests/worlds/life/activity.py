@@ -17,12 +17,12 @@ Work = tuple[float, float, float]
 
 def alternate(rng: random.Random, begin: float, end: float, work: Span, pause: Span, level: Span) -> Iterator[Work]:
     """Work and pauses in turn, their lengths in minutes; it begins with a pause."""
-    at = begin
+    at, chance = begin, rng.random
     while at < end:
-        at += int(rng.uniform(*pause) * MINUTE)
-        until = min(end, at + int(rng.uniform(*work) * MINUTE))
+        at += int((pause[0] + (pause[1] - pause[0]) * chance()) * MINUTE)
+        until = min(end, at + int((work[0] + (work[1] - work[0]) * chance()) * MINUTE))
         if at < until:
-            yield at, until, round(rng.uniform(*level), 2)
+            yield at, until, round(level[0] + (level[1] - level[0]) * chance(), 2)
         at = until
 
 

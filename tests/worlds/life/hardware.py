@@ -11,6 +11,7 @@ nobody can have; one unit of nvidia.com/gpu is a quarter of a GPU on a node with
 
 import random
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from tests.worlds.life.clock import DAY, HOUR, NEVER, Span, stream
 
@@ -52,7 +53,7 @@ class Node:
         return any(number == slot and begin <= at < end for number, begin, end in self.broken)
 
     def uuid(self, slot: int) -> str:
-        return f"GPU-{stream(0, self.name, self.pool.gpu_of(slot)).getrandbits(128):032x}"
+        return f"GPU-{UUID(int=stream(0, self.name, self.pool.gpu_of(slot)).getrandbits(128))}"
 
 
 def draw_pools(seed: int, *, small: bool) -> list[tuple[Pool, int]]:
@@ -63,8 +64,8 @@ def draw_pools(seed: int, *, small: bool) -> list[tuple[Pool, int]]:
     mig = f"nvidia_com_mig_{profile.replace('.', '_')}"
     shared = "nvidia_com_gpu_shared" if renamed else "nvidia_com_gpu"
     t4 = "Tesla-T4" if renamed else "Tesla-T4-SHARED"
-    big, middle, cards = (2, 2, 1) if small else (8, 4, 4)
-    nodes = (3, 2, 1, 1) if small else (rng.randint(4, 6), rng.randint(4, 7), rng.randint(1, 2), rng.randint(1, 2))
+    big, middle, cards = (4, 2, 1) if small else (8, 4, 4)
+    nodes = (2, 2, 1, 1) if small else (rng.randint(4, 6), rng.randint(4, 7), rng.randint(1, 2), rng.randint(1, 2))
     pools = (
         Pool("h100", "NVIDIA H100 80GB HBM3", "NVIDIA-H100-80GB-HBM3", "nvidia_com_gpu", "none", big, 1, 1.0),
         Pool("l40s", "NVIDIA L40S", "NVIDIA-L40S", "nvidia_com_gpu", "none", middle, 1, 1.0),

@@ -4,8 +4,9 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 from itertools import accumulate
+from math import ceil
 
-from tests.worlds.life.clock import HOUR, NEVER
+from tests.worlds.life.clock import HOUR, NEVER, cut
 
 
 class Steps:
@@ -43,5 +44,12 @@ class Steps:
 
     def hourly(self, begin: float, end: float, measure: str = "mean") -> list[float]:
         """`measure`: mean or peak, of each hour."""
-        function = self.mean if measure == "mean" else self.peak
-        return [function(hour, hour + HOUR) for hour in range(int(begin), int(end), HOUR)]
+        hours = [0.0] * int((end - begin) // HOUR)
+        for first, last, value in self.pieces(begin, begin + len(hours) * HOUR):
+            for hour in range(int((first - begin) // HOUR), ceil((last - begin) / HOUR)):
+                if measure == "peak":
+                    hours[hour] = max(hours[hour], value)
+                else:
+                    at = begin + hour * HOUR
+                    hours[hour] += value * cut(first, last, at, at + HOUR)
+        return hours if measure == "peak" else [seconds / HOUR for seconds in hours]  # whole seconds: no rounding

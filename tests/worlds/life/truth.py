@@ -81,7 +81,12 @@ class Truth:
         if what == "attributed":
             named = self.named.get(pod.uid, [])
             return sum(cut(*one, *span) for one in named for span in spans)
-        works = [(cut(first, last, *span), level) for first, last, level in self.work(pod) for span in spans]
+        works = [
+            (min(last, end) - max(first, begin), level)
+            for begin, end in spans
+            for first, last, level in self.work(pod)
+            if first < end and last > begin
+        ]
         if what == "active":
             return pod.used * sum(seconds * level for seconds, level in works)
         busy = pod.used * sum(seconds for seconds, _ in works)
@@ -132,13 +137,17 @@ class Truth:
         """For each hour of the known days, or until then; `measure`: mean or peak."""
         return self.steps(pool, what).hourly(self.start, self.known if until is None else until, measure)
 
-    def full_on(self, pool: str, *, what: str = "demand", hours: int = 1, reserve: float = 0.0) -> int | None:
-        """The first day, counted from 0, with so many hours of which the mean reaches what can be scheduled, less a
-        reserve in units; None where no day of the whole life has, those that come included."""
+    def full_on(
+        self, pool: str, *, what: str = "demand", hours: int = 1, reserve: float = 0.0, since: int = 0
+    ) -> int | None:
+        """The first day from `since` on, counted from 0, with so many hours of which the mean reaches what can be
+        scheduled, less a reserve in units; None where no day of the whole life has, those that come included."""
         room = self.hourly(pool, "schedulable", until=self.end)
         wanted = self.hourly(pool, what, until=self.end)
         full = [asked >= there - reserve for asked, there in zip(wanted, room, strict=True)]
-        return next((day for day in range(len(full) // 24) if sum(full[day * 24 : day * 24 + 24]) >= hours), None)
+        return next(
+            (day for day in range(since, len(full) // 24) if sum(full[day * 24 : day * 24 + 24]) >= hours), None
+        )
 
 
 def capacity(nodes: Iterable[Node]) -> list[tuple[float, float, float]]:

@@ -1,0 +1,97 @@
+"""Made lives in a real Prometheus: what it answers is what has been."""
+
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.contract.prometheus_server import Prometheus, over, prometheus
+from tests.contract.promtool import program
+from tests.worlds.life import blocks
+from tests.worlds.life.draw import Life, draw
+
+SEEDS = (1, 2, 3, 4, 5)
+YEARS = "50y"
+"""Data of the past stay: the lives are dated, and Prometheus deletes what is older than its retention."""
+RESOURCE = 'resource=~"nvidia_com_.+"'
+LIVE = """
+  max by (namespace, pod, uid) (kube_pod_container_resource_requests{%s,node!=""})
+  and on (namespace, pod, uid) kube_pod_status_phase{phase=~"Pending|Running"} == 1
+"""
+ENGINES = """
+  max by (UUID, GPU_I_ID, exported_namespace, exported_pod) (DCGM_FI_PROF_GR_ENGINE_ACTIVE{exported_pod!="",vgpu=""})
+"""
+STEP = 120
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+
+
+@dataclass
+class Asked:
+    life: Life
+    server: Prometheus
+
+    def hours(self, expr: str) -> dict[str, float]:
+        """By namespace, of the known days: a sum of what is there each two minutes."""
+        life = self.life
+        begin, days = int(life.truth.known), life.truth.days
+        summed = f"sum by (namespace) (sum_over_time(({expr})[{days}d:{STEP}s] @ {begin})) * {STEP} / 3600"
+        return {one["metric"].get("namespace", ""): float(one["value"][1]) for one in self.server.answer(summed)}
+
+
+@pytest.fixture(scope="module")
+def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    program("prometheus")
+    if not blocks.go():
+        pytest.skip("no go here: https://go.dev/dl/")
+    try:
+        return blocks.build(tmp_path_factory.mktemp("writer"))
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"the modules of Prometheus are not to be had: {error.stderr[-300:]}")
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def asked(request: pytest.FixtureRequest, writer: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    life, folder = draw(request.param, small=True), tmp_path_factory.mktemp("life")
+    life.blocks(writer, folder / "data")
+    options = {"storage.tsdb.retention.time": YEARS, "query.max-samples": "500000000"}
+    with prometheus(folder, over(folder, {}, options)) as server:
+        yield Asked(life, server)
+
+
+def test_what_is_allocated_by_namespace(asked: Asked) -> None:
+    found = asked.hours(f"sum by (namespace) ({LIVE % RESOURCE})")
+    truth = asked.life.truth
+    gaps = asked.life.scrapes.gaps(asked.life.start, truth.known)
+    hours = {name: value for (name,), value in truth.hours(("namespace",), unit="units", holes=gaps).items()}
+    assert found.keys() == hours.keys()
+    assert sum(found.values()) == pytest.approx(sum(hours.values()), rel=0.003)
+    assert found == pytest.approx(hours, rel=0.005, abs=0.5)
+
+
+def test_how_busy_engines_were_by_namespace(asked: Asked) -> None:
+    named = 'label_replace(%s, "namespace", "$1", "exported_namespace", "(.+)")'
+    not_shared = ENGINES.replace("vgpu=", 'hostname!~"shared-.*",vgpu=')
+    found = asked.hours(f"sum by (namespace) ({named % not_shared})")
+    hours = asked.life.truth.hours(
+        ("namespace",), "active", unit="units", of=lambda pod: pod.pool.sharing != "time-slicing"
+    )
+    assert found == pytest.approx({name: value for (name,), value in hours.items()}, rel=0.02, abs=0.5)
+
+
+def test_a_series_ends_with_its_pod(asked: Asked) -> None:
+    """Two scrapes after a pod was deleted nothing of it is there, though Prometheus looks back for five minutes."""
+    life, down = asked.life, asked.life.scrapes.gaps(asked.life.start, asked.life.truth.known)
+    gone = [
+        pod
+        for pod in life.truth.pods
+        if life.start + 600 < pod.deleted < life.truth.known - 600
+        and not any(begin - 300 < pod.deleted < end + 300 for begin, end in down)
+    ][-40:]
+    assert gone
+    for pod in gone:
+        for at, there in ((pod.deleted - 1, True), (pod.deleted + 121, False)):
+            found = asked.server.answer(f'kube_pod_info{{uid="{pod.uid}"}} @ {at:.0f}')
+            assert bool(found) == (there and pod.created < pod.deleted - 70)
