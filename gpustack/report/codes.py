@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from gpustack.cost.bill import Bill
     from gpustack.doctor.finding import Diagnosis
     from gpustack.gpus.burn.judge import Burn
+    from gpustack.forecast.pool import Forecast
     from gpustack.gpus.contract import Contract
     from gpustack.gpus.engines.change import Changed
     from gpustack.gpus.engines.diagnostic import Diagnostic
@@ -69,6 +70,12 @@ COMPARED = {
 # Of hours of GPUs.
 REPORTED = {0: "reported", 8: "unknown: less than 95 % of the time was recorded"}
 COSTED = REPORTED | {1: "above a budget"}
+# Of a forecast.
+FORECAST = {
+    0: "enough GPUs for the lead time",
+    1: "GPUs are to be ordered now",
+    8: "unknown: a pool has no forecast",
+}
 DIAGNOSTIC = {
     0: "every node passed, no test failed",
     1: "a test failed",
@@ -193,6 +200,10 @@ def cost_code(found: "Bill") -> int:
 
     codes = [1] if any(one.exceeded for one in found.budgets) else []
     return foremost([*codes, 0 if found.usage.coverage >= ENOUGH else 8])
+def forecast_code(found: "Forecast") -> int:
+    """Of `capacity forecast`."""
+    orders = [one.outlook.order if one.outlook else None for one in found.pools]
+    return foremost(8 if order is None else int(order > 0) for order in orders)
 
 
 def diagnostic_code(found: "Diagnostic") -> int:

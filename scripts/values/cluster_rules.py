@@ -121,6 +121,24 @@ def day() -> list[Rule]:
             why="GPUs heard of within a day.",
         ),
         Rule(
+            "gpustack:cluster_gpu_demand:count",
+            "sum by (resource) (gpustack:node_gpu_requested:count or gpustack:node_gpu_allocatable:count * 0)\n"
+            "+ on (resource) (\n"
+            "  sum by (resource) (gpustack:pod_gpus_pending:count)\n"
+            "  or sum by (resource) (gpustack:node_gpu_allocatable:count) * 0\n"
+            ")",
+            why="What pods have and what they wait for.",
+        ),
+        Rule("gpustack:cluster_gpu_demand:max1d", "max_over_time(gpustack:cluster_gpu_demand:count[1d])"),
+        Rule(
+            "gpustack:cluster_gpu_schedulable:count",
+            "sum by (resource) (\n"
+            "  gpustack:node_gpu_allocatable:count\n"
+            "  and on (node) gpustack:node_ready:bool == 1\n"
+            "  unless on (node) gpustack:node_cordoned:bool == 1\n)",
+            why="What nodes that take pods can allocate.",
+        ),
+        Rule(
             "gpustack:node_gpu_expected:bool",
             "(\n"
             "  max by (node) (max_over_time(gpustack:node_gpu_capacity:count[1d]) > bool 0) == 1\n"

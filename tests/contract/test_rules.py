@@ -25,6 +25,7 @@ OF_THE_CLUSTER = {
     "GpuPodsPending",
     "GpuAllocationHigh",
     "GpuFragmented",
+    "GpuFullSoon",
     "ClusterCertificateExpiring",
 }
 # Not in the file: written out of the spec (tests/contract/test_budget.py).

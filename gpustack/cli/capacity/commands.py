@@ -1,20 +1,15 @@
 """`gpustack capacity`: what the GPUs are used for, and whether they are enough."""
 
+from gpustack.cli.capacity.forecast import forecast
 from gpustack.cli.capacity.report import report
 from gpustack.cli.help import declare, group
 
 app = group(
-    "Report GPU-hours: asked for, allocated, used and free.",
+    "Report GPU-hours, and find out whether there are enough GPUs.",
     "gpustack capacity report -i mycluster --since 30d",
     "gpustack capacity report -i mycluster --month 2026-10 --by pool,model",
+    "gpustack capacity forecast -i mycluster --lead-time 56d -o html > forecast.html",
 )
-
-
-@app.callback()
-def capacity() -> None:
-    pass
-
-
 declare(
     app,
     "gpustack capacity report -i mycluster",
@@ -23,3 +18,11 @@ declare(
     "gpustack capacity report --prometheus http://127.0.0.1:9090 --cluster west",
     short="Report GPU-hours, queue, fragments and idle GPUs.",
 )(report)
+declare(
+    app,
+    "gpustack capacity forecast -i mycluster",
+    "gpustack capacity forecast -i mycluster --lead-time 56d --reserve 8",
+    "gpustack capacity forecast --prometheus http://127.0.0.1:9090 --nodes 'h100-.+'",
+    "gpustack capacity forecast -i mycluster -o html > forecast.html",
+    short="When is a pool full, and how many GPUs to order.",
+)(forecast)

@@ -16,23 +16,26 @@ MOST_POINTS = 380  # of a line: more than that are averaged in pairs, threes, ..
 
 @dataclass(frozen=True)
 class Line:
-    """`values` are in the base unit, at equal distances over `share` of the time; `number` is its colour."""
+    """`values` are in the base unit, at equal distances from `begin` to `share` of the time; `number` is its colour.
+    One without a name is not in the legend."""
 
     name: str
     values: Sequence[float]
     number: int
     share: float = 1.0
+    begin: float = 0.0
 
 
 @dataclass(frozen=True)
 class Plot:
-    """`marks` are seconds at which a vertical line stands."""
+    """`marks` are seconds at which a vertical line stands. `dates` of begin, middle and end stand for the seconds."""
 
     title: str
     unit: str
     seconds: float
     lines: tuple[Line, ...]
     marks: tuple[float, ...] = ()
+    dates: tuple[str, ...] = ()
 
     @property
     def top(self) -> float:
@@ -53,8 +56,9 @@ class Plot:
             label = escape(shown(share * self.top, self.unit))
             found.append(f'<path class="grid" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>')
             found.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
-        for share, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
-            label = escape(duration(share * self.seconds) if share else "0")
+        for number, (share, anchor) in enumerate(((0.0, "start"), (0.5, "middle"), (1.0, "end"))):
+            passed = duration(share * self.seconds) if share else "0"
+            label = escape(self.dates[number] if self.dates else passed)
             found.append(f'<text x="{self.x(share):.1f}" y="{HEIGHT - 6}" text-anchor="{anchor}">{label}</text>')
         return found
 
@@ -65,7 +69,8 @@ class Plot:
         values = thin(line.values)
         last = max(1, len(values) - 1)
         points = " ".join(
-            f"{self.x(line.share * at / last):.1f},{self.y(value):.1f}" for at, value in enumerate(values)
+            f"{self.x(line.begin + (line.share - line.begin) * at / last):.1f},{self.y(value):.1f}"
+            for at, value in enumerate(values)
         )
         return f'<polyline class="line c{line.number}" points="{points}"/>'
 

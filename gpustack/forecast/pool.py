@@ -1,0 +1,111 @@
+"""The forecast of one pool: when it is full, how many GPUs to order, or why that cannot be known."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import dropwhile
+from typing import Literal
+
+from gpustack.events import count
+from gpustack.forecast.backtest import Score, backtest
+from gpustack.forecast.demand import DAY, HOURS_A_DAY, Day, Demand, fold
+from gpustack.forecast.outlook import Outlook, Terms, look_out
+from gpustack.forecast.step import find_step
+from gpustack.forecast.trend import WEEK
+
+FEWEST_DAYS = 4 * WEEK  # two seasons to fit and a fortnight to test on
+KNOWN = 0.75  # of the days
+RECENT = 2 * WEEK
+MOST_BOUNDS = WEEK  # of the recent days
+
+Reason = Literal["no-capacity", "no-demand", "short-history", "gaps", "hidden-demand", "no-skill"]
+
+
+@dataclass(frozen=True)
+class PoolForecast:
+    """`days` from the first that is known, at `begin`, in seconds since 1970. `limit`: what demand may take, the
+    capacity less the reserve. `full`: how many of the last 14 days reached it. `outlook` is None where there is no
+    forecast, for the `reason` and `why`."""
+
+    pool: str
+    begin: int
+    days: tuple[Day, ...]
+    capacity: float | None
+    limit: float | None
+    full: int
+    scores: tuple[Score, ...]
+    outlook: Outlook | None
+    reason: Reason | None
+    why: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """`end`: the midnight of UTC until which the history reaches, in seconds since 1970. Day 1 begins there."""
+
+    pools: tuple[PoolForecast, ...]
+    terms: Terms
+    end: int
+
+
+def forecast(demands: Sequence[Demand], terms: Terms) -> Forecast:
+    """Of at least one pool, all over the same time."""
+    end = demands[0].begin + len(demands[0].allocated) // HOURS_A_DAY * DAY
+    return Forecast(tuple(forecast_pool(one, terms) for one in demands), terms, end)
+
+
+def forecast_pool(demand: Demand, terms: Terms) -> PoolForecast:
+    """The same for the same demand."""
+    every, capacity = fold(demand), demand.limit
+    days = tuple(dropwhile(lambda day: day.peak is None, every))
+    begin = demand.begin + (len(every) - len(days)) * DAY
+    limit = None if capacity is None else max(0.0, capacity - terms.reserve)
+    scores = backtest(days)
+    refusal = refuse(days, limit, scores)
+    outlook = None if refusal or limit is None else look_out(days, limit, terms, scores)
+    notes = tuple(note(days, begin, terms, outlook))
+    full = sum(limit is not None and day.peak is not None and day.peak >= limit for day in days[-RECENT:])
+    reason, why = refusal or (None, "")
+    return PoolForecast(demand.pool, begin, days, capacity, limit, full, scores, outlook, reason, why, notes)
+
+
+def refuse(days: Sequence[Day], limit: float | None, scores: Sequence[Score]) -> tuple[Reason, str] | None:
+    """Why there is no forecast."""
+    peaks = [day.peak for day in days if day.peak is not None]
+    bounds = sum(day.bound for day in days[-RECENT:])
+    if limit is None:
+        return "no-capacity", "what the nodes of this pool can allocate is not known for the last day"
+    if len(days) < FEWEST_DAYS:
+        return (
+            "short-history",
+            f"there {'is' if len(days) == 1 else 'are'} {count(len(days), 'day')} of history; it takes {FEWEST_DAYS}",
+        )
+    if len(peaks) < KNOWN * len(days) or not scores:
+        return "gaps", f"of {len(days)} days {len(peaks)} have enough hours; it takes {KNOWN:.0%} of them"
+    if not any(peaks[-FEWEST_DAYS:]):
+        return "no-demand", f"nobody asked for these GPUs in the last {FEWEST_DAYS} days"
+    if bounds > MOST_BOUNDS:
+        why = "all GPUs were taken, and who waited for more is not known"
+        return "hidden-demand", f"on {bounds} of the last {RECENT} days {why}"
+    if scores[0].mase >= 1:
+        errors = f"{scores[0].mase:.2f} times those of repeating the last week"
+        return "no-skill", f"errors of the best model ({scores[0].model.id}) were {errors}"
+    return None
+
+
+def note(days: Sequence[Day], begin: int, terms: Terms, outlook: Outlook | None) -> Iterator[str]:
+    """What a reader has to know beside the numbers."""
+    bounds = sum(day.bound for day in days)
+    if bounds:
+        yield f"On {count(bounds, 'day')} all GPUs were taken and who waited is not known: demand was that or more."
+    unknown = sum(day.peak is None for day in days)
+    if unknown:
+        yield f"{count(unknown, 'day')} of {len(days)} had too few hours."
+    step = find_step({at: day.peak for at, day in enumerate(days) if day.peak is not None})
+    if step:
+        day = datetime.fromtimestamp(begin + step[0] * DAY, UTC)
+        moved = f"{'rose' if step[1] > 0 else 'fell'} by {abs(step[1]):.0f} GPUs"
+        yield f"Demand {moved} on {day:%Y-%m-%d} at once; the trend is without that."
+    if outlook and outlook.horizon < max(terms.horizon, terms.lead):
+        yield f"{len(days)} days of history reach {outlook.horizon} days ahead, no further."
