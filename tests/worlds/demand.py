@@ -8,6 +8,7 @@ follow the hours of their users. The pool's size is drawn so that some fill soon
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate
 
 from gpustack.forecast.demand import Demand
 
@@ -92,17 +93,17 @@ def want(rng: random.Random, growth: Growth) -> list[float]:
     night, weekend = rng.uniform(0.1, 0.8), rng.uniform(0.2, 0.9)
     steady, length = rng.uniform(0.1, 0.5), rng.uniform(3, 30)  # share of services; hours that a job lasts
     rate = size * (1 - steady) / (length * sum(SIZES) / len(SIZES))
-    found = [0.0] * (hours + 1)
+    changes, services = [0] * (hours + 1), [0] * hours
     for hour in range(-10 * HOURS_A_DAY, hours):
         grown = growth(max(0, hour) / HOURS_A_DAY)
         busy = activity(hour, night, weekend)
         for _ in range(poisson(rng, rate * grown * busy)):
             gpus, last = rng.choice(SIZES), max(1, round(rng.lognormvariate(0, 1) * length / 1.65))
-            for at in range(max(0, hour), min(hours, hour + last)):
-                found[at] += gpus
+            changes[min(hours, max(0, hour))] += gpus
+            changes[min(hours, max(0, hour + last))] -= gpus
         if hour >= 0:
-            found[hour] += round(size * steady * grown * (0.7 + 0.3 * busy))
-    return found[:hours]
+            services[hour] = round(size * steady * grown * (0.7 + 0.3 * busy))
+    return [float(jobs + more) for jobs, more in zip(accumulate(changes), services, strict=False)]
 
 
 def activity(hour: int, night: float, weekend: float) -> float:
