@@ -7,13 +7,16 @@ follow the hours of their users. The pool's size is drawn so that some fill soon
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from gpustack.forecast.demand import Demand
+from gpustack.forecast.outlook import Terms
+from gpustack.forecast.pool import Forecast, forecast
 
 HOURS_A_DAY = 24
 BEFORE, AFTER = 60, 90  # days that are known, and that come
+BEGIN = 1_780_272_000  # 2026-06-01, a Monday
 SIZES = (1, 1, 1, 2, 2, 4, 8)
 Growth = Callable[[float], float]
 
@@ -135,5 +138,14 @@ def draw_world(mechanism: str, seed: str, *, hidden: bool = False, gaps: bool = 
             begin, length = rng.randrange(known), rng.choice((1, 3, 6, 30, 72))
             for at in range(begin, min(known, begin + length)):
                 allocated[at] = queued[at] = None
-    demand = Demand("nvidia.com/gpu", 0, allocated, queued, [limit] * known, whole_queue=not hidden)
+    demand = Demand("nvidia_com_gpu", BEGIN, allocated, queued, [limit] * known, whole_queue=not hidden)
     return World(mechanism, demand, tuple(wanted), limit)
+
+
+def forecasted() -> Forecast:
+    """Three pools: one that grows, one of which too little is known, one that is full while nobody is known to wait."""
+    growing = replace(draw_world("linear", "7").demand, capacity=[250.0] * BEFORE * HOURS_A_DAY)
+    late = BEFORE // 2 * HOURS_A_DAY + 12 * HOURS_A_DAY
+    short = replace(growing, pool="nvidia_com_mig_1g_10gb", allocated=[None] * late + list(growing.allocated[late:]))
+    hidden = replace(draw_world("step", "2", hidden=True, gaps=True).demand, pool="nvidia_com_gpu_shared")
+    return forecast([growing, short, hidden], Terms(lead=14, horizon=21, reserve=2))

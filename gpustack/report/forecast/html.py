@@ -16,16 +16,8 @@ PAST, P50, P90, P10, LIMIT = 0, 2, 1, 4, 7  # colours
 
 
 def text(found: Forecast, *, inventory: Inventory | None = None) -> str:
-    rows = [(pool, words.headline(found, pool), list(rows_of(found, pool)), plot(found, pool)) for pool in found.pools]
-    return render("forecast.html.j2", inventory, rows=rows, code=forecast_code(found))
-
-
-def rows_of(found: Forecast, pool: PoolForecast) -> Iterator[tuple[str, str]]:
-    if pool.outlook:
-        yield "full", words.when(pool.outlook, found.end)
-        yield "", words.reaching(pool.outlook.fills, found.end)
-        yield "order", words.order(pool.outlook, found)
-    yield from words.details(pool)
+    pools = [(pool, words.headline(found, pool), words.rows(found, pool), plot(found, pool)) for pool in found.pools]
+    return render("forecast.html.j2", inventory, pools=pools, code=forecast_code(found))
 
 
 def plot(found: Forecast, pool: PoolForecast) -> Plot | None:

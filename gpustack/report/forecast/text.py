@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from textwrap import wrap
 
 from gpustack.events import count
 from gpustack.forecast.demand import DAY
-from gpustack.forecast.outlook import Fills, Outlook
+from gpustack.forecast.outlook import Outlook
 from gpustack.forecast.pool import RECENT, Forecast, PoolForecast
 from gpustack.report.terminal import Terminal
 
-GPU = "GPU"
+WIDTH = 70
 
 
 def forecast(console: Terminal, found: Forecast) -> None:
@@ -23,19 +24,26 @@ def lines(found: Forecast, pool: PoolForecast) -> Iterator[str]:
     yield ""
     if pool.outlook is None:
         yield "no forecast"
-    else:
-        yield f"full      {when(pool.outlook, found.end)}"
-        yield f"          {reaching(pool.outlook.fills, found.end)}"
-        yield f"order     {order(pool.outlook, found)}"
-    for heading, text in details(pool):
-        yield f"{heading:9} {text}"
+    for heading, text in rows(found, pool):
+        for number, line in enumerate(wrap(text, WIDTH)):
+            yield f"{'' if number else heading:9} {line}"
+
+
+def rows(found: Forecast, pool: PoolForecast) -> Iterator[tuple[str, str]]:
+    """Headings and texts."""
+    if pool.outlook:
+        yield "full", when(pool.outlook, found.end)
+        yield "P90", reaching(pool.outlook.fills.p90, found.end)
+        yield "P50", reaching(pool.outlook.fills.p50, found.end)
+        yield "order", order(pool.outlook, found)
+    yield "history", f"{count(len(pool.days), 'day')}, until {date(found.end)}"
+    yield from details(pool)
 
 
 def headline(found: Forecast, pool: PoolForecast) -> str:
-    history = f"{count(len(pool.days), 'day')} of history until {date(found.end)}"
     capacity = "capacity unknown" if pool.capacity is None else f"capacity {pool.capacity:.0f}"
     reserve = f", {found.terms.reserve:g} to stay free" if found.terms.reserve else ""
-    return f"{pool.pool}: {capacity}{reserve}; {history}"
+    return f"{pool.pool}: {capacity}{reserve}"
 
 
 def when(outlook: Outlook, end: int) -> str:
@@ -48,19 +56,18 @@ def when(outlook: Outlook, end: int) -> str:
     return f"between {day(fills.first, end)} and {day(fills.last, end)}, in nine of ten paths"
 
 
-def reaching(fills: Fills, end: int) -> str:
-    def at(number: int | None) -> str:
-        return "not within the horizon" if number is None else f"{day(number, end)}, day {number}"
-
-    return f"P90 of demand reaches the limit: {at(fills.p90)}; P50: {at(fills.p50)}"
+def reaching(number: int | None, end: int) -> str:
+    if number is None:
+        return "of demand does not reach the limit within the horizon"
+    return f"of demand reaches the limit on {day(number, end)}, day {number}"
 
 
 def order(outlook: Outlook, found: Forecast) -> str:
     lead = f"{found.terms.lead} days"
     if outlook.at_lead is None or outlook.order is None:
         return f"not known: the history is too short for {lead}"
-    demand = f"in {lead} P90 of demand is {outlook.at_lead.p90:.0f}, P50 {outlook.at_lead.p50:.0f}"
-    return f"{count(outlook.order, GPU) if outlook.order else 'nothing'} for a lead time of {lead}: {demand}"
+    demand = f"P90 of demand is then {outlook.at_lead.p90:.0f}, P50 {outlook.at_lead.p50:.0f}"
+    return f"{count(outlook.order, 'GPU') if outlook.order else 'nothing'}, for a lead time of {lead}: {demand}"
 
 
 def details(pool: PoolForecast) -> Iterator[tuple[str, str]]:

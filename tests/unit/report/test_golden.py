@@ -24,6 +24,8 @@ from gpustack.report.doctor import text as doctor
 from gpustack.report.error import render
 from gpustack.report.fix import json as fix_json
 from gpustack.report.fix import text as fix
+from gpustack.report.forecast import json as forecasts_json
+from gpustack.report.forecast import text as forecasts
 from gpustack.report.gpus import activity as gpu_activity
 from gpustack.report.gpus import burn as gpu_burn
 from gpustack.report.gpus import change as gpu_change
@@ -44,7 +46,19 @@ from gpustack.report.removal import json as removal_json
 from gpustack.report.removal import text as removal
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Verification
-from tests.worlds import burns, diagnoses, engine_results, fixes, gpu_series, plans, proofs, reports, resets, workloads
+from tests.worlds import (
+    burns,
+    demand,
+    diagnoses,
+    engine_results,
+    fixes,
+    gpu_series,
+    plans,
+    proofs,
+    reports,
+    resets,
+    workloads,
+)
 from tests.worlds.errors import ERRORS
 from tests.worlds.screen import printed
 
@@ -145,6 +159,8 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "profile-analysis.json": lambda: analyses_json.text(workloads.analyzed()),
     "profile-comparison.txt": lambda: printed(lambda out: comparisons.comparison(out, *workloads.compared())),
     "profile-comparison.json": lambda: comparisons.text(*workloads.compared()),
+    "forecast.txt": lambda: printed(lambda out: forecasts.forecast(out, demand.forecasted())),
+    "forecast.json": lambda: forecasts_json.text(demand.forecasted()),
     "gpu-engines.txt": lambda: printed(lambda out: gpu_engines.listing(out, engine_results.POLICIES)),
     "gpu-engines.json": lambda: gpu_engines.text(engine_results.POLICIES),
     "gpu-change-shown.txt": lambda: printed(lambda out: gpu_change.preview(out, engine_results.PREVIEW)),
