@@ -92,7 +92,7 @@ GROWTHS = {
 def want(rng: random.Random, growth: Growth) -> list[float]:
     """GPUs, each hour."""
     hours = (BEFORE + AFTER) * HOURS_A_DAY
-    size = rng.uniform(15, 150)  # GPUs, about
+    size = 30 * 20 ** rng.random()  # GPUs, about: 30 to 600
     night, weekend = rng.uniform(0.1, 0.8), rng.uniform(0.2, 0.9)
     steady, length = rng.uniform(0.1, 0.5), rng.uniform(3, 30)  # share of services; hours that a job lasts
     rate = size * (1 - steady) / (length * sum(SIZES) / len(SIZES))

@@ -134,7 +134,19 @@ def write(judged: Sequence[Judged]) -> None:
     Path(where).write_text("".join(f"| {' | '.join(row)} |\n" for row in rows))
 
 
+def variation(found: PoolForecast) -> float:
+    """Of the highest hour against the same day a week before, as a standard deviation, to the mean."""
+    pairs = [
+        (day.peak, before.peak)
+        for before, day in zip(found.days, found.days[7:], strict=False)
+        if day.peak is not None and before.peak is not None
+    ]
+    return pstdev(day - before for day, before in pairs) / 2**0.5 / fmean(day for day, _ in pairs)
+
+
 def groups(judged: Sequence[Judged]) -> list[tuple[str, list[Judged]]]:
     found = [(name, [one for one in judged if one.world.mechanism == name]) for name in GROWTHS]
     found += [(name, [one for one in judged if one.kind == name]) for name in KINDS]
+    for name, steady in (("peaks vary by under 10 %", True), ("by more", False)):
+        found.append((name, [one for one in judged if (variation(one.found) < 0.1) is steady]))
     return [*found, ("all", list(judged))]
