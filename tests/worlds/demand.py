@@ -144,7 +144,7 @@ def draw_world(mechanism: str, seed: str, *, hidden: bool = False, gaps: bool = 
 
 def forecasted() -> Forecast:
     """Three pools: one that grows, one of which too little is known, one that is full while nobody is known to wait."""
-    growing = replace(draw_world("linear", "7").demand, capacity=[250.0] * BEFORE * HOURS_A_DAY)
+    growing = replace(draw_world("linear", "7").demand, capacity=[660.0] * BEFORE * HOURS_A_DAY)
     late = BEFORE // 2 * HOURS_A_DAY + 12 * HOURS_A_DAY
     short = replace(growing, pool="nvidia_com_mig_1g_10gb", allocated=[None] * late + list(growing.allocated[late:]))
     hidden = replace(draw_world("step", "2", hidden=True, gaps=True).demand, pool="nvidia_com_gpu_shared")

@@ -53,6 +53,8 @@ def when(outlook: Outlook, end: int) -> str:
         return f"not within {outlook.horizon} days, in 19 of 20 paths"
     if fills.last is None:
         return f"on {day(fills.first, end)} or later; in {fills.chance:.0%} of paths within {outlook.horizon} days"
+    if fills.first == fills.last:
+        return f"on {day(fills.first, end)}, in nine of ten paths"
     return f"between {day(fills.first, end)} and {day(fills.last, end)}, in nine of ten paths"
 
 

@@ -110,28 +110,27 @@ def alerts(world: World) -> bool:
 def write(judged: Sequence[Judged]) -> None:
     if not (where := os.environ.get("ACCURACY_WRITE")):
         return
-    rows = []
-    for name, chosen in groups(judged):
-        sure = made(chosen)
-        inside = f"{sum(one.inside for one in sure)} of {len(sure)}"
-        soon = [one for one in sure if one.world.fills]
-        widths = [f"{median(one.width for one in part):.0f}" if part else "" for part in (sure, soon)]
-        rows.append((name, str(len(chosen)), str(len(chosen) - len(sure)), inside, *widths))
-    rows.append(())
-    for name, chosen in (("full within 30 days", True), ("not full within 30 days", False)):
-        part = [one for one in judged if ((one.world.fills or AFTER + 1) <= LEAD) is chosen]
-        sure = made(part)
-        soon = [sum((getattr(looked(one).fills, share) or AFTER) <= LEAD for one in sure) for share in ("p90", "p50")]
-        rows.append(
-            (
-                name,
-                str(len(part)),
-                *map(str, soon),
-                str(len(part) - len(sure)),
-                str(sum(alerts(one.world) for one in part)),
-            )
-        )
-    Path(where).write_text("".join(f"| {' | '.join(row)} |\n" for row in rows))
+    rows = [*(row(name, chosen) for name, chosen in groups(judged)), ()]
+    rows += [compared("full within 30 days", [one for one in judged if soon(one.world.fills)])]
+    rows += [compared("not full within 30 days", [one for one in judged if not soon(one.world.fills)])]
+    Path(where).write_text("".join(f"| {' | '.join(map(str, cells))} |\n" for cells in rows))
+
+
+def row(name: str, chosen: Sequence[Judged]) -> tuple[object, ...]:
+    sure = made(chosen)
+    parts = (sure, [one for one in sure if one.world.fills])
+    widths = (f"{median(one.width for one in part):.0f}" if part else "" for part in parts)
+    return name, len(chosen), len(chosen) - len(sure), f"{sum(one.inside for one in sure)} of {len(sure)}", *widths
+
+
+def compared(name: str, chosen: Sequence[Judged]) -> tuple[object, ...]:
+    fills = [looked(one).fills for one in made(chosen)]
+    says = sum(soon(one.p90) for one in fills), sum(soon(one.p50) for one in fills)
+    return name, len(chosen), *says, len(chosen) - len(fills), sum(alerts(one.world) for one in chosen)
+
+
+def soon(day: int | None) -> bool:
+    return day is not None and day <= LEAD
 
 
 def variation(found: PoolForecast) -> float:
