@@ -50,8 +50,8 @@ def score(model: Model, days: Sequence[Day], begins: Sequence[int]) -> Score:
     for begin in begins:
         found = fit(model, days[:begin])
         coming = {at - begin + 1: days[at] for at in range(begin, begin + HORIZON)}
-        own += [miss(day, found.predict(ahead)) for ahead, day in coming.items()]
-        simple += [miss(day, repeat(days[:begin], ahead)) for ahead, day in coming.items()]
+        own += [miss(day, found.predict(after)) for after, day in coming.items()]
+        simple += [miss(day, repeat(days[:begin], after)) for after, day in coming.items()]
         weeks += list(weekly(found, coming))
     mine, naive = fmean(own or [0.0]), fmean(simple or [0.0])
     return Score(model, mine / max(naive, NEARLY), widen(weeks), len(begins))
@@ -64,19 +64,19 @@ def miss(day: Day, predicted: float) -> float:
     return abs(predicted - day.peak)
 
 
-def repeat(days: Sequence[Day], ahead: int) -> float:
+def repeat(days: Sequence[Day], after: int) -> float:
     """The seasonal naive forecast: as on the last such weekday that is known."""
-    there = range(len(days) - 1 - (-ahead % WEEK), -1, -WEEK)
+    there = range(len(days) - 1 - (-after % WEEK), -1, -WEEK)
     return next((peak for at in there if (peak := days[at].peak) is not None), 0.0)
 
 
 def weekly(found: Fit, coming: dict[int, Day]) -> Iterator[float]:
     """Mean error of each week, as a share of what the model expects of itself."""
     for begin in range(1, HORIZON, WEEK):
-        part = {ahead: day for ahead, day in coming.items() if begin <= ahead < begin + WEEK}
+        part = {after: day for after, day in coming.items() if begin <= after < begin + WEEK}
         errors = [
-            found.model.forth(day.peak) - found.expect(ahead)
-            for ahead, day in part.items()
+            found.model.forth(day.peak) - found.expect(after)
+            for after, day in part.items()
             if day.peak is not None and not day.bound
         ]
         if len(errors) > WEEK / 2:

@@ -51,17 +51,17 @@ class Fit:
     tilt: float
     middle: float
 
-    def expect(self, ahead: int) -> float:
-        return self.level + self.slope * ahead + self.weekdays[(self.last + ahead) % WEEK]
+    def expect(self, after: int) -> float:
+        return self.level + self.slope * after + self.weekdays[(self.last + after) % WEEK]
 
-    def predict(self, ahead: int) -> float:
+    def predict(self, after: int) -> float:
         """GPUs, at the highest hour of that day."""
-        return max(0.0, self.model.back(self.expect(ahead)))
+        return max(0.0, self.model.back(self.expect(after)))
 
-    def doubt(self, ahead: float, days: int) -> float:
-        """Standard error of the mean of so many days around one ahead."""
+    def doubt(self, after: float, days: int) -> float:
+        """Standard error of the mean of so many days around one to come."""
         noise = self.error * sqrt(len(self.rest) / days)
-        return sqrt(self.error**2 + (self.tilt * (ahead + self.middle)) ** 2 + noise**2)
+        return sqrt(self.error**2 + (self.tilt * (after + self.middle)) ** 2 + noise**2)
 
 
 def fit(model: Model, days: Sequence[Day]) -> Fit:

@@ -14,7 +14,7 @@ def draw_paths(found: Fit, widening: float, horizon: int, number: int, rng: rand
     """GPUs at the highest hour of each day. Noise is drawn in blocks of neighbouring days (H. R. Künsch, Annals of
     Statistics 17, 1989)."""
     rest = list(found.rest.values())
-    expected = [found.expect(ahead) for ahead in range(1, horizon + 1)]
+    expected = [found.expect(after) for after in range(1, horizon + 1)]
     paths: list[Path] = []
     for _ in range(number):
         lift, tilt = rng.gauss(0, found.error) * widening, rng.gauss(0, found.tilt) * widening
@@ -23,8 +23,8 @@ def draw_paths(found: Fit, widening: float, horizon: int, number: int, rng: rand
             begin = rng.randrange(len(rest) - WEEK + 1)
             noise += rest[begin : begin + WEEK]
         moved = (
-            value + lift + tilt * (ahead + found.middle) + odd
-            for ahead, (value, odd) in enumerate(zip(expected, noise, strict=False), 1)
+            value + lift + tilt * (after + found.middle) + odd
+            for after, (value, odd) in enumerate(zip(expected, noise, strict=False), 1)
         )
         paths.append([max(0.0, found.model.back(value)) for value in moved])
     return paths
@@ -37,4 +37,4 @@ def quantile(ordered: Sequence[float], share: float) -> float:
 
 def passage(path: Path, limit: float) -> int | None:
     """The first day at the limit or above it, from 1 on."""
-    return next((ahead for ahead, value in enumerate(path, 1) if value >= limit), None)
+    return next((after for after, value in enumerate(path, 1) if value >= limit), None)

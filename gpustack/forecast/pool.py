@@ -108,4 +108,4 @@ def note(days: Sequence[Day], begin: int, terms: Terms, outlook: Outlook | None)
         moved = f"{'rose' if step[1] > 0 else 'fell'} by {abs(step[1]):.0f} GPUs"
         yield f"Demand {moved} on {day:%Y-%m-%d} at once; the trend is without that."
     if outlook and outlook.horizon < max(terms.horizon, terms.lead):
-        yield f"{len(days)} days of history reach {outlook.horizon} days ahead, no further."
+        yield f"{len(days)} days of history reach {outlook.horizon} days, no further."

@@ -8,7 +8,7 @@ app = group(
     "Report GPU-hours, and find out whether there are enough GPUs.",
     "gpustack capacity report -i mycluster --since 30d",
     "gpustack capacity report -i mycluster --month 2026-10 --by pool,model",
-    "gpustack capacity forecast -i mycluster --lead-time 56d -o html > forecast.html",
+    "gpustack capacity forecast -i mycluster -o html > forecast.html",
 )
 declare(
     app,
@@ -22,7 +22,7 @@ declare(
     app,
     "gpustack capacity forecast -i mycluster",
     "gpustack capacity forecast -i mycluster --lead-time 56d --reserve 8",
-    "gpustack capacity forecast --prometheus http://127.0.0.1:9090 --nodes 'h100-.+'",
+    "gpustack capacity forecast -i mycluster --nodes 'h100-.+'",
     "gpustack capacity forecast -i mycluster -o html > forecast.html",
     short="When is a pool full, and how many GPUs to order.",
 )(forecast)

@@ -22,8 +22,8 @@ def text(found: Forecast, *, inventory: Inventory | None = None) -> str:
 
 def plot(found: Forecast, pool: PoolForecast) -> Plot | None:
     """Highest hours of the days that were and that may come; None without any."""
-    ahead = pool.outlook.horizon if pool.outlook else 0
-    whole = len(pool.days) + ahead
+    after = pool.outlook.horizon if pool.outlook else 0
+    whole = len(pool.days) + after
     lines = list(past(pool, whole))
     if not lines:
         return None

@@ -10,7 +10,7 @@ from gpustack.forecast.demand import Day
 
 def test_the_last_week_is_repeated() -> None:
     past = [Day(float(day)) for day in range(21)]
-    assert [repeat(past, ahead) for ahead in (1, 6, 7, 8, 14)] == [14, 19, 20, 14, 20]
+    assert [repeat(past, after) for after in (1, 6, 7, 8, 14)] == [14, 19, 20, 14, 20]
     past[14] = Day(None)
     assert repeat(past, 1) == 7
 
@@ -44,7 +44,7 @@ def test_errors_are_a_share_of_those_of_repeating() -> None:
 
 
 def test_what_wanders_is_refused_or_widened() -> None:
-    """Neighbouring days say little of a fortnight ahead, and no model has reason to be sure of itself."""
+    """Neighbouring days say little of days to come, and no model has reason to be sure of itself."""
     found = []
     for seed in range(10):
         rng, value, days = random.Random(seed), 200.0, []
@@ -56,7 +56,7 @@ def test_what_wanders_is_refused_or_widened() -> None:
     assert sum(one.mase >= 1 or one.widening > 1 for one in found) >= 7
 
 
-def test_weeks_that_were_further_off_widen_what_is_ahead() -> None:
+def test_weeks_that_were_further_off_widen_what_comes() -> None:
     assert widen([0.3, -0.5, 1.0]) == 1
     assert widen([2.0, -3.0, 4.0, 1.0, 5.0]) == pytest.approx(5 / 1.2816, rel=1e-3)
     assert widen([]) == 1

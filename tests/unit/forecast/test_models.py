@@ -27,8 +27,8 @@ def days(values: dict[int, float], missing: tuple[int, ...] = (), most: float = 
 def test_a_straight_line_with_weekdays_is_continued() -> None:
     found = fit(LINEAR, days(series(), missing=(3, 4, 20, 33)))
     assert found.slope == pytest.approx(0.5)
-    for ahead in (1, 8, 40):
-        assert found.predict(ahead) == pytest.approx(50 + 0.5 * (59 + ahead) + WEEKDAYS[(59 + ahead) % WEEK])
+    for after in (1, 8, 40):
+        assert found.predict(after) == pytest.approx(50 + 0.5 * (59 + after) + WEEKDAYS[(59 + after) % WEEK])
 
 
 def test_what_grows_by_a_share_is_continued() -> None:

@@ -89,7 +89,7 @@ def test_a_short_history_reaches_twice_as_far() -> None:
     assert found.outlook
     assert found.outlook.horizon == 60
     assert found.outlook.order is None
-    assert "reach 60 days ahead" in found.notes[-1]
+    assert "reach 60 days, no" in found.notes[-1]
 
 
 def test_the_same_demand_has_the_same_forecast() -> None:
