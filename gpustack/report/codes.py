@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from gpustack.capacity.state import Capacity
     from gpustack.cost.bill import Bill
     from gpustack.doctor.finding import Diagnosis
-    from gpustack.gpus.burn.judge import Burn
     from gpustack.forecast.pool import Forecast
+    from gpustack.gpus.burn.judge import Burn
     from gpustack.gpus.contract import Contract
     from gpustack.gpus.engines.change import Changed
     from gpustack.gpus.engines.diagnostic import Diagnostic
@@ -200,6 +200,8 @@ def cost_code(found: "Bill") -> int:
 
     codes = [1] if any(one.exceeded for one in found.budgets) else []
     return foremost([*codes, 0 if found.usage.coverage >= ENOUGH else 8])
+
+
 def forecast_code(found: "Forecast") -> int:
     """Of `capacity forecast`."""
     orders = [one.outlook.order if one.outlook else None for one in found.pools]
