@@ -6,6 +6,9 @@ one in `base` and, in `gone`, which answers that one has and this has not. An ou
 is given by `lines` in place of `out`: [from, to, [what is there now]], counted in the healthy one's lines; JSON has
 a line for each value. Whole answers would take 13 MB in place of 4: after the faults before it no lab has the pods,
 their addresses and the ports that it began with.
+
+`healthy-vm` and what is based on it is of a host with a kernel of its own (cgroup v2, AppArmor), without GPUs and
+monitoring: tests/lab/test_vm.py records it.
 """
 
 import json
@@ -21,9 +24,9 @@ HEALTHY = FOLDER / "healthy.jsonl"
 Key = tuple[str, str]
 
 
-def keep_healthy(recording: Path) -> None:
+def keep_healthy(recording: Path, to: Path = HEALTHY) -> None:
     head, _, rest = recording.read_text().partition("\n")
-    HEALTHY.write_text(f"{json.dumps(nameless(json.loads(head)), ensure_ascii=False)}\n{rest}")
+    to.write_text(f"{json.dumps(nameless(json.loads(head)), ensure_ascii=False)}\n{rest}")
 
 
 def nameless(first: dict[str, Any]) -> dict[str, Any]:
@@ -31,10 +34,10 @@ def nameless(first: dict[str, Any]) -> dict[str, Any]:
     return {**first, "source": "lab/inventory"}
 
 
-def keep(case: str, recording: Path) -> None:
+def keep(case: str, recording: Path, base: Path = HEALTHY) -> None:
     """What took how long is no difference."""
     name = case.replace("/", "--").replace(" ", "")
-    (FOLDER / f"{name}.jsonl").write_text(shrunk(HEALTHY, recording))
+    (FOLDER / f"{name}.jsonl").write_text(shrunk(base, recording))
 
 
 def shrunk(base: Path, recording: Path) -> str:
