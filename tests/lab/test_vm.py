@@ -26,10 +26,11 @@ RUN_LIMIT = 5400
 STANDING = """then=$(($(date +%s) - 1200))
 systemd-run --quiet --unit=standing sh -c "while :; do date -s @$then; sleep 0.2; done"
 sleep 2"""
-# What only a kernel of one's own lets happen: the fault, how it comes, how it goes.
+# What only a kernel of one's own lets happen: the fault, how it comes, how it goes. `modprobe -r` would take the module
+# bridge along, and with it cni0.
 FAULTS = (
     ("host-swap-on", "swapon LABEL=swap", "swapoff LABEL=swap"),
-    ("flannel-br-netfilter-missing", "modprobe -r br_netfilter", "modprobe br_netfilter"),
+    ("flannel-br-netfilter-missing", "rmmod br_netfilter", "modprobe br_netfilter"),
     ("host-time-skew", STANDING, "systemctl stop standing; date -s @$(cat /sys/class/rtc/rtc0/since_epoch)"),
 )
 
