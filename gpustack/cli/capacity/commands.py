@@ -5,7 +5,7 @@ from gpustack.cli.capacity.report import report
 from gpustack.cli.help import declare, group
 
 app = group(
-    "Report GPU-hours, and find out whether there are enough GPUs.",
+    "Report GPU-hours, and forecast when GPUs run short.",
     "gpustack capacity report -i mycluster --since 30d",
     "gpustack capacity report -i mycluster --month 2026-10 --by pool,model",
     "gpustack capacity forecast -i mycluster -o html > forecast.html",

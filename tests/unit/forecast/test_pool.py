@@ -138,7 +138,7 @@ def test_nothing_at_all_is_no_forecast() -> None:
     assert (found.reason, found.days) == ("short-history", ())
 
 
-def test_demand_that_was_cut_is_said_to_be_a_bound() -> None:
+def test_demand_that_was_cut_is_a_bound() -> None:
     cut = replace(make(noisy, capacity=162.0), queued=[0.0] * 60 * HOURS_A_DAY, whole_queue=False)
     found = judge(cut)
     assert "demand was that or more" in found.notes[0]
