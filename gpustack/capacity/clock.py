@@ -46,12 +46,12 @@ def read_clock(source: Source) -> Clock:
     weigh = {hour: seconds[hour] / HOUR for hour in seconds}
     recorded = {hour: share / whole(share) for hour, share in requested.items()}
 
-    def within(hour: int, share: float) -> float:
+    def limit_share(hour: int, share: float) -> float:
         """What is measured in a time of which no requests are known is not reported either."""
         return min(1.0, recorded.get(hour, 0.0) * whole(share) / share)
 
     return Clock(
-        {hour: weigh[hour] / whole(share) * within(hour, share) for hour, share in ruled.items()},
+        {hour: weigh[hour] / whole(share) * limit_share(hour, share) for hour, share in ruled.items()},
         {hour: weigh[hour] / whole(share) for hour, share in requested.items()},
         recorded,
         sum(1.0 - share for share in requested.values() if WHOLE_FROM <= share < FULL),

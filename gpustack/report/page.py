@@ -3,11 +3,15 @@
 Whatever a template prints passes `finalized` and Jinja's escaping.
 """
 
+from importlib.metadata import version
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
+
+from gpustack.config.inventory import Inventory
+from gpustack.report.format import cleaner
 
 
 def make_environment() -> Environment:
@@ -29,3 +33,10 @@ def finalized(context: Context, value: Any) -> Any:
 
 def style_of(made: Environment, name: str) -> Markup:
     return Markup(made.get_template(name).render())  # noqa: S704 - a file of ours, without variables
+
+
+def render_plots(made: Environment, name: str, inventory: Inventory | None, **values: object) -> str:
+    """A page with plots: doctor's style, and that of plots."""
+    style = style_of(made, "doctor.css") + style_of(made, "profile.css")
+    product = version("gpustack-cluster")
+    return made.get_template(name).render(clean=cleaner(inventory), style=style, product=product, **values)

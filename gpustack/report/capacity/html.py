@@ -1,17 +1,11 @@
 """Hours of GPUs as one HTML file, with a plot by day, in light, dark and print."""
 
-from functools import cache
-from importlib.metadata import version
-
-from jinja2 import Environment
-
 from gpustack.capacity.state import Capacity
 from gpustack.capacity.usage import Hours, Usage, group
 from gpustack.config.inventory import Inventory
 from gpustack.report.capacity import text as words
 from gpustack.report.codes import capacity_code
-from gpustack.report.format import cleaner
-from gpustack.report.page import make_environment, style_of
+from gpustack.report.page import make_environment, render_plots
 from gpustack.report.profile.plot import Line, Plot
 
 LINES = ("total", "allocated", "attributed", "active", "idle")
@@ -21,10 +15,19 @@ DAY = 86400.0
 def text(found: Capacity, *, inventory: Inventory | None = None) -> str:
     parts = words.parts_of(found.usage.queue, found.now)
     rows = [words.cells(row) for row in words.rows_of(found)]
-    values = {"usage": found.usage, "parts_now": list(parts), "headings": words.headings(found), "rows": rows}
-    plots = plots_of(found.usage)
-    names = len(found.by)
-    return render("capacity.html.j2", inventory, **values, plots=plots, names=names, code=capacity_code(found))
+    return render_plots(
+        make_environment(),
+        "capacity.html.j2",
+        inventory,
+        usage=found.usage,
+        span=words.span(found.usage),
+        parts_now=list(parts),
+        headings=words.headings(found),
+        rows=rows,
+        plots=plots_of(found.usage),
+        names=len(found.by),
+        code=capacity_code(found),
+    )
 
 
 def plots_of(usage: Usage) -> list[Plot]:
@@ -39,17 +42,3 @@ def plots_of(usage: Usage) -> list[Plot]:
         for number, name in enumerate(LINES)
     )
     return [Plot("GPUs, mean of each day", "gpus", len(days) * DAY, lines)]
-
-
-def render(name: str, inventory: Inventory | None, **values: object) -> str:
-    made = environment()
-    style = style_of(made, "doctor.css") + style_of(made, "profile.css")
-    product = version("gpustack-cluster")
-    return made.get_template(name).render(clean=cleaner(inventory), style=style, product=product, **values)
-
-
-@cache
-def environment() -> Environment:
-    made = make_environment()
-    made.globals |= {"span": words.span}
-    return made

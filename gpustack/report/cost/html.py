@@ -2,19 +2,23 @@
 
 from gpustack.config.inventory import Inventory
 from gpustack.cost.bill import Bill
-from gpustack.report.capacity.html import DAY, render
+from gpustack.report.capacity import text as usage_words
+from gpustack.report.capacity.html import DAY
 from gpustack.report.codes import cost_code
 from gpustack.report.cost import text as words
+from gpustack.report.page import make_environment, render_plots
 from gpustack.report.profile.plot import Line, Plot
 
 
 def text(found: Bill, *, inventory: Inventory | None = None) -> str:
     budgets = [words.budget(one, found.currency) for one in found.budgets]
-    return render(
+    return render_plots(
+        make_environment(),
         "cost.html.j2",
         inventory,
         found=found,
         usage=found.usage,
+        span=usage_words.span(found.usage),
         headings=words.headings(found),
         rows=words.rows_of(found),
         names=len(found.by),

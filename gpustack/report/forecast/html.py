@@ -9,7 +9,7 @@ from gpustack.forecast.outlook import Outlook
 from gpustack.forecast.pool import Forecast, PoolForecast
 from gpustack.report.codes import forecast_code
 from gpustack.report.forecast import text as words
-from gpustack.report.profile.html import render
+from gpustack.report.page import make_environment, render_plots
 from gpustack.report.profile.plot import Line, Plot
 
 PAST, P50, P90, P10, LIMIT = 0, 2, 1, 4, 7  # colours
@@ -17,7 +17,7 @@ PAST, P50, P90, P10, LIMIT = 0, 2, 1, 4, 7  # colours
 
 def text(found: Forecast, *, inventory: Inventory | None = None) -> str:
     pools = [(pool, words.headline(found, pool), words.rows(found, pool), plot(found, pool)) for pool in found.pools]
-    return render("forecast.html.j2", inventory, pools=pools, code=forecast_code(found))
+    return render_plots(make_environment(), "forecast.html.j2", inventory, pools=pools, code=forecast_code(found))
 
 
 def plot(found: Forecast, pool: PoolForecast) -> Plot | None:

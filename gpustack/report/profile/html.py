@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from importlib.metadata import version
 
 from jinja2 import Environment
 
@@ -12,8 +11,8 @@ from gpustack.profile.compare import UNITS, Change, Comparison, track_of
 from gpustack.profile.gate import Judged
 from gpustack.profile.window import Job
 from gpustack.report.codes import analysis_code, comparison_code
-from gpustack.report.format import cleaner, duration
-from gpustack.report.page import make_environment, style_of
+from gpustack.report.format import duration
+from gpustack.report.page import make_environment, render_plots
 from gpustack.report.profile import comparison as words
 from gpustack.report.profile.plot import Line, Plot
 from gpustack.report.profile.text import SHOWN, SURE, departures, headline, means, over_idle
@@ -35,20 +34,14 @@ LINES = 8  # colours there are
 
 def text(found: Analysis, *, inventory: Inventory | None = None) -> str:
     plots = [*plots_of(found.job, [one.begin for one in found.stretches][1:]), *per_gpu(found.job)]
-    return render("profile.html.j2", inventory, found=found, plots=plots, code=analysis_code(found))
+    code = analysis_code(found)
+    return render_plots(environment(), "profile.html.j2", inventory, found=found, plots=plots, code=code)
 
 
 def comparison(found: Comparison, gates: Sequence[Judged]) -> str:
     plots = [overlay(found, change) for change in found.changes if change.moved]
     code = comparison_code(found, gates)
-    return render("comparison.html.j2", None, found=found, plots=plots, gates=gates, code=code)
-
-
-def render(name: str, inventory: Inventory | None, **values: object) -> str:
-    made = environment()
-    style = style_of(made, "doctor.css") + style_of(made, "profile.css")
-    product = version("gpustack-cluster")
-    return made.get_template(name).render(clean=cleaner(inventory), style=style, product=product, **values)
+    return render_plots(environment(), "comparison.html.j2", None, found=found, plots=plots, gates=gates, code=code)
 
 
 @cache
