@@ -1,6 +1,8 @@
 """What the README and CONTRIBUTING name is there: make targets, paths and commands. All documents: where links lead."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,3 +63,9 @@ def test_the_lab_runs_every_command_of_the_documents_about_gpus() -> None:
     """tests/lab/gpus/test_documents.py, as the table says; no row is left over."""
     typed = [line for page in PAGES for line in commands(ROOT / "docs" / page)]
     assert list(ROWS) == list(dict.fromkeys(typed))
+
+
+def test_the_page_about_the_exporter_is_as_the_catalogue_has_it() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "troubleshooting"), "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, f"{done.stderr}run `scripts/troubleshooting` and read what changed"
