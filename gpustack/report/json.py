@@ -1,7 +1,6 @@
-"""Results for programs: one document per run, with the shapes of gpustack/report/schema.py."""
+"""Plans, verifications and installations for programs."""
 
-import json
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -10,19 +9,15 @@ from gpustack.ask.judge import Outcome as Judged
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
-from gpustack.config.inventory import Inventory
-from gpustack.report.codes import MEANINGS, exit_code, outcome_code
-from gpustack.report.format import Clean, cleaner
-from gpustack.report.schema import Document, Evidence, OutcomeDocument, PlanDocument, VerificationDocument
-from gpustack.report.terminal import escaped
+from gpustack.report.codes import exit_code, outcome_code
+from gpustack.report.document import document, ending
+from gpustack.report.plan_schema import OutcomeDocument, PlanDocument, VerificationDocument
 from gpustack.rollout.gpus import counted
 from gpustack.rollout.next import after_install, after_look
 from gpustack.rollout.plan import Outcome, Plan, Verification
 from gpustack.steps.monitoring.values import lost_history
 
-KEPT = 4000
 OUTCOMES = get_args(Judged)
-EVIDENCE = Evidence.model_fields.keys()
 
 
 def plan(found: Plan, *, verbose: bool = False) -> str:
@@ -46,35 +41,6 @@ def outcome(done: Outcome, *, verbose: bool = False, evidence: str = "") -> str:
         "next": after_install(done),
     }
     return document(OutcomeDocument, values, done.before.inventory)
-
-
-def document(shape: type[Document], values: Mapping[str, Any], inventory: Inventory | None) -> str:
-    """What every JSON document passes: no string of it has a secret or an escape left."""
-    shown = cleaned(shape.model_validate(values).model_dump(by_alias=True), cleaner(inventory))
-    return escaped(json.dumps(shown, indent=2, ensure_ascii=False)) + "\n"
-
-
-def cleaned(value: Any, clean: Clean) -> Any:
-    """Times are rounded to milliseconds. Evidence is cut afterwards: half a secret is not known as one."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, list | tuple):
-        return [cleaned(one, clean) for one in value]
-    if isinstance(value, float):
-        return round(value, 3)
-    if not isinstance(value, dict):
-        return value
-    found = {key: cleaned(one, clean) for key, one in value.items()}
-    return shortened(found) if found.keys() == EVIDENCE else found
-
-
-def shortened(evidence: dict[str, Any]) -> dict[str, Any]:
-    long = len(evidence["out"]) > KEPT or len(evidence["err"]) > KEPT
-    return evidence | {"out": evidence["out"][:KEPT], "err": evidence["err"][:KEPT], "cut": evidence["cut"] or long}
-
-
-def ending(code: int, meanings: Mapping[int, str] = MEANINGS) -> dict[str, Any]:
-    return {"code": code, "meaning": meanings[code]}
 
 
 def look(checked: Verification, *, verbose: bool) -> dict[str, Any]:

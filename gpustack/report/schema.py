@@ -1,5 +1,5 @@
-"""What the documents of `-o json` are made of, and those of `plan`, `verify` and `install`: the part of the output that
-scripts may rely on. A field is only ever added within a version; docs/schemas has them as JSON Schema.
+"""What the documents of `-o json` are made of, the part of the output that scripts may rely on. A field is only ever
+added within a version; docs/schemas has them as JSON Schema.
 
 A shape takes what it shows from the attributes of a value: those of the same name, or what `take` names. Docstrings are
 the descriptions in the schemas.
@@ -8,11 +8,6 @@ the descriptions in the schemas.
 from typing import Annotated, Any, Literal
 
 from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field
-
-from gpustack.ask.judge import Cure
-from gpustack.ask.judge import Outcome as Judgement
-from gpustack.rollout.gpus import removal
-from gpustack.rollout.plan import Played, Standing
 
 ExitCode = Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 70, 130]
 TextOrNull = Annotated[str | None, BeforeValidator(lambda text: str(text) if text else None)]
@@ -60,32 +55,6 @@ class Evidence(Shape):
     lost: str = take("answer", "lost")
 
 
-class Check(Shape):
-    """`what` to `hint` are null unless the check failed: `cure` is who corrects it, `fault` an id of the catalogue.
-    `reason` is null unless it is unknown. Without -v, a check that is ok has no evidence."""
-
-    check: str = take("id")
-    outcome: Judgement
-    what: str | None = optional("result", "what")
-    expected: str | None = optional("result", "expected")
-    found: str | None = optional("result", "found")
-    cure: Cure | None = optional("result", "cure")
-    fault: TextOrNull = optional("result", "fault")
-    hint: TextOrNull = optional("result", "hint")
-    reason: TextOrNull = take("why")
-    evidence: list[Evidence]
-
-
-class State(Shape):
-    """A step at one location. `after` is the drifted step that it waits for, else null."""
-
-    step: str
-    location: Location = take("where")
-    outcome: Standing
-    after: TextOrNull
-    checks: list[Check] = take("judgements")
-
-
 class Host(Shape):
     """`reference` is the id of the error, `reason` says why the host was not reached, `hint` is a command; all are null
     when it was reached."""
@@ -105,66 +74,6 @@ class Exit(Shape):
     meaning: str
 
 
-class Gpus(Shape):
-    """The number of GPUs for Kubernetes and of hosts that have them; `allocatable` GPUs are offered to pods, null when
-    unknown. `stranded` are commands that delete pods which the kubelet refused for lack of a healthy GPU and which stay
-    Failed; `aside` are PCI functions that are not counted, and why; `series` are what an exporter sends of a GPU."""
-
-    expected: int
-    hosts: int
-    allocatable: int | None
-    stranded: Annotated[list[str], BeforeValidator(removal)]
-    aside: list[str]
-    series: int
-
-
 class Document(Shape):
     kind: str = Field(alias="schema")
     exit: Exit
-
-
-class Look(Document):
-    converged: bool
-    taken: Time
-    seconds: Seconds
-    probes: int
-    inventory: Source
-    hosts: list[Host]
-    gpus: Gpus | None = Field(description="null when no host has a GPU")
-    states: list[State]
-    next: Next
-
-
-class PlanDocument(Look):
-    """Result of `gpustack plan`: the state of each step at each location, asked with so many `probes`. `history` says
-    what is lost of Prometheus' data when its pod restarts; null where it is on a volume."""
-
-    kind: Literal["gpustack/plan/v1"] = Field("gpustack/plan/v1", alias="schema")
-    history: TextOrNull
-
-
-class VerificationDocument(Look):
-    """Result of `gpustack verify`: the state of each step at each location, asked with so many `probes`."""
-
-    kind: Literal["gpustack/verification/v1"] = Field("gpustack/verification/v1", alias="schema")
-
-
-class Left(Shape):
-    """A host that left the rollout early, and the step it left at (`reach` when it was never reached)."""
-
-    host: str
-    step: str
-
-
-class OutcomeDocument(Document):
-    """Result of `gpustack install`: the playbooks that were played, and the verification after them."""
-
-    kind: Literal["gpustack/outcome/v1"] = Field("gpustack/outcome/v1", alias="schema")
-    converged: bool
-    seconds: Seconds
-    played: list[Played]
-    left: list[Left]
-    stopped: Stopped
-    evidence: Folder
-    verification: VerificationDocument
-    next: Next

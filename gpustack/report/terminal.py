@@ -1,15 +1,18 @@
 """What hosts, files and other people wrote moves no cursor of a terminal, sets no title, fills no clipboard and turns
 no line round: the console for people, and JSON. All else that is written passes report/guard.py."""
 
+import os
 from collections.abc import Iterable, Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from gpustack.ask.redact.printable import harmless, plain
 from gpustack.ask.redact.redact import redact
-from gpustack.config.inventory import Inventory
+
+if TYPE_CHECKING:
+    from gpustack.config.inventory import Inventory
 
 UNKNOWN_WIDTH = 80
 
@@ -22,12 +25,18 @@ class Terminal(Console):
 
     def __init__(self, file: TextIO | None = None, **settings: Any) -> None:
         super().__init__(**{"file": file, "highlight": False, "markup": False, "emoji": False, **settings})
+        self.bounded = self.is_terminal or "width" in settings or "COLUMNS" in os.environ
         if not self.width:
             # COLUMNS=0 means that the width is not known; rich would print nothing.
             self.width = UNKNOWN_WIDTH
 
-    def hide(self, inventory: Inventory) -> None:
+    def hide(self, inventory: "Inventory") -> None:
         self.secrets = inventory.secrets
+
+    def widen(self, width: int) -> None:
+        """What is read by a program, or by somebody later, has no width unless one was set."""
+        if not self.bounded:
+            self.width = max(self.width, width)
 
     def clean(self, text: str) -> str:
         return redact(plain(text), self.secrets)

@@ -10,8 +10,8 @@ from gpustack.capacity.state import Capacity
 from gpustack.capacity.usage import total
 from gpustack.config.inventory import Inventory
 from gpustack.report.codes import REPORTED, capacity_code
+from gpustack.report.document import document, ending
 from gpustack.report.format import cleaner
-from gpustack.report.json import document, ending
 from gpustack.report.schema import Document, Shape, TextOrNull, take
 
 COLUMNS = ("total", "allocated", "attributed", "active", "idle", "unmeasured", "free", "unoffered")

@@ -8,7 +8,7 @@ from gpustack.capacity.units import profile_of
 from gpustack.capacity.usage import Hours, Queue, Row, Usage, total
 from gpustack.capacity.window import Window, moment
 from gpustack.report.format import duration
-from gpustack.report.gpus.text import draw
+from gpustack.report.table import draw
 from gpustack.report.terminal import Terminal
 
 NOBODY = "-"

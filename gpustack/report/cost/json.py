@@ -10,8 +10,8 @@ from gpustack.config.inventory import Inventory
 from gpustack.cost.bill import CELLS, Bill
 from gpustack.report.capacity.json import COLUMNS, GapShape, HoursShape
 from gpustack.report.codes import COSTED, cost_code
+from gpustack.report.document import document, ending
 from gpustack.report.format import cleaner
-from gpustack.report.json import document, ending
 from gpustack.report.schema import Document, Shape
 
 Money = Annotated[str, BeforeValidator(lambda value: f"{value:.2f}"), Field(description="such as 1204.50")]

@@ -5,7 +5,7 @@ from decimal import Decimal
 from gpustack.cost.bill import CELLS, Bill, Budget, Line
 from gpustack.report.capacity.text import NOBODY, span
 from gpustack.report.capacity.text import shown as hours_shown
-from gpustack.report.gpus.text import draw
+from gpustack.report.table import draw
 from gpustack.report.terminal import Terminal
 
 SHORT = {"unmeasured": "UNKNOWN", "unoffered": "UNUSABLE"}

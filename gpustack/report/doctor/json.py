@@ -10,7 +10,8 @@ from gpustack.doctor.recent_changes import changed
 from gpustack.remedy.commands import commands
 from gpustack.report.codes import DIAGNOSED, doctor_code
 from gpustack.report.doctor.shape import DoctorDocument
-from gpustack.report.json import document, drop_evidence, ending, select_snapshot
+from gpustack.report.document import document, ending
+from gpustack.report.json import drop_evidence, select_snapshot
 
 BESIDE = ("suspects", "ruled_out", "impact", "caused", "uncertain")
 

@@ -12,7 +12,7 @@ from gpustack.remedy.undo import Undone
 from gpustack.report.codes import FIXED, fix_code
 from gpustack.report.doctor.json import root
 from gpustack.report.doctor.shape import Root
-from gpustack.report.json import document, ending
+from gpustack.report.document import document, ending
 from gpustack.report.schema import Document, Folder, Location, Seconds, Shape, Stopped, TextOrNull, take
 from gpustack.rollout.next import command
 from gpustack.rollout.plan import Played

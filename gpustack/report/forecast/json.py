@@ -8,7 +8,7 @@ from pydantic import Field
 from gpustack.config.inventory import Inventory
 from gpustack.forecast.pool import Forecast, PoolForecast, Reason
 from gpustack.report.codes import FORECAST, forecast_code
-from gpustack.report.json import document, ending
+from gpustack.report.document import document, ending
 from gpustack.report.schema import Document, Shape, TextOrNull, Time, optional, take
 
 

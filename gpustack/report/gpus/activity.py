@@ -1,19 +1,22 @@
 """What GPUs do now, as a table for people and as a JSON document."""
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 from rich.console import Group, RenderableType
 
-from gpustack.config.inventory import Inventory
 from gpustack.gpus.activity import Activity, PodWork, Work
 from gpustack.metrics.fields import find_fields
+from gpustack.report.document import document, ending
 from gpustack.report.gpus.json import Owner
-from gpustack.report.gpus.text import GIB, UNKNOWN, VENDOR, draw, index_of, used_by
-from gpustack.report.json import document, ending
+from gpustack.report.gpus.text import GIB, UNKNOWN, VENDOR, index_of, used_by
 from gpustack.report.schema import Document, Shape, TextOrNull, take
+from gpustack.report.table import draw
 from gpustack.report.terminal import Terminal
+
+if TYPE_CHECKING:
+    from gpustack.config.inventory import Inventory
 
 GPU_HEADINGS = ("NODE", "GPU", "POD", "SM", "TENSOR", "DRAM", "MEMORY", "POWER", "TEMP", "SLOWED BY")
 POD_HEADINGS = ("POD", "GPUS", "SM", "TENSOR", "DRAM", "MEMORY", "POWER")
@@ -130,5 +133,5 @@ class ActivityDocument(Document):
     doubts: list[str]
 
 
-def text(found: Activity, *, inventory: Inventory | None = None) -> str:
+def text(found: Activity, *, inventory: "Inventory | None" = None) -> str:
     return document(ActivityDocument, {**vars(found), "exit": ending(0)}, inventory)

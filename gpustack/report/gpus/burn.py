@@ -9,11 +9,12 @@ from gpustack.config.inventory import Inventory
 from gpustack.gpus.burn.judge import Burn, BurnedGpu, Outcome
 from gpustack.metrics.fields import short
 from gpustack.report.codes import BURNED, burn_code
+from gpustack.report.document import document, ending
 from gpustack.report.format import duration
 from gpustack.report.gpus.engines import Unread, list_unread, unread
-from gpustack.report.gpus.text import UNKNOWN, draw
-from gpustack.report.json import document, ending
+from gpustack.report.gpus.text import UNKNOWN
 from gpustack.report.schema import Document, Folder, Seconds, Shape, Stopped, TextOrNull
+from gpustack.report.table import draw
 from gpustack.report.terminal import Terminal
 
 SHOWN = len("GPU-01234567")

@@ -11,8 +11,8 @@ from gpustack.gpus.engines.endings import Ending, NodeEnding
 from gpustack.gpus.engines.put_back import Outcome, PutBack
 from gpustack.probes.gpu.temporary import KINDS, LOAD
 from gpustack.report.codes import CHANGED, changed_code
+from gpustack.report.document import document, ending
 from gpustack.report.gpus.engines import TemporaryRow, unread
-from gpustack.report.json import document, ending
 from gpustack.report.schema import Document, Folder, Shape, Stopped, TextOrNull, take
 from gpustack.report.terminal import Terminal
 

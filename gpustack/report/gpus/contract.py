@@ -8,8 +8,8 @@ from gpustack.config.inventory import Inventory
 from gpustack.events import count
 from gpustack.gpus.contract import Contract, Outcome
 from gpustack.report.codes import CHECKED, contract_code
+from gpustack.report.document import document, ending
 from gpustack.report.format import places
-from gpustack.report.json import document, ending
 from gpustack.report.junit import add, entry_for, suite
 from gpustack.report.junit import document as junit_document
 from gpustack.report.schema import Document, Shape

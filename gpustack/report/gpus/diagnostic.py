@@ -8,13 +8,13 @@ from gpustack.config.inventory import Inventory
 from gpustack.events import count
 from gpustack.gpus.engines.diagnostic import Diagnostic, Outcome, Verdict
 from gpustack.report.codes import DIAGNOSTIC, diagnostic_code
+from gpustack.report.document import document, ending
 from gpustack.report.format import duration
 from gpustack.report.gpus.engines import Unread, list_unread, unread
-from gpustack.report.gpus.text import draw
-from gpustack.report.json import document, ending
 from gpustack.report.junit import add, entry_for, suite
 from gpustack.report.junit import document as junit_document
 from gpustack.report.schema import Document, Folder, Seconds, Shape, Stopped
+from gpustack.report.table import draw
 from gpustack.report.terminal import Terminal
 
 HEADINGS = ("NODE", "TEST", "ON", "OUTCOME", "WHY")

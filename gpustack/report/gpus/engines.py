@@ -9,9 +9,10 @@ from pydantic import Field
 from gpustack.config.inventory import Inventory
 from gpustack.gpus.engines.listings import About, Listing, Row
 from gpustack.report.codes import LISTED, listing_code
-from gpustack.report.gpus.text import UNKNOWN, draw
-from gpustack.report.json import document, ending
+from gpustack.report.document import document, ending
+from gpustack.report.gpus.text import UNKNOWN
 from gpustack.report.schema import Document, Shape, TextOrNull, take
+from gpustack.report.table import draw
 from gpustack.report.terminal import Terminal
 
 EMPTY: Mapping[About, str] = {
@@ -27,7 +28,7 @@ EMPTY: Mapping[About, str] = {
 
 def listing(console: Terminal, found: Listing) -> None:
     if found.rows:
-        headings = (field.name.upper().replace("_", " ") for field in fields(found.rows[0]))
+        headings = [field.name.upper().replace("_", " ") for field in fields(found.rows[0])]
         console.print(draw(console, headings, map(cells, found.rows)))
     elif not found.unread:
         console.print(EMPTY[found.about])

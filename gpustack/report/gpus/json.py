@@ -2,15 +2,17 @@
 
 import csv
 import io
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from gpustack.config.inventory import Inventory
 from gpustack.gpus.fleet import Fleet
+from gpustack.report.document import document, ending
 from gpustack.report.format import cleaner
-from gpustack.report.json import document, ending
 from gpustack.report.schema import Document, Shape, TextOrNull, take
+
+if TYPE_CHECKING:
+    from gpustack.config.inventory import Inventory
 
 
 class Owner(Shape):
@@ -62,11 +64,11 @@ class FleetDocument(Document):
     doubts: list[str]
 
 
-def fleet(found: Fleet, *, inventory: Inventory | None = None) -> str:
+def fleet(found: Fleet, *, inventory: "Inventory | None" = None) -> str:
     return document(FleetDocument, {**vars(found), "exit": ending(0)}, inventory)
 
 
-def table(found: Fleet, *, inventory: Inventory | None = None) -> str:
+def table(found: Fleet, *, inventory: "Inventory | None" = None) -> str:
     """A line for each GPU, with the names of the JSON document."""
     text, clean = io.StringIO(), cleaner(inventory)
     names = [name for name in Card.model_fields if name not in {"owner", "owners"}]

@@ -9,8 +9,8 @@ from gpustack.config.inventory import Inventory
 from gpustack.events import count
 from gpustack.gpus.series import Metric, Metrics
 from gpustack.metrics.fields import first_sentence
+from gpustack.report.document import document, ending
 from gpustack.report.gpus.text import UNKNOWN
-from gpustack.report.json import document, ending
 from gpustack.report.schema import Document, Shape, TextOrNull, optional
 from gpustack.report.terminal import Terminal
 

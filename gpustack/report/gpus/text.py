@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable
 
-from rich.table import Table
-
 from gpustack.events import count
 from gpustack.gpus.fleet import Card, Fleet
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.report.format import duration
+from gpustack.report.table import draw
 from gpustack.report.terminal import Terminal
 
 GIB = 2**30
@@ -26,15 +25,6 @@ def fleet(console: Terminal, found: Fleet) -> None:
         console.print("note: no GPU has a pod: none is in use, or the exporters do not ask the kubelet")
     for doubt in found.doubts:
         console.print(console.clean(f"note: {doubt}"))
-
-
-def draw(console: Terminal, headings: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="", show_edge=False)
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(*map(console.clean, row))
-    return table
 
 
 def index_of(gpu: Gpu) -> str:

@@ -13,7 +13,7 @@ from gpustack.profile.compare import Outcome as Compared
 from gpustack.profile.gate import Judged
 from gpustack.profile.gate import Outcome as Gated
 from gpustack.report.codes import COMPARED, comparison_code
-from gpustack.report.json import document, ending
+from gpustack.report.document import document, ending
 from gpustack.report.profile.text import SURE, headline
 from gpustack.report.profile.values import percent, shown
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take

@@ -10,7 +10,7 @@ from gpustack.profile.classes import Id
 from gpustack.profile.classify import Confidence
 from gpustack.profile.expected import Workload
 from gpustack.report.codes import ANALYSED, analysis_code
-from gpustack.report.json import document, ending
+from gpustack.report.document import document, ending
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
 
 

@@ -8,10 +8,10 @@ from pydantic import Field
 from gpustack.config.inventory import Inventory
 from gpustack.proof.delivery import Deliveries, Delivery, Outcome
 from gpustack.report.codes import delivery_code
+from gpustack.report.document import document, ending
 from gpustack.report.findings import say
 from gpustack.report.format import duration
 from gpustack.report.human import following
-from gpustack.report.json import document, ending
 from gpustack.report.schema import Document, Next, Seconds, Shape, Stopped, TextOrNull, take
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.next import command

@@ -8,7 +8,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.proof.chain import Outcome
 from gpustack.proof.prove import Proof
 from gpustack.report.codes import proof_code
-from gpustack.report.json import document, ending
+from gpustack.report.document import document, ending
 from gpustack.report.proof.text import after_proof
 from gpustack.report.schema import Document, Folder, Next, Seconds, Shape, Stopped, TextOrNull, Time, take
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from gpustack.report.codes import reset_code
-from gpustack.report.json import document, ending
+from gpustack.report.document import document, ending
 from gpustack.report.removal.text import after_reset
 from gpustack.report.schema import Document, Folder, Next, Seconds, Shape, Stopped, TextOrNull
 from gpustack.rollout.plan import Played

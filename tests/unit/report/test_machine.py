@@ -17,9 +17,9 @@ from gpustack.report.doctor.shape import DoctorDocument
 from gpustack.report.fix import json as fix_json
 from gpustack.report.fix.json import FixDocument, UndoDocument
 from gpustack.report.format import duration, places
+from gpustack.report.plan_schema import OutcomeDocument, PlanDocument
 from gpustack.report.proof import delivery
 from gpustack.report.render import RENDERERS, show, show_converged
-from gpustack.report.schema import OutcomeDocument, PlanDocument
 from tests.schemas import check_shape
 from tests.worlds import diagnoses, fixes, plans, proofs
 from tests.worlds.plans import SWAP, answers_of, made

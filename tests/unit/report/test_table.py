@@ -1,0 +1,49 @@
+"""Tables: a row is a line, unless a terminal is too narrow for it."""
+
+import io
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpustack.report.table import draw
+from gpustack.report.terminal import Terminal
+
+HEADINGS = ("NODE", "POD")
+CELLS = st.text(st.characters(categories=("L", "N", "P")), max_size=12)
+
+
+def shown(rows: list[tuple[str, ...]], **settings: Any) -> list[str]:
+    stream = io.StringIO()
+    console = Terminal(stream, **settings)
+    console.print(draw(console, HEADINGS, rows))
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+def test_in_a_pipe_a_row_is_one_line_however_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert shown([("n1", "p" * 200), ("n22", "q")]) == ["NODE  POD", f"n1    {'p' * 200}", "n22   q"]
+
+
+def test_a_terminal_folds_what_is_too_wide() -> None:
+    lines = shown([("n1", "p" * 30)], width=20)
+    assert all(len(line) <= 20 for line in lines)
+    assert sum(line.count("p") for line in lines) == 30
+
+
+def test_a_width_that_was_set_counts_in_a_pipe_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    assert all(len(line) <= 20 for line in shown([("n1", "p" * 30)]))
+
+
+def test_without_rows_there_are_headings() -> None:
+    assert shown([]) == ["NODE  POD"]
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=6))
+def test_each_row_is_a_line_with_its_cells(rows: list[tuple[str, ...]]) -> None:
+    lines = shown(rows, width=80)
+    assert len(lines) == len(rows) + 1
+    assert all(cell in line for row, line in zip(rows, lines[1:], strict=True) for cell in row)
