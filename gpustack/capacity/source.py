@@ -71,12 +71,14 @@ def choose(prometheus: Prometheus, window: Window, team_label: str, cluster: str
     length = window.end - window.begin
     if prometheus.instant(f"count(present_over_time({series.OFFERED}[{length}s]))", end).series:
         return Source(prometheus, window, team_label, cluster, recorded=True)
-    if not prometheus.instant(f"count({raw.expand(series.OFFERED)})").series:
-        message = f"{url} does not know what GPUs nodes offer."
+    # Within the window: what is asked about may be a cluster that is gone by now.
+    offered = f"sum(max_over_time(({raw.expand(series.OFFERED)})[{length}s:{HOUR}s]))"
+    found = prometheus.instant(offered, end).series
+    if not found:
+        message = f"{url} does not know what GPUs nodes offered before {moment(end)} UTC."
         why = "It has no kube_node_status_capacity of GPUs: no kube-state-metrics is scraped, or nodes offer none."
         raise UsageError("capacity-no-requests", message, why, "gpustack doctor")
-    found = prometheus.instant(f"sum({raw.expand(series.OFFERED)})").series
-    units = found[0].points[-1][1] if found else 0.0
+    units = found[0].points[-1][1]
     if units * window.hours > AFFORDABLE:
         message = f"{url} has no recorded series of usage before {moment(end)} UTC."
         why = (

@@ -25,13 +25,16 @@ class Recorder:
         self.minutes = hours * 60
         self.spans: dict[str, dict[Labels, list[tuple[int, int, float]]]] = defaultdict(lambda: defaultdict(list))
         self.lost: list[tuple[str, int, int]] = []
+        self.hours: dict[tuple[str, Labels], dict[int, list[tuple[int, float]]]] = {}
         self.put(series.SAMPLE, 0, self.minutes, series.INTERVAL)
 
     def put(self, name: str, first: int, last: int, value: float, **labels: str) -> None:
         key = tuple(sorted((label, word) for label, word in labels.items() if word))
+        self.hours.clear()
         self.spans[name][key].append((first, min(last, self.minutes), value))
 
     def lose(self, first: int, last: int, *names: str) -> None:
+        self.hours.clear()
         self.lost += [(name, first, last) for name in names or ("",)]
 
     def node(self, node: str, first: int, last: int, gpus: int, model: str = "NVIDIA H100", **units: float) -> None:
@@ -56,12 +59,17 @@ class Recorder:
         self.put(series.ACTIVE, first, last, gpus * active, **measured)
         self.put(series.IDLE, first, last, gpus if active < series.IDLE_BELOW else 0, **measured)
 
-    def values(self, name: str, key: Labels, hour: int) -> Iterator[tuple[int, float]]:
-        """Minutes, and the value in each of them."""
-        for first, last, value in self.spans[name][key]:
-            begin, end = max(first, hour * 60), min(last, hour * 60 + 60)
-            if end > begin:
-                yield end - begin - sum(self.lost_within(name, begin, end)), value
+    def values(self, name: str, key: Labels) -> Mapping[int, list[tuple[int, float]]]:
+        """By the hour: minutes, and the value in each of them."""
+        if (name, key) not in self.hours:
+            found = self.hours[name, key] = defaultdict(list)
+            for first, last, value in self.spans[name][key]:
+                for hour in range(first // 60, (last + 59) // 60):
+                    begin, end = max(first, hour * 60), min(last, hour * 60 + 60)
+                    minutes = end - begin - sum(self.lost_within(name, begin, end))
+                    if minutes > 0:
+                        found[hour].append((minutes, value))
+        return self.hours[name, key]
 
     def lost_within(self, name: str, begin: int, end: int) -> Iterator[int]:
         for lost, first, last in self.lost:
@@ -75,9 +83,9 @@ class Recorder:
         found: dict[Labels, dict[float, float]] = defaultdict(dict)
         for key in self.spans[name]:
             kept = tuple(pair for pair in key if pair[0] in by.split(", "))
+            hours = self.values(name, key)
             for at in range(int(begin), int(end) + 1, int(step)):
-                parts = [part for part in self.values(name, key, (at - HOUR - BEGIN) // HOUR) if part[0] > 0]
-                if parts:
+                if parts := hours.get((at - HOUR - BEGIN) // HOUR):
                     found[kept][at] = max(found[kept].get(at, 0.0), over_time(function, parts))
         return Found(tuple(Series(dict(key), tuple(sorted(points.items()))) for key, points in found.items()))
 

@@ -1,0 +1,93 @@
+"""How far the hours and the bill of a life are from what has been."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from gpustack.capacity.read import read_usage
+from gpustack.capacity.source import Source
+from gpustack.capacity.usage import Usage, group, total
+from gpustack.config.sections.usage import Cost
+from gpustack.cost.bill import Bill, make_bill
+from gpustack.cost.prices import price_hours
+from tests.worlds.life.clock import HOUR, Span
+from tests.worlds.life.draw import Life
+from tests.worlds.life.pod import Pod
+
+MANY = 50.0
+"""GPU-hours of a namespace from which on its own error counts; a minute of less is much of it."""
+PRICES = {"NVIDIA H100 80GB HBM3": "3.20", "NVIDIA L40S": "1.1137", "NVIDIA A100-SXM4-80GB": "2", "Tesla T4": "0.35"}
+COST = Cost.model_validate(
+    {"currency": "EUR", "prices": [{"model": model, "per_gpu_hour": price} for model, price in PRICES.items()]}
+)
+SHARED = "Tesla T4"
+"""Of GPUs that pods share, no exporter knows what each did: these count as allocated, and not as idle."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Shares of the truth by which it is wrong; `space` and `idle_space` of the worst namespace. `uneven`: cents by
+    which rows, days and total differ."""
+
+    hours: float
+    space: float
+    idle: float
+    idle_space: float
+    money: float
+    uneven: Decimal
+
+
+def judge(life: Life, source: Source) -> Judged:
+    usage = read_usage(source)
+    holes = holes_of(life)
+    bill = make_bill(usage, ("namespace",), price_hours(COST, usage.hours), "EUR", {})
+    truth, hours = life.truth, total(group(usage, ()))
+    spaces = {name: value for (name,), value in truth.hours(("namespace",), holes=holes).items() if name}
+    idle = {name: value for (name,), value in truth.hours(("namespace",), "idle", holes=holes, of=alone).items()}
+    paid = sum(
+        value * float(PRICES[model]) for (model,), value in truth.hours(("model",), holes=holes).items() if value
+    )
+    return Judged(
+        off(hours.allocated, sum(spaces.values())),
+        worst(found_by_space(usage, "allocated"), spaces),
+        off(sum(found_by_space(usage, "idle", SHARED).values()), sum(idle.values())),
+        worst(found_by_space(usage, "idle", SHARED), idle),
+        off(float(bill.total.allocated), paid),
+        find_uneven(bill),
+    )
+
+
+def alone(pod: Pod) -> bool:
+    return pod.model != SHARED
+
+
+def holes_of(life: Life) -> list[Span]:
+    """What a report cannot know: gaps of hours that are more gap than not. Of others it fills them."""
+    gaps, holes = life.scrapes.gaps(life.start, life.truth.known), list[Span]()
+    for at in range(int(life.start), int(life.truth.known), HOUR):
+        within = [(max(begin, at), min(end, at + HOUR)) for begin, end in gaps if begin < at + HOUR and end > at]
+        if sum(end - begin for begin, end in within) > HOUR / 2:
+            holes += within
+    return holes
+
+
+def found_by_space(usage: Usage, what: str, without: str = "") -> dict[str, float]:
+    found: dict[str, float] = {}
+    for row in group(usage, ("namespace", "model")):
+        name, model = row.names
+        if name and model != without:
+            found[name] = found.get(name, 0.0) + getattr(row.hours, what)
+    return found
+
+
+def off(found: float, truth: float) -> float:
+    return abs(found - truth) / truth if truth else abs(found)
+
+
+def worst(found: Mapping[str, float], truth: Mapping[str, float]) -> float:
+    return max((off(found.get(name, 0.0), value) for name, value in truth.items() if value >= MANY), default=0.0)
+
+
+def find_uneven(bill: Bill) -> Decimal:
+    rows = sum((line.total for line in bill.lines), Decimal())
+    return max(abs(rows - bill.total.total), abs(sum(bill.days.values(), Decimal()) - bill.total.total))

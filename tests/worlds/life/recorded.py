@@ -1,0 +1,226 @@
+"""What the rule group gpustack-usage records of a life, minute by minute: the rules once more, as arithmetic of spans.
+
+A second hand's reading of scripts/values/usage_rules.py: tests/contract/test_life_usage.py compares it with what a real
+Prometheus makes of the rules.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import ceil
+
+from gpustack.config import usage_series as series
+from tests.worlds.life.clock import MINUTE
+from tests.worlds.life.draw import Life
+from tests.worlds.life.samples import Track
+from tests.worlds.life.steps import Steps
+from tests.worlds.usage import Recorder
+
+LOOKBACK = 300
+"""Seconds: Prometheus' --query.lookback-delta."""
+REQUESTS, PHASE, POD, SPACE = (
+    "kube_pod_container_resource_requests", "kube_pod_status_phase", "kube_pod_labels", "kube_namespace_labels",
+)  # fmt: skip
+CAPACITY, NODE, CREATED, BOUND = (
+    "kube_node_status_capacity", "kube_node_labels", "kube_pod_created", "kube_pod_status_scheduled_time",
+)  # fmt: skip
+ENGINE, TEMP = "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_TEMP"
+NAMES = (REQUESTS, PHASE, POD, SPACE, CAPACITY, NODE, CREATED, BOUND, ENGINE, TEMP)
+Span = tuple[int, int, float]
+"""Minutes since the life began, the last not part of it, and a value."""
+Key = tuple[str, ...]
+
+
+def spans(track: Track, start: float) -> Iterator[Span]:
+    """When an instant query at a full minute sees a value: until the next sample, five minutes, or a stale marker."""
+    ends = sorted([*(first for first, _, _ in track.runs), *track.stale])
+    for first, count, value in track.runs:
+        last = first + (count - 1) * track.step
+        place = bisect_right(ends, last)
+        until = min(ends[place] if place < len(ends) else last + LOOKBACK, last + LOOKBACK)
+        begin, end = ceil((first - start) / MINUTE), ceil((until - start) / MINUTE)
+        if begin < end:
+            yield max(begin, 0), end, value
+
+
+def highest(found: Iterable[Span]) -> list[Span]:
+    """At each moment the highest of spans that may overlap, as `max by` has it."""
+    found = sorted(found)
+    if all(one[1] <= other[0] for one, other in pairwise(found)):
+        return found
+    moments = sorted({moment for begin, end, _ in found for moment in (begin, end)})
+    pieces, there, place = list[Span](), list[Span](), 0
+    for begin, end in pairwise(moments):
+        while place < len(found) and found[place][0] <= begin:
+            there.append(found[place])
+            place += 1
+        there = [one for one in there if one[1] > begin]
+        if there:
+            pieces.append((begin, end, max(value for _, _, value in there)))
+    return pieces
+
+
+def both(some: Sequence[Span], others: Sequence[Span]) -> Iterator[tuple[int, int, float, float]]:
+    """Where both are, with both values; each in the order of time, without overlaps."""
+    place = 0
+    for begin, end, value in some:
+        while place < len(others) and others[place][1] <= begin:
+            place += 1
+        for first, last, other in others[place:]:
+            if first >= end:
+                break
+            yield max(begin, first), min(end, last), value, other
+
+
+def group(tracks: Iterable[Track], names: Sequence[str], start: float) -> dict[Key, list[Span]]:
+    found: dict[Key, list[Span]] = defaultdict(list)
+    for track in tracks:
+        found[tuple(track.labels.get(name, "") for name in names)] += spans(track, start)
+    return {key: highest(one) for key, one in found.items()}
+
+
+class Teams:
+    """gpustack:pod_team:info. A label of the pod counts before that of its namespace."""
+
+    def __init__(self, metrics: Mapping[str, list[Track]], start: float) -> None:
+        of_pods = [one for one in metrics[POD] if one.labels.get("label_team")]
+        self.pods: dict[Key, list[tuple[int, int, str]]] = defaultdict(list)
+        self.spaces: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
+        for (space, name, team), found in group(of_pods, ("namespace", "pod", "label_team"), start).items():
+            self.pods[space, name] += [(begin, end, team) for begin, end, _ in found]
+        for (space, team), found in group(metrics[SPACE], ("namespace", "label_team"), start).items():
+            self.spaces[space] += [(begin, end, team) for begin, end, _ in found]
+
+    def split(self, space: str, pod: str, found: Iterable[Span]) -> Iterator[tuple[str, Span]]:
+        """With the team of each part."""
+        for span in found:
+            for team, part in cut_by(self.pods.get((space, pod), ()), span):
+                yield from [(team, part)] if team else cut_by(self.spaces.get(space, ()), part)
+
+
+def cut_by(named: Iterable[tuple[int, int, str]], span: Span) -> Iterator[tuple[str, Span]]:
+    """The parts of a span, with the name that there is then; of two at once the earlier one."""
+    at, end, value = span
+    for begin, last, name in sorted(named):
+        first, until = max(begin, at), min(last, end)
+        if first < until:
+            yield "", (at, first, value)
+            yield name, (first, until, value)
+            at = until
+    yield "", (at, end, value)
+
+
+def record(life: Life) -> Recorder:
+    """Its first minute is the life's."""
+    metrics: dict[str, list[Track]] = {name: [] for name in NAMES}
+    for track in life.series(MINUTE, NAMES):
+        metrics[track.labels["__name__"]].append(track)
+    recorder = Recorder(life.truth.days * 24)
+    for begin, end in life.scrapes.down:
+        recorder.lose(ceil((begin - life.start) / MINUTE), ceil((end - life.start) / MINUTE))
+    teams = Teams(metrics, life.start)
+    record_nodes(recorder, metrics, life.start)
+    record_pods(recorder, metrics, teams, life.start)
+    record_queue(recorder, metrics, teams, life.start)
+    record_held(recorder, metrics, teams, life.start)
+    return recorder
+
+
+def put(recorder: Recorder, name: str, found: Mapping[Key, Iterable[Span]], labels: Sequence[str]) -> None:
+    """Sums of spans; where there is none, there is no sample."""
+    for key, some in found.items():
+        there = list(some)
+        values, counts = Steps(there), Steps((begin, end, 1.0) for begin, end, _ in there)
+        last = max((end for _, end, _ in there), default=0)
+        for begin, end, count in counts.pieces(0, last):
+            for first, until, value in values.pieces(begin, end) if count and begin < end else ():
+                if first < until:
+                    recorder.put(name, int(first), int(until), value, **dict(zip(labels, key, strict=True)))
+
+
+def record_nodes(recorder: Recorder, metrics: Mapping[str, list[Track]], start: float) -> None:
+    gpus: dict[Key, list[Span]] = defaultdict(list)
+    for (node, model, _), found in group(metrics[TEMP], ("hostname", "modelName", "UUID"), start).items():
+        gpus[node, model] += [(begin, end, 1.0) for begin, end, _ in found]
+    put(recorder, series.GPUS, gpus, ("node", "modelName"))
+    of_gpus = [one for one in metrics[CAPACITY] if "nvidia" in one.labels["resource"]]
+    offered = group(of_gpus, ("node", "resource"), start)
+    put(recorder, series.OFFERED, offered, ("node", "resource"))
+    plain = [one for one in metrics[NODE] if one.labels.get("label_nvidia_com_gpu_sharing_strategy") == "none"]
+    unshared, counts = group(plain, ("node",), start), defaultdict[str, list[Span]](list)
+    for (node, _), some in gpus.items():
+        counts[node] += some
+    units: dict[Key, list[Span]] = {}
+    for (node, resource), found in offered.items():
+        if "_mig_" in resource:
+            share = int(resource.split("_mig_")[1][0]) / 7
+            units[node, resource] = [(begin, end, share) for begin, end, _ in found]
+            continue
+        last = max(end for _, end, _ in found)
+        there = [(int(begin), int(end), value) for begin, end, value in Steps(counts[node]).pieces(0, last) if value]
+        units[node, resource] = [
+            (begin, end, 1 / max(1, round(count / number))) for begin, end, count, number in both(found, there)
+        ]
+        if (node,) in unshared:
+            units[node, resource] = [(begin, end, 1.0) for begin, end, *_ in both(found, unshared[(node,)])]
+    put(recorder, series.UNIT, units, ("node", "resource"))
+
+
+def in_phase(metrics: Mapping[str, list[Track]], phases: Sequence[str], start: float) -> dict[Key, list[Span]]:
+    chosen = [one for one in metrics[PHASE] if one.labels["phase"] in phases]
+    found: dict[Key, list[Span]] = defaultdict(list)
+    for track in chosen:
+        key = track.labels["namespace"], track.labels["pod"], track.labels["uid"]
+        found[key] += [one for one in spans(track, start) if one[2] == 1]
+    return {key: highest(one) for key, one in found.items()}
+
+
+def requested(metrics: Mapping[str, list[Track]], start: float, *, bound: bool) -> dict[Key, list[Span]]:
+    chosen = [
+        one for one in metrics[REQUESTS] if "nvidia" in one.labels["resource"] and ("node" in one.labels) == bound
+    ]
+    return group(chosen, ("node", "resource", "namespace", "pod", "uid"), start)
+
+
+def record_pods(recorder: Recorder, metrics: Mapping[str, list[Track]], teams: Teams, start: float) -> None:
+    phases, found = in_phase(metrics, ("Pending", "Running"), start), defaultdict[Key, list[Span]](list)
+    for (node, resource, space, pod, uid), some in requested(metrics, start, bound=True).items():
+        there = [(begin, end, value) for begin, end, value, _ in both(some, phases.get((space, pod, uid), []))]
+        for team, span in teams.split(space, pod, there):
+            found[node, space, team, resource].append(span)
+    put(recorder, series.ALLOCATED, found, ("node", "namespace", "team", "resource"))
+
+
+def record_queue(recorder: Recorder, metrics: Mapping[str, list[Track]], teams: Teams, start: float) -> None:
+    pending, queued = in_phase(metrics, ("Pending",), start), defaultdict[Key, list[Span]](list)
+    asked = requested(metrics, start, bound=False)
+    for (_, resource, space, pod, uid), some in asked.items():
+        there = [(begin, end, value) for begin, end, value, _ in both(some, pending.get((space, pod, uid), []))]
+        for team, span in teams.split(space, pod, there):
+            queued[space, team, resource].append(span)
+    put(recorder, series.QUEUED, queued, ("namespace", "team", "resource"))
+    created = {one.labels["uid"]: one.runs[0][2] for one in metrics[CREATED] if one.runs}
+    scheduled, waited = defaultdict[Key, list[Span]](list), defaultdict[Key, list[Span]](list)
+    for (space, _, uid), some in group(metrics[BOUND], ("namespace", "pod", "uid"), start).items():
+        at = some[0][2]
+        minute = int((at + series.INTERVAL - start) // MINUTE) + 1  # the first that is later than an interval
+        if uid in created and any(begin <= minute < end for begin, end, _ in some):
+            scheduled[(space,)].append((minute, minute + 1, 1.0))
+            waited[(space,)].append((minute, minute + 1, at - created[uid]))
+    put(recorder, series.SCHEDULED, scheduled, ("namespace",))
+    put(recorder, series.WAITED, waited, ("namespace",))
+
+
+def record_held(recorder: Recorder, metrics: Mapping[str, list[Track]], teams: Teams, start: float) -> None:
+    by = ("hostname", "UUID", "gpu", "modelName", "GPU_I_ID", "GPU_I_PROFILE", "exported_namespace", "exported_pod")
+    measured = {name: defaultdict[Key, list[Span]](list) for name in (series.ATTRIBUTED, series.ACTIVE, series.IDLE)}
+    named = [one for one in metrics[ENGINE] if one.labels.get("exported_pod")]
+    for (node, _, _, model, _, profile, space, pod), some in group(named, by, start).items():
+        for team, (begin, end, value) in teams.split(space, pod, some):
+            key = node, model, profile, space, team
+            measured[series.ATTRIBUTED][key].append((begin, end, 1.0))
+            measured[series.ACTIVE][key].append((begin, end, min(value, 1.0)))
+            measured[series.IDLE][key].append((begin, end, float(value < series.IDLE_BELOW)))
+    for name, found in measured.items():
+        put(recorder, name, found, ("node", "modelName", "GPU_I_PROFILE", "namespace", "team"))
