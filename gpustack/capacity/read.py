@@ -44,6 +44,7 @@ def read_usage(source: Source, *, pool_label: str = "", renamed: Mapping[str, st
         bridged=clock.bridged,
         gaps=tuple(find_gaps(window.begin, window.end, clock.recorded)),
         source=source.shown,
+        shared=table.shared,
     )
     return replace(found, doubts=tuple(doubts_of(found)))
 

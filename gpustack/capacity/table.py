@@ -22,7 +22,8 @@ Place = tuple[str, str, str]
 
 
 class Table:
-    """Models, pools and units have to be there before hours are added."""
+    """Models, pools and units have to be there before hours are added. `shared` are allocated hours of GPUs that pods
+    share."""
 
     def __init__(self, clock: Clock, renamed: Mapping[str, str]) -> None:
         self.clock = clock
@@ -34,6 +35,7 @@ class Table:
         self.physical: dict[tuple[str, str], float] = {}
         self.days: dict[int, str] = {}
         self.places: dict[tuple[str, int], Place] = {}
+        self.shared = 0.0
 
     def team_of(self, labels: Mapping[str, str]) -> str:
         team = labels.get("team", "")
@@ -55,8 +57,10 @@ class Table:
     def add_allocated(self, labels: Mapping[str, str], hourly: Hourly) -> None:
         node, resource, row = labels.get("node", ""), labels["resource"], self.rows(labels)
         for hour, count in hourly.items():
-            hours = count * self.unit(node, resource, hour) * self.clock.requests.get(hour, 0.0)
+            unit = self.unit(node, resource, hour)
+            hours = count * unit * self.clock.requests.get(hour, 0.0)
             row(hour, profile_of(resource)).allocated += hours
+            self.shared += hours if resource in WHOLE and unit < 1 else 0.0
 
     def add_measured(self, column: str, labels: Mapping[str, str], hourly: Hourly) -> None:
         node, profile, found = labels.get("node", ""), labels.get("GPU_I_PROFILE", ""), self.rows(labels)

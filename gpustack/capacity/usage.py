@@ -81,7 +81,7 @@ class Queue:
 @dataclass(frozen=True)
 class Usage:
     """`recorded` hours of `asked` are known; `bridged` of these were part of an hour that has gaps, and stand for it.
-    `source` says where the series are from. `doubts` are sentences."""
+    `source` says where the series are from. `shared` GPU-hours were of GPUs that pods share. `doubts` are sentences."""
 
     begin: int
     end: int
@@ -92,6 +92,7 @@ class Usage:
     bridged: float
     gaps: tuple[Gap, ...]
     source: str
+    shared: float = 0.0
     doubts: tuple[str, ...] = field(default=())
 
     def known_hours(self) -> dict[str, int]:
