@@ -28,7 +28,7 @@ Play = Callable[[Step, Sequence[str], Snapshot], Played]
 @dataclass
 class Rollout:
     """One run. `steps` in order; `limit` are host names (all when empty); `force` plays also what holds; `cancelled`
-    says why the run is to stop, and nothing while it is not."""
+    says why the run is to stop, and nothing while it is not. `took`: seconds of the last asking."""
 
     inventory: Inventory
     steps: Sequence[Step]
@@ -44,6 +44,7 @@ class Rollout:
     asked: set[str] = field(default_factory=set)
     settling: dict[str, tuple[Step, list[StepState]]] = field(default_factory=dict)
     stopped: str = ""
+    took: float = 0.0
 
     def run(self, before: Plan) -> Outcome:
         """Never raises for a failing host or task: the outcome says what happened."""
@@ -71,15 +72,14 @@ class Rollout:
         last = waiting.LAST * self.factor
         until = time.monotonic() + last
         while True:
-            asked = time.monotonic()
-            snapshot = self.gather([probe for step in self.steps for probe in step.probes], ())
-            took, found = time.monotonic() - asked, plan(snapshot, self.steps, self.limit)
+            snapshot = self.time_gather([probe for step in self.steps for probe in step.probes], ())
+            took, found = self.took, plan(snapshot, self.steps, self.limit)
             open_ones = [one for one in found.states if one.outcome != "ok" and self.is_active(one.where)]
             may_pass = open_ones and all(map(self.is_passing, open_ones))
             if not may_pass or time.monotonic() > until or self.cancelled():
                 return Verification(found, took, len(snapshot.answers))
             self.report(Event("waiting", open_ones[0].step, describe(open_ones[0]), last - (until - time.monotonic())))
-            time.sleep(waiting.PAUSE)
+            self.rest()
 
     def run_step(self, step: Step, snapshot: Snapshot, following: Step | None) -> Snapshot:
         snapshot = self.refresh(step, snapshot)
@@ -146,7 +146,7 @@ class Rollout:
             if not open_ones or patience.is_over(open_ones):
                 break
             self.report(Event("waiting", step.id, describe(open_ones[0]), waited))
-            time.sleep(waiting.PAUSE)
+            self.rest()
             snapshot = self.ask(snapshot, step.probes)
         return snapshot
 
@@ -159,7 +159,25 @@ class Rollout:
 
     def ask(self, snapshot: Snapshot, probes: Sequence[Probe[Any]]) -> Snapshot:
         self.asked |= {probe.id for probe in probes}
-        return snapshot.renewed(self.gather(probes, self.list_active()))
+        return snapshot.renewed(self.time_gather(probes, self.list_active()))
+
+    def time_gather(self, probes: Sequence[Probe[Any]], hosts: Sequence[str]) -> Snapshot:
+        asked = time.monotonic()
+        try:
+            return self.gather(probes, hosts)
+        finally:
+            self.took = time.monotonic() - asked
+
+    def rest(self) -> None:
+        """Between two times of asking, which is work for the hosts: a slow one has as long for what is waited for, or
+        it would do nothing else."""
+        left = max(waiting.PAUSE, self.took)
+        until = time.monotonic() + left
+        while True:
+            time.sleep(min(left, waiting.PAUSE))
+            left = until - time.monotonic()
+            if left <= 0 or self.cancelled():
+                return
 
     def settle(self, step: Step, due: Sequence[StepState], snapshot: Snapshot) -> Snapshot:
         """Asks again until no check is broken or unknown, or its time to settle is over, or all that is left has been
@@ -173,7 +191,7 @@ class Rollout:
             if not open_ones or settling.is_over() or patience.is_over(open_ones) or self.cancelled():
                 break
             self.report(Event("waiting", step.id, describe(open_ones[0]), settling.seconds))
-            time.sleep(waiting.PAUSE)
+            self.rest()
             snapshot = self.ask(snapshot, [*step.probes, PULLED] if step.pulls else step.probes)
             settling.watch(snapshot)
         still = settling.describe() if settling.is_over() else ""

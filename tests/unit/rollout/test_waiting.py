@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import count, repeat
+from itertools import count, pairwise, repeat
 from typing import Any
 
 import pytest
@@ -110,3 +110,20 @@ def test_the_factor_of_the_spec_stretches_it(clock: Clock) -> None:
     assert not converged
     assert f"in the last {10 * STEP.settle} s" in failed[0]
     assert 10 * STEP.settle < clock.now < 30 * STEP.settle
+
+
+def test_between_two_times_of_asking_a_slow_host_has_as_long_for_its_work(clock: Clock) -> None:
+    """88 questions took an emulated host 110 s: asked again a second later, it would never have become ready."""
+
+    asked: list[tuple[float, float]] = []
+
+    class Slow(Pulling):
+        def gather(self, probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
+            begun = clock.now
+            clock.now += 20.0
+            asked.append((begun, clock.now))
+            return super().gather(probes, wanted)
+
+    run(Slow(repeat("1000 7"), rounds=6), played=replace(STEP, settle=300))
+    waits = [after - ended for (_, ended), (after, _) in pairwise(asked)]
+    assert sum(wait >= 20.0 for wait in waits) >= 4
