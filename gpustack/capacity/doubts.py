@@ -17,8 +17,8 @@ def doubts_of(usage: Usage) -> Iterator[str]:
     yield from of_models(usage)
     if usage.shared >= FEW:
         yield (
-            f"{usage.shared:.1f} allocated hours are of GPUs that pods share: active and idle are of the whole GPU there, "
-            "for what each pod did with it is not measured"
+            f"{usage.shared:.1f} allocated hours are of GPUs that pods share: active and idle are of the "
+            "whole GPU there, for what each pod did is not measured"
         )
 
 

@@ -21,15 +21,15 @@ KEPT = "1d"
 
 
 def groups(spec: Spec) -> list[dict[str, Any]]:
-    """None without budgets."""
-    if not spec.cost.budgets:
+    """None without prices."""
+    if not spec.cost.prices:
         return []
     recorded = [{"record": CLOCK, "expr": "time()"}, {"record": SPENDING, "expr": spending(spec)}]
-    alerts = [alert(name, amount, spec.cost.unit) for name, amount in sorted(spec.cost.budgets.items())]
-    return [
-        {"name": "gpustack-spending", "interval": f"{series.INTERVAL}s", "rules": recorded},
-        {"name": "gpustack-budgets", "interval": "5m", "rules": alerts},
-    ]
+    found: list[dict[str, Any]] = [{"name": "gpustack-spending", "interval": f"{series.INTERVAL}s", "rules": recorded}]
+    if spec.cost.budgets:
+        alerts = [alert(name, amount, spec.cost.unit) for name, amount in sorted(spec.cost.budgets.items())]
+        found.append({"name": "gpustack-budgets", "interval": "5m", "rules": alerts})
+    return found
 
 
 def spending(spec: Spec) -> str:
@@ -67,13 +67,18 @@ def begin(price: Price) -> int:
     return int(datetime(price.begin.year, price.begin.month, price.begin.day, tzinfo=UTC).timestamp())
 
 
-def alert(namespace: str, amount: Decimal, currency: str) -> Mapping[str, Any]:
-    """Hours of this month alone: at each of them, its month is compared with that of the moment of the evaluation."""
-    hourly = f"sum_over_time({SPENDING}{{namespace={quoted(namespace)}}}[{series.HOUR}]) * {series.INTERVAL} / 3600"
+def this_month(spending: str) -> str:
+    """By namespace. Hours of this month alone: at each of them, its month is compared with that of the moment of the
+    evaluation."""
+    hourly = f"sum_over_time({spending}[{series.HOUR}]) * {series.INTERVAL} / 3600"
     present = f"month(vector(time() - 1)) == month({CLOCK} @ end())"
+    return f"sum by (namespace) (sum_over_time((\n  {hourly}\n  and on () ({present})\n)[31d:1h]))"
+
+
+def alert(namespace: str, amount: Decimal, currency: str) -> Mapping[str, Any]:
     return {
         "alert": ALERT,
-        "expr": f"sum by (namespace) (sum_over_time((\n  {hourly}\n  and on () ({present})\n)[31d:1h])) > {amount}",
+        "expr": f"{this_month(f'{SPENDING}{{namespace={quoted(namespace)}}}')} > {amount}",
         "for": "0m",
         "keep_firing_for": "1h",
         "labels": {"severity": "warning"},

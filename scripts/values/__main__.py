@@ -5,6 +5,8 @@ from pathlib import Path
 
 from gpustack.config.usage_series import INTERVAL
 from scripts.values import cluster_rules, gpu_rules, usage_rules, workload_rules
+from scripts.values.capacity import capacity
+from scripts.values.cost import cost
 from scripts.values.detail import detail
 from scripts.values.health import health
 from scripts.values.job import job
@@ -35,6 +37,8 @@ def files() -> dict[Path, str]:
     return {
         VALUES / "rules" / "gpu-recording.yaml": recording,
         dashboards / "gpu-overview.json": overview(),
+        dashboards / "gpu-capacity.json": capacity(),
+        dashboards / "gpu-cost.json": cost(),
         dashboards / "gpu-detail.json": detail(),
         dashboards / "gpu-health.json": health(),
         dashboards / "gpu-job.json": job(),

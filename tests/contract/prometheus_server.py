@@ -15,6 +15,8 @@ from urllib.request import urlopen
 
 import yaml
 
+from gpustack.config.spec import Spec
+from gpustack.steps import budget
 from tests.contract.exporters import openmetrics
 from tests.contract.promql import RULES
 from tests.contract.promtool import complaints, program
@@ -22,6 +24,7 @@ from tests.contract.promtool import complaints, program
 SPAN = "30m"
 """Stands for every range: what is made once is as good as new for so long, however slow the machine is."""
 PATIENCE = 300
+PRICED = Spec.model_validate({"cost": {"currency": "EUR", "prices": [{"per_gpu_hour": 2}]}})
 
 
 def started(folder: Path) -> tuple[list[str], int]:
@@ -30,6 +33,7 @@ def started(folder: Path) -> tuple[list[str], int]:
     (folder / "series.txt").write_text(openmetrics(now - 600, now, 60))
     assert complaints("tsdb", "create-blocks-from", "openmetrics", folder / "series.txt", folder / "data") == ""
     rules = yaml.safe_load(re.sub(r"\[\d+[mh]\]", f"[{SPAN}]", (RULES / "gpu-recording.yaml").read_text()))
+    rules["groups"] += budget.groups(PRICED)
     for group in rules["groups"]:
         group["interval"] = "2s"
     (folder / "rules.yaml").write_text(yaml.safe_dump(rules))

@@ -9,6 +9,8 @@ from typing import Any
 import promql_parser
 import yaml
 
+from gpustack.steps import budget
+
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "values" / "rules"
 COUNTERS = ROOT / "values" / "dcgm" / "counters.csv"
@@ -78,8 +80,9 @@ def rules(name: str) -> list[dict[str, Any]]:
 
 @cache
 def recorded() -> dict[str, bool]:
-    """Recorded name -> is it a counter, which its last part says."""
-    return {rule["record"]: rule["record"].endswith("total") for rule in rules("gpu-recording.yaml")}
+    """Recorded name -> is it a counter, which its last part says; those too that a spec with prices adds."""
+    found = [rule["record"] for rule in rules("gpu-recording.yaml")] + [budget.SPENDING, budget.CLOCK]
+    return {name: name.endswith("total") for name in found}
 
 
 def nodes(tree: Any) -> Iterator[Any]:

@@ -89,6 +89,7 @@ def test_an_alert_fires_above_the_budget_and_is_of_one_month(tmp_path: Path) -> 
 
 def test_without_budgets_there_are_none_and_with_them_they_are_loaded() -> None:
     assert budget.groups(Spec()) == []
+    assert [one["name"] for one in budget.groups(spec({"per_gpu_hour": 1}))] == ["gpustack-spending"]
     groups = groups_of(spec({"per_gpu_hour": 1}, a=1))["gpu-alerts"]
     assert [one["name"] for one in groups][-2:] == ["gpustack-spending", "gpustack-budgets"]
     assert groups[-1]["rules"][0]["annotations"]["runbook"] == "gpustack explain alert-gpubudgetexceeded"

@@ -3,7 +3,7 @@ lab's in test_documents.py."""
 
 from dataclasses import dataclass
 
-PAGES = ("gpus.md", "profiling.md", "serve.md", "training.md")
+PAGES = ("walkthrough.md", "gpus.md", "profiling.md", "serve.md", "training.md")
 
 SHORTER = {"--for 15m": "--for 2m", "--for 10m": "--for 2m", "--for 5m": "--for 2m"}
 """Nobody waits so long here: at 5 s, the lab's interval, two minutes have the samples that a verdict needs."""
@@ -12,19 +12,38 @@ SHORTER = {"--for 15m": "--for 2m", "--for 10m": "--for 2m", "--for 5m": "--for 
 @dataclass(frozen=True)
 class Row:
     """`more`: words behind the command, because nobody answers here. `serves`: it runs on until another one serves.
-    `not_run`: why not. Every other command ends with 0."""
+    `not_run`: why not. Every other command ends with 0, or with `code`."""
 
     more: str = ""
     serves: bool = False
     not_run: str = ""
+    code: int = 0
 
 
 CONFIRMED = Row(more="--yes")
 NO_DOCKER = Row(not_run="the lab has no docker and no registry that takes images")
 NO_LOGIN = Row(not_run="the lab's mirror asks for no login")
 
+YOUNG = Row(code=8)
+"""The lab's Prometheus has minutes of history."""
+
 ROWS = {
+    "gpustack init mycluster": Row(not_run="lab up wrote the inventory of the lab"),
+    "gpustack plan -i mycluster": Row(),
+    "gpustack install -i mycluster": CONFIRMED,
+    "gpustack verify -i mycluster": Row(),
+    "gpustack prove -i mycluster": Row(),
+    "gpustack doctor -i mycluster": Row(),
     "gpustack gpu list -i mycluster": Row(),
+    "gpustack gpu top -i mycluster --once": Row(),
+    "gpustack access grafana -i mycluster": Row(not_run="it stays until Ctrl-C"),
+    "gpustack profile analyze -i mycluster --pod team-a/train-0 --since 1h --workload training": Row(),
+    "gpustack profile record -i mycluster --pod team-a/train-0 --for 15m --label before -f before.json": Row(),
+    "gpustack install -i mycluster --only alerts": CONFIRMED,
+    "gpustack capacity report -i mycluster --since 1d": YOUNG,
+    "gpustack capacity forecast -i mycluster": YOUNG,
+    "gpustack cost report -i mycluster --since 1d --budget team-a=5000": YOUNG,
+    "gpustack explain st-no-metrics": Row(),
     "gpustack gpu top --prometheus https://prometheus.example.org --token-file token": Row(),
     "gpustack gpu list --prometheus https://mimir.example.org/prometheus --tenant team -o csv": Row(),
     "gpustack gpu check-exporter -i mycluster --for 40": Row(),

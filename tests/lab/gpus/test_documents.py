@@ -69,7 +69,7 @@ class Reader:
             stdin=subprocess.DEVNULL, check=False,
         )  # fmt: skip
         print(f"$ {text}\n{done.stderr}{done.stdout}")
-        assert done.returncode == 0, f"exit {done.returncode}\n{done.stderr[-4000:]}{done.stdout[-4000:]}"
+        assert done.returncode == row.code, f"exit {done.returncode}\n{done.stderr[-4000:]}{done.stdout[-4000:]}"
 
     def environment(self) -> dict[str, str]:
         return os.environ | {"NO_COLOR": "1"}
@@ -94,7 +94,8 @@ def measured(two: lab.Lab, gpustack: Run) -> Iterator[None]:
     spec = two.inventory / "group_vars" / "all" / "gpustack.yml"
     before = spec.read_text()
     try:
-        roads.merge_spec(two, gpu={"dcgm": "standalone", "metrics": {"interval": "5s"}})
+        cost = {"currency": "EUR", "prices": [{"per_gpu_hour": 2.1}], "budgets": {"team-a": 5000}}
+        roads.merge_spec(two, gpu={"dcgm": "standalone", "metrics": {"interval": "5s"}}, cost=cost)
         gpustack("install", "-i", two.inventory, "--yes", limit=900)
         yield
     finally:

@@ -61,8 +61,10 @@ def test_a_share_of_a_gpu_is_a_part_of_it() -> None:
     world = Recorder(10)
     world.node("s", 0, 600, 2, gpu_shared=8)
     world.pod("s", "a", 0, 600, 3, resource="nvidia_com_gpu_shared")
-    rows = by_name(group(read_usage(world.source()), ("namespace",)))
+    usage = read_usage(world.source())
+    rows = by_name(group(usage, ("namespace",)))
     assert rows["a",].allocated == rows["a",].attributed == pytest.approx(7.5)
+    assert usage.doubts[0].startswith("7.5 allocated hours are of GPUs that pods share")
     assert rows["",].total == pytest.approx(12.5)
 
 

@@ -1,18 +1,22 @@
 """Pools of a life as a forecast reads them, and when they were full afterwards."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpustack.forecast.demand import HOURS_A_DAY, Demand
-from tests.worlds.life.clock import HOUR, cut
+from gpustack.forecast.read import make_demand
+from tests.worlds.life.clock import DAY, HOUR, cut
 from tests.worlds.life.draw import Life
 
 
 @dataclass(frozen=True)
 class Pool:
-    """`demand` is of the known days, `wanted` of each hour that came: what pods had and waited for."""
+    """`demand` is of the known days, `wanted` of each hour that came: what pods had and waited for; `asked`: what they
+    had had if nobody had had to wait."""
 
     demand: Demand
     wanted: tuple[float, ...]
+    asked: tuple[float, ...]
 
     def find_full(self) -> int | None:
         """The day, 1 is the first that came, with an hour at the limit of the last known day; None without one."""
@@ -21,30 +25,37 @@ class Pool:
         days = (any(full[at : at + HOURS_A_DAY]) for at in range(0, len(full), HOURS_A_DAY))
         return next((day for day, reached in enumerate(days, 1) if reached), None)
 
-    def highest(self, last: int) -> float:
-        """GPUs, of the week that ends with this day."""
-        return max(self.wanted[(last - 7) * HOURS_A_DAY : last * HOURS_A_DAY])
+
+def highest(hours: tuple[float, ...], last: int) -> float:
+    """GPUs, of the week that ends with this day."""
+    return max(hours[(last - 7) * HOURS_A_DAY : last * HOURS_A_DAY])
 
 
-def read_pools(life: Life, *, queue: bool = True) -> list[Pool]:
-    """Those whose units are GPUs or instances; without the queue as where nodes are chosen by name."""
-    truth, known = life.truth, life.truth.days * HOURS_A_DAY
-    gaps = life.scrapes.gaps(life.start, truth.known)
-    begins = [life.start + hour * HOUR for hour in range(known)]
-    lost = [sum(cut(*gap, begin, begin + HOUR) for gap in gaps) >= HOUR for begin in begins]
-    pools = []
+def read_pools(life: Life, *, by_model: bool = False, history: int = 60) -> list[Pool]:
+    """By resource, as without `--nodes`; `by_model` as with it: of nodes by name, and nobody knows who waits for them.
+    `history`: days."""
+    truth, gaps = life.truth, life.scrapes.gaps(life.start, life.truth.known)
+    hours = range(int(truth.known) - history * DAY, int(truth.known), HOUR)
+    lost = {at for at in hours if sum(cut(*gap, at, at + HOUR) for gap in gaps) >= HOUR}
+    named: dict[str, list[str]] = {}
     for pool in life.pools:
-        if pool.sharing == "time-slicing":
-            continue
-        taken, waiting, room = (
-            truth.hourly(pool.name, what, until=truth.end) for what in ("allocated", "queued", "schedulable")
+        named.setdefault(pool.name if by_model else pool.resource, []).append(pool.name)
+    first, known = int(hours.start - life.start) // HOUR, truth.days * HOURS_A_DAY
+    pools = []
+    for name, of in named.items():
+        taken, waiting, room, asked = (
+            add_up(truth.hourly(one, what, until=truth.end) for one in of)
+            for what in ("allocated", "queued", "schedulable", "demand")
         )
         allocated, queued, capacity = (
-            [None if gone else value for value, gone in zip(values, lost, strict=False)]
-            for values in (taken, waiting, room)
+            {name: {at: value for at, value in zip(hours, row[first:known], strict=True) if at not in lost}}
+            for row in (taken, waiting, room)
         )
-        seen = queued if queue else [None] * known
-        demand = Demand(pool.name, int(life.start), allocated, seen, capacity, whole_queue=queue)
-        wanted = tuple(a + b for a, b in zip(taken[known:], waiting[known:], strict=True))
-        pools.append(Pool(demand, wanted))
+        demand = make_demand(name, hours, allocated, {} if by_model else queued, capacity)
+        wanted = tuple(have + wait for have, wait in zip(taken[known:], waiting[known:], strict=True))
+        pools.append(Pool(demand, wanted, tuple(asked[known:])))
     return pools
+
+
+def add_up(rows: Iterable[list[float]]) -> list[float]:
+    return [sum(values) for values in zip(*rows, strict=True)]
