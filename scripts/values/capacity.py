@@ -108,9 +108,9 @@ def course() -> list[Panel]:
         lines(
             "Idle by namespace",
             "none",
-            query(f"sum by (namespace) ({series.IDLE}{{{WHOSE}}}) > 0", "{{namespace}}"),
+            query(f"sum by (namespace) ({series.IDLE}{{{WHOSE}}})", "{{namespace}}"),
             why="GPUs and instances that a pod holds and that do nothing.",
-            empty="nothing is idle",
+            empty=UNMEASURED,
         ),
     ]
 
