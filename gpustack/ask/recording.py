@@ -195,7 +195,7 @@ def header_of(head: dict[str, Any]) -> Header:
         raise ValueError("its time has no zone, or a host is in it twice")
     source = Path(head["source"]) if head["source"] else None
     inventory = Inventory(source, hosts, Spec.model_validate(head["spec"]), values_of(head.get("values", {})))
-    if not inventory.control_planes:
+    if not inventory.control_planes and not (hosts and all(host.standalone for host in hosts)):
         raise ValueError("none of its hosts is a control plane")
     entries = {entry["name"]: entry["reach"] for entry in head["hosts"] if "reach" in entry}
     reach = {name: typed(Reach(name, **words)) for name, words in entries.items()}

@@ -89,8 +89,10 @@ class View:
 
     @property
     def acting(self) -> str:
-        """The first control plane that was reached, else the first."""
+        """The first control plane that was reached, else the first. Raises FactUnavailable where there is none."""
         planes = self.snapshot.inventory.control_planes
+        if not planes:
+            raise FactUnavailable("no host of the inventory is to have Kubernetes")
         reach = self.snapshot.reach
         up = [host.name for host in planes if host.name not in reach or reach[host.name].reached]
         return up[0] if up else planes[0].name
@@ -101,7 +103,8 @@ class View:
 
     @property
     def hosts(self) -> Sequence[Host]:
-        return self.snapshot.inventory.hosts
+        """Those of the cluster."""
+        return self.snapshot.inventory.in_cluster
 
     @property
     def host(self) -> Host:

@@ -153,7 +153,8 @@ class Composer:
                     name, version, _ = Path(path).name.split("_")
                     note = recipes[f"{name}_{version}"].note
                     place = f"{repository.below}/{path}"
-                    yield self._place(place, index, path, repository.component, name, version, note)
+                    part = driver_debs.component(name, repository.component)
+                    yield self._place(place, index, path, part, name, version, note)
                 else:
                     place = repository.key if path == apt.KEY else f"{repository.below}/{path}"
                     yield self._own(place, index, path)

@@ -31,7 +31,7 @@ class Recipe:
     @property
     def file(self) -> str:
         """Without an epoch, as in apt's own file names; `~` stays."""
-        return f"{self.name}_{self.version}"
+        return f"{self.name}_{self.version.rpartition(':')[2]}"
 
 
 def kubernetes(version: str, made: Made) -> list[Recipe]:

@@ -78,8 +78,33 @@ def toolkit(version: str, made: Made) -> tuple[Recipe, ...]:
     )
 
 
+def dcgm(versions: Versions, made: Made) -> tuple[Recipe, ...]:
+    """Engine and exporter for hosts without Kubernetes, compiled from gpustack/simulated/cluster: they read the same
+    state of simulated GPUs as the driver."""
+    engine, _, exporter = versions["dcgm-exporter"].partition("-")
+    core, name = f"1:{engine}-1", "datacenter-gpu-manager"
+    counters = made["etc/default-counters.csv"]
+    exports = {"usr/bin/dcgm-exporter": made["dcgm-exporter"], "etc/dcgm-exporter/default-counters.csv": counters}
+    return (
+        Recipe(
+            f"{name}-4-core", core, (made,), {"usr/bin/nv-hostengine": made["dcgm"]},
+            links={"usr/bin/dcgmi": "nv-hostengine"}, note=NOTE,
+        ),
+        Recipe(f"{name}-4-proprietary", core, (), {}, note=NOTE),
+        Recipe(f"{name}-exporter", f"{exporter}-1", (made,), exports, note=NOTE),
+    )  # fmt: skip
+
+
+def component(package: str, otherwise: str) -> str:
+    """Of the version set."""
+    if not package.startswith("datacenter-gpu-manager-"):
+        return otherwise
+    return "dcgm-exporter" if package.endswith("-exporter") else "dcgm"
+
+
 def repositories(versions: Versions, made: dict[str, Made], architecture: str) -> list[Repository]:
     simulated = driver(versions["nvidia-driver"], made["simulated-driver"], architecture)
+    simulated += dcgm(versions, made["simulated-cluster"])
     real = toolkit(versions["nvidia-container-toolkit"], made["nvidia-container-toolkit"])
     cuda = "files/developer.download.nvidia.com/compute/cuda/repos"
     places = {release: f"{cuda}/{release}/{CUDA_ARCHITECTURES[architecture]}" for release in CUDA_RELEASES}

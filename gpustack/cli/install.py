@@ -131,7 +131,7 @@ def roll_out(
     from gpustack.rollout.overlay import machine_ids
     from gpustack.rollout.rollout import Rollout
 
-    with locked_run(hosts, "install", hosts.control_planes[0], report) as run:
+    with locked_run(hosts, "install", hosts.lock_host, report) as run:
         rollout = Rollout(
             inventory=hosts,
             steps=steps,

@@ -115,7 +115,8 @@ def no_proxy(inventory: "Inventory") -> list[str]:
     """The operator's entries, then those of the cluster: itself, the hosts, the API, Services and pods."""
     kubernetes, proxy = inventory.spec.kubernetes, inventory.spec.proxy
     hosts = [str(host.spec.gpustack_node_ip or host.address) for host in inventory.hosts]
-    own = ["localhost", "127.0.0.1", endpoint_of(inventory).rpartition(":")[0], *hosts]
+    api = endpoint_of(inventory).rpartition(":")[0]
+    own = ["localhost", "127.0.0.1", *([api] if api else []), *hosts]
     own += [".svc", f".{kubernetes.dns_domain}", str(kubernetes.pod_cidr), str(kubernetes.service_cidr)]
     return list(dict.fromkeys([*(proxy.no_proxy if proxy else ()), *own]))
 
@@ -140,7 +141,8 @@ def authorization(spec: Spec) -> str:
 def digests(inventory: "Inventory", host: "Host") -> dict[str, str]:
     """Variables for the probes of a host: a random salt, and salted hashes of what files, containerd's login and the
     environment of daemons must be there; on a control plane, where the cluster's Secrets can be read, what the
-    receivers of alerts need besides: lines of name, Secret, key and hash, - for the hash of a Secret not of ours."""
+    receivers of alerts need besides: lines of name, Secret, key and hash, - for the hash of a Secret not of ours; on a
+    host without Kubernetes lines of name and hash."""
     salt = random.token_hex(16)
 
     def digest(text: str) -> str:
@@ -156,6 +158,8 @@ def digests(inventory: "Inventory", host: "Host") -> dict[str, str]:
         for name, place in places.items()
         if place
     ]
+    given = secrets_of(receivers) if host.standalone else {}
+    of_standalone = "".join(f"{name} {digest(content)}\n" for name, content in given.items())
     daemon = "".join(f"{line}\n" for line in sorted(files.get(ENVIRONMENT, "").splitlines()))
     return {
         "SALT": salt,
@@ -163,4 +167,5 @@ def digests(inventory: "Inventory", host: "Host") -> dict[str, str]:
         "EGRESS_DAEMON": digest(daemon),
         "MIRROR_LOGIN": digest(authorization(inventory.spec)),
         **({"RECEIVERS": "".join(needed)} if needed else {}),
+        **({"STANDALONE_SECRETS": of_standalone} if of_standalone else {}),
     }

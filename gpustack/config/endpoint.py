@@ -9,8 +9,11 @@ API_PORT = 6443
 
 
 def endpoint_of(inventory: "Inventory") -> str:
-    """name:port of the API. Without one in the spec, the address of the first control plane."""
+    """name:port of the API. Without one in the spec, the address of the first control plane; empty
+    where no host is to have Kubernetes."""
     if inventory.spec.kubernetes.endpoint:
         return inventory.spec.kubernetes.endpoint
+    if not inventory.control_planes:
+        return ""
     first = inventory.control_planes[0]
     return f"{first.spec.gpustack_node_ip or first.address}:{API_PORT}"

@@ -103,7 +103,7 @@ def flows(spec: Spec, node_addresses: Sequence[str]) -> list[dict[str, Any]]:
 def node_addresses(inventory: Inventory, reported: Mapping[str, str]) -> list[str]:
     """Addresses of all nodes. `reported` are by host; of a host that could not be asked, that of the inventory counts,
     so that its peers do not shut it out meanwhile. A mere name is left out."""
-    hosts = inventory.hosts
+    hosts = inventory.in_cluster
     addresses = (reported.get(host.name) or str(host.spec.gpustack_node_ip or host.address) for host in hosts)
     return [address for address in addresses if is_address(address)]
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-CONTROL_PLANE, NODE = "kube_control_plane", "kube_node"
+CONTROL_PLANE, NODE, STANDALONE = "kube_control_plane", "kube_node", "gpu_standalone"
 
 
 class HostSpec(BaseModel):
@@ -64,3 +64,8 @@ class Host:
     @property
     def control_plane(self) -> bool:
         return CONTROL_PLANE in self.groups
+
+    @property
+    def standalone(self) -> bool:
+        """It has GPUs and their monitoring, and no Kubernetes."""
+        return STANDALONE in self.groups

@@ -32,10 +32,10 @@ EARLIER_SPEC = Path("/etc/gpustack/gpustack.yml")
 
 @dataclass(frozen=True)
 class Inventory:
-    """`source` is None for the local host. Hosts are in the order of the inventory, control planes first. `values` are
-    the operator's, by Helm release, `file_secrets` what stands in the files that the spec names, `dashboards` are those
-    of the operator's files; of a recording no file is opened. `typed_password` is what -K asked for: Ansible offers it
-    to every host whose variables hold none, and reads those of hosts itself."""
+    """`source` is None for the local host. Hosts are in the order of the inventory, control planes first, those
+    without Kubernetes last. `values` are the operator's, by Helm release, `file_secrets` what stands in the files that
+    the spec names, `dashboards` are those of the operator's files; of a recording no file is opened. `typed_password`
+    is what -K asked for: Ansible offers it to every host whose variables hold none, and reads those of hosts itself."""
 
     source: Path | None
     hosts: tuple[Host, ...]
@@ -58,6 +58,16 @@ class Inventory:
     @cached_property
     def control_planes(self) -> tuple[Host, ...]:
         return tuple(host for host in self.hosts if host.control_plane)
+
+    @cached_property
+    def in_cluster(self) -> tuple[Host, ...]:
+        """Those that are nodes, or are to be."""
+        return tuple(host for host in self.hosts if not host.standalone)
+
+    @property
+    def lock_host(self) -> Host:
+        """Who holds the lock of those who change something: the first control plane, else the first host."""
+        return self.hosts[0]
 
     @property
     def summary(self) -> str:

@@ -113,6 +113,8 @@ def exported(inventory: Inventory, host: Host) -> dict[str, str]:
         "CONTAINERD": containerd_version_of(inventory.spec),
         "CONTAINERD_ROOT": apt_of(inventory.spec)["containerd"]["uri"],
         "CHARTS": " ".join(charts_of(inventory.spec).values()),
+        "GPU_EXPORTER_PORT": str(inventory.spec.gpu.metrics.port),
+        "NODE_EXPORTER_PORT": str(inventory.spec.monitoring.node_exporter_port),
         "KUBE_MINOR": minor(kubernetes_version_of(inventory.spec)),
         **names(inventory.spec),
         **egress.digests(inventory, host),
@@ -150,6 +152,6 @@ def resolved(inventory: Inventory, endpoint: str, addresses: dict[str, str]) -> 
     whole["alerts"]["secret_files"] = {name: one.secret_file for name, one in named.items() if one.secret_file}
     whole["apt"] = apt_of(spec)
     whole["nodes"] = [
-        {"name": host.name, "address": addresses[host.name]} for host in inventory.hosts if host.name in addresses
+        {"name": host.name, "address": addresses[host.name]} for host in inventory.in_cluster if host.name in addresses
     ]
     return whole

@@ -10,13 +10,14 @@ from pydantic import ValidationError
 from gpustack.config.ansible.cfg import AnsibleCfg
 from gpustack.config.ansible.connection import READ, connection, secret
 from gpustack.config.complaint import Complaint, nearest
-from gpustack.config.host import CONTROL_PLANE, NODE, Host, HostSpec
+from gpustack.config.host import CONTROL_PLANE, NODE, STANDALONE, Host, HostSpec
 from gpustack.config.pydantic_errors import complain
 from gpustack.config.sections.cluster_spec import cluster_spec, spec_file
 from gpustack.config.spec import Spec
 
 Variables = Mapping[str, Mapping[str, Any]]
-GROUPS = (CONTROL_PLANE, NODE)
+OF_CLUSTER = (CONTROL_PLANE, NODE)
+GROUPS = (*OF_CLUSTER, STANDALONE)
 SHOWN_HOSTS = 3
 
 
@@ -91,8 +92,16 @@ def templates(file: str, key: str, value: Any) -> list[Complaint]:
 
 
 def grouped(file: str, groups: Mapping[str, Sequence[str]]) -> list[Complaint]:
-    found = []
-    for group in GROUPS:
+    found = [
+        Complaint(
+            file, f"{STANDALONE}.hosts.{name}", f"{name}, which is in {group} too", "one of the two", "host-in-both"
+        )
+        for group in OF_CLUSTER
+        for name in groups.get(group, ())
+        if name in groups.get(STANDALONE, ())
+    ]
+    needed = () if groups.get(STANDALONE) and not any(map(groups.get, OF_CLUSTER)) else OF_CLUSTER
+    for group in needed:
         if not groups.get(group):
             others = [name for name in groups if name not in (*GROUPS, "all", "ungrouped")]
             likely, allowed = nearest(group, others), "at least one host"

@@ -18,6 +18,9 @@ from gpustack.doctor.verdict import verdict
 from gpustack.rollout.plan import Plan, StepState, plan
 from gpustack.steps import PROBES, STEPS
 
+ANYWHERE = ("host", "gpu-host")
+"""Layers whose faults a host without Kubernetes can have as well."""
+
 
 def questions() -> tuple[Probe[Any], ...]:
     """All that the steps and the doctor's own checks read, and what tells of changes."""
@@ -56,7 +59,11 @@ def find_locations(known: Graph, id: str, snapshot: Snapshot) -> tuple[str, ...]
     """Where an id is judged: a guard with its fault, a condition on the host at one end of its edge."""
     ends = [name.removesuffix(" guard") for name in id.split(" -> ")]
     of_cluster = all(known[name].scope == "cluster" for name in ends)
-    return (CLUSTER,) if of_cluster else tuple(snapshot.inventory.by_name)
+    hosts = snapshot.inventory.hosts
+    if of_cluster:
+        return (CLUSTER,) if snapshot.inventory.in_cluster else ()
+    anywhere = all(known[name].layer in ANYWHERE for name in ends)
+    return tuple(host.name for host in hosts if anywhere or not host.standalone)
 
 
 def by_steps(known: Graph, compared: Plan) -> Iterator[Judgement]:

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 
 
 def acting_host(taken: Snapshot) -> Host:
-    """The control plane through which the cluster is reached."""
+    """The control plane through which the cluster is reached. Raises UsageError where no host is to be in one."""
+    if not taken.inventory.in_cluster:
+        message = "No host of the inventory is to have Kubernetes, and this command goes through a cluster."
+        why = "All hosts are in the group gpu_standalone."
+        raise UsageError("no-kubernetes", message, why, "gpustack explain no-kubernetes")
     return View(taken, CLUSTER).host
 
 

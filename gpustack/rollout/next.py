@@ -53,6 +53,8 @@ def has_gpus(found: Plan) -> bool:
 
 def after_install(done: Outcome) -> str:
     found = done.verification.plan
+    if found.converged and not found.inventory.in_cluster:
+        return command("verify", found.inventory)
     if found.converged and has_gpus(found):
         return command("prove", found.inventory)
     if found.converged:

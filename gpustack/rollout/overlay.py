@@ -30,6 +30,8 @@ from gpustack.steps.gpu.mode import mode
 from gpustack.steps.gpu.mode import wanted as wanted_driver
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
+from gpustack.steps.standalone import exporters, monitoring
+from gpustack.steps.standalone.files import part_of
 
 
 def host_facts(snapshot: Snapshot, name: str) -> dict[str, Any] | None:
@@ -51,6 +53,7 @@ def host_facts(snapshot: Snapshot, name: str) -> dict[str, Any] | None:
         "gpu_driver": gpu_driver(here),
         "gpu_driver_packages": gpu_driver_packages(here),
         "gpus": gpu_number(here),
+        "standalone": here.host.standalone,
         "metrics_guard": metrics_guard(here),
         "sources": dict(taken_sources(here)),
     }
@@ -108,6 +111,16 @@ def cluster_variables(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
     return {"gpustack_releases": releases, "gpustack_objects": objects}
 
 
+def standalone_variables(here: View) -> dict[str, dict[str, Any]]:
+    """`gpustack_standalone`: by step, what its role brings to a host without Kubernetes. What depends on something that
+    is unknown is left out; its role refuses then."""
+    found: dict[str, Any] = {}
+    for module in (exporters, monitoring):
+        with suppress(FactUnavailable):
+            found[module.STEP.id] = part_of(module.wanted(here))
+    return {"gpustack_standalone": found}
+
+
 def overlay(snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> dict[str, Any]:
     """A YAML inventory as a value. `more` are further variables by host, also of hosts that are not known well."""
     inventory = snapshot.inventory
@@ -119,6 +132,9 @@ def overlay(snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]] = MappingP
     hosts: dict[str, dict[str, Any]] = {
         name: {"gpustack": spec, "gpustack_host": found} for name, found in facts.items()
     }
+    for name in hosts:
+        if inventory.by_name[name].standalone:
+            hosts[name] |= standalone_variables(View(snapshot, name))
     for host in inventory.control_planes:
         if host.name in hosts:
             hosts[host.name] |= cluster_variables(snapshot)

@@ -128,7 +128,9 @@ def find_locations(step: Step, inventory: Inventory, limit: Sequence[str] = ()) 
 
 
 def judge_step(step: Step, snapshot: Snapshot, where: str) -> StepState:
-    judgements = tuple(judge(check_id(check), check, snapshot, where) for check in step.checks)
+    host = snapshot.inventory.by_name.get(where)
+    checks = step.checks_of(host) if host else step.checks
+    judgements = tuple(judge(check_id(check), check, snapshot, where) for check in checks)
     outcomes = {one.outcome for one in judgements}
     outcome: Standing = "failed" if "failed" in outcomes else "unknown" if "unknown" in outcomes else "ok"
     return StepState(step.id, where, outcome, judgements)
@@ -187,7 +189,7 @@ def all_needs(step: str, needs: Mapping[str, tuple[str, ...]]) -> list[str]:
 def find_blocking(needs: Sequence[str], where: str, behind: Mapping[tuple[str, str], str], inventory: Inventory) -> str:
     """The drifted step that this one waits for: at the same place, at the cluster, or, for a cluster, on any host."""
     for need in needs:
-        locations = [CLUSTER, where] if where != CLUSTER else [CLUSTER, *(host.name for host in inventory.hosts)]
+        locations = [CLUSTER, where] if where != CLUSTER else [CLUSTER, *(host.name for host in inventory.in_cluster)]
         if any((need, spot) in behind for spot in locations):
             return need
     return ""

@@ -18,7 +18,6 @@ from gpustack.steps.step import Step
 def preview(found: Plan, steps: tuple[Step, ...], report: Reporter) -> str:
     """The differences as text, by step, host and task."""
     lines: list[str] = []
-    acting = View(found.snapshot, CLUSTER).acting
     with private_folder() as private:
         overlay = sources(found.inventory, write(found.snapshot, private))
         ansible = Ansible(overlay, private, report, found.inventory.typed_password)
@@ -26,7 +25,9 @@ def preview(found: Plan, steps: tuple[Step, ...], report: Reporter) -> str:
             due = [state.where for state in found.drifted if state.step == step.id]
             if not due:
                 continue
-            hosts = list(dict.fromkeys(acting if where == CLUSTER else where for where in due))
+            hosts = list(
+                dict.fromkeys(View(found.snapshot, CLUSTER).acting if where == CLUSTER else where for where in due)
+            )
             lines += ["", *differences(step.id, hosts, ansible)]
     return "\n".join(lines) + "\n" if any(lines) else ""
 

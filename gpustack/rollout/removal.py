@@ -101,7 +101,9 @@ def judge_host(snapshot: Snapshot, host: Host, wanted: set[str], *, packages: bo
         foreign = f"which cluster it is in is unknown: {error}"
     node, drain = "", False
     try:
-        alone = has_api(snapshot) and not removes_cluster(snapshot, wanted) and not host.control_plane
+        alone = (
+            has_api(snapshot) and not removes_cluster(snapshot, wanted) and not (host.control_plane or host.standalone)
+        )
         mine = removable(here) if alone else None
         node, drain = (mine.name, mine.ready) if mine else ("", False)
     except FactUnavailable as error:
@@ -166,7 +168,7 @@ def find_orphans(snapshot: Snapshot, wanted: set[str]) -> tuple[str, ...]:
     """Workers outside that are, or may be, in the cluster whose last control plane would go."""
     if not removes_cluster(snapshot, wanted):
         return ()
-    outside = [host for host in snapshot.inventory.hosts if host.name not in wanted]
+    outside = [host for host in snapshot.inventory.in_cluster if host.name not in wanted]
     return tuple(host.name for host in outside if is_in_cluster(View(snapshot, host.name)))
 
 

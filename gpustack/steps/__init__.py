@@ -17,6 +17,8 @@ from gpustack.steps.gpu import sharing as gpu_sharing
 from gpustack.steps.kubernetes import step as kubernetes
 from gpustack.steps.monitoring import step as monitoring
 from gpustack.steps.prereqs import step as prereqs
+from gpustack.steps.standalone import exporters as standalone_exporters
+from gpustack.steps.standalone import monitoring as standalone_monitoring
 from gpustack.steps.step import Step
 
 MODULES: tuple[ModuleType, ...] = (
@@ -40,6 +42,8 @@ MODULES: tuple[ModuleType, ...] = (
     dashboards,
     alerts,
     serve,
+    standalone_exporters,
+    standalone_monitoring,
 )
 """Their docstrings are the manual pages."""
 STEPS: tuple[Step, ...] = tuple(module.STEP for module in MODULES)

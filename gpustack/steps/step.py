@@ -11,6 +11,14 @@ from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 
 
+def in_cluster(inventory: Inventory, host: Host) -> bool:
+    return not host.standalone
+
+
+def standalone(inventory: Inventory, host: Host) -> bool:
+    return host.standalone
+
+
 def every_host(inventory: Inventory, host: Host) -> bool:
     return True
 
@@ -21,7 +29,9 @@ class Step:
     still settle while it is played; `settle` is how long, in seconds, its checks may take to come true after the play,
     and `settle_by` says it where that depends on what is there; `probes` is what the checks read; `interrupts` says
     what stops meanwhile, if anything; `pulls`: hosts fetch images for it, and it has more time while they do. `applies`
-    says which hosts the step is for (a step of scope `cluster` applies when it applies to the acting control plane)."""
+    says which hosts the step is for, without more those of the cluster (a step of scope `cluster` applies when it
+    applies to the acting control plane), and `without_kubernetes` which of its checks hosts without Kubernetes have,
+    where these are not all."""
 
     id: str
     scope: Literal["host", "cluster"]
@@ -29,7 +39,8 @@ class Step:
     checks: tuple[Check, ...]
     needs: tuple[str, ...] = ()
     settle: int = 10
-    applies: Callable[[Inventory, Host], bool] = every_host
+    applies: Callable[[Inventory, Host], bool] = in_cluster
+    without_kubernetes: tuple[Check, ...] = ()
     settle_by: Callable[[View], int] | None = None
     follows: tuple[str, ...] = ()
     interrupts: str = ""
@@ -38,6 +49,9 @@ class Step:
     @property
     def depends(self) -> tuple[str, ...]:
         return self.needs + self.follows
+
+    def checks_of(self, host: Host) -> tuple[Check, ...]:
+        return self.without_kubernetes if host.standalone and self.without_kubernetes else self.checks
 
     def settle_time(self, here: View) -> int:
         """In seconds; `settle` where that is unknown."""

@@ -24,7 +24,7 @@ def schedulable(here: View) -> Result | None:
 
 
 def alone(inventory: Inventory, host: Host) -> bool:
-    return len(inventory.hosts) == 1
+    return len(inventory.in_cluster) == 1
 
 
 STEP = Step(

@@ -82,7 +82,7 @@ def leftovers(here: View) -> Result | None:
 
 
 def joining(inventory: Inventory, host: Host) -> bool:
-    return not host.control_plane
+    return not host.control_plane and not host.standalone
 
 
 STEP = Step(

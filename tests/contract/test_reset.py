@@ -29,6 +29,7 @@ WITHOUT = {
 # Pods are ended by what other steps brought, so that comes before all.
 FIRST = "workers"
 UNDONE = [FIRST, *(step.id for step in reversed(STEPS) if step.id not in {*WITHOUT, FIRST})]
+STANDALONE = {"standalone-monitoring", "standalone-exporters"}
 every_undone = pytest.mark.parametrize("step", UNDONE)
 
 
@@ -47,12 +48,15 @@ def test_every_step_has_a_reset_or_a_reason() -> None:
 
 
 def test_steps_are_undone_in_reverse_order_on_workers_then_on_the_control_plane() -> None:
-    workers, planes = plays()
+    workers, planes, standalone = plays()
     assert (workers["hosts"], planes["hosts"]) == ("kube_node:!kube_control_plane", "kube_control_plane")
     for play in (workers, planes):
         (task,) = play["tasks"]
         assert task["ansible.builtin.include_role"] == {"name": "{{ item }}", "tasks_from": "reset"}
-        assert task["loop"] == [step.replace("-", "_") for step in UNDONE]
+        assert task["loop"] == [step.replace("-", "_") for step in UNDONE if step not in STANDALONE]
+    assert standalone["hosts"] == "gpu_standalone"
+    (task,) = standalone["tasks"]
+    assert task["loop"] == [step.replace("-", "_") for step in UNDONE if step in {*STANDALONE, "gpu-driver", "prereqs"}]
 
 
 def test_every_undone_step_has_its_questions_in_the_same_order() -> None:

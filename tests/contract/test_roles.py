@@ -33,7 +33,7 @@ BARE = {"when", "that", "changed_when", "failed_when", "until"}  # Ansible templ
 FROM_HOSTS = {"ansible_facts", "ansible_local", "hostvars", "vars"}
 # Of the overlay what is made of answers. `gpustack` itself is the spec.
 FROM_HOSTS |= {"gpustack_fix", "gpustack_host", "gpustack_machine_id", "gpustack_objects", "gpustack_releases"}
-FROM_HOSTS |= {"gpustack_remedy", "gpustack_reset"}
+FROM_HOSTS |= {"gpustack_remedy", "gpustack_reset", "gpustack_standalone"}
 
 
 def test_there_are_roles() -> None:

@@ -12,6 +12,7 @@ from gpustack.steps import MODULES, STEPS
 from gpustack.steps.step import Step
 
 IDS = [step.id for step in STEPS]
+HOSTS = {"kube_control_plane", "kube_node", "!kube_control_plane", "gpu_standalone"}
 every_step = pytest.mark.parametrize("step", STEPS, ids=IDS)
 
 
@@ -55,7 +56,7 @@ def test_cluster_steps_run_on_the_control_plane_only(step: Step) -> None:
     if step.scope == "cluster":
         assert play["hosts"] == "kube_control_plane"
     else:
-        assert set(re.split(r"[:,]", play["hosts"])) <= {"kube_control_plane", "kube_node", "!kube_control_plane"}
+        assert set(re.split(r"[:,]", play["hosts"])) <= HOSTS
 
 
 @every_step

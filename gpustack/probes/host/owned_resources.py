@@ -12,7 +12,18 @@ from gpustack.config.egress import PATHS
 from gpustack.probes.control_plane.kubeadm import CONFIG, UNFINISHED
 
 KUBECONFIGS = ("admin", "super-admin", "kubelet", "controller-manager", "scheduler")
+STANDALONE = "/etc/gpustack-cluster/standalone"
+SYSTEM = "/etc/systemd/system"
 FILES = {
+    "standalone-monitoring": (
+        f"{SYSTEM}/prometheus.service.d/gpustack.conf", f"{SYSTEM}/prometheus-alertmanager.service.d/gpustack.conf",
+        f"{STANDALONE}/prometheus-*", f"{STANDALONE}/rules-*", f"{STANDALONE}/alertmanager-*",
+        f"{STANDALONE}/receivers",
+    ),
+    "standalone-exporters": (
+        f"{SYSTEM}/nvidia-dcgm-exporter.service.d/gpustack.conf",
+        f"{SYSTEM}/prometheus-node-exporter.service.d/gpustack.conf", f"{STANDALONE}/counters-*",
+    ),
     "gpu-operator": (
         "/etc/containerd/conf.d/99-nvidia.toml", "/usr/local/nvidia/toolkit", "/run/nvidia/validations",
         "/run/nvidia/toolkit",
@@ -111,6 +122,8 @@ def probe(step: str, more: str = "") -> Probe[tuple[Trace, ...]]:
     return Probe(f"owned.{step}", Lines(f"{files((*FILES[step], *PATHS.get(step, ())))}{more}exit 0"), traces)
 
 
+STANDALONE_MONITORING = probe("standalone-monitoring")
+STANDALONE_EXPORTERS = probe("standalone-exporters")
 # Its operands leave them, and nobody else's; device descriptions are made anew by whoever needs them.
 GPU_OPERATOR = probe("gpu-operator")
 GPU_RUNTIME = probe("gpu-runtime")
@@ -192,6 +205,8 @@ done | sort -u
 # By step, the last step first.
 OURS: Mapping[str, Probe[tuple[Trace, ...]]] = {
     "workers": WORKERS,
+    "standalone-monitoring": STANDALONE_MONITORING,
+    "standalone-exporters": STANDALONE_EXPORTERS,
     "gpu-operator": GPU_OPERATOR,
     "gpu-runtime": GPU_RUNTIME,
     "gpu-driver": GPU_DRIVER,

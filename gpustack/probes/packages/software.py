@@ -12,6 +12,7 @@ HOST_PACKAGES = (
     "ca-certificates", "conntrack", "curl", "ethtool", "gpg", "iproute2", "ipset", "iptables", "kmod", "nftables",
     "procps", "socat",
 )  # fmt: skip
+FETCHING = ("ca-certificates", "curl", "gpg")
 # Docker's own packages stand on containerd.io (docker-ce Depends: containerd.io), the very runtime that is wanted.
 DOCKER_CE = "docker-ce"
 # Runtimes of other origin: both own /usr/bin/containerd or the same socket.

@@ -73,6 +73,8 @@ def cluster_patch(here: View) -> str:
     """The version of the spec where that is a full one; else what the acting control plane has, else the newest that it
     is offered. Empty where that is unknown, or nothing is offered: then each host takes the newest it is offered."""
     wanted = containerd_version_of(here.spec)
+    if not here.hosts:
+        return ""
     plane = here.on(here.acting)
     if RELEASE.fullmatch(wanted):
         return wanted

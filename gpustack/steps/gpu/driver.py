@@ -35,7 +35,7 @@ from gpustack.steps.gpu import driver_packages as gpu_driver_packages
 from gpustack.steps.gpu import driver_running as gpu_driver_running
 from gpustack.steps.gpu.fabric import fabric, fabric_manager
 from gpustack.steps.gpu.generation import generation
-from gpustack.steps.step import Step
+from gpustack.steps.step import Step, every_host
 
 # The last one may find a driver that is stuck.
 STEP = Step(
@@ -50,5 +50,6 @@ STEP = Step(
         *gpu_driver_running.CHECKS, fabric_manager,
     ),
     settle=30,
+    applies=every_host,
     interrupts="where another driver is loaded, pods with GPUs have to end first",
 )  # fmt: skip

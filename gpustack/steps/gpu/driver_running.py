@@ -25,12 +25,13 @@ def driver_mode(here: View) -> Result | None:
     and without the operator nothing installs one."""
     if not driven(here, "container"):
         return None
+    hint = "set gpu.driver.mode: auto (or host, or none) in the spec"
+    if here.host.standalone:
+        return Result("gpu.driver.mode", "host or none without Kubernetes", "container", "operator", hint=hint)
     if here.spec.gpu.stack == "host":
-        hint = "set gpu.driver.mode: auto (or host, or none) in the spec"
         return Result("gpu.driver.mode", "host or none with gpu.stack host", "container", "operator", hint=hint)
     if here[OS].id != "debian":
         return None
-    hint = "set gpu.driver.mode: auto (or host, or none) in the spec"
     return Result("gpu.driver.mode", "host or none on Debian", "container", "operator", hint=hint)
 
 
@@ -133,6 +134,8 @@ def absent(here: View) -> Result:
 
 
 def rebooted(here: View) -> str:
+    if here.host.standalone:
+        return f"reboot {here.host.name}    # when nothing uses its GPUs"
     return f"kubectl drain {here.host.name} --ignore-daemonsets --delete-emptydir-data; then reboot it, and uncordon it"
 
 

@@ -1,10 +1,11 @@
 """How the driver of a host's GPUs is installed: by the operator in containers, by packages on the host, or by other
 means.
 
-Set by `gpu.driver.mode` of the spec. With `auto`: packages on the host without an operator, and on Debian, for which no
-driver container is built; elsewhere packages if NVIDIA's are installed already, none if the libraries of another driver
-are on the host, otherwise containers. Packages newer than those of the version set are managed by their owner: none. A
-driver container leaves no libraries on its host, so the module that it loads is not mistaken for another driver.
+Set by `gpu.driver.mode` of the spec. With `auto`: packages on the host without an operator or without Kubernetes, and
+on Debian, for which no driver container is built; elsewhere packages if NVIDIA's are installed already, none if the
+libraries of another driver are on the host, otherwise containers. Packages newer than those of the version set are
+managed by their owner: none. A driver container leaves no libraries on its host, so the module that it loads is not
+mistaken for another driver.
 """
 
 from typing import Literal
@@ -47,7 +48,7 @@ def mode(here: View) -> Mode:
         return stated
     if newer_than_ours(here):
         return "none"
-    if here.spec.gpu.stack == "host" or here[OS].id == "debian":
+    if here.spec.gpu.stack == "host" or here.host.standalone or here[OS].id == "debian":
         return "host"
     there = here[GPU_PACKAGES]
     if any(name in there for name in (LIBRARIES["ubuntu"], *MODULES["ubuntu"].values())):

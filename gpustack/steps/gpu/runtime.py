@@ -42,7 +42,7 @@ OPERATORS = "/etc/containerd/conf.d/99-nvidia.toml"
 
 
 def applies(inventory: Inventory, host: Host) -> bool:
-    return inventory.spec.gpu.stack == "host"
+    return inventory.spec.gpu.stack == "host" and not host.standalone
 
 
 def other_runtimes(here: View) -> Result | None:

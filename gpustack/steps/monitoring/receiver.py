@@ -6,6 +6,7 @@ Every receiver of the spec is one of Alertmanager's, so that its counters tell o
 receiver-name-in-metrics (notify/metrics.go).
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from gpustack.config.sections.receiver import DEFAULT, SEVERITIES, Receiver, Receivers, place_of
@@ -28,13 +29,24 @@ def alertmanager(spec: Spec) -> dict[str, Any]:
     named = receivers.named()
     if not named:
         return {}
-    config = {
-        "route": route(receivers),
-        "receivers": [{"name": NOBODY}, *({"name": name, **way(name, one)} for name, one in named.items())],
-        "inhibit_rules": inhibitions(),
-    }
+    config = configured(receivers, mounted)
     secrets = {place[0] for name, one in named.items() if (place := place_of(name, one))}
     return {"config": config, "enableFeatures": [COUNTED], "alertmanagerSpec": {"secrets": sorted(secrets)}}
+
+
+def alertmanager_configuration(spec: Spec, folder: str) -> dict[str, Any]:
+    """The whole configuration of one outside of a cluster, with each secret in a file of the folder, by its receiver's
+    name."""
+    return configured(spec.alerts.receivers, lambda name, one: f"{folder}/{name}" if one.secret_file else "")
+
+
+def configured(receivers: Receivers, file_of: Callable[[str, Receiver], str]) -> dict[str, Any]:
+    ways = ({"name": name, **way(one, file_of(name, one))} for name, one in receivers.named().items())
+    return {
+        "route": route(receivers),
+        "receivers": [{"name": NOBODY}, *ways],
+        "inhibit_rules": inhibitions(),
+    }
 
 
 def route(receivers: Receivers) -> dict[str, Any]:
@@ -99,10 +111,14 @@ def inhibitions() -> list[dict[str, Any]]:
     ]
 
 
-def way(name: str, target: Receiver) -> dict[str, Any]:
-    """Of one receiver, by its type."""
+def mounted(name: str, target: Receiver) -> str:
+    """Where its secret is in Alertmanager's pod; empty where it has none."""
     place = place_of(name, target)
-    file = "/".join((MOUNTED, *place)) if place else ""
+    return "/".join((MOUNTED, *place)) if place else ""
+
+
+def way(target: Receiver, file: str) -> dict[str, Any]:
+    """Of one receiver, by its type; `file` holds its secret."""
     if target.type == "webhook":
         return {"webhook_configs": [{"url_file": file, "send_resolved": True}]}
     if target.type == "slack":

@@ -6,7 +6,7 @@ from gpustack.probes.host.units import CLOCK, CLOCKS, UNITS
 from gpustack.probes.kernel.settings import MODULES
 from gpustack.probes.kubernetes.cluster_leftovers import TEMPORARIES
 from gpustack.probes.packages.dpkg import SOURCES
-from gpustack.probes.packages.software import HOST_PACKAGES, PACKAGES
+from gpustack.probes.packages.software import FETCHING, HOST_PACKAGES, PACKAGES
 from gpustack.steps.egress_files import files_mismatch
 
 
@@ -21,9 +21,9 @@ def package_sources(here: View) -> Result | None:
 
 
 def packages(here: View) -> Result | None:
-    """The packages that Kubernetes requires on a host are installed."""
+    """The packages that Kubernetes requires on a host are installed; without it, those that apt's repositories need."""
     found = here[PACKAGES]
-    missing = [name for name in HOST_PACKAGES if found[name] is None]
+    missing = [name for name in (FETCHING if here.host.standalone else HOST_PACKAGES) if found[name] is None]
     return Result("packages", "installed", f"missing: {as_text(missing)}") if missing else None
 
 

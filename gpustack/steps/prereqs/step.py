@@ -12,6 +12,9 @@ reason before anything is changed.
 Settings: `minimum`, `swap`, `time_sync`, `proxy`, `source.purpose`, `kubelet.failCgroupV1`, `gpustack_node_ip` of a
 host.
 
+On a host without Kubernetes (group gpu_standalone) it only sets up the proxy and installs ca-certificates, curl and
+gpg.
+
 How to remove another Kubernetes: docs/other-kubernetes.md.
 
 Sources: kubernetes.io install-kubeadm "Before you begin", container-runtimes "Prerequisites".
@@ -32,7 +35,7 @@ from gpustack.steps.prereqs import kernel as prereqs_kernel
 from gpustack.steps.prereqs import mirror as prereqs_mirror
 from gpustack.steps.prereqs import neighbours as prereqs_neighbours
 from gpustack.steps.prereqs import software as prereqs_software
-from gpustack.steps.step import Step
+from gpustack.steps.step import Step, every_host
 
 STEP = Step(
     "prereqs",
@@ -46,4 +49,10 @@ STEP = Step(
         *prereqs_software.CHECKS, *prereqs_kernel.CHECKS,
     ),
     settle=30,
+    applies=every_host,
+    without_kubernetes=(
+        prereqs_host.system, prereqs_host.architecture, prereqs_host.python, prereqs_host.sudo,
+        prereqs_identity.machine_id, *prereqs_mirror.CHECKS, prereqs_software.egress, prereqs_software.package_sources,
+        prereqs_software.packages,
+    ),
 )  # fmt: skip

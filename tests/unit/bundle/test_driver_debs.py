@@ -32,6 +32,8 @@ def test_the_driver_installs_as_from_the_official_place(
     ):
         assert f"Candidate: {VERSION}\n" in host.run("apt-cache", "policy", package).stdout
         assert f"\n{package}\n" in f"\n{needs}\n"
+    assert "Candidate: 1:4.6.0-1\n" in host.run("apt-cache", "policy", "datacenter-gpu-manager-4-core").stdout
+    assert "Candidate: 4.8.3-1\n" in host.run("apt-cache", "policy", "datacenter-gpu-manager-exporter").stdout
     assert "Candidate: 595-1\n" in host.run("apt-cache", "policy", "nvidia-driver-pinning-595").stdout
 
 
@@ -61,6 +63,18 @@ def test_the_toolkit_installs_as_from_the_official_place(built: Path, tmp_path: 
             },
         ),
         ("nvidia-open", set()),
+        (
+            "datacenter-gpu-manager-4-core",
+            {"/usr/bin/nv-hostengine", "/usr/bin/dcgmi", "/usr/lib/systemd/system/nvidia-dcgm.service"},
+        ),
+        ("datacenter-gpu-manager-4-proprietary", set()),
+        (
+            "datacenter-gpu-manager-exporter",
+            {
+                "/usr/bin/dcgm-exporter", "/etc/dcgm-exporter/default-counters.csv",
+                "/usr/lib/systemd/system/nvidia-dcgm-exporter.service",
+            },
+        ),
     ],
 )  # fmt: skip
 def test_every_package_of_the_driver_says_that_it_is_simulated(built: Path, package: str, files: set[str]) -> None:

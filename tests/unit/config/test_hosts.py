@@ -192,3 +192,22 @@ def test_ansible_cfg_counts_behind_the_inventory() -> None:
     assert (fields["user"], fields["port"], fields["key_file"], fields["ssh_args"]) == ("ops", 2200, "/k", ("-F", "/f"))
     _, wrong = connection("h", {}, AnsibleCfg(None, "", "", "", "", become_method="doas", become_user="x"), None)
     assert [found.key for found in wrong] == ["ansible_become_method", "ansible_become_user"]
+
+
+STANDALONE: Any = {"gpu_standalone": ("h1", "h2")}
+
+
+def test_hosts_without_kubernetes_alone_are_an_inventory() -> None:
+    assert complaint_ids(groups=STANDALONE) == []
+    assert complaint_ids(groups={**STANDALONE, "kube_node": ()}) == []
+
+
+def test_a_host_of_a_cluster_and_without_kubernetes_is_named_with_its_key() -> None:
+    found = complaints(groups={**GROUPS, "gpu_standalone": ("h2",)})
+    assert [(one.key, one.reference) for one in found] == [("gpu_standalone.hosts.h2", "host-in-both")]
+    assert "kube_node" in found[0].found
+
+
+def test_a_group_of_the_cluster_that_lacks_its_other_half_is_named_beside_standalone_hosts_too() -> None:
+    groups = {"kube_node": ("h1",), "gpu_standalone": ("h2",)}
+    assert complaint_ids(groups=groups) == [("kube_control_plane", "inventory-group-empty")]

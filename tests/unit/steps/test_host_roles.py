@@ -8,7 +8,7 @@ from gpustack.config.resources import playbooks
 from gpustack.probes.containerd.daemon import OURS, REGISTRIES, SOCKET
 from gpustack.probes.host.units import CLOCKS
 from gpustack.probes.kernel.settings import KERNEL_MODULES, SYSCTLS
-from gpustack.probes.packages.software import HOST_PACKAGES
+from gpustack.probes.packages.software import FETCHING, HOST_PACKAGES
 from gpustack.steps.kubernetes.step import NAMES
 from gpustack.steps.prereqs.kernel import SYSCTL_FILE
 
@@ -21,7 +21,9 @@ def without_comments(*lines: str) -> list[str]:
 
 
 def test_packages() -> None:
-    assert tuple(yaml.safe_load((PREREQS / "vars" / "main.yml").read_text())["prereqs_packages"]) == HOST_PACKAGES
+    variables = yaml.safe_load((PREREQS / "vars" / "main.yml").read_text())
+    assert tuple(variables["prereqs_packages_of_nodes"]) == HOST_PACKAGES
+    assert variables["prereqs_packages"].endswith(f"else {list(FETCHING)} }}}}")
     tasks = (KUBERNETES / "tasks" / "main.yml").read_text()
     wanted = re.search(r"PACKAGES: >-\n((?:      .+\n)+)", tasks)
     assert wanted
@@ -32,7 +34,7 @@ def test_modules_and_sysctls() -> None:
     files = PREREQS / "files"
     assert set(without_comments(*(files / "modules.conf").read_text().splitlines())) == KERNEL_MODULES
     assert without_comments(*(files / "sysctl.conf").read_text().splitlines()) == [f"{key} = 1" for key in SYSCTLS]
-    assert f"dest: {SYSCTL_FILE}" in (PREREQS / "tasks" / "main.yml").read_text()
+    assert f"dest: {SYSCTL_FILE}" in (PREREQS / "tasks" / "node.yml").read_text()
     effect = (files / "effect.sh").read_text()
     assert f"for key in {' '.join(SYSCTLS)}; do" in effect
     assert f'clocks="{" ".join(CLOCKS)}"' in effect

@@ -4,7 +4,7 @@ from typing import Any
 
 from gpustack.config.sections.receiver import Receiver
 from gpustack.config.spec import Spec
-from gpustack.steps.monitoring.receiver import alertmanager, way
+from gpustack.steps.monitoring.receiver import alertmanager, mounted, way
 
 MAIL = {"type": "email", "to": "ops@example.com", "sender": "k8s@example.com", "smarthost": "mail.example.com:587"}
 HOOK = {"type": "webhook", "secret_file": "/s"}
@@ -17,7 +17,8 @@ def made(**receivers: Any) -> dict[str, Any]:
 
 
 def of(**receiver: str) -> dict[str, Any]:
-    return way("me", Receiver(**receiver))  # type: ignore[arg-type]
+    target = Receiver(**receiver)  # type: ignore[arg-type]
+    return way(target, mounted("me", target))
 
 
 def test_without_a_receiver_the_chart_s_own_stays() -> None:

@@ -1,0 +1,22 @@
+#!/bin/sh
+echo '== packages'
+dpkg-query -Wf '${Package} ${db:Status-Want} ${db:Status-Status} ${Version}\n' PACKAGES 2>/dev/null
+echo '== units'
+for unit in UNITS; do
+  show() { systemctl show -p "$1" --value "$unit.service"; }
+  load=$(show LoadState) || exit
+  mine=no pid=$(show MainPID) enabled=$(show UnitFileState) command=
+  [ ! -e "/etc/systemd/system/$unit.service.d/gpustack.conf" ] || mine=yes
+  [ "${pid:-0}" = 0 ] || command=$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)
+  echo "$unit $load $(show ActiveState) ${enabled:--} $mine ${command% }"
+done
+echo '== secrets'
+printf '%s' "${STANDALONE_SECRETS-}" | while read -r name wanted; do
+  is=other file=/etc/gpustack-cluster/standalone/receivers/$name
+  if [ -r "$file" ]; then
+    output=$({ printf '%s' "$SALT"; cat "$file"; } | sha256sum)
+    [ "${output%% *}" != "$wanted" ] || is=same
+  fi
+  echo "$name $is"
+done
+echo '== end'

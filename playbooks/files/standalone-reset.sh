@@ -1,0 +1,17 @@
+#!/bin/sh
+# Stops the programs whose settings are ours and removes these. Follows kept-copies.sh. Reads UNITS and FILES (paths, also
+# patterns). Series in /var/lib/prometheus stay. Says `changed: …` for what it did.
+set -eu
+for unit in $UNITS; do
+  own=/etc/systemd/system/$unit.service.d/gpustack.conf
+  [ -e "$own" ] || continue
+  # With the settings of its package it would listen on all addresses.
+  systemctl -q disable --now "$unit.service" 2>/dev/null || :
+  drop "$own"
+  drop_empty "${own%/*}"
+  systemctl daemon-reload
+done
+# shellcheck disable=SC2086 # patterns
+drop $FILES
+drop_empty /etc/gpustack-cluster/standalone
+drop_empty /etc/gpustack-cluster

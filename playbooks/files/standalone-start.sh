@@ -1,0 +1,34 @@
+#!/bin/sh
+# Starts programs with the wanted command lines, now and at boot, and removes files of earlier settings.
+# Reads PLAIN (units that start as their package says), FILES (paths that are in use) and, on its standard input, a line
+# `UNIT COMMAND` for each program with settings of ours. Says `changed: …` for what it did.
+set -eu
+show() { systemctl show -p "$2" --value "$1.service"; }
+running() {
+  pid=$(show "$1" MainPID)
+  [ "${pid:-0}" = 0 ] || tr '\0' ' ' <"/proc/$pid/cmdline" | sed 's/ $//'
+}
+
+ensure() { # UNIT COMMAND
+  [ "$(show "$1" NeedDaemonReload)" = no ] || systemctl daemon-reload
+  if [ "$(show "$1" UnitFileState)" != enabled ]; then
+    systemctl -q enable "$1.service"
+    echo "changed: $1 starts at boot"
+  fi
+  systemctl -q is-active "$1.service" && { [ -z "$2" ] || [ "$(running "$1")" = "$2" ]; } && return
+  systemctl restart "$1.service"
+  echo "changed: started $1"
+}
+
+for unit in $PLAIN; do ensure "$unit" ''; done
+while read -r unit command; do
+  case $unit in '' | '#'*) continue ;; esac
+  ensure "$unit" "$command"
+done
+for file in $FILES; do
+  for other in "${file%-*}"-*; do
+    case " $FILES " in *" $other "*) continue ;; esac
+    rm -f "$other"
+    echo "changed: removed $other"
+  done
+done

@@ -1,0 +1,86 @@
+"""A host without Kubernetes: a lab host with two simulated GPUs, witnessed past our own probes."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+import yaml
+
+from gpustack import lab
+from tests.lab import witness
+from tests.lab.conftest import Run
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
+
+QUERY = "curl -sG http://127.0.0.1:9090/api/v1/query --data-urlencode query="
+FAULTS = {
+    "standalone-engine-down": ("systemctl stop nvidia-dcgm", "systemctl start nvidia-dcgm nvidia-dcgm-exporter"),
+    "standalone-exporter-down": ("systemctl stop nvidia-dcgm-exporter", "systemctl start nvidia-dcgm-exporter"),
+    "standalone-not-scraped": (
+        "systemctl stop prometheus-node-exporter", "systemctl start prometheus-node-exporter",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
+    found = make_lab("standalone", ["debian-12"], monitored=True, gpus="2")
+    hosts = found.inventory / "hosts.yml"
+    content = yaml.safe_load(hosts.read_text())
+    nodes = content["all"]["children"].pop("kube_node")
+    del content["all"]["children"]["kube_control_plane"]
+    content["all"]["children"]["gpu_standalone"] = nodes
+    hosts.write_text(yaml.safe_dump(content))
+    gpustack("install", "-i", found.inventory, "--yes", limit=1200)
+    return found
+
+
+def result(made: lab.Lab, query: str) -> list[dict[str, object]]:
+    answer = witness.host(made, "host1").check_output(f"{QUERY}'{query}'")
+    found: list[dict[str, object]] = json.loads(answer)["data"]["result"]
+    return found
+
+
+def test_prometheus_has_every_gpu_and_our_alerts(made: lab.Lab) -> None:
+    assert len(result(made, "gpustack:gpu:info")) == 2
+    rules = json.loads(witness.host(made, "host1").check_output("curl -s http://127.0.0.1:9090/api/v1/rules"))
+    names = {rule["name"] for group in rules["data"]["groups"] for rule in group["rules"]}
+    assert {"GpuXidCritical", "GpuMetricsAbsent"} <= names
+
+
+def test_nothing_listens_beyond_loopback(made: lab.Lab) -> None:
+    listening = witness.host(made, "host1").check_output("ss -Hltn")
+    ports = ("9090", "9093", "9094", "9100", "9400", "5555")
+    addresses = [line.split()[3] for line in listening.splitlines()]
+    assert [one for one in addresses if one.endswith(ports) and not one.startswith("127.0.0.1:")] == []
+
+
+def test_there_is_no_kubernetes(made: lab.Lab) -> None:
+    assert witness.host(made, "host1").run("command -v kubelet containerd").rc != 0
+
+
+def test_the_second_install_has_nothing_to_do(made: lab.Lab, gpustack: Run) -> None:
+    done = gpustack("install", "-i", made.inventory, "--yes", limit=300)
+    assert "playbook" not in done.stdout
+    gpustack("verify", "-i", made.inventory)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_doctor_names_the_root(made: lab.Lab, gpustack: Run, fault: str) -> None:
+    broken, repaired = FAULTS[fault]
+    host = witness.host(made, "host1")
+    host.check_output(broken)
+    try:
+        done = gpustack("doctor", "-i", made.inventory, "-o", "json", limit=300, code=None)
+        found = [one["id"] for one in json.loads(done.stdout)["roots"]]
+        assert found == [fault]
+    finally:
+        host.check_output(repaired)
+
+
+def test_a_reset_leaves_nothing(made: lab.Lab, gpustack: Run) -> None:
+    gpustack("reset", "-i", made.inventory, "--yes", "--packages", limit=900)
+    host = witness.host(made, "host1")
+    assert host.run("ls /etc/gpustack-cluster /etc/systemd/system/prometheus.service.d").stdout == ""
+    assert host.run("systemctl is-active prometheus nvidia-dcgm-exporter").rc != 0
+    assert "127.0.0.1:9090" not in host.check_output("ss -Hltn")

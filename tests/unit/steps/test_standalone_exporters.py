@@ -1,0 +1,78 @@
+from dataclasses import replace
+
+import pytest
+
+from gpustack.ask.probe import Answer
+from gpustack.steps.standalone.exporters import STEP
+from tests.worlds.cases import answers_at, recorded, written
+from tests.worlds.judge import failures, judgements, unknown
+from tests.worlds.standalone import bare, built, installed, judged
+
+
+def programs(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
+    out = installed()["standalone.programs", "w1"].out
+    for old, new in edits:
+        assert old in out
+        out = out.replace(old, new)
+    return answers_at("w1", written("standalone.programs", out))
+
+
+def test_a_host_that_the_step_prepared() -> None:
+    assert failures(judged(STEP)) == {}
+
+
+def test_a_fresh_host() -> None:
+    fresh = answers_at(
+        "w1",
+        recorded("standalone.programs", "nothing"),
+        recorded("standalone.exported", "nothing"),
+        recorded("gpu.host-engines", "fresh-debian-12"),
+    )
+    found = failures(judged(STEP, fresh))
+    assert set(found) == {"installed", "engine", "commands", "gpu-series", "node-series"}
+    assert {cure for _, cure in found.values()} == {"install"}
+
+
+def test_a_host_without_gpus_has_node_exporter_alone() -> None:
+    changed = answers_at("w1", written("gpu.devices", ""), written("standalone.exported", "gpus none\nnode yes\n"))
+    assert failures(judged(STEP, changed)) == {}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "check", "cure"),
+    [
+        ("prometheus-node-exporter loaded active enabled yes", "prometheus-node-exporter loaded active enabled no",
+         "others", "operator"),
+        ("datacenter-gpu-manager-exporter hold", "datacenter-gpu-manager-exporter install", "installed", "install"),
+        ("-4-core hold installed 1:4.6.0-1", "-4-core hold installed 1:4.5.0-1", "pair", "upgrade"),
+        ("nvidia-dcgm loaded active enabled", "nvidia-dcgm loaded active disabled", "engine", "install"),
+        ("--address=127.0.0.1:9400", "--address=:9400", "commands", "install"),
+    ],
+)  # fmt: skip
+def test_what_differs(old: str, new: str, check: str, cure: str) -> None:
+    found = failures(judged(STEP, programs((old, new))))
+    assert {name: one[1] for name, one in found.items()} == {check: cure}
+
+
+def test_an_engine_that_does_not_listen_is_a_fault_and_the_exporter_s_silence_is_not() -> None:
+    down = answers_at(
+        "w1", recorded("gpu.host-engines", "fresh-debian-12"), written("standalone.exported", "gpus none\nnode yes\n")
+    )
+    found = judged(STEP, down)
+    faults = {name: one.result.fault for name, one in found.items() if one.result}
+    assert faults == {"engine": "standalone-engine-down", "gpu-series": ""}
+
+
+def test_an_exporter_that_is_silent_beside_its_engine_is_a_fault() -> None:
+    down = answers_at("w1", written("standalone.exported", "gpus none\nnode yes\n"))
+    (result,) = (one.result for one in judged(STEP, down).values() if one.result)
+    assert result.fault == "standalone-exporter-down"
+
+
+def test_what_is_not_answered_is_unknown() -> None:
+    assert unknown(judgements(STEP, built(bare()), "w1")) >= {"others", "installed", "commands", "gpu-series"}
+
+
+def test_the_repository() -> None:
+    changed = {("gpu.repository", "w1"): replace(recorded("gpu.repository", "fresh-debian-12"), where="w1")}
+    assert set(failures(judged(STEP, changed))) == {"repository"}

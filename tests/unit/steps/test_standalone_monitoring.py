@@ -1,0 +1,139 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.ask.view import View
+from gpustack.probes.host.system import HOSTNAME
+from gpustack.steps.standalone.files import File, monitoring, part_of
+from gpustack.steps.standalone.monitoring import STEP, wanted
+from gpustack.steps.standalone.rules import derived
+from tests.contract.promtool import complaints
+from tests.worlds.cases import answers_at, recorded, written
+from tests.worlds.judge import failures
+from tests.worlds.standalone import bare, built, installed, judged
+
+
+def here(spec: dict[str, Any] | None = None) -> View:
+    return View(built(bare(), spec), "w1")
+
+
+def texts(spec: dict[str, Any] | None = None) -> dict[str, File]:
+    files = [file for one in monitoring(here(spec)) for file in one.files]
+    return {file.path.rpartition("/")[2].partition("-")[0]: file for file in files}
+
+
+def test_a_host_that_the_step_prepared() -> None:
+    assert failures(judged(STEP)) == {}
+
+
+def test_a_fresh_host() -> None:
+    fresh = answers_at(
+        "w1",
+        recorded("standalone.programs", "nothing"),
+        written("standalone.watching", "== ready\n== rules\n== up\n== end\n"),
+    )
+    found = failures(judged(STEP, fresh))
+    assert set(found) == {"installed", "commands", "ready", "loaded", "scraped"}
+
+
+def test_others() -> None:
+    out = installed()["standalone.programs", "w1"].out.replace(
+        "prometheus loaded active enabled yes", "prometheus loaded active enabled no"
+    )
+    assert failures(judged(STEP, answers_at("w1", written("standalone.programs", out)))) == {
+        "others": ("prometheus", "operator")
+    }
+
+
+def test_a_job_that_is_not_scraped_is_a_fault_while_prometheus_runs() -> None:
+    (result,) = (one.result for one in judged(STEP, down="dcgm-exporter").values() if one.result)
+    assert (result.fault, result.found) == ("standalone-not-scraped", "not dcgm-exporter")
+
+
+def test_rules_of_another_release() -> None:
+    out = installed()["standalone.watching", "w1"].out.replace("/rules-", "/rules-0")
+    assert set(failures(judged(STEP, answers_at("w1", written("standalone.watching", out))))) == {"loaded"}
+
+
+@pytest.mark.parametrize(
+    ("receiver", "found"),
+    [
+        ({"type": "slack", "channel": "#a", "secret": "a/b"}, "default-slack: a Secret of a cluster"),
+        ({"type": "webhook", "secret_file": "x"}, "default-webhook: Alertmanager of this system is older than 0.26"),
+    ],
+)
+def test_receivers_that_cannot_be(receiver: dict[str, str], found: str) -> None:
+    spec = {"alerts": {"receivers": {"default": [receiver]}}}
+    assert failures(judged(STEP, spec=spec)) == {"receivers": (found, "operator")}
+
+
+def test_secrets_that_differ() -> None:
+    out = installed()["standalone.programs", "w1"].out.replace("== secrets\n", "== secrets\ndefault-slack other\n")
+    found = failures(judged(STEP, answers_at("w1", written("standalone.programs", out))))
+    assert found == {"secrets": ("not default-slack", "install")}
+
+
+def test_rules_that_need_kubernetes_are_left_out_and_all_others_are_as_in_a_cluster() -> None:
+    rules = [rule for group in derived(here())["groups"] for rule in group["rules"]]
+    alerts = {rule["alert"] for rule in rules if "alert" in rule}
+    assert {"GpuXidCritical", "GpuEccUncorrected", "GpuMetricsAbsent", "GpuLost", "GpuHwThermalSlowdown"} <= alerts
+    assert not {"GpuPodsPending", "GpuAllocationHigh", "KubeletCertificateExpiring", "GpuOperandNotReady"} & alerts
+    assert not any("kube_" in rule["expr"] or "{host}" in rule["expr"] for rule in rules)
+
+
+def test_prometheus_takes_the_rules() -> None:
+    assert complaints("check", "rules", given=texts()["rules"].text) == ""
+
+
+def test_a_host_whose_exporter_is_silent_gets_the_alert_of_it(tmp_path: Path) -> None:
+    """Prometheus' own evaluation of the derived rules."""
+    rules = texts()["rules"].text
+    host = here()[HOSTNAME]
+    case = {
+        "rule_files": ["rules.yaml"],
+        "evaluation_interval": "30s",
+        "tests": [
+            {
+                "interval": "30s",
+                "input_series": [{"series": f'up{{job="dcgm-exporter",node="{host}"}}', "values": "0x60"}],
+                "alert_rule_test": [
+                    {
+                        "eval_time": "10m",
+                        "alertname": "GpuMetricsAbsent",
+                        "exp_alerts": [
+                            {
+                                "exp_labels": {"severity": "critical", "node": host},
+                                "exp_annotations": annotations_of("GpuMetricsAbsent", host),
+                            }
+                        ],
+                    }
+                ],
+            }
+        ],
+    }
+    (tmp_path / "rules.yaml").write_text(rules)
+    (tmp_path / "case.yaml").write_text(yaml.safe_dump(case))
+    assert complaints("test", "rules", tmp_path / "case.yaml") == ""
+
+
+def annotations_of(alert: str, host: str) -> dict[str, str]:
+    rules = (rule for group in derived(here())["groups"] for rule in group["rules"])
+    (found,) = (rule["annotations"] for rule in rules if rule.get("alert") == alert)
+    return {name: text.replace("{{ $labels.node }}", host) for name, text in found.items()}
+
+
+def test_an_old_prometheus_gets_rules_that_it_can_read() -> None:
+    edits = (("ID=debian", "ID=ubuntu"), ('VERSION_ID="12"', 'VERSION_ID="22.04"'))
+    world = bare() | answers_at("w1", recorded("system.os", "prepared-debian-12", *edits))
+    rules = [rule for group in derived(View(built(world), "w1"))["groups"] for rule in group["rules"]]
+    assert not any("keep_firing_for" in rule for rule in rules)
+
+
+def test_everything_listens_on_loopback_and_every_file_is_in_a_command() -> None:
+    for one in monitoring(here()):
+        assert "--web.listen-address=127.0.0.1:" in one.command
+    part = part_of(wanted(here()))
+    used = " ".join(one["command"] for one in part["commands"]) + texts()["prometheus"].text
+    assert [file["path"] for file in part["files"] if file["path"] not in used] == []

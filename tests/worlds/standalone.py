@@ -1,0 +1,82 @@
+"""A host without Kubernetes: w1, as the two steps for such hosts leave it. A test changes what it needs."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from gpustack.ask.judge import Judgement
+from gpustack.ask.probe import Answer
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.config.host import STANDALONE, Host
+from gpustack.probes.gpu.devices import GPU_DEVICES
+from gpustack.probes.standalone.units import ENGINE
+from gpustack.steps.standalone import exporters, monitoring
+from gpustack.steps.standalone.files import Wanted, jobs
+from gpustack.steps.standalone.rules import derived
+from gpustack.steps.step import Step
+from tests.worlds.cases import recorded, written
+from tests.worlds.hosts import SPEC
+from tests.worlds.hosts import answers as of_nodes
+from tests.worlds.judge import judgements
+from tests.worlds.snapshot import Answers, build
+
+W1 = Host("w1", "10.77.1.13", groups=frozenset({STANDALONE}))
+
+
+def bare(state: str = "prepared") -> dict[tuple[str, str], Answer]:
+    """What a host of a cluster answers, of which one without Kubernetes is asked the same."""
+    return {(probe, "w1"): answer for (probe, host), answer in of_nodes(state).items() if host == "h1"}
+
+
+def built(answers: Answers, spec: Mapping[str, Any] | None = None) -> Snapshot:
+    return build([W1], answers, SPEC | dict(spec or {}))
+
+
+def running(wanted: list[Wanted], engine: str = "nv-hostengine -n") -> str:
+    """As standalone.programs answers where these run."""
+    lines = [f"{one.unit} loaded active enabled yes {one.command}" for one in wanted]
+    packages = [f"{name} hold installed {version}-1" for name, version in VERSIONS.items()]
+    packages += [f"{name} install installed 2.42.0+ds-5" for name in ("prometheus-node-exporter", "prometheus")]
+    packages += ["prometheus-alertmanager install installed 0.25.0-1"]
+    parts = {"packages": packages, "units": [f"{ENGINE} loaded active enabled no {engine}", *lines], "secrets": []}
+    found = [line for name, of in parts.items() for line in (f"== {name}", *of)]
+    return "".join(f"{line}\n" for line in [*found, "== end"])
+
+
+VERSIONS = {
+    "datacenter-gpu-manager-4-core": "1:4.6.0",
+    "datacenter-gpu-manager-4-proprietary": "1:4.6.0",
+    "datacenter-gpu-manager-exporter": "4.8.3",
+}
+
+
+def watched(here: View, *, down: str = "") -> str:
+    """As standalone.watching answers where all of our rules are loaded, and all jobs but one are up."""
+    path = next(file.path for one in monitoring.wanted(here).wanted for file in one.files if "/rules-" in file.path)
+    groups = "".join(
+        f'prometheus_rule_group_rules{{rule_group="{path};{group["name"]}"}} {len(group["rules"])}\n'
+        for group in derived(here)["groups"]
+    )
+    samples = ",".join(f'{{"metric":{{"job":"{job}"}},"value":[1,"{int(job != down)}"]}}' for job in jobs(here))
+    up = f'{{"data":{{"result":[{samples}]}}}}'
+    return f"== ready\nprometheus\nprometheus-alertmanager\n== rules\n{groups}== up\n{up}\n== end\n"
+
+
+def installed(spec: Mapping[str, Any] | None = None, *, down: str = "") -> dict[tuple[str, str], Answer]:
+    here = View(built(bare(), spec), "w1")
+    programs = [*exporters.wanted(here).wanted, *monitoring.wanted(here).wanted]
+    number = len(here[GPU_DEVICES])
+    found = (
+        written("standalone.programs", running(programs)),
+        written("standalone.exported", f"gpus {number}\nnode yes\n"),
+        written("standalone.watching", watched(here, down=down)),
+        recorded("gpu.host-engines", "dcgm-4"),
+    )
+    return bare() | {(answer.probe, "w1"): replace(answer, where="w1") for answer in found}
+
+
+def judged(
+    step: Step, changed: Answers | None = None, spec: Mapping[str, Any] | None = None, *, down: str = ""
+) -> dict[str, Judgement]:
+    return judgements(step, built(installed(spec, down=down) | dict(changed or {}), spec), "w1")
