@@ -1,4 +1,5 @@
-"""Hours and bills of drawn lives of 60 days, against what has been: GPU-hours within 0.5 %, idle ones within 2 %.
+"""Hours and bills of drawn lives of 60 days, against what has been: GPU-hours within 0.5 %, idle ones within 2 %; those of
+a namespace within 5 %, because a minute in which one of two monitors sees work is not idle (docs/capacity.md).
 
 200 lives are slow; LIVES=1000-1200 draws others, `ACCURACY_WRITE=FILE` writes the table of docs/capacity.md.
 """
@@ -14,7 +15,7 @@ from tests.worlds.life.draw import draw
 from tests.worlds.life.judged import Judged, judge
 from tests.worlds.life.recorded import record
 
-MOST = {"hours": 0.005, "space": 0.005, "money": 0.005, "idle": 0.02, "idle_space": 0.02, "uneven": 0}
+MOST = {"hours": 0.005, "space": 0.005, "money": 0.005, "idle": 0.02, "idle_space": 0.05, "uneven": 0}
 FEW = range(4)
 FIRST, LAST = map(int, os.environ.get("LIVES", "0-199").split("-"))
 ALL = range(FIRST, LAST + 1)
