@@ -1,5 +1,5 @@
-"""Hours and bills of drawn lives of 60 days, against what has been: GPU-hours within 0.5 %, idle ones within 2 %; those of
-a namespace within 5 %, because a minute in which one of two monitors sees work is not idle (docs/capacity.md).
+"""Hours and bills of drawn lives of 60 days, against what has been: GPU-hours within 0.5 %, idle ones within 2 %; those
+of a namespace within 5 %, because a minute in which one of two monitors sees work is not idle (docs/capacity.md).
 
 200 lives are slow; LIVES=1000-1200 draws others, `ACCURACY_WRITE=FILE` writes the table of docs/capacity.md.
 """
