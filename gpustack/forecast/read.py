@@ -6,6 +6,7 @@ Prometheus).
 """
 
 import json
+from datetime import UTC, datetime
 from functools import cache
 
 from gpustack.config.resources import shipped_yaml, values
@@ -28,8 +29,12 @@ def read_demands(prometheus: Prometheus, seconds: float, nodes: str = "", resour
     allocated, queued, capacity = (read_hours(prometheus, expr, begin, end) for expr in expressions(nodes))
     pools = [pool for pool in sorted(capacity) if resource in ("", pool)]
     if not pools:
-        message = f"{prometheus.access.url} knows no {resource or 'GPUs'} of nodes in that time."
-        why = "kube-state-metrics is not scraped, no node offers any, or the name or the pattern is another."
+        day = datetime.fromtimestamp(end, UTC)
+        message = f"{prometheus.access.url} knows no {resource or 'GPUs'} of nodes before {day:%Y-%m-%d} 00:00 UTC."
+        why = (
+            "Whole days are read, and it may have none yet; or kube-state-metrics is not scraped, no node offers any, or "
+            "the name or the pattern is another."
+        )
         raise UsageError("forecast-nothing", message, why, "gpustack gpu list")
     hours = range(begin, end, HOUR)
     return tuple(make_demand(pool, hours, allocated, {} if nodes else queued, capacity) for pool in pools)

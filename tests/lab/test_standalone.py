@@ -42,7 +42,7 @@ def result(made: lab.Lab, query: str) -> list[dict[str, object]]:
 
 
 def test_prometheus_has_every_gpu_and_our_alerts(made: lab.Lab) -> None:
-    assert len(result(made, "gpustack:gpu:info")) == 2
+    witness.until("its rules have been evaluated", lambda: len(result(made, "gpustack:gpu:info")) == 2, limit=120)
     rules = json.loads(witness.host(made, "host1").check_output("curl -s http://127.0.0.1:9090/api/v1/rules"))
     names = {rule["name"] for group in rules["data"]["groups"] for rule in group["rules"]}
     assert {"GpuXidCritical", "GpuMetricsAbsent"} <= names
@@ -71,6 +71,8 @@ def test_doctor_names_the_root(made: lab.Lab, gpustack: Run, fault: str) -> None
     host = witness.host(made, "host1")
     host.check_output(broken)
     try:
+        if fault == "standalone-not-scraped":
+            witness.until("a scrape fails", lambda: bool(result(made, "up == 0")), limit=120)
         done = gpustack("doctor", "-i", made.inventory, "-o", "json", limit=300, code=None)
         found = [one["id"] for one in json.loads(done.stdout)["roots"]]
         assert found == [fault]

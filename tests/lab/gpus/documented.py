@@ -41,7 +41,7 @@ ROWS = {
     "gpustack profile record -i mycluster --pod team-a/train-0 --for 15m --label before -f before.json": Row(),
     "gpustack install -i mycluster --only alerts": CONFIRMED,
     "gpustack capacity report -i mycluster --since 1d": YOUNG,
-    "gpustack capacity forecast -i mycluster": YOUNG,
+    "gpustack capacity forecast -i mycluster": Row(code=2),  # no whole day yet
     "gpustack cost report -i mycluster --since 1d --budget team-a=5000": YOUNG,
     "gpustack explain st-no-metrics": Row(),
     "gpustack gpu top --prometheus https://prometheus.example.org --token-file token": Row(),

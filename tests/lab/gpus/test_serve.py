@@ -4,6 +4,7 @@ The tests of this file stand in the order of the story.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,9 +50,9 @@ def differences(two: lab.Lab, gpustack: Run) -> set[str]:
 
 
 def get(two: lab.Lab, path: str) -> tuple[int, dict[str, Any]]:
-    """Status and body, asked from the pod. busybox' wget has no body of an error."""
+    """Status and body, asked from the pod. busybox' wget has no body of an error. Lines may end as Python reads text."""
     request = rf"printf 'GET {path} HTTP/1.0\r\n\r\n' | nc -w 20 gpustack-serve.monitoring 9460"
-    head, _, body = kubectl(two, "exec", READER, "--", "sh", "-c", request).partition("\r\n\r\n")
+    head, body = re.split(r"\r?\n\r?\n", kubectl(two, "exec", READER, "--", "sh", "-c", request), maxsplit=1)
     return int(head.split()[1]), json.loads(body)
 
 
