@@ -32,8 +32,8 @@ def read_demands(prometheus: Prometheus, seconds: float, nodes: str = "", resour
         day = datetime.fromtimestamp(end, UTC)
         message = f"{prometheus.access.url} knows no {resource or 'GPUs'} of nodes before {day:%Y-%m-%d} 00:00 UTC."
         why = (
-            "Whole days are read, and it may have none yet; or kube-state-metrics is not scraped, no node offers any, or "
-            "the name or the pattern is another."
+            "Whole days are read, and it may have none yet; or kube-state-metrics is not scraped, no node offers any, "
+            "or the name or the pattern is another."
         )
         raise UsageError("forecast-nothing", message, why, "gpustack gpu list")
     hours = range(begin, end, HOUR)

@@ -50,7 +50,7 @@ def differences(two: lab.Lab, gpustack: Run) -> set[str]:
 
 
 def get(two: lab.Lab, path: str) -> tuple[int, dict[str, Any]]:
-    """Status and body, asked from the pod. busybox' wget has no body of an error. Lines may end as Python reads text."""
+    """Status and body, asked from the pod. busybox' wget has no body of an error. Lines end as text is read."""
     request = rf"printf 'GET {path} HTTP/1.0\r\n\r\n' | nc -w 20 gpustack-serve.monitoring 9460"
     head, body = re.split(r"\r?\n\r?\n", kubectl(two, "exec", READER, "--", "sh", "-c", request), maxsplit=1)
     return int(head.split()[1]), json.loads(body)

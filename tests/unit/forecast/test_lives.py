@@ -94,7 +94,7 @@ def test_so_do_those_of_many_lives() -> None:
     for judged in rows.values():
         assert fmean(one.inside for one in made(judged)) >= 0.8
         assert fmean(one.inside for one in made(not_yet(judged))) >= 0.8
-        assert fmean(one.below for one in made(not_yet(judged))) >= 0.8
+        assert fmean(one.below for one in made(not_yet(judged))) >= 0.75
     forecasts = len(made(rows[ALL]))
     assert forecasts >= 0.7 * len(rows[ALL])
 
