@@ -10,9 +10,11 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.transport.forward import PortForwarder, open_forwarder
 from gpustack.ask.view import View
 from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
 from gpustack.errors import RolloutError, UsageError
 from gpustack.events import Reporter
 from gpustack.probes.proof import NODES, SERVICES
+from gpustack.probes.standalone.units import ALERTMANAGER, PROMETHEUS
 from gpustack.proof import credential
 from gpustack.proof.alertmanager import Alertmanager
 from gpustack.proof.chain import Place
@@ -24,17 +26,21 @@ from gpustack.proof.inventory import locate_exporters
 from gpustack.proof.prometheus import Prometheus
 from gpustack.proof.prove import Proof, Prover
 from gpustack.proof.services import LABELS, Access, Part, find_service, main_port, namespace_of
+from gpustack.steps.standalone.files import LOOPBACK, PORTS
 
 if TYPE_CHECKING:
     from gpustack.proof.pod import Pods
 
 
+STANDALONE_PORTS: dict[str, int] = {"prometheus": PORTS[PROMETHEUS], "alertmanager": PORTS[ALERTMANAGER]}
+NO_CLUSTER = "No host of the inventory is to have Kubernetes, and this command goes through a cluster."
+
+
 def acting_host(taken: Snapshot) -> Host:
     """The control plane through which the cluster is reached. Raises UsageError where no host is to be in one."""
     if not taken.inventory.in_cluster:
-        message = "No host of the inventory is to have Kubernetes, and this command goes through a cluster."
         why = "All hosts are in the group gpu_standalone."
-        raise UsageError("no-kubernetes", message, why, "gpustack explain no-kubernetes")
+        raise UsageError("no-kubernetes", NO_CLUSTER, why, "gpustack explain no-kubernetes")
     return View(taken, CLUSTER).host
 
 
@@ -97,15 +103,33 @@ def forward_part(host: Host, found: Access, local_port: int = 0) -> Iterator[tup
     """Address and port that lead to a part of the monitoring. Raises HostRefused, RolloutError where the host lets
     nothing through, and UsageError where the local port cannot be had."""
     with open_forwarder(host) as way:
-        try:
-            address, number = way.forward(found.service.address, found.port, local_port)
-        except ConnectionRefusedError as error:
-            raise forwarding_refused(host.name, error) from error
-        except OSError as error:
-            reason, hint = f"127.0.0.1:{local_port}: {error.strerror or error}", f"gpustack access {found.part}"
-            message = "The port cannot be opened on this machine."
-            raise UsageError("access-port-taken", message, reason, hint) from error
+        address, number = forward(way, host, (found.service.address, found.port), found.part, local_port)
         yield way, address, number
+
+
+@contextmanager
+def forward_standalone(inventory: Inventory, part: Part) -> Iterator[tuple[str, int]]:
+    """The same of the one host without Kubernetes that there is. Raises UsageError besides, where there are several or
+    it has no such part."""
+    ports = {**STANDALONE_PORTS, "exporter": inventory.spec.gpu.metrics.port}
+    if part not in ports or len(inventory.hosts) != 1:
+        several = "Each of these hosts has a Prometheus of its own, which listens on its loopback interface."
+        why = several if part in ports else f"Hosts without Kubernetes have no {part}."
+        raise UsageError("no-kubernetes", NO_CLUSTER, why, "gpustack explain no-kubernetes")
+    (host,) = inventory.hosts
+    with open_forwarder(host) as way:
+        yield forward(way, host, (LOOPBACK, ports[part]), part)
+
+
+def forward(way: PortForwarder, host: Host, there: tuple[str, int], part: Part, local_port: int = 0) -> tuple[str, int]:
+    try:
+        return way.forward(*there, local_port)
+    except ConnectionRefusedError as error:
+        raise forwarding_refused(host.name, error) from error
+    except OSError as error:
+        reason, hint = f"127.0.0.1:{local_port}: {error.strerror or error}", f"gpustack access {part}"
+        message = "The port cannot be opened on this machine."
+        raise UsageError("access-port-taken", message, reason, hint) from error
 
 
 def connect_api(answer: Answer, way: PortForwarder, private: Path) -> "Pods":

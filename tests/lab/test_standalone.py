@@ -48,6 +48,12 @@ def test_prometheus_has_every_gpu_and_our_alerts(made: lab.Lab) -> None:
     assert {"GpuXidCritical", "GpuMetricsAbsent"} <= names
 
 
+def test_its_gpus_are_listed_over_ssh(made: lab.Lab, gpustack: Run) -> None:
+    found = json.loads(gpustack("gpu", "list", "-i", made.inventory, "-o", "json").stdout)
+    assert len(found["gpus"]) == 2
+    assert {gpu["node"] for gpu in found["gpus"]} == {"host1"}
+
+
 def test_nothing_listens_beyond_loopback(made: lab.Lab) -> None:
     listening = witness.host(made, "host1").check_output("ss -Hltn")
     ports = ("9090", "9093", "9094", "9100", "9400", "5555")

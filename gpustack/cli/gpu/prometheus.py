@@ -84,10 +84,15 @@ def named(option: str, path: Path | None) -> str:
 
 @contextmanager
 def forward_to(part: "Part", hosts: "Inventory", report: Reporter) -> Iterator[tuple[str, int]]:
-    """Address and port on this machine that lead to a part of the cluster's monitoring."""
-    from gpustack.proof.connect import acting_host, forward_part
+    """Address and port on this machine that lead to a part of the cluster's monitoring, or of that of the one host
+    without Kubernetes."""
+    from gpustack.proof.connect import acting_host, forward_part, forward_standalone
     from gpustack.proof.services import ACCESS_PROBES, find_access
 
+    if not hosts.in_cluster:
+        with forward_standalone(hosts, part) as there:
+            yield there
+        return
     taken = session.gather_all(hosts, report, ACCESS_PROBES)
     with forward_part(acting_host(taken), find_access(taken, part)) as (_, address, number):
         yield address, number
