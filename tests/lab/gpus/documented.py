@@ -54,14 +54,16 @@ ROWS = {
     "gpustack gpu profiling pause --for 30m --node gpu1 -i mycluster --yes": Row(),
     "gpustack gpu profiling resume --node gpu1 -i mycluster --yes": Row(),
     "gpustack gpu burn -i mycluster": CONFIRMED,
-    "gpustack gpu burn --field dram-active --for 10m --node gpu1,gpu2 -i mycluster": CONFIRMED,
+    # A training on host2, as the lab simulates it, slows all GPUs there: they are behind those of host1.
+    "gpustack gpu burn --field dram-active --for 10m --node gpu1,gpu2 -i mycluster": Row(more="--yes", code=1),
     "gpustack gpu burn --gpu GPU-4f1c... --max-temperature 80 -i mycluster -o json": CONFIRMED,
     "gpustack gpu metrics -i mycluster": Row(),
     "gpustack explain metric SM_ACTIVE": Row(),
     "gpustack explain xid 79": Row(),
     "gpustack profile analyze -i mycluster --pod team-a/train-0 --since 1h": Row(),
     "gpustack profile record -i mycluster --pod team-a/train-0 --for 15m --label run1 -f run1.json": Row(),
-    "gpustack profile record --exporter http://gpu1:9400/metrics --for 15m --label run2 -f run2.json": Row(),
+    "gpustack profile record --exporter http://gpu1:9400/metrics --pod team-a/train-0 --for 15m --label run2 "
+    "-f run2.json": Row(),
     "gpustack profile analyze run1.json --workload training": Row(),
     "gpustack profile analyze run1.json -o html > run1.html": Row(),
     "gpustack profile compare run1.json run2.json --fail-if 'tensor<-5%'": Row(),

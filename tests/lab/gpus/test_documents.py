@@ -14,6 +14,7 @@ from urllib.request import urlopen
 import pytest
 
 from gpustack import lab
+from gpustack.probes.gpu.temporary import KINDS, PREFIX
 from tests.lab import roads
 from tests.lab.conftest import Run
 from tests.lab.gpus.documented import PAGES, ROWS, SHORTER
@@ -100,6 +101,7 @@ def measured(two: lab.Lab, gpustack: Run) -> Iterator[None]:
         yield
     finally:
         spec.write_text(before)
+        kubectl(two, "annotate", "nodes", "--all", *(f"{PREFIX}{kind}-" for kind in KINDS))
         gpustack("install", "-i", two.inventory, "--yes", limit=900)
 
 
