@@ -2,6 +2,7 @@
 echo '== packages'
 dpkg-query -Wf '${Package} ${db:Status-Want} ${db:Status-Status} ${Version}\n' PACKAGES 2>/dev/null
 echo '== units'
+# shellcheck disable=SC2043 # they are several
 for unit in UNITS; do
   show() { systemctl show -p "$1" --value "$unit.service"; }
   load=$(show LoadState) || exit
