@@ -10,7 +10,7 @@ from gpustack.config.host import HostSpec
 from gpustack.rollout.plan import StepState
 from gpustack.steps import STEPS
 from gpustack.steps.step import Step
-from tests.worlds import cluster, gpus, host_stack, hosts, served
+from tests.worlds import cluster, gpus, host_stack, hosts, served, standalone
 from tests.worlds.cases import answers_at, recorded
 from tests.worlds.cluster import ABSENT, ACTIVE, K1, K2
 from tests.worlds.judge import state
@@ -25,6 +25,7 @@ UNFILTERED = answers_at(
     recorded("units.services", "prepared-debian-12", (f"chrony.service\n{ABSENT}", f"chrony.service\n{ACTIVE}")),
 )
 UNTAINTED = answers_at(CLUSTER, recorded("kube.nodes", "control-plane", ("io/control-plane", "io/else")))
+WITHOUT_KUBERNETES = ("standalone-exporters", "standalone-monitoring")
 PERSISTENT = {"monitoring": {"persistence": {"enabled": True}}}
 
 
@@ -55,7 +56,8 @@ def passing_steps() -> tuple[PassingStep, ...]:
     snapshots["gpu-runtime"] = hosts.snapshot(toolkit, without_operator, hosts=members)
     snapshots["gpu-plugin"] = host_stack.snapshot()
     snapshots["serve"] = served.snapshot()
-    locations = {"workers": "k2"}
+    snapshots |= dict.fromkeys(WITHOUT_KUBERNETES, standalone.built(standalone.installed()))
+    locations = {"workers": "k2"} | dict.fromkeys(WITHOUT_KUBERNETES, "w1")
     found = []
     for step in STEPS:
         where = locations.get(step.id, CLUSTER if step.scope == "cluster" else "h1")
