@@ -15,11 +15,7 @@ def doubts_of(usage: Usage) -> Iterator[str]:
     yield from of_time(usage)
     yield from of_teams(usage)
     yield from of_models(usage)
-    if usage.shared >= FEW:
-        yield (
-            f"{usage.shared:.1f} allocated hours are of GPUs that pods share: active and idle are of the "
-            "whole GPU there, for what each pod did is not measured"
-        )
+    yield from of_shares(usage)
 
 
 def of_time(usage: Usage) -> Iterator[str]:
@@ -74,3 +70,11 @@ def of_models(usage: Usage) -> Iterator[str]:
         names = sorted(nodes)
         more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         yield f"no exporter said which model the GPUs are of {', '.join(names[:SHOWN])}{more}"
+
+
+def of_shares(usage: Usage) -> Iterator[str]:
+    if usage.shared >= FEW:
+        yield (
+            f"{usage.shared:.1f} allocated hours are of GPUs that pods share: active and idle are of the "
+            "whole GPU there, for what each pod did is not measured"
+        )

@@ -14,7 +14,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.errors import RolloutError, UsageError
 from gpustack.events import Reporter
 from gpustack.probes.proof import NODES, SERVICES
-from gpustack.probes.standalone.units import ALERTMANAGER, PROMETHEUS
+from gpustack.probes.standalone.units import ALERTMANAGER, PORTS, PROMETHEUS
 from gpustack.proof import credential
 from gpustack.proof.alertmanager import Alertmanager
 from gpustack.proof.chain import Place
@@ -26,7 +26,7 @@ from gpustack.proof.inventory import locate_exporters
 from gpustack.proof.prometheus import Prometheus
 from gpustack.proof.prove import Proof, Prover
 from gpustack.proof.services import LABELS, Access, Part, find_service, main_port, namespace_of
-from gpustack.steps.standalone.files import LOOPBACK, PORTS
+from gpustack.steps.standalone.files import LOOPBACK
 
 if TYPE_CHECKING:
     from gpustack.proof.pod import Pods

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from gpustack.simulated import hardware
+from tests.contract.promtool import program
+from tests.worlds.life import blocks
 
 DRIVER = Path(__file__).parents[2] / "gpustack" / "simulated" / "driver"
 
@@ -23,3 +25,15 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("libnvidia-ml", "libcuda"):
         (out / f"{name}.so.1").symlink_to(f"{name}.so")
     return out
+
+
+@pytest.fixture(scope="session")
+def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program that writes blocks of a Prometheus."""
+    program("prometheus")
+    if not blocks.go():
+        pytest.skip("no go here: https://go.dev/dl/")
+    try:
+        return blocks.build(tmp_path_factory.mktemp("writer"))
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"the modules of Prometheus are not to be had: {error.stderr[-300:]}")

@@ -24,6 +24,8 @@ from tests.contract.promtool import complaints, program
 SPAN = "30m"
 """Stands for every range: what is made once is as good as new for so long, however slow the machine is."""
 PATIENCE = 300
+OF_THE_PAST = {"storage.tsdb.retention.time": "50y", "query.max-samples": "500000000"}
+"""Data of the past stay: made lives are dated, and Prometheus deletes what is older than its retention."""
 PRICED = Spec.model_validate({"cost": {"currency": "EUR", "prices": [{"per_gpu_hour": 2}]}})
 
 

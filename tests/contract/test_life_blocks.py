@@ -1,20 +1,15 @@
 """Made lives in a real Prometheus: what it answers is what has been."""
 
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.contract.prometheus_server import Prometheus, over, prometheus
-from tests.contract.promtool import program
-from tests.worlds.life import blocks
+from tests.contract.prometheus_server import OF_THE_PAST, Prometheus, over, prometheus
 from tests.worlds.life.draw import Life, draw
 
 SEEDS = (1, 2, 3, 4, 5)
-YEARS = "50y"
-"""Data of the past stay: the lives are dated, and Prometheus deletes what is older than its retention."""
 RESOURCE = 'resource=~"nvidia_com_.+"'
 LIVE = """
   max by (namespace, pod, uid) (kube_pod_container_resource_requests{%s,node!=""})
@@ -41,23 +36,11 @@ class Asked:
         return {one["metric"].get("namespace", ""): float(one["value"][1]) for one in self.server.answer(summed)}
 
 
-@pytest.fixture(scope="module")
-def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    program("prometheus")
-    if not blocks.go():
-        pytest.skip("no go here: https://go.dev/dl/")
-    try:
-        return blocks.build(tmp_path_factory.mktemp("writer"))
-    except subprocess.CalledProcessError as error:
-        pytest.skip(f"the modules of Prometheus are not to be had: {error.stderr[-300:]}")
-
-
 @pytest.fixture(scope="module", params=SEEDS)
 def asked(request: pytest.FixtureRequest, writer: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     life, folder = draw(request.param, small=True), tmp_path_factory.mktemp("life")
     life.blocks(writer, folder / "data")
-    options = {"storage.tsdb.retention.time": YEARS, "query.max-samples": "500000000"}
-    with prometheus(folder, over(folder, {}, options)) as server:
+    with prometheus(folder, over(folder, {}, OF_THE_PAST)) as server:
         yield Asked(life, server)
 
 

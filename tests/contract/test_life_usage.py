@@ -16,18 +16,15 @@ from gpustack.capacity.window import Window
 from gpustack.config import usage_series as series
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.web import Access
-from tests.contract.prometheus_server import over, prometheus
+from tests.contract.prometheus_server import OF_THE_PAST, over, prometheus
 from tests.contract.promtool import program
-from tests.unit.capacity.test_accuracy import wrong
-from tests.worlds.life import blocks
 from tests.worlds.life.draw import Life, draw
-from tests.worlds.life.judged import judge
+from tests.worlds.life.judged import find_wrong, judge
 from tests.worlds.life.recorded import NAMES, record
 
 SEEDS = (1, 2, 3, 4, 5)
 RECORDED, DAYS = (1, 2), 6
 """promtool asks for each rule and two hours: a minute of work for six days."""
-OPTIONS = {"storage.tsdb.retention.time": "50y", "query.max-samples": "500000000"}
 READ = (
     series.UNIT, series.GPUS, series.OFFERED, series.ALLOCATED, series.ATTRIBUTED, series.ACTIVE, series.IDLE,
     series.QUEUED, series.SCHEDULED, series.WAITED,
@@ -35,17 +32,6 @@ READ = (
 OTHERS = {"kube_pod_init_container_resource_requests", "DCGM_FI_DEV_GPU_UTIL"}
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
-
-
-@pytest.fixture(scope="module")
-def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    program("prometheus")
-    if not blocks.go():
-        pytest.skip("no go here: https://go.dev/dl/")
-    try:
-        return blocks.build(tmp_path_factory.mktemp("writer"))
-    except subprocess.CalledProcessError as error:
-        pytest.skip(f"the modules of Prometheus are not to be had: {error.stderr[-300:]}")
 
 
 def rule_file() -> str:
@@ -75,26 +61,26 @@ def test_out_of_raw_series_hours_and_money_are_what_has_been(writer: Path, tmp_p
     """More of them than a report asks a Prometheus for."""
     life = draw(seed, small=True)
     life.blocks(writer, tmp_path / "data", names={*NAMES, *OTHERS})
-    with prometheus(tmp_path, over(tmp_path, {}, OPTIONS)) as server:
+    with prometheus(tmp_path, over(tmp_path, {}, OF_THE_PAST)) as server:
         source = Source(Prometheus(Access(server.url)), window_of(life), "label_team", "", recorded=False)
-        assert wrong(judge(life, source)) == {}
+        assert find_wrong(judge(life, source)) == {}
 
 
 @pytest.mark.parametrize("seed", RECORDED)
 def test_out_of_recorded_series_they_are_too(writer: Path, tmp_path: Path, seed: int) -> None:
     life = draw(seed, days=DAYS, small=True)
     life.blocks(writer, tmp_path / "data", names={*NAMES, *OTHERS})
-    with prometheus(tmp_path, over(tmp_path, {}, OPTIONS)) as server:
+    with prometheus(tmp_path, over(tmp_path, {}, OF_THE_PAST)) as server:
         source = choose(Prometheus(Access(server.url)), window_of(life), "label_team", "")
         assert not source.recorded
-        assert wrong(judge(life, source)) == {}
+        assert find_wrong(judge(life, source)) == {}
         record_rules(tmp_path, server.url, life)
     for block in (tmp_path / "recorded").iterdir():
         shutil.move(block, tmp_path / "data")
-    with prometheus(tmp_path, over(tmp_path, {}, OPTIONS)) as server:
+    with prometheus(tmp_path, over(tmp_path, {}, OF_THE_PAST)) as server:
         source = choose(Prometheus(Access(server.url)), window_of(life), "label_team", "")
         assert source.recorded
-        assert wrong(judge(life, source)) == {}
+        assert find_wrong(judge(life, source)) == {}
         found, arithmetic = read_usage(source), read_usage(record(life).source())
     for row in group(arithmetic, ("model", "namespace", "team")):
         rows = [one for one in group(found, ("model", "namespace", "team")) if one.names == row.names]

@@ -7,6 +7,7 @@ from json import loads
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.sections import named, sections
+from gpustack.probes.standalone.units import ALERTMANAGER, PORTS, PROMETHEUS
 
 GROUP = re.compile(r'prometheus_rule_group_rules\{rule_group="([^";]+);([^"]+)"\} ([0-9.e+]+)')
 NOTHING = "none"
@@ -64,16 +65,16 @@ exit 0"""),
 )
 WATCHING = Probe(
     "standalone.watching",
-    Lines(r"""get() { curl -sf --noproxy '*' --max-time 3 "$@"; }
+    Lines(rf"""get() {{ curl -sf --noproxy '*' --max-time 3 "$@"; }}
 echo '== ready'
-! get http://127.0.0.1:9090/-/ready >/dev/null || echo prometheus
-! get http://127.0.0.1:9093/-/ready >/dev/null || echo prometheus-alertmanager
+! get http://127.0.0.1:{PORTS[PROMETHEUS]}/-/ready >/dev/null || echo prometheus
+! get http://127.0.0.1:{PORTS[ALERTMANAGER]}/-/ready >/dev/null || echo prometheus-alertmanager
 echo '== rules'
-get http://127.0.0.1:9090/metrics | grep '^prometheus_rule_group_rules{'
+get http://127.0.0.1:{PORTS[PROMETHEUS]}/metrics | grep '^prometheus_rule_group_rules{{'
 echo '== up'
-! found=$(get 'http://127.0.0.1:9090/api/v1/query?query=up') || printf '%s\n' "$found"
+! found=$(get 'http://127.0.0.1:{PORTS[PROMETHEUS]}/api/v1/query?query=up') || printf '%s\n' "$found"
 echo '== end'"""),
     watching,
     limit=12,
-    like="curl -s http://127.0.0.1:9090/api/v1/query?query=up",
+    like=f"curl -s http://127.0.0.1:{PORTS[PROMETHEUS]}/api/v1/query?query=up",
 )

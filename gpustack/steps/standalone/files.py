@@ -10,7 +10,7 @@ from typing import Any
 
 from gpustack.ask.view import View
 from gpustack.probes.host.system import HOSTNAME
-from gpustack.probes.standalone.units import ALERTMANAGER, DROP_IN, GPU_EXPORTER, NODE_EXPORTER, PROMETHEUS
+from gpustack.probes.standalone.units import ALERTMANAGER, DROP_IN, GPU_EXPORTER, NODE_EXPORTER, PORTS, PROMETHEUS
 from gpustack.steps.gpu.count import gpus
 from gpustack.steps.gpu.exporter import own_and_more, patience, seconds
 from gpustack.steps.monitoring.receiver import alertmanager_configuration
@@ -22,7 +22,6 @@ RECEIVERS = f"{FOLDER}/receivers"
 HEADER = "# Written by gpustack; a change here is undone by the next install.\n"
 LOOPBACK = "127.0.0.1"
 GPU_JOB = "dcgm-exporter"
-PORTS = {PROMETHEUS: 9090, ALERTMANAGER: 9093}
 
 
 @dataclass(frozen=True)

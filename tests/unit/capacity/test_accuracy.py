@@ -12,10 +12,9 @@ from statistics import median
 import pytest
 
 from tests.worlds.life.draw import draw
-from tests.worlds.life.judged import Judged, judge
+from tests.worlds.life.judged import MOST, Judged, find_wrong, judge
 from tests.worlds.life.recorded import record
 
-MOST = {"hours": 0.005, "space": 0.005, "money": 0.005, "idle": 0.02, "idle_space": 0.05, "uneven": 0}
 FEW = range(4)
 FIRST, LAST = map(int, os.environ.get("LIVES", "0-199").split("-"))
 ALL = range(FIRST, LAST + 1)
@@ -26,13 +25,9 @@ def judge_life(seed: int) -> Judged:
     return judge(life, record(life).source())
 
 
-def wrong(found: Judged) -> dict[str, float]:
-    return {name: getattr(found, name) for name, most in MOST.items() if getattr(found, name) > most}
-
-
 @pytest.mark.parametrize("seed", FEW)
 def test_hours_and_money_are_what_has_been(seed: int) -> None:
-    assert wrong(judge_life(seed)) == {}
+    assert find_wrong(judge_life(seed)) == {}
 
 
 @pytest.mark.slow
@@ -40,7 +35,7 @@ def test_hours_and_money_are_what_has_been(seed: int) -> None:
 def test_so_they_are_in_many_lives() -> None:
     found = {seed: judge_life(seed) for seed in ALL}
     write([*found.values()])
-    assert {seed: more for seed, one in found.items() if (more := wrong(one))} == {}
+    assert {seed: more for seed, one in found.items() if (more := find_wrong(one))} == {}
 
 
 def write(found: list[Judged]) -> None:

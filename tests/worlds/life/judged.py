@@ -23,6 +23,8 @@ COST = Cost.model_validate(
 SHARED = "Tesla T4"
 """Of GPUs that pods share, no exporter knows what each did: these count as allocated, and not as idle."""
 
+MOST = {"hours": 0.005, "space": 0.005, "money": 0.005, "idle": 0.02, "idle_space": 0.05, "uneven": 0}
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -55,6 +57,11 @@ def judge(life: Life, source: Source) -> Judged:
         off(float(bill.total.allocated), paid),
         find_uneven(bill),
     )
+
+
+def find_wrong(found: Judged) -> dict[str, float]:
+    """By name, what is further off than it may be."""
+    return {name: getattr(found, name) for name, most in MOST.items() if getattr(found, name) > most}
 
 
 def alone(pod: Pod) -> bool:
