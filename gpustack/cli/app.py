@@ -9,6 +9,7 @@ import typer
 from gpustack.cli import (
     access,
     alerts,
+    autoscale,
     bundle,
     doctor,
     explain,
@@ -100,6 +101,7 @@ declare(
 )(serve.serve)
 app.add_typer(capacity.app, name="capacity", rich_help_panel=OPERATE)
 app.add_typer(cost.app, name="cost", rich_help_panel=OPERATE)
+app.add_typer(autoscale.app, name="autoscale", rich_help_panel=OPERATE)
 app.add_typer(profile.app, name="profile", rich_help_panel=DIAGNOSE)
 declare(
     app,

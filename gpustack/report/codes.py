@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from gpustack.events import INTERRUPTED
 
 if TYPE_CHECKING:
+    from gpustack.autoscale.suggest import Suggestion
     from gpustack.capacity.state import Capacity
     from gpustack.cost.bill import Bill
     from gpustack.doctor.finding import Diagnosis
@@ -62,6 +63,8 @@ CHANGED = {
 CHECKED = {0: "nothing of it is wrong", 1: "something of it is wrong"}
 # Of a profile that is judged, and of two that are compared.
 ANALYSED = {0: "a verdict", 8: "unknown: too little data for a verdict"}
+# Of a suggestion by which metric to scale.
+SUGGESTED = {0: "suggested", 8: "unknown: no metric suits"}
 COMPARED = {
     0: "compared",
     1: "a change that --fail-if names",
@@ -179,6 +182,11 @@ def contract_code(found: "Contract") -> int:
 def analysis_code(found: "Analysis") -> int:
     """Of `profile analyze`."""
     return 8 if found.verdict.confidence == "none" else 0
+
+
+def suggestion_code(found: "Suggestion") -> int:
+    """Of `autoscale suggest`."""
+    return 0 if found.metric else 8
 
 
 def comparison_code(found: "Comparison", gates: "Sequence[Judged]") -> int:

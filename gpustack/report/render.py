@@ -63,6 +63,8 @@ RENDERERS: dict[tuple[str, str], str] = {
     ("profile.compare:Comparison", "html"): "profile.html:comparison",
     ("profile.compare:Comparison", "human"): "profile.comparison:comparison",
     ("profile.compare:Comparison", "json"): "profile.comparison:text",
+    ("autoscale.manifest:Draft", "human"): "autoscale.text:draft",
+    ("autoscale.manifest:Draft", "json"): "autoscale.json:text",
     ("capacity.state:Capacity", "human"): "capacity.text:capacity",
     ("capacity.state:Capacity", "json"): "capacity.json:text",
     ("capacity.state:Capacity", "csv"): "capacity.json:table",

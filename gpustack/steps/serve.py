@@ -68,7 +68,7 @@ def pod(here: View) -> dict[str, Any]:
     container = {
         "name": "serve",
         "image": image_of(here.spec),
-        "args": ["serve", "--prometheus", prometheus_url(here), "--listen", f"0.0.0.0:{PORT}"],
+        "args": ["serve", "--prometheus", prometheus_url(here.snapshot.inventory), "--listen", f"0.0.0.0:{PORT}"],
         "ports": [{"name": "http", "containerPort": PORT, "protocol": "TCP"}],
         "readinessProbe": {**health, "failureThreshold": 3},
         "livenessProbe": {**health, "failureThreshold": 12},

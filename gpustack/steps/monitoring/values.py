@@ -3,6 +3,7 @@
 from typing import Any
 
 from gpustack.ask.view import View
+from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.config.values import merged, ours
 from gpustack.steps.monitoring.receiver import alertmanager
@@ -27,11 +28,15 @@ def wanted(here: View) -> bool:
 
 
 def release(here: View) -> Release:
-    spec = here.spec
-    name = spec.monitoring.release
-    theirs = here.snapshot.inventory.values.get(name, {})
-    values = merged(ours("monitoring"), computed(spec), {"alertmanager": alertmanager(spec)}, theirs)
-    return Release(name, spec.monitoring.namespace, CHART, values, privileged=True)
+    monitoring = here.spec.monitoring
+    values = values_of(here.snapshot.inventory)
+    return Release(monitoring.release, monitoring.namespace, CHART, values, privileged=True)
+
+
+def values_of(inventory: Inventory) -> dict[str, Any]:
+    spec = inventory.spec
+    theirs = inventory.values.get(spec.monitoring.release, {})
+    return merged(ours("monitoring"), computed(spec), {"alertmanager": alertmanager(spec)}, theirs)
 
 
 def prometheus_name(spec: Spec) -> str:
@@ -39,10 +44,10 @@ def prometheus_name(spec: Spec) -> str:
     return f"{spec.monitoring.release}-prometheus"
 
 
-def prometheus_url(here: View) -> str:
+def prometheus_url(inventory: Inventory) -> str:
     """Its address inside the cluster."""
-    port = release(here).values["prometheus"].get("service", {}).get("port", PORT)
-    return f"http://{prometheus_name(here.spec)}.{here.spec.monitoring.namespace}.svc:{port}"
+    port = values_of(inventory)["prometheus"].get("service", {}).get("port", PORT)
+    return f"http://{prometheus_name(inventory.spec)}.{inventory.spec.monitoring.namespace}.svc:{port}"
 
 
 def computed(spec: Spec) -> dict[str, Any]:

@@ -14,6 +14,8 @@ import pytest
 
 from gpustack.proof.delivery import Arrival, Deliveries, Delivery
 from gpustack.report import human, json, junit
+from gpustack.report.autoscale import json as suggestions_json
+from gpustack.report.autoscale import text as suggestions
 from gpustack.report.capacity import json as capacity_json
 from gpustack.report.capacity import text as capacity
 from gpustack.report.cost import json as cost_json
@@ -57,6 +59,7 @@ from tests.worlds import (
     proofs,
     reports,
     resets,
+    scaled,
     workloads,
 )
 from tests.worlds.errors import ERRORS
@@ -159,6 +162,8 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "profile-analysis.json": lambda: analyses_json.text(workloads.analyzed()),
     "profile-comparison.txt": lambda: printed(lambda out: comparisons.comparison(out, *workloads.compared())),
     "profile-comparison.json": lambda: comparisons.text(*workloads.compared()),
+    "autoscale.txt": lambda: printed(lambda out: suggestions.draft(out, scaled.draft())),
+    "autoscale.json": lambda: suggestions_json.text(scaled.draft()),
     "forecast.txt": lambda: printed(lambda out: forecasts.forecast(out, demand.forecasted())),
     "forecast.json": lambda: forecasts_json.text(demand.forecasted()),
     "gpu-engines.txt": lambda: printed(lambda out: gpu_engines.listing(out, engine_results.POLICIES)),
@@ -215,7 +220,7 @@ def test_every_file_belongs_to_a_rendering() -> None:
     "name", [name for name in RENDERINGS if name.endswith(".txt") and not name.startswith("error")]
 )
 def test_80_columns_are_enough_but_for_commands(name: str) -> None:
-    typed = ("next: ", "ansible-playbook ", "give the host ", "kubectl ")
+    typed = ("query: ", "next: ", "ansible-playbook ", "give the host ", "kubectl ")
     lines = RENDERINGS[name]().splitlines()
     wide = [line for line in lines if len(line) > 80 and not line.strip().startswith(typed)]
     assert wide == []

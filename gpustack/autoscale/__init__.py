@@ -1,0 +1,1 @@
+"""By which metric a workload is scaled, and the ScaledObject for it."""

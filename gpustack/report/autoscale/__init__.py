@@ -1,0 +1,1 @@
+"""What `gpustack autoscale` prints."""

@@ -1,0 +1,123 @@
+"""Which metric, which target, and when there is none."""
+
+import re
+from dataclasses import replace
+from typing import cast
+
+import pytest
+import yaml
+
+from gpustack.autoscale.candidates import QUEUES, queue_queries, share_queries
+from gpustack.autoscale.manifest import Bounds, Draft, scaled_object
+from gpustack.autoscale.suggest import FULL, UNSUITED
+from gpustack.autoscale.workload import ScaledWorkload, find_workload
+from gpustack.errors import UsageError
+from gpustack.metrics.prometheus import Prometheus
+from gpustack.profile.classes import CLASSES
+from gpustack.report.autoscale.text import lines
+from gpustack.report.codes import suggestion_code
+from tests.worlds.scaled import VLLM, Queries, draft, suggestion
+from tests.worlds.windows import COMPUTE, DECODE, window
+
+SM, DRAM = "gpustack:gpu_sm_active:ratio", "gpustack:gpu_dram_active:ratio"
+
+
+def test_a_queue_is_preferred_to_any_load() -> None:
+    found = suggestion({"vllm:num_requests_waiting": 3.0, SM: 0.9}, window(COMPUTE))
+    assert (found.metric, found.target, found.now) == ("vllm:num_requests_waiting", 5.0, 3.0)
+
+
+def test_every_class_of_profiles_is_suited_or_not() -> None:
+    assert {*FULL, *UNSUITED} == {one.id for one in CLASSES} | {"insufficient-data", "mixed"}
+    assert not {*FULL} & {*UNSUITED}
+
+
+@pytest.mark.parametrize(("levels", "metric", "reached"), [(COMPUTE, SM, 0.9), (DECODE, DRAM, 0.68)])
+def test_what_is_full_is_the_metric_and_the_target_is_below_what_it_reached(
+    levels: dict[str, float], metric: str, reached: float
+) -> None:
+    found = suggestion({SM: 0.5, DRAM: 0.5}, window(levels))
+    assert found.metric == metric
+    assert 0.7 * reached < found.target < 0.85 * reached
+
+
+def test_without_a_series_now_nothing_is_suggested() -> None:
+    found = suggestion({}, window(COMPUTE))
+    assert (found.metric, suggestion_code(found)) == ("", 8)
+    assert "no series of sm" in found.why[0]
+
+
+def test_no_number_is_no_value() -> None:
+    assert suggestion({SM: float("nan")}, window(COMPUTE)).metric == ""
+
+
+def test_idle_and_too_little_data_are_refused() -> None:
+    idle = replace(window(dict.fromkeys(COMPUTE, 0.001)), seconds=3600.0, every=40.0)
+    for of in (idle, window(COMPUTE, samples=3)):
+        found = suggestion({SM: 0.1}, of)
+        assert (found.metric, suggestion_code(found)) == ("", 8)
+
+
+def test_where_it_was_not_full_the_target_is_an_estimate_that_says_so() -> None:
+    found = suggestion({SM: 0.3}, window({**COMPUTE, "engine": 0.8, "sm": 0.45, "tensor": 0.2, "dram": 0.1}))
+    assert found.target == 0.6
+    assert any("not seen at its limit" in doubt for doubt in found.doubts)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "pod", "other"),
+    [
+        ("Deployment", "vllm", "vllm-7d9f8c-x2k4p", "vllm-large-7d9f8c-x2k4p"),
+        ("StatefulSet", "tgi", "tgi-0", "tgi-0-x"),
+        ("Deployment", "a.b", "a.b-7d9f8c-x2k4p", "axb-7d9f8c-x2k4p"),
+    ],
+)
+def test_the_pods_of_a_workload_and_no_others(kind: str, name: str, pod: str, other: str) -> None:
+    """Prometheus anchors regular expressions."""
+    pods = ScaledWorkload("team-a", kind, name, None).pods  # type: ignore[arg-type]
+    assert re.fullmatch(pods, pod)
+    assert not re.fullmatch(pods, other)
+
+
+def test_every_query_names_the_namespace_and_the_pods() -> None:
+    found = [*queue_queries(VLLM), *share_queries(VLLM, "sm")]
+    assert len(found) == len(QUEUES) + 3
+    for query in found:
+        assert query.expr.startswith("avg(")
+        assert 'namespace="team-a"' in query.expr
+        assert 'pod=~"vllm-[a-z0-9]+-[a-z0-9]{5}"' in query.expr
+
+
+def owners(replica_set: str = "Deployment") -> Prometheus:
+    labels = {
+        "kube_pod_owner": {"owner_kind": "ReplicaSet", "owner_name": "vllm-7d9f8c"},
+        "kube_replicaset_owner": {"owner_kind": replica_set, "owner_name": "vllm"},
+    }
+    return cast("Prometheus", Queries({**dict.fromkeys(labels, 1.0), "kube_deployment_spec_replicas": 3.0}, labels))
+
+
+def test_the_deployment_of_a_pod() -> None:
+    assert find_workload(owners(), "team-a", "vllm-7d9f8c-x2k4p") == replace(VLLM, replicas=3)
+
+
+def test_a_pod_that_nothing_scalable_owns_is_refused() -> None:
+    with pytest.raises(UsageError) as refused:
+        find_workload(owners("Rollout"), "team-a", "vllm-7d9f8c-x2k4p")
+    assert refused.value.reference == "autoscale-owner"
+    assert refused.value.why == "It is owned by Rollout vllm."
+    with pytest.raises(UsageError, match="no Deployment"):
+        find_workload(cast("Prometheus", Queries({})), "team-a", "train-0")
+
+
+def test_a_metric_that_is_gone_is_not_taken_for_0() -> None:
+    """KEDA's default is true, and then it removes replicas."""
+    (trigger,) = scaled_object(draft())["spec"]["triggers"]
+    assert trigger["metadata"]["ignoreNullValues"] == "false"
+    assert trigger["metricType"] == "Value"
+
+
+def test_what_is_printed_is_a_manifest() -> None:
+    found = draft()
+    assert yaml.safe_load("\n".join(lines(found))) == scaled_object(found)
+    refused = Draft(suggestion({}, window(COMPUTE)), Bounds(1, 4), "http://p:9090")
+    assert yaml.safe_load("\n".join(lines(refused))) is None
