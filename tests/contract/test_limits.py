@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from gpustack.ask.transport.refusal import HOST_MOST
 from gpustack.config.resources import playbooks
@@ -163,3 +164,18 @@ def test_the_factor_stretches_what_kubeadm_waits_for(role: str, template: str) -
     assert {"kubeletHealthCheck", "kubernetesAPICall"} <= {name for name, _, _ in found}
     for name, seconds, variable in found:
         assert (int(seconds), variable) == (kubeadms[name], f"{role}_timeout_factor")
+
+
+@pytest.mark.parametrize(("factor", "wanted"), [(1, []), (10, ["150s", "100s", "20s"])])
+def test_the_factor_stretches_the_leases_of_the_control_plane(factor: int, wanted: list[str]) -> None:
+    """Seconds as in kubernetes v1.36.4, k8s.io/component-base/config/v1alpha1/defaults.go: 15, 10 and 2."""
+    from jinja2 import ChainableUndefined, Environment
+
+    jinja = Environment(trim_blocks=True, undefined=ChainableUndefined, autoescape=False)
+    jinja.filters["to_json"] = str
+    text = (playbooks() / "roles" / "control_plane" / "templates" / "kubeadm.yaml.j2").read_text()
+    rendered = jinja.from_string(text).render(control_plane_timeout_factor=factor)
+    cluster = list(yaml.safe_load_all(rendered))[1]
+    for part in ("controllerManager", "scheduler"):
+        leases = [one["value"] for one in cluster[part]["extraArgs"] if one["name"].startswith("leader-elect-")]
+        assert leases == wanted
