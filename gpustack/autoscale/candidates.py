@@ -2,14 +2,15 @@
 
 The mean of the pods that have the series, so a pod whose exporter is away takes nothing from the others: a sum would
 fall and take replicas with it. What waits is asked first: the load of a GPU is high at one request as well as at many
-(llm-d, "Autoscaling Workloads with KEDA and EPP Metrics"; facts of docs/autoscaling.md).
+(llm-d, "Autoscaling Workloads with KEDA and EPP Metrics"; docs/autoscaling.md).
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gpustack.autoscale.workload import ScaledWorkload
+from gpustack.profile.selection import quoted
+from gpustack.profile.window import QUANTITIES
 
 WINDOW = "2m"
 # Gauges of requests that wait, one for each replica and model. Sources: docs.vllm.ai, Production Metrics; SGLang,
@@ -23,11 +24,11 @@ QUEUES: Mapping[str, str] = {
 # Of one replica. An example of vLLM's production stack has the same (docs.vllm.ai/projects/production-stack,
 # autoscaling-keda).
 WAITING = 5.0
-# What a Prometheus has of each share: ours, else the exporter's own.
-SHARES: Mapping[str, tuple[str, str]] = {
-    "sm": ("gpustack:gpu_sm_active:ratio", "DCGM_FI_PROF_SM_ACTIVE"),
-    "engine": ("gpustack:gpu_active:ratio", "DCGM_FI_PROF_GR_ENGINE_ACTIVE"),
-    "dram": ("gpustack:gpu_dram_active:ratio", "DCGM_FI_PROF_DRAM_ACTIVE"),
+# Our series of each share; a Prometheus without our rules has the exporter's own.
+RECORDED: Mapping[str, str] = {
+    "sm": "gpustack:gpu_sm_active:ratio",
+    "engine": "gpustack:gpu_active:ratio",
+    "dram": "gpustack:gpu_dram_active:ratio",
 }
 
 
@@ -48,10 +49,10 @@ def queue_queries(of: ScaledWorkload) -> Iterator[Query]:
 
 def share_queries(of: ScaledWorkload, share: str) -> Iterator[Query]:
     """With the places where a pod's name may be: our own series, and both values of honorLabels."""
-    ours, exporters = SHARES[share]
-    for metric, prefix in ((ours, "workload_"), (exporters, "exported_"), (exporters, "")):
+    own = QUANTITIES[share]
+    for metric, prefix in ((RECORDED[share], "workload_"), (own, "exported_"), (own, "")):
         yield Query(metric, f"avg(avg_over_time({metric}{selector(of, prefix)}[{WINDOW}]))")
 
 
 def selector(of: ScaledWorkload, prefix: str) -> str:
-    return f"{{{prefix}namespace={json.dumps(of.namespace)},{prefix}pod=~{json.dumps(of.pods)}}}"
+    return f"{{{prefix}namespace={quoted(of.namespace)},{prefix}pod=~{quoted(of.pods)}}}"

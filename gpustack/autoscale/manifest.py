@@ -5,7 +5,7 @@ from typing import Any
 
 from gpustack.autoscale.suggest import Suggestion
 
-# One replica at a time, and only after ten minutes below: a model takes minutes to load (facts of docs/autoscaling.md).
+# One replica at a time, and only after ten minutes below: a model takes minutes to load (docs/autoscaling.md).
 SHRINK = {"stabilizationWindowSeconds": 600, "policies": [{"type": "Pods", "value": 1, "periodSeconds": 300}]}
 
 

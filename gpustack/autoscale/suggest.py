@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import isnan
 
 from gpustack.autoscale.candidates import QUEUES, WAITING, Query, queue_queries, share_queries
 from gpustack.autoscale.workload import ScaledWorkload
@@ -99,6 +100,6 @@ def first_answered(prometheus: Prometheus, queries: Iterable[Query]) -> tuple[Qu
     for query in queries:
         for one in prometheus.instant(query.expr).series:
             value = one.points[-1][1]
-            if value == value:
+            if not isnan(value):
                 return query, value
     return None

@@ -59,13 +59,11 @@ def suggest(
     with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
         from gpustack.autoscale.suggest import suggest as decide
         from gpustack.autoscale.workload import find_workload
-        from gpustack.cli.profile.recording import read
+        from gpustack.cli.profile.recording import read_last
         from gpustack.profile.analysis import analyze
 
         workload = find_workload(prometheus, which.namespace, which.pod)
-        now = prometheus.now()
-        profile = read(prometheus, which, what, now - seconds, now, "")
-        found = decide(prometheus, workload, analyze(profile))
+        found = decide(prometheus, workload, analyze(read_last(prometheus, which, what, seconds)))
     from gpustack.autoscale.manifest import Bounds, Draft
     from gpustack.report.codes import suggestion_code
     from gpustack.report.render import show

@@ -19,18 +19,17 @@ class Queries:
     """Answers a query that has one of these words, with one series of that value and these labels."""
 
     def __init__(self, known: Mapping[str, float], labels: Mapping[str, Mapping[str, str]] | None = None) -> None:
-        self.known, self.labels, self.asked = known, labels or {}, list[str]()
+        self.known, self.labels = known, labels or {}
 
     def instant(self, expr: str) -> Found:
-        self.asked.append(expr)
         words = [word for word in self.known if word in expr]
         series = (Series(self.labels.get(word, {}), ((1000.0, self.known[word]),)) for word in words)
         return Found(tuple(series))
 
 
-def suggestion(known: Mapping[str, float], of: GpuWindow, workload: ScaledWorkload = VLLM) -> Suggestion:
+def suggestion(known: Mapping[str, float], of: GpuWindow) -> Suggestion:
     profile = make_profile(Job((of,)), "team-a/vllm-7d9f8c-x2k4p", "", 0.0, 1.0)
-    return suggest(cast("Prometheus", Queries(known)), workload, analyze(profile))
+    return suggest(cast("Prometheus", Queries(known)), VLLM, analyze(profile))
 
 
 def draft() -> Draft:

@@ -81,7 +81,7 @@ def analyze(
     """Say what bounds a workload: input, PCIe, NVLink, tensor cores, memory, latency, heat, or nothing at all.
 
     With the numbers behind it, what speaks against it, and what to try. Exits with 8 when there is too little data."""
-    from gpustack.cli.profile.recording import read
+    from gpustack.cli.profile.recording import read_last
     from gpustack.profile.analysis import analyze as judge
     from gpustack.profile.file import read_profile
     from gpustack.profile.limits import set_limits
@@ -98,8 +98,7 @@ def analyze(
     else:
         seconds, (which, what) = options.parse_duration(since), select(pod, node, gpu)
         with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
-            now = prometheus.now()
-            profile = read(prometheus, which, what, now - seconds, now, "")
+            profile = read_last(prometheus, which, what, seconds)
     idle = read_profile(baseline) if baseline else None
     found = judge(profile, limits, workload.value if workload else None, idle)
     show(found, output.value, inventory=hosts)

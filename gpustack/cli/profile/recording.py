@@ -24,6 +24,12 @@ def read(prometheus: "Prometheus", which: "Selection", what: str, begin: float, 
     return make_profile(read_job(prometheus, which, begin, end), what, label, begin, end)
 
 
+def read_last(prometheus: "Prometheus", which: "Selection", what: str, seconds: float) -> "Profile":
+    """Until now, by the clock of Prometheus."""
+    now = prometheus.now()
+    return read(prometheus, which, what, now - seconds, now, "")
+
+
 def record_prometheus(
     source: Source,
     inventory: Path | None,

@@ -29,11 +29,11 @@ def wanted(here: View) -> bool:
 
 def release(here: View) -> Release:
     monitoring = here.spec.monitoring
-    values = values_of(here.snapshot.inventory)
+    values = chart_values(here.snapshot.inventory)
     return Release(monitoring.release, monitoring.namespace, CHART, values, privileged=True)
 
 
-def values_of(inventory: Inventory) -> dict[str, Any]:
+def chart_values(inventory: Inventory) -> dict[str, Any]:
     spec = inventory.spec
     theirs = inventory.values.get(spec.monitoring.release, {})
     return merged(ours("monitoring"), computed(spec), {"alertmanager": alertmanager(spec)}, theirs)
@@ -46,7 +46,7 @@ def prometheus_name(spec: Spec) -> str:
 
 def prometheus_url(inventory: Inventory) -> str:
     """Its address inside the cluster."""
-    port = values_of(inventory)["prometheus"].get("service", {}).get("port", PORT)
+    port = chart_values(inventory)["prometheus"].get("service", {}).get("port", PORT)
     return f"http://{prometheus_name(inventory.spec)}.{inventory.spec.monitoring.namespace}.svc:{port}"
 
 
