@@ -28,6 +28,8 @@ Id = Literal[
     "mixed",
 ]
 
+FILL = "SMs while the engine works"
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -94,6 +96,8 @@ def idle(s: Signals, at: Limits) -> Iterable[Condition]:
     yield under("engine, 95th percentile", s.engine_high, at.idle_engine)
     yield under("SMs, 95th percentile", s.sm_high, at.idle_sm)
     yield under("memory, 95th percentile", s.dram_high, at.idle_dram)
+    if s.pcie is not None:
+        yield under("PCIe", s.pcie, at.idle_pcie)
 
 
 def throttled(s: Signals, at: Limits) -> Iterable[Condition]:
@@ -113,10 +117,14 @@ def imbalanced(s: Signals, at: Limits) -> Iterable[Condition]:
 
 
 def communication(s: Signals, at: Limits) -> Iterable[Condition]:
+    """A GPU that is alone exchanges nothing with others."""
     yield over("engine", s.engine, at.busy_engine)
     yield under("tensor cores", s.tensor, at.communication_tensor)
     yield under("memory", s.dram, at.communication_dram)
-    yield over("NVLink", s.nvlink, at.communication_nvlink)
+    if s.gpus == 1 and s.nvlink is None:
+        yield over("GPUs", 1.0, 1.0)
+    else:
+        yield over("NVLink", s.nvlink, at.communication_nvlink)
 
 
 def pcie(s: Signals, at: Limits) -> Iterable[Condition]:
@@ -125,11 +133,13 @@ def pcie(s: Signals, at: Limits) -> Iterable[Condition]:
 
 
 def fed(s: Signals, at: Limits) -> Iterable[Condition]:
-    """A grid finer than the steps shows them as a sawtooth, a coarser one as a plateau: either."""
+    """A grid finer than the steps shows them as a sawtooth, a coarser one as a plateau: either. Between kernels that
+    are started one by one the engine rests, too: these do not fill the GPU."""
     yield under("engine", s.engine, at.fed_engine)
     yield over("samples with work", s.duty, at.idle_engine)
     if s.pcie is not None:
-        yield under("PCIe", s.pcie, at.fed_pcie)
+        yield under("PCIe", s.pcie, at.pcie)
+    yield over(FILL, s.fill, at.launch_fill)
     both = (over("variation of the engine", s.variation, at.sawtooth), over("engine", s.engine, at.plateau_low))
     yield max(both, key=lambda one: one.margin)
 
@@ -151,7 +161,7 @@ def compute(s: Signals, at: Limits) -> Iterable[Condition]:
 
 def launch(s: Signals, at: Limits) -> Iterable[Condition]:
     yield over("engine", s.engine, at.launch_engine)
-    yield under("SMs", s.sm, at.launch_sm)
+    yield under(FILL, s.fill, at.launch_fill)
 
 
 def latency(s: Signals, at: Limits) -> Iterable[Condition]:
@@ -223,6 +233,7 @@ CLASSES = (
             "A service: fewer replicas.",
         ),
         "Engine and tensor activity rise; a service does the same with fewer GPUs.",
+        against=lambda s, at: (under(FILL, s.fill, at.whole_fill),),
     ),
     Class(
         "tensor-bound",
@@ -258,7 +269,7 @@ CLASSES = (
         20,
         launch,
         ("Larger batches, fused kernels, CUDA graphs, torch.compile.", "Several processes on one GPU (MPS), or MIG."),
-        "SM activity rises at the same engine.",
+        "SM activity of the engine's rises.",
         support=lambda s, at: (under("memory", s.dram, 0.3), under("tensor cores", s.tensor, 0.1)),
     ),
     Class(

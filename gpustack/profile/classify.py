@@ -50,8 +50,6 @@ def classify(job: Job, limits: Limits = DEFAULT, *, phases: int = 1) -> Verdict:
         broken = [condition for condition in conditions if not condition.holds]
         if broken and all(condition.value is None for condition in broken):
             unmeasured.append(one.id)
-        if one.id == "idle" and not broken and signals.seconds < limits.idle_seconds:
-            broken = [Condition("seconds measured", signals.seconds, True, limits.idle_seconds)]  # noqa: FBT003
         if not broken:
             second = next_best(CLASSES[number + 1 :], signals, limits)
             return decided(
@@ -100,8 +98,9 @@ def decided(
     support = [condition for condition in one.support(signals, limits) if condition.holds]
     against = [condition for condition in one.against(signals, limits) if condition.holds]
     margin = min(condition.margin for condition in conditions)
+    short = one.id == "idle" and signals.seconds < limits.idle_seconds
     backed = bool(support) or not tuple(one.support(signals, limits))
-    doubtful = bool(against or unmeasured) or phases > 1 or margin < CLOSE
+    doubtful = bool(against or unmeasured) or phases > 1 or margin < CLOSE or short
     enough = max(one.samples, limits.normal_samples)
     sure = confidence(signals.samples, enough, limits.many_samples, margin, backed=backed, doubtful=doubtful)
     return finish(
@@ -177,5 +176,7 @@ def overlays(id: Id, signals: Signals, limits: Limits) -> Iterator[str]:
         yield f"Hardware slows the GPUs down for {signals.hardware_slowdown:.0%} of the time."
     if id == "insufficient-data" and signals.sm is None and signals.utilisation is not None:
         yield f"Some kernel ran for {signals.utilisation:.0%} of the time: without profiling fields that is all."
+    if id == "idle" and signals.seconds < limits.idle_seconds:
+        yield f"Only {signals.seconds:.0f} s were measured: it may be a pause."
     if id == "idle" and (signals.memory or 0) > limits.idle_engine:
         yield "Memory is in use: something is loaded and gets no work."

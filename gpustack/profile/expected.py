@@ -24,7 +24,7 @@ USUAL: Mapping[Workload, Mapping[str, Ranges]] = {
     },
     "inference": {
         "language model, prefill": {"sm": (0.73, 0.97), "tensor": (0.3, 0.6), "dram": (0.3, 0.6)},
-        "language model, decode": {"sm": (0.5, 0.97), "tensor": (0.02, 0.12), "dram": (0.55, 0.8)},
+        "language model, decode": {"sm": (0.5, 0.97), "tensor": (0.02, 0.12), "dram": (0.55, 0.95)},
         "small models": {"sm": (0.05, 0.5), "tensor": (0.0, 0.1), "dram": (0.05, 0.4)},
         "recommender, embeddings": {"sm": (0.3, 0.7), "tensor": (0.0, 0.1), "dram": (0.3, 0.6)},
     },

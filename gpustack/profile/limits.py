@@ -3,6 +3,7 @@
 [N] NVIDIA's profiling guide (docs.nvidia.com/datacenter/dcgm, feature overview) or a statement of NVIDIA's.
 [K] the classification of KempnerPulse (github.com/KempnerInstitute/kempnerpulse, docs/classification.md).
 [E] an estimate of ours.
+[M] measured by us on an H100 80GB HBM3 (docs/profiling.md).
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ class Limits:
     """Shares are 0 to 1, times in seconds; `…_reachable` is the most of a pipe that is seen in practice."""
 
     tensor_reachable: float = of(0.93, "[N] dcgmproftester -t 1004", "the most that tensor cores reach")
-    dram_reachable: float = of(0.80, "[N]", "the most that memory reaches")
+    dram_reachable: float = of(0.90, "[M]; [N] has 0.8 for a full one", "the most that memory reaches")
     least_samples: float = of(10, "[E]", "distinct samples for any verdict")
     normal_samples: float = of(30, "[E]", "distinct samples for a verdict that is not low")
     many_samples: float = of(60, "[E]", "distinct samples for a high one")
@@ -29,7 +30,8 @@ class Limits:
     idle_engine: float = of(0.05, "[K]", "idle: engine, 95th percentile; a sample above has work")
     idle_sm: float = of(0.02, "[E]", "idle: SMs, 95th percentile")
     idle_dram: float = of(0.02, "[E]", "idle: memory, 95th percentile")
-    idle_seconds: float = of(1800.0, "[E]", "idle: for so long")
+    idle_pcie: float = of(0.02, "[E]", "idle: PCIe of its link; copies alone use no engine")
+    idle_seconds: float = of(1800.0, "[E]", "idle: surely, for so long")
     hardware_slowdown: float = of(0.01, "[E]", "throttled: share of time slowed by hardware")
     heat_slowdown: float = of(0.05, "[E]", "throttled: share of time slowed for heat")
     power_cap: float = of(0.30, "[E]", "noted: share of time at the power limit")
@@ -40,19 +42,19 @@ class Limits:
     communication_tensor: float = of(0.3, "[E]", "communication-bound: tensor cores below")
     communication_dram: float = of(0.5, "[E]", "communication-bound: memory below")
     communication_nvlink: float = of(0.3, "[E]", "communication-bound: NVLink")
-    pcie: float = of(0.5, "[E]; [K] has 1 GB/s, too low for PCIe 4 and 5", "pcie-bound: PCIe of its link")
+    pcie: float = of(0.25, "[M]: pageable memory reaches 0.28", "pcie-bound: PCIe of its link; input-bound: below")
     pcie_sm: float = of(0.5, "[E]", "pcie-bound: SMs below")
     fed_engine: float = of(0.7, "[E]", "input-bound: engine below")
     sawtooth: float = of(0.5, "[E]", "input-bound: coefficient of variation of the engine")
     plateau_low: float = of(0.2, "[E]", "input-bound: or engine, where samples are coarse")
-    fed_pcie: float = of(0.3, "[E]", "input-bound: PCIe below")
     tensor: float = of(0.5, "[K]", "tensor-bound: tensor cores")
     tensor_sm: float = of(0.6, "[K]", "tensor-bound: SMs")
     dram: float = of(0.7, "[E]", "memory-bound: memory; compute-bound: below")
     dram_tensor: float = of(0.4, "[E]", "memory-bound: tensor cores below")
     pipe: float = of(0.4, "[E]; [K] has 0.2 for FP64", "compute-bound: busiest of FP64, FP32 and FP16")
-    launch_engine: float = of(0.6, "[E]; [K] has 0.4", "launch-bound: engine")
-    launch_sm: float = of(0.4, "[E]; [K] has 0.25; [N]: under 0.5 is likely ineffective", "launch-bound: SMs below")
+    launch_engine: float = of(0.2, "[M]: tiny kernels, one after the other, reach 0.3", "launch-bound: engine")
+    launch_fill: float = of(0.5, "[N]: under 0.5 is likely ineffective", "launch-bound: SMs of the engine below")
+    whole_fill: float = of(0.75, "[M]: large kernels reach 0.87", "input-bound: not sure with SMs of the engine below")
     waiting_sm: float = of(0.7, "[E]", "latency-bound: SMs")
     waiting_pipe: float = of(0.3, "[E]", "latency-bound: all pipes and memory below")
     some_tensor: float = of(0.15, "[E]", "moderate-tensor: tensor cores")

@@ -14,12 +14,14 @@ POWER_CAP = ("power_cap",)
 @dataclass(frozen=True)
 class Signals:
     """The median of the job's GPUs; shares 0 to 1, None where a GPU does not say. `tensor` and `dram` are of what is
-    reachable, `pipe` is the busiest of FP64, FP32 and FP16. `spread` is across GPUs."""
+    reachable, `pipe` is the busiest of FP64, FP32 and FP16. `fill` is SM activity of the engine's: how much of the
+    GPU kernels use while there are any. `spread` is across GPUs."""
 
     engine: float | None
     engine_high: float | None
     sm: float | None
     sm_high: float | None
+    fill: float | None
     occupancy: float | None
     tensor: float | None
     dram: float | None
@@ -62,6 +64,7 @@ def signals_of(job: Job, limits: Limits) -> Signals:
         engine_high=middle(lambda window: window.percentile("engine", 0.95)),
         sm=middle(lambda window: window.mean("sm")),
         sm_high=middle(lambda window: window.percentile("sm", 0.95)),
+        fill=middle(lambda window: window.ratio("sm", "engine")),
         occupancy=middle(lambda window: window.mean("occupancy")),
         tensor=share(middle(lambda window: window.mean("tensor")), limits.tensor_reachable),
         dram=share(middle(lambda window: window.mean("dram")), limits.dram_reachable),

@@ -16,7 +16,7 @@ from gpustack.profile.file import make_profile, write_profile
 from gpustack.profile.window import QUANTITIES, GpuWindow, Job
 
 # A decode of a language model: everything resident, little tensor work, memory near what is reachable.
-DECODE = {"engine": 0.99, "sm": 0.9, "tensor": 0.06, "dram": 0.68, "occupancy": 0.4}
+DECODE = {"engine": 0.99, "sm": 0.9, "tensor": 0.06, "dram": 0.82, "occupancy": 0.4}
 COMPUTE = {"engine": 0.99, "sm": 0.9, "tensor": 0.7, "dram": 0.3, "occupancy": 0.2}
 
 

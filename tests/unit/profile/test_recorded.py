@@ -1,0 +1,73 @@
+"""The verdict on workloads of a known kind that ran on a real H100 (tests/recorded/h100)."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from gpustack.metrics.prometheus import Series
+from gpustack.profile.analysis import Analysis, analyze
+from gpustack.profile.file import make_profile
+from gpustack.profile.selection import Selection
+from gpustack.profile.window import Job
+from gpustack.profile.windows import windows_of
+
+RECORDED = Path(__file__).parents[2] / "recorded" / "h100"
+LABELS = {"UUID": "GPU-1", "gpu": "0", "Hostname": "gpu1", "modelName": "NVIDIA H100 80GB HBM3"}
+# The kind that the workload was written to be of, and how sure the verdict is. Not in this table: resnet50-training and
+# transformer-training, which have several kinds of kernels.
+KINDS = {
+    "matrix-product-bf16": ("tensor-bound", "high"),
+    "elementwise-add": ("memory-bound", "high"),
+    "decode-batch-1": ("memory-bound", "high"),
+    "matrix-product-fp32": ("compute-bound", "high"),
+    "tiny-kernels": ("launch-bound", "high"),
+    "pointer-chase": ("latency-bound", "high"),
+    "copies-pinned": ("pcie-bound", "high"),
+    "copies-pageable": ("pcie-bound", "medium"),
+    "pause-70ms-after-30ms": ("input-bound", "high"),
+    "pause-3s-after-1.5s": ("input-bound", "high"),
+    "idle": ("idle", "low"),
+}
+
+
+def read(name: str) -> Analysis:
+    with (RECORDED / f"{name}.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    times = [float(row["seconds"]) for row in rows]
+    series = [
+        Series({**LABELS, "__name__": field}, tuple(zip(times, (float(row[field]) for row in rows), strict=True)))
+        for field in rows[0]
+        if field != "seconds"
+    ]
+    job = Job(tuple(windows_of(series, Selection(), times[-1] + 0.5)))
+    return analyze(make_profile(job, "GPU-1", name, times[0], times[-1]))
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_what_a_workload_was_written_to_be(name: str) -> None:
+    verdict = read(name).verdict
+    assert (verdict.id, verdict.confidence) == KINDS[name]
+
+
+def test_small_batches_that_python_starts_are_not_surely_input_bound() -> None:
+    """Nothing waits for input there: the engine rests between kernels, and these fill two thirds of the GPU."""
+    verdict = read("transformer-training-batch-1").verdict
+    assert (verdict.id, verdict.confidence) == ("input-bound", "low")
+    assert verdict.against == ("SMs while the engine works 0.63, below 0.75",)
+
+
+def test_what_is_reachable_is_reached() -> None:
+    """Not by much more, or shares of it say too little."""
+    means = {name: dict(read(name).verdict.means) for name in KINDS}
+    assert means["matrix-product-bf16"]["tensor"] == pytest.approx(1.0, abs=0.02)
+    assert means["elementwise-add"]["dram"] == pytest.approx(1.0, abs=0.02)
+
+
+def test_counters_of_what_slows_a_gpu_down_are_in_nanoseconds() -> None:
+    assert dict(read("matrix-product-bf16").verdict.means)["power_cap"] == pytest.approx(0.98, abs=0.02)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in RECORDED.glob("*.csv")))
+def test_every_recording_is_one_stretch(name: str) -> None:
+    assert not read(name).stretches
