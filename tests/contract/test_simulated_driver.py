@@ -122,7 +122,7 @@ def test_a_query_of_rows(compiled: Path, root: Path) -> None:
     hardware.change(root, [1], ["remap_pending=1"])
     fields = "gpu_bus_id,remapped_rows.pending,remapped_rows.failure"
     result = smi(compiled, root, f"--query-remapped-rows={fields}", "--format=csv,noheader")
-    assert result.stdout == "00000000:17:00.0, 0, 0\n00000000:1F:00.0, 1, 0\n"
+    assert result.stdout == "00000000:17:00.0, No, No\n00000000:1F:00.0, Yes, No\n"
 
 
 def test_no_mig_is_not_disabled_mig(compiled: Path, tmp_path: Path) -> None:

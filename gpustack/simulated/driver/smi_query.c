@@ -166,8 +166,16 @@ static nvml_return remapped(nvml_device device, unsigned which, char *into, size
 
 READING(rows_corrected) { IGNORE(index); return remapped(device, 0, into, size); }
 READING(rows_uncorrected) { IGNORE(index); return remapped(device, 1, into, size); }
-READING(rows_pending) { IGNORE(index); return remapped(device, 2, into, size); }
-READING(rows_failure) { IGNORE(index); return remapped(device, 3, into, size); }
+static nvml_return yes_or_no(nvml_device device, unsigned which, char *into, size_t size)
+{
+    nvml_return refused = remapped(device, which, into, size);
+
+    snprintf(into, size, "%s", into[0] == '0' ? "No" : "Yes");
+    return refused;
+}
+
+READING(rows_pending) { IGNORE(index); return yes_or_no(device, 2, into, size); }
+READING(rows_failure) { IGNORE(index); return yes_or_no(device, 3, into, size); }
 
 static const struct field {
     const char *name, *unit;
