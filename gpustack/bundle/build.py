@@ -22,12 +22,17 @@ SOURCES = ("modules",)
 
 
 def build(
-    directory: Path, *, source: str = "modules", kubernetes: tuple[str, ...] = (), report: Reporter = silent
+    directory: Path,
+    *,
+    source: str = "modules",
+    kubernetes: tuple[str, ...] = (),
+    keda: bool = False,
+    report: Reporter = silent,
 ) -> Manifest:
     """Makes or completes the bundle in `directory`; files of it that are right stay as they are.
 
     `kubernetes` are versions like `1.36.3` besides the version set's own. Compiling takes about half an hour the first
-    time on two cores; a build with nothing new takes seconds. Raises BundleError.
+    time on two cores, ten minutes more with KEDA; a build with nothing new takes seconds. Raises BundleError.
     """
     if source not in SOURCES:
         raise BundleError(
@@ -44,7 +49,7 @@ def build(
     architecture = run(["dpkg", "--print-architecture"], limit=20).strip()
     cache = Cache(platformdirs.user_cache_path("gpustack") / "parts")
     with cache.held(report), keys.signing(keys.home()) as signer:
-        composer = Composer(cache, versions, architecture, signer, report)
+        composer = Composer(cache, versions, architecture, signer, report, keda=keda)
         composed = composer.compose(wanted)
         described = _described(source, wanted, signer, composer, composed)
         fresh = tree.write(directory, composed, keys.public(signer), described)

@@ -6,7 +6,7 @@ They have names, versions and addresses of the real charts. What they want of CR
 import gzip
 import io
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import yaml
@@ -17,16 +17,19 @@ from gpustack.errors import BundleError
 from gpustack.simulated.sources import CHARTS
 
 NOTE = "SIMULATED: gpustack's own templates under the real chart's name; the CRDs in it are real"
-# Which CRDs a chart carries, and in which chart inside it, as the real one does.
+# Which CRDs a chart carries, and in which chart inside it, as the real one does; none inside: in itself.
 CRDS = {
     "kube-prometheus-stack": ("prometheus-crds", "crds"),
     "gpu-operator": ("nfd-crds", "node-feature-discovery"),
+    "keda": ("keda-crds", ""),
 }
 
 
-def parts(versions: Versions, made: Mapping[str, Made]) -> dict[str, Part]:
-    """Part by chart; out/: the archive. Raises BundleError for a chart of another version than the version set's."""
-    return {source.name: _part(source, versions, made) for source in sorted(CHARTS.iterdir()) if source.is_dir()}
+def parts(versions: Versions, made: Mapping[str, Made], without: Collection[str] = ()) -> dict[str, Part]:
+    """Part by chart, but for those of WITHOUT; out/: the archive. Raises BundleError for a chart of another version
+    than the version set's."""
+    sources = [source for source in sorted(CHARTS.iterdir()) if source.is_dir() and source.name not in without]
+    return {source.name: _part(source, versions, made) for source in sources}
 
 
 def _part(source: Path, versions: Versions, made: Mapping[str, Made]) -> Part:

@@ -68,8 +68,11 @@ class Composed:
 
 
 class Composer:
-    def __init__(self, cache: Cache, versions: Versions, architecture: str, signer: Signer, report: Reporter) -> None:
+    def __init__(
+        self, cache: Cache, versions: Versions, architecture: str, signer: Signer, report: Reporter, *, keda: bool
+    ) -> None:
         self.cache, self.versions, self.architecture, self.signer = cache, versions, architecture, signer
+        self.without = () if keda else ("keda",)
         lock = threading.Lock()
 
         def one_at_a_time(event: Event) -> None:
@@ -79,7 +82,8 @@ class Composer:
         self.report = one_at_a_time
 
     def compose(self, kubernetes: tuple[str, ...]) -> Composed:
-        programs = [*modules.parts(self.versions, kubernetes), modules.pause(), simulated_images.part()]
+        compiled = [part for part in modules.parts(self.versions, kubernetes) if part.name not in self.without]
+        programs = [*compiled, modules.pause(), simulated_images.part()]
         programs.append(driver_debs.part(self.versions["nvidia-driver"]))
         made = self._all([*programs, userland.part(), product.python(), product.itself()])
         debian = [made["userland"], made["python"]]
@@ -171,10 +175,11 @@ class Composer:
             yield self._place(_official(v.manifest(component)), made[f"{component}-manifest"], path, component)
 
     def _charts(self, made: dict[str, Made]) -> Iterable[Placed]:
-        v = self.versions
-        wanted = charts.parts(
-            v, self._all([crds.prometheus(made["controller-tools"], v["prometheus-operator"]), crds.nfd(v)])
-        )
+        v, generator = self.versions, made["controller-tools"]
+        definitions = [crds.prometheus(generator, v["prometheus-operator"]), crds.nfd(v)]
+        if "keda" in made:
+            definitions.append(crds.keda(generator, v["keda"]))
+        wanted = charts.parts(v, self._all(definitions), self.without)
         packed = self._all(wanted.values())
         for name, part in wanted.items():
             (path,) = packed[part.name].files
@@ -206,6 +211,7 @@ class Composer:
             images.busybox(v["busybox"], made),
             *monitoring_images.monitoring(v, made),
             *monitoring_images.provisioner(made["local-path-provisioner-manifest"]["local-path-storage.yaml"], made),
+            *(monitoring_images.keda(v, made) if "keda" in made else ()),
             *gpu_images.gpu(v, made),
             *simulated_images.simulated(v, made),
             product.image(made),

@@ -1,10 +1,11 @@
 """Custom resource definitions, as single files, for the charts that carry them.
 
-Those of the Prometheus operator are in no Go module: they are made of its API module, by the program its makers use.
-Those of NFD lie in its module.
+Those of the Prometheus operator and of KEDA are in no Go module: they are made of their API packages, by the program
+that their makers use. Those of NFD lie in its module.
 """
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from gpustack.bundle import modules
@@ -20,6 +21,8 @@ API_VERSIONS = ("v1", "v1alpha1")
 # Without descriptions a third of the size: a release that holds them all must fit into a Secret.
 GENERATOR = "crd:crdVersions=v1,maxDescLen=0"
 GROUP = "monitoring.coreos.com"
+KEDA = ("github.com/kedacore/keda/v2/apis/keda/v1alpha1", "github.com/kedacore/keda/v2/apis/eventing/v1alpha1")
+KEDA_GROUPS = ("keda.sh", "eventing.keda.sh")
 VERSION = "operator.prometheus.io/version"
 NFD_FILE = "deployment/base/nfd-crds/nfd-api-crds.yaml"
 
@@ -29,24 +32,46 @@ def prometheus(generator: Made, version: str) -> Part:
     the operator."""
     source = modules.SOURCES / "prometheus-operator"
     inputs = digest(Path(__file__), source, generator.contents, version)
-    return Part("prometheus-crds", inputs, lambda out: _generate(generator["controller-gen"], version, source, out))
+    packages = [f"{API}/{version}" for version in API_VERSIONS]
+
+    def make(out: Path) -> None:
+        _generate(generator, packages, (GROUP,), source, out)
+        for path in out.iterdir():
+            # As its makers do when they publish them: the only place that says of which version a definition is.
+            stamped = path.read_text().replace("  annotations:\n", f"  annotations:\n    {VERSION}: {version}\n", 1)
+            path.write_text(stamped)
+
+    return Part("prometheus-crds", inputs, make)
 
 
-def _generate(generator: Path, version: str, pinned: Path, out: Path) -> None:
+def keda(generator: Made, version: str) -> Part:
+    """out/crd-<plural>.yaml for each kind of keda.sh and eventing.keda.sh. As its Makefile does, without a type that
+    only stands for others in its code."""
+    source = modules.SOURCES / "keda"
+    inputs = digest(Path(__file__), source, generator.contents, version)
+
+    def make(out: Path) -> None:
+        _generate(generator, KEDA, KEDA_GROUPS, source, out, ",generateEmbeddedObjectMeta=true")
+        (out / "crd-withtriggers.yaml").unlink()
+
+    return Part("keda-crds", inputs, make)
+
+
+def _generate(
+    generator: Made, packages: Sequence[str], groups: Sequence[str], pinned: Path, out: Path, more: str = ""
+) -> None:
     source = out.parent / "source"
     shutil.copytree(pinned, source)
-    paths = ";".join(f"{API}/{version}" for version in API_VERSIONS)
-    argv: list[str | Path] = [generator, GENERATOR, f"paths={paths}", f"output:crd:dir={out}"]
+    argv: list[str | Path] = [generator["controller-gen"], f"{GENERATOR}{more}", f"paths={';'.join(packages)}"]
+    argv.append(f"output:crd:dir={out}")
     run(argv, cwd=source, env=modules.environment(cgo=False), limit=900)
     shutil.rmtree(source)
     for path in sorted(out.iterdir()):
         group, _, plural = path.stem.partition("_")
-        if group != GROUP:
-            raise BundleError("bundle-program-failed", f"{path.name} is not of {GROUP}", " ".join(map(str, argv)))
-        # As its makers do when they publish them: the only place that says of which version a definition is.
-        definition = path.read_text().replace("  annotations:\n", f"  annotations:\n    {VERSION}: {version}\n", 1)
-        (out / f"crd-{plural}.yaml").write_text(definition)
-        path.unlink()
+        if group not in groups:
+            odd = f"{path.name} is not of {' or '.join(groups)}"
+            raise BundleError("bundle-program-failed", odd, " ".join(map(str, argv)))
+        path.rename(out / f"crd-{plural}.yaml")
 
 
 def nfd(versions: Versions) -> Part:

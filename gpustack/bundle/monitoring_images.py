@@ -1,4 +1,5 @@
-"""Images of monitoring, under the references of their vendors, and of the provisioner that gives it disk space.
+"""Images of monitoring, under the references of their vendors, of KEDA, which reads it, and of the provisioner that
+gives it disk space.
 
 Each is one or two static programs. Users, paths and entry points are those of the vendors' images.
 """
@@ -50,6 +51,16 @@ def monitoring(versions: Versions, made: Mapping[str, Made]) -> list[Recipe]:
     ]
 
 
+def keda(versions: Versions, made: Mapping[str, Made]) -> list[Recipe]:
+    """Names, paths and user as of its Dockerfiles."""
+    found = {"keda": "/keda", "keda-metrics-apiserver": "/keda-adapter"}
+    found["keda-admission-webhooks"] = "/keda-admission-webhooks"
+    return [
+        _static(f"ghcr.io/kedacore/{name}:{versions['keda']}", made["keda"], (program,), user="65532:65532")
+        for name, program in found.items()
+    ]
+
+
 def _static(
     reference: str,
     made: Made,
@@ -57,10 +68,11 @@ def _static(
     differs: str = STATIC,
     *,
     directory: str = "/",
+    user: str = NOBODY,
 ) -> Recipe:
     """`made` is named after its component; the first program is the entry point."""
     files = {path: made[Path(path).name] for path in programs}
-    config = {"Entrypoint": [programs[0]], "User": NOBODY, "WorkingDir": directory}
+    config = {"Entrypoint": [programs[0]], "User": user, "WorkingDir": directory}
     return Recipe(reference, made.name, (made,), lambda: [ACCOUNTS, files], config, differs)
 
 

@@ -135,4 +135,14 @@ _GPU = (
     ),
 )
 
-TOOLS = _CLUSTER + _MONITORING + _GPU
+_AUTOSCALING = (
+    Tool(
+        "keda",
+        "github.com/kedacore/keda/v2",
+        ("github.com/kedacore/keda/v2/version.Version={version}",),
+        # As its Makefile names them.
+        names={"operator": "keda", "adapter": "keda-adapter", "webhooks": "keda-admission-webhooks"},
+    ),
+)
+
+TOOLS = _CLUSTER + _MONITORING + _GPU + _AUTOSCALING

@@ -49,13 +49,17 @@ def build(
     kubernetes: Annotated[
         list[str] | None, typer.Option(metavar="VERSION", help="Also include this Kubernetes version (repeatable).")
     ] = None,
+    keda: Annotated[
+        bool, typer.Option("--keda", help="Also include KEDA, for autoscaling.enabled: ten minutes the first time.")
+    ] = False,
     quiet: options.QuietOption = False,
 ) -> None:
     """Build a bundle for labs and rehearsals. Files that are already there and unchanged are kept."""
     from gpustack.bundle.build import build as build_all
 
     folder = directory or default_directory()
-    build_all(folder, source=source.value, kubernetes=tuple(kubernetes or ()), report=session.progress(quiet=quiet))
+    wanted = tuple(kubernetes or ())
+    build_all(folder, source=source.value, kubernetes=wanted, keda=keda, report=session.progress(quiet=quiet))
     sys.stdout.write(f"{folder}\n")
 
 

@@ -48,6 +48,13 @@ kube_node:
       ansible_host: 192.0.2.12
     kube3:
       ansible_host: 192.0.2.13
+
+# Hosts with GPUs and without Kubernetes, as workstations: driver, metrics, alerts (docs/standalone.md). The groups
+# above may be left out then.
+# gpu_standalone:
+#   hosts:
+#     workstation:
+#       ansible_host: 192.0.2.31
 """
 HOST_EXAMPLES = {
     "gpustack_node_ip": "192.0.2.11",

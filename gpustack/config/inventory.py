@@ -183,7 +183,11 @@ def file_secrets(spec: Spec) -> tuple[str, ...]:
 def values_of(source: Path | None, spec: Spec) -> tuple[dict[str, dict[str, Any]], list[Complaint]]:
     """The operator's values by Helm release, and what is wrong with them."""
     charts = version_set(spec.versions).charts
-    releases = {spec.monitoring.release: "kube-prometheus-stack", spec.gpu.release: "gpu-operator"}
+    releases = {
+        spec.monitoring.release: "kube-prometheus-stack",
+        spec.gpu.release: "gpu-operator",
+        spec.autoscaling.release: "keda",
+    }
     found, complaints = {}, find_unknown_files(source, releases)
     for release, chart in releases.items():
         values, wrong = theirs(source, release, f"{chart}-{charts[chart].version}")

@@ -86,8 +86,9 @@ def pinned(spec: Spec, artefact: Artefact) -> dict[str, Any]:
 
 
 def charts_of(spec: Spec) -> dict[str, str]:
-    """Addresses of charts, by their key of the version set."""
-    return {key: pinned(spec, chart)["url"] for key, chart in version_set(spec.versions).charts.items()}
+    """Addresses of charts, by their key of the version set; that of a step that is off is none."""
+    charts = version_set(spec.versions).charts
+    return {key: pinned(spec, charts[key])["url"] for key in charts if key != "keda" or spec.autoscaling.enabled}
 
 
 def names(spec: Spec) -> dict[str, str]:
@@ -97,6 +98,7 @@ def names(spec: Spec) -> dict[str, str]:
         "RELEASE": spec.monitoring.release,
         "GPU_NAMESPACE": spec.gpu.namespace,
         "GPU_RELEASE": spec.gpu.release,
+        "KEDA": spec.autoscaling.namespace,
     }
 
 

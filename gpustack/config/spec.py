@@ -11,7 +11,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
+from gpustack.config.sections.autoscaling import Autoscaling
 from gpustack.config.sections.gpu import Gpu
+from gpustack.config.sections.minimum import Minimum
 from gpustack.config.sections.monitoring import Alerts, Dashboards, Monitoring, Storage
 from gpustack.config.sections.section import Section
 from gpustack.config.sections.serve import Serve
@@ -218,14 +220,6 @@ class Firewall(Section):
     ] = True
 
 
-class Minimum(Section):
-    """Minimum resources of a host. kubeadm needs 2 CPUs and 1700 MB."""
-
-    cpus: Annotated[int, Field(ge=1, description="CPUs of a host")] = 2
-    memory_mib: Annotated[int, Field(ge=512, description="memory of a host, in MiB")] = 1700
-    disk_gib: Annotated[int, Field(ge=1, description="free space below /var, in GiB")] = 10
-
-
 def kind_of_source(value: object) -> str:
     return "(mirror)" if isinstance(value, (Mapping, Mirror)) else "(official)"
 
@@ -266,6 +260,9 @@ class Spec(Section):
     dashboards: Annotated[Dashboards, Field(description="our dashboards in Grafana")] = Dashboards()
     alerts: Annotated[Alerts, Field(description="our GPU alerts, and their receiver")] = Alerts()
     serve: Annotated[Serve, Field(description="`gpustack serve` in the cluster, for autoscalers and scripts")] = Serve()
+    autoscaling: Annotated[Autoscaling, Field(description="replicas by the load of GPUs: the chart keda")] = (
+        Autoscaling()
+    )
     capacity: Annotated[Capacity, Field(description="whose GPUs are, in reports of capacity and cost")] = Capacity()
     cost: Annotated[Cost, Field(description="what GPUs cost, and what namespaces may spend")] = Cost()
     minimum: Annotated[Minimum, Field(description="minimum resources of a host")] = Minimum()

@@ -56,7 +56,8 @@ def compared(here: View, wanted: Release) -> Result | None:
     if found is None:
         return Result(what, f"{wanted.chart} {version}", "nothing")
     if not found.ours:
-        hint = "give monitoring.release or gpu.release of the spec another name, or remove that one with helm uninstall"
+        keys = "monitoring.release, gpu.release or autoscaling.release"
+        hint = f"give {keys} of the spec another name, or remove that one with helm uninstall"
         return Result(what, "gpustack's", f"not gpustack's, {found.status}", cure="operator", hint=hint)
     if found.chart != version:
         hint = "gpustack explain upgrade-needed"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.view import View
+from gpustack.steps.autoscaling import values as keda_values
 from gpustack.steps.gpu import operator_values as gpu_operator_values
 from gpustack.steps.monitoring import values as monitoring_values
 from gpustack.steps.release import Release
@@ -20,6 +21,7 @@ class Brought:
 RELEASES: Mapping[str, Brought] = {
     "monitoring": Brought(monitoring_values.wanted, monitoring_values.release),
     "gpu-operator": Brought(gpu_operator_values.wanted, gpu_operator_values.release),
+    "autoscaling": Brought(keda_values.wanted, keda_values.release),
 }
 
 

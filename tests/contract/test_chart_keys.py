@@ -24,7 +24,7 @@ FACTS = sorted(CHARTS.glob("*.keys"))
 OURS = sorted(shipped_values().glob("*.yaml"))
 STAND_INS = sorted(path.parent for path in SIMULATED.glob("*/Chart.yaml"))
 # Which chart a file of ours is for; its name is the release's.
-CHART_OF = {"monitoring": "kube-prometheus-stack", "gpu-operator": "gpu-operator"}
+CHART_OF = {"monitoring": "kube-prometheus-stack", "gpu-operator": "gpu-operator", "keda": "keda"}
 
 
 def named(path: Path) -> str:

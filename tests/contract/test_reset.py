@@ -25,6 +25,7 @@ WITHOUT = {
     "dashboards": OBJECTS,
     "alerts": OBJECTS,
     "serve": OBJECTS,
+    "autoscaling": OBJECTS,
 }
 # Pods are ended by what other steps brought, so that comes before all.
 FIRST = "workers"

@@ -10,7 +10,7 @@ from gpustack.config.host import HostSpec
 from gpustack.rollout.plan import StepState
 from gpustack.steps import STEPS
 from gpustack.steps.step import Step
-from tests.worlds import cluster, gpus, host_stack, hosts, served, standalone
+from tests.worlds import cluster, gpus, host_stack, hosts, scaling, served, standalone
 from tests.worlds.cases import answers_at, recorded
 from tests.worlds.cluster import ABSENT, ACTIVE, K1, K2
 from tests.worlds.judge import state
@@ -56,6 +56,7 @@ def passing_steps() -> tuple[PassingStep, ...]:
     snapshots["gpu-runtime"] = hosts.snapshot(toolkit, without_operator, hosts=members)
     snapshots["gpu-plugin"] = host_stack.snapshot()
     snapshots["serve"] = served.snapshot()
+    snapshots["autoscaling"] = scaling.snapshot()
     snapshots |= dict.fromkeys(WITHOUT_KUBERNETES, standalone.built(standalone.installed()))
     locations = {"workers": "k2"} | dict.fromkeys(WITHOUT_KUBERNETES, "w1")
     found = []

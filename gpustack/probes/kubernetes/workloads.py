@@ -49,4 +49,5 @@ def probe(id: str, kind: str, namespace: str) -> Probe[Mapping[str, Workload]]:
 
 
 MONITORING_DEPLOYMENTS = probe("monitoring.deployments", "deployments", "MONITORING")
+KEDA_DEPLOYMENTS = probe("autoscaling.deployments", "deployments", "KEDA")
 MONITORING_DAEMON_SETS = probe("monitoring.daemon-sets", "daemonsets", "MONITORING")

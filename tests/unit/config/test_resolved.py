@@ -64,9 +64,14 @@ def test_every_artefact_of_a_version_set_is_pinned(name: str) -> None:
 
 def test_variables_of_paths_are_those_of_the_spec() -> None:
     spec = Spec.model_validate(
-        {"monitoring": {"namespace": "watch", "release": "kps"}, "gpu": {"namespace": "gpus", "release": "op"}}
+        {
+            "monitoring": {"namespace": "watch", "release": "kps"},
+            "gpu": {"namespace": "gpus", "release": "op"},
+            "autoscaling": {"namespace": "scale"},
+        }
     )
-    assert names(spec) == {"MONITORING": "watch", "RELEASE": "kps", "GPU_NAMESPACE": "gpus", "GPU_RELEASE": "op"}
+    ours = {"MONITORING": "watch", "RELEASE": "kps", "GPU_NAMESPACE": "gpus", "GPU_RELEASE": "op", "KEDA": "scale"}
+    assert names(spec) == ours
 
 
 def test_every_variable_of_a_path_is_known() -> None:

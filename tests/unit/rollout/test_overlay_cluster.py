@@ -3,18 +3,20 @@
 import json
 from typing import Any
 
+from gpustack.ask.probe import CLUSTER
 from gpustack.probes.kubernetes.applied import DIGEST
 from gpustack.rollout.overlay import cluster_variables, overlay
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
 from tests.worlds import gpus
-from tests.worlds.cases import written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1, K2, snapshot
 from tests.worlds.hosts import snapshot as of_hosts
 
 
 def test_every_release_and_all_objects_of_a_known_cluster() -> None:
-    found = cluster_variables(gpus.snapshot())
+    none = answers_at(CLUSTER, recorded("autoscaling.external-metrics", "none"))
+    found = cluster_variables(gpus.snapshot(none, {"autoscaling": {"enabled": True}}))
     assert set(found["gpustack_releases"]) == set(RELEASES)
     assert set(found["gpustack_objects"]) == set(OBJECTS)
     for release in found["gpustack_releases"].values():
@@ -29,7 +31,7 @@ def test_what_is_unknown_is_left_out_and_takes_nothing_with_it() -> None:
     """Who brings the drivers hangs on what the hosts have; Prometheus does not."""
     silent = {("gpu.devices", host): written("gpu.devices", "", 127) for host in ("k1", "k2")}
     found = cluster_variables(snapshot(silent, {}, (K1, K2)))
-    assert set(found["gpustack_releases"]) == {"monitoring"}
+    assert set(found["gpustack_releases"]) == {"monitoring", "autoscaling"}
     assert {"dashboards", "alerts"} <= set(found["gpustack_objects"])
 
 
@@ -66,5 +68,5 @@ def test_a_webhooks_secret_is_no_value() -> None:
 def test_without_a_gpu_there_is_nothing_to_bring() -> None:
     """With --force the roles are played all the same, on a cluster that nobody monitors and that has no GPU."""
     found = cluster_variables(snapshot({}, {"monitoring": {"enabled": False}}, (K1, K2)))
-    assert found["gpustack_releases"] == {"monitoring": {}, "gpu-operator": {}}
+    assert found["gpustack_releases"] == {"monitoring": {}, "gpu-operator": {}, "autoscaling": {}}
     assert found["gpustack_objects"]["gpu-metrics"] == {"monitor": "", "objects": []}

@@ -1,0 +1,86 @@
+import json
+from typing import Any
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.view import View
+from gpustack.steps.autoscaling.step import STEP
+from gpustack.steps.autoscaling.values import release, wanted
+from tests.worlds import cluster
+from tests.worlds.cases import answers_at, recorded, written
+from tests.worlds.cluster import states
+from tests.worlds.judge import failures, judgements
+from tests.worlds.scaling import ON, deployments, released, snapshot
+
+API = "autoscaling.external-metrics"
+
+
+def failed(*answers: Answer, spec: dict[str, Any] = ON) -> dict[str, tuple[str, str]]:
+    return failures(judgements(STEP, snapshot(spec, answers_at(CLUSTER, *answers))))
+
+
+def test_as_the_step_leaves_it_all_holds() -> None:
+    assert failed() == {}
+
+
+def test_off_by_default() -> None:
+    assert states(STEP) == []
+
+
+def test_another_server_of_the_api_is_left_alone() -> None:
+    """Nothing else is judged then, so that nothing is installed beside it."""
+    other = recorded(API, "adapter")
+    assert failed(other, written("helm.releases", '{"items":[]}')) == {
+        "other-server": ("monitoring/prometheus-adapter", "operator")
+    }
+    assert not wanted(View(snapshot(changed=answers_at(CLUSTER, other)), CLUSTER))
+
+
+def test_its_own_namespace_decides_whose_it_is() -> None:
+    spec = {"autoscaling": {"enabled": True, "namespace": "scale"}}
+    assert failed(spec=spec) == {"other-server": ("keda/keda-operator-metrics-apiserver", "operator")}
+
+
+def test_before_it_is_installed() -> None:
+    none = (written("autoscaling.deployments", '{"items":[]}'), written("helm.releases", '{"items":[]}'))
+    assert failed(recorded(API, "none"), *none) == {
+        "chart": ("nothing", "install"),
+        "workloads": (
+            "no keda-admission-webhooks, keda-operator, keda-operator-metrics-apiserver", "install",
+        ),
+        "metrics-api": ("nobody serves it", "install"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("answer", "check", "found"),
+    [
+        (released(digest="0"), "chart", "different values"),
+        (released(chart="2.19.0"), "chart", "keda 2.19.0"),
+        (deployments(keda_operator=0), "workloads", "keda-operator scaled to 0"),
+        (deployments(keda_admission_webhooks=-1), "workloads", "no keda-admission-webhooks"),
+        (recorded(API, "new"), "metrics-api", "not judged yet"),
+    ],
+)
+def test_what_differs_is_named(answer: Answer, check: str, found: str) -> None:
+    assert {name: text for name, (text, _) in failed(answer).items()} == {check: found}
+
+
+def test_an_api_that_is_not_reached_is_a_fault_that_doctor_knows() -> None:
+    down = recorded(API, "keda-down")
+    found = judgements(STEP, snapshot(changed=answers_at(CLUSTER, down)))["metrics-api"]
+    assert found.result
+    assert (found.result.fault, found.result.passing) == ("autoscaling-api-down", True)
+
+
+def test_the_operators_values_count_more() -> None:
+    here = View(cluster.snapshot(answers_at(CLUSTER, recorded(API, "none")), ON), CLUSTER)
+    made = release(here)
+    assert (made.name, made.namespace, made.chart) == ("keda", "keda", "keda")
+    assert made.values == {
+        "clusterName": here.spec.cluster_name,
+        "clusterDomain": here.spec.kubernetes.dns_domain,
+        "image": {"pullPolicy": "IfNotPresent"},
+    }
+    assert json.dumps(made.values)

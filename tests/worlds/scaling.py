@@ -1,0 +1,50 @@
+"""The healthy cluster with KEDA in it, as the step leaves it; a test changes what it needs."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.steps.autoscaling.step import PARTS
+from gpustack.steps.autoscaling.values import release
+from tests.worlds import cluster
+from tests.worlds.cases import answers_at, recorded, written
+from tests.worlds.snapshot import Answers
+
+SERVED = recorded("autoscaling.external-metrics", "keda")
+ON: dict[str, Any] = {"autoscaling": {"enabled": True}}
+
+
+def deployments(**replicas: int) -> Answer:
+    """Of KEDA, each with one pod; by name (`_` for `-`), how many are wanted, or -1 for one that is not there."""
+    items = []
+    for part in PARTS:
+        wanted = replicas.get(part.replace("-", "_"), 1)
+        status = {"observedGeneration": 1, "replicas": wanted, "updatedReplicas": wanted, "readyReplicas": wanted}
+        one = {"metadata": {"name": part, "generation": 1}, "spec": {"replicas": wanted}, "status": status}
+        items += [] if wanted < 0 else [one]
+    return written("autoscaling.deployments", json.dumps({"items": items}))
+
+
+def released(spec: Mapping[str, Any] = ON, **labels: str) -> Answer:
+    """The releases of the healthy cluster, and that of the step, with these labels of ours, digest or chart."""
+    here = View(cluster.snapshot(answers_at(CLUSTER, SERVED), spec), CLUSTER)
+    wanted = release(here)
+    ours = {
+        "name": wanted.name, "owner": "helm", "status": "deployed", "version": "1",
+        "gpustack-chart": here.versions.charts[wanted.chart].version, "gpustack-digest": wanted.digest(here),
+    }  # fmt: skip
+    named = {
+        "name": f"sh.helm.release.v1.{wanted.name}.v1",
+        "namespace": wanted.namespace,
+        "labels": ours | {f"gpustack-{name}": text for name, text in labels.items()},
+    }
+    known = json.loads(cluster.healthy()["helm.releases", CLUSTER].out)["items"]
+    return written("helm.releases", json.dumps({"items": [*known, {"metadata": named}]}))
+
+
+def snapshot(spec: Mapping[str, Any] = ON, changed: Answers = {}) -> Snapshot:  # noqa: B006
+    answers = answers_at(CLUSTER, deployments(), released(spec), SERVED)
+    return cluster.snapshot(answers | dict(changed), spec)
