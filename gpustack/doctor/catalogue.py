@@ -12,7 +12,7 @@ KEYS = {"faults", "states", "graph", "graph_conditions", "graph_pairs", "correla
 # From host to monitoring: the order in which a cluster comes to be, and in which findings are reported.
 LAYERS = (
     "host", "containerd", "kubeadm", "etcd", "scheduling", "kube-proxy", "network", "dns", "registry", "cni",
-    "gpu-host", "gpu-operator", "monitoring", "helm",
+    "gpu-host", "gpu-operator", "monitoring", "helm", "autoscaling",
 )  # fmt: skip
 
 

@@ -88,7 +88,7 @@ class World:
 
 def make_world(made: lab.Lab, gpustack: Run, folder: Path) -> World:
     """Makes a cluster of a bare lab: host2 behind a firewall that denies by default, names and addresses given, history
-    on volumes, somebody who would get alerts, and `gpustack serve`."""
+    on volumes, somebody who would get alerts, `gpustack serve` and KEDA."""
     with tracked(made):
         root(made, "host2", "apt-get install -qy nftables >/dev/null 2>&1\n" + NFTABLES)
     addresses = {host.name: host.address for host in made.hosts}
@@ -104,6 +104,7 @@ def make_world(made: lab.Lab, gpustack: Run, folder: Path) -> World:
         monitoring={"persistence": {"enabled": True, "size": "1Gi"}},
         alerts={"receivers": {"default": [{"type": "webhook", "secret_file": str(webhook(folder))}]}},
         serve={"enabled": True},
+        autoscaling={"enabled": True},
     )
     gpustack("install", "-i", made.inventory, "--yes", limit=1800)
     made.save("converged")

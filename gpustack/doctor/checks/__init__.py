@@ -5,7 +5,18 @@ from collections.abc import Callable, Mapping
 
 from gpustack.ask.view import View
 from gpustack.doctor.check import Blocks, Check
-from gpustack.doctor.checks import control_plane, dns, etcd, helm, kube_proxy, kubelet, network, registry, scheduling
+from gpustack.doctor.checks import (
+    autoscaling,
+    control_plane,
+    dns,
+    etcd,
+    helm,
+    kube_proxy,
+    kubelet,
+    network,
+    registry,
+    scheduling,
+)
 from gpustack.doctor.checks.cni import flannel as cni_flannel
 from gpustack.doctor.checks.cni import host as cni_host
 from gpustack.doctor.checks.cni import overlay as cni_overlay
@@ -39,6 +50,7 @@ from gpustack.doctor.checks.monitoring import targets as monitoring_targets
 from gpustack.doctor.checks.pairs import every_host, plane_to_hosts
 
 CHECKS: tuple[Check, ...] = (
+    *autoscaling.CHECKS,
     *cni_flannel.CHECKS,
     *cni_host.CHECKS,
     *cni_overlay.CHECKS,

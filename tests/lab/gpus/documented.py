@@ -27,6 +27,8 @@ NO_LOGIN = Row(not_run="the lab's mirror asks for no login")
 YOUNG = Row(code=8)
 """The lab's Prometheus has minutes of history."""
 
+SCALED = Row(not_run="test_autoscaling.py does it, with a Deployment")
+
 ROWS = {
     "gpustack init mycluster": Row(not_run="lab up wrote the inventory of the lab"),
     "gpustack plan -i mycluster": Row(),
@@ -43,6 +45,9 @@ ROWS = {
     "gpustack capacity report -i mycluster --since 1d": YOUNG,
     "gpustack capacity forecast -i mycluster": Row(code=2),  # no whole day yet
     "gpustack cost report -i mycluster --since 1d --budget team-a=5000": YOUNG,
+    "gpustack install -i mycluster --only autoscaling": SCALED,
+    "gpustack autoscale suggest -i mycluster --pod team-a/vllm-7d9f8c-x2k4p > vllm.yaml": SCALED,
+    "kubectl apply -f vllm.yaml": SCALED,
     "gpustack explain st-no-metrics": Row(),
     "gpustack gpu top --prometheus https://prometheus.example.org --token-file token": Row(),
     "gpustack gpu list --prometheus https://mimir.example.org/prometheus --tenant team -o csv": Row(),
