@@ -7,7 +7,7 @@ from typing import Any
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.steps.autoscaling.step import PARTS
+from gpustack.steps.autoscaling.server import METRICS, OPERATOR, WEBHOOKS
 from gpustack.steps.autoscaling.values import release
 from tests.worlds import cluster
 from tests.worlds.cases import answers_at, recorded, written
@@ -20,7 +20,7 @@ ON: dict[str, Any] = {"autoscaling": {"enabled": True}}
 def deployments(**replicas: int) -> Answer:
     """Of KEDA, each with one pod; by name (`_` for `-`), how many are wanted, or -1 for one that is not there."""
     items = []
-    for part in PARTS:
+    for part in (OPERATOR, METRICS.format(OPERATOR), WEBHOOKS):
         wanted = replicas.get(part.replace("-", "_"), 1)
         status = {"observedGeneration": 1, "replicas": wanted, "updatedReplicas": wanted, "readyReplicas": wanted}
         one = {"metadata": {"name": part, "generation": 1}, "spec": {"replicas": wanted}, "status": status}

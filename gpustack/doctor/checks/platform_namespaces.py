@@ -5,6 +5,6 @@ from gpustack.ask.view import View
 
 def namespaces(here: View) -> frozenset[str]:
     spec = here.spec
-    return frozenset(
-        {"kube-system", "kube-flannel", "local-path-storage", spec.monitoring.namespace, spec.gpu.namespace}
-    )
+    scaling = {spec.autoscaling.namespace} if spec.autoscaling.enabled else set[str]()
+    ours = {"kube-system", "kube-flannel", "local-path-storage", spec.monitoring.namespace, spec.gpu.namespace}
+    return frozenset(ours | scaling)

@@ -7,7 +7,7 @@ leaves it alone. `gpustack autoscale suggest` writes a ScaledObject for a worklo
 With autoscaling.enabled: false this step does nothing; it does not remove KEDA, for ScaledObjects would go with it.
 
 Settings: autoscaling. Sources: chart keda 2.20.2, its templates/metrics-server/apiservice.yaml; KEDA's documentation,
-"Deploying KEDA" and "Cluster"; facts of docs/autoscaling.md.
+"Deploying KEDA" and "Cluster"; docs/autoscaling.md.
 """
 
 from gpustack.ask.judge import Result, as_text
@@ -18,14 +18,11 @@ from gpustack.probes.helm import RELEASES
 from gpustack.probes.kubernetes.autoscaling import EXTERNAL, EXTERNAL_METRICS
 from gpustack.probes.kubernetes.nodes import add_reason
 from gpustack.probes.kubernetes.workloads import KEDA_DEPLOYMENTS
-from gpustack.steps.autoscaling.server import METRICS, other_server
+from gpustack.steps.autoscaling.server import other_server, parts
 from gpustack.steps.autoscaling.values import release
 from gpustack.steps.control_plane.step import control_planes
 from gpustack.steps.release import compared
 from gpustack.steps.step import Step
-
-# As the chart names them, whatever the release is called.
-PARTS = ("keda-operator", METRICS, "keda-admission-webhooks")
 
 
 def applies(inventory: Inventory, host: Host) -> bool:
@@ -41,18 +38,18 @@ def workloads(here: View) -> Result | None:
     """Operator, metrics server and admission webhooks run."""
     if other_server(here):
         return None
-    what, found = "workloads of KEDA", here[KEDA_DEPLOYMENTS]
-    if missing := [part for part in PARTS if part not in found]:
+    what, found, wanted = "workloads of KEDA", here[KEDA_DEPLOYMENTS], parts(here).names
+    if missing := [part for part in wanted if part not in found]:
         return Result(what, "all present", f"no {as_text(missing)}")
-    if idle := [part for part in PARTS if not found[part].wanted]:
+    if idle := [part for part in wanted if not found[part].wanted]:
         return Result(what, "all running", f"{as_text(idle)} scaled to 0")
-    down = [add_reason(part, found[part].refused) for part in PARTS if not found[part].runs]
+    down = [add_reason(part, found[part].refused) for part in wanted if not found[part].runs]
     return Result(what, "all running", as_text(down), passing=True) if down else None
 
 
 def metrics_api(here: View) -> Result | None:
     """The API server reaches KEDA's metrics: without them every HorizontalPodAutoscaler keeps its size."""
-    if other_server(here):
+    if other_server(here) or not parts(here).metrics:
         return None
     found = here[EXTERNAL_METRICS]
     if found is None:

@@ -1,10 +1,12 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.view import View
+from gpustack.steps.autoscaling.server import parts
 from gpustack.steps.autoscaling.step import STEP
 from gpustack.steps.autoscaling.values import release, wanted
 from tests.worlds import cluster
@@ -40,6 +42,16 @@ def test_another_server_of_the_api_is_left_alone() -> None:
 def test_its_own_namespace_decides_whose_it_is() -> None:
     spec = {"autoscaling": {"enabled": True, "namespace": "scale"}}
     assert failed(spec=spec) == {"other-server": ("keda/keda-operator-metrics-apiserver", "operator")}
+
+
+def test_what_the_operator_leaves_out_or_renames_is_not_missed() -> None:
+    values = {"webhooks": {"enabled": False}, "operator": {"name": "scaler"}}
+    found = snapshot()
+    named = replace(found, inventory=replace(found.inventory, values={"keda": values}))
+    assert parts(View(named, CLUSTER)).names == ("scaler", "scaler-metrics-apiserver")
+    bare = replace(found, inventory=replace(found.inventory, values={"keda": {"metricsServer": {"enabled": False}}}))
+    served = replace(bare, answers={**bare.answers, **answers_at(CLUSTER, recorded(API, "adapter"))})
+    assert set(failures(judgements(STEP, served))) == {"chart"}
 
 
 def test_before_it_is_installed() -> None:
