@@ -22,6 +22,7 @@ from gpustack.remedy.copies import CUSTOM, KINDS, Kept
 from gpustack.remedy.fixed import Attempt, Ending, Fixed
 from gpustack.remedy.offer import Offer, offers
 from gpustack.rollout.plan import Played
+from gpustack.rollout.waiting import rest
 
 PAUSE = 2.0
 # Seconds: until a fault is resolved, and until its symptoms are gone.
@@ -148,20 +149,24 @@ class Fix:
         """Gathers again until it is resolved at every location; once at least."""
         began = time.monotonic()
         while True:
+            asked = time.monotonic()
             now = self.ask_again(now, [offer])
+            took = time.monotonic() - asked
             left = self.find_open(offer, now)
             waited = time.monotonic() - began
             if not left or waited > limit or self.cancelled():
                 return not left, now
             self.report(Event("waiting", offer.play, f"{left[0].where}: {left[0].result or left[0].why}", waited))
-            time.sleep(PAUSE)
+            rest(took, self.cancelled, PAUSE)
 
     def wait_symptoms_gone(self, offer: Offer, before: Diagnosis) -> tuple[tuple[str, ...], Diagnosis]:
         """Waits for what it broke to be gone too, for what shows only now that more is answered, and for what differs
         but comes right by itself; what stays is in the next diagnosis."""
         began = time.monotonic()
         while True:
+            asked = time.monotonic()
             now = diagnose(self.gather(questions()))
+            took = time.monotonic() - asked
             left = [(one.id, one.where) for one in offer.finding.impact if current_outcome(now, one) != "ok"]
             shown = (one.judged[0] for one in now.unexplained)
             left += [(one.id, one.where) for one in shown if current_outcome(before, one) != "failed"]
@@ -172,7 +177,7 @@ class Fix:
                 return symptoms, now
             id, where = left[0]
             self.report(Event("waiting", offer.play, f"{where}: {id}", waited))
-            time.sleep(PAUSE)
+            rest(took, self.cancelled, PAUSE)
 
     def end(self, offer: Offer, ending: Ending) -> None:
         self.attempts.append(Attempt(offer, ending))

@@ -169,15 +169,7 @@ class Rollout:
             self.took = time.monotonic() - asked
 
     def rest(self) -> None:
-        """Between two times of asking, which is work for the hosts: a slow one has as long for what is waited for, or
-        it would do nothing else."""
-        left = max(waiting.PAUSE, self.took)
-        until = time.monotonic() + left
-        while True:
-            time.sleep(min(left, waiting.PAUSE))
-            left = until - time.monotonic()
-            if left <= 0 or self.cancelled():
-                return
+        waiting.rest(self.took, self.cancelled, waiting.PAUSE)
 
     def settle(self, step: Step, due: Sequence[StepState], snapshot: Snapshot) -> Snapshot:
         """Asks again until no check is broken or unknown, or its time to settle is over, or all that is left has been

@@ -1,7 +1,7 @@
 """For how long a rollout waits. In seconds, each times the spec's timeout_factor."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from gpustack.ask.snapshot import Snapshot
@@ -16,6 +16,18 @@ PERSON = 45.0
 FIRST, LAST = 60.0, 60.0
 # For a step whose images keep arriving. Other programs may pull images, too.
 PULLING = 3600.0
+
+
+def rest(took: float, cancelled: Callable[[], object], pause: float) -> None:
+    """Between two times of asking, which is work for the hosts: a slow one has as long for what is waited for, or it
+    would do nothing else. `took` are the seconds of the last asking, `pause` the least."""
+    left = max(pause, took)
+    until = time.monotonic() + left
+    while True:
+        time.sleep(min(left, pause))
+        left = until - time.monotonic()
+        if left <= 0 or cancelled():
+            return
 
 
 @dataclass
