@@ -77,6 +77,8 @@ def choose(prometheus: Prometheus, window: Window, team_label: str, cluster: str
     if not found:
         message = f"{url} does not know what GPUs nodes offered before {moment(end)} UTC."
         why = "It has no kube_node_status_capacity of GPUs: no kube-state-metrics is scraped, or nodes offer none."
+        if prometheus.instant(f"count({raw.expand(series.OFFERED)})").series:
+            why = "It knows them only since then: whole hours are counted, so ask again after the next hour has begun."
         raise UsageError("capacity-no-requests", message, why, "gpustack doctor")
     units = found[0].points[-1][1]
     if units * window.hours > AFFORDABLE:

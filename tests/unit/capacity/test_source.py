@@ -1,0 +1,37 @@
+"""What a Prometheus is refused for."""
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gpustack.capacity.source import choose
+from gpustack.capacity.window import Window
+from gpustack.errors import UsageError
+from gpustack.metrics.prometheus import Found, Series
+
+
+@dataclass
+class Young:
+    """It has what it has now, and nothing of a time before."""
+
+    now: tuple[Series, ...]
+    access: Any = field(default_factory=lambda: SimpleNamespace(url="http://p"))
+
+    def instant(self, expr: str, at: float | None = None) -> Found:
+        return Found(self.now if at is None else ())
+
+
+@pytest.mark.parametrize(
+    ("now", "why"),
+    [
+        ((), "no kube-state-metrics is scraped"),
+        ((Series({}, ((0.0, 2.0),)),), "ask again after the next hour has begun"),
+    ],
+)
+def test_a_young_cluster_is_not_one_without_kube_state_metrics(now: tuple[Series, ...], why: str) -> None:
+    with pytest.raises(UsageError) as found:
+        choose(Young(now), Window(0, 3600), "team", "")  # type: ignore[arg-type]
+    assert found.value.reference == "capacity-no-requests"
+    assert why in found.value.why
