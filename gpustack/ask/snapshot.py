@@ -47,7 +47,8 @@ class Snapshot:
 
     def missing(self, where: str) -> str:
         if where == CLUSTER:
-            return "no control plane could be asked"
+            asked = any(at == CLUSTER for _, at in self.answers)
+            return "not asked of the cluster" if asked else "no control plane could be asked"
         reach = self.reach.get(where)
         return f"{where} was not reached: {reach.why}" if reach and not reach.reached else f"not asked of {where}"
 
