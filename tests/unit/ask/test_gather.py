@@ -75,7 +75,8 @@ def test_what_a_host_did_not_answer_in_time_is_lost_and_the_rest_counts() -> Non
 
 
 ASK_A_SILENT_HOST = """
-import sys, threading
+import signal, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a script put us into the background
 from pathlib import Path
 from gpustack.ask.gather import gather
 from gpustack.config.inventory import Inventory
