@@ -166,9 +166,12 @@ def test_the_factor_stretches_what_kubeadm_waits_for(role: str, template: str) -
         assert (int(seconds), variable) == (kubeadms[name], f"{role}_timeout_factor")
 
 
-@pytest.mark.parametrize(("factor", "wanted"), [(1, []), (10, ["150s", "100s", "20s"])])
-def test_the_factor_stretches_the_leases_of_the_control_plane(factor: int, wanted: list[str]) -> None:
-    """Seconds as in kubernetes v1.36.4, k8s.io/component-base/config/v1alpha1/defaults.go: 15, 10 and 2."""
+@pytest.mark.parametrize(
+    ("factor", "leases", "etcd"), [(1, [], []), (10, ["150s", "100s", "20s"], ["20s", "20s"])], ids=["fast", "slow"]
+)
+def test_the_factor_stretches_what_the_control_plane_waits_for(factor: int, leases: list[str], etcd: list[str]) -> None:
+    """Seconds as in kubernetes v1.36.4, k8s.io/component-base/config/v1alpha1/defaults.go: 15, 10 and 2 for the leases;
+    `kube-apiserver -h`: 2 and 2 for the checks of etcd."""
     from jinja2 import ChainableUndefined, Environment
 
     jinja = Environment(trim_blocks=True, undefined=ChainableUndefined, autoescape=False)
@@ -176,6 +179,9 @@ def test_the_factor_stretches_the_leases_of_the_control_plane(factor: int, wante
     text = (playbooks() / "roles" / "control_plane" / "templates" / "kubeadm.yaml.j2").read_text()
     rendered = jinja.from_string(text).render(control_plane_timeout_factor=factor)
     cluster = list(yaml.safe_load_all(rendered))[1]
-    for part in ("controllerManager", "scheduler"):
-        leases = [one["value"] for one in cluster[part]["extraArgs"] if one["name"].startswith("leader-elect-")]
-        assert leases == wanted
+
+    def values(part: str, names: str) -> list[str]:
+        return [one["value"] for one in cluster[part].get("extraArgs", []) if re.fullmatch(names, one["name"])]
+
+    assert values("controllerManager", "leader-elect-.*") == values("scheduler", "leader-elect-.*") == leases
+    assert values("apiServer", "etcd-(health|ready)check-timeout") == etcd
