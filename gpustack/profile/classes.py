@@ -133,15 +133,12 @@ def pcie(s: Signals, at: Limits) -> Iterable[Condition]:
 
 
 def fed(s: Signals, at: Limits) -> Iterable[Condition]:
-    """A grid finer than the steps shows them as a sawtooth, a coarser one as a plateau: either. Between kernels that
-    are started one by one the engine rests, too: these do not fill the GPU."""
+    """Not idle, and the engine rests. Between kernels that are started one by one it rests, too: these do not fill the
+    GPU. Nothing is asked of the engine's course: a grid finer than the steps shows a sawtooth, a coarser one none."""
     yield under("engine", s.engine, at.fed_engine)
-    yield over("samples with work", s.duty, at.idle_engine)
     if s.pcie is not None:
         yield under("PCIe", s.pcie, at.pcie)
     yield over(FILL, s.fill, at.launch_fill)
-    both = (over("variation of the engine", s.variation, at.sawtooth), over("engine", s.engine, at.plateau_low))
-    yield max(both, key=lambda one: one.margin)
 
 
 def tensor(s: Signals, at: Limits) -> Iterable[Condition]:

@@ -30,8 +30,6 @@ class Signals:
     pcie: float | None
     nvlink: float | None
     utilisation: float | None
-    duty: float | None
-    variation: float | None
     power: float | None
     clock: float | None
     hardware_slowdown: float
@@ -73,8 +71,6 @@ def signals_of(job: Job, limits: Limits) -> Signals:
         pcie=middle(lambda window: window.link("pcie", window.pcie_peak)),
         nvlink=middle(lambda window: window.link("nvlink", window.nvlink_peak)),
         utilisation=middle(lambda window: window.mean("utilisation")),
-        duty=middle(lambda window: window.duty),
-        variation=middle(lambda window: window.variation),
         power=middle(lambda window: window.ratio("power", "power_limit")),
         clock=middle(lambda window: window.ratio("clock", "clock_max")),
         hardware_slowdown=slowed(HARDWARE),

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from statistics import fmean, median, pstdev
+from statistics import fmean, median
 
 from gpustack.metrics.fields import DEV, PROF
 from gpustack.metrics.gpus import Gpu
@@ -32,7 +31,6 @@ QUANTITIES = {
 }
 # Without these no mechanism can be told, only whether a GPU is busy.
 NEEDED = ("engine", "sm", "tensor", "dram")
-BUSY = 0.05  # a sample with less engine activity is one without work
 
 
 @dataclass(frozen=True)
@@ -71,19 +69,6 @@ class GpuWindow:
     def percentile(self, name: str, share: float) -> float | None:
         track = sorted(self.tracks.get(name, ()))
         return track[min(len(track) - 1, int(share * len(track)))] if track else None
-
-    @cached_property
-    def duty(self) -> float | None:
-        """Share of the samples with work."""
-        engine = self.tracks.get("engine")
-        return sum(value > BUSY for value in engine) / len(engine) if engine else None
-
-    @cached_property
-    def variation(self) -> float | None:
-        """Coefficient of variation of the engine's activity."""
-        engine = self.tracks.get("engine")
-        mean = self.mean("engine")
-        return pstdev(engine) / mean if engine and mean else None
 
     def link(self, name: str, peak: float | None) -> float | None:
         """The busier direction, as a share of what the link can do."""

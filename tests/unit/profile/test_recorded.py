@@ -29,6 +29,25 @@ KINDS = {
     "pause-3s-after-1.5s": ("input-bound", "high"),
     "idle": ("idle", "low"),
 }
+# Recorded after the thresholds were set, each of a kind that was written down before it ran. None has the 60 samples of
+# a high verdict. The loader of convolutions-from-numpy leaves the engine at 0.03: as the rules were then, it was mixed.
+LATER = {
+    "attention-8192-tokens": ("tensor-bound", "medium"),
+    "matrix-product-int8": ("tensor-bound", "medium"),
+    "two-layers-bf16": ("tensor-bound", "medium"),
+    "softmax-bf16": ("memory-bound", "low"),
+    "layer-norm-bf16": ("memory-bound", "medium"),
+    "gather-rows": ("memory-bound", "medium"),
+    "multiply-add-fp32": ("compute-bound", "medium"),
+    "sine-chain": ("latency-bound", "medium"),
+    "products-of-64": ("launch-bound", "medium"),
+    "lstm-cell": ("launch-bound", "medium"),
+    "copies-to-host": ("pcie-bound", "medium"),
+    "copies-with-a-sum": ("pcie-bound", "medium"),
+    "loader-in-numpy": ("input-bound", "medium"),
+    "convolutions-from-numpy": ("input-bound", "medium"),
+    "context-alone": ("idle", "low"),
+}
 
 
 def read(name: str) -> Analysis:
@@ -44,10 +63,10 @@ def read(name: str) -> Analysis:
     return analyze(make_profile(job, "GPU-1", name, times[0], times[-1]))
 
 
-@pytest.mark.parametrize("name", sorted(KINDS))
-def test_what_a_workload_was_written_to_be(name: str) -> None:
+@pytest.mark.parametrize(("name", "kind"), sorted((KINDS | LATER).items()))
+def test_what_a_workload_was_written_to_be(name: str, kind: tuple[str, str]) -> None:
     verdict = read(name).verdict
-    assert (verdict.id, verdict.confidence) == KINDS[name]
+    assert (verdict.id, verdict.confidence) == kind
 
 
 def test_small_batches_that_python_starts_are_not_surely_input_bound() -> None:
