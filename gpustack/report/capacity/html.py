@@ -6,7 +6,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.report.capacity import text as words
 from gpustack.report.codes import capacity_code
 from gpustack.report.page import make_environment, render_plots
-from gpustack.report.profile.plot import Line, Plot
+from gpustack.report.profile.plot import Line, Plot, name_days
 
 LINES = ("total", "allocated", "attributed", "active", "idle")
 DAY = 86400.0
@@ -41,4 +41,4 @@ def plots_of(usage: Usage) -> list[Plot]:
         Line(name, [getattr(by_day.get(day, Hours()), name) / known[day] for day in days], number)
         for number, name in enumerate(LINES)
     )
-    return [Plot("GPUs, mean of each day", "gpus", len(days) * DAY, lines)]
+    return [Plot("GPUs, mean of each day", "gpus", len(days) * DAY, lines, dates=name_days(days))]

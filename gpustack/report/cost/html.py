@@ -7,7 +7,7 @@ from gpustack.report.capacity.html import DAY
 from gpustack.report.codes import cost_code
 from gpustack.report.cost import text as words
 from gpustack.report.page import make_environment, render_plots
-from gpustack.report.profile.plot import Line, Plot
+from gpustack.report.profile.plot import Line, Plot, name_days
 
 
 def text(found: Bill, *, inventory: Inventory | None = None) -> str:
@@ -29,7 +29,9 @@ def text(found: Bill, *, inventory: Inventory | None = None) -> str:
 
 
 def plots_of(found: Bill) -> list[Plot]:
-    values = [float(found.days[day]) for day in sorted(found.days)]
-    line = Line("total", values, 0)
+    days = sorted(found.days)
+    if len(days) < 2:
+        return []
+    line = Line("total", [float(found.days[day]) for day in days], 0)
     title = f"Cost of each day in {found.currency}"
-    return [Plot(title, "money", len(values) * DAY, (line,))] if len(values) > 1 else []
+    return [Plot(title, "money", len(days) * DAY, (line,), dates=name_days(days))]

@@ -81,6 +81,11 @@ class Plot:
         return HEIGHT - BOTTOM - min(1.0, max(0.0, value / self.top)) * (HEIGHT - TOP - BOTTOM)
 
 
+def name_days(days: Sequence[str]) -> tuple[str, str, str]:
+    """The first, the middle (none of an even number) and the last, as `dates` of lines with one value each."""
+    return days[0], days[len(days) // 2] if len(days) % 2 else "", days[-1]
+
+
 def thin(values: Sequence[float]) -> list[float]:
     """The means of neighbours, so many that a page can draw them."""
     each = -(-len(values) // MOST_POINTS) or 1

@@ -63,6 +63,7 @@ def test_cost_in_each_form(spec: dict[str, Any]) -> None:
     assert done.exit_code == document["exit"]["code"] == 1
     page = CliRunner().invoke(cost, ["report", "-o", "html"], catch_exceptions=False).stdout
     assert "894.51 EUR" in page
+    assert (">2026-10-01<" in page, ">2026-10-02<" in page, "24 h" in page) == (True, True, False)
 
 
 def test_a_budget_of_the_command_counts_instead(spec: dict[str, Any]) -> None:
