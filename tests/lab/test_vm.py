@@ -109,8 +109,8 @@ def test_what_happens_to_its_kernel_is_found(
 
 
 def test_it_comes_back_from_a_reboot(one: lab.Lab, gpustack: Run) -> None:
-    """After all that needs an API: where QEMU emulates two processors, one that starts while everything else asks for it
-    ends itself by the limits of its start hooks, over and over (k8s.io/apiserver, 30 s and a minute)."""
+    """After all that needs an API: one that starts on two emulated processors while everything else asks for it ends
+    itself by the limits of its start hooks, over and over (k8s.io/apiserver, 30 s and a minute)."""
     first = on(one, "cat /proc/sys/kernel/random/boot_id")
     one.exec("host1", ["sudo", "systemctl", "reboot"])
 
