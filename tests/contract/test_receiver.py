@@ -1,6 +1,8 @@
 """What the spec says of receivers is a configuration that Alertmanager takes and routes by, and test alerts go all the
 way."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -8,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from gpustack.config.resources import playbooks
 from gpustack.events import silent
 from gpustack.proof.alertmanager import Alertmanager, build_alert
 from gpustack.proof.delivery import Delivery, Trial
 from tests.contract.alertmanager import check, configuration, routed, running
+from tests.contract.roles import tasks_of
 from tests.lab.webhook import Webhook, webhook
 from tests.lab.witness import until
 
@@ -30,6 +35,27 @@ RECEIVERS: dict[str, dict[str, Any]] = {
     "by severity": {"critical": [PAGER, SLACK], "warning": [SLACK], "info": [MAIL]},
 }
 SEVERITIES = ("critical", "warning", "info")
+
+
+@pytest.mark.parametrize("role", ["monitoring", "standalone_monitoring"])
+@pytest.mark.parametrize("names", [(), ("default-webhook",), ("critical-pagerduty", "info-email")], ids=len)
+def test_a_role_hands_over_one_line_for_each_secret(tmp_path: Path, role: str, names: tuple[str, ...]) -> None:
+    """As Ansible itself renders them: it makes some newlines of a template a backslash and an n."""
+    found = [task["ansible.builtin.command"] for _, task in tasks_of(playbooks() / "roles" / role) if "no_log" in task]
+    (wanted,) = (one for one in found if "receivers.sh" in str(one["argv"]))
+    (tmp_path / "secret").write_text("token")
+    task = {"ansible.builtin.command": {**wanted, "argv": ["tee", str(tmp_path / "lines")]}}
+    files = {f"{role}_secret_files": dict.fromkeys(names, str(tmp_path / "secret"))}
+    (tmp_path / "play.yml").write_text(
+        yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "vars": files, "tasks": [task]}])
+    )
+    program = str(Path(sys.executable).with_name("ansible-playbook"))
+    words = [program, "-i", "localhost,", "-c", "local", "-e", f"ansible_python_interpreter={sys.executable}"]
+    done = subprocess.run(
+        [*words, str(tmp_path / "play.yml")], check=False, capture_output=True, text=True, timeout=100, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "lines").read_text().splitlines() == ["#", *(f"{name} dG9rZW4=" for name in names)]
 
 
 @pytest.mark.parametrize("receivers", RECEIVERS.values(), ids=RECEIVERS)
