@@ -2,14 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import floor, log10
 from statistics import fmean
 
 from markupsafe import Markup, escape
 
 from gpustack.report.format import duration
-from gpustack.report.profile.values import shown
+from gpustack.report.profile.values import SHOWN, shown
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 190, 64, 8, 8, 24
+WIDTH, HEIGHT, RIGHT, TOP, BOTTOM = 760, 190, 8, 8, 24
+DIGIT = 7.0  # width of a digit of 11 px in DejaVu Sans, a wide font
+SHARES = (0.0, 0.5, 1.0)  # of the axis, with a label
+ROUND = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 SLIGHTLY = 1.05  # what shares of a time are measured as, above 1
 MOST_POINTS = 380  # of a line: more than that are averaged in pairs, threes, ...
 
@@ -39,9 +43,15 @@ class Plot:
 
     @property
     def top(self) -> float:
-        """Where the axis ends: 1 for shares, but for a little above it, else over the highest value that is drawn."""
+        """Where the axis ends: 1 for shares, but for a little above it, else at a round number over the highest value
+        that is drawn."""
         highest = max((max(thin(line.values), default=0.0) for line in self.lines), default=0.0)
-        return 1.0 if self.unit == "ratio" and highest <= SLIGHTLY else highest * 1.1 or 1.0
+        return 1.0 if self.unit == "ratio" and highest <= SLIGHTLY else round_up(highest, SHOWN[self.unit][0])
+
+    @property
+    def left(self) -> float:
+        """Where the axis begins: beside its longest label."""
+        return 12 + DIGIT * max(len(shown(share * self.top, self.unit)) for share in SHARES)
 
     @property
     def svg(self) -> Markup:
@@ -51,11 +61,11 @@ class Plot:
 
     def grid(self) -> list[str]:
         found = []
-        for share in (0.0, 0.5, 1.0):
+        for share in SHARES:
             y = self.y(share * self.top)
             label = escape(shown(share * self.top, self.unit))
-            found.append(f'<path class="grid" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>')
-            found.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
+            found.append(f'<path class="grid" d="M{self.left:.0f} {y:.1f}H{WIDTH - RIGHT}"/>')
+            found.append(f'<text x="{self.left - 6:.0f}" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
         for number, (share, anchor) in enumerate(((0.0, "start"), (0.5, "middle"), (1.0, "end"))):
             passed = duration(share * self.seconds) if share else "0"
             label = escape(self.dates[number] if self.dates else passed)
@@ -75,10 +85,18 @@ class Plot:
         return f'<polyline class="line c{line.number}" points="{points}"/>'
 
     def x(self, share: float) -> float:
-        return LEFT + share * (WIDTH - LEFT - RIGHT)
+        return self.left + share * (WIDTH - self.left - RIGHT)
 
     def y(self, value: float) -> float:
         return HEIGHT - BOTTOM - min(1.0, max(0.0, value / self.top)) * (HEIGHT - TOP - BOTTOM)
+
+
+def round_up(value: float, scale: float) -> float:
+    """The next round number of what `scale` is one of."""
+    if value <= 0:
+        return scale
+    power = 10.0 ** floor(log10(value / scale))
+    return next(step for step in ROUND if step * power * scale >= value * (1 - 1e-9)) * power * scale
 
 
 def name_days(days: Sequence[str]) -> tuple[str, str, str]:
