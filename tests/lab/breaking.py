@@ -88,7 +88,7 @@ class World:
 
 def make_world(made: lab.Lab, gpustack: Run, folder: Path) -> World:
     """Makes a cluster of a bare lab: host2 behind a firewall that denies by default, names and addresses given, history
-    on volumes, somebody who would get alerts, `gpustack serve` and KEDA."""
+    on volumes, somebody who would get alerts, a dashboard of the operator's, `gpustack serve` and KEDA."""
     with tracked(made):
         root(made, "host2", "apt-get install -qy nftables >/dev/null 2>&1\n" + NFTABLES)
     addresses = {host.name: host.address for host in made.hosts}
@@ -103,6 +103,7 @@ def make_world(made: lab.Lab, gpustack: Run, folder: Path) -> World:
         made,
         monitoring={"persistence": {"enabled": True, "size": "1Gi"}},
         alerts={"receivers": {"default": [{"type": "webhook", "secret_file": str(webhook(folder))}]}},
+        dashboards={"files": [str(dashboard(folder))]},
         serve={"enabled": True},
         autoscaling={"enabled": True},
     )
@@ -116,6 +117,15 @@ def webhook(folder: Path) -> Path:
     path = folder / "webhook"
     path.write_text("http://192.0.2.1/alerts\n")
     path.chmod(0o600)
+    return path
+
+
+def dashboard(folder: Path) -> Path:
+    """As grafana.com has them: its data source is still to be chosen."""
+    path = folder / "mine.json"
+    source = {"name": "DS_PROMETHEUS", "type": "datasource", "pluginId": "prometheus"}
+    panel = {"type": "stat", "title": "Mine", "datasource": "${DS_PROMETHEUS}", "targets": [{"expr": "up"}]}
+    path.write_text(json.dumps({"__inputs": [source], "title": "Mine", "panels": [panel]}))
     return path
 
 
