@@ -172,3 +172,10 @@ def test_an_unknown_key_is_refused() -> None:
 def test_a_password_in_grafana_ini_is_refused() -> None:
     done = run("lint", CHART, "--set", r"grafana.grafana\.ini.security.admin_password=x")
     assert "Sensitive key 'security.admin_password'" in done.stdout + done.stderr
+
+
+def test_grafana_keeps_the_plugins_of_its_image() -> None:
+    ours = CHART.parents[3] / "values" / "monitoring.yaml"
+    found = rendered("monitoring", CHART, "--namespace", "monitoring", "--set", RELEASE, "--values", ours)
+    (text,) = (one["data"]["grafana.ini"] for one in found if "grafana.ini" in one.get("data", {}))
+    assert "[plugins]\npreinstall_auto_update = false\n" in text
