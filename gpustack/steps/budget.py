@@ -42,11 +42,13 @@ def spending(spec: Spec) -> str:
 
 
 def prices(spec: Spec) -> Iterator[str]:
-    """By node, the last first: of several the first that is there counts."""
+    """By node, the last first: of several the first that is there counts. Of a node with several models, only one for
+    all models fits."""
     pool = series_label(spec.capacity.pool_label) if spec.capacity.pool_label else ""
     for one in reversed(spec.cost.prices):
         model = f'{{modelName=~"{pattern(one.model)}"}}' if one.model else ""
-        conditions = [f"max by (node) (last_over_time({series.GPUS}{model}[{KEPT}])) * 0 + {one.per_gpu_hour}"]
+        alone = f" unless on (node) (count by (node) ({series.GPUS}) > 1)" if one.model else ""
+        conditions = [f"max by (node) (last_over_time({series.GPUS}{model}[{KEPT}])) * 0 + {one.per_gpu_hour}{alone}"]
         conditions += [f"on (node) max by (node) (kube_node_labels{{{pool}={quoted(one.pool)}}})"] if one.pool else []
         conditions += [f"on () (vector(time()) >= {begin(one)})"] if one.begin else []
         yield f"({' and '.join(conditions)})"

@@ -42,7 +42,7 @@ def spent(namespace: str, amount: float, at: str) -> dict[str, Any]:
 
 def test_the_last_price_that_fits_counts(tmp_path: Path) -> None:
     """By model, whichever way it is written, by pool and by day; shares of GPUs are parts of it, and an exporter that
-    is restarted costs nothing less."""
+    is restarted costs nothing less. What a node with several models costs is not known by model."""
     prices: list[dict[str, Any]] = [
         {"per_gpu_hour": 1},
         {"model": "H100 80GB HBM3", "per_gpu_hour": 2},
@@ -53,6 +53,10 @@ def test_the_last_price_that_fits_counts(tmp_path: Path) -> None:
         f'{GPUS}{{node="h",modelName="NVIDIA H100 80GB HBM3"}}': "8 8 _x3 8x25",
         f'{GPUS}{{node="l",modelName="NVIDIA L4"}}': "4x30",
         f'{GPUS}{{node="o",modelName="Tesla T4"}}': "4x30",
+        f'{GPUS}{{node="m",modelName="NVIDIA H100 80GB HBM3"}}': "4x30",
+        f'{GPUS}{{node="m",modelName="Tesla T4"}}': "4x30",
+        f'{UNIT}{{node="m",{RESOURCE}}}': "1x30",
+        f'{ALLOCATED}{{node="m",namespace="c",{RESOURCE}}}': "2x30",
         'kube_node_labels{node="l",label_pool="spot"}': "1x30",
         f'{UNIT}{{node="h",{RESOURCE}}}': "1 1 _x3 1x25",
         f'{UNIT}{{node="l",{RESOURCE}}}': "0.25x30",
@@ -61,7 +65,13 @@ def test_the_last_price_that_fits_counts(tmp_path: Path) -> None:
         f'{ALLOCATED}{{node="l",namespace="b",{RESOURCE}}}': "4x30",
         f'{ALLOCATED}{{node="o",namespace="b",{RESOURCE}}}': "1x30",
     }
-    probes = (spent("a", 4, "1h"), spent("a", 4, "4h"), spent("a", 6, "25h"), spent("b", 1.5, "2h"))
+    probes = (
+        spent("a", 4, "1h"),
+        spent("a", 4, "4h"),
+        spent("a", 6, "25h"),
+        spent("b", 1.5, "2h"),
+        spent("c", 2, "2h"),
+    )
     assert judged(tmp_path, spec(*prices, a=1), series, *probes, interval="1h") == ""
 
 
