@@ -42,11 +42,13 @@ class Dashboard:
 @dataclass(frozen=True)
 class Response:
     """What Grafana answers: HTTP status for its Secret's login and for the health of the data source `prometheus`, 0
-    where none came; `samples`: a question for GPUs by way of that source has an answer with values."""
+    where none came; `samples`: a question for GPUs by way of that source has an answer with values; `registered` is
+    not so where Grafana has lost the plugin of Prometheus' data sources (messageId plugin.notRegistered)."""
 
     login: int
     health: int
     samples: bool
+    registered: bool = True
 
 
 def data_sources(answer: Answer) -> tuple[DataSource, ...]:
@@ -123,8 +125,10 @@ def read_response(answer: Answer) -> Response | None:
     """None on a host that has no way to ask, or a cluster without Grafana. Raises ValueError for another shape."""
     if not answer.out:
         return None
-    login, health, samples = answer.out.split()
-    return Response(number(login), number(health), {"yes": True, "no": False}[samples])
+    login, health, samples, *plugin = answer.out.split()
+    if plugin not in ([], ["unregistered"]):
+        raise ValueError(answer.out)
+    return Response(number(login), number(health), {"yes": True, "no": False}[samples], not plugin)
 
 
 DATA_SOURCES = Probe(

@@ -13,6 +13,8 @@ status() { ask -o /dev/null -w '%{http_code}' "http://$at$1" || :; }
 query='/api/datasources/proxy/uid/prometheus/api/v1/query?query=count(DCGM_FI_DEV_GPU_TEMP)'
 is=$(status /api/org)
 [ "$is" = 200 ] || { echo "$is 0 no"; exit 0; }
-health=$(status /api/datasources/uid/prometheus/health)
+health=$(ask -w ' %{http_code}' "http://$at/api/datasources/uid/prometheus/health" || :)
+plugin=
+case $health in *'"plugin.notRegistered"'*) plugin=' unregistered' ;; esac
 case $(ask "http://$at$query") in *'"value":'*) samples=yes ;; *) samples=no ;; esac
-echo "$is $health $samples"
+echo "$is ${health##* } $samples$plugin"

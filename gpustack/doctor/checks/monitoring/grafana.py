@@ -32,6 +32,18 @@ def password(here: View) -> Result:
     return Result("login from Grafana's Secret", "accepted", f"HTTP {found.login}", ok=found.login != 401)
 
 
+@check("mon-grafana-plugin-lost", RESPONSE)
+def plugin(here: View) -> Result:
+    """By what Grafana answers for the health of the data source."""
+    found = here[RESPONSE]
+    if found is None or found.login != 200:
+        return ok("plugin of the data source", "login refused" if found else "no Grafana")
+    if not found.health:
+        raise FactUnavailable("Grafana does not respond")
+    there = "registered" if found.registered else "plugin.notRegistered"
+    return Result("plugin of the data source", "registered", there, ok=found.registered)
+
+
 @check("mon-grafana-datasource-wrong", DATA_SOURCES, SERVICES)
 def data_source(here: View) -> Result:
     """One data source has the uid that the dashboards use, points to a Service, and is the only default."""
@@ -132,4 +144,4 @@ def label(here: View) -> Result:
     return Result(f"label of the host in {name}", as_text(there), as_text(labels))
 
 
-CHECKS = (password, data_source, not_loaded, metric_name, vanished, label)
+CHECKS = (password, plugin, data_source, not_loaded, metric_name, vanished, label)

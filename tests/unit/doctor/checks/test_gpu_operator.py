@@ -109,6 +109,7 @@ def test_in_the_cluster(id: str, cases: dict[str, str], outcome: str, found: str
          {"mon-servicemonitor-port-name"}),
         (CLUSTER, {"scrape__duplicates": "two-jobs"}, {"mon-duplicate-metrics"}),
         (CLUSTER, {"grafana__response": "refused"}, {"mon-grafana-password-unknown"}),
+        (CLUSTER, {"grafana__response": "unregistered"}, {"mon-grafana-plugin-lost"}),
         (CLUSTER, {"grafana__data_sources": "two", "grafana__response": "no-source"}, {"mon-grafana-datasource-wrong"}),
         (CLUSTER, {"monitoring__operators": "two"}, {"mon-two-operators-fight"}),
         (CLUSTER, {"gpu__policy_settings": "pruned"}, {"op-crd-stale"}),

@@ -10,6 +10,7 @@ from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.doctor_checks import evaluate, on_gpu_cluster, summary
 
 SOURCE = "mon-grafana-datasource-wrong"
+PLUGIN = "mon-grafana-plugin-lost"
 LOADED = "mon-grafana-dashboard-not-loaded"
 
 
@@ -19,6 +20,9 @@ LOADED = "mon-grafana-dashboard-not-loaded"
         ("mon-grafana-password-unknown", {"grafana__response": "refused"}, "failed", "HTTP 401"),
         ("mon-grafana-password-unknown", {"grafana__response": "worker"}, "ok", "no Grafana"),
         ("mon-grafana-password-unknown", {"grafana__response": "odd"}, "unknown", ""),
+        (PLUGIN, {"grafana__response": "unregistered"}, "failed", "plugin.notRegistered"),
+        (PLUGIN, {"grafana__response": "no-source"}, "ok", "registered"),
+        (PLUGIN, {"grafana__response": "worker"}, "ok", "no Grafana"),
         (SOURCE, {"grafana__data_sources": "two"}, "failed", "2"),
         (SOURCE, {"grafana__data_sources": "none"}, "failed", "0"),
         (LOADED, {"grafana__dashboards": "no-json"}, "failed",
