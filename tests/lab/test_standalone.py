@@ -7,11 +7,13 @@ import pytest
 import yaml
 
 from gpustack import lab
-from tests.lab import witness
+from tests.lab import roads, witness
 from tests.lab.conftest import Run
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
+# Nobody hears there (TEST-NET-1, RFC 5737).
+HOOK = "http://192.0.2.1/slack"
 QUERY = "curl -sG http://127.0.0.1:9090/api/v1/query --data-urlencode query="
 FAULTS = {
     "standalone-engine-down": ("systemctl stop nvidia-dcgm", "systemctl start nvidia-dcgm nvidia-dcgm-exporter"),
@@ -31,6 +33,11 @@ def made(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
     del content["all"]["children"]["kube_control_plane"]
     content["all"]["children"]["gpu_standalone"] = nodes
     hosts.write_text(yaml.safe_dump(content))
+    secret = found.inventory / "slack"
+    secret.write_text(f"{HOOK}\n")
+    secret.chmod(0o600)
+    slack = {"type": "slack", "channel": "#gpus", "secret_file": str(secret)}
+    roads.set_spec(found, alerts={"receivers": {"default": [slack]}})
     gpustack("install", "-i", found.inventory, "--yes", limit=1200)
     return found
 
@@ -52,6 +59,15 @@ def test_its_gpus_are_listed_over_ssh(made: lab.Lab, gpustack: Run) -> None:
     found = json.loads(gpustack("gpu", "list", "-i", made.inventory, "-o", "json").stdout)
     assert len(found["gpus"]) == 2
     assert {gpu["node"] for gpu in found["gpus"]} == {"host1"}
+
+
+def test_alertmanager_alone_reads_the_secret_of_a_receiver(made: lab.Lab) -> None:
+    host, path = witness.host(made, "host1"), "/etc/gpustack-cluster/standalone/receivers/default-slack"
+    assert host.file(path).content_string == HOOK
+    assert (host.file(path).group, host.file(path).mode) == ("prometheus", 0o640)
+    status = json.loads(host.check_output("curl -s http://127.0.0.1:9093/api/v2/status"))
+    assert f"api_url_file: {path}" in status["config"]["original"]
+    assert host.run(f"sudo -u nobody cat {path}").rc != 0
 
 
 def test_nothing_listens_beyond_loopback(made: lab.Lab) -> None:
