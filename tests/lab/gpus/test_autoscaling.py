@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from gpustack import lab
+from gpustack.lab.faults import inject
 from tests.lab import roads
 from tests.lab.conftest import Run
 from tests.lab.monitored import PAUSE, apply, kubectl
@@ -104,6 +105,16 @@ def test_it_is_installed_and_then_there_is_nothing_to_do(story: Story, gpustack:
     assert set(differences(story.lab, gpustack)) == {"chart", "workloads", "metrics-api"}
     gpustack("install", "-i", story.lab.inventory, "--yes", limit=900)
     assert "nothing to do" in gpustack("install", "-i", story.lab.inventory, "--yes").stdout
+
+
+@pytest.mark.parametrize("fault", ["hpa-target-missing", "hpa-metric-missing"])
+def test_what_the_lab_breaks_is_the_root_cause(story: Story, gpustack: Run, fault: str) -> None:
+    inject.give(story.lab, fault)
+    try:
+        found = json.loads(gpustack("doctor", "-i", story.lab.inventory, "-o", "json", code=None).stdout)
+        assert [root["id"] for root in found["roots"]] == [fault]
+    finally:
+        inject.recover(story.lab)
 
 
 def test_it_grows_by_the_metric_that_is_suggested(story: Story, gpustack: Run) -> None:
