@@ -154,6 +154,6 @@ def test_its_cluster_comes_back_from_a_reboot(one: lab.Lab, gpustack: Run) -> No
 
 
 def test_reset_leaves_a_bare_host(one: lab.Lab, gpustack: Run) -> None:
-    gpustack("reset", "-i", one.inventory, "--yes", limit=RUN_LIMIT)
+    gpustack("reset", "-i", one.inventory, "--yes", "--packages", limit=RUN_LIMIT)
     left = "! test -e /etc/kubernetes && ! command -v kubeadm && ! ip link show cni0 2>/dev/null"
     on(one, left)
