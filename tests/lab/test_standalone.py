@@ -25,7 +25,7 @@ FAULTS = {
 
 
 @pytest.fixture(scope="module")
-def made(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
+def made(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> lab.Lab:
     found = make_lab("standalone", ["debian-12"], monitored=True, gpus="2")
     hosts = found.inventory / "hosts.yml"
     content = yaml.safe_load(hosts.read_text())
@@ -33,7 +33,7 @@ def made(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
     del content["all"]["children"]["kube_control_plane"]
     content["all"]["children"]["gpu_standalone"] = nodes
     hosts.write_text(yaml.safe_dump(content))
-    secret = found.inventory / "slack"
+    secret = tmp_path_factory.mktemp("secrets") / "slack"
     secret.write_text(f"{HOOK}\n")
     secret.chmod(0o600)
     slack = {"type": "slack", "channel": "#gpus", "secret_file": str(secret)}
