@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from urllib.request import urlopen
 
 import yaml
@@ -43,7 +44,8 @@ def recorded_month(gpus: int) -> Iterator[str]:
         folder = Path(name)
         month.write(folder / "data", gpus)
         spec = {"cost": {"currency": "EUR", "prices": [{"per_gpu_hour": 2}]}}
-        inventory = {"all": {"vars": {"gpustack": spec}}, "kube_control_plane": {"hosts": {"kube1": {}}}}
+        groups: dict[str, Any] = {"kube_control_plane": {"hosts": {"kube1": {}}}, "kube_node": {"hosts": {"kube2": {}}}}
+        inventory = {"all": {"vars": {"gpustack": spec}, "children": groups}}
         (folder / "hosts.yml").write_text(yaml.safe_dump(inventory))
         with serving(folder, {}, "--storage.tsdb.retention.time=50y") as url:
             yield f"{url} {folder / 'hosts.yml'}"
