@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import floor, log10
 from statistics import fmean
 
@@ -41,14 +42,14 @@ class Plot:
     marks: tuple[float, ...] = ()
     dates: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def top(self) -> float:
         """Where the axis ends: 1 for shares, but for a little above it, else at a round number over the highest value
         that is drawn."""
         highest = max((max(thin(line.values), default=0.0) for line in self.lines), default=0.0)
         return 1.0 if self.unit == "ratio" and highest <= SLIGHTLY else round_up(highest, SHOWN[self.unit][0])
 
-    @property
+    @cached_property
     def left(self) -> float:
         """Where the axis begins: beside its longest label."""
         return 12 + DIGIT * max(len(shown(share * self.top, self.unit)) for share in SHARES)
