@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from gpustack.config import usage_series as series
 from tests.worlds.life import blocks
 from tests.worlds.life.samples import Track
-from tests.worlds.life.steps import Steps
+from tests.worlds.life.steps import add_up
 from tests.worlds.usage import BEGIN, MINUTE, Recorder
 
 DAYS, PER_NODE, NAMESPACES = 31, 8, 40
@@ -39,18 +39,8 @@ def tracks(recorder: Recorder) -> Iterator[Track]:
     """Several pods of one team on a node are one series: what overlaps is added up."""
     for name, found in recorder.spans.items():
         for labels, spans in found.items():
-            runs = [
-                (float(BEGIN + MINUTE * (first + 1)), last - first, value)
-                for first, last, value in summed(spans, recorder.minutes)
-            ]
+            runs = [(BEGIN + MINUTE * (first + 1), int(last - first), value) for first, last, value in add_up(spans)]
             yield Track({"__name__": name, **dict(labels)}, MINUTE, runs)
-
-
-def summed(spans: list[tuple[int, int, float]], end: int) -> Iterator[tuple[int, int, float]]:
-    values, counts = Steps(spans), Steps((first, last, 1.0) for first, last, _ in spans)
-    for (first, last, value), (_, _, count) in zip(values.pieces(0, end), counts.pieces(0, end), strict=True):
-        if count and first < last:
-            yield int(first), int(last), round(value, 6)
 
 
 def write(folder: Path, gpus: int) -> None:

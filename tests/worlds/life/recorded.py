@@ -14,7 +14,7 @@ from gpustack.config import usage_series as series
 from tests.worlds.life.clock import MINUTE
 from tests.worlds.life.draw import Life
 from tests.worlds.life.samples import Track
-from tests.worlds.life.steps import Steps
+from tests.worlds.life.steps import Steps, add_up
 from tests.worlds.usage import Recorder
 
 LOOKBACK = 300
@@ -130,13 +130,8 @@ def record(life: Life) -> Recorder:
 def put(recorder: Recorder, name: str, found: Mapping[Key, Iterable[Span]], labels: Sequence[str]) -> None:
     """Sums of spans; where there is none, there is no sample."""
     for key, some in found.items():
-        there = list(some)
-        values, counts = Steps(there), Steps((begin, end, 1.0) for begin, end, _ in there)
-        last = max((end for _, end, _ in there), default=0)
-        for begin, end, count in counts.pieces(0, last):
-            for first, until, value in values.pieces(begin, end) if count and begin < end else ():
-                if first < until:
-                    recorder.put(name, int(first), int(until), value, **dict(zip(labels, key, strict=True)))
+        for begin, end, value in add_up(some):
+            recorder.put(name, int(begin), int(end), value, **dict(zip(labels, key, strict=True)))
 
 
 def record_nodes(recorder: Recorder, metrics: Mapping[str, list[Track]], start: float) -> None:

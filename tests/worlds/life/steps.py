@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from math import ceil
 
@@ -53,3 +53,13 @@ class Steps:
                     at = begin + hour * HOUR
                     hours[hour] += value * cut(first, last, at, at + HOUR)
         return hours if measure == "peak" else [seconds / HOUR for seconds in hours]  # whole seconds: no rounding
+
+
+def add_up(spans: Iterable[tuple[float, float, float]]) -> Iterator[tuple[float, float, float]]:
+    """Sums of spans that may overlap; nothing where there is none."""
+    there = list(spans)
+    values, counts = Steps(there), Steps((begin, end, 1.0) for begin, end, _ in there)
+    last = max((end for _, end, _ in there), default=0.0)
+    for (begin, end, value), (_, _, count) in zip(values.pieces(0, last), counts.pieces(0, last), strict=True):
+        if count and begin < end:
+            yield begin, end, value
