@@ -1,0 +1,1 @@
+"""Records of what gpustack changed, and the decisions that follow from them."""

@@ -1,0 +1,57 @@
+"""The table by which reset, fix and undo decide what they may remove or restore."""
+
+from enum import Enum
+
+from gpustack.ownership.record import ABSENT, Record
+
+
+class Decision(Enum):
+    """Name what may be done with a thing, and why."""
+
+    FOREIGN = "gpustack has no record of it"
+    FORGET = "it is as it was before gpustack"
+    REMOVE = "gpustack created it, and nobody changed it since"
+    RESTORE = "gpustack changed it, and nobody changed it since"
+    CHANGED = "it was changed after gpustack wrote it"
+    INTERRUPTED = "gpustack was interrupted while it changed it, and it is not what gpustack writes"
+    UNKNOWN = "its present state could not be read"
+
+
+MAY_CHANGE = frozenset({Decision.REMOVE, Decision.RESTORE})
+
+
+def decide(record: Record | None, actual: str | None, rendered: str = "") -> Decision:
+    """Decide about a thing that is no data of a cluster.
+
+    `actual` is its present state, None where it could not be read. `rendered` is the state that the interrupted change
+    would have left, empty where that is unknown.
+    """
+    if record is None:
+        return Decision.FOREIGN
+    if actual is None:
+        return Decision.UNKNOWN
+    if actual == record.before:
+        return Decision.FORGET
+    if record.after:
+        return take_back(record) if actual == record.after else Decision.CHANGED
+    return take_back(record) if rendered and actual == rendered else Decision.INTERRUPTED
+
+
+def take_back(record: Record) -> Decision:
+    """Decide how a thing that is still as gpustack left it returns to its earlier state."""
+    return Decision.REMOVE if record.before == ABSENT else Decision.RESTORE
+
+
+def decide_data(record: Record | None, actual_cluster: str | None) -> Decision:
+    """Decide about a directory with data of a cluster: etcd, kubelet, keys.
+
+    Its contents change all the time, so the digest of the cluster's CA stands for them. `actual_cluster` is that digest
+    as the host has it now, empty where there is no CA, None where it could not be read.
+    """
+    if record is None:
+        return Decision.FOREIGN
+    if actual_cluster is None:
+        return Decision.UNKNOWN
+    if not record.cluster or actual_cluster != record.cluster:
+        return Decision.FOREIGN
+    return Decision.REMOVE if record.before == ABSENT else Decision.CHANGED
