@@ -1,0 +1,109 @@
+"""Text that people copy into a shell or follow: commands, and prose beside them.
+
+A host, a file or the API may have written any name in it. A `Hint` is therefore made from words and from text that
+stands in the source of gpustack, never from one formatted string; whatever the words are, each stays one word of the
+shell. A function that shows something to type takes a `Hint`, which a plain str is not.
+"""
+
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Final, Literal, LiteralString, Self
+
+ASIDE = "    # "
+"""What separates a command from the note behind it."""
+Separator = Literal["; ", " | ", " && ", ", or ", "; then: "]
+CAPITALS = re.compile(r"\b[A-Z]{3,}\b")
+SHELL_WORD = re.compile(r"""(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\;|&<>()])+""")
+
+
+class Hint(str):
+    """Text to copy or to follow. `body` is the text without the note behind it. Only this module makes one."""
+
+    __slots__ = ("body", "note")
+    body: str
+    note: str
+
+    def __new__(cls, body: str, note: str = "") -> Self:
+        made = super().__new__(cls, f"{body}{ASIDE}{note}" if note else body)
+        object.__setattr__(made, "body", body)
+        object.__setattr__(made, "note", note)
+        return made
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a hint is frozen: {name}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copies are plain Hints: what they were made from does not matter any more."""
+        return Hint, (self.body, self.note)
+
+
+class Command(Hint):
+    """One command of a shell: `words` and a `note` that explains it, which stands in the source."""
+
+    __slots__ = ("words",)
+    words: tuple[str, ...]
+
+    def __new__(cls, *words: str, note: LiteralString = "") -> Self:
+        made = super().__new__(cls, " ".join(map(quote_word, words)), note)
+        object.__setattr__(made, "words", words)
+        return made
+
+    def extend(self, *words: str, note: LiteralString = "") -> "Command":
+        """Return the same command with further words behind its own, and with this note alone."""
+        return Command(*self.words, *words, note=note)
+
+
+class Prose(Hint):
+    """A text that stands in the source. Each `{}` in it takes the next value: a Hint as it is, and any other text as
+    one quoted word."""
+
+    __slots__ = ()
+
+    def __new__(cls, text: LiteralString, *values: str, note: LiteralString = "") -> Self:
+        words = [value.body if isinstance(value, Hint) else quote_word(value) for value in values]
+        return super().__new__(cls, text.format(*words) if values else text, note)
+
+
+class Template:
+    """A line of the shell in the catalogue of faults, in which words in capitals stand for names."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text: Final = text
+
+    def fill(self, names: Mapping[str, str]) -> Hint:
+        """Return the line with these names in place of their words. Each word of the shell that takes one is quoted as
+        a whole, and a word in capitals without a name stays for a person to fill in."""
+
+        def fill_word(match: re.Match[str]) -> str:
+            if not names.keys() & set(CAPITALS.findall(match[0])):
+                return match[0]
+            (word,) = shlex.split(match[0])
+            return quote_word(CAPITALS.sub(lambda capitals: names.get(capitals[0], capitals[0]), word))
+
+        body, _, note = self.text.partition(ASIDE)
+        return Hint(SHELL_WORD.sub(fill_word, body), note)
+
+
+NO_HINT = Prose("")
+
+
+def join_hints(*parts: Hint, by: Separator = "; ", note: LiteralString = "") -> Hint:
+    """Return the parts in one line, with their notes behind all of them."""
+    notes = [part.note for part in parts if part.note] + [note] * bool(note)
+    return Hint(by.join(part.body for part in parts), "; ".join(dict.fromkeys(notes)))
+
+
+def quote_word(word: str) -> str:
+    """Return the text as one word of the shell and of one line: characters that are not printable are escaped."""
+    if word.isprintable():
+        return shlex.quote(word)
+    return f"$'{''.join(map(escape_character, word))}'"
+
+
+def escape_character(character: str) -> str:
+    if character.isprintable() and character not in "'\\":
+        return character
+    return "".join(f"\\{byte:03o}" for byte in character.encode(errors="surrogatepass"))
