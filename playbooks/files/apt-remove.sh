@@ -1,7 +1,7 @@
 #!/bin/sh
 # Takes back what apt-install.sh did: holds, and packages that were agreed on. Follows limits.sh. Reads HOLDS and
-# PACKAGES (names; may be empty). A package whose configuration files were changed is removed without them.
-# Says `changed: …` for what it did.
+# PACKAGES (names; may be empty). A package keeps its configuration files, and with them what its own script would delete
+# on a purge, where it has such a script or where one of these files was changed. Says `changed: …` for what it did.
 set -eu
 export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 LC_ALL=C
 
@@ -21,11 +21,15 @@ pristine() {
   done
 }
 
-whole='' bare='' names=''
+# On a purge dpkg runs the package's postrm script. Debian's own scripts delete more than configuration: the series of
+# Prometheus, the silences of Alertmanager, the text files of node-exporter. Files that ucf keeps are in no list of dpkg.
+has_removal_script() { [ -n "$(dpkg-query --control-path "$1" postrm 2>/dev/null)" ]; }
+
+purged='' names=''
 for package in $PACKAGES; do
   case $(dpkg-query -Wf '${db:Status-Status}' "$package" 2>/dev/null || :) in installed) ;; *) continue ;; esac
   names="$names $package"
-  if pristine "$package"; then whole="$whole $package"; else bare="$bare $package"; fi
+  has_removal_script "$package" || ! pristine "$package" || purged="$purged $package"
 done
 [ -n "$names" ] || exit 0
 # shellcheck disable=SC2086 # words
@@ -35,14 +39,16 @@ if [ -n "$others" ]; then
   exit 1
 fi
 apt_get() { apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 --yes "$@" >/dev/null </dev/null 9>&-; }
-# First all of them, since they need each other; then the configuration of those that nobody changed.
+# First all of them, since they need each other; then the configuration files that nobody changed.
 # shellcheck disable=SC2086 # words
 apt_get remove $names
 # One without configuration is gone already, and with its repository apt has forgotten that there ever was one.
-left=
-for package in $whole; do
-  case $(dpkg-query -Wf '${db:Status-Status}' "$package" 2>/dev/null || :) in config-files) left="$left $package" ;; esac
+configured='' kept=''
+for package in $names; do
+  case $(dpkg-query -Wf '${db:Status-Status}' "$package" 2>/dev/null || :) in config-files) ;; *) continue ;; esac
+  case "$purged " in *" $package "*) configured="$configured $package" ;; *) kept="$kept $package" ;; esac
 done
 # shellcheck disable=SC2086 # words
-[ -z "$left" ] || apt_get purge $left
+[ -z "$configured" ] || apt_get purge $configured
 echo "changed: removed$names"
+[ -z "$kept" ] || echo "their configuration files and data stay, apt-get purge deletes both:$kept"

@@ -1,64 +1,23 @@
 """What a reset removes on hosts with mounts and links, with real mounts: in a root and a mount namespace of the test's
 own. `/export` is a folder of the test, so a file of it that is gone shows afterwards."""
 
-import os
 import re
-import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import yaml
 
 from gpustack.config.resources import playbooks
+from tests.worlds.own_root import Machine, make_machine
 
 FILES = playbooks() / "files"
 ROLES = playbooks() / "roles"
 DROP = (FILES / "kept-copies.sh").read_text()
-NAMESPACES = ["unshare", "--mount", "--net", "--propagation", "private"]
-if os.geteuid():
-    NAMESPACES.insert(1, "--map-root-user")
-OWN_ROOT = """set -eu
-for folder in usr proc dev etc/alternatives; do mkdir -p "$ROOT/$folder"; mount --rbind "/$folder" "$ROOT/$folder"; done
-for link in bin sbin lib lib64; do [ ! -L "/$link" ] || ln -sfn "usr/$link" "$ROOT/$link"; done
-mkdir -p "$ROOT/export" "$ROOT/run" "$ROOT/tmp" "$ROOT/etc" "$ROOT/var/lib" "$ROOT/var/log" "$ROOT/data"
-mount --bind "$EXPORT" "$ROOT/export"
-exec chroot "$ROOT" /bin/sh -c "$SCRIPT"
-"""
-
-
-@dataclass
-class Machine:
-    """A root of its own. `kept` is what lies in the export that is mounted into it."""
-
-    root: Path
-    export: Path
-
-    def run(self, *parts: str) -> subprocess.CompletedProcess[str]:
-        words = {
-            "ROOT": str(self.root),
-            "EXPORT": str(self.export),
-            "SCRIPT": "\n".join(parts),
-            "PATH": os.environ["PATH"],
-        }
-        command = [*NAMESPACES, "sh", "-c", OWN_ROOT]
-        return subprocess.run(command, env=words, capture_output=True, text=True, timeout=60, check=False)
-
-    @property
-    def kept(self) -> Sequence[str]:
-        return sorted(path.name for path in self.export.iterdir())
 
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    made = Machine(tmp_path / "root", tmp_path / "export")
-    made.root.mkdir()
-    made.export.mkdir()
-    (made.export / "precious").write_text("of somebody else")
-    if made.run("mount -t tmpfs none /data").returncode:
-        pytest.skip("no mount namespace of its own: needs root, or user namespaces")
-    return made
+    return make_machine(tmp_path)
 
 
 # A folder of the same file system looks like one of ours to rm; only the table of mounts tells them apart.
