@@ -4,13 +4,18 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
 from gpustack.cli import options, session
 from gpustack.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpustack.proof.kubeconfig import Server
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.@:_-]*")
 
@@ -39,23 +44,29 @@ def kubeconfig(
         str, typer.Option("--group", metavar="NAME", help="Group whose rights it has.")
     ] = "kubeadm:cluster-admins",
     days: Annotated[int, typer.Option("--days", min=1, help="Validity in days. A certificate cannot be revoked.")] = 1,
+    server: Annotated[
+        str,
+        typer.Option(
+            "--server",
+            metavar="https://NAME:PORT",
+            help="API server for kubectl; its certificate must name it. Default: the endpoint in the inventory.",
+        ),
+    ] = "",
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Fetch a kubeconfig with a new client certificate. admin.conf stays on its host."""
-    from gpustack.proof.credential import sign_kubeconfig
+    """Write a kubeconfig with a new client certificate. admin.conf stays on its host."""
+    from gpustack.proof.certificate import Request
+    from gpustack.proof.credential import sign_access
+    from gpustack.proof.kubeconfig import write_kubeconfig
 
-    client = user or login_name()
-    refuse_names(client, group)
-    refuse_target(out)
-    hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
-    text = sign_kubeconfig(hosts, {"CLIENT": client, "GROUP": group, "VALIDITY": f"{days * 24}h"})
-    if out is None:
-        sys.stdout.write(text)
-        return
-    with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-    sys.stdout.write(f"{out}\n")
+    request = Request(user or login_name(), group, days * 24)
+    refuse_names(request.client, request.group)
+    wanted = read_server(server)
+    with reserve_target(out) as file:
+        hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
+        access = sign_access(hosts, request, wanted)
+        write_text(file, write_kubeconfig(access, hosts.spec.cluster_name, request.client), out)
 
 
 def refuse_names(*names: str) -> None:
@@ -65,12 +76,66 @@ def refuse_names(*names: str) -> None:
         raise UsageError("kubeconfig-name", message, "", "gpustack kubeconfig --help")
 
 
-def refuse_target(out: Path | None) -> None:
-    """Raises UsageError for a file that exists, and for a terminal."""
-    if out and out.exists():
+def read_server(url: str) -> "Server | None":
+    """Return the server of --server, None without the option. Raises UsageError."""
+    from gpustack.proof.kubeconfig import parse_server
+
+    try:
+        return parse_server(url) if url else None
+    except ValueError:
+        message = f"{url!r} is no address of an API server."
+        hint = "gpustack kubeconfig --server https://NAME:PORT"
+        raise UsageError("kubeconfig-server", message, "", hint) from None
+
+
+@contextmanager
+def reserve_target(out: Path | None) -> Iterator[TextIO]:
+    """Yield a file for its owner only, created before anything is signed and removed again after an error. Without
+    --out, yield stdout. Raises UsageError for a file that exists or cannot be made, and for a terminal."""
+    if out is None:
+        refuse_terminal()
+        yield sys.stdout
+        return
+    with os.fdopen(create_file(out), "w") as file:
+        try:
+            yield file
+        except BaseException:
+            out.unlink(missing_ok=True)
+            raise
+
+
+def write_text(file: TextIO, text: str, out: Path | None) -> None:
+    """Write the kubeconfig, and print the name of its file. Raises UsageError, as on a full disk."""
+    if out is None:
+        file.write(text)
+        return
+    try:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    except OSError as error:
+        raise target_refused(out, error) from error
+    sys.stdout.write(f"{out}\n")
+
+
+def create_file(out: Path) -> int:
+    try:
+        return os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    except FileExistsError:
         hint = f"rm {shlex.quote(str(out))}    # if it is no longer needed"
-        raise UsageError("kubeconfig-exists", f"{out} exists; nothing was fetched.", "", hint)
-    if not out and sys.stdout.isatty():
+        raise UsageError("kubeconfig-exists", f"{out} exists; nothing was fetched.", "", hint) from None
+    except (OSError, ValueError) as error:
+        raise target_refused(out, error) from error
+
+
+def target_refused(out: Path, error: Exception) -> UsageError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    message, hint = f"{out} cannot be written.", "gpustack kubeconfig --out FILE"
+    return UsageError("kubeconfig-unwritable", message, reason, hint)
+
+
+def refuse_terminal() -> None:
+    if sys.stdout.isatty():
         why = "It holds a private key, which a terminal would keep in its history."
         hint = "gpustack kubeconfig --out FILE"
         raise UsageError("kubeconfig-terminal", "A kubeconfig is not printed on a terminal.", why, hint)

@@ -1,6 +1,6 @@
 """Connections to the API, Prometheus, Grafana and Alertmanager of a cluster, through its control plane."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from gpustack.probes.standalone.units import ALERTMANAGER, PORTS, PROMETHEUS
 from gpustack.proof import credential
 from gpustack.proof.alertmanager import Alertmanager
 from gpustack.proof.chain import Place
-from gpustack.proof.credential import explain_failure, parse_login
+from gpustack.proof.credential import parse_login
 from gpustack.proof.delivery import Deliveries, Trial, run_trials
 from gpustack.proof.grafana import Grafana
 from gpustack.proof.http import Web
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 
 STANDALONE_PORTS: dict[str, int] = {"prometheus": PORTS[PROMETHEUS], "alertmanager": PORTS[ALERTMANAGER]}
+SIGNED = (credential.CERTIFICATE, credential.SERVER)
 NO_CLUSTER = "No host of the inventory is to have Kubernetes, and this command goes through a cluster."
 
 
@@ -55,11 +56,11 @@ def run_proof(
 ) -> Proof:
     """Raises HostRefused and RolloutError, before anything is created."""
     acting = acting_host(taken)
-    words = {**credential.OURS, "NAMESPACE": namespace_of("grafana", taken.inventory.spec)}
+    words = {**credential.PROOF.exported, "NAMESPACE": namespace_of("grafana", taken.inventory.spec)}
     with open_forwarder(acting) as way:
-        answers = credential.answers(acting, [credential.CERTIFICATE, credential.GRAFANA], words)
+        answers = credential.answers(acting, [*SIGNED, credential.GRAFANA], words)
         prover = Prover(
-            cluster=connect_api(answers[credential.CERTIFICATE.id], way, private),
+            cluster=connect_api(answers, taken.inventory, way, private),
             prometheus=connect_prometheus(taken, way),
             grafana=connect_grafana(taken, way, answers[credential.GRAFANA.id]),
             places=places,
@@ -91,11 +92,12 @@ def send_test_alerts(
 
 
 @contextmanager
-def open_pods(host: Host, private: Path) -> Iterator["Pods"]:
-    """The API with a certificate of an hour. Raises HostRefused and RolloutError."""
-    with open_forwarder(host) as way:
-        answers = credential.answers(host, [credential.CERTIFICATE], credential.OURS)
-        yield connect_api(answers[credential.CERTIFICATE.id], way, private)
+def open_pods(taken: Snapshot, private: Path) -> Iterator["Pods"]:
+    """Connect to the API through its control plane, with a certificate of an hour. Raises HostRefused, RolloutError."""
+    acting = acting_host(taken)
+    with open_forwarder(acting) as way:
+        answers = credential.answers(acting, SIGNED, credential.PROOF.exported)
+        yield connect_api(answers, taken.inventory, way, private)
 
 
 @contextmanager
@@ -132,22 +134,19 @@ def forward(way: PortForwarder, host: Host, there: tuple[str, int], part: Part, 
         raise UsageError("access-port-taken", message, reason, hint) from error
 
 
-def connect_api(answer: Answer, way: PortForwarder, private: Path) -> "Pods":
-    """With the client certificate of `answer`. Raises RolloutError."""
+def connect_api(answers: Mapping[str, Answer], inventory: Inventory, way: PortForwarder, private: Path) -> "Pods":
+    """Log in with the client certificate of the answers to SIGNED. Raises RolloutError."""
     from gpustack.proof.pod import Pods, connect_client
 
-    if wrong := explain_failure(answer):
-        message = "The control plane signed no certificate; nothing was created."
-        raise RolloutError("proof-no-certificate", message, wrong, "gpustack verify --only control-plane")
     try:
-        return Pods(connect_client(answer.out, way, private))
+        access = credential.parse_access(answers, inventory, credential.PROOF)
+    except ValueError as error:
+        message = "The control plane signed no certificate that can be used; nothing was created."
+        raise RolloutError("proof-no-certificate", message, str(error), "gpustack kubeconfig --out FILE") from error
+    try:
+        return Pods(connect_client(access, way, private))
     except OSError as error:
-        raise forwarding_refused(answer.where, error) from error
-    except (ValueError, LookupError, TypeError) as error:
-        message = "What the control plane signed is no kubeconfig; nothing was created."
-        raise RolloutError(
-            "proof-no-certificate", message, type(error).__name__, "gpustack kubeconfig --out FILE"
-        ) from error
+        raise forwarding_refused(answers[credential.CERTIFICATE.id].where, error) from error
 
 
 def forwarding_refused(host: str, error: OSError) -> RolloutError:

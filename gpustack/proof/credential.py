@@ -4,17 +4,20 @@ login. admin.conf stays on its host. Both are secrets: they go into no report, n
 import json
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from secrets import token_hex
 
 from gpustack.ask.answers import parse
 from gpustack.ask.probe import Answer, Probe, Shell
-from gpustack.ask.redact.printable import plain
 from gpustack.ask.script import build_last_line, render
 from gpustack.ask.transport import execute as transport
 from gpustack.ask.transport.refusal import HostRefused
+from gpustack.config.endpoint import endpoint_of
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.errors import RolloutError, UnreachableError
+from gpustack.proof.certificate import Credential, Request, parse_credential, read_server_names
+from gpustack.proof.kubeconfig import Access, Server, parse_server, refuse_unnamed
 
 # The configuration that the cluster has, not a file that may be older; kubeadm writes nothing on the host.
 SIGN = """
@@ -38,8 +41,12 @@ fi
 """
 LIMIT = 25
 CERTIFICATE: Probe[str] = Probe("kubeadm.kubeconfig", Shell(SIGN), lambda answer: answer.out, limit=LIMIT)
+# A certificate is public.
+SERVER: Probe[str] = Probe(
+    "kubeadm.api_certificate", Shell("cat /etc/kubernetes/pki/apiserver.crt"), lambda answer: answer.out, limit=LIMIT
+)
 GRAFANA: Probe[str] = Probe("grafana.login", Shell(LOGIN), lambda answer: answer.out, limit=LIMIT)
-OURS = {"CLIENT": "gpustack-proof", "GROUP": "kubeadm:cluster-admins", "VALIDITY": "1h"}
+PROOF = Request("gpustack-proof", "kubeadm:cluster-admins", hours=1)
 
 
 def answers(host: Host, probes: Sequence[Probe[str]], exported: Mapping[str, str]) -> dict[str, Answer]:
@@ -84,24 +91,60 @@ def read_login(host: Host, namespace: str) -> tuple[str, str]:
     return found
 
 
-def sign_kubeconfig(inventory: Inventory, exported: Mapping[str, str]) -> str:
-    """From the first control plane that is reached. Raises UnreachableError, and RolloutError when kubeadm refuses."""
+def sign_access(inventory: Inventory, request: Request, server: Server | None = None) -> Access:
+    """Return access to the cluster, signed by the first control plane that is reached. `server` is what the operator
+    set instead of the endpoint of the inventory. Raises UnreachableError, and RolloutError for what is refused."""
     refused = []
     for host in inventory.control_planes:
         try:
-            answer = answers(host, [CERTIFICATE], exported)[CERTIFICATE.id]
+            signed = answers(host, [CERTIFICATE, SERVER], request.exported)
         except HostRefused as error:
             refused.append(error.reach)
             continue
-        wrong = explain_failure(answer)
-        if not wrong and not answer.cut and is_kubeconfig(answer.out):
-            return f"{answer.out.rstrip()}\n"
-        reason = wrong or answer.err.strip() or "what came is no kubeconfig"
-        raise RolloutError("kubeconfig-refused", f"{host.name} gave no kubeconfig.", reason, "gpustack verify -v")
+        try:
+            return parse_access(signed, inventory, request, server)
+        except ServerNotNamedError as error:
+            message = "The API server's certificate is not for the server of this kubeconfig."
+            hint = "gpustack kubeconfig --server https://NAME:PORT"
+            raise RolloutError("kubeconfig-server", message, str(error), hint) from error
+        except ValueError as error:
+            message = f"{host.name} gave no kubeconfig."
+            raise RolloutError("kubeconfig-refused", message, str(error), "gpustack verify -v") from error
     reasons = "\n".join(f"{found.host}: {found.why}" for found in refused)
     raise UnreachableError(refused[0].reference, "No control plane could be reached.", reasons, refused[0].hint)
 
 
-def is_kubeconfig(text: str) -> bool:
-    """What kubeadm prints begins so, and has no character that a terminal would take for a command."""
-    return text.startswith("apiVersion:") and plain(text) == text
+class ServerNotNamedError(ValueError):
+    """The certificate of the API server is not for the name or address that clients are to use."""
+
+
+def parse_access(
+    signed: Mapping[str, Answer], inventory: Inventory, request: Request, server: Server | None = None
+) -> Access:
+    """Judge the answers to CERTIFICATE and SERVER. Raises ValueError with the reason for what is refused."""
+    answer = signed[CERTIFICATE.id]
+    if wrong := explain_failure(answer):
+        raise ValueError(wrong)
+    if answer.cut:
+        raise ValueError("what came is too long for a kubeconfig")
+    credential = parse_credential(answer.out, request, datetime.now(UTC))
+    wanted = server or parse_endpoint(inventory)
+    refuse_other_server(wanted, signed[SERVER.id], credential)
+    return Access(wanted, credential)
+
+
+def parse_endpoint(inventory: Inventory) -> Server:
+    endpoint = endpoint_of(inventory)
+    try:
+        return parse_server(f"https://{endpoint}")
+    except ValueError as error:
+        raise ServerNotNamedError(f"{endpoint}: no NAME:PORT") from error
+
+
+def refuse_other_server(server: Server, answer: Answer, credential: Credential) -> None:
+    if wrong := explain_failure(answer):
+        raise ServerNotNamedError(f"its certificate was not read: {wrong}")
+    try:
+        refuse_unnamed(server, read_server_names(answer.out, credential))
+    except ValueError as error:
+        raise ServerNotNamedError(str(error)) from error

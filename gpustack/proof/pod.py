@@ -1,22 +1,22 @@
 """Creates, watches and removes the pods of a proof. The only file that knows the kubernetes client.
 
 The API is reached through a way over SSH, so its name is not the address that is connected to: the certificate is
-checked against the name that the kubeconfig gives. The credential lies in a private folder in memory.
+checked against the name of the API in the inventory. The credential lies in a private folder in memory.
 """
 
 import json
 import time
-from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from gpustack.ask.transport.forward import PortForwarder
+from gpustack.config.secrets.private_file import private_file
 from gpustack.errors import RolloutError
 from gpustack.probes.proof import RUN
+from gpustack.proof.kubeconfig import Access
 from gpustack.proof.workload import NAMESPACE, OURS, namespace_manifest
 
 LIMIT = 10
@@ -53,28 +53,25 @@ def parse_reason(body: Any) -> str:
         return ""
 
 
-def connect_client(kubeconfig: str, ways: PortForwarder, folder: Path) -> Any:
-    """A CoreV1Api. Raises ValueError, KeyError or TypeError for what is no kubeconfig of kubeadm's form."""
-    import yaml
+def connect_client(access: Access, way: PortForwarder, folder: Path) -> Any:
+    """Return a CoreV1Api. Raises OSError where the way leads nowhere, or the folder takes no file."""
     from kubernetes.client import ApiClient, Configuration, CoreV1Api
 
-    answer = yaml.safe_load(kubeconfig)
-    cluster, user = answer["clusters"][0]["cluster"], answer["users"][0]["user"]
-    server = urlsplit(cluster["server"])
-    address, port = ways.forward(str(server.hostname), server.port or 443)
+    server, credential = access.server, access.credential
+    address, port = way.forward(server.name, server.port)
     configuration = Configuration(host=f"https://{address}:{port}")
     configuration.proxy = None
     configuration.retries = False
-    configuration.tls_server_name = server.hostname
-    configuration.ssl_ca_cert = write_private(folder / "ca.crt", cluster["certificate-authority-data"])
-    configuration.cert_file = write_private(folder / "client.crt", user["client-certificate-data"])
-    configuration.key_file = write_private(folder / "client.key", user["client-key-data"])
+    configuration.tls_server_name = server.name
+    configuration.ssl_ca_cert = write_private(folder / "ca.crt", credential.authority)
+    configuration.cert_file = write_private(folder / "client.crt", credential.certificate)
+    configuration.key_file = write_private(folder / "client.key", credential.key)
     return CoreV1Api(ApiClient(configuration))
 
 
-def write_private(path: Path, data: str) -> str:
-    path.touch(mode=0o600)
-    path.write_bytes(b64decode(data))
+def write_private(path: Path, pem: str) -> str:
+    with private_file(path) as file:
+        file.write(pem)
     return str(path)
 
 

@@ -69,11 +69,11 @@ def diag(
 @contextmanager
 def keep_free(run: "Run", taken: "Snapshot", engines: "Engines", seconds: float) -> Iterator[Mapping[str, str]]:
     """Yields why not, by node."""
-    from gpustack.proof.connect import acting_host, open_pods
+    from gpustack.proof.connect import open_pods
     from gpustack.proof.hold import Holder
 
     wanted = {engine.node: engine.gpus for engine in engines.found}
-    holder = Holder(lambda: open_pods(acting_host(taken), run.private), run.record, seconds, run.stop_reason)
+    holder = Holder(lambda: open_pods(taken, run.private), run.record, seconds, run.stop_reason)
     with silence_load(run, list(wanted), seconds), holder.hold(wanted) as refused:
         yield refused
 

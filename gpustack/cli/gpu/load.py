@@ -17,7 +17,7 @@ from gpustack.gpus.burn.watch import LAG, Watcher
 from gpustack.gpus.engines.call import Reply
 from gpustack.gpus.engines.engine import Engine
 from gpustack.probes.gpu.engine_pods import image
-from gpustack.proof.connect import acting_host, open_pods
+from gpustack.proof.connect import open_pods
 from gpustack.proof.load import BESIDE, LOOK, START, Loader, LoadPod
 
 SETTLE = 2 * LAG
@@ -61,7 +61,7 @@ class Task:
         self.nodes = {one.node: one.free for one in engines}
         words = self.load.words(self.seconds)
         self.loader = loader = Loader(
-            lambda: open_pods(acting_host(self.taken), run.private),
+            lambda: open_pods(self.taken, run.private),
             run.record, self.image, words, self.seconds, self.wanted, run.stop_reason,
         )  # fmt: skip
         with silence_load(run, list(self.nodes), self.life):

@@ -1,9 +1,11 @@
 """`kubeconfig`: from the first control plane that answers, to stdout or a file of one's own, never over another one."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from gpustack.ask.snapshot import Reach
@@ -16,10 +18,14 @@ from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.errors import GpustackError, RolloutError, UnreachableError, UsageError
+from gpustack.proof.certificate import Request
+from tests.worlds.certificates import Authority, share_authority
 
 runner = CliRunner()
 PLANES = tuple(Host(name, name, groups=frozenset({CONTROL_PLANE})) for name in ("one", "two"))
-TEXT = "apiVersion: v1\nkind: Config\nusers: []\n"
+REQUEST = Request("ann", "kubeadm:cluster-admins", 24)
+TEXT = share_authority().print_kubeconfig(REQUEST)
+NAMES = share_authority().sign_server("one", "kube.example.com", "10.96.0.1")
 
 
 class Hosts:
@@ -28,6 +34,7 @@ class Hosts:
     def __init__(self) -> None:
         self.scripts: list[str] = []
         self.answers: dict[str, tuple[str, str, int] | Reach] = {"one": (TEXT, "", 0), "two": (TEXT, "", 0)}
+        self.names = NAMES
 
     def run(self, host: Host, script: str, *, last: str) -> Iterator[str]:
         self.scripts.append(script)
@@ -36,8 +43,10 @@ class Hosts:
             raise HostRefused(answer)
         marker = script.partition("\n")[0].removeprefix("M=")
         out, err, rc = answer
-        yield from [f"{marker} kubeadm.kubeconfig 1.00", *out.split("\n"), f"{marker} . {rc} 2.00", last]
-        yield from [f"{marker} !kubeadm.kubeconfig", *err.split("\n"), last]
+        yield from [f"{marker} kubeadm.kubeconfig 1.00", *out.split("\n"), f"{marker} . {rc} 2.00"]
+        api = "kubeadm.api_certificate"
+        yield from [f"{marker} {api} 1.00", *self.names.split("\n"), f"{marker} . {0 if self.names else 1} 2.00", last]
+        yield from [f"{marker} !kubeadm.kubeconfig", *err.split("\n"), f"{marker} !{api}", last]
 
 
 @pytest.fixture
@@ -55,11 +64,17 @@ def failed(*words: str) -> GpustackError:
     return error
 
 
+def values(text: str) -> dict[str, str]:
+    document = yaml.safe_load(text)
+    return {**document["clusters"][0]["cluster"], **document["users"][0]["user"]}
+
+
 def test_to_stdout_or_to_a_private_file(hosts: Hosts, tmp_path: Path) -> None:
-    assert runner.invoke(app, ["kubeconfig"]).stdout == TEXT
-    result = runner.invoke(app, ["kubeconfig", "--out", "config"])
+    printed = runner.invoke(app, ["kubeconfig", "--user", "ann"]).stdout
+    assert values(printed) == {**values(TEXT), "server": "https://one:6443"}
+    result = runner.invoke(app, ["kubeconfig", "--user", "ann", "--out", "config"])
     assert (result.exit_code, result.stdout) == (0, "config\n")
-    assert (tmp_path / "config").read_text() == TEXT
+    assert (tmp_path / "config").read_text() == printed
     assert (tmp_path / "config").stat().st_mode & 0o777 == 0o600
 
 
@@ -67,7 +82,52 @@ def test_never_over_a_file_that_is_there(hosts: Hosts, tmp_path: Path) -> None:
     (tmp_path / "config").write_text("mine")
     assert isinstance(failed("--out", "config"), UsageError)
     assert (tmp_path / "config").read_text() == "mine"
+    (tmp_path / "link").symlink_to("nowhere")
+    assert failed("--out", "link").reference == "kubeconfig-exists"
     assert hosts.scripts == []
+
+
+@pytest.mark.parametrize("out", ["no/such/folder/x", "file/x", "f" * 300, "."])
+def test_where_no_file_can_be_made_nothing_is_signed(hosts: Hosts, tmp_path: Path, out: str) -> None:
+    (tmp_path / "file").touch()
+    assert failed("--out", out).reference in ("kubeconfig-unwritable", "kubeconfig-exists")
+    assert hosts.scripts == []
+
+
+def test_on_a_full_disk_no_file_is_left(hosts: Hosts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("gpustack.cli.kubeconfig.os.fsync", full)
+    error = failed("--user", "ann", "--out", "config")
+    assert (error.reference, error.why) == ("kubeconfig-unwritable", "No space left on device")
+    assert not (tmp_path / "config").exists()
+
+
+def test_another_server_has_to_be_in_the_certificate_of_the_api(hosts: Hosts) -> None:
+    words = ["kubeconfig", "--user", "ann", "--server"]
+    assert values(runner.invoke(app, [*words, "https://kube.example.com:443"]).stdout)["server"] == (
+        "https://kube.example.com:443"
+    )
+    error = failed(*words[1:], "https://evil.example:6443")
+    assert (error.reference, error.why) == (
+        "kubeconfig-server", "it is for 10.96.0.1, kube.example.com, one, and not for evil.example"
+    )  # fmt: skip
+    count = len(hosts.scripts)
+    assert failed(*words[1:], "http://one:6443").reference == "kubeconfig-server"
+    assert len(hosts.scripts) == count
+
+
+@pytest.mark.parametrize("names", ["", "hello", Authority().sign_server("one")])
+def test_without_a_certificate_of_the_api_there_is_no_server(hosts: Hosts, names: str) -> None:
+    hosts.names = names
+    assert failed("--user", "ann").reference == "kubeconfig-server"
+
+
+def test_the_endpoint_of_the_inventory_has_to_be_in_it_too(hosts: Hosts) -> None:
+    hosts.names = share_authority().sign_server("kube.example.com")
+    error = failed("--user", "ann")
+    assert error.why == "it is for kube.example.com, and not for one"
 
 
 def test_the_certificate_is_for_who_asks_and_no_admin_conf_is_read_out(hosts: Hosts) -> None:
@@ -76,7 +136,7 @@ def test_the_certificate_is_for_who_asks_and_no_admin_conf_is_read_out(hosts: Ho
     assert {"CLIENT=ann@desk; export CLIENT", "GROUP=readers; export GROUP", "VALIDITY=48h; export VALIDITY"} <= set(
         script.splitlines()
     )
-    assert "cat /etc/kubernetes" not in script
+    assert re.findall(r"cat (/etc/kubernetes[^\s']*)", script) == ["/etc/kubernetes/pki/apiserver.crt"]
 
 
 def test_it_is_for_a_day_by_default(hosts: Hosts) -> None:
@@ -88,10 +148,10 @@ def test_it_is_for_a_day_by_default(hosts: Hosts) -> None:
 def test_its_key_is_not_printed_on_a_terminal(hosts: Hosts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     with pytest.raises(UsageError) as raised:
-        kubeconfig(out=None, user="ann", group="readers", days=1)
+        kubeconfig(out=None, user="ann", days=1)
     assert (raised.value.reference, hosts.scripts) == ("kubeconfig-terminal", [])
-    kubeconfig(out=tmp_path / "config", user="ann", group="readers", days=1)
-    assert (tmp_path / "config").read_text() == TEXT
+    kubeconfig(out=tmp_path / "config", user="ann", days=1)
+    assert values((tmp_path / "config").read_text())["server"] == "https://one:6443"
 
 
 @pytest.mark.parametrize("name", ["a b", "$(id)", "-x", "ann\n", "a,b"])
@@ -102,7 +162,7 @@ def test_odd_names_are_refused_before_anybody_is_asked(hosts: Hosts, name: str) 
 
 def test_the_next_control_plane_is_asked_when_one_is_down(hosts: Hosts) -> None:
     hosts.answers["one"] = Reach("one", "host-ssh-unreachable", "no answer", "ssh one true")
-    assert runner.invoke(app, ["kubeconfig"]).stdout == TEXT
+    assert values(runner.invoke(app, ["kubeconfig", "--user", "ann"]).stdout)["server"] == "https://one:6443"
     hosts.answers["two"] = Reach("two", "host-ssh-login", "not let in")
     error = failed()
     assert isinstance(error, UnreachableError)
@@ -110,11 +170,33 @@ def test_the_next_control_plane_is_asked_when_one_is_down(hosts: Hosts) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "why"), [(("", "no CA key", 1), "no CA key"), (("hello", "", 0), "what came is no kubeconfig")]
+    ("answer", "why"),
+    [
+        (("", "no CA key", 1), "no CA key"),
+        (("hello", "", 0), "it does not have one CA, one client certificate and one key"),
+        ((f"{TEXT}{'x' * 300000}", "", 0), "what came is too long for a kubeconfig"),
+    ],
 )
 def test_what_is_no_kubeconfig_is_an_error(hosts: Hosts, answer: tuple[str, str, int], why: str) -> None:
     hosts.answers["one"] = answer
     error = failed("--out", "config")
     assert isinstance(error, RolloutError)
     assert error.why == why
+    assert not Path("config").exists()
+
+
+def test_a_program_in_the_document_of_a_control_plane_is_not_handed_on(hosts: Hosts) -> None:
+    hosts.answers["one"] = (f"{TEXT}    exec:\n      command: sh\n      args: [-c, 'id >/tmp/x']\n", "", 0)
+    text = runner.invoke(app, ["kubeconfig", "--user", "ann"]).stdout
+    assert "exec" not in text
+    assert values(text) == {**values(TEXT), "server": "https://one:6443"}
+    hosts.answers["one"] = ("apiVersion: v1\nusers: [{user: {exec: {command: sh, args: [-c, id]}}}]\n", "", 0)
+    assert failed("--user", "ann").reference == "kubeconfig-refused"
+
+
+def test_a_certificate_for_another_user_is_not_handed_on(hosts: Hosts) -> None:
+    error = failed("--user", "bob", "--out", "config")
+    assert (error.reference, error.why) == (
+        "kubeconfig-refused", "the client certificate is not for the user bob in the group kubeadm:cluster-admins"
+    )  # fmt: skip
     assert not Path("config").exists()

@@ -20,6 +20,7 @@ from gpustack.probes.proof import INGRESSES, NODES, SERVICES
 from gpustack.proof import credential
 from gpustack.proof.prove import Proof, Prover
 from tests.worlds import proofs
+from tests.worlds.certificates import answer_proof
 from tests.worlds.proof_hosts import CALM, but, recorded, snapshot
 
 runner = CliRunner()
@@ -33,12 +34,14 @@ class Site:
     def __init__(self) -> None:
         self.taken: Snapshot = snapshot([*CALM, recorded(SERVICES, "monitoring")])
         self.certificate = Answer("kubeadm.kubeconfig", "kube1", 1, "", "no CA key")
+        self.signed = answer_proof("kube1", "kube.example.com")
         self.grafana = Answer("grafana.login", "kube1", 0, LOGIN)
         self.refuse = False
         self.doors: list[tuple[str, int]] = []
 
     def answers(self, host: Any, probes: Any, exported: Any) -> dict[str, Answer]:
-        return {"kubeadm.kubeconfig": self.certificate, "grafana.login": self.grafana}
+        server = self.signed["kubeadm.api_certificate"]
+        return {"kubeadm.kubeconfig": self.certificate, server.probe: server, "grafana.login": self.grafana}
 
     def dial(self, address: str, port: int) -> Any:
         self.doors.append((address, port))
@@ -112,17 +115,21 @@ def test_without_a_certificate_nothing_is_created(site: Site) -> None:
 
 
 def test_an_sshd_that_forwards_nothing(site: Site) -> None:
-    data = "QQ=="
-    cluster = f"{{server: 'https://kube.example.com:6443', certificate-authority-data: {data}}}"
-    user = f"{{client-certificate-data: {data}, client-key-data: {data}}}"
-    text = f"clusters: [{{cluster: {cluster}}}]\nusers: [{{user: {user}}}]\n"
-    site.certificate = Answer("kubeadm.kubeconfig", "kube1", 0, text)
+    site.certificate = site.signed["kubeadm.kubeconfig"]
     error = failed("prove")
     assert (error.reference, error.message) == (
         "forwarding-refused",
         "kube1 lets no connection through; nothing was created.",
     )
-    assert site.doors == [("kube.example.com", 6443)]
+    assert site.doors == [("kube1", 6443)]
+
+
+def test_an_api_whose_certificate_does_not_name_the_endpoint(site: Site) -> None:
+    site.signed = answer_proof("kube.example.com")
+    site.certificate = site.signed["kubeadm.kubeconfig"]
+    error = failed("prove")
+    assert (error.reference, error.why) == ("proof-no-certificate", "it is for kube.example.com, and not for kube1")
+    assert site.doors == []
 
 
 @pytest.mark.parametrize(("done", "code"), [(proofs.good(), 0), (proofs.mixed(), 1), (proofs.interrupted(), 130)])

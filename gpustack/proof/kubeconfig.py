@@ -1,0 +1,102 @@
+"""Write a kubeconfig of our own: four judged values, and names that the inventory and the operator gave."""
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Collection
+from dataclasses import dataclass
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from gpustack.proof.certificate import Credential
+
+# The keys are those of a Config of v1 in k8s.io/client-go (tools/clientcmd/api/v1).
+DOCUMENT = """\
+apiVersion: v1
+kind: Config
+clusters:
+- name: {cluster}
+  cluster:
+    certificate-authority-data: {authority}
+    server: {server}
+contexts:
+- name: {context}
+  context:
+    cluster: {cluster}
+    user: {user}
+current-context: {context}
+users:
+- name: {user}
+  user:
+    client-certificate-data: {certificate}
+    client-key-data: {key}
+"""
+NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where an API server is reached: a DNS name or an address, and a port."""
+
+    name: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"https://{f'[{self.name}]' if ':' in self.name else self.name}:{self.port}"
+
+
+@dataclass(frozen=True)
+class Access:
+    """A server and what logs in to it."""
+
+    server: Server
+    credential: Credential
+
+
+def parse_server(url: str) -> Server:
+    """Read https://NAME:PORT. Raises ValueError for anything else."""
+    parts = urlsplit(url)
+    name, port = parts.hostname or "", parts.port
+    if parts.scheme != "https" or parts.path not in ("", "/") or not port:
+        raise ValueError(url)
+    if parts.query or parts.fragment or "@" in parts.netloc:
+        raise ValueError(url)
+    return Server(str(ip_address(name)) if is_address(name) else match_name(name), port)
+
+
+def match_name(name: str) -> str:
+    if not NAME.fullmatch(name):
+        raise ValueError(name)
+    return name
+
+
+def is_address(text: str) -> bool:
+    try:
+        return bool(ip_address(text))
+    except ValueError:
+        return False
+
+
+def refuse_unnamed(server: Server, names: Collection[str]) -> None:
+    """Raises ValueError for a server that its certificate does not name."""
+    if server.name not in names:
+        raise ValueError(f"it is for {', '.join(sorted(names)) or 'no name'}, and not for {server.name}")
+
+
+def write_kubeconfig(access: Access, cluster: str, user: str) -> str:
+    """Return the document; the same arguments give the same bytes."""
+    credential = access.credential
+    return DOCUMENT.format(
+        cluster=json.dumps(cluster),
+        context=json.dumps(f"{user}@{cluster}"),
+        user=json.dumps(user),
+        server=access.server.url,
+        authority=encode_data(credential.authority),
+        certificate=encode_data(credential.certificate),
+        key=encode_data(credential.key),
+    )
+
+
+def encode_data(pem: str) -> str:
+    return b64encode(pem.encode()).decode()
