@@ -22,10 +22,10 @@ from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.typed import fits
 from gpustack.config.host import Host, HostSpec
 from gpustack.config.inventory import Inventory
-from gpustack.config.secrets.private_file import private_file
 from gpustack.config.secrets.secret_values import without_secrets
 from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
+from gpustack.files.write import write_file
 
 SCHEMA = "gpustack/recording/v1"
 HOST_FIELDS = ("name", "address", "connection", "port", "user")
@@ -45,8 +45,7 @@ class Header:
 
 def write(snapshot: Snapshot, path: Path, *, redacted: bool = True) -> None:
     """Readable by its owner only: what a host says is nobody else's before its owner hands it on. Raises OSError."""
-    with private_file(path) as file:
-        file.writelines(lines(snapshot, redacted=redacted))
+    write_file(path, lines(snapshot, redacted=redacted))
 
 
 def lines(snapshot: Snapshot, *, redacted: bool = True) -> Iterator[str]:

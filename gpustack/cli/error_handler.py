@@ -48,15 +48,15 @@ def collect_notes(error: Exception) -> str:
 
 
 def save_report(error: Exception) -> str:
-    """The traceback, redacted, in the user's state directory."""
+    """Write the traceback, redacted and printable, to the user's state directory, and return its path."""
     from platformdirs import user_state_path
 
+    from gpustack.ask.redact.printable import plain
     from gpustack.ask.redact.redact import redact
-    from gpustack.config.secrets.private_file import private_file
+    from gpustack.files.write import write_file
 
     path = user_state_path("gpustack") / "bug-report.txt"
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
-    with private_file(path) as file:
-        file.write(redact("".join(traceback.format_exception(error)), known_secrets))
+    write_file(path, redact(plain("".join(traceback.format_exception(error))), known_secrets))
     return str(path)

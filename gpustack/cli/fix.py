@@ -7,10 +7,10 @@ from gpustack.ask import gather
 from gpustack.ask.snapshot import Snapshot
 from gpustack.cli.locked_run import Run, confirm, locked_run
 from gpustack.config.inventory import Inventory
-from gpustack.config.secrets.private_file import private_file
 from gpustack.doctor.diagnose import diagnose, questions
 from gpustack.errors import RolloutError
 from gpustack.events import Reporter
+from gpustack.files.write import write_file
 from gpustack.probes.host.system import OS
 from gpustack.remedy.copies import Copies
 from gpustack.remedy.fix import Fix
@@ -95,8 +95,7 @@ def make_confirm(yes_to: Collection[str], *, yes: bool) -> Callable[[Sequence[Of
 
 
 def write_result(done: Fixed, folder: Path) -> None:
-    with private_file(folder / "fix.json") as file:
-        file.write(fix_json.text(done, str(folder)))
+    write_file(folder / "fix.json", fix_json.text(done, str(folder)))
 
 
 def run_undo(hosts: Inventory, output: str, report: Reporter, *, yes: bool) -> int:

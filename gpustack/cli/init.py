@@ -20,6 +20,7 @@ def init(
     It has every setting with its default and its meaning."""
     from gpustack.config.example import example
     from gpustack.config.spec import schema as of_spec
+    from gpustack.files.write import write_file
 
     if schema:
         import json
@@ -38,7 +39,7 @@ def init(
     for path, text in texts.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+            write_file(path, text, readers="umask", new=True)
         except OSError as error:
             why = error.strerror or str(error)
             raise UsageError("init-unwritable", f"{path} cannot be written.", why, "gpustack init DIR") from error

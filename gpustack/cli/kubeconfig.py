@@ -7,12 +7,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpustack.cli import options, session
 from gpustack.errors import UsageError
+from gpustack.files.write import write_file
 
 if TYPE_CHECKING:
     from gpustack.proof.kubeconfig import Server
@@ -63,10 +64,10 @@ def kubeconfig(
     request = Request(user or login_name(), group, days * 24)
     refuse_names(request.client, request.group)
     wanted = read_server(server)
-    with reserve_target(out) as file:
+    with reserve_target(out):
         hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
         access = sign_access(hosts, request, wanted)
-        write_text(file, write_kubeconfig(access, hosts.spec.cluster_name, request.client), out)
+        write_text(write_kubeconfig(access, hosts.spec.cluster_name, request.client), out)
 
 
 def refuse_names(*names: str) -> None:
@@ -89,41 +90,39 @@ def read_server(url: str) -> "Server | None":
 
 
 @contextmanager
-def reserve_target(out: Path | None) -> Iterator[TextIO]:
-    """Yield a file for its owner only, created before anything is signed and removed again after an error. Without
-    --out, yield stdout. Raises UsageError for a file that exists or cannot be made, and for a terminal."""
+def reserve_target(out: Path | None) -> Iterator[None]:
+    """Create an empty private file before anything is signed, and remove it after an error. Raises UsageError for a
+    file that exists or cannot be made, and without --out for a terminal."""
     if out is None:
         refuse_terminal()
-        yield sys.stdout
+        yield
         return
-    with os.fdopen(create_file(out), "w") as file:
-        try:
-            yield file
-        except BaseException:
-            out.unlink(missing_ok=True)
-            raise
+    create_file(out)
+    try:
+        yield
+    except BaseException:
+        out.unlink(missing_ok=True)
+        raise
 
 
-def write_text(file: TextIO, text: str, out: Path | None) -> None:
+def write_text(text: str, out: Path | None) -> None:
     """Write the kubeconfig, and print the name of its file. Raises UsageError, as on a full disk."""
     if out is None:
-        file.write(text)
+        sys.stdout.write(text)
         return
     try:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
+        write_file(out, text)
     except OSError as error:
         raise target_refused(out, error) from error
     sys.stdout.write(f"{out}\n")
 
 
-def create_file(out: Path) -> int:
-    try:
-        return os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    except FileExistsError:
+def create_file(out: Path) -> None:
+    if os.path.lexists(out):
         hint = f"rm {shlex.quote(str(out))}    # if it is no longer needed"
-        raise UsageError("kubeconfig-exists", f"{out} exists; nothing was fetched.", "", hint) from None
+        raise UsageError("kubeconfig-exists", f"{out} exists; nothing was fetched.", "", hint)
+    try:
+        write_file(out, "", new=True)
     except (OSError, ValueError) as error:
         raise target_refused(out, error) from error
 

@@ -13,6 +13,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from gpustack.errors import UsageError
 from gpustack.events import count
+from gpustack.files.write import write_file
 from gpustack.metrics.fields import find_fields
 from gpustack.metrics.units import unit_of
 from gpustack.profile.window import QUANTITIES, GpuWindow, Job
@@ -61,12 +62,9 @@ def require_writable(path: Path) -> None:
 
 def write_profile(profile: Profile, path: Path) -> None:
     """Whole or not at all. Raises UsageError where it cannot be written."""
-    part = path.with_name(f".{path.name}.part")
     try:
-        part.write_bytes(ADAPTER.dump_json(profile, indent=1))
-        part.replace(path)
+        write_file(path, ADAPTER.dump_json(profile, indent=1))
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise UsageError("profile-file", f"{path} cannot be written.", str(error), f"ls -ld {path.parent}") from None
 
 

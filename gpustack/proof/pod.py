@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from gpustack.ask.transport.forward import PortForwarder
-from gpustack.config.secrets.private_file import private_file
 from gpustack.errors import RolloutError
+from gpustack.files.write import write_file
 from gpustack.probes.proof import RUN
 from gpustack.proof.kubeconfig import Access
 from gpustack.proof.workload import NAMESPACE, OURS, namespace_manifest
@@ -70,8 +70,7 @@ def connect_client(access: Access, way: PortForwarder, folder: Path) -> Any:
 
 
 def write_private(path: Path, pem: str) -> str:
-    with private_file(path) as file:
-        file.write(pem)
+    write_file(path, pem)
     return str(path)
 
 

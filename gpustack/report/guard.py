@@ -6,11 +6,11 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, TextIO
 
 from gpustack.ask.redact.printable import plain
 from gpustack.errors import UsageError
+from gpustack.files.write import open_null
 
 # Colours, and what rich's live line needs: the cursor on or off, to the start of the line, up, the line erased.
 OURS = re.compile(r"(\x1b\[(?:[0-9;]*m|\?25[hl]|[0-9]*A|2?K)|\r)")
@@ -38,7 +38,7 @@ class Guarded:
             act()
         except OSError as error:
             # What is kept back for it would fail once more when Python ends, with an exit status of its own.
-            with contextlib.suppress(OSError), Path(os.devnull).open("w") as nowhere:
+            with contextlib.suppress(OSError), open_null() as nowhere:
                 os.dup2(nowhere.fileno(), self.stream.fileno())
             if isinstance(error, BrokenPipeError):
                 raise
@@ -66,5 +66,4 @@ def guard() -> None:
             raise unwritable("it is closed")
         if not isinstance(stream, Guarded):
             # Python has none where the shell closed it.
-            stream = stream or Path(os.devnull).open("w")  # noqa: SIM115 - it lives as long as the program
-            setattr(sys, name, Guarded(stream, needed=name == "stdout"))
+            setattr(sys, name, Guarded(stream or open_null(), needed=name == "stdout"))

@@ -17,6 +17,7 @@ from platformdirs import user_state_path
 from gpustack.ask.redact.redact import redact
 from gpustack.errors import RolloutError
 from gpustack.events import Event, Reporter
+from gpustack.files.write import open_log
 
 KEPT = 20
 # Bytes. Of a run on 30 hosts the answers are the largest part, 5 MiB.
@@ -63,7 +64,7 @@ def recorder(folder: Path, onward: Reporter, secrets: Sequence[str] = ()) -> Rep
     """A reporter that redacts every event, writes it to events.jsonl and passes it on. Safe to call from threads.
 
     A disk that runs full ends the record and not the run: hosts are not left half-way for the sake of a log."""
-    file = os.open(folder / "events.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    log = open_log(folder / "events.jsonl")
     guard = threading.Lock()
     full = threading.Event()
 
@@ -72,7 +73,7 @@ def recorder(folder: Path, onward: Reporter, secrets: Sequence[str] = ()) -> Rep
         entry = {"at": datetime.now(UTC).isoformat(timespec="milliseconds")} | asdict(event)
         try:
             with guard:
-                os.write(file, f"{json.dumps(entry)}\n".encode())
+                os.write(log, f"{json.dumps(entry)}\n".encode())
         except OSError as error:
             if not full.is_set():
                 full.set()

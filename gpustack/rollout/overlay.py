@@ -19,7 +19,7 @@ from gpustack.config.flows import flows, node_addresses
 from gpustack.config.host import CONTROL_PLANE, NODE
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import driver_version_of, resolved
-from gpustack.config.secrets.private_file import private_file
+from gpustack.files.write import write_file
 from gpustack.probes.host.system import HOSTNAME, IDENTITY, OS
 from gpustack.probes.network.addresses import ADDRESS
 from gpustack.steps.apt_repository import taken_sources
@@ -152,8 +152,7 @@ def overlay(snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]] = MappingP
 
 def write(snapshot: Snapshot, folder: Path, more: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> Path:
     path = folder / "overlay.yml"
-    with private_file(path) as file:
-        file.write(dump_yaml(overlay(snapshot, more)))
+    write_file(path, dump_yaml(overlay(snapshot, more)))
     return path
 
 

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from gpustack.files.write import write_file
+
 # The pipe has one writer, gpustack: the watcher reads the end of it the moment that process is gone. To open it for
 # reading alone would wait for a writer, for ever where gpustack is gone already: so it is opened both ways first.
 # `read` opens /proc/self in the shell itself, so it names the watcher and not its parent.
@@ -55,7 +57,7 @@ def tie_program(program: str, folder: Path) -> Iterator[str]:
     os.mkfifo(pipe, 0o600)
     words = {"pipe": str(pipe), "done": DONE, "mark": mark(folder), "program": real}
     shim = own / program
-    shim.write_text(SCRIPT.format(**{name: shlex.quote(word) for name, word in words.items()}))
+    write_file(shim, SCRIPT.format(**{name: shlex.quote(word) for name, word in words.items()}))
     shim.chmod(0o700)
     held = os.open(pipe, os.O_RDWR)  # for reading too: without a reader yet, opening it would wait
     try:

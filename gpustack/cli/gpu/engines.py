@@ -111,8 +111,8 @@ def run_work(
 
 
 def write_replies(replies: "Sequence[Reply]", folder: Path) -> None:
-    from gpustack.config.secrets.private_file import private_file
+    from gpustack.files.write import write_file
 
     for number, one in enumerate(replies):
-        with private_file(folder / f"dcgmi-{number}.txt") as file:
-            file.write(f"{one.node} $ {one.command}\n{one.out}\n{one.err}\n{one.lost or one.status}\n")
+        text = f"{one.node} $ {one.command}\n{one.out}\n{one.err}\n{one.lost or one.status}\n"
+        write_file(folder / f"dcgmi-{number}.txt", text)

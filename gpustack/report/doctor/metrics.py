@@ -4,8 +4,6 @@ What is asked for by name is always there, so that a rule can tell *nothing foun
 of the catalogue and hosts of the inventory, never the output of a host; and there are at most SERIES of them.
 """
 
-import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -13,11 +11,10 @@ from gpustack.ask.redact.printable import plain
 from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import graph
 from gpustack.errors import UsageError
+from gpustack.files.write import write_file
 
 SERIES = 1_000
 """Of each metric. `gpustack_doctor_findings` counts all."""
-READABLE = 0o644
-"""node-exporter is another user than ours."""
 
 Series = tuple[Mapping[str, str], float]
 
@@ -84,21 +81,7 @@ def escaped(label: str) -> str:
 def write(found: Diagnosis, path: Path) -> None:
     """In one piece or not at all: the collector may read at any moment, and takes only *.prom. Raises UsageError."""
     try:
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            # Root would put a file in place of /dev/null or /dev/stdout.
-            raise OSError("it is no plain file")
-        with tempfile.NamedTemporaryFile(
-            "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8"
-        ) as file:
-            try:
-                file.write(text(found))
-                file.flush()
-                os.fchmod(file.fileno(), READABLE)
-                os.fsync(file.fileno())
-                Path(file.name).replace(path)
-            except OSError:
-                Path(file.name).unlink(missing_ok=True)
-                raise
+        write_file(path, text(found), readers="all")  # node-exporter is another user than ours
     except OSError as error:
         why = f"{error.strerror or error}. It takes a plain file, or a new one, in a folder that you can write to."
         raise UsageError("metrics-not-written", f"{path} was not written.", why, f"ls -ld {path.parent}") from error

@@ -1,6 +1,7 @@
 """A profile in a file: whole or not at all when it is written, and what can be read of one that was cut off."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -85,12 +86,10 @@ def test_a_full_disk_leaves_the_file_that_was_there(tmp_path: Path, monkeypatch:
     path = tmp_path / "run1.json"
     write_profile(WHOLE, path)
 
-    def fill(self: Path, content: bytes) -> int:
-        with self.open("wb") as file:
-            file.write(content[:100])
+    def fill(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", fill)
+    monkeypatch.setattr(os, "fsync", fill)
     with pytest.raises(UsageError) as raised:
         write_profile(replace(WHOLE, label="run 2"), path)
     assert "No space left" in raised.value.why

@@ -1,4 +1,4 @@
-"""What we write is for its owner alone, whatever was there before."""
+"""The files that commands write: private, through no link, and refused with a reason."""
 
 import os
 import traceback
@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 from gpustack.ask import recording
 from gpustack.cli import error_handler
 from gpustack.cli.app import app
-from gpustack.config.secrets.private_file import private_file
 from gpustack.errors import UsageError
 from gpustack.rollout import overlay
 from tests.worlds.reset_hosts import snapshot
@@ -19,34 +18,6 @@ from tests.worlds.reset_hosts import snapshot
 
 def mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
-
-
-def test_a_file_that_others_could_read_is_closed_and_emptied(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_text("a longer text")
-    path.chmod(0o644)
-    with private_file(path) as file:
-        file.write("text")
-    assert (path.read_text(), mode(path)) == ("text", 0o600)
-
-
-def test_a_link_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "precious").write_text("as it was")
-    (tmp_path / "link").symlink_to("precious")
-    with pytest.raises(OSError, match="link"):
-        private_file(tmp_path / "link")
-    assert (tmp_path / "precious").read_text() == "as it was"
-
-
-@pytest.mark.timeout(20)
-def test_what_is_no_plain_file_is_left_as_it_is(tmp_path: Path) -> None:
-    """A pipe would be waited for, a device would get another mode."""
-    os.mkfifo(tmp_path / "pipe", 0o644)
-    for path in (tmp_path / "pipe", Path("/dev/null")):
-        before = mode(path)
-        with pytest.raises(OSError, match="no plain file"):
-            private_file(path)
-        assert mode(path) == before
 
 
 def test_recording_and_overlay(tmp_path: Path) -> None:
@@ -91,3 +62,22 @@ def test_the_report_of_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         path.unlink()
         path.symlink_to(tmp_path / "precious")
     assert (tmp_path / "precious").read_text() == "as it was"
+
+
+@pytest.mark.parametrize("words", ["\x1b[0m", "\x1b]52;c;aGk=\x07", "\u202e", "\x00", "\x9b31m", "\r"])
+def test_the_report_of_a_bug_has_no_control_characters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    """`cat` of it is what the message asks for."""
+    monkeypatch.setattr(platformdirs, "user_state_path", lambda _: tmp_path)
+    text = Path(error_handler.save_report(ValueError(f"a {words} b"))).read_bytes().decode()
+    assert words not in text
+
+
+def test_secrets_of_the_report_are_hidden_behind_control_characters_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platformdirs, "user_state_path", lambda _: tmp_path)
+    monkeypatch.setattr(error_handler, "known_secrets", ["correct-horse-battery"])
+    text = Path(error_handler.save_report(ValueError("password\x1b[0m: correct-horse-battery"))).read_text()
+    assert "correct-horse" not in text

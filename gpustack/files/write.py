@@ -1,0 +1,109 @@
+"""Write the files of this program: whole or not at all, and never through a link.
+
+The content goes into a new file beside the target, reaches the disk, and is renamed. A reader, a crash and a full disk
+see the old file or the new one. All names are looked up in the folder that was opened first, so that a folder or link
+that is swapped meanwhile changes nothing.
+"""
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Literal, TextIO
+
+Readers = Literal["owner", "umask", "all"]
+"""The users who may read a file: its owner, those that the umask leaves, or all users also under a narrow umask."""
+MODES: dict[Readers, int] = {"owner": 0o600, "umask": 0o666, "all": 0o644}
+Content = str | bytes | Iterable[str]
+CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+# Without O_NONBLOCK the opening of a pipe waits for its reader.
+APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS)
+"""The errors of file systems that cannot sync a folder."""
+
+
+def write_file(path: Path, content: Content, *, readers: Readers = "owner", new: bool = False) -> None:
+    """Replace a regular file, or create it. With `new`, raise FileExistsError where the name is taken.
+
+    Raise OSError where the name is a link, a folder, a device or a pipe, and where the file cannot be written; the
+    old file is then as it was."""
+    with open_parent(path) as folder:
+        refuse_irregular(path, folder)
+        part = f".gpustack-{os.urandom(8).hex()}"
+        try:
+            write_part(part, folder, content, readers)
+            if new:
+                os.close(os.open(path.name, CREATE, MODES["owner"], dir_fd=folder))
+            os.rename(part, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(part, dir_fd=folder)
+            raise
+        sync_folder(folder)
+
+
+@contextlib.contextmanager
+def open_parent(path: Path) -> Iterator[int]:
+    if not path.name:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def refuse_irregular(path: Path, folder: int) -> None:
+    """Raise OSError where the name in the opened folder is there and is not a regular file."""
+    try:
+        mode = os.stat(path.name, dir_fd=folder, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"
+        raise OSError(errno.EINVAL, f"it is {kind}, not a regular file", str(path))
+
+
+def write_part(name: str, folder: int, content: Content, readers: Readers) -> None:
+    """Write a new file and wait until it is on the disk."""
+    chunks = (content,) if isinstance(content, (str, bytes)) else content
+    with os.fdopen(os.open(name, CREATE, MODES[readers], dir_fd=folder), "wb") as file:
+        if readers == "all":
+            os.fchmod(file.fileno(), MODES[readers])
+        for chunk in chunks:
+            file.write(chunk.encode("utf-8", "backslashreplace") if isinstance(chunk, str) else chunk)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: int) -> None:
+    """Wait until a rename is on the disk, where the file system can say so."""
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        if error.errno not in NO_SYNC:
+            raise
+
+
+def open_log(path: Path) -> int:
+    """Return the descriptor of a private file that grows, for `os.write`.
+
+    Raise OSError where the name is a link or anything else that is not a regular file."""
+    with open_parent(path) as folder:
+        refuse_irregular(path, folder)
+        descriptor = os.open(path.name, APPEND, MODES["owner"], dir_fd=folder)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        os.fchmod(descriptor, MODES["owner"])
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def open_null() -> TextIO:
+    """Open a text stream that drops what is written to it."""
+    return Path(os.devnull).open("w")

@@ -1,0 +1,108 @@
+"""Files are written by gpustack/files/write.py alone, which follows no link and leaves no torn file."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PRODUCT = ROOT / "gpustack"
+WRITER = "files/write.py"
+# The lab makes root file systems and cgroups, and the simulated hardware its /proc and /sys: as root, on machines of
+# their own.
+OTHER_ROOMS = ("lab/", "simulated/", "bundle/")
+# The pipe that ties Ansible to gpustack: made by mkfifo in a folder of the run, and no file. A browser's page.
+EXCEPTIONS = {("rollout/reaper.py", "os.open"), ("cli/access.py", ".open")}
+WRITING_FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"}
+WRITERS = {"write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "mknod"}
+MAKERS = {
+    "tempfile": {"NamedTemporaryFile", "TemporaryFile", "SpooledTemporaryFile", "mkstemp"},
+    "shutil": {"copy", "copy2", "copyfile", "copyfileobj", "move", "copytree"},
+    "os": {"symlink", "link", "mknod", "truncate"},
+}
+
+
+def find_writes(source: str) -> Iterator[str]:
+    """Yield the calls that write a file, as they stand in the source: `os.open`, `open`, `.write_text`."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and (name := name_of(node.func)) and writes(name, node):
+            yield name
+        if isinstance(node, ast.ImportFrom) and node.module in MAKERS:
+            yield from (f"{node.module}.{it.name}" for it in node.names if it.name in MAKERS[node.module])
+
+
+def name_of(called: ast.expr) -> str:
+    match called:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in {*MAKERS, "io"}:
+            return f"{owner}.{name}"
+        case ast.Attribute(attr=name):
+            return f".{name}"
+    return ""
+
+
+def writes(name: str, call: ast.Call) -> bool:
+    owner, _, last = name.rpartition(".")
+    if name == "os.open":
+        return bool({node.attr for node in ast.walk(call) if isinstance(node, ast.Attribute)} & WRITING_FLAGS)
+    if name == "os.fdopen" or last == "open":
+        return opens_to_write(name, call)
+    return last in MAKERS.get(owner, ()) or (not owner and name.startswith(".") and last in WRITERS)
+
+
+def opens_to_write(name: str, call: ast.Call) -> bool:
+    """Say whether the mode, where the call has one, is for writing; a mode that is computed counts as one."""
+    if any(word.arg == "fileobj" for word in call.keywords):
+        return False  # into a stream that is open already
+    given = [word.value for word in call.keywords if word.arg == "mode"]
+    given += call.args[0 if name == ".open" else 1 :][:1]
+    modes = [node.value if isinstance(node, ast.Constant) else "w" for node in given]
+    return any(isinstance(mode, str) and len(mode) < 5 and set(mode) & set("wax+") for mode in modes)
+
+
+def test_files_are_written_in_one_place() -> None:
+    found = {
+        (path, name)
+        for file in sorted(PRODUCT.rglob("*.py"))
+        if (path := str(file.relative_to(PRODUCT))) != WRITER and not path.startswith(OTHER_ROOMS)
+        for name in find_writes(file.read_text())
+    }
+    assert found == EXCEPTIONS
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'open("f", "w")',
+        'open("f", mode="ab")',
+        'path.open("x")',
+        "path.open(mode)",
+        'io.open("f", "r+")',
+        'os.open("f", os.O_WRONLY)',
+        'os.fdopen(3, "w")',
+        'path.write_text("")',
+        "(a / b).write_bytes(c)",
+        "path.touch()",
+        "tempfile.NamedTemporaryFile()",
+        "from tempfile import mkstemp",
+        "shutil.copyfile(a, b)",
+    ],
+)
+def test_what_writes(source: str) -> None:
+    assert list(find_writes(source))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'open("f")',
+        'path.open("rb")',
+        'os.open("f", os.O_RDONLY)',
+        "cluster.open()",
+        'tarfile.open(fileobj=raw, mode="w")',
+    ],
+)
+def test_what_does_not(source: str) -> None:
+    assert list(find_writes(source)) == []
