@@ -71,6 +71,7 @@ def apt_of(spec: Spec) -> dict[str, dict[str, Any]]:
             "key": place(source.key.replace("{minor}", wanted), mirror),
             "fingerprint": fingerprint_of(spec, name),
             "by_system": source.keys,
+            "packages": ",".join(source.packages),
             "end": str(int(datetime(end.year, end.month, end.day, tzinfo=UTC).timestamp()) if end else 0),
         }
         for name, source in version_set(spec.versions).apt.items()

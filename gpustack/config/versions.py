@@ -17,7 +17,8 @@ KNOWN_SETS: tuple[str, ...] = tuple(sorted(path.stem for path in VERSIONS.glob("
 class AptSource:
     """An official apt repository; `{minor}` is filled in per cluster, what else is in braces per host. `keys` has what
     stands for `{key}` and `{fingerprint}` by system, such as debian13, where each system has a key of its own.
-    `expires` is the end of its key as last seen, None for never."""
+    `expires` is the end of its key as last seen, None for never. `packages` are the names, also with `*`, of all that
+    apt may take from it; empty for a repository that may replace any package."""
 
     uri: str
     suite: str
@@ -26,6 +27,7 @@ class AptSource:
     fingerprint: str
     keys: dict[str, dict[str, str]]
     expires: date | None
+    packages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ def version_set(name: str) -> VersionSet:
                 **{field: str(entry[field]) for field in fields},
                 keys=entry.get("keys", {}),
                 expires=entry["expires"],
+                packages=tuple(entry.get("packages", ())),
             )
             for key, entry in data["apt"].items()
         },

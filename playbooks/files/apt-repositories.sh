@@ -1,9 +1,10 @@
 #!/bin/sh
 # Lets apt know our repositories, each trusted by one key that must be the expected one.
 # Reads ARCH (as dpkg names it) and REPOSITORIES: a line per repository, of the words NAME URI SUITE COMPONENTS KEY
-# FINGERPRINT END FILE; COMPONENTS is `-` when there are none, KEY a URL, FINGERPRINT 40 hex digits; END, in seconds of
-# the epoch, is when the key is known to end, 0 where that is not known; FILE may be missing: a source of somebody else with
-# this place and key, beside which apt would take none of ours.
+# FINGERPRINT END PACKAGES FILE; COMPONENTS is `-` when there are none, KEY a URL, FINGERPRINT 40 hex digits; END, in
+# seconds of the epoch, is when the key is known to end, 0 where that is not known; PACKAGES are the names of all that apt
+# may take from it, with commas between them, `-` for any; FILE may be missing: a source of somebody else with this place
+# and key, beside which apt would take none of ours.
 # Says `changed: …` for what it did. Goes between fetch.sh and apt-install.sh.
 set -eu
 HEADER='# Written by gpustack; a change here is undone by the next install.'
@@ -57,13 +58,34 @@ ensure_source() { # FILE TEXT
   echo "changed: $1"
 }
 
+# A repository could bring any package in a newer version, openssh-server among them. apt takes the named ones from it, and
+# others only where no other source has them. Its preferences know a source by its host name alone: where another file
+# names that host as well, a mirror of everything for instance, they would hold for the packages of that file, too.
+ensure_preferences() { # NAME URI PACKAGES
+  preferences=/etc/apt/preferences.d/gpustack-$1.pref host=${2#*://} host=${host%%[:/]*}
+  if [ "$3" = - ] || is_named_elsewhere "$1" "$host"; then
+    [ ! -e "$preferences" ] || { rm "$preferences"; echo "changed: removed $preferences"; }
+    return 0
+  fi
+  printf '%s\n' "$HEADER" 'Package: *' "Pin: origin \"$host\"" 'Pin-Priority: 100' '' \
+    "Package: $(printf '%s' "$3" | tr , ' ')" "Pin: origin \"$host\"" 'Pin-Priority: 500' >"$FRESH/preferences"
+  ! cmp -s "$FRESH/preferences" "$preferences" || return 0
+  install -D -m 0644 "$FRESH/preferences" "$preferences"
+  echo "changed: $preferences"
+}
+
+is_named_elsewhere() { # NAME HOST
+  find /etc/apt/sources.list /etc/apt/sources.list.d -type f ! -name "gpustack-$1.sources" \
+    -exec grep -qsiF -e "//$2/" -e "//$2:" -e "@$2/" -e "@$2:" {} \; -print 2>/dev/null | grep -q .
+}
+
 FRESH=$(mktemp -d)
 trap 'rm -rf "$FRESH"' EXIT
-while read -r name uri suite components key fingerprint end file; do
+while read -r name uri suite components key fingerprint end packages file; do
   [ -n "$name" ] || continue
   keyring=/etc/apt/keyrings/gpustack-$name.gpg list=/etc/apt/sources.list.d/gpustack-$name.sources
   if [ -n "$file" ]; then
-    for ours in "$list" "$keyring"; do
+    for ours in "$list" "$keyring" "/etc/apt/preferences.d/gpustack-$name.pref"; do
       [ ! -e "$ours" ] || { rm "$ours"; echo "changed: removed $ours, as $file says the same"; }
     done
     continue
@@ -77,6 +99,7 @@ URIs: $uri
 Suites: $suite$components
 Architectures: $ARCH
 Signed-By: $keyring"
+  ensure_preferences "$name" "$uri" "$packages"
 done <<EOF
 $REPOSITORIES
 EOF

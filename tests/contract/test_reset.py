@@ -83,7 +83,7 @@ def text(step: str) -> str:
 def test_what_is_asked_for_is_what_is_removed(step: str) -> None:
     """Each file that counts as ours is named where it is removed, whole or by its last part."""
     output = text(step)
-    put_together = {".conf", ".sources", ".gpg"}
+    put_together = {".conf", ".sources", ".gpg", ".pref"}
     unnamed = [
         path
         for path in FILES[step]

@@ -31,6 +31,7 @@ FILES = {
     "gpu-runtime": (
         "/etc/containerd/conf.d/gpustack-nvidia.toml", "/etc/apt/sources.list.d/gpustack-toolkit.sources",
         "/etc/apt/keyrings/gpustack-toolkit.gpg",
+        "/etc/apt/preferences.d/gpustack-toolkit.pref",
     ),
     "gpu-driver": (
         "/etc/apt/sources.list.d/gpustack-nvidia.sources", "/etc/apt/keyrings/gpustack-nvidia.gpg",
@@ -50,10 +51,12 @@ FILES = {
     ),
     "kubernetes": (
         "/etc/apt/sources.list.d/gpustack-kubernetes.sources", "/etc/apt/keyrings/gpustack-kubernetes.gpg",
+        "/etc/apt/preferences.d/gpustack-kubernetes.pref",
     ),
     "containerd": (
         "/etc/containerd/conf.d/gpustack.toml", "/etc/apt/sources.list.d/gpustack-containerd.sources",
-        "/etc/apt/keyrings/gpustack-containerd.gpg", "/etc/gpustack-cluster/images",
+        "/etc/apt/keyrings/gpustack-containerd.gpg", "/etc/apt/preferences.d/gpustack-containerd.pref",
+        "/etc/gpustack-cluster/images",
         "/opt/containerd/image-verifier/bin/gpustack",
     ),
     "firewall": (

@@ -42,14 +42,16 @@ def world(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(world: Path, fingerprint: str, file: str = "", end: int = 0) -> "subprocess.CompletedProcess[str]":
+def run(
+    world: Path, fingerprint: str, file: str = "", end: int = 0, packages: str = "-"
+) -> "subprocess.CompletedProcess[str]":
     script = f"{FETCH}\n{SCRIPT}".replace("/etc/apt", f"{world}/apt")
     env = {
         "PATH": os.environ["PATH"],
         "WORLD": str(world),
         "APT_CONFIG": str(world / "apt.conf"),
         "ARCH": "amd64",
-        "REPOSITORIES": f"kubernetes {PLACE} / - https://pkgs.example.org/key {fingerprint} {end} {file}",
+        "REPOSITORIES": f"kubernetes {PLACE} / - https://pkgs.example.org/key {fingerprint} {end} {packages} {file}",
     }
     return subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=60)
 
@@ -170,3 +172,41 @@ def test_a_source_of_somebody_else_stands_for_ours(world: Path, vendor: Make) ->
     ]
     assert run(world, one.fingerprint, str(theirs)).stdout == ""
     assert theirs.exists()
+
+
+def policy(world: Path, package: str) -> str:
+    """Ask apt which priority it gives to a package of pkgs.example.org."""
+    release = "Origin: Example\nLabel: Example\nSuite: stable\nDate: Sat, 28 Nov 2026 00:00:00 UTC\n"
+    lists = world / "lists"
+    (lists / "partial").mkdir(parents=True, exist_ok=True)
+    (lists / "pkgs.example.org_deb_InRelease").write_text(release)
+    entries = [f"Package: {name}\nVersion: 9\nArchitecture: all\nFilename: x" for name in ("kubelet", "openssh-server")]
+    (lists / "pkgs.example.org_deb_Packages").write_text("\n\n".join(entries) + "\n")
+    env = {"PATH": os.environ["PATH"], "APT_CONFIG": str(world / "apt.conf"), "LC_ALL": "C"}
+    asked = ["apt-cache", "policy", package]
+    return subprocess.run(asked, capture_output=True, text=True, env=env, check=True, timeout=60).stdout
+
+
+def test_apt_takes_only_the_named_packages_before_those_of_other_sources(world: Path, vendor: Make) -> None:
+    one = vendor("2y")
+    served(world, one.public)
+    preferences = world / "apt" / "preferences.d" / "gpustack-kubernetes.pref"
+    assert f"changed: {preferences}" in run(world, one.fingerprint, packages="kubelet,kubeadm").stdout
+    assert run(world, one.fingerprint, packages="kubelet,kubeadm").stdout == ""
+    assert "\n     9 500\n" in policy(world, "kubelet")
+    assert "\n     9 100\n" in policy(world, "openssh-server")
+    assert f"changed: removed {preferences}" in run(world, one.fingerprint).stdout
+    assert "\n     9 500\n" in policy(world, "openssh-server")
+
+
+@pytest.mark.parametrize(
+    "line", ["deb https://pkgs.example.org/debian x main", "deb http://u:p@pkgs.example.org:80/d x y"]
+)
+def test_a_host_that_another_source_names_gets_no_preferences(world: Path, vendor: Make, line: str) -> None:
+    one = vendor("2y")
+    served(world, one.public)
+    (world / "apt" / "sources.list").write_text(f"{line}\n")
+    done = run(world, one.fingerprint, packages="kubelet")
+    assert done.returncode == 0, done.stderr
+    assert "preferences" not in done.stdout
+    assert not (world / "apt" / "preferences.d").exists()

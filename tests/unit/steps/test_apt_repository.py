@@ -62,7 +62,10 @@ def test_the_role_writes_what_the_check_expects(name: str, version: str, spec: d
         expected = placed(host(name, version, machine, spec), "nvidia")
         words = [
             "nvidia",
-            *(expected[word] or "-" for word in ("uri", "suite", "components", "key", "fingerprint", "end")),
+            *(
+                expected[word] or "-"
+                for word in ("uri", "suite", "components", "key", "fingerprint", "end", "packages")
+            ),
         ]
         assert role_words(spec, name, version, arch) == words
 

@@ -49,6 +49,7 @@ if [ "$restart" = yes ] && systemctl -q is-active containerd; then
   echo "changed: restarted containerd"
 fi
 for name in containerd kubernetes; do
-  drop "/etc/apt/sources.list.d/gpustack-$name.sources" "/etc/apt/keyrings/gpustack-$name.gpg"
+  drop "/etc/apt/sources.list.d/gpustack-$name.sources" "/etc/apt/keyrings/gpustack-$name.gpg" \
+    "/etc/apt/preferences.d/gpustack-$name.pref"
 done
 drop /etc/apt/auth.conf.d/gpustack-mirror.conf

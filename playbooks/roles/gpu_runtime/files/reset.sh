@@ -9,5 +9,6 @@ if [ -e /etc/containerd/conf.d/gpustack-nvidia.toml ]; then
     echo "changed: restarted containerd"
   fi
 fi
-drop /etc/apt/sources.list.d/gpustack-toolkit.sources /etc/apt/keyrings/gpustack-toolkit.gpg
+drop /etc/apt/sources.list.d/gpustack-toolkit.sources /etc/apt/keyrings/gpustack-toolkit.gpg \
+  /etc/apt/preferences.d/gpustack-toolkit.pref
 drop /var/run/cdi/k8s.device-plugin.nvidia.com-gpu.json

@@ -42,4 +42,5 @@ fi
 for folder in kubelet-plugins/volume/exec kubelet-plugins/volume kubelet-plugins ''; do
   drop_empty "/usr/libexec/kubernetes${folder:+/$folder}"
 done
-drop /etc/apt/sources.list.d/gpustack-kubernetes.sources /etc/apt/keyrings/gpustack-kubernetes.gpg
+drop /etc/apt/sources.list.d/gpustack-kubernetes.sources /etc/apt/keyrings/gpustack-kubernetes.gpg \
+  /etc/apt/preferences.d/gpustack-kubernetes.pref
