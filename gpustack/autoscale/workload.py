@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.profile.selection import quoted
@@ -42,7 +43,9 @@ def find_workload(prometheus: Prometheus, namespace: str, pod: str) -> ScaledWor
     if found is None:
         why = f"It is owned by {kind} {name}." if kind and kind != "<none>" else "Prometheus knows no owner of it."
         message = f"{namespace}/{pod} is of no Deployment or StatefulSet."
-        raise UsageError("autoscale-owner", message, why, f"kubectl -n {namespace} get pod {pod} -o wide")
+        raise UsageError(
+            "autoscale-owner", message, why, Command("kubectl", "-n", namespace, "get", "pod", pod, "-o", "wide")
+        )
     series = prometheus.instant(f"max({REPLICAS[found]}{{{where},{found.lower()}={quoted(name)}}})").series
     return ScaledWorkload(namespace, found, name, int(series[0].points[-1][1]) if series else None)
 

@@ -14,6 +14,7 @@ from gpustack.bundle.keys import Signer
 from gpustack.bundle.manifest import Manifest
 from gpustack.bundle.programs import PACKAGES, need, run
 from gpustack.bundle.versions import Versions, load
+from gpustack.command import Command
 from gpustack.config.versions import kubernetes_version, minor
 from gpustack.errors import BundleError
 from gpustack.events import Event, Reporter, silent
@@ -39,7 +40,7 @@ def build(
             "bundle-source-unknown",
             f"unknown source {source}",
             f"known: {', '.join(SOURCES)}",
-            "gpustack bundle build --help",
+            Command("gpustack", "bundle", "build", "--help"),
         )
     begin = time.monotonic()
     need(*PACKAGES)
@@ -78,7 +79,7 @@ def _wanted(versions: Versions, others: tuple[str, ...]) -> tuple[str, ...]:
             "bundle-version-unknown",
             "a Kubernetes version cannot be built",
             "\n".join(wrong),
-            "gpustack bundle build --help",
+            Command("gpustack", "bundle", "build", "--help"),
         )
     return tuple(dict.fromkeys(wanted))
 

@@ -16,6 +16,7 @@ from gpustack.bundle.cache import Made, Part, digest
 from gpustack.bundle.programs import run
 from gpustack.bundle.rootfs import Content, network, shell
 from gpustack.bundle.versions import Versions
+from gpustack.command import Command
 from gpustack.errors import BundleError
 
 TEST_IMAGE = "docker.io/library/busybox"
@@ -49,7 +50,7 @@ def kubernetes(version: str, versions: Versions, made: Mapping[str, Made]) -> li
                 "bundle-version-apart",
                 f"Kubernetes {version} asks for {reference}",
                 f"version set {versions.set} has {name} {expected.get(name, version)}",
-                "kubeadm config images list",
+                Command("kubeadm", "config", "images", "list"),
             )
         recipes.append(_kubernetes(name, reference, programs, made))
     return recipes

@@ -14,6 +14,7 @@ from gpustack.bundle.cache import Part, digest
 from gpustack.bundle.programs import GO_AT_LEAST, run
 from gpustack.bundle.tools import TOOLS, Tool
 from gpustack.bundle.versions import Versions
+from gpustack.command import Command
 from gpustack.errors import BundleError
 
 SOURCES = Path(__file__).parent / "modules"
@@ -89,7 +90,10 @@ def go_version() -> str:
     if tuple(int(word) for word in found.split(" ")[0].split("rc")[0].split(".")[:2]) < GO_AT_LEAST:
         wanted = ".".join(map(str, GO_AT_LEAST))
         raise BundleError(
-            "bundle-go-old", f"Go {found} is too old: {wanted} or newer is needed", "https://go.dev/dl", "go version"
+            "bundle-go-old",
+            f"Go {found} is too old: {wanted} or newer is needed",
+            "https://go.dev/dl",
+            Command("go", "version"),
         )
     return found
 
@@ -102,7 +106,7 @@ def _library(package: str) -> str:
             "bundle-program-missing",
             f"the library {package} is missing",
             error.why,
-            f"apt-get install --no-install-recommends {package}",
+            Command("apt-get", "install", "--no-install-recommends", package),
         ) from error
 
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from gpustack.command import Command
 from gpustack.errors import BundleError
 
 GO_AT_LEAST = (1, 26)
@@ -45,7 +46,7 @@ def need(*names: str) -> None:
     why = [f"not found on the PATH: {', '.join(missing)}"]
     if "go" in missing:
         why.append(f"Go {'.'.join(map(str, GO_AT_LEAST))} or newer comes from https://go.dev/dl")
-    hint = f"apt-get install --no-install-recommends {' '.join(packages)}" if packages else "go version"
+    hint = Command("apt-get", "install", "--no-install-recommends", *packages) if packages else Command("go", "version")
     raise BundleError("bundle-program-missing", "programs that make a bundle are missing", "\n".join(why), hint)
 
 
@@ -89,7 +90,7 @@ def run(
 
 def _slow(words: Sequence[str], limit: float) -> BundleError:
     message = f"{words[0]} took longer than {limit:.0f} s"
-    return BundleError("bundle-program-slow", message, " ".join(words[:6]), "gpustack bundle build")
+    return BundleError("bundle-program-slow", message, " ".join(words[:6]), Command("gpustack", "bundle", "build"))
 
 
 def end_all() -> None:

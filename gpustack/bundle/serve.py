@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gpustack.bundle import manifest, verify
 from gpustack.bundle.storage import storage
+from gpustack.command import Command
 from gpustack.errors import BundleError
 from gpustack.events import Event, Reporter, silent
 
@@ -88,7 +89,7 @@ def _start(argv: list[str], log: Path | None, *, attached: bool) -> subprocess.P
 
 
 def _failed(listen: str, why: str) -> BundleError:
-    hint = f"ss -ltn 'sport = :{listen.rpartition(':')[2]}'"
+    hint = Command("ss", "-ltn", f"sport = :{listen.rpartition(':')[2]}")
     return BundleError("bundle-serve-failed", f"the mirror does not start at {listen}", why, hint)
 
 

@@ -9,6 +9,7 @@ from gpustack.bundle import manifest, oci, verify
 from gpustack.bundle.cache import sha256
 from gpustack.bundle.compose import Composed, Placed
 from gpustack.bundle.manifest import Entry, Manifest
+from gpustack.command import Command
 from gpustack.errors import BundleError
 
 
@@ -49,7 +50,7 @@ def _put(directory: Path, placed: Placed) -> Entry:
                 "bundle-cache-damaged",
                 "a file in the cache is not what was built",
                 str(placed.source),
-                f"rm -r {placed.source.parents[1]}",
+                Command("rm", "-r", str(placed.source.parents[1])),
             )
         fresh.replace(target)
     target.chmod(placed.source.stat().st_mode)
@@ -85,6 +86,6 @@ def prepare(directory: Path) -> None:
                 "bundle-directory-used",
                 f"{directory} holds things that are not of a bundle",
                 ", ".join(strange[:10]),
-                "gpustack bundle build EMPTY_DIRECTORY",
+                Command("gpustack", "bundle", "build", "EMPTY_DIRECTORY"),
             )
     (directory / "images").mkdir(parents=True, exist_ok=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gpustack.bundle.cache import Made, Part, digest
 from gpustack.bundle.programs import run
+from gpustack.command import Command
 from gpustack.errors import BundleError
 
 PACKAGES = ("busybox", "conntrack", "iproute2", "iptables", "nftables")
@@ -70,7 +71,10 @@ def _private_apt(home: Path) -> list[str]:
             shutil.copy(APT / source, home / "etc" / source)
     if not any((home / "etc").rglob("*.*")):
         raise BundleError(
-            "bundle-apt-sources", f"no Debian or Ubuntu source under {APT}", ", ".join(SOURCES), "apt-get update"
+            "bundle-apt-sources",
+            f"no Debian or Ubuntu source under {APT}",
+            ", ".join(SOURCES),
+            Command("apt-get", "update"),
         )
     (home / "status").touch()
     settings = {

@@ -6,6 +6,7 @@ from gpustack.bundle import keys, manifest
 from gpustack.bundle.cache import sha256
 from gpustack.bundle.manifest import Manifest
 from gpustack.bundle.programs import need
+from gpustack.command import Command
 from gpustack.errors import BundleError
 
 NOT_LISTED = {manifest.FILE, manifest.SIGNATURE}
@@ -22,7 +23,7 @@ def verify(directory: Path, *, fingerprint: str | None = None) -> Manifest:
             "bundle-key-unexpected",
             f"the bundle {directory} is signed by another key",
             f"signed by {found}\nexpected  {expected}",
-            f"gpustack bundle verify {directory} --fingerprint FINGERPRINT",
+            Command("gpustack", "bundle", "verify", str(directory), "--fingerprint", "FINGERPRINT"),
         )
     try:
         loaded = manifest.load(directory)
@@ -34,7 +35,7 @@ def verify(directory: Path, *, fingerprint: str | None = None) -> Manifest:
             "bundle-damaged",
             f"the bundle {directory} is not as it was signed: {len(wrong)} file(s)",
             "\n".join(wrong),
-            f"gpustack bundle build --from {loaded.source} {directory}",
+            Command("gpustack", "bundle", "build", "--from", str(loaded.source), str(directory)),
         )
     return loaded
 
@@ -55,7 +56,7 @@ def _signer(directory: Path) -> str:
             "bundle-absent",
             f"{directory} is no complete bundle",
             f"missing: {', '.join(missing)}",
-            f"gpustack bundle build --from modules {directory}",
+            Command("gpustack", "bundle", "build", "--from", "modules", str(directory)),
         )
     return keys.signed_by(directory / manifest.KEY, directory / manifest.SIGNATURE, directory / manifest.FILE)
 
@@ -88,6 +89,6 @@ def _expected(directory: Path, fingerprint: str | None) -> str:
             "bundle-key-unknown",
             "which key must have signed the bundle is not known",
             "this user has no mirror key, so the bundle was built elsewhere: its builder has the fingerprint",
-            f"gpustack bundle verify {directory} --fingerprint FINGERPRINT",
+            Command("gpustack", "bundle", "verify", str(directory), "--fingerprint", "FINGERPRINT"),
         )
     return own

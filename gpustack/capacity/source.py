@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gpustack.capacity import raw
 from gpustack.capacity.window import HOUR, Window, moment
+from gpustack.command import Command, Prose
 from gpustack.config import usage_series as series
 from gpustack.errors import UsageError
 from gpustack.metrics.prometheus import Prometheus
@@ -60,7 +61,7 @@ class Source:
         if len(clusters) > 1:
             why = f"It has series of {', '.join(sorted(name or '(none)' for name in clusters))}."
             raise UsageError(
-                "capacity-clusters", f"{self.prometheus.access.url} has several clusters.", why, "--cluster NAME"
+                "capacity-clusters", f"{self.prometheus.access.url} has several clusters.", why, Prose("--cluster NAME")
             )
 
 
@@ -79,7 +80,7 @@ def choose(prometheus: Prometheus, window: Window, team_label: str, cluster: str
         why = "It has no kube_node_status_capacity of GPUs: no kube-state-metrics is scraped, or nodes offer none."
         if prometheus.instant(f"count({raw.expand(series.OFFERED)})").series:
             why = "It knows them only since then: whole hours are counted, so ask again after the next hour has begun."
-        raise UsageError("capacity-no-requests", message, why, "gpustack doctor")
+        raise UsageError("capacity-no-requests", message, why, Command("gpustack", "doctor"))
     units = found[0].points[-1][1]
     if units * window.hours > AFFORDABLE:
         message = f"{url} has no recorded series of usage before {moment(end)} UTC."
@@ -88,5 +89,5 @@ def choose(prometheus: Prometheus, window: Window, team_label: str, cluster: str
             f"{AFFORDABLE} GPU-hours are computed. The rules are installed by the step alerts; other servers take them "
             "from values/rules/gpu-recording.yaml."
         )
-        raise UsageError("capacity-no-rules", message, why, "gpustack install --only alerts")
+        raise UsageError("capacity-no-rules", message, why, Command("gpustack", "install", "--only", "alerts"))
     return Source(prometheus, window, team_label, cluster, recorded=False)

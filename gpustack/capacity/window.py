@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from gpustack.command import Prose
 from gpustack.errors import UsageError
 
 HOUR, DAY = 3600, 86400
@@ -44,7 +45,9 @@ def month_of(text: str, now: float) -> Window:
     try:
         begin = datetime.strptime(text, "%Y-%m").replace(tzinfo=UTC)
     except ValueError:
-        raise UsageError("capacity-window", f"{text} is no month.", "It is a year and a month.", "2026-10") from None
+        raise UsageError(
+            "capacity-window", f"{text} is no month.", "It is a year and a month.", Prose("2026-10")
+        ) from None
     following = (begin + timedelta(days=32)).replace(day=1)
     found = Window(int(begin.timestamp()), min(int(following.timestamp()), int(now) // HOUR * HOUR))
     if not found.hours > 0:

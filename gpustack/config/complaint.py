@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from gpustack.command import Command
 from gpustack.errors import ConfigError
 
 
@@ -40,5 +41,5 @@ def refuse(complaints: Sequence[Complaint]) -> None:
         reference,
         f"{count} in the configuration; nothing was asked or changed.",
         "\n".join(str(complaint) for complaint in complaints),
-        f"gpustack explain {reference}",
+        Command("gpustack", "explain", reference),
     )

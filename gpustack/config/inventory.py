@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from gpustack.command import Command, join_hints
 from gpustack.config.ansible.cfg import ansible_cfg
 from gpustack.config.ansible.inventory_listing import Listing, begin, chosen, finished
 from gpustack.config.complaint import Complaint, refuse
@@ -101,7 +102,12 @@ def local() -> Raw:
             "config-earlier-folder",
             f"{EARLIER_SPEC} is no longer read; the spec of this host is {LOCAL_SPEC}.",
             "Another product of the name gpustack has that folder too. Without the spec, defaults would be installed.",
-            f"mkdir -p {LOCAL_SPEC.parent} && mv {EARLIER_SPEC} {LOCAL_SPEC.parent}/    # and the folder values",
+            join_hints(
+                Command("mkdir", "-p", str(LOCAL_SPEC.parent)),
+                Command("mv", str(EARLIER_SPEC), f"{LOCAL_SPEC.parent}/"),
+                by=" && ",
+                note="and the folder values",
+            ),
         )
     return Raw(None, {CONTROL_PLANE: (name,), NODE: (name,)}, {name: variables})
 
@@ -112,7 +118,9 @@ def mapping(path: Path) -> dict[str, Any]:
     refuse([wrong] if (wrong := judged(path)) else [])
     found = yaml.safe_load(path.read_text()) or {}
     if not isinstance(found, dict):
-        raise ConfigError("config-not-yaml", f"{path} is not a mapping.", "It starts with `gpustack:`.", f"cat {path}")
+        raise ConfigError(
+            "config-not-yaml", f"{path} is not a mapping.", "It starts with `gpustack:`.", Command("cat", str(path))
+        )
     return found
 
 

@@ -5,11 +5,12 @@ from datetime import date
 from decimal import Decimal
 
 from gpustack.capacity.usage import Hours, Key
+from gpustack.command import Prose
 from gpustack.config.sections.usage import Cost, Price
 from gpustack.errors import ConfigError
 
 SHOWN = 8
-HINT = "group_vars/all/gpustack.yml: cost.prices"
+HINT = Prose("group_vars/all/gpustack.yml: cost.prices")
 
 
 def plain(model: str) -> str:

@@ -9,6 +9,7 @@ import json
 from datetime import UTC, datetime
 from functools import cache
 
+from gpustack.command import Command
 from gpustack.config.resources import shipped_yaml, values
 from gpustack.errors import UsageError
 from gpustack.forecast.demand import DAY, HOUR, Demand
@@ -35,7 +36,7 @@ def read_demands(prometheus: Prometheus, seconds: float, nodes: str = "", resour
             "Whole days are read, and it may have none yet; or kube-state-metrics is not scraped, no node offers any, "
             "or the name or the pattern is another."
         )
-        raise UsageError("forecast-nothing", message, why, "gpustack gpu list")
+        raise UsageError("forecast-nothing", message, why, Command("gpustack", "gpu", "list"))
     hours = range(begin, end, HOUR)
     return tuple(make_demand(pool, hours, allocated, {} if nodes else queued, capacity) for pool in pools)
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.metrics.fields import is_ambiguous, spellings
 from gpustack.metrics.gpus import owner_of
@@ -32,7 +33,7 @@ def ask_readings(prometheus: Prometheus, names: Iterable[str], labels: Mapping[s
         why = "No dcgm-exporter is scraped, or it is another Prometheus than the one that does."
         if labels:
             message, why = f"{message[:-1]} with {chosen[1:]}.", "No series of a GPU has these labels."
-        raise UsageError("gpu-no-series", message, why, "gpustack doctor")
+        raise UsageError("gpu-no-series", message, why, Command("gpustack", "doctor"))
     doubts = (*readings.doubts, *(f"Prometheus: {text}" for text in found.warnings))
     return Readings(readings.newest, doubts)
 

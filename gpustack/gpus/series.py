@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.metrics.fields import Field, find_fields, is_ambiguous
 from gpustack.metrics.prometheus import Prometheus
@@ -41,7 +42,7 @@ def list_metrics(prometheus: Prometheus) -> Metrics:
         values[word] = {series.labels["__name__"]: series.points[-1][1] for series in found.series}
     if not values["count"]:
         message = f"{prometheus.access.url} has no metrics of GPUs."
-        raise UsageError("gpu-no-series", message, "No dcgm-exporter is scraped by it.", "gpustack doctor")
+        raise UsageError("gpu-no-series", message, "No dcgm-exporter is scraped by it.", Command("gpustack", "doctor"))
     metrics = tuple(describe(prometheus, name, values) for name in sorted(values["count"]))
     return Metrics(metrics, (*unproven(metrics), *(f"Prometheus: {text}" for text in warnings)))
 

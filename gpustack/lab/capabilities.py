@@ -6,6 +6,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpustack.command import Command
 from gpustack.errors import LabError
 from gpustack.lab import cgroups, sysctls
 from gpustack.lab.commands import PATH, attempt
@@ -58,7 +59,7 @@ def require(*, vm: bool = False) -> Machine:
             "lab-kernel-lacks",
             f"This kernel has no {', '.join(lacking)}.",
             "The lab's network, its disks, and hosts that share the machine's kernel need these.",
-            f"modprobe --all {' '.join(lacking)}",
+            Command("modprobe", "--all", *lacking),
         )
     return Machine(
         cgroup=cgroups.version(),
@@ -74,15 +75,15 @@ def refuse(system: str, *, missing: tuple[str, ...], root: bool) -> None:
             "lab-needs-linux",
             f"A lab needs Linux; this machine runs {system}.",
             "Its hosts are systemd-nspawn containers. The Vagrantfile makes virtual machines instead.",
-            "vagrant up",
+            Command("vagrant", "up"),
         )
     if missing:
         why = "Missing: " + ", ".join(missing)
-        install = f"sudo apt-get install --no-install-recommends {' '.join(missing)}"
+        install = Command("sudo", "apt-get", "install", "--no-install-recommends", *missing)
         raise LabError("lab-packages-missing", "A lab needs Debian packages that are not here.", why, install)
     if not root:
         why = "It makes containers, a bridge and mounts."
-        raise LabError("lab-needs-root", "A lab needs root.", why, "sudo gpustack lab up")
+        raise LabError("lab-needs-root", "A lab needs root.", why, Command("sudo", "gpustack", "lab", "up"))
 
 
 def require_root() -> None:

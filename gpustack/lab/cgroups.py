@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from gpustack.command import Command
 from gpustack.errors import LabError
 from gpustack.lab.commands import attempt
 
@@ -84,13 +85,13 @@ def kill(*groups: str, limit: float = 20.0) -> None:
             except ProcessLookupError:
                 continue
         if time.monotonic() > deadline:
-            pids = " ".join(str(pid) for pid in left)
+            pids = [str(pid) for pid in left]
             why = "A process in an uninterruptible system call cannot be killed."
             raise LabError(
                 "lab-process-stays",
-                f"Processes of {', '.join(groups)} do not end: {pids}.",
+                f"Processes of {', '.join(groups)} do not end: {' '.join(pids)}.",
                 why,
-                f"ps -o pid,stat,wchan,cmd {pids}",
+                Command("ps", "-o", "pid,stat,wchan,cmd", *pids),
             )
         time.sleep(0.02)
 
@@ -151,7 +152,9 @@ def _remove_all(top: Path, keep: tuple[Path, ...] = (), *, limit: float = 5.0) -
                 continue
         if time.monotonic() > deadline:
             why = "Something runs in it."
-            raise LabError("lab-cgroup-stays", f"{paths[-1]} cannot be removed.", why, f"cat {paths[-1]}/cgroup.procs")
+            raise LabError(
+                "lab-cgroup-stays", f"{paths[-1]} cannot be removed.", why, Command("cat", f"{paths[-1]}/cgroup.procs")
+            )
         time.sleep(0.02)
 
 

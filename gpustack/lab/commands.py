@@ -5,6 +5,7 @@ import shlex
 import subprocess
 from collections.abc import Sequence
 
+from gpustack.command import Command
 from gpustack.errors import LabError
 from gpustack.lab import locks
 
@@ -20,7 +21,7 @@ def run(argv: Sequence[str], *, limit: float = 60.0) -> str:
     done = attempt(argv, limit=limit, keeps=locks.held())
     if done.returncode != 0:
         message = f"`{shlex.join(argv)}` failed with status {done.returncode}."
-        raise LabError("lab-command-failed", message, (done.stderr or done.stdout).strip(), shlex.join(argv))
+        raise LabError("lab-command-failed", message, (done.stderr or done.stdout).strip(), Command(*argv))
     return done.stdout
 
 
@@ -46,4 +47,4 @@ def attempt(argv: Sequence[str], *, limit: float = 60.0, keeps: Sequence[int] = 
         return subprocess.CompletedProcess(argv, 127, "", str(missing))
     except subprocess.TimeoutExpired as late:
         message = f"`{shlex.join(argv)}` did not end within {limit:.0f} s."
-        raise LabError("lab-command-failed", message, "", shlex.join(argv)) from late
+        raise LabError("lab-command-failed", message, "", Command(*argv)) from late

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import gpustack
+from gpustack.command import Command
 from gpustack.errors import LabError
 from gpustack.lab import cgroups, locks
 from gpustack.lab.commands import PATH, run
@@ -47,7 +48,9 @@ def start(record: Record, part: str, command: list[str], environment: dict[str, 
     while not running(record, part):
         if time.monotonic() > deadline:
             why = last_words(record, part)
-            raise LabError("lab-host-dead", f"{part} of lab {record.name} did not start.", why, f"cat {console}")
+            raise LabError(
+                "lab-host-dead", f"{part} of lab {record.name} did not start.", why, Command("cat", str(console))
+            )
         time.sleep(0.02)
 
 

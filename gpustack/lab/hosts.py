@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from gpustack.command import Command
 from gpustack.errors import LabError
 from gpustack.events import Event, Reporter
 from gpustack.lab import cgroups, containers, detached, network
@@ -52,7 +53,10 @@ def wait_for_ssh(record: Record, hosts: Iterable[Host], report: Reporter) -> Non
             elif waited > boot or (waited > 2 and not running(record, host)):
                 why = detached.last_words(record, host.name)
                 raise LabError(
-                    "lab-host-dead", f"Lab host {host.name} did not come up.", why, f"cat {record.console(host.name)}"
+                    "lab-host-dead",
+                    f"Lab host {host.name} did not come up.",
+                    why,
+                    Command("cat", str(record.console(host.name))),
                 )
         time.sleep(0.05)
 

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
+from gpustack.command import Command
 from gpustack.errors import LabError
 from gpustack.lab import official_names
 from gpustack.lab.commands import run
@@ -108,7 +109,7 @@ def nameservers() -> str:
         "lab-no-nameserver",
         "The machine's name servers cannot be reached from a lab host.",
         "Every nameserver in /etc/resolv.conf is a loopback address.",
-        "cat /etc/resolv.conf",
+        Command("cat", "/etc/resolv.conf"),
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpustack.command import Command
 from gpustack.errors import LabError
 from gpustack.events import Reporter, silent
 from gpustack.lab import capabilities, hosts, leftovers, locks, snapshots, state
@@ -81,7 +82,9 @@ class Lab:
         there = range(len(self.gpus(host)))
         if not there or index not in (None, *there):
             has = f"The host has {', '.join(f'{host}:{i}' for i in there)}." if there else "The host has none."
-            raise LabError("lab-unknown-gpu", f"Lab {self.name} has no GPU {gpu}.", has, "gpustack lab gpu list")
+            raise LabError(
+                "lab-unknown-gpu", f"Lab {self.name} has no GPU {gpu}.", has, Command("gpustack", "lab", "gpu", "list")
+            )
         return host, there if index is None else [index]
 
     def save(self, snapshot: str) -> None:

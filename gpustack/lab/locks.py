@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from gpustack.command import Command
 from gpustack.errors import LabError
 
 MACHINE = Path("/run/gpustack-lab")
@@ -35,7 +36,9 @@ def locked(what: str, *, wait: bool = True) -> Iterator[bool]:
             return
         if time.monotonic() > deadline:
             why = f"Waited {LIMIT / 60:.0f} minutes."
-            raise LabError("lab-busy", f"Another gpustack process works on {what}.", why, f"fuser -v {path}")
+            raise LabError(
+                "lab-busy", f"Another gpustack process works on {what}.", why, Command("fuser", "-v", str(path))
+            )
         time.sleep(0.1)
     _held.add(file)
     try:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gpustack.command import Command
 from gpustack.errors import LabError
 from gpustack.events import Event, Reporter
 from gpustack.lab import detached
@@ -45,7 +46,7 @@ def wait_for(record: Record, part: str, port: int, report: Reporter) -> None:
             waited = time.monotonic() - begun
             if waited > START_LIMIT or (waited > 2 and not detached.running(record, part)):
                 why = detached.last_words(record, part)
-                hint = f"cat {record.console(part)}"
+                hint = Command("cat", str(record.console(part)))
                 raise LabError("lab-mirror-dead", f"The lab's {part} did not start.", why, hint) from refused
             time.sleep(0.1)
             continue

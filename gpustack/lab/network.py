@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from ipaddress import IPv4Network
 from pathlib import Path
 
+from gpustack.command import Command
 from gpustack.errors import LabError
 from gpustack.lab import locks
 from gpustack.lab.commands import attempt, run
@@ -39,7 +40,9 @@ def free_net(used: Iterable[IPv4Network], taken: Iterable[str]) -> str:
         if net not in taken and not any(subnet.overlaps(other) for other in used):
             return net
     why = "Labs, routes and addresses of this machine use all of it."
-    raise LabError("lab-no-free-subnet", f"There is no free /24 in {BLOCK}.", why, "ip route show table all")
+    raise LabError(
+        "lab-no-free-subnet", f"There is no free /24 in {BLOCK}.", why, Command("ip", "route", "show", "table", "all")
+    )
 
 
 def rules(record: Record) -> list[tuple[str, str, str]]:

@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+from gpustack.command import Command
 from gpustack.errors import LabError
 from gpustack.events import count
 from gpustack.lab.commands import run
@@ -21,7 +22,7 @@ def require_room(mount: Path, hosts: int) -> None:
         why = (
             "A host with a cluster and its images fills about three times as much as the least that is asked for here."
         )
-        raise LabError("lab-no-room", message, why, f"df -h {place}")
+        raise LabError("lab-no-room", message, why, Command("df", "-h", str(place)))
 
 
 def open_pool(mount: Path) -> None:

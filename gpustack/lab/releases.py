@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpustack.command import Command
 from gpustack.errors import LabError
 from gpustack.lab.commands import run
 
@@ -78,7 +79,7 @@ def sources(codename: str, targets: str, suites: Sequence[str]) -> str:
             "lab-no-debian-archive",
             "The apt of this machine knows no Debian archive to make hosts from.",
             f"Looked in /etc/apt for the component main of {' or '.join(RELEASES.values())}.",
-            "apt-get indextargets",
+            Command("apt-get", "indextargets"),
         )
     return "\n".join(
         f"Types: deb\nURIs: {uri}\nSuites: {suite}\nComponents: main\nSigned-By: {KEYRING}\n" for uri, suite in found

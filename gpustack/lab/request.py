@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from gpustack.command import Command
 from gpustack.errors import LabError
 from gpustack.lab.releases import RELEASES
 from gpustack.lab.state import MOST_HOSTS, Host, Record
@@ -60,7 +61,9 @@ def judge(request: Request, *, mirrored: bool) -> None:
     if request.image and request.internet:
         wrong.append("an internet for hosts from an image: their files are not the lab's to change")
     if wrong:
-        raise LabError("lab-bad-request", "There can be no such lab.", "\n".join(wrong), "gpustack lab up --help")
+        raise LabError(
+            "lab-bad-request", "There can be no such lab.", "\n".join(wrong), Command("gpustack", "lab", "up", "--help")
+        )
 
 
 def require_same(there: Record, request: Request) -> None:
@@ -73,5 +76,5 @@ def require_same(there: Record, request: Request) -> None:
         kind = " as virtual machines" if there.vm else ""
         hosts = ", ".join(host.os for host in there.hosts)
         why = f"It has {hosts}{kind} and {len(there.addresses)} further addresses{names}{gpus}."
-        down = f"gpustack lab down --name {there.name}"
+        down = Command("gpustack", "lab", "down", "--name", there.name)
         raise LabError("lab-already-up", f"Lab {there.name} is up with other hosts.", why, down)

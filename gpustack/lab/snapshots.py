@@ -4,6 +4,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from gpustack.command import Command
 from gpustack.errors import LabError
 from gpustack.events import Event, Reporter
 from gpustack.lab import hosts, locks, pool, state
@@ -18,7 +19,12 @@ def save(record: Record, snapshot: str, report: Reporter) -> None:
     """
     if not snapshot.replace("-", "").isalnum():
         why = "Letters, digits and dashes are possible."
-        raise LabError("lab-bad-request", f"A snapshot cannot be called {snapshot!r}.", why, "gpustack lab save --help")
+        raise LabError(
+            "lab-bad-request",
+            f"A snapshot cannot be called {snapshot!r}.",
+            why,
+            Command("gpustack", "lab", "save", "--help"),
+        )
     begun = time.monotonic()
     with locks.locked(record.name):
         for host in record.hosts:
@@ -40,7 +46,7 @@ def restore(record: Record, snapshot: str, report: Reporter) -> None:
         if not _complete(record, snapshot):
             found = sorted(path.name for path in directory(record, snapshot).parent.glob("*"))
             names = ", ".join(name for name in found if _complete(record, name)) or "none"
-            hint = f"gpustack lab save {snapshot}"
+            hint = Command("gpustack", "lab", "save", snapshot)
             raise LabError("lab-unknown-snapshot", f"There is no snapshot {snapshot!r}.", f"There are: {names}.", hint)
         record = put_back(replace(state.existing(record.name), restoring=snapshot))
         report(Event("done", record.name, f"disks are those of {snapshot}", time.monotonic() - begun))

@@ -12,6 +12,7 @@ from pathlib import Path
 from platformdirs import user_cache_path, user_state_path
 
 import gpustack
+from gpustack.command import Command
 from gpustack.errors import LabError
 from gpustack.lab import locks
 
@@ -125,7 +126,10 @@ class Record:
                 return host
         has = ", ".join(host.name for host in self.hosts)
         raise LabError(
-            "lab-unknown-host", f"Lab {self.name} has no host {name!r}.", f"It has {has}.", "gpustack lab status"
+            "lab-unknown-host",
+            f"Lab {self.name} has no host {name!r}.",
+            f"It has {has}.",
+            Command("gpustack", "lab", "status"),
         )
 
 
@@ -190,7 +194,7 @@ def existing(name: str | None) -> Record:
     """The record of the named lab, by default this checkout's. Raises LabError when it is not up or not readable."""
     record = read(name or default_name())
     if record is None:
-        up = "gpustack lab up" + (f" --name {name}" if name else "")
+        up = Command("gpustack", "lab", "up", *(["--name", name] if name else []))
         raise LabError(
             "lab-not-up", f"There is no lab {name or default_name()}.", "It was never brought up, or taken down.", up
         )
@@ -201,7 +205,7 @@ def legible(record: Record) -> Record:
     """Raises LabError when nothing but the name of the lab is known."""
     if not record.readable:
         why = f"{locks.MACHINE / record.name}.json is missing, broken, or of another version of gpustack."
-        down = f"gpustack lab down --name {record.name}"
+        down = Command("gpustack", "lab", "down", "--name", record.name)
         raise LabError("lab-record-broken", f"The record of lab {record.name} cannot be read.", why, down)
     return record
 

@@ -10,6 +10,7 @@ from http import HTTPStatus
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
+from gpustack.command import Command
 from gpustack.errors import UnreachableError
 from gpustack.metrics.prometheus import Series
 from gpustack.metrics.web import Web
@@ -29,7 +30,7 @@ def fetch_families(web: Web) -> tuple[Family, ...]:
     """The format gives values no time: it is 0. Raises UnreachableError where what comes is no exposition."""
     url = web.access.url
     status, content = web.ask(url)
-    hint = f"curl -sS {url}"
+    hint = Command("curl", "-sS", url)
     if status != HTTPStatus.OK:
         raise UnreachableError("exporter-answer", f"{url} answers with HTTP {status}.", excerpt(content), hint)
     try:

@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
+from gpustack.command import Command
 from gpustack.errors import UnreachableError, UsageError
 from gpustack.metrics.web import BUSY, Access, Web
 
@@ -97,7 +98,9 @@ class Prometheus:
             raise UnreachableError("prometheus-busy", message, error)
         message = f"{url} does not answer as Prometheus does (HTTP {status})."
         what = error or body[:120].decode(errors="replace")
-        raise UnreachableError("prometheus-answer", message, what, f"curl -sS {url}/api/v1/status/buildinfo")
+        raise UnreachableError(
+            "prometheus-answer", message, what, Command("curl", "-sS", f"{url}/api/v1/status/buildinfo")
+        )
 
 
 def pages(begin: float, end: float, step: float) -> Iterator[tuple[float, float]]:

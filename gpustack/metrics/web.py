@@ -5,6 +5,7 @@ from typing import Any
 
 import urllib3
 
+from gpustack.command import Prose
 from gpustack.errors import UnreachableError, UsageError
 
 CONNECT_LIMIT, READ_LIMIT = 4.0, 30.0
@@ -31,7 +32,7 @@ class Access:
                 "prometheus-login",
                 "The address has a user or a password in it.",
                 "Everybody on this host could read it in the list of processes. It is not used.",
-                "--token-file FILE, or --client-certificate FILE",
+                Prose("--token-file FILE, or --client-certificate FILE"),
             )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean
 
+from gpustack.command import Command, Prose
 from gpustack.errors import UsageError
 from gpustack.profile.classes import idle
 from gpustack.profile.file import Profile, quantity_units
@@ -33,7 +34,7 @@ def require_idle(job: Job, limits: Limits = DEFAULT) -> None:
         reasons.append(f"There are {signals.samples} distinct samples, {limits.least_samples:g} are needed.")
     if reasons:
         message = "This is no baseline, and was not written: it does not show idle GPUs."
-        hint = "gpustack gpu top pods --once shows whose they are"
+        hint = Prose("gpustack gpu top pods --once shows whose they are")
         raise UsageError("profile-not-idle", message, "\n".join(reasons), hint)
 
 
@@ -45,7 +46,12 @@ def compare_idle(job: Job, baseline: Profile) -> tuple[Above, ...]:
     same_model = [window for window in windows.values() if (window.gpu.model, window.gpu.profile) in models]
     if len(own) < len(job.windows) and not same_model:
         why = f"It has {describe(baseline.job)}, and these are {describe(job)}."
-        raise UsageError("profile-baseline", "The baseline is of other GPUs.", why, "gpustack profile baseline --help")
+        raise UsageError(
+            "profile-baseline",
+            "The baseline is of other GPUs.",
+            why,
+            Command("gpustack", "profile", "baseline", "--help"),
+        )
     return tuple(above(job, own if len(own) == len(job.windows) else same_model))
 
 

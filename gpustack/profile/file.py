@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.events import count
 from gpustack.files.write import write_file
@@ -57,7 +58,7 @@ def require_writable(path: Path) -> None:
     """Before anything is recorded. Raises UsageError."""
     if path.is_dir() or not path.name or not os.access(path.parent, os.W_OK):
         why = "It is a folder." if path.is_dir() else f"{path.parent} cannot be written to, or is not there."
-        raise UsageError("profile-file", f"{path} cannot be written.", why, f"ls -ld {path.parent}")
+        raise UsageError("profile-file", f"{path} cannot be written.", why, Command("ls", "-ld", str(path.parent)))
 
 
 def write_profile(profile: Profile, path: Path) -> None:
@@ -65,13 +66,15 @@ def write_profile(profile: Profile, path: Path) -> None:
     try:
         write_file(path, ADAPTER.dump_json(profile, indent=1))
     except OSError as error:
-        raise UsageError("profile-file", f"{path} cannot be written.", str(error), f"ls -ld {path.parent}") from None
+        raise UsageError(
+            "profile-file", f"{path} cannot be written.", str(error), Command("ls", "-ld", str(path.parent))
+        ) from None
 
 
 def read_profile(path: Path, *, cut: bool = False) -> Profile:
     """With `cut` also one that was cut off, where a GPU of it is whole. Raises UsageError for what is no profile, and
     for one of a newer release."""
-    hint, version = "gpustack profile record --help", None
+    hint, version = Command("gpustack", "profile", "record", "--help"), None
     try:
         content = path.read_bytes()
         version = HEAD.search(content[:200])
@@ -80,7 +83,9 @@ def read_profile(path: Path, *, cut: bool = False) -> Profile:
             raise UsageError("profile-file", message, "A newer release wrote it.", hint)
         profile = parse_profile(content, cut=cut)
     except OSError as error:
-        raise UsageError("profile-file", f"{path} cannot be read.", str(error), f"ls -l {path}") from None
+        raise UsageError(
+            "profile-file", f"{path} cannot be read.", str(error), Command("ls", "-l", str(path))
+        ) from None
     except ValidationError as error:
         first = error.errors()[0]
         why = f"{first['msg']} at {'.'.join(map(str, first['loc']))}" if first["loc"] else first["msg"]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.profile.compare import APART, Comparison
 from gpustack.profile.window import QUANTITIES
@@ -36,7 +37,7 @@ def parse_gates(words: Sequence[str]) -> tuple[Gate, ...]:
     matches = [(word, FORM.fullmatch(word)) for word in words]
     if wrong := [word for word, match in matches if match is None or match[1] not in NAMES]:
         why = f"It is NAME<NUMBER% or NAME>NUMBER%. Names: {', '.join(NAMES)}."
-        hint = "gpustack profile compare A B --fail-if 'tensor<-5%'"
+        hint = Command("gpustack", "profile", "compare", "A", "B", "--fail-if", "tensor<-5%")
         raise UsageError("profile-fail-if", f"--fail-if cannot be read: {', '.join(wrong)}", why, hint)
     return tuple(Gate(word, match[1], match[2] == "<", float(match[3]) / 100) for word, match in matches if match)
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from math import isfinite
 
+from gpustack.command import Command
 from gpustack.errors import UsageError
 
 
@@ -77,7 +78,9 @@ def set_limits(words: Sequence[str]) -> Limits:
             wrong.append(f"{word}: {'no number above 0' if name in NAMES else 'no such threshold'}")
     if wrong:
         why = "\n".join([*wrong, "They are written NAME=VALUE: dram=0.6."])
-        raise UsageError("profile-threshold", "--threshold cannot be read.", why, "gpustack profile thresholds")
+        raise UsageError(
+            "profile-threshold", "--threshold cannot be read.", why, Command("gpustack", "profile", "thresholds")
+        )
     return replace(DEFAULT, **values)
 
 

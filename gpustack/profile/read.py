@@ -1,5 +1,6 @@
 """Windows of a workload from a Prometheus."""
 
+from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.metrics.fields import spellings
 from gpustack.metrics.prometheus import Prometheus, Series
@@ -19,5 +20,5 @@ def read_job(prometheus: Prometheus, which: Selection, begin: float, end: float)
     if not windows:
         message = "There are no samples of such GPUs in that time."
         why = "The pod had no GPU then, the name is another, or nothing was scraped."
-        raise UsageError("profile-nothing", message, why, "gpustack gpu top --once")
+        raise UsageError("profile-nothing", message, why, Command("gpustack", "gpu", "top", "--once"))
     return Job(windows)

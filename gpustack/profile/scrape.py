@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 
+from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.metrics.exposition import Family
 from gpustack.metrics.fields import spellings
@@ -67,5 +68,5 @@ class Scrapes:
         windows = tuple(windows_of(series, self.which, seconds, self.helps))
         if not windows:
             message, why = f"{url} printed nothing of such GPUs.", "They are another node's, or the name is another."
-            raise UsageError("profile-nothing", message, why, f"gpustack gpu check-exporter {url}")
+            raise UsageError("profile-nothing", message, why, Command("gpustack", "gpu", "check-exporter", url))
         return Job(windows)

@@ -9,6 +9,7 @@ from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.transport.forward import PortForwarder, open_forwarder
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.errors import RolloutError, UsageError
@@ -41,7 +42,7 @@ def acting_host(taken: Snapshot) -> Host:
     """The control plane through which the cluster is reached. Raises UsageError where no host is to be in one."""
     if not taken.inventory.in_cluster:
         why = "All hosts are in the group gpu_standalone."
-        raise UsageError("no-kubernetes", NO_CLUSTER, why, "gpustack explain no-kubernetes")
+        raise UsageError("no-kubernetes", NO_CLUSTER, why, Command("gpustack", "explain", "no-kubernetes"))
     return View(taken, CLUSTER).host
 
 
@@ -117,7 +118,7 @@ def forward_standalone(inventory: Inventory, part: Part) -> Iterator[tuple[str, 
     if part not in ports or len(inventory.hosts) != 1:
         several = "Each of these hosts has a Prometheus of its own, which listens on its loopback interface."
         why = several if part in ports else f"Hosts without Kubernetes have no {part}."
-        raise UsageError("no-kubernetes", NO_CLUSTER, why, "gpustack explain no-kubernetes")
+        raise UsageError("no-kubernetes", NO_CLUSTER, why, Command("gpustack", "explain", "no-kubernetes"))
     (host,) = inventory.hosts
     with open_forwarder(host) as way:
         yield forward(way, host, (LOOPBACK, ports[part]), part)
@@ -129,7 +130,7 @@ def forward(way: PortForwarder, host: Host, there: tuple[str, int], part: Part, 
     except ConnectionRefusedError as error:
         raise forwarding_refused(host.name, error) from error
     except OSError as error:
-        reason, hint = f"127.0.0.1:{local_port}: {error.strerror or error}", f"gpustack access {part}"
+        reason, hint = f"127.0.0.1:{local_port}: {error.strerror or error}", Command("gpustack", "access", part)
         message = "The port cannot be opened on this machine."
         raise UsageError("access-port-taken", message, reason, hint) from error
 
@@ -142,7 +143,9 @@ def connect_api(answers: Mapping[str, Answer], inventory: Inventory, way: PortFo
         access = credential.parse_access(answers, inventory, credential.PROOF)
     except ValueError as error:
         message = "The control plane signed no certificate that can be used; nothing was created."
-        raise RolloutError("proof-no-certificate", message, str(error), "gpustack kubeconfig --out FILE") from error
+        raise RolloutError(
+            "proof-no-certificate", message, str(error), Command("gpustack", "kubeconfig", "--out", "FILE")
+        ) from error
     try:
         return Pods(connect_client(access, way, private))
     except OSError as error:
@@ -151,7 +154,7 @@ def connect_api(answers: Mapping[str, Answer], inventory: Inventory, way: PortFo
 
 def forwarding_refused(host: str, error: OSError) -> RolloutError:
     message = f"{host} lets no connection through; nothing was created."
-    return RolloutError("forwarding-refused", message, str(error), "gpustack explain forwarding-refused")
+    return RolloutError("forwarding-refused", message, str(error), Command("gpustack", "explain", "forwarding-refused"))
 
 
 def connect_web(taken: Snapshot, way: PortForwarder, part: Part, login: tuple[str, str] | None = None) -> Web | str:

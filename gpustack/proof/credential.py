@@ -12,6 +12,7 @@ from gpustack.ask.probe import Answer, Probe, Shell
 from gpustack.ask.script import build_last_line, render
 from gpustack.ask.transport import execute as transport
 from gpustack.ask.transport.refusal import HostRefused
+from gpustack.command import Command
 from gpustack.config.endpoint import endpoint_of
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -87,7 +88,7 @@ def read_login(host: Host, namespace: str) -> tuple[str, str]:
         found = refused.reach.why
     if isinstance(found, str):
         message = "Grafana's login could not be read."
-        raise RolloutError("access-no-login", message, found, "gpustack explain access-no-login")
+        raise RolloutError("access-no-login", message, found, Command("gpustack", "explain", "access-no-login"))
     return found
 
 
@@ -105,11 +106,13 @@ def sign_access(inventory: Inventory, request: Request, server: Server | None = 
             return parse_access(signed, inventory, request, server)
         except ServerNotNamedError as error:
             message = "The API server's certificate is not for the server of this kubeconfig."
-            hint = "gpustack kubeconfig --server https://NAME:PORT"
+            hint = Command("gpustack", "kubeconfig", "--server", "https://NAME:PORT")
             raise RolloutError("kubeconfig-server", message, str(error), hint) from error
         except ValueError as error:
             message = f"{host.name} gave no kubeconfig."
-            raise RolloutError("kubeconfig-refused", message, str(error), "gpustack verify -v") from error
+            raise RolloutError(
+                "kubeconfig-refused", message, str(error), Command("gpustack", "verify", "-v")
+            ) from error
     reasons = "\n".join(f"{found.host}: {found.why}" for found in refused)
     raise UnreachableError(refused[0].reference, "No control plane could be reached.", reasons, refused[0].hint)
 

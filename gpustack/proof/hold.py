@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from gpustack.ask.transport.refusal import HostRefused
+from gpustack.command import Command
 from gpustack.errors import RolloutError
 from gpustack.events import Event, Reporter, count
 from gpustack.proof.pod import ApiRefused
@@ -54,7 +55,7 @@ class Holder:
         except ApiRefused as error:
             self.clean()
             raise RolloutError(
-                "gpu-not-held", f"{NOT_HELD}; nothing was changed.", str(error), "gpustack verify"
+                "gpu-not-held", f"{NOT_HELD}; nothing was changed.", str(error), Command("gpustack", "verify")
             ) from None
         except BaseException:
             self.clean()

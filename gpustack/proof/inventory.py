@@ -6,6 +6,7 @@ from typing import Any
 from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.errors import UnreachableError
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.host.system import IDENTITY
@@ -23,7 +24,7 @@ def survey(taken: Snapshot, names: Sequence[str]) -> tuple[tuple[Place, ...], tu
         return find_places(taken, names), find_unasked(taken, names)
     except FactUnavailable as error:
         message = "The Kubernetes API gave no answer; nothing was created."
-        raise UnreachableError("proof-no-api", message, str(error), "gpustack verify") from error
+        raise UnreachableError("proof-no-api", message, str(error), Command("gpustack", "verify")) from error
 
 
 def match_hosts(taken: Snapshot) -> dict[str, str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from gpustack.ask.transport.refusal import HostRefused
+from gpustack.command import Command
 from gpustack.errors import GpustackError, RolloutError
 from gpustack.events import Event, Reporter, count
 from gpustack.proof.hold import NOT_HELD, Cluster, remove_pods
@@ -123,7 +124,7 @@ class Loader:
                     self.pods[name] = LoadPod(name, node)
         except (ApiRefused, HostRefused) as error:
             message = f"{NOT_HELD}; nothing was loaded."
-            raise RolloutError("gpu-not-held", message, str(error), "gpustack verify") from error
+            raise RolloutError("gpu-not-held", message, str(error), Command("gpustack", "verify")) from error
 
     def manifest(self, name: str, node: str) -> dict[str, Any]:
         made = pod_manifest(name, node, self.run, self.life)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gpustack.ask.transport.forward import PortForwarder
+from gpustack.command import Command
 from gpustack.errors import RolloutError
 from gpustack.files.write import write_file
 from gpustack.probes.proof import RUN
@@ -90,13 +91,18 @@ class Pods:
         if found is not None and is_foreign(found):
             message = f"The namespace {NAMESPACE} was not made by gpustack; nothing was created."
             why = f"It has no label {next(iter(OURS))}=gpustack."
-            raise RolloutError("proof-namespace-foreign", message, why, f"kubectl get all --namespace {NAMESPACE}")
+            raise RolloutError(
+                "proof-namespace-foreign", message, why, Command("kubectl", "get", "all", "--namespace", NAMESPACE)
+            )
         if found is not None and found.get("status", {}).get("phase") == "Terminating":
             if not self.until(lambda: self.space() is None, GONE_LIMIT):
                 message = f"The namespace {NAMESPACE} of an earlier proof does not come to its end."
                 why = f"It is Terminating for more than {GONE_LIMIT:.0f} s: something in it, or the API, holds it."
                 raise RolloutError(
-                    "proof-namespace-stuck", message, why, f"kubectl get namespace {NAMESPACE} --output yaml"
+                    "proof-namespace-stuck",
+                    message,
+                    why,
+                    Command("kubectl", "get", "namespace", NAMESPACE, "--output", "yaml"),
                 )
             found = None
         elif found is not None:

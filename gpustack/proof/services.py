@@ -12,6 +12,7 @@ from typing import Literal
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.config.spec import Spec
 from gpustack.errors import UnreachableError, UsageError
 from gpustack.probes.kubernetes.nodes import NODES
@@ -54,10 +55,10 @@ def find_access(taken: Snapshot, part: Part) -> Access:
         found = describe_access(part, services, ingresses, addresses, spec)
     except FactUnavailable as error:
         message = "The Kubernetes API gave no answer."
-        raise UnreachableError("proof-no-api", message, str(error), "gpustack verify") from error
+        raise UnreachableError("proof-no-api", message, str(error), Command("gpustack", "verify")) from error
     if found is None:
         why = f"There is none with the label {'='.join(LABELS[part])} in the namespace {namespace_of(part, spec)}."
-        raise UsageError("access-no-service", f"The cluster has no {part}.", why, "gpustack plan")
+        raise UsageError("access-no-service", f"The cluster has no {part}.", why, Command("gpustack", "plan"))
     return found
 
 

@@ -16,6 +16,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from gpustack.command import Command
 from gpustack.errors import LabError
 from gpustack.simulated import pci, words
 from gpustack.simulated.models import DEFAULT, Model, model
@@ -26,7 +27,7 @@ DRIVER, CUDA = "595.91.07", 13020
 MOST = 16  # GPUs of one host
 NAMES = uuid.UUID("7a0f4a4e-6f0c-5d0e-9d3c-5f1f3f0a6c21")
 WANTED = re.compile(r"(?:([a-z0-9-]+):)?([0-9]{1,3})(?:x([A-Za-z0-9]+))?")
-HINT = "gpustack lab up --gpus 2 --model H100"
+HINT = Command("gpustack", "lab", "up", "--gpus", "2", "--model", "H100")
 
 
 def fleet(hosts: Sequence[str], wanted: str, key: str = "") -> dict[str, tuple[int, str]]:
@@ -95,7 +96,9 @@ def chosen(name: str) -> tuple[str, int | None]:
     host, colon, index = name.partition(":")
     if not host or (colon and not (index.isascii() and index.isdigit())):
         why = "A GPU is written as host1:0, all of a host as host1."
-        raise LabError("lab-unknown-gpu", f"{name!r} is no GPU of a lab.", why, "gpustack lab gpu list")
+        raise LabError(
+            "lab-unknown-gpu", f"{name!r} is no GPU of a lab.", why, Command("gpustack", "lab", "gpu", "list")
+        )
     return host, int(index) if colon else None
 
 
@@ -141,5 +144,8 @@ def _rewrite(root: Path, change: Callable[[State], State]) -> None:
 def _broken(root: Path, error: ValueError) -> LabError:
     path = root / DIRECTORY / "state"
     return LabError(
-        "lab-gpu-state-broken", f"The state of simulated GPUs cannot be read: {error}.", str(path), f"cat {path}"
+        "lab-gpu-state-broken",
+        f"The state of simulated GPUs cannot be read: {error}.",
+        str(path),
+        Command("cat", str(path)),
     )

@@ -6,6 +6,7 @@ follows from them; nothing of the product may depend on a figure.
 
 from dataclasses import dataclass
 
+from gpustack.command import Command
 from gpustack.errors import LabError
 
 
@@ -55,6 +56,6 @@ def model(key: str) -> Model:
             "lab-bad-request",
             f"There is no simulated GPU {key!r}.",
             f"There are {', '.join(MODELS)}.",
-            f"gpustack lab up --gpus 2 --model {DEFAULT}",
+            Command("gpustack", "lab", "up", "--gpus", "2", "--model", DEFAULT),
         )
     return found

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpustack.command import Command
 from gpustack.errors import LabError
 from gpustack.simulated.state_text import Gpu
 
@@ -69,7 +70,9 @@ def apply(gpu: Gpu, words: Sequence[str]) -> Set:
             wrong.append(f"{word}: {error}")
     if wrong or not words:
         why = "\n".join([*wrong, "There is:", ALLOWED])
-        raise LabError("lab-bad-gpu-word", "A GPU cannot be set so.", why, "gpustack lab gpu set --help")
+        raise LabError(
+            "lab-bad-gpu-word", "A GPU cannot be set so.", why, Command("gpustack", "lab", "gpu", "set", "--help")
+        )
     return done
 
 

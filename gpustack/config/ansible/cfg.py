@@ -13,6 +13,7 @@ from configparser import ConfigParser, ParsingError
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpustack.command import Command
 from gpustack.errors import ConfigError
 
 EMPTY = Path(__file__).with_name("empty.cfg")
@@ -91,7 +92,7 @@ def ansible_cfg(env: Mapping[str, str] = os.environ, cwd: Path | None = None) ->
         except (ParsingError, UnicodeDecodeError) as error:
             why = str(error).strip()
             raise ConfigError(
-                "ansible-cfg-unreadable", f"{path} cannot be read.", why, "ansible-config view"
+                "ansible-cfg-unreadable", f"{path} cannot be read.", why, Command("ansible-config", "view")
             ) from error
     base = path.parent if path else Path()
 

@@ -6,7 +6,6 @@ program meanwhile. So this module imports nothing heavy.
 
 import json
 import os
-import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpustack.command import Command
 from gpustack.config.ansible.cfg import ansible_cfg, for_ansible
 from gpustack.errors import ConfigError, UsageError
 
@@ -36,14 +36,19 @@ def chosen(option: Path | None, env: Mapping[str, str] = os.environ) -> Path | N
     UsageError for a variable of blanks."""
     if not option and env.get(NAMED, "").isspace():
         why = "It names no inventory, and is not unset either."
-        raise UsageError("inventory-empty", f"{NAMED} is blank; nothing was asked or changed.", why, f"unset {NAMED}")
+        raise UsageError(
+            "inventory-empty", f"{NAMED} is blank; nothing was asked or changed.", why, Command("unset", NAMED)
+        )
     name = str(option) if option else env.get(NAMED, "") or ansible_cfg(env).inventory
     if not name:
         return None
     path = Path(name).expanduser()
     if not path.exists():
         raise ConfigError(
-            "inventory-missing", f"The inventory {name} does not exist.", "", "gpustack init DIR    # writes an example"
+            "inventory-missing",
+            f"The inventory {name} does not exist.",
+            "",
+            Command("gpustack", "init", "DIR", note="writes an example"),
         )
     return path
 
@@ -79,7 +84,7 @@ def begin(source: Path) -> Listing:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
     except FileNotFoundError as error:
         raise ConfigError(
-            "ansible-missing", "There is no ansible-inventory.", str(error), "pip install ansible-core"
+            "ansible-missing", "There is no ansible-inventory.", str(error), Command("pip", "install", "ansible-core")
         ) from error
     return Listing(source, command, process)
 
@@ -89,7 +94,7 @@ def finished(listing: Listing) -> dict[str, Any]:
     from gpustack.config.complaint import refuse
     from gpustack.config.yaml_files import broken
 
-    typed = shlex.join(listing.command)
+    typed = Command(*listing.command)
     try:
         out, err = listing.process.communicate(timeout=READ_LIMIT)
     except subprocess.TimeoutExpired as error:

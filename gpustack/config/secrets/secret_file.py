@@ -1,10 +1,10 @@
 """Secrets of the spec: never a value, always the path of a file on this machine that holds one and nothing else."""
 
 import re
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpustack.command import Command
 from gpustack.errors import ConfigError
 
 
@@ -29,13 +29,15 @@ def secret(path: str, kind: Kind = PASSWORD) -> str:
     """The content without white space at its end. Raises ConfigError, which names the file, never what is in it."""
     if wrong := judged(path, kind=kind):
         found, allowed = wrong
-        raise ConfigError("config-secret-file", f"{path}: {found}.", f"Allowed: {allowed}.", f"ls -l {typed(path)}")
+        raise ConfigError(
+            "config-secret-file", f"{path}: {found}.", f"Allowed: {allowed}.", Command("ls", "-l", expand_home(path))
+        )
     return Path(path).expanduser().read_text().rstrip()
 
 
-def typed(path: str) -> str:
-    """For a shell, which would not know ~ within quotes."""
-    return shlex.quote(str(Path(path).expanduser()))
+def expand_home(path: str) -> str:
+    """Return the path for a command: a shell does not know ~ within quotes."""
+    return str(Path(path).expanduser())
 
 
 def misplaced(file: Path, inventory: Path | None, kind: Kind) -> tuple[str, str] | None:
@@ -65,7 +67,10 @@ def judged(path: str, inventory: Path | None = None, kind: Kind = PASSWORD) -> t
     except ValueError:
         return "a file that is not plain text", "printable ASCII characters"
     if mode & 0o077:
-        return f"a file of mode {mode:04o}, which others can read", f"mode 0600 (chmod 600 {typed(path)})"
+        return (
+            f"a file of mode {mode:04o}, which others can read",
+            f"mode 0600 ({Command('chmod', '600', expand_home(path))})",
+        )
     if not text:
         return "an empty file", kind.name
     if len(text) > kind.longest or not text.isprintable() or " " in text:

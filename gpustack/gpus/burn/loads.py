@@ -8,6 +8,7 @@ limits are not those of ParseCommandLine). Never run against a GPU.
 
 from dataclasses import dataclass
 
+from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.gpus.burn.output import Output
 from gpustack.metrics.fields import Field, find_fields, short
@@ -84,4 +85,6 @@ def choose_load(word: str) -> Load:
     names = ", ".join(short(load.field.name).lower().replace("_", "-") for load in loads())
     link = next((UNTESTED[id] for id in ids if id in UNTESTED), "")
     why = f"{link} is tested by gpustack gpu diag -r 2." if link else f"There is one for {names}."
-    raise UsageError("gpu-no-load", f"There is no load for the field {word}.", why, "gpustack explain gpu-no-load")
+    raise UsageError(
+        "gpu-no-load", f"There is no load for the field {word}.", why, Command("gpustack", "explain", "gpu-no-load")
+    )

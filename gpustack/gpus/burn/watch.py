@@ -5,6 +5,7 @@ the field of the load goes. A GPU whose temperature is not known any more is not
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from gpustack.command import Command
 from gpustack.errors import GpustackError, UsageError
 from gpustack.gpus.activity import BITS, REASONS, TEMPERATURE
 from gpustack.gpus.ask import BACK
@@ -124,7 +125,7 @@ def explain_heat(by: By, one: Watched, most: float | None) -> str:
 
 def explain_unknown(why: str) -> UsageError:
     message = "It would not be known when GPUs get too hot; nothing was done."
-    return UsageError("gpu-heat-unknown", message, why, "gpustack explain gpu-heat-unknown")
+    return UsageError("gpu-heat-unknown", message, why, Command("gpustack", "explain", "gpu-heat-unknown"))
 
 
 def require_temperatures(ask: Callable[[], Readings], gpus: Mapping[str, int], most: float | None) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from gpustack.ask.transport.execute import run
+from gpustack.command import Command
 from gpustack.errors import RolloutError
 from gpustack.events import Event, Reporter, count
 from gpustack.gpus.engines.call import LIMIT, Reply, Run, call_each, reply
@@ -101,7 +102,9 @@ class Change:
         self.show(preview)
         if self.cancelled() or not self.agree(preview):
             why = self.cancelled() or "It was declined."
-            raise RolloutError("change-declined", "Nothing was changed.", why, "gpustack explain change-declined")
+            raise RolloutError(
+                "change-declined", "Nothing was changed.", why, Command("gpustack", "explain", "change-declined")
+            )
         if marks:
             self.write_marks(marks, there.marks)
         self.report(Event("step", "", f"{work.name} on {', '.join(one.node for one in self.engines.found)}"))
@@ -137,7 +140,7 @@ class Change:
                 else:
                     marks.append(Mark(engine.node, what, until, self.who, former, values))
         if missing:
-            hint = "gpustack explain change-no-former"
+            hint = Command("gpustack", "explain", "change-no-former")
             raise RolloutError("change-no-former", "Nothing was changed.", "\n".join(missing), hint)
         return tuple(marks)
 
@@ -208,7 +211,9 @@ class Change:
 
     def write_marks(self, marks: Sequence[Mark], standing: Collection[Place]) -> None:
         if fault := self.on_acting(write_commands(marks, standing)).fault:
-            raise RolloutError("change-not-marked", "Nothing was changed.", f"{UNMARKED}: {fault}", "gpustack verify")
+            raise RolloutError(
+                "change-not-marked", "Nothing was changed.", f"{UNMARKED}: {fault}", Command("gpustack", "verify")
+            )
 
     def remove_marks(self, places: Collection[Place]) -> None:
         """One that stays is looked at again when it is overdue: all is as before, so it goes then."""

@@ -13,6 +13,7 @@ from gpustack.ask.api import ADMIN
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.config.host import Host
 from gpustack.errors import UnreachableError, UsageError
 from gpustack.gpus.engines.marks import Place
@@ -94,7 +95,9 @@ def find_engines(taken: Snapshot, wanted: Sequence[str] = ()) -> Engines:
     found = tuple(engine for engine in everything.found if engine.address)
     if not found:
         why = "\n".join(f"{node}: {reason}" for node, reason in everything.unread.items()) or "No node offers a GPU."
-        raise UsageError("gpu-no-engine", "No DCGM host engine can be asked.", why, "gpustack explain gpu-no-engine")
+        raise UsageError(
+            "gpu-no-engine", "No DCGM host engine can be asked.", why, Command("gpustack", "explain", "gpu-no-engine")
+        )
     return replace(everything, found=found)
 
 
@@ -106,7 +109,9 @@ def find_idle(taken: Snapshot, wanted: Sequence[str] = ()) -> Engines:
     found = tuple(one for one in everything.found if one.node not in unread)
     if not found:
         why = "\n".join(f"{node}: {reason}" for node, reason in unread.items()) or "No node offers a GPU."
-        raise UsageError("gpu-none-free", "No GPU is free; nothing was done.", why, "gpustack gpu top pods")
+        raise UsageError(
+            "gpu-none-free", "No GPU is free; nothing was done.", why, Command("gpustack", "gpu", "top", "pods")
+        )
     return replace(everything, found=found, unread=unread)
 
 
@@ -125,11 +130,14 @@ def find_nodes(taken: Snapshot, wanted: Sequence[str]) -> Engines:
         pods, marks, users = {pod.node: pod for pod in cluster[ENGINE_PODS]}, cluster[MARKS], cluster[PODS]
     except FactUnavailable as error:
         message = "The Kubernetes API gave no answer."
-        raise UnreachableError("proof-no-api", message, str(error), "gpustack verify") from error
+        raise UnreachableError("proof-no-api", message, str(error), Command("gpustack", "verify")) from error
     if odd := [name for name in wanted if name not in nodes]:
         why = f"Nodes with GPUs: {', '.join(sorted(nodes)) or 'none'}"
         raise UsageError(
-            "gpu-no-node", f"The cluster has no node {', '.join(odd)} with GPUs.", why, "gpustack gpu list"
+            "gpu-no-node",
+            f"The cluster has no node {', '.join(odd)} with GPUs.",
+            why,
+            Command("gpustack", "gpu", "list"),
         )
     found, unread = [], {}
     for name in sorted(wanted or nodes):
@@ -150,7 +158,10 @@ def only_free(engines: Engines) -> Engines:
     if not free:
         why = "\n".join(f"{node}: {reason}" for node, reason in busy.items())
         raise UsageError(
-            "gpu-busy", "No node has all of its GPUs free; nothing was done.", why, "gpustack gpu top pods"
+            "gpu-busy",
+            "No node has all of its GPUs free; nothing was done.",
+            why,
+            Command("gpustack", "gpu", "top", "pods"),
         )
     return replace(engines, found=free, unread={**engines.unread, **busy})
 

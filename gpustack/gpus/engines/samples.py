@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.gpus.engines.call import Reply
 from gpustack.metrics.fields import EXPORTER, Field, find_fields
@@ -35,7 +36,12 @@ def choose_fields(words: Sequence[str]) -> tuple[Field, ...]:
     found = [(word, [one for one in find_fields(word) if one.id != EXPORTER]) for word in words]
     if odd := [word for word, some in found if len(some) != 1]:
         why = "Any spelling of a field will do, and its number where a name has two."
-        raise UsageError("gpu-no-field", f"No field of DCGM, or two: {', '.join(odd)}.", why, "gpustack explain metric")
+        raise UsageError(
+            "gpu-no-field",
+            f"No field of DCGM, or two: {', '.join(odd)}.",
+            why,
+            Command("gpustack", "explain", "metric"),
+        )
     return tuple(some[0] for _, some in found)
 
 

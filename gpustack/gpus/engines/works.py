@@ -6,6 +6,7 @@ Words: DCGM 4.6.0, dcgmi/CommandLineParser.cpp (ProcessGroupCommandLine and its 
 import re
 from collections.abc import Mapping, Sequence
 
+from gpustack.command import Command, Prose
 from gpustack.errors import UsageError
 from gpustack.gpus.engines.change import Line, Work
 from gpustack.gpus.engines.diagnostic import TIMES, words
@@ -57,7 +58,7 @@ def require_name(text: str) -> str:
 def create_group(name: str, gpus: Sequence[str]) -> Work:
     if odd := [gpu for gpu in gpus if not gpu.isdecimal()]:
         message = f"GPUs are numbers, as DCGM counts them on a node, not {', '.join(odd)}."
-        raise UsageError("gpu-bad-name", message, "", "gpustack gpu group list")
+        raise UsageError("gpu-bad-name", message, "", Command("gpustack", "gpu", "group", "list"))
     members = ("--add", ",".join(gpus)) if gpus else ("--default",)
     return Work(f"create group {name}", (("group", "--create", require_name(name), *members),), (ENDS_WITH_ENGINE,))
 
@@ -67,7 +68,9 @@ def delete_group(name: str, found: Listing) -> Work:
     ids = [(one.node, one.id) for one in found.rows if isinstance(one, Group) and one.name == name]
     if not ids or name.startswith("DCGM_ALL_"):
         why = f"{ALL_GPUS} and its like are DCGM's own." if ids else "No host engine has a group of that name."
-        raise UsageError("gpu-bad-name", f"The group {name} cannot be deleted.", why, "gpustack gpu group list")
+        raise UsageError(
+            "gpu-bad-name", f"The group {name} cannot be deleted.", why, Command("gpustack", "gpu", "group", "list")
+        )
     by_node = dict[str, tuple[Line, ...]]()
     for node, id in ids:
         by_node[node] = (*by_node.get(node, ()), ("group", "--delete", str(id)))
@@ -80,7 +83,7 @@ def set_policy(wanted: Mapping[str, bool | int | None], keep: float = 0.0) -> Wo
     policy = write_policy(wanted)
     if not policy:
         message = "No violation to watch for is named."
-        raise UsageError("gpu-nothing-named", message, "", "gpustack gpu policy set --help")
+        raise UsageError("gpu-nothing-named", message, "", Command("gpustack", "gpu", "policy", "set", "--help"))
     notes = (f"{REPLACES} {NOTHING_DONE}", ENDS_WITH_ENGINE)
     return Work("set policy", (policy_words(policy),), notes, kinds={temporary.POLICY: policy}, keep=keep)
 
@@ -92,13 +95,15 @@ def clear_policy() -> Work:
 def set_config(power: int | None, clocks: str, *, ecc: bool | None, keep: float = 0.0) -> Work:
     """`keep` in seconds, else it stays. Raises UsageError where nothing is to be set, or it cannot be put back."""
     if clocks and not re.fullmatch(r"\d{1,5},\d{1,5}", clocks):
-        raise UsageError("gpu-nothing-named", f"--clocks takes MEMORY,SM in MHz, not {clocks}.", "", "--help")
+        raise UsageError("gpu-nothing-named", f"--clocks takes MEMORY,SM in MHz, not {clocks}.", "", Prose("--help"))
     clocks = ",".join(str(int(clock)) for clock in clocks.split(",")) if clocks else ""
     if keep and (ecc is not None or clocks == RESET_CLOCKS):
         what = "ECC" if ecc is not None else f"--clocks {RESET_CLOCKS}"
         why = "ECC changes with a reset of the GPU or a reboot, and so it would change back."
         why = why if ecc is not None else "These are the GPU's own clocks: what they are is not known before."
-        raise UsageError("gpu-no-deadline", f"{what} cannot be set for a time.", why, "the same command without --for")
+        raise UsageError(
+            "gpu-no-deadline", f"{what} cannot be set for a time.", why, Prose("the same command without --for")
+        )
     memory, _, sm = clocks.partition(",") if clocks != RESET_CLOCKS else ("", "", "")
     settings = {POWER_LIMIT: str(power or ""), MEMORY_CLOCK: memory, SM_CLOCK: sm}
     kinds = {temporary.POWER_LIMIT: str(power or ""), temporary.CLOCKS: clocks}
@@ -106,7 +111,9 @@ def set_config(power: int | None, clocks: str, *, ecc: bool | None, keep: float 
     words += ["--appclocks", clocks] if clocks else []
     words += ["--eccmode", str(int(ecc))] if ecc is not None else []
     if not words:
-        raise UsageError("gpu-nothing-named", "Nothing to set is named.", "", "gpustack gpu config set --help")
+        raise UsageError(
+            "gpu-nothing-named", "Nothing to set is named.", "", Command("gpustack", "gpu", "config", "set", "--help")
+        )
     notes = ["On all GPUs of a node, also those in use."]
     notes += [ENDS_EARLIER if keep else LASTS] if power or clocks else []
     notes += [CLOCKS_NOTE] if clocks else []

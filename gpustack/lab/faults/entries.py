@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from gpustack.command import Command
 from gpustack.config.resources import shipped_yaml
 from gpustack.errors import LabError
 
@@ -112,4 +113,4 @@ def find(name: str) -> Injector:
 
     similar = get_close_matches(name, list(there), n=3)
     why = f"Similar: {', '.join(similar)}." if similar else "No name is like it."
-    raise LabError("lab-unknown-fault", f"The lab knows no fault {name!r}.", why, "gpustack lab faults")
+    raise LabError("lab-unknown-fault", f"The lab knows no fault {name!r}.", why, Command("gpustack", "lab", "faults"))

@@ -4,6 +4,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from gpustack.command import Command
 from gpustack.errors import LabError
 from gpustack.events import Event
 from gpustack.lab import cgroups
@@ -25,7 +26,9 @@ def give(made: Lab, name: str, host: str = "", *, wait: bool = True) -> list[Bro
     new = [Broken(what.name, where) for where in places(made, what, host)]
     if twice := [one for one in new if one in there]:
         why = f"{twice[0].host} has it."
-        raise LabError("lab-fault-twice", f"{what.name} was made before.", why, f"gpustack lab recover {what.name}")
+        raise LabError(
+            "lab-fault-twice", f"{what.name} was made before.", why, Command("gpustack", "lab", "recover", what.name)
+        )
     broken.write(made.record, [*there, *new])
     for one in new:
         part(made, what, "break", one.host)
@@ -91,8 +94,10 @@ def run(made: Lab, what: Injector, where: str, script: str, *, node: str, beside
         done = made.exec(where, ["sudo", "sh", "-s"], text=whole, limit=LIMIT)
     except subprocess.TimeoutExpired as error:
         message, why = f"{what.name} was not done on {where}.", f"It did not end in {error.timeout:.0f} s."
-        raise LabError("lab-fault-failed", message, why, "gpustack lab recover") from error
+        raise LabError("lab-fault-failed", message, why, Command("gpustack", "lab", "recover")) from error
     if done.returncode:
         output = (done.stderr or done.stdout).strip()[-600:]
         message = f"{what.name} could not be done on {where} (exit status {done.returncode})."
-        raise LabError("lab-fault-failed", message, output or "It printed nothing.", "gpustack lab recover")
+        raise LabError(
+            "lab-fault-failed", message, output or "It printed nothing.", Command("gpustack", "lab", "recover")
+        )

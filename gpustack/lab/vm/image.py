@@ -16,12 +16,13 @@ from urllib.parse import urldefrag
 
 import yaml
 
+from gpustack.command import Command, Prose
 from gpustack.errors import LabError
 from gpustack.lab import identity, releases
 from gpustack.lab.commands import attempt, run
 from gpustack.lab.state import Host, Record, cache_directory
 
-HINT = "gpustack lab up --image FILE"
+HINT = Command("gpustack", "lab", "up", "--image", "FILE")
 BOOT_SECTOR, SIGNATURE = 512, b"\x55\xaa"
 SUM = "sha256="
 DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -50,12 +51,14 @@ def _require_disk(file: Path) -> None:
     elsewhere = about.get("backing-filename") or about.get("format-specific", {}).get("data", {}).get("data-file")
     if kind not in ("", *FORMATS) or elsewhere:
         why = f"It refers to {elsewhere}." if elsewhere else f"Its format is {kind}; {' and '.join(FORMATS)} are taken."
-        raise LabError("lab-bad-image", f"{file} cannot be a lab host's disk.", why, f"qemu-img info {file}")
+        raise LabError(
+            "lab-bad-image", f"{file} cannot be a lab host's disk.", why, Command("qemu-img", "info", str(file))
+        )
     with file.open("rb") as stream:
         sector = stream.read(BOOT_SECTOR)
     if not kind or (kind == "raw" and not sector.endswith(SIGNATURE)):
         why = done.stderr.strip() or "It has the format of no disk image, and no boot sector."
-        raise LabError("lab-bad-image", f"{file} is no disk image.", why, f"qemu-img info {file}")
+        raise LabError("lab-bad-image", f"{file} is no disk image.", why, Command("qemu-img", "info", str(file)))
 
 
 def _fetch(text: str) -> Path:
@@ -63,7 +66,12 @@ def _fetch(text: str) -> Path:
     wanted = fragment.removeprefix(SUM).lower()
     if not fragment.startswith(SUM) or not DIGEST.fullmatch(wanted):
         why = "What is downloaded is verified. Publishers of images have a file SHA256SUMS beside them."
-        raise LabError("lab-bad-image", "The address of an image needs its checksum.", why, f"{HINT[:-4]}URL#{SUM}HEX")
+        raise LabError(
+            "lab-bad-image",
+            "The address of an image needs its checksum.",
+            why,
+            Prose("gpustack lab up --image URL#{}HEX", SUM),
+        )
     file = cache_directory() / "images" / f"{wanted}.img"
     if not file.exists():
         part, found = file.with_suffix(f".{os.getpid()}"), hashlib.sha256()
@@ -75,11 +83,11 @@ def _fetch(text: str) -> Path:
                     out.write(piece)
             if found.hexdigest() != wanted:
                 why = f"Its SHA-256 is {found.hexdigest()}, not {wanted}."
-                raise LabError("lab-bad-image", f"{address} is another file.", why, f"curl --head {address}")
+                raise LabError("lab-bad-image", f"{address} is another file.", why, Command("curl", "--head", address))
             _require_disk(part)
             part.rename(file)
         except (OSError, HTTPException, ValueError) as failed:  # URLError is an OSError; an address may be none at all
-            why, hint = str(failed), f"curl -v {address}"
+            why, hint = str(failed), Command("curl", "-v", address)
             raise LabError("lab-bad-image", f"{address} cannot be fetched.", why, hint) from None
         finally:
             part.unlink(missing_ok=True)
@@ -93,7 +101,9 @@ def copy(image: Path, disk: Path, size: str) -> None:
     grown = attempt(["qemu-img", "resize", "-f", "raw", str(disk), size])
     if grown.returncode != 0:
         why = grown.stderr.strip()
-        raise LabError("lab-bad-image", f"{image} does not fit a disk of {size}.", why, f"qemu-img info {image}")
+        raise LabError(
+            "lab-bad-image", f"{image} does not fit a disk of {size}.", why, Command("qemu-img", "info", str(image))
+        )
 
 
 def write_seed(record: Record, host: Host, directory: Path) -> None:
