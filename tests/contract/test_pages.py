@@ -21,7 +21,7 @@ from gpustack.steps import STEPS
 from gpustack.steps.alerts import groups_of
 
 PACKAGE = PAGES.parent
-ROLES = [path for kind in ("*.yml", "*.sh") for path in sorted((PACKAGE.parent / "playbooks").rglob(kind))]
+ROLES = [path for kind in ("*.yml", "*.sh", "*.py") for path in sorted((PACKAGE.parent / "playbooks").rglob(kind))]
 TEXTS = [*sorted(PAGES.glob("*.yaml")), *ROLES]
 ADVICE = re.compile(r"gpustack explain ([a-z][a-z0-9/-]*)")
 ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")

@@ -91,8 +91,11 @@ def asserts_machine(task: dict[str, Any], folder: Path) -> bool:
 def test_every_play_begins_with_the_question_which_machine_it_is(path: Path) -> None:
     for play in yaml.safe_load(path.read_text()):
         if "ansible.builtin.import_playbook" not in play:
-            (first,) = play["pre_tasks"]
+            first, *others = play["pre_tasks"]
             assert asserts_machine(first, path.parent)
+            assert {task["ansible.builtin.import_tasks"] for task in others} <= {
+                "tasks/record-before.yml", "../tasks/record-before.yml"
+            }  # fmt: skip
             assert play["gather_facts"] is False, "it would be asked before"
 
 

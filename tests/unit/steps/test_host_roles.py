@@ -48,4 +48,5 @@ def test_registries_and_the_mark_of_our_files() -> None:
 
 
 def test_crictl() -> None:
-    assert f"{{{{ item }}}}: {SOCKET}" in (KUBERNETES / "tasks" / "main.yml").read_text()
+    text = (KUBERNETES / "vars" / "main.yml").read_text()
+    assert set(re.findall(r"-endpoint: (unix:\S+?)(?:\\n)?'?$", text, re.MULTILINE)) == {SOCKET}

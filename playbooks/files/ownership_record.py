@@ -1,0 +1,205 @@
+"""Record what a step may change on this host before it does, and what it leaves.
+
+Follows ownership_state.py. The record is one file, written beside and renamed. A record that cannot be read, or that
+another machine wrote, ends every command: what this host holds is unknown then, and nothing may be changed.
+"""
+
+import fnmatch
+import json
+import sys
+import time
+
+HOME = "/var/lib/gpustack-cluster"
+RECORD = HOME + "/owned.json"
+COPIES = HOME + "/before"
+COPIED = {"file", "lines", "marked"}
+EDITED = "edited"
+MARK = b"Written by gpustack"
+
+
+class Unusable(Exception):
+    """Say why the record cannot be used, or why it cannot be written."""
+
+
+def machine():
+    return read_bytes("/etc/machine-id").decode().strip()
+
+
+def load():
+    """Read the records by path; none where nothing was recorded yet."""
+    try:
+        document = json.loads(read_bytes(RECORD).decode())
+        records = document["records"]
+        sound = document["version"] == 1 and all(
+            isinstance(value, str) for path, one in records.items() for value in (path, *one.values(), one["kind"])
+        )
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Unusable("%s cannot be read: %s: %s" % (RECORD, type(error).__name__, error)) from error
+    if not sound:
+        raise Unusable(RECORD + " has another form than this release writes")
+    if document.get("machine") != machine():
+        raise Unusable(RECORD + " was written on another machine: its machine-id is not this one's")
+    return records
+
+
+def sync_folder(folder):
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_whole(path, content, mode=0o600, owner=None):
+    """Write a file beside its place and rename it: it is there whole or as it was."""
+    place, fresh = ROOT + path, ROOT + path + ".gpustack-new"
+    try:
+        if os.path.lexists(fresh):
+            os.unlink(fresh)
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            if owner is not None:
+                os.fchown(descriptor, *owner)
+            os.fchmod(descriptor, mode)
+            os.fsync(descriptor)
+        os.replace(fresh, place)
+        sync_folder(os.path.dirname(place))
+    except OSError as error:
+        if os.path.lexists(fresh):
+            os.unlink(fresh)
+        raise Unusable("%s cannot be written: %s" % (path, error.strerror)) from error
+
+
+def ensure_folder(folder, mode):
+    if not os.path.isdir(ROOT + folder):
+        os.makedirs(ROOT + folder, mode)
+        sync_folder(os.path.dirname(ROOT + folder))
+
+
+def save(records):
+    """Write the records, one on a line, so that a shell can look for one."""
+    try:
+        ensure_folder(HOME, 0o755)
+    except OSError as error:
+        raise Unusable("%s cannot be made: %s" % (HOME, error.strerror)) from error
+    lines = ",\n".join(json.dumps(path) + ": " + json.dumps(records[path], sort_keys=True) for path in sorted(records))
+    head = json.dumps({"version": 1, "machine": machine()})[:-1]
+    write_whole(RECORD, ('%s, "records": {\n%s\n}}\n' % (head, lines)).encode())
+
+
+def copy_of(path):
+    return COPIES + "/" + hashlib.sha256(path.encode()).hexdigest()[:16] + "-" + os.path.basename(path)
+
+
+def keep_copy(path):
+    try:
+        ensure_folder(COPIES, 0o700)
+        content = read_bytes(path, 1 << 30)
+    except OSError as error:
+        raise Unusable("%s cannot be copied: %s" % (path, error.strerror)) from error
+    write_whole(copy_of(path), content)
+
+
+def forget(records, path):
+    records.pop(path)
+    if os.path.lexists(ROOT + copy_of(path)):
+        os.unlink(ROOT + copy_of(path))
+
+
+def read_request():
+    """Read what a step declares: its things by kind, the paths it writes under a declared pattern, and its edits."""
+    asked = json.load(sys.stdin)
+    things, patterns = {}, []
+    for kind, paths in asked["declared"].items():
+        for path in paths:
+            if "*" in path and kind not in BY_PRESENCE:
+                patterns.append((path, kind))
+            else:
+                things[path] = kind
+    for path in asked.get("written", []):
+        kinds = [kind for pattern, kind in patterns if fnmatch.fnmatchcase(path, pattern)]
+        if not kinds and path not in things:
+            raise Unusable(path + " is written, but not declared in owned.json")
+        things.setdefault(path, *kinds[:1])
+    return things, patterns, asked.get("edits", []), asked.get("run", "")
+
+
+def begin():
+    """Record how things are before the step changes them, with a copy of each file that others may need again."""
+    things, _, _, run = read_request()
+    records, at = load(), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    before = json.dumps(records, sort_keys=True)
+    for path, kind in things.items():
+        state, record = find_state(path, kind), records.get(path)
+        if record is None:
+            if kind in COPIED and state.startswith("file "):
+                keep_copy(path)
+            records[path] = {"kind": kind, "before": state, "after": "", "cluster": "", "run": run, "at": at}
+        elif kind in BY_PRESENCE:
+            if state == record["before"]:
+                record.update(after="", cluster="", run=run, at=at)
+        elif record["after"] not in ("", state):
+            # Somebody changed it since. Where it holds lines of others, it is theirs from now on.
+            record.update({"after": EDITED} if kind == "lines" else {"drifted": state})
+    if json.dumps(records, sort_keys=True) != before:
+        save(records)
+
+
+def is_edited(path, edits):
+    return any(path in one["paths"] for one in edits)
+
+
+def expected_lines(path, record, edits):
+    """Compute what the edits of the step make of the file as it was; None where that is unknown."""
+    edit = next((one for one in edits if path in one["paths"]), None)
+    if edit is None:
+        return None
+    if record["before"].startswith("file "):
+        text = read_bytes(copy_of(path)).decode("utf-8", "surrogateescape")
+    elif record["before"] == ABSENT:
+        text = edit.get("created", "")
+    else:
+        return None
+    for one in edit["edits"]:
+        text = re.sub(one["regexp"], one["replace"], text, flags=re.MULTILINE)
+    return text.encode("utf-8", "surrogateescape")
+
+
+def is_written_by_us(path, record, edits):
+    """Tell whether the content is what the step writes, for files that others write as well."""
+    if record["kind"] == "lines":
+        return read_bytes(path) == expected_lines(path, record, edits)
+    return record["kind"] != "marked" or MARK in read_bytes(path, 200)
+
+
+def finish():
+    """Record what the step leaves. What it did not change gets no record; a file of an earlier run is removed."""
+    things, patterns, edits, _ = read_request()
+    records, cluster = load(), find_cluster()
+    for path, record in list(records.items()):
+        kind, state = record["kind"], find_state(path, record["kind"])
+        if path not in things:
+            superseded = any(fnmatch.fnmatchcase(path, pattern) for pattern, of in patterns if of == "file")
+            if superseded and state == record["after"] != ABSENT and record["before"] == ABSENT:
+                os.unlink(ROOT + path)
+                print("changed: removed " + path)
+                forget(records, path)
+        elif kind in BY_PRESENCE:
+            if kind == "data" and not record["cluster"]:
+                record["cluster"] = cluster or ""
+            record["after"] = state
+        elif state == record.pop("drifted", None):
+            continue
+        elif state == record["before"] or (kind == "lines" and not record["after"] and not is_edited(path, edits)):
+            forget(records, path)
+        elif state == ABSENT or is_written_by_us(path, record, edits):
+            record["after"] = state
+        elif kind == "marked":
+            forget(records, path)
+        else:
+            record["after"] = EDITED
+    save(records)

@@ -1,0 +1,134 @@
+"""Tell what is still as a step left it, restore what it changed, and forget what is gone.
+
+Last part of a program for hosts: follows ownership_state.py and ownership_record.py, and runs one of COMMANDS.
+"""
+
+
+def is_private(state):
+    """Tell whether a state is of a file that not everybody may read: its digest would tell a short password."""
+    words = state.split()
+    return words[:1] in (["file"], ["folder"]) and not int(words[1], 8) & 0o004
+
+
+def label(record, state, cluster):
+    """Name a state for the operator's machine: states that are equal have one label, and no secret is in any."""
+    if record["kind"] == "data" and state == PRESENT:
+        leaving = record["cluster"] if record.get("removing") else ""
+        return "present of " + ("an unclear cluster" if cluster is None else cluster or leaving or "no cluster")
+    known = [record["before"], record["after"], state]
+    return "private %d" % known.index(state) if is_private(state) else state
+
+
+def build_line(path, record, cluster):
+    """Build what the operator's machine decides on; `now` is empty where the present state cannot be read."""
+    line = {
+        "path": path,
+        "kind": record["kind"],
+        "cluster": record["cluster"],
+        "run": record["run"],
+        "at": record["at"],
+    }
+    for name in ("before", "after"):
+        state = record[name]
+        line[name] = "private %d" % [record["before"], record["after"]].index(state) if is_private(state) else state
+    try:
+        line["now"] = label(record, find_state(path, record["kind"]), cluster)
+    except OSError as error:
+        line.update(now="", error=str(error.strerror))
+    return line
+
+
+def read():
+    """Print a line with the cluster of this host, then one for each record."""
+    records, cluster = load(), find_cluster()
+    print(json.dumps({"cluster": cluster}))
+    for path in sorted(records):
+        print(json.dumps(build_line(path, records[path], cluster), sort_keys=True))
+
+
+def unrecorded(kind):
+    return {"kind": kind, "before": "", "after": "", "cluster": "", "run": "", "at": ""}
+
+
+def still():
+    """Print what was agreed on and is as it was then. Data of a cluster is marked first: its CA goes with it."""
+    agreed = json.load(sys.stdin)
+    records, cluster, printed, marked = load(), find_cluster(), [], False
+    for path, one in agreed.items():
+        record = records.get(path, unrecorded(one["kind"]))
+        if label(record, find_state(path, record["kind"]), cluster) != one["state"]:
+            print("left: %s was changed since it was shown" % path, file=sys.stderr)
+            continue
+        if record["kind"] == "data" and path in records and not record.get("removing"):
+            marked = record["removing"] = "yes"
+        printed.append("%s %s" % (one["action"], path))
+    if marked:
+        save(records)
+    print("\n".join(printed))
+
+
+def restore(path):
+    """Write a file again as it was before the first step that changed it."""
+    record = load()[path]
+    if find_state(path, record["kind"]) != record["after"]:
+        raise Unusable(path + " was changed since it was shown")
+    _, mode, owner, digest = record["before"].split()
+    content = read_bytes(copy_of(path), 1 << 30)
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise Unusable(copy_of(path) + " is not the file that was copied")
+    write_whole(path, content, int(mode, 8), tuple(map(int, owner.split(":"))))
+    print("changed: restored " + path)
+
+
+def is_over(path, record):
+    """Tell whether nothing is left that the record is about."""
+    return find_state(path, record["kind"]) in (ABSENT, record["before"])
+
+
+def clear():
+    """Forget what is gone or as it was before. The record goes when nothing but folders and links would stay in it."""
+    records = load()
+    for path in [path for path, record in records.items() if is_over(path, record)]:
+        forget(records, path)
+    if any(record["kind"] not in ("folder", "link") for record in records.values()):
+        save(records)
+        return
+    for name in os.listdir(ROOT + COPIES) if os.path.isdir(ROOT + COPIES) else ():
+        os.unlink(ROOT + COPIES + "/" + name)
+    if os.path.lexists(ROOT + RECORD):
+        os.unlink(ROOT + RECORD)
+    for folder in (COPIES, HOME):
+        if os.path.isdir(ROOT + folder) and not os.listdir(ROOT + folder):
+            os.rmdir(ROOT + folder)
+
+
+def name_cluster(digest):
+    """Record of which cluster the data is that the step is about to write: of this host's CA, or of the one given."""
+    things, _, _, _ = read_request()
+    records, cluster = load(), digest if digest != "-" else find_cluster()
+    if not cluster:
+        raise Unusable("the CA of the cluster cannot be read")
+    for path in things:
+        record = records.get(path, {})
+        if record.get("kind") != "data" or record["before"] != ABSENT:
+            continue
+        if not record["cluster"] or find_state(path, "data") == ABSENT:
+            record["cluster"] = cluster
+    save(records)
+
+
+COMMANDS = {
+    "begin": begin, "finish": finish, "cluster": name_cluster, "read": read, "still": still, "restore": restore,
+    "clear": clear,
+}  # fmt: skip
+
+
+def run(command, *words):
+    if os.path.isdir(ROOT + HOME) or command in ("begin", "read", "still"):
+        COMMANDS[command](*words)
+
+
+try:
+    run(*sys.argv[1:])
+except (Unusable, OSError) as problem:
+    sys.exit("%s; nothing was changed (gpustack explain ownership-record-unusable)" % problem)

@@ -1,0 +1,139 @@
+"""What a step writes on a host is declared in playbooks/files/owned.json; the record and the reset know no more."""
+
+import fnmatch
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.config.egress import PATHS
+from gpustack.config.resources import PACKAGE, playbooks
+from gpustack.steps import STEPS
+from tests.contract.roles import tasks
+
+FILES = playbooks() / "files"
+DECLARED: dict[str, dict[str, list[str]]] = json.loads((FILES / "owned.json").read_text())
+KINDS = {"file", "lines", "marked", "tree", "folder", "data", "store", "link"}
+WRITING = {"copy": "dest", "template": "dest", "file": "path", "replace": "path", "lineinfile": "path"}
+# Scripts beside the roles, by the step whose role runs them.
+SHARED = {
+    "prereqs": ("egress.sh",),
+    "containerd": ("egress.sh", "apt-repositories.sh", "pinned.sh"),
+    "gpu-driver": ("apt-repositories.sh",),
+    "gpu-runtime": ("apt-repositories.sh",),
+    "monitoring": ("helm-release.sh",),
+    "standalone-monitoring": ("standalone-start.sh",),
+}
+# Paths in scripts that are read, or that a program of the host changes when it is asked to.
+READ = {
+    "/etc/os-release", "/etc/machine-id", "/etc/apt/sources.list.d", "/etc/cni/net.d", "/etc/kubernetes/admin.conf",
+    "/etc/passwd", "/var/lib/dpkg/updates", "/etc/cdi/nvidia.yaml", "/etc/firewalld", "/etc/nftables.conf",
+    "/etc/ufw/ufw.conf", "/etc/default/ufw", "/opt/cni/bin", "/etc/iptables/rules.v4", "/etc/iptables/rules.v6",
+    "/usr/local/sbin", "/usr/local/bin", "/etc/gpustack-cluster/proxy.env", "/etc/apt/auth.conf.d/gpustack-mirror.conf",
+    "/etc/apt/keyrings/gpustack-kubernetes.gpg", "/usr/local/lib/gpustack/helm", "/etc/kubernetes/kubelet.conf",
+    "/var/lib/gpustack-cluster/owned.json", "/etc/gpustack-cluster/images", "/etc/ufw/user.rules",
+    "/var/lib/dkms", "/etc/apt/sources.list", "/etc/gpustack/proxy.env", "/etc/gpustack/images",
+    "/var/lib/gpustack/charts", "/var/lib/gpustack/fixes",
+}  # fmt: skip
+PATH = re.compile(r"(?<![\w.$}/*-])/(?:etc|opt|root|usr/local|var/lib|var/log|run)(?:/[\w.@{}$*-]+)+")
+
+
+def roles_of(step: str) -> Path:
+    return playbooks() / "roles" / step.replace("-", "_")
+
+
+def declared_of(step: str) -> set[str]:
+    steps = [step, *(["containerd-configuration"] if step == "containerd" else [])]
+    return {path for name in steps for paths in DECLARED.get(name, {}).values() for path in paths}
+
+
+def is_declared(path: str, declared: set[str]) -> bool:
+    """Whether it is declared, or lies in a declared tree, or is a folder above one that is."""
+    return any(
+        fnmatch.fnmatchcase(path, one)
+        or fnmatch.fnmatchcase(one, path)
+        or path.startswith(f"{one}/")
+        or one.startswith(f"{path.rstrip('/')}/")
+        for one in declared
+    )
+
+
+def written_paths(step: str) -> Iterator[str]:
+    """Paths of modules that write, with each item of a loop that stands in the task."""
+    for file in sorted(roles_of(step).glob("tasks/*.yml")):
+        if file.name == "reset.yml":
+            continue
+        for task in tasks(yaml.safe_load(file.read_text())):
+            for module, key in WRITING.items():
+                argument = str(task.get(f"ansible.builtin.{module}", {}).get(key, ""))
+                yield from (fill(argument, item) for item in items_of(task) or [None])
+
+
+def items_of(task: dict[str, Any]) -> list[Any]:
+    loop = task.get("loop", [])
+    return loop if isinstance(loop, list) else []
+
+
+def fill(text: str, item: Any) -> str:
+    if isinstance(item, dict):
+        return re.sub(r"\{\{ item\.(\w+) \}\}", lambda found: str(item[found[1]]), text)
+    return text.replace("{{ item }}", str(item))
+
+
+@pytest.mark.parametrize("step", [step.id for step in STEPS])
+def test_modules_write_declared_paths(step: str) -> None:
+    declared = declared_of(step)
+    paths = {path for path in written_paths(step) if path.startswith("/") and "{{" not in path}
+    assert sorted(path for path in paths if not is_declared(path, declared)) == []
+
+
+@pytest.mark.parametrize("step", [step.id for step in STEPS])
+def test_scripts_name_declared_paths_or_those_that_are_read(step: str) -> None:
+    declared = declared_of(step) | READ
+    scripts = [path for path in roles_of(step).glob("files/*.sh") if not path.name.startswith("reset")]
+    scripts += [FILES / name for name in SHARED.get(step, ())]
+    for script in scripts:
+        text = "\n".join(line for line in script.read_text().splitlines() if not line.lstrip().startswith("#"))
+        named = {re.sub(r"\$\{?\w+\}?", "*", path) for path in PATH.findall(text)}
+        odd = [path for path in named if not is_declared(path, declared) and not path.startswith("/run/")]
+        assert sorted(odd) == [], script.name
+
+
+def test_kinds_are_known_and_paths_are_whole() -> None:
+    assert {kind for kinds in DECLARED.values() for kind in kinds} <= KINDS
+    paths = [path for kinds in DECLARED.values() for paths in kinds.values() for path in paths]
+    assert [path for path in paths if not re.fullmatch(r"(/[\w.@*-]+)+", path) or ".." in path] == []
+
+
+def test_files_with_a_proxy_or_a_login_are_declared() -> None:
+    for step, paths in PATHS.items():
+        assert set(paths) <= set(DECLARED[step]["file"])
+
+
+def test_a_step_that_declares_something_records_it_first_and_last() -> None:
+    for step in STEPS:
+        (play,) = yaml.safe_load((playbooks() / f"{step.id}.yml").read_text())
+        names = [task["ansible.builtin.import_tasks"] for task in (*play["pre_tasks"], *play.get("post_tasks", ()))]
+        recording = [name for name in names if "record" in name]
+        assert recording == (["tasks/record-before.yml", "tasks/record-after.yml"] if step.id in DECLARED else [])
+        assert play.get("vars", {}).get("ownership_step", step.id) == step.id
+
+
+def test_remedies_that_write_files_record_them() -> None:
+    for name in ("sysctl", "drop_in"):
+        (play,) = yaml.safe_load((playbooks() / "remedy" / f"{name}.yml").read_text())
+        names = [task["ansible.builtin.import_tasks"] for task in (*play["pre_tasks"][1:], *play["post_tasks"])]
+        assert names == ["../tasks/record-before.yml", "../tasks/record-after.yml"]
+        assert play["vars"] == {"ownership_step": f"remedy-{name.replace('_', '-')}"}
+    catalogue = "".join(path.read_text() for path in (PACKAGE / "doctor" / "catalogue").glob("*.yaml"))
+    paths = re.findall(r"^ +path: (/etc/\S+)$", catalogue, re.MULTILINE)
+    assert set(paths) == set(DECLARED["remedy-drop-in"]["file"])
+
+
+def test_ansible_keeps_no_copies_of_its_own() -> None:
+    for path in playbooks().rglob("*.yml"):
+        assert "backup: true" not in path.read_text(), path

@@ -1,0 +1,200 @@
+"""What is recorded of files before and after a step, by the program that runs on hosts."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.worlds.owned_root import PROGRAM, RECORD, OwnedRoot
+
+OURS, FSTAB, HOSTS = "/etc/modules-load.d/gpustack.conf", "/etc/fstab", "/etc/containerd/certs.d/quay.io/hosts.toml"
+DECLARED = {"file": [OURS], "lines": [FSTAB], "marked": [HOSTS]}
+SWAP = "/swapfile none swap sw 0 0\n"
+EDITS = [{"paths": [FSTAB], "edits": [{"regexp": r"^([^#\s]\S*\s+\S+\s+swap\s.*)$", "replace": r"# \1"}]}]
+MODULES = "overlay\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> OwnedRoot:
+    return OwnedRoot(tmp_path)
+
+
+def install(root: OwnedRoot) -> None:
+    """Do as a step does: record, change, record."""
+    root.record("begin", DECLARED, edits=EDITS)
+    root.write(OURS, MODULES)
+    if text := root.read(FSTAB):
+        root.write(FSTAB, "".join(f"# {line}" if line == SWAP else line for line in text.splitlines(keepends=True)))
+    root.record("finish", DECLARED, edits=EDITS)
+
+
+def test_a_new_file_is_absent_before_and_known_after(root: OwnedRoot) -> None:
+    install(root)
+    record = root.records()[OURS]
+    assert record["before"] == "absent"
+    assert record["after"].startswith("file 0644 ")
+    assert FSTAB not in root.records(), "what the step did not change has no record"
+    assert oct((root.path / RECORD).stat().st_mode)[-3:] == "600"
+
+
+def test_the_file_of_somebody_else_is_copied_before_it_is_changed(root: OwnedRoot) -> None:
+    root.write(FSTAB, SWAP, 0o600)
+    install(root)
+    (copy,) = (root.path / "var/lib/gpustack-cluster/before").iterdir()
+    assert (copy.read_text(), oct(copy.stat().st_mode)[-3:]) == (SWAP, "600")
+    done = root.run("restore", FSTAB)
+    assert done.stdout == f"changed: restored {FSTAB}\n", done.stderr
+    assert root.read(FSTAB) == SWAP
+    assert oct((root.path / FSTAB[1:]).stat().st_mode)[-3:] == "600"
+
+
+def test_a_second_installation_changes_no_byte_of_the_record(root: OwnedRoot) -> None:
+    root.write(FSTAB, SWAP)
+    install(root)
+    before = (root.path / RECORD).read_bytes()
+    install(root)
+    assert (root.path / RECORD).read_bytes() == before
+
+
+def test_an_existing_record_keeps_what_was_before(root: OwnedRoot) -> None:
+    root.write(OURS, "of somebody else\n")
+    install(root)
+    root.write(OURS, "of an earlier release\n")
+    install(root)
+    assert root.run("restore", OURS).returncode == 0
+    assert root.read(OURS) == "of somebody else\n"
+
+
+@pytest.mark.parametrize("when", ["during", "after"])
+def test_lines_of_others_make_a_file_theirs(root: OwnedRoot, when: str) -> None:
+    """A mount that somebody adds while the step runs, or later, would be lost with the whole file."""
+    root.write(FSTAB, SWAP)
+    mount = "server:/data /data nfs defaults 0 0\n"
+    if when == "during":
+        root.record("begin", DECLARED, edits=EDITS)
+        root.write(FSTAB, f"# {SWAP}{mount}")
+        root.record("finish", DECLARED, edits=EDITS)
+    else:
+        install(root)
+        root.write(FSTAB, f"# {SWAP}{mount}")
+        install(root)
+    assert root.records()[FSTAB]["after"] == "edited"
+    assert root.run("restore", FSTAB).returncode == 1
+    assert root.read(FSTAB) == f"# {SWAP}{mount}"
+
+
+def test_a_file_of_another_s_that_appears_meanwhile_is_not_ours(root: OwnedRoot) -> None:
+    root.record("begin", DECLARED)
+    root.write(HOSTS, 'server = "https://mirror.example"\n')
+    root.write(FSTAB, SWAP)
+    root.record("finish", DECLARED)
+    assert root.records() == {}
+
+
+def test_what_was_changed_since_and_is_not_written_again_stays_somebody_else_s(root: OwnedRoot) -> None:
+    install(root)
+    root.write(OURS, "overlay\nmine\n")
+    root.record("begin", DECLARED)
+    root.record("finish", DECLARED)
+    line = root.read_lines()[1][OURS]
+    assert line["after"] != line["now"]
+
+
+def test_a_step_that_was_killed_leaves_its_intention(root: OwnedRoot) -> None:
+    root.write(FSTAB, SWAP)
+    root.record("begin", DECLARED)
+    root.write(OURS, MODULES)
+    assert {path: one["after"] for path, one in root.records().items()} == {OURS: "", FSTAB: "", HOSTS: ""}
+    install(root)
+    assert root.records()[OURS]["before"] == "absent"
+    assert root.records()[FSTAB]["after"].startswith("file ")
+
+
+def test_files_named_by_their_digest_are_replaced_where_nobody_changed_them(root: OwnedRoot) -> None:
+    declared = {"file": ["/etc/s/rules-*"]}
+    for name in ("1", "2"):
+        root.record("begin", declared, written=[f"/etc/s/rules-{name}"])
+        root.write(f"/etc/s/rules-{name}", name)
+        root.write("/etc/s/rules-of-a-person", "theirs")
+        root.record("finish", declared, written=[f"/etc/s/rules-{name}"])
+    assert root.read("/etc/s/rules-1") is None
+    assert root.read("/etc/s/rules-2") == "2"
+    assert root.read("/etc/s/rules-of-a-person") == "theirs"
+    root.write("/etc/s/rules-2", "changed")
+    root.record("begin", declared, written=[])
+    root.record("finish", declared, written=[])
+    assert root.read("/etc/s/rules-2") == "changed"
+
+
+def test_a_path_that_is_not_declared_is_refused(root: OwnedRoot) -> None:
+    done = root.run("begin", given={"declared": {"file": ["/etc/s/rules-*"]}, "written": ["/etc/shadow"]})
+    assert done.returncode == 1
+    assert "/etc/shadow" in done.stderr
+    assert not (root.path / RECORD).exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        '{"version": 1}',
+        '{"version": 1, "machine": "MACHINE", "records": {"/etc/x": 1}}',
+        "\0" * 512,
+        "[" * 20000,
+    ],
+    ids=["empty", "torn", "without records", "of another shape", "zeros", "deep"],
+)
+@pytest.mark.parametrize("command", ["begin", "finish", "read", "still", "clear"])
+def test_a_torn_record_ends_every_command_and_changes_nothing(root: OwnedRoot, text: str, command: str) -> None:
+    root.write(RECORD, text.replace("MACHINE", root.machine))
+    root.write(OURS, MODULES)
+    before = root.tree(), root.read(RECORD)
+    done = root.run(command, given={"declared": DECLARED})
+    assert done.returncode == 1
+    assert "ownership-record-unusable" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (root.tree(), root.read(RECORD)) == before
+
+
+def test_a_record_of_another_machine_is_unusable(root: OwnedRoot) -> None:
+    install(root)
+    root.write("/etc/machine-id", "b" * 32)
+    done = root.run("read")
+    assert done.returncode == 1
+    assert "another machine" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_a_folder_that_cannot_be_written_ends_the_step_before_it_begins(root: OwnedRoot) -> None:
+    root.write("/var/lib/x", "")
+    (root.path / "var/lib").chmod(0o500)
+    done = root.run("begin", given={"declared": DECLARED})
+    assert done.returncode == 1
+    assert "cannot be" in done.stderr
+
+
+@pytest.mark.parametrize("limit", [0, 20, 200])
+def test_a_full_disk_ends_the_step_before_it_begins_and_keeps_the_record(root: OwnedRoot, limit: int) -> None:
+    """RLIMIT_FSIZE: files cannot grow beyond it, as on a disk that is full."""
+    install(root)
+    before = root.read(RECORD)
+    root.write(FSTAB, SWAP * 40)
+    shell = f"import resource, signal; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
+    shell += "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+    done = root.run("begin", given={"declared": DECLARED}, program=shell + PROGRAM)
+    assert done.returncode == 1
+    assert "nothing was changed" in done.stderr
+    assert root.read(RECORD) == before
+    assert root.read(FSTAB) == SWAP * 40
+
+
+def test_a_clock_that_jumps_decides_nothing(root: OwnedRoot) -> None:
+    install(root)
+    document = json.loads(root.read(RECORD) or "")
+    for record in document["records"].values():
+        record["at"] = "2106-02-07T06:28:15Z"
+    root.write(RECORD, json.dumps(document), 0o600)
+    install(root)
+    assert root.read_lines()[1][OURS]["now"] == root.read_lines()[1][OURS]["after"]

@@ -1,0 +1,70 @@
+"""A folder that stands for the root of a host, on which the program that records ownership runs as it does there."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpustack.config.resources import playbooks
+
+PARTS = ("ownership_state.py", "ownership_record.py", "ownership_reset.py")
+PROGRAM = "\n".join((playbooks() / "files" / part).read_text() for part in PARTS)
+MACHINE = "a" * 32
+RECORD = "var/lib/gpustack-cluster/owned.json"
+
+
+@dataclass(frozen=True)
+class OwnedRoot:
+    """Hold the folder; `machine` is its machine-id."""
+
+    path: Path
+    machine: str = MACHINE
+
+    def __post_init__(self) -> None:
+        self.write("etc/machine-id", f"{self.machine}\n")
+
+    def write(self, name: str, text: str, mode: int = 0o644) -> Path:
+        place = self.path / name.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+        place.chmod(mode)
+        return place
+
+    def read(self, name: str) -> str | None:
+        place = self.path / name.lstrip("/")
+        return place.read_text() if place.is_file() else None
+
+    def run(
+        self, *words: str, given: Any = None, before: Sequence[str] = (), program: str = PROGRAM, timeout: float = 60
+    ) -> subprocess.CompletedProcess[str]:
+        """Run the program with words, and a value as JSON on its standard input; `before` are words before Python."""
+        return subprocess.run(
+            [*before, sys.executable, "-I", "-c", program, *words],
+            input=json.dumps(given), env={"OWNERSHIP_ROOT": str(self.path), "PATH": os.environ["PATH"]},
+            capture_output=True, text=True, timeout=timeout, check=False,
+        )  # fmt: skip
+
+    def record(self, command: str, declared: Mapping[str, Sequence[str]], **more: Any) -> None:
+        """Run begin or finish of a step; it must succeed."""
+        done = self.run(command, given={"declared": declared, **more})
+        assert done.returncode == 0, done.stderr
+
+    def records(self) -> dict[str, dict[str, str]]:
+        text = self.read(RECORD)
+        return {} if text is None else dict(json.loads(text)["records"])
+
+    def read_lines(self) -> tuple[Any, dict[str, dict[str, str]]]:
+        """Read as the question of a reset does: the cluster, and what is told of each path."""
+        done = self.run("read")
+        assert done.returncode == 0, done.stderr
+        head, *lines = map(json.loads, done.stdout.splitlines())
+        return head["cluster"], {line["path"]: line for line in lines}
+
+    def tree(self) -> dict[str, tuple[int, bytes]]:
+        """Mode and content of every file, without what the record itself is."""
+        files = [path for path in self.path.rglob("*") if path.is_file() and "gpustack-cluster" not in path.parts]
+        return {str(path.relative_to(self.path)): (path.stat().st_mode, path.read_bytes()) for path in files}
