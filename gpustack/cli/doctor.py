@@ -59,6 +59,7 @@ def doctor(
             autocompletion=complete_fault,
         ),
     ] = None,
+    without_lock: options.WithoutLockOption = None,
     this_host: options.ThisHostOption = False,
     undo: Annotated[bool, typer.Option("--undo", help="Roll back the last fix.")] = False,
     metrics: MetricsOption = None,
@@ -82,10 +83,19 @@ def doctor(
         from gpustack.cli.fix import run_fix, run_undo
 
         if undo:
-            raise typer.Exit(run_undo(hosts, output.value, report, yes=yes))
+            raise typer.Exit(run_undo(hosts, output.value, report, yes=yes, without_lock=without_lock))
         wanted = session.split_words(None if fault is None else [fault])
         raise typer.Exit(
-            run_fix(hosts, wanted, session.split_words(yes_to), output.value, report, yes=yes, verbose=verbose)
+            run_fix(
+                hosts,
+                wanted,
+                session.split_words(yes_to),
+                output.value,
+                report,
+                yes=yes,
+                verbose=verbose,
+                without_lock=without_lock,
+            )
         )
     read = make_reader(inventory, recording, ask_password=become, quiet=quiet)
     from gpustack.cli.watching import Watcher, make_check, run_rounds

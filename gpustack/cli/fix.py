@@ -5,13 +5,14 @@ from pathlib import Path
 
 from gpustack.ask import gather
 from gpustack.ask.snapshot import Snapshot
+from gpustack.cli.lock_question import agree_on_places
 from gpustack.cli.locked_run import Run, confirm, locked_run
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.diagnose import diagnose, questions
 from gpustack.errors import RolloutError
 from gpustack.events import Reporter
 from gpustack.files.write import write_file
-from gpustack.probes.host.system import OS
+from gpustack.probes.host.system import IDENTITY, OS
 from gpustack.remedy.copies import Copies
 from gpustack.remedy.fix import Fix
 from gpustack.remedy.fixed import Attempt, Fixed
@@ -20,7 +21,6 @@ from gpustack.remedy.undo import find_last, put_back, undo
 from gpustack.report.codes import fix_code
 from gpustack.report.fix import json as fix_json
 from gpustack.report.render import show
-from gpustack.rollout.lock import choose_lock_host
 from gpustack.rollout.next import command
 
 
@@ -33,6 +33,7 @@ def run_fix(
     *,
     yes: bool,
     verbose: bool,
+    without_lock: Sequence[str] | None = None,
 ) -> int:
     """The exit status. Raises RolloutError where all fixes were declined, or none can start."""
     require_faults([*wanted, *yes_to])
@@ -46,7 +47,8 @@ def run_fix(
         done = Fixed(before, attempts, before, before.snapshot.took)
         show(done, output, evidence="")
         return fix_code(done)
-    with locked_run(hosts, "doctor", choose_lock_host(before.snapshot), report) as run:
+    places = agree_on_places(before.snapshot, "doctor --fix", without=without_lock)
+    with locked_run(hosts, "doctor", places, report) as run:
         done = make_fix(run, wanted, make_confirm(yes_to, yes=yes), output).run(before)
         run.keep(lambda folder: write_result(done, folder))
     run.keep_snapshot(done.after.snapshot)
@@ -62,6 +64,7 @@ def make_fix(run: Run, wanted: Collection[str], agree: Callable[[Sequence[Offer]
     copies = Copies(run.hosts.hosts)
 
     def preview(one: Offer, snapshot: Snapshot) -> None:
+        run.lock.require(one.hosts)
         lines = run.preview(one.play, one.hosts, snapshot, one.more)
         if output == "human":
             show(one, output, differences=lines, inventory=run.hosts)
@@ -98,10 +101,13 @@ def write_result(done: Fixed, folder: Path) -> None:
     write_file(folder / "fix.json", fix_json.text(done, str(folder)))
 
 
-def run_undo(hosts: Inventory, output: str, report: Reporter, *, yes: bool) -> int:
+def run_undo(
+    hosts: Inventory, output: str, report: Reporter, *, yes: bool, without_lock: Sequence[str] | None = None
+) -> int:
     """The exit status. Raises RolloutError where there is nothing to roll back, or it was changed since."""
-    snapshot = gather.gather(hosts, [OS], report=report)
-    with locked_run(hosts, "doctor", choose_lock_host(snapshot), report) as run:
+    snapshot = gather.gather(hosts, [OS, IDENTITY], report=report)
+    places = agree_on_places(snapshot, "doctor --undo", without=without_lock)
+    with locked_run(hosts, "doctor", places, report) as run:
         copies = Copies(hosts.hosts)
         found = find_last(copies, [host.name for host in hosts.hosts if snapshot.reach[host.name].reached])
         if output == "human":
@@ -109,6 +115,7 @@ def run_undo(hosts: Inventory, output: str, report: Reporter, *, yes: bool) -> i
         if not yes and not confirm("Roll this back?"):
             hint = command("doctor --undo --yes", hosts)
             raise RolloutError("undo-declined", "Nothing was rolled back.", "The rollback was declined.", hint)
+        run.lock.require(found.hosts)
         done = undo(copies, found, run.record)
     show(done, output, inventory=hosts, evidence=str(run.folder))
     return 0

@@ -14,6 +14,7 @@ from gpustack.errors import RolloutError, UsageError
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
     from gpustack.events import Reporter
+    from gpustack.rollout.lease import Places
     from gpustack.rollout.plan import Outcome, Plan
     from gpustack.steps.step import Step
 
@@ -77,6 +78,7 @@ def install(
     only: options.OnlyOption = None,
     force: Annotated[bool, typer.Option("--force", help="Run every step, also where nothing differs.")] = False,
     yes: options.YesOption = False,
+    without_lock: options.WithoutLockOption = None,
     this_host: options.ThisHostOption = False,
     output: options.OutputOption = options.Output.HUMAN,
     become: options.BecomeOption = False,
@@ -86,6 +88,7 @@ def install(
     """Install or repair the cluster: show the plan, confirm, apply only what differs, verify."""
     report = session.progress(quiet=quiet)
     hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
+    from gpustack.cli.lock_question import agree_on_places
     from gpustack.cli.locked_run import confirm, repeat_command
     from gpustack.report.codes import outcome_code
     from gpustack.report.render import show, show_converged
@@ -103,9 +106,10 @@ def install(
         refuse_unplayable(before)
     if not yes and not confirm("Apply this plan?"):
         flags = ("--force" if force else "", "-K" if become else "")
-        hint = repeat_command("install", hosts, *flags, limit=limit, only=only)
+        hint = repeat_command("install", hosts, *flags, **{"limit": limit, "only": only, "without-lock": without_lock})
         raise RolloutError("declined", "Nothing was changed.", "The plan was declined.", hint)
-    outcome, folder = roll_out(hosts, steps, names, before, report, force=force)
+    places = agree_on_places(before.snapshot, "install", names, without_lock)
+    outcome, folder = roll_out(hosts, steps, names, before, report, places, force=force)
     show(outcome, output.value, verbose=verbose, evidence=str(folder))
     code = outcome_code(outcome)
     if code not in (0, INTERRUPTED):
@@ -122,6 +126,7 @@ def roll_out(
     names: Sequence[str],
     before: "Plan",
     report: "Reporter",
+    places: "Places",
     *,
     force: bool,
 ) -> tuple["Outcome", Path]:
@@ -131,7 +136,7 @@ def roll_out(
     from gpustack.rollout.overlay import machine_ids
     from gpustack.rollout.rollout import Rollout
 
-    with locked_run(hosts, "install", hosts.lock_host, report) as run:
+    with locked_run(hosts, "install", places, report) as run:
         rollout = Rollout(
             inventory=hosts,
             steps=steps,

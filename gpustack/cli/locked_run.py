@@ -14,13 +14,12 @@ from typing import Any
 
 from gpustack.ask import recording
 from gpustack.ask.snapshot import Snapshot
-from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
-from gpustack.events import INTERRUPTED, Reporter
-from gpustack.rollout import evidence, lock, overlay, playbook, preview
+from gpustack.events import INTERRUPTED, Event, Reporter
+from gpustack.rollout import evidence, overlay, playbook, preview
 from gpustack.rollout.anonymize import remove_secrets
 from gpustack.rollout.evidence import not_kept
-from gpustack.rollout.lock import Hold
+from gpustack.rollout.lease import Lease, Places, hold_locks
 from gpustack.rollout.next import command
 from gpustack.rollout.plan import Played
 from gpustack.rollout.private import private_folder
@@ -50,7 +49,7 @@ class Run:
     record: Reporter
     private: Path
     stop: threading.Event
-    lock: Hold
+    lock: Lease
 
     def stop_reason(self) -> str:
         """Why the run is to stop; nothing while it is not."""
@@ -80,7 +79,10 @@ class Run:
             self.record(not_kept(self.folder, error))
             written = overlay.write(snapshot, self.private, more)
         sources, typed = overlay.sources(self.hosts, written), self.hosts.typed_password
-        return playbook.Ansible(sources, self.private, self.record, typed, self.stop_reason)
+        held = self.lock
+        return playbook.Ansible(
+            sources, self.private, self.record, typed, self.stop_reason, held.run, lambda: held.until
+        )
 
     def keep(self, write: Callable[[Path], object]) -> None:
         """Writes into the folder of the evidence; a disk that is full fails no run."""
@@ -94,14 +96,29 @@ class Run:
 
 
 @contextmanager
-def locked_run(hosts: Inventory, verb: str, locked: Host, report: Reporter) -> Iterator[Run]:
-    """`locked` is the host that holds the lock. Raises LockedError, UnreachableError, and RolloutError where this
+def locked_run(hosts: Inventory, verb: str, places: Places, report: Reporter) -> Iterator[Run]:
+    """`places` are the hosts whose locks are held. Raises LockedError, UnreachableError, and RolloutError where this
     machine takes no files."""
     folder = evidence.open_folder(verb)
     record = evidence.recorder(folder, report, hosts.secrets)
     stop = threading.Event()
-    with stop_on_signal(stop), private_folder() as private, lock.lock(locked, verb) as held:
+    locks = hold_locks(places, verb, note=lambda text: record(Event("note", "", text)))
+    with stop_on_signal(stop), refuse_suspension(), private_folder() as private, locks as held:
         yield Run(hosts, folder, record, private, stop, held)
+
+
+@contextmanager
+def refuse_suspension() -> Iterator[None]:
+    """Ctrl-Z would stop this program alone: its locks would end, and what it plays would be killed."""
+
+    def handle_signal(number: int, frame: object) -> None:
+        sys.stderr.write("\nCtrl-Z is refused while hosts are changed: the locks would end; Ctrl-C stops\n")
+
+    before = signal.signal(signal.SIGTSTP, handle_signal)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTSTP, before)
 
 
 @contextmanager

@@ -121,4 +121,12 @@ FromOption = Annotated[
 ThisHostOption = Annotated[
     bool, typer.Option("--this-host", help="Without an inventory: change this host, without a prompt for its name.")
 ]
+WithoutLockOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without-lock",
+        metavar="HOST",
+        help="Go on although this control plane, and so its lock, cannot be reached (repeatable, or comma-separated).",
+    ),
+]
 YesOption = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask for confirmation.")]

@@ -27,6 +27,7 @@ def prove(
     from gpustack.proof.prove import empty_proof
     from gpustack.report.codes import proof_code
     from gpustack.report.render import show
+    from gpustack.rollout.lease import choose_places
 
     names = session.choose_hosts(hosts, limit)
     taken = session.gather_all(hosts, report, PROBES, names)
@@ -35,7 +36,7 @@ def prove(
         nothing = empty_proof(taken, unasked)
         show(nothing, output.value, inventory=hosts)
         raise typer.Exit(proof_code(nothing))
-    with locked_run(hosts, "prove", acting_host(taken), report) as run:
+    with locked_run(hosts, "prove", choose_places(taken, [acting_host(taken).name]), report) as run:
         done = run_proof(taken, places, unasked, run.private, run.record, timeout, run.stop_reason)
     run.keep_snapshot(taken)
     show(done, output.value, inventory=hosts, evidence=str(run.folder))

@@ -12,6 +12,7 @@ from gpustack.errors import RolloutError
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
     from gpustack.events import Reporter
+    from gpustack.rollout.lease import Places
     from gpustack.rollout.removal import Removal
     from gpustack.rollout.reset import ResetOutcome
 
@@ -26,6 +27,7 @@ def reset(
         bool, typer.Option("--foreign", help="Also remove hosts from a cluster that is not this inventory's.")
     ] = False,
     yes: options.YesOption = False,
+    without_lock: options.WithoutLockOption = None,
     this_host: options.ThisHostOption = False,
     output: options.ShortOutputOption = options.ShortOutput.HUMAN,
     become: options.BecomeOption = False,
@@ -34,6 +36,7 @@ def reset(
     """Uninstall: show what will be removed from the hosts, the cluster included; confirm, remove, verify."""
     report = session.progress(quiet=quiet)
     hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
+    from gpustack.cli.lock_question import agree_on_places
     from gpustack.cli.locked_run import confirm, repeat_command
     from gpustack.report.codes import reset_code
     from gpustack.report.render import show
@@ -51,25 +54,32 @@ def reset(
     if not yes and not confirm("Remove all of this?"):
         why = "The removal was declined."
         flags = ("--packages" if packages else "", "--foreign" if foreign else "", "-K" if become else "")
-        hint = repeat_command("reset", hosts, *flags, limit=limit)
+        hint = repeat_command("reset", hosts, *flags, **{"limit": limit, "without-lock": without_lock})
         raise RolloutError("reset-declined", "Nothing was removed.", why, hint)
-    outcome, folder = run_reset(hosts, names, before, report, packages=packages, foreign=foreign)
+    places = agree_on_places(before.snapshot, "reset", names, without_lock)
+    outcome, folder = run_reset(hosts, names, before, report, places, packages=packages, foreign=foreign)
     show(outcome, output.value, evidence=str(folder))
     raise typer.Exit(reset_code(outcome))
 
 
 def run_reset(
-    hosts: "Inventory", names: Sequence[str], before: "Removal", report: "Reporter", *, packages: bool, foreign: bool
+    hosts: "Inventory",
+    names: Sequence[str],
+    before: "Removal",
+    report: "Reporter",
+    places: "Places",
+    *,
+    packages: bool,
+    foreign: bool,
 ) -> tuple["ResetOutcome", Path]:
     """Takes the lock, runs the playbook, verifies, and keeps the evidence in a directory. Raises RolloutError where
     hosts are no longer what was shown."""
     from gpustack.ask.gather import gather
     from gpustack.cli.locked_run import locked_run
-    from gpustack.rollout.lock import choose_lock_host
     from gpustack.rollout.removal import PROBES, removal
     from gpustack.rollout.reset import PLAYBOOK, WHOSE, ensure_unchanged, refuse_removal, reset
 
-    with locked_run(hosts, "reset", choose_lock_host(before.snapshot), report) as run:
+    with locked_run(hosts, "reset", places, report) as run:
         now = removal(gather(hosts, WHOSE, report=run.record), names)
         ensure_unchanged(before, now)
         refuse_removal(now, foreign=foreign)

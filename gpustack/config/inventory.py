@@ -66,11 +66,6 @@ class Inventory:
         return tuple(host for host in self.hosts if not host.standalone)
 
     @property
-    def lock_host(self) -> Host:
-        """Who holds the lock of those who change something: the first control plane, else the first host."""
-        return self.hosts[0]
-
-    @property
     def summary(self) -> str:
         """The first line of every command."""
         if self.source is None:

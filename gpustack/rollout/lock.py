@@ -1,43 +1,49 @@
-"""One operator at a time: flock on the first control plane, held by a process at the end of our own connection.
+"""The lock of one host: flock on it, held by a process at the end of our own connection.
 
-It ends with its connection, or after a minute without a heartbeat, so a stale lock cannot exist. A text file beside it
-says who, since when, doing what. Every heartbeat is answered: so we know that we still hold it. When the connection
-breaks it is taken again at once, and when that fails the rollout stops, for another may be let in.
+It ends with its connection, or after a minute without a heartbeat, so a stale lock cannot exist. A note beside it says
+who holds it, since when, doing what, and the id of the run, which the first task of each play compares. Every heartbeat
+is answered: so we know until when the host holds the lock for us. When the connection breaks it is taken again.
 """
 
 import getpass
 import os
 import queue
+import secrets
 import shlex
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.transport.execute import interact
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import Host
-from gpustack.errors import LockedError, RolloutError
-from gpustack.rollout.next import command
+from gpustack.errors import LockedError
 
 # Of root's alone: in /run/lock anybody could hold the lock for ever, or be named as its holder.
 FOLDER = "/run/gpustack-cluster"
 # Seconds: between heartbeats, for the first answer, without an answer before the lock is taken again, for that, and
-# between attempts. The host holds the lock for a minute after the last one: when we give up, no other was let in yet;
-# and whoever holds it for longer in our name is another, whose note is missing.
+# between attempts. The host holds the lock for a minute after the last heartbeat: when we give up, no other was let in
+# yet; and whoever holds it for longer in our name is another, whose note is missing.
 HEARTBEAT, ANSWER_LIMIT, SILENCE, RETAKE, AGAIN = 10.0, 30, 35.0, 15.0, 1.0
 OURS = 60.0
 HELD, TAKEN, BEAT, ENDED = "held", "taken", "beat", "the connection ended"
-# One byte per heartbeat. The note is removed with the lock.
+# One byte per heartbeat. The note is renamed into place, so that it is never read in part, and removed with the lock.
+# A play's first task looks at the lock for an instant: that is waited for.
 HOLD = """
 if ! command -v flock >/dev/null 2>&1; then echo no-flock; exit 0; fi
 install -d -m 0700 {folder} && exec 9>>{folder}/lock || exit
-if ! flock -n 9; then echo {taken}; cat {folder}/holder 2>/dev/null; exit 0; fi
-printf '%s\\n' {who} >{folder}/holder
+if ! flock -w 1 9; then echo {taken}; head -n 1 {folder}/holder 2>/dev/null; exit 0; fi
+if ! {{ printf '%s\\n' {who} {run} >{folder}/holder.new; }} 2>/dev/null ||
+  ! mv -f {folder}/holder.new {folder}/holder 2>/dev/null; then
+  rm -f {folder}/holder.new {folder}/holder
+  echo "{folder}/holder could not be written: $(df -h {folder} | tail -n 1)"
+  exit 0
+fi
 echo {held}
 while [ -n "$(timeout {ours:.0f} head -c 1)" ]; do echo {beat}; done
 rm -f {folder}/holder
@@ -52,58 +58,67 @@ def describe_holder(doing: str) -> str:
     return f"{getpass.getuser()}@{socket.gethostname()} (pid {os.getpid()}) since {since}: gpustack {doing}"
 
 
-def choose_lock_host(snapshot: Snapshot) -> Host:
-    """The first control plane; where it is gone for good, the first host that is reached, so that it does not keep its
-    workers. Raises RolloutError where none is reached."""
-    for host in (*snapshot.inventory.control_planes[:1], *snapshot.inventory.hosts):
-        if snapshot.reach[host.name].reached:
-            return host
-    why = "\n".join(f"{name}: {one.why}" for name, one in snapshot.reach.items())
-    hint = command("doctor", snapshot.inventory)
-    raise RolloutError("fix-no-host", "No host could be reached; nothing was changed.", why, hint)
+def read_clock() -> float:
+    """Seconds of a clock that also runs while this machine sleeps, as the hosts' clocks do."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 @contextmanager
 def lock(host: Host, doing: str, session: Session = interact) -> Iterator["Hold"]:
-    """Raises LockedError, or HostRefused when the host cannot be asked."""
-    hold = Hold(host, describe_holder(doing), session)
-    first = hold.take()
-    if isinstance(first, HostRefused):
-        raise first
-    if first == TAKEN:
-        message = f"Another gpustack is changing this cluster (lock on {host.name})."
-        hint = "wait for it, or end that process: the lock ends with it"
-        raise LockedError("locked", message, hold.next_line(), hint)
-    if first != HELD:
-        message = f"The lock on {host.name} could not be taken."
-        raise LockedError("lock-failed", message, first, "gpustack explain lock-failed")
-    threading.Thread(target=hold.keep_alive, daemon=True).start()
+    """Holds the lock of one host. Raises LockedError, or HostRefused when the host cannot be asked."""
+    hold = Hold(host, describe_holder(doing), session, secrets.token_hex(8))
+    require_held(hold, hold.take())
     try:
-        yield hold
+        yield hold.keep()
     finally:
         hold.release()
 
 
-@dataclass
+def require_held(hold: "Hold", first: "str | HostRefused") -> None:
+    """Raise LockedError or HostRefused unless the first line of the host's answer says that the lock is held."""
+    if isinstance(first, HostRefused):
+        raise first
+    if first == TAKEN:
+        message = f"Another gpustack is changing {hold.host.name} (lock on {hold.host.name})."
+        hint = "wait for it, or end that process: the lock ends with it"
+        raise LockedError("locked", message, hold.next_line(), hint)
+    if first != HELD:
+        message = f"The lock on {hold.host.name} could not be taken."
+        raise LockedError("lock-failed", message, first, "gpustack explain lock-failed")
+
+
+@dataclass(eq=False)
 class Hold:
-    """A lock, held or not. `lost` says why it is no longer ours; empty while it is."""
+    """A lock, held or not. `lost` says why it is no longer ours; empty while it is, and while it is taken again. A
+    `patient` one is taken again for as long as the run lives, and lost only to another holder. `until` is when the
+    host's promise ends, in seconds of `read_clock`."""
 
     host: Host
     who: str
     session: Session
+    run: str
+    patient: bool = False
     lost: str = ""
+    until: float = 0.0
+    sent: "deque[float]" = field(default_factory=deque)
     beats: "queue.Queue[bytes | None]" = field(default_factory=queue.Queue)
     lines: "queue.Queue[str | HostRefused]" = field(default_factory=queue.Queue)
     talk: threading.Thread | None = None
     done: threading.Event = field(default_factory=threading.Event)
 
     def take(self) -> str | HostRefused:
-        """Begins a conversation; its first line. Lines of an earlier one are dropped."""
+        """Begin a conversation and return its first line. Lines of an earlier one are dropped."""
+        asked = read_clock()
+        self.sent.clear()
+        self.beats.put(None)
         self.beats, self.lines = queue.Queue(), queue.Queue()
-        script = HOLD.format(folder=FOLDER, who=shlex.quote(self.who), held=HELD, taken=TAKEN, beat=BEAT, ours=OURS)
+        words = {"folder": FOLDER, "held": HELD, "taken": TAKEN, "beat": BEAT, "ours": OURS, "run": self.run}
+        script = HOLD.format(who=shlex.quote(self.who), **words)
         self.talk = threading.Thread(target=self.converse, args=(script, self.beats, self.lines), daemon=True)
         self.talk.start()
         first = self.next_or_none(ANSWER_LIMIT)
+        if first == HELD:
+            self.until = max(self.until, asked + SILENCE + RETAKE)
         return f"no answer within {ANSWER_LIMIT} s" if first is None else first
 
     def converse(
@@ -125,32 +140,51 @@ class Hold:
     def next_line(self) -> str:
         return str(self.next_or_none(ANSWER_LIMIT) or "")
 
+    def take_and_keep(self) -> str | HostRefused:
+        if (first := self.take()) == HELD:
+            self.keep()
+        return first
+
+    def keep(self) -> "Hold":
+        threading.Thread(target=self.keep_alive, daemon=True).start()
+        return self
+
     def keep_alive(self) -> None:
-        """Until it is let go or lost. The clock counts the time that this machine sleeps, as the host's does."""
-        last = time.clock_gettime(time.CLOCK_BOOTTIME)
+        """Send heartbeats until the lock is let go or lost."""
+        last = read_clock()
         while not self.done.is_set():
             line = self.next_or_none(HEARTBEAT)
-            if line is None and time.clock_gettime(time.CLOCK_BOOTTIME) - last < SILENCE:
+            if line is None and read_clock() - last < SILENCE:
+                self.sent.append(read_clock())
                 self.beats.put(b".")
-            elif line == BEAT or self.take_again():
-                last = time.clock_gettime(time.CLOCK_BOOTTIME)
+            elif line == BEAT:
+                last = self.sent.popleft() if self.sent else last
+                self.until = max(self.until, last + SILENCE + RETAKE)
+            elif self.take_again():
+                last = read_clock()
             else:
                 return
 
     def take_again(self) -> bool:
         """False when it was let go meanwhile, or is lost. What the host still holds for us is waited for."""
-        until, why = time.monotonic() + RETAKE, ""
-        last = time.monotonic() + OURS + RETAKE
-        while time.monotonic() < until and not self.done.wait(AGAIN):
-            first = self.take()
-            if first == HELD:
+        lapsed, until, why = read_clock() > self.until, read_clock() + RETAKE, ""
+        last = read_clock() + OURS + RETAKE
+        while (early := read_clock() < until) or self.patient:
+            if self.done.wait(AGAIN if early else HEARTBEAT):
+                break
+            asked, first = read_clock(), self.take()
+            if first == HELD and (self.patient or not lapsed):
                 return True
             why = first.reach.why if isinstance(first, HostRefused) else first
+            if first == HELD:
+                why = "gpustack was stopped, and another run may have been let in meanwhile"
+                break
             if first == TAKEN:
                 why = f"now it is held by {self.next_line()}"
-                if not why.endswith(self.who):
+                if not why.endswith(self.who) or asked > last:
                     break
-                until = min(time.monotonic() + RETAKE, last)
+                until = min(asked + RETAKE, last)
+                self.until = self.until if lapsed else max(self.until, until)
         if not self.done.is_set():
             self.lost = f"the lock on {self.host.name} was lost: {why}"
         return False

@@ -19,7 +19,8 @@ from gpustack.config.resources import playbooks
 from gpustack.events import Event, Reporter
 from gpustack.probes.kubernetes.cluster_leftovers import TEMPORARY
 from gpustack.rollout.plan import Played, TaskFailure
-from gpustack.rollout.reaper import kill_all, tie_program
+from gpustack.rollout.reaper import hold_for_ever, is_lapsed, tie_program
+from gpustack.rollout.watcher import kill_all
 
 BECOME_PROMPT = r"(?i)become password.*:\s*?$"
 FORKS = 32
@@ -47,13 +48,16 @@ ALIVE = "-o ServerAliveInterval=10 -o ServerAliveCountMax=4"
 @dataclass(frozen=True)
 class Ansible:
     """How playbooks are run: on the inventories `sources`, from `private`, a folder in memory that the caller removes.
-    `cancelled` says why to stop."""
+    `cancelled` says why to stop. `run` is the id beside the locks of the run, empty without locks; `until` says until
+    when they are held."""
 
     sources: Sequence[str]
     private: Path
     report: Reporter
     become_password: str | None = field(default=None, repr=False)
     cancelled: Callable[[], object] = lambda: None
+    run: str = ""
+    until: Callable[[], float] = hold_for_ever
 
 
 @dataclass
@@ -182,13 +186,14 @@ def run(name: str, hosts: Sequence[str], ansible: Ansible, tally: Tally, flags: 
     folder = Path(mkdtemp(prefix=f"play-{name.replace('/', '-')}-", dir=ansible.private))
     password = ansible.become_password
     passwords: dict[str, Any] = {"passwords": {BECOME_PROMPT: password}} if password else {}
-    with tie_program("ansible-playbook", folder) as path:
+    own = f" --extra-vars gpustack_run={ansible.run}" if ansible.run else ""
+    with tie_program("ansible-playbook", folder, ansible.until) as path:
         done = ansible_runner.run(
             private_data_dir=str(folder),
             playbook=str(playbooks() / f"{name}.yml"),
             inventory=list(ansible.sources),
             limit=",".join(hosts),
-            cmdline=f"--forks {FORKS}{' --ask-become-pass' if password else ''}{flags}",
+            cmdline=f"--forks {FORKS}{' --ask-become-pass' if password else ''}{own}{flags}",
             envvars=environment(folder, path),
             event_handler=tally.handle,
             cancel_callback=lambda: bool(ansible.cancelled()),
@@ -198,6 +203,11 @@ def run(name: str, hosts: Sequence[str], ansible: Ansible, tally: Tally, flags: 
         )
     if ansible.cancelled():
         kill_all(folder)
+    if is_lapsed(folder):
+        why = f"Ansible was ended in the middle of it: {ansible.cancelled() or 'the lock was lost'}"
+        tally.failures += [
+            TaskFailure(host, "ansible-playbook", str(playbooks() / f"{name}.yml"), why) for host in hosts
+        ]
     with done.stdout as printed:
         return printed.read(), int(done.rc)
 

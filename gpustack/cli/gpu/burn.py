@@ -57,6 +57,7 @@ def burn(
         list[str] | None, typer.Option("--gpu", metavar="UUID", help="Only these GPUs (repeatable, or with commas).")
     ] = None,
     yes: options.YesOption = False,
+    without_lock: options.WithoutLockOption = None,
     this_host: options.ThisHostOption = False,
     output: options.ShortOutputOption = options.ShortOutput.HUMAN,
     become: options.BecomeOption = False,
@@ -87,7 +88,9 @@ def burn(
             require_temperatures(watcher, engines, limits.most)
         task = Task(taken, load, seconds, tuple(wanted), watcher)
         work = load_gpus(f"{load.field.name} for {seconds} s", task.command, task.life, blind=limits.blind)
-        done, _, folder = run_work(hosts, taken, engines, work, output.value, report, yes=yes, act=task.act)
+        done, _, folder = run_work(
+            hosts, taken, engines, work, output.value, report, yes=yes, act=task.act, without_lock=without_lock
+        )
     if task.refused:
         raise task.refused
     watched = watcher.gpus if watcher else {}

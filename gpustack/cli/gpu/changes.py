@@ -24,6 +24,7 @@ class Given:
     inventory: options.InventoryOption = None
     node: NodesOption = None
     yes: options.YesOption = False
+    without_lock: options.WithoutLockOption = None
     this_host: options.ThisHostOption = False
     output: options.ShortOutputOption = options.ShortOutput.HUMAN
     become: options.BecomeOption = False
@@ -37,7 +38,16 @@ def change(plan: "Callable[[Engines], Work]", given: Given) -> None:
         given.inventory, this_host=given.this_host, yes=given.yes, ask_password=given.become, quiet=given.quiet
     )
     taken, engines = open_engines(hosts, given.node, report)
-    done, _, folder = run_work(hosts, taken, engines, plan(engines), given.output.value, report, yes=given.yes)
+    done, _, folder = run_work(
+        hosts,
+        taken,
+        engines,
+        plan(engines),
+        given.output.value,
+        report,
+        yes=given.yes,
+        without_lock=given.without_lock,
+    )
     from gpustack.report.codes import changed_code
     from gpustack.report.render import show
 

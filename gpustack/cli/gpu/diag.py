@@ -27,6 +27,7 @@ def diag(
     inventory: options.InventoryOption = None,
     node: NodesOption = None,
     yes: options.YesOption = False,
+    without_lock: options.WithoutLockOption = None,
     this_host: options.ThisHostOption = False,
     output: options.OutputOption = options.Output.HUMAN,
     verbose: options.VerboseOption = False,
@@ -55,6 +56,7 @@ def diag(
         output.value,
         report,
         yes=yes,
+        without_lock=without_lock,
         around=(lambda run: keep_free(run, taken, engines, TIMES[level])) if level > 1 else None,
     )
     answered = {one.node for one in replies}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gpustack.gpus.engines.call import Reply
     from gpustack.gpus.engines.change import Change, Changed, Preview, Work
     from gpustack.gpus.engines.engine import Engine, Engines
+    from gpustack.rollout.lease import Places
 
 NodesOption = Annotated[
     list[str] | None, typer.Option("--node", metavar="NAME", help="Only these nodes (repeatable, or comma-separated).")
@@ -52,10 +53,13 @@ def open_to_read(asked: Asked) -> "tuple[Inventory, Engines]":
     taken, engines = open_engines(hosts, asked.node, report)
     if engines.overdue:
         from gpustack.cli.locked_run import locked_run
-        from gpustack.rollout.lock import choose_lock_host
+        from gpustack.rollout.lease import find_silent_planes
 
         try:
-            with locked_run(hosts, "gpu", choose_lock_host(taken), report) as run:
+            if silent := find_silent_planes(taken):
+                names = ", ".join(host.name for host in silent)
+                raise LockedError("lock-unreached", f"The lock on {names} cannot be taken.")
+            with locked_run(hosts, "gpu", choose_engine_places(taken, ()), report) as run:
                 back = make_change(run, engines, "human", yes=True).put_back_overdue()
             from gpustack.gpus.engines.put_back import GONE
 
@@ -63,6 +67,15 @@ def open_to_read(asked: Asked) -> "tuple[Inventory, Engines]":
         except LockedError as error:
             report(Event("note", "", f"a temporary change is overdue and was not put back: {error.message}"))
     return hosts, engines
+
+
+def choose_engine_places(taken: "Snapshot", without_lock: Sequence[str] | None) -> "Places":
+    """Choose the control planes, through which the pods of host engines are reached, and all hosts without Kubernetes.
+    Raises RolloutError where a control plane was not reached, and is not in `without_lock`."""
+    from gpustack.cli.lock_question import agree_on_places
+
+    changed = [host.name for host in taken.inventory.hosts if host.standalone or host.control_plane]
+    return agree_on_places(taken, "gpu", changed, without_lock)
 
 
 def make_change(run: "Run", engines: "Engines", output: str, *, yes: bool) -> "Change":
@@ -93,13 +106,13 @@ def run_work(
     yes: bool,
     around: "Callable[[Run], AbstractContextManager[Mapping[str, str]]] | None" = None,
     act: "Callable[[Run, Sequence[Engine]], list[Reply]] | None" = None,
+    without_lock: Sequence[str] | None = None,
 ) -> "tuple[Changed, list[Reply], Path]":
     """Under the lock, with the evidence in a folder: what became of it, what dcgmi printed, and the folder. Raises
     RolloutError where it was declined, LockedError."""
     from gpustack.cli.locked_run import locked_run
-    from gpustack.rollout.lock import choose_lock_host
 
-    with locked_run(hosts, "gpu", choose_lock_host(taken), report) as run:
+    with locked_run(hosts, "gpu", choose_engine_places(taken, without_lock), report) as run:
         change = make_change(run, engines, output, yes=yes)
         if around:
             change = replace(change, around=lambda: around(run))

@@ -13,11 +13,11 @@ from typer.testing import CliRunner, Result
 from gpustack.ask import gather as gathering
 from gpustack.ask.recording import read
 from gpustack.ask.snapshot import Snapshot
-from gpustack.cli import failure_report, install, session
+from gpustack.cli import failure_report, install, locked_run, session
 from gpustack.cli.app import app
 from gpustack.cli.error_handler import error_handler
 from gpustack.errors import LockedError, VerifyError
-from gpustack.rollout import evidence, lock
+from gpustack.rollout import evidence
 from gpustack.rollout.rollout import Rollout
 from tests.worlds import hosts, plans
 from tests.worlds.cases import recorded
@@ -105,14 +105,14 @@ def test_no_more_hosts_than_are_asked_at_once(
 @pytest.fixture
 def raising(broken: Snapshot, monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], Result]:
     @contextmanager
-    def held(*_: Any) -> Iterator[SimpleNamespace]:
+    def held(*_: Any, **__: Any) -> Iterator[SimpleNamespace]:
         yield SimpleNamespace(lost="")
 
     def made(error: BaseException) -> Result:
         def run(*_: Any) -> None:
             raise error
 
-        monkeypatch.setattr(lock, "lock", held)
+        monkeypatch.setattr(locked_run, "hold_locks", held)
         monkeypatch.setattr(Rollout, "run", run)
         return CliRunner().invoke(app, ["install", "--yes", "-q"])
 
@@ -134,10 +134,10 @@ def test_an_interrupt_takes_nothing_along(raising: Callable[[BaseException], Res
 def test_a_lock_that_is_not_got_is_no_failure_of_hosts(
     broken: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def taken(*_: Any) -> None:
+    def taken(*_: Any, **__: Any) -> None:
         raise LockedError("locked", "somebody else", "", "")
 
-    monkeypatch.setattr(lock, "lock", taken)
+    monkeypatch.setattr(locked_run, "hold_locks", taken)
     result = CliRunner().invoke(app, ["install", "--yes", "-q"])
     assert isinstance(result.exception, LockedError)
     assert not hasattr(result.exception, "__notes__")

@@ -13,10 +13,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gpustack.ask.transport.execute import run
-from gpustack.cli import session
+from gpustack.cli import locked_run, session
 from gpustack.cli.gpu import burn, load
 from gpustack.cli.gpu.commands import app
-from gpustack.config.host import CONTROL_PLANE, Host
+from gpustack.config.host import CONTROL_PLANE
 from gpustack.errors import GpustackError, UnreachableError
 from gpustack.gpus import ask
 from gpustack.gpus.engines import call, change, engine
@@ -27,7 +27,7 @@ from gpustack.probes.proof import RUN
 from gpustack.proof.load import Loader
 from gpustack.proof.workload import NODE
 from gpustack.report.gpus.burn import BurnDocument
-from gpustack.rollout import evidence, lock
+from gpustack.rollout import evidence
 from tests.schemas import check_shape
 from tests.worlds import burns
 from tests.worlds.burns import UUIDS
@@ -103,7 +103,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cluster:
     made, taken = Cluster(), build([replace(ACTING, groups=frozenset({CONTROL_PLANE}))], {})
 
     @contextmanager
-    def held(host: Host, doing: str) -> Iterator[SimpleNamespace]:
+    def held(*_: object, **__: object) -> Iterator[SimpleNamespace]:
         yield SimpleNamespace(lost="", who="ann@desk")
 
     @contextmanager
@@ -121,7 +121,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cluster:
 
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: taken.inventory)
     monkeypatch.setattr(session, "gather_all", lambda *_: taken)
-    monkeypatch.setattr(lock, "lock", held)
+    monkeypatch.setattr(locked_run, "hold_locks", held)
     monkeypatch.setattr(evidence, "runs", lambda: tmp_path)
     monkeypatch.setattr(engine, "find_idle", lambda *_: IDLE)
     monkeypatch.setattr(burn, "forward_to", forward)

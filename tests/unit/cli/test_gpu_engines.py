@@ -12,11 +12,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gpustack.ask.transport.execute import run
-from gpustack.cli import session
+from gpustack.cli import locked_run, session
 from gpustack.cli.gpu import changes, diag
 from gpustack.cli.gpu import engines as opening
 from gpustack.cli.gpu.commands import app
-from gpustack.config.host import Host
 from gpustack.errors import GpustackError
 from gpustack.gpus.engines import call, change
 from gpustack.gpus.engines import listings as listing
@@ -24,7 +23,7 @@ from gpustack.probes.gpu.temporary import Mark
 from gpustack.report.gpus.change import ChangeDocument
 from gpustack.report.gpus.diagnostic import DiagnosticDocument
 from gpustack.report.gpus.engines import EnginesDocument
-from gpustack.rollout import evidence, lock
+from gpustack.rollout import evidence
 from tests.schemas import check_shape
 from tests.worlds import engines
 from tests.worlds.engines import ACTING, ENGINES, Hosts, diagnostic, result, software
@@ -37,12 +36,12 @@ def hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hosts:
     made, taken = Hosts(), build([ACTING], {})
 
     @contextmanager
-    def held(host: Host, doing: str) -> Iterator[SimpleNamespace]:
+    def held(*_: object, **__: object) -> Iterator[SimpleNamespace]:
         made.typed.append("held")
         yield SimpleNamespace(lost="", who="ann@desk")
 
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: taken.inventory)
-    monkeypatch.setattr(lock, "lock", held)
+    monkeypatch.setattr(locked_run, "hold_locks", held)
     monkeypatch.setattr(evidence, "runs", lambda: tmp_path)
     for module in (opening, changes, diag):
         monkeypatch.setattr(module, "open_engines", lambda *_: (taken, ENGINES))

@@ -3,6 +3,7 @@
 import threading
 from dataclasses import replace
 from io import StringIO
+from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -39,7 +40,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, Any]]:
 
 
 def played(inventory: Inventory, folder: Path) -> None:
-    held: Any = SimpleNamespace(lost="")
+    held: Any = SimpleNamespace(lost="", run="", until=inf)
     run = Run(inventory, folder, silent, folder, threading.Event(), held)
     before = replace(snapshot(), inventory=inventory)
     run.play("prereqs", ["k2"], before)

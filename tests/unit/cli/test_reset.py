@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,11 +14,11 @@ from typer.testing import CliRunner, Result
 
 from gpustack.ask import gather as gathering
 from gpustack.ask.snapshot import Snapshot
-from gpustack.cli import session
+from gpustack.cli import locked_run, session
 from gpustack.cli.app import app
-from gpustack.config.host import Host
 from gpustack.errors import GpustackError, LockedError, UnreachableError
-from gpustack.rollout import evidence, lock, playbook
+from gpustack.rollout import evidence, playbook
+from gpustack.rollout.lease import Places
 from gpustack.rollout.plan import Played
 from tests.worlds.reset_hosts import INVENTORY, PLANE, WORKER, node, nodes, snapshot
 
@@ -40,9 +41,9 @@ class World:
         return Played(name, tuple(hosts), tuple(hosts), (), (), 1.0, "ansible-playbook reset.yml")
 
     @contextmanager
-    def lock(self, host: Host, doing: str) -> Iterator[SimpleNamespace]:
-        self.locked += [f"{host.name} {doing}", "held"]
-        yield SimpleNamespace(lost="")
+    def lock(self, places: Places, doing: str, **_: Any) -> Iterator[SimpleNamespace]:
+        self.locked += [f"{places.first[0].name} {doing}", "held"]
+        yield SimpleNamespace(lost="", run="", until=inf)
         self.locked.append("released")
 
 
@@ -53,7 +54,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Worl
         monkeypatch.setattr(session, "open_inventory", lambda *_, **__: INVENTORY)
         monkeypatch.setattr(gathering, "gather", found.gather)
         monkeypatch.setattr(playbook, "play", found.play)
-        monkeypatch.setattr(lock, "lock", found.lock)
+        monkeypatch.setattr(locked_run, "hold_locks", found.lock)
         monkeypatch.setattr(evidence, "runs", lambda: tmp_path / "runs")
         monkeypatch.setattr(evidence, "recorder", lambda folder, onward, secrets: onward)
         return found
@@ -229,7 +230,10 @@ def test_another_cluster_s_host_needs_its_own_word(world: Callable[..., World]) 
 
 def test_without_its_control_plane_a_worker_holds_the_lock(world: Callable[..., World]) -> None:
     made = world(snapshot(CLUSTER, unreached=("k1",)), snapshot(unreached=("k1",)))
-    result = run("--yes", "-q", "--limit", "k2")
+    refused = error("--yes", "-q", "--limit", "k2")
+    assert (refused.reference, made.locked, made.played) == ("lock-unreached", [], []), "another one may reach it"
+    assert refused.hint.startswith("gpustack reset -i hosts.yml --without-lock k1 ")
+    result = run("--yes", "-q", "--limit", "k2", "--without-lock", "k1")
     assert made.locked[0] == "k2 reset"
     assert result.exit_code == 8, "its node cannot be asked about"
 
@@ -242,9 +246,9 @@ def test_who_cannot_be_asked_ends_it(world: Callable[..., World]) -> None:
 def test_another_operator_ends_it(world: Callable[..., World], monkeypatch: pytest.MonkeyPatch) -> None:
     made = world(snapshot(CLUSTER))
 
-    def locked(*_: Any) -> None:
+    def locked(*_: Any, **__: Any) -> None:
         raise LockedError("locked", "ann is at it")
 
-    monkeypatch.setattr(lock, "lock", locked)
+    monkeypatch.setattr(locked_run, "hold_locks", locked)
     assert error("--yes", "-q").code == 7
     assert made.played == []

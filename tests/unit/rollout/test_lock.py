@@ -5,19 +5,16 @@ import queue
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 
 import pytest
 
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import CONTROL_PLANE, Host
-from gpustack.errors import LockedError, RolloutError, UnreachableError
+from gpustack.errors import LockedError, UnreachableError
 from gpustack.rollout import lock as module
 from gpustack.rollout.lock import lock
-from tests.worlds import hosts
 
 HOST = Host("plane", "10.0.0.1", groups=frozenset({CONTROL_PLANE}))
 REFUSED = HostRefused(Reach("plane", "host-ssh-unreachable", "nobody answers", "ssh plane"))
@@ -195,12 +192,3 @@ def test_a_folder_that_others_may_enter_is_closed(tmp_path: Path, monkeypatch: p
         ["sh", "-c", script_of(monkeypatch, folder)], input="", capture_output=True, text=True, check=True, timeout=30
     )
     assert (done.stdout, folder.stat().st_mode & 0o777) == ("held\n", 0o700)
-
-
-def test_without_a_host_the_next_command_names_the_inventory() -> None:
-    found = hosts.snapshot({})
-    source = replace(found.inventory, source=Path("my hosts"))
-    away = MappingProxyType({name: Reach(name, "host-ssh-unreachable", "refused") for name in found.reach})
-    with pytest.raises(RolloutError, match="No host could be reached") as raised:
-        module.choose_lock_host(replace(found, inventory=source, reach=away))
-    assert raised.value.hint == "gpustack doctor -i 'my hosts'"

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.rollout import reaper
+from gpustack.rollout.watcher import find_processes, kill_all
 
 PROGRAM = """#!/bin/sh
 setsid tail -f /dev/null &
@@ -46,7 +47,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple["
     try:
         pids = {int(starter.stdout.readline()), int(starter.stdout.readline())}
         until = time.monotonic() + 10
-        while not pids <= set(reaper.find_processes(tmp_path)):
+        while not pids <= set(find_processes(tmp_path)):
             assert time.monotonic() < until
         yield starter, pids
     finally:
@@ -54,7 +55,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple["
         starter.wait()
         starter.stdin.close()
         starter.stdout.close()
-        reaper.kill_all(tmp_path)
+        kill_all(tmp_path)
 
 
 def test_all_of_it_ends_when_its_starter_is_killed(
@@ -64,7 +65,7 @@ def test_all_of_it_ends_when_its_starter_is_killed(
     starter.send_signal(signal.SIGKILL)
     starter.wait()
     until = time.monotonic() + 10
-    while (left := reaper.find_processes(tmp_path)) and time.monotonic() < until:
+    while (left := find_processes(tmp_path)) and time.monotonic() < until:
         time.sleep(0.1)
     assert left == []
 
@@ -82,20 +83,20 @@ def test_what_it_started_lives_on_when_it_was_let_go(
     starter.kill()
     starter.wait()
     time.sleep(0.5)
-    assert pids <= set(reaper.find_processes(tmp_path))
+    assert pids <= set(find_processes(tmp_path))
 
 
 def test_all_of_it_can_be_ended(started: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path) -> None:
-    reaper.kill_all(tmp_path)
-    assert reaper.find_processes(tmp_path) == []
+    kill_all(tmp_path)
+    assert find_processes(tmp_path) == []
 
 
 def test_what_is_not_of_this_play_is_left_alone(
     started: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path
 ) -> None:
-    assert os.getpid() not in reaper.find_processes(tmp_path)
-    assert started[0].pid not in reaper.find_processes(tmp_path)
-    assert reaper.find_processes(tmp_path / "other") == []
+    assert os.getpid() not in find_processes(tmp_path)
+    assert started[0].pid not in find_processes(tmp_path)
+    assert find_processes(tmp_path / "other") == []
 
 
 def test_it_ends_also_when_its_starter_was_gone_before_it_began(
@@ -113,8 +114,8 @@ def test_it_ends_also_when_its_starter_was_gone_before_it_began(
     try:
         program.wait(10)
         until = time.monotonic() + 10
-        while (left := reaper.find_processes(tmp_path)) and time.monotonic() < until:
+        while (left := find_processes(tmp_path)) and time.monotonic() < until:
             time.sleep(0.1)
         assert left == []
     finally:
-        reaper.kill_all(tmp_path)
+        kill_all(tmp_path)
