@@ -74,14 +74,11 @@ def unwanted(here: View) -> list[str]:
 
 
 def wanted(here: View) -> dict[str, Any]:
-    """`dropped` are to be deleted: those that are known of."""
-    dropped: list[Object] = []
+    """`dropped` are to be deleted: those that are known of, as KIND NAMESPACE NAME."""
+    dropped: list[str] = []
     space = here.spec.monitoring.namespace
     with suppress(FactUnavailable):
-        dropped = [
-            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": space}}
-            for name in unwanted(here)
-        ]
+        dropped = [f"ConfigMap {space} {name}" for name in unwanted(here)]
     return {"objects": [*ours(here), *own(here)], "dropped": dropped}
 
 

@@ -100,18 +100,14 @@ def ours(here: View, kind: str) -> bool:
 
 def wanted(here: View) -> dict[str, Any]:
     """None of `objects` where the name is known to be somebody else's; `dropped` are to be deleted: those of ours that
-    are known of."""
-    metadata = {"name": NAME, "namespace": here.spec.monitoring.namespace}
-    brought, dropped = objects(here), []
+    are known of, as KIND NAMESPACE NAME."""
+    space = here.spec.monitoring.namespace
+    brought, dropped = objects(here), list[str]()
     with suppress(FactUnavailable):
         if foreign(here):
             brought = []
         if not here.spec.serve.enabled:
-            dropped = [
-                {"apiVersion": api, "kind": kind, "metadata": metadata}
-                for kind, (api, _) in KINDS.items()
-                if ours(here, kind)
-            ]
+            dropped = [f"{kind} {space} {NAME}" for kind in KINDS if ours(here, kind)]
     return {"objects": brought, "dropped": dropped}
 
 

@@ -1,5 +1,6 @@
 # shellcheck shell=sh
-# Brings one Helm release to its chart and values, which come on standard input. Follows limits.sh, fetch.sh and pinned.sh.
+# Brings one Helm release to its chart and values, which come on standard input. Follows limits.sh, fetch.sh, pinned.sh,
+# namespace.sh and definitions.sh.
 # Reads NAME, NAMESPACE, VERSION, URL, SHA256, DIGEST and PRIVILEGED (yes or no). Says `changed: …` for what it did.
 set -eu
 KUBECONFIG=/etc/kubernetes/admin.conf
@@ -8,33 +9,6 @@ export KUBECONFIG HELM_CACHE_HOME HELM_CONFIG_HOME HELM_DATA_HOME
 # By its whole path, so that a Helm of ours that still runs is found by it.
 HELM=/usr/local/lib/gpustack/helm
 CHART=/var/lib/gpustack-cluster/charts/${URL##*/}
-
-ensure_namespace() {
-  phase=$(kube get namespace "$NAMESPACE" --ignore-not-found -o 'jsonpath={.status.phase}')
-  case $phase in
-    Terminating)
-      echo "namespace $NAMESPACE is being deleted, and something in it does not go: kubectl get namespace $NAMESPACE -o yaml says what; install again when it is gone (gpustack explain namespace-terminating)" >&2
-      return 1
-      ;;
-    '') kube create namespace "$NAMESPACE" >/dev/null; echo "changed: namespace $NAMESPACE" ;;
-  esac
-  [ "$PRIVILEGED" = yes ] || return 0
-  found=$(kube get namespace "$NAMESPACE" -o 'jsonpath={.metadata.labels.pod-security\.kubernetes\.io/enforce}')
-  [ "$found" != privileged ] || return 0
-  kube label namespace "$NAMESPACE" --overwrite pod-security.kubernetes.io/enforce=privileged >/dev/null
-  echo "changed: pods of namespace $NAMESPACE may be privileged"
-}
-
-# Helm installs CRDs once and never again. The annotation would be too long for a client-side apply.
-ensure_crds() {
-  "$HELM" show crds "$CHART" >"$FRESH/crds.yaml"
-  grep -q '^kind: CustomResourceDefinition' "$FRESH/crds.yaml" || return 0
-  set -- --server-side --force-conflicts --field-manager=gpustack -f "$FRESH/crds.yaml"
-  ! kube diff "$@" >/dev/null 2>&1 || return 0
-  kube apply "$@" >/dev/null
-  echo "changed: definitions of $NAME"
-  kube wait --for=condition=Established --timeout="$((50 * ${TIMEOUT_FACTOR:-1}))s" -f "$FRESH/crds.yaml" >/dev/null
-}
 
 # A Helm that was killed leaves its release pending, and every later one refuses. Ours is known by its label and by
 # its process; somebody else's is left alone.
@@ -73,8 +47,10 @@ FRESH=$(mktemp -d)
 trap 'rm -rf "$FRESH"' EXIT
 cat >"$FRESH/values.yaml"
 pinned "$URL" "$SHA256" "$CHART"
-ensure_namespace
-ensure_crds
+ensure_namespace "$NAMESPACE" "$PRIVILEGED"
+# Helm installs CRDs once and never again.
+"$HELM" show crds "$CHART" >"$FRESH/crds.yaml"
+bring_definitions <"$FRESH/crds.yaml"
 ensure_not_pending
 ! holds || exit 0
 # Helm gives the labels of one revision to the next: by this one, the next is known as somebody else's.

@@ -78,7 +78,7 @@ def on_hosts(
 
 
 def namespace_mismatch(here: View) -> Result | None:
-    """Of the namespace of the GPU stack; a missing one will be created."""
+    """Compare the namespace of the GPU stack; a missing one is created, and a level that somebody set stays."""
     name = here.spec.gpu.namespace
     found = here[NAMESPACES].get(name)
     if not expected(here) or found is None:
@@ -87,11 +87,12 @@ def namespace_mismatch(here: View) -> Result | None:
     if phase == "Terminating":
         hint = f"kubectl get namespace {name} -o yaml    # status.conditions names what remains"
         return Result(f"namespace {name}", "Active", phase, cure="operator", hint=hint)
-    return (
-        None
-        if level == "privileged"
-        else Result(f"namespace {name}", "Pod Security level privileged", level or "unset")
-    )
+    if level == "privileged":
+        return None
+    what, expected_level = f"namespace {name}", "Pod Security level privileged"
+    if not level:
+        return Result(what, expected_level, "unset")
+    return Result(what, expected_level, level, cure="operator", hint="gpustack explain namespace-restricted")
 
 
 def unlabelled(here: View) -> dict[str, str]:

@@ -19,12 +19,14 @@ def wanted_monitor(here: View) -> Monitor:
 
 
 def wanted(here: View) -> dict[str, Any]:
-    """`monitor` is the name of the ServiceMonitor that is to be there, `objects` are those of ours."""
+    """Compose what the role gpu_metrics reads: `monitor` is the name of the ServiceMonitor that is to be there,
+    `objects` are those of ours, `release` is the operator's, whose ConfigMap of counters may be written."""
+    release = here.spec.gpu.release
     if not expected(here):
-        return {"monitor": "", "objects": []}
+        return {"monitor": "", "objects": [], "release": release}
     name = wanted_monitor(here).name
     objects = [config_map(here)] + ([monitor_of_ours(here)] if name == OURS else [])
-    return {"monitor": name, "objects": objects}
+    return {"monitor": name, "objects": objects, "release": release}
 
 
 def config_map(here: View) -> dict[str, Any]:

@@ -25,10 +25,8 @@ Named = dict[str, Any]
 
 
 def all_objects(here: View) -> list[Object]:
-    """With those that other steps judge: the namespace, and the counters as the step gpu-metrics brings them."""
-    privileged = {"pod-security.kubernetes.io/enforce": "privileged"}
-    space = {"metadata": {"name": here.spec.gpu.namespace, "labels": privileged}}
-    return [{"apiVersion": "v1", "kind": "Namespace", **space}, config_map(here), *objects(here)]
+    """Compose the objects with the counters, which the step gpu-metrics judges."""
+    return [config_map(here), *objects(here)]
 
 
 def objects(here: View) -> list[Object]:

@@ -1,10 +1,10 @@
 """Monitoring: Prometheus, Alertmanager, Grafana, node-exporter and kube-state-metrics, by the chart
 kube-prometheus-stack.
 
-The CRDs of the operator are applied first, server-side (Helm never upgrades CRDs). Prometheus selects all monitors and
-rules, not only those with the label of this release. The components that kubeadm binds to 127.0.0.1 only were opened
-when the cluster was created (kubernetes.metrics_bind), and the step `firewall` restricts them to nodes and pods; so all
-targets are up, and no alert fires except Watchdog, which always fires.
+The CRDs of the operator are applied first, server-side (Helm never upgrades CRDs); newer ones in the cluster stay.
+Prometheus selects all monitors and rules, not only those with the label of this release. The components that kubeadm
+binds to 127.0.0.1 only were opened when the cluster was created (kubernetes.metrics_bind), and the step `firewall`
+restricts them to nodes and pods; so all targets are up, and no alert fires except Watchdog, which always fires.
 
 The step is ready when Prometheus says so, not Helm: the objects are reconciled, and every target responds. Put your own
 values into values/<release>.yaml next to the inventory; a key that the chart does not know is rejected, because Helm
@@ -18,7 +18,7 @@ Settings: monitoring, alerts.receivers. Sources: kube-prometheus-stack 88.5.3, i
 
 from collections.abc import Mapping
 
-from gpustack.ask.judge import Result, as_text, expect
+from gpustack.ask.judge import Result, as_text, expect, ok
 from gpustack.ask.view import View
 from gpustack.config.dashboards.json_model import DATA_SOURCE
 from gpustack.config.host import Host
@@ -74,17 +74,20 @@ def port(here: View) -> Result | None:
 
 
 def definitions(here: View) -> Result | None:
-    """The API server has the ten CRDs of the Prometheus operator, in the version of the chart's operator.
+    """The API server has the ten CRDs of the Prometheus operator, in the version of the chart's operator or newer.
 
-    A patch version of the operator does not change them, so only the minor version is compared.
+    A patch version of the operator does not change them, so only the minor version is compared. Newer ones belong to
+    another Prometheus operator and are never replaced by older ones.
     """
-    what, found = "CRDs of the Prometheus operator", here[DEFINITIONS]
-    wanted = minor(here.versions.components["prometheus-operator"])
-    if missing := [kind for kind in KINDS if f"{kind}.{GROUP}" not in found]:
+    what, actual = "CRDs of the Prometheus operator", here[DEFINITIONS]
+    expected = minor(here.versions.components["prometheus-operator"])
+    if missing := [kind for kind in KINDS if f"{kind}.{GROUP}" not in actual]:
         return Result(what, "all ten", f"no {as_text(missing)}")
-    versions = {minor(found[f"{kind}.{GROUP}"]) or "no version" for kind in KINDS}
-    older = any(numbers(one) < numbers(wanted) for one in versions)
-    return expect(what, wanted, as_text(versions), fault="mon-crd-stale" if older else "")
+    versions = {minor(actual[f"{kind}.{GROUP}"]) or "no version" for kind in KINDS}
+    if any(numbers(version) < numbers(expected) for version in versions):
+        return Result(what, expected, as_text(versions), fault="mon-crd-stale")
+    newer = versions - {expected}
+    return ok(what, f"{as_text(newer)}, newer than {expected}: they are left as they are") if newer else None
 
 
 def chart(here: View) -> Result | None:

@@ -69,4 +69,8 @@ def test_without_a_gpu_there_is_nothing_to_bring() -> None:
     """With --force the roles are played all the same, on a cluster that nobody monitors and that has no GPU."""
     found = cluster_variables(snapshot({}, {"monitoring": {"enabled": False}}, (K1, K2)))
     assert found["gpustack_releases"] == {"monitoring": {}, "gpu-operator": {}, "autoscaling": {}}
-    assert found["gpustack_objects"]["gpu-metrics"] == {"monitor": "", "objects": []}
+    assert found["gpustack_objects"]["gpu-metrics"] == {
+        "monitor": "",
+        "objects": [],
+        "release": "gpu-operator",
+    }

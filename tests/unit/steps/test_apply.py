@@ -1,68 +1,110 @@
-"""apply.sh with a kubectl that is put before it."""
+"""apply.sh: what of a cluster it changes, and what of others it leaves byte for byte."""
 
-import os
-import subprocess
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gpustack.config.resources import playbooks
+from tests.worlds.api_objects import APPLIED, OTHERS, calls, document, install, put, run
 
-SCRIPT = "".join((playbooks() / "files" / name).read_text() for name in ("limits.sh", "apply.sh"))
-# While it compares, somebody else on the host plants a link beside every file of ours in the folder for all: who can
-# read our names can guess those that are made of them.
-KUBECTL = """#!/bin/sh
-echo "$*" >>"$WORLD/asked"
-while [ $# -gt 1 ]; do case $1 in diff | apply) verb=$1 ;; esac; shift; done
-cp "$1" "$WORLD/$verb"
-case $verb in
-  diff)
-    for file in "$TMPDIR"/*; do [ ! -f "$file" ] || ln -s "$WORLD/precious" "$file.said"; done
-    [ -e "$WORLD/same" ]
-    ;;
-  apply) [ ! -e "$WORLD/refused" ] || { cat "$WORLD/refused" >&2; exit 1; }; echo "configmap/a serverside-applied" ;;
-esac
-"""
-OBJECTS = '{"kind":"ConfigMap"}\n{"kind":"ConfigMap","data":{"a":"$HOME `id` {{ b }}"}}'
+SCRIPT = "set -eu\n" + "".join((playbooks() / "files" / name).read_text() for name in ("limits.sh", "apply.sh"))
+LABEL = {"app.kubernetes.io/managed-by": "gpustack"}
+HELM = {"meta.helm.sh/release-name": "gpu-operator", "meta.helm.sh/release-namespace": "space"}
+WANTED = document("ConfigMap", "a", labels=LABEL, data={"a": "$HOME `id` {{ b }}"})
+KINDS = ("ConfigMap", "Service", "DaemonSet", "ClusterRole", "Namespace", "PrometheusRule")
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> Path:
-    (tmp_path / "kubectl").write_text(KUBECTL)
-    (tmp_path / "kubectl").chmod(0o755)
-    (tmp_path / "tmp").mkdir()
-    (tmp_path / "precious").write_text("as it was")
+    install(tmp_path)
     return tmp_path
 
 
-def run(world: Path) -> "subprocess.CompletedProcess[str]":
-    env = {"WORLD": str(world), "TMPDIR": str(world / "tmp"), "PATH": f"{world}:{os.environ['PATH']}"}
-    script = f"{SCRIPT}\nset -eu\napply\n"
-    done = subprocess.run(
-        ["sh", "-c", script], input=OBJECTS, capture_output=True, text=True, env=env, check=False, timeout=30
-    )
+def stream(*objects: dict[str, Any]) -> str:
+    return "\n---\n".join(json.dumps(item) for item in objects)
+
+
+def test_a_missing_object_is_created_as_it_is_without_force(world: Path) -> None:
+    done = run(world, f"{SCRIPT}\napply", stream(WANTED))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "changed: configmap/a serverside-applied\n", "")
+    written = json.loads((world / "objects" / "configmap.space.a.json").read_text())
+    assert written["data"] == WANTED["data"]
+    assert [line for line in calls(world, "apply") if "--force-conflicts" in line] == []
     assert list((world / "tmp").iterdir()) == []
-    assert (world / "precious").read_text() == "as it was"
-    return done
 
 
-def asked(world: Path) -> list[str]:
-    return (world / "asked").read_text().splitlines()
+def test_one_call_is_enough_where_nothing_differs(world: Path) -> None:
+    put(world, document("ConfigMap", "a", labels=LABEL, data=WANTED["data"], managers=[APPLIED]))
+    assert run(world, f"{SCRIPT}\napply", stream(WANTED)).stdout == ""
+    assert len(calls(world)) == 1
 
 
-def test_objects_travel_as_they_are_and_under_our_name(world: Path) -> None:
-    done = run(world)
+@pytest.mark.parametrize(
+    "mark",
+    [
+        {"labels": LABEL, "managers": [OTHERS]},
+        {"managers": [APPLIED, OTHERS]},
+        {"annotations": HELM, "managers": [OTHERS]},
+    ],
+    ids=["label", "fields of an earlier release", "Helm release of ours"],
+)
+def test_what_others_changed_in_an_object_of_ours_is_put_back(world: Path, mark: dict[str, Any]) -> None:
+    path = put(world, document("ConfigMap", "a", data={"a": "edited", "theirs": "stays"}, **mark))
+    done = run(world, f"{SCRIPT}\napply", stream(WANTED), RELEASE="gpu-operator", NAMESPACE="space")
     assert (done.returncode, done.stdout) == (0, "changed: configmap/a serverside-applied\n")
-    assert (world / "apply").read_text() == OBJECTS
-    assert all("--server-side --force-conflicts --field-manager=gpustack" in line for line in asked(world))
+    assert json.loads(path.read_text())["data"] == {**WANTED["data"], "theirs": "stays"}
 
 
-def test_nothing_is_done_where_nothing_differs(world: Path) -> None:
-    (world / "same").touch()
-    assert (run(world).stdout, len(asked(world))) == ("", 1)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        {"managers": [OTHERS]},
+        {},
+        {"labels": {"app.kubernetes.io/managed-by": "Helm"}, "annotations": HELM, "managers": [OTHERS]},
+        {"managers": [{**APPLIED, "operation": "Update"}]},
+        {"managers": [{**APPLIED, "manager": "gpustack-look"}]},
+    ],
+    ids=["others", "without managers", "a Helm release", "another operation", "another manager"],
+)
+def test_an_object_of_others_survives_and_is_named(world: Path, kind: str, theirs: dict[str, Any]) -> None:
+    space = "" if kind in ("ClusterRole", "Namespace") else "space"
+    path = put(world, document(kind, "a", space, data={"a": "theirs"}, **theirs))
+    before = path.read_bytes()
+    wanted = document(kind, "a", space, labels=LABEL, data={"a": "ours"})
+    done = run(world, f"{SCRIPT}\napply", stream(document("ConfigMap", "first", labels=LABEL), wanted))
+    name = f"{space}/a" if space else "a"
+    refusal = f"{kind} {name} is not from gpustack, and is left as it is (gpustack explain foreign-object)\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", refusal)
+    assert path.read_bytes() == before
+    assert calls(world, "apply") == []
+
+
+def test_an_object_that_others_create_meanwhile_survives(world: Path) -> None:
+    theirs = document("ConfigMap", "a", data={"a": "theirs"}, managers=[OTHERS])
+    (world / "arrives.json").write_text(json.dumps(theirs))
+    done = run(world, f"{SCRIPT}\napply", stream(WANTED))
+    assert done.returncode == 1
+    assert "ConfigMap space/a is not from gpustack" in done.stderr
+    assert json.loads((world / "objects" / "configmap.space.a.json").read_text()) == theirs
 
 
 def test_what_the_api_refuses_is_reported(world: Path) -> None:
-    (world / "refused").write_text("error: is being deleted\n")
-    done = run(world)
+    kubectl = (world / "kubectl").read_text()
+    refusing = kubectl.replace("answer(sys.argv[1:])", "'apply' in sys.argv and sys.exit('error: is being deleted')\n")
+    (world / "kubectl").write_text(f"{refusing}answer(sys.argv[1:])\n")
+    done = run(world, f"{SCRIPT}\napply", stream(WANTED))
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "error: is being deleted\n")
+
+
+def test_only_what_has_our_label_is_removed_by_its_name(world: Path) -> None:
+    for name, labels in (("mine", LABEL), ("theirs", {}), ("other", LABEL)):
+        put(world, document("ConfigMap", name, labels=labels))
+    done = run(world, f"{SCRIPT}\nremove", "ConfigMap space mine\n\nConfigMap space theirs\nConfigMap space none\n")
+    assert (done.returncode, done.stdout) == (0, "changed: removed space/configmap/mine\n")
+    assert sorted(path.name for path in (world / "objects").iterdir()) == [
+        "configmap.space.other.json",
+        "configmap.space.theirs.json",
+    ]

@@ -105,6 +105,6 @@ def test_one_that_is_no_longer_wanted_is_removed() -> None:
     answers = {MAPS: written(MAPS[0], json.dumps(listed))}
     assert failures(judged(STEP, answers)) == {"no-others": ("gpustack-dashboard-own-old", "install")}
     dropped = wanted(View(snapshot(answers), CLUSTER))["dropped"]
-    assert [one["metadata"]["name"] for one in dropped] == ["gpustack-dashboard-own-old"]
+    assert dropped == ["ConfigMap monitoring gpustack-dashboard-own-old"]
     # What cannot be read is not deleted.
     assert wanted(View(snapshot({MAPS: recorded(MAPS[0], "forbidden")}), CLUSTER))["dropped"] == []

@@ -102,7 +102,7 @@ def test_a_namespace_that_goes_is_for_a_person() -> None:
 
 
 def test_a_namespace_that_lets_no_privileged_pod_in() -> None:
-    assert failures(judged(STEP, namespace({}, level="baseline"))) == {"namespace": ("baseline", "install")}
+    assert failures(judged(STEP, namespace({}, level="baseline"))) == {"namespace": ("baseline", "operator")}
     assert failures(judged(STEP, namespace({}, level=""))) == {"namespace": ("unset", "install")}
     assert failures(judged(STEP, {("kube.namespaces", CLUSTER): written("", '{"items":[]}')})) == {}
 

@@ -44,12 +44,13 @@ case "$1 $2" in
       *) printf %s "${file#*=}" >"$WORLD/nodes/$node/$(printf %s "${file%%=*}" | sed 's,/,_,g')" ;;
     esac ;;
   'get servicemonitors'*) ls "$WORLD/monitors" | tr '\n' ' ' ;;
-  'delete servicemonitors'*) rm "$WORLD/monitors/$3" ;;
+  'delete servicemonitors'*) rm "$WORLD/monitors/${6#metadata.name=}"; echo "servicemonitor/${6#metadata.name=}" ;;
+  'get --ignore-not-found') ;;
   'rollout restart') ;;
-  'diff --server-side') cmp -s "$file" "$WORLD/applied" ;;
+  'diff --server-side') cmp -s - "$WORLD/applied" ;;
   'apply --server-side')
     [ ! -e "$WORLD/refused" ] || { echo 'the server says no' >&2; exit 1; }
-    cp "$file" "$WORLD/applied"; echo 'configmap/x serverside-applied' ;;
+    cat >"$WORLD/applied"; echo 'configmap/x serverside-applied' ;;
   *) echo "what is $*?" >&2; exit 9 ;;
 esac
 """
@@ -146,7 +147,10 @@ def test_the_operator_s_monitor_is_left_to_the_operator(cluster: Path) -> None:
 def test_ours_goes_where_the_operator_has_its_own(cluster: Path) -> None:
     for name in (OPERANDS[-1], OURS):
         (cluster / "monitors" / name).touch()
-    assert f"changed: removed ServiceMonitor {OURS}\n" in run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1]).stdout
+    assert (
+        f"changed: removed gpu-operator/servicemonitor/{OURS}\n"
+        in run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1]).stdout
+    )
     assert [path.name for path in (cluster / "monitors").iterdir()] == [OPERANDS[-1]]
     assert asked(cluster, "rollout") == []
 

@@ -7,28 +7,31 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from gpustack.config.resources import playbooks
 
 FILES = playbooks() / "files"
-SCRIPT = "\n".join((FILES / name).read_text() for name in ("limits.sh", "fetch.sh", "pinned.sh", "helm-release.sh"))
+PARTS = ("limits.sh", "fetch.sh", "pinned.sh", "namespace.sh", "definitions.sh", "helm-release.sh")
+SCRIPT = "\n".join((FILES / name).read_text() for name in PARTS)
 CHART = "chart"
 # Answers with the files of $WORLD: `phase` and `level` of the namespace, `releases` as lines of NAME STATUS DIGEST
 # REVISION VERSION.
 KUBECTL = r"""#!/bin/sh
 echo "kubectl $*" >>"$WORLD/asked"
 case " $* " in
-  *" get namespace "*status.phase*) cat "$WORLD/phase" 2>/dev/null || : ;;
-  *" get namespace "*pod-security*) cat "$WORLD/level" 2>/dev/null || : ;;
-  *"create namespace"*) printf Active >"$WORLD/phase" ;;
+  *" get namespace "*) [ ! -e "$WORLD/phase" ] || echo "$(cat "$WORLD/phase") $(cat "$WORLD/level" 2>/dev/null)" ;;
+  *" create -f - "*) cat >"$WORLD/namespace"; printf Active >"$WORLD/phase" ;;
   *"label namespace"*) printf privileged >"$WORLD/level" ;;
+  *"create --dry-run"*) echo "a.example others -" ;;
+  *" get --ignore-not-found "*) ;;
   *status=deployed*) awk '$2 == "deployed" { print $3, $4, $5 }' "$WORLD/releases" ;;
   *metadata.labels.version*) awk '{ print $5 }' "$WORLD/releases" ;;
   *"get secrets"*) cat "$WORLD/releases" ;;
   *"delete secret"*) sed -i '$d' "$WORLD/releases" ;;
   *diff*field-manager=gpustack-look*) cat >/dev/null; [ ! -e "$WORLD/drifted" ] ;;
   *diff*field-manager=gpustack*) [ -e "$WORLD/defined" ] ;;
-  *apply*) : >"$WORLD/defined" ;;
+  *apply*) : >"$WORLD/defined"; echo "a.example serverside-applied" ;;
 esac
 exit
 """
@@ -114,16 +117,42 @@ def test_a_revision_that_another_helm_made_with_our_labels(world: Path) -> None:
     assert "gpustack-revision=11 " in asked(world, "helm upgrade")[0]
 
 
-def test_a_namespace_is_made_and_may_have_privileged_pods(world: Path) -> None:
+def test_a_namespace_is_created_with_its_level(world: Path) -> None:
     (world / "phase").unlink()
-    (world / "level").unlink()
-    assert run(world).stdout.splitlines()[:2] == [
-        "changed: namespace space",
-        "changed: pods of namespace space may be privileged",
-    ]
+    assert run(world).stdout.splitlines() == ["changed: namespace space", "changed: release monitoring"]
+    assert yaml.safe_load((world / "namespace").read_text()) == {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {
+            "name": "space",
+            "labels": {
+                "app.kubernetes.io/managed-by": "gpustack",
+                "pod-security.kubernetes.io/enforce": "privileged",
+            },
+        },
+    }
+    (world / "phase").unlink()
+    run(world, PRIVILEGED="no")
+    assert "enforce" not in (world / "namespace").read_text()
+
+
+def test_a_namespace_without_a_level_gets_one_where_pods_need_it(world: Path) -> None:
     (world / "level").unlink()
     run(world, PRIVILEGED="no")
     assert not (world / "level").exists()
+    assert run(world).stdout.splitlines()[0] == "changed: pods of namespace space may be privileged"
+    assert asked(world, "label namespace", "--overwrite") == []
+
+
+@pytest.mark.parametrize("level", ["baseline", "restricted"])
+def test_a_level_that_somebody_set_stays_and_ends_the_run(world: Path, level: str) -> None:
+    (world / "level").write_text(level)
+    done = run(world)
+    assert (done.returncode, done.stdout, (world / "level").read_text()) == (1, "", level)
+    assert done.stderr.startswith(f"namespace space enforces the Pod Security level {level}, ")
+    assert done.stderr.endswith("(gpustack explain namespace-restricted)\n")
+    assert asked(world, "kubectl label") == asked(world, "helm") == []
+    assert run(world, PRIVILEGED="no").returncode == 0
 
 
 def test_a_namespace_that_is_being_deleted(world: Path) -> None:
@@ -137,9 +166,9 @@ def test_a_namespace_that_is_being_deleted(world: Path) -> None:
 
 def test_definitions_are_applied_on_the_server_before_the_release(world: Path) -> None:
     (world / "crds").touch()
-    assert run(world).stdout.splitlines() == ["changed: definitions of monitoring", "changed: release monitoring"]
+    assert run(world).stdout.splitlines() == ["changed: a.example serverside-applied", "changed: release monitoring"]
     (line,) = asked(world, "kubectl apply")
-    assert "--server-side --force-conflicts --field-manager=gpustack" in line
+    assert "--server-side --field-manager=gpustack" in line
     assert asked(world, "kubectl wait", "condition=Established")
     order = [line.split()[1] for line in asked(world) if line.startswith(("kubectl apply", "helm upgrade"))]
     assert order == ["apply", "upgrade"]

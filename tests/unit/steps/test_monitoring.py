@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -70,6 +71,21 @@ def test_definitions_of_another_minor_or_missing() -> None:
     assert failures(judged(STEP, gone)) == {"definitions": ("no probes", "install")}
     unversioned = case("monitoring.definitions", "control-plane", ("operator.prometheus.io/version", "else"))
     assert failures(judged(STEP, unversioned)) == {"definitions": ("no version", "install")}
+
+
+@pytest.mark.parametrize("newer", ["0.99.0", "0.94.0", "1.0.0", "0.100.1"])
+def test_newer_definitions_of_another_operator_are_ok_and_named(newer: str) -> None:
+    """The text of an ok check says so; install --force does not put them back either (test_definitions.py)."""
+    found = judged(STEP, case("monitoring.definitions", "control-plane", ('"0.93.0"', f'"{newer}"')))["definitions"]
+    assert found.outcome == "ok"
+    assert str(found.result).endswith(f"{newer.rsplit('.', 1)[0]}, newer than 0.93: they are left as they are")
+
+
+def test_one_older_definition_among_newer_ones_is_for_install() -> None:
+    text = case("monitoring.definitions", "control-plane", ('"0.93.0"', '"0.99.0"'))
+    ((place, answer),) = text.items()
+    mixed = {place: replace(answer, out=answer.out.replace('"0.99.0"', '"0.92.0"', 1))}
+    assert failures(judged(STEP, mixed)) == {"definitions": ("0.92, 0.99", "install")}
 
 
 BY_HAND = "revision 1, created by another Helm client"

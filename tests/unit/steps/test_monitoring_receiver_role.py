@@ -18,7 +18,7 @@ from gpustack.config.resources import playbooks
 from gpustack.config.spec import Spec
 from gpustack.probes.monitoring.alerting import SECRETS
 
-PUT = (playbooks() / "files" / "limits.sh").read_text()
+PUT = "".join((playbooks() / "files" / name).read_text() for name in ("limits.sh", "namespace.sh", "apply.sh"))
 PUT += (playbooks() / "roles" / "monitoring" / "files" / "receivers.sh").read_text()
 # With all that a shell minds.
 HOOK = "https://hooks.example.com/services/only-we-know?a=b%20c&d='\"$HOME`id`"
@@ -26,7 +26,8 @@ KUBECTL = r"""#!/bin/sh
 echo "$*" >>"$WORLD/argv"
 case "$*" in
 *'get namespace'*) cat "$WORLD/namespace" ;;
-*'create namespace'*) echo namespace/x >"$WORLD/namespace" ;;
+*'create -f -'*) cat >/dev/null; echo Active >"$WORLD/namespace" ;;
+*'get --ignore-not-found -f -'*) cat >/dev/null; cat "$WORLD/owners" 2>/dev/null || : ;;
 *'get secret'*)
   for word; do case $word in
     gpustack-receivers | ours) file=$WORLD/$word ;;
@@ -35,7 +36,8 @@ case "$*" in
   [ -e "$file" ] || exit 0
   data=$(sed -n 's/^  \([^ ]*\): /\1 /p' "$file")
   if [ -n "${key-}" ]; then echo "$data" | awk -v key="$key" '$1 == key { printf $2 }'; else echo "$data"; fi ;;
-*'delete secret'*) rm "$WORLD/gpustack-receivers" ;;
+*'delete Secret -l app.kubernetes.io/managed-by=gpustack --field-selector metadata.name=gpustack-receivers'*)
+  rm "$WORLD/gpustack-receivers"; echo secret/gpustack-receivers ;;
 *apply*) cat >"$WORLD/gpustack-receivers" ;;
 *) exit 1 ;;
 esac
@@ -85,7 +87,7 @@ def test_a_secret_is_put_once_and_found_the_same(world: Path) -> None:
         return compared(world, wanted)["default-webhook"]
 
     assert is_now(HOOK) == "none"
-    assert put(world, default_webhook=HOOK) == "changed: the receivers' secrets\n"
+    assert put(world, default_webhook=HOOK) == "changed: namespace monitoring\nchanged: the receivers' secrets\n"
     assert is_now(HOOK) == "same"
     assert put(world, default_webhook=HOOK) == ""
     assert is_now(f"{HOOK}2") == "other"
@@ -102,6 +104,20 @@ def test_what_no_receiver_has_any_more_is_taken_away(world: Path) -> None:
     assert put(world).startswith("changed")
     assert not (world / "gpustack-receivers").exists()
     assert put(world) == ""
+
+
+def test_a_secret_of_that_name_from_others_stays(world: Path) -> None:
+    (world / "gpustack-receivers").write_text("data:\n  theirs: eA==\n")
+    (world / "owners").write_text("Secret monitoring gpustack-receivers\n")
+    (world / "namespace").write_text("Active\n")
+    done = subprocess.run(
+        ["sh", "-c", PUT], input="default-webhook eA==\n", capture_output=True, text=True, check=False,
+        env={"PATH": f"{world}/bin:{os.environ['PATH']}", "WORLD": str(world), "NAMESPACE": "monitoring"},
+    )  # fmt: skip
+    refusal = "Secret monitoring/gpustack-receivers is not from gpustack, and is left as it is"
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(refusal)
+    assert (world / "gpustack-receivers").read_text() == "data:\n  theirs: eA==\n"
 
 
 def test_without_secrets_no_namespace_is_made(world: Path) -> None:

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # Applies the counters and, where it is ours, the ServiceMonitor; else ours goes, and NVIDIA's operator makes its own.
-# Follows apply.sh. Reads NAMESPACE and MONITOR, the name of the one that is to be there.
+# Follows apply.sh. Reads NAMESPACE, RELEASE (that of the operator) and MONITOR, the name of the one that is to be there.
 set -eu
 OPERATORS=nvidia-dcgm-exporter OURS=gpustack-dcgm
 apply
@@ -9,8 +9,7 @@ apply
 found=$(kube -n "$NAMESPACE" get servicemonitors.monitoring.coreos.com -o 'jsonpath={.items[*].metadata.name}')
 there() { case " $found " in *" $1 "*) ;; *) return 1 ;; esac; }
 if there "$OURS"; then
-  kube -n "$NAMESPACE" delete servicemonitors.monitoring.coreos.com "$OURS" >/dev/null
-  echo "changed: removed ServiceMonitor $OURS"
+  echo "servicemonitors.monitoring.coreos.com $NAMESPACE $OURS" | remove
 fi
 # The operator does not hear when the definition of a ServiceMonitor comes after it: it looks when it starts.
 if ! there "$OPERATORS"; then

@@ -1,0 +1,103 @@
+"""Everything that reaches a cluster goes through one function, which leaves what others own."""
+
+import json
+import re
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+
+from gpustack.config.resources import playbooks
+from tests.worlds.api_objects import APPLIED, OTHERS, document
+
+ROOT = playbooks()
+FILES = sorted(path for path in ROOT.rglob("*") if path.suffix in (".sh", ".yml", ".yaml", ".j2"))
+STATUS = {"manager": "kube-apiserver", "operation": "Update", "fieldsV1": {"f:status": {}}}
+RELEASE = {f"meta.helm.sh/release-{key}": key for key in ("name", "namespace")}
+SHARED = {"files/apply.sh", "files/definitions.sh"}
+WRITES = re.compile(r"\bkube(?:ctl)?\b[^|;&\n]*?\s(apply|replace|patch|edit)\s")
+DELETES = re.compile(r"\bkube(?:ctl)?\b[^|;&\n]*?\sdelete\s+(\S+)")
+# Not objects that gpustack brings: a pod is made anew by its owner, a node is its host's (docs/reset.md), a Secret is
+# one revision of a release with our label on it.
+DELETED = {"pods", "node", "secret"}
+
+
+def lines() -> list[tuple[str, str]]:
+    found = []
+    for path in FILES:
+        text = path.read_text().replace("\\\n", " ")
+        code = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
+        found += [(str(path.relative_to(ROOT)), line) for line in code]
+    return found
+
+
+def test_objects_are_written_by_the_shared_functions_only() -> None:
+    assert [(file, line) for file, line in lines() if WRITES.search(line) and file not in SHARED] == []
+
+
+def test_force_is_used_where_ownership_was_looked_at() -> None:
+    """Comparing with --force-conflicts changes nothing; Helm refuses objects that are not of its release."""
+    forced = [(file, line) for file, line in lines() if "--force-conflicts" in line]
+    others = [file for file, line in forced if file not in SHARED and "diff" not in line]
+    assert others == ["files/helm-release.sh"]
+    assert not any("--take-ownership" in line for _, line in lines())
+
+
+def test_objects_are_deleted_by_label_and_name() -> None:
+    kinds = {match[1].strip('"') for file, line in lines() if file not in SHARED for match in DELETES.finditer(line)}
+    assert kinds - {"services"} <= DELETED
+    services = [line for _, line in lines() if " delete services " in line]
+    assert all("app.kubernetes.io/managed-by=gpustack" in line for line in services)
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        (document("ConfigMap", "a"), "ConfigMap space a"),
+        (document("ConfigMap", "a", managers=[OTHERS]), "ConfigMap space a"),
+        (document("ConfigMap", "a", managers=[OTHERS, APPLIED]), "ConfigMap space a fields"),
+        (document("ConfigMap", "a", managers=[{**APPLIED, "operation": "Update"}]), "ConfigMap space a"),
+        (document("Namespace", "a", "", labels={"app.kubernetes.io/managed-by": "gpustack"}), "Namespace - a label"),
+        (document("Namespace", "a", "", labels={"app.kubernetes.io/managed-by": "Helm"}), "Namespace - a"),
+        (
+            document(
+                "ConfigMap", "a", annotations={f"meta.helm.sh/release-{key}": key for key in ("name", "namespace")}
+            ),
+            "ConfigMap space a release",
+        ),
+    ],
+)
+def test_kubectl_tells_owners_apart(item: dict[str, Any], expected: str) -> None:
+    variables = "RELEASE=name NAMESPACE=namespace"
+    assert rendered(f"{variables}; . {ROOT}/files/apply.sh; owner_template", item) == expected
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({"annotations": {"operator.prometheus.io/version": "0.99.0"}, "managers": [OTHERS]}, "others 0.99.0"),
+        ({"labels": {"app.kubernetes.io/version": "2.20.2"}, "managers": [APPLIED]}, "gpustack 2.20.2"),
+        ({"managers": [APPLIED, OTHERS]}, "others -"),
+        ({"managers": [{**APPLIED, "operation": "Update"}]}, "others -"),
+        ({"managers": [APPLIED, STATUS]}, "gpustack -"),
+        ({"labels": {"app.kubernetes.io/managed-by": "gpustack"}, "managers": [OTHERS]}, "gpustack -"),
+        ({}, "others -"),
+    ],
+)  # fmt: skip
+def test_kubectl_reads_versions_and_owners_of_definitions(more: dict[str, Any], expected: str) -> None:
+    item = document("CustomResourceDefinition", "a.example", "", **more)
+    item["apiVersion"] = "apiextensions.k8s.io/v1"
+    assert rendered(f". {ROOT}/files/definitions.sh; definition_template", item) == f"a.example {expected}"
+
+
+def rendered(script: str, item: dict[str, Any]) -> str:
+    """Render the template with the real kubectl, which asks no server for it."""
+    kubectl = shutil.which("kubectl")
+    if not kubectl:
+        pytest.skip("no kubectl on PATH")
+    template = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout
+    words = [kubectl, "annotate", "--local", "-f", "-", "x=y", "-o", f"go-template={template}"]
+    done = subprocess.run(words, input=json.dumps(item), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.strip()
