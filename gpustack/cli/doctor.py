@@ -48,14 +48,17 @@ def doctor(
         bool, typer.Option("--fix", help="Apply automatic fixes after confirmation, then re-check.")
     ] = False,
     yes: Annotated[
-        bool, typer.Option("-y", "--yes", help="Do not ask for confirmation of automatic fixes or of --undo.")
+        bool,
+        typer.Option(
+            "-y", "--yes", help="Do not ask for confirmation of automatic fixes, of their rollback, or of --undo."
+        ),
     ] = False,
     yes_to: Annotated[
         list[str] | None,
         typer.Option(
             "--yes-to",
             metavar="ID",
-            help="Do not ask for confirmation of this fix (repeatable).",
+            help="Do not ask for confirmation of this fix and of its rollback (repeatable).",
             autocompletion=complete_fault,
         ),
     ] = None,

@@ -17,7 +17,7 @@ from gpustack.remedy.copies import Copies
 from gpustack.remedy.fix import Fix
 from gpustack.remedy.fixed import Attempt, Fixed
 from gpustack.remedy.offer import Offer, offers, require_faults, require_roots
-from gpustack.remedy.undo import find_last, put_back, undo
+from gpustack.remedy.undo import Rollback, find_fix, find_last_fix, roll_back
 from gpustack.report.codes import fix_code
 from gpustack.report.fix import json as fix_json
 from gpustack.report.render import show
@@ -49,7 +49,8 @@ def run_fix(
         return fix_code(done)
     places = agree_on_places(before.snapshot, "doctor --fix", without=without_lock)
     with locked_run(hosts, "doctor", places, report) as run:
-        done = make_fix(run, wanted, make_confirm(yes_to, yes=yes), output).run(before)
+        is_agreed = make_agreement(yes_to, yes=yes)
+        done = make_fix(run, wanted, make_confirm(is_agreed), is_agreed, output).run(before)
         run.keep(lambda folder: write_result(done, folder))
     run.keep_snapshot(done.after.snapshot)
     if not done.tried and any(one.ending == "declined" for one in done.attempts):
@@ -60,7 +61,14 @@ def run_fix(
     return fix_code(done)
 
 
-def make_fix(run: Run, wanted: Collection[str], agree: Callable[[Sequence[Offer]], bool], output: str) -> Fix:
+def make_fix(
+    run: Run,
+    wanted: Collection[str],
+    agree: Callable[[Sequence[Offer]], bool],
+    is_agreed: Callable[[Offer], bool],
+    output: str,
+) -> Fix:
+    """`is_agreed` says whether --yes or --yes-to covers a fix, and with it its roll-back."""
     copies = Copies(run.hosts.hosts)
 
     def preview(one: Offer, snapshot: Snapshot) -> None:
@@ -69,11 +77,19 @@ def make_fix(run: Run, wanted: Collection[str], agree: Callable[[Sequence[Offer]
         if output == "human":
             show(one, output, differences=lines, inventory=run.hosts)
 
+    def undo(one: Offer, id: str) -> Rollback | None:
+        fix = find_fix(copies, id, one.hosts)
+        if output == "human":
+            show(fix, output, inventory=run.hosts)
+        if fix.restorable and not (is_agreed(one) or confirm(f"{one.id} was not resolved. Roll these changes back?")):
+            return None
+        return roll_back(copies, fix, run.record)
+
     return Fix(
         gather=lambda probes: gather.gather(run.hosts, probes, report=run.record),
         play=lambda one, snapshot: run.play(one.play, one.hosts, snapshot, one.more),
         copies=copies,
-        undo=lambda id, names: put_back(copies, id, names),
+        undo=undo,
         show=preview,
         agree=agree,
         report=run.record,
@@ -83,11 +99,16 @@ def make_fix(run: Run, wanted: Collection[str], agree: Callable[[Sequence[Offer]
     )
 
 
-def make_confirm(yes_to: Collection[str], *, yes: bool) -> Callable[[Sequence[Offer]], bool]:
-    """--yes confirms all automatic fixes, --yes-to one; the rest is confirmed on the terminal."""
+def make_agreement(yes_to: Collection[str], *, yes: bool) -> Callable[[Offer], bool]:
+    """Return the rule of the options: --yes confirms all automatic fixes, --yes-to one."""
+    return lambda one: one.id in yes_to or (yes and one.fault.auto == "safe")
+
+
+def make_confirm(is_agreed: Callable[[Offer], bool]) -> Callable[[Sequence[Offer]], bool]:
+    """Return the question about fixes, which is asked on the terminal where the options do not cover it."""
 
     def agree(some: Sequence[Offer]) -> bool:
-        if all(one.id in yes_to or (yes and one.fault.auto == "safe") for one in some):
+        if all(map(is_agreed, some)):
             return True
         if len(some) == 1:
             why = f" ({some[0].fault.why})" if some[0].fault.auto == "ask" else ""
@@ -109,13 +130,13 @@ def run_undo(
     places = agree_on_places(snapshot, "doctor --undo", without=without_lock)
     with locked_run(hosts, "doctor", places, report) as run:
         copies = Copies(hosts.hosts)
-        found = find_last(copies, [host.name for host in hosts.hosts if snapshot.reach[host.name].reached])
+        found = find_last_fix(copies, [host.name for host in hosts.hosts if snapshot.reach[host.name].reached])
         if output == "human":
             show(found, output, inventory=hosts)
         if not yes and not confirm("Roll this back?"):
             hint = command("doctor --undo --yes", hosts)
             raise RolloutError("undo-declined", "Nothing was rolled back.", "The rollback was declined.", hint)
         run.lock.require(found.hosts)
-        done = undo(copies, found, run.record)
+        done = roll_back(copies, found, run.record)
     show(done, output, inventory=hosts, evidence=str(run.folder))
     return 0

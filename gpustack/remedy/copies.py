@@ -1,11 +1,10 @@
-"""Copies of what a fix may touch, on the host itself: made before it, reduced to what it changed after it, brought back
-by the undo. The host has them, so that any operator's machine can take a fix back. What runs there is copies.sh.
-
-A fix begins on each host with `begin` and ends with `finish`; what was broken off in between is finished by `last`.
+"""The records and copies that a fix keeps on the hosts themselves: made before it, completed after it, used by the
+roll-back. The hosts have them, so that any operator's machine can take a fix back. What runs there is copies.sh.
 """
 
+import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,62 +15,21 @@ from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import Host
 from gpustack.config.resources import playbooks
 from gpustack.errors import RolloutError
+from gpustack.remedy.objects import ObjectChange, build_replacements, compare_objects
+from gpustack.remedy.records import EMPTY, Change, HostRecord, order_changes, parse_record
+from gpustack.remedy.scope import Scope
 
-SCRIPT, LIMITS = Path(__file__).parent / "copies.sh", playbooks() / "files" / "limits.sh"
+HERE = Path(__file__).parent
+SCRIPTS = (
+    playbooks() / "files" / "limits.sh",
+    *(HERE / f"{name}.sh" for name in ("states", "objects", "restore", "copies")),
+)
 LIMIT = 180
 DONE = "done"
-# Below /. What daemons write there at any time is left out by the script.
-PLACES = (
-    "etc", "usr/local/lib/gpustack", "usr/share/netfilter-persistent/plugins.d", "var/lib/kubelet/config.yaml",
-    "var/lib/kubelet/kubeadm-flags.env",
-)  # fmt: skip
-UNITS = (
-    "containerd", "kubelet", "ufw", "firewalld", "nftables", "netfilter-persistent", "NetworkManager",
-    "nvidia-persistenced", "systemd-timesyncd", "chrony",
-)  # fmt: skip
-KEYS = (
-    "net.ipv4.ip_forward", "net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables",
-    "fs.inotify.max_user_instances", "fs.inotify.max_user_watches",
-)  # fmt: skip
-# Of the cluster. No Secrets: they are not to be copied.
-KINDS = (
-    "configmaps", "services", "serviceaccounts", "deployments", "daemonsets", "statefulsets", "clusterroles",
-    "clusterrolebindings", "roles", "rolebindings", "storageclasses",
-)  # fmt: skip
-CUSTOM = (
-    "prometheuses.monitoring.coreos.com", "alertmanagers.monitoring.coreos.com",
-    "prometheusrules.monitoring.coreos.com", "servicemonitors.monitoring.coreos.com",
-    "podmonitors.monitoring.coreos.com", "clusterpolicies.nvidia.com",
-)  # fmt: skip
+ID = re.compile(r"[0-9][0-9TZ.]*")
 
 Run = Callable[..., Iterator[str]]
 """`run(host, script, limit=…, last=…)`, as gpustack/ask/transport/execute.py has it."""
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What a fix did to a host. `files` are paths below /; `units` and `keys` are `name before -> after`; `moved` are
-    paths that are another now than the fix left them; `unfinished`: it was broken off in the middle."""
-
-    host: str
-    id: str
-    about: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    units: tuple[str, ...] = ()
-    keys: tuple[str, ...] = ()
-    moved: tuple[str, ...] = ()
-    unfinished: bool = False
-
-    @property
-    def fault(self) -> str:
-        return self.value("fault")
-
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        return tuple(self.value("hosts").split())
-
-    def value(self, word: str) -> str:
-        return next((line.partition(" ")[2] for line in self.about if line.startswith(f"{word} ")), "")
 
 
 @dataclass
@@ -81,74 +39,76 @@ class Copies:
     hosts: Sequence[Host]
     run: Run = field(default=run)
 
-    def begin(self, id: str, fault: str, names: Sequence[str], keys: Iterable[str], kinds: Sequence[str]) -> None:
-        """On all hosts, before anything is changed. `kinds` are those of the cluster's objects, on the first of them.
-        Where one cannot keep copies, none does."""
-        about = f"fault {fault}\nhosts {' '.join(names)}"
-        wanted = " ".join(dict.fromkeys((*KEYS, *keys)))
-        for number, name in enumerate(names):
-            some = " ".join(kinds) if number == 0 else ""
+    def begin(self, id: str, fault: str, scopes: Mapping[str, Scope]) -> None:
+        """Record the state of all that the fix may change, by host, before anything is changed. Where one host cannot,
+        none keeps a record."""
+        for number, (name, scope) in enumerate(scopes.items()):
             variables = {
-                "ABOUT": about,
-                "PLACES": " ".join(PLACES),
-                "UNITS": " ".join(UNITS),
-                "KEYS": wanted,
-                "KINDS": some,
+                "ABOUT": f"fault\t{fault}\nhosts\t{' '.join(scopes)}",
+                "THINGS": "\n".join(
+                    "\t".join((one.kind, one.name, "|".join(one.rendered) or EMPTY)) for one in scope.things
+                ),
+                "NAMES": "\n---\n".join(target.document for target in scope.targets),
+                "RELEASE": " ".join(scope.release or ()),
             }
             try:
                 self.call(name, "begin", id, variables)
             except RolloutError:
-                for earlier in names[: number + 1]:
+                for earlier in list(scopes)[: number + 1]:
                     with suppress(RolloutError):
                         self.forget(earlier, id)
                 raise
 
-    def finish(self, id: str, names: Sequence[str]) -> tuple[Kept, ...]:
-        return tuple(parse_kept(name, [f"id {id}", *self.call(name, "finish", id)]) for name in names)
+    def finish(self, id: str, names: Sequence[str]) -> tuple[HostRecord, ...]:
+        """Record what the fix left, and return it."""
+        return tuple(parse_record(name, self.call(name, "finish", id)) for name in names)
 
-    def last(self, name: str) -> Kept | None:
-        """The newest fix of a host, if it has one. What was broken off is finished."""
-        lines = self.call(name, "last", "")
-        return parse_kept(name, lines) if lines else None
+    def read(self, name: str, id: str = "") -> HostRecord | None:
+        """Return the record of a fix, or of the newest one of a host, if it has one."""
+        lines = self.call(name, "read", id)
+        return parse_record(name, lines) if lines else None
 
-    def objects(self, name: str, id: str) -> list[str]:
-        """Three documents of JSON: before, as the fix left it, and now. Or nothing."""
-        return [line for line in self.call(name, "objects", id) if line]
+    def read_objects(self, record: HostRecord) -> tuple[ObjectChange, ...]:
+        """Return the objects of the cluster that differ from before the fix."""
+        texts = self.call(record.host, "objects", record.id)
+        return compare_objects(record.host, texts, finished=record.finished) if texts else ()
 
-    def replace(self, name: str, back: Mapping[str, str]) -> list[str]:
-        """The output of kubectl. `back` comes from undo.build_replacements."""
-        return self.call(name, "replace", "", back)
+    def restore(self, record: HostRecord, changes: Sequence[Change]) -> list[str]:
+        """Take things of a host back, each only if it is still as it was judged. Returns what was done, as lines
+        `did …`, `left KIND NAME WHY` and `kept NAME` with tabs."""
+        lines = (
+            "\t".join(
+                (one.record.kind, one.record.name, one.record.before, str(one.actual), "no" if one.is_guess else "yes")
+            )
+            for one in order_changes(changes)
+        )
+        return self.call(record.host, "restore", record.id, {"CHANGES": "\n".join(lines)})
 
-    def undo(self, name: str, id: str) -> list[str]:
-        """What was put back, in words."""
-        return self.call(name, "undo", id)
+    def replace(self, record: HostRecord, changes: Sequence[ObjectChange]) -> list[ObjectChange]:
+        """Take objects back, and return those that the API refused, since they were changed at this moment."""
+        lines = self.call(record.host, "replace", record.id, build_replacements(changes))
+        refused = {line.partition("\t")[2] for line in lines if line.startswith("refused\t")}
+        return [one for number, one in enumerate(changes) if str(number) in refused]
+
+    def close(self, name: str, id: str) -> None:
+        """Keep the copies for a person, and count the fix no longer as one to roll back."""
+        self.call(name, "close", id)
 
     def forget(self, name: str, id: str) -> None:
         self.call(name, "forget", id)
 
     def call(self, name: str, do: str, id: str, variables: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+        if id and not ID.fullmatch(id):
+            raise RolloutError("fix-copies", f"{id!r} is no name of a fix.", f"{name} gave it.", "")
         (host,) = (host for host in self.hosts if host.name == name)
         words = {"DO": do, "ID": id, "TIMEOUT_FACTOR": str(host.timeout_factor), **variables}
         given = "\n".join(f"{key}={shlex.quote(value)}" for key, value in words.items())
+        script = "\n".join((given, *(path.read_text() for path in SCRIPTS)))
         try:
-            lines = list(self.run(host, f"{given}\n{LIMITS.read_text()}\n{SCRIPT.read_text()}", limit=LIMIT))
+            lines = list(self.run(host, script, limit=LIMIT))
         except HostRefused as refused:
             raise RolloutError("fix-copies", f"{name} could not be asked.", refused.reach.why, "") from refused
         if DONE not in lines:
             why = "\n".join(line for line in lines if line.strip())[-600:] or "no output"
             raise RolloutError("fix-copies", f"The copies on {name} could not be used ({do}).", why, "df -h /var/lib")
         return lines[: lines.index(DONE)]
-
-
-def parse_kept(host: str, lines: Iterable[str]) -> Kept:
-    found: dict[str, list[str]] = {}
-    for line in lines:
-        word, _, rest = line.partition(" ")
-        found.setdefault(word, []).append(rest)
-
-    def of(word: str) -> tuple[str, ...]:
-        return tuple(found.get(word, ()))
-
-    return Kept(
-        host, of("id")[0], of("about"), of("file"), of("unit"), of("key"), of("moved"), unfinished="unfinished" in found
-    )

@@ -1,12 +1,12 @@
 """The fix: one root cause at a time, and a new diagnosis after each.
 
 For every root, without exception: ask again whether it is still so → show what would be changed → a yes → copies of
-it → play → ask the same question again, then the first consequences → diagnose. What is not resolved is
-rolled back, and that is the end: no second attempt, no next remedy.
+it → play → record what it left → ask the same question again, then the first consequences → diagnose. What is not
+resolved is rolled back after a question of its own, and that is the end: no second attempt, no next remedy.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -18,9 +18,11 @@ from gpustack.ask.view import Evidence
 from gpustack.doctor.diagnose import diagnose, questions
 from gpustack.doctor.finding import Diagnosis
 from gpustack.events import Event, Reporter
-from gpustack.remedy.copies import CUSTOM, KINDS, Kept
 from gpustack.remedy.fixed import Attempt, Ending, Fixed
 from gpustack.remedy.offer import Offer, offers
+from gpustack.remedy.records import HostRecord
+from gpustack.remedy.scope import Scope
+from gpustack.remedy.undo import Rollback
 from gpustack.rollout.plan import Played
 from gpustack.rollout.waiting import rest
 
@@ -33,23 +35,23 @@ Agree = Callable[[Sequence[Offer]], bool]
 """Shows nothing; asks one question about these."""
 
 
-class Keeping(Protocol):
-    """gpustack/remedy/copies.py, or what a test has in its place."""
+class Recorder(Protocol):
+    """Records on hosts: gpustack/remedy/copies.py, or what a test has in its place."""
 
-    def begin(self, id: str, fault: str, names: Sequence[str], keys: Iterable[str], kinds: Sequence[str]) -> None: ...
-    def finish(self, id: str, names: Sequence[str]) -> tuple[Kept, ...]: ...
+    def begin(self, id: str, fault: str, scopes: Mapping[str, Scope]) -> None: ...
+    def finish(self, id: str, names: Sequence[str]) -> tuple[HostRecord, ...]: ...
 
 
 @dataclass
 class Fix:
     """`wanted` are ids of faults, all roots when empty. `show` is given each offer with its snapshot before it is asked
-    about; `undo` takes back the fix of an id on hosts and says what it did; `cancelled` says why to stop; `factor`
-    stretches the limits."""
+    about; `undo` rolls back the fix of an id, or returns None where a person declines that; `cancelled` says why to
+    stop; `factor` stretches the limits."""
 
     gather: Gather
     play: Callable[[Offer, Snapshot], Played]
-    copies: Keeping
-    undo: Callable[[str, Sequence[str]], Sequence[str]]
+    copies: Recorder
+    undo: Callable[[Offer, str], Rollback | None]
     show: Callable[[Offer, Snapshot], None]
     agree: Agree
     report: Reporter
@@ -112,21 +114,21 @@ class Fix:
             return now
         self.report(Event("step", offer.play, f"{offer.id} on {', '.join(offer.hosts)}"))
         started, id = time.monotonic(), f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
-        kinds = (*KINDS, *CUSTOM) if offer.cluster else ()
-        self.copies.begin(id, offer.id, offer.hosts, offer.fault.remedy.sysctl if offer.fault.remedy else (), kinds)
+        self.copies.begin(id, offer.id, offer.scopes)
         played = self.play(offer, now.snapshot)
+        # At once: what is changed while the fault is waited for is the work of others.
+        records = self.copies.finish(id, offer.hosts)
         resolved, now = self.wait_resolved(offer, now, 0.0 if played.failed else RESOLVE_LIMIT * self.factor)
-        kept = self.copies.finish(id, offer.hosts)
         self.report(Event("done", offer.play, ""))
         ending: Ending = "fixed" if resolved else "interrupted" if self.cancelled() else "not-resolved"
-        undone: Sequence[str] = ()
+        rollback = None
         if ending == "not-resolved":
             self.stopped = f"{offer.id} was not resolved"
-            undone = self.undo(id, offer.hosts)
+            rollback = self.undo(offer, id)
         why = "; ".join(f"{one.where}: {one.result or one.why}" for one in self.find_open(offer, now))
         remaining, now = self.wait_symptoms_gone(offer, found) if resolved else ((), diagnose(self.gather(questions())))
         self.attempts.append(
-            Attempt(offer, ending, played, kept, tuple(undone), why, remaining, time.monotonic() - started)
+            Attempt(offer, ending, played, records, rollback, why, remaining, time.monotonic() - started)
         )
         return now
 

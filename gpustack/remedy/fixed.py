@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpustack.doctor.finding import Diagnosis
-from gpustack.remedy.copies import Kept
 from gpustack.remedy.offer import Offer
+from gpustack.remedy.records import HostRecord
+from gpustack.remedy.undo import Remainder, Rollback
 from gpustack.rollout.plan import Played
 
 Ending = Literal["fixed", "recovered", "not-resolved", "interrupted", "declined", "manual"]
@@ -13,14 +14,14 @@ Ending = Literal["fixed", "recovered", "not-resolved", "interrupted", "declined"
 
 @dataclass(frozen=True)
 class Attempt:
-    """One root. `kept` is what was changed, by host; `undone` what was rolled back as it did not help; `why` says more
-    of how it ended; `remaining` are symptoms that were still there when waiting for them ended."""
+    """The fix of one root cause. `records` are what it changed, by host; `rollback` is None where nothing was rolled
+    back; `why` says more of how it ended; `remaining` are symptoms that were still there when the waiting ended."""
 
     offer: Offer
     ending: Ending
     played: Played | None = None
-    kept: tuple[Kept, ...] = ()
-    undone: tuple[str, ...] = ()
+    records: tuple[HostRecord, ...] = ()
+    rollback: Rollback | None = None
     why: str = ""
     remaining: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -28,6 +29,19 @@ class Attempt:
     @property
     def tried(self) -> bool:
         return self.played is not None
+
+    @property
+    def undone(self) -> tuple[str, ...]:
+        return self.rollback.did if self.rollback else ()
+
+    @property
+    def left(self) -> tuple[Remainder, ...]:
+        return self.rollback.left if self.rollback else ()
+
+    @property
+    def stays(self) -> bool:
+        """Say whether something of it is on the hosts that `--undo` can roll back."""
+        return self.tried and self.rollback is None
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ from gpustack.doctor.graph import graph
 from gpustack.errors import RolloutError, UsageError
 from gpustack.probes.network.links import MANAGED, find_managed
 from gpustack.remedy.descriptions import describe_interruption, edit_commands, manual_commands
+from gpustack.remedy.scope import Scope, declare_drop_in, declare_playbook
+from gpustack.remedy.step_scope import declare_step
 from gpustack.rollout.next import command
 from gpustack.rollout.overlay import host_facts
 from gpustack.rollout.plan import StepState, plan
@@ -37,7 +39,8 @@ ITS_OWN = "the plugin failed to load, and the setting that containerd complains 
 @dataclass(frozen=True)
 class Offer:
     """`play` is the playbook, `hosts` where it runs; `more` are host variables, by host. `commands` say the same
-    by hand, `interrupts` what stands still meanwhile. Nothing may be done where `why_not` says something."""
+    by hand, `interrupts` what stands still meanwhile. `scopes` declare, by host, all that may be changed. Nothing may
+    be done where `why_not` says something."""
 
     finding: Finding
     fault: Fault
@@ -46,7 +49,7 @@ class Offer:
     more: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     commands: tuple[str, ...] = ()
     interrupts: str = ""
-    cluster: bool = False
+    scopes: Mapping[str, Scope] = field(default_factory=dict)
     why_not: str = ""
 
     @property
@@ -127,6 +130,13 @@ def offer_step(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Remedy) 
     force = "" if any(state.outcome == "failed" for state in states if state.where in locations) else " --force"
     agreed = {name: disabling(View(snapshot, name)) for name in hosts if fault.id in AGREED}
     edited = {file for files in agreed.values() for file in files}
+    try:
+        scopes = {
+            name: declare_step(snapshot, step.id, agreed.get(name, ()), on_cluster=step.scope == "cluster")
+            for name in hosts
+        }
+    except FactUnavailable as error:
+        return Offer(root, fault, why_not=f"step {step.id}: too little is known of what it may change: {error}")
     return Offer(
         root,
         fault,
@@ -135,7 +145,7 @@ def offer_step(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Remedy) 
         {name: {FILES: {"files": files}} for name, files in agreed.items()},
         tuple(edit_commands(edited)) if edited else (f"gpustack install --only {step.id}{force}",),
         step.interrupts,
-        cluster=step.scope == "cluster",
+        scopes,
     )
 
 
@@ -169,7 +179,7 @@ def offer_playbook(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Reme
         {name: {VARIABLE: variables} for name in hosts},
         tuple(manual_commands(remedy, variables)),
         describe_interruption(remedy),
-        cluster=remedy.rollout is not None,
+        {name: declare_playbook(remedy, variables) for name in hosts},
         why_not="" if hosts else UNKNOWN_WHERE,
     )
 
@@ -195,6 +205,7 @@ def offer_drop_in(snapshot: Snapshot, root: Finding, fault: Fault, file: DropIn)
         {name: {VARIABLE: {key: asdict(one)[key] for key in FILE}} for name, one in files.items()},
         tuple(line for one in remedies for line in manual_commands(one, {})),
         next(filter(None, map(describe_interruption, remedies)), ""),
+        {name: declare_drop_in(vars(one)) for name, one in files.items()},
         why_not=why_not,
     )
 

@@ -1,159 +1,172 @@
-"""Rolls back the last fix: what it changed is as before. Refused where it was changed since.
+"""The roll-back of a fix: what is still as the fix left it becomes as it was before; everything else stays.
 
-Objects of the cluster are compared before the fix, after it and now: which it changed, and what puts them back.
+It is the same whether a fix did not help a moment ago, or a person asks for it days later.
 """
 
-import json
+import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from gpustack.command import NO_HINT, Command, Hint, Prose
+from gpustack.doctor.graph import graph
 from gpustack.errors import RolloutError
 from gpustack.events import Event, Reporter
-from gpustack.remedy.copies import Copies, Kept
-
-Object = Mapping[str, Any]
-Name = tuple[str, str, str]
-"""kind, namespace (empty for the cluster's own), name"""
-# The API server's own words, which change with every write.
-METADATA = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
-REVISION = "deployment.kubernetes.io/revision"
+from gpustack.ownership.record import ABSENT
+from gpustack.remedy.copies import Copies
+from gpustack.remedy.objects import ObjectChange
+from gpustack.remedy.records import FOLDER, Change, HostRecord, keep_declared
+from gpustack.remedy.step_scope import bound_scope
 
 
 @dataclass(frozen=True)
-class Changed:
-    """An object that a fix changed. `before` is None for one that was not there, `left` for one that is gone; `moved`:
-    it is another now than the fix left it."""
+class LastFix:
+    """A fix that can be rolled back: its records, by host, and the objects of the cluster that it may have changed."""
 
-    name: Name
-    before: Object | None
-    left: Object | None
-    moved: bool = False
-
-    def __str__(self) -> str:
-        kind, namespace, name = self.name
-        return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
-
-
-@dataclass(frozen=True)
-class Last:
-    """The newest fix there is on these hosts, and what it changed there. `objects` are those of the cluster."""
-
-    kept: tuple[Kept, ...]
-    objects: tuple[Changed, ...] = ()
+    records: tuple[HostRecord, ...]
+    objects: tuple[ObjectChange, ...] = ()
 
     @property
     def id(self) -> str:
-        return self.kept[0].id
+        return self.records[0].id
 
     @property
     def fault(self) -> str:
-        return self.kept[0].fault
+        return self.records[0].fault
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        return tuple(one.host for one in self.kept)
+        return tuple(one.host for one in self.records)
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        return (*(change for record in self.records for change in record.changes), *self.objects)
+
+    @property
+    def restorable(self) -> tuple[Change, ...]:
+        return tuple(one for one in self.changes if one.is_restorable)
+
+    @property
+    def left(self) -> tuple[Change, ...]:
+        return tuple(one for one in self.changes if one.is_left)
 
 
 @dataclass(frozen=True)
-class Undone:
-    """`did` is what was put back, in words, each with its host."""
+class Remainder:
+    """A thing that stays as it is: why, in words, and the command on its host that shows the difference."""
 
-    last: Last
+    text: str
+    comparison: Hint = NO_HINT
+
+    def __str__(self) -> str:
+        return f"{self.text}; compare: {self.comparison}" if self.comparison else self.text
+
+
+@dataclass(frozen=True)
+class Rollback:
+    """The result: `did` is what was restored, in words, and `left` what was not, each with its host."""
+
+    fix: LastFix
     did: tuple[str, ...]
-    seconds: float
+    left: tuple[Remainder, ...] = ()
+    seconds: float = 0.0
 
 
-def find_last(copies: Copies, reached: Sequence[str]) -> Last:
-    """Raises RolloutError: there is none; a host of it cannot be asked; something of it was changed since."""
-    found = [one for name in reached if (one := copies.last(name))]
+def find_last_fix(copies: Copies, reached: Sequence[str]) -> LastFix:
+    """Find the newest fix. Raises RolloutError: there is none; a host of it cannot be asked; all of it was changed."""
+    found = [record for name in reached if (record := copies.read(name))]
     if not found:
         why = "No host that was reached keeps the copies of one."
         raise RolloutError("undo-nothing", "There is no fix to roll back.", why, "")
-    newest = max(one.id for one in found)
-    kept = tuple(one for one in found if one.id == newest)
-    if away := sorted({name for one in kept for name in one.hosts} - {one.host for one in kept}):
-        why = f"It also changed {', '.join(away)}, which cannot be reached or has no backups any more."
-        raise RolloutError(
-            "undo-host-missing",
-            f"The fix of {kept[0].fault} is on more hosts.",
-            why,
-            "gpustack explain undo-host-missing",
-        )
-    objects = find_changes(documents) if (documents := copies.objects(kept[0].host, newest)) else ()
-    moved = [f"{one.host}: /{path}" for one in kept for path in one.moved]
-    if moved := [*moved, *(str(one) for one in objects if one.moved)]:
-        message = f"What the fix of {kept[0].fault} left was changed since; nothing was restored."
-        raise RolloutError("undo-changed-since", message, "\n".join(moved), "gpustack explain undo-changed-since")
-    return Last(kept, objects)
+    newest = max(record.id for record in found)
+    records = [record for record in found if record.id == newest]
+    if missing := sorted({name for record in records for name in record.hosts} - {one.host for one in records}):
+        why = f"It also changed {', '.join(missing)}, which cannot be reached or has no backups any more."
+        hint = "gpustack explain undo-host-missing"
+        raise RolloutError("undo-host-missing", f"The fix of {records[0].fault} is on more hosts.", why, hint)
+    fix = read_objects(copies, records)
+    if fix.left and not fix.restorable:
+        message = f"What the fix of {fix.fault} left was changed since; nothing was restored."
+        why = "\n".join(str(describe_left(one, fix.id)) for one in fix.left)
+        raise RolloutError("undo-changed-since", message, why, "gpustack explain undo-changed-since")
+    return fix
 
 
-def put_back(copies: Copies, id: str, hosts: Sequence[str]) -> list[str]:
-    """Of the cluster first: what goes back on a host may take the API with it. Then there are no copies any more."""
-    did = []
-    for name in hosts:
-        if documents := copies.objects(name, id):
-            found = find_changes(documents)
-            copies.replace(name, build_replacements(found))
-            did += [f"{name}: restored {one}" for one in found]
-    for name in hosts:
-        did += [f"{name}: {line}" for line in copies.undo(name, id)]
-    for name in hosts:
-        copies.forget(name, id)
-    return did
+def find_fix(copies: Copies, id: str, hosts: Iterable[str]) -> LastFix:
+    """Find the fix that has just been made. Raises RolloutError where a host has no record of it."""
+    records = [copies.read(name, id) for name in hosts]
+    known = [record for record in records if record]
+    if len(known) < len(records):
+        raise RolloutError("undo-nothing", "There is no fix to roll back.", "A host has no record of it.", "")
+    return read_objects(copies, known)
 
 
-def undo(copies: Copies, found: Last, report: Reporter) -> Undone:
+def read_objects(copies: Copies, records: Sequence[HostRecord]) -> LastFix:
+    fault = graph().faults.get(records[0].fault)
+    scope = bound_scope(fault)
+    declared = tuple(keep_declared(record, scope) for record in records)
+    objects = (change for record in declared for change in copies.read_objects(record))
+    return LastFix(declared, tuple(objects))
+
+
+def roll_back(copies: Copies, fix: LastFix, report: Reporter) -> Rollback:
+    """Restore what may be restored: of the cluster first, since what goes back on a host may take the API with it.
+
+    The copies of a host are removed if it needs none any more, and else kept for a person to compare.
+    """
     started = time.monotonic()
-    report(Event("step", "undo", f"{found.fault} on {', '.join(found.hosts)}"))
-    done = tuple(put_back(copies, found.id, found.hosts))
-    for line in done:
+    report(Event("step", "undo", f"{fix.fault} on {', '.join(fix.hosts)}"))
+    did: list[str] = []
+    used = {one.host for one in fix.left}
+    left = [describe_left(one, fix.id) for one in fix.left]
+    for record in fix.records:
+        objects = [one for one in fix.objects if one.host == record.host and one.is_restorable]
+        refused = copies.replace(record, objects) if objects else []
+        did += [
+            f"{one.host}: {'restored' if one.before else 'removed'} {one.record.name}"
+            for one in objects
+            if one not in refused
+        ]
+        left += [Remainder(f"{one} stays: it was changed at this moment") for one in refused]
+        used |= {one.host for one in refused}
+    for record in fix.records:
+        for line in copies.restore(record, record.changes):
+            word, *words = line.split("\t")
+            if word == "did":
+                did.append(f"{record.host}: {words[0]}")
+            elif word == "kept":
+                kept = Prose("what was there is kept: {}", f"{FOLDER}/{fix.id}/after{words[0]}")
+                did.append(f"{record.host}: {kept}")
+                used.add(record.host)
+            else:
+                left.append(Remainder(f"{record.host}: {words[1]} stays: {words[2]}"))
+                used.add(record.host)
+    for name in fix.hosts:
+        (copies.close if name in used else copies.forget)(name, fix.id)
+    for line in (*did, *map(str, left)):
         report(Event("note", "undo", line))
     report(Event("done", "undo", ""))
-    return Undone(found, done, time.monotonic() - started)
+    return Rollback(fix, tuple(did), tuple(left), time.monotonic() - started)
 
 
-def find_changes(documents: Iterable[str]) -> tuple[Changed, ...]:
-    """Of lists as `kubectl get -o json` prints them: before, as the fix left it, and now. What another object owns is
-    created again by that one. Raises RolloutError for anything else."""
-    try:
-        before, left, now = (index_objects(json.loads(text)["items"]) for text in documents)
-    except (ValueError, KeyError, TypeError) as error:
-        raise RolloutError("fix-copies", "The copies of the cluster's objects cannot be read.", str(error)) from error
-    names = [name for name in {**before, **left} if before.get(name) != left.get(name)]
-    # One that is as it was before the fix has been rolled back already.
-    return tuple(
-        Changed(name, before.get(name), left.get(name), now.get(name) not in (left.get(name), before.get(name)))
-        for name in names
-    )
+def describe_left(change: Change, id: str) -> Remainder:
+    """Describe what stays: why, and both states."""
+    left, actual = shorten(change.record.after), shorten(change.actual or "unknown")
+    states = f" (the fix left {left}; it is {actual})" if change.record.after else ""
+    return Remainder(f"{change} stays: {change.reason}{states}", find_comparison(change, id))
 
 
-def index_objects(items: Iterable[Any]) -> dict[Name, Object]:
-    found = {}
-    for item in items:
-        metadata = item["metadata"]
-        if not metadata.get("ownerReferences"):
-            found[item["kind"], metadata.get("namespace", ""), metadata["name"]] = strip_server_fields(item)
-    return found
+def shorten(state: str) -> str:
+    """Cut the digest in a state to the part that people compare."""
+    return re.sub(r"\b([0-9a-f]{12})[0-9a-f]{52}\b", r"\1", state)
 
 
-def strip_server_fields(item: Mapping[str, Any]) -> Object:
-    metadata = {key: value for key, value in item["metadata"].items() if key not in METADATA}
-    if notes := {key: value for key, value in metadata.pop("annotations", {}).items() if key != REVISION}:
-        metadata["annotations"] = notes
-    return {**{key: value for key, value in item.items() if key != "status"}, "metadata": metadata}
-
-
-def build_replacements(found: Sequence[Changed]) -> Mapping[str, str]:
-    """What kubectl is to replace, create and delete, as JSON; empty for nothing."""
-    return {
-        "REPLACE": dump_list(one.before for one in found if one.before and one.left),
-        "CREATE": dump_list(one.before for one in found if one.before and not one.left),
-        "DELETE": dump_list(one.left for one in found if one.left and not one.before),
-    }
-
-
-def dump_list(items: Iterable[Object | None]) -> str:
-    found = list(items)
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": found}) if found else ""
+def find_comparison(change: Change, id: str) -> Hint:
+    record = change.record
+    if isinstance(change, ObjectChange):
+        return change.reader
+    if record.kind != "file":
+        return NO_HINT
+    if record.before == ABSENT:
+        return Command("ls", "-l", record.name)
+    return Command("diff", "-u", f"{FOLDER}/{id}/before{record.name}", record.name)

@@ -1,6 +1,6 @@
-"""Two recorded hosts with faults that a play takes away, and a place for copies that only logs its calls."""
+"""Two recorded hosts with faults that a play takes away, and a place for records that only logs its calls."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,10 +9,14 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis
 from gpustack.events import silent
-from gpustack.remedy.copies import Kept
+from gpustack.ownership.decision import Decision
+from gpustack.ownership.record import Record
 from gpustack.remedy.fix import Fix
 from gpustack.remedy.fixed import Fixed
 from gpustack.remedy.offer import Offer
+from gpustack.remedy.records import Change, HostRecord
+from gpustack.remedy.scope import Scope
+from gpustack.remedy.undo import LastFix, Rollback
 from gpustack.rollout.plan import Played, TaskFailure
 from tests.worlds import hosts
 from tests.worlds.cases import recorded
@@ -53,16 +57,17 @@ class World:
         failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in failed)
         return Played(offer.play, offer.hosts, offer.hosts, failed, failures, 0.1, "ansible-playbook x.yml")
 
-    def begin(self, id: str, fault: str, names: Sequence[str], keys: Iterable[str], kinds: Sequence[str]) -> None:
-        self.log.append(f"copy {fault} on {' '.join(names)}{' and objects' if kinds else ''}")
+    def begin(self, id: str, fault: str, scopes: Mapping[str, Scope]) -> None:
+        self.log.append(f"copy {fault} on {' '.join(scopes)}")
 
-    def finish(self, id: str, names: Sequence[str]) -> tuple[Kept, ...]:
+    def finish(self, id: str, names: Sequence[str]) -> tuple[HostRecord, ...]:
         self.log.append("keep")
-        return tuple(Kept(name, id, files=("etc/x",)) for name in names)
+        return tuple(record_of(name, id) for name in names)
 
-    def undo(self, id: str, names: Sequence[str]) -> Sequence[str]:
+    def undo(self, offer: Offer, id: str) -> Rollback | None:
         self.log.append("undo")
-        return [f"{name}: restored /etc/x" for name in names]
+        fix = LastFix(tuple(record_of(name, id) for name in offer.hosts))
+        return Rollback(fix, tuple(f"{name}: restored /etc/x" for name in offer.hosts))
 
     def show(self, offer: Offer, snapshot: Snapshot) -> None:
         self.log.append(f"show {offer.id}")
@@ -83,6 +88,15 @@ class World:
     @property
     def acts(self) -> list[str]:
         return [text for text in self.log if text != "ask"]
+
+
+def record_of(host: str, id: str, *names: str) -> HostRecord:
+    """A record of files that a fix created and nobody changed since."""
+    changes = (
+        Change(host, Record("file", name, "absent", "file 644 0 0 1"), "file 644 0 0 1", Decision.REMOVE)
+        for name in names or ("/etc/x",)
+    )
+    return HostRecord(host, id, "some-fault", (host,), changes=tuple(changes))
 
 
 def endings(done: Fixed) -> dict[str, str]:

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.entry import Auto
 from gpustack.remedy.fixed import Ending, Fixed
-from gpustack.remedy.undo import Undone
+from gpustack.remedy.undo import Rollback
 from gpustack.report.codes import FIXED, fix_code
 from gpustack.report.doctor.json import root
 from gpustack.report.doctor.shape import Root
@@ -17,12 +17,14 @@ from gpustack.report.schema import Document, Folder, Location, Seconds, Shape, S
 from gpustack.rollout.next import command
 from gpustack.rollout.plan import Played
 
+Left = Annotated[str, BeforeValidator(str)]
 
-class Kept(Shape):
+
+class Changes(Shape):
     """What the fix changed on a host: paths, and units and kernel parameters as `name before -> after`."""
 
     host: str
-    files: list[Annotated[str, BeforeValidator("/{}".format)]]
+    files: list[str]
     units: list[str]
     keys: list[str]
 
@@ -30,7 +32,8 @@ class Kept(Shape):
 class Attempt(Shape):
     """The fix of one root cause and its result, `ending`. `play` is its playbook and `commands` do the same by hand;
     `interrupts` is what does not work meanwhile. `played` is null when nothing was played. `kept` is what it changed,
-    `undone` what was rolled back because the fault was not resolved; `remaining` are symptoms that were still there."""
+    `undone` what was rolled back because the fault was not resolved, and `left` what stays, as others had changed it
+    meanwhile; `remaining` are symptoms that were still there."""
 
     id: str = take("offer", "id")
     locations: list[Location] = take("offer", "finding", "locations")
@@ -41,8 +44,9 @@ class Attempt(Shape):
     commands: list[str] = take("offer", "commands")
     interrupts: TextOrNull = take("offer", "interrupts")
     played: Played | None
-    kept: list[Kept]
+    kept: list[Changes] = take("records")
     undone: list[str]
+    left: list[Left]
     remaining: list[str]
     reason: TextOrNull = take("why")
     seconds: Seconds
@@ -65,20 +69,22 @@ class FixDocument(Document):
 
 
 class UndoDocument(Document):
-    """Result of `gpustack doctor --undo`: which fix (`id`) of which fault was rolled back, and what that restored."""
+    """Result of `gpustack doctor --undo`: which fix (`id`) of which fault was rolled back, what that restored, and what
+    stays because it was changed since (`left`)."""
 
     kind: Literal["gpustack/undo/v1"] = Field("gpustack/undo/v1", alias="schema")
     id: str
     fault: str
     hosts: list[str]
     did: list[str]
+    left: list[Left]
     seconds: Seconds
     evidence: Folder
 
 
 def text(done: Fixed, evidence: str) -> str:
     inventory = done.after.snapshot.inventory
-    stays = any(one.tried and one.ending != "not-resolved" for one in done.attempts)
+    stays = any(one.stays for one in done.attempts)
     values = {
         **vars(done),
         "exit": ending(fix_code(done), FIXED),
@@ -92,14 +98,14 @@ def text(done: Fixed, evidence: str) -> str:
     return document(FixDocument, values, inventory)
 
 
-def undone(done: Undone, inventory: Inventory, evidence: str) -> str:
-    last, done_now = done.last, ending(0, {0: "the last fix was rolled back"})
+def undone(done: Rollback, inventory: Inventory, evidence: str) -> str:
+    fix, done_now = done.fix, ending(0, {0: "the last fix was rolled back"})
     values = {
         **vars(done),
         "exit": done_now,
-        "id": last.id,
-        "fault": last.fault,
-        "hosts": last.hosts,
+        "id": fix.id,
+        "fault": fix.fault,
+        "hosts": fix.hosts,
         "evidence": evidence,
     }
     return document(UndoDocument, values, inventory)

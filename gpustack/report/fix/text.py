@@ -1,12 +1,15 @@
 """A fix for people: what would be done, what came of it, and how to undo it. report/fix/json.py has it for programs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from gpustack.config.inventory import Inventory
 from gpustack.events import count
 from gpustack.remedy.fixed import Attempt, Ending, Fixed
 from gpustack.remedy.offer import Offer
-from gpustack.remedy.undo import Last, Undone
+from gpustack.remedy.records import HostRecord
+from gpustack.remedy.scope import Scope
+from gpustack.remedy.undo import LastFix, Remainder, Rollback, describe_left
 from gpustack.report.doctor.format import AUTO
 from gpustack.report.doctor.text import INDENT, diagnosis, head, part
 from gpustack.report.findings import say, typed
@@ -18,7 +21,7 @@ from gpustack.rollout.next import command
 ENDINGS: dict[Ending, tuple[str, str]] = {
     "fixed": ("fixed{}", "green"),
     "recovered": ("resolved by itself; nothing was changed", "green"),
-    "not-resolved": ("not resolved{}; changes rolled back", "bold red"),
+    "not-resolved": ("not resolved{}", "bold red"),
     "interrupted": ("interrupted{}", "yellow"),
     "declined": ("declined; nothing was changed", "yellow"),
     "manual": ("no automatic fix", "yellow"),
@@ -37,6 +40,22 @@ def offer(console: Terminal, one: Offer, differences: Sequence[str], inventory: 
     part(console, "interrupts", one.interrupts or "nothing")
     part(console, "files", "" if differences else "none that check mode can show")
     typed(console, "\n".join(differences), 4, "")
+    part(console, "rollback", "; ".join(describe_scopes(list(one.scopes.values()))))
+
+
+def describe_scopes(scopes: Sequence[Scope]) -> Iterator[str]:
+    """Describe what a roll-back can restore, and what it cannot."""
+    things = {thing.name for scope in scopes for thing in scope.things}
+    targets = sum(len(scope.targets) for scope in scopes)
+    releases = [f"the objects of release {'/'.join(scope.release)}" for scope in scopes if scope.release]
+    restored = [
+        *([", ".join(sorted(things))] if things else []),
+        *([count(targets, "object")] if targets else []),
+        *releases,
+    ]
+    yield f"if it does not help, and only what nobody else changed: {', '.join(restored) or 'nothing'}"
+    if beyond := list(dict.fromkeys(text for scope in scopes for text in scope.beyond)):
+        yield f"not: {', '.join(beyond)}"
 
 
 def fixed(console: Terminal, done: Fixed, *, evidence: str, verbose: bool = False) -> None:
@@ -50,7 +69,7 @@ def fixed(console: Terminal, done: Fixed, *, evidence: str, verbose: bool = Fals
     if done.tried:
         console.print()
         diagnosis(console, done.after, verbose=verbose)
-    if any(one.ending in ("fixed", "interrupted") and one.tried for one in done.attempts):
+    if any(one.stays for one in done.attempts):
         typed(console, f"to undo: {command('doctor --undo', inventory)}", 0)
     if done.tried and evidence:
         say(console, f"evidence: {evidence}")
@@ -59,30 +78,49 @@ def fixed(console: Terminal, done: Fixed, *, evidence: str, verbose: bool = Fals
 def attempt(console: Terminal, one: Attempt) -> None:
     words, style = ENDINGS[one.ending]
     took = f" after {duration(one.seconds)}" if one.seconds else ""
-    say(console, f"{one.offer.id} on {places(one.offer.finding.locations)}: {words.format(took)}", style)
+    outcome = f"{words.format(took)}{describe_rollback(one) if one.ending == 'not-resolved' else ''}"
+    say(console, f"{one.offer.id} on {places(one.offer.finding.locations)}: {outcome}", style)
     if one.why:
         say(console, f"  {one.why}")
     if one.played:
         failures(console, one.played)
-    for kept in one.kept:
-        lines = [f"/{path}" for path in kept.files] + [f"unit {text}" for text in kept.units]
-        lines += [f"{text}" for text in kept.keys]
-        typed(console, "\n".join(f"{kept.host}: {line}" for line in lines), 2, "dim")
+    for record in one.records:
+        typed(console, "\n".join(list_changes(record)), 2, "dim")
     typed(console, "\n".join(one.undone), 2, "dim")
+    print_left(console, one.left)
     if one.remaining:
         say(console, f"  remaining symptoms: {', '.join(one.remaining)}", "yellow")
 
 
-def last_fix(console: Terminal, found: Last, inventory: Inventory) -> None:
-    """What an undo would restore."""
+def describe_rollback(one: Attempt) -> str:
+    if one.rollback is None:
+        return "; not rolled back"
+    return "; changes rolled back in part" if one.left else "; changes rolled back"
+
+
+def list_changes(record: HostRecord) -> list[str]:
+    lines = [*record.files, *(f"unit {text}" for text in record.units), *record.keys]
+    return [f"{record.host}: {line}" for line in lines]
+
+
+def print_left(console: Terminal, left: Sequence[Remainder]) -> None:
+    """Print what stays, each with the command that shows the difference."""
+    for one in left:
+        say(console, f"  {one.text}", "yellow")
+        typed(console, one.comparison, 4)
+
+
+def last_fix(console: Terminal, fix: LastFix, inventory: Inventory) -> None:
+    """Print what an undo would restore, and what it would leave."""
     console.hide(inventory)
-    head(console, "LAST FIX", found.fault, found.hosts, when(found.id), "bold cyan")
-    for kept in found.kept:
-        if kept.unfinished:
-            say(console, f"  {kept.host}: interrupted; all that differs from before counts as its change", "yellow")
-        lines = [f"/{path}" for path in kept.files] + [f"unit {text}" for text in kept.units] + list(kept.keys)
-        typed(console, "\n".join(f"{kept.host}: {line}" for line in lines), 2, "")
-    typed(console, "\n".join(str(one) for one in found.objects), 2, "")
+    head(console, "LAST FIX", fix.fault, fix.hosts, when(fix.id), "bold cyan")
+    for record in fix.records:
+        if not record.finished:
+            say(console, f"  {record.host}: interrupted; only what is as gpustack writes it is restored", "yellow")
+        restored = replace(record, changes=tuple(one for one in record.changes if one.is_restorable))
+        typed(console, "\n".join(list_changes(restored)), 2, "")
+    typed(console, "\n".join(str(one) for one in fix.objects if one.is_restorable), 2, "")
+    print_left(console, [describe_left(one, fix.id) for one in fix.left])
 
 
 def when(id: str) -> str:
@@ -90,10 +128,12 @@ def when(id: str) -> str:
     return f"{id[:4]}-{id[4:6]}-{id[6:8]} {id[9:11]}:{id[11:13]} UTC"
 
 
-def undone(console: Terminal, done: Undone, inventory: Inventory, *, evidence: str) -> None:
+def undone(console: Terminal, done: Rollback, inventory: Inventory, *, evidence: str) -> None:
     console.hide(inventory)
     typed(console, "\n".join(done.did), 2, "dim")
+    print_left(console, done.left)
     parts = count(len(done.did), "change")
-    say(console, f"\nfix of {done.last.fault} rolled back: {parts}, {duration(done.seconds)}", "green")
+    stays = f", {len(done.left)} left" if done.left else ""
+    say(console, f"\nfix of {done.fix.fault} rolled back: {parts}{stays}, {duration(done.seconds)}", "green")
     say(console, f"evidence: {evidence}")
     typed(console, f"next: {command('doctor', inventory)}", 0)

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,13 +22,14 @@ from gpustack.config.host import Host
 from gpustack.errors import GpustackError
 from gpustack.remedy import copies as keeping
 from gpustack.remedy import fix as module
-from gpustack.remedy.copies import Kept
+from gpustack.remedy.records import HostRecord
+from gpustack.remedy.scope import SYSCTL_FILE
 from gpustack.report.fix.json import FixDocument, UndoDocument
 from gpustack.rollout import evidence, lock, playbook, preview
 from gpustack.rollout.plan import Played
 from tests.schemas import check_shape
 from tests.worlds import hosts
-from tests.worlds.fix_run import FORWARD, STOPPED
+from tests.worlds.fix_run import FORWARD, STOPPED, record_of
 
 IP, CONTAINERD = "host-ip-forward-off", "containerd-not-running"
 
@@ -62,15 +64,15 @@ class World:
     def begin(self, _: Any, id: str, fault: str, *__: Any) -> None:
         self.log.append(f"copy {fault}")
 
-    def finish(self, _: Any, id: str, names: Sequence[str]) -> tuple[Kept, ...]:
-        return tuple(Kept(name, id, files=("etc/x",)) for name in names)
+    def finish(self, _: Any, id: str, names: Sequence[str]) -> tuple[HostRecord, ...]:
+        return tuple(record_of(name, id, SYSCTL_FILE) for name in names)
 
-    def last(self, _: Any, name: str) -> Kept | None:
-        return Kept(name, "20261122T063000.0Z", (f"fault {IP}", "hosts h1"), ("etc/x",)) if name == "h1" else None
+    def read(self, _: Any, name: str, id: str = "20261122T063000.0Z") -> HostRecord | None:
+        return replace(record_of(name, id, SYSCTL_FILE), fault=IP) if name == "h1" else None
 
-    def undo(self, _: Any, name: str, id: str) -> list[str]:
+    def restore(self, *_: Any) -> list[str]:
         self.log.append("undo")
-        return ["restored /etc/x"]
+        return [f"did\trestored {SYSCTL_FILE}"]
 
 
 @pytest.fixture
@@ -84,11 +86,11 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Worl
         monkeypatch.setattr(lock, "lock", found.lock)
         number = count()
         monkeypatch.setattr(evidence, "runs", lambda: tmp_path / f"runs-{next(number)}")
-        for name in ("begin", "finish", "last", "undo"):
+        for name in ("begin", "finish", "read", "restore"):
             monkeypatch.setattr(
                 keeping.Copies, name, lambda *words, name=name, **more: getattr(found, name)(*words, **more)
             )
-        monkeypatch.setattr(keeping.Copies, "objects", lambda *_: [])
+        monkeypatch.setattr(keeping.Copies, "read_objects", lambda *_: ())
         monkeypatch.setattr(keeping.Copies, "forget", lambda *_: found.log.append("forget"))
         for name in ("PAUSE", "RESOLVE_LIMIT", "SYMPTOM_LIMIT"):
             monkeypatch.setattr(module, name, 0.0)
@@ -201,7 +203,7 @@ def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
     )
     (attempt,) = document["attempts"]
     assert (attempt["ending"], attempt["play"]) == ("fixed", "remedy/sysctl")
-    assert attempt["kept"] == [{"host": "h1", "files": ["/etc/x"], "units": [], "keys": []}]
+    assert attempt["kept"] == [{"host": "h1", "files": [SYSCTL_FILE], "units": [], "keys": []}]
 
 
 def test_the_last_fix_is_taken_back(world: Callable[..., World]) -> None:
@@ -209,7 +211,7 @@ def test_the_last_fix_is_taken_back(world: Callable[..., World]) -> None:
     result = run("--undo", "--yes", "-o", "json")
     assert result.exit_code == 0, result.exception
     check_shape(UndoDocument, result.stdout)
-    assert json.loads(result.stdout)["did"] == ["h1: restored /etc/x"]
+    assert json.loads(result.stdout)["did"] == [f"h1: restored {SYSCTL_FILE}"]
     assert made.log == ["h1 doctor", "held", "undo", "forget", "released"]
     refused = error("--undo")
     assert (refused.reference, made.log.count("undo")) == ("undo-declined", 1)

@@ -32,10 +32,10 @@ def test_the_order_is_ask_show_yes_copy_play_ask_keep_diagnose() -> None:
     world = World(FORWARD)
     done = world.fix()
     assert world.log == [
-        "ask", f"show {IP}", "yes?", "ask", f"copy {IP} on h1", "play remedy/sysctl on h1", "ask", "keep", "ask",
+        "ask", f"show {IP}", "yes?", "ask", f"copy {IP} on h1", "play remedy/sysctl on h1", "keep", "ask", "ask",
     ]  # fmt: skip
     assert endings(done) == {IP: "fixed"}
-    assert done.attempts[0].kept[0].files == ("etc/x",)
+    assert done.attempts[0].records[0].files == ("/etc/x",)
     assert (done.after.roots, done.stopped) == ((), "")
 
 

@@ -1,0 +1,47 @@
+# shellcheck shell=sh
+# The state of a thing of a host in one line: what two readings have in common exactly when nothing differs. Reads ROOT.
+
+# Kind, mode, owner and content of a path in one line. A folder above it that is a link counts as well.
+file_state() { # PATH
+  if [ -L "$1" ]; then
+    about="link $(stat -c '%u %g' -- "$1") $(readlink -- "$1" | tr '\t\n' '??')"
+  elif [ -f "$1" ]; then
+    sum=$(sha256sum <"$1") || { echo unknown; return; }
+    about="file $(stat -c '%a %u %g' -- "$1") ${sum%% *}"
+  elif [ -d "$1" ]; then
+    about="folder $(stat -c '%a %u %g' -- "$1")"
+  elif [ -e "$1" ]; then
+    about=other
+  else
+    echo absent
+    return
+  fi
+  folder=$(realpath -m -- "${1%/*}")
+  [ "$folder" = "${1%/*}" ] || about="$about via $folder"
+  printf '%s\n' "$about"
+}
+
+unit_state() { # UNIT
+  case $(systemctl show --property ActiveState --value "$1" 2>/dev/null) in
+    active | reloading | activating) echo active ;;
+    failed) echo failed ;;
+    inactive | deactivating) echo inactive ;;
+    *) echo unknown ;;
+  esac
+}
+
+state() { # KIND NAME
+  case $1 in
+    file | folder) file_state "$ROOT$2" ;;
+    unit) unit_state "$2" ;;
+    startup)
+      found=$(systemctl show --property UnitFileState --value "$2" 2>/dev/null) || found=unknown
+      printf '%s\n' "${found:-absent}"
+      ;;
+    key)
+      found=$(sysctl -n "$2" 2>/dev/null | tr '\t' ' ') || :
+      printf '%s\n' "${found:-absent}"
+      ;;
+    *) echo unknown ;;
+  esac
+}

@@ -1,0 +1,67 @@
+"""A small stand-in for kubectl and the API server: objects in one file of JSON, versions, conditions of a write.
+
+Its answers have the form of kubectl v1.32: `Error from server (Conflict): …` and `Error from server (NotFound): …`.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+Store = dict[str, Any]
+
+
+def key(document: Any) -> str:
+    metadata = document["metadata"]
+    return f"{document['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
+
+
+def read(path: str) -> list[Any]:
+    return [json.loads(text) for text in Path(path).read_text().split("---\n") if text.strip()]
+
+
+def refuse(word: str, text: str) -> None:
+    sys.stderr.write(f"Error from server ({word}): {text}\n")
+    raise SystemExit(1)
+
+
+def main(file: Path, words: list[str]) -> None:
+    store: Store = json.loads(file.read_text())
+    paths = [words[at + 1] for at, word in enumerate(words) if word == "-f"]
+    if words[0] == "get":
+        wanted = [key(document) for path in paths for document in read(path)]
+        items = [store[name] for name in wanted if name in store]
+        if items:
+            sys.stdout.write(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=1))
+    elif words[0] == "replace":
+        (document,) = read(paths[0])
+        present = store.get(key(document))
+        if not present:
+            refuse("NotFound", "not found")
+        elif present["metadata"]["resourceVersion"] != document["metadata"]["resourceVersion"]:
+            refuse("Conflict", "the object has been modified; please apply your changes to the latest version")
+        else:
+            kept = {name: present["metadata"][name] for name in ("uid", "managedFields")}
+            version = {"resourceVersion": str(int(present["metadata"]["resourceVersion"]) + 1)}
+            store[key(document)] = {**document, "metadata": {**document["metadata"], **kept, **version}}
+    elif words[:2] == ["delete", "--raw"]:
+        *_, space, plural, name = words[2].split("/")
+        (conditions,) = (options["preconditions"] for options in read(paths[0]))
+        matching = [
+            one
+            for one, document in store.items()
+            if one.endswith(f" {space}/{name}") and plural.startswith(document["kind"].lower())
+        ]
+        if not matching:
+            refuse("NotFound", "not found")
+        metadata = store[matching[0]]["metadata"]
+        if any(metadata[field] != value for field, value in conditions.items()):
+            refuse("Conflict", "Precondition failed")
+        del store[matching[0]]
+    else:
+        raise SystemExit(f"unexpected: {words}")
+    file.write_text(json.dumps(store))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])
