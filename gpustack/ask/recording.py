@@ -2,7 +2,6 @@
 line, grouped by host, so that a reader needs to hold one host at a time.
 """
 
-import json
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
@@ -25,9 +24,16 @@ from gpustack.config.inventory import Inventory
 from gpustack.config.secrets.secret_values import without_secrets
 from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
+from gpustack.files.document import YAML_TEXT, DocumentError, LimitError
+from gpustack.files.json_text import dump_json, parse_json
+from gpustack.files.read import open_file
 from gpustack.files.write import write_file
 
 SCHEMA = "gpustack/recording/v1"
+LARGEST = 2**30
+"""Bytes of a recording. One of 30 hosts has 5 MiB."""
+LONGEST = YAML_TEXT
+"""Bytes of the first line, whose values are looked through for secrets, as YAML too."""
 HOST_FIELDS = ("name", "address", "connection", "port", "user")
 Kind = TypeVar("Kind")
 DEFAULTS = {field.name: field.default for field in fields(Answer)}
@@ -63,12 +69,12 @@ def lines(snapshot: Snapshot, *, redacted: bool = True) -> Iterator[str]:
         "values": values_without_secrets(inventory) if redacted else dict(inventory.values),
         "hosts": [host_line(host, snapshot.reach.get(host.name), hide) for host in inventory.hosts],
     }
-    yield json.dumps(header) + "\n"
+    yield dump_json(header) + "\n"
     places = {host.name: at for at, host in enumerate(inventory.hosts)} | {CLUSTER: len(inventory.hosts)}
     for answer in sorted(snapshot.answers.values(), key=lambda found: places[found.where]):
         entry = {key: value for key, value in asdict(answer).items() if value != DEFAULTS[key]}
         yield (
-            json.dumps({key: hide(value) if key in ("out", "err", "lost") else value for key, value in entry.items()})
+            dump_json({key: hide(value) if key in ("out", "err", "lost") else value for key, value in entry.items()})
             + "\n"
         )
 
@@ -100,10 +106,7 @@ def host_line(host: Host, reach: Reach | None, hide: Any) -> dict[str, Any]:
 def read(path: Path) -> Snapshot:
     """Raises UsageError when the file is not there, or is not a recording that this release can read."""
     try:
-        if path.is_char_device() or path.is_block_device():
-            # Some never end. A pipe is read.
-            raise ValueError("it is a device")
-        with path.open("rb") as file:
+        with open_file(path, LARGEST) as file:
             header, hosts = stream(file)
             answers = {(answer.probe, answer.where): answer for _, found in hosts for answer in found}
     except (OSError, *UNREADABLE) as error:
@@ -119,12 +122,12 @@ def read(path: Path) -> Snapshot:
 def reason(error: Exception) -> str:
     """What is wrong with the file. A ValueError of this module says it, as all errors after the first line are."""
     if isinstance(error, OSError):
-        return f"{error.strerror}."
+        return f"{error.strerror or error}."
     if type(error) is ValueError:
         return f"{error}."
-    if isinstance(error, json.JSONDecodeError) and not error.doc.strip():
-        return "Its first line is empty."
-    if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
+    if isinstance(error, LimitError):
+        return f"Its first line has {error.reason}."
+    if isinstance(error, DocumentError):
         return "Its first line is not JSON: this is another kind of file, or the line is cut off."
     return "Its first line is incomplete: hosts, settings or the time are missing or of the wrong type."
 
@@ -133,7 +136,12 @@ def stream(given: Iterable[str | bytes]) -> tuple[Header, Iterator[tuple[str, tu
     """The header, and the answers of one host after the other. Raises ValueError, KeyError or TypeError on any other
     shape, the iterator too."""
     source = iter(given)
-    head = json.loads(next(source, ""))
+    first = next(source, "")
+    if not first.strip():
+        raise ValueError("Its first line is empty")
+    if len(first) > LONGEST:
+        raise ValueError(f"its first line is longer than {LONGEST} bytes")
+    head = parse_json(first)
     schema = head.get("schema", "none") if isinstance(head, dict) else "none"
     if schema != SCHEMA:
         raise ValueError(f"its schema is {schema}, this release reads {SCHEMA}")

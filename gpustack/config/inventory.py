@@ -24,9 +24,12 @@ from gpustack.config.spec import Mirror, Proxy, Spec
 from gpustack.config.validate import judge
 from gpustack.config.values import find_unknown_files, theirs
 from gpustack.config.versions import version_set
-from gpustack.config.yaml_files import judged
+from gpustack.config.yaml_files import describe_error, read_yaml_text
 from gpustack.errors import ConfigError
+from gpustack.files.document import DocumentError
+from gpustack.files.yaml_text import Rules, parse_yaml
 
+LOCAL_RULES = Rules(aliases=True, unique=True)
 LOCAL_SPEC = Path("/etc/gpustack-cluster/gpustack.yml")
 EARLIER_SPEC = Path("/etc/gpustack/gpustack.yml")
 
@@ -108,10 +111,13 @@ def local() -> Raw:
 
 
 def mapping(path: Path) -> dict[str, Any]:
-    import yaml
-
-    refuse([wrong] if (wrong := judged(path)) else [])
-    found = yaml.safe_load(path.read_text()) or {}
+    text, wrong = read_yaml_text(path)
+    refuse([wrong] if wrong else [])
+    found: Any = {}
+    try:
+        found = parse_yaml(text, LOCAL_RULES) or {}
+    except DocumentError as error:
+        refuse([describe_error(path, error)])
     if not isinstance(found, dict):
         raise ConfigError(
             "config-not-yaml", f"{path} is not a mapping.", "It starts with `gpustack:`.", Command("cat", str(path))

@@ -4,6 +4,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gpustack.files.yaml_text import parse_shipped
+
 PACKAGE = Path(__file__).parent.parent
 
 
@@ -39,7 +41,5 @@ def shipped(name: str, package: Path = PACKAGE) -> Path:
 
 def shipped_yaml(path: Path) -> dict[str, Any]:
     """A mapping of ours, read by libyaml where PyYAML has it: ten times as fast, and every run reads some."""
-    import yaml
-
-    found: dict[str, Any] = yaml.load(path.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - safe
+    found: dict[str, Any] = parse_shipped(path.read_text())
     return found

@@ -16,10 +16,14 @@ from gpustack.config.complaint import Complaint
 from gpustack.config.resources import values as shipped_values
 from gpustack.config.secrets.secret_values import secrets_in
 from gpustack.config.sections.cluster_spec import sibling_dir
-from gpustack.config.yaml_files import judged as judged_yaml
+from gpustack.config.yaml_files import VAULT, describe_error, read_yaml_text
+from gpustack.files.document import DocumentError
+from gpustack.files.read import read_text
+from gpustack.files.yaml_text import Rules, parse_yaml
 
 LOCAL = Path("/etc/gpustack-cluster/values")
 ENDING = ".yaml"
+HELM = Rules(aliases=True, dates=False, unique=True)
 # Charts and rules carry Go templates: {{ $labels.x }}, {{ .Values.y }}, {{ template "z" . }}. A bare name, alone or
 # with a filter, an attribute or a call, is Jinja, and so is a text in single quotes.
 GO_ALONE = "end|else|break|continue|now"
@@ -45,28 +49,26 @@ def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
 @cache
 def ours(release: str) -> Mapping[str, Any]:
     """The values that gpustack ships. Raises FileNotFoundError where it ships none."""
-    found: dict[str, Any] = loaded(shipped_values() / f"{release}{ENDING}")
+    found: dict[str, Any] = read_values(read_text(shipped_values() / f"{release}{ENDING}"))
     return found
 
 
 def theirs(source: Path | None, release: str, chart: str) -> tuple[dict[str, Any], list[Complaint]]:
     """The operator's values, and what is wrong with them; with a complaint they are not to be used. No file: no values.
     `chart` is name and version, such as kube-prometheus-stack-88.5.3."""
-    from yaml import YAMLError
-
     path = folder(source) / f"{release}{ENDING}"
     if not path.exists():
         return {}, []
-    if wrong := judged_yaml(path):
+    text, wrong = read_yaml_text(path)
+    if wrong:
         return {}, [wrong]
-    if path.read_text().startswith("$ANSIBLE_VAULT"):
-        return {}, [
-            Complaint(str(path), "", "an encrypted file", "plain YAML; secrets are files of the spec", "values-shape")
-        ]
+    if text.startswith(VAULT):
+        allowed = "plain YAML; secrets are files of the spec"
+        return {}, [Complaint(str(path), "", "an encrypted file", allowed, "values-shape")]
     try:
-        found = loaded(path)
-    except YAMLError as error:  # a tag of Ansible's, which the first reading passes over
-        return {}, [Complaint(str(path), "", f"no YAML for Helm ({error})", "plain YAML, no tags", "config-not-yaml")]
+        found = read_values(text)
+    except DocumentError as error:
+        return {}, [describe_error(path, error)]
     if not isinstance(found, dict):
         return {}, [Complaint(str(path), "", shape(found), "a mapping of values", "values-shape")]
     return found, [
@@ -88,18 +90,9 @@ def find_unknown_files(source: Path | None, releases: Collection[str]) -> list[C
     ]
 
 
-def loaded(path: Path) -> Any:
-    """As Helm reads it: keys are texts, and so are dates."""
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        pass
-
-    Loader.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-    return texts(yaml.load(path.read_text(), Loader=Loader) or {})  # noqa: S506 - a SafeLoader
+def read_values(text: str) -> Any:
+    """Return values as Helm reads them: keys are texts, and so are dates. Raise DocumentError."""
+    return texts(parse_yaml(text, HELM) or {})
 
 
 def texts(value: Any) -> Any:

@@ -1,15 +1,17 @@
 """Which of the operator's files are not YAML, and where: ansible-inventory often does not name the file."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from gpustack.config.complaint import Complaint
-
-if TYPE_CHECKING:
-    from yaml import Loader, MappingNode
+from gpustack.files.document import YAML_TEXT, DocumentError, LimitError
+from gpustack.files.read import LIMITS, read_text
+from gpustack.files.yaml_text import Rules, parse_yaml
 
 ENDINGS = (".yml", ".yaml", ".json")
+VAULT = "$ANSIBLE_VAULT"
+"""The first word of a file that ansible-vault encrypted."""
+ANSIBLE = Rules(aliases=True, tags=True, unique=True, plain=False)
 
 
 def broken(source: Path) -> list[Complaint]:
@@ -29,33 +31,30 @@ def candidates(source: Path) -> Iterator[Path]:
 
 
 def judged(path: Path) -> Complaint | None:
-    import yaml
-
-    class Tolerant(yaml.SafeLoader):
-        """Reads `!vault` and other tags of Ansible's as nothing in particular; refuses a duplicate key."""
-
-        def construct_mapping(self, node: "MappingNode", deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002
-            keys: set[str] = set()
-            for key, _ in node.value:
-                if str(key.value) in keys and key.tag != "tag:yaml.org,2002:merge":
-                    raise yaml.constructor.ConstructorError(None, None, f"`{key.value}` is given twice", key.start_mark)
-                keys.add(str(key.value))
-            return super().construct_mapping(node, deep=deep)
-
-    def ignore_tag(loader: "Loader", suffix: str, node: Any) -> None:
-        return None
-
-    Tolerant.add_multi_constructor("!", ignore_tag)
+    """Return what is wrong with a file that Ansible reads, None for one that is right or encrypted."""
+    text, wrong = read_yaml_text(path)
+    if wrong or text.startswith(VAULT):
+        return wrong
     try:
-        text = path.read_text()
-        if not text.startswith("$ANSIBLE_VAULT"):
-            yaml.load(text, Loader=Tolerant)  # noqa: S506 - a SafeLoader
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
-        return Complaint(where, "", f"no YAML ({error.problem})", "YAML", "config-not-yaml")
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        return Complaint(str(path), "", f"no YAML ({error})", "YAML in UTF-8", "config-not-yaml")
-    except OSError as error:
-        return Complaint(str(path), "", error.strerror or str(error), "a file that can be read", "config-not-yaml")
+        parse_yaml(text, ANSIBLE)
+    except DocumentError as error:
+        return describe_error(path, error)
     return None
+
+
+def read_yaml_text(path: Path) -> tuple[str, Complaint | None]:
+    try:
+        return read_text(path, YAML_TEXT), None
+    except UnicodeDecodeError as error:
+        return "", Complaint(str(path), "", f"no YAML ({error})", "YAML in UTF-8", "config-not-yaml")
+    except OSError as error:
+        reference = "config-file-limit" if error.errno in LIMITS else "config-not-yaml"
+        allowed = f"a regular file of at most {YAML_TEXT} bytes"
+        return "", Complaint(str(path), "", error.strerror or str(error), allowed, reference)
+
+
+def describe_error(path: Path, error: DocumentError) -> Complaint:
+    where = f"{path}:{error.line}:{error.column}" if error.line else str(path)
+    if isinstance(error, LimitError):
+        return Complaint(where, "", error.reason, "a document within the limits", "config-file-limit")
+    return Complaint(where, "", f"no YAML ({error.reason})", "YAML", "config-not-yaml")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gpustack.doctor.entry import ARROW, Edge, Fault, Group, Layer, State
+from gpustack.files.yaml_text import parse_shipped
 
 FOLDER = Path(__file__).parent / "catalogue"
 KEYS = {"faults", "states", "graph", "graph_conditions", "graph_pairs", "correlated"}
@@ -19,12 +20,8 @@ LAYERS = (
 @cache
 def layers() -> tuple[Layer, ...]:
     """All of the catalogue that ships. Raises ValueError for an entry of another form."""
-    import yaml
-
-    # libyaml where it was built in: 0.2 s instead of 0.6.
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     texts = {name: (FOLDER / f"{name}.yaml").read_text(encoding="utf-8") for name in LAYERS}
-    return tuple(layer(name, yaml.load(text, loader)) for name, text in texts.items())  # noqa: S506 - both are safe
+    return tuple(layer(name, parse_shipped(text)) for name, text in texts.items())
 
 
 def layer(name: str, content: Mapping[str, Any]) -> Layer:

@@ -5,6 +5,8 @@ from functools import lru_cache
 from ipaddress import IPv4Address
 from typing import Any
 
+from gpustack.files.yaml_text import parse_yaml
+
 NUMBER = re.compile(r"[0-9]{1,18}")
 # A document of kubeadm or crictl has a few KiB, and PyYAML reads about 50 KiB in a second.
 LONGEST = 64 * 1024
@@ -26,20 +28,9 @@ def ipv4(text: str) -> str:
 def yaml_mapping(text: str) -> dict[Any, Any]:
     """Raises ValueError for what is no YAML mapping, too long, or has aliases: nobody who is asked writes these, and a
     few lines of them stand for a document of gigabytes."""
-    import yaml
-
-    class Plain(yaml.SafeLoader):
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.check_event(yaml.AliasEvent):
-                raise ValueError("an alias")
-            return super().compose_node(parent, index)
-
     if len(text) > LONGEST:
         raise ValueError(f"longer than {LONGEST} characters")
-    try:
-        found = yaml.load(text, Loader=Plain)  # noqa: S506 - a SafeLoader
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
+    found = parse_yaml(text)
     if not isinstance(found, dict):
         raise ValueError("not a mapping")
     return found

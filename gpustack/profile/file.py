@@ -14,6 +14,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.events import count
+from gpustack.files.read import read_file
 from gpustack.files.write import write_file
 from gpustack.metrics.fields import find_fields
 from gpustack.metrics.units import unit_of
@@ -47,6 +48,8 @@ def make_profile(job: Job, what: str, label: str, begin: float, end: float) -> P
 
 
 ADAPTER = TypeAdapter(Profile)
+LARGEST = 256 * 2**20
+"""Bytes of a profile."""
 HEAD = re.compile(rb'"schema": ?"(gpustack/profile/[^"]*)"')
 WINDOWS, COMMA = re.compile(r'"windows":\s*\['), re.compile(r"\s*,?\s*")
 BROKEN_OFF = "EOF while parsing"
@@ -76,7 +79,7 @@ def read_profile(path: Path, *, cut: bool = False) -> Profile:
     for one of a newer release."""
     hint, version = Command("gpustack", "profile", "record", "--help"), None
     try:
-        content = path.read_bytes()
+        content = read_file(path, LARGEST)
         version = HEAD.search(content[:200])
         if version and version[1].decode() != SCHEMA:
             message = f"{path} is {version[1].decode()}, and this release reads {SCHEMA}."
@@ -120,7 +123,7 @@ def find_whole(text: str, at: int) -> tuple[int, int]:
     while True:
         try:
             _, end = decoder.raw_decode(text, COMMA.match(text, end).end())  # type: ignore[union-attr]
-        except ValueError:
+        except (ValueError, RecursionError):
             return whole, end
         whole += 1
 

@@ -64,8 +64,10 @@ class Source:
 
 
 def read_file(option: str, path: Path) -> str:
+    from gpustack.files.read import read_text
+
     try:
-        return path.read_text()
+        return read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError("prometheus-file", f"{option}: {path} cannot be read.", str(error), f"ls -l {path}") from None
 

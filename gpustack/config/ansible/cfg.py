@@ -15,6 +15,7 @@ from pathlib import Path
 
 from gpustack.command import Command
 from gpustack.errors import ConfigError
+from gpustack.files.read import read_text
 
 EMPTY = Path(__file__).with_name("empty.cfg")
 
@@ -88,8 +89,8 @@ def ansible_cfg(env: Mapping[str, str] = os.environ, cwd: Path | None = None) ->
     parser = ConfigParser(interpolation=None, strict=False)
     if path and path.is_file():
         try:
-            parser.read(path)
-        except (ParsingError, UnicodeDecodeError) as error:
+            parser.read_string(read_text(path), str(path))
+        except (OSError, ParsingError, UnicodeDecodeError) as error:
             why = str(error).strip()
             raise ConfigError(
                 "ansible-cfg-unreadable", f"{path} cannot be read.", why, Command("ansible-config", "view")

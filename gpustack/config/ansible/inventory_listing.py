@@ -15,6 +15,7 @@ from typing import Any
 
 from gpustack.command import Command
 from gpustack.config.ansible.cfg import ansible_cfg, for_ansible
+from gpustack.config.ansible.inventory_files import refuse_files
 from gpustack.errors import ConfigError, UsageError
 
 READ_LIMIT = 60
@@ -70,7 +71,8 @@ def ignored() -> str:
 
 
 def begin(source: Path) -> Listing:
-    """Raises ConfigError where there is no Ansible."""
+    """Raises ConfigError where there is no Ansible, and for files that it should not read."""
+    refuse_files(source)
     program = Path(sys.executable).with_name("ansible-inventory")
     command = (str(program) if program.exists() else "ansible-inventory", "-i", str(source), "--list")
     env = os.environ | {

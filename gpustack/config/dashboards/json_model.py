@@ -5,7 +5,6 @@ from is left out. Sources: grafana.com/docs/grafana/latest, "Dashboard JSON mode
 ConfigMap has at most 1 MiB (kubernetes.io/docs/concepts/configuration/configmap).
 """
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from gpustack.config.complaint import Complaint
+from gpustack.files.document import DocumentError
+from gpustack.files.json_text import dump_json, parse_json
+from gpustack.files.read import read_file
 
 DATA_SOURCE = "prometheus"
 """The uid that kube-prometheus-stack gives to the data source (grafana.sidecar.datasources.uid)."""
@@ -57,7 +59,7 @@ def read_dashboard(path: Path) -> tuple[Dashboard | None, list[Complaint]]:
     if board.get("__elements"):
         wrong.append(complaint(path, "__elements", "library panels", "panels that stand in the file"))
     kept = {key: value for key, value in board.items() if key not in FOREIGN} | {"uid": uid}
-    text = json.dumps(fill(kept, given, variables(board)), separators=(",", ":"))
+    text = dump_json(fill(kept, given, variables(board)), separators=(",", ":"))
     if len(text) > LARGEST:
         wrong.append(complaint(path, "", f"{len(text)} bytes", f"at most {LARGEST}"))
     return (None if wrong else Dashboard(name, str(uid), str(title), text)), wrong
@@ -66,29 +68,18 @@ def read_dashboard(path: Path) -> tuple[Dashboard | None, list[Complaint]]:
 def load(path: Path) -> tuple[dict[str, Any] | None, str]:
     """A JSON object that is no resource of Grafana's API, or why there is none."""
     if not path.is_file():
-        # A device or a pipe could be read for ever.
         return None, "no plain file"
     try:
-        with path.open("rb") as file:
-            text = file.read(READ + 1)
-        if len(text) > READ:
-            return None, f"more than {READ} bytes"
-        board = json.loads(text.decode("utf-8-sig"), parse_constant=refuse_constant)
+        board = parse_json(read_file(path, READ))
     except OSError as error:
         return None, f"a file that cannot be read ({error.strerror})"
-    except json.JSONDecodeError as error:
-        return None, f"no JSON (line {error.lineno}: {error.msg})"
-    except (ValueError, RecursionError) as error:
-        return None, f"no JSON ({error})"
+    except DocumentError as error:
+        return None, f"no JSON ({f'line {error.line}: ' if error.line else ''}{error.reason})"
     if not isinstance(board, dict):
         return None, "JSON that is no object"
     if "apiVersion" in board and "spec" in board:
         return None, f"a resource of Grafana's API ({board['apiVersion']})"
     return board, ""
-
-
-def refuse_constant(word: str) -> None:
-    raise ValueError(f"{word} is none")
 
 
 def read_inputs(path: Path, board: Mapping[str, Any]) -> tuple[dict[str, str], list[Complaint]]:

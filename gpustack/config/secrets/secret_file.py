@@ -1,11 +1,13 @@
 """Secrets of the spec: never a value, always the path of a file on this machine that holds one and nothing else."""
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpustack.command import Command
 from gpustack.errors import ConfigError
+from gpustack.files.read import open_file, read_text
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,7 @@ class Kind:
 
 
 LARGEST = 4096
-"""Characters that are read: more than any kind of secret has, with an end of lines that an editor leaves."""
+"""Bytes that a file may have: more than any kind of secret has, with an end of lines that an editor leaves."""
 PASSWORD = Kind("a password", 256)
 INTEGRATION = Kind("an integration key", 256)
 # A webhook has no other credential: whoever knows the address may send.
@@ -32,7 +34,7 @@ def secret(path: str, kind: Kind = PASSWORD) -> str:
         raise ConfigError(
             "config-secret-file", f"{path}: {found}.", f"Allowed: {allowed}.", Command("ls", "-l", expand_home(path))
         )
-    return Path(path).expanduser().read_text().rstrip()
+    return read_text(Path(path).expanduser(), LARGEST).rstrip()
 
 
 def expand_home(path: str) -> str:
@@ -47,7 +49,6 @@ def misplaced(file: Path, inventory: Path | None, kind: Kind) -> tuple[str, str]
     if inventory and file.resolve().is_relative_to(inventory.resolve()):
         return "a file in the inventory's folder", "a place outside it: Ansible reads every file there as an inventory"
     if file.exists() and not file.is_file():
-        # A device or a pipe could be read for ever.
         return "no plain file", f"a plain file that holds {kind.name} and nothing else"
     return None
 
@@ -58,8 +59,8 @@ def judged(path: str, inventory: Path | None = None, kind: Kind = PASSWORD) -> t
     if wrong := misplaced(file, inventory, kind):
         return wrong
     try:
-        with file.open(encoding="ascii") as opened:
-            mode, text = file.stat().st_mode & 0o777, opened.read(LARGEST + 1).rstrip()
+        with open_file(file, LARGEST) as opened:
+            mode, text = os.fstat(opened.fileno()).st_mode & 0o777, opened.read(LARGEST).decode("ascii").rstrip()
     except FileNotFoundError:
         return "no such file", f"a file on this machine that holds {kind.name} and nothing else"
     except OSError as error:

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpustack.config.complaint import Complaint
+from gpustack.files.document import DocumentError, LimitError
+from gpustack.files.yaml_text import Rules, parse_yaml
 
 REFERENCE = "values-secret"
 ALLOWED = "the name of a Secret or a file (existingSecret, secretKeyRef, secretName, *_file)"
@@ -44,6 +46,9 @@ CLEAR = re.compile(
 LINE = re.compile(r"^[ \t]*([\w.-]+)[ \t]*=[ \t]*[\"']?([^\s\"'#;$<{(][^\s\"']*)", re.MULTILINE)
 
 GONE = "REDACTED"
+EMBEDDED = Rules(aliases=True, tags=True, dates=False)
+WITHIN = 3
+"""Documents around a document that is still read."""
 
 
 def secrets_in(file: str, values: Mapping[str, Any]) -> list[Complaint]:
@@ -51,9 +56,11 @@ def secrets_in(file: str, values: Mapping[str, Any]) -> list[Complaint]:
     return [Complaint(file, ".".join(path), "a secret in clear", ALLOWED, REFERENCE) for path in secret_paths(values)]
 
 
-def secret_paths(value: Any, path: tuple[str, ...] = (), *, inside: bool = False) -> Iterator[tuple[str, ...]]:
+def secret_paths(
+    value: Any, path: tuple[str, ...] = (), *, inside: bool = False, within: int = 0
+) -> Iterator[tuple[str, ...]]:
     """Where the secrets are. `inside`: the key above names one. A mapping below such a key says where it is (`name` and
-    `key` of a Secret), or is settings with names of their own."""
+    `key` of a Secret), or is settings with names of their own. `within` counts the documents around this one."""
     if isinstance(value, Mapping):
         if names_secret(str(value.get("name", ""))) and is_clear(value.get("value")):
             yield (*path, "value")
@@ -63,22 +70,27 @@ def secret_paths(value: Any, path: tuple[str, ...] = (), *, inside: bool = False
             word = plain(str(key))
             held = HOLDERS & {word, *map(plain, path)} or (inside and word == "value")
             below = bool(held) or names_secret(word) or (ADDRESS.fullmatch(word) is not None and has_token(inner))
-            yield from secret_paths(inner, (*path, str(key)), inside=below)
+            yield from secret_paths(inner, (*path, str(key)), inside=below, within=within)
     elif isinstance(value, list):
         for at, inner in enumerate(value):
-            yield from secret_paths(inner, (*path, str(at)), inside=inside)
-    elif (inside and is_clear(value)) or (isinstance(value, str) and holds_secret(value)):
+            yield from secret_paths(inner, (*path, str(at)), inside=inside, within=within)
+    elif (inside and is_clear(value)) or (isinstance(value, str) and holds_secret(value, within)):
         yield path
 
 
-def holds_secret(text: str) -> bool:
-    """One that is known by its looks, or a document of several lines that has a secret."""
+def holds_secret(text: str, within: int = 0) -> bool:
+    """One that is known by its looks, or a document of several lines that has a secret, or may have one because it is
+    too large or too deep to be read."""
     if CLEAR.search(text):
         return True
-    lines = LINE.findall(text) if "\n" in text else []
-    return any(names_secret(name) and is_clear(value) for name, value in lines) or (
-        "\n" in text and any(True for _ in secret_paths(document(text)))
-    )
+    if "\n" not in text:
+        return False
+    if any(names_secret(name) and is_clear(value) for name, value in LINE.findall(text)):
+        return True
+    try:
+        return within > WITHIN or any(True for _ in secret_paths(document(text), within=within + 1))
+    except LimitError:
+        return True
 
 
 def without_secrets(values: Any) -> Any:
@@ -120,10 +132,12 @@ def has_token(value: Any) -> bool:
 
 
 def document(text: str) -> Any:
-    """A text of several lines that is YAML, such as a configuration for another program; None for another."""
-    import yaml
+    """Return what a text of several lines says as YAML, such as a configuration for another program; None for another.
 
+    Raise LimitError for one that is YAML as far as it was read."""
     try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
+        return parse_yaml(text, EMBEDDED)
+    except LimitError:
+        raise
+    except DocumentError:
         return None

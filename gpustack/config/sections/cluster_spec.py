@@ -15,6 +15,7 @@ from gpustack.config.pydantic_errors import complain, path_of
 from gpustack.config.secrets.secret_file import judged as judged_file
 from gpustack.config.sections import exporter_rules, receiver, serve
 from gpustack.config.spec import Mirror, Proxy, Spec
+from gpustack.files.read import read_text
 
 KEY = "gpustack"
 STANDS = re.compile(rf"""^["']?{KEY}["']?\s*:""", re.MULTILINE)
@@ -46,7 +47,7 @@ def files(folder: Path, pattern: str = "**/*") -> list[Path]:
 def says_spec(path: Path) -> bool:
     """False for a vaulted file: its content is unknown, and the spec holds no secrets."""
     try:
-        return bool(STANDS.search(path.read_text()))
+        return bool(STANDS.search(read_text(path)))
     except (OSError, ValueError):
         return False
 

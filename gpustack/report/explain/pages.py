@@ -11,6 +11,7 @@ from gpustack.ask.judge import Check
 from gpustack.config.complaint import nearest
 from gpustack.config.resources import PACKAGE
 from gpustack.errors import UsageError
+from gpustack.files.yaml_text import parse_shipped
 from gpustack.report.explain.alerts import PREFIX, alerts, of_alert
 from gpustack.report.explain.faults import faults, of_fault, of_state, states
 from gpustack.steps import MODULES, STEPS
@@ -32,11 +33,9 @@ class Page:
 @cache
 def error_pages() -> Mapping[str, Page]:
     """Of all rooms, by reference."""
-    import yaml
-
     found: dict[str, Page] = {}
     for path in sorted(PAGES.glob("*.yaml")):
-        for reference, page in yaml.safe_load(path.read_text()).items():
+        for reference, page in parse_shipped(path.read_text()).items():
             found[reference] = Page(**{key: str(value).strip() for key, value in page.items()})
     return found
 

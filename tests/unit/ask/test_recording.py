@@ -144,8 +144,8 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
         (json.dumps({"schema": SCHEMA}).encode(), "Its first line is incomplete"),
         (json.dumps(json.loads(next(lines(snapshot()))) | {"spec": {"nothing": 1}}).encode(), "Its first line is"),
         (json.dumps(json.loads(next(lines(snapshot()))) | {"hosts": []}).encode(), "none of its hosts is a control"),
-        (json.dumps(json.loads(next(lines(snapshot()))) | {"took": math.nan}).encode(), "how long it took is not a"),
-        (json.dumps(json.loads(next(lines(snapshot()))) | {"took": math.inf}).encode(), "how long it took is not a"),
+        (json.dumps(json.loads(next(lines(snapshot()))) | {"took": math.nan}).encode(), "the number nan, which is not"),
+        (json.dumps(json.loads(next(lines(snapshot()))) | {"took": math.inf}).encode(), "the number inf, which is not"),
         ("".join(lines(snapshot())).encode()[:-20], "Invalid JSON: EOF while parsing"),
     ],
 )
@@ -160,7 +160,7 @@ def test_why_a_file_is_no_recording_is_in_plain_words(tmp_path: Path, content: b
 def test_a_device_is_not_read_to_its_end() -> None:
     with pytest.raises(UsageError) as raised:
         read(Path("/dev/zero"))
-    assert raised.value.why.splitlines()[0] == "it is a device."
+    assert raised.value.why.splitlines()[0] == "it is a device or a pipe, not a regular file."
 
 
 @pytest.mark.parametrize(("name", "why"), [("none", "No such file or directory."), (".", "Is a directory.")])

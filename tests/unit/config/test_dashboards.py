@@ -94,7 +94,7 @@ def test_what_a_download_leaves_open_becomes_our_data_source(tmp_path: Path) -> 
     ("board", "key", "found"),
     [
         ("{", "", "no JSON (line 1"),
-        ('{"a": NaN}', "", "no JSON (NaN is none)"),
+        ('{"a": NaN}', "", "no JSON (the number nan, which is not finite)"),
         ("[" * 100000, "", "no JSON"),
         ("\xff\xfe", "", "no JSON"),
         ([], "", "no object"),
@@ -108,7 +108,7 @@ def test_what_a_download_leaves_open_becomes_our_data_source(tmp_path: Path) -> 
         ({"title": "A", "__inputs": [INPUT | {"pluginId": "loki"}]}, "__inputs.0", "'loki'"),
         ({"title": "A", "__inputs": ["x"]}, "__inputs.0", "'x'"),
         ({"title": "A", "text": "x" * LARGEST}, "", "bytes"),
-        ({"title": "A", "text": "x" * 4 * LARGEST}, "", "more than"),
+        ({"title": "A", "text": "x" * 4 * LARGEST}, "", "larger than"),
     ],
     ids=lambda value: str(value)[:20],
 )  # fmt: skip

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack.config.values import find_unknown_files, folder, loaded, merged, theirs
+from gpustack.config.values import find_unknown_files, folder, merged, read_values, theirs
 from tests.worlds.value_layers import layers
 
 CHART = "kube-prometheus-stack-88.5.3"
@@ -129,7 +129,7 @@ def test_templates_of_helm_prometheus_and_alertmanager_stay(site: Path, text: st
 def test_keys_and_dates_are_texts_as_to_helm(site: Path) -> None:
     file = site / "values" / "x.yaml"
     file.write_text("2: a\ntrue: b\nnull: c\nsince: 2026-11-22\n")
-    assert loaded(file) == {"2": "a", "true": "b", "null": "c", "since": "2026-11-22"}
+    assert read_values(file.read_text()) == {"2": "a", "true": "b", "null": "c", "since": "2026-11-22"}
 
 
 def test_files_of_no_release_are_reported(site: Path) -> None:

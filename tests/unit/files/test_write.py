@@ -3,7 +3,6 @@
 import errno
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.files.write import Readers, open_log, write_file
+from tests.unit.files.irregular import UNWRITABLE
 
 
 def mode(path: Path) -> int:
@@ -46,32 +46,12 @@ def test_readers(tmp_path: Path, readers: Readers, umask: int, expected: int) ->
     assert mode(tmp_path / "file") == expected
 
 
-def make_link(path: Path) -> None:
-    path.symlink_to("precious")
-
-
-def make_dangling(path: Path) -> None:
-    path.symlink_to("absent")
-
-
-def make_loop(path: Path) -> None:
-    path.symlink_to(path.name)
-
-
-def make_socket(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(path))
-
-
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-IRREGULAR = [make_link, make_dangling, make_loop, os.mkfifo, make_socket, Path.mkdir]
-
-
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize("make", IRREGULAR)
+@pytest.mark.parametrize("make", UNWRITABLE)
 @pytest.mark.parametrize("act", [lambda path: write_file(path, "ours"), open_log])
 def test_what_is_not_a_regular_file_is_left_as_it_is(
     tmp_path: Path, make: Callable[[Path], None], act: Callable[[Path], None]

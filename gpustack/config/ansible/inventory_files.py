@@ -1,0 +1,75 @@
+"""Judge the files of an inventory before Ansible reads them: it waits for a pipe, reads a device to the end of memory,
+and writes out what aliases stand for."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from gpustack.config.complaint import Complaint, refuse
+from gpustack.files.document import YAML_TEXT
+from gpustack.files.read import read_file
+
+REFERENCE = "config-file-limit"
+VARIABLES = ("group_vars", "host_vars")
+DOCUMENTS = (".yml", ".yaml", ".json", "")
+READ_WHOLE = (*DOCUMENTS, ".ini", ".toml")
+MOST = 20_000
+"""Files of an inventory."""
+
+
+def refuse_files(source: Path) -> None:
+    """Raise ConfigError for what Ansible would read and should not. What is no YAML at all, Ansible says itself."""
+    refuse([wrong for path in list_files(source) if (wrong := judge_file(path))])
+
+
+def list_files(source: Path) -> Iterator[Path]:
+    """Yield all but hidden files of the folder, or the file and the variables beside it. A folder behind a link counts,
+    each folder once. Raise ConfigError for more than MOST."""
+    folders = [source] if source.is_dir() else [source.parent / name for name in VARIABLES]
+    if not source.is_dir():
+        yield source
+    visited, count = set[tuple[int, int]](), 0
+    for folder in folders:
+        for base, inner, names in os.walk(folder, followlinks=True):
+            status = os.stat(base)  # noqa: PTH116 - os.walk gives a text
+            place = status.st_dev, status.st_ino
+            inner[:] = [] if place in visited else sorted(name for name in inner if not name.startswith("."))
+            if place in visited:
+                continue
+            visited.add(place)
+            count += len(names)
+            if count > MOST:
+                refuse(
+                    [Complaint(str(source), "", f"more than {MOST} files", "the folder of one inventory", REFERENCE)]
+                )
+            yield from (Path(base, name) for name in sorted(names) if not name.startswith("."))
+
+
+def judge_file(path: Path) -> Complaint | None:
+    """Return what is wrong with a file. One that is not there, such as the end of a link, is Ansible's to judge."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return Complaint(str(path), "", "a device or a pipe", "a regular file", REFERENCE)
+    if path.suffix not in READ_WHOLE or os.access(path, os.X_OK):
+        return None
+    if status.st_size > YAML_TEXT:
+        return Complaint(str(path), "", f"{status.st_size} bytes", f"at most {YAML_TEXT}", REFERENCE)
+    return judge_aliases(path) if path.suffix in DOCUMENTS else None
+
+
+def judge_aliases(path: Path) -> Complaint | None:
+    """Return what is wrong with the aliases of a file, if it has some."""
+    try:
+        content = read_file(path, YAML_TEXT)
+    except OSError:
+        return None
+    if b"&" not in content or b"*" not in content:
+        return None
+    from gpustack.config.yaml_files import judged
+
+    wrong = judged(path)
+    return wrong if wrong and wrong.reference == REFERENCE else None

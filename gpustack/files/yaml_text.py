@@ -1,0 +1,150 @@
+"""Parse YAML that others wrote, within the bounds of a document.
+
+What an alias stands for is counted while the document is composed: a few lines of aliases stand for gigabytes.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from gpustack.files.document import (
+    DEPTH,
+    EXPANDED,
+    NODES,
+    UNREADABLE,
+    YAML_TEXT,
+    DocumentError,
+    LimitError,
+    refuse_values,
+)
+
+MERGE = "tag:yaml.org,2002:merge"
+DATE = "tag:yaml.org,2002:timestamp"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """`aliases` are allowed within EXPANDED, `tags` of others (Ansible's `!vault`) are read as null, dates are texts
+    without `dates`, `unique` refuses a key that is there twice, and `plain` a value that JSON cannot carry."""
+
+    aliases: bool = False
+    tags: bool = False
+    dates: bool = True
+    unique: bool = False
+    plain: bool = True
+
+
+STRICT = Rules()
+"""The rules for what hosts print and for files that somebody sent."""
+
+
+def parse_yaml(text: str, rules: Rules = STRICT) -> Any:
+    """Return the one document of a text, None for an empty one. Raise DocumentError."""
+    import yaml
+
+    if len(text) > YAML_TEXT:
+        raise LimitError(f"longer than {YAML_TEXT} characters")
+    try:
+        document = yaml.load(text, Loader=make_loader(rules))  # noqa: S506 - it constructs what a SafeLoader does
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise DocumentError(str(error.problem), *((mark.line + 1, mark.column + 1) if mark else ())) from error
+    except yaml.YAMLError as error:
+        raise DocumentError(" ".join(str(error).split())) from error
+    except DocumentError:
+        raise
+    except UNREADABLE as error:
+        raise DocumentError(str(error)) from error
+    if rules.plain:
+        refuse_values(document)
+    return document
+
+
+class Counting:
+    """What a loader composes is counted, before it calls itself for the next level."""
+
+    rules: Rules
+    alias: Any
+    peek_event: Any
+    anchors: Any
+
+    def __init__(self) -> None:
+        self.depth = self.nodes = self.expanded = 0
+        self.weights: dict[str, int] = {}
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event = self.peek_event()
+        at = event.start_mark.line + 1, event.start_mark.column + 1
+        if isinstance(event, self.alias):
+            self.count_alias(event.anchor, at)
+            return super().compose_node(parent, index)  # type: ignore[misc]
+        before = self.nodes
+        self.nodes, self.depth = self.nodes + 1, self.depth + 1
+        if self.depth > DEPTH:
+            raise LimitError(f"more than {DEPTH} levels", *at)
+        if self.nodes > NODES:
+            raise LimitError(f"more than {NODES} values", *at)
+        node = super().compose_node(parent, index)  # type: ignore[misc]
+        self.depth -= 1
+        if event.anchor:
+            self.weights[event.anchor] = self.nodes - before
+        return node
+
+    def count_alias(self, name: str, at: tuple[int, int]) -> None:
+        if not self.rules.aliases:
+            raise LimitError(f"the alias *{name}; aliases are not read here", *at)
+        weight = self.weights.get(name)
+        if weight is None and name in self.anchors:
+            raise LimitError(f"the alias *{name} within what it stands for", *at)
+        self.nodes += weight or 0
+        self.expanded += weight or 0
+        if self.expanded > EXPANDED:
+            raise LimitError(f"aliases that stand for more than {EXPANDED} values", *at)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002
+        if self.rules.unique:
+            refuse_duplicates(node)
+        return super().construct_mapping(node, deep=deep)  # type: ignore[misc]
+
+
+@cache
+def make_loader(given: Rules) -> Any:
+    """Return a class of loaders: the parser of libyaml where there is one, as Ansible and Helm have it."""
+    import yaml
+    from yaml.composer import Composer
+
+    # CSafeLoader composes in C, where nothing is counted: with Composer before it, it does not.
+    bases: Any = (Counting, Composer, yaml.CSafeLoader) if yaml.__with_libyaml__ else (Counting, yaml.SafeLoader)
+
+    class Loader(*bases):  # type: ignore[misc]
+        rules, alias = given, yaml.AliasEvent
+
+        def __init__(self, stream: str) -> None:
+            bases[-1].__init__(self, stream)
+            Composer.__init__(self)
+            Counting.__init__(self)
+
+    if given.tags:
+        Loader.add_multi_constructor("!", lambda loader, suffix, node: None)
+    if not given.dates:
+        Loader.yaml_implicit_resolvers = {
+            first: [(tag, pattern) for tag, pattern in resolvers if tag != DATE]
+            for first, resolvers in Loader.yaml_implicit_resolvers.items()
+        }
+    return Loader
+
+
+def refuse_duplicates(node: Any) -> None:
+    """Raise DocumentError for a mapping with a key that is there twice; merge keys may be."""
+    keys: set[str] = set()
+    for key, _ in node.value:
+        if str(key.value) in keys and key.tag != MERGE:
+            raise DocumentError(f"`{key.value}` is given twice", key.start_mark.line + 1, key.start_mark.column + 1)
+        keys.add(str(key.value))
+
+
+def parse_shipped(text: str) -> Any:
+    """Return a document that is part of this program, as fast as there is a way to."""
+    import yaml
+
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
