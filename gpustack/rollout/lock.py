@@ -33,7 +33,8 @@ HEARTBEAT, ANSWER_LIMIT, SILENCE, RETAKE, AGAIN = 10.0, 30, 35.0, 15.0, 1.0
 OURS = 60.0
 HELD, TAKEN, BEAT, ENDED = "held", "taken", "beat", "the connection ended"
 # One byte per heartbeat. The note is renamed into place, so that it is never read in part, and removed with the lock.
-# A play's first task looks at the lock for an instant: that is waited for.
+# A play's first task looks at the lock for an instant: that is waited for. The shell that reads this would wait for
+# more of it, with the lock, until the connection ends: so it exits.
 HOLD = """
 if ! command -v flock >/dev/null 2>&1; then echo no-flock; exit 0; fi
 install -d -m 0700 {folder} && exec 9>>{folder}/lock || exit
@@ -47,6 +48,7 @@ fi
 echo {held}
 while [ -n "$(timeout {ours:.0f} head -c 1)" ]; do echo {beat}; done
 rm -f {folder}/holder
+exit 0
 """
 
 Session = Callable[[Host, str, "queue.Queue[bytes | None]"], Iterator[str]]

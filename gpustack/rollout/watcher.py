@@ -54,7 +54,8 @@ def watch(pipe: int, folder: Path) -> None:
     poll.register(pipe, select.POLLIN)
     until, rest = 0.0, b""
     while True:
-        if poll.poll(LOOK * 1000 if until else 0):
+        left = max(0.0, until - time.clock_gettime(time.CLOCK_BOOTTIME))
+        if poll.poll(min(LOOK, left) * 1000):
             if not (data := os.read(pipe, 65536)):
                 break
             *lines, rest = (rest + data).split(b"\n")

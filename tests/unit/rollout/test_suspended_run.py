@@ -1,0 +1,182 @@
+"""A run that is stopped while it plays: what it plays ends before its host lets another run in. The lock, the playbook
+and the processes are real, on this machine, in times that are shorter than those of a run.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gpustack.config.host import Host
+from gpustack.config.resources import playbooks
+from gpustack.errors import LockedError
+from gpustack.rollout import lock
+from gpustack.rollout.lease import Places, hold_locks
+from gpustack.rollout.watcher import find_processes
+
+pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="the lock is of root's alone")
+
+HERE = Host("here", "127.0.0.1", connection="local")
+TIMES = {"HEARTBEAT": 0.3, "SILENCE": 2.0, "RETAKE": 1.0, "AGAIN": 0.2, "OURS": 6.0}
+OPERATOR = f"""
+import sys
+from pathlib import Path
+from gpustack.cli.locked_run import refuse_suspension
+from gpustack.config.host import Host
+from gpustack.rollout import lock, playbook, reaper
+from gpustack.rollout.lease import Places, hold_locks
+folder = Path(sys.argv[1])
+vars(lock).update({TIMES!r}, FOLDER=str(folder / "lock"))
+reaper.TELL = 0.2
+playbook.playbooks = lambda: folder
+host = Host("here", "127.0.0.1", connection="local")
+with refuse_suspension(), hold_locks(Places((host,)), "install") as held:
+    ansible = playbook.Ansible(
+        [str(folder / "hosts.yml")], folder / "private", lambda event: None, None, lambda: held.lost, held.run,
+        lambda: held.until,
+    )
+    played = playbook.play("grow", ["here"], ansible)
+    print("failed:", *played.failed, flush=True)
+    print("why:", *(failure.message for failure in played.failures), flush=True)
+    print("lost:", held.lost, flush=True)
+"""
+GROW = """
+- hosts: all
+  gather_facts: false
+  pre_tasks:
+    - ansible.builtin.import_tasks: same-machine.yml
+  tasks:
+    - ansible.builtin.raw: echo changed >>{log}; sleep 0.1
+      loop: "{{{{ range(1000) | list }}}}"
+"""
+
+
+class Operator:
+    """A run of its own process that plays on this machine; the playbook writes a line again and again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.log = folder, folder / "log"
+        (folder / "private").mkdir()
+        machine = Path("/etc/machine-id")
+        known = machine.read_text().strip() if machine.exists() else ""
+        hosts = {"here": {"ansible_connection": "local", "gpustack_machine_id": known}}
+        (folder / "hosts.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts}}))
+        first = (playbooks() / "tasks" / "same-machine.yml").read_text()
+        (folder / "same-machine.yml").write_text(first.replace("/run/gpustack-cluster;", f"{folder}/lock;"))
+        (folder / "grow.yml").write_text(GROW.format(log=self.log))
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", OPERATOR, str(folder)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def lines(self) -> int:
+        return len(self.log.read_text().splitlines()) if self.log.exists() else 0
+
+    def playing(self) -> list[int]:
+        """All that it plays with, and the watcher."""
+        return [pid for play in (self.folder / "private").glob("play-*") for pid in find_processes(play)]
+
+    def send(self, number: int, *others: int) -> None:
+        for pid in (*others, self.process.pid):
+            os.kill(pid, number)
+
+    def until(self, ask: Callable[[], object], limit: float = 60) -> None:
+        end = time.monotonic() + limit
+        while not ask():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+
+    def end(self) -> str:
+        return self.process.communicate(timeout=60)[0]
+
+
+@pytest.fixture
+def first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Operator]:
+    """It plays, and a second operator is refused."""
+    for name, seconds in TIMES.items():
+        monkeypatch.setattr(lock, name, seconds)
+    monkeypatch.setattr(lock, "FOLDER", str(tmp_path / "lock"))
+    made = Operator(tmp_path)
+    try:
+        made.until(lambda: made.lines() > 2 or made.process.poll() is not None)
+        assert made.process.poll() is None, made.end()
+        assert f"(pid {made.process.pid})" in refused()
+        yield made
+    finally:
+        made.process.kill()
+        for pid in made.playing():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        made.process.communicate(timeout=30)
+
+
+def refused() -> str:
+    """Who holds the lock, in the words of the error of another operator; empty where that one is let in."""
+    try:
+        with hold_locks(Places((HERE,)), "install"):
+            return ""
+    except LockedError as error:
+        return error.why
+
+
+def assert_lost(output: str) -> None:
+    assert "failed: here\n" in output
+    assert "why: Ansible was ended in the middle of it: the lock on here was lost: " in output
+    assert "lost: the lock on here was lost: " in output
+
+
+def test_what_a_stopped_run_plays_ends_before_another_is_let_in(first: Operator) -> None:
+    first.send(signal.SIGSTOP)
+    first.until(lambda: not refused())
+    lines = first.lines()
+    assert first.playing() == []
+    time.sleep(1)
+    assert first.lines() == lines
+    first.send(signal.SIGCONT)
+    assert_lost(first.end())
+
+
+def test_a_run_that_is_stopped_for_a_moment_goes_on(first: Operator) -> None:
+    first.send(signal.SIGSTOP)
+    time.sleep(0.7)
+    first.send(signal.SIGCONT)
+    lines = first.lines()
+    first.until(lambda: first.lines() > lines + 5)
+    assert f"(pid {first.process.pid})" in refused()
+
+
+def test_what_is_frozen_with_its_run_ends_as_soon_as_it_goes_on(first: Operator) -> None:
+    """As a cgroup, or a laptop that sleeps."""
+    everything = first.playing()
+    first.send(signal.SIGSTOP, *everything)
+    first.until(lambda: not refused())
+    lines = first.lines()
+    first.send(signal.SIGCONT, *everything)
+    first.until(lambda: not first.playing(), 5)
+    assert first.lines() <= lines + 2
+    assert_lost(first.end())
+
+
+def test_a_terminal_suspends_no_run(first: Operator) -> None:
+    first.send(signal.SIGTSTP)
+    lines = first.lines()
+    first.until(lambda: first.lines() > lines + 5)
+    assert f"(pid {first.process.pid})" in refused()
+    first.send(signal.SIGKILL)
+    assert "Ctrl-Z is refused while hosts are changed" in first.end()
+
+
+def test_a_killed_run_keeps_nobody_out(first: Operator) -> None:
+    first.send(signal.SIGKILL)
+    first.until(lambda: not refused(), 3)
+    first.until(lambda: not first.playing(), 10)
