@@ -7,8 +7,8 @@ shell. A function that shows something to type takes a `Hint`, which a plain str
 
 import re
 import shlex
-from collections.abc import Mapping
-from typing import Final, Literal, LiteralString, Self
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, LiteralString, Self
 
 ASIDE = "    # "
 """What separates a command from the note behind it."""
@@ -32,6 +32,11 @@ class Hint(str):
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a hint is frozen: {name}")
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: Callable[[type[str]], Any]) -> Any:
+        """Documents for programs have it as a string."""
+        return handler(str)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Copies are plain Hints: what they were made from does not matter any more."""
@@ -73,9 +78,9 @@ class Template:
     def __init__(self, text: str) -> None:
         self.text: Final = text
 
-    def fill(self, names: Mapping[str, str]) -> Hint:
-        """Return the line with these names in place of their words. Each word of the shell that takes one is quoted as
-        a whole, and a word in capitals without a name stays for a person to fill in."""
+    def fill(self, names: Mapping[str, str], *more: str) -> Hint:
+        """Return the line with these names in place of their words, and with `more` words behind it. Each word of the
+        shell that takes a name is quoted as a whole; a word in capitals without one stays for a person to fill in."""
 
         def fill_word(match: re.Match[str]) -> str:
             if not names.keys() & set(CAPITALS.findall(match[0])):
@@ -84,7 +89,7 @@ class Template:
             return quote_word(CAPITALS.sub(lambda capitals: names.get(capitals[0], capitals[0]), word))
 
         body, _, note = self.text.partition(ASIDE)
-        return Hint(SHELL_WORD.sub(fill_word, body), note)
+        return Hint(" ".join([SHELL_WORD.sub(fill_word, body), *map(quote_word, more)]), note)
 
 
 NO_HINT = Prose("")

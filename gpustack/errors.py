@@ -14,13 +14,15 @@ The exit codes are those of docs/exit-codes.md:
 
 from typing import ClassVar
 
+from gpustack.command import NO_HINT, Hint
+
 
 class GpustackError(Exception):
-    """`reference` is a kebab-case id, `why` one or more lines, `hint` a command to type (or empty)."""
+    """`reference` is a kebab-case id, `why` one or more lines, `hint` what to type or do now (or empty)."""
 
     code: ClassVar[int] = 70
 
-    def __init__(self, reference: str, message: str, why: str = "", hint: str = "") -> None:
+    def __init__(self, reference: str, message: str, why: str = "", hint: Hint = NO_HINT) -> None:
         super().__init__(message)
         self.reference = reference
         self.message = message

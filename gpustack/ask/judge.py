@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeVar
 from gpustack.ask.probe import UNREADABLE, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import Evidence, View
+from gpustack.command import NO_HINT, Hint
 
 Cure = Literal["install", "upgrade", "operator"]
 Outcome = Literal["ok", "failed", "unknown"]
@@ -29,12 +30,12 @@ class Result:
     found: str
     cure: Cure = "install"
     fault: str = ""
-    hint: str = ""
+    hint: Hint = NO_HINT
     passing: bool = False
     ok: bool = False
     quote: str = ""
     names: Names = ()
-    person: str = ""
+    person: Hint = NO_HINT
 
     def __str__(self) -> str:
         if self.ok or not self.expected:
@@ -83,7 +84,7 @@ def expect(
     found: Value,
     cure: Cure = "install",
     fault: str = "",
-    hint: str = "",
+    hint: Hint = NO_HINT,
     *,
     passing: bool = False,
 ) -> Result | None:

@@ -2,7 +2,8 @@
 line, grouped by host, so that a reader needs to hold one host at a time.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from itertools import groupby
@@ -19,6 +20,7 @@ from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer
 from gpustack.ask.redact.redact import redact
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.typed import fits
+from gpustack.command import Command
 from gpustack.config.host import Host, HostSpec
 from gpustack.config.inventory import Inventory
 from gpustack.config.secrets.secret_values import without_secrets
@@ -36,6 +38,7 @@ LONGEST = YAML_TEXT
 """Bytes of the first line, whose values are looked through for secrets, as YAML too."""
 HOST_FIELDS = ("name", "address", "connection", "port", "user")
 Kind = TypeVar("Kind")
+REFERENCE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 DEFAULTS = {field.name: field.default for field in fields(Answer)}
 
 
@@ -97,9 +100,7 @@ def host_line(host: Host, reach: Reach | None, hide: Any) -> dict[str, Any]:
     entry: dict[str, Any] = {name: value for name in HOST_FIELDS if (value := getattr(host, name)) is not None}
     entry |= {"groups": sorted(host.groups), "spec": host.spec.model_dump(mode="json", exclude_none=True)}
     if reach:
-        entry["reach"] = (
-            {"reference": reach.reference, "why": hide(reach.why), "hint": hide(reach.hint)} if reach.reference else {}
-        )
+        entry["reach"] = {"reference": reach.reference, "why": hide(reach.why)} if reach.reference else {}
     return entry
 
 
@@ -112,7 +113,7 @@ def read(path: Path) -> Snapshot:
     except (OSError, *UNREADABLE) as error:
         why = f"{reason(error)}\nA recording is a file that `gpustack snapshot` writes."
         raise UsageError(
-            "recording-unreadable", f"{path} is not a recording.", why, "gpustack snapshot --out FILE"
+            "recording-unreadable", f"{path} is not a recording.", why, Command("gpustack", "snapshot", "--out", "FILE")
         ) from error
     return Snapshot(
         header.taken, header.inventory, MappingProxyType(header.reach), MappingProxyType(answers), header.took
@@ -205,5 +206,16 @@ def header_of(head: dict[str, Any]) -> Header:
     if not inventory.control_planes and not (hosts and all(host.standalone for host in hosts)):
         raise ValueError("none of its hosts is a control plane")
     entries = {entry["name"]: entry["reach"] for entry in head["hosts"] if "reach" in entry}
-    reach = {name: typed(Reach(name, **words)) for name, words in entries.items()}
+    reach = {name: read_reach(name, entry) for name, entry in entries.items()}
     return Header(taken, took, inventory, reach)
+
+
+def read_reach(name: str, entry: Mapping[str, Any]) -> Reach:
+    """Read how a host was reached. What to type about it is not taken from the file: whoever wrote the file would
+    choose it. Raises ValueError, KeyError or TypeError for another shape."""
+    if not entry:
+        return Reach(name)
+    reference = typed(str(entry["reference"]))
+    if not REFERENCE.fullmatch(reference):
+        raise ValueError(f"no reference of an error: {reference}")
+    return typed(Reach(name, reference, entry.get("why", ""), Command("gpustack", "explain", reference)))

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable, Probe
+from gpustack.command import NO_HINT, Hint
 from gpustack.config.inventory import Inventory
 
 Fact = TypeVar("Fact")
@@ -19,7 +20,7 @@ class Reach:
     host: str
     reference: str = ""
     why: str = ""
-    hint: str = ""
+    hint: Hint = NO_HINT
 
     @property
     def reached(self) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options, session
+from gpustack.command import NO_HINT
 from gpustack.errors import UnreachableError
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def wait_until_closed(way: "PortForwarder") -> None:
     except KeyboardInterrupt:
         sys.stderr.write("\n")
     else:
-        raise UnreachableError("host-ssh-unreachable", "The connection to the control plane ended.", "", "")
+        raise UnreachableError("host-ssh-unreachable", "The connection to the control plane ended.", "", NO_HINT)
 
 
 def open_browser(url: str, *, browser: bool) -> None:

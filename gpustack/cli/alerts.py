@@ -8,6 +8,7 @@ import typer
 
 from gpustack.cli import options, session
 from gpustack.cli.help import declare, group
+from gpustack.command import Command
 from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
@@ -89,4 +90,4 @@ def require_receiver(hosts: "Inventory", severities: list[str]) -> None:
         message, why = f"{what} no receiver.", "alerts.receivers of the spec names nobody."
     else:
         return
-    raise UsageError("alerts-no-receiver", message, why, "gpustack explain alerts-no-receiver")
+    raise UsageError("alerts-no-receiver", message, why, Command("gpustack", "explain", "alerts-no-receiver"))

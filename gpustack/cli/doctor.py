@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options, session
+from gpustack.command import Command
 from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
@@ -125,21 +126,21 @@ def refuse_invalid_options(
         (recording and watch, "watch-of-recording", "--watch and --from are mutually exclusive.", FIXED, "--watch"),
         (watch and changes, "invalid-options", "--watch excludes --fix and --undo.", "--watch is read-only.", "--help"),
         (recording and changes, "fix-of-recording", "--from excludes --fix and --undo.", PAST, "--fix"),
-        (fix and undo, "invalid-options", "--fix and --undo are mutually exclusive.", "", "--help"),
+        (fix and undo, "invalid-options", "--fix and --undo are mutually exclusive.", "", ["--help"]),
         (
             (fault or yes_to) and not fix,
             "invalid-options",
             "ID and --yes-to require --fix.",
             read_only,
-            f"--fix {fault or ''}",
+            ["--fix", *([fault] if fault else [])],
         ),
-        (changes and output.value not in ("human", "json"), "invalid-options", FORMATS, "", "--help"),
-        (yes and not changes, "invalid-options", "--yes requires --fix or --undo.", read_only, "--fix --yes"),
-        (this_host and not changes, "invalid-options", "--this-host requires --fix or --undo.", read_only, "--help"),
+        (changes and output.value not in ("human", "json"), "invalid-options", FORMATS, "", ["--help"]),
+        (yes and not changes, "invalid-options", "--yes requires --fix or --undo.", read_only, ["--fix", "--yes"]),
+        (this_host and not changes, "invalid-options", "--this-host requires --fix or --undo.", read_only, ["--help"]),
     )
     for applies, reference, message, why, option in refusals:
         if applies:
-            raise UsageError(reference, message, why, f"gpustack doctor {option}".strip())
+            raise UsageError(reference, message, why, Command("gpustack", "doctor", *option))
 
 
 def make_reader(

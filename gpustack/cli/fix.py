@@ -21,7 +21,7 @@ from gpustack.remedy.undo import Rollback, find_fix, find_last_fix, roll_back
 from gpustack.report.codes import fix_code
 from gpustack.report.fix import json as fix_json
 from gpustack.report.render import show
-from gpustack.rollout.next import command
+from gpustack.rollout.next import build_command
 
 
 def run_fix(
@@ -47,15 +47,15 @@ def run_fix(
         done = Fixed(before, attempts, before, before.snapshot.took)
         show(done, output, evidence="")
         return fix_code(done)
-    places = agree_on_places(before.snapshot, "doctor --fix", without=without_lock)
+    places = agree_on_places(before.snapshot, ["doctor", "--fix"], without=without_lock)
     with locked_run(hosts, "doctor", places, report) as run:
         is_agreed = make_agreement(yes_to, yes=yes)
         done = make_fix(run, wanted, make_confirm(is_agreed), is_agreed, output).run(before)
         run.keep(lambda folder: write_result(done, folder))
     run.keep_snapshot(done.after.snapshot)
     if not done.tried and any(one.ending == "declined" for one in done.attempts):
-        ids = " ".join(f"--yes-to {one.offer.id}" for one in done.attempts if one.offer.fault.auto == "ask")
-        hint = command(f"doctor --fix {ids or '--yes'}", hosts)
+        ids = [word for one in done.attempts if one.offer.fault.auto == "ask" for word in ("--yes-to", one.offer.id)]
+        hint = build_command(hosts, "doctor", "--fix", *(ids or ["--yes"]))
         raise RolloutError("fix-declined", "Nothing was changed.", "All fixes were declined.", hint)
     show(done, output, evidence=str(run.folder), verbose=verbose)
     return fix_code(done)
@@ -127,14 +127,14 @@ def run_undo(
 ) -> int:
     """The exit status. Raises RolloutError where there is nothing to roll back, or it was changed since."""
     snapshot = gather.gather(hosts, [OS, IDENTITY], report=report)
-    places = agree_on_places(snapshot, "doctor --undo", without=without_lock)
+    places = agree_on_places(snapshot, ["doctor", "--undo"], without=without_lock)
     with locked_run(hosts, "doctor", places, report) as run:
         copies = Copies(hosts.hosts)
         found = find_last_fix(copies, [host.name for host in hosts.hosts if snapshot.reach[host.name].reached])
         if output == "human":
             show(found, output, inventory=hosts)
         if not yes and not confirm("Roll this back?"):
-            hint = command("doctor --undo --yes", hosts)
+            hint = build_command(hosts, "doctor", "--undo", "--yes")
             raise RolloutError("undo-declined", "Nothing was rolled back.", "The rollback was declined.", hint)
         run.lock.require(found.hosts)
         done = roll_back(copies, found, run.record)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from gpustack.command import Command
 from gpustack.errors import UsageError
 
 
@@ -26,23 +27,29 @@ def init(
         import json
 
         if directory is not None:
-            why, typed = "--schema prints to stdout and writes no directory.", "gpustack init --schema"
+            why, typed = "--schema prints to stdout and writes no directory.", Command("gpustack", "init", "--schema")
             raise UsageError("init-schema-dir", "--schema and DIR are mutually exclusive.", why, typed)
         sys.stdout.write(json.dumps(of_spec(), indent=2) + "\n")
         return
     if directory is None:
-        raise UsageError("init-missing-dir", "The directory of the new inventory is missing.", "", "gpustack init DIR")
+        raise UsageError(
+            "init-missing-dir", "The directory of the new inventory is missing.", "", Command("gpustack", "init", "DIR")
+        )
     texts = {directory / path: text for path, text in example().items()}
     if present := [str(path) for path in texts if os.path.exists(path)]:  # noqa: PTH110 - of a name too long, False
         why = "\n".join(f"{path} exists" for path in present)
-        raise UsageError("init-exists", f"Nothing was written to {directory}.", why, "gpustack init ANOTHER-DIR")
+        raise UsageError(
+            "init-exists", f"Nothing was written to {directory}.", why, Command("gpustack", "init", "ANOTHER-DIR")
+        )
     for path, text in texts.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_file(path, text, readers="umask", new=True)
         except OSError as error:
             why = error.strerror or str(error)
-            raise UsageError("init-unwritable", f"{path} cannot be written.", why, "gpustack init DIR") from error
+            raise UsageError(
+                "init-unwritable", f"{path} cannot be written.", why, Command("gpustack", "init", "DIR")
+            ) from error
         sys.stdout.write(f"{path}\n")
     sys.stderr.write(
         f"next: write your hosts into {directory / 'hosts.yml'}, then: gpustack plan -i {shlex.quote(str(directory))}\n"

@@ -9,6 +9,7 @@ import typer
 
 from gpustack.cli import options, session
 from gpustack.cli.error_handler import INTERRUPTED
+from gpustack.command import Command
 from gpustack.errors import RolloutError, UsageError
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ def plan(
     """Show what differs from the spec, per host. Read-only."""
     if diff and recording:
         why = "Differences in files are shown by the playbooks, and they need the hosts."
-        raise UsageError("diff-of-recording", "--diff does not go with --from.", why, "gpustack plan --diff")
+        raise UsageError(
+            "diff-of-recording", "--diff does not go with --from.", why, Command("gpustack", "plan", "--diff")
+        )
     report = session.progress(quiet=quiet)
     found = session.make_plan(inventory, recording, limit, only, report, ask_password=become, quiet=quiet)
     from gpustack.report.codes import exit_code
@@ -108,7 +111,7 @@ def install(
         flags = ("--force" if force else "", "-K" if become else "")
         hint = repeat_command("install", hosts, *flags, **{"limit": limit, "only": only, "without-lock": without_lock})
         raise RolloutError("declined", "Nothing was changed.", "The plan was declined.", hint)
-    places = agree_on_places(before.snapshot, "install", names, without_lock)
+    places = agree_on_places(before.snapshot, ["install"], names, without_lock)
     outcome, folder = roll_out(hosts, steps, names, before, report, places, force=force)
     show(outcome, output.value, verbose=verbose, evidence=str(folder))
     code = outcome_code(outcome)

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options, session
+from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.files.write import write_file
 
@@ -74,7 +74,7 @@ def refuse_names(*names: str) -> None:
     """Raises UsageError for what cannot be the name in a certificate."""
     if odd := [name for name in names if not NAME.fullmatch(name)]:
         message = f"{odd[0]!r} is no name for a certificate."
-        raise UsageError("kubeconfig-name", message, "", "gpustack kubeconfig --help")
+        raise UsageError("kubeconfig-name", message, "", Command("gpustack", "kubeconfig", "--help"))
 
 
 def read_server(url: str) -> "Server | None":
@@ -85,7 +85,7 @@ def read_server(url: str) -> "Server | None":
         return parse_server(url) if url else None
     except ValueError:
         message = f"{url!r} is no address of an API server."
-        hint = "gpustack kubeconfig --server https://NAME:PORT"
+        hint = Command("gpustack", "kubeconfig", "--server", "https://NAME:PORT")
         raise UsageError("kubeconfig-server", message, "", hint) from None
 
 
@@ -119,7 +119,7 @@ def write_text(text: str, out: Path | None) -> None:
 
 def create_file(out: Path) -> None:
     if os.path.lexists(out):
-        hint = f"rm {shlex.quote(str(out))}    # if it is no longer needed"
+        hint = Command("rm", str(out), note="if it is no longer needed")
         raise UsageError("kubeconfig-exists", f"{out} exists; nothing was fetched.", "", hint)
     try:
         write_file(out, "", new=True)
@@ -129,12 +129,12 @@ def create_file(out: Path) -> None:
 
 def target_refused(out: Path, error: Exception) -> UsageError:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    message, hint = f"{out} cannot be written.", "gpustack kubeconfig --out FILE"
+    message, hint = f"{out} cannot be written.", Command("gpustack", "kubeconfig", "--out", "FILE")
     return UsageError("kubeconfig-unwritable", message, reason, hint)
 
 
 def refuse_terminal() -> None:
     if sys.stdout.isatty():
         why = "It holds a private key, which a terminal would keep in its history."
-        hint = "gpustack kubeconfig --out FILE"
+        hint = Command("gpustack", "kubeconfig", "--out", "FILE")
         raise UsageError("kubeconfig-terminal", "A kubeconfig is not printed on a terminal.", why, hint)

@@ -7,14 +7,14 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.cli import session
 from gpustack.errors import RolloutError
 from gpustack.rollout.lease import Places, choose_places, find_silent_planes
-from gpustack.rollout.next import command
+from gpustack.rollout.next import build_command
 
 
 def agree_on_places(
-    snapshot: Snapshot, verb: str, names: Sequence[str] = (), without: Sequence[str] | None = None
+    snapshot: Snapshot, words: Sequence[str], names: Sequence[str] = (), without: Sequence[str] | None = None
 ) -> Places:
     """Choose the hosts to lock, after a confirmation of its own for each control plane that was not reached: its name
-    in `without`, or typed on a terminal. `verb` is the command to repeat. Raises UsageError for a name that the
+    in `without`, or typed on a terminal. `words` are the command to repeat. Raises UsageError for a name that the
     inventory does not have, and RolloutError."""
     confirmed = session.choose_hosts(snapshot.inventory, list(without) if without else None)
     silent = [host.name for host in find_silent_planes(snapshot) if host.name not in confirmed]
@@ -28,7 +28,8 @@ def agree_on_places(
             if sys.stdin.readline().strip() == name:
                 continue
         message = f"The lock on {name} cannot be taken, because {name} was not reached; nothing was changed."
-        options = " ".join(f"--without-lock {one}" for one in silent)
-        hint = f"{command(verb, snapshot.inventory)} {options}    # only if nobody else changes the cluster"
+        options = [word for one in silent for word in ("--without-lock", one)]
+        repeated = build_command(snapshot.inventory, *words)
+        hint = repeated.extend(*options, note="only if nobody else changes the cluster")
         raise RolloutError("lock-unreached", message, why, hint)
     return places

@@ -1,7 +1,6 @@
 """What `install`, `reset`, `prove` and `doctor --fix` have in common: confirm, hold the lock, run playbooks, stop on a
 signal, and keep the evidence in a directory."""
 
-import shlex
 import signal
 import sys
 import threading
@@ -14,13 +13,14 @@ from typing import Any
 
 from gpustack.ask import recording
 from gpustack.ask.snapshot import Snapshot
+from gpustack.command import Command
 from gpustack.config.inventory import Inventory
 from gpustack.events import INTERRUPTED, Event, Reporter
 from gpustack.rollout import evidence, overlay, playbook, preview
 from gpustack.rollout.anonymize import remove_secrets
 from gpustack.rollout.evidence import not_kept
 from gpustack.rollout.lease import Lease, Places, hold_locks
-from gpustack.rollout.next import command
+from gpustack.rollout.next import build_command
 from gpustack.rollout.plan import Played
 from gpustack.rollout.private import private_folder
 
@@ -33,11 +33,11 @@ def confirm(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def repeat_command(verb: str, hosts: Inventory, *flags: str, **given: Sequence[str] | None) -> str:
-    """The command that was declined, with --yes: on the same hosts, with the same options."""
+def repeat_command(verb: str, hosts: Inventory, *flags: str, **given: Sequence[str] | None) -> Command:
+    """Return the command that was declined, with --yes: on the same hosts, with the same options."""
     named = [word for name, words in given.items() if words for word in (f"--{name}", ",".join(words))]
     here = [] if hosts.source else ["--this-host"]
-    return " ".join([command(f"{verb} --yes", hosts), *map(shlex.quote, (*named, *here, *filter(None, flags)))])
+    return build_command(hosts, verb, "--yes").extend(*named, *here, *filter(None, flags))
 
 
 @dataclass(frozen=True)

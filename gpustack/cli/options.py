@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gpustack.command import Prose
 from gpustack.errors import UsageError
 
 
@@ -71,7 +72,7 @@ def check_inventory(text: str | None) -> Path | None:
     if text is None or text.strip():
         return Path(text) if text else None
     why = "Probably an unset variable in a script."
-    raise UsageError("inventory-empty", "-i is empty; nothing was read or changed.", why, "-i INVENTORY")
+    raise UsageError("inventory-empty", "-i is empty; nothing was read or changed.", why, Prose("-i INVENTORY"))
 
 
 InventoryOption = Annotated[

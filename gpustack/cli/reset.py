@@ -56,7 +56,7 @@ def reset(
         flags = ("--packages" if packages else "", "--foreign" if foreign else "", "-K" if become else "")
         hint = repeat_command("reset", hosts, *flags, **{"limit": limit, "without-lock": without_lock})
         raise RolloutError("reset-declined", "Nothing was removed.", why, hint)
-    places = agree_on_places(before.snapshot, "reset", names, without_lock)
+    places = agree_on_places(before.snapshot, ["reset"], names, without_lock)
     outcome, folder = run_reset(hosts, names, before, report, places, packages=packages, foreign=foreign)
     show(outcome, output.value, evidence=str(folder))
     raise typer.Exit(reset_code(outcome))

@@ -12,6 +12,7 @@ import typer
 
 from gpustack.cli import options
 from gpustack.cli.gpu.prometheus import Source, open_prometheus
+from gpustack.command import Command
 from gpustack.config.served import PORT
 from gpustack.errors import UsageError
 
@@ -65,7 +66,7 @@ def open_server(host: str, port: int, latest: "Latest", *, access_log: bool) -> 
         return Server((host, port), latest, access_log=access_log)
     except OSError as error:
         message, why = f"{host}:{port} cannot be listened at.", error.strerror or str(error)
-        raise UsageError("serve-listen", message, why, f"ss -ltnp 'sport = :{port}'") from None
+        raise UsageError("serve-listen", message, why, Command("ss", "-ltnp", f"sport = :{port}")) from None
 
 
 def begin(server: "Server", latest: "Latest", *, quiet: bool) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpustack.cli import error_handler
+from gpustack.command import Command, Prose
 from gpustack.errors import RolloutError, UnreachableError, UsageError
 from gpustack.events import Reporter, silent
 
@@ -65,7 +66,7 @@ def read_password() -> str:
     except (getpass.GetPassWarning, EOFError) as error:
         message = "The sudo password was not typed; nothing was read or changed."
         why = "-K asks for it on a terminal, and never reads it from the standard input."
-        hint = "ansible_become_password in a vaulted file of the inventory, instead of -K"
+        hint = Prose("ansible_become_password in a vaulted file of the inventory, instead of -K")
         raise UsageError("password-not-typed", message, why, hint) from error
 
 
@@ -85,7 +86,9 @@ def open_to_change(option: Path | None, *, this_host: bool, yes: bool, ask_passw
     inventory = open_inventory(option, ask_password=ask_password, quiet=quiet)
     if this_host and inventory.source is not None:
         why = f"--this-host is for a host without an inventory, and there is {inventory.source}."
-        raise UsageError("this-host", "An inventory is named as well; nothing was changed.", why, "gpustack plan")
+        raise UsageError(
+            "this-host", "An inventory is named as well; nothing was changed.", why, Command("gpustack", "plan")
+        )
     if inventory.source is None and not this_host:
         confirm_this_host(inventory.hosts[0].name, yes=yes)
     from gpustack.rollout.private import sweep
@@ -100,13 +103,13 @@ def confirm_this_host(name: str, *, yes: bool) -> None:
 
     why = f"No inventory is named by -i, {NAMED} or an ansible.cfg, so the host would be this one: {name}."
     if yes or not sys.stdin.isatty():
-        hint = "add -i INVENTORY, or --this-host to change this host"
+        hint = Prose("add -i INVENTORY, or --this-host to change this host")
         raise UsageError("this-host", "No inventory is named; nothing was changed.", why, hint)
     sys.stderr.write(f"\n{why}\nType its name to go on: ")
     sys.stderr.flush()
     if sys.stdin.readline().strip() != name:
         message = "The name of this host was not typed; nothing was changed."
-        raise RolloutError("this-host", message, why, "add -i INVENTORY")
+        raise RolloutError("this-host", message, why, Prose("add -i INVENTORY"))
 
 
 def progress(*, quiet: bool) -> Reporter:
@@ -134,7 +137,7 @@ def choose_steps(only: Sequence[str] | None) -> tuple["Step", ...]:
     wanted, known = split_words(only), [step.id for step in STEPS]
     if odd := [word for word in wanted if word not in known]:
         why = f"Steps: {', '.join(known)}"
-        raise UsageError("unknown-step", f"There is no step {', '.join(odd)}.", why, "gpustack explain")
+        raise UsageError("unknown-step", f"There is no step {', '.join(odd)}.", why, Command("gpustack", "explain"))
     return tuple(step for step in STEPS if not wanted or step.id in wanted)
 
 
@@ -171,7 +174,7 @@ def load_recording(path: Path, option: Path | None, *, quiet: bool) -> "Snapshot
 
     if option is not None:
         why = "A recording has its own inventory."
-        raise UsageError("inventory-of-recording", "--from and -i are mutually exclusive.", why, "--from FILE")
+        raise UsageError("inventory-of-recording", "--from and -i are mutually exclusive.", why, Prose("--from FILE"))
     snapshot = read(path)
     if not quiet:
         sys.stderr.write(f"recording {path} of {snapshot.taken:%Y-%m-%d %H:%M UTC}: {snapshot.inventory.summary}\n")

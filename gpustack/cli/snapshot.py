@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options, session
+from gpustack.command import Command
 from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,7 +74,9 @@ def write_snapshot(taken: "Snapshot", path: Path) -> None:
     except OSError as error:
         why = error.strerror or str(error)
         message = f"{path} cannot be written."
-        raise UsageError("snapshot-unwritable", message, why, "gpustack snapshot --out FILE") from error
+        raise UsageError(
+            "snapshot-unwritable", message, why, Command("gpustack", "snapshot", "--out", "FILE")
+        ) from error
     sys.stdout.write(f"{path}\n")
 
 

@@ -24,7 +24,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Fix:
-    """A sentence, and commands. Words in capitals are to be filled in."""
+    """A sentence, and lines of the shell. Words in capitals are to be filled in."""
 
     do: str
     commands: tuple[str, ...] = ()

@@ -4,25 +4,22 @@ something there, the automatic fix where there is one, and what is left to a per
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from shlex import quote
 
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
+from gpustack.command import NO_HINT, Hint, Template, quote_word
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.finding import Finding
 from gpustack.doctor.graph import graph
 from gpustack.remedy.offer import ITS_OWN, Offer, manual_reasons, offer
-from gpustack.rollout.next import command
+from gpustack.rollout.next import build_command
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps import STEPS
 from gpustack.steps.own_node import own
 
-NAMES = re.compile(r"\b[A-Z]{3,}\b")
 SPACES = re.compile(r"(?<= -n )(gpu-operator|monitoring)\b")
 """As the catalogue calls the namespaces that the spec may call otherwise."""
-ASIDE = "    # "
-LIMIT = re.compile(r"\bLIMIT\b")
 INSTALL = re.compile(r"gpustack install --only (?P<steps>[\w,-]+)$")
 LONG = 200
 """Characters of a hint. What is longer, plan shows beside its finding."""
@@ -33,12 +30,12 @@ class Commands:
     """`repairs` are those of the catalogue, `fix` is empty where there is no automatic fix. `manual` says why the fix
     or a step does not repair it as it was found, and what to do instead."""
 
-    repairs: tuple[str, ...]
-    fix: str
+    repairs: tuple[Hint, ...]
+    fix: Hint
     manual: tuple[str, ...]
 
     @property
-    def all(self) -> tuple[str, ...]:
+    def all(self) -> tuple[Hint, ...]:
         return (*self.repairs, *filter(None, [self.fix]))
 
 
@@ -48,17 +45,25 @@ def commands(found: Finding, snapshot: Snapshot) -> Commands:
     offered, states = offer(snapshot, found), judge_named_steps(found, snapshot)
     lines = (adapt_install(line, offered, states) for line in graph().faults[found.id].fix.commands)
     among = ",".join(where for where in found.locations if where != CLUSTER)
-    typed = [LIMIT.sub(among, add_inventory(line, snapshot.inventory)) for line in lines if line]
     alone = len(found.locations) == 1 and found.locations != (CLUSTER,)
     of = View(snapshot, found.locations[0]) if alone else None
-    names = {**shared_names(found), **(find_node_name(of) if of else {})}
-    repairs = tuple(fill_names(line, {**names, **({"HOST": address_host(of, line)} if of else {})}) for line in typed)
-    fix = "" if offered.why_not else add_inventory(f"gpustack doctor --fix {found.id}", snapshot.inventory)
+    names = {**shared_names(found), **(find_node_name(of) if of else {}), **({"LIMIT": among} if among else {})}
+    repairs = tuple(
+        fill_line(line, snapshot.inventory, {**names, **({"HOST": address_host(of, line)} if of else {})})
+        for line in lines
+        if line
+    )
+    fix = NO_HINT if offered.why_not else build_command(snapshot.inventory, "doctor", "--fix", found.id)
     return Commands(repairs, fix, tuple(dict.fromkeys([*manual_reasons(found), *describe_refused(states)])))
 
 
-def fill_names(line: str, names: Mapping[str, str]) -> str:
-    return NAMES.sub(lambda one: quote(names.get(one[0], one[0])), line)
+def fill_line(line: str, inventory: Inventory, names: Mapping[str, str]) -> Hint:
+    """Return a line of the catalogue for the same hosts, with the namespaces of the spec and with these names."""
+    if line.startswith("kubectl "):
+        called = {"gpu-operator": inventory.spec.gpu.namespace, "monitoring": inventory.spec.monitoring.namespace}
+        return Template(SPACES.sub(lambda space: quote_word(called[space[1]]), line)).fill(names)
+    ours = line.startswith("gpustack ") and not line.startswith("gpustack explain ")
+    return Template(line).fill(names, *(["-i", str(inventory.source)] if ours and inventory.source else []))
 
 
 def shared_names(found: Finding) -> dict[str, str]:
@@ -114,14 +119,3 @@ def address_host(of: View, line: str) -> str:
         return bare if line.startswith("ssh-keygen ") else address
     login = f"{of.host.user}@" if of.host.user else ""
     return f"ssh://{login}{bare if ':' in address else f'{address}:{port}'}" if port != 22 else f"{login}{address}"
-
-
-def add_inventory(line: str, inventory: Inventory) -> str:
-    """A command of the catalogue, on the same hosts."""
-    if line.startswith("kubectl "):
-        called = {"gpu-operator": inventory.spec.gpu.namespace, "monitoring": inventory.spec.monitoring.namespace}
-        return SPACES.sub(lambda one: called[one[1]], line)
-    typed, gap, aside = line.partition(ASIDE)
-    if not typed.startswith("gpustack ") or typed.startswith("gpustack explain "):
-        return line
-    return f"{command(typed.removeprefix('gpustack '), inventory)}{gap}{aside}"

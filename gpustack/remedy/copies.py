@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from gpustack.ask.transport.execute import run
 from gpustack.ask.transport.refusal import HostRefused
+from gpustack.command import NO_HINT, Command
 from gpustack.config.host import Host
 from gpustack.config.resources import playbooks
 from gpustack.errors import RolloutError
@@ -99,7 +100,7 @@ class Copies:
 
     def call(self, name: str, do: str, id: str, variables: Mapping[str, str] = MappingProxyType({})) -> list[str]:
         if id and not ID.fullmatch(id):
-            raise RolloutError("fix-copies", f"{id!r} is no name of a fix.", f"{name} gave it.", "")
+            raise RolloutError("fix-copies", f"{id!r} is no name of a fix.", f"{name} gave it.", NO_HINT)
         (host,) = (host for host in self.hosts if host.name == name)
         words = {"DO": do, "ID": id, "TIMEOUT_FACTOR": str(host.timeout_factor), **variables}
         given = "\n".join(f"{key}={shlex.quote(value)}" for key, value in words.items())
@@ -107,8 +108,10 @@ class Copies:
         try:
             lines = list(self.run(host, script, limit=LIMIT))
         except HostRefused as refused:
-            raise RolloutError("fix-copies", f"{name} could not be asked.", refused.reach.why, "") from refused
+            raise RolloutError("fix-copies", f"{name} could not be asked.", refused.reach.why, NO_HINT) from refused
         if DONE not in lines:
             why = "\n".join(line for line in lines if line.strip())[-600:] or "no output"
-            raise RolloutError("fix-copies", f"The copies on {name} could not be used ({do}).", why, "df -h /var/lib")
+            raise RolloutError(
+                "fix-copies", f"The copies on {name} could not be used ({do}).", why, Command("df", "-h", "/var/lib")
+            )
         return lines[: lines.index(DONE)]

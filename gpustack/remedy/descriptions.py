@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from gpustack.command import Command, Hint, Prose, join_hints
 from gpustack.doctor.entry import Apt, DropIn, Remedy, Rollout
 
 PODS_RUN_ON = "pods run on"
@@ -23,13 +24,13 @@ def describe_interruption(remedy: Remedy) -> str:
     return ""
 
 
-def manual_commands(remedy: Remedy, variables: Mapping[str, Any]) -> Iterator[str]:
-    """Equivalent commands. `variables` are those of the playbook."""
-    yield from (f"sysctl -w {key}={value}" for key, value in remedy.sysctl.items())
+def manual_commands(remedy: Remedy, variables: Mapping[str, Any]) -> Iterator[Hint]:
+    """Yield equivalent commands. `variables` are those of the playbook."""
+    yield from (Command("sysctl", "-w", f"{key}={value}") for key, value in remedy.sysctl.items())
     if unit := remedy.unit:
         if unit.enabled:
-            yield f"systemctl enable {unit.name}"
-        yield f"systemctl {unit.state.removesuffix('ed')} {unit.name}"
+            yield Command("systemctl", "enable", unit.name)
+        yield Command("systemctl", unit.state.removesuffix("ed"), unit.name)
     if remedy.rollout:
         yield restart_command(remedy.rollout, variables["nodes"])
     if remedy.drop_in:
@@ -38,31 +39,32 @@ def manual_commands(remedy: Remedy, variables: Mapping[str, Any]) -> Iterator[st
         yield from apt_commands(remedy.apt)
 
 
-def edit_commands(files: Iterable[str]) -> Iterator[str]:
-    """For foreign files below /etc/containerd, which `install` would leave as they are."""
-    yield from (f"sudoedit /etc/containerd/{file}" for file in sorted(files))
-    yield "systemctl restart containerd"
+def edit_commands(files: Iterable[str]) -> Iterator[Command]:
+    """Yield commands for foreign files below /etc/containerd, which `install` would leave as they are."""
+    yield from (Command("sudoedit", f"/etc/containerd/{file}") for file in sorted(files))
+    yield Command("systemctl", "restart", "containerd")
 
 
-def restart_command(workload: Rollout, nodes: Sequence[str]) -> str:
+def restart_command(workload: Rollout, nodes: Sequence[str]) -> Hint:
+    kubectl, name = Command("kubectl", "-n", workload.namespace), f"{workload.kind}/{workload.name}"
     if not nodes:
-        return f"kubectl -n {workload.namespace} rollout restart {workload.kind}/{workload.name}"
-    return f"kubectl -n {workload.namespace} delete pod …    # of {workload.kind}/{workload.name} on {', '.join(nodes)}"
+        return kubectl.extend("rollout", "restart", name)
+    return Prose("{} for each pod of {} on {}", kubectl.extend("delete", "pod", "POD"), name, Command(*nodes))
 
 
-def drop_in_commands(file: DropIn) -> Iterator[str]:
-    yield f"write {file.path}"
+def drop_in_commands(file: DropIn) -> Iterator[Hint]:
+    yield Prose("write {}", file.path)
     if file.reload:
-        yield f"systemctl reload {file.reload}"
+        yield Command("systemctl", "reload", file.reload)
     if file.restart:
         namespace, _, name = file.restart.partition("/")
-        yield f"kubectl -n {namespace} rollout restart daemonset/{name}"
+        yield Command("kubectl", "-n", namespace, "rollout", "restart", f"daemonset/{name}")
 
 
-def apt_commands(packages: Apt) -> Iterator[str]:
+def apt_commands(packages: Apt) -> Iterator[Hint]:
     if packages.finish:
-        yield "dpkg --configure -a; apt-get --fix-broken install"
+        yield join_hints(Command("dpkg", "--configure", "-a"), Command("apt-get", "--fix-broken", "install"))
     if packages.install:
-        yield f"apt-get install {' '.join(packages.install)}"
+        yield Command("apt-get", "install", *packages.install)
     if packages.reinstall:
-        yield f"apt-get install --reinstall {' '.join(packages.reinstall)}"
+        yield Command("apt-get", "install", "--reinstall", *packages.reinstall)

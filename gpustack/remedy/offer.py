@@ -10,6 +10,7 @@ from typing import Any
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
+from gpustack.command import Command, Hint
 from gpustack.config.complaint import nearest
 from gpustack.doctor.entry import DropIn, Fault, Remedy
 from gpustack.doctor.finding import Diagnosis, Finding
@@ -19,7 +20,7 @@ from gpustack.probes.network.links import MANAGED, find_managed
 from gpustack.remedy.descriptions import describe_interruption, edit_commands, manual_commands
 from gpustack.remedy.scope import Scope, declare_drop_in, declare_playbook
 from gpustack.remedy.step_scope import declare_step
-from gpustack.rollout.next import command
+from gpustack.rollout.next import build_command
 from gpustack.rollout.overlay import host_facts
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps import STEPS
@@ -47,7 +48,7 @@ class Offer:
     play: str = ""
     hosts: tuple[str, ...] = ()
     more: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    commands: tuple[str, ...] = ()
+    commands: tuple[Hint, ...] = ()
     interrupts: str = ""
     scopes: Mapping[str, Scope] = field(default_factory=dict)
     why_not: str = ""
@@ -84,7 +85,7 @@ def require_faults(ids: Iterable[str]) -> None:
         if id not in known:
             near = nearest(id, list(known))
             why = f"Did you mean {near}?" if near else ""
-            raise UsageError("fix-unknown", f"There is no fault {id}.", why, "gpustack explain")
+            raise UsageError("fix-unknown", f"There is no fault {id}.", why, Command("gpustack", "explain"))
 
 
 def require_roots(ids: Iterable[str], found: Diagnosis) -> None:
@@ -96,11 +97,11 @@ def require_roots(ids: Iterable[str], found: Diagnosis) -> None:
         judged = [one for (name, _), one in found.judged.items() if name == id]
         why = "\n".join(f"{one.where}: {one.result or one.why}" for one in judged) or "It has no check yet."
         above = [one.id for one in found.roots if any(below.id == id for below in (*one.impact, *one.correlated))]
-        hint = command(f"doctor --fix {above[0]}" if above else "doctor", found.snapshot.inventory)
+        hint = build_command(found.snapshot.inventory, "doctor", *(["--fix", above[0]] if above else []))
         raise RolloutError("fix-not-a-root", f"{id} is no root cause here; nothing was changed.", why, hint)
 
 
-def manual_reasons(root: Finding) -> list[str]:
+def manual_reasons(root: Finding) -> list[Hint]:
     """Why its remedy does not repair it as it was found."""
     return list(dict.fromkeys(one.result.person for one in root.judged if one.result and one.result.person))
 
@@ -127,7 +128,7 @@ def offer_step(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Remedy) 
     if fault.id in AGREED and (others := find_untouched(states, hosts)):
         return Offer(root, fault, why_not=f"no file turns it off on {', '.join(others)}: {ITS_OWN}")
     # What no check of the step sees, it brings back all the same.
-    force = "" if any(state.outcome == "failed" for state in states if state.where in locations) else " --force"
+    force = [] if any(state.outcome == "failed" for state in states if state.where in locations) else ["--force"]
     agreed = {name: disabling(View(snapshot, name)) for name in hosts if fault.id in AGREED}
     edited = {file for files in agreed.values() for file in files}
     try:
@@ -143,7 +144,7 @@ def offer_step(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Remedy) 
         step.id,
         hosts,
         {name: {FILES: {"files": files}} for name, files in agreed.items()},
-        tuple(edit_commands(edited)) if edited else (f"gpustack install --only {step.id}{force}",),
+        tuple(edit_commands(edited)) if edited else (Command("gpustack", "install", "--only", step.id, *force),),
         step.interrupts,
         scopes,
     )

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from gpustack.command import NO_HINT, Command
 from gpustack.errors import RolloutError
 from gpustack.ownership.decision import MAY_CHANGE, Decision, decide
 from gpustack.ownership.record import ABSENT, Record
@@ -105,7 +106,7 @@ def parse_record(host: str, lines: Iterable[str]) -> HostRecord:
         word, *rest = line.split("\t")
         if word == "unreadable":
             folder, why = rest
-            hint = "gpustack explain undo-record-unreadable"
+            hint = Command("gpustack", "explain", "undo-record-unreadable")
             raise RolloutError("undo-record-unreadable", f"The record {folder} on {host} cannot be used.", why, hint)
         if word == "thing":
             changes.append(parse_thing(host, rest))
@@ -121,7 +122,9 @@ def parse_thing(host: str, words: Sequence[str]) -> Change:
     try:
         kind, name, before, after, rendered, actual = words
     except ValueError as error:
-        raise RolloutError("fix-copies", f"{host} answered with a record of another shape.", str(words), "") from error
+        raise RolloutError(
+            "fix-copies", f"{host} answered with a record of another shape.", str(words), NO_HINT
+        ) from error
     possible = () if rendered == EMPTY else tuple(rendered.split("|"))
     return judge_thing(host, Record(kind, name, before, "" if after == EMPTY else after), actual, possible)
 

@@ -77,18 +77,18 @@ def find_last_fix(copies: Copies, reached: Sequence[str]) -> LastFix:
     found = [record for name in reached if (record := copies.read(name))]
     if not found:
         why = "No host that was reached keeps the copies of one."
-        raise RolloutError("undo-nothing", "There is no fix to roll back.", why, "")
+        raise RolloutError("undo-nothing", "There is no fix to roll back.", why, NO_HINT)
     newest = max(record.id for record in found)
     records = [record for record in found if record.id == newest]
     if missing := sorted({name for record in records for name in record.hosts} - {one.host for one in records}):
         why = f"It also changed {', '.join(missing)}, which cannot be reached or has no backups any more."
-        hint = "gpustack explain undo-host-missing"
+        hint = Command("gpustack", "explain", "undo-host-missing")
         raise RolloutError("undo-host-missing", f"The fix of {records[0].fault} is on more hosts.", why, hint)
     fix = read_objects(copies, records)
     if fix.left and not fix.restorable:
         message = f"What the fix of {fix.fault} left was changed since; nothing was restored."
         why = "\n".join(str(describe_left(one, fix.id)) for one in fix.left)
-        raise RolloutError("undo-changed-since", message, why, "gpustack explain undo-changed-since")
+        raise RolloutError("undo-changed-since", message, why, Command("gpustack", "explain", "undo-changed-since"))
     return fix
 
 
@@ -97,7 +97,7 @@ def find_fix(copies: Copies, id: str, hosts: Iterable[str]) -> LastFix:
     records = [copies.read(name, id) for name in hosts]
     known = [record for record in records if record]
     if len(known) < len(records):
-        raise RolloutError("undo-nothing", "There is no fix to roll back.", "A host has no record of it.", "")
+        raise RolloutError("undo-nothing", "There is no fix to roll back.", "A host has no record of it.", NO_HINT)
     return read_objects(copies, known)
 
 

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpustack.ask.view import Evidence
+from gpustack.command import Hint
 from gpustack.events import count
 from gpustack.report.format import OLDER, place, places
 from gpustack.report.grouping import Kind, Line, lines, newer
@@ -85,7 +86,7 @@ def witness(console: Terminal, entry: Evidence) -> None:
     shown = [
         part for line in (*output[:SHOWN_LINES], *more, *lost, *ended) for part in wrapped(line, console.width - INDENT)
     ]
-    typed(console, "\n".join([f"{place(answer.where)} $ {script[0]}", *script[1:], *shown]), INDENT, "dim")
+    verbatim(console, "\n".join([f"{place(answer.where)} $ {script[0]}", *script[1:], *shown]), INDENT, "dim")
 
 
 def wrapped(text: str, width: int) -> list[str]:
@@ -117,7 +118,12 @@ def say(console: Terminal, text: str, style: str = "") -> None:
     console.print(Text(text.strip("\n").replace("\n", "\n  "), style=style))
 
 
-def typed(console: Terminal, command: str, indent: int, style: str = "cyan") -> None:
-    """Something to type. Never wrapped by us: it is copied whole."""
-    for line in console.clean(command).splitlines():
+def typed(console: Terminal, command: Hint, indent: int, style: str = "cyan") -> None:
+    """Print something to type. It is never wrapped by us: it is copied whole."""
+    verbatim(console, command, indent, style)
+
+
+def verbatim(console: Terminal, text: str, indent: int, style: str = "") -> None:
+    """Print a text line by line as it is, without wrapping: an answer of a host, or what was changed there."""
+    for line in console.clean(text).splitlines():
         console.print(Text(f"{'':{indent}}{line}", style=style), soft_wrap=True)

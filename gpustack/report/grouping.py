@@ -6,6 +6,7 @@ from typing import Literal
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.view import Evidence
+from gpustack.command import NO_HINT, Hint
 from gpustack.report.format import NOT_ASKED
 from gpustack.rollout.plan import Plan, StepState
 
@@ -20,14 +21,14 @@ class Line:
     kind: Kind
     text: str
     locations: tuple[str, ...]
-    hint: str = ""
+    hint: Hint = NO_HINT
     evidence: tuple[Evidence, ...] = ()
 
 
 def lines(found: Plan, *, holding: bool) -> list[Line]:
     """What differs and what is unknown, and with `holding` what holds. Hosts that were not reached are left out:
     all of theirs is unknown for the one reason that stands in `Plan.snapshot.reach`."""
-    folded: dict[tuple[str, str, str, str], Line] = {}
+    folded: dict[tuple[str, str, str, Hint], Line] = {}
     for state in found.states:
         if state.where in found.unreached:
             continue
@@ -64,11 +65,12 @@ def foremost(differing: list[Judgement]) -> list[Judgement]:
 
 
 def of_judgement(state: StepState, judgement: Judgement) -> Line:
-    kind, text, hint = "ok", judgement.id, ""
+    kind, text = "ok", judgement.id
+    hint: Hint = NO_HINT
     if mismatch := judgement.result:
         kind = {"install": "differs", "upgrade": "upgrade", "operator": "manual"}[mismatch.cure]
         # What install fixes needs no advice.
-        text, hint = str(mismatch), mismatch.hint if mismatch.cure != "install" else ""
+        text, hint = str(mismatch), NO_HINT if mismatch.cure == "install" else mismatch.hint
     elif judgement.outcome == "unknown":
         kind, text = "unknown", f"{judgement.id}: {judgement.why}"
     return Line(state.step, kind, text, (state.where,), hint, judgement.evidence)  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
 from gpustack.ask.redact.printable import plain
+from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.files.write import open_null
 
@@ -55,7 +56,7 @@ class Guarded:
 
 def unwritable(why: str) -> UsageError:
     message = "The result cannot be written to the standard output."
-    return UsageError("output-unwritable", message, why, "gpustack explain output-unwritable")
+    return UsageError("output-unwritable", message, why, Command("gpustack", "explain", "output-unwritable"))
 
 
 def guard() -> None:

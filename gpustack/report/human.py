@@ -7,6 +7,7 @@ from itertools import groupby
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
+from gpustack.command import Hint, Prose
 from gpustack.events import count
 from gpustack.report.findings import body, grid, say, typed
 from gpustack.report.format import duration, facts, places
@@ -146,7 +147,7 @@ def calm(console: Terminal, text: str) -> None:
     say(console, text, "green")
 
 
-def following(console: Terminal, command: str) -> None:
+def following(console: Terminal, command: Hint) -> None:
     if command:
         console.print()
-        typed(console, f"next: {command}", 0)
+        typed(console, Prose("next: {}", command), 0)

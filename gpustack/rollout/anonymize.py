@@ -22,7 +22,8 @@ from gpustack.ask.addresses import Addresses, parse_networks
 from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
 from gpustack.ask.recording import values_without_secrets
 from gpustack.ask.script import command
-from gpustack.ask.snapshot import Snapshot, keyed
+from gpustack.ask.snapshot import Reach, Snapshot, keyed
+from gpustack.command import NO_HINT, Command, Hint
 from gpustack.config.host import Host, HostSpec
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
@@ -192,6 +193,11 @@ def find_domains(snapshot: Snapshot, hosts: Iterable[str], words: Collection[str
             yield domain
 
 
+def explain_reach(reach: Reach) -> Hint:
+    """Return a hint without names: the command that explains why the host was not reached."""
+    return NO_HINT if reach.reached else Command("gpustack", "explain", reach.reference)
+
+
 def replace_names(snapshot: Snapshot, pseudonyms: Pseudonyms) -> Snapshot:
     """The same snapshot under other names and addresses."""
     inventory, change = snapshot.inventory, pseudonyms.replace_in
@@ -210,7 +216,7 @@ def replace_names(snapshot: Snapshot, pseudonyms: Pseudonyms) -> Snapshot:
         for answer in snapshot.answers.values()
     )
     reach = [
-        replace(one, host=change(one.host), why=change(one.why), hint=change(one.hint))
+        replace(one, host=change(one.host), why=change(one.why), hint=explain_reach(one))
         for one in snapshot.reach.values()
     ]
     return Snapshot(

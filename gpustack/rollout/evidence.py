@@ -15,6 +15,7 @@ from pathlib import Path
 from platformdirs import user_state_path
 
 from gpustack.ask.redact.redact import redact
+from gpustack.command import Command
 from gpustack.errors import RolloutError
 from gpustack.events import Event, Reporter
 from gpustack.files.write import open_log
@@ -37,7 +38,10 @@ def require_space(folder: Path) -> None:
 
 def no_space(folder: Path, why: str) -> RolloutError:
     return RolloutError(
-        "controller-no-space", f"{folder} on this machine takes no files; no host was changed.", why, f"df -h {folder}"
+        "controller-no-space",
+        f"{folder} on this machine takes no files; no host was changed.",
+        why,
+        Command("df", "-h", str(folder)),
     )
 
 

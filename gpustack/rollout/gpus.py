@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.events import count
 from gpustack.probes.gpu.cluster import STRANDED, Pod
 from gpustack.probes.gpu.devices import GPU_DEVICES
@@ -68,9 +69,9 @@ def summary(gpus: Gpus) -> str:
     return f"{count(gpus.expected, 'GPU')} on {count(gpus.hosts, 'host')}, {can}; {gpus.series} series each"
 
 
-def removal(stranded: Sequence[Pod]) -> list[str]:
+def removal(stranded: Sequence[Pod]) -> list[Command]:
     """The commands that delete them, one for each namespace. What made them has made others by now, or is gone."""
     names: dict[str, list[str]] = {}
     for pod in stranded:
         names.setdefault(pod.namespace, []).append(pod.name)
-    return [f"kubectl -n {space} delete pod {' '.join(sorted(there))}" for space, there in sorted(names.items())]
+    return [Command("kubectl", "-n", space, "delete", "pod", *sorted(there)) for space, there in sorted(names.items())]

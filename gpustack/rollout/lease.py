@@ -16,11 +16,12 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.transport.execute import interact
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.config.host import Host
 from gpustack.errors import LockedError, RolloutError
 from gpustack.probes.host.system import IDENTITY
 from gpustack.rollout.lock import HELD, TAKEN, Hold, Session, describe_holder, read_clock, require_held
-from gpustack.rollout.next import command
+from gpustack.rollout.next import build_command
 
 AT_ONCE = 32
 
@@ -62,7 +63,7 @@ class Lease:
         if away := [name for name in names if name not in held]:
             why = "\n".join(f"{name}: {self.missing.get(name, 'its lock is not held')}" for name in away)
             message = f"The lock on {', '.join(away)} is not held; nothing was changed there."
-            raise LockedError("lock-failed", message, why, "gpustack explain lock-failed")
+            raise LockedError("lock-failed", message, why, Command("gpustack", "explain", "lock-failed"))
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def choose_places(snapshot: Snapshot, names: Sequence[str] = ()) -> Places:
     reached = [host for host in snapshot.inventory.hosts if snapshot.reach[host.name].reached]
     if not reached:
         why = "\n".join(f"{name}: {reach.why}" for name, reach in snapshot.reach.items())
-        hint = command("doctor", snapshot.inventory)
+        hint = build_command(snapshot.inventory, "doctor")
         raise RolloutError("fix-no-host", "No host could be reached; nothing was changed.", why, hint)
     ordered = sorted(reached, key=lambda host: (identify_host(snapshot, host), host.name))
     planes = [host for host in ordered if host.control_plane]

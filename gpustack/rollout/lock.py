@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 
 from gpustack.ask.transport.execute import interact
 from gpustack.ask.transport.refusal import HostRefused
+from gpustack.command import Command, Prose
 from gpustack.config.host import Host
 from gpustack.errors import LockedError
 
@@ -82,11 +83,11 @@ def require_held(hold: "Hold", first: "str | HostRefused") -> None:
         raise first
     if first == TAKEN:
         message = f"Another gpustack is changing {hold.host.name} (lock on {hold.host.name})."
-        hint = "wait for it, or end that process: the lock ends with it"
+        hint = Prose("wait for it, or end that process: the lock ends with it")
         raise LockedError("locked", message, hold.next_line(), hint)
     if first != HELD:
         message = f"The lock on {hold.host.name} could not be taken."
-        raise LockedError("lock-failed", message, first, "gpustack explain lock-failed")
+        raise LockedError("lock-failed", message, first, Command("gpustack", "explain", "lock-failed"))
 
 
 @dataclass(eq=False)

@@ -1,9 +1,8 @@
 """The next command to type, by how things stand."""
 
-import shlex
-
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
+from gpustack.command import NO_HINT, Command, Hint
 from gpustack.config.inventory import Inventory
 from gpustack.events import INTERRUPTED
 from gpustack.probes.gpu.devices import GPU_DEVICES
@@ -11,32 +10,31 @@ from gpustack.rollout.plan import Outcome, Plan
 from gpustack.steps.gpu.count import gpus as of_host
 
 
-def command(verb: str, inventory: Inventory) -> str:
-    """A gpustack command on the same hosts."""
-    source = f" -i {shlex.quote(str(inventory.source))}" if inventory.source else ""
-    return f"gpustack {verb}{source}"
+def build_command(inventory: Inventory, *words: str) -> Command:
+    """Return the gpustack command of these words, for the hosts of the inventory."""
+    return Command("gpustack", *words, *(["-i", str(inventory.source)] if inventory.source else []))
 
 
-def after_look(found: Plan) -> str:
+def after_look(found: Plan) -> Hint:
     """After `plan` and `verify`. Empty when there is nothing to do."""
     if found.converged:
-        return ""
+        return NO_HINT
     # A hint may be prose: it stands beside its finding, and what is next is a command.
     refused = [
-        "gpustack explain upgrade-needed" if mismatch.cure == "upgrade" else f"gpustack explain {state.step}/{check}"
+        Command("gpustack", "explain", "upgrade-needed" if mismatch.cure == "upgrade" else f"{state.step}/{check}")
         for state in found.drifted
         for check, mismatch in state.left
     ]
     fixable = any(mismatch.cure == "install" for state in found.drifted for mismatch in state.differences)
     if fixable and not (refused and is_stuck(found)):
-        return command("install", found.inventory)
+        return build_command(found.inventory, "install")
     if refused:
         return refused[0]
     for name in found.unreached:
         reach = found.snapshot.reach[name]
-        typed = reach.hint if reach.reference.startswith("host-key-") else ""
-        return typed or f"gpustack explain {reach.reference}"
-    return command("plan -v", found.inventory)
+        typed = reach.hint if reach.reference.startswith("host-key-") else NO_HINT
+        return typed or Command("gpustack", "explain", reach.reference)
+    return build_command(found.inventory, "plan", "-v")
 
 
 def is_stuck(found: Plan) -> bool:
@@ -51,17 +49,17 @@ def has_gpus(found: Plan) -> bool:
     return any(view.available(GPU_DEVICES) and of_host(view) for view in views)
 
 
-def after_install(done: Outcome) -> str:
+def after_install(done: Outcome) -> Hint:
     found = done.verification.plan
     if found.converged and not found.inventory.in_cluster:
-        return command("verify", found.inventory)
+        return build_command(found.inventory, "verify")
     if found.converged and has_gpus(found):
-        return command("prove", found.inventory)
+        return build_command(found.inventory, "prove")
     if found.converged:
-        return command("kubeconfig --out kubeconfig", found.inventory)
+        return build_command(found.inventory, "kubeconfig", "--out", "kubeconfig")
     if done.stopped == INTERRUPTED:
-        return command("install", found.inventory)
+        return build_command(found.inventory, "install")
     # What was just played and still differs is first looked at; playing it again blindly is no advice.
     if any(played.failures for played in done.played) or found.drifted:
-        return command("plan -v", found.inventory)
+        return build_command(found.inventory, "plan", "-v")
     return after_look(found)

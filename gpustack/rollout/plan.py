@@ -7,6 +7,7 @@ from typing import Literal
 from gpustack.ask.judge import Check, Judgement, Result, judge
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
+from gpustack.command import Command
 from gpustack.config.inventory import Inventory
 from gpustack.errors import RolloutError
 from gpustack.steps.step import Step
@@ -89,7 +90,7 @@ class Played:
     failed: tuple[str, ...]
     failures: tuple["TaskFailure", ...]
     seconds: float
-    command: str
+    command: Command
     tasks_changed: int = 0
 
 
@@ -171,7 +172,7 @@ def refuse_unplayable(before: Plan) -> None:
     unreached = "\n".join(f"{name} was not reached" for name in before.unreached)
     text = "\n".join(filter(None, (why, unknown))) or unreached
     message = "There is nothing that install may change; nothing was changed."
-    raise RolloutError(reference, message, text, next(iter(hints), "gpustack plan -v"))
+    raise RolloutError(reference, message, text, next(iter(hints), Command("gpustack", "plan", "-v")))
 
 
 def wait_for(found: StepState, need: str) -> StepState:

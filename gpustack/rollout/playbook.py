@@ -5,7 +5,6 @@ password is the one exception, and goes through the runner's `passwords` into a 
 """
 
 import os
-import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from gpustack.command import Command
 from gpustack.config.ansible.cfg import ansible_cfg, for_ansible
 from gpustack.config.ansible.inventory_listing import ignored
 from gpustack.config.resources import playbooks
@@ -138,12 +138,12 @@ def failure_text(data: dict[str, Any]) -> str:
     return "\n".join(dict.fromkeys(kept))[:4000] or "the task failed without a message"
 
 
-def command_line(name: str, sources: Sequence[str], hosts: Sequence[str]) -> str:
-    """The equivalent command, for the operator to repeat by hand."""
+def build_command_line(name: str, sources: Sequence[str], hosts: Sequence[str]) -> Command:
+    """Return the equivalent command, for the operator to repeat by hand."""
     words = [*(f"{setting}={value}" for setting, value in SAFEGUARDS.items()), "ansible-playbook"]
     for source in sources:
         words += ["-i", source]
-    return shlex.join([*words, "--limit", ",".join(hosts), str(playbooks() / f"{name}.yml")])
+    return Command(*words, "--limit", ",".join(hosts), str(playbooks() / f"{name}.yml"))
 
 
 def play(name: str, hosts: Sequence[str], ansible: Ansible) -> Played:
@@ -173,7 +173,7 @@ def play(name: str, hosts: Sequence[str], ansible: Ansible) -> Played:
         tuple(sorted(bad)),
         tuple(tally.failures),
         time.monotonic() - started,
-        command_line(name, ansible.sources, hosts),
+        build_command_line(name, ansible.sources, hosts),
         sum(tally.changed.values()),
     )
 

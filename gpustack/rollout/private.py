@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from gpustack.command import Prose
 from gpustack.errors import RolloutError
 from gpustack.rollout.evidence import require_space
 
@@ -29,7 +30,7 @@ def find_memory() -> Path:
         "private-folder",
         "No memory-backed folder can be written on this machine.",
         ", ".join(map(str, MEMORY)),
-        "mount | grep tmpfs",
+        Prose("mount | grep tmpfs"),
     )
 
 

@@ -1,6 +1,5 @@
 """Reset: one playbook that undoes the steps on the hosts, then the same questions again."""
 
-import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import Any
 from gpustack.ask.probe import FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.errors import RolloutError
 from gpustack.events import Event, Reporter
 from gpustack.probes.host.system import HOSTNAME, IDENTITY
@@ -16,7 +16,7 @@ from gpustack.probes.kubelet.membership import MEMBERSHIP
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.network.addresses import ADDRESSES
-from gpustack.rollout.next import command
+from gpustack.rollout.next import build_command
 from gpustack.rollout.plan import Played
 from gpustack.rollout.removal import HostRemoval, Removal, removal
 
@@ -54,18 +54,18 @@ def refuse_removal(before: Removal, *, foreign: bool) -> None:
     if before.distributions:
         why = "\n".join(f"{host}: {name}" for host, name in before.distributions)
         message = "Another kind of Kubernetes is on a host; nothing was removed."
-        raise RolloutError("reset-distribution", message, why, "gpustack explain reset-distribution")
+        raise RolloutError("reset-distribution", message, why, Command("gpustack", "explain", "reset-distribution"))
     if before.foreign and not foreign:
         why = "\n".join(f"{one.host}: {one.foreign}" for one in before.foreign)
         names = ",".join(one.host for one in before.foreign)
         message = "A host is in a cluster that is not this inventory's; nothing was removed."
-        hint = f"{command('reset', hosts)} --limit {shlex.quote(names)} --foreign"
+        hint = build_command(hosts, "reset").extend("--limit", names, "--foreign")
         raise RolloutError("reset-foreign", message, why, hint)
     if before.orphans:
         why = f"Without the control plane these hosts would be left without a cluster: {', '.join(before.orphans)}"
         message = "Only the control plane was named; nothing was removed."
-        hint = f"{command('reset', hosts)}    # all of them, the workers first"
-        raise RolloutError("reset-orphans", message, why, hint)
+        everything = build_command(hosts, "reset").extend(note="all of them, the workers first")
+        raise RolloutError("reset-orphans", message, why, everything)
 
 
 def ensure_unchanged(before: Removal, now: Removal) -> None:
@@ -81,7 +81,9 @@ def ensure_unchanged(before: Removal, now: Removal) -> None:
         found += [f"{one.host}: {what}: {shown[what]} -> {here[what]}" for what in shown if shown[what] != here[what]]
     if found:
         message = "Hosts are not what was shown; nothing was removed."
-        raise RolloutError("reset-changed-since", message, "\n".join(found), "gpustack reset    # shows it anew")
+        raise RolloutError(
+            "reset-changed-since", message, "\n".join(found), Command("gpustack", "reset", note="shows it anew")
+        )
 
 
 FACTS: Mapping[str, tuple[Probe[Any], Callable[[Any], str]]] = {

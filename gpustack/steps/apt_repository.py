@@ -12,6 +12,7 @@ from contextlib import suppress
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.probe import FactUnavailable, Probe
 from gpustack.ask.view import View
+from gpustack.command import Command, Hint, Prose, join_hints
 from gpustack.config.resolved import apt_of, end_of
 from gpustack.probes.host.system import OS
 from gpustack.probes.packages.dpkg import SOURCES, Source
@@ -58,7 +59,7 @@ def system_mismatch(here: View, name: str) -> Result | None:
     if "{key}" not in placed(here, name)["key"]:
         return None
     system = here[OS]
-    hint = "no repository for this system is known; gpu.driver.mode: none leaves the driver to you"
+    hint = Prose("no repository for this system is known; gpu.driver.mode: none leaves the driver to you")
     known_for = as_text(sorted(apt_of(here.spec)[name]["by_system"]))
     found_for = f"none for {system.id}{system.version.replace('.', '')}"
     return Result(f"apt repository {name}", f"one for {known_for}", found_for, "operator", hint=hint)
@@ -101,19 +102,21 @@ def unfitness(here: View, source: Source, wanted: Repository) -> str:
 
 def foreign_mismatch(here: View, wanted: Repository, unfit: list[tuple[Source, str]]) -> Result:
     found = as_text([f"/etc/apt/{source.file} ({why})" for source, why in unfit])
-    hints = "; ".join(dict.fromkeys(way_out(here, source) for source, _ in unfit))
+    ways = dict.fromkeys(way_out(here, source) for source, _ in unfit)
+    hint = join_hints(*ways, note="install writes a source of its own")
     expected = f"none, or with only the key {wanted.fingerprints[0]}"
-    return Result(f"other sources of {wanted.uri}", expected, found, "operator", hint=hints)
+    return Result(f"other sources of {wanted.uri}", expected, found, "operator", hint=hint)
 
 
-def way_out(here: View, source: Source) -> str:
+def way_out(here: View, source: Source) -> Hint:
     """Removing a line from a deb822 file would leave an incomplete source, so that apt reads none: the whole file is
     moved away, unless it has other addresses."""
     uris = {address(one.uri) for one in here[SOURCES].sources if one.file == source.file}
     if len(uris) == 1 and source.file != "sources.list":
-        return f"mv /etc/apt/{source.file} /etc/apt/{source.file}.disabled    # install writes a source of its own"
-    how = "add the line `Enabled: no` to its stanza" if source.file.endswith(".sources") else "put # before its line"
-    return f"{how} of {source.uri} in /etc/apt/{source.file}    # install writes a source of its own"
+        return Command("mv", f"/etc/apt/{source.file}", f"/etc/apt/{source.file}.disabled")
+    if source.file.endswith(".sources"):
+        return Prose("add the line `Enabled: no` to its stanza of {} in {}", source.uri, f"/etc/apt/{source.file}")
+    return Prose("put # before its line of {} in {}", source.uri, f"/etc/apt/{source.file}")
 
 
 def ended_mismatch(here: View, name: str, wanted: Repository) -> Result | None:

@@ -11,6 +11,7 @@ and Documentation/configuration.md.
 
 from gpustack.ask.judge import Result, expect
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import DEPLOYMENTS, NODES, add_reason
 from gpustack.probes.network.flannel import FLANNEL_DAEMON_SET, FLANNELD, NET_CONF
@@ -27,7 +28,9 @@ def version(here: View) -> Result | None:
     wanted = here.versions.components["flannel"]
     if not found:
         return Result("Flannel", wanted, "nothing")
-    return expect("Flannel", wanted, found.version, cure="upgrade", hint="gpustack explain upgrade-needed")
+    return expect(
+        "Flannel", wanted, found.version, cure="upgrade", hint=Command("gpustack", "explain", "upgrade-needed")
+    )
 
 
 def settings(here: View) -> Result | None:
@@ -69,7 +72,11 @@ def node(here: View) -> Result | None:
     found = own(here)
     if found and found.ready and not found.pod_cidr:
         return Result(
-            "podCIDR of the node", "a subnet of the pod network", "none", cure="operator", hint="kubectl describe node"
+            "podCIDR of the node",
+            "a subnet of the pod network",
+            "none",
+            cure="operator",
+            hint=Command("kubectl", "describe", "node"),
         )
     is_now = "Ready" if found and found.ready else found.reason if found else "no such node"
     return expect("node", "Ready", is_now, passing=True)
@@ -79,7 +86,7 @@ def dns(here: View) -> Result | None:
     """CoreDNS is available."""
     found = here[DEPLOYMENTS].get("coredns")
     if found and not found.wanted:
-        hint = "kubectl -n kube-system scale deployment coredns --replicas 2"
+        hint = Command("kubectl", "-n", "kube-system", "scale", "deployment", "coredns", "--replicas", "2")
         return Result("CoreDNS", "available", "scaled to 0", cure="operator", hint=hint)
     is_now = "available" if found and found.available else add_reason("not available", found.refused if found else "")
     return expect("CoreDNS", "available", is_now, passing=True)

@@ -1,6 +1,9 @@
 """Whether a host belongs to a cluster other than that of the inventory, and which command to run then."""
 
+from typing import LiteralString
+
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.config.endpoint import endpoint_of
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.probes.network.addresses import ADDRESSES
@@ -16,6 +19,6 @@ def servers_of_others(here: View) -> tuple[str, ...]:
     return tuple(server for server in here[LEFTOVERS].servers if server.rsplit(":", 1)[0] not in names)
 
 
-def reset_of(here: View, *, foreign: bool = False) -> str:
-    """The command that removes a host from its cluster."""
-    return f"gpustack reset --limit {here.host.name}{' --foreign' if foreign else ''}"
+def reset_of(here: View, *, foreign: bool = False, note: LiteralString) -> Command:
+    """Return the command that removes a host from its cluster."""
+    return Command("gpustack", "reset", "--limit", here.host.name, *(["--foreign"] if foreign else []), note=note)

@@ -3,6 +3,7 @@
 from gpustack.ask.judge import Result, as_text, expect
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
+from gpustack.command import Prose
 from gpustack.probes.host.system import HOSTNAME, IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES, Node
 from gpustack.probes.network.addresses import ADDRESSES
@@ -54,5 +55,5 @@ def address(here: View) -> Result | None:
     found, wanted = own(here), here.host.spec.gpustack_node_ip
     if not found or not wanted:
         return None
-    hint = "set --node-ip in /var/lib/kubelet/kubeadm-flags.env of that host, then: systemctl restart kubelet"
+    hint = Prose("set --node-ip in /var/lib/kubelet/kubeadm-flags.env of that host, then: systemctl restart kubelet")
     return expect("node's address", str(wanted), found.address, cure="operator", hint=hint)

@@ -13,6 +13,7 @@ from typing import Any
 
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
+from gpustack.command import Command, Prose
 from gpustack.config.resolved import pinned
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.helm import Release as Found
@@ -56,11 +57,13 @@ def compared(here: View, wanted: Release) -> Result | None:
     if found is None:
         return Result(what, f"{wanted.chart} {version}", "nothing")
     if not found.ours:
-        keys = "monitoring.release, gpu.release or autoscaling.release"
-        hint = f"give {keys} of the spec another name, or remove that one with helm uninstall"
-        return Result(what, "gpustack's", f"not gpustack's, {found.status}", cure="operator", hint=hint)
+        rename = Prose(
+            "give monitoring.release, gpu.release or autoscaling.release of the spec another name, "
+            "or remove that one with helm uninstall"
+        )
+        return Result(what, "gpustack's", f"not gpustack's, {found.status}", cure="operator", hint=rename)
     if found.chart != version:
-        hint = "gpustack explain upgrade-needed"
+        hint = Command("gpustack", "explain", "upgrade-needed")
         return Result(what, f"{wanted.chart} {version}", f"{wanted.chart} {found.chart}", cure="upgrade", hint=hint)
     if found.status != "deployed":
         return Result(what, "deployed", found.status)

@@ -17,6 +17,7 @@ from typing import Any
 from gpustack.ask.judge import Result
 from gpustack.ask.probe import FactUnavailable, Probe
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.served import PORT, image_of
@@ -116,7 +117,7 @@ def foreign(here: View) -> Result | None:
     if not here.spec.serve.enabled or NAME not in here[MONITORING_DEPLOYMENTS] or ours(here, "Deployment"):
         return None
     space = here.spec.monitoring.namespace
-    hint = f"kubectl -n {space} delete deployment {NAME}    # if it is not needed"
+    hint = Command("kubectl", "-n", space, "delete", "deployment", NAME, note="if it is not needed")
     return Result(f"Deployment {space}/{NAME}", "gpustack's", "another's", cure="operator", hint=hint)
 
 

@@ -9,6 +9,7 @@ Settings: monitoring.persistence, storage. Source: rancher/local-path-provisione
 
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
+from gpustack.command import Prose
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.probes.kubernetes.nodes import add_reason
@@ -30,12 +31,14 @@ def default_class(here: View) -> Result | None:
     named, found = here.spec.monitoring.persistence.storage_class, here[CLASSES]
     names = [one.name for one in found]
     if named:
-        hint = f"kubectl get storageclass; then correct monitoring.persistence.storage_class, there is no {named}"
+        hint = Prose(
+            "kubectl get storageclass; then correct monitoring.persistence.storage_class, there is no {}", named
+        )
         return None if named in names else Result("StorageClass", named, as_text(names), cure="operator", hint=hint)
     if any(one.default for one in found):
         return None
     if here.spec.storage.provisioner == "none":
-        hint = (
+        hint = Prose(
             "make one the default, or set storage.provisioner to local-path, or monitoring.persistence.enabled to false"
         )
         return Result("default StorageClass", "one", f"none of {as_text(names)}", cure="operator", hint=hint)

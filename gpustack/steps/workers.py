@@ -13,6 +13,7 @@ join phases in the Kubernetes reference.
 
 from gpustack.ask.judge import Result, expect
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.config.endpoint import endpoint_of
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -36,7 +37,7 @@ def joined(here: View) -> Result | None:
     if not files.lacks(ADMIN) or not files.lacks(CA_KEY):
         foreign = "a control plane on this host"
     if foreign:
-        hint = f"{reset_of(here, foreign=True)}    # takes the host out of the cluster it is in"
+        hint = reset_of(here, foreign=True, note="takes the host out of the cluster it is in")
         return Result("cluster of this host", wanted, foreign, cure="operator", hint=hint)
     if not files.lacks(KUBELET_CONF):
         return None
@@ -59,14 +60,14 @@ def node(here: View) -> Result | None:
     lost = not here[FILES].lacks(KUBELET_CONF) and here[HEALTH] == "ok"
     if not lost:
         return Result("node", "Ready", "no node with this host's machine-id")
-    hint = "systemctl restart kubelet    # on that host: registers it again"
+    hint = Command("systemctl", "restart", "kubelet", note="on that host: registers it again")
     return Result("node", "Ready", "no node with this host's machine-id", cure="operator", hint=hint)
 
 
 def version(here: View) -> Result | None:
     """The running kubelet has the requested version."""
     found, wanted = own(here), kubernetes_version_of(here.spec)
-    hint = "gpustack explain upgrade-needed"
+    hint = Command("gpustack", "explain", "upgrade-needed")
     return expect("kubelet", wanted, found.kubelet, cure="upgrade", hint=hint) if found else None
 
 

@@ -1,5 +1,6 @@
 """Errors of the kinds that people see, for the golden files."""
 
+from gpustack.command import NO_HINT, Command
 from gpustack.config.complaint import Complaint, refuse
 from gpustack.errors import ConfigError, GpustackError, LockedError, UnreachableError, UsageError
 
@@ -27,12 +28,12 @@ def several() -> ConfigError:
 
 ERRORS: tuple[GpustackError, ...] = (
     several(),
-    UsageError("unknown-step", "There is no step runtim.", "Steps: ground, runtime", "gpustack explain"),
-    LockedError("locked", "Another gpustack is changing this cluster.", "ann@desk (pid 7) since 12:00 UTC", ""),
+    UsageError("unknown-step", "There is no step runtim.", "Steps: ground, runtime", Command("gpustack", "explain")),
+    LockedError("locked", "Another gpustack is changing this cluster.", "ann@desk (pid 7) since 12:00 UTC", NO_HINT),
     UnreachableError(
         "host-ssh-login",
         "No host could be asked; nothing was changed.",
         "kube1: \x1b[31mrefused\x1b[0m with password=hunter2!\nkube2: refused",
-        "ssh ops@10.0.0.1 true",
+        Command("ssh", "ops@10.0.0.1", "true"),
     ),
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 from gpustack.ask.probe import Answer, Probe
 from gpustack.ask.snapshot import Snapshot
+from gpustack.command import Command
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis
 from gpustack.events import silent
@@ -55,7 +56,7 @@ class World:
             rests_on = {evidence.answer.probe for one in offer.finding.judged for evidence in one.evidence}
             self.faults = {key: answer for key, answer in self.faults.items() if key[0] not in rests_on}
         failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in failed)
-        return Played(offer.play, offer.hosts, offer.hosts, failed, failures, 0.1, "ansible-playbook x.yml")
+        return Played(offer.play, offer.hosts, offer.hosts, failed, failures, 0.1, Command("ansible-playbook", "x.yml"))
 
     def begin(self, id: str, fault: str, scopes: Mapping[str, Scope]) -> None:
         self.log.append(f"copy {fault} on {' '.join(scopes)}")

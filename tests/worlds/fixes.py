@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from gpustack.command import Command
 from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import graph
 from gpustack.ownership.decision import Decision
@@ -52,17 +53,17 @@ def offer(found: Diagnosis) -> Offer:
     (root,) = (one for one in found.roots if one.id != "host-ssh-unreachable")
     if root.id == IP:
         scopes = {"gpu1": declare_sysctl({"net.ipv4.ip_forward": "1"})}
-        typed = ("sysctl -w net.ipv4.ip_forward=1",)
+        typed = (Command("sysctl", "-w", "net.ipv4.ip_forward=1"),)
         return Offer(root, graph().faults[IP], "remedy/sysctl", ("gpu1",), {}, typed, scopes=scopes)
     stands = "rules are loaded anew; connections stay"
     declared = STEP_SCOPES["firewall"]
     scopes = {"gpu1": Scope(declared.things, beyond=declared.beyond)}
-    typed = ("gpustack install --only firewall",)
+    typed = (Command("gpustack", "install", "--only", "firewall"),)
     return Offer(root, graph().faults[root.id], "firewall", ("gpu1",), {}, typed, stands, scopes)
 
 
 def played(name: str) -> Played:
-    return Played(name, ("gpu1",), ("gpu1",), (), (), 2.5, f"ansible-playbook {name}.yml", 2)
+    return Played(name, ("gpu1",), ("gpu1",), (), (), 2.5, Command("ansible-playbook", f"{name}.yml"), 2)
 
 
 def good() -> Fixed:

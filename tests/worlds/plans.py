@@ -7,6 +7,7 @@ from gpustack.ask.judge import Result, expect
 from gpustack.ask.probe import CLUSTER, Answer, Api, Probe, Shell
 from gpustack.ask.snapshot import Reach, keyed
 from gpustack.ask.view import View
+from gpustack.command import Command, Prose
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.rollout.plan import Outcome, Plan, Played, TaskFailure, Verification, plan
 from gpustack.steps.step import Step
@@ -34,7 +35,7 @@ def swap(here: View) -> Result | None:
 
 
 def cpus(here: View) -> Result | None:
-    hint = "give the host at least 2 CPUs, or set minimum.cpus in the spec"
+    hint = Prose("give the host at least 2 CPUs, or set minimum.cpus in the spec")
     return expect("CPUs", "2 or more", "2 or more" if int(here[CPUS]) > 1 else here[CPUS], "operator", hint=hint)
 
 
@@ -57,7 +58,9 @@ STEPS = (
 )
 GOOD = {SWAP: "", CPUS: "4", CLOCK: "yes", RUNTIME: "2.3.7"}
 PODS_GOOD = Answer(PODS.id, CLUSTER, 0, "2 running")
-STRANGER = Reach("kube3", "host-key-unknown", "the host key of 10.0.0.3 is not known", "ssh-keyscan 10.0.0.3")
+STRANGER = Reach(
+    "kube3", "host-key-unknown", "the host key of 10.0.0.3 is not known", Command("ssh-keyscan", "10.0.0.3")
+)
 WILD = "/dev/sda2 \u200bpartition\ue000 [bold]1G[/bold] password=hunter2!"
 
 
@@ -105,7 +108,8 @@ def wide() -> Plan:
 
 
 def played(step: str, names: Sequence[str], changed: Sequence[str], failures: Sequence[TaskFailure] = ()) -> Played:
-    command = f"ansible-playbook -i site/hosts.yml -i overlay.yml --limit {','.join(names)} playbooks/{step}.yml"
+    sources = ("-i", "site/hosts.yml", "-i", "overlay.yml")
+    command = Command("ansible-playbook", *sources, "--limit", ",".join(names), f"playbooks/{step}.yml")
     failed = tuple(dict.fromkeys(failure.host for failure in failures))
     return Played(step, tuple(names), tuple(changed), failed, tuple(failures), 12.3, command, 3 * len(changed))
 

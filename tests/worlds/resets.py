@@ -1,6 +1,7 @@
 """Resets that never were, for the reports: what is shown first, one that went well, one that left something."""
 
 from gpustack.ask.probe import Answer
+from gpustack.command import Command
 from gpustack.rollout.plan import Played, TaskFailure
 from gpustack.rollout.removal import Removal, removal
 from gpustack.rollout.reset import ResetOutcome
@@ -16,7 +17,9 @@ BUSY = WORKER | {
     "owned.containerd": "file /etc/containerd/conf.d/gpustack.toml\nchange of /etc/containerd/config.toml\n",
 }
 LATE = Answer("owned.firewall", "k2", 124, "")
-COMMAND = "ansible-playbook -i hosts.yml -i overlay.yml --limit k1,k2 playbooks/reset.yml"
+COMMAND = Command(
+    "ansible-playbook", *("-i", "hosts.yml", "-i", "overlay.yml", "--limit", "k1,k2", "playbooks/reset.yml")
+)
 
 
 def shown() -> Removal:

@@ -8,6 +8,7 @@ from gpustack.ask.judge import Cure, Result
 from gpustack.ask.probe import Answer, Probe, Shell
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
@@ -62,4 +63,4 @@ class World:
             if host not in failed:
                 self.facts[played.id, host] = "good"
         failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in failed)
-        return Played(played.id, tuple(hosts), tuple(hosts), failed, failures, 0.0, "ansible-playbook")
+        return Played(played.id, tuple(hosts), tuple(hosts), failed, failures, 0.0, Command("ansible-playbook"))

@@ -12,6 +12,7 @@ from gpustack.ask.transport.channel import ChannelIO, More
 from gpustack.ask.transport.local import LocalChannel
 from gpustack.ask.transport.refusal import HOST_LIMIT, HOST_MOST, HostRefused, parse_sudo_refusal
 from gpustack.ask.transport.ssh_options import build_login_command
+from gpustack.command import NO_HINT
 from gpustack.config.host import Host
 
 # Runs as root without sudo where we are root already. Under sudo the password may or may not be asked for: when it is
@@ -75,7 +76,7 @@ def execute(host: Host, command: Command) -> Iterator[str]:
             raise refused
         if not began and talk.rc > 0:
             why = f"the shell ended with {talk.rc}: {errors.strip()[:200]}"
-            raise HostRefused(Reach(host.name, "host-no-shell", why, "" if local else build_login_command(host)))
+            raise HostRefused(Reach(host.name, "host-no-shell", why, NO_HINT if local else build_login_command(host)))
         yield from errors.removesuffix("\n").split("\n") if errors else ()
 
 

@@ -3,6 +3,7 @@
 import re
 
 from gpustack.ask.snapshot import Reach
+from gpustack.command import NO_HINT, Hint, Prose
 from gpustack.config.host import Host
 from gpustack.errors import UnreachableError
 
@@ -25,21 +26,22 @@ class HostRefused(UnreachableError):
 def parse_sudo_refusal(host: Host, errors: str, rc: int) -> HostRefused | None:
     """In any language sudo's lines begin with `sudo:`, and it ended badly."""
     reference = "host-sudo-password"
+    hint: Hint = NO_HINT
     if "GPUSTACK-NO-SUDO" in errors:
         reference, why = "host-no-sudo", f"there is no {host.become_exe} on it and the login is not root"
-        hint = f"ssh as root to {host.name}, or install {host.become_exe} there"
+        hint = Prose("ssh as root to {}, or install {} there", host.name, host.become_exe)
     elif "GPUSTACK-SUDO-ASKS-MORE" in errors:
         why = f"{host.become_exe} asks for more than a password, and nothing was run"
-        hint = "let sudo ask this login for the password alone, or for nothing (NOPASSWD)"
+        hint = Prose("let sudo ask this login for the password alone, or for nothing (NOPASSWD)")
     elif rc > 0 and (denied := DENIED.search(errors)):
         why = denied[0].strip()[:200]
-        hint = f"let this login use {host.become_exe} (visudo), or log in as root"
+        hint = Prose("let this login use {} (visudo), or log in as root", host.become_exe)
     elif rc > 0 and "sudo:" in errors:
         why = next(line for line in errors.splitlines() if "sudo:" in line).strip()
         hint = (
-            "the password was wrong, or it asks for more than that; try again with -K"
+            Prose("the password was wrong, or it asks for more than that; try again with -K")
             if host.become_password
-            else "add -K and type the password, or allow sudo without one"
+            else Prose("add -K and type the password, or allow sudo without one")
         )
     else:
         return None

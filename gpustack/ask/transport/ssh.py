@@ -19,6 +19,7 @@ from gpustack.ask.snapshot import Reach
 from gpustack.ask.transport.known_hosts import KnownKeys, read_known_keys
 from gpustack.ask.transport.refusal import CONNECT_LIMIT, HostRefused
 from gpustack.ask.transport.ssh_options import SshOptions, expand_home, resolve_options
+from gpustack.command import Command, Hint
 from gpustack.config.host import Host
 
 if TYPE_CHECKING:
@@ -167,15 +168,17 @@ class HostKeyCheck:
     def missing_host_key(self, client: object, name: str, key: Any) -> None:
         """Raises HostRefused for every key but a known one that is not revoked."""
         shown, name = key.get_base64(), self.options.known_name
+        hint: Hint
         if shown in self.known.revoked:
             reference, why = "host-key-revoked", f"the host key of {name} is marked @revoked in known_hosts"
-            shows = self.options.known_hosts_command("-F")
-            hint = f"{shows}    # and give the host a new key: gpustack explain {reference}"
+            hint = self.options.known_hosts_command(
+                "-F", note="and give the host a new key: gpustack explain host-key-revoked"
+            )
         elif shown in self.known.trusted:
             return
         elif self.known.trusted:
             reference, why = "host-key-changed", f"the host key of {name} is another than the known one"
-            hint = f"{self.options.known_hosts_command('-R')}    # only after finding out why it changed"
+            hint = self.options.known_hosts_command("-R", note="only after finding out why it changed")
         elif self.known.authority:
             reference = "host-key-unknown"
             why = f"known_hosts has an authority for {name}, and no key of its own: certificates are not read here"
@@ -190,9 +193,9 @@ def describe_failure(host: Host, options: SshOptions, error: Exception) -> Reach
     from paramiko import AuthenticationException, PasswordRequiredException
     from paramiko.ssh_exception import NoValidConnectionsError
 
-    address, command = options.address, f"ssh {options.destination} true"
+    address, command = options.address, Command("ssh", *options.destination, "true")
     if isinstance(error, PasswordRequiredException):
-        return Reach(host.name, "host-ssh-login", "the key is encrypted and no agent holds it", "ssh-add")
+        return Reach(host.name, "host-ssh-login", "the key is encrypted and no agent holds it", Command("ssh-add"))
     if isinstance(error, AuthenticationException) or str(error) == NO_KEY:
         why = f"{options.user}@{address} was refused with every key"
         if host.key_file and "%" not in host.key_file and not Path(expand_home(host.key_file)).exists():

@@ -1,13 +1,14 @@
 """What ssh(1) would do for a host: `ssh -G` resolves the user's configuration and Ansible's arguments alike."""
 
 import os.path
-import shlex
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import LiteralString
 
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.transport.refusal import HostRefused
+from gpustack.command import Command, Hint, Prose
 from gpustack.config.host import Host
 
 
@@ -34,37 +35,37 @@ class SshOptions:
         return self.host_key_alias or self.address
 
     @property
-    def destination(self) -> str:
-        """Destination and port as a person types them after ssh."""
-        return shlex.join([*self.port_arguments, f"{self.user}@{self.hostname}"])
+    def destination(self) -> tuple[str, ...]:
+        """Destination and port, as words after ssh."""
+        return (*self.port_arguments, f"{self.user}@{self.hostname}")
 
     @property
     def port_arguments(self) -> tuple[str, ...]:
         return ("-p", str(self.port)) if self.port != 22 else ()
 
     @property
-    def scan_command(self) -> str:
+    def scan_command(self) -> Hint:
         """The command that shows the host's key, and the one that adds it."""
-        scan = shlex.join(["ssh-keyscan", *self.port_arguments, self.hostname])
-        return f"{scan} | ssh-keygen -lf -    # compare it, then: {scan} >>{self.known_hosts_file}"
+        scan = Command("ssh-keyscan", *self.port_arguments, self.hostname)
+        return Prose("{} | ssh-keygen -lf -; compare it, then: {} >>{}", scan, scan, self.known_hosts_file)
 
-    def known_hosts_command(self, action: str) -> str:
+    def known_hosts_command(self, action: str, note: LiteralString) -> Command:
         """ssh-keygen with -F or -R, of this host's port and in the file where its key is kept. By the address alone it
         would be the key of whoever answers on port 22 there."""
         default = not self.known_hosts or self.known_hosts[0] == Path(expand_home("~/.ssh/known_hosts"))
-        file = "" if default else f" -f {self.known_hosts_file}"
-        return f"ssh-keygen {action} {shlex.quote(self.known_name)}{file}"
+        file = () if default else ("-f", self.known_hosts_file)
+        return Command("ssh-keygen", action, self.known_name, *file, note=note)
 
     @property
-    def certificate_command(self) -> str:
+    def certificate_command(self) -> Hint:
         """The command that adds the host's key, over a connection for which ssh(1) checks the host's certificate."""
-        key = f"ssh {self.destination} cat /etc/ssh/ssh_host_ed25519_key.pub"
-        return f'echo {shlex.quote(self.known_name)} "$({key})" >>{self.known_hosts_file}'
+        key = Command("ssh", *self.destination, "cat", "/etc/ssh/ssh_host_ed25519_key.pub")
+        return Prose('echo {} "$({})" >>{}', self.known_name, key, self.known_hosts_file)
 
     @property
     def known_hosts_file(self) -> str:
-        """For a shell."""
-        return shlex.quote(str(self.known_hosts[0])) if self.known_hosts else "~/.ssh/known_hosts"
+        """The file that ssh(1) adds keys to."""
+        return str(self.known_hosts[0] if self.known_hosts else expand_home("~/.ssh/known_hosts"))
 
     def find_key_files(self) -> tuple[str, ...]:
         """ssh(1) lists default keys whether or not they exist."""
@@ -90,9 +91,9 @@ def build_arguments(host: Host) -> list[str]:
     return args
 
 
-def build_login_command(host: Host) -> str:
-    """What a person types to try the login, with all that the inventory says of it."""
-    return shlex.join(["ssh", *build_arguments(host), host.address, "true"])
+def build_login_command(host: Host) -> Command:
+    """Return what a person types to try the login, with all that the inventory says of it."""
+    return Command("ssh", *build_arguments(host), host.address, "true")
 
 
 def resolve_options(host: Host) -> SshOptions:
@@ -104,10 +105,15 @@ def resolve_options(host: Host) -> SshOptions:
         )
     except FileNotFoundError as error:
         raise HostRefused(
-            Reach(host.name, "ssh-missing", "there is no ssh on this machine", "apt-get install openssh-client")
+            Reach(
+                host.name,
+                "ssh-missing",
+                "there is no ssh on this machine",
+                Command("apt-get", "install", "openssh-client"),
+            )
         ) from error
     if done.returncode != 0:
-        raise HostRefused(Reach(host.name, "ssh-options", done.stderr.strip(), shlex.join(command)))
+        raise HostRefused(Reach(host.name, "ssh-options", done.stderr.strip(), Command(*command)))
     values: dict[str, list[str]] = {}
     for line in done.stdout.splitlines():
         key, _, value = line.partition(" ")
@@ -119,9 +125,7 @@ def resolve_options(host: Host) -> SshOptions:
 
     port = first_value("port") or "22"
     if not (port.isascii() and port.isdigit() and 0 < int(port[:9]) < 65536):
-        raise HostRefused(
-            Reach(host.name, "ssh-options", f"ssh says that the port is {port[:40]}", shlex.join(command))
-        )
+        raise HostRefused(Reach(host.name, "ssh-options", f"ssh says that the port is {port[:40]}", Command(*command)))
     files = (*first_value("userknownhostsfile").split(), *first_value("globalknownhostsfile").split())
     return SshOptions(
         hostname=first_value("hostname") or host.address,

@@ -10,6 +10,7 @@ from gpustack.cli import options, session
 from gpustack.cli.gpu.diag import read_offers
 from gpustack.cli.gpu.engines import NodesOption, run_work
 from gpustack.cli.gpu.prometheus import forward_to
+from gpustack.command import Command
 from gpustack.errors import GpustackError, UsageError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Limits:
         seconds = int(options.parse_duration(self.duration))
         if not LEAST <= seconds <= MOST:
             message = f"--for takes {LEAST // 60}m to {MOST // 3600}h, not {self.duration}."
-            raise UsageError("gpu-burn-time", message, "", "gpustack explain gpu-burn-time")
+            raise UsageError("gpu-burn-time", message, "", Command("gpustack", "explain", "gpu-burn-time"))
         return seconds
 
 
@@ -128,13 +129,15 @@ def choose_nodes(idle: "Engines", wanted: "Sequence[str]", watcher: "Watcher | N
         places = watcher.places() if watcher else {}
         if odd := [uuid for uuid in wanted if uuid not in places]:
             message, why = f"There is no GPU {', '.join(odd)}.", "Prometheus has no metrics of it."
-            raise UsageError("gpu-no-gpu", message, why, "gpustack gpu list -o json")
+            raise UsageError("gpu-no-gpu", message, why, Command("gpustack", "gpu", "list", "-o", "json"))
         nodes = {places[uuid] for uuid in wanted}
         found = tuple(one for one in idle.found if one.node in nodes)
         missing = {node: idle.unread.get(node, "it was not named, or has no GPUs") for node in nodes}
         if not found:
             why = "\n".join(f"{node}: {reason}" for node, reason in missing.items())
-            raise UsageError("gpu-none-free", "No GPU is free; nothing was done.", why, "gpustack gpu top pods")
+            raise UsageError(
+                "gpu-none-free", "No GPU is free; nothing was done.", why, Command("gpustack", "gpu", "top", "pods")
+            )
         for one in found:
             missing.pop(one.node)
         return replace(idle, found=found, unread=missing)

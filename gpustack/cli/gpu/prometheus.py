@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import session
+from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.events import Reporter
 
@@ -69,7 +70,9 @@ def read_file(option: str, path: Path) -> str:
     try:
         return read_text(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError("prometheus-file", f"{option}: {path} cannot be read.", str(error), f"ls -l {path}") from None
+        raise UsageError(
+            "prometheus-file", f"{option}: {path} cannot be read.", str(error), Command("ls", "-l", str(path))
+        ) from None
 
 
 def plain_line(what: str, text: str) -> str:

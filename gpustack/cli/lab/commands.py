@@ -12,6 +12,7 @@ from gpustack.cli import options, session
 from gpustack.cli.help import declare, group
 from gpustack.cli.lab import faults as lab_faults
 from gpustack.cli.lab import gpu as lab_gpu
+from gpustack.command import Command
 from gpustack.errors import LabError
 
 if TYPE_CHECKING:
@@ -128,13 +129,15 @@ def _find_mirror(text: str | None, fingerprint: str) -> "Mirror | Source | None"
     if text.startswith(("http://", "https://")):
         if len(fingerprint) != 40:
             why = "Hosts trust a mirror by the key it signs with."
-            hint = "gpustack bundle fingerprint    # on the machine that has the bundle"
+            hint = Command("gpustack", "bundle", "fingerprint", note="on the machine that has the bundle")
             raise LabError("lab-mirror-unknown-key", "A mirror's URL needs --fingerprint, 40 hex digits.", why, hint)
         return Source(text.rstrip("/"), fingerprint)
     directory = Path(text).resolve()
     if not directory.is_dir():
         why = "It is neither a directory nor a URL."
-        raise LabError("lab-mirror-missing", f"There is no mirror {text}.", why, f"gpustack bundle build {text}")
+        raise LabError(
+            "lab-mirror-missing", f"There is no mirror {text}.", why, Command("gpustack", "bundle", "build", text)
+        )
     from gpustack.bundle.verify import fingerprint as signed_by
 
     program = [sys.executable, "-c", "from gpustack.cli.app import main; main()"]

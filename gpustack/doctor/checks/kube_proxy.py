@@ -3,6 +3,7 @@
 from gpustack.ask.judge import Result, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
+from gpustack.command import NO_HINT, Command, Hint, Prose
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.startup import api_known
 from gpustack.probes.control_plane.control_plane import STARTED
@@ -31,17 +32,19 @@ def kube_proxy_down(here: View) -> Result:
     return Result(what, "listening on port 10256", "not listening", person=explain_absence(here))
 
 
-def explain_absence(here: View) -> str:
+def explain_absence(here: View) -> Hint:
     """Why no restart brings it here; empty where that is not so, or unknown."""
     if not (here.available(PROXY_SET) and here.available(NODES)):
-        return ""
+        return NO_HINT
     found = here[PROXY_SET]
     if found is None:
-        return "the cluster has no DaemonSet kube-proxy; kubeadm init phase addon kube-proxy on the control plane"
+        return Prose(
+            "the cluster has no DaemonSet kube-proxy; kubeadm init phase addon kube-proxy on the control plane"
+        )
     if not found.kept or found.wanted >= len(here[NODES]):
-        return ""
-    change = "kubectl -n kube-system edit daemonset kube-proxy"
-    return f"an affinity or a selector excludes nodes from its DaemonSet; {change}"
+        return NO_HINT
+    change = Command("kubectl", "-n", "kube-system", "edit", "daemonset", "kube-proxy")
+    return Prose("an affinity or a selector excludes nodes from its DaemonSet; {}", change)
 
 
 def find_missing_rules(found: Proxy, mode: str) -> str:

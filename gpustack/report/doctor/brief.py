@@ -1,9 +1,9 @@
 """A diagnosis in a line for each cause, for where it stands below something else."""
 
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+from gpustack.command import Command
 from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import graph
 from gpustack.events import count
@@ -22,7 +22,7 @@ def text(found: Diagnosis, path: Path) -> str:
     if found.unknown:
         shown.append(f"{count(len(found.unknown), 'check')} unknown")
     body = "".join(f"  {line}\n" for line in shown)
-    command = f"gpustack doctor --from {shlex.quote(str(path))} -v"
+    command = Command("gpustack", "doctor", "--from", str(path), "-v")
     return f"\nsnapshot of the hosts: {path}\n{heading(found)}\n{body}more:  {command}\n"
 
 

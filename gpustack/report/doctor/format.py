@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER
+from gpustack.command import NO_HINT, Hint
 from gpustack.doctor.entry import Auto
 from gpustack.doctor.finding import Branch, Diagnosis
 from gpustack.doctor.graph import graph
@@ -11,7 +12,7 @@ from gpustack.doctor.peers import Peers
 from gpustack.doctor.recent_changes import Change
 from gpustack.events import count
 from gpustack.report.format import NOT_ASKED, OLDER, Clean, cut, duration, places
-from gpustack.rollout.next import command
+from gpustack.rollout.next import build_command
 
 API = {"failed": "API down", "ok": "API reachable", "unknown": "API unknown"}
 AUTO: dict[Auto, str] = {"safe": "automatic", "ask": "needs confirmation", "no": "manual"}
@@ -44,12 +45,12 @@ def summed(found: Diagnosis) -> str:
     return ", ".join(parts) or "no root cause found"
 
 
-def next_command(found: Diagnosis) -> tuple[str, str]:
+def next_command(found: Diagnosis) -> tuple[str, Hint]:
     """What to type in the end, and when; empty where nothing is left to do."""
     inventory = found.snapshot.inventory
     if found.roots:
-        return "after the fix", command("doctor", inventory)
-    return ("next", command("plan", inventory)) if found.drift else ("", "")
+        return "after the fix", build_command(inventory, "doctor")
+    return ("next", build_command(inventory, "plan")) if found.drift else ("", NO_HINT)
 
 
 def by_text(judged: Iterable[Judgement], clean: Clean) -> dict[str, list[Judgement]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from gpustack.ask.redact.printable import plain
+from gpustack.command import Command
 from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import graph
 from gpustack.errors import UsageError
@@ -84,4 +85,6 @@ def write(found: Diagnosis, path: Path) -> None:
         write_file(path, text(found), readers="all")  # node-exporter is another user than ours
     except OSError as error:
         why = f"{error.strerror or error}. It takes a plain file, or a new one, in a folder that you can write to."
-        raise UsageError("metrics-not-written", f"{path} was not written.", why, f"ls -ld {path.parent}") from error
+        raise UsageError(
+            "metrics-not-written", f"{path} was not written.", why, Command("ls", "-ld", str(path.parent))
+        ) from error

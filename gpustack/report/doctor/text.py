@@ -6,6 +6,7 @@ from rich.text import Text
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.snapshot import Snapshot
+from gpustack.command import Prose
 from gpustack.doctor.finding import Diagnosis, Drift, Finding, Unexplained
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
@@ -31,7 +32,7 @@ from gpustack.report.doctor.format import (
     well,
 )
 from gpustack.report.evidence import commands
-from gpustack.report.findings import field, say, typed, witness, wrapped
+from gpustack.report.findings import field, say, typed, verbatim, witness, wrapped
 from gpustack.report.format import cut, places
 from gpustack.report.terminal import Terminal
 
@@ -84,7 +85,8 @@ def remedy(console: Terminal, found: Finding, snapshot: Snapshot) -> None:
     fault = graph().faults[found.id]
     part(console, "fix", f"{fault.fix.do} ({AUTO[fault.auto]}: {fault.why})")
     todo = to_type(found, snapshot)
-    typed(console, "\n".join(todo.all), INDENT)
+    for line in todo.all:
+        typed(console, line, INDENT)
     for why in todo.manual:
         part(console, "manual", why, "yellow")
 
@@ -101,7 +103,7 @@ def rests(console: Terminal, judged: Sequence[Judgement], *, verbose: bool) -> N
             continue
         lines = commands(some[0], console.clean)
         more = [f"(+{len(lines) - SHOWN}, -v)"] if len(lines) > SHOWN else []
-        typed(console, "\n".join([*lines[:SHOWN], *more]), INDENT, "dim")
+        verbatim(console, "\n".join([*lines[:SHOWN], *more]), INDENT, "dim")
 
 
 def ruled_out(console: Terminal, judged: Sequence[Judgement], *, verbose: bool) -> None:
@@ -120,7 +122,7 @@ def broke(console: Terminal, found: Finding, *, verbose: bool) -> None:
         return
     if verbose and found.chain:
         part(console, "impact", "")
-        typed(console, "\n".join(cut(line, console.width - 4) for line in tree(found.chain)), 4, "")
+        verbatim(console, "\n".join(cut(line, console.width - 4) for line in tree(found.chain)), 4, "")
     else:
         part(console, "impact", first(titles(found.impact), SHOWN, ", -v"))
     if found.caused:
@@ -154,11 +156,11 @@ def closing(console: Terminal, found: Diagnosis, *, verbose: bool) -> None:
         more = "" if verbose else "; -v lists them"
         say(console, f"{count(len(found.unknown), 'check')} unknown: {first(lines, 3)}{more}", "yellow")
         if verbose:
-            typed(console, "\n".join(identified(found.unknown)), 2, "")
+            verbatim(console, "\n".join(identified(found.unknown)), 2, "")
     say(console, summed(found), "bold")
-    when, then = next_command(found)
+    _, then = next_command(found)
     if then:
-        typed(console, f"{when}: {then}", 0)
+        typed(console, Prose("after the fix: {}" if found.roots else "next: {}", then), 0)
 
 
 def head(console: Terminal, kind: str, id: str, locations: Sequence[str], how: str, style: str) -> None:

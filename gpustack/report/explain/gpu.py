@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from textwrap import fill
 
+from gpustack.command import Command
 from gpustack.config.complaint import nearest
 from gpustack.errors import UsageError
 from gpustack.metrics.fields import EXPORTER, Field, by_word, fields, find_fields, first_sentence
@@ -34,7 +35,7 @@ def explain_metric(word: str) -> str:
         "unknown-page",
         f"There is no metric {word} of DCGM or dcgm-exporter.",
         f"Did you mean {near}?" if near else "",
-        f"gpustack explain metric {near}".rstrip(),
+        Command("gpustack", "explain", "metric", *([near] if near else [])),
     )
 
 
@@ -45,7 +46,7 @@ def explain_xid(word: str) -> str:
     if word.isascii() and word.isdigit() and len(word) < 7 and (found := xids().get(int(word))):
         return "\n".join(of_xid(found))
     why = f"Known are {min(xids())} to {max(xids())}; a newer driver may have more: {SOURCE}"
-    raise UsageError("unknown-page", f"There is no Xid {word}.", why, "gpustack explain xid")
+    raise UsageError("unknown-page", f"There is no Xid {word}.", why, Command("gpustack", "explain", "xid"))
 
 
 def of_field(field: Field) -> Iterator[str]:

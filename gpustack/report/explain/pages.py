@@ -8,6 +8,7 @@ from functools import cache
 from textwrap import fill
 
 from gpustack.ask.judge import Check
+from gpustack.command import Command
 from gpustack.config.complaint import nearest
 from gpustack.config.resources import PACKAGE
 from gpustack.errors import UsageError
@@ -71,7 +72,8 @@ def explain(wanted: str) -> str:
     everything = [*steps, *known, *errors, *alerts(), *faults(), *states()]
     near = nearest(wanted, everything)
     why = f"Several have this name: {', '.join(named)}" if named else f"Did you mean {near}?" if near else ""
-    hint = f"gpustack explain {named[0] if named else near}".rstrip()
+    name = named[0] if named else near
+    hint = Command("gpustack", "explain", *([name] if name else []))
     raise UsageError("unknown-page", f"There is no page {wanted}.", why, hint)
 
 

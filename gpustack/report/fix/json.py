@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from gpustack.command import NO_HINT
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.entry import Auto
 from gpustack.remedy.fixed import Ending, Fixed
@@ -14,7 +15,7 @@ from gpustack.report.doctor.json import root
 from gpustack.report.doctor.shape import Root
 from gpustack.report.document import document, ending
 from gpustack.report.schema import Document, Folder, Location, Seconds, Shape, Stopped, TextOrNull, take
-from gpustack.rollout.next import command
+from gpustack.rollout.next import build_command
 from gpustack.rollout.plan import Played
 
 Left = Annotated[str, BeforeValidator(str)]
@@ -93,7 +94,7 @@ def text(done: Fixed, evidence: str) -> str:
         "roots": [root(one, done.after, verbose=False) for one in done.after.roots],
         "unexplained": [one.id for one in done.after.unexplained],
         "evidence": evidence,
-        "undo": command("doctor --undo", inventory) if stays else "",
+        "undo": build_command(inventory, "doctor", "--undo") if stays else NO_HINT,
     }
     return document(FixDocument, values, inventory)
 

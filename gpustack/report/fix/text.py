@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from gpustack.command import Prose
 from gpustack.config.inventory import Inventory
 from gpustack.events import count
 from gpustack.remedy.fixed import Attempt, Ending, Fixed
@@ -12,11 +13,11 @@ from gpustack.remedy.scope import Scope
 from gpustack.remedy.undo import LastFix, Remainder, Rollback, describe_left
 from gpustack.report.doctor.format import AUTO
 from gpustack.report.doctor.text import INDENT, diagnosis, head, part
-from gpustack.report.findings import say, typed
+from gpustack.report.findings import say, typed, verbatim
 from gpustack.report.format import duration, places
 from gpustack.report.human import failures
 from gpustack.report.terminal import Terminal
-from gpustack.rollout.next import command
+from gpustack.rollout.next import build_command
 
 ENDINGS: dict[Ending, tuple[str, str]] = {
     "fixed": ("fixed{}", "green"),
@@ -36,10 +37,11 @@ def offer(console: Terminal, one: Offer, differences: Sequence[str], inventory: 
     part(console, "do", one.fault.fix.do)
     part(console, "playbook", f"playbooks/{one.play}.yml on {places(one.hosts)}")
     part(console, "commands", "equivalent to the playbook:")
-    typed(console, "\n".join(one.commands), INDENT)
+    for command in one.commands:
+        typed(console, command, INDENT)
     part(console, "interrupts", one.interrupts or "nothing")
     part(console, "files", "" if differences else "none that check mode can show")
-    typed(console, "\n".join(differences), 4, "")
+    verbatim(console, "\n".join(differences), 4, "")
     part(console, "rollback", "; ".join(describe_scopes(list(one.scopes.values()))))
 
 
@@ -70,7 +72,7 @@ def fixed(console: Terminal, done: Fixed, *, evidence: str, verbose: bool = Fals
         console.print()
         diagnosis(console, done.after, verbose=verbose)
     if any(one.stays for one in done.attempts):
-        typed(console, f"to undo: {command('doctor --undo', inventory)}", 0)
+        typed(console, Prose("to undo: {}", build_command(inventory, "doctor", "--undo")), 0)
     if done.tried and evidence:
         say(console, f"evidence: {evidence}")
 
@@ -85,8 +87,8 @@ def attempt(console: Terminal, one: Attempt) -> None:
     if one.played:
         failures(console, one.played)
     for record in one.records:
-        typed(console, "\n".join(list_changes(record)), 2, "dim")
-    typed(console, "\n".join(one.undone), 2, "dim")
+        verbatim(console, "\n".join(list_changes(record)), 2, "dim")
+    verbatim(console, "\n".join(one.undone), 2, "dim")
     print_left(console, one.left)
     if one.remaining:
         say(console, f"  remaining symptoms: {', '.join(one.remaining)}", "yellow")
@@ -118,8 +120,8 @@ def last_fix(console: Terminal, fix: LastFix, inventory: Inventory) -> None:
         if not record.finished:
             say(console, f"  {record.host}: interrupted; only what is as gpustack writes it is restored", "yellow")
         restored = replace(record, changes=tuple(one for one in record.changes if one.is_restorable))
-        typed(console, "\n".join(list_changes(restored)), 2, "")
-    typed(console, "\n".join(str(one) for one in fix.objects if one.is_restorable), 2, "")
+        verbatim(console, "\n".join(list_changes(restored)), 2, "")
+    verbatim(console, "\n".join(str(one) for one in fix.objects if one.is_restorable), 2, "")
     print_left(console, [describe_left(one, fix.id) for one in fix.left])
 
 
@@ -130,10 +132,10 @@ def when(id: str) -> str:
 
 def undone(console: Terminal, done: Rollback, inventory: Inventory, *, evidence: str) -> None:
     console.hide(inventory)
-    typed(console, "\n".join(done.did), 2, "dim")
+    verbatim(console, "\n".join(done.did), 2, "dim")
     print_left(console, done.left)
     parts = count(len(done.did), "change")
     stays = f", {len(done.left)} left" if done.left else ""
     say(console, f"\nfix of {done.fix.fault} rolled back: {parts}{stays}, {duration(done.seconds)}", "green")
     say(console, f"evidence: {evidence}")
-    typed(console, f"next: {command('doctor', inventory)}", 0)
+    typed(console, Prose("next: {}", build_command(inventory, "doctor")), 0)

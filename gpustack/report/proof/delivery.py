@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from gpustack.command import NO_HINT, Command, Hint
 from gpustack.config.inventory import Inventory
 from gpustack.proof.delivery import Deliveries, Delivery, Outcome
 from gpustack.report.codes import delivery_code
@@ -14,7 +15,7 @@ from gpustack.report.format import duration
 from gpustack.report.human import following
 from gpustack.report.schema import Document, Next, Seconds, Shape, Stopped, TextOrNull, take
 from gpustack.report.terminal import Terminal
-from gpustack.rollout.next import command
+from gpustack.rollout.next import build_command
 
 FAILED = "alerts-not-delivered"
 WORDS: dict[Outcome, tuple[str, str]] = {
@@ -80,12 +81,12 @@ def lines(one: Delivery) -> Iterator[tuple[str, str]]:
         yield f"{one.severity}: the test alert was not resolved: {one.left}", "yellow"
 
 
-def after(done: Deliveries, inventory: Inventory) -> str:
+def after(done: Deliveries, inventory: Inventory) -> Hint:
     if done.stopped:
-        return command("alerts test", inventory)
+        return build_command(inventory, "alerts", "test")
     if done.outcome == "failed":
-        return f"gpustack explain {FAILED}"
-    return "" if done.outcome == "delivered" else command("verify", inventory)
+        return Command("gpustack", "explain", FAILED)
+    return NO_HINT if done.outcome == "delivered" else build_command(inventory, "verify")
 
 
 def text(done: Deliveries, inventory: Inventory) -> str:

@@ -5,6 +5,7 @@ from itertools import groupby
 
 from rich.text import Text
 
+from gpustack.command import NO_HINT, Hint
 from gpustack.config.inventory import Inventory
 from gpustack.events import count
 from gpustack.proof.chain import LINKS, Outcome, Row
@@ -14,7 +15,7 @@ from gpustack.report.findings import field, say
 from gpustack.report.format import duration, places
 from gpustack.report.human import following
 from gpustack.report.terminal import Terminal
-from gpustack.rollout.next import command
+from gpustack.rollout.next import build_command
 
 MARKS: dict[Outcome, str] = {"ok": "✓", "failed": "✗", "unknown": "unknown", "skipped": "in use"}
 PLAIN: dict[Outcome, str] = {**MARKS, "ok": "yes", "failed": "NO"}
@@ -98,10 +99,10 @@ def kind(row: Row) -> Outcome:
     return next(one for one in ("failed", "unknown", "skipped", "ok") if one in found)
 
 
-def after_proof(done: Proof, inventory: Inventory, code: int) -> str:
+def after_proof(done: Proof, inventory: Inventory, code: int) -> Hint:
     """The steps' own checks know more of why a link does not hold; a proof of all is seen best in Grafana."""
     if done.stopped:
-        return command("prove", inventory)
+        return build_command(inventory, "prove")
     if code:
-        return command("verify", inventory)
-    return command("access grafana", inventory) if done.rows else ""
+        return build_command(inventory, "verify")
+    return build_command(inventory, "access", "grafana") if done.rows else NO_HINT

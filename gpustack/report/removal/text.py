@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
+from gpustack.command import NO_HINT, Hint
 from gpustack.events import count
 from gpustack.report.codes import reset_code
 from gpustack.report.findings import field, say, typed
 from gpustack.report.format import duration, places
 from gpustack.report.human import failures, following, playbook
 from gpustack.report.terminal import Terminal
-from gpustack.rollout.next import command
+from gpustack.rollout.next import build_command
 from gpustack.rollout.removal import HostRemoval, Removal
 from gpustack.rollout.reset import ResetOutcome
 
@@ -67,13 +68,13 @@ def standing(done: ResetOutcome) -> str:
     return "nothing of gpustack is left"
 
 
-def after_reset(done: ResetOutcome) -> str:
+def after_reset(done: ResetOutcome) -> Hint:
     """The next command to type."""
     inventory, named = done.before.snapshot.inventory, [one.host for one in done.before.hosts]
     if not (done.stopped or done.left or (done.played and done.played.failures)):
-        return ""
+        return NO_HINT
     some = len(named) + len(done.before.unreached) < len(inventory.hosts)
-    return command("reset", inventory) + (f" --limit {','.join(named)}" if some else "")
+    return build_command(inventory, "reset").extend(*(["--limit", ",".join(named)] if some else []))
 
 
 def host(console: Terminal, one: HostRemoval) -> None:

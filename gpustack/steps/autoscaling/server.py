@@ -7,6 +7,7 @@ from typing import Any
 
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
+from gpustack.command import Prose
 from gpustack.probes.kubernetes.autoscaling import EXTERNAL, EXTERNAL_METRICS
 
 # Of chart keda 2.20.2: values.yaml, and templates/metrics-server/ for the name that follows from the operator's.
@@ -44,6 +45,6 @@ def other_server(here: View) -> Result | None:
     ours = f"{here.spec.autoscaling.namespace}/{metrics}"
     if not metrics or found is None or found.service == ours:
         return None
-    hint = "remove that one first, or set autoscaling.enabled: false: a cluster has one server of this API"
+    hint = Prose("remove that one first, or set autoscaling.enabled: false: a cluster has one server of this API")
     theirs = found.service or "the API server itself"
     return Result(EXTERNAL, ours, theirs, cure="operator", fault="autoscaling-api-taken", hint=hint)

@@ -4,6 +4,7 @@ from typing import Any
 
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
+from gpustack.command import Prose
 from gpustack.config.resolved import mirror_of
 from gpustack.config.spec import Mirror
 from gpustack.probes.containerd.daemon import CONFIGURATION, DROP_IN, MIRRORS, REGISTRIES
@@ -17,7 +18,7 @@ CRI = ("cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime", "io.c
 def readable(here: View) -> Result | None:
     """The files are valid TOML: with an invalid one, containerd does not start again."""
     broken = [f"{name}: {why}" for name, why in here[CONFIGURATION].broken.items()]
-    hint = "correct the file; containerd config dump shows whether it can be read"
+    hint = Prose("correct the file; containerd config dump shows whether it can be read")
     return (
         Result("configuration files of containerd", "valid TOML", as_text(broken), "operator", hint=hint)
         if broken
@@ -48,7 +49,7 @@ def configuration(here: View) -> Result | None:
 def cri_disabled_elsewhere(here: View) -> Result | None:
     """No other file in conf.d disables CRI."""
     files = disabling(here)
-    hint = "take cri out of disabled_plugins there"
+    hint = Prose("take cri out of disabled_plugins there")
     return Result("files that disable CRI", "none", as_text(files), "operator", hint=hint) if files else None
 
 
@@ -75,7 +76,7 @@ def mirrors(here: View) -> Result | None:
     found, address = here[MIRRORS], mirror_of(here.spec)
     foreign = [name for name in REGISTRIES if name in found and not found[name].ours]
     if address and foreign:
-        hint = "move /etc/containerd/certs.d/REGISTRY/hosts.toml away"
+        hint = Prose("move /etc/containerd/certs.d/REGISTRY/hosts.toml away")
         return Result("hosts.toml", f"for {address}", f"different for {as_text(foreign)}", "operator", hint=hint)
     login = "same, mode 0600" if isinstance(here.spec.source, Mirror) and here.spec.source.user else ""
     wanted = dict.fromkeys(REGISTRIES, (address, (address,), login)) if address else {}

@@ -2,6 +2,7 @@
 
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.config import images
 from gpustack.config.images import LIST, VERIFIER, VERIFIERS, text_digest, verifier_digest
 from gpustack.config.resolved import mirror_of
@@ -54,7 +55,7 @@ def pulls_verified(here: View) -> Result | None:
         wrong.append(f"bin_dir = {settings.get('bin_dir', '(unknown option)')}")
     if "registry" in settings:
         wrong.append("registry.mirrors, configs or auths")
-    hint = f"gpustack explain {UNVERIFIED}"
+    hint = Command("gpustack", "explain", UNVERIFIED)
     what = "image verification of containerd"
     return Result(what, "enabled", as_text(wrong), "operator", hint=hint) if wrong else None
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from gpustack.ask.judge import Result, as_text, expect
 from gpustack.ask.view import View
+from gpustack.command import Command, Prose
 from gpustack.probes.containerd.daemon import CONFIGURATION, FOLDER, RUNTIME
 from gpustack.probes.host.units import UNITS
 from gpustack.probes.kubelet.kubelet import CGROUPS
@@ -38,7 +39,8 @@ def cgroups(here: View) -> Result | None:
         return None
     wrong = Result(what, "systemd", driver, fault="containerd-cgroup-driver")
     if other := here[CONFIGURATION].last_without_systemd:
-        hint = f"take SystemdCgroup = false out of {FOLDER}{other}; then: systemctl restart containerd"
+        restart = Command("systemctl", "restart", "containerd")
+        hint = Prose("take SystemdCgroup = false out of {}; then: {}", f"{FOLDER}{other}", restart)
         return replace(wrong, cure="operator", hint=hint)
     return wrong
 

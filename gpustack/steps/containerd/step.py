@@ -28,6 +28,7 @@ from dataclasses import replace
 
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.probes.containerd.candidates import OFFERED
 from gpustack.probes.containerd.daemon import CONFIGURATION, MIRRORS, RUNTIME
 from gpustack.probes.containerd.images import IMAGES
@@ -50,7 +51,7 @@ def other_runtimes(here: View) -> Result | None:
     """No container runtime from another source is installed: both would own the same files and socket. Docker CE is not
     one: it depends on containerd.io and shares it."""
     found = [name for name in FOREIGN_RUNTIMES if here[PACKAGES][name]]
-    hint = f"apt-get remove {' '.join(found)}    # after its containers have moved away"
+    hint = Command("apt-get", "remove", *found, note="after its containers have moved away")
     if not found:
         return None
     wrong = Result(

@@ -8,6 +8,7 @@ import re
 
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.config.resolved import containerd_version_of, kubernetes_version_of
 from gpustack.config.versions import minor
 from gpustack.probes.containerd.candidates import OFFERED
@@ -24,7 +25,7 @@ def version(here: View) -> Result | None:
         return Result("containerd.io", missing(here), "nothing")
     if fits(here, found.version):
         return None
-    hint = "gpustack explain upgrade-needed"
+    hint = Command("gpustack", "explain", "upgrade-needed")
     return Result("containerd.io", expected(here), found.version, "upgrade", hint=hint)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gpustack.ask.judge import Check, Cure, Result, expect
 from gpustack.ask.view import View
+from gpustack.command import Command, join_hints
 from gpustack.probes.control_plane.kubeadm import (
     ADMIN,
     BOOTSTRAP,
@@ -44,21 +45,22 @@ def initialised(here: View) -> Result | None:
     if set(lacking) <= set(MANIFESTS):
         return stopped(lacking)
     found = f"parts of another or an incomplete cluster, without {', '.join(lacking)}"
-    hint = f"{reset_of(here)}    # removes what is left of the cluster that was on it"
+    hint = reset_of(here, note="removes what is left of the cluster that was on it")
     return Result("control plane", "initialised", found, cure="operator", hint=hint)
 
 
 def stopped(lacking: Collection[str]) -> Result:
     """All that makes it this cluster's control plane is there: never one to reset."""
-    phases = " && ".join(f"kubeadm init phase {phase(path)} --config {CONFIG}" for path in lacking)
-    hint = f"{phases}    # writes it anew; if it was moved away, move it back instead"
+    phases = [Command("kubeadm", "init", "phase", *name_phase(path), "--config", CONFIG) for path in lacking]
+    hint = join_hints(*phases, by=" && ", note="writes it anew; if it was moved away, move it back instead")
     found = f"no {', '.join(lacking)}"
     return Result("control plane", "initialised", found, "operator", fault="control-plane-manifest-missing", hint=hint)
 
 
-def phase(manifest: str) -> str:
+def name_phase(manifest: str) -> tuple[str, str]:
+    """Return the words of the phase of `kubeadm init` that writes the manifest."""
     name = Path(manifest).stem
-    return "etcd local" if name == "etcd" else f"control-plane {name.removeprefix('kube-')}"
+    return ("etcd", "local") if name == "etcd" else ("control-plane", name.removeprefix("kube-"))
 
 
 def kubelet(here: View) -> Result | None:
@@ -71,13 +73,13 @@ def certificates(here: View) -> Result | None:
     """No certificate of the control plane expires within 30 days."""
     soon, known = here.taken + timedelta(days=30), here[CERTIFICATES]
     if not known and not here[FILES].lacks(ADMIN):
-        hint = f"kubeadm init phase certs apiserver --config {CONFIG}"
+        hint = Command("kubeadm", "init", "phase", "certs", "apiserver", "--config", CONFIG)
         return Result("certificates of the control plane", "present", "none", cure="operator", hint=hint)
     ending = {found.subject: found.expires for found in known if found.expires < soon}
     if not ending:
         return None
     dates = ", ".join(f"{subject} until {until:%Y-%m-%d}" for subject, until in sorted(ending.items()))
-    hint = "kubeadm certs renew all    # then restart the four static pods"
+    hint = Command("kubeadm", "certs", "renew", "all", note="then restart the four static pods")
     return Result("certificates of the control plane", "valid for at least 30 days", dates, cure="operator", hint=hint)
 
 

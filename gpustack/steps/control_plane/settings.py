@@ -5,24 +5,28 @@ from typing import Any
 
 from gpustack.ask.judge import Check, Result, as_text, expect
 from gpustack.ask.view import View
+from gpustack.command import Command, Prose
 from gpustack.config.endpoint import endpoint_of
 from gpustack.probes.control_plane.kubeadm import CERTIFICATES, CONFIG, LISTENING, SETTINGS
 from gpustack.steps.control_plane.host import cure
 
-BORN = "settled when the cluster was made: correct gpustack.kubernetes in the inventory, or make the cluster anew"
-KUBELETS = (
+BORN = Prose(
+    "settled when the cluster was made: correct gpustack.kubernetes in the inventory, or make the cluster anew"
+)
+KUBELETS = Prose(
     "kubectl -n kube-system edit configmap kubelet-config; then on every host: "
     "kubeadm upgrade node phase kubelet-config && systemctl restart kubelet"
 )
-PROXIES = (
+PROXIES = Prose(
     "kubectl -n kube-system edit configmap kube-proxy; then: "
     "kubectl -n kube-system rollout restart daemonset kube-proxy"
 )
-NAMES = (
-    f"add them to apiServer.certSANs of {CONFIG}, move pki/apiserver.{{crt,key}} away, then: "
-    f"kubeadm init phase certs apiserver --config {CONFIG}"
+NAMES = Prose(
+    "add them to apiServer.certSANs of {}, move pki/apiserver.{{crt,key}} away, then: {}",
+    CONFIG,
+    Command("kubeadm", "init", "phase", "certs", "apiserver", "--config", CONFIG),
 )
-BINDS = "change the addresses in /etc/kubernetes/manifests and in ConfigMap kube-system/kube-proxy"
+BINDS = Prose("change the addresses in /etc/kubernetes/manifests and in ConfigMap kube-system/kube-proxy")
 METRICS = {2381: "etcd", 10249: "kube-proxy", 10257: "kube-controller-manager", 10259: "kube-scheduler"}
 ANY = {"*", "0.0.0.0", "[::]"}  # noqa: S104 - what ss(8) calls any address
 

@@ -15,6 +15,7 @@ in the Kubernetes reference.
 
 from gpustack.ask.judge import Result, expect
 from gpustack.ask.view import View
+from gpustack.command import Command, Prose
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import kubernetes_version_of
@@ -34,13 +35,13 @@ def api(here: View) -> Result | None:
     found = here[READYZ]
     if found.ready:
         return None
-    hint = "crictl ps -a; journalctl -u kubelet    # on the control plane"
+    hint = Prose("crictl ps -a; journalctl -u kubelet", note="on the control plane")
     return Result("API", "ready", found.why, cure(here), hint=hint)
 
 
 def version(here: View) -> Result | None:
     """The running API server has the requested version."""
-    wanted, hint = kubernetes_version_of(here.spec), "gpustack explain upgrade-needed"
+    wanted, hint = kubernetes_version_of(here.spec), Command("gpustack", "explain", "upgrade-needed")
     return expect("Kubernetes API", wanted, here[VERSION], cure="upgrade", hint=hint)
 
 
@@ -48,14 +49,14 @@ def node(here: View) -> Result | None:
     """This host is a node of the cluster: a node has its machine-id."""
     if own(here):
         return None
-    hint = "systemctl restart kubelet    # on the control plane; it registers at its start"
+    hint = Command("systemctl", "restart", "kubelet", note="on the control plane; it registers at its start")
     wanted = f"one with machine-id {here[IDENTITY].machine_id}"
     return Result("node of this host", wanted, "none", cure(here), hint=hint)
 
 
 def dns(here: View) -> Result | None:
     """CoreDNS is deployed (whether it is running depends on the pod network, which is checked later)."""
-    hint = f"kubeadm init phase addon coredns --config {CONFIG}"
+    hint = Command("kubeadm", "init", "phase", "addon", "coredns", "--config", CONFIG)
     return expect("CoreDNS", "deployed", "deployed" if "coredns" in here[DEPLOYMENTS] else "", cure(here), hint=hint)
 
 

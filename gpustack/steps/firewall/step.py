@@ -40,6 +40,7 @@ from itertools import product
 
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
+from gpustack.command import NO_HINT, Command, Prose
 from gpustack.probes.firewall.live import FIREWALL, STORED_RULES
 from gpustack.probes.firewall.packet_filter import Packet, Stop
 from gpustack.probes.network.addresses import ADDRESS
@@ -48,7 +49,7 @@ from gpustack.steps.firewall.ours import ours_are_loaded, ours_are_stored
 from gpustack.steps.firewall.packets import cure, forwarded, let_out, more, own_address, shut_out, stopped
 from gpustack.steps.step import Step
 
-HINT = "gpustack explain firewall    # the traffic to allow, now and at boot"
+HINT = Command("gpustack", "explain", "firewall", note="the traffic to allow, now and at boot")
 
 
 def flows_pass(here: View) -> Result | None:
@@ -68,7 +69,7 @@ def all_pass(here: View, what: str, found: Sequence[tuple[Packet, Stop]]) -> Res
     by_you = "operator" in cures
     shown = [(packet, reason) for packet, reason in found if not by_you or cure(here, reason) == "operator"]
     packet, reason = shown[0]
-    hint = HINT if by_you else ""
+    hint = HINT if by_you else NO_HINT
     first = f"{packet} is blocked by {reason}{more(found)}"
     return Result(what, "allowed", first, "operator" if by_you else "install", hint=hint)
 
@@ -82,7 +83,7 @@ def ssh_is_let_in(here: View) -> Result | None:
     if not shut:
         return None
     packet, reason = shut[0]
-    hint = f"allow {packet}, now and at boot"
+    hint = Prose("allow the packet, now and at boot")
     return Result("SSH", "allowed", f"{packet} is blocked by {reason}", "operator", hint=hint)
 
 

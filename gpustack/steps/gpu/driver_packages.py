@@ -4,6 +4,7 @@ import re
 
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
+from gpustack.command import Command, Prose, join_hints
 from gpustack.config.resolved import driver_version_of
 from gpustack.probes.gpu.driver import GPU_DRIVER
 from gpustack.probes.gpu.packages import GPU_GUARD, GPU_KERNELS, GPU_PACKAGES, GPU_REPOSITORY
@@ -17,7 +18,7 @@ DEBIAN = ("nvidia-smi", "nvidia-open-kernel-dkms", "nvidia-tesla-driver", "nvidi
 MODULE = re.compile(r"nvidia-(dkms(-\d+)?(-server)?(-open)?|kernel(-open)?-dkms)")
 # Beginnings of names, as unattended-upgrades compares them.
 LEFT_ALONE = ("nvidia-", "libnvidia-", "libcuda", "firmware-nvidia")
-UPGRADE = "gpustack explain gpu-driver"
+UPGRADE = Command("gpustack", "explain", "gpu-driver")
 
 
 def other_drivers(here: View) -> Result | None:
@@ -25,14 +26,14 @@ def other_drivers(here: View) -> Result | None:
     operator installs the driver, packages on the host. gpustack never removes any of these."""
     if not driven(here, "host", "container"):
         return None
-    names, ways = rivals(here), []
+    names, ways = rivals(here), list[Command]()
     if names:
-        ways.append(f"apt-get remove {' '.join(names)}")
+        ways.append(Command("apt-get", "remove", *names))
     if here[GPU_DRIVER].uninstaller:
-        names, ways = [*names, "the driver of the .run installer"], [*ways, "/usr/bin/nvidia-uninstall"]
+        names, ways = [*names, "the driver of the .run installer"], [*ways, Command("/usr/bin/nvidia-uninstall")]
     if not names:
         return None
-    hint = f"{'; '.join(ways)}; then reboot    # or keep it: gpu.driver.mode: none in the spec"
+    hint = join_hints(*ways, Prose("then reboot"), note="or keep it: gpu.driver.mode: none in the spec")
     return Result("other drivers", "none", as_text(names), "operator", hint=hint)
 
 

@@ -2,6 +2,7 @@
 
 from gpustack.ask.judge import Cure, Result
 from gpustack.ask.view import View
+from gpustack.command import NO_HINT, Command, Hint, Prose, join_hints
 from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI
 from gpustack.probes.gpu.packages import GPU_KERNELS, GPU_PACKAGES
 from gpustack.probes.host.system import OS
@@ -25,7 +26,7 @@ def driver_mode(here: View) -> Result | None:
     and without the operator nothing installs one."""
     if not driven(here, "container"):
         return None
-    hint = "set gpu.driver.mode: auto (or host, or none) in the spec"
+    hint = Prose("set gpu.driver.mode: auto (or host, or none) in the spec")
     if here.host.standalone:
         return Result("gpu.driver.mode", "host or none without Kubernetes", "container", "operator", hint=hint)
     if here.spec.gpu.stack == "host":
@@ -51,9 +52,10 @@ def secure_boot(here: View) -> Result | None:
     found, on_host = here[GPU_DRIVER], driven(here, "host")
     if not found.secure_boot or found.module or (found.key_enrolled and on_host):
         return None
-    enrol = f"mokutil --import {found.key or '/var/lib/dkms/mok.pub'}; reboot"
-    ways = enrol if on_host else "set gpu.driver.mode: host in the spec and enrol DKMS's key"
-    hint = f"{ways}    # or turn Secure Boot off in the firmware: gpustack explain gpu-driver/secure-boot"
+    enrol = Command("mokutil", "--import", found.key or "/var/lib/dkms/mok.pub")
+    package = Prose("set gpu.driver.mode: host in the spec and enrol DKMS's key")
+    ways = Prose("{}; reboot", enrol) if on_host else package
+    hint = join_hints(ways, note="or turn Secure Boot off in the firmware: gpustack explain gpu-driver/secure-boot")
     actual = "on, and DKMS's key is not enrolled" if on_host else "on, and a driver container's module is not signed"
     what, wanted = "Secure Boot", "off, or a signed module"
     return Result(what, wanted, actual, "operator", fault="gpu-secure-boot-unsigned-module", hint=hint)
@@ -68,7 +70,7 @@ def nouveau(here: View) -> Result | None:
         return Result("nouveau", "blacklisted", f"not blacklisted{', loaded' if found.nouveau_loaded else ''}")
     if not found.nouveau_loaded:
         return None
-    hint = f"reboot {here.host.name}    # nouveau is blacklisted, and does not come back"
+    hint = Command("reboot", here.host.name, note="nouveau is blacklisted, and does not come back")
     return Result("nouveau", "not loaded", "loaded", "operator", hint=hint)
 
 
@@ -80,7 +82,7 @@ def loaded(here: View) -> Result | None:
     found = "not loaded" if running.module else f"not loaded, and not built for the kernel {running.release}"
     if mode(here) == "host":
         return Result("module nvidia", "loaded", found)
-    hint = "modprobe nvidia    # or let gpustack install one: gpu.driver.mode: host in the spec"
+    hint = Command("modprobe", "nvidia", note="or let gpustack install one: gpu.driver.mode: host in the spec")
     return Result("module nvidia", "loaded", found, "operator", hint=hint)
 
 
@@ -94,7 +96,7 @@ def matching(here: View) -> Result | None:
         return None
     actual = f"module {found.module}, libraries {found.library}: driver/library version mismatch"
     what, wanted = "driver", "module and libraries of the same version"
-    return Result(what, wanted, actual, "operator", fault="gpu-driver-library-mismatch", hint=rebooted(here))
+    return Result(what, wanted, actual, "operator", fault="gpu-driver-library-mismatch", hint=advise_reboot(here))
 
 
 def persistence(here: View) -> Result | None:
@@ -122,21 +124,22 @@ def answers(here: View) -> Result | None:
     else:
         actual = found.message or "no GPU"
     cure: Cure = "install" if ours and found.rc == 9 else "operator"
-    return Result("nvidia-smi", "working", actual, cure, hint="" if cure == "install" else rebooted(here))
+    return Result("nvidia-smi", "working", actual, cure, hint=NO_HINT if cure == "install" else advise_reboot(here))
 
 
 def absent(here: View) -> Result:
     """The packages contain nvidia-smi; if they are installed without it, installing them again does not help."""
     if any(name not in here[GPU_PACKAGES] for name in wanted(here)):
         return Result("nvidia-smi", "working", "not installed")
-    hint = "apt-cache search nvidia-smi    # none of the installed packages contains it"
+    hint = Command("apt-cache", "search", "nvidia-smi", note="none of the installed packages contains it")
     return Result("nvidia-smi", "working", "not installed", "operator", hint=hint)
 
 
-def rebooted(here: View) -> str:
+def advise_reboot(here: View) -> Hint:
     if here.host.standalone:
-        return f"reboot {here.host.name}    # when nothing uses its GPUs"
-    return f"kubectl drain {here.host.name} --ignore-daemonsets --delete-emptydir-data; then reboot it, and uncordon it"
+        return Command("reboot", here.host.name, note="when nothing uses its GPUs")
+    drain = Command("kubectl", "drain", here.host.name, "--ignore-daemonsets", "--delete-emptydir-data")
+    return Prose("{}; then reboot it, and uncordon it", drain)
 
 
 BEFORE = (driver_mode, secure_boot, nouveau)

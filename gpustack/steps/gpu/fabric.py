@@ -3,6 +3,7 @@ not yet initialized". Driver containers include their own."""
 
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
+from gpustack.command import Prose, join_hints
 from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
 from gpustack.probes.host.system import OS
 from gpustack.steps.gpu.count import gpus
@@ -21,10 +22,11 @@ def fabric(here: View) -> Result | None:
     joined, files = sorted({one.device for one in gpus(here)} & NVLINK_5), here[PLUGIN_FILES]
     if not joined or (files and files.fabric_manager == "active"):
         return None
-    by_hand = "install nvidia-fabricmanager and nvlsm, start the former"
-    hint = by_hand if here[OS].id == "debian" else f"set gpu.driver.mode: container in the spec, or {by_hand}"
+    manual = Prose("install nvidia-fabricmanager and nvlsm, start the former")
+    way = manual if here[OS].id == "debian" else Prose("set gpu.driver.mode: container in the spec, or {}", manual)
+    hint = join_hints(way, note="gpustack explain gpu-driver/fabric")
     what, found = "Fabric Manager with nvlsm", f"not running, needed by GPUs of NVLink 5 (10de:{as_text(joined)})"
-    return Result(what, "active", found, "operator", hint=f"{hint}    # gpustack explain gpu-driver/fabric")
+    return Result(what, "active", found, "operator", hint=hint)
 
 
 def fabric_manager(here: View) -> Result | None:

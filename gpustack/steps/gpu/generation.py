@@ -8,6 +8,7 @@ ubuntu24.04/nvidia-driver; cupy/cupy pull 10295 for the packages). 580 is the la
 
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
+from gpustack.command import Hint, Prose, join_hints
 from gpustack.config.resolved import driver_version_of
 from gpustack.steps.gpu.count import TURING, gpu_count, gpus
 from gpustack.steps.gpu.mode import branch_of, driven
@@ -24,7 +25,8 @@ def generation(here: View) -> Result | None:
         return None
     found, kind = gpus(here), here.spec.gpu.driver.kernel_module
     version = driver_version_of(here.spec)
-    branch, hint = branch_of(here), "gpu.driver.kernel_module: open in the spec"
+    branch = branch_of(here)
+    hint: Hint = Prose("gpu.driver.kernel_module: open in the spec")
     if kind == "proprietary" and branch >= OPEN_ONLY:
         return Result("kernel module", f"open, the only one from branch {OPEN_ONLY} on", kind, "operator", hint=hint)
     lasts = kind == "proprietary" and branch <= LAST
@@ -33,10 +35,11 @@ def generation(here: View) -> Result | None:
     rest = len(found) - len(old) - len(new)
     if not (old or new) or rest >= gpu_count(here):
         return None
-    older = f"gpu.driver: {{version: {LAST}.…, kernel_module: proprietary}} in the spec, or mode: none"
-    hint = older if old else hint
+    if old:
+        hint = Prose("gpu.driver: {{version: {}.…, kernel_module: proprietary}} in the spec, or mode: none", str(LAST))
     if old and rest:
-        hint += f"; gpustack_gpus: {rest} in the inventory, where these are for a display alone"
+        display = Prose("gpustack_gpus: {} in the inventory, where these are for a display alone", str(rest))
+        hint = join_hints(hint, display)
     names = as_text([f"{one.bus} 10de:{one.device}" for one in old or new])
     actual = f"{names}: {'older than Turing' if old else 'Blackwell'}"
     return Result("GPUs", f"supported by the {kind} module of {version}", actual, "operator", hint=hint)

@@ -12,6 +12,7 @@ from typing import Any
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
+from gpustack.command import Command, Prose, join_hints
 from gpustack.probes.gpu.host_engines import EVERY_ADDRESS, HOST_ENGINES, HostEngine, HostEngines
 from gpustack.steps.gpu.hosts import expected, on_hosts
 
@@ -29,8 +30,8 @@ def foreign_engines(here: View) -> Result | None:
         return missing_engines(here, found)
     wrong = {host: described(one) for host, one in found.items() if one.running}
     units = sorted({engine.unit for one in found.values() for engine in one.running})
-    stops = [stopping(unit) for unit in units]
-    hint = f"{'; '.join(stops)}    # on that host; or use it, where every host with GPUs has one: gpu.dcgm: host"
+    stops = dict.fromkeys(build_stop_command(unit) for unit in units)
+    hint = join_hints(*stops, note="on that host; or use it, where every host with GPUs has one: gpu.dcgm: host")
     return on_hosts("DCGM host engines other than the exporter's", "none", wrong, "operator", hint)
 
 
@@ -42,7 +43,9 @@ def missing_engines(here: View, found: dict[str, HostEngines]) -> Result | None:
         for host, one in found.items()
         if not any(answers_locally(engine, port) for engine in one.running)
     }
-    hint = "systemctl enable --now nvidia-dcgm    # on that host; or without them: gpu.dcgm: standalone"
+    hint = Command(
+        "systemctl", "enable", "--now", "nvidia-dcgm", note="on that host; or without them: gpu.dcgm: standalone"
+    )
     return on_hosts("DCGM host engine", f"at {address}", wrong, "operator", hint)
 
 
@@ -63,11 +66,11 @@ def installed(found: HostEngines) -> str:
     return next((found.packages[name] for name in CORE if name in found.packages), "")
 
 
-def stopping(unit: str) -> str:
+def build_stop_command(unit: str) -> Command:
     """A process without a service is stopped by the person who started it."""
     if unit.endswith(".service"):
-        return f"systemctl disable --now {unit.removesuffix('.service')}"
-    return "nv-hostengine --term"
+        return Command("systemctl", "disable", "--now", unit.removesuffix(".service"))
+    return Command("nv-hostengine", "--term")
 
 
 def unpaired(here: View) -> Result | None:
@@ -84,10 +87,15 @@ def unpaired(here: View) -> Result | None:
     what, wanted = f"DCGM beside dcgm-exporter {exporter}", " or ".join(tested)
     if of_hosts:
         wrong = {host: version for host, version in versions_on_hosts(here).items() if version not in tested}
-        hint = f"apt-get install {CORE[0]}=1:{tag[1]}-1    # on that host; or gpu.dcgm: standalone, and no engine there"
-        return on_hosts(what, wanted, wrong, "operator", hint)
+        package = f"{CORE[0]}=1:{tag[1]}-1"
+        install = Command(
+            "apt-get", "install", package, note="on that host; or gpu.dcgm: standalone, and no engine there"
+        )
+        return on_hosts(what, wanted, wrong, "operator", install)
     version = version_of(here, "dcgm", "dcgm").partition("-")[0]
-    hint = "dcgm.version and dcgmExporter.version in your values: the first half of the exporter's is the other's"
+    hint = Prose(
+        "dcgm.version and dcgmExporter.version in your values: the first half of the exporter's is the other's"
+    )
     return None if version in tested else Result(what, wanted, version, cure="operator", hint=hint)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from gpustack.ask.judge import Cure, Result, as_text
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
+from gpustack.command import NO_HINT, Command, Hint, Prose
 from gpustack.config.host import Host
 from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS, GPU_NODES, GpuNode
 from gpustack.probes.gpu.devices import GPU_DEVICES
@@ -68,7 +69,13 @@ def sharing(here: View, host: Host) -> tuple[str, int]:
 
 
 def on_hosts(
-    what: str, wanted: str, wrong: dict[str, str], cure: Cure = "install", hint: str = "", *, passing: bool = False
+    what: str,
+    wanted: str,
+    wrong: dict[str, str],
+    cure: Cure = "install",
+    hint: Hint = NO_HINT,
+    *,
+    passing: bool = False,
 ) -> Result | None:
     """A Result that names each host with what was found there."""
     if not wrong:
@@ -85,14 +92,15 @@ def namespace_mismatch(here: View) -> Result | None:
         return None
     phase, level = found
     if phase == "Terminating":
-        hint = f"kubectl get namespace {name} -o yaml    # status.conditions names what remains"
+        hint = Command("kubectl", "get", "namespace", name, "-o", "yaml", note="status.conditions names what remains")
         return Result(f"namespace {name}", "Active", phase, cure="operator", hint=hint)
     if level == "privileged":
         return None
     what, expected_level = f"namespace {name}", "Pod Security level privileged"
     if not level:
         return Result(what, expected_level, "unset")
-    return Result(what, expected_level, level, cure="operator", hint="gpustack explain namespace-restricted")
+    explain = Command("gpustack", "explain", "namespace-restricted")
+    return Result(what, expected_level, level, cure="operator", hint=explain)
 
 
 def unlabelled(here: View) -> dict[str, str]:
@@ -105,7 +113,13 @@ def gpu_count_mismatch(here: View) -> Result | None:
     """Of hosts with fewer GPUs for Kubernetes on the bus than in the inventory."""
     found = {host: (len(gpus(here.on(host))), number) for host, number in expected(here).items()}
     wrong = {host: f"{there} of {wanted}" for host, (there, wanted) in found.items() if there < wanted}
-    hint = "lspci -nnk -d 10de:    # on that host; gpustack_gpus in the inventory is what it has for Kubernetes"
+    hint = Command(
+        "lspci",
+        "-nnk",
+        "-d",
+        "10de:",
+        note="on that host; gpustack_gpus in the inventory is what it has for Kubernetes",
+    )
     return on_hosts("GPUs on the bus", "at least gpustack_gpus", wrong, "operator", hint)
 
 
@@ -161,9 +175,12 @@ def allocatable_mismatch(
             if driver := unwell(here.on(host)):
                 hindered[host] = f"{wrong[host]}, nvidia-smi: {driver}"
     if ill and not wrong:
-        hint = f"journalctl -k | grep NVRM    # on that host; then gpustack explain {step}/allocatable"
-        return on_hosts("nvidia.com/gpu", "all healthy", ill, "operator", hint)
+        explain = Command("gpustack", "explain", f"{step}/allocatable")
+        kernel = Prose("journalctl -k | grep NVRM; then {}", explain, note="on that host")
+        return on_hosts("nvidia.com/gpu", "all healthy", ill, "operator", kernel)
     if wrong and wrong.keys() == hindered.keys():
-        hint = "gpustack explain gpu-driver/answers    # the device plugin starts with all GPUs of a host or none"
+        hint = Command(
+            "gpustack", "explain", "gpu-driver/answers", note="the device plugin starts with all GPUs of a host or none"
+        )
         return on_hosts("nvidia.com/gpu", "all GPUs of the hosts", hindered | ill, "operator", hint)
     return on_hosts("nvidia.com/gpu", "all GPUs of the hosts", wrong | ill, passing=True)

@@ -10,6 +10,7 @@ Settings: gpu.metrics. Sources: NVIDIA/gpu-operator v26.7.0 controllers/object_c
 
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.probes.gpu.cluster import GPU_NODES
@@ -53,7 +54,9 @@ def monitor(here: View) -> Result | None:
     others = [one for one in found if one not in ours]
     if others:
         names = as_text([f"{one.namespace}/{one.name}" for one in others])
-        hint = f"kubectl -n {others[0].namespace} delete servicemonitor {others[0].name}    # if it is not needed"
+        hint = Command(
+            "kubectl", "-n", others[0].namespace, "delete", "servicemonitor", others[0].name, note="if it is not needed"
+        )
         return Result("ServiceMonitors of the exporter", "one", f"also {names}", cure="operator", hint=hint)
     return (
         Result("ServiceMonitors of the exporter", "one", "two, so every GPU counts twice") if len(found) > 1 else None
@@ -103,7 +106,11 @@ def temporary(here: View) -> Result | None:
         for (node, what), mark in known.items()
     ]
     late = any(mark and mark.overdue for mark in known.values())
-    hint = "gpustack gpu config show    # puts back what is overdue" if late else "gpustack explain gpu-metrics"
+    hint = (
+        Command("gpustack", "gpu", "config", "show", note="puts back what is overdue")
+        if late
+        else Command("gpustack", "explain", "gpu-metrics")
+    )
     return Result("temporary changes of GPUs", "none", "; ".join(words), "operator", hint=hint)
 
 

@@ -17,6 +17,7 @@ internal/conditions; NVIDIA/k8s-driver-manager cmd/driver-manager/main.go, unbin
 
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
+from gpustack.command import Command, Prose
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.probes.gpu.cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, GPU_NODES, STRANDED
@@ -80,9 +81,12 @@ def host_stack(here: View) -> Result | None:
     if not expected(here) or not there:
         return None
     space = here.spec.gpu.namespace
-    hint = (
-        f"kubectl -n {space} delete daemonset,service,configmap -l app.kubernetes.io/managed-by=gpustack; on each host "
-        f"with GPUs rm {DROP_IN} and systemctl restart containerd    # or keep it: gpu.stack: host in the spec"
+    kinds, label = "daemonset,service,configmap", "app.kubernetes.io/managed-by=gpustack"
+    hint = Prose(
+        "{}; on each host with GPUs {} and systemctl restart containerd",
+        Command("kubectl", "-n", space, "delete", kinds, "-l", label),
+        Command("rm", DROP_IN),
+        note="or keep it: gpu.stack: host in the spec",
     )
     return Result("DaemonSets of gpu.stack host", "none", as_text(there), cure="operator", hint=hint)
 
@@ -105,7 +109,7 @@ def virtual_machines(here: View) -> Result | None:
         there = here.on(host)
         if (bound := passed_on(there)) and mode(there) == "container":
             wrong[host] = f"{bound} of {len(there[GPU_DEVICES])} GPUs, and a driver container"
-    hint = "set gpu.driver.mode: host in the spec    # or gpustack_gpus: 0 for the host"
+    hint = Prose("set gpu.driver.mode: host in the spec", note="or gpustack_gpus: 0 for the host")
     return on_hosts(
         "GPUs bound for virtual machines", "none on a host with a driver container", wrong, "operator", hint
     )
@@ -122,7 +126,7 @@ def left_alone(here: View) -> Result | None:
     found = [node for node in here[GPU_NODES] if node.machine_id in hosts] if hosts else []
     names = [node.name for node in found if node.labels.get(OPERANDS_LABEL) != "false"]
     wrong = {hosts[node.machine_id]: f"no label {OPERANDS_LABEL}=false" for node in found if node.name in names}
-    hint = f"kubectl label node {' '.join(names)} {OPERANDS_LABEL}=false"
+    hint = Command("kubectl", "label", "node", *names, f"{OPERANDS_LABEL}=false")
     return on_hosts("nodes without a GPU for Kubernetes", "excluded from the operator", wrong, "operator", hint)
 
 
@@ -150,7 +154,7 @@ def policy_of_others(here: View) -> Result | None:
     others = [one.name for one in here[CLUSTER_POLICIES] or () if one.release != here.spec.gpu.release]
     if not expected(here) or not others:
         return None
-    hint = "set gpu.driver and gpu.stack aside (gpu.stack: host), or remove that operator before"
+    hint = Prose("set gpu.driver and gpu.stack aside (gpu.stack: host), or remove that operator before")
     return Result(
         "ClusterPolicy", "gpustack's or none", f"{as_text(others)} of another release", cure="operator", hint=hint
     )
@@ -190,8 +194,13 @@ def operands(here: View) -> Result | None:
     if opted_out := {
         host: node.name for host, node in gpu_nodes(here).items() if node.labels.get(OPERANDS_LABEL) == "false"
     }:
-        hint = (
-            f"kubectl label node {' '.join(opted_out.values())} {OPERANDS_LABEL}-    # or gpustack_gpus: 0 for the host"
+        hint = Command(
+            "kubectl",
+            "label",
+            "node",
+            *opted_out.values(),
+            f"{OPERANDS_LABEL}-",
+            note="or gpustack_gpus: 0 for the host",
         )
         wrong = dict.fromkeys(opted_out, f"excluded from the operator by label {OPERANDS_LABEL}=false")
         return on_hosts("operands", "running on every GPU node", wrong, "operator", hint)

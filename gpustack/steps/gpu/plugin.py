@@ -22,6 +22,7 @@ from typing import Any
 
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
+from gpustack.command import Command, Prose
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.probes.gpu.cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_NODES, STRANDED
@@ -106,9 +107,10 @@ def operators_stack(here: View) -> Result | None:
     there += [f"ClusterPolicy {one.name}" for one in here[CLUSTER_POLICIES] or ()]
     if not expected(here) or not there:
         return None
-    hint = (
-        f"helm uninstall {spec.release} -n {spec.namespace}, by /usr/local/lib/gpustack/helm; pods that use GPUs end "
-        "before    # or keep it: gpu.stack: operator in the spec"
+    hint = Prose(
+        "{}, by /usr/local/lib/gpustack/helm; pods that use GPUs end before",
+        Command("helm", "uninstall", spec.release, "-n", spec.namespace),
+        note="or keep it: gpu.stack: operator in the spec",
     )
     return Result("GPU operator beside gpu.stack host", "none", as_text(there), cure="operator", hint=hint)
 
@@ -140,7 +142,7 @@ def ways(here: View) -> Result | None:
             wrong[host.name] = f"gpustack_mig: {host.spec.gpustack_mig}"
         elif sharing(here, host)[0] == "mps":
             wrong[host.name] = "mps"
-    hint = "time-slicing, or gpu.stack: operator in the spec"
+    hint = Prose("time-slicing, or gpu.stack: operator in the spec")
     return on_hosts("sharing without an operator", "none or time-slicing", wrong, "operator", hint)
 
 

@@ -23,6 +23,7 @@ from typing import Any
 
 from gpustack.ask.judge import Result, as_text, expect
 from gpustack.ask.view import View
+from gpustack.command import Command, Prose
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.probes.containerd.daemon import RUNTIME
@@ -51,12 +52,14 @@ def other_runtimes(here: View) -> Result | None:
     found = here[RUNTIME_FILES].others if gpus(here) else ()
     if not found:
         return None
-    hint = f"take the runtime nvidia out of {found[0]}; systemctl restart containerd"
+    hint = Prose("take the runtime nvidia out of {}; systemctl restart containerd", found[0])
     if OPERATORS in found:
         spec = here.spec.gpu
-        hint = (
-            f"helm uninstall {spec.release} -n {spec.namespace} on the control plane; then rm -f {OPERATORS} on this "
-            "host    # or keep the operator: gpu.stack: operator in the spec"
+        hint = Prose(
+            "{} on the control plane; then {} on this host",
+            Command("helm", "uninstall", spec.release, "-n", spec.namespace),
+            Command("rm", "-f", OPERATORS),
+            note="or keep the operator: gpu.stack: operator in the spec",
         )
     return Result("other definitions of the runtime nvidia", "none", as_text(found), "operator", hint=hint)
 
@@ -80,7 +83,7 @@ def version(here: View) -> Result | None:
         return None
     there, wanted = here[GPU_PACKAGES], here.versions.components["nvidia-container-toolkit"]
     wrong = [f"{name} {there[name].version}" for name in PACKAGES if name in there and there[name].version != wanted]
-    hint = "gpustack explain upgrade-needed"
+    hint = Command("gpustack", "explain", "upgrade-needed")
     return Result("container toolkit", wanted, as_text(wrong), "upgrade", hint=hint) if wrong else None
 
 

@@ -5,6 +5,7 @@ import re
 
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
+from gpustack.command import Command, Hint, Prose
 from gpustack.config.resolved import kubernetes_version_of
 from gpustack.probes.packages.software import PACKAGES
 
@@ -17,7 +18,7 @@ def origin(here: View) -> Result | None:
     foreign = foreign_packages(here)
     if not foreign:
         return None
-    hint = f"apt-get remove {' '.join(foreign)}    # install replaces them with those of Kubernetes"
+    hint = Command("apt-get", "remove", *foreign, note="install replaces them with those of Kubernetes")
     found = as_text([f"{name} {version} of the Google Cloud CLI" for name, version in foreign.items()])
     return Result("packages", "those of Kubernetes", found, "operator", hint=hint)
 
@@ -39,14 +40,15 @@ def versions(here: View) -> Result | None:
     return Result("versions", wanted, listed, "upgrade", hint=way(max(other.values(), key=numbers), wanted))
 
 
-def way(found: str, wanted: str) -> str:
+def way(found: str, wanted: str) -> Hint:
     """What to do about another version: kubeadm goes on by one minor version at a time, and never back."""
     here, there = numbers(found), numbers(wanted)
     if here > there:
-        return f"Kubernetes cannot go back: set kubernetes.version to {found} or newer in the spec"
+        return Prose("Kubernetes cannot go back: set kubernetes.version to {} or newer in the spec", found)
     if there[1] - here[1] > 1:
-        return f"one minor version at a time: first set kubernetes.version to a patch of {here[0]}.{here[1] + 1}"
-    return "gpustack explain upgrade-needed"
+        following = f"{here[0]}.{here[1] + 1}"
+        return Prose("one minor version at a time: first set kubernetes.version to a patch of {}", following)
+    return Command("gpustack", "explain", "upgrade-needed")
 
 
 def numbers(version: str) -> tuple[int, ...]:

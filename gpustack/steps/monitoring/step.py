@@ -20,6 +20,7 @@ from collections.abc import Mapping
 
 from gpustack.ask.judge import Result, as_text, expect, ok
 from gpustack.ask.view import View
+from gpustack.command import Command, Prose
 from gpustack.config.dashboards.json_model import DATA_SOURCE
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -69,7 +70,7 @@ def port(here: View) -> Result | None:
     if not others:
         return None
     found = ", ".join(f"{name} on {host}" for host, name in others.items())
-    hint = f"stop it there, or set monitoring.node_exporter_port of the spec to another port than {wanted}"
+    hint = Prose("stop it there, or set monitoring.node_exporter_port of the spec to another port than {}", str(wanted))
     return Result(f"port {wanted} of the hosts", "free for node-exporter", found, cure="operator", hint=hint)
 
 
@@ -104,7 +105,8 @@ def receiver_secrets(here: View) -> Result | None:
     found = here[SECRETS]
     theirs = [f"no {one.secret}" for name, one in named.items() if one.secret and found.get(name) == "none"]
     if theirs:
-        hint = f"kubectl -n {here.spec.monitoring.namespace} get secrets; then correct alerts.receivers"
+        listing = Command("kubectl", "-n", here.spec.monitoring.namespace, "get", "secrets")
+        hint = Prose("{}; then correct alerts.receivers", listing)
         return Result("Secrets of the receivers", "those of alerts.receivers", as_text(theirs), "operator", hint=hint)
     ours = [name for name, one in named.items() if one.secret_file and found.get(name) != "same"]
     if not ours:
@@ -123,7 +125,9 @@ def receivers(here: View) -> Result | None:
 def data_source(here: View) -> Result | None:
     """Grafana has one data source with the uid that the dashboards use."""
     count = sum(one.uid == DATA_SOURCE for one in here[DATA_SOURCES])
-    hint = "grafana.sidecar.datasources.uid of values/<release>.yaml has another value, or a second source has this uid"
+    hint = Prose(
+        "grafana.sidecar.datasources.uid of values/<release>.yaml has another value, or a second source has this uid"
+    )
     return expect(f"data sources with uid {DATA_SOURCE}", 1, count, "operator" if count else "install", hint=hint)
 
 

@@ -5,6 +5,7 @@ from importlib import metadata
 
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
+from gpustack.command import Command, Prose
 from gpustack.probes.host.system import CAPACITY, CGROUP, OS, PYTHON, SUDO
 from gpustack.probes.packages.software import PACKAGES
 
@@ -20,7 +21,7 @@ def system(here: View) -> Result | None:
     allowed = ", ".join(f"{name} {version}" for name, versions in SYSTEMS.items() for version in versions)
     if found.version in SYSTEMS.get(found.id, ()):
         return None
-    hint = "gpustack explain prereqs/system"
+    hint = Command("gpustack", "explain", "prereqs/system")
     return Result("operating system", f"one of {allowed}", f"{found.id} {found.version}", "operator", hint=hint)
 
 
@@ -28,7 +29,7 @@ def architecture(here: View) -> Result | None:
     """All packages and images exist for the architecture of the operating system. The architecture that dpkg reports
     counts, not that of the kernel: a 64-bit kernel may run a 32-bit system (armhf, i386)."""
     found = here[OS].arch
-    hint = "gpustack explain prereqs/architecture"
+    hint = Command("gpustack", "explain", "prereqs/architecture")
     wanted = " or ".join(ARCHITECTURES)
     return None if found in ARCHITECTURES else Result("architecture", wanted, found, "operator", hint=hint)
 
@@ -50,7 +51,7 @@ def capacity(here: View) -> Result | None:
         return None
     small = found.cpus < least.cpus or found.memory_mib < least.memory_mib
     expected, has = f"at least {as_text([need for _, need in short])}", as_text([have for have, _ in short])
-    hint = "give the host more, or lower `minimum` in the spec"
+    hint = Prose("give the host more, or lower `minimum` in the spec")
     wrong = Result("size of the host", expected, has, "operator", fault="host-too-small", hint=hint)
     return wrong if small else replace(wrong, fault="")
 
@@ -60,7 +61,7 @@ def cgroup_version(here: View) -> Result | None:
     found = here[CGROUP]
     if found == 2 or not here.spec.kubelet.fail_cgroup_v1:
         return None
-    hint = "boot with cgroup v2, or set kubelet.failCgroupV1: false in the spec"
+    hint = Prose("boot with cgroup v2, or set kubelet.failCgroupV1: false in the spec")
     return Result("cgroup version", "2", str(found), "operator", fault="host-cgroup-v1", hint=hint)
 
 
@@ -76,8 +77,10 @@ def python(here: View) -> Result | None:
     if chosen and low <= chosen <= high:
         return None
     expected = f"{dotted(low)} to {dotted(high)} (ansible-core {line})"
-    newer = "run gpustack itself on a newer Python (pipx install --python python3.13): its ansible-core knows this one"
-    hint = newer if chosen and chosen > high else "apt-get install python3"
+    newer = Prose(
+        "run gpustack itself on a newer Python (pipx install --python python3.13): its ansible-core knows this one"
+    )
+    hint = newer if chosen and chosen > high else Command("apt-get", "install", "python3")
     return Result("Python", expected, dotted(chosen) if chosen else "none", "operator", hint=hint)
 
 
@@ -93,8 +96,10 @@ def sudo(here: View) -> Result | None:
     found = here[SUDO]
     if not (found.rust and found.asks):
         return None
-    other = "ansible_become_exe: sudo.ws    # in the inventory; without one: export ANSIBLE_BECOME_EXE=sudo.ws"
-    hint = other if found.other else "allow sudo without a password, or install sudo beside sudo-rs"
+    other = Prose(
+        "ansible_become_exe: sudo.ws", note="in the inventory; without one: export ANSIBLE_BECOME_EXE=sudo.ws"
+    )
+    hint = other if found.other else Prose("allow sudo without a password, or install sudo beside sudo-rs")
     return Result("sudo", "one with a password prompt that Ansible supports", "sudo-rs", "operator", hint=hint)
 
 

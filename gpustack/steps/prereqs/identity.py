@@ -7,6 +7,7 @@ from typing import TypeVar
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
+from gpustack.command import Command, Hint, Prose
 from gpustack.probes.host.system import HOSTNAME, IDENTITY, Identity
 from gpustack.probes.network.addresses import ADDRESS, ADDRESSES
 
@@ -28,7 +29,7 @@ PLACEHOLDERS = (
 def node_name(here: View) -> Result | None:
     """The hostname is a valid node name, and no other host has it."""
     name = here[HOSTNAME]
-    hint = "hostnamectl set-hostname NAME"
+    hint = Command("hostnamectl", "set-hostname", "NAME")
     if not NODE_NAME.fullmatch(name) or name.startswith("localhost"):
         return Result("host name", "letters, digits, '-' and '.', at most 63", name, "operator", hint=hint)
     return unlike_others(here, "host name", HOSTNAME, str, hint)
@@ -36,7 +37,7 @@ def node_name(here: View) -> Result | None:
 
 def machine_id(here: View) -> Result | None:
     """No other host has the same machine-id, as hosts cloned from one disk do."""
-    hint = "rm -f /etc/machine-id /var/lib/dbus/machine-id; systemd-machine-id-setup; reboot"
+    hint = Prose("rm -f /etc/machine-id /var/lib/dbus/machine-id; systemd-machine-id-setup; reboot")
     if not here[IDENTITY].machine_id:
         return Result("machine-id", "unique", "none", "operator", hint=hint)
     return unlike_others(here, "machine-id", IDENTITY, own_id, hint)
@@ -49,7 +50,7 @@ def own_id(found: Identity) -> str:
 def product_uuid(here: View) -> Result | None:
     """No other host has the same product_uuid, if the firmware provides one: it becomes the node's systemUUID. A
     vendor's placeholder does not count: nothing in Kubernetes requires it to be unique."""
-    hint = "give the virtual machine a new UUID in its hypervisor"
+    hint = Prose("give the virtual machine a new UUID in its hypervisor")
     return unlike_others(here, "product_uuid", IDENTITY, firmware_uuid, hint)
 
 
@@ -58,7 +59,7 @@ def firmware_uuid(found: Identity) -> str | None:
 
 
 def unlike_others(
-    here: View, what: str, probe: Probe[Fact], key: Callable[[Fact], str | None], hint: str
+    here: View, what: str, probe: Probe[Fact], key: Callable[[Fact], str | None], hint: Hint
 ) -> Result | None:
     """Compared with the hosts whose identity is known; the others are compared when they answer."""
     mine = key(here[probe])
@@ -84,7 +85,9 @@ def node_address(here: View) -> Result | None:
     wanted = str(here.host.spec.gpustack_node_ip or here[ADDRESS])
     if wanted in local:
         return None
-    return Result("node address", wanted, as_text(local), "operator", hint="correct gpustack_node_ip in the inventory")
+    return Result(
+        "node address", wanted, as_text(local), "operator", hint=Prose("correct gpustack_node_ip in the inventory")
+    )
 
 
 CHECKS = (node_name, machine_id, product_uuid, node_address)

@@ -4,6 +4,7 @@ from pathlib import PurePosixPath
 
 from gpustack.ask.judge import Result, as_text, expect
 from gpustack.ask.view import View
+from gpustack.command import Prose
 from gpustack.probes.kernel.settings import KERNEL_MODULES, MODULES, SWAP, SYSCTL, SYSCTLS
 
 SYSCTL_FILE = "/etc/sysctl.d/90-gpustack.conf"
@@ -45,7 +46,7 @@ def sysctls_overridden(here: View) -> Result | None:
     wrong = [f"{key} = {one.value} in {one.file}" for key, one in later.items() if one.value != "1"]
     if not wrong:
         return None
-    return Result("sysctls at boot", "1 each", as_text(wrong), "operator", hint="take the line out of that file")
+    return Result("sysctls at boot", "1 each", as_text(wrong), "operator", hint=Prose("take the line out of that file"))
 
 
 def swap_off(here: View) -> Result | None:

@@ -2,6 +2,7 @@
 
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.config.spec import Mirror
 from gpustack.probes.containerd.mirror import SERVED
 
@@ -16,7 +17,7 @@ def mirror_purpose(here: View) -> Result | None:
     served = here[SERVED]
     if served.status not in (200, 404) or served.purpose == "production":
         return None
-    hint = "gpustack explain mirror-of-stand-ins"
+    hint = Command("gpustack", "explain", "mirror-of-stand-ins")
     return Result(f"purpose of {source.mirror}", "production", served.purpose or "not stated", "operator", hint=hint)
 
 

@@ -2,6 +2,7 @@
 
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
+from gpustack.command import Command, Prose
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.probes.network.addresses import LISTENERS
 from gpustack.steps.other_cluster import reset_of, servers_of_others
@@ -15,11 +16,11 @@ OWNERS = ("kubelet", "kube-", "etcd", "flanneld")
 
 # What each distribution removes itself with, by its own documentation.
 REMOVAL = {
-    "cri-dockerd": "apt-get purge cri-dockerd",
-    "k0s": "k0s stop; k0s reset",
-    "k3s": "k3s-uninstall.sh || k3s-agent-uninstall.sh; rm -rf /etc/rancher/k3s /var/lib/rancher/k3s",
-    "microk8s": "snap remove --purge microk8s",
-    "rke2": "rke2-uninstall.sh; rm -rf /etc/rancher/rke2 /var/lib/rancher/rke2",
+    "cri-dockerd": Command("apt-get", "purge", "cri-dockerd"),
+    "k0s": Prose("k0s stop; k0s reset"),
+    "k3s": Prose("k3s-uninstall.sh || k3s-agent-uninstall.sh; rm -rf /etc/rancher/k3s /var/lib/rancher/k3s"),
+    "microk8s": Command("snap", "remove", "--purge", "microk8s"),
+    "rke2": Prose("rke2-uninstall.sh; rm -rf /etc/rancher/rke2 /var/lib/rancher/rke2"),
 }
 
 
@@ -36,7 +37,9 @@ def ports(here: View) -> Result | None:
     ]
     if not taken:
         return None
-    return Result("ports", "free", f"taken: {as_text(taken)}", "operator", fault="host-port-in-use", hint="ss -tulpn")
+    return Result(
+        "ports", "free", f"taken: {as_text(taken)}", "operator", fault="host-port-in-use", hint=Command("ss", "-tulpn")
+    )
 
 
 def other_clusters(here: View) -> Result | None:
@@ -48,8 +51,8 @@ def other_clusters(here: View) -> Result | None:
     ]
     if not distributions:
         return None
-    leave = "after kubectl drain and kubectl delete node in that cluster"
-    hint = REMOVAL.get(distributions[0], f"{reset_of(here, foreign=True)}    # {leave}")
+    reset = reset_of(here, foreign=True, note="after kubectl drain and kubectl delete node in that cluster")
+    hint = REMOVAL.get(distributions[0], reset)
     return Result("other Kubernetes on the host", "none", as_text(distributions), "operator", hint=hint)
 
 

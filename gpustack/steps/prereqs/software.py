@@ -2,6 +2,7 @@
 
 from gpustack.ask.judge import Result, as_text, expect
 from gpustack.ask.view import View
+from gpustack.command import Command, Prose
 from gpustack.probes.host.units import CLOCK, CLOCKS, UNITS
 from gpustack.probes.kernel.settings import MODULES
 from gpustack.probes.kubernetes.cluster_leftovers import TEMPORARIES
@@ -16,7 +17,7 @@ def package_sources(here: View) -> Result | None:
     refused = here[SOURCES].refused
     if not refused or "gpustack-" in " ".join(refused):
         return None
-    hint = "gpustack explain apt-sources-refused"
+    hint = Command("gpustack", "explain", "apt-sources-refused")
     return Result("package sources", "all valid", as_text(refused), "operator", hint=hint)
 
 
@@ -43,7 +44,9 @@ def time_service(here: View) -> Result | None:
     running = [name for name in CLOCKS if (unit := units.get(name)) and unit.active and unit.file == "enabled"]
     if running:
         return None
-    hint = "systemctl status systemd-timesyncd, or set time_sync: external in the spec where others keep the clock"
+    hint = Prose(
+        "systemctl status systemd-timesyncd, or set time_sync: external in the spec where others keep the clock"
+    )
     return Result("time service", f"one of {', '.join(CLOCKS)}, enabled and active", "none", hint=hint)
 
 
@@ -51,7 +54,7 @@ def clock_synchronised(here: View) -> Result | None:
     """The clock is synchronised with a time server (not checked with time_sync: external)."""
     if here.spec.time_sync == "external":
         return None
-    hint = "name a reachable server in /etc/systemd/timesyncd.conf, or set time_sync: external in the spec"
+    hint = Prose("name a reachable server in /etc/systemd/timesyncd.conf, or set time_sync: external in the spec")
     return expect("clock synchronised", "yes", as_text(here[CLOCK]), hint=hint)
 
 

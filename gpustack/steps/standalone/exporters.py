@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.probes.gpu.devices import GPU_DEVICES
@@ -69,7 +70,8 @@ def pair(here: View) -> Result | None:
         for name, version in versions(here).items()
         if name in found and found[name].version.rpartition("-")[0] != version
     }
-    hint = "apt-get install --allow-change-held-packages " + " ".join(f"{k}={v}-*" for k, v in versions(here).items())
+    packages = [f"{name}={version}-*" for name, version in versions(here).items()]
+    hint = Command("apt-get", "install", "--allow-change-held-packages", *packages)
     words = [f"{name} {version}" for name, version in wrong.items()]
     wanted = f"DCGM {engine_version(here)}, exporter {exporter_version(here)}"
     return Result("versions", wanted, as_text(words), "upgrade", hint=hint) if wrong else None

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
+from gpustack.command import Prose
 from gpustack.config.sections.receiver import Receiver
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.host.system import HOSTNAME, OS
@@ -43,7 +44,7 @@ def receivers(here: View) -> Result | None:
     wrong += [
         f"{name}: Alertmanager of this system is older than 0.26" for name, one in named.items() if old(here, one)
     ]
-    hint = "another receiver in alerts.receivers of the spec, such as slack or email with secret_file"
+    hint = Prose("another receiver in alerts.receivers of the spec, such as slack or email with secret_file")
     return (
         Result("receivers of alerts", "usable on this host", as_text(wrong), "operator", hint=hint) if wrong else None
     )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
+from gpustack.command import Command
 from gpustack.config.versions import version_set
 from gpustack.probes.standalone.units import PROGRAMS
 from gpustack.steps.standalone.files import Wanted
@@ -24,7 +25,7 @@ def others_units(here: View, wanted: Sequence[Wanted], packages: Sequence[str] =
     theirs = [name for name in names if (unit := found.units.get(name)) and not unit.mine]
     if not theirs:
         return None
-    hint = f"apt-get remove {' '.join(theirs)}    # or leave it as it is: monitoring.enabled: false in the spec"
+    hint = Command("apt-get", "remove", *theirs, note="or leave it as it is: monitoring.enabled: false in the spec")
     return Result("programs that gpustack did not set up", "none", as_text(theirs), "operator", hint=hint)
 
 

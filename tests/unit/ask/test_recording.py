@@ -15,6 +15,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.recording import SCHEMA, lines, read, stream, write
 from gpustack.ask.snapshot import Reach, Snapshot, keyed
+from gpustack.command import Command
 from gpustack.config.host import CONTROL_PLANE, NODE, Host, HostSpec
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
@@ -36,7 +37,12 @@ ANSWERS = (
 
 def snapshot() -> Snapshot:
     hosts = (replace(ONE, spec=HostSpec.model_validate({"gpustack_node_ip": "10.1.0.1"})), TWO)
-    reach = {"h1": Reach("h1"), "h2": Reach("h2", "host-key-unknown", "the host key is not known", "ssh-keyscan h2")}
+    reach = {
+        "h1": Reach("h1"),
+        "h2": Reach(
+            "h2", "host-key-unknown", "the host key is not known", Command("gpustack", "explain", "host-key-unknown")
+        ),
+    }
     taken = datetime(2026, 11, 20, 12, 0, 0, 123000, tzinfo=UTC)
     return Snapshot(
         taken, Inventory(Path("lab/hosts.yml"), hosts, SPEC), MappingProxyType(reach), keyed(ANSWERS), 0.456

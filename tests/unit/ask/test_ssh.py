@@ -265,7 +265,7 @@ def test_words_of_the_inventory_are_quoted_in_commands() -> None:
         resolve_options(host)
     assert refused.value.reach.hint == "ssh -G -F '/nowhere;id' 127.0.0.1"
     odd = SshOptions("h;id", 2222, "a b", (), (Path("/x y"),), "", "", identities_only=False, agent=False)
-    assert odd.destination == "-p 2222 'a b@h;id'"
+    assert odd.destination == ("-p", "2222", "a b@h;id")
     assert odd.scan_command.startswith("ssh-keyscan -p 2222 'h;id' | ")
     assert odd.scan_command.endswith(">>'/x y'")
 

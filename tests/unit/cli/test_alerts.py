@@ -15,6 +15,7 @@ from gpustack.ask.transport.forward import PortForwarder
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.cli import session
 from gpustack.cli.app import app
+from gpustack.command import Command
 from gpustack.config.spec import Spec
 from gpustack.errors import GpustackError
 from gpustack.probes.kubernetes.nodes import NODES
@@ -147,7 +148,7 @@ def test_an_alertmanager_that_cannot_be_reached(site: Site) -> None:
     site.refuse = ConnectionRefusedError("10.96.7.1:9093: Connect failed")
     error = failed()
     assert (error.reference, error.code) == ("forwarding-refused", 5)
-    site.refuse = HostRefused(Reach("kube1", "host-ssh-unreachable", "no route to host", hint="ping kube1"))
+    site.refuse = HostRefused(Reach("kube1", "host-ssh-unreachable", "no route to host", hint=Command("ping", "kube1")))
     error = failed()
     assert (error.reference, error.code) == ("host-ssh-unreachable", 4)
     assert site.trials == []

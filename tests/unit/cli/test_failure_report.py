@@ -16,6 +16,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.cli import failure_report, install, locked_run, session
 from gpustack.cli.app import app
 from gpustack.cli.error_handler import error_handler
+from gpustack.command import NO_HINT, Command
 from gpustack.errors import LockedError, VerifyError
 from gpustack.rollout import evidence
 from gpustack.rollout.rollout import Rollout
@@ -120,7 +121,7 @@ def raising(broken: Snapshot, monkeypatch: pytest.MonkeyPatch) -> Callable[[Base
 
 
 def test_an_error_takes_the_diagnosis_along(raising: Callable[[BaseException], Result]) -> None:
-    error = VerifyError("still-differs", "it broke", "why", "do")
+    error = VerifyError("still-differs", "it broke", "why", Command("do"))
     result = raising(error)
     assert result.exception is error
     assert "root cause host-ip-forward-off" in "".join(error.__notes__)
@@ -135,7 +136,7 @@ def test_a_lock_that_is_not_got_is_no_failure_of_hosts(
     broken: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def taken(*_: Any, **__: Any) -> None:
-        raise LockedError("locked", "somebody else", "", "")
+        raise LockedError("locked", "somebody else", "", NO_HINT)
 
     monkeypatch.setattr(locked_run, "hold_locks", taken)
     result = CliRunner().invoke(app, ["install", "--yes", "-q"])

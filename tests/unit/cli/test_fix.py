@@ -18,6 +18,7 @@ from gpustack.ask.probe import Answer, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.cli import session
 from gpustack.cli.app import app
+from gpustack.command import Command
 from gpustack.config.host import Host
 from gpustack.errors import GpustackError
 from gpustack.remedy import copies as keeping
@@ -50,7 +51,7 @@ class World:
         assert self.log.count("held") > self.log.count("released"), "the lock is held while it plays"
         self.log.append(f"play {name}")
         self.faults = self.faults if self.stubborn else {}
-        return Played(name, tuple(names), tuple(names), (), (), 1.0, f"ansible-playbook {name}.yml")
+        return Played(name, tuple(names), tuple(names), (), (), 1.0, Command("ansible-playbook", f"{name}.yml"))
 
     def differences(self, name: str, *_: Any) -> list[str]:
         return [f"{name} on h1: Ensure it", "-net.ipv4.ip_forward = 0", "+net.ipv4.ip_forward = 1"]

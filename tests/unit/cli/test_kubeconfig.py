@@ -14,6 +14,7 @@ from gpustack.ask.transport.refusal import HostRefused
 from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.cli.kubeconfig import kubeconfig
+from gpustack.command import Command
 from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
@@ -161,7 +162,7 @@ def test_odd_names_are_refused_before_anybody_is_asked(hosts: Hosts, name: str) 
 
 
 def test_the_next_control_plane_is_asked_when_one_is_down(hosts: Hosts) -> None:
-    hosts.answers["one"] = Reach("one", "host-ssh-unreachable", "no answer", "ssh one true")
+    hosts.answers["one"] = Reach("one", "host-ssh-unreachable", "no answer", Command("ssh", "one", "true"))
     assert values(runner.invoke(app, ["kubeconfig", "--user", "ann"]).stdout)["server"] == "https://one:6443"
     hosts.answers["two"] = Reach("two", "host-ssh-login", "not let in")
     error = failed()

@@ -16,6 +16,7 @@ from gpustack.ask import gather as gathering
 from gpustack.ask.snapshot import Snapshot
 from gpustack.cli import locked_run, session
 from gpustack.cli.app import app
+from gpustack.command import Command
 from gpustack.errors import GpustackError, LockedError, UnreachableError
 from gpustack.rollout import evidence, playbook
 from gpustack.rollout.lease import Places
@@ -38,7 +39,7 @@ class World:
     def play(self, name: str, hosts: Sequence[str], *_: Any, **__: Any) -> Played:
         assert (name, self.locked[-1]) == ("reset", "held"), "the lock is held while it plays"
         self.played.append(list(hosts))
-        return Played(name, tuple(hosts), tuple(hosts), (), (), 1.0, "ansible-playbook reset.yml")
+        return Played(name, tuple(hosts), tuple(hosts), (), (), 1.0, Command("ansible-playbook", "reset.yml"))
 
     @contextmanager
     def lock(self, places: Places, doing: str, **_: Any) -> Iterator[SimpleNamespace]:

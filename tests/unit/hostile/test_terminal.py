@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from gpustack.ask.probe import Answer
 from gpustack.ask.redact.printable import harmless, plain
 from gpustack.ask.snapshot import Reach
+from gpustack.command import Command
 from gpustack.errors import GpustackError
 from gpustack.events import Event
 from gpustack.report import human, json, junit
@@ -54,7 +55,7 @@ def spoken(text: str) -> Plan:
         *plans.answers_of("kube2"),
     ]
     found = plans.made([name, "kube2", "kube3"], answers)
-    reach = dict(found.snapshot.reach) | {"kube3": Reach("kube3", "host-ssh-unreachable", text, text)}
+    reach = dict(found.snapshot.reach) | {"kube3": Reach("kube3", "host-ssh-unreachable", text, Command(text))}
     return replace(found, snapshot=replace(found.snapshot, reach=MappingProxyType(reach)))
 
 
@@ -82,7 +83,7 @@ RENDERERS: dict[str, Callable[[str], str]] = {
     "install json": lambda text: json.outcome(done(text), verbose=True, evidence=text),
     "plan junit": lambda text: junit.plan(spoken(text)),
     "install junit": lambda text: junit.outcome(done(text)),
-    "error": lambda text: render(GpustackError("locked", text, text, text)),
+    "error": lambda text: render(GpustackError("locked", text, text, Command(text))),
     "progress, a log": lambda text: reported(text, io.StringIO()),
     "progress, a terminal": lambda text: reported(text, Screen()),
 }
@@ -138,7 +139,8 @@ def test_plain_twice_is_plain_once(text: str) -> None:
 def test_a_secret_with_an_escape_inside_is_a_secret() -> None:
     text = "it was pass\x1b[1mword=canary77"
     found = plans.made(["kube1"], [Answer(SWAP.id, "kube1", 1, text, text), Answer(RUNTIME.id, "kube1", 0, text)])
-    for shown in (json.plan(found, verbose=True), junit.plan(found), render(GpustackError("locked", text, text, text))):
+    error = GpustackError("locked", text, text, Command("rm", "password=canary77"))
+    for shown in (json.plan(found, verbose=True), junit.plan(found), render(error)):
         assert "canary77" not in shown
 
 

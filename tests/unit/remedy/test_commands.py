@@ -7,9 +7,10 @@ from pathlib import Path
 from gpustack.ask.judge import Judgement, Result
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
+from gpustack.command import Prose
 from gpustack.doctor.check import names
 from gpustack.doctor.finding import Finding
-from gpustack.remedy.commands import add_inventory, commands
+from gpustack.remedy.commands import commands, fill_line
 from gpustack.remedy.offer import offer
 from tests.worlds import cluster, gpus
 from tests.worlds.cases import answers_at, recorded
@@ -65,13 +66,13 @@ def test_what_was_found_stands_for_its_word() -> None:
     assert "kubectl taint node k2 team-" in commands(tainted(k2="team"), world).repairs
     assert "kubectl taint node NODE team-" in commands(tainted(k1="team", k2="team"), world).repairs
     assert "kubectl taint node NODE KEY-" in commands(tainted(k1="team", k2="other"), world).repairs
-    assert "kubectl taint node k2 '$(reboot)'-" in commands(tainted(k2="$(reboot)"), world).repairs
+    assert "kubectl taint node k2 '$(reboot)-'" in commands(tainted(k2="$(reboot)"), world).repairs
     assert names(KEY=["a", "b"], NAME=["c", "c"], UNIT=[]) == (("NAME", "c"),)
 
 
 def test_namespaces_are_called_as_the_spec_calls_them() -> None:
     inventory = gpus.snapshot(spec={"gpu": {"namespace": "gpus"}}).inventory
-    assert add_inventory("kubectl -n gpu-operator get pods -l a=gpu-operator", inventory) == (
+    assert fill_line("kubectl -n gpu-operator get pods -l a=gpu-operator", inventory, {}) == (
         "kubectl -n gpus get pods -l a=gpu-operator"
     )
 
@@ -113,11 +114,11 @@ def test_a_remark_stays_behind_the_inventory() -> None:
     """Else a command is typed without it, and goes to another cluster."""
     inventory = gpus.snapshot().inventory
     assert (
-        add_inventory("gpustack reset    # only an empty one", inventory)
+        fill_line("gpustack reset    # only an empty one", inventory, {})
         == "gpustack reset -i hosts.yml    # only an empty one"
     )
     assert (
-        add_inventory("gpustack install --only a    # b", inventory) == "gpustack install --only a -i hosts.yml    # b"
+        fill_line("gpustack install --only a    # b", inventory, {}) == "gpustack install --only a -i hosts.yml    # b"
     )
 
 
@@ -128,7 +129,7 @@ def test_why_install_leaves_it_to_a_person_is_reported() -> None:
 
 
 def test_what_the_remedy_does_not_fix_as_it_was_found_is_for_a_person() -> None:
-    result = Result("monitor", "ours", "theirs", person="it is not ours to change")
+    result = Result("monitor", "ours", "theirs", person=Prose("it is not ours to change"))
     other = Finding("mon-crd-stale", (Judgement("mon-crd-stale", CLUSTER, "failed", result),), "certain")
     snapshot = gpus.snapshot()
     assert commands(other, snapshot).manual == ("it is not ours to change",)

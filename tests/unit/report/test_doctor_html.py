@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gpustack.ask.judge import Result
 from gpustack.ask.redact.printable import harmless
 from gpustack.ask.snapshot import Reach
+from gpustack.command import Command
 from gpustack.doctor.finding import Diagnosis
 from gpustack.report.doctor.html import text
 from tests.worlds import diagnoses
@@ -33,7 +34,9 @@ def hostile(text: str) -> Diagnosis:
     judged = (replace(root.judged[0], result=Result(text, text, text), evidence=(evidence,)),)
     uncertain = (replace(root.judged[0], outcome="unknown", result=None, why=text),)
     roots = (replace(root, judged=judged, uncertain=uncertain, ruled_out=(*root.ruled_out, *judged)), *found.roots[1:])
-    reach = MappingProxyType({**found.snapshot.reach, "gpu2": Reach("gpu2", "host-ssh-unreachable", text, text)})
+    reach = MappingProxyType(
+        {**found.snapshot.reach, "gpu2": Reach("gpu2", "host-ssh-unreachable", text, Command(text))}
+    )
     unknown = {
         place: replace(one, why=text) if one.outcome == "unknown" else one for place, one in found.judged.items()
     }

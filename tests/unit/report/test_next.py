@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Reach
+from gpustack.command import Prose
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.report.proof.text import after_proof
 from gpustack.rollout.next import after_install, after_look
@@ -44,7 +45,9 @@ def test_only_a_person_can_help() -> None:
 def test_a_host_that_was_not_reached() -> None:
     good = [*answers_of("kube1"), *answers_of("kube2"), PODS_GOOD]
     assert after_look(made([*NAMES, "kube3"], good, [STRANGER])) == "ssh-keyscan 10.0.0.3"
-    asked = Reach("kube3", "host-sudo-password", "sudo asks", "let this login use sudo (visudo), or log in as root")
+    asked = Reach(
+        "kube3", "host-sudo-password", "sudo asks", Prose("let this login use sudo (visudo), or log in as root")
+    )
     assert after_look(made([*NAMES, "kube3"], good, [asked])) == "gpustack explain host-sudo-password"
     silent = Reach("kube3", "host-ssh-login", "not let in")
     assert after_look(made([*NAMES, "kube3"], good, [silent])) == "gpustack explain host-ssh-login"

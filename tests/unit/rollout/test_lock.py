@@ -11,13 +11,14 @@ import pytest
 
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.transport.refusal import HostRefused
+from gpustack.command import Command
 from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.errors import LockedError, UnreachableError
 from gpustack.rollout import lock as module
 from gpustack.rollout.lock import lock
 
 HOST = Host("plane", "10.0.0.1", groups=frozenset({CONTROL_PLANE}))
-REFUSED = HostRefused(Reach("plane", "host-ssh-unreachable", "nobody answers", "ssh plane"))
+REFUSED = HostRefused(Reach("plane", "host-ssh-unreachable", "nobody answers", Command("ssh", "plane")))
 
 
 @pytest.fixture(autouse=True)

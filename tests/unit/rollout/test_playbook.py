@@ -147,7 +147,7 @@ def test_no_answer_of_a_host_replaces_a_variable(tmp_path: Path, monkeypatch: py
 
 
 def test_a_play_repeated_by_hand_has_the_same_safeguards(tmp_path: Path) -> None:
-    words = shlex.split(playbook.command_line("taint", ["hosts.yml"], ["h1"]))
+    words = shlex.split(playbook.build_command_line("taint", ["hosts.yml"], ["h1"]))
     settings = dict(word.split("=", 1) for word in words[: words.index("ansible-playbook")])
     assert settings == {key: environment(tmp_path, "/bin")[key] for key in settings}
     assert {"ANSIBLE_INJECT_FACT_VARS", "ANSIBLE_NO_TARGET_SYSLOG"} <= set(settings)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from gpustack.ask.snapshot import Snapshot
+from gpustack.command import Command
 from gpustack.events import silent
 from gpustack.report.codes import reset_code
 from gpustack.rollout.overlay import overlay
@@ -25,7 +26,7 @@ def run(
     def play(hosts: Sequence[str], more: Mapping[str, Mapping[str, Any]]) -> Played:
         values.update(hosts=list(hosts), more=more)
         failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in fails)
-        return Played("reset", tuple(hosts), tuple(hosts), tuple(fails), failures, 1.0, "ansible-playbook")
+        return Played("reset", tuple(hosts), tuple(hosts), tuple(fails), failures, 1.0, Command("ansible-playbook"))
 
     outcome = reset(
         removal(BEFORE, names),

@@ -10,6 +10,7 @@ import pytest
 from gpustack.ask.judge import Cure
 from gpustack.ask.probe import Probe
 from gpustack.ask.snapshot import Snapshot
+from gpustack.command import Command
 from gpustack.events import silent
 from gpustack.rollout import waiting
 from gpustack.rollout.plan import Outcome, Played, plan
@@ -92,7 +93,7 @@ def test_what_install_may_not_fix_is_not_played(cure: Cure) -> None:
 
 def test_a_play_that_fixes_nothing_is_found_by_asking_again(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World({("a", "h1"): "good", ("a", "h3"): "good", ("b", "h1"): "good", ("b", "h3"): "good"})
-    monkeypatch.setattr(world, "play", lambda s, h, _: Played(s.id, tuple(h), tuple(h), (), (), 0.0, ""))
+    monkeypatch.setattr(world, "play", lambda s, h, _: Played(s.id, tuple(h), tuple(h), (), (), 0.0, Command()))
     outcome = run(world, A, B)
     assert outcome.left == (("h2", "a"),)
     assert not outcome.verification.plan.converged
@@ -103,7 +104,7 @@ def test_a_step_settles_by_what_is_there(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(time, "sleep", lambda _: clock.__setitem__(0, clock[0] + 1))
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     world = World({})
-    monkeypatch.setattr(world, "play", lambda s, h, _: Played(s.id, tuple(h), tuple(h), (), (), 0.0, ""))
+    monkeypatch.setattr(world, "play", lambda s, h, _: Played(s.id, tuple(h), tuple(h), (), (), 0.0, Command()))
     slow = replace(A, settle_by=lambda here: 200 if here.where == "h2" else 10)
     assert run(world, slow).left
     assert clock[0] >= 200
@@ -121,7 +122,7 @@ def test_facts_from_before_a_play_are_asked_again() -> None:
 
     def play(played: Step, hosts: Sequence[str], snapshot: Snapshot) -> Played:
         world.facts.update({(name, host.name): "good" for name in "abc" for host in HOSTS})
-        return Played(played.id, tuple(hosts), tuple(hosts), (), (), 0.0, "")
+        return Played(played.id, tuple(hosts), tuple(hosts), (), (), 0.0, Command())
 
     before = plan(world.gather([probe for one in (A, B, c) for probe in one.probes], ()), (A, B, c))
     outcome = Rollout(INVENTORY, (A, B, c), world.gather, play, silent).run(before)

@@ -3,6 +3,7 @@
 from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
+from gpustack.command import NO_HINT, Prose
 from gpustack.doctor.check import check
 from gpustack.probes.containerd.daemon import CONFIGURATION, FOLDER, RUNTIME
 from gpustack.probes.host.units import UNITS
@@ -41,7 +42,7 @@ def not_running(here: View) -> Result:
     broken = here[CONFIGURATION].broken if here.available(CONFIGURATION) else {}
     why = f"; invalid TOML: {as_text([f'{name}: {wrong}' for name, wrong in broken.items()])}" if broken else ""
     files = as_text([f"{FOLDER}{name}" for name in broken])
-    person = f"containerd cannot read {files}: correct the file or move it away" if broken else ""
+    person = Prose("containerd cannot read {}: correct the file or move it away", files) if broken else NO_HINT
     return Result("containerd.service", "active", f"not active, {unit.file}{why}", person=person)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from gpustack.ask.judge import Result, ok
 from gpustack.ask.view import View
+from gpustack.command import NO_HINT, Hint, Prose
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.gpu.driver import DRIVER_PODS
 from gpustack.doctor.checks.monitoring.exporter import find_log_lines, own_pods
@@ -36,15 +37,18 @@ def driver_image(here: View) -> Result:
     return Result("image of the driver", "present", words[:300], person=explain_driver_pod(here, pod))
 
 
-def explain_driver_pod(here: View, pod: PodState) -> str:
+def explain_driver_pod(here: View, pod: PodState) -> Hint:
     """Why a driver on the host alone does not resolve it: the operator is configured by others to install one. Empty
     where the spec wants that, or where it is unknown."""
     if not all(here.available(probe) for probe in (OS, GPU_PACKAGES, GPU_DRIVER)) or mode(here) == "container":
-        return ""
+        return NO_HINT
     if not pod.name.startswith(DRIVER_PODS):
-        return f"{pod} is not gpustack's: kubectl get nvidiadrivers shows what requests it"
-    on = f"driver.enabled of ClusterPolicy {POLICY} is true, unlike in the spec"
-    return f"{on}: gpustack install --only gpu-operator --force disables it, and gpu-driver installs the host's"
+        return Prose("gpustack did not make {}: kubectl get nvidiadrivers shows what requests it", str(pod))
+    return Prose(
+        "driver.enabled of ClusterPolicy {} is true, unlike in the spec: gpustack install --only gpu-operator --force "
+        "disables it, and gpu-driver installs that of the host",
+        POLICY,
+    )
 
 
 @check("op-driver-no-internet", LOGS, GPU_PODS, NODES, IDENTITY)

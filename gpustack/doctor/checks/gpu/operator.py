@@ -5,6 +5,7 @@ import re
 from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
+from gpustack.command import NO_HINT, Command, Hint, Prose
 from gpustack.doctor.check import check, names
 from gpustack.doctor.checks.gpu.driver import NO_GPU, gpu_node
 from gpustack.doctor.checks.monitoring.exporter import find_log_lines, own_pods
@@ -49,17 +50,18 @@ def not_labelled(here: View) -> Result:
     return Result(what, "…pci-10de.present", "nothing", person=explain_absence(here))
 
 
-def explain_absence(here: View) -> str:
+def explain_absence(here: View) -> Hint:
     """Why an install does not bring the labeller here: Helm leaves alone what its chart does not set. Empty where that
     is not so, or unknown."""
     if not all(here.available(probe) for probe in (GPU_DAEMON_SETS, GPU_PODS, NODES)):
-        return ""
+        return NO_HINT
     sets = {name: one for name, one in here[GPU_DAEMON_SETS].items() if NFD in name and name.endswith("worker")}
     if any(pod.app == NFD for pod in list_node_pods(here, "worker")):
-        return ""
+        return NO_HINT
     away = next((name for name, one in sets.items() if one.wanted < len(here[NODES])), "")
-    change = f"kubectl -n {here.spec.gpu.namespace} edit daemonset {away}"
-    return f"an affinity, selector or taint excludes the node from its DaemonSet; {change}" if away else ""
+    change = Command("kubectl", "-n", here.spec.gpu.namespace, "edit", "daemonset", away)
+    why = Prose("an affinity, selector or taint excludes the node from its DaemonSet; {}", change)
+    return why if away else NO_HINT
 
 
 @check("op-nodes-not-labelled guard", GPU_PODS, NODES, IDENTITY)

@@ -4,6 +4,7 @@ import re
 
 from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
+from gpustack.command import NO_HINT, Prose
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.gpu.driver import DRIVER_PODS
 from gpustack.doctor.checks.gpu.images import GONE, list_failed_pulls
@@ -86,8 +87,12 @@ def plugin_config(here: View) -> Result:
     maps, what = here[GPU_CONFIG_MAPS], "settings of the device plugin"
     for one in here[SETTINGS] or ():
         name, default = one.plugin_config, one.plugin_default
-        change = f"create ConfigMap {name} in {here.spec.gpu.namespace}, or unset devicePlugin.config in ClusterPolicy"
-        person = f"it is not gpustack's: {change}" if name != SHARING else ""
+        change = Prose(
+            "gpustack did not set it: create ConfigMap {} in {}, or unset devicePlugin.config in ClusterPolicy",
+            name,
+            here.spec.gpu.namespace,
+        )
+        person = NO_HINT if name == SHARING else change
         if name and name not in maps:
             return Result(what, f"ConfigMap {name}", "no such ConfigMap", person=person)
         if name and default and default not in maps[name]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
+from gpustack.command import Command, Prose
 from gpustack.doctor.check import check, names
 from gpustack.doctor.checks.platform_namespaces import namespaces
 from gpustack.probes.kubernetes.admission import MUTATING, VALIDATING, Webhook
@@ -133,13 +134,13 @@ def webhook_down(here: View) -> Result:
     if not found:
         return ok(what, "responding" if hooks(here) else "none")
     if left:
-        person = f"{as_text(left)} is not gpustack's: delete it if it is not needed"
+        person = Prose("gpustack did not make {}: delete it if it is not needed", as_text(left))
         return Result(what, "responding", as_text(found), names=names(NAME=left), person=person)
     if not any(one.endswith(DOWN) for one in found):
         return Result(what, "responding", as_text(found))
     space, _, operator = service_of_ours(here).partition("/")
-    start = f"kubectl -n {space} scale deployment {operator} --replicas 1"
-    person = f"start the operator first, because helm upgrade needs the webhook: {start}"
+    start = Command("kubectl", "-n", space, "scale", "deployment", operator, "--replicas", "1")
+    person = Prose("start the operator first, because helm upgrade needs the webhook: {}", start)
     return Result(what, "responding", as_text(found), person=person)
 
 

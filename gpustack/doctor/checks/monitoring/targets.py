@@ -5,6 +5,7 @@ from collections import Counter
 from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
+from gpustack.command import NO_HINT, Prose
 from gpustack.doctor.check import check, names
 from gpustack.doctor.checks.platform_namespaces import namespaces
 from gpustack.probes.gpu.dcgm import APP, MONITORS
@@ -71,8 +72,8 @@ def label_mismatch(here: View) -> Result:
     called = names(NAME=[one.name for one in found])
     now = f"{as_text(wanted)}, but not {there}"
     others = [one.name for one in found if one.name != OURS]
-    person = f"{as_text(others)} is not gpustack's; the GPU operator creates its own again" if others else ""
-    return Result(MONITOR, "selecting the Service", now, names=called, person=person)
+    foreign = Prose("gpustack did not make {}; the GPU operator creates its own again", as_text(others))
+    return Result(MONITOR, "selecting the Service", now, names=called, person=foreign if others else NO_HINT)
 
 
 def pairs(monitor: ServiceMonitor) -> str:
