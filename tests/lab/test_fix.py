@@ -4,6 +4,7 @@ brings the fault back as it was. The tests share one lab, which each leaves heal
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,38 @@ SELECTOR = (
     "-o",
     "jsonpath={.spec.serviceMonitorSelector}",
 )
+SELECTED = "mon-selector-nil-uses-helm-values"
+# Sets the selector back as long as it runs, so that no fix helps.
+STUBBORN = """systemd-run --quiet --unit=stubborn sh -c 'while sleep 1; do
+  kubectl --kubeconfig /etc/kubernetes/admin.conf -n monitoring patch prometheus monitoring-prometheus --type=merge \\
+    --patch "spec: {serviceMonitorSelector: {matchLabels: {release: monitoring}}}" >/dev/null
+done'"""
+# The work of other people: before the fix, and while it is at work.
+TEAM = """export KUBECONFIG=/etc/kubernetes/admin.conf
+kubectl create namespace team-a
+kubectl -n team-a create deployment web --image=registry.k8s.io/pause:1 --replicas=0
+kubectl -n team-a create configmap old --from-literal=a=1
+printf 'old\n' >/etc/app.conf"""
+MEANWHILE = """export KUBECONFIG=/etc/kubernetes/admin.conf
+kubectl -n team-a set image deployment/web pause=registry.k8s.io/pause:2
+kubectl -n team-a delete configmap old
+kubectl -n team-a create configmap settings --from-literal=a=2
+kubectl -n team-a create serviceaccount ci
+kubectl -n team-a create service clusterip api --tcp=80
+kubectl -n monitoring create configmap dashboard-of-team-a --from-literal=a.json='{}'
+printf '0 3 * * * root true\n' >/etc/cron.d/nightly-backup
+chmod 640 /etc/cron.d/nightly-backup
+printf 'new\n' >/etc/app.conf"""
+THEIRS = r"""export KUBECONFIG=/etc/kubernetes/admin.conf
+kubectl get deployments,configmaps,serviceaccounts,services -n team-a -o go-template='{{range .items}}{{.kind}}
+ {{.metadata.name}} {{.metadata.uid}} {{.metadata.generation}} {{.spec}} {{.data}}{{"\n"}}{{end}}'
+kubectl -n monitoring get configmap dashboard-of-team-a -o 'jsonpath={.metadata.uid} {.data}'
+stat -c '%n %a %u %g %Y' /etc/cron.d/nightly-backup /etc/app.conf; cat /etc/cron.d/nightly-backup /etc/app.conf"""
+LEAVE = """export KUBECONFIG=/etc/kubernetes/admin.conf
+systemctl stop stubborn
+kubectl delete namespace team-a --ignore-not-found
+kubectl -n monitoring delete configmap dashboard-of-team-a --ignore-not-found
+rm -f /etc/cron.d/nightly-backup /etc/app.conf"""
 # Fault or fault/way, the words of agreement, and what of the host is the fix's own (the copies apart).
 SAFE = [
     ("host-ip-forward-off/live", ("--yes",), {}),
@@ -118,6 +151,32 @@ def test_an_undo_refuses_where_somebody_worked_on(recovered: lab.Lab, gpustack: 
     refused = doctor(recovered, gpustack, "--undo", "--yes", code=5)
     assert "undo-changed-since" in refused
     assert "# mine" in root(recovered, host, f"cat {CRI}")
+
+
+@pytest.fixture
+def team(recovered: lab.Lab) -> Iterator[lab.Lab]:
+    """Other people work in the cluster and on its control plane, and one of them works against the fix."""
+    root(recovered, "host1", TEAM)
+    yield recovered
+    root(recovered, "host1", LEAVE)
+
+
+def test_a_fix_that_does_not_help_leaves_what_others_do_meanwhile(team: lab.Lab, gpustack: Run) -> None:
+    inject.give(team, SELECTED)
+    witness.until("doctor names it", lambda: SELECTED in roots(doctor(team, gpustack, code=None)), limit=300)
+    root(team, "host1", STUBBORN)
+    begun = "ls /var/lib/gpustack-cluster/fixes/*/record 2>/dev/null || :"
+    with ThreadPoolExecutor(1) as pool:
+        fix = pool.submit(doctor, team, gpustack, "--fix", SELECTED, "--yes", code=None)
+        witness.until("the fix has its record", lambda: bool(root(team, "host1", begun).strip()), limit=300)
+        root(team, "host1", MEANWHILE)
+        theirs = root(team, "host1", THEIRS)
+        value = fix.result()
+    (attempt,) = value["attempts"]
+    assert (attempt["ending"], value["exit"]["code"]) == ("not-resolved", 6), value
+    assert root(team, "host1", THEIRS) == theirs
+    # Who patches it all the time has the last word there too.
+    assert json.loads(selector(team)) == {"matchLabels": {"release": "monitoring"}}
 
 
 def test_two_at_once_are_fixed_one_after_the_other(recovered: lab.Lab, gpustack: Run, tmp_path: Path) -> None:

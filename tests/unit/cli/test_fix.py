@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
+from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,17 +17,17 @@ from typer.testing import CliRunner, Result
 from gpustack.ask import gather as gathering
 from gpustack.ask.probe import Answer, Probe
 from gpustack.ask.snapshot import Snapshot
-from gpustack.cli import session
+from gpustack.cli import locked_run, session
 from gpustack.cli.app import app
 from gpustack.command import Command
-from gpustack.config.host import Host
 from gpustack.errors import GpustackError
 from gpustack.remedy import copies as keeping
 from gpustack.remedy import fix as module
 from gpustack.remedy.records import HostRecord
 from gpustack.remedy.scope import SYSCTL_FILE
 from gpustack.report.fix.json import FixDocument, UndoDocument
-from gpustack.rollout import evidence, lock, playbook, preview
+from gpustack.rollout import evidence, playbook, preview
+from gpustack.rollout.lease import Places
 from gpustack.rollout.plan import Played
 from tests.schemas import check_shape
 from tests.worlds import hosts
@@ -57,9 +58,9 @@ class World:
         return [f"{name} on h1: Ensure it", "-net.ipv4.ip_forward = 0", "+net.ipv4.ip_forward = 1"]
 
     @contextmanager
-    def lock(self, host: Host, doing: str) -> Iterator[SimpleNamespace]:
-        self.log += [f"{host.name} {doing}", "held"]
-        yield SimpleNamespace(lost="")
+    def lock(self, places: Places, doing: str, **_: Any) -> Iterator[SimpleNamespace]:
+        self.log += [f"{places.first[0].name} {doing}", "held"]
+        yield SimpleNamespace(lost="", run="", until=inf, require=lambda _: None)
         self.log.append("released")
 
     def begin(self, _: Any, id: str, fault: str, *__: Any) -> None:
@@ -84,7 +85,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Worl
         monkeypatch.setattr(gathering, "gather", found.gather)
         monkeypatch.setattr(playbook, "play", found.play)
         monkeypatch.setattr(preview, "differences", found.differences)
-        monkeypatch.setattr(lock, "lock", found.lock)
+        monkeypatch.setattr(locked_run, "hold_locks", found.lock)
         number = count()
         monkeypatch.setattr(evidence, "runs", lambda: tmp_path / f"runs-{next(number)}")
         for name in ("begin", "finish", "read", "restore"):
