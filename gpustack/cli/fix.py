@@ -83,7 +83,7 @@ def make_fix(
             show(fix, output, inventory=run.hosts)
         if fix.restorable and not (is_agreed(one) or confirm(f"{one.id} was not resolved. Roll these changes back?")):
             return None
-        return roll_back(copies, fix, run.record)
+        return roll_back(Copies(run.hosts.hosts, run.execute), fix, run.record)
 
     return Fix(
         gather=lambda probes: gather.gather(run.hosts, probes, report=run.record),
@@ -137,6 +137,6 @@ def run_undo(
             hint = build_command(hosts, "doctor", "--undo", "--yes")
             raise RolloutError("undo-declined", "Nothing was rolled back.", "The rollback was declined.", hint)
         run.lock.require(found.hosts)
-        done = roll_back(copies, found, run.record)
+        done = roll_back(Copies(hosts.hosts, run.execute), found, run.record)
     show(done, output, inventory=hosts, evidence=str(run.folder))
     return 0

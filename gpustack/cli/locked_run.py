@@ -13,7 +13,9 @@ from typing import Any
 
 from gpustack.ask import recording
 from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.transport.execute import run
 from gpustack.command import Command
+from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.events import INTERRUPTED, Event, Reporter
 from gpustack.rollout import evidence, overlay, playbook, preview
@@ -83,6 +85,11 @@ class Run:
         return playbook.Ansible(
             sources, self.private, self.record, typed, self.stop_reason, held.run, lambda: held.until
         )
+
+    def execute(self, host: Host, script: str, **limits: Any) -> Iterator[str]:
+        """Run a script as root on a host whose lock is held, as ask/transport/execute.py does. Raises LockedError."""
+        self.lock.require([host.name])
+        return run(host, script, **limits)
 
     def keep(self, write: Callable[[Path], object]) -> None:
         """Writes into the folder of the evidence; a disk that is full fails no run."""

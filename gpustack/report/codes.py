@@ -110,7 +110,7 @@ def exit_code(found: "Plan") -> int:
 def outcome_code(outcome: "Outcome") -> int:
     """Of `install`. `pending` stands behind something that differs, so it needs no code of its own."""
     after = outcome.verification.plan
-    codes = [130] if outcome.stopped == INTERRUPTED else []
+    codes = [130] if outcome.stopped == INTERRUPTED else [5] if outcome.stopped else []
     if after.refused or any(played.failures for played in outcome.played):
         codes.append(5)
     if after.drifted:

@@ -58,7 +58,10 @@ class Lease:
         return f"the lock on {name} was lost: gpustack was stopped, or {name} silent, for {late:.0f} s too long"
 
     def require(self, names: Sequence[str]) -> None:
-        """Raise LockedError where the lock of one of these hosts is not held."""
+        """Raise LockedError where the run has lost its locks, or does not hold the lock of one of these hosts."""
+        if why := self.lost:
+            message = f"The run has lost its locks; {', '.join(names)} was not changed."
+            raise LockedError("lock-failed", message, why, Command("gpustack", "explain", "locked"))
         held = {hold.host.name for hold in self.holds if hold.until > read_clock()}
         if away := [name for name in names if name not in held]:
             why = "\n".join(f"{name}: {self.missing.get(name, 'its lock is not held')}" for name in away)

@@ -20,7 +20,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.cli import locked_run, session
 from gpustack.cli.app import app
 from gpustack.command import Command
-from gpustack.errors import GpustackError
+from gpustack.errors import GpustackError, LockedError
 from gpustack.remedy import copies as keeping
 from gpustack.remedy import fix as module
 from gpustack.remedy.records import HostRecord
@@ -40,7 +40,7 @@ class World:
     """Hosts whose faults a play takes away; what was locked, played and copied is kept in order."""
 
     def __init__(self, faults: dict[tuple[str, str], Answer]) -> None:
-        self.faults, self.log, self.stubborn = dict(faults), list[str](), False
+        self.faults, self.log, self.stubborn, self.away = dict(faults), list[str](), False, set[str]()
 
     def gather(self, inventory: Any, probes: Sequence[Probe[Any]], **_: Any) -> Snapshot:
         whole, ids = hosts.snapshot(self.faults), {probe.id for probe in probes}
@@ -60,8 +60,12 @@ class World:
     @contextmanager
     def lock(self, places: Places, doing: str, **_: Any) -> Iterator[SimpleNamespace]:
         self.log += [f"{places.first[0].name} {doing}", "held"]
-        yield SimpleNamespace(lost="", run="", until=inf, require=lambda _: None)
+        yield SimpleNamespace(lost="", run="", until=inf, require=self.require)
         self.log.append("released")
+
+    def require(self, names: Sequence[str]) -> None:
+        if away := self.away & {*names}:
+            raise LockedError("lock-failed", f"{away} is not held")
 
     def begin(self, _: Any, id: str, fault: str, *__: Any) -> None:
         self.log.append(f"copy {fault}")
@@ -217,3 +221,12 @@ def test_the_last_fix_is_taken_back(world: Callable[..., World]) -> None:
     assert made.log == ["h1 doctor", "held", "undo", "forget", "released"]
     refused = error("--undo")
     assert (refused.reference, made.log.count("undo")) == ("undo-declined", 1)
+
+
+@pytest.mark.parametrize("words", [("--fix", "--yes"), ("--undo", "--yes")], ids=["fix", "undo"])
+def test_a_host_whose_lock_is_not_held_is_not_changed(words: tuple[str, ...], world: Callable[..., World]) -> None:
+    """As one that could not be locked: another run may be at it."""
+    made = world(FORWARD)
+    made.away.add("h1")
+    assert error(*words).reference == "lock-failed"
+    assert made.log == ["h1 doctor", "held"]

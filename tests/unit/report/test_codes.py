@@ -75,6 +75,7 @@ def test_of_an_install() -> None:
     assert outcome_code(done(unknown_plan())) == 8
     assert outcome_code(done(drifted, played=plans.failed().played)) == 5
     assert outcome_code(done(plans.converged(), stopped="interrupted")) == 130
+    assert outcome_code(done(plans.converged(), stopped="the lock on h1 was lost")) == 5
 
 
 def test_of_a_proof() -> None:
