@@ -1,18 +1,19 @@
 """The declaration of what a step may change when a fix plays it: its files and units on hosts, its objects in the
-cluster.
+cluster. The paths that it owns on hosts are those of playbooks/files/owned.json, by which ownership is recorded.
 
 A file that gpustack creates may be removed by its step; a file of the host is edited, and is never absent afterwards.
 """
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.config.egress import PATHS
+from gpustack.config.resources import playbooks
 from gpustack.doctor.entry import Fault
-from gpustack.probes.host.owned_resources import FILES, STANDALONE
 from gpustack.remedy.scope import (
     PACKAGES,
     PODS,
@@ -29,7 +30,6 @@ from gpustack.remedy.scope import (
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
 
-REGISTRIES = ("docker.io", "ghcr.io", "nvcr.io", "quay.io", "registry.k8s.io")
 HISTORY = "revisions in the history of the Helm release, and objects that the release did not have before"
 NODE_LABELS = "labels of nodes"
 RBAC = "rbac.authorization.k8s.io/v1"
@@ -55,9 +55,17 @@ TARGETS = {
 }  # fmt: skip
 
 
+@cache
+def read_owned() -> Mapping[str, Mapping[str, Sequence[str]]]:
+    """Read the paths that each step writes on a host, by their kind: the declaration of the records of ownership."""
+    found: dict[str, dict[str, list[str]]] = json.loads((playbooks() / "files" / "owned.json").read_text())
+    return found
+
+
 @dataclass(frozen=True)
 class StepScope:
-    """What a step may change on a host. `created` are files of gpustack, `edited` files of the host."""
+    """What a step may change on a host besides the paths that it owns. `created` are files of gpustack, `edited` files
+    of the host, and `beyond` says in words what a roll-back does not restore."""
 
     created: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
@@ -67,99 +75,94 @@ class StepScope:
     keys: tuple[str, ...] = ()
     beyond: tuple[str, ...] = ()
 
-    @property
-    def things(self) -> tuple[Thing, ...]:
-        return (
-            *(Thing("folder", name) for name in self.folders),
-            *(Thing("pattern" if "*" in name else "file", name) for name in self.created),
-            *(Thing("file", name, (PRESENT,)) for name in self.edited),
-            *(Thing("unit", name, RUNNING) for name in self.units),
-            *(Thing("startup", name, ("enabled",)) for name in self.startups),
-            *(Thing("key", name, ("1",)) for name in self.keys),
-        )
 
-
-def list_owned(step: str, *left: str) -> tuple[str, ...]:
-    """List the files of a step that reset removes, without folders and keys (`left`)."""
-    return tuple(path for path in (*FILES[step], *PATHS.get(step, ())) if path not in left)
-
-
-# Files of others that turn CRI off: a person agrees before a fix edits one.
-AGREED_FILES = ("/etc/containerd/*.toml", "/etc/containerd/conf.d/*.toml")
 CLOCKS = ("systemd-timesyncd", "chrony", "ntpsec", "ntp", "openntpd")
-STEP_SCOPES: Mapping[str, StepScope] = {
+FLANNEL_FOLDER, STORAGE_FOLDER = "/etc/kubernetes/gpustack-flannel", "/etc/kubernetes/gpustack-storage"
+RELEASED = (HISTORY, "Secrets", "definitions of kinds", PODS)
+MORE: Mapping[str, StepScope] = {
     "prereqs": StepScope(
-        list_owned(
-            "prereqs", "/etc/sysctl.d/zzz-gpustack.conf", "/etc/NetworkManager/conf.d/gpustack.conf",
-            "/etc/systemd/network/10-flannel.link", "/var/lib/gpustack-cluster/fixes",
-        ),
-        ("/etc/fstab",), ("/etc/gpustack-cluster",), CLOCKS, CLOCKS,
-        ("net.ipv4.ip_forward", "net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables"),
-        (PACKAGES, "kernel modules that were loaded", "swap that was turned off and the state of its units"),
+        units=CLOCKS, startups=CLOCKS,
+        keys=("net.ipv4.ip_forward", "net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables"),
+        beyond=(PACKAGES, "kernel modules that were loaded", "swap that was turned off and the state of its units"),
     ),
     "firewall": StepScope(
-        list_owned("firewall"),
-        ("/etc/ufw/user.rules", "/etc/ufw/user6.rules", "/etc/firewalld/zones/trusted.xml"),
-        ("/usr/local/lib/gpustack", "/etc/systemd/system/nftables.service.d"),
-        ("gpustack-firewall-metrics",), ("gpustack-firewall-metrics",),
+        edited=("/etc/ufw/user.rules", "/etc/ufw/user6.rules", "/etc/firewalld/zones/trusted.xml"),
+        units=("gpustack-firewall-metrics",), startups=("gpustack-firewall-metrics",),
         beyond=("rules that exist in the kernel only",),
     ),
     "containerd": StepScope(
-        (*list_owned("containerd"), *(f"/etc/containerd/certs.d/{name}/hosts.toml" for name in REGISTRIES)),
-        ("/etc/containerd/config.toml",),
-        ("/etc/containerd/conf.d", "/etc/containerd/certs.d",
-         *(f"/etc/containerd/certs.d/{name}" for name in REGISTRIES)),
-        ("containerd", "kubelet"), ("containerd",), beyond=(PACKAGES, "images that were pulled"),
+        edited=("/etc/containerd/config.toml",), units=("containerd", "kubelet"), startups=("containerd",),
+        beyond=(PACKAGES, "images that were pulled"),
     ),
-    "kubernetes": StepScope(
-        list_owned("kubernetes"), ("/etc/crictl.yaml",), (), ("kubelet",), ("kubelet",), beyond=(PACKAGES,)
-    ),
+    "kubernetes": StepScope(units=("kubelet",), startups=("kubelet",), beyond=(PACKAGES,)),
     "workers": StepScope(
         edited=("/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env"), units=("kubelet",),
         beyond=("the host's membership in the cluster, its keys and certificates", "the token for joining"),
     ),
     "gpu-driver": StepScope(
-        list_owned("gpu-driver"), units=("nvidia-persistenced", "nvidia-fabricmanager"),
+        units=("nvidia-persistenced", "nvidia-fabricmanager"),
         startups=("nvidia-persistenced", "nvidia-fabricmanager"),
         beyond=(PACKAGES, "kernel modules and the initial RAM disk"),
     ),
     "standalone-monitoring": StepScope(
-        list_owned("standalone-monitoring", f"{STANDALONE}/receivers"), (), (STANDALONE,),
-        ("prometheus", "prometheus-alertmanager"), ("prometheus", "prometheus-alertmanager"),
+        units=("prometheus", "prometheus-alertmanager"), startups=("prometheus", "prometheus-alertmanager"),
         beyond=(PACKAGES, "secrets of receivers"),
     ),
     "flannel": StepScope(
-        ("/etc/kubernetes/gpustack-flannel/kube-flannel.yml", "/etc/kubernetes/gpustack-flannel/kustomization.yaml"),
-        (), ("/etc/kubernetes/gpustack-flannel",), beyond=(PODS,),
+        (f"{FLANNEL_FOLDER}/kube-flannel.yml", f"{FLANNEL_FOLDER}/kustomization.yaml"),
+        folders=(FLANNEL_FOLDER,), beyond=(PODS,),
     ),
     "storage": StepScope(
-        ("/etc/kubernetes/gpustack-storage/local-path-storage.yaml",
-         "/etc/kubernetes/gpustack-storage/kustomization.yaml"),
-        (), ("/etc/kubernetes/gpustack-storage",), beyond=(PODS,),
+        (f"{STORAGE_FOLDER}/local-path-storage.yaml", f"{STORAGE_FOLDER}/kustomization.yaml"),
+        folders=(STORAGE_FOLDER,), beyond=(PODS,),
     ),
-    "monitoring": StepScope(beyond=(HISTORY, "Secrets", "definitions of kinds", PODS)),
-    "gpu-operator": StepScope(beyond=(HISTORY, "Secrets", "definitions of kinds", PODS)),
-    "autoscaling": StepScope(beyond=(HISTORY, "Secrets", "definitions of kinds", PODS)),
+    "monitoring": StepScope(beyond=RELEASED),
+    "gpu-operator": StepScope(beyond=RELEASED),
+    "autoscaling": StepScope(beyond=RELEASED),
     "gpu-plugin": StepScope(beyond=("objects that it deletes", NODE_LABELS, PODS)),
     "gpu-metrics": StepScope(beyond=("objects that it deletes", PODS)),
     "dashboards": StepScope(beyond=("objects that it deletes",)),
     "taint": StepScope(beyond=("taints of nodes",)),
 }  # fmt: skip
+# A token for joining lies there for seconds, and is not copied.
+NEVER_COPIED = ("/run/gpustack-join.yaml",)
+
+
+def declare_things(step: str) -> tuple[Thing, ...]:
+    """Declare the files, folders, units and parameters that a step may change on a host."""
+    owned, more = read_owned().get(step, {}), MORE[step]
+    listed = (*owned.get("file", ()), *owned.get("marked", ()), *more.created)
+    created = [name for name in listed if name not in NEVER_COPIED]
+    edited = (*owned.get("lines", ()), *more.edited)
+    folders = sorted({*owned.get("folder", ()), *more.folders})
+    return (
+        *(Thing("folder", name) for name in folders if any(path.startswith(f"{name}/") for path in created)),
+        *(Thing("pattern" if "*" in name else "file", name) for name in created),
+        *(Thing("file", name, (PRESENT,)) for name in edited),
+        *(Thing("unit", name, RUNNING) for name in more.units),
+        *(Thing("startup", name, ("enabled",)) for name in more.startups),
+        *(Thing("key", name, ("1",)) for name in more.keys),
+    )
+
+
+def list_agreed() -> list[str]:
+    """List the patterns of files of others that turn CRI off, which a fix edits after a person agreed."""
+    return [pattern for pattern in read_owned()["containerd-configuration"]["lines"] if "*" in pattern]
 
 
 def declare_step(snapshot: Snapshot, step: str, agreed: Iterable[str] = (), *, on_cluster: bool = False) -> Scope:
     """Declare what a step changes on a host. `agreed` are files of others, named below /etc/containerd, that the fix
     may edit. Raises FactUnavailable where the step's objects are not known, and for a name that is no such file."""
-    declared = STEP_SCOPES[step]
-    things = (*declared.things, *(Thing("file", require_path(name), (PRESENT,)) for name in agreed))
+    beyond = MORE[step].beyond
+    things = (*declare_things(step), *(Thing("file", require_path(name), (PRESENT,)) for name in agreed))
     if not on_cluster:
-        return Scope(things, beyond=declared.beyond)
+        return Scope(things, beyond=beyond)
     here = View(snapshot, CLUSTER)
     release = None
     if step in RELEASES and RELEASES[step].wanted(here):
         found = RELEASES[step].release(here)
         release = (found.namespace, found.name)
-    return Scope(things, (*TARGETS.get(step, ()), *list_objects(here, step)), release, declared.beyond)
+    return Scope(things, (*TARGETS.get(step, ()), *list_objects(here, step)), release, beyond)
 
 
 def list_objects(here: View, step: str) -> tuple[Target, ...]:
@@ -175,7 +178,7 @@ def list_objects(here: View, step: str) -> tuple[Target, ...]:
 def require_path(name: str) -> str:
     """Return the whole path of a file of containerd that a host named. Raises FactUnavailable for any other name."""
     path = f"/etc/containerd/{name}"
-    if not path.isprintable() or not any(matches_pattern(pattern, path) for pattern in AGREED_FILES):
+    if not path.isprintable() or not any(matches_pattern(pattern, path) for pattern in list_agreed()):
         raise FactUnavailable(f"{name!r} is no file of containerd")
     return path
 
@@ -186,8 +189,8 @@ def bound_scope(fault: Fault | None) -> Scope:
     if remedy is None:
         return Scope()
     if remedy.step:
-        agreed = (Thing("pattern", pattern) for pattern in AGREED_FILES if remedy.step == "containerd")
-        return Scope((*STEP_SCOPES[remedy.step].things, *agreed))
+        agreed = (Thing("pattern", pattern) for pattern in list_agreed() if remedy.step == "containerd")
+        return Scope((*declare_things(remedy.step), *agreed))
     if remedy.drop_in:
         scopes = [declare_drop_in(vars(variant)) for variant in list_variants(remedy.drop_in)]
         return Scope(tuple(thing for scope in scopes for thing in scope.things))

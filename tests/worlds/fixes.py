@@ -12,7 +12,7 @@ from gpustack.remedy.objects import ObjectChange
 from gpustack.remedy.offer import Offer
 from gpustack.remedy.records import Change, HostRecord
 from gpustack.remedy.scope import Scope, declare_sysctl
-from gpustack.remedy.step_scope import STEP_SCOPES
+from gpustack.remedy.step_scope import MORE, declare_things
 from gpustack.remedy.undo import LastFix, Rollback, describe_left
 from gpustack.rollout.plan import Played
 from tests.worlds.diagnoses import INVENTORY, diagnosed, healthy, ufw
@@ -56,8 +56,7 @@ def offer(found: Diagnosis) -> Offer:
         typed = (Command("sysctl", "-w", "net.ipv4.ip_forward=1"),)
         return Offer(root, graph().faults[IP], "remedy/sysctl", ("gpu1",), {}, typed, scopes=scopes)
     stands = "rules are loaded anew; connections stay"
-    declared = STEP_SCOPES["firewall"]
-    scopes = {"gpu1": Scope(declared.things, beyond=declared.beyond)}
+    scopes = {"gpu1": Scope(declare_things("firewall"), beyond=MORE["firewall"].beyond)}
     typed = (Command("gpustack", "install", "--only", "firewall"),)
     return Offer(root, graph().faults[root.id], "firewall", ("gpu1",), {}, typed, stands, scopes)
 

@@ -1,0 +1,148 @@
+"""What a remedy may change is declared, and its playbook writes nothing else."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pytest
+import yaml
+
+from gpustack.config.resources import playbooks
+from gpustack.doctor.entry import Fault
+from gpustack.doctor.graph import graph
+from gpustack.remedy.scope import SYSCTL_FILE, Scope, declare_drop_in, declare_sysctl, list_variants, rendered_file
+from gpustack.remedy.step_scope import MORE, bound_scope, list_agreed
+from gpustack.steps import STEPS
+from tests.contract.roles import tasks_of
+
+REMEDIES = [fault for fault in graph().faults.values() if fault.remedy]
+PLAYED = sorted({fault.remedy.step for fault in REMEDIES if fault.remedy and fault.remedy.step})
+ROLES = playbooks() / "remedy" / "roles"
+# Modules that write, and the argument that says where.
+WRITERS = {"copy": "dest", "template": "dest", "replace": "path", "lineinfile": "path", "file": "path"}
+SECRET = re.compile(r"/etc/(shadow|gshadow|ssh|ssl/private|kubernetes/(pki|[^/]*\.conf))|/run/")
+# Written and removed within the play.
+PASSING = {"/run/gpustack-join.yaml"}
+
+
+def written(role: Path) -> Iterator[tuple[str, str]]:
+    """Each path that a task of a role writes, with the task. A loop has one for each of its entries."""
+    for name, task in tasks_of(role):
+        if "reset" in name.partition(":")[0]:
+            continue
+        for module, argument in WRITERS.items():
+            if isinstance(given := task.get(f"ansible.builtin.{module}"), Mapping) and argument in given:
+                yield from ((name, path) for path in expand(str(given[argument]), task.get("loop")))
+
+
+def expand(path: str, loop: Any) -> Iterator[str]:
+    """The path for each entry of a loop; one that depends on a variable stays a template."""
+    for variables in [{"item": entry} for entry in loop] if isinstance(loop, list) else [{}]:
+        try:
+            yield jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(path).render(variables)
+        except (jinja2.UndefinedError, jinja2.TemplateError):
+            yield path
+
+
+def declares(scope: Scope, path: str) -> bool:
+    return any(scope.declares(kind, path) for kind in ("file", "folder", "pattern"))
+
+
+@pytest.mark.parametrize("fault", REMEDIES, ids=lambda fault: fault.id)
+def test_every_remedy_declares_what_it_may_change(fault: Fault) -> None:
+    scope = bound_scope(fault)
+    remedy = fault.remedy
+    assert remedy
+    assert scope.things or scope.targets or scope.beyond or MORE[remedy.step].beyond
+    for thing in scope.things:
+        assert not {"\t", "\n"} & set(thing.name)
+        if thing.kind in ("file", "pattern", "folder"):
+            assert re.fullmatch(r"(/[\w.-]+)+(/[\w.-]*\*[\w.-]*)?", thing.name), "a path without .. and spaces"
+            assert not SECRET.match(thing.name), "keys and passwords of the host are never copied"
+
+
+def test_every_step_that_is_played_is_declared() -> None:
+    assert sorted(MORE) == PLAYED
+    assert set(PLAYED) <= {step.id for step in STEPS}
+
+
+@pytest.mark.parametrize("step", PLAYED)
+def test_a_step_writes_what_is_declared(step: str) -> None:
+    fault = next(fault for fault in REMEDIES if fault.remedy and fault.remedy.step == step)
+    scope, role = bound_scope(fault), playbooks() / "roles" / step.replace("-", "_")
+    undeclared = [
+        (name, path)
+        for name, path in written(role)
+        if "{{" not in path and path not in PASSING and not declares(scope, path) and path not in list_agreed()
+    ]
+    assert undeclared == []
+
+
+def parameters(kind: str) -> list[tuple[Scope, dict[str, Any]]]:
+    """The declaration of each remedy of a kind, with the variables of its role."""
+    found: list[tuple[Scope, dict[str, Any]]] = []
+    for fault in REMEDIES:
+        remedy = fault.remedy
+        assert remedy
+        if remedy.kind == "sysctl" and kind == "sysctl":
+            found.append((declare_sysctl(remedy.sysctl), {"sysctl_keys": dict(remedy.sysctl)}))
+        if remedy.drop_in and kind == "drop_in":
+            for variant in list_variants(remedy.drop_in):
+                more = {"drop_in_path": variant.path, "drop_in_lines": variant.lines}
+                found.append((declare_drop_in(vars(variant)), more))
+        if remedy.unit and kind == "unit":
+            found.append((bound_scope(fault), {"unit_name": remedy.unit.name}))
+    return found
+
+
+def render(template: str, variables: Mapping[str, Any]) -> str:
+    """As Ansible renders it: a block's newline is trimmed. `dirname` is its filter."""
+    environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
+    environment.filters["dirname"] = lambda path: path.rpartition("/")[0]
+    return environment.from_string(template).render(**variables)
+
+
+@pytest.mark.parametrize("kind", ["sysctl", "drop_in", "unit", "rollout", "apt"])
+def test_a_playbook_of_remedies_writes_what_is_declared(kind: str) -> None:
+    """Whatever is no file or unit by a module is a command that the next test knows."""
+    for scope, variables in parameters(kind):
+        for _, task in tasks_of(ROLES / kind):
+            for module, argument in WRITERS.items():
+                given = task.get(f"ansible.builtin.{module}")
+                if not given:
+                    continue
+                path = render(given[argument], variables)
+                assert declares(scope, path), (task["name"], path)
+                if "content" in given:
+                    assert rendered_file(render(given["content"], variables)) in {
+                        state for thing in scope.things if thing.name == path for state in thing.rendered
+                    }
+                    assert given["mode"] == "0644"
+                assert "backup" not in given, "a copy that no record has"
+            if unit := task.get("ansible.builtin.systemd_service"):
+                name = unit["name"]
+                assert name == "{{ drop_in_reload }}" or scope.declares("unit", render(name, variables))
+
+
+def test_commands_of_remedies_change_what_is_declared() -> None:
+    """The programs that their scripts run and that change something, by role."""
+    changing = re.compile(
+        r"\b(sysctl -qw|rollout restart|delete pod|apt-get|apt-mark|dpkg --configure|mv|rm|tee|sed -i)\b|>[^&/2]"
+    )
+    found = {
+        path.parent.parent.name: {match[0] for match in changing.finditer(path.read_text()) if match[1]}
+        for path in sorted(ROLES.glob("*/files/*.sh"))
+        if changing.search(path.read_text())
+    }
+    assert found == {
+        "apt": {"apt-get", "apt-mark"},
+        "rollout": {"rollout restart", "delete pod"},
+        "sysctl": {"sysctl -qw"},
+    }
+
+
+def test_the_file_of_parameters_is_the_role_s() -> None:
+    tasks = yaml.safe_load((ROLES / "sysctl" / "tasks" / "main.yml").read_text())
+    assert [task["ansible.builtin.copy"]["dest"] for task in tasks if "ansible.builtin.copy" in task] == [SYSCTL_FILE]
