@@ -127,6 +127,12 @@ OTHERS = [
          by_operators.second_operator),
     Case("second-after-kill", f"{TREE}, a second operator at the same moment", "containerd", "prepared", "containerd",
          by_operators.second_after_kill),
+    Case("second-after-suspension", "gpustack stopped, a second operator", "containerd", "prepared", "containerd",
+         by_operators.second_after_suspension),
+    Case("second-other-order", "a second operator with another limit", "containerd", "prepared", "containerd",
+         by_operators.other_order),
+    Case("played-by-hand", "the printed command beside a run, and after it", "containerd", "prepared", "containerd",
+         by_operators.played_by_hand),
     Case("lock-lost", "the lock lost to a second operator", "containerd", "prepared", "containerd",
          by_operators.lock_lost),
 ]  # fmt: skip
