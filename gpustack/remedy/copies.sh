@@ -31,10 +31,10 @@ TAB=$(printf '\t')
 
 # Copies a file and prints its state. What changes at this moment is copied again, and is unknown at last.
 copy() { # NAME
-  mkdir -p "$AT/before${1%/*}"
   for _ in 1 2 3; do
     before=$(file_state "$ROOT$1")
     case $before in 'file '* | 'link '*) ;; *) break ;; esac
+    mkdir -p "$AT/before${1%/*}"
     rm -f "$AT/before$1"
     if cp -aT -- "$ROOT$1" "$AT/before$1" && [ "$before" = "$(file_state "$ROOT$1")" ] &&
       [ "${before%% via /*}" = "$(file_state "$AT/before$1")" ]; then break; fi

@@ -40,12 +40,12 @@ def take_back(copies: Copies) -> Rollback:
     return roll_back(copies, find_last_fix(copies, ["h1"]), lambda _: None)
 
 
-def try_to_take_back(copies: Copies) -> None:
-    """Take back what can be, which may be nothing."""
+def try_to_take_back(copies: Copies, *refusals: str) -> None:
+    """Take back what can be. It may be refused because all was changed, or for these reasons."""
     try:
         take_back(copies)
     except RolloutError as error:
-        if error.reference != "undo-changed-since":
+        if error.reference not in ("undo-changed-since", *refusals):
             raise
 
 

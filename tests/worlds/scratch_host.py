@@ -63,16 +63,21 @@ class ScratchHost:
         path.write_text(text)
         path.chmod(0o755)
 
-    def run(self, script: str) -> list[str]:
-        self.script = script
-        env = {
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
             "ROOT": str(self.root),
             "TOOLS": str(self.folder / "tools"),
             "ALL": str(self.folder / "fixes"),
             "HELM": str(self.folder / "tools" / "helm"),
             "PATH": os.environ["PATH"],
         }
-        done = subprocess.run(["sh", "-s"], input=script, capture_output=True, text=True, env=env, check=False)
+
+    def run(self, script: str) -> list[str]:
+        self.script = script
+        done = subprocess.run(
+            ["sh", "-s"], input=script, capture_output=True, text=True, env=self.environment, check=False
+        )
         return [*done.stdout.splitlines(), *done.stderr.splitlines()]
 
     def write(self, path: str, text: str, mode: int = 0o644) -> Path:

@@ -1,0 +1,156 @@
+"""Records are whole or not there: with a kill at each write of the script, and with a full disk, nothing is lost."""
+
+import os
+import signal
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from gpustack.errors import RolloutError
+from gpustack.remedy.copies import Copies
+from gpustack.remedy.undo import find_last_fix, roll_back
+from tests.worlds.scratch_fix import CONTAINERD, CRI, FORWARD, IP, SITE, forward, make_fix, take_back, try_to_take_back
+from tests.worlds.scratch_host import ScratchHost, copies_on
+
+# Each stands before a program of the host, counts the calls, and kills the script at the one that is named.
+KILLER = """#!/bin/sh
+count=$(cat "$ROOT/../count" 2>/dev/null || echo 0)
+count=$((count + 1))
+echo $count >"$ROOT/../count"
+[ $count != "$(cat "$ROOT/../kill-at" 2>/dev/null)" ] || kill -9 "-$(cat "$ROOT/../group")"
+exec /usr/bin/{name} "$@"
+"""
+WRITES = ("mkdir", "cp", "sync", "mv", "rm", "rmdir", "chmod", "chown", "find", "tail")
+
+
+class MortalHost(ScratchHost):
+    """A host on which the script dies at its write number `kill_at`, with all that it started."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        for name in WRITES:
+            self.give_tool(name, KILLER.format(name=name))
+
+    def die_at(self, number: int) -> None:
+        (self.folder / "count").write_text("0\n")
+        (self.folder / "kill-at").write_text(f"{number}\n")
+
+    @property
+    def died(self) -> bool:
+        return int((self.folder / "count").read_text()) >= int((self.folder / "kill-at").read_text())
+
+    def run(self, script: str) -> list[str]:
+        self.script = script
+        started = subprocess.Popen(
+            ["sh", "-s"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=self.environment, start_new_session=True,
+        )  # fmt: skip
+        (self.folder / "group").write_text(f"{started.pid}\n")
+        out, err = started.communicate(script)
+        if started.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL):
+            return ["killed"]
+        return [*out.splitlines(), *err.splitlines()]
+
+
+def fix_until_killed(copies: Copies, host: MortalHost, phase: str, number: int) -> bool:
+    """Make a fix that edits a file of the host and creates two, with the script killed in one phase. Returns whether
+    it died there."""
+
+    def work() -> None:
+        host.write(SITE, "x = 2\n")
+        host.write("etc/containerd/conf.d/gpustack.toml", "ours\n")
+
+    host.die_at(number if phase == "begin" else 0)
+    try:
+        copies.begin("1", CRI, {"h1": CONTAINERD})
+        began = True
+    except RolloutError:
+        began = False
+    if phase == "begin" and host.died:
+        host.die_at(0)
+        if not began:
+            return True
+    work()
+    host.write("etc/cron.d/nightly", "theirs\n")
+    host.die_at(number if phase == "finish" else 0)
+    with suppress(RolloutError):
+        copies.finish("1", ["h1"])
+    died = phase == "finish" and host.died
+    if phase == "restore":
+        found = find_last_fix(copies, ["h1"])
+        host.die_at(number)
+        with suppress(RolloutError):
+            roll_back(copies, found, lambda _: None)
+        died = host.died
+    host.die_at(0)
+    return died
+
+
+@pytest.mark.parametrize("phase", ["begin", "finish", "restore"])
+def test_killed_at_each_write_nothing_of_others_is_lost(tmp_path: Path, phase: str) -> None:
+    number, died = 0, True
+    while died:
+        number += 1
+        host = MortalHost(tmp_path / str(number))
+        copies = copies_on({"h1": host})
+        host.write(SITE, "x = 1\n", 0o640)
+        before = host.inventory()
+        died = fix_until_killed(copies, host, phase, number)
+        try_to_take_back(copies, "undo-nothing")
+        now = host.inventory()
+        theirs = now.pop("/etc/cron.d/nightly", None)
+        now.pop("/etc/cron.d", None)
+        assert theirs is None or theirs[3] == b"theirs\n"
+        site = now[f"/{SITE}"]
+        assert site in (before[f"/{SITE}"], (site[0], *site[1:3], b"x = 2\n")), number
+        if phase == "restore" or (phase == "finish" and not died):
+            assert now == before, number
+        fresh = [path for path in now if "/.gpustack-" in path]
+        assert fresh == [], number
+    assert number > 3, "the script was killed at several writes"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small file system")
+def test_with_a_full_disk_nothing_is_changed_and_no_record_is_left(tmp_path: Path) -> None:
+    host = ScratchHost(tmp_path)
+    copies = copies_on({"h1": host})
+    host.write(SITE, "x" * 200_000)
+    (tmp_path / "fixes").mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "none", tmp_path / "fixes"], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("no right to mount here")
+    try:
+        before = host.inventory()
+        with pytest.raises(RolloutError) as raised:
+            copies.begin("1", CRI, {"h1": CONTAINERD})
+        assert raised.value.reference == "fix-copies"
+        assert host.inventory() == before
+        assert list((tmp_path / "fixes").iterdir()) == []
+    finally:
+        subprocess.run(["umount", tmp_path / "fixes"], check=True)
+
+
+def test_a_program_that_finds_no_space_stops_the_fix(host: ScratchHost, copies: Copies) -> None:
+    """As on a full disk, where it cannot be mounted: cp and sync fail, one after the other."""
+    host.write(SITE, "x = 1\n")
+    for name in ("cp", "sync"):
+        host.give_tool(name, "#!/bin/sh\necho 'No space left on device' >&2\nexit 1\n")
+        before = host.inventory()
+        with pytest.raises(RolloutError) as raised:
+            copies.begin("1", CRI, {"h1": CONTAINERD})
+        assert (raised.value.reference, raised.value.hint) == ("fix-copies", "df -h /var/lib")
+        assert host.inventory() == before
+        assert not (host.folder / "fixes").exists()
+        (host.folder / "tools" / name).unlink()
+
+
+def test_a_fix_that_was_killed_does_not_stand_in_the_way_of_the_next(host: ScratchHost, copies: Copies) -> None:
+    copies.begin("1", IP, {"h1": FORWARD})
+    make_fix(copies, lambda: forward(host), "2")
+    assert find_last_fix(copies, ["h1"]).id == "2"
+    take_back(copies)
+    assert find_last_fix(copies, ["h1"]).id == "1"

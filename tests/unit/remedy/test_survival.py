@@ -1,0 +1,210 @@
+"""Whatever other people do before, during and after a fix, its roll-back changes nothing of theirs."""
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpustack.ask.snapshot import Snapshot
+from gpustack.events import silent
+from gpustack.remedy import fix as module
+from gpustack.remedy.copies import Copies
+from gpustack.remedy.fix import Fix
+from gpustack.remedy.offer import Offer
+from gpustack.remedy.scope import SYSCTL_FILE, Scope, Target
+from gpustack.remedy.undo import Rollback, find_fix, roll_back
+from gpustack.rollout.plan import Played
+from tests.worlds.fix_run import FORWARD, World, endings
+from tests.worlds.scratch_fix import CONTAINERD, CRI, SITE, TEXT, forward, make_fix, try_to_take_back
+from tests.worlds.scratch_fix import FORWARD as FORWARDING
+from tests.worlds.scratch_host import ScratchHost, copies_on
+
+IP = "host-ip-forward-off"
+OURS = "etc/containerd/conf.d/gpustack.toml"
+
+
+@pytest.fixture
+def stubborn(host: ScratchHost, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A fault that stays, whatever is played."""
+    for name in ("PAUSE", "RESOLVE_LIMIT", "SYMPTOM_LIMIT"):
+        monkeypatch.setattr(module, name, 0.0)
+    host.write("etc/app.conf", "old\n")
+    return World(FORWARD, stubborn=[IP])
+
+
+def run_fix(world: World, host: ScratchHost, copies: Copies, *, agree: bool) -> Any:
+    """The protocol as it is, with the scripts as they are. A colleague works while the playbook runs."""
+
+    def play(offer: Offer, snapshot: Snapshot) -> Played:
+        forward(host)
+        host.write("etc/cron.d/nightly-backup", "0 3 * * * root backup\n")
+        host.write("etc/app.conf", "new\n")
+        return world.play(offer, snapshot)
+
+    def undo(offer: Offer, id: str) -> Rollback | None:
+        return roll_back(copies, find_fix(copies, id, offer.hosts), silent) if agree else None
+
+    return Fix(world.gather, play, copies, undo, world.show, world.agree, silent).run(world.diagnosed())
+
+
+def test_a_fix_that_does_not_help_leaves_a_colleague_s_files(
+    stubborn: World, host: ScratchHost, copies: Copies
+) -> None:
+    """It was agreed to set a parameter, and nobody else lost a file by it."""
+    done = run_fix(stubborn, host, copies, agree=True)
+    assert endings(done) == {IP: "not-resolved"}
+    assert done.attempts[0].undone == (f"h1: removed {SYSCTL_FILE}", "h1: set net.ipv4.ip_forward = 0")
+    assert (host.root / "etc/cron.d/nightly-backup").read_text() == "0 3 * * * root backup\n"
+    assert (host.root / "etc/app.conf").read_text() == "new\n"
+    assert not (host.root / SYSCTL_FILE[1:]).exists()
+
+
+def test_a_roll_back_that_is_declined_changes_nothing(stubborn: World, host: ScratchHost, copies: Copies) -> None:
+    done = run_fix(stubborn, host, copies, agree=False)
+    assert (endings(done), done.attempts[0].undone, done.attempts[0].stays) == ({IP: "not-resolved"}, (), True)
+    assert (host.root / SYSCTL_FILE[1:]).read_text() == TEXT
+    assert copies.read("h1"), "--undo can still roll it back"
+
+
+# Declared files, files beside them, and one elsewhere.
+PATHS = (
+    SITE,
+    OURS,
+    "etc/containerd/conf.d/site.toml",
+    "etc/containerd/certs.d/x/hosts.toml",
+    "etc/cron.d/job",
+    SYSCTL_FILE[1:],
+)
+ACTS = ("write", "mode", "delete", "link", "folder")
+Act = tuple[str, str, int]
+ACT = st.tuples(st.sampled_from(PATHS), st.sampled_from(ACTS), st.integers(0, 9))
+SLOW = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+
+
+def do(host: ScratchHost, act: Act) -> None:
+    """What a person does to a path, whatever is there now."""
+    name, how, number = act
+    path = host.root / name
+    if how == "mode":
+        if path.is_file() and not path.is_symlink():
+            path.chmod(0o600 + number)
+        return
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    elif path.exists() or path.is_symlink():
+        path.unlink()
+    if how == "write":
+        host.write(name, f"theirs {number}\n", 0o640)
+    elif how == "folder":
+        host.write(f"{name}/inside", f"theirs {number}\n")
+    elif how == "link":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.symlink_to(f"/srv/{number}")
+
+
+def play(host: ScratchHost, scope: str) -> None:
+    """What the roles do: a file of the host is edited, one of ours is written. A folder in its place stays."""
+    for name, text in [(SITE, "x = 2\n"), (OURS, "ours\n")] if scope == CRI else [(SYSCTL_FILE[1:], TEXT)]:
+        if (host.root / name).is_symlink():
+            (host.root / name).unlink()
+        if not (host.root / name).is_dir():
+            host.write(name, text)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=SLOW, derandomize=True)
+@given(
+    st.sampled_from([CRI, IP]), st.lists(ACT, max_size=3), st.lists(ACT, max_size=3), st.lists(ACT, max_size=3),
+    st.booleans(),
+)  # fmt: skip
+def test_files_of_others_survive(
+    fault: str, before: Sequence[Act], during: Sequence[Act], after: Sequence[Act], finished: bool
+) -> None:
+    """A path is as it was before the fix only if the fix was the last to write it; else it is as its last writer left
+    it, byte for byte, or in the copies if nobody could know that it was not the fix."""
+    scope = CONTAINERD if fault == CRI else FORWARDING
+    with tempfile.TemporaryDirectory() as folder:
+        host = ScratchHost(Path(folder))
+        copies = copies_on({"h1": host})
+        for act in before:
+            do(host, act)
+        first = host.inventory()
+
+        def work() -> None:
+            play(host, fault)
+            for act in during:
+                do(host, act)
+
+        if finished:
+            make_fix(copies, work, fault=fault, scope=scope)
+        else:
+            copies.begin("1", fault, {"h1": scope})
+            work()
+        for act in after:
+            do(host, act)
+        theirs = {f"/{name}" for name, _, _ in (*during, *after)}
+        now = host.inventory()
+        try_to_take_back(copies)
+        last = host.inventory()
+        kept = host.folder / "fixes/1/after"
+        for path, state in now.items():
+            of_person = any(path == name or path.startswith(f"{name}/") for name in theirs)
+            declared = {f"/{SITE}", f"/{OURS}"} if fault == CRI else {SYSCTL_FILE}
+            if last.get(path) == state:
+                continue
+            assert path in declared or scope.declares("folder", path), (path, state, last.get(path))
+            assert last.get(path) == first.get(path), path
+            if of_person and path in {f"/{name}" for name, how, _ in after if how in ("write", "link", "folder")}:
+                assert state == first.get(path), "changed after the fix"
+            if of_person and state[3] not in (b"x = 2\n", b"ours\n", TEXT.encode(), b""):
+                assert (kept / path[1:]).read_bytes() == state[3], path
+        gone = {path for path in first if path not in now} & set(last)
+        assert gone <= {f"/{SITE}", f"/{OURS}"} - theirs | {path for path in gone if scope.declares("folder", path)}
+
+
+NAMES = ("monitoring/changed", "monitoring/created", "team-a/web")
+TARGETS = Scope((), tuple(Target("v1", "ConfigMap", *name.split("/")) for name in NAMES[:2]))
+WRITE = st.tuples(st.sampled_from(NAMES), st.sampled_from(["kubectl", "argocd", "delete"]), st.integers(0, 9))
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=SLOW, derandomize=True)
+@given(st.lists(WRITE, max_size=3), st.lists(WRITE, max_size=3), st.lists(WRITE, max_size=3), st.booleans())
+def test_objects_of_others_survive(
+    before: Sequence[Act], during: Sequence[Act], after: Sequence[Act], finished: bool
+) -> None:
+    """An object that anybody but gpustack wrote or deleted since the fix began is as that one left it."""
+
+    def write(acts: Sequence[Act], minute: int) -> None:
+        for second, (name, who, number) in enumerate(acts):
+            if who == "delete":
+                host.delete(name)
+            else:
+                host.apply(name, {"theirs": str(number)}, who, f"2026-11-28T05:{minute:02}:{second:02}Z", {})
+
+    with tempfile.TemporaryDirectory() as folder:
+        host = ScratchHost(Path(folder))
+        copies = copies_on({"h1": host})
+        write(before, 0)
+        first = host.content()
+        copies.begin("1", "mon-grafana-dashboard-not-loaded", {"h1": TARGETS})
+        for name in NAMES[:2]:
+            host.apply(
+                name, {"ours": "1"}, "gpustack", "2026-11-28T05:10:00Z", {"app.kubernetes.io/managed-by": "gpustack"}
+            )
+        write(during, 20)
+        if finished:
+            copies.finish("1", ["h1"])
+        write(after, 30)
+        now = host.content()
+        theirs = {f"ConfigMap {name}" for name, _, _ in (*during, *after)}
+        try_to_take_back(copies)
+        last = host.content()
+        for name in {*now, *last}:
+            if name in theirs or not finished or name == "ConfigMap team-a/web":
+                assert last.get(name) == now.get(name), name
+            else:
+                assert last.get(name) == first.get(name), name
