@@ -204,7 +204,7 @@ def run(name: str, hosts: Sequence[str], ansible: Ansible, tally: Tally, flags: 
     if ansible.cancelled():
         kill_all(folder)
     if is_lapsed(folder):
-        why = f"Ansible was ended in the middle of it: {ansible.cancelled() or 'the lock was lost'}"
+        why = f"Ansible was ended in the middle of it: {ansible.cancelled() or 'its watcher was stopped'}"
         tally.failures += [
             TaskFailure(host, "ansible-playbook", str(playbooks() / f"{name}.yml"), why) for host in hosts
         ]

@@ -17,17 +17,18 @@ from pathlib import Path
 
 from gpustack.files.write import write_file
 from gpustack.rollout import watcher
-from gpustack.rollout.watcher import DONE, LAPSED
+from gpustack.rollout.watcher import DONE, LAPSED, kill_all
 
 # The pipe has one writer, gpustack: the watcher reads the end of it the moment that process is gone. To open it for
 # reading alone would wait for a writer, for ever where gpustack is gone already: so it is opened both ways first.
 SCRIPT = """#!/bin/sh
 exec 3<>{pipe} 4<{pipe} 3>&-
 {python} -I -S {watcher} {folder} <&4 >/dev/null 2>&1 &
+echo $! >{number}
 exec {program} "$@" 4<&-
 """
-# Seconds between two lines to the watcher.
-TELL = 2.0
+# Seconds between two lines to the watcher, and the file with its process id.
+TELL, NUMBER = 2.0, "watcher"
 
 
 def hold_for_ever() -> float:
@@ -48,7 +49,7 @@ def tie_program(program: str, folder: Path, until: Callable[[], float] = hold_fo
     pipe = folder / "alive"
     os.mkfifo(pipe, 0o600)
     words = {"pipe": str(pipe), "python": sys.executable, "watcher": watcher.__file__, "folder": str(folder)}
-    words["program"] = real
+    words |= {"program": real, "number": str(folder / NUMBER)}
     shim = own / program
     write_file(shim, SCRIPT.format(**{name: shlex.quote(word) for name, word in words.items()}))
     shim.chmod(0o700)
@@ -56,10 +57,12 @@ def tie_program(program: str, folder: Path, until: Callable[[], float] = hold_fo
     held = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
     done = threading.Event()
     tell(held, until())
-    teller = threading.Thread(target=tell_until, args=(held, until, done), daemon=True)
+    teller = threading.Thread(target=tell_until, args=(held, until, done, folder), daemon=True)
     teller.start()
     try:
         yield f"{own}:{path}"
+        done.set()
+        teller.join()
         tell(held, DONE)
     finally:
         done.set()
@@ -67,9 +70,13 @@ def tie_program(program: str, folder: Path, until: Callable[[], float] = hold_fo
         os.close(held)
 
 
-def tell_until(pipe: int, until: Callable[[], float], done: threading.Event) -> None:
+def tell_until(pipe: int, until: Callable[[], float], done: threading.Event, folder: Path) -> None:
+    """Tell the watcher the time until it is done; a play whose watcher is gone or stopped is ended here."""
     while not done.wait(TELL):
         tell(pipe, until())
+        if not is_watched(folder):
+            (folder / LAPSED).touch()
+            kill_all(folder)
 
 
 def tell(pipe: int, word: object) -> None:
@@ -77,6 +84,17 @@ def tell(pipe: int, word: object) -> None:
         os.write(pipe, f"{word}\n".encode())
 
 
+def is_watched(folder: Path) -> bool:
+    """Does the watcher of this folder run, or has the program not started yet?"""
+    try:
+        state = Path(f"/proc/{int((folder / NUMBER).read_text())}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return not (folder / NUMBER).exists()
+    except ValueError:
+        return True  # the number is being written
+    return state not in "TtZX"
+
+
 def is_lapsed(folder: Path) -> bool:
-    """Was a program that was tied in this folder killed because its time was over?"""
+    """Was a program that was tied in this folder killed because its time was over, or because nobody watched it?"""
     return (folder / LAPSED).exists()

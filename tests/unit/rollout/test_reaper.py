@@ -21,7 +21,9 @@ exec tail -f /dev/null
 STARTER = """
 import os, subprocess, sys, time
 from pathlib import Path
+from gpustack.rollout import reaper
 from gpustack.rollout.reaper import tie_program
+reaper.TELL = 0.2
 with tie_program("program", Path(sys.argv[1])) as path:
     child = subprocess.Popen(["program"], env={"PATH": path}, start_new_session=True)
     os.write(1, f"{child.pid}\\n".encode())  # in one piece: the program writes there, too
@@ -68,6 +70,21 @@ def test_all_of_it_ends_when_its_starter_is_killed(
     while (left := find_processes(tmp_path)) and time.monotonic() < until:
         time.sleep(0.1)
     assert left == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_it_does_not_go_on_without_its_watcher(
+    started: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path, number: signal.Signals
+) -> None:
+    """Were gpustack stopped afterwards, nobody would end the program in time."""
+    assert reaper.is_watched(tmp_path)
+    os.kill(int((tmp_path / reaper.NUMBER).read_text()), number)
+    until = time.monotonic() + 10
+    while (left := find_processes(tmp_path)) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert left == []
+    assert reaper.is_lapsed(tmp_path)
+    assert started[0].poll() is None
 
 
 def test_what_it_started_lives_on_when_it_was_let_go(
