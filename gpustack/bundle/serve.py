@@ -89,7 +89,7 @@ def _start(argv: list[str], log: Path | None, *, attached: bool) -> subprocess.P
 
 
 def _failed(listen: str, why: str) -> BundleError:
-    hint = Command("ss", "-ltn", f"sport = :{listen.rpartition(':')[2]}")
+    hint = Command("ss", "-ltn", "sport", "=", f":{listen.rpartition(':')[2]}")
     return BundleError("bundle-serve-failed", f"the mirror does not start at {listen}", why, hint)
 
 

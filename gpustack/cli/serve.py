@@ -66,7 +66,7 @@ def open_server(host: str, port: int, latest: "Latest", *, access_log: bool) -> 
         return Server((host, port), latest, access_log=access_log)
     except OSError as error:
         message, why = f"{host}:{port} cannot be listened at.", error.strerror or str(error)
-        raise UsageError("serve-listen", message, why, Command("ss", "-ltnp", f"sport = :{port}")) from None
+        raise UsageError("serve-listen", message, why, Command("ss", "-ltnp", "sport", "=", f":{port}")) from None
 
 
 def begin(server: "Server", latest: "Latest", *, quiet: bool) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from gpustack.ask.api import ABSENT
 from gpustack.ask.probe import Answer, Api, Probe
+from gpustack.probes.kubernetes.names import require_names
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,13 @@ def body(answer: Answer) -> Any:
 
 
 def entries(answer: Answer) -> list[Any]:
-    """The objects of a list. Raises KeyError or ValueError for what is no list."""
+    """Return the objects of a list. Raises KeyError or ValueError for what is no list, and
+    FactUnavailable where a name is none."""
     found = body(answer)["items"]
     if not isinstance(found, list):
         raise ValueError("no list")
+    for entry in found:
+        require_names(entry)
     return found
 
 
