@@ -23,8 +23,9 @@ from gpustack.events import Event, Reporter, count, silent
 AT_ONCE = 32
 
 Ask = Callable[..., Iterator[str]]
-"""`ask(host, script, last=…)` runs a script as root on a host and yields the lines of its output, which ends with the
-line `last`, then those of its error output. Raises HostRefused."""
+"""`ask(host, script, last=…, reached=…)` runs a script as root on a host and yields the lines of its output, which ends
+with the line `last`, then those of its error output. `reached` gets the address of an SSH connection. Raises
+HostRefused."""
 
 
 def gather(
@@ -58,8 +59,9 @@ def ask_host(
     marker = secrets.token_hex(16)
     script = render(mine, marker, exported(inventory, host))
     found: list[Answer] = []
+    peers: list[str] = []
     try:
-        lines = ask(host, script, last=build_last_line(marker))
+        lines = ask(host, script, last=build_last_line(marker), reached=peers.append)
         found.extend(parse(lines, marker, host.name, {probe.id: probe for probe in mine}))
     except HostRefused as refused:
         report(Event("failed", host.name, refused.reach.why, time.monotonic() - started))
@@ -74,7 +76,7 @@ def ask_host(
         if probe.id not in came
     ]
     report(Event("asked", host.name, f"{len(came)} answers", seconds))
-    return Reach(host.name), keyed(found)
+    return Reach(host.name, address="".join(peers)), keyed(found)
 
 
 def refuse_silent_host(host: Host, seconds: float, report: Reporter) -> tuple[Reach, Mapping[tuple[str, str], Answer]]:

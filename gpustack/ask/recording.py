@@ -100,7 +100,9 @@ def host_line(host: Host, reach: Reach | None, hide: Any) -> dict[str, Any]:
     entry: dict[str, Any] = {name: value for name in HOST_FIELDS if (value := getattr(host, name)) is not None}
     entry |= {"groups": sorted(host.groups), "spec": host.spec.model_dump(mode="json", exclude_none=True)}
     if reach:
-        entry["reach"] = {"reference": reach.reference, "why": hide(reach.why)} if reach.reference else {}
+        refusal = {"reference": reach.reference, "why": hide(reach.why)}
+        connected = {"address": reach.address} if reach.address else {}
+        entry["reach"] = refusal if reach.reference else connected
     return entry
 
 

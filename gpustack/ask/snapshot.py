@@ -15,12 +15,14 @@ Fact = TypeVar("Fact")
 
 @dataclass(frozen=True)
 class Reach:
-    """Whether a host could be asked. `reference` is empty when it was reached, else the error's or fault's id."""
+    """Whether a host could be asked. `reference` is empty when it was reached, else the error's or fault's id. The SSH
+    connection ended at `address`, which is empty for the local host, and where it is not known."""
 
     host: str
     reference: str = ""
     why: str = ""
     hint: Hint = NO_HINT
+    address: str = ""
 
     @property
     def reached(self) -> bool:

@@ -95,6 +95,7 @@ def install(
     from gpustack.cli.locked_run import confirm, repeat_command
     from gpustack.report.codes import outcome_code
     from gpustack.report.render import show, show_converged
+    from gpustack.rollout.addresses import refuse_unconfirmed
     from gpustack.rollout.plan import plan as make_plan
     from gpustack.rollout.plan import refuse_unplayable
 
@@ -105,6 +106,7 @@ def install(
         return
     if output is options.Output.HUMAN:
         show(before, output.value, verbose=verbose)
+    refuse_unconfirmed(before.snapshot)
     if not force:
         refuse_unplayable(before)
     if not yes and not confirm("Apply this plan?"):

@@ -16,7 +16,7 @@ from gpustack.remedy.offer import ITS_OWN, Offer, manual_reasons, offer
 from gpustack.rollout.next import build_command
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps import STEPS
-from gpustack.steps.own_node import own
+from gpustack.steps.own_node import confirm_own
 
 SPACES = re.compile(r"(?<= -n )(gpu-operator|monitoring)\b")
 """As the catalogue calls the namespaces that the spec may call otherwise."""
@@ -104,7 +104,7 @@ def describe_refused(states: Sequence[StepState]) -> Iterator[str]:
 def find_node_name(of: View) -> dict[str, str]:
     """What stands for NODE, where it is known which one the host is."""
     try:
-        node = own(of)
+        node = confirm_own(of)
     except FactUnavailable:
         return {}
     return {"NODE": node.name} if node else {}

@@ -216,8 +216,14 @@ def replace_names(snapshot: Snapshot, pseudonyms: Pseudonyms) -> Snapshot:
         for answer in snapshot.answers.values()
     )
     reach = [
-        replace(one, host=change(one.host), why=change(one.why), hint=explain_reach(one))
-        for one in snapshot.reach.values()
+        replace(
+            found,
+            host=change(found.host),
+            why=change(found.why),
+            hint=explain_reach(found),
+            address=change(found.address),
+        )
+        for found in snapshot.reach.values()
     ]
     return Snapshot(
         snapshot.taken, other, MappingProxyType({one.host: one for one in reach}), keyed(answers), snapshot.took

@@ -21,13 +21,13 @@ from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import driver_version_of, resolved
 from gpustack.files.write import write_file
 from gpustack.probes.host.system import HOSTNAME, IDENTITY, OS
-from gpustack.probes.network.addresses import ADDRESS
 from gpustack.steps.apt_repository import taken_sources
 from gpustack.steps.containerd.version import cluster_patch
 from gpustack.steps.firewall.guard import choose_guard_state
 from gpustack.steps.gpu.count import gpu_count, gpus
 from gpustack.steps.gpu.mode import mode
 from gpustack.steps.gpu.mode import wanted as wanted_driver
+from gpustack.steps.node_address import find_node_address, find_unconfirmed_hosts
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
 from gpustack.steps.standalone import exporters, monitoring
@@ -39,13 +39,13 @@ def host_facts(snapshot: Snapshot, name: str) -> dict[str, Any] | None:
     here = View(snapshot, name)
     try:
         system = here[OS]
-        address = here.host.spec.gpustack_node_ip or here[ADDRESS]
+        address = "" if here.host.standalone else find_node_address(here)
         named = here[HOSTNAME]
     except FactUnavailable:
         return None
     return {
         "name": named,
-        "node_ip": str(address),
+        "node_ip": address,
         "os": system.id,
         "codename": system.codename,
         "version": system.version,
@@ -125,10 +125,12 @@ def overlay(snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]] = MappingP
     """A YAML inventory as a value. `more` are further variables by host, also of hosts that are not known well."""
     inventory = snapshot.inventory
     facts = {host.name: found for host in inventory.hosts if (found := host_facts(snapshot, host.name))}
-    addresses = {name: found["node_ip"] for name, found in facts.items()}
+    addresses = {name: found["node_ip"] for name, found in facts.items() if found["node_ip"]}
     spec = resolved(inventory, endpoint_of(inventory), addresses)
     spec["containerd"]["patch"] = cluster_patch(View(snapshot, CLUSTER))
-    spec["firewall"]["flows"] = flows(inventory.spec, node_addresses(inventory, addresses))
+    if not find_unconfirmed_hosts(snapshot):
+        # Rules that lack the address of a node would shut it out; without rules the role refuses.
+        spec["firewall"]["flows"] = flows(inventory.spec, node_addresses(inventory, addresses))
     hosts: dict[str, dict[str, Any]] = {
         name: {"gpustack": spec, "gpustack_host": found} for name, found in facts.items()
     }

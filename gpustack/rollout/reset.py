@@ -15,13 +15,13 @@ from gpustack.probes.host.system import HOSTNAME, IDENTITY
 from gpustack.probes.kubelet.membership import MEMBERSHIP
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.probes.kubernetes.nodes import NODES
-from gpustack.probes.network.addresses import ADDRESSES
+from gpustack.probes.network.addresses import ADDRESS, ADDRESSES
 from gpustack.rollout.next import build_command
 from gpustack.rollout.plan import Played
 from gpustack.rollout.removal import HostRemoval, Removal, removal
 
 PLAYBOOK = "reset"
-WHOSE: tuple[Probe[Any], ...] = (IDENTITY, HOSTNAME, ADDRESSES, MEMBERSHIP, LEFTOVERS, NODES)
+WHOSE: tuple[Probe[Any], ...] = (IDENTITY, HOSTNAME, ADDRESS, ADDRESSES, MEMBERSHIP, LEFTOVERS, NODES)
 """Which machine a host is, and whose: asked again under the lock."""
 
 Play = Callable[[Sequence[str], Mapping[str, Mapping[str, Any]]], Played]

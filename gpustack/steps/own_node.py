@@ -6,7 +6,7 @@ from gpustack.ask.view import View
 from gpustack.command import Prose
 from gpustack.probes.host.system import HOSTNAME, IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES, Node
-from gpustack.probes.network.addresses import ADDRESSES
+from gpustack.steps.node_address import find_trusted_address, is_unconfirmed
 
 
 def own(here: View) -> Node | None:
@@ -19,17 +19,25 @@ def nodes_by_machine_id(here: View) -> dict[str, Node]:
     return {node.machine_id: node for node in reversed(nodes)}
 
 
-def removable(here: View) -> Node | None:
-    """The node of the host, to be drained and deleted. A host may report the machine-id of another: the name or address
-    of the node has to be the host's as well, and no other host of the inventory may have one of the three. Raises
-    FactUnavailable otherwise."""
+def confirm_own(here: View) -> Node | None:
+    """Return the node of the host, for what is done to the node. A host may report any machine-id: the InternalIP of
+    the node has to be the address that SSH reached or that the inventory has. Raises FactUnavailable otherwise."""
     node = own(here)
     if not node:
         return None
-    local = {str(address) for found in here[ADDRESSES].values() for address in found}
-    if node.name != here[HOSTNAME] and node.address not in local:
-        why = f"the node {node.name} ({node.address}) has its machine-id, but neither its name nor one of its addresses"
+    address = find_trusted_address(here.on(here.host.name))
+    if node.address != address:
+        why = f"the node {node.name} has its machine-id, but the address {node.address or 'none'} and not {address}"
         raise FactUnavailable(why)
+    return node
+
+
+def removable(here: View) -> Node | None:
+    """Return the node of the host, to be drained and deleted; no other host of the inventory may have its name, address
+    or machine-id. Raises FactUnavailable otherwise."""
+    node = confirm_own(here)
+    if not node:
+        return None
     claims = here.once(hosts_by_claim)
     owners = {name for text in (node.name, node.address, node.machine_id) for name in claims.get(text, ())}
     if others := owners - {here.where}:
@@ -51,9 +59,9 @@ def hosts_by_claim(here: View) -> dict[str, set[str]]:
 
 
 def address(here: View) -> Result | None:
-    """The node has the address set in gpustack_node_ip."""
-    found, wanted = own(here), here.host.spec.gpustack_node_ip
-    if not found or not wanted:
+    """The node has the address set in gpustack_node_ip, or else that of the SSH connection."""
+    node, here = own(here), here.on(here.host.name)
+    if not node or is_unconfirmed(here):
         return None
     hint = Prose("set --node-ip in /var/lib/kubelet/kubeadm-flags.env of that host, then: systemctl restart kubelet")
-    return expect("node's address", str(wanted), found.address, cure="operator", hint=hint)
+    return expect("node's address", find_trusted_address(here), node.address, cure="operator", hint=hint)

@@ -23,6 +23,7 @@ from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.host.units import UNITS
 from gpustack.probes.kubelet.kubelet import HEALTH
 from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.network.addresses import ADDRESS
 from gpustack.probes.network.flannel import FLANNELD
 from gpustack.steps.flannel import on_host
 from gpustack.steps.other_cluster import reset_of
@@ -89,7 +90,7 @@ def joining(inventory: Inventory, host: Host) -> bool:
 STEP = Step(
     "workers",
     scope="host",
-    probes=(FILES, UNITS, HEALTH, IDENTITY, NODES, FLANNELD),
+    probes=(FILES, UNITS, HEALTH, IDENTITY, NODES, FLANNELD, ADDRESS),
     checks=(joined, kubelet, node, address, version, pod_network, leftovers),
     needs=("kubernetes", "control-plane"),
     follows=("flannel",),

@@ -8,7 +8,7 @@ from typing import Any
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.config.host import HostSpec
+from gpustack.config.host import Host, HostSpec
 from gpustack.probes.kubernetes.applied import MANAGER
 from gpustack.steps.gpu.plugin import PROBES
 from gpustack.steps.gpu.plugin_objects import objects
@@ -45,6 +45,18 @@ def node(
     }
 
 
+def kube_node(host: Host) -> dict[str, Any]:
+    """The node of a host, as the API has it."""
+    return {
+        "metadata": {"name": host.name},
+        "status": {
+            "addresses": [{"type": "InternalIP", "address": host.address}],
+            "nodeInfo": {"machineID": MACHINES[host.name], "kubeletVersion": "v1.36.4"},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    }
+
+
 def workload(name: str, wanted: int, ready: int) -> dict[str, Any]:
     status = {
         "observedGeneration": 1, "desiredNumberScheduled": wanted, "numberReady": ready,
@@ -70,6 +82,7 @@ def snapshot(spec: Mapping[str, Any] = {}, changed: Answers = {}, k1: HostSpec |
     namespace = {"metadata": {"name": "gpu-operator", "labels": labels}, "status": {"phase": "Active"}}
     cluster = {
         "gpu.nodes": listed([node("k1", 2, labels=PRESENT), node("k2")]),
+        "kube.nodes": listed([kube_node(K1), kube_node(K2)]),
         "gpu.daemon-sets": listed([workload("gpustack-device-plugin", 1, 1), workload("gpustack-dcgm-exporter", 1, 1)]),
         "gpu.cluster-policies": listed([]),
         "helm.releases": listed([]),

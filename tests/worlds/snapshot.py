@@ -6,11 +6,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gpustack.ask.probe import Answer
+from gpustack.ask.probe import Answer, FactUnavailable
 from gpustack.ask.snapshot import Reach, Snapshot
+from gpustack.config.flows import is_address
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
+from gpustack.probes.network.addresses import ADDRESS
 
 TAKEN = datetime(2026, 11, 21, 5, tzinfo=UTC)
 Answers = Mapping[tuple[str, str], Answer]
@@ -26,8 +28,19 @@ def build(
     taken: datetime = TAKEN,
     seconds: float = 0.0,
 ) -> Snapshot:
-    """Each answer is of the location that its key names; hosts that `reach` leaves out were reached."""
+    """Each answer is of the location that its key names; hosts that `reach` leaves out were reached where they are."""
     placed = {key: replace(answer, where=key[1]) for key, answer in answers.items()}
-    reached = {host.name: Reach(host.name) for host in hosts} | {one.host: one for one in reach}
+    reached = {host.name: Reach(host.name, address=find_address(host, placed)) for host in hosts}
+    reached |= {one.host: one for one in reach}
     found = Inventory(Path(inventory), tuple(hosts), Spec.model_validate(spec or {}))
     return Snapshot(taken, found, reached, placed, seconds)
+
+
+def find_address(host: Host, answers: Answers) -> str:
+    """Where SSH reaches an honest host: the address in the inventory, of a name the one that the host reports."""
+    if is_address(host.address) or (ADDRESS.id, host.name) not in answers:
+        return ""
+    try:
+        return ADDRESS.fact(answers[ADDRESS.id, host.name])
+    except FactUnavailable:
+        return ""

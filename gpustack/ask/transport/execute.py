@@ -2,7 +2,7 @@
 
 import contextlib
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from queue import Queue
 
@@ -30,6 +30,9 @@ SKIP = (
 )
 
 
+Reached = Callable[[str], None]
+
+
 @dataclass(frozen=True)
 class Command:
     """`line` for the login shell, then `stdin` and what `more` brings until None. Its output counts behind the line
@@ -44,13 +47,16 @@ class Command:
     more: More = None
 
 
-def run(host: Host, script: str, *, limit: float = HOST_LIMIT, last: str = "") -> Iterator[str]:
+def run(
+    host: Host, script: str, *, limit: float = HOST_LIMIT, last: str = "", reached: Reached = lambda _: None
+) -> Iterator[str]:
     """Lines of the script's stdout as they come, then those of its stderr, without their newline. `last` is the line
-    that ends stdout, if there is one. Raises HostRefused when the host cannot be asked.
+    that ends stdout, if there is one. `reached` gets the address of an SSH connection. Raises HostRefused when the host
+    cannot be asked.
 
     The script runs as root in `sh`, and nothing of it is visible in any argv.
     """
-    return execute(host, wrap_script(host, script, limit, last))
+    return execute(host, wrap_script(host, script, limit, last), reached)
 
 
 def interact(host: Host, script: str, more: "Queue[bytes | None]") -> Iterator[str]:
@@ -58,12 +64,14 @@ def interact(host: Host, script: str, more: "Queue[bytes | None]") -> Iterator[s
     return execute(host, wrap_script(host, script, float("inf"), more=more))
 
 
-def execute(host: Host, command: Command) -> Iterator[str]:
+def execute(host: Host, command: Command, reached: Reached = lambda _: None) -> Iterator[str]:
     """Lines of the output as they come, then those of the error output; at the limit what has arrived counts. Raises
     HostRefused."""
     local = host.connection == "local"
     opened = contextlib.closing(LocalChannel(command.line)) if local else ssh.open_channel(host, command.line)
     with opened as channel:
+        if not local:
+            reached(ssh.find_peer(host, channel))
         talk = ChannelIO(channel, command.stdin, command.more, command.last.encode())
         began = not command.first
         limit = command.limit * host.timeout_factor

@@ -5,6 +5,7 @@ patterns there, so a check of our own is the only one; Fabric's `in_stream` read
 fabric #2296), so the script is written to the channel itself.
 """
 
+import contextlib
 import logging
 import socket
 import threading
@@ -12,6 +13,7 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +45,25 @@ def open_channel(host: Host, command: str) -> Iterator[Any]:
         raise HostRefused(describe_failure(host, resolve_options(host), error)) from error
     finally:
         connection.close()
+
+
+def find_peer(host: Host, channel: Any) -> str:
+    """Return the address at the other end of a channel's connection. Behind a jump host that is the address in the
+    inventory or in ssh_config(5), or what this machine resolves the name to; empty where it resolves to none."""
+    with contextlib.suppress(OSError, UnicodeError):
+        address = str(channel.get_transport().getpeername()[0])
+        if is_address(address):
+            return address
+        name = resolve_options(host).hostname
+        return name if is_address(name) else str(socket.getaddrinfo(name, None, socket.AF_INET)[0][4][0])
+    return ""
+
+
+def is_address(text: str) -> bool:
+    try:
+        return bool(ip_address(text))
+    except ValueError:
+        return False
 
 
 def start_command(connection: "Connection", command: str) -> Any:

@@ -23,6 +23,7 @@ from gpustack.probes.control_plane.kubeadm import CERTIFICATES, CONFIG, FILES, J
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.host.units import UNITS
 from gpustack.probes.kubernetes.nodes import DEPLOYMENTS, NODES, READYZ, VERSION
+from gpustack.probes.network.addresses import ADDRESS
 from gpustack.steps.control_plane import host as control_plane_host
 from gpustack.steps.control_plane import settings as control_plane_settings
 from gpustack.steps.control_plane.host import cure
@@ -72,7 +73,20 @@ def control_planes(inventory: Inventory, host: Host) -> bool:
 STEP = Step(
     "control-plane",
     scope="cluster",
-    probes=(FILES, UNITS, IDENTITY, READYZ, VERSION, NODES, DEPLOYMENTS, CERTIFICATES, SETTINGS, LISTENING, JOIN_TOKEN),
+    probes=(
+        FILES,
+        UNITS,
+        IDENTITY,
+        READYZ,
+        VERSION,
+        NODES,
+        DEPLOYMENTS,
+        CERTIFICATES,
+        SETTINGS,
+        LISTENING,
+        JOIN_TOKEN,
+        ADDRESS,
+    ),
     checks=(*control_plane_host.CHECKS, api, version, node, address, dns, join_token, *control_plane_settings.CHECKS),
     needs=("prereqs", "containerd", "kubernetes"),
     settle=120,

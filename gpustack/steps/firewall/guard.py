@@ -16,8 +16,9 @@ from gpustack.probes.firewall.guard import GUARD, find_loaded
 from gpustack.probes.firewall.live import FIREWALL, STORED_RULES
 from gpustack.probes.firewall.packet_filter import Packet, stop
 from gpustack.steps.firewall.ours import some
-from gpustack.steps.firewall.packets import BRIDGE, OVERLAY, own_address, peers, role
+from gpustack.steps.firewall.packets import BRIDGE, OVERLAY, peers, role
 from gpustack.steps.firewall.packets import needed as flows_here
+from gpustack.steps.node_address import find_node_address
 
 # Addresses that nobody has: RFC 5737, RFC 3849.
 UNUSED_ADDRESSES = ("192.0.2.77", "198.51.100.77", "203.0.113.77")
@@ -84,7 +85,7 @@ def find_admitted(here: View) -> list[Packet]:
 
 def list_probe_packets(here: View) -> Iterator[Packet]:
     """One packet for each port and address. Interfaces of the pod network have no clients outside the cluster."""
-    found, mine, unused = here[FIREWALL], own_address(here), find_unused_address(here)
+    found, mine, unused = here[FIREWALL], find_node_address(here), find_unused_address(here)
     others = {address: name for address, name in found.interfaces.items() if is_outside(name)}
     targets = {mine: found.interfaces.get(mine, "")} | others
     for port in sorted({int(one.rsplit(" ", 1)[1]) for one in wanted_guard(here)}):

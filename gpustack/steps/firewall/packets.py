@@ -4,13 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import IPv4Address
 from typing import Any
 
-from gpustack.ask.judge import Cure
+from gpustack.ask.judge import Cure, as_text
+from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.flows import flows, node_addresses, passes
 from gpustack.config.host import CONTROL_PLANE, NODE
 from gpustack.probes.firewall.live import FIREWALL, Firewall
 from gpustack.probes.firewall.packet_filter import Base, Packet, Stop, contains_address, networks, own_passes, stop
 from gpustack.probes.network.addresses import ADDRESS
+from gpustack.steps.node_address import KEY, find_node_address, is_unconfirmed
 
 # TEST-NET-1 (RFC 5737) and the discard port: nobody has a reason to let this in.
 UNUSED_ADDRESS, DISCARD = "192.0.2.77", 9
@@ -22,22 +24,23 @@ OUT = ("GPUSTACK-OUT", "gpustack_out", "gpustack-out_allow", "ufw-user-output")
 KEPT_BY_UNIT = ("nftables", "iptables")
 
 
-def own_address(here: View) -> str:
-    return str(here.host.spec.gpustack_node_ip or here[ADDRESS])
-
-
 def peers(here: View) -> dict[str, str]:
     """Node addresses by host, of those that told theirs. Without its own nothing can be said of a host."""
-    mine, known = own_address(here), here.once(known_addresses)
+    mine, known = find_node_address(here), here.once(known_addresses)
     return known if known.get(here.where) == mine else {**known, here.where: mine}
 
 
 def known_addresses(here: View) -> dict[str, str]:
-    def has_address(view: View) -> bool:
-        return view.reached and (view.host.spec.gpustack_node_ip is not None or view.available(ADDRESS))
+    """Raises FactUnavailable where the address of a host is for the operator to say: rules without it would shut it
+    out."""
+    views = [View(here.snapshot, host.name) for host in here.hosts]
+    if unconfirmed := [view.where for view in views if view.reached and is_unconfirmed(view)]:
+        raise FactUnavailable(f"the address of {as_text(unconfirmed)} is to be set in the inventory ({KEY})")
+    return {view.where: find_node_address(view) for view in views if view.reached and has_address(view)}
 
-    views = (View(here.snapshot, host.name) for host in here.hosts)
-    return {view.where: own_address(view) for view in views if has_address(view)}
+
+def has_address(here: View) -> bool:
+    return here.host.spec.gpustack_node_ip is not None or here.available(ADDRESS)
 
 
 def role(here: View) -> str:
@@ -75,7 +78,7 @@ def manager(here: View) -> str:
 
 def denying(here: View) -> list[Base]:
     """The first base chain of each hook that stops what nobody lets through."""
-    found, mine = here[FIREWALL], own_address(here)
+    found, mine = here[FIREWALL], find_node_address(here)
     outside = found.interfaces.get(mine, "")
     packets = (
         Packet(UNUSED_ADDRESS, "tcp", DISCARD, outside, mine),
@@ -101,7 +104,7 @@ def kept(found: Firewall, who: str) -> bool:
 
 def let_in(here: View) -> Iterator[Packet]:
     """One packet for each flow to this host and each kind of source, ranges of ports by their first."""
-    found, mine = here[FIREWALL], own_address(here)
+    found, mine = here[FIREWALL], find_node_address(here)
     outside, pod = found.interfaces.get(mine, ""), pods(here)
     flowing = needed(here)
     nodes = next(flow["addresses"] for flow in flowing if flow["sources"] == "nodes")
@@ -118,7 +121,7 @@ def let_in(here: View) -> Iterator[Packet]:
 
 def let_out(here: View) -> Iterator[Packet]:
     """One packet for each flow that this host sends and each target."""
-    found, mine = here[FIREWALL], own_address(here)
+    found, mine = here[FIREWALL], find_node_address(here)
     outside, pod = found.interfaces.get(mine, ""), pods(here)
     yield Packet("127.0.0.1", "tcp", 2379, "", "127.0.0.1", "lo", "output")
     for out in (BRIDGE, OVERLAY):
@@ -133,7 +136,7 @@ def let_out(here: View) -> Iterator[Packet]:
 def kinds(here: View, nodes: Sequence[str]) -> list[tuple[str, int]]:
     """Addresses of nodes that no rule of this host tells apart, by the first of each kind and how many there are. The
     host's own is a kind of its own: what it sends itself goes another way."""
-    mine, found = own_address(here), here[FIREWALL]
+    mine, found = find_node_address(here), here[FIREWALL]
     nets = sorted(networks(found.filter) | networks(found.legacy))
     groups = here.once(grouped_by_network, " ".join(nets), nodes)
     others = [(first, len(group) - (mine in group)) for group in groups if (first := one_of(group, mine))]
@@ -154,7 +157,7 @@ def one_of(group: Iterable[str], mine: str) -> str:
 
 
 def forwarded(here: View) -> Iterator[Packet]:
-    outside, pod = here[FIREWALL].interfaces.get(own_address(here), ""), pods(here)
+    outside, pod = here[FIREWALL].interfaces.get(find_node_address(here), ""), pods(here)
     for source, interface, target, out in (
         (pod, BRIDGE, UNUSED_ADDRESS, outside),
         (pod, BRIDGE, pod, OVERLAY),

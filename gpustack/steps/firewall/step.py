@@ -46,7 +46,8 @@ from gpustack.probes.firewall.packet_filter import Packet, Stop
 from gpustack.probes.network.addresses import ADDRESS
 from gpustack.steps.firewall.guard import guard_is_kept, metrics_ports_blocked
 from gpustack.steps.firewall.ours import ours_are_loaded, ours_are_stored
-from gpustack.steps.firewall.packets import cure, forwarded, let_out, more, own_address, shut_out, stopped
+from gpustack.steps.firewall.packets import cure, forwarded, let_out, more, shut_out, stopped
+from gpustack.steps.node_address import find_node_address
 from gpustack.steps.step import Step
 
 HINT = Command("gpustack", "explain", "firewall", note="the traffic to allow, now and at boot")
@@ -76,7 +77,7 @@ def all_pass(here: View, what: str, found: Sequence[tuple[Packet, Stop]]) -> Res
 
 def ssh_is_let_in(here: View) -> Result | None:
     """The firewall accepts new SSH connections from the addresses that are connected now."""
-    found, mine = here[FIREWALL], own_address(here)
+    found, mine = here[FIREWALL], find_node_address(here)
     outside = found.interfaces.get(mine, "")
     pairs = product(found.ssh_clients, found.ssh_ports)
     shut = stopped(found, (Packet(client, "tcp", port, outside, mine) for client, port in pairs))

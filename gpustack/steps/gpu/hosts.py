@@ -1,6 +1,7 @@
 """Which hosts have GPUs, and which node belongs to which host: the PCI bus of hosts compared with Kubernetes."""
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 
 from gpustack.ask.judge import Cure, Result, as_text
 from gpustack.ask.probe import FactUnavailable
@@ -12,8 +13,10 @@ from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.driver import GPU_SMI
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.namespaces import NAMESPACES
+from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.steps.gpu.count import gpu_count, gpus
 from gpustack.steps.gpu.driver_running import answers
+from gpustack.steps.own_node import confirm_own
 
 PRESENT = "nvidia.com/gpu.present"
 
@@ -56,6 +59,22 @@ def nodes_of_hosts(here: View) -> Mapping[str, GpuNode]:
     nodes = {node.machine_id: node for node in here[GPU_NODES]}
     ids = {host: here.on(host)[IDENTITY].machine_id for host in expected(here)}
     return {host: nodes[machine_id] for host, machine_id in ids.items() if machine_id in nodes}
+
+
+def writable_nodes(here: View) -> Mapping[str, GpuNode]:
+    """Return the nodes of `gpu_nodes` that certainly are their hosts'. Nothing is written to any other."""
+    return {host: node for host, node in gpu_nodes(here).items() if node.name == find_writable_node(here, host)}
+
+
+def find_writable_node(here: View, host: str) -> str:
+    """Return the name of the host's node; empty where it is none, or not certain. Raises FactUnavailable where the API
+    did not give the nodes."""
+    if not here[NODES]:
+        return ""
+    with suppress(FactUnavailable):
+        node = confirm_own(here.on(host))
+        return node.name if node else ""
+    return ""
 
 
 def sharing(here: View, host: Host) -> tuple[str, int]:

@@ -34,6 +34,8 @@ from gpustack.probes.helm import RELEASES
 from gpustack.probes.host.system import IDENTITY, OS
 from gpustack.probes.kubernetes.applied import CONFIG_MAPS, DAEMON_SETS, RUNTIME_CLASSES, SERVICES
 from gpustack.probes.kubernetes.namespaces import NAMESPACES
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.network.addresses import ADDRESS
 from gpustack.steps.applied import differing
 from gpustack.steps.control_plane.step import control_planes
 from gpustack.steps.gpu import plugin_objects as gpu_plugin_objects
@@ -43,6 +45,7 @@ from gpustack.steps.gpu.hosts import (
     PRESENT,
     allocatable_mismatch,
     expected,
+    find_writable_node,
     gpu_count_mismatch,
     gpu_nodes,
     namespace_mismatch,
@@ -50,6 +53,7 @@ from gpustack.steps.gpu.hosts import (
     shared,
     sharing,
     unlabelled,
+    writable_nodes,
 )  # fmt: skip
 from gpustack.steps.gpu.operator_values import WHOLE, key
 from gpustack.steps.gpu.plugin_objects import ENGINE, EXPORTER, OURS, PLUGIN_LABEL, objects, plugins
@@ -75,7 +79,7 @@ def wanted(here: View) -> dict[str, Any]:
 
 def labelled(here: View) -> list[str]:
     found: list[str] = []
-    for host, node in gpu_nodes(here).items():
+    for host, node in writable_nodes(here).items():
         way = key(*sharing(here, here.on(host).host))
         found += [f"{node.name} {PRESENT} true", f"{node.name} {PLUGIN_LABEL} {'-' if way == WHOLE else way}"]
     return found
@@ -83,14 +87,14 @@ def labelled(here: View) -> list[str]:
 
 def deserted(here: View) -> list[str]:
     """The label goes from nodes of hosts that say they have no GPU: a plugin there could not start."""
-    nodes = {node.machine_id: node for node in here[GPU_NODES]}
+    labels = {node.name: node.labels for node in here[GPU_NODES]}
     found = []
     for host in here.hosts:
         there = here.on(host.name)
         if there.reached and there.available(GPU_DEVICES) and not gpus(there) and there.available(IDENTITY):
-            node = nodes.get(there[IDENTITY].machine_id)
-            if node and PRESENT in node.labels:
-                found.append(f"{node.name} {PRESENT} -")
+            name = find_writable_node(here, host.name)
+            if PRESENT in labels.get(name, {}):
+                found.append(f"{name} {PRESENT} -")
     return found
 
 
@@ -173,7 +177,7 @@ def engines(here: View) -> tuple[str, ...]:
 def labels(here: View) -> Result | None:
     """Nodes of hosts with GPUs are labelled with that and with their sharing mode; nodes of other hosts are not."""
     wrong = unlabelled(here)
-    for host, node in gpu_nodes(here).items():
+    for host, node in writable_nodes(here).items():
         way, found = key(*sharing(here, here.on(host).host)), node.labels.get(PLUGIN_LABEL, WHOLE)
         if found != way:
             wrong.setdefault(host, f"{PLUGIN_LABEL}={found} instead of {way}")
@@ -210,7 +214,8 @@ STEP = Step(
     "gpu-plugin",
     scope="cluster",
     probes=(
-        *PROBES.values(), RELEASES, CLUSTER_POLICIES, NAMESPACES, GPU_NODES, GPU_DAEMON_SETS, IDENTITY, GPU_DEVICES,
+        *PROBES.values(), RELEASES, CLUSTER_POLICIES, NAMESPACES, GPU_NODES, NODES, ADDRESS, GPU_DAEMON_SETS, IDENTITY,
+        GPU_DEVICES,
         OS, GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED, HOST_ENGINES,
     ),
     checks=(

@@ -27,8 +27,19 @@ from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI
 from gpustack.probes.gpu.packages import GPU_PACKAGES
 from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.network.addresses import ADDRESS
 from gpustack.steps.control_plane.step import control_planes
-from gpustack.steps.gpu.hosts import allocatable_mismatch, expected, gpu_nodes, on_hosts, shared, sharing, whole
+from gpustack.steps.gpu.hosts import (
+    allocatable_mismatch,
+    expected,
+    gpu_nodes,
+    on_hosts,
+    shared,
+    sharing,
+    whole,
+    writable_nodes,
+)
 from gpustack.steps.gpu.operator import PLUGIN
 from gpustack.steps.gpu.operator_values import WHOLE, key
 from gpustack.steps.step import Step
@@ -52,7 +63,7 @@ def wanted(here: View) -> dict[str, Any]:
     return {
         "labels": [
             f"{node.name} {label} {value or '-'}"
-            for host, node in gpu_nodes(here).items()
+            for host, node in writable_nodes(here).items()
             for label, value in wanted_labels(here, here.on(host).host).items()
             if (label, value, node.labels.get(label)) != (MIG, "", OFF)
         ]
@@ -61,7 +72,7 @@ def wanted(here: View) -> dict[str, Any]:
 
 def mislabelled(here: View) -> dict[str, str]:
     """By host."""
-    nodes, wrong = gpu_nodes(here), {}
+    nodes, wrong = writable_nodes(here), {}
     for host, node in nodes.items():
         others = [
             f"{label}={node.labels.get(label) or 'none'} instead of {value or 'none'}"
@@ -114,7 +125,7 @@ def shares(here: View) -> Result | None:
 STEP = Step(
     "gpu-sharing",
     scope="cluster",
-    probes=(GPU_NODES, IDENTITY, GPU_DEVICES, GPU_DAEMON_SETS, GPU_PACKAGES, GPU_DRIVER, GPU_SMI),
+    probes=(GPU_NODES, NODES, ADDRESS, IDENTITY, GPU_DEVICES, GPU_DAEMON_SETS, GPU_PACKAGES, GPU_DRIVER, GPU_SMI),
     checks=(labels, layout, slices, shares),
     needs=("gpu-operator",),
     settle=300,

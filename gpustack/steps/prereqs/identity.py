@@ -9,7 +9,8 @@ from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
 from gpustack.command import Command, Hint, Prose
 from gpustack.probes.host.system import HOSTNAME, IDENTITY, Identity
-from gpustack.probes.network.addresses import ADDRESS, ADDRESSES
+from gpustack.probes.network.addresses import ADDRESSES
+from gpustack.steps.node_address import KEY, describe_choice, find_node_address, is_unconfirmed
 
 Fact = TypeVar("Fact")
 # A DNS subdomain (RFC 1123) that also fits in the label kubernetes.io/hostname.
@@ -80,9 +81,13 @@ def hosts_by(here: View, probe: Probe[Fact], key: Callable[[Fact], str | None]) 
 
 
 def node_address(here: View) -> Result | None:
-    """The address of the node is on this host: gpustack_node_ip, or that of the default route."""
+    """The address of the node is known from the inventory (gpustack_node_ip) or from the SSH connection, and it is on
+    this host."""
+    if is_unconfirmed(here):
+        hint = "gpustack explain node-address-unconfirmed"
+        return Result("node address", f"that of SSH, or {KEY}", describe_choice(here), "operator", hint=hint)
     local = [address for found in here[ADDRESSES].values() for address in found]
-    wanted = str(here.host.spec.gpustack_node_ip or here[ADDRESS])
+    wanted = find_node_address(here)
     if wanted in local:
         return None
     return Result(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gpustack.ask.gather import AT_ONCE, gather
 from gpustack.ask.snapshot import Reach
-from gpustack.ask.transport.execute import Command, execute
+from gpustack.ask.transport.execute import Command, Reached, execute
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
@@ -34,7 +34,7 @@ class Hosts:
         self.lock, self.open, self.most, self.all = threading.Lock(), 0, 0, 0
         self.full = threading.Barrier(AT_ONCE)
 
-    def ask(self, host: Host, script: str, *, last: str = "") -> Iterator[str]:
+    def ask(self, host: Host, script: str, *, last: str = "", reached: Reached = print) -> Iterator[str]:
         with self.lock:
             self.open, self.all = self.open + 1, self.all + 1
             self.most, first = max(self.most, self.open), self.all <= AT_ONCE
@@ -65,7 +65,7 @@ def test_connections_are_limited_and_the_slowest_hosts_do_not_add_up() -> None:
 
 
 def test_what_a_host_did_not_answer_in_time_is_lost_and_the_rest_counts() -> None:
-    def ask(host: Host, script: str, *, last: str = "") -> Iterator[str]:
+    def ask(host: Host, script: str, *, last: str = "", reached: Reached = print) -> Iterator[str]:
         return (line for line in execute(HERE, Command("sh", f"{script}\n".encode(), 20)) if SYSCTL.id not in line)
 
     found = gather(Inventory(Path("hosts.yml"), (HERE,), SPEC), [SWAP, SYSCTL], ask=ask)

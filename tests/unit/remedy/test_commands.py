@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpustack.ask.judge import Judgement, Result
-from gpustack.ask.probe import CLUSTER
+from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.command import Prose
 from gpustack.doctor.check import names
@@ -78,10 +78,8 @@ def test_namespaces_are_called_as_the_spec_calls_them() -> None:
 
 
 def test_the_command_that_has_it_done_is_there_where_a_machine_may() -> None:
-    who = {
-        (probe, "k2"): recorded(probe, "prepared-debian-12")
-        for probe in ("system.os", "system.hostname", "network.address")
-    }
+    who = {(probe, "k2"): recorded(probe, "prepared-debian-12") for probe in ("system.os", "system.hostname")}
+    who["network.address", "k2"] = Answer("network.address", "k2", 0, "192.0.2.1 dev eth0 src 10.78.0.12 uid 0\n")
     snapshot = gpus.snapshot(who)
     assert any("doctor --fix" in line for line in commands(found(FORWARD, "k2"), snapshot).all)
     assert not any("doctor --fix" in line for line in commands(found(UNREACHED, "k2"), snapshot).all)

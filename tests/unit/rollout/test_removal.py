@@ -1,13 +1,15 @@
 """What a reset would take: whose cluster, which node, what stays, who would be left alone, what is unknown."""
 
 from dataclasses import replace
+from ipaddress import IPv4Address
 from typing import Any
 
 import pytest
 
 from gpustack.ask.probe import Answer
+from gpustack.config.host import HostSpec
 from gpustack.rollout.removal import removal
-from tests.worlds.reset_hosts import PLANE, WORKER, machine, node, nodes, snapshot
+from tests.worlds.reset_hosts import HOSTS, PLANE, WORKER, machine, node, nodes, snapshot
 
 ALL = {"k1": PLANE, "k2": WORKER}
 PACKAGES = (
@@ -47,15 +49,41 @@ def test_a_worker_alone_has_its_node_deleted_and_drained_when_it_is_ready(ready:
     [
         ({}, node("k9", address="10.0.0.2", id=machine("k2"))),
         ({"system.hostname": "new-name\n"}, node("k2")),
-        ({}, node("k2", address="10.9.9.9")),
-        ({"system.hostname": "gpu-7.example.com\n"}, node("gpu-7.example.com", address="10.9.9.9", id=machine("k2"))),
+        ({"network.address": "192.0.2.1 via 10.9.9.1 dev eth1 src 10.9.9.9 uid 0\n"}, node("k2")),
     ],
-    ids=["node of another name", "host was renamed", "host has another address", "alias in the inventory"],
+    ids=["node of another name", "host was renamed", "default route elsewhere"],
 )
-def test_a_node_is_the_host_s_by_its_machine_id_and_its_name_or_address(
-    values: dict[str, str], mine: dict[str, Any]
-) -> None:
+def test_a_node_is_the_host_s_by_its_machine_id_and_its_address(values: dict[str, str], mine: dict[str, Any]) -> None:
     (two,) = removal(snapshot({"k1": PLANE, "k2": WORKER | values}, nodes(node("k1"), mine)), ["k2"]).hosts
+    assert (two.node, two.unknown) == (mine["metadata"]["name"], ())
+
+
+OUTSIDE: tuple[tuple[dict[str, str], dict[str, Any]], ...] = (
+    ({}, node("k2", address="10.9.9.9")),
+    ({"system.hostname": "gpu-7.example.com\n"}, node("gpu-7.example.com", address="10.9.9.9", id=machine("k2"))),
+    # All that the host says is of a node that is in the cluster and not in this inventory.
+    (
+        {
+            "system.identity": f"{machine('x9')}\n\n",
+            "system.hostname": "x9\n",
+            "network.address": "192.0.2.1 via 10.0.0.254 dev eth0 src 10.9.9.9 uid 0\n",
+            "network.addresses": "2: eth0    inet 10.9.9.9/24 brd 10.0.0.255\n",
+        },
+        node("x9", address="10.9.9.9"),
+    ),
+)
+
+
+@pytest.mark.parametrize(("values", "mine"), OUTSIDE, ids=["its name", "its name and an alias", "all that it says"])
+def test_a_node_that_ssh_did_not_reach_is_not_drained(values: dict[str, str], mine: dict[str, Any]) -> None:
+    taken = snapshot({"k1": PLANE, "k2": WORKER | values}, nodes(node("k1"), mine))
+    (two,) = removal(taken, ["k2"]).hosts
+    assert (two.node, two.drain) == ("", False)
+    assert two.unknown[0].endswith("has its machine-id, but the address 10.9.9.9 and not 10.0.0.2")
+    k1, k2, k3 = HOSTS
+    hosts = (k1, replace(k2, spec=HostSpec(gpustack_node_ip=IPv4Address("10.9.9.9"))), k3)
+    told = replace(taken, inventory=replace(taken.inventory, hosts=hosts))
+    (two,) = removal(told, ["k2"]).hosts
     assert (two.node, two.unknown) == (mine["metadata"]["name"], ())
 
 

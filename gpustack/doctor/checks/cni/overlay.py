@@ -14,7 +14,8 @@ from gpustack.probes.network.addresses import ADDRESS
 from gpustack.probes.network.checksums import CHECKSUMS
 from gpustack.probes.network.flannel import ANNOUNCED, LINKS, Announced
 from gpustack.probes.network.pod_network import POD_PATHS
-from gpustack.steps.firewall.packets import own_address, peers, shut_out
+from gpustack.steps.firewall.packets import peers, shut_out
+from gpustack.steps.node_address import find_node_address
 from gpustack.steps.own_node import own
 
 
@@ -100,7 +101,7 @@ def explain_silence(here: View) -> Iterator[str]:
         f"the neighbour entry for {peer.subnet} differs" for peer in ways.peers if (peer.node, peer.mac) not in ends
     )
     others = addresses(here)
-    for address in (own_address(here), *(peer.node for peer in ways.peers)):
+    for address in (find_node_address(here), *(peer.node for peer in ways.peers)):
         there = here.on(others[address]) if address in others else None
         if there and there.reached and there.available(LINKS) and there.available(FIREWALL):
             yield from find_end_faults(there, announced)

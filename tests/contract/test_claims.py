@@ -1,0 +1,165 @@
+"""What one host says of itself, an address or an identity, reaches no other host and no other node.
+
+Every answer of a worker in the healthy cluster is changed: its addresses, its names, its machine-id, its MAC addresses
+become those of a stranger. No variable of another host may have one of them, and no other node may be chosen.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.config.spec import Spec
+from gpustack.errors import RolloutError
+from gpustack.probes.firewall.live import FIREWALL
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.rollout.addresses import refuse_unconfirmed
+from gpustack.rollout.overlay import overlay
+from gpustack.steps.firewall.packets import needed
+from gpustack.steps.node_address import find_node_address, find_trusted_address
+from gpustack.steps.own_node import confirm_own, own, removable
+from tests.worlds.healthy import healthy
+
+STRANGER, STRANGE_ID, STRANGE_NAME, STRANGE_MAC = "203.0.113.66", "e" * 32, "x9", "02:66:66:66:66:66"
+MARKS = (STRANGER, STRANGE_ID, STRANGE_MAC, f'"{STRANGE_NAME}"', f"{STRANGE_NAME} ")
+ADDRESS = re.compile(r"(?<![0-9.])(?!127\.|0\.0\.0\.0|255\.|192\.0\.2\.1)\d{1,3}(?:\.\d{1,3}){3}(?![0-9.])")
+ID = re.compile(r"(?<![0-9a-fA-F])[0-9a-f]{32}(?![0-9a-fA-F])")
+MAC = re.compile(r"\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b")
+NAME = re.compile(r"\b(?:host2|k2)\b")
+LIAR, OTHER = "k2", "k1"
+
+
+@cache
+def world() -> Snapshot:
+    """The healthy cluster, with a stranger's node in it and a firewall that gpustack manages."""
+    taken = healthy()
+    spec = taken.inventory.spec.model_dump(mode="json", by_alias=True) | {"firewall": {"manage": True}}
+    inventory = replace(taken.inventory, spec=Spec.model_validate(spec))
+    answers = dict(taken.answers)
+    for probe in ("kube.nodes", "gpu.nodes"):
+        document = json.loads(answers[probe, CLUSTER].out)
+        document["items"].append(make_stranger(document["items"][-1]))
+        answers[probe, CLUSTER] = replace(answers[probe, CLUSTER], out=json.dumps(document))
+    return replace(taken, inventory=inventory, answers=MappingProxyType(answers))
+
+
+def make_stranger(entry: Mapping[str, Any]) -> Any:
+    made = json.loads(json.dumps(entry))
+    made["metadata"]["name"] = STRANGE_NAME
+    made["status"]["nodeInfo"]["machineID"] = STRANGE_ID
+    made["status"]["addresses"] = [{"type": "InternalIP", "address": STRANGER}]
+    return made
+
+
+def lie(text: str) -> str:
+    for pattern, stranger in ((ADDRESS, STRANGER), (ID, STRANGE_ID), (MAC, STRANGE_MAC), (NAME, STRANGE_NAME)):
+        text = pattern.sub(stranger, text)
+    return text
+
+
+def with_answers(taken: Snapshot, changed: Mapping[tuple[str, str], Answer]) -> Snapshot:
+    return replace(taken, answers=MappingProxyType({**taken.answers, **changed}))
+
+
+def find_lies() -> Iterator[tuple[str, Answer]]:
+    for (probe, where), answer in sorted(world().answers.items()):
+        if where == LIAR and (text := lie(answer.out)) != answer.out:
+            yield probe, replace(answer, out=text)
+
+
+LIES = dict(find_lies())
+
+
+ALONE = [pytest.param({probe: answer}, id=probe) for probe, answer in LIES.items()]
+every_lie = pytest.mark.parametrize("told", [pytest.param(LIES, id="all"), *ALONE])
+
+
+@every_lie
+def test_no_word_of_a_host_reaches_the_variables_of_another(told: Mapping[str, Answer]) -> None:
+    taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in told.items()})
+    variables = json.dumps(overlay(taken)["all"]["hosts"][OTHER], default=str)
+    honest = json.dumps(overlay(world())["all"]["hosts"][OTHER], default=str)
+    assert [mark for mark in MARKS if mark in variables and mark not in honest] == []
+
+
+@every_lie
+def test_no_word_of_a_host_chooses_another_node(told: Mapping[str, Answer]) -> None:
+    taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in told.items()})
+    for choose in (removable, confirm_own):
+        try:
+            node = choose(View(taken, LIAR))
+        except FactUnavailable:
+            continue
+        assert node is None or node.address == find_trusted_address(View(taken, LIAR))
+
+
+@every_lie
+def test_no_word_of_a_host_is_let_in_by_another(told: Mapping[str, Answer]) -> None:
+    taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in told.items()})
+    try:
+        assert STRANGER not in json.dumps(needed(View(taken, OTHER)))
+    except FactUnavailable as error:
+        assert LIAR in str(error)  # noqa: PT017 - both are right
+
+
+def test_the_lies_are_told() -> None:
+    """The test above would hold of answers in which nothing was changed."""
+    assert {"network.address", "network.addresses", "system.identity", "system.hostname", FIREWALL.id} <= set(LIES)
+    taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in LIES.items()})
+    node = own(View(taken, LIAR))
+    assert node is not None
+    assert node.name == STRANGE_NAME
+    assert STRANGE_NAME in {found.name for found in View(taken, CLUSTER)[NODES]}
+
+
+def test_install_refuses_a_host_with_an_address_that_ssh_did_not_reach() -> None:
+    refuse_unconfirmed(world())
+    taken = with_answers(world(), {("network.address", LIAR): LIES["network.address"]})
+    with pytest.raises(RolloutError) as raised:
+        refuse_unconfirmed(taken)
+    assert raised.value.reference == "node-address-unconfirmed"
+    assert raised.value.why.startswith("k2: SSH reached 10.78.0.12, and the host reports 203.0.113.66; its addresses: ")
+    with pytest.raises(FactUnavailable, match="gpustack_node_ip is not set"):
+        find_node_address(View(taken, LIAR))
+    assert "flows" not in overlay(taken)["all"]["hosts"][OTHER]["gpustack"]["firewall"]
+    assert LIAR not in {name for name, found in overlay(taken)["all"]["hosts"].items() if "gpustack_host" in found}
+
+
+ROLES = Path(__file__).parents[2] / "playbooks" / "roles"
+SAID = re.compile(r"gpustack_host\.name|ansible_hostname|ansible_nodename|ansible_fqdn|ansible_default_ipv4")
+
+
+def read_yaml(path: Path) -> Any:
+    return yaml.safe_load(path.read_text())
+
+
+def list_tasks(found: Any) -> Iterator[Mapping[str, Any]]:
+    for task in found or ():
+        yield task
+        for block in ("block", "rescue", "always"):
+            yield from list_tasks(task.get(block))
+
+
+def find_said_variables(role: Path) -> set[str]:
+    """The variables of a role that are made of what a host calls itself."""
+    variables = read_yaml(role / "vars" / "main.yml") if (role / "vars" / "main.yml").exists() else {}
+    return {name for name, value in variables.items() if SAID.search(str(value))}
+
+
+@pytest.mark.parametrize("role", sorted(ROLES.iterdir()), ids=lambda role: role.name)
+def test_no_task_on_the_control_plane_uses_what_a_worker_calls_itself(role: Path) -> None:
+    said = "|".join([*map(re.escape, find_said_variables(role)), SAID.pattern])
+    delegated = [
+        task for path in role.glob("tasks/*.yml") for task in list_tasks(read_yaml(path)) if "delegate_to" in task
+    ]
+    assert [task["name"] for task in delegated if re.search(rf"\b(?:{said})\b", json.dumps(task))] == []
