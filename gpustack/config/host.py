@@ -15,7 +15,8 @@ class HostSpec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     gpustack_node_ip: Annotated[
-        IPv4Address | None, Field(description="address of the node; default: that of the default route")
+        IPv4Address | None,
+        Field(description="address of the node; default: the one that SSH reaches, if the default route has it"),
     ] = None
     gpustack_gpus: Annotated[
         int | None,
