@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
+from ipaddress import ip_address
 from itertools import groupby
 from math import isfinite
 from operator import attrgetter
@@ -215,8 +216,8 @@ def header_of(head: dict[str, Any]) -> Header:
 def read_reach(name: str, entry: Mapping[str, Any]) -> Reach:
     """Read how a host was reached. What to type about it is not taken from the file: whoever wrote the file would
     choose it. Raises ValueError, KeyError or TypeError for another shape."""
-    if not entry:
-        return Reach(name)
+    if not entry or set(entry) == {"address"}:
+        return Reach(name, address=str(ip_address(typed(str(entry["address"])))) if entry else "")
     reference = typed(str(entry["reference"]))
     if not REFERENCE.fullmatch(reference):
         raise ValueError(f"no reference of an error: {reference}")

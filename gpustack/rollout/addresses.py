@@ -1,6 +1,7 @@
 """Refuse to change a cluster whose node addresses are not known for certain."""
 
 from gpustack.ask.snapshot import Snapshot
+from gpustack.command import Command
 from gpustack.errors import RolloutError
 from gpustack.steps.node_address import KEY, find_unconfirmed_hosts
 
@@ -13,5 +14,5 @@ def refuse_unconfirmed(snapshot: Snapshot) -> None:
         return
     why = "\n".join(f"{host}: {reason}" for host, reason in unconfirmed)
     message = f"The address of a node is not certain: set {KEY} of the host in the inventory. Nothing was changed."
-    hint = "gpustack explain node-address-unconfirmed"
+    hint = Command("gpustack", "explain", "node-address-unconfirmed")
     raise RolloutError("node-address-unconfirmed", message, why, hint)

@@ -84,7 +84,7 @@ def node_address(here: View) -> Result | None:
     """The address of the node is known from the inventory (gpustack_node_ip) or from the SSH connection, and it is on
     this host."""
     if is_unconfirmed(here):
-        hint = "gpustack explain node-address-unconfirmed"
+        hint = Command("gpustack", "explain", "node-address-unconfirmed")
         return Result("node address", f"that of SSH, or {KEY}", describe_choice(here), "operator", hint=hint)
     local = [address for found in here[ADDRESSES].values() for address in found]
     wanted = find_node_address(here)

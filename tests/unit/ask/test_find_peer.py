@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from gpustack.ask.transport import ssh
 from gpustack.ask.transport.ssh import find_peer
 from gpustack.config.host import Host
 
@@ -49,6 +48,6 @@ def test_behind_a_jump_host_a_name_is_what_this_machine_resolves(monkeypatch: py
             raise socket.gaierror(-2, "Name or service not known")
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (names[name], 0))]
 
-    monkeypatch.setattr(ssh.socket, "getaddrinfo", resolve)
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
     assert find_peer(Host("gpu1", "gpu1.example.com"), UNKNOWN) == "10.0.0.2"
     assert find_peer(Host("gpu2", "gpu2.example.com"), UNKNOWN) == ""

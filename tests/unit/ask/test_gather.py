@@ -103,3 +103,12 @@ def test_ctrl_c_waits_for_no_host() -> None:
             process.kill()
             raise
     assert b"KeyboardInterrupt" in errors
+
+
+def test_where_a_connection_ended_is_known() -> None:
+    def ask(host: Host, script: str, *, last: str = "", reached: Reached = print) -> Iterator[str]:
+        reached("10.0.0.7")
+        return execute(HERE, Command("sh", f"{script}\n".encode(), 20))
+
+    found = gather(Inventory(Path("hosts.yml"), (HERE,), SPEC), [SWAP], ask=ask)
+    assert found.reach["here"] == Reach("here", address="10.0.0.7")

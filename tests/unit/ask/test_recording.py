@@ -20,6 +20,7 @@ from gpustack.config.host import CONTROL_PLANE, NODE, Host, HostSpec
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
+from tests.worlds.snapshot import build
 
 ONE = Host("h1", "10.0.0.1", user="ops", port=2222, key_file="/home/me/key", groups=frozenset({CONTROL_PLANE, NODE}))
 TWO = Host("h2", "10.0.0.2", become_password="hunter2!", groups=frozenset({NODE}))
@@ -203,3 +204,17 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 def test_the_schema_is_the_first_thing_in_it() -> None:
     assert next(lines(snapshot())).startswith(f'{{"schema": "{SCHEMA}"')
+
+
+def test_where_the_connection_ended_is_recorded(tmp_path: Path) -> None:
+    taken = build(
+        [Host("one", "one.example.com", groups=frozenset({CONTROL_PLANE}))],
+        {},
+        reach=[Reach("one", address="10.0.0.2")],
+    )
+    write(taken, tmp_path / "a.jsonl")
+    assert read(tmp_path / "a.jsonl").reach == {"one": Reach("one", address="10.0.0.2")}
+    text = (tmp_path / "a.jsonl").read_text()
+    (tmp_path / "b.jsonl").write_text(text.replace('"10.0.0.2"', '"10.0.0.2; id"'))
+    with pytest.raises(UsageError):
+        read(tmp_path / "b.jsonl")
