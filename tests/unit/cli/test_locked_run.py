@@ -39,8 +39,8 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, Any]]:
     return results
 
 
-def played(inventory: Inventory, folder: Path) -> None:
-    held: Any = SimpleNamespace(lost="", run="", until=inf)
+def played(inventory: Inventory, folder: Path, run_id: str = "") -> None:
+    held: Any = SimpleNamespace(lost="", run=run_id, until=inf)
     run = Run(inventory, folder, silent, folder, threading.Event(), held)
     before = replace(snapshot(), inventory=inventory)
     run.play("prereqs", ["k2"], before)
@@ -55,6 +55,21 @@ def test_what_one_host_has_in_the_inventory_is_offered_to_no_other(tmp_path: Pat
     collect what is answered at its prompt."""
     played(OF_THE_PLANE, tmp_path)
     assert given == [(False, None)] * 3
+
+
+def test_a_play_is_given_the_id_of_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first task of a play compares it with the note beside the lock. A look from outside of a run has none, and
+    what an inventory says of it is overruled."""
+    lines: list[str] = []
+
+    def run(**settings: Any) -> SimpleNamespace:
+        lines.append(settings["cmdline"])
+        return SimpleNamespace(stdout=StringIO(), rc=0)
+
+    monkeypatch.setattr(ansible_runner, "run", run)
+    played(INVENTORY, tmp_path, "a" * 16)
+    assert [f"--extra-vars gpustack_run={'a' * 16}" in line for line in lines] == [True, True, False]
+    assert ["--check" in line for line in lines] == [False, True, True], "and these need no lock"
 
 
 def test_a_typed_one_is_handed_on(tmp_path: Path, given: list[Any]) -> None:

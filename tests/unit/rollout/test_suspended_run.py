@@ -3,22 +3,24 @@ and the processes are real, on this machine, in times that are shorter than thos
 """
 
 import os
+import queue
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 import pytest
 import yaml
 
+from gpustack.ask.transport.execute import interact
 from gpustack.config.host import Host
 from gpustack.config.resources import playbooks
 from gpustack.errors import LockedError
 from gpustack.rollout import lock
-from gpustack.rollout.lease import Places, hold_locks
+from gpustack.rollout.lease import Lease, Places, hold_locks
 from gpustack.rollout.watcher import find_processes
 
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="the lock is of root's alone")
@@ -118,6 +120,31 @@ def first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Operator]
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         made.process.communicate(timeout=30)
+
+
+@pytest.mark.parametrize(("left", "right"), [("ab", "ba"), ("ab", "b"), ("a", "ba")])
+def test_real_locks_keep_operators_apart_whatever_their_order(
+    left: str, right: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each host has its own folder for the lock on this machine."""
+
+    def session(host: Host, script: str, beats: "queue.Queue[bytes | None]") -> Iterator[str]:
+        return interact(HERE, script.replace(lock.FOLDER, f"{tmp_path}/{host.name}"), beats)
+
+    def hold(names: str, doing: str) -> AbstractContextManager[Lease]:
+        hosts = tuple(Host(name, name) for name in sorted(names))
+        return hold_locks(Places(hosts, hosts), doing, session)
+
+    with hold(left, "install") as first:
+        with pytest.raises(LockedError) as caught, hold(right, "reset"):
+            raise AssertionError
+        assert caught.value.why == first.who
+        notes = [(tmp_path / name / "holder").read_text() for name in left]
+        assert notes == [f"{first.who}\n{first.run}\n"] * len(left), "none of them was touched"
+        assert first.lost == ""
+    with hold(right, "reset") as second:
+        assert {one.host.name for one in second.holds} == set(right)
+    assert list(tmp_path.glob("*/holder")) == []
 
 
 def refused() -> str:
