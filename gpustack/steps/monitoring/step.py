@@ -27,16 +27,25 @@ from gpustack.config.inventory import Inventory
 from gpustack.config.sections.receiver import place_of
 from gpustack.config.versions import minor
 from gpustack.probes.helm import RELEASES
+from gpustack.probes.kubernetes.namespaces import NAMESPACES
 from gpustack.probes.kubernetes.nodes import add_reason
 from gpustack.probes.kubernetes.workloads import MONITORING_DAEMON_SETS, MONITORING_DEPLOYMENTS
 from gpustack.probes.monitoring.alerting import RECEIVERS, SECRETS
 from gpustack.probes.monitoring.grafana import DATA_SOURCES
+from gpustack.probes.monitoring.grafana_rights import GRAFANA_RULES
 from gpustack.probes.monitoring.workloads import ALERTMANAGERS, DEFINITIONS, GROUP, PROMETHEUSES, TARGETS, Custom
 from gpustack.probes.network.addresses import LISTENERS
 from gpustack.steps.control_plane.step import control_planes
 from gpustack.steps.kubernetes.versions import numbers
 from gpustack.steps.monitoring.receiver import NOBODY
-from gpustack.steps.monitoring.values import CONTROL_PLANE, prometheus_name, release
+from gpustack.steps.monitoring.values import (
+    CONTROL_PLANE,
+    GRAFANA_READS,
+    READ,
+    grafana_role,
+    prometheus_name,
+    release,
+)  # fmt: skip
 from gpustack.steps.release import compared, in_cluster
 from gpustack.steps.step import Step
 
@@ -131,6 +140,30 @@ def data_source(here: View) -> Result | None:
     return expect(f"data sources with uid {DATA_SOURCE}", 1, count, "operator" if count else "install", hint=hint)
 
 
+def grafana_rules(here: View) -> Result | None:
+    """Grafana may read ConfigMaps of all namespaces, and nothing else: no Secret."""
+    values = release(here).values["grafana"]
+    rbac = values.get("rbac", {})
+    named = rbac.get("useExistingClusterRole") == grafana_role(here.spec) and not rbac.get("namespaced")
+    if not (named and values.get("enabled", True)):
+        return None
+    expected = tuple(f"{verb} {resource}" for verb in READ for resource in GRAFANA_READS)
+    actual = here[GRAFANA_RULES]
+    if actual is None:
+        return Result(f"ClusterRole {grafana_role(here.spec)}", as_text(expected), "nothing")
+    return expect(f"ClusterRole {grafana_role(here.spec)}", as_text(set(expected)), as_text(set(actual)))
+
+
+def namespace(here: View) -> Result | None:
+    """The namespace does not forbid node-exporter's pods; a missing one is created, and a level that is set stays."""
+    name = here.spec.monitoring.namespace
+    phase, level = here[NAMESPACES].get(name, ("", ""))
+    if phase != "Active" or level in ("", "privileged"):
+        return None
+    hint = "gpustack explain namespace-restricted"
+    return Result(f"namespace {name}", "Pod Security level privileged", level, cure="operator", hint=hint)
+
+
 def workloads(here: View) -> Result | None:
     """The operator, Grafana and kube-state-metrics are running, and node-exporter is running on every node."""
     deployments, daemon_sets = here[MONITORING_DEPLOYMENTS], here[MONITORING_DAEMON_SETS]
@@ -203,11 +236,11 @@ STEP = Step(
     scope="cluster",
     probes=(
         RELEASES, DEFINITIONS, MONITORING_DEPLOYMENTS, MONITORING_DAEMON_SETS, PROMETHEUSES, ALERTMANAGERS, TARGETS,
-        LISTENERS, SECRETS, RECEIVERS, DATA_SOURCES,
+        LISTENERS, SECRETS, RECEIVERS, DATA_SOURCES, GRAFANA_RULES, NAMESPACES,
     ),
     checks=(
-        port, definitions, chart, receiver_secrets, workloads, prometheus, selectors, alertmanager, receivers,
-        data_source, targets,
+        port, namespace, definitions, chart, grafana_rules, receiver_secrets, workloads, prometheus, selectors,
+        alertmanager, receivers, data_source, targets,
     ),
     needs=("helm", "workers"),
     follows=("storage", "flannel"),

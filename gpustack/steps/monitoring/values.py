@@ -6,6 +6,7 @@ from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.config.values import merged, ours
+from gpustack.probes.monitoring.grafana_rights import ROLE
 from gpustack.steps.monitoring.receiver import alertmanager
 from gpustack.steps.release import Release
 
@@ -13,6 +14,8 @@ CHART = "kube-prometheus-stack"
 PORT = 9090  # of Prometheus' Service, where the chart's values have no other
 # Of a kubeadm cluster, with kubernetes.metrics_bind 127.0.0.1 out of Prometheus' reach.
 CONTROL_PLANE = ("kubeEtcd", "kubeScheduler", "kubeControllerManager", "kubeProxy")
+# What Grafana's sidecars read: dashboards and data sources, in all namespaces.
+GRAFANA_READS, READ = ("configmaps",), ("get", "list", "watch")
 MIB = {"Mi": 1, "Gi": 1024, "Ti": 1024 * 1024}
 NODE_LABELS = ("nvidia.com/gpu.present", "nvidia.com/gpu.sharing-strategy")
 RULES = {
@@ -36,7 +39,28 @@ def release(here: View) -> Release:
 def chart_values(inventory: Inventory) -> dict[str, Any]:
     spec = inventory.spec
     theirs = inventory.values.get(spec.monitoring.release, {})
-    return merged(ours("monitoring"), computed(spec), {"alertmanager": alertmanager(spec)}, theirs)
+    return with_rights(spec, merged(ours("monitoring"), computed(spec), {"alertmanager": alertmanager(spec)}, theirs))
+
+
+def with_rights(spec: Spec, values: dict[str, Any]) -> dict[str, Any]:
+    """Add the ClusterRole of Grafana's sidecars to the objects of the release. The chart's own one includes Secrets.
+    It keeps that one's name, so that the release changes it in place: the role of a ClusterRoleBinding is immutable."""
+    further = values.get("extraManifests") or []
+    if not values["grafana"].get("enabled", True):
+        return values
+    rule = {"apiGroups": [""], "resources": list(GRAFANA_READS), "verbs": list(READ)}
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": grafana_role(spec)},
+        "rules": [rule],
+    }
+    return values | {"extraManifests": [*(further.values() if isinstance(further, dict) else further), role]}
+
+
+def grafana_role(spec: Spec) -> str:
+    """Name the ClusterRole of Grafana's sidecars."""
+    return f"{spec.monitoring.release}-{ROLE}"
 
 
 def prometheus_name(spec: Spec) -> str:
@@ -71,7 +95,11 @@ def computed(spec: Spec) -> dict[str, Any]:
             "service": {"port": monitoring.node_exporter_port, "targetPort": monitoring.node_exporter_port}
         },
         "kube-state-metrics": {"metricLabelsAllowlist": allowed_labels(spec)},
-        "grafana": {"fullnameOverride": f"{monitoring.release}-grafana", **access(spec)},
+        "grafana": {
+            "fullnameOverride": f"{monitoring.release}-grafana",
+            "rbac": {"useExistingClusterRole": grafana_role(spec)},
+            **access(spec),
+        },
     }
     if spec.kubernetes.metrics_bind == "127.0.0.1":
         values |= {part: {"enabled": False} for part in CONTROL_PLANE}

@@ -7,8 +7,8 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.steps.monitoring.step import STEP
 from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.cluster import SPEC, healthy, judged, states
-from tests.worlds.judge import failures
+from tests.worlds.cluster import SPEC, healthy, judged, snapshot, states
+from tests.worlds.judge import failures, judgements
 
 LISTENERS, RELEASES = "network.listeners", ("helm.releases", CLUSTER)
 
@@ -37,12 +37,12 @@ def test_before_the_chart_all_is_for_install() -> None:
     for probe in ("monitoring.prometheuses", "monitoring.alertmanagers"):
         answers |= case(probe, "unknown-kind")
     answers |= answers_at(CLUSTER, written("monitoring.definitions", '{"items":[]}'))
-    answers |= case("monitoring.targets", "not-yet")
+    answers |= case("monitoring.targets", "not-yet") | case("grafana.rules", "none")
     found = judged(STEP, answers)
     assert {one.result.cure for one in found.values() if one.result} == {"install"}
     outcomes = {check: one.outcome for check, one in found.items()}
-    missing = dict.fromkeys(("definitions", "chart", "workloads", "prometheus", "alertmanager"), "failed")
-    others = dict.fromkeys(("port", "receiver-secrets", "selectors", "receivers", "data-source"), "ok")
+    missing = dict.fromkeys(("definitions", "chart", "grafana-rules", "workloads", "prometheus", "alertmanager"), "failed")
+    others = dict.fromkeys(("port", "namespace", "receiver-secrets", "selectors", "receivers", "data-source"), "ok")
     assert outcomes == missing | others | {"targets": "unknown"}
 
 
@@ -241,3 +241,33 @@ def test_a_prometheus_that_leaves_out_what_others_bring() -> None:
     narrow = case("monitoring.prometheuses", "narrow")
     found = "restricted by ruleNamespaceSelector, serviceMonitorSelector"
     assert failures(judged(STEP, narrow)) == {"selectors": (found, "install")}
+
+
+@pytest.mark.parametrize("name", ["chart", "wide"])
+def test_grafana_must_not_read_secrets_or_more(name: str) -> None:
+    found = failures(judged(STEP, case("grafana.rules", name)))
+    assert list(found) == ["grafana-rules"]
+    assert found["grafana-rules"][1] == "install"
+    assert ("get secrets" if name == "chart" else "* apps/deployments") in found["grafana-rules"][0]
+
+
+def test_a_missing_cluster_role_is_for_install() -> None:
+    assert failures(judged(STEP, case("grafana.rules", "none"))) == {"grafana-rules": ("nothing", "install")}
+
+
+def test_rights_that_the_values_of_the_operator_name_are_theirs() -> None:
+    given = {"grafana": {"rbac": {"useExistingClusterRole": "theirs"}}}
+    built = snapshot(case("grafana.rules", "none"))
+    built = replace(built, inventory=replace(built.inventory, values={"monitoring": given}))
+    assert judgements(STEP, built)["grafana-rules"].outcome == "ok"
+
+
+@pytest.mark.parametrize("level", ["baseline", "restricted"])
+def test_a_level_that_somebody_set_is_for_a_person(level: str) -> None:
+    answer = healthy()["kube.namespaces", CLUSTER]
+    document = json.loads(answer.out)
+    for item in document["items"]:
+        if item["metadata"]["name"] == "monitoring":
+            item["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = level
+    changed = {("kube.namespaces", CLUSTER): replace(answer, out=json.dumps(document))}
+    assert failures(judged(STEP, changed)) == {"namespace": (level, "operator")}

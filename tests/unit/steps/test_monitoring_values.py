@@ -1,5 +1,6 @@
 """What the spec makes of Prometheus: how long it keeps what, its labels, and how it is reached."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.config.spec import Spec
-from gpustack.steps.monitoring.values import computed, lost_history, size_limit
+from gpustack.steps.monitoring.values import chart_values, computed, lost_history, size_limit
 from tests.worlds.cluster import snapshot
 from tests.worlds.specs import complaints
 
@@ -60,3 +61,37 @@ def test_what_is_lost_without_a_volume_is_named() -> None:
     assert lost() == lost(enabled=False, persistence={"enabled": False}) == ""
     found = lost(retention="10d", persistence={"enabled": False, "size": "10Gi"})
     assert found.startswith("Prometheus keeps its data in its pod, 10d or 8704MB of it: lost whenever the pod restarts")
+
+
+def with_values(given: dict[str, Any]) -> dict[str, Any]:
+    return chart_values(replace(snapshot().inventory, values={"monitoring": given}))
+
+
+def test_grafana_reads_config_maps_alone() -> None:
+    values = with_values({})
+    (role,) = values["extraManifests"]
+    assert role["metadata"]["name"] == values["grafana"]["rbac"]["useExistingClusterRole"]
+    assert role["rules"] == [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]}]
+    assert {kind: values["grafana"]["sidecar"][kind]["resource"] for kind in ("dashboards", "datasources")} == {
+        "dashboards": "configmap",
+        "datasources": "configmap",
+    }
+
+
+def test_its_role_keeps_the_name_that_the_chart_gives() -> None:
+    """The binding of an earlier release leads to it, and cannot be changed."""
+    assert with_values({})["extraManifests"][0]["metadata"]["name"] == "monitoring-grafana-clusterrole"
+
+
+@pytest.mark.parametrize("given", [[{"kind": "ConfigMap"}], {"a": {"kind": "ConfigMap"}}])
+def test_objects_of_the_operator_s_values_stay_beside_it(given: Any) -> None:
+    kinds = [item["kind"] for item in with_values({"extraManifests": given})["extraManifests"]]
+    assert kinds == ["ConfigMap", "ClusterRole"]
+
+
+def test_without_grafana_there_is_no_role() -> None:
+    assert "extraManifests" not in with_values({"grafana": {"enabled": False}})
+
+
+def test_kube_state_metrics_reads_no_secret() -> None:
+    assert "secrets" in with_values({})["kube-state-metrics"]["collectorsExclude"]
