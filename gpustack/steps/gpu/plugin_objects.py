@@ -21,6 +21,16 @@ ENGINE = "gpustack-dcgm-engine"
 # Label, container and Service of the host engine are called as NVIDIA's operator calls its own: NVIDIA/gpu-operator
 # v26.7.0 assets/state-dcgm, 0400_dcgm.yml and 0500_service.yaml. Who wants dcgmi finds it by them on both stacks.
 ENGINE_PORT = 5555
+# What the plugin looks for in the driver's root, and where hosts have it: libraries and programs (with the links of
+# Debian's alternatives), firmware, device nodes. Not the root itself: it has every file of the host, and its sockets, which
+# a read-only mount does not keep from being used. NVIDIA/nvidia-container-toolkit v1.19.0, pkg/lookup/library.go,
+# pkg/nvcdi/driver-nvml.go; NVIDIA/k8s-device-plugin v0.19.0, cmd/nvidia-device-plugin/root.go.
+DRIVER_FILES = {
+    "driver-usr": ("/usr", "/usr"),
+    "driver-lib": ("/lib", "/usr/lib"),
+    "driver-alternatives": ("/etc/alternatives", "/etc/alternatives"),
+    "driver-dev": ("/dev", "/dev"),
+}
 Named = dict[str, Any]
 
 
@@ -82,8 +92,8 @@ def placed(way: str = "") -> Named:
 
 
 def plugin_pod(here: View, mode: str, replicas: int) -> Named:
-    """GPUs reach pods by CDI: the plugin describes them in /var/run/cdi, the kubelet names them to containerd. It reads
-    the driver's files below /driver-root."""
+    """Compose the device plugin's pod. GPUs reach pods by CDI: the plugin describes them in /var/run/cdi, and the kubelet
+    names them to containerd. It reads the driver's files below /driver-root."""
     way, version = key(mode, replicas), here.versions.components["k8s-device-plugin"]
     variables = {
         "CONFIG_FILE": f"/config/{way}.yaml",
@@ -101,13 +111,16 @@ def plugin_pod(here: View, mode: str, replicas: int) -> Named:
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
         "volumeMounts": [
             *({"name": name, "mountPath": path} for name, path in folders.items()),
-            {"name": "driver-root", "mountPath": "/driver-root", "readOnly": True},
+            *(
+                {"name": name, "mountPath": f"/driver-root{path}", "readOnly": True}
+                for name, (path, _) in DRIVER_FILES.items()
+            ),
             {"name": "config", "mountPath": "/config", "readOnly": True},
         ],
     }
     volumes = [
         *({"name": name, "hostPath": {"path": path, "type": "DirectoryOrCreate"}} for name, path in folders.items()),
-        {"name": "driver-root", "hostPath": {"path": "/", "type": "Directory"}},
+        *({"name": name, "hostPath": {"path": at, "type": "Directory"}} for name, (_, at) in DRIVER_FILES.items()),
         {"name": "config", "configMap": {"name": PLUGIN}},
     ]
     return {**placed(way), "containers": [container], "volumes": volumes}
@@ -135,7 +148,7 @@ def exporter_pod(here: View) -> Named:
         "ports": [{"name": "metrics", "containerPort": metrics.port, "protocol": "TCP"}],
         "readinessProbe": {**health, "initialDelaySeconds": 5},
         "livenessProbe": {**health, "initialDelaySeconds": 45, "failureThreshold": 6},
-        "securityContext": {"runAsUser": 0, "capabilities": {"add": ["SYS_ADMIN"]}},
+        "securityContext": {"runAsUser": 0, "capabilities": {"drop": ["ALL"], "add": ["SYS_ADMIN"]}},
         "volumeMounts": [
             counted,
             {"name": "pod-resources", "mountPath": "/var/lib/kubelet/pod-resources", "readOnly": True},

@@ -212,3 +212,49 @@ def test_both_stacks_at_once_are_refused_by_the_operator_s_step_too() -> None:
     assert (found.found, found.cure) == ("gpustack-dcgm-exporter, gpustack-device-plugin", "operator")
     none = snapshot({"stack": "operator"}, cluster("gpu.daemon-sets", workload("nvidia-dcgm-exporter", 1, 1)))
     assert host_stack(View(none, CLUSTER)) is None
+
+
+def host_paths() -> dict[str, list[tuple[str, bool]]]:
+    """Collect (path, writable) of every hostPath that containers of the DaemonSets mount, by DaemonSet."""
+    found: dict[str, list[tuple[str, bool]]] = {}
+    view = View(snapshot({"dcgm": "standalone"}), CLUSTER)
+    for item in (item for item in objects(view) if item["kind"] == "DaemonSet"):
+        pod = item["spec"]["template"]["spec"]
+        paths = {
+            volume["name"]: volume["hostPath"]["path"] for volume in pod.get("volumes", []) if "hostPath" in volume
+        }
+        mounts = [mount for container in pod["containers"] for mount in container.get("volumeMounts", [])]
+        found[item["metadata"]["name"]] = [
+            (paths[mount["name"]], not mount.get("readOnly")) for mount in mounts if mount["name"] in paths
+        ]
+    return found
+
+
+def test_no_pod_sees_the_secrets_or_the_sockets_of_its_host() -> None:
+    """A socket of a container runtime gives root on the host, through a read-only mount too."""
+    private = ("/etc/shadow", "/etc/kubernetes/admin.conf", "/root/.ssh/id_ed25519", "/var/lib/etcd/member",
+               "/run/containerd/containerd.sock", "/var/run/docker.sock", "/home/a", "/var/lib/kubelet/pods")  # fmt: skip
+    for name, mounts in host_paths().items():
+        for path, _ in mounts:
+            assert [file for file in private if f"{file}/".startswith(f"{path.rstrip('/')}/")] == [], (name, path)
+
+
+def test_pods_write_to_the_host_where_the_kubelet_and_containerd_look() -> None:
+    writable = {(name, path) for name, mounts in host_paths().items() for path, writes in mounts if writes}
+    assert writable == {
+        ("gpustack-device-plugin", "/var/lib/kubelet/device-plugins"),
+        ("gpustack-device-plugin", "/var/run/cdi"),
+    }
+
+
+def test_containers_have_the_capabilities_that_they_need() -> None:
+    view = View(snapshot(), CLUSTER)
+    given = {
+        item["metadata"]["name"]: item["spec"]["template"]["spec"]["containers"][0]["securityContext"]["capabilities"]
+        for item in objects(view)
+        if item["kind"] == "DaemonSet"
+    }
+    assert given == {
+        "gpustack-device-plugin": {"drop": ["ALL"]},
+        "gpustack-dcgm-exporter": {"drop": ["ALL"], "add": ["SYS_ADMIN"]},
+    }

@@ -41,7 +41,9 @@ def test_before_the_chart_all_is_for_install() -> None:
     found = judged(STEP, answers)
     assert {one.result.cure for one in found.values() if one.result} == {"install"}
     outcomes = {check: one.outcome for check, one in found.items()}
-    missing = dict.fromkeys(("definitions", "chart", "grafana-rules", "workloads", "prometheus", "alertmanager"), "failed")
+    missing = dict.fromkeys(
+        ("definitions", "chart", "grafana-rules", "workloads", "prometheus", "alertmanager"), "failed"
+    )
     others = dict.fromkeys(("port", "namespace", "receiver-secrets", "selectors", "receivers", "data-source"), "ok")
     assert outcomes == missing | others | {"targets": "unknown"}
 
