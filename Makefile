@@ -13,7 +13,7 @@ QUICK := tests/contract tests/replay $(filter-out %/__pycache__/,$(wildcard test
 SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!*.md' ':!*.py')
 
 .PHONY: help demo test $(QUICK) lab-test vm-test fuzz accuracy lint ruff mypy imports yaml ansible shell bench bundle \
-    upstream env go lock values sbom audit clean
+    upstream env go lock values rights sbom audit clean
 
 help:
 	@echo "make demo      two throw-away hosts with simulated GPUs become a proven cluster (first time 45 minutes, then 10)"
@@ -128,6 +128,10 @@ audit: $(ENV)
 
 values: $(ENV)
 	python -m scripts.values
+
+# Needs helm and kubectl on PATH, and the internet.
+rights: $(ENV)
+	python -m scripts.rights
 
 clean:
 	-[ ! -x .venv/bin/gpustack ] || gpustack lab down

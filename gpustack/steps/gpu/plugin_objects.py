@@ -22,8 +22,8 @@ ENGINE = "gpustack-dcgm-engine"
 # v26.7.0 assets/state-dcgm, 0400_dcgm.yml and 0500_service.yaml. Who wants dcgmi finds it by them on both stacks.
 ENGINE_PORT = 5555
 # What the plugin looks for in the driver's root, and where hosts have it: libraries and programs (with the links of
-# Debian's alternatives), firmware, device nodes. Not the root itself: it has every file of the host, and its sockets, which
-# a read-only mount does not keep from being used. NVIDIA/nvidia-container-toolkit v1.19.0, pkg/lookup/library.go,
+# Debian's alternatives), firmware, device nodes. Not the root itself: it has every file of the host, and its sockets,
+# which a read-only mount does not keep from being used. NVIDIA/nvidia-container-toolkit v1.19.0, pkg/lookup/library.go,
 # pkg/nvcdi/driver-nvml.go; NVIDIA/k8s-device-plugin v0.19.0, cmd/nvidia-device-plugin/root.go.
 DRIVER_FILES = {
     "driver-usr": ("/usr", "/usr"),
@@ -92,7 +92,7 @@ def placed(way: str = "") -> Named:
 
 
 def plugin_pod(here: View, mode: str, replicas: int) -> Named:
-    """Compose the device plugin's pod. GPUs reach pods by CDI: the plugin describes them in /var/run/cdi, and the kubelet
+    """Compose the device plugin's pod. GPUs reach pods by CDI: the plugin describes them in /var/run/cdi, the kubelet
     names them to containerd. It reads the driver's files below /driver-root."""
     way, version = key(mode, replicas), here.versions.components["k8s-device-plugin"]
     variables = {

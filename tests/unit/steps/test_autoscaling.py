@@ -94,5 +94,6 @@ def test_the_operators_values_count_more() -> None:
         "clusterName": here.spec.cluster_name,
         "clusterDomain": here.spec.kubernetes.dns_domain,
         "image": {"pullPolicy": "IfNotPresent"},
+        "rbac": {"enabledCustomScaledRefKinds": False},
     }
     assert json.dumps(made.values)

@@ -232,8 +232,16 @@ def host_paths() -> dict[str, list[tuple[str, bool]]]:
 
 def test_no_pod_sees_the_secrets_or_the_sockets_of_its_host() -> None:
     """A socket of a container runtime gives root on the host, through a read-only mount too."""
-    private = ("/etc/shadow", "/etc/kubernetes/admin.conf", "/root/.ssh/id_ed25519", "/var/lib/etcd/member",
-               "/run/containerd/containerd.sock", "/var/run/docker.sock", "/home/a", "/var/lib/kubelet/pods")  # fmt: skip
+    private = (
+        "/etc/shadow",
+        "/etc/kubernetes/admin.conf",
+        "/root/.ssh/id_ed25519",
+        "/var/lib/etcd/member",
+        "/run/containerd/containerd.sock",
+        "/var/run/docker.sock",
+        "/home/a",
+        "/var/lib/kubelet/pods",
+    )
     for name, mounts in host_paths().items():
         for path, _ in mounts:
             assert [file for file in private if f"{file}/".startswith(f"{path.rstrip('/')}/")] == [], (name, path)

@@ -1,0 +1,127 @@
+"""`python -m scripts.rights` writes docs/rights.md. It needs helm and kubectl on PATH, and fetches charts and manifests
+from their pinned addresses.
+
+    --chart NAME=PATH[=ORIGIN]   an archive of the pinned checksum or, with where it is from, an unpacked chart
+    --manifest NAME=PATH         a file of the pinned checksum
+    --check                      say what of the page is not of this release, and fail; needs no chart
+    --objects FILE               print what the objects of a file may do, as JSON
+"""
+
+import argparse
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jinja2 import Environment
+
+from gpustack.config.resources import playbooks
+from scripts.rights.page import find_stale, rights_page
+from scripts.rights.permissions import find_permissions
+from scripts.rights.pods import find_access
+from scripts.rights.sources import Chart, Manifest, charts, manifests
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "rights.md"
+KUBERNETES = "1.36.4"
+ROLES = {"flannel": "flannel", "local-path-provisioner": "storage"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--chart", action="append", default=[], metavar="NAME=PATH")
+    parser.add_argument("--manifest", action="append", default=[], metavar="NAME=PATH")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--objects", type=Path, metavar="FILE")
+    given = parser.parse_args()
+    if given.check:
+        stale = find_stale(PAGE.read_text())
+        sys.stdout.write("".join(f"{line}\n" for line in stale))
+        sys.exit(bool(stale))
+    if given.objects:
+        sys.stdout.write(describe(documents(given.objects.read_text())))
+        return
+    files = {name: rest for name, _, rest in (word.partition("=") for word in [*given.chart, *given.manifest])}
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        rendered = {chart: render_chart(chart, files.get(chart.name, ""), folder) for chart in charts()}
+        applied = {item: render_manifest(item, files.get(item.name, ""), folder) for item in manifests()}
+    PAGE.write_text(rights_page(rendered, applied))
+
+
+def describe(objects: list[dict[str, Any]]) -> str:
+    """Write what these objects may do as JSON."""
+    access = [asdict(entry) for entry in find_access(objects, "default")]
+    permissions = [asdict(entry) for entry in find_permissions(objects, "default")]
+    return json.dumps({"access": access, "permissions": permissions})
+
+
+def render_chart(chart: Chart, given: str, folder: Path) -> tuple[str, list[dict[str, Any]]]:
+    """Render what Helm would install, with the place that the templates are from. Raises SystemExit for a chart of
+    another version or checksum."""
+    path, _, origin = given.partition("=")
+    source = Path(path) if path else fetch(chart.url, folder)
+    if source.is_dir():
+        described = yaml.safe_load((source / "Chart.yaml").read_text())
+        if str(described["version"]) != chart.version or not origin:
+            raise SystemExit(
+                f"{source}: version {chart.version} and an origin are needed, it has {described['version']}"
+            )
+    else:
+        origin = f"the archive with SHA-256 {require_checksum(source, chart.sha256)[:16]}…"
+    values = folder / f"{chart.name}.json"
+    values.write_text(json.dumps(dict(chart.values)))
+    words = ["helm", "template", chart.release, str(source), "--namespace", chart.namespace, "--values", str(values)]
+    return origin, documents(run(*words, "--kube-version", KUBERNETES))
+
+
+def render_manifest(manifest: Manifest, given: str, folder: Path) -> list[dict[str, Any]]:
+    """Put our settings over an upstream manifest, as the role does."""
+    source = Path(given) if given else fetch(manifest.url, folder)
+    require_checksum(source, manifest.sha256)
+    made = folder / manifest.name
+    made.mkdir()
+    template = (playbooks() / "roles" / ROLES[manifest.name] / "templates" / "kustomization.yaml.j2").read_text()
+    environment = Environment(autoescape=False)  # noqa: S701 - YAML
+    environment.filters |= {
+        "to_json": lambda value, **_: json.dumps(value),
+        "hash": lambda text, kind: hashlib.new(kind, text.encode()).hexdigest(),
+    }
+    text = environment.from_string(template).render(flannel_net_conf={}, storage_paths={})
+    (made / "kustomization.yaml").write_text(text)
+    (name,) = re.findall(r"^resources: \[(.+)\]$", text, re.MULTILINE)
+    shutil.copy(source, made / name)
+    return documents(run("kubectl", "kustomize", str(made)))
+
+
+def fetch(url: str, folder: Path) -> Path:
+    target = folder / url.rsplit("/", 1)[1]
+    with urllib.request.urlopen(url, timeout=60) as response:  # noqa: S310 - pinned, and its checksum is compared
+        target.write_bytes(response.read())
+    return target
+
+
+def require_checksum(path: Path, expected: str) -> str:
+    actual = hashlib.sha256(path.read_bytes()).hexdigest()
+    if actual != expected:
+        raise SystemExit(f"{path}: expected SHA-256 {expected}, found {actual}")
+    return actual
+
+
+def run(*words: str) -> str:
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+def documents(text: str) -> list[dict[str, Any]]:
+    return [item for item in yaml.safe_load_all(text) if item]
+
+
+if __name__ == "__main__":
+    main()

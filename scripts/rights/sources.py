@@ -1,0 +1,109 @@
+"""What gpustack brings: Helm releases with their values, upstream manifests, and objects of its own. No chart is needed
+for the digests, so that a test can compare them with the page."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.config.host import CONTROL_PLANE, NODE, Host
+from gpustack.config.inventory import Inventory
+from gpustack.config.resources import playbooks
+from gpustack.config.spec import Spec
+from gpustack.proof.workload import namespace_manifest, pod_manifest
+from gpustack.steps import serve
+from gpustack.steps.gpu import plugin_objects
+from gpustack.steps.releases import RELEASES
+
+Object = dict[str, Any]
+# Settings under which everything is brought: each part of gpustack, at its defaults otherwise.
+SETTINGS: Mapping[str, Any] = {"gpu": {"driver": {"mode": "host"}}, "autoscaling": {"enabled": True}}
+HOST_STACK: Mapping[str, Any] = {"gpu": {"stack": "host", "dcgm": "standalone"}}
+SERVED: Mapping[str, Any] = {"serve": {"enabled": True, "image": "registry.example.org/gpustack:1"}}
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """A release: `digest` is of the values that gpustack passes to the chart, 16 hex digits."""
+
+    name: str
+    version: str
+    url: str
+    sha256: str
+    release: str
+    namespace: str
+    values: Mapping[str, Any]
+
+    @property
+    def digest(self) -> str:
+        return digest(self.values)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A manifest of an upstream project, and the folder of our role whose settings are put over it."""
+
+    name: str
+    version: str
+    url: str
+    sha256: str
+
+    @property
+    def digest(self) -> str:
+        """Digest what our role puts over it."""
+        role = "flannel" if self.name == "flannel" else "storage"
+        return digest((playbooks() / "roles" / role / "templates" / "kustomization.yaml.j2").read_text())
+
+
+def view(settings: Mapping[str, Any]) -> View:
+    """Build the view of a cluster of one host with these settings, of which nothing was asked."""
+    host = Host("host1", "192.0.2.1", groups=frozenset({CONTROL_PLANE, NODE}))
+    inventory = Inventory(None, (host,), Spec.model_validate(dict(settings)))
+    return View(Snapshot(datetime(2026, 1, 1, tzinfo=UTC), inventory, {}, {}), CLUSTER)
+
+
+def charts() -> tuple[Chart, ...]:
+    """Compose every Helm release at the defaults of the spec."""
+    cluster = view(SETTINGS)
+    found = []
+    for bringing in RELEASES.values():
+        release = bringing.release(cluster)
+        pinned = cluster.versions.charts[release.chart]
+        found.append(
+            Chart(
+                release.chart,
+                pinned.version,
+                pinned.url,
+                pinned.sha256["all"],
+                release.name,
+                release.namespace,
+                release.values,
+            )
+        )
+    return tuple(found)
+
+
+def manifests() -> tuple[Manifest, ...]:
+    """List the pinned manifests of upstream projects."""
+    versions = view(SETTINGS).versions
+    pinned = {"flannel": versions.flannel, "local-path-provisioner": versions.provisioner}
+    return tuple(Manifest(name, file.version, file.url, file.sha256["all"]) for name, file in pinned.items())
+
+
+def own_objects() -> Mapping[str, list[Object]]:
+    """Compose what gpustack writes itself, by the part that brings it."""
+    return {
+        "host-stack": plugin_objects.objects(view(HOST_STACK)),
+        "serve": serve.objects(view(SERVED)),
+        "prove": [namespace_manifest(), pod_manifest("proof", "host1", "run", 300)],
+    }
+
+
+def digest(content: Any) -> str:
+    """Digest any JSON content: 16 hex digits."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:16]

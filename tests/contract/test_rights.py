@@ -1,0 +1,123 @@
+"""docs/rights.md is of this release, and nobody gets rights that nobody looked at."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "rights.md").read_text()
+# Who may read what Secrets hold, or everything. A further one is a decision: see the sentences on the page.
+READ_SECRETS = {"monitoring/monitoring-operator", "gpu-operator/gpu-operator", "keda/keda-operator"}
+ANY = re.compile(r"(^|[ /])(secrets|\\\*)(,|$)")
+ACCOUNT = {"kind": "ServiceAccount", "name": "s", "namespace": "team"}
+SECRETS = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["list", "get"]}
+
+
+def run(*words: str | Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "scripts.rights", *map(str, words)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_the_page_is_of_this_release() -> None:
+    """Another version, digest or object of ours: `make rights` writes a new page, whose differences are looked at."""
+    done = run("--check")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+def test_secrets_are_read_by_those_who_need_them() -> None:
+    subject, found = "", set()
+    for line in PAGE.partition("## Permissions")[2].splitlines():
+        subject = line.split()[1] if line.startswith("### ") else subject
+        cells = [cell.strip() for cell in line.split(" | ")]
+        if len(cells) == 3 and ANY.search(cells[1]):
+            found.add(subject)
+    assert found == READ_SECRETS
+
+
+def described(tmp_path: Path, *objects: dict[str, Any]) -> dict[str, Any]:
+    path = tmp_path / "objects.yaml"
+    path.write_text(yaml.safe_dump_all(objects))
+    done = run("--objects", path)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def pod(name: str, container: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+    containers = [{"name": "a", **(container or {})}]
+    return {"kind": "Pod", "metadata": {"name": name}, "spec": {"containers": containers, **spec}}
+
+
+def test_every_access_to_a_host_is_found(tmp_path: Path) -> None:
+    volumes = [{"name": "v", "hostPath": {"path": "/"}}]
+    mount = {"name": "v", "mountPath": "/x"}
+    pods = {
+        "privileged": pod("privileged", {"securityContext": {"privileged": True}}),
+        "hostNetwork": pod("hostNetwork", hostNetwork=True),
+        "hostPID, hostIPC": pod("pid", hostPID=True, hostIPC=True),
+        "capability SYS_PTRACE": pod("capability", {"securityContext": {"capabilities": {"add": ["SYS_PTRACE"]}}}),
+        "hostPath /": pod("path", {"volumeMounts": [mount]}, volumes=volumes),
+        "hostPath / (read only)": pod("read", {"volumeMounts": [{**mount, "readOnly": True}]}, volumes=volumes),
+        "": pod("nothing", {"securityContext": None, "volumeMounts": None}, volumes=None, initContainers=None),
+    }
+    found = {entry["host"]: entry["workload"] for entry in described(tmp_path, *pods.values())["access"]}
+    assert found == {host: f"Pod default/{item['metadata']['name']}" for host, item in pods.items()}
+
+
+def test_users_and_tokens_are_found_in_workloads_and_init_containers(tmp_path: Path) -> None:
+    init = [{"name": "i", "securityContext": {"runAsUser": 0}}]
+    spec = pod("w", initContainers=init, securityContext={"runAsUser": 1000}, serviceAccountName="s")["spec"]
+    objects = [
+        {"kind": kind, "metadata": {"name": "w", "namespace": "team"}, "spec": {"template": {"spec": spec}}}
+        for kind in ("DaemonSet", "Deployment", "StatefulSet", "Job")
+    ]
+    account = {"kind": "ServiceAccount", "metadata": {"name": "quiet"}, "automountServiceAccountToken": False}
+    silent = pod("silent", serviceAccountName="quiet")
+    louder = pod("louder", serviceAccountName="quiet", automountServiceAccountToken=True)
+    found = described(tmp_path, *objects, account, silent, louder)["access"]
+    templated = [entry for entry in found if entry["workload"].endswith("team/w")]
+    users = {(entry["workload"].split()[0], entry["container"]): (entry["user"], entry["token"]) for entry in templated}
+    assert users == {
+        (kind, name): (user, "team/s")
+        for kind in ("DaemonSet", "Deployment", "StatefulSet", "Job")
+        for name, user in (("a", "1000"), ("i", "0"))
+    }
+    tokens = {entry["workload"]: entry["token"] for entry in found if entry not in templated}
+    assert tokens == {"Pod default/louder": "default/quiet", "Pod default/silent": "none"}
+
+
+@pytest.mark.parametrize(
+    ("bound", "role", "scope"),
+    [
+        ("ClusterRoleBinding", "ClusterRole", "cluster"),
+        ("RoleBinding", "ClusterRole", "team"),
+        ("RoleBinding", "Role", "team"),
+    ],
+)
+def test_bindings_give_rules_of_every_kind_to_subjects(tmp_path: Path, bound: str, role: str, scope: str) -> None:
+    rules = [
+        SECRETS,
+        {**SECRETS, "resourceNames": ["one"], "verbs": ["get"]},
+        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+        {"nonResourceURLs": ["/metrics"], "verbs": ["get"]},
+    ]
+    subjects = [ACCOUNT, {"kind": "Group", "name": "system:authenticated"}]
+    reference = {"kind": role, "name": "r"}
+    metadata = {"name": "r", "namespace": "team"}
+    found = described(
+        tmp_path,
+        {"kind": role, "metadata": metadata, "rules": rules},
+        {"kind": bound, "metadata": metadata, "roleRef": reference, "subjects": subjects},
+        {"kind": bound, "metadata": {**metadata, "name": "b"}, "roleRef": {**reference, "name": "other"},
+         "subjects": [ACCOUNT]},
+    )["permissions"]  # fmt: skip
+    assert {entry["scope"] for entry in found} == {scope}
+    resources = {"secrets", "secrets named one", "*/*", "/metrics"}
+    assert {entry["resources"] for entry in found if entry["subject"] == "team/s"} == resources | {f"{role} other"}
+    assert {entry["resources"] for entry in found if entry["subject"].startswith("Group ")} == resources
