@@ -160,7 +160,7 @@ def namespace(here: View) -> Result | None:
     phase, level = here[NAMESPACES].get(name, ("", ""))
     if phase != "Active" or level in ("", "privileged"):
         return None
-    hint = "gpustack explain namespace-restricted"
+    hint = Command("gpustack", "explain", "namespace-restricted")
     return Result(f"namespace {name}", "Pod Security level privileged", level, cure="operator", hint=hint)
 
 
