@@ -82,8 +82,10 @@ def require_held(hold: "Hold", first: "str | HostRefused") -> None:
     if isinstance(first, HostRefused):
         raise first
     if first == TAKEN:
-        message = f"Another gpustack is changing {hold.host.name} (lock on {hold.host.name})."
-        hint = Prose("wait for it, or end that process: the lock ends with it")
+        message = f"Another gpustack is changing {hold.host.name}."
+        hint = Prose(
+            "wait for it, or end that process: the lock ends with it, a minute after its last heartbeat at most"
+        )
         raise LockedError("locked", message, hold.next_line(), hint)
     if first != HELD:
         message = f"The lock on {hold.host.name} could not be taken."
@@ -119,10 +121,11 @@ class Hold:
         script = HOLD.format(who=shlex.quote(self.who), **words)
         self.talk = threading.Thread(target=self.converse, args=(script, self.beats, self.lines), daemon=True)
         self.talk.start()
-        first = self.next_or_none(ANSWER_LIMIT)
+        limit = ANSWER_LIMIT * (self.host.timeout_factor if self.patient else 1)
+        first = self.next_or_none(limit)
         if first == HELD:
             self.until = max(self.until, asked + SILENCE + RETAKE)
-        return f"no answer within {ANSWER_LIMIT} s" if first is None else first
+        return f"no answer within {limit} s" if first is None else first
 
     def converse(
         self, script: str, beats: "queue.Queue[bytes | None]", lines: "queue.Queue[str | HostRefused]"

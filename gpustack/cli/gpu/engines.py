@@ -75,7 +75,7 @@ def choose_engine_places(taken: "Snapshot", without_lock: Sequence[str] | None) 
     from gpustack.cli.lock_question import agree_on_places
 
     changed = [host.name for host in taken.inventory.hosts if host.standalone or host.control_plane]
-    return agree_on_places(taken, ["gpu"], changed, without_lock)
+    return agree_on_places(taken, [], changed, without_lock)
 
 
 def make_change(run: "Run", engines: "Engines", output: str, *, yes: bool) -> "Change":
