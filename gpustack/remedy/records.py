@@ -137,12 +137,16 @@ def judge_thing(host: str, record: Record, actual: str, possible: Sequence[str] 
     rendered = actual if actual in possible else ""
     state = None if actual == UNREAD else actual
     decision = decide(record, state, rendered)
-    if decision in MAY_CHANGE and record.after and not is_possible(record.after, possible):
+    if decision in MAY_CHANGE and record.after and not is_possible(record, possible):
         decision = Decision.CHANGED
     return Change(host, record, state, decision, actual not in possible)
 
 
-def is_possible(after: str, possible: Sequence[str]) -> bool:
+def is_possible(record: Record, possible: Sequence[str]) -> bool:
+    """Say whether a remedy can have left a thing in its recorded state. No remedy makes a link."""
+    after = record.after
+    if record.kind == "file" and after != ABSENT and not after.startswith("file "):
+        return False
     return not possible or after in possible or (PRESENT in possible and after != ABSENT)
 
 

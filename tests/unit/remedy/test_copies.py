@@ -36,7 +36,7 @@ def test_content_mode_owner_and_links_return(host: ScratchHost, copies: Copies) 
         site.write_text("x = 2\n")
         site.chmod(0o600)
         main.unlink()
-        main.symlink_to("elsewhere")
+        host.write("etc/containerd/config.toml", "version = 3\n")
         host.write("etc/containerd/conf.d/gpustack.toml", "ours\n")
         (host.folder / "startups" / "containerd").write_text("enabled\n")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gpustack.ask.snapshot import Snapshot
@@ -83,6 +83,8 @@ PATHS = (
 ACTS = ("write", "mode", "delete", "link", "folder")
 Act = tuple[str, str, int]
 ACT = st.tuples(st.sampled_from(PATHS), st.sampled_from(ACTS), st.integers(0, 9))
+ACTS_OF_PEOPLE = st.lists(ACT, max_size=3)
+FINISHED = st.sampled_from([True, True, False])
 SLOW = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 
 
@@ -116,11 +118,12 @@ def play(host: ScratchHost, scope: str) -> None:
             host.write(name, text)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=SLOW, derandomize=True)
-@given(
-    st.sampled_from([CRI, IP]), st.lists(ACT, max_size=3), st.lists(ACT, max_size=3), st.lists(ACT, max_size=3),
-    st.booleans(),
-)  # fmt: skip
+@settings(max_examples=30, deadline=None, suppress_health_check=SLOW, derandomize=True)
+@example(CRI, [(SITE, "write", 1)], [], [(SITE, "write", 2)], True)
+@example(CRI, [(SITE, "write", 1)], [(OURS, "link", 1), ("etc/cron.d/job", "write", 1)], [(SITE, "mode", 7)], True)
+@example(IP, [], [(SYSCTL_FILE[1:], "write", 1)], [], True)
+@example(IP, [(SYSCTL_FILE[1:], "write", 1)], [], [(SYSCTL_FILE[1:], "write", 2)], False)
+@given(st.sampled_from([CRI, IP]), ACTS_OF_PEOPLE, ACTS_OF_PEOPLE, ACTS_OF_PEOPLE, FINISHED)
 def test_files_of_others_survive(
     fault: str, before: Sequence[Act], during: Sequence[Act], after: Sequence[Act], finished: bool
 ) -> None:
@@ -171,8 +174,15 @@ TARGETS = Scope((), tuple(Target("v1", "ConfigMap", *name.split("/")) for name i
 WRITE = st.tuples(st.sampled_from(NAMES), st.sampled_from(["kubectl", "argocd", "delete"]), st.integers(0, 9))
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=SLOW, derandomize=True)
-@given(st.lists(WRITE, max_size=3), st.lists(WRITE, max_size=3), st.lists(WRITE, max_size=3), st.booleans())
+WRITES = st.lists(WRITE, max_size=3)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=SLOW, derandomize=True)
+@example([(NAMES[0], "kubectl", 1)], [(NAMES[0], "kubectl", 2), (NAMES[1], "argocd", 2)], [], True)
+@example([(NAMES[0], "kubectl", 1)], [], [(NAMES[0], "kubectl", 2), (NAMES[1], "argocd", 2)], True)
+@example([(NAMES[0], "kubectl", 1)], [(NAMES[0], "delete", 2), (NAMES[1], "delete", 2)], [], True)
+@example([(NAMES[0], "kubectl", 1)], [(NAMES[2], "argocd", 2)], [], False)
+@given(WRITES, WRITES, WRITES, FINISHED)
 def test_objects_of_others_survive(
     before: Sequence[Act], during: Sequence[Act], after: Sequence[Act], finished: bool
 ) -> None:
