@@ -197,6 +197,26 @@ def test_what_does_not_turn_is_6_and_undone(world: Callable[..., World]) -> None
     assert "changes rolled back" in result.stdout
 
 
+@pytest.mark.parametrize(("second", "undone"), [("y\n", 1), ("n\n", 0)])
+def test_a_roll_back_has_a_question_of_its_own(
+    world: Callable[..., World], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
+    second: str, undone: int,
+) -> None:  # fmt: skip
+    """Who agreed to a fix has not agreed to what follows when it does not help."""
+    answers = iter(["y\n", second])
+    terminal = SimpleNamespace(isatty=lambda: True, readline=lambda: next(answers))
+    monkeypatch.setattr(sys, "stdin", terminal)
+    made = world(FORWARD)
+    made.stubborn = True
+    with pytest.raises(SystemExit) as ended:
+        app(["doctor", "-q", "--fix"])
+    shown = capfd.readouterr()
+    assert (ended.value.code, made.log.count("undo")) == (6, undone)
+    assert f"{IP} was not resolved. Roll these changes back?" in shown.err
+    assert "LAST FIX" in shown.out
+    assert ("not rolled back" in shown.out, "to undo: gpustack doctor --undo" in shown.out) == (not undone, not undone)
+
+
 def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
     world(FORWARD)
     result = run("--fix", "--yes", "-o", "json")
