@@ -18,11 +18,15 @@ from typing import Any
 from gpustack.ask.api import describe_refusal
 from gpustack.ask.probe import CLUSTER, Answer, Api, Probe
 from gpustack.ask.prune import prune
+from gpustack.files.number import parse_number, parse_whole
 
 # Characters of a shell probe and of an API read, whose answer is pruned once it is here: a node object is 10 to 25 KB.
 KEPT, KEPT_API, KEPT_ERR = 256 * 1024, 64 * 1024 * 1024, 8 * 1024
 API = "@api"
 TRUNCATED = "the answer was truncated"
+ODD_LINE = "the line around the answer is not as gpustack's script writes it"
+# Lowest and highest: an exit status, the seconds since a boot, and the seconds of a probe.
+STATUS, UPTIME, TOOK = (0, 255), (0.0, 1e10), (0.0, 86400.0)
 
 
 @dataclass
@@ -69,15 +73,16 @@ class AnswerParser:
         try:
             self.parse_marker(words)
         except (ValueError, IndexError, KeyError):
-            self.drop_open()
+            self.drop_open(ODD_LINE)
 
     def parse_marker(self, words: Sequence[str]) -> None:
         """Raises ValueError, IndexError or KeyError for a line that is not as ours are."""
         first = words[0]
         if first == "." and self.open:
-            self.close_section(self.open, int(words[1]), float(words[2]))
+            self.close_section(self.open, parse_whole(words[1], *STATUS), parse_number(words[2], *UPTIME))
         elif first == "=" and self.open and self.open.id == API:
-            self.add_read(self.open, int(words[1]), words[2], float(words[3]), " ".join(words[4:]))
+            number = parse_whole(words[1], 0, len(self.open.ids) - 1)
+            self.add_read(self.open, self.open.ids[number], words[2], words[3], " ".join(words[4:]))
         elif first.startswith("!"):
             self.drop_open()
             self.open = self.errors[first[1:]] = Section(first[1:], KEPT_ERR)
@@ -89,31 +94,38 @@ class AnswerParser:
         else:
             self.drop_open()
 
-    def drop_open(self) -> None:
-        """Of a probe whose output never ended nothing is known."""
+    def drop_open(self, why: str = TRUNCATED) -> None:
+        """Store that nothing is known of a probe whose output did not end as it should."""
         if self.open and self.open.id in self.known and self.open.id not in self.errors:
-            self.store(self.open.id, -1, "", lost=TRUNCATED)
+            self.store(self.open.id, -1, "", lost=why)
         self.open = None
 
     def close_section(self, section: Section, rc: int, end: float) -> None:
-        self.open = None
+        """Raise ValueError, while the section is open, for a probe that took no time that there is."""
         if section.id != API:
-            self.store(section.id, rc, section.text, took=round(end - float(section.start), 2), cut=section.cut)
+            took = parse_number(round(end - parse_number(section.start, *UPTIME), 2), *TOOK)
+            self.open = None
+            self.store(section.id, rc, section.text, took=took, cut=section.cut)
             return
+        self.open = None
         # curl ended before these reads, because of an earlier one or because there is no curl.
         before = next((answer.err for id in section.ids if (answer := self.answers.get(id)) and answer.rc), "")
         for id in section.ids:
             if id in self.known and id not in self.answers:
                 self.store(id, rc or 1, "", err=before)
 
-    def add_read(self, section: Section, number: int, status: str, took: float, error: str) -> None:
+    def add_read(self, section: Section, id: str, status: str, took: str, error: str) -> None:
         """One read of the API: its body is what came since the last one."""
-        id = section.ids[number]
         self.open = Section(API, KEPT_API, section.start, section.ids)
+        try:
+            seconds = round(parse_number(took, *TOOK), 2)
+        except ValueError:
+            self.store(id, -1, "", lost=ODD_LINE)
+            return
         ask, body, why = self.known[id].ask, section.text, describe_refusal(status, error, section.text)
         if isinstance(ask, Api) and ask.keep and not why and not section.cut:
             body = prune(body, ask.keep)
-        self.store(id, 1 if why else 0, body, err=why, took=round(took, 2), cut=section.cut)
+        self.store(id, 1 if why else 0, body, err=why, took=seconds, cut=section.cut)
 
     def store(
         self, id: str, rc: int, out: str, *, err: str = "", took: float = 0.0, cut: bool = False, lost: str = ""

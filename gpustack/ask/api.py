@@ -8,7 +8,6 @@ Kinds: whole objects; metadata only (PartialObjectMetadata, https://kubernetes.i
 and what the API server passes on to a Service, which comes last: a Service that hangs takes no other read with it.
 """
 
-import json
 import shlex
 from collections.abc import Mapping, Sequence
 from string import Template
@@ -17,6 +16,7 @@ from typing import Any
 
 from gpustack.ask.probe import Api, Probe
 from gpustack.ask.script_file import read_script
+from gpustack.files.json_text import load_json
 
 # Seconds: until it takes the connection, and for one read: a busy API server was seen to take more than four.
 CONNECT_LIMIT, READ_LIMIT = 4, 10
@@ -67,7 +67,7 @@ def describe_refusal(status: str, error: str, body: str) -> str:
     if status == "000":
         return error or "no answer"
     try:
-        return str(json.loads(body)["message"])
+        return str(load_json(body)["message"])
     except (ValueError, KeyError, TypeError, RecursionError):
         if status == "404":
             return ABSENT

@@ -1,23 +1,28 @@
 """Keeps the named fields of an API answer and drops the rest before anything is recorded."""
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any
+
+from gpustack.files.document import LimitError
+from gpustack.files.json_text import dump_json, load_json
 
 DOT = re.compile(r"(?<!\\)\.")
 
 
 def prune(text: str, keep: Sequence[str]) -> str:
     r"""Of a list, the fields are those of its items; a dot within a key is written `\.`, as for kubectl. Text that is
-    not JSON, or is nested beyond all reason, is returned as it is: the parser says so."""
+    not JSON, or is nested beyond all reason, is returned as it is: the parser says so. Nothing is kept of JSON with a
+    number that is out of bounds."""
     paths = [[part.replace("\\.", ".") for part in DOT.split(path)] for path in keep]
     try:
-        data = json.loads(text)
+        data = load_json(text)
         if isinstance(data, dict) and isinstance(data.get("items", ""), list | None):
             # Of metadata alone, a list of nothing is null.
-            return json.dumps({"items": [pick(entry, paths) for entry in data["items"] or ()]}, separators=(",", ":"))
-        return json.dumps(pick(data, paths), separators=(",", ":"))
+            return dump_json({"items": [pick(entry, paths) for entry in data["items"] or ()]}, separators=(",", ":"))
+        return dump_json(pick(data, paths), separators=(",", ":"))
+    except LimitError:
+        return ""
     except (ValueError, RecursionError):
         return text
 

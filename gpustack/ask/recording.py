@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from ipaddress import ip_address
 from itertools import groupby
-from math import isfinite
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +16,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from gpustack.ask.answers import STATUS, TOOK
 from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer
 from gpustack.ask.redact.redact import redact
 from gpustack.ask.snapshot import Reach, Snapshot
@@ -29,6 +29,7 @@ from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
 from gpustack.files.document import YAML_TEXT, DocumentError, LimitError
 from gpustack.files.json_text import dump_json, parse_json
+from gpustack.files.number import parse_number
 from gpustack.files.read import open_file
 from gpustack.files.write import write_file
 
@@ -171,6 +172,8 @@ def answers_of(lines: Iterable[str | bytes], places: Container[str]) -> Iterator
         except ValidationError as error:
             why = "; ".join(map(wrong, error.errors(include_url=False, include_input=False)))
             raise ValueError(f"line {number}: {why}") from error
+        if not (-1 <= answer.rc <= STATUS[1] and TOOK[0] <= answer.took <= TOOK[1]):
+            raise ValueError(f"line {number}: rc {answer.rc} or took {answer.took:g} is out of bounds")
         if answer.where not in places:
             raise ValueError(f"line {number}: an answer of {answer.where}, which is no host of the recording")
         yield answer
@@ -199,9 +202,7 @@ def header_of(head: dict[str, Any]) -> Header:
         )
         for entry in head["hosts"]
     )
-    taken, took = datetime.fromisoformat(head["taken"]), float(head["took"])
-    if not isfinite(took):
-        raise ValueError("how long it took is not a number")
+    taken, took = datetime.fromisoformat(head["taken"]), parse_number(head["took"], *TOOK)
     if taken.tzinfo is None or len({host.name for host in hosts}) < len(hosts):
         raise ValueError("its time has no zone, or a host is in it twice")
     source = Path(head["source"]) if head["source"] else None

@@ -1,6 +1,5 @@
 """Pods that have GPUs and do nothing with them: whose they are, and since when."""
 
-import json
 import re
 from collections.abc import Collection, Iterator
 
@@ -8,6 +7,7 @@ from gpustack.capacity import raw
 from gpustack.capacity.source import Source
 from gpustack.capacity.state import IdlePod
 from gpustack.config import usage_series as series
+from gpustack.files.json_text import dump_json
 from gpustack.metrics.prometheus import Series
 
 LEAST = 3600
@@ -43,7 +43,7 @@ def pod_of(one: Series) -> Pod:
 
 def named(pods: Collection[Pod]) -> str:
     """A matcher of their names, which others may have elsewhere."""
-    return f"pod=~{json.dumps('|'.join(map(re.escape, sorted({name for _, name in pods}))))}"
+    return f"pod=~{dump_json('|'.join(map(re.escape, sorted({name for _, name in pods}))))}"
 
 
 def find_owners(source: Source, pods: Collection[Pod]) -> dict[Pod, str]:

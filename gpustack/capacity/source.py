@@ -1,6 +1,5 @@
 """Where hours come from: recorded series, or raw ones by the expressions of their rules; asked by the hour."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -9,6 +8,7 @@ from gpustack.capacity.window import HOUR, Window, moment
 from gpustack.command import Command, Prose
 from gpustack.config import usage_series as series
 from gpustack.errors import UsageError
+from gpustack.files.json_text import dump_json
 from gpustack.metrics.prometheus import Prometheus
 
 CHUNK = 7 * 24 * HOUR
@@ -38,7 +38,7 @@ class Source:
 
     def select(self, metric: str, matchers: str = "") -> str:
         """A selector of the chosen cluster."""
-        cluster = f"cluster={json.dumps(self.cluster)}" if self.cluster else ""
+        cluster = f"cluster={dump_json(self.cluster)}" if self.cluster else ""
         chosen = ",".join(filter(None, (matchers, cluster)))
         return f"{metric}{{{chosen}}}" if chosen else metric
 

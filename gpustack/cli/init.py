@@ -10,6 +10,7 @@ import typer
 
 from gpustack.command import Command
 from gpustack.errors import UsageError
+from gpustack.files.json_text import dump_json
 
 
 def init(
@@ -24,12 +25,10 @@ def init(
     from gpustack.files.write import write_file
 
     if schema:
-        import json
-
         if directory is not None:
             why, typed = "--schema prints to stdout and writes no directory.", Command("gpustack", "init", "--schema")
             raise UsageError("init-schema-dir", "--schema and DIR are mutually exclusive.", why, typed)
-        sys.stdout.write(json.dumps(of_spec(), indent=2) + "\n")
+        sys.stdout.write(dump_json(of_spec(), indent=2) + "\n")
         return
     if directory is None:
         raise UsageError(

@@ -5,13 +5,13 @@ Each hour is a mean. It is asked for in weeks: a query has at most 50 million sa
 Prometheus).
 """
 
-import json
 from datetime import UTC, datetime
 from functools import cache
 
 from gpustack.command import Command
 from gpustack.config.resources import shipped_yaml, values
 from gpustack.errors import UsageError
+from gpustack.files.json_text import dump_json
 from gpustack.forecast.demand import DAY, HOUR, Demand
 from gpustack.metrics.prometheus import Prometheus
 
@@ -50,7 +50,7 @@ def make_demand(pool: str, hours: range, allocated: Table, queued: Table, capaci
 
 def expressions(nodes: str) -> tuple[str, str, str]:
     """GPUs allocated, queued and that can be allocated."""
-    chosen = f" and on (node) kube_node_status_allocatable{{node=~{json.dumps(nodes)}}}" if nodes else ""
+    chosen = f" and on (node) kube_node_status_allocatable{{node=~{dump_json(nodes)}}}" if nodes else ""
     offered = f"{rule('gpustack:node_gpu_allocatable:count')}{chosen}"
     none = f"{BY} ({offered}) * 0"
     ready, cordoned = rule("gpustack:node_ready:bool"), rule("gpustack:node_cordoned:bool")

@@ -1,12 +1,12 @@
 """Asks a Prometheus for fields of GPUs, by all of their names at once, and for what it knows about whose they are."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from gpustack.command import Command
 from gpustack.errors import UsageError
+from gpustack.files.json_text import dump_json
 from gpustack.metrics.fields import is_ambiguous, spellings
 from gpustack.metrics.gpus import owner_of
 from gpustack.metrics.prometheus import Prometheus, Series
@@ -22,7 +22,7 @@ def ask_readings(prometheus: Prometheus, names: Iterable[str], labels: Mapping[s
     """The newest reading of each of these fields of every GPU, in one query; of those series only that have these
     labels. Raises UsageError where no GPU has any."""
     metrics = spellings(frozenset(names))
-    chosen = "".join(f",{name}={json.dumps(value)}" for name, value in (labels or {}).items())
+    chosen = "".join(f",{name}={dump_json(value)}" for name, value in (labels or {}).items())
     found = prometheus.instant(f'{{__name__=~"{"|".join(metrics)}"{chosen}}}[{BACK}s]')
     there = {series.labels.get("__name__", "") for series in found.series}
     unsure = [metric for metric in metrics if metric in there and is_ambiguous(metric)]
@@ -44,7 +44,7 @@ def without_own_pods(prometheus: Prometheus, series: Sequence[Series]) -> Sequen
     unsure = {one.labels.get("job", "") for one in series if owner_of(one.labels) and "exported_pod" not in one.labels}
     if not unsure:
         return series
-    jobs = json.dumps("|".join(map(re.escape, sorted(unsure))))
+    jobs = dump_json("|".join(map(re.escape, sorted(unsure))))
     own = {target_of(one): pod_of(one) for one in prometheus.instant(f"up{{job=~{jobs}}}").series}
     return [without_pod(one) if pod_of(one) == own.get(target_of(one), ()) else one for one in series]
 

@@ -3,7 +3,6 @@
 The HTTP API: https://prometheus.io/docs/prometheus/latest/querying/api/
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -12,6 +11,7 @@ from urllib.parse import urlencode
 
 from gpustack.command import Command
 from gpustack.errors import UnreachableError, UsageError
+from gpustack.files.json_text import load_json
 from gpustack.metrics.web import BUSY, Access, Web
 
 # A range has at most 11,000 points (web/api/v1/api.go of Prometheus): a longer one is asked for in pages.
@@ -83,7 +83,7 @@ class Prometheus:
     def _read(self, status: int, body: bytes, read: Callable[[Any], Data]) -> tuple[Data, tuple[str, ...]]:
         url, error = self.access.url, ""
         try:
-            document = json.loads(body)
+            document = load_json(body)
             error = str(document.get("error", ""))
             if status == HTTPStatus.OK and document["status"] == "success":
                 return read(document["data"]), tuple(map(str, document.get("warnings", ())))

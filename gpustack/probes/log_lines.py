@@ -4,8 +4,9 @@ Headers of klog (k8s.io/klog), of CRI's log files (kubernetes/design-proposals k
 logrus' text form, of which `error` says more than `msg`.
 """
 
-import json
 import re
+
+from gpustack.files.json_text import load_json
 
 CRI = re.compile(r"^\d{4}-\d\d-\d\dT\S+ std(?:out|err) [FP] ")
 KLOG = re.compile(r"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [^ \]]+\] ")
@@ -18,7 +19,7 @@ def strip_prefix(line: str) -> str:
     if not LOGRUS.match(line):
         return line
     try:
-        fields = {key: json.loads(text) for key, text in KEYS.findall(line)}
+        fields = {key: load_json(text) for key, text in KEYS.findall(line)}
     except ValueError:
         fields = {}
     return fields.get("error") or fields.get("msg") or LOGRUS.sub("", line)

@@ -12,6 +12,7 @@ from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import entries, ready_or_why
+from gpustack.probes.parsing import number
 
 GPU, MIG = "nvidia.com/gpu", "nvidia.com/mig-"
 # Of the pods of gpustack itself: where they are, and the label that names the run.
@@ -78,10 +79,10 @@ def node(entry: Any) -> ProofNode:
     capacity, allocatable = status.get("capacity", {}), status.get("allocatable", {})
     ready, reason = ready_or_why(status)
     product = labels.get("nvidia.com/gpu.product", "")
-    replicas = int(labels.get("nvidia.com/gpu.replicas", "1") or "1")
-    mig = "-MIG-" in product or any(int(count) for name, count in capacity.items() if name.startswith(MIG))
+    replicas = number(labels.get("nvidia.com/gpu.replicas", "1") or "1")
+    mig = "-MIG-" in product or any(number(count) for name, count in capacity.items() if name.startswith(MIG))
     count = labels.get("nvidia.com/gpu.count")
-    offered = int(capacity.get(GPU, "0"))
+    offered = number(capacity.get(GPU, "0"))
     return ProofNode(
         name=entry["metadata"]["name"],
         machine_id=status["nodeInfo"]["machineID"],
@@ -89,8 +90,8 @@ def node(entry: Any) -> ProofNode:
         reason=reason,
         cordoned=bool(entry.get("spec", {}).get("unschedulable", False)),
         capacity=offered,
-        allocatable=int(allocatable.get(GPU, "0")),
-        gpus=None if mig else int(count) if count and replicas > 1 else offered,
+        allocatable=number(allocatable.get(GPU, "0")),
+        gpus=None if mig else number(count) if count and replicas > 1 else offered,
         replicas=max(replicas, 1),
         mig=mig,
         product=product.replace("-SHARED", "").replace("-", " "),
@@ -114,7 +115,7 @@ def read_gpu_pod(entry: Any) -> GpuPod:
 
 def count_gpus(container: Any) -> int:
     resources = container.get("resources", {})
-    return int({**resources.get("requests", {}), **resources.get("limits", {})}.get(GPU, "0"))
+    return number(str({**resources.get("requests", {}), **resources.get("limits", {})}.get(GPU, "0")))
 
 
 def exporters(answer: Answer) -> Mapping[str, str]:

@@ -1,9 +1,9 @@
 """Whose GPUs are looked at."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gpustack.files.json_text import dump_json
 from gpustack.metrics.gpus import Gpu, owner_of
 
 
@@ -34,4 +34,4 @@ class Selection:
 
 def quoted(text: str) -> str:
     """PromQL escapes as JSON does."""
-    return json.dumps(text)
+    return dump_json(text)

@@ -1,7 +1,6 @@
 """What a proof and a way to Grafana need from a control plane: a certificate of their own, for an hour, and Grafana's
 login. admin.conf stays on its host. Both are secrets: they go into no report, no log and no record of answers."""
 
-import json
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from gpustack.config.endpoint import endpoint_of
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.errors import RolloutError, UnreachableError
+from gpustack.files.json_text import load_json
 from gpustack.proof.certificate import Credential, Request, parse_credential, read_server_names
 from gpustack.proof.kubeconfig import Access, Server, parse_server, refuse_unnamed
 
@@ -73,7 +73,7 @@ def parse_login(answer: Answer) -> tuple[str, str] | str:
     if wrong := explain_failure(answer):
         return wrong
     try:
-        data = json.loads(answer.out)
+        data = load_json(answer.out)
         user, password = (b64decode(data[key], validate=True).decode() for key in ("admin-user", "admin-password"))
     except (ValueError, KeyError, TypeError):
         return "the Secret of Grafana has no admin-user and admin-password"

@@ -1,13 +1,14 @@
 """JSON over HTTP, with the standard library: what Prometheus and Grafana speak. Proxies of the environment are not for
 the addresses asked here."""
 
-import json
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
 from typing import Any
 from urllib.parse import urlencode
+
+from gpustack.files.json_text import dump_json, load_json
 
 LIMIT = 15.0
 MOST = 256 * 2**20
@@ -30,13 +31,13 @@ class Web:
         return self.ask("GET", f"{path}?{urlencode(words)}" if words else path)
 
     def post(self, path: str, document: Any) -> tuple[int, Any]:
-        return self.ask("POST", path, json.dumps(document))
+        return self.ask("POST", path, dump_json(document))
 
     def ask(self, verb: str, path: str, body: str | None = None) -> tuple[int, Any]:
         """Status and document; of a body that is no JSON the begin of its text. Raises NoAnswer."""
         status, content = self.text(verb, path, body)
         try:
-            return status, json.loads(content)
+            return status, load_json(content)
         except (ValueError, RecursionError):
             return status, content[:300]
 

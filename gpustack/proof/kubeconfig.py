@@ -1,6 +1,5 @@
 """Write a kubeconfig of our own: four judged values, and names that the inventory and the operator gave."""
 
-import json
 import re
 from base64 import b64encode
 from collections.abc import Collection
@@ -8,6 +7,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from gpustack.files.json_text import dump_json
 from gpustack.proof.certificate import Credential
 
 # The keys are those of a Config of v1 in k8s.io/client-go (tools/clientcmd/api/v1).
@@ -88,9 +88,9 @@ def write_kubeconfig(access: Access, cluster: str, user: str) -> str:
     """Return the document; the same arguments give the same bytes."""
     credential = access.credential
     return DOCUMENT.format(
-        cluster=json.dumps(cluster),
-        context=json.dumps(f"{user}@{cluster}"),
-        user=json.dumps(user),
+        cluster=dump_json(cluster),
+        context=dump_json(f"{user}@{cluster}"),
+        user=dump_json(user),
         server=access.server.url,
         authority=encode_data(credential.authority),
         certificate=encode_data(credential.certificate),

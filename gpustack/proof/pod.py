@@ -4,7 +4,6 @@ The API is reached through a way over SSH, so its name is not the address that i
 checked against the name of the API in the inventory. The credential lies in a private folder in memory.
 """
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import Any
 from gpustack.ask.transport.forward import PortForwarder
 from gpustack.command import Command
 from gpustack.errors import RolloutError
+from gpustack.files.json_text import load_json
 from gpustack.files.write import write_file
 from gpustack.probes.proof import RUN
 from gpustack.proof.kubeconfig import Access
@@ -49,7 +49,7 @@ def raise_refusals() -> Iterator[None]:
 
 def parse_reason(body: Any) -> str:
     try:
-        return str(json.loads(body)["message"])
+        return str(load_json(body)["message"])
     except (ValueError, KeyError, TypeError):
         return ""
 
@@ -200,7 +200,7 @@ READ: dict[str, Any] = {"_preload_content": False, "_request_timeout": LIMIT}
 
 
 def read_document(response: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(response.data)
+    found: dict[str, Any] = load_json(response.data)
     return found
 
 

@@ -6,13 +6,13 @@ https://kubernetes.io/docs/reference/using-api/server-side-apply).
 """
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gpustack.command import Command, Hint
 from gpustack.errors import RolloutError
+from gpustack.files.json_text import dump_json, load_json
 from gpustack.ownership.decision import MAY_CHANGE, Decision, decide
 from gpustack.ownership.record import ABSENT, Record
 from gpustack.probes.kubernetes.applied import LABEL, MANAGER, Path, leaves
@@ -86,7 +86,7 @@ def index_objects(text: str) -> dict[str, Object]:
     """Index the objects of a document of kubectl by kind, namespace and name."""
     if not text.strip():
         return {}
-    document = json.loads(text)
+    document = load_json(text)
     items = document["items"] if document["kind"] == "List" else [document]
     return {name_object(item): item for item in items}
 
@@ -114,7 +114,7 @@ def object_state(item: Object | None) -> str:
     """Return a digest of the content without the fields of the API server, or `absent`."""
     if item is None:
         return ABSENT
-    return hashlib.sha256(json.dumps(strip_server_fields(item), sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(dump_json(strip_server_fields(item), sort_keys=True).encode()).hexdigest()
 
 
 def strip_server_fields(item: Object) -> Object:
@@ -169,7 +169,7 @@ def build_replaced(changes: Iterable[ObjectChange]) -> Iterator[str]:
         if one.before and one.now:
             content = strip_server_fields(one.before)
             version = {"resourceVersion": one.now["metadata"]["resourceVersion"]}
-            yield f"{number}\t{json.dumps({**content, 'metadata': {**content['metadata'], **version}})}"
+            yield f"{number}\t{dump_json({**content, 'metadata': {**content['metadata'], **version}})}"
 
 
 def build_deleted(changes: Iterable[ObjectChange]) -> Iterator[str]:
@@ -178,7 +178,7 @@ def build_deleted(changes: Iterable[ObjectChange]) -> Iterator[str]:
             metadata = one.now["metadata"]
             conditions = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
             options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": conditions}
-            yield f"{number}\t{api_path(one.now)}\t{json.dumps(options)}"
+            yield f"{number}\t{api_path(one.now)}\t{dump_json(options)}"
 
 
 def api_path(item: Object) -> str:

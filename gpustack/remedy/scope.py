@@ -5,12 +5,12 @@ themselves: most are commands, which check mode skips.
 """
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from gpustack.doctor.entry import DropIn, Remedy
+from gpustack.files.json_text import dump_json
 
 Kind = Literal["file", "pattern", "folder", "unit", "startup", "key"]
 SYSCTL_FILE = "/etc/sysctl.d/zzz-gpustack.conf"
@@ -48,7 +48,7 @@ class Target:
     def document(self) -> str:
         """The object's address as JSON."""
         metadata = {"name": self.name, **({"namespace": self.namespace} if self.namespace else {})}
-        return json.dumps({"apiVersion": self.api, "kind": self.kind, "metadata": metadata})
+        return dump_json({"apiVersion": self.api, "kind": self.kind, "metadata": metadata})
 
 
 @dataclass(frozen=True)

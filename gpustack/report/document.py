@@ -1,9 +1,9 @@
 """Results for programs: one document per run, with the shapes of gpustack/report/schema.py."""
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from gpustack.files.json_text import dump_json
 from gpustack.report.codes import MEANINGS
 from gpustack.report.format import Clean, cleaner
 from gpustack.report.schema import Document, Evidence
@@ -19,7 +19,7 @@ EVIDENCE = Evidence.model_fields.keys()
 def document(shape: type[Document], values: Mapping[str, Any], inventory: "Inventory | None") -> str:
     """What every JSON document passes: no string of it has a secret or an escape left."""
     shown = cleaned(shape.model_validate(values).model_dump(by_alias=True), cleaner(inventory))
-    return escaped(json.dumps(shown, indent=2, ensure_ascii=False)) + "\n"
+    return escaped(dump_json(shown, indent=2, ensure_ascii=False)) + "\n"
 
 
 def cleaned(value: Any, clean: Clean) -> Any:

@@ -3,7 +3,6 @@
 It is evidence for people; nothing is ever read back from it to decide anything.
 """
 
-import json
 import os
 import shutil
 import threading
@@ -18,6 +17,7 @@ from gpustack.ask.redact.redact import redact
 from gpustack.command import Command
 from gpustack.errors import RolloutError
 from gpustack.events import Event, Reporter
+from gpustack.files.json_text import dump_json
 from gpustack.files.write import open_log
 
 KEPT = 20
@@ -77,7 +77,7 @@ def recorder(folder: Path, onward: Reporter, secrets: Sequence[str] = ()) -> Rep
         entry = {"at": datetime.now(UTC).isoformat(timespec="milliseconds")} | asdict(event)
         try:
             with guard:
-                os.write(log, f"{json.dumps(entry)}\n".encode())
+                os.write(log, f"{dump_json(entry)}\n".encode())
         except OSError as error:
             if not full.is_set():
                 full.set()

@@ -8,6 +8,7 @@ from typing import Any
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.events import Reporter
+from gpustack.files.json_text import dump_json
 from gpustack.rollout.overlay import sources, write
 from gpustack.rollout.plan import Plan
 from gpustack.rollout.playbook import Ansible, Tally, run
@@ -55,7 +56,6 @@ def diff_lines(diff: Any) -> Iterator[str]:
 
 
 def split_lines(value: Any) -> list[str]:
-    import json
 
-    text = value if isinstance(value, str) else json.dumps(value, indent=1, sort_keys=True)
+    text = value if isinstance(value, str) else dump_json(value, indent=1, sort_keys=True)
     return text.splitlines()

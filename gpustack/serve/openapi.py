@@ -1,6 +1,5 @@
 """The OpenAPI document, from the routes and the models of their answers. https://spec.openapis.org/oas/v3.1.0.html"""
 
-import json
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -8,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
+from gpustack.files.json_text import dump_json
 from gpustack.serve.measures import MEASURES
 from gpustack.serve.models import Health, Model, Problem
 from gpustack.serve.refusal import CONTENT_TYPE
@@ -47,7 +47,7 @@ def openapi() -> str:
         },
         "components": {"schemas": schemas["$defs"]},
     }
-    return json.dumps(unwrap(document), indent=2, ensure_ascii=False) + "\n"
+    return dump_json(unwrap(document), indent=2, ensure_ascii=False) + "\n"
 
 
 def operation(route: Route) -> dict[str, Any]:

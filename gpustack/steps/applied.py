@@ -1,11 +1,11 @@
 """Objects that a step wants in the cluster, annotated with a digest, and whether they match."""
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpustack.ask.judge import Result, as_text
+from gpustack.files.json_text import dump_json
 from gpustack.probes.kubernetes.applied import DIGEST, LABEL, MANAGER, Applied, Path
 
 Object = dict[str, Any]
@@ -20,7 +20,7 @@ def stamped(kind: str, api: str, namespace: str, name: str, more: Mapping[str, A
     empty namespace is for cluster-scoped objects."""
     labels = {LABEL: MANAGER, **more.get("labels", {})}
     annotations = dict(more.get("annotations", {}))
-    document = json.dumps([labels, annotations, content], sort_keys=True, separators=(",", ":"))
+    document = dump_json([labels, annotations, content], sort_keys=True, separators=(",", ":"))
     annotations[DIGEST] = hashlib.sha256(document.encode()).hexdigest()
     metadata = {"name": name, "labels": labels, "annotations": annotations}
     if namespace:

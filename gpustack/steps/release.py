@@ -6,7 +6,6 @@ detected by the checks of the objects.
 """
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from gpustack.ask.judge import Result
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose
 from gpustack.config.resolved import pinned
+from gpustack.files.json_text import dump_json
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.helm import Release as Found
 
@@ -35,7 +35,7 @@ class Release:
     def digest(self, here: View) -> str:
         """Of chart and values: 40 hex digits."""
         chart = here.versions.charts[self.chart]
-        document = json.dumps([chart.version, self.namespace, self.values], sort_keys=True, separators=(",", ":"))
+        document = dump_json([chart.version, self.namespace, self.values], sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(document.encode()).hexdigest()[:LABEL_LENGTH]
 
     def resolved(self, here: View) -> dict[str, Any]:

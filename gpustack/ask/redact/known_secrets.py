@@ -1,6 +1,5 @@
 """Secrets whose values are known, in every form in which a program may write them."""
 
-import json
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
@@ -8,6 +7,7 @@ from functools import lru_cache
 from urllib.parse import quote, quote_plus
 
 from gpustack.ask.redact.secret_shapes import GONE
+from gpustack.files.json_text import dump_json
 
 SHORTEST = 4
 """Characters. A shorter one is taken out as a word only: else every letter of it would go from every text."""
@@ -55,9 +55,9 @@ def forms(secret: str) -> tuple[str, ...]:
     first: one may be the start of another."""
     found = {secret, *(secret.translate(table) for table in ESCAPED)}
     for ascii_only in (True, False):
-        once = json.dumps(secret, ensure_ascii=ascii_only)[1:-1]
+        once = dump_json(secret, ensure_ascii=ascii_only)[1:-1]
         for inner in (once, once.translate(GO_JSON)):
-            found |= {inner, json.dumps(inner, ensure_ascii=ascii_only)[1:-1]}
+            found |= {inner, dump_json(inner, ensure_ascii=ascii_only)[1:-1]}
     for quoted in (*(quote(secret, safe=safe) for safe in SAFE), quote_plus(secret)):
         small = re.sub("%..", lambda code: code[0].lower(), quoted)
         found |= {quoted, small, quoted.replace("%", "%%"), small.replace("%", "%%")}  # %% in units of systemd

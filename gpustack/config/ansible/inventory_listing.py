@@ -6,6 +6,7 @@ program meanwhile. So this module imports nothing heavy.
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ from gpustack.config.ansible.inventory_files import refuse_files
 from gpustack.errors import ConfigError, UsageError
 
 READ_LIMIT = 60
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 NAMED = "GPUSTACK_INVENTORY"
 """The variable that names an inventory where no option does."""
 
@@ -110,7 +112,19 @@ def finished(listing: Listing) -> dict[str, Any]:
             "inventory-unreadable", f"Ansible cannot read {listing.source}.", pick_errors(listing.source, err), typed
         )
     listed: dict[str, Any] = json.loads(out)
+    if SURROGATE.search(out):
+        refuse_surrogates(listing, listed)
     return listed
+
+
+def refuse_surrogates(listing: Listing, listed: dict[str, Any]) -> None:
+    """Raise ConfigError for a text that is not Unicode: it can be written nowhere. Half a character is one."""
+    try:
+        json.dumps(listed, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        why = f"U+{ord(str(error.object)[error.start]):04X} is not a character."
+        message = f"{listing.source} has a text that is not Unicode."
+        raise ConfigError("config-file-limit", message, why, Command(*listing.command)) from None
 
 
 def pick_errors(source: Path, text: str) -> str:

@@ -1,6 +1,5 @@
 """The JSON files of `dashboards.files`, read once and judged whole."""
 
-import json
 from collections.abc import Iterator, Mapping
 from glob import glob
 from pathlib import Path
@@ -10,6 +9,7 @@ from gpustack.config.dashboards.json_model import REFERENCE, Dashboard, complain
 from gpustack.config.resources import values
 from gpustack.config.sections.cluster_spec import sibling_dir, spec_file
 from gpustack.config.spec import Spec
+from gpustack.files.json_text import load_json
 
 KEY = "gpustack.dashboards.files"
 LOCAL = Path("/etc/gpustack-cluster")
@@ -39,7 +39,7 @@ def find_duplicates(found: Mapping[Path, Dashboard]) -> Iterator[Complaint]:
     first: dict[tuple[str, str], Path] = {}
     if found:
         for path in sorted((values() / FOLDER).glob("*.json")):
-            first |= {(word, json.loads(path.read_text())[word]): path for word in ("uid", "title")}
+            first |= {(word, load_json(path.read_text())[word]): path for word in ("uid", "title")}
     for path, board in found.items():
         for word in ("name", "uid", "title"):
             value = getattr(board, word)

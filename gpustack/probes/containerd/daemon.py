@@ -1,12 +1,12 @@
 """containerd: as the running daemon answers, and what its files would make of it after a restart."""
 
-import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from gpustack.ask.probe import Answer, Lines, Probe, Shell
+from gpustack.files.json_text import dump_json, load_json
 from gpustack.probes.containerd.toml_keys import FUNCTION
 from gpustack.probes.host.units import is_unsettled, show_units
 from gpustack.probes.parsing import number, yaml_mapping
@@ -71,7 +71,7 @@ def runtime(answer: Answer) -> Runtime | None:
         if answer.out and UNSERVED not in answer.err and is_unsettled(answer.out):
             raise ValueError("just being started or stopped")
         return None
-    config = json.loads(answer.out)["config"]
+    config = load_json(answer.out)["config"]
     cni, runtimes = config["cni"], config["containerd"]["runtimes"]
     runc, nvidia = runtimes["runc"], runtimes.get("nvidia", {})
     # containerd 2.1 names a list beside the older single directory.
@@ -86,7 +86,7 @@ def runtime(answer: Answer) -> Runtime | None:
 
 def runtime_only(text: str) -> str:
     """What `runtime` reads of `crictl info`, which has the logins of registries as well."""
-    config = json.loads(text)["config"]
+    config = load_json(text)["config"]
     runtimes = {
         name: {"options": pick(config["containerd"]["runtimes"][name].get("options") or {}, OPTIONS)}
         for name in ("runc", "nvidia")
@@ -94,7 +94,7 @@ def runtime_only(text: str) -> str:
     }
     cni = pick(config["cni"], ("binDir", "binDirs"))
     settings = {"cni": cni, "containerd": {"runtimes": runtimes}, **pick(config, ("restrictOOMScoreAdj",))}
-    return json.dumps({"config": settings}, indent=2) + "\n"
+    return dump_json({"config": settings}, indent=2) + "\n"
 
 
 def pick(table: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:

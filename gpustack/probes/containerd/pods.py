@@ -1,10 +1,10 @@
 """What containerd needs for every pod: the network, the pause image, an end to containers; and runtimes beside it."""
 
-import json
 import re
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.files.json_text import load_json
 from gpustack.probes.containerd.daemon import SOCKET
 from gpustack.probes.log_lines import strip_prefix
 from gpustack.probes.parsing import number
@@ -38,12 +38,12 @@ class Sandbox:
 def network(answer: Answer) -> Network:
     """Raises ValueError or KeyError for an answer of another shape."""
     (now,), files, (loaded,), status = read_sections(answer.out, "now", "files", "loaded", "status")
-    conditions = {one["type"]: one for one in json.loads("{" + "\n".join(status))["status"]["conditions"]}
+    conditions = {one["type"]: one for one in load_json("{" + "\n".join(status))["status"]["conditions"]}
     condition = conditions["NetworkReady"]
     if condition["status"] not in (True, False):
         raise ValueError(condition["status"])
     times = [number(line) for line in files]
-    return Network(condition["status"] is True, json.loads(loaded), number(now) - max(times) if times else None)
+    return Network(condition["status"] is True, load_json(loaded), number(now) - max(times) if times else None)
 
 
 def sandbox(answer: Answer) -> Sandbox:

@@ -94,7 +94,7 @@ def read_started(answer: Answer) -> Mapping[str, Started]:
         raise ValueError(answer.out)
     by_name: dict[str, list[tuple[int, int, bool]]] = {}
     for name, attempt, state, at in CONTAINER.findall(rest):
-        by_name.setdefault(name, []).append((int(at), int(attempt), state == "CONTAINER_RUNNING"))
+        by_name.setdefault(name, []).append((number(at), number(attempt), state == "CONTAINER_RUNNING"))
     if not set(by_name) <= set(COMPONENTS):
         raise ValueError(sorted(by_name))
     return {name: newest(now, sorted(found)) for name, found in by_name.items()}

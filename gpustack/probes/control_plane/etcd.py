@@ -1,9 +1,9 @@
 """etcd, as its own member on a control plane says it is."""
 
-import json
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.files.json_text import load_json
 from gpustack.probes.containerd.daemon import SOCKET
 from gpustack.probes.parsing import number
 
@@ -30,7 +30,7 @@ def health(answer: Answer) -> Health | None:
     """None where no etcd of a control plane has to run. Raises KeyError or ValueError for another shape."""
     if not answer.out:
         return None
-    document = json.loads(answer.out)
+    document = load_json(answer.out)
     return Health({"true": True, "false": False}[document["health"]], str(document.get("reason", "")))
 
 

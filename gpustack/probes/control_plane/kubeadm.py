@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from json import dumps, loads
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
+from gpustack.files.json_text import dump_json, load_json
 from gpustack.probes.kubernetes.nodes import entries
 from gpustack.probes.parsing import number, yaml_mapping
 
@@ -83,8 +83,8 @@ def settings(answer: Answer) -> KubeadmSettings:
 
 def settings_only(text: str) -> str:
     """The ConfigMaps of everybody else go."""
-    ours = [entry for entry in loads(text)["items"] if entry["metadata"]["name"] in MAPS]
-    return dumps({"items": ours}, separators=(",", ":"))
+    ours = [entry for entry in load_json(text)["items"] if entry["metadata"]["name"] in MAPS]
+    return dump_json({"items": ours}, separators=(",", ":"))
 
 
 def document(maps: Mapping[str, Any], name: str, key: str) -> Mapping[str, Any] | None:

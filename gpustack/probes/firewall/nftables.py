@@ -1,10 +1,10 @@
 """Reads tables in the form of `nft -j list table`. Source: libnftables-json(5)."""
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from gpustack.files.json_text import load_json
 from gpustack.probes.firewall.packet_filter import Base, Filter, Rule, check_readable, filter_of
 
 HOOKS = ("input", "forward", "output")
@@ -35,7 +35,7 @@ def parse(tables: Iterable[str]) -> Filter:
     bases: list[Base] = []
     chains: dict[str, list[Rule]] = {}
     for text in tables:
-        for entry in json.loads(text)["nftables"]:
+        for entry in load_json(text)["nftables"]:
             if chain := entry.get("chain"):
                 if chain["family"] in FAMILIES:
                     chains.setdefault(name(chain, chain["name"]), [])

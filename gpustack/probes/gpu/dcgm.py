@@ -7,6 +7,7 @@ since.
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Api, Probe
+from gpustack.files.number import parse_number
 from gpustack.probes.kubernetes.nodes import entries, entries_if_known
 from gpustack.probes.monitoring.workloads import instant, samples
 
@@ -69,7 +70,7 @@ def series(answer: Answer) -> tuple[GpuSeries, ...]:
             labels.get("modelName", ""),
             labels.get("job", ""),
             labels.get("exported_pod", ""),
-            round(float(sample["value"][0]) - float(sample["value"][1]), 3),
+            round(parse_number(sample["value"][0]) - parse_number(sample["value"][1]), 3),
         )
         for sample in samples(answer)
         for labels in (sample["metric"],)

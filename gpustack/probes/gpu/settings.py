@@ -3,10 +3,10 @@ exporter get, and which ConfigMaps are there."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from json import dumps, loads
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
+from gpustack.files.json_text import dump_json, load_json
 from gpustack.probes.kubernetes.nodes import entries, entries_if_known
 
 KEPT = ("driver.enabled", "dcgm.enabled", "devicePlugin.config", "dcgmExporter.serviceMonitor", "dcgmExporter.config",
@@ -91,17 +91,17 @@ def config_maps(answer: Answer) -> Mapping[str, tuple[str, ...]]:
 
 
 def keys_only(text: str) -> str:
-    items = [entry | {"data": dict.fromkeys(entry.get("data") or {}, "")} for entry in loads(text)["items"]]
-    return dumps({"items": items}, separators=(",", ":"))
+    items = [entry | {"data": dict.fromkeys(entry.get("data") or {}, "")} for entry in load_json(text)["items"]]
+    return dump_json({"items": items}, separators=(",", ":"))
 
 
 def counters_only(text: str) -> str:
     """Of an environment what is read; any other variable may hold a secret."""
-    items = loads(text)["items"]
+    items = load_json(text)["items"]
     for entry in items:
         for one in entry["spec"]["template"]["spec"]["containers"]:
             one["env"] = [variable for variable in one.get("env", ()) if variable["name"] == BY_POD]
-    return dumps({"items": items}, separators=(",", ":"))
+    return dump_json({"items": items}, separators=(",", ":"))
 
 
 SETTINGS = Probe(

@@ -3,13 +3,13 @@ deadline and the values before it. Others may write annotations too: what is not
 holds values alone, never a command.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from gpustack.ask.probe import Answer, Api, Probe
+from gpustack.files.json_text import dump_json, load_json
 from gpustack.probes.kubernetes.nodes import entries
 
 PREFIX = "gpustack.io/temporary-"
@@ -50,7 +50,7 @@ class Mark:
 
     @property
     def text(self) -> str:
-        return json.dumps({"until": self.deadline, "who": self.who, "former": self.former, "values": self.values})
+        return dump_json({"until": self.deadline, "who": self.who, "former": self.former, "values": self.values})
 
     @property
     def value(self) -> str:
@@ -73,7 +73,7 @@ def with_unit(what: str, value: str) -> str:
 def read_mark(node: str, what: str, text: str, now: datetime) -> Mark | None:
     """None for what is not of this shape."""
     try:
-        found = json.loads(text)
+        found = load_json(text)
         until, former, values = datetime.fromisoformat(found["until"]), found["former"], found["values"]
         known = isinstance(values, list) and all(VALUES[what].fullmatch(one) for one in (former, *values))
         mark = Mark(node, what, until, str(found["who"]), former, tuple(values), until < now)

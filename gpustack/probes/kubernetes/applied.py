@@ -7,10 +7,10 @@ takes nothing (https://kubernetes.io/docs/reference/using-api/server-side-apply)
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from json import loads
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
+from gpustack.files.json_text import load_json
 from gpustack.probes.kubernetes.nodes import entries_if_known
 
 MANAGER = "gpustack"
@@ -59,7 +59,7 @@ def leaves(fields: Mapping[str, Any], path: Path = ()) -> Iterator[Path]:
         yield path
     for key, value in inner.items():
         kind, _, name = key.partition(":")
-        named = ",".join(map(str, loads(name).values())) if kind == "k" else name
+        named = ",".join(map(str, load_json(name).values())) if kind == "k" else name
         yield from leaves(value, (*path, named))
 
 

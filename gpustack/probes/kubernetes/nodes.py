@@ -6,11 +6,11 @@ answer. Lists are asked, never single objects: an empty list needs no error text
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from json import loads
 from typing import Any
 
 from gpustack.ask.api import ABSENT
 from gpustack.ask.probe import Answer, Api, Probe
+from gpustack.files.json_text import load_json
 from gpustack.probes.kubernetes.names import require_names
 
 
@@ -48,7 +48,7 @@ class Deployment:
 
 
 def body(answer: Answer) -> Any:
-    return loads(answer.out)
+    return load_json(answer.out)
 
 
 def entries(answer: Answer) -> list[Any]:

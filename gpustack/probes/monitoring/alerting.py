@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from json import dumps, loads
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
+from gpustack.files.json_text import dump_json, load_json
+from gpustack.files.number import parse_number
 from gpustack.probes.host.egress import Compared, check_word
 from gpustack.probes.monitoring.workloads import instant, samples
 from gpustack.probes.parsing import yaml_mapping
@@ -18,21 +19,21 @@ def read_rule_groups(answer: Answer) -> Mapping[str, int]:
     found: Counter[str] = Counter()
     for sample in samples(answer):
         _, _, name = str(sample["metric"]["rule_group"]).rpartition(";")
-        found[name] += int(float(sample["value"][1]))
+        found[name] += int(parse_number(sample["value"][1], 0))
     return dict(found)
 
 
 def receivers(answer: Answer) -> tuple[str, ...]:
     """Their names. Alertmanager puts <secret> where one is."""
-    document = yaml_mapping(loads(answer.out)["config"]["original"])
+    document = yaml_mapping(load_json(answer.out)["config"]["original"])
     return tuple(str(one["name"]) for one in document.get("receivers", ()))
 
 
 def receivers_only(text: str) -> str:
     """Their names: who gets alerts, and by which server, is nobody else's."""
-    document = yaml_mapping(loads(text)["config"]["original"])
+    document = yaml_mapping(load_json(text)["config"]["original"])
     names = [{"name": one["name"]} for one in document.get("receivers", ())]
-    return dumps({"config": {"original": dumps({"receivers": names})}}, separators=(",", ":"))
+    return dump_json({"config": {"original": dump_json({"receivers": names})}}, separators=(",", ":"))
 
 
 def secrets(answer: Answer) -> Mapping[str, Compared]:

@@ -5,11 +5,11 @@ Side-cars take ConfigMaps with the labels grafana_datasource and grafana_dashboa
 
 import re
 from dataclasses import dataclass
-from json import dumps, loads
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.ask.script_file import read_script
+from gpustack.files.json_text import dump_json, load_json
 from gpustack.probes.kubernetes.nodes import entries
 from gpustack.probes.parsing import number, yaml_mapping
 
@@ -67,10 +67,10 @@ def data_sources(answer: Answer) -> tuple[DataSource, ...]:
 
 def data_sources_only(text: str) -> str:
     """Of each source what is read: others hold logins. What is no YAML mapping stays none."""
-    items = loads(text)["items"]
+    items = load_json(text)["items"]
     for entry in items:
         entry["data"] = {key: sources_only(value) for key, value in (entry.get("data") or {}).items()}
-    return dumps({"items": items}, separators=(",", ":"))
+    return dump_json({"items": items}, separators=(",", ":"))
 
 
 def sources_only(text: str) -> str:
@@ -79,7 +79,7 @@ def sources_only(text: str) -> str:
         sources = yaml_mapping(text).get("datasources") or []
     except ValueError:
         return ""
-    return dumps({"datasources": [{key: one[key] for key in SOURCE if key in one} for one in sources]})
+    return dump_json({"datasources": [{key: one[key] for key in SOURCE if key in one} for one in sources]})
 
 
 def dashboards(answer: Answer) -> tuple[Dashboard, ...]:
@@ -102,21 +102,21 @@ def dashboard(metadata: Any, texts: list[str]) -> Dashboard:
 
 def dashboards_only(text: str) -> str:
     """Of each text the words that are looked for, as JSON where it was JSON."""
-    items = loads(text)["items"]
+    items = load_json(text)["items"]
     for entry in items:
         entry["data"] = {key: words_only(str(value)) for key, value in (entry.get("data") or {}).items()}
-    return dumps({"items": items}, separators=(",", ":"))
+    return dump_json({"items": items}, separators=(",", ":"))
 
 
 def words_only(text: str) -> str:
     labels = [f"{label}=" for label in HOST_LABEL.findall(text)]
     words = sorted({*METRIC.findall(text), *labels})
-    return dumps({"words": words}) if is_readable(text) else " ".join(["no JSON:", *words])
+    return dump_json({"words": words}) if is_readable(text) else " ".join(["no JSON:", *words])
 
 
 def is_readable(text: str) -> bool:
     try:
-        return isinstance(loads(text), dict)
+        return isinstance(load_json(text), dict)
     except (ValueError, RecursionError):
         return False
 

@@ -5,11 +5,14 @@ Placeholders for "no value": DCGM dcgmlib/dcgm_structs.h, DCGM_INT64_BLANK and D
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from json import loads
 
 from gpustack.ask.probe import Answer, Api, Probe
+from gpustack.files.json_text import load_json
+from gpustack.files.number import parse_number
 from gpustack.probes.kubernetes.nodes import entries
 from gpustack.probes.monitoring.workloads import instant, samples
+
+NO_NUMBER = ("NaN", "+Inf", "-Inf")
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ def jobs(answer: Answer) -> tuple[ScrapeJob, ...]:
             metric.get("job", ""),
             metric.get("namespace", ""),
             metric.get("service", ""),
-            float(sample["value"][1]) == 1,
+            sample["value"][1] == "1",
         )
         for sample in samples(answer)
         for metric in (sample["metric"],)
@@ -75,7 +78,7 @@ def jobs(answer: Answer) -> tuple[ScrapeJob, ...]:
 
 
 def by(label: str, answer: Answer) -> dict[str, float]:
-    return {str(sample["metric"].get(label, "")): float(sample["value"][1]) for sample in samples(answer)}
+    return {str(sample["metric"].get(label, "")): parse_number(sample["value"][1]) for sample in samples(answer)}
 
 
 def instances(answer: Answer) -> Mapping[str, float]:
@@ -101,21 +104,23 @@ def read_down_targets(answer: Answer) -> tuple[tuple[str, str], ...]:
 
 
 def read_values(answer: Answer) -> tuple[Measured, ...]:
+    """A series whose value is not a number is not measured; Prometheus writes it as NaN or Inf."""
     return tuple(
         Measured(
             metric.get("__name__", ""),
             metric.get("hostname") or metric.get("Hostname", ""),
             metric.get("gpu", ""),
-            float(sample["value"][1]),
+            parse_number(sample["value"][1]),
         )
         for sample in samples(answer)
         for metric in (sample["metric"],)
+        if sample["value"][1] not in NO_NUMBER
     )
 
 
 def targets(answer: Answer) -> tuple[Target, ...]:
     """Raises ValueError for what is no answer of /api/v1/targets."""
-    body = loads(answer.out)
+    body = load_json(answer.out)
     if body["status"] != "success":
         raise ValueError(answer.out[:200])
     return tuple(

@@ -6,11 +6,12 @@ stands in their annotation operator.prometheus.io/version.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from json import loads
 from typing import Any
 from urllib.parse import quote
 
 from gpustack.ask.probe import Answer, Api, Probe
+from gpustack.files.json_text import load_json
+from gpustack.files.number import parse_number
 from gpustack.probes.kubernetes.nodes import entries, entries_if_known
 
 GROUP = "monitoring.coreos.com"
@@ -61,7 +62,7 @@ def custom(entry: Mapping[str, Any]) -> Custom:
 
 def vector(answer: Answer) -> Mapping[str, float]:
     """The values of an instant query, by the label `job`. Raises ValueError for what is no such answer."""
-    return {sample["metric"].get("job", ""): float(sample["value"][1]) for sample in samples(answer)}
+    return {sample["metric"].get("job", ""): parse_number(sample["value"][1]) for sample in samples(answer)}
 
 
 def instant(expression: str) -> Api:
@@ -73,7 +74,7 @@ def instant(expression: str) -> Api:
 def samples(answer: Answer) -> list[Any]:
     """Of an instant query, each with its labels in `metric` and time and text of its `value`
     (https://prometheus.io/docs/prometheus/latest/querying/api). Raises ValueError for what is no vector."""
-    body = loads(answer.out)
+    body = load_json(answer.out)
     if body["status"] != "success" or body["data"]["resultType"] != "vector":
         raise ValueError(answer.out[:200])
     found: list[Any] = body["data"]["result"]

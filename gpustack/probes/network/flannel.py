@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from json import loads
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
+from gpustack.files.json_text import load_json
 from gpustack.probes.kubernetes.nodes import entries
 from gpustack.probes.parsing import ipv4
 
@@ -85,7 +85,7 @@ def net_conf(answer: Answer) -> NetConf | None:
     found = next((entry for entry in entries(answer) if entry["metadata"]["name"] == CONFIG_MAP), None)
     if found is None:
         return None
-    conf = loads(found["data"]["net-conf.json"])
+    conf = load_json(found["data"]["net-conf.json"])
     backend = conf["Backend"]
     return NetConf(conf["Network"], backend["Type"], backend.get("Port", 0))
 
@@ -104,7 +104,7 @@ def read_annotations(answer: Answer) -> Mapping[str, Announced]:
     for entry in entries(answer):
         annotations = entry["metadata"].get("annotations") or {}
         if ADDRESS in annotations:
-            data = loads(annotations.get(DATA, "null")) or {}
+            data = load_json(annotations.get(DATA, "null")) or {}
             found[str(entry["metadata"]["name"])] = Announced(
                 ipv4(annotations[ADDRESS]), data.get("VtepMAC", "").lower()
             )

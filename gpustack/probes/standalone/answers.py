@@ -3,9 +3,11 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from json import loads
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.files.json_text import load_json
+from gpustack.files.number import parse_number
+from gpustack.probes.parsing import number
 from gpustack.probes.sections import named, sections
 from gpustack.probes.standalone.units import ALERTMANAGER, PORTS, PROMETHEUS
 
@@ -34,7 +36,9 @@ class Watching:
 def exported(answer: Answer) -> Exported:
     """Raises ValueError or KeyError for an answer of another shape."""
     found = dict(line.split(" ", 1) for line in answer.out.splitlines())
-    return Exported(None if found["gpus"] == NOTHING else int(found["gpus"]), {"yes": True, "no": False}[found["node"]])
+    return Exported(
+        None if found["gpus"] == NOTHING else number(found["gpus"]), {"yes": True, "no": False}[found["node"]]
+    )
 
 
 def watching(answer: Answer) -> Watching:
@@ -43,10 +47,10 @@ def watching(answer: Answer) -> Watching:
     matches = [GROUP.fullmatch(line) for line in parts["rules"]]
     if not all(matches):
         raise ValueError("a group of rules of another shape")
-    rules = {(match[1], match[2]): int(float(match[3])) for match in matches if match}
+    rules = {(match[1], match[2]): int(parse_number(match[3], 0)) for match in matches if match}
     up = {}
     for line in parts["up"]:
-        for sample in loads(line)["data"]["result"]:
+        for sample in load_json(line)["data"]["result"]:
             up[str(sample["metric"]["job"])] = sample["value"][1] == "1"
     return Watching(frozenset(parts["ready"]), rules, up)
 

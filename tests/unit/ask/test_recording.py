@@ -151,8 +151,11 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
         (json.dumps({"schema": SCHEMA}).encode(), "Its first line is incomplete"),
         (json.dumps(json.loads(next(lines(snapshot()))) | {"spec": {"nothing": 1}}).encode(), "Its first line is"),
         (json.dumps(json.loads(next(lines(snapshot()))) | {"hosts": []}).encode(), "none of its hosts is a control"),
-        (json.dumps(json.loads(next(lines(snapshot()))) | {"took": math.nan}).encode(), "the number nan, which is not"),
-        (json.dumps(json.loads(next(lines(snapshot()))) | {"took": math.inf}).encode(), "the number inf, which is not"),
+        (json.dumps(json.loads(next(lines(snapshot()))) | {"took": math.nan}).encode(), "the number NaN, which is not"),
+        (
+            json.dumps(json.loads(next(lines(snapshot()))) | {"took": math.inf}).encode(),
+            "the number Infinity, which",
+        ),
         ("".join(lines(snapshot())).encode()[:-20], "Invalid JSON: EOF while parsing"),
     ],
 )

@@ -94,7 +94,7 @@ def test_what_a_download_leaves_open_becomes_our_data_source(tmp_path: Path) -> 
     ("board", "key", "found"),
     [
         ("{", "", "no JSON (line 1"),
-        ('{"a": NaN}', "", "no JSON (the number nan, which is not finite)"),
+        ('{"a": NaN}', "", "no JSON (the number NaN, which is not finite)"),
         ("[" * 100000, "", "no JSON"),
         ("\xff\xfe", "", "no JSON"),
         ([], "", "no object"),

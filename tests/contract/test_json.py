@@ -1,0 +1,47 @@
+"""JSON is written and parsed by gpustack/files/json_text.py alone: no NaN goes out, and none comes in."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter
+
+from gpustack.profile.file import ADAPTER, Profile
+from gpustack.profile.window import Job
+
+ROOT = Path(__file__).parents[2]
+PRODUCT = ROOT / "gpustack"
+# logs.py is copied into images of others, and refuses NaN itself. Ansible's list has all variables of the operator,
+# also those that are .inf; the spec has none. The other rooms read and write what is their own.
+EXCEPTIONS = {"files/json_text.py", "logs.py", "config/ansible/inventory_listing.py"}
+OTHER_ROOMS = ("lab/", "simulated/", "bundle/")
+WORDS = {"dumps", "dump", "loads", "load"}
+
+
+def find_json(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Attribute(value=ast.Name(id="json"), attr=name) if name in WORDS:
+                yield name
+            case ast.ImportFrom(module="json", names=names):
+                yield from (it.name for it in names if it.name in WORDS)
+
+
+def test_json_stands_in_one_place() -> None:
+    files = {str(path.relative_to(PRODUCT)): path for path in sorted(PRODUCT.rglob("*.py"))}
+    users = {name for name, path in files.items() if set(find_json(path.read_text()))}
+    assert {name for name in users if not name.startswith(OTHER_ROOMS)} - EXCEPTIONS == set()
+
+
+@pytest.mark.parametrize("source", ["json.dumps({})", "json.load(file)", "from json import loads"])
+def test_what_is_json(source: str) -> None:
+    assert list(find_json(source))
+
+
+def test_pydantic_writes_no_number_that_json_does_not_know() -> None:
+    """Its default is null; a setting of `constants` would write NaN."""
+    odd = Profile("s", "", "", float("nan"), float("inf"), Job(()))
+    assert b'"begin":null,"end":null' in ADAPTER.dump_json(odd)
+    assert TypeAdapter(float).dump_json(float("-inf")) == b"null"
+    assert [path for path in PRODUCT.rglob("*.py") if "ser_json_inf_nan" in path.read_text()] == []
