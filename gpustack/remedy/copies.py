@@ -49,7 +49,8 @@ class Copies:
                 "THINGS": "\n".join(
                     "\t".join((one.kind, one.name, "|".join(one.rendered) or EMPTY)) for one in scope.things
                 ),
-                "NAMES": "\n---\n".join(target.document for target in scope.targets),
+                # As YAML: kubectl reads a file that begins with JSON as JSON, in which nothing separates documents.
+                "NAMES": "".join(f"---\n{target.document}\n" for target in scope.targets),
                 "RELEASE": " ".join(scope.release or ()),
             }
             try:

@@ -1,14 +1,22 @@
 # shellcheck shell=sh
 # Objects of the cluster that a fix may change, read by their names. Follows limits.sh; AT is the folder of the fix.
 
-# Helm's manifest without Secrets, of which no copies are made, and without definitions of kinds.
+# Helm's manifest without Secrets, of which no copies are made, and without definitions of kinds. Helm takes what names no
+# namespace for its release's, kubectl for the default one.
 name_objects() {
   [ -z "$NAMES" ] || printf '%s\n' "$NAMES" >"$AT/names"
   [ -n "$RELEASE" ] && [ -x "$HELM" ] || return 0
   limited 60 "$HELM" get manifest "${RELEASE#* }" --namespace "${RELEASE% *}" >"$AT/list" 2>"$AT/refused" ||
     grep -q 'not found' "$AT/refused" || { cat "$AT/refused" >&2; return 1; }
-  awk '/^---/ { flush(); next } { text = text $0 "\n" } /^kind: *(Secret|CustomResourceDefinition) *$/ { skip = 1 }
-    function flush() { if (text ~ /[a-z]/ && !skip) printf "---\n%s", text; text = ""; skip = 0 }
+  awk -v space="${RELEASE% *}" '/^---/ { flush(); next } { text = text $0 "\n" }
+    /^kind: *"?(Secret|CustomResourceDefinition)"? *$/ { skip = 1 }
+    function flush() {
+      text = "\n" text
+      if (text !~ /\n  namespace:/) sub(/\nmetadata: *\n/, "\nmetadata:\n  namespace: \"" space "\"\n", text)
+      if (text ~ /\nkind:/ && !skip) printf "---%s", text
+      text = ""
+      skip = 0
+    }
     END { flush() }' "$AT/list" >"$AT/manifest"
   rm "$AT/list" "$AT/refused"
 }

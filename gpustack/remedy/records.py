@@ -10,6 +10,8 @@ from gpustack.ownership.record import ABSENT, Record
 from gpustack.remedy.scope import PRESENT, Scope
 
 EMPTY, UNREAD = "-", "unknown"
+# What can be turned back: a unit that was not there is disabled while its file is still there.
+STARTUPS = {("disabled", "enabled"), ("enabled", "disabled"), (ABSENT, "enabled")}
 FOLDER = "/var/lib/gpustack-cluster/fixes"
 
 
@@ -42,7 +44,7 @@ class Change:
         kind, before, after = self.record.kind, self.record.before, self.record.after
         if kind == "key" and before == ABSENT:
             return "the kernel has it since, and a key cannot be removed"
-        if kind == "startup" and {before, after} != {"enabled", "disabled"}:
+        if kind == "startup" and (before, after) not in STARTUPS:
             return f"it was {before}"
         if kind == "file" and before != ABSENT and not before.startswith(("file ", "link ")):
             return "it was no file before, and has no copy"
@@ -160,10 +162,8 @@ def keep_declared(record: HostRecord, scope: Scope) -> HostRecord:
 
 
 def order_changes(changes: Iterable[Change]) -> list[Change]:
-    """Put changes in the order in which they can be made: folders that come back, files, folders that go, the rest.
-
-    A folder comes back only for a file that comes back.
-    """
+    """Put changes in the order in which they can be made: units that stop, folders that come back, files, folders that
+    go, the rest. A folder comes back only for a file that comes back."""
     restorable = [one for one in changes if one.is_restorable]
     files = [one for one in restorable if one.record.kind == "file"]
     folders = [one for one in restorable if one.record.kind == "folder"]
@@ -175,5 +175,11 @@ def order_changes(changes: Iterable[Change]) -> list[Change]:
         and (one.actual != ABSENT or any(file.record.name.startswith(f"{one.record.name}/") for file in files))
     ]
     others = [one for one in restorable if one.record.kind not in ("file", "folder")]
+    stopping = [one for one in others if one.record.kind in ("unit", "startup") and is_turned_off(one.record)]
+    rest = [one for one in others if one not in stopping]
     ordered = sorted(needed, key=lambda one: one.record.name)
-    return [*ordered, *files, *sorted(going, key=lambda one: one.record.name, reverse=True), *others]
+    return [*stopping, *ordered, *files, *sorted(going, key=lambda one: one.record.name, reverse=True), *rest]
+
+
+def is_turned_off(record: Record) -> bool:
+    return record.before not in ("active", "enabled")

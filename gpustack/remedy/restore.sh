@@ -83,14 +83,15 @@ restore_folder() {
 
 restore_unit() {
   case $before in
-    active) systemctl start "$name"; printf 'did\tstarted %s\n' "$name" ;;
+    # Its file may be another now.
+    active) systemctl daemon-reload; systemctl start "$name"; printf 'did\tstarted %s\n' "$name" ;;
     *) systemctl stop "$name"; printf 'did\tstopped %s\n' "$name" ;;
   esac
 }
 
 restore_startup() {
   case $before/$now in
-    disabled/enabled) systemctl --quiet disable "$name"; printf 'did\tdisabled %s\n' "$name" ;;
+    disabled/enabled | absent/enabled) systemctl --quiet disable "$name"; printf 'did\tdisabled %s\n' "$name" ;;
     enabled/disabled) systemctl --quiet enable "$name"; printf 'did\tenabled %s\n' "$name" ;;
     *) leave "it was $before" ;;
   esac

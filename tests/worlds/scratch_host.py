@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import Host
@@ -37,7 +39,7 @@ esac
 """,
     "kubectl": f"""#!/bin/sh
 echo "kubectl $*" >>$ROOT/../calls
-exec {sys.executable} -S {scratch_kubectl.__file__} "$ROOT/../cluster" "$@"
+PYTHONPATH={Path(yaml.__file__).parents[1]} exec {sys.executable} -S {scratch_kubectl.__file__} "$ROOT/../cluster" "$@"
 """,
 }
 State = tuple[int, int, int, bytes]

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 Store = dict[str, Any]
 
 
@@ -17,7 +19,10 @@ def key(document: Any) -> str:
 
 
 def read(path: str) -> list[Any]:
-    return [json.loads(text) for text in Path(path).read_text().split("---\n") if text.strip()]
+    text = Path(path).read_text()
+    if text.startswith("{"):
+        return [json.loads(text)]
+    return [document for document in yaml.safe_load_all(text) if document]
 
 
 def refuse(word: str, text: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 from gpustack.errors import RolloutError
 from gpustack.remedy.copies import Copies
 from gpustack.remedy.scope import SYSCTL_FILE, Scope, Thing
+from gpustack.remedy.step_scope import declare_things
 from gpustack.remedy.undo import LastFix, find_last_fix, roll_back
 from tests.worlds.scratch_fix import (
     CONTAINERD,
@@ -181,3 +182,24 @@ def test_a_change_between_the_question_and_the_restore_stays(host: ScratchHost, 
     done = roll_back(copies, found, lambda _: None)
     assert (host.root / SYSCTL_FILE[1:]).read_text() == "mine\n"
     assert f"h1: {SYSCTL_FILE} stays: it was changed at this moment" in map(str, done.left)
+
+
+def test_a_unit_that_the_fix_brought_is_stopped_and_disabled_before_its_file_goes(
+    host: ScratchHost, copies: Copies
+) -> None:
+    unit = "gpustack-firewall-metrics"
+
+    def work() -> None:
+        host.write(f"etc/systemd/system/{unit}.service", "[Service]\n")
+        (host.folder / "units" / unit).write_text("active\n")
+        (host.folder / "startups" / unit).write_text("enabled\n")
+
+    host.give_tool("rm", '#!/bin/sh\necho "rm $*" >>"$ROOT/../calls"\nexec /bin/rm "$@"\n')
+    before = host.inventory()
+    make_fix(copies, work, fault="host-ufw-blocks-pods", scope=Scope(declare_things("firewall")))
+    take_back(copies)
+    assert {path: state for path, state in host.inventory().items() if path in before} == before
+    calls = [call for call in host.calls if unit in call]
+    assert calls[:2] == [f"systemctl stop {unit}", f"systemctl --quiet disable {unit}"]
+    assert calls[2].startswith("rm ")
+    assert not (host.root / f"etc/systemd/system/{unit}.service").exists()

@@ -104,6 +104,59 @@ def test_a_person_s_edit_of_an_object_of_the_fix_stays(
         )  # fmt: skip
 
 
+MANIFEST = """---
+# Source: chart/templates/config.yaml
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: changed
+data: {a: "1"}
+---
+# Source: chart/templates/secret.yaml
+apiVersion: v1
+kind: Secret
+metadata:
+  name: password
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: others.example.org
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: elsewhere
+  namespace: kube-system
+"""
+
+
+def test_objects_of_a_release_are_those_that_its_manifest_names(cluster: ScratchHost, copies: Copies) -> None:
+    """In the release's namespace, where it names none. No Secret is ever copied."""
+    cluster.give_tool("helm", f"#!/bin/sh\ncat <<'EOF'\n{MANIFEST}EOF\n")
+    cluster.apply("kube-system/elsewhere", {"a": "1"}, "helm", BEFORE)
+    copies.begin("1", FAULT, {"h1": Scope(release=("monitoring", "kps"))})
+    play(cluster)
+    cluster.apply("kube-system/elsewhere", {"a": "2"}, "helm", PLAY)
+    copies.finish("1", ["h1"])
+    names = (cluster.folder / "fixes/1/manifest").read_text()
+    assert "password" not in names
+    assert "others.example.org" not in names
+    done = take_back(copies)
+    assert cluster.content()["ConfigMap monitoring/changed"] == {"a": "patched"}
+    assert cluster.content()["ConfigMap kube-system/elsewhere"] == {"a": "1"}
+    assert "ConfigMap monitoring/created" in cluster.content(), "the release did not have it before"
+    assert len(done.did) == 2
+
+
+def test_a_release_that_is_not_there_has_no_objects(cluster: ScratchHost, copies: Copies) -> None:
+    cluster.give_tool("helm", "#!/bin/sh\necho 'Error: release: not found' >&2\nexit 1\n")
+    copies.begin("1", FAULT, {"h1": Scope(release=("monitoring", "kps"))})
+    cluster.give_tool("helm", "#!/bin/sh\necho 'Error: no API' >&2\nexit 1\n")
+    with pytest.raises(RolloutError, match="could not be used"):
+        copies.begin("2", FAULT, {"h1": Scope(release=("monitoring", "kps"))})
+
+
 def test_what_was_deleted_is_not_created_again(cluster: ScratchHost, copies: Copies) -> None:
     make_fix(copies, cluster, lambda: cluster.delete("monitoring/same"))
     cluster.delete("monitoring/created")
