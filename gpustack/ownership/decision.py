@@ -4,6 +4,8 @@ from enum import Enum
 
 from gpustack.ownership.record import ABSENT, Record
 
+DATA_OF = "present of "
+
 
 class Decision(Enum):
     """Name what may be done with a thing, and why."""
@@ -55,3 +57,29 @@ def decide_data(record: Record | None, actual_cluster: str | None) -> Decision:
     if not record.cluster or actual_cluster != record.cluster:
         return Decision.FOREIGN
     return Decision.REMOVE if record.before == ABSENT else Decision.CHANGED
+
+
+def decide_thing(record: Record | None, kind: str, actual: str | None) -> Decision:
+    """Decide about a thing of any kind.
+
+    `actual` of data that is there is `present of` and the digest of the CA of its cluster.
+    """
+    if kind == "data":
+        return decide_present_data(record, actual)
+    if record is None:
+        return Decision.FOREIGN
+    if kind in {"folder", "store", "link"}:
+        if actual is None:
+            return Decision.UNKNOWN
+        return Decision.FORGET if actual == record.before else take_back(record)
+    found = decide(record, actual)
+    return Decision.CHANGED if found is Decision.RESTORE and kind == "tree" else found
+
+
+def decide_present_data(record: Record | None, actual: str | None) -> Decision:
+    """Decide about data that may have been interrupted before its cluster had a CA."""
+    if actual == ABSENT:
+        return Decision.FORGET
+    if record and record.before == ABSENT and not record.cluster:
+        return Decision.INTERRUPTED
+    return decide_data(record, actual.removeprefix(DATA_OF) if actual else None)

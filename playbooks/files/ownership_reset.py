@@ -38,16 +38,19 @@ def build_line(path, record, cluster):
     return line
 
 
-def read():
-    """Print a line with the cluster of this host, then one for each record."""
-    records, cluster = load(), find_cluster()
-    print(json.dumps({"cluster": cluster}))
-    for path in sorted(records):
-        print(json.dumps(build_line(path, records[path], cluster), sort_keys=True))
-
-
 def unrecorded(kind):
     return {"kind": kind, "before": "", "after": "", "cluster": "", "run": "", "at": ""}
+
+
+def read(*data):
+    """Print a line with the cluster of this host, then one for each record, and for data without one that is there."""
+    records, cluster = load(), find_cluster()
+    print(json.dumps({"cluster": cluster}))
+    for path in data:
+        if path not in records and find_state(path, "data") != ABSENT:
+            print(json.dumps(build_line(path, unrecorded("data"), cluster), sort_keys=True))
+    for path in sorted(records):
+        print(json.dumps(build_line(path, records[path], cluster), sort_keys=True))
 
 
 def still():
@@ -102,6 +105,14 @@ def clear():
             os.rmdir(ROOT + folder)
 
 
+def drop_record(path):
+    """Forget a thing of which nothing of ours is left."""
+    records = load()
+    if path in records:
+        forget(records, path)
+        save(records)
+
+
 def name_cluster(digest):
     """Record of which cluster the data is that the step is about to write: of this host's CA, or of the one given."""
     things, _, _, _ = read_request()
@@ -110,7 +121,13 @@ def name_cluster(digest):
         raise Unusable("the CA of the cluster cannot be read")
     for path in things:
         record = records.get(path, {})
-        if record.get("kind") != "data" or record["before"] != ABSENT:
+        if record.get("before") != ABSENT:
+            continue
+        if record["kind"] == "file" and not record["after"]:
+            # Written by this step a moment ago, and too soon for `finish`.
+            state = find_state(path, "file")
+            record["after"] = "" if state == ABSENT else state
+        if record["kind"] != "data":
             continue
         if not record["cluster"] or find_state(path, "data") == ABSENT:
             record["cluster"] = cluster
@@ -119,7 +136,7 @@ def name_cluster(digest):
 
 COMMANDS = {
     "begin": begin, "finish": finish, "cluster": name_cluster, "read": read, "still": still, "restore": restore,
-    "clear": clear,
+    "clear": clear, "forget": drop_record,
 }  # fmt: skip
 
 
@@ -130,5 +147,5 @@ def run(command, *words):
 
 try:
     run(*sys.argv[1:])
-except (Unusable, OSError) as problem:
+except (Unusable, OSError, ValueError, LookupError, TypeError) as problem:
     sys.exit("%s; nothing was changed (gpustack explain ownership-record-unusable)" % problem)

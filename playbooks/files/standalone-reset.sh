@@ -1,10 +1,10 @@
 #!/bin/sh
-# Stops the programs whose settings are ours and removes these. Follows kept-copies.sh. Reads UNITS and FILES (paths, also
+# Stops the programs whose settings are ours and removes these. Follows remove-agreed.sh. Reads UNITS and FILES (paths, also
 # patterns). Series in /var/lib/prometheus stay. Says `changed: …` for what it did.
 set -eu
 for unit in $UNITS; do
   own=/etc/systemd/system/$unit.service.d/gpustack.conf
-  [ -e "$own" ] || continue
+  is_agreed remove "$own" || continue
   # With the settings of its package it would listen on all addresses.
   systemctl -q disable --now "$unit.service" 2>/dev/null || :
   drop "$own"

@@ -110,7 +110,7 @@ def test_no_reset_flushes_rules_or_removes_by_pattern_of_others() -> None:
 
 
 def test_nothing_is_removed_recursively_across_mounts() -> None:
-    """But for folders that the same script made with mktemp a moment ago. `drop` of kept-copies.sh looks for mounts."""
+    """But for folders that the same script made with mktemp a moment ago. `drop` of remove-agreed.sh looks for mounts."""
     for path in [*playbooks().rglob("*.sh"), *playbooks().rglob("*.yml"), *playbooks().rglob("*.j2")]:
         script = path.read_text()
         made = set(re.findall(r"(\w+)=\$\(mktemp -d", script))
@@ -131,7 +131,7 @@ def test_what_has_a_mount_below_it_stays_whole(tmp_path: Path, name: str, linked
         (tmp_path / "kubelet").symlink_to(real)
     mounted = str(real / name / "volume").replace(" ", "\\040")
     (tmp_path / "mounts").write_text(f"tmpfs / tmpfs rw 0 0\nserver:/x {mounted} nfs rw 0 0\n")
-    script = (playbooks() / "files" / "kept-copies.sh").read_text().replace("/proc/mounts", str(tmp_path / "mounts"))
+    script = (playbooks() / "files" / "remove-agreed.sh").read_text().replace("/proc/mounts", str(tmp_path / "mounts"))
     script += f'drop "{tmp_path}/other"\ndrop "{tmp_path}/kubelet/{name}"\necho went on\n'
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (1, f"changed: removed {tmp_path}/other\n"), done.stderr

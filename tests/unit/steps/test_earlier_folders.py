@@ -73,7 +73,7 @@ def test_the_check() -> None:
 def test_a_reset_leaves_nothing_of_ours_there(root: Path) -> None:
     """A password of a proxy may be in it. The host need not have been installed anew with this release."""
     folder = SCRIPT.parent
-    script = (playbooks() / "files" / "kept-copies.sh").read_text() + (folder / "reset.sh").read_text()
+    script = (playbooks() / "files" / "remove-agreed.sh").read_text() + (folder / "reset.sh").read_text()
     begin, end = script.index("# In folders of earlier"), script.index("if [ -e /etc/sysctl.d/90-gpustack.conf ] ||")
     functions = script[: script.index("#!/bin/sh")]
     (root / "etc/gpustack/proxy.env").write_text("password")

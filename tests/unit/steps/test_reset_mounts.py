@@ -12,7 +12,7 @@ from tests.worlds.own_root import Machine, make_machine
 
 FILES = playbooks() / "files"
 ROLES = playbooks() / "roles"
-DROP = (FILES / "kept-copies.sh").read_text()
+DROP = (FILES / "remove-agreed.sh").read_text()
 
 
 @pytest.fixture

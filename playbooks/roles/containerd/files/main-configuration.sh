@@ -1,9 +1,9 @@
 #!/bin/sh
-# Says the main configuration as it is, and as the first copy that we kept of it was; base64, a line each.
-# Follows kept-copies.sh.
+# Says the main configuration as it is, and as it was before us by the copy of the record; base64, a line each.
 set -eu
-first=$(copies /etc/containerd/config.toml | head -n 1)
-[ -e /etc/containerd/config.toml ] && [ -n "$first" ] || exit 0
-base64 -w0 /etc/containerd/config.toml
+main=/etc/containerd/config.toml
+copy=/var/lib/gpustack-cluster/before/$(printf %s "$main" | sha256sum | cut -c 1-16)-config.toml
+[ -e "$main" ] && [ -e "$copy" ] || exit 0
+base64 -w0 "$main"
 echo
-base64 -w0 "$first"
+base64 -w0 "$copy"

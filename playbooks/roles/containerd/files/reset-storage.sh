@@ -1,5 +1,5 @@
 #!/bin/sh
-# Removes what containerd stored, once its package is gone. Follows kept-copies.sh. Says `changed: …` for what it did.
+# Removes what containerd stored, once its package is gone. Follows remove-agreed.sh. Says `changed: …` for what it did.
 set -eu
 ! dpkg-query -Wf '${db:Status-Status}' containerd.io 2>/dev/null | grep -qx installed || exit 0
 drop /var/lib/containerd /run/containerd

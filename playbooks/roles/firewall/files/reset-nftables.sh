@@ -1,22 +1,17 @@
 #!/bin/sh
-# Takes our chains and the jumps to them out of the tables of the host, and what loads them at boot.
-# Says `changed: …` for what it did.
+# Takes our chains and the jumps to them out of the tables of the host, and what loads those of gpustack at boot.
+# Follows remove-agreed.sh. Says `changed: …` for what it did.
 set -eu
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C
 export LC_ALL
-cd /etc/systemd/system
-if [ -e nftables.service.d/gpustack.conf ]; then
-  rm nftables.service.d/gpustack.conf
-  rmdir --ignore-fail-on-non-empty nftables.service.d
+if is_agreed remove /etc/systemd/system/nftables.service.d/gpustack.conf; then
+  drop /etc/systemd/system/nftables.service.d/gpustack.conf
   systemctl daemon-reload
-  echo "changed: nftables.service loads ours no more"
 fi
-if [ -e /usr/local/lib/gpustack/firewall-nftables ]; then
-  rm /usr/local/lib/gpustack/firewall-nftables
-  rmdir --ignore-fail-on-non-empty /usr/local/lib/gpustack
-  echo "changed: removed /usr/local/lib/gpustack/firewall-nftables"
-fi
+drop /usr/local/lib/gpustack/firewall-nftables /usr/share/netfilter-persistent/plugins.d/50-gpustack
+drop_empty /etc/systemd/system/nftables.service.d
+drop_empty /usr/local/lib/gpustack
 
 command -v nft >/dev/null || exit 0
 tables=$(nft list tables)

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Takes from the host what step gpu-driver put there, but for packages. Follows kept-copies.sh.
+# Takes from the host what step gpu-driver put there, but for packages. Follows remove-agreed.sh.
 # Says `changed: …` for what it did.
 set -eu
-if [ -e /etc/modprobe.d/gpustack-nouveau.conf ]; then
+if is_agreed remove /etc/modprobe.d/gpustack-nouveau.conf; then
   drop /etc/modprobe.d/gpustack-nouveau.conf
   if command -v update-initramfs >/dev/null && [ -n "$(find /boot -maxdepth 1 -name 'initrd.img-*')" ]; then
     update-initramfs -u -k all >/dev/null

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # Removes what the operands of NVIDIA's operator leave on a host. Drivers are not theirs here, and stay.
-# Follows kept-copies.sh. containerd is restarted by its own reset, or goes on without a runtime that nobody asks for.
+# Follows remove-agreed.sh. containerd is restarted by its own reset, or goes on without a runtime that nobody asks for.
 set -eu
 drop /etc/containerd/conf.d/99-nvidia.toml /usr/local/nvidia/toolkit /run/nvidia/validations /run/nvidia/toolkit
 drop /var/run/cdi/management.nvidia.com-gpu.yaml /var/run/cdi/k8s.device-plugin.nvidia.com-gpu.json

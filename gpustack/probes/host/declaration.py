@@ -1,0 +1,39 @@
+"""The declaration of what each step may touch on a host: playbooks/files/owned.json, by step and kind.
+
+Kinds: `file` (whole files of ours), `lines` (lines in a file of others), `marked` (files that others write as well, and
+ours say whose they are), `tree` (a folder with all that is in it), `folder` (made where it is missing, removed when it
+is empty), `data` (what programs of a cluster write), `store` (what containerd keeps), `link` (a network link).
+"""
+
+import fnmatch
+import json
+from collections.abc import Mapping
+from functools import cache
+
+from gpustack.config.resources import playbooks
+
+Declaration = Mapping[str, Mapping[str, tuple[str, ...]]]
+
+
+@cache
+def read_declaration() -> Declaration:
+    """Read the declared paths by step and kind."""
+    text = (playbooks() / "files" / "owned.json").read_text("utf-8")
+    return {step: {kind: tuple(paths) for kind, paths in kinds.items()} for step, kinds in json.loads(text).items()}
+
+
+@cache
+def list_declared(kind: str) -> tuple[str, ...]:
+    """List the paths of one kind, of all steps."""
+    return tuple(dict.fromkeys(path for kinds in read_declaration().values() for path in kinds.get(kind, ())))
+
+
+@cache
+def find_kinds(path: str) -> frozenset[str]:
+    """Find the kinds that a path is declared with, by name or by pattern; none where it is not declared."""
+    return frozenset(
+        kind
+        for kinds in read_declaration().values()
+        for kind, paths in kinds.items()
+        if any(path == one or fnmatch.fnmatchcase(path, one) for one in paths)
+    )

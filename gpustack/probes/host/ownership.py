@@ -1,0 +1,84 @@
+"""What is recorded on a host of what gpustack changed there, and how those things are now."""
+
+import json
+import shlex
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.config.resources import playbooks
+from gpustack.ownership.record import Record
+from gpustack.probes.host.declaration import find_kinds, list_declared
+
+RECORD = "/var/lib/gpustack-cluster/owned.json"
+PARTS = ("ownership_state.py", "ownership_record.py", "ownership_reset.py")
+MOST_THINGS = 2000
+FIELDS = ("path", "kind", "before", "after", "cluster", "run", "at", "now")
+
+
+def read_program() -> str:
+    """Read the program that records and compares on hosts, one text of three files."""
+    return "\n".join((playbooks() / "files" / part).read_text("utf-8") for part in PARTS)
+
+
+@dataclass(frozen=True)
+class Thing:
+    """Hold a declared thing of a host. `record` is None where nothing is recorded; `actual` is its present state, None
+    where it could not be read. Data of a cluster that is there has the state `present of` and the digest of a CA."""
+
+    path: str
+    kind: str
+    record: Record | None
+    actual: str | None
+
+
+@dataclass(frozen=True)
+class Ownership:
+    """Hold all that is recorded on a host. `cluster` is the digest of the CA that the files of the host name, empty
+    without one, None where it is unclear. `error` says why the record cannot be used. `undeclared` are paths of the
+    record that no step declares: they count for nothing."""
+
+    cluster: str | None = ""
+    things: tuple[Thing, ...] = ()
+    error: str = ""
+    undeclared: tuple[str, ...] = field(default=())
+
+
+def parse_ownership(answer: Answer) -> Ownership:
+    """Parse the lines of `read`. Raises ValueError for an answer of another shape."""
+    if answer.rc != 0:
+        return Ownership(None, error=answer.err.strip()[:400] or f"the record could not be read (rc {answer.rc})")
+    head, *lines = (json.loads(line) for line in answer.out.splitlines()[: MOST_THINGS + 2])
+    if len(lines) > MOST_THINGS:
+        raise ValueError(f"more than {MOST_THINGS} records")
+    cluster = head["cluster"]
+    if cluster is not None and not isinstance(cluster, str):
+        raise ValueError(cluster)
+    things = [parse_thing(line) for line in lines]
+    declared = [one for one in things if one.kind in find_kinds(one.path)]
+    others = tuple(sorted({one.path for one in things} - {one.path for one in declared}))
+    return Ownership(cluster, tuple(declared), undeclared=others)
+
+
+def parse_thing(line: dict[str, Any]) -> Thing:
+    """Parse one line. Raises ValueError where a field is no text, KeyError where one is missing."""
+    path, kind, before, after, cluster, run, at, now = (line[name] for name in FIELDS)
+    if not all(isinstance(line[name], str) for name in FIELDS):
+        raise ValueError(line)
+    record = Record(kind, path, before, after, cluster, run, at) if before else None
+    return Thing(path, kind, record, now or None)
+
+
+OWNERSHIP = Probe(
+    "owned.records",
+    Lines(f"""if ! command -v python3 >/dev/null; then
+  [ ! -e {RECORD} ] || {{ echo 'there is a record, and no python3 that could read it' >&2; exit 1; }}
+  echo '{{"cluster": ""}}'
+  exit 0
+fi
+python3 -I -c {shlex.quote(read_program())} read {" ".join(list_declared("data"))}"""),
+    parse_ownership,
+    limit=10,
+    ends=(0, 1),
+    like=f"cat {RECORD}",
+)
