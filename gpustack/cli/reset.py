@@ -44,7 +44,7 @@ def reset(
     from gpustack.rollout.reset import refuse_removal
 
     names = session.choose_hosts(hosts, limit)
-    before = removal(session.gather_all(hosts, report, PROBES, names), names, packages=packages)
+    before = removal(session.gather_all(hosts, report, PROBES, names), names, packages=packages, foreign=foreign)
     if not before.due:
         show(before, output.value)
         raise typer.Exit(8 if before.unreached else 0)
@@ -80,7 +80,7 @@ def run_reset(
     from gpustack.rollout.reset import PLAYBOOK, WHOSE, ensure_unchanged, refuse_removal, reset
 
     with locked_run(hosts, "reset", places, report) as run:
-        now = removal(gather(hosts, WHOSE, report=run.record), names)
+        now = removal(gather(hosts, WHOSE, report=run.record), names, foreign=foreign)
         ensure_unchanged(before, now)
         refuse_removal(now, foreign=foreign)
         outcome = reset(
@@ -90,6 +90,7 @@ def run_reset(
             play=lambda wanted, more: run.play(PLAYBOOK, wanted, before.snapshot, more),
             report=run.record,
             packages=packages,
+            foreign=foreign,
             cancelled=run.stop_reason,
         )
     run.keep_snapshot(outcome.after.snapshot)

@@ -42,6 +42,10 @@ class HostOwnership:
         return any(one.path == path or one.path.startswith(f"{path}/") for one in self.agreements)
 
 
+UNKNOWN_HOST = HostOwnership()
+"""Of a host whose record cannot be used: nothing may be changed there."""
+
+
 def judge_things(found: Ownership, *, foreign: bool, storage: bool) -> HostOwnership:
     """Judge all things of a host. `foreign`: data of other clusters may go, too; `storage`: what containerd keeps."""
     decisions = [(thing, decide_thing(thing.record, thing.kind, thing.actual)) for thing in found.things]
@@ -61,7 +65,9 @@ def judge_things(found: Ownership, *, foreign: bool, storage: bool) -> HostOwner
             for thing, _ in decisions
             if thing.path in others and thing.actual
         ]
-    left = tuple(explain_left(thing, decision) for thing, decision in decisions if stays(thing, decision, foreign))
+    left = tuple(
+        explain_left(thing, decision) for thing, decision in decisions if stays(thing, decision, foreign=foreign)
+    )
     edited = tuple(
         thing.path for thing, decision in decisions if thing.kind == "lines" and decision is Decision.CHANGED
     )
@@ -70,7 +76,7 @@ def judge_things(found: Ownership, *, foreign: bool, storage: bool) -> HostOwner
     )
 
 
-def stays(thing: Thing, decision: Decision, foreign: bool) -> bool:
+def stays(thing: Thing, decision: Decision, *, foreign: bool) -> bool:
     """Tell whether a thing stays that somebody may take for gpustack's."""
     if decision in {*MAY_CHANGE, Decision.FORGET} or thing.kind in UNSPOKEN:
         return False
@@ -80,8 +86,12 @@ def stays(thing: Thing, decision: Decision, foreign: bool) -> bool:
 def owns_cluster(found: Ownership) -> bool:
     """Tell whether the cluster on the host is the one that gpustack recorded there.
 
-    After a reset that was killed there may be no CA any more: then no data may be there that is not recorded.
+    After a reset that was killed there may be no CA any more: then no data may be there that is not recorded. A link
+    that is recorded is of that cluster.
     """
+    links = [thing for thing in found.things if thing.kind == "link" and thing.actual != ABSENT]
+    if any(decide_thing(thing.record, thing.kind, thing.actual) in MAY_CHANGE for thing in links) and not found.cluster:
+        return not any(thing.kind == "data" and thing.actual != ABSENT and not thing.record for thing in found.things)
     data = [thing for thing in found.things if thing.kind == "data"]
     clusters = {thing.record.cluster for thing in data if thing.record and thing.record.cluster}
     if not clusters or found.cluster is None:

@@ -9,6 +9,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.probes.host.owned_resources import OURS, Trace
+from gpustack.probes.host.ownership import OWNERSHIP
 from gpustack.probes.host.system import HOSTNAME, IDENTITY, OS
 from gpustack.probes.kubelet.membership import MEMBERSHIP
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
@@ -16,11 +17,14 @@ from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.network.addresses import ADDRESS, ADDRESSES
 from gpustack.probes.packages.owned import PACKAGES_OF_OURS
 from gpustack.probes.packages.software import OURS as MAIN
+from gpustack.rollout.owned_things import UNKNOWN_HOST, HostOwnership, judge_things, list_undeclared
+from gpustack.rollout.owned_traces import list_left, list_traces
 from gpustack.steps.other_cluster import servers_of_others
 from gpustack.steps.own_node import removable
 
 PROBES: tuple[Probe[Any], ...] = (
-    *OURS.values(), MEMBERSHIP, PACKAGES_OF_OURS, LEFTOVERS, NODES, IDENTITY, ADDRESS, ADDRESSES, HOSTNAME, OS,
+    *OURS.values(), OWNERSHIP, MEMBERSHIP, PACKAGES_OF_OURS, LEFTOVERS, NODES, IDENTITY, ADDRESS, ADDRESSES, HOSTNAME,
+    OS,
 )  # fmt: skip
 
 
@@ -28,8 +32,9 @@ PROBES: tuple[Probe[Any], ...] = (
 class HostRemoval:
     """`cluster` says which cluster the host is in, empty for none; `foreign` why that is not ours to remove, empty when
     it is. `node` is its node in the cluster of the inventory (`drain`: it is Ready). `pods` is None when it cannot be
-    told. `traces` by step, the last step first. `packages` go, `holds` are taken off; `stays` says what of ours stays
-    and why. `unknown` names what is unknown."""
+    told. `traces` by step, the last step first. `packages` go, `holds` are taken off; `stays` says what stays and why.
+    `unknown` names what is unknown. `blocked` says why the record of the host cannot be used: then nothing may be
+    removed there. `owned` is what scripts on the host may touch; `kubelet` tells whether the kubelet may be stopped."""
 
     host: str
     control_plane: bool
@@ -43,6 +48,9 @@ class HostRemoval:
     holds: tuple[str, ...] = ()
     stays: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    blocked: str = ""
+    owned: HostOwnership = UNKNOWN_HOST
+    kubelet: bool = False
 
     @property
     def due(self) -> bool:
@@ -69,12 +77,19 @@ class Removal:
     def foreign(self) -> tuple[HostRemoval, ...]:
         return tuple(one for one in self.hosts if one.foreign)
 
+    @property
+    def blocked(self) -> tuple[HostRemoval, ...]:
+        return tuple(one for one in self.hosts if one.blocked)
 
-def removal(snapshot: Snapshot, names: Sequence[str], *, packages: bool = False) -> Removal:
-    """Of the hosts with these names, all when empty."""
+
+def removal(snapshot: Snapshot, names: Sequence[str], *, packages: bool = False, foreign: bool = False) -> Removal:
+    """Judge the hosts with these names, all when empty. `foreign`: data of other clusters goes, too."""
     wanted = [host for host in snapshot.inventory.hosts if not names or host.name in names]
     reached = [host for host in wanted if snapshot.reach[host.name].reached]
-    found = tuple(judge_host(snapshot, host, {host.name for host in wanted}, packages=packages) for host in reached)
+    found = tuple(
+        judge_host(snapshot, host, {host.name for host in wanted}, packages=packages, agreed=foreign)
+        for host in reached
+    )
     return Removal(
         snapshot,
         found,
@@ -84,18 +99,23 @@ def removal(snapshot: Snapshot, names: Sequence[str], *, packages: bool = False)
     )
 
 
-def judge_host(snapshot: Snapshot, host: Host, wanted: set[str], *, packages: bool) -> HostRemoval:
+def judge_host(snapshot: Snapshot, host: Host, wanted: set[str], *, packages: bool, agreed: bool) -> HostRemoval:
     here, unknown = View(snapshot, host.name), list[str]()
-    traces: list[tuple[str, tuple[Trace, ...]]] = []
+    present: dict[str, tuple[Trace, ...]] = {}
     for step, probe in OURS.items():
         try:
-            if found := here[probe]:
-                traces.append((step, found))
+            present[step] = here[probe]
         except FactUnavailable as error:
             unknown.append(f"{step}: {error}")
+    gone, holds, stays = judge_packages(
+        here, {step for step, found in present.items() if found}, unknown, wanted=packages
+    )
+    owned, blocked = read_ownership(here, foreign=agreed, storage="containerd.io" in gone)
+    traces = list_traces(present, owned) if not blocked else ()
+    stays = (*stays, *list_left(present, owned), *undeclared(here))
     cluster, foreign, pods = "", "", None
     try:
-        cluster, foreign = find_owner(here)
+        cluster, foreign = find_owner(here, owned)
         pods = here[MEMBERSHIP].pods
     except FactUnavailable as error:
         foreign = f"which cluster it is in is unknown: {error}"
@@ -108,11 +128,27 @@ def judge_host(snapshot: Snapshot, host: Host, wanted: set[str], *, packages: bo
         node, drain = (mine.name, mine.ready) if mine else ("", False)
     except FactUnavailable as error:
         unknown.append(f"node of this host in the cluster: {error}")
-    gone, holds, stays = judge_packages(here, {step for step, _ in traces}, unknown, wanted=packages)
+    if blocked:
+        unknown.append(f"what gpustack changed: {blocked}")
     return HostRemoval(
-        host.name, host.control_plane, cluster, foreign, node, drain, pods, tuple(traces), gone, holds, stays,
-        tuple(unknown),
+        host.name, host.control_plane, cluster, foreign, node, drain, pods, traces, gone, holds, stays,
+        tuple(unknown), blocked, owned, kubelet=owned.cluster or not owned.others,
     )  # fmt: skip
+
+
+def read_ownership(here: View, *, foreign: bool, storage: bool) -> tuple[HostOwnership, str]:
+    """Read what may be changed, and why the record cannot be used; one of the two is empty."""
+    try:
+        found = here[OWNERSHIP]
+    except FactUnavailable as error:
+        return UNKNOWN_HOST, str(error)
+    if found.error:
+        return UNKNOWN_HOST, found.error
+    return judge_things(found, foreign=foreign, storage=storage), ""
+
+
+def undeclared(here: View) -> tuple[str, ...]:
+    return tuple(list_undeclared(here[OWNERSHIP])) if here.available(OWNERSHIP) else ()
 
 
 def removes_cluster(snapshot: Snapshot, wanted: set[str]) -> bool:
@@ -128,7 +164,7 @@ def has_api(snapshot: Snapshot) -> bool:
     )
 
 
-def find_owner(here: View) -> tuple[str, str]:
+def find_owner(here: View, owned: HostOwnership) -> tuple[str, str]:
     """(which cluster, why it is not ours), each empty when there is nothing to say. Raises FactUnavailable."""
     servers, found = here[LEFTOVERS].servers, here[MEMBERSHIP]
     name = found.cluster or (here.spec.cluster_name if servers and not servers_of_others(here) else "")
@@ -137,6 +173,9 @@ def find_owner(here: View) -> tuple[str, str]:
         return cluster, f"it is a node{f' ({found.node})' if found.node else ''} of another cluster, at {others[0]}"
     if here.host.control_plane and servers and not found.made:
         return cluster, "the control plane on it was not made by gpustack"
+    if owned.others and not owned.cluster:
+        shown = ", ".join(owned.others[:4]) + (", …" if len(owned.others) > 4 else "")
+        return cluster, f"data of a cluster is on it that gpustack has no record of: {shown}"
     return cluster, ""
 
 

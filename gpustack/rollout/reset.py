@@ -11,6 +11,7 @@ from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.errors import RolloutError
 from gpustack.events import Event, Reporter
+from gpustack.probes.host.ownership import OWNERSHIP
 from gpustack.probes.host.system import HOSTNAME, IDENTITY
 from gpustack.probes.kubelet.membership import MEMBERSHIP
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
@@ -21,7 +22,7 @@ from gpustack.rollout.plan import Played
 from gpustack.rollout.removal import HostRemoval, Removal, removal
 
 PLAYBOOK = "reset"
-WHOSE: tuple[Probe[Any], ...] = (IDENTITY, HOSTNAME, ADDRESS, ADDRESSES, MEMBERSHIP, LEFTOVERS, NODES)
+WHOSE: tuple[Probe[Any], ...] = (IDENTITY, HOSTNAME, ADDRESS, ADDRESSES, OWNERSHIP, MEMBERSHIP, LEFTOVERS, NODES)
 """Which machine a host is, and whose: asked again under the lock."""
 
 Play = Callable[[Sequence[str], Mapping[str, Mapping[str, Any]]], Played]
@@ -55,6 +56,11 @@ def refuse_removal(before: Removal, *, foreign: bool) -> None:
         why = "\n".join(f"{host}: {name}" for host, name in before.distributions)
         message = "Another kind of Kubernetes is on a host; nothing was removed."
         raise RolloutError("reset-distribution", message, why, Command("gpustack", "explain", "reset-distribution"))
+    if before.blocked:
+        why = "\n".join(f"{one.host}: {one.blocked}" for one in before.blocked)
+        message = "What gpustack changed on a host is unknown; nothing was removed."
+        hint = Command("gpustack", "explain", "ownership-record-unusable")
+        raise RolloutError("ownership-record-unusable", message, why, hint)
     if before.foreign and not foreign:
         why = "\n".join(f"{one.host}: {one.foreign}" for one in before.foreign)
         names = ",".join(one.host for one in before.foreign)
@@ -90,6 +96,7 @@ FACTS: Mapping[str, tuple[Probe[Any], Callable[[Any], str]]] = {
     "machine-id": (IDENTITY, lambda fact: fact.machine_id),
     "credentials of node": (MEMBERSHIP, lambda fact: fact.node),
     "control plane of gpustack": (MEMBERSHIP, lambda fact: "yes" if fact.made else ""),
+    "CA of its cluster": (OWNERSHIP, lambda fact: fact.cluster or ""),
     "data of etcd": (MEMBERSHIP, lambda fact: "yes" if fact.etcd else ""),
     "API servers": (LEFTOVERS, lambda fact: ", ".join(fact.servers)),
     "another kind of Kubernetes": (LEFTOVERS, lambda fact: ", ".join(fact.distributions)),
@@ -115,6 +122,7 @@ def reset(
     report: Reporter,
     *,
     packages: bool,
+    foreign: bool = False,
     cancelled: Callable[[], str] = lambda: "",
 ) -> ResetOutcome:
     """Never raises for a failing host or task: the outcome says what happened. `cancelled` says why to stop."""
@@ -123,7 +131,7 @@ def reset(
     report(Event("step", PLAYBOOK, ", ".join(hosts)))
     played = play(hosts, {one.host: variables(before, one) for one in before.due}) if not cancelled() else None
     report(Event("done", PLAYBOOK, ""))
-    after = removal(gather(), names, packages=packages)
+    after = removal(gather(), names, packages=packages, foreign=foreign)
     return ResetOutcome(before, played, after, time.monotonic() - started, cancelled())
 
 
@@ -137,5 +145,11 @@ def variables(before: Removal, found: HostRemoval) -> dict[str, Any]:
             "packages": list(found.packages),
             "holds": list(found.holds),
             "pod_cidr": str(spec.kubernetes.pod_cidr),
+            "agreed": {
+                one.path: {"action": one.action, "kind": one.kind, "state": one.state} for one in found.owned.agreements
+            },
+            "cluster": found.owned.cluster,
+            "kubelet": found.kubelet,
+            "edited": list(found.owned.edited),
         }
     }

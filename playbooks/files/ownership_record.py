@@ -1,47 +1,15 @@
 """Record what a step may change on this host before it does, and what it leaves.
 
-Follows ownership_state.py. The record is one file, written beside and renamed. A record that cannot be read, or that
-another machine wrote, ends every command: what this host holds is unknown then, and nothing may be changed.
+Follows ownership_read.py. The record is one file, written beside and renamed.
 """
 
 import fnmatch
-import json
-import sys
 import time
 
-HOME = "/var/lib/gpustack-cluster"
-RECORD = HOME + "/owned.json"
 COPIES = HOME + "/before"
 COPIED = {"file", "lines", "marked"}
 EDITED = "edited"
 MARK = b"Written by gpustack"
-
-
-class Unusable(Exception):
-    """Say why the record cannot be used, or why it cannot be written."""
-
-
-def machine():
-    return read_bytes("/etc/machine-id").decode().strip()
-
-
-def load():
-    """Read the records by path; none where nothing was recorded yet."""
-    try:
-        document = json.loads(read_bytes(RECORD).decode())
-        records = document["records"]
-        sound = document["version"] == 1 and all(
-            isinstance(value, str) for path, one in records.items() for value in (path, *one.values(), one["kind"])
-        )
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Unusable("%s cannot be read: %s: %s" % (RECORD, type(error).__name__, error)) from error
-    if not sound:
-        raise Unusable(RECORD + " has another form than this release writes")
-    if document.get("machine") != machine():
-        raise Unusable(RECORD + " was written on another machine: its machine-id is not this one's")
-    return records
 
 
 def sync_folder(folder):

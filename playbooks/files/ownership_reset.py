@@ -1,56 +1,7 @@
 """Tell what is still as a step left it, restore what it changed, and forget what is gone.
 
-Last part of a program for hosts: follows ownership_state.py and ownership_record.py, and runs one of COMMANDS.
+Last part of a program for hosts: follows ownership_record.py, and runs one of COMMANDS.
 """
-
-
-def is_private(state):
-    """Tell whether a state is of a file that not everybody may read: its digest would tell a short password."""
-    words = state.split()
-    return words[:1] in (["file"], ["folder"]) and not int(words[1], 8) & 0o004
-
-
-def label(record, state, cluster):
-    """Name a state for the operator's machine: states that are equal have one label, and no secret is in any."""
-    if record["kind"] == "data" and state == PRESENT:
-        leaving = record["cluster"] if record.get("removing") else ""
-        return "present of " + ("an unclear cluster" if cluster is None else cluster or leaving or "no cluster")
-    known = [record["before"], record["after"], state]
-    return "private %d" % known.index(state) if is_private(state) else state
-
-
-def build_line(path, record, cluster):
-    """Build what the operator's machine decides on; `now` is empty where the present state cannot be read."""
-    line = {
-        "path": path,
-        "kind": record["kind"],
-        "cluster": record["cluster"],
-        "run": record["run"],
-        "at": record["at"],
-    }
-    for name in ("before", "after"):
-        state = record[name]
-        line[name] = "private %d" % [record["before"], record["after"]].index(state) if is_private(state) else state
-    try:
-        line["now"] = label(record, find_state(path, record["kind"]), cluster)
-    except OSError as error:
-        line.update(now="", error=str(error.strerror))
-    return line
-
-
-def unrecorded(kind):
-    return {"kind": kind, "before": "", "after": "", "cluster": "", "run": "", "at": ""}
-
-
-def read(*data):
-    """Print a line with the cluster of this host, then one for each record, and for data without one that is there."""
-    records, cluster = load(), find_cluster()
-    print(json.dumps({"cluster": cluster}))
-    for path in data:
-        if path not in records and find_state(path, "data") != ABSENT:
-            print(json.dumps(build_line(path, unrecorded("data"), cluster), sort_keys=True))
-    for path in sorted(records):
-        print(json.dumps(build_line(path, records[path], cluster), sort_keys=True))
 
 
 def still():
@@ -89,11 +40,11 @@ def is_over(path, record):
 
 
 def clear():
-    """Forget what is gone or as it was before. The record goes when nothing but folders and links would stay in it."""
+    """Forget what is gone or as it was before. The record goes when nothing but folders would stay in it."""
     records = load()
     for path in [path for path, record in records.items() if is_over(path, record)]:
         forget(records, path)
-    if any(record["kind"] not in ("folder", "link") for record in records.values()):
+    if any(record["kind"] != "folder" for record in records.values()):
         save(records)
         return
     for name in os.listdir(ROOT + COPIES) if os.path.isdir(ROOT + COPIES) else ():
@@ -139,13 +90,4 @@ COMMANDS = {
     "clear": clear, "forget": drop_record,
 }  # fmt: skip
 
-
-def run(command, *words):
-    if os.path.isdir(ROOT + HOME) or command in ("begin", "read", "still"):
-        COMMANDS[command](*words)
-
-
-try:
-    run(*sys.argv[1:])
-except (Unusable, OSError, ValueError, LookupError, TypeError) as problem:
-    sys.exit("%s; nothing was changed (gpustack explain ownership-record-unusable)" % problem)
+run(COMMANDS, *sys.argv[1:])

@@ -1,6 +1,7 @@
 """Compute the states of files, folders and data on this host, and which cluster they are of.
 
-First part of a program for hosts, with ownership_record.py and ownership_reset.py after it in one text; Python 3.8.
+First part of a program for hosts, with ownership_read.py, ownership_record.py and ownership_reset.py after it in one
+text; Python 3.8.
 """
 
 import base64
@@ -91,7 +92,7 @@ def public_key(certificate):
 
 
 def digest_authority(pem):
-    """Compute the digest of a CA as `kubeadm join --discovery-token-ca-cert-hash` has it; raise ValueError."""
+    """Compute the digest of a CA as kubeadm has it in discovery-token-ca-cert-hash; raise ValueError."""
     found = re.search("-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", pem, re.DOTALL)
     try:
         certificate = base64.b64decode(found.group(1) if found else "", validate=False)

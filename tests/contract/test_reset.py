@@ -110,7 +110,7 @@ def test_no_reset_flushes_rules_or_removes_by_pattern_of_others() -> None:
 
 
 def test_nothing_is_removed_recursively_across_mounts() -> None:
-    """But for folders that the same script made with mktemp a moment ago. `drop` of remove-agreed.sh looks for mounts."""
+    """But for folders that the same script made with mktemp a moment ago. remove-agreed.sh looks for mounts."""
     for path in [*playbooks().rglob("*.sh"), *playbooks().rglob("*.yml"), *playbooks().rglob("*.j2")]:
         script = path.read_text()
         made = set(re.findall(r"(\w+)=\$\(mktemp -d", script))
@@ -132,6 +132,7 @@ def test_what_has_a_mount_below_it_stays_whole(tmp_path: Path, name: str, linked
     mounted = str(real / name / "volume").replace(" ", "\\040")
     (tmp_path / "mounts").write_text(f"tmpfs / tmpfs rw 0 0\nserver:/x {mounted} nfs rw 0 0\n")
     script = (playbooks() / "files" / "remove-agreed.sh").read_text().replace("/proc/mounts", str(tmp_path / "mounts"))
+    script += 'is_agreed() { [ "$1" = remove ]; }\n'
     script += f'drop "{tmp_path}/other"\ndrop "{tmp_path}/kubelet/{name}"\necho went on\n'
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (1, f"changed: removed {tmp_path}/other\n"), done.stderr
@@ -139,9 +140,9 @@ def test_what_has_a_mount_below_it_stays_whole(tmp_path: Path, name: str, linked
     assert (real / name / "volume" / "data").read_text() == "kept"
 
 
-def test_mounts_are_looked_for_before_kubeadm_and_we_remove_anything() -> None:
+def test_mounts_are_looked_for_before_anything_is_removed() -> None:
     script = (role("control-plane") / "files" / "reset.sh").read_text()
-    (line,) = re.findall(r"^refuse_mounts (.+)$", script, re.MULTILINE)
+    (line,) = re.findall(r"^ *refuse_mounts (.+)$", script, re.MULTILINE)
     assert {"/etc/kubernetes", "/var/lib/kubelet", "/var/lib/etcd/member", "/var/lib/cni"} <= set(line.split())
-    before = script.partition("\nrefuse_mounts ")[0]
+    before = script.partition("\n  refuse_mounts ")[0]
     assert not re.search(r"\b(rm|drop|mv)\b|kubeadm reset", before)

@@ -11,7 +11,7 @@ from typing import Any
 
 from gpustack.config.resources import playbooks
 
-PARTS = ("ownership_state.py", "ownership_record.py", "ownership_reset.py")
+PARTS = ("ownership_state.py", "ownership_read.py", "ownership_record.py", "ownership_reset.py")
 PROGRAM = "\n".join((playbooks() / "files" / part).read_text() for part in PARTS)
 MACHINE = "a" * 32
 RECORD = "var/lib/gpustack-cluster/owned.json"

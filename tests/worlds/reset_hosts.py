@@ -19,7 +19,23 @@ HOSTS = tuple(
     for index, name in enumerate(("k1", "k2", "k3"), start=1)
 )
 INVENTORY = Inventory(Path("hosts.yml"), HOSTS, Spec())
+CA = f"sha256:{'1' * 64}"
+
+
+def recorded(*things: tuple[str, ...], cluster: str = CA) -> str:
+    """Build the answer about the record. Of each thing: path, kind, and its state before where it was there; each is as
+    a step left it."""
+    present = {"data": f"present of {cluster or 'no cluster'}", **dict.fromkeys(("folder", "store", "link"), "present")}
+    lines: list[dict[str, str | None]] = [{"cluster": cluster}]
+    for path, kind, *before in things:
+        state = present.get(kind, f"file 0644 0:0 {'a' * 64}")
+        line = {"path": path, "kind": kind, "before": (before or ["absent"])[0], "after": state, "now": state}
+        lines.append({**line, "run": "r", "at": "t", "cluster": cluster if kind == "data" else ""})
+    return "".join(f"{json.dumps(line)}\n" for line in lines)
+
+
 BARE = {
+    "owned.records": recorded(cluster=""),
     "owned.membership": "== cluster\n== node\n== made\nno\n== etcd\nno\n== pods\n",
     "owned.packages": "== history\n== states\n== needs\n",
     "leftovers.kubernetes": "",
@@ -34,6 +50,7 @@ PLANE = {
     "owned.membership": "== cluster\ngpustack\n== node\nsubject=O = system:nodes, CN = system:node:k1\n== made\nyes\n"
     "== etcd\nyes\n== pods\nkube-system/etcd-k1\n",
     "owned.control-plane": "file /etc/kubernetes/admin.conf\nchains KUBE-* of iptables (42)\n",
+    "owned.records": recorded(("/etc/kubernetes/admin.conf", "data")),
 }
 WORKER = {
     "leftovers.kubernetes": "https://10.0.0.1:6443\n",
@@ -41,6 +58,7 @@ WORKER = {
     "== pods\ndefault/web\nkube-system/kube-proxy-x\n",
     "owned.control-plane": "file /etc/kubernetes/kubelet.conf\n",
     "owned.flannel": "link cni0\n",
+    "owned.records": recorded(("/etc/kubernetes/kubelet.conf", "data")),
 }
 
 

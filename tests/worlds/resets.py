@@ -5,7 +5,7 @@ from gpustack.command import Command
 from gpustack.rollout.plan import Played, TaskFailure
 from gpustack.rollout.removal import Removal, removal
 from gpustack.rollout.reset import ResetOutcome
-from tests.worlds.reset_hosts import PLANE, WORKER, node, nodes, snapshot
+from tests.worlds.reset_hosts import PLANE, WORKER, node, nodes, recorded, snapshot
 
 MINE = [f"shop/web-{n}" for n in range(10)]
 PODS = "== pods\n" + "\n".join([*MINE, "kube-system/kube-proxy-x"]) + "\n"
@@ -14,8 +14,14 @@ BUSY = WORKER | {
     "owned.packages": "== history\ncontainerd.io\nsocat\n== states\ncontainerd.io hold installed\n"
     "socat install installed\n== needs\n",
     "owned.kubernetes": "unit kubelet.service (runs)\nfile /etc/crictl.yaml\n",
-    "owned.containerd": "file /etc/containerd/conf.d/gpustack.toml\nchange of /etc/containerd/config.toml\n",
-}
+    "owned.containerd": "file /etc/containerd/conf.d/gpustack.toml\n",
+    "owned.records": recorded(
+        ("/etc/kubernetes/kubelet.conf", "data"), ("/etc/crictl.yaml", "lines"),
+        ("/etc/containerd/conf.d/gpustack.toml", "file"),
+        ("/etc/containerd/config.toml", "lines", f"file 0644 0:0 {'b' * 64}"),
+    ),
+}  # fmt: skip
+LINK = {"owned.flannel": "link cni0\n", "owned.records": recorded(("/sys/class/net/cni0", "link"), cluster="")}
 LATE = Answer("owned.firewall", "k2", 124, "")
 COMMAND = Command(
     "ansible-playbook", *("-i", "hosts.yml", "-i", "overlay.yml", "--limit", "k1,k2", "playbooks/reset.yml")
@@ -40,5 +46,5 @@ def good() -> ResetOutcome:
 def left() -> ResetOutcome:
     failure = TaskFailure("k2", "Ensure no pod is in the network", "roles/flannel/tasks/reset.yml:1", "busy")
     played = Played("reset", ("k1", "k2"), ("k1", "k2"), ("k2",), (failure,), 41.0, COMMAND, 20)
-    after = snapshot({"k2": {"owned.flannel": "link cni0\n"}})
+    after = snapshot({"k2": LINK})
     return ResetOutcome(removal(snapshot({"k1": PLANE, "k2": BUSY}), ()), played, removal(after, ()), 44.0)

@@ -152,7 +152,6 @@ CONTROL_PLANE = probe(
     r"""for folder in /etc/kubernetes/manifests /var/lib/kubelet; do
   [ -z "$(ls -A "$folder" 2>/dev/null)" ] || echo "file $folder"
 done
-! cmp -s /root/.kube/config /etc/kubernetes/admin.conf || echo 'file /root/.kube/config'
 containers=$(find /run/containerd/io.containerd.runtime.v2.task/k8s.io -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)
 if command -v ctr >/dev/null && systemctl -q is-active containerd; then
   containers=$(ctr -n k8s.io containers ls -q) || exit
@@ -168,8 +167,7 @@ fi
 )
 KUBERNETES = probe(
     "kubernetes",
-    r"""! head -n 1 /etc/crictl.yaml 2>/dev/null | grep -q '^# Written by gpustack' || echo 'file /etc/crictl.yaml'
-! systemctl -q is-active kubepods.slice || echo 'unit kubepods.slice'
+    r"""! systemctl -q is-active kubepods.slice || echo 'unit kubepods.slice'
 [ -e /etc/apt/sources.list.d/gpustack-kubernetes.sources ] || exit 0
 case $(systemctl show -p ActiveState --value kubelet.service) in
   active | activating | reloading) echo 'unit kubelet.service (runs)' ;;
@@ -177,33 +175,19 @@ esac
 ! systemctl -q is-enabled kubelet.service 2>/dev/null || echo 'unit kubelet.service (starts at boot)'
 """,
 )
-# A copy without the import tells that the import is ours.
 CONTAINERD = probe(
     "containerd",
     r"""cd /etc/containerd 2>/dev/null || exit 0
 for file in certs.d/*/hosts.toml; do
   ! head -n 1 "$file" 2>/dev/null | grep -q '^# Written by gpustack' || echo "file /etc/containerd/$file"
 done
-if grep -qs '"/etc/containerd/conf\.d/\*\.toml"' config.toml &&
-  grep -LF /etc/containerd/conf.d/ config.toml.*~ 2>/dev/null | grep -q .; then
-  echo 'change of /etc/containerd/config.toml'
-fi
 """,
 )
 FIREWALL = probe(
     "firewall",
     read_script(__file__, "owned_firewall.sh") + chains("GPUSTACK-"),
 )
-PREREQS = probe(
-    "prereqs",
-    r"""for copy in /etc/fstab.*~; do
-  [ -e "$copy" ] || continue
-  awk 'FILENAME != "/etc/fstab" { if ($3 == "swap" && $0 !~ /^[ \t]*#/) was[$0]; next }
-    { line = $0; if (sub(/^# /, "", line) && line in was) print "line of /etc/fstab: " $2 " … swap" }' \
-    "$copy" /etc/fstab
-done | sort -u
-""",
-)
+PREREQS = probe("prereqs")
 
 # By step, the last step first.
 OURS: Mapping[str, Probe[tuple[Trace, ...]]] = {

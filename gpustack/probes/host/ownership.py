@@ -11,14 +11,15 @@ from gpustack.ownership.record import Record
 from gpustack.probes.host.declaration import find_kinds, list_declared
 
 RECORD = "/var/lib/gpustack-cluster/owned.json"
-PARTS = ("ownership_state.py", "ownership_record.py", "ownership_reset.py")
+PARTS = ("ownership_state.py", "ownership_read.py")
 MOST_THINGS = 2000
 FIELDS = ("path", "kind", "before", "after", "cluster", "run", "at", "now")
 
 
 def read_program() -> str:
-    """Read the program that records and compares on hosts, one text of three files."""
-    return "\n".join((playbooks() / "files" / part).read_text("utf-8") for part in PARTS)
+    """Read the part of the program for hosts that changes nothing."""
+    text = "\n".join((playbooks() / "files" / part).read_text("utf-8") for part in PARTS)
+    return f'{text}\nrun({{"read": read}}, "read", *sys.argv[1:])\n'
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,8 @@ OWNERSHIP = Probe(
   echo '{{"cluster": ""}}'
   exit 0
 fi
-python3 -I -c {shlex.quote(read_program())} read {" ".join(list_declared("data"))}"""),
+# shellcheck disable=SC2016
+python3 -I -c {shlex.quote(read_program())} {" ".join(list_declared("data"))}"""),
     parse_ownership,
     limit=10,
     ends=(0, 1),

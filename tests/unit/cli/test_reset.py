@@ -22,6 +22,7 @@ from gpustack.rollout import evidence, playbook
 from gpustack.rollout.lease import Places
 from gpustack.rollout.plan import Played
 from tests.worlds.reset_hosts import INVENTORY, PLANE, WORKER, node, nodes, snapshot
+from tests.worlds.resets import LINK
 
 CLUSTER = {"k1": PLANE, "k2": WORKER}
 
@@ -128,7 +129,7 @@ def test_nothing_to_do_takes_no_lock(world: Callable[..., World]) -> None:
 
 
 def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
-    world(snapshot(CLUSTER), snapshot({"k2": {"owned.flannel": "link cni0\n"}}))
+    world(snapshot(CLUSTER), snapshot({"k2": LINK}))
     result = run("--yes", "-q", "-o", "json")
     document = json.loads(result.stdout)
     assert (document["schema"], document["exit"]["code"], result.exit_code) == ("gpustack/reset/v1", 6, 6)

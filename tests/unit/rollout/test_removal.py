@@ -1,5 +1,6 @@
 """What a reset would take: whose cluster, which node, what stays, who would be left alone, what is unknown."""
 
+import json
 from dataclasses import replace
 from ipaddress import IPv4Address
 from typing import Any
@@ -8,8 +9,10 @@ import pytest
 
 from gpustack.ask.probe import Answer
 from gpustack.config.host import HostSpec
+from gpustack.errors import RolloutError
 from gpustack.rollout.removal import removal
-from tests.worlds.reset_hosts import HOSTS, PLANE, WORKER, machine, node, nodes, snapshot
+from gpustack.rollout.reset import refuse_removal
+from tests.worlds.reset_hosts import BARE, CA, HOSTS, PLANE, WORKER, machine, node, nodes, recorded, snapshot
 
 ALL = {"k1": PLANE, "k2": WORKER}
 PACKAGES = (
@@ -143,6 +146,97 @@ def test_a_host_of_an_unknown_cluster_counts_as_foreign() -> None:
     late = Answer("leftovers.kubernetes", "k2", 124, "")
     (two,) = removal(snapshot(ALL, nodes(), late), ["k2"]).foreign
     assert "is unknown" in two.foreign
+
+
+def unrecorded(*paths: str, cluster: str = "") -> str:
+    """Build the answer about data of a cluster that is there and has no record."""
+    state = f"present of {cluster or 'no cluster'}"
+    names = ("before", "after", "cluster", "run", "at")
+    lines = [
+        {"cluster": cluster},
+        *({"path": path, "kind": "data", "now": state} | dict.fromkeys(names, "") for path in paths),
+    ]
+    return "".join(f"{json.dumps(line)}\n" for line in lines)
+
+
+FOREIGN_DATA = {
+    "etcd": "/var/lib/etcd/member",
+    "kubelet": "/var/lib/kubelet",
+    "pki": "/etc/kubernetes/pki/ca.key",
+    "static pods": "/etc/kubernetes/manifests/etcd.yaml",
+    "Flannel": "/etc/cni/net.d/10-flannel.conflist",
+    "logs of pods": "/var/log/pods",
+}
+
+
+@pytest.mark.parametrize("path", FOREIGN_DATA.values(), ids=FOREIGN_DATA)
+def test_data_of_a_cluster_that_gpustack_has_no_record_of_is_refused(path: str) -> None:
+    """An etcd of its own, "the hard way", Patroni's: no kubeconfig says whose they are, and that proves nothing."""
+    member = BARE["owned.membership"].replace("== etcd\nno", "== etcd\nyes")
+    world = {"owned.records": unrecorded(path), "owned.control-plane": f"file {path}\n", "owned.membership": member}
+    found = removal(snapshot({"k3": world}), ["k3"])
+    (three,) = found.foreign
+    assert path in three.foreign
+    assert (three.traces, three.owned.agreements) == ((), ())
+    with pytest.raises(RolloutError) as raised:
+        refuse_removal(found, foreign=False)
+    assert raised.value.reference == "reset-foreign"
+    (agreed,) = removal(snapshot({"k3": world}), ["k3"], foreign=True).hosts
+    assert [one.path for one in agreed.owned.agreements] == [path]
+    assert str(agreed.traces[0][1][0]) == path, "the question names what would go"
+
+
+@pytest.mark.parametrize("path", ["/var/lib/containerd", "/var/lib/prometheus", "/opt/local-path-provisioner"])
+def test_what_other_programs_store_is_never_agreed_on_without_a_record(path: str) -> None:
+    world = {"owned.packages": PACKAGES, "owned.standalone-monitoring": ""}
+    three = removal(snapshot({"k3": world}), ["k3"], packages=True, foreign=True).hosts[0]
+    assert not three.owned.has_agreed(path)
+
+
+def test_data_of_others_beside_our_cluster_is_left_and_named() -> None:
+    lines = recorded(("/var/lib/kubelet", "data")) + unrecorded("/var/lib/etcd/member", cluster=CA).partition("\n")[2]
+    (two,) = removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lines}}, nodes()), ["k2"]).hosts
+    assert two.foreign == ""
+    assert [one.path for one in two.owned.agreements] == ["/var/lib/kubelet"]
+    assert any(text.startswith("/var/lib/etcd/member: ") for text in two.stays)
+
+
+def test_a_record_of_another_cluster_s_data_is_no_proof() -> None:
+    lines = recorded(("/var/lib/kubelet", "data")).replace(f"present of {CA}", "present of sha256:2")
+    lines = lines.replace(f'{{"cluster": "{CA}"}}', '{"cluster": "sha256:2"}')
+    (two,) = removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lines}}, nodes()), ["k2"]).foreign
+    assert "/var/lib/kubelet" in two.foreign
+    assert (two.traces, two.owned.cluster) == ((), False)
+
+
+@pytest.mark.parametrize("answer", ["{", '{"cluster": 1}\n', "[]\n"], ids=["torn", "of another shape", "a list"])
+def test_an_unreadable_answer_about_the_record_removes_nothing(answer: str) -> None:
+    found = removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": answer}}, nodes()), ["k2"])
+    assert [one.host for one in found.blocked] == ["k2"]
+    assert (found.hosts[0].traces, found.hosts[0].owned.agreements) == ((), ())
+    with pytest.raises(RolloutError) as raised:
+        refuse_removal(found, foreign=True)
+    assert raised.value.reference == "ownership-record-unusable"
+
+
+def test_a_torn_record_is_named() -> None:
+    late = Answer("owned.records", "k2", 1, "", "owned.json cannot be read; nothing was changed")
+    (two,) = removal(snapshot(ALL, nodes(), late), ["k2"]).blocked
+    assert two.blocked == "owned.json cannot be read; nothing was changed"
+    assert two.unknown == (f"what gpustack changed: {two.blocked}", *two.unknown[1:]) or two.blocked in two.unknown[-1]
+
+
+def test_a_host_that_lies_about_its_record_gets_no_other_path_removed() -> None:
+    lies = recorded(("/etc/shadow", "file"), ("/home", "data"), ("/etc/fstab", "data"), ("/var/lib/kubelet", "data"))
+    (two,) = removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lies}}, nodes()), ["k2"]).hosts
+    assert [one.path for one in two.owned.agreements] == ["/var/lib/kubelet"]
+    assert any("3 paths that no step declares" in text for text in two.stays)
+
+
+def test_a_file_without_a_record_stays_and_is_named() -> None:
+    three = removal(snapshot({"k3": {"owned.prereqs": "file /etc/modules-load.d/gpustack.conf\n"}}), ["k3"]).hosts[0]
+    assert three.traces == ()
+    assert "/etc/modules-load.d/gpustack.conf: gpustack has no record of it" in three.stays
 
 
 def test_workers_outside_would_be_left_alone() -> None:

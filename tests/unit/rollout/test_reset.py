@@ -13,7 +13,7 @@ from gpustack.rollout.overlay import overlay
 from gpustack.rollout.plan import Played, TaskFailure
 from gpustack.rollout.removal import removal
 from gpustack.rollout.reset import ResetOutcome, reset
-from tests.worlds.reset_hosts import PLANE, WORKER, machine, node, nodes, snapshot
+from tests.worlds.reset_hosts import CA, PLANE, WORKER, machine, node, nodes, recorded, snapshot
 
 BEFORE = snapshot({"k1": PLANE, "k2": WORKER}, nodes(node("k1"), node("k2")))
 
@@ -45,12 +45,15 @@ def test_only_hosts_with_something_are_played_with_what_was_shown() -> None:
     assert values["hosts"] == ["k2"]
     assert values["more"]["k2"]["gpustack_reset"] == {
         "node": "k2", "drain": True, "packages": [], "holds": [], "pod_cidr": "10.244.0.0/16",
+        "agreed": {"/etc/kubernetes/kubelet.conf": {"action": "remove", "kind": "data", "state": f"present of {CA}"}},
+        "cluster": True, "kubelet": True, "edited": [],
     }  # fmt: skip
     assert (outcome.left, outcome.unknown, reset_code(outcome)) == ((), (), 0)
 
 
 def test_what_is_found_again_is_left() -> None:
-    outcome, _ = run(snapshot({"k2": {"owned.flannel": "link cni0\n"}}))
+    links = recorded(("/sys/class/net/cni0", "link"), cluster="")
+    outcome, _ = run(snapshot({"k2": {"owned.flannel": "link cni0\n", "owned.records": links}}))
     assert [one.host for one in outcome.left] == ["k2"]
     assert reset_code(outcome) == 6
 

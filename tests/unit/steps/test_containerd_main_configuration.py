@@ -62,11 +62,13 @@ def test_the_role_touches_three_keys_only(text: str) -> None:
     assert after.get("version") == before.get("version", 3 if text in ("", PACKAGED) else None)
 
 
-def test_the_reset_knows_every_edit() -> None:
-    """It makes the text anew of the copy that was kept, to see whether somebody has changed it since."""
+def test_the_record_knows_every_edit() -> None:
+    """It makes the text anew of the copy that was kept, to see whether somebody else has changed it meanwhile."""
     variables: dict[str, Any] = yaml.safe_load((ROLE / "vars" / "main.yml").read_text())
-    edits = range(len(variables["containerd_main_configuration"]))
-    assert re.findall(r"_configuration\[(\d)\]\.regexp", variables["containerd_made"]) == [str(edit) for edit in edits]
+    (edit, *_) = variables["containerd_edits"]
+    assert (edit["paths"], edit["edits"]) == (["/etc/containerd/config.toml"], "{{ containerd_main_configuration }}")
+    layout = (ROLE / "files" / "layout.sh").read_text()
+    assert f"echo '{edit['created'].strip()}' >config.toml" in layout
 
 
 def restored(text: str, before: str) -> str:

@@ -68,17 +68,3 @@ def test_the_probe_and_the_role_speak_of_the_same(root: Path) -> None:
 def test_the_check() -> None:
     found = failures(judged(STEP, answers_at("h1", recorded("leftovers.temporary", "earlier"))))
     assert found == {"temporary-files": ("/etc/gpustack/images, /var/lib/gpustack/charts", "install")}
-
-
-def test_a_reset_leaves_nothing_of_ours_there(root: Path) -> None:
-    """A password of a proxy may be in it. The host need not have been installed anew with this release."""
-    folder = SCRIPT.parent
-    script = (playbooks() / "files" / "remove-agreed.sh").read_text() + (folder / "reset.sh").read_text()
-    begin, end = script.index("# In folders of earlier"), script.index("if [ -e /etc/sysctl.d/90-gpustack.conf ] ||")
-    functions = script[: script.index("#!/bin/sh")]
-    (root / "etc/gpustack/proxy.env").write_text("password")
-    (root / "var/lib/gpustack/charts").mkdir()
-    output = run(functions + script[begin:end], root)
-    assert output.count("changed: ") == 5, output
-    assert [path.name for path in (root / "etc/gpustack").iterdir()] == ["config.yaml"]
-    assert not (root / "var/lib/gpustack").exists()

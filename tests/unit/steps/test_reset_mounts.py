@@ -12,7 +12,9 @@ from tests.worlds.own_root import Machine, make_machine
 
 FILES = playbooks() / "files"
 ROLES = playbooks() / "roles"
-DROP = (FILES / "remove-agreed.sh").read_text()
+# Everything is agreed on: what is recorded is another matter (tests/unit/ownership).
+AGREED = 'is_agreed() { [ "$1" = remove ]; }\nCLUSTER=yes\n'
+DROP = f"{(FILES / 'remove-agreed.sh').read_text()}\n{AGREED}"
 
 
 @pytest.fixture
@@ -121,6 +123,8 @@ def containerd_packages() -> str:
     def content(match: re.Match[str]) -> str:
         if match[1] == "apt-remove.sh":
             return "echo changed: packages"
+        if match[1] == "remove-agreed.sh":
+            return DROP
         return next(
             path for path in (FILES / match[1], ROLES / "containerd/files" / match[1]) if path.exists()
         ).read_text()

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Takes from the host what kubeadm and the kubelet made on it, a node of either kind. Follows limits.sh, remove-agreed.sh
 # and end-pods.sh. Reads CLUSTER (`yes` where the cluster on the host was agreed on). Says `changed: …` for what it did.
-# `kubeadm reset` is not asked: it would empty whole folders, whoever put what into them.
 set -eu
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C
@@ -20,6 +19,7 @@ if is_agreed remove /var/lib/kubelet; then
   refuse_mounts /etc/kubernetes /var/lib/kubelet /var/lib/etcd/member /var/lib/cni /run/kubernetes
 fi
 
+# kubeadm would empty whole folders, whoever put what into them: it is not asked.
 drop /root/.kube/config
 etc=/etc/kubernetes
 for name in etcd kube-apiserver kube-controller-manager kube-scheduler; do drop "$etc/manifests/$name.yaml"; done

@@ -1,0 +1,176 @@
+"""A reset from the record to the removal: read by the question, judged, agreed on, and compared again on the host."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpustack.ask.probe import Answer
+from gpustack.config.resources import playbooks
+from gpustack.probes.host.ownership import parse_ownership
+from gpustack.rollout.owned_things import HostOwnership, judge_things
+from tests.worlds.owned_root import PROGRAM, OwnedRoot
+
+SCRIPT = (playbooks() / "files" / "remove-agreed.sh").read_text()
+# As the script's own, below the root of the test.
+REMOVE = 'remove() { for one; do rm -rf "$OWNERSHIP_ROOT$one"; echo "changed: removed $one"; done; }\n'
+OURS, FSTAB = "/etc/modules-load.d/gpustack.conf", "/etc/fstab"
+DECLARED = {"file": [OURS], "lines": [FSTAB]}
+SWAP = "/swapfile none swap sw 0 0\n"
+EDITS = [{"paths": [FSTAB], "edits": [{"regexp": r"^([^#\s]\S*\s+\S+\s+swap\s.*)$", "replace": r"# \1"}]}]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> OwnedRoot:
+    return OwnedRoot(tmp_path)
+
+
+def judge(root: OwnedRoot, *data: str, foreign: bool = False) -> HostOwnership:
+    done = root.run("read", *data)
+    found = parse_ownership(Answer("owned.records", "h1", done.returncode, done.stdout, done.stderr))
+    assert found.error == ""
+    return judge_things(found, foreign=foreign, storage=True)
+
+
+def drop(root: OwnedRoot, owned: HostOwnership, *paths: str) -> subprocess.CompletedProcess[str]:
+    """Run the functions that resets use, with what was agreed on."""
+    agreed = {one.path: {"action": one.action, "kind": one.kind, "state": one.state} for one in owned.agreements}
+    words = {"AGREED": json.dumps(agreed), "OWNERSHIP": PROGRAM, "OWNERSHIP_ROOT": str(root.path)}
+    return subprocess.run(
+        ["sh", "-c", f"set -eu\n{SCRIPT}\n{REMOVE}drop {' '.join(paths)}\n"], env=words | {"PATH": os.environ["PATH"]},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def install(root: OwnedRoot) -> None:
+    root.record("begin", DECLARED, edits=EDITS)
+    root.write(OURS, "overlay\n")
+    if text := root.read(FSTAB):
+        root.write(FSTAB, text.replace(SWAP, f"# {SWAP}"))
+    root.record("finish", DECLARED, edits=EDITS)
+
+
+def test_what_gpustack_wrote_goes_and_what_it_changed_is_restored(root: OwnedRoot) -> None:
+    root.write(FSTAB, SWAP)
+    install(root)
+    done = drop(root, judge(root), OURS, FSTAB)
+    assert done.stdout == f"changed: removed {OURS}\nchanged: restored {FSTAB}\n", done.stderr
+    assert (root.read(OURS), root.read(FSTAB)) == (None, SWAP)
+    assert root.run("clear").returncode == 0
+    assert not (root.path / "var/lib/gpustack-cluster").exists(), "nothing is left of the record"
+
+
+def test_the_site_s_own_backups_and_choices_stay(root: OwnedRoot) -> None:
+    """A swap line that the operator commented out long ago, and a copy of the site's own playbook."""
+    root.write(FSTAB, f"# {SWAP}")
+    root.write(f"{FSTAB}.1234.2024-03-01@10:00:00~", SWAP)
+    install(root)
+    before = {name: value for name, value in root.tree().items() if "modules-load" not in name}
+    drop(root, judge(root), OURS, FSTAB)
+    assert root.tree() == before
+
+
+@pytest.mark.parametrize("path", [OURS, FSTAB])
+def test_without_a_record_nothing_goes(root: OwnedRoot, path: str) -> None:
+    root.write(path, SWAP)
+    owned = judge(root)
+    assert owned.agreements == ()
+    assert drop(root, owned, path).stdout == ""
+    assert root.read(path) == SWAP
+
+
+def test_what_changes_after_it_was_shown_stays(root: OwnedRoot) -> None:
+    install(root)
+    owned = judge(root)
+    root.write(OURS, "overlay\n# mine\n")
+    done = drop(root, owned, OURS)
+    assert done.stdout == ""
+    assert "was changed since it was shown" in done.stderr
+    assert root.read(OURS) == "overlay\n# mine\n"
+
+
+def test_what_changed_is_explained_with_both_digests_and_a_command(root: OwnedRoot) -> None:
+    root.write(FSTAB, SWAP)
+    install(root)
+    root.write(FSTAB, f"# {SWAP}server:/data /data nfs defaults 0 0\n")
+    ((path, why),) = judge(root).left
+    assert path == FSTAB
+    assert "left as" in why
+    assert "diff /var/lib/gpustack-cluster/before/" in why
+
+
+def test_no_digest_of_a_secret_file_leaves_the_host(root: OwnedRoot) -> None:
+    declared = {"file": ["/etc/gpustack-cluster/proxy.env"]}
+    root.record("begin", declared)
+    root.write("/etc/gpustack-cluster/proxy.env", "HTTP_PROXY=http://user:pw@proxy\n", 0o600)
+    root.record("finish", declared)
+    done = root.run("read")
+    (digest,) = {word for one in root.records().values() for word in one["after"].split() if len(word) == 64}
+    assert digest not in done.stdout
+    assert drop(root, judge(root), "/etc/gpustack-cluster/proxy.env").stdout.startswith("changed: removed")
+
+
+DATA = (
+    "/var/lib/etcd/member", "/var/lib/kubelet", "/etc/kubernetes/manifests/etcd.yaml", "/etc/kubernetes/pki/ca.key",
+    "/etc/kubernetes/kubelet.conf", "/etc/cni/net.d/10-flannel.conflist", "/var/log/pods",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", DATA)
+def test_data_of_a_cluster_without_a_record_is_foreign(root: OwnedRoot, path: str) -> None:
+    root.write(f"{path}/x" if "." not in path.rpartition("/")[2] else path, "of somebody else")
+    owned = judge(root, *DATA)
+    assert (owned.agreements, owned.others, owned.cluster) == ((), (path,), False)
+    before = root.tree()
+    drop(root, owned, *DATA)
+    assert root.tree() == before
+    drop(root, judge(root, *DATA, foreign=True), *DATA)
+    assert root.tree().keys() == {"etc/machine-id"}
+
+
+class Somebody:
+    """What may happen to one file: before the step, in the step, after it."""
+
+    before = st.sampled_from([None, SWAP, "overlay\n", f"{SWAP}x\n"])
+    killed = st.sampled_from(["no", "begun", "written"])
+    later = st.sampled_from(["nothing", "edited", "gone", "replaced"])
+    again = st.booleans()
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(Somebody.before, Somebody.killed, Somebody.later, Somebody.again, st.sampled_from([OURS, FSTAB]))
+def test_bytes_of_others_survive_whatever_happens(
+    tmp_path_factory: pytest.TempPathFactory, before: str | None, killed: str, later: str, again: bool, path: str
+) -> None:
+    root = OwnedRoot(tmp_path_factory.mktemp("root"))
+    if before is not None:
+        root.write(path, before)
+    if killed == "no":
+        install(root)
+    else:
+        root.record("begin", DECLARED, edits=EDITS)
+        if killed == "written":
+            root.write(OURS, "overlay\n")
+    written = root.read(path)
+    if later == "edited" and written is not None:
+        root.write(path, f"{written}# somebody's\n")
+    elif later == "gone":
+        (root.path / path[1:]).unlink(missing_ok=True)
+    elif later == "replaced":
+        root.write(path, "somebody's\n")
+    if again:
+        root.record("begin", DECLARED, edits=EDITS)
+        root.record("finish", DECLARED, edits=EDITS)
+    present = root.read(path)
+    drop(root, judge(root), OURS, FSTAB)
+    result = root.read(path)
+    if present is not None and "somebody's" in present:
+        assert result == present, "what somebody wrote since is never touched"
+    elif later == "nothing" and killed == "no":
+        assert result == before, "what nobody touched is as it was before the step"
+    else:
+        assert result in {present, before}
