@@ -15,8 +15,9 @@ from gpustack.probes.kubernetes.nodes import entries, ready_or_why
 from gpustack.probes.parsing import number
 
 GPU, MIG = "nvidia.com/gpu", "nvidia.com/mig-"
-# Of the pods of gpustack itself: where they are, and the label that names the run.
-PROOF_NAMESPACE, RUN = "gpustack-proof", "gpustack.io/proof"
+# Of the pods of gpustack itself: where they are, the label with the run, and the annotation with the process that made
+# them.
+PROOF_NAMESPACE, RUN, PROCESS = "gpustack-proof", "gpustack.io/proof", "gpustack.io/process"
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,13 @@ class ProofNode:
 
 @dataclass(frozen=True)
 class GpuPod:
-    """A pod that was given `gpus` of a node, or will be: until it has ended they are not free."""
+    """A pod that was given `gpus` of a node, or will be: until it has ended they are not free. `process` is the
+    gpustack that made it, empty for pods of others."""
 
     name: str
     node: str
     gpus: int
+    process: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,8 @@ def read_gpu_pod(entry: Any) -> GpuPod:
     beside = [one for one in spec.get("initContainers", ()) if one.get("restartPolicy") == "Always"]
     together = sum(count_gpus(one) for one in (*spec.get("containers", ()), *beside))
     most = max((count_gpus(one) for one in first), default=0)
-    return GpuPod(f"{name['namespace']}/{name['name']}", spec.get("nodeName", ""), max(together, most))
+    process = str(name.get("annotations", {}).get(PROCESS, "")) if name["namespace"] == PROOF_NAMESPACE else ""
+    return GpuPod(f"{name['namespace']}/{name['name']}", spec.get("nodeName", ""), max(together, most), process)
 
 
 def count_gpus(container: Any) -> int:
@@ -187,7 +191,7 @@ PODS = Probe(
     Api(
         "/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Failed",
         keep(
-            ("metadata.name", "metadata.namespace", "spec.nodeName"),
+            ("metadata.name", "metadata.namespace", r"metadata.annotations.gpustack\.io/process", "spec.nodeName"),
             prefix_names("spec.containers", *CONTAINER),
             prefix_names("spec.initContainers", *CONTAINER),
         ),

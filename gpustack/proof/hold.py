@@ -29,8 +29,8 @@ class Cluster(Protocol):
     def open(self) -> int: ...
     def create(self, manifest: Mapping[str, Any]) -> None: ...
     def all(self, run: str = "") -> list[dict[str, Any]]: ...
-    def delete(self, name: str) -> None: ...
-    def remove(self) -> bool: ...
+    def delete(self, pod: Mapping[str, Any]) -> None: ...
+    def remove(self, run: str) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -80,20 +80,20 @@ class Holder:
             self.wait(AGAIN)
         for pod in found:
             if pod["metadata"]["annotations"][NODE] in waiting:
-                cluster.delete(pod["metadata"]["name"])
+                cluster.delete(pod)
         return {node: f"{NOT_HELD}: {why}" for node, why in waiting.items()}
 
     def clean(self) -> None:
         """What stays ends by itself."""
-        if why := remove_pods(self.connect):
+        if why := remove_pods(self.connect, self.run):
             self.report(Event("note", "", f"pods that keep GPUs were not removed, and end by themselves: {why}"))
 
 
-def remove_pods(connect: Callable[[], Any]) -> str:
-    """All of ours; why they are not gone."""
+def remove_pods(connect: Callable[[], Any], run: str) -> str:
+    """Remove the pods of a run, and return why they are not gone."""
     try:
         with connect() as cluster:
-            return "" if cluster.remove() else "they are still there"
+            return "" if cluster.remove(run) else "they are still there"
     except (ApiRefused, HostRefused, RolloutError) as error:
         return str(error)
 

@@ -11,8 +11,8 @@ from gpustack.errors import UnreachableError
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.proof import EXPORTERS, NODES, PODS, SERVICES, GpuPod, ProofNode
+from gpustack.process import is_dead
 from gpustack.proof.chain import Place
-from gpustack.proof.workload import NAMESPACE
 from gpustack.steps.gpu.count import gpu_count
 
 PROBES: tuple[Probe[Any], ...] = (NODES, PODS, EXPORTERS, SERVICES, GPU_DEVICES, IDENTITY)
@@ -52,10 +52,10 @@ def find_places(taken: Snapshot, names: Sequence[str] = ()) -> tuple[Place, ...]
 
 
 def count_used(pods: Sequence[GpuPod]) -> Mapping[str, int]:
-    """GPUs in use by node. What an earlier proof left is removed before pods are made."""
+    """GPUs in use by node. What a gpustack that has ended left is removed before pods are made."""
     found: dict[str, int] = {}
     for pod in pods:
-        if pod.node and not pod.name.startswith(f"{NAMESPACE}/"):
+        if pod.node and not is_dead(pod.process):
             found[pod.node] = found.get(pod.node, 0) + pod.gpus
     return found
 

@@ -110,7 +110,7 @@ class Loader:
             self.create(nodes)
             return self.follow(watch)
         finally:
-            self.left = remove_pods(self.connect)
+            self.left = remove_pods(self.connect, self.run)
 
     def create(self, nodes: Mapping[str, int]) -> None:
         wanted = [node for node, number in nodes.items() for _ in range(number)]

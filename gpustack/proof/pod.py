@@ -5,7 +5,7 @@ checked against the name of the API in the inventory. The credential lies in a p
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,9 @@ from gpustack.command import Command
 from gpustack.errors import RolloutError
 from gpustack.files.json_text import load_json
 from gpustack.files.write import write_file
-from gpustack.probes.proof import RUN
+from gpustack.probes.proof import PROCESS, RUN
+from gpustack.process import is_dead
+from gpustack.proof.contents import ContentsUnknown, list_contents
 from gpustack.proof.kubeconfig import Access
 from gpustack.proof.workload import NAMESPACE, OURS, namespace_manifest
 
@@ -24,6 +26,8 @@ LIMIT = 10
 # Seconds: for the controllers to make what pods of a new namespace need, for pods that are gone, for a namespace.
 READY_LIMIT, PODS_LIMIT, GONE_LIMIT, AGAIN = 15.0, 20.0, 60.0, 0.25
 LOG = 4096
+NOT_FOUND, CONFLICT = 404, 409
+ENDED = ("Succeeded", "Failed")
 
 
 class ApiRefused(Exception):
@@ -84,41 +88,36 @@ class Pods:
     clock: Callable[[], float] = time.monotonic
 
     def open(self) -> int:
-        """Sees to the namespace, and that it is empty; returns how many pods of an earlier proof were in it. Raises
-        RolloutError where it is not ours, or does not come to an end; ApiRefused."""
-        found = self.space()
-        left = 0
-        if found is not None and is_foreign(found):
+        """Ensure the namespace, and remove pods of earlier runs that are over; return how many. Pods of a run that may
+        still go on stay. Raises ApiRefused, and RolloutError where the namespace is not ours, or does not come to an
+        end."""
+        space = self.space()
+        if space is not None and is_foreign(space):
             message = f"The namespace {NAMESPACE} was not made by gpustack; nothing was created."
             why = f"It has no label {next(iter(OURS))}=gpustack."
-            raise RolloutError(
-                "proof-namespace-foreign", message, why, Command("kubectl", "get", "all", "--namespace", NAMESPACE)
-            )
-        if found is not None and found.get("status", {}).get("phase") == "Terminating":
+            hint = Command("kubectl", "get", "all", "--namespace", NAMESPACE)
+            raise RolloutError("proof-namespace-foreign", message, why, hint)
+        if space is not None and space.get("status", {}).get("phase") == "Terminating":
             if not self.until(lambda: self.space() is None, GONE_LIMIT):
                 message = f"The namespace {NAMESPACE} of an earlier proof does not come to its end."
                 why = f"It is Terminating for more than {GONE_LIMIT:.0f} s: something in it, or the API, holds it."
-                raise RolloutError(
-                    "proof-namespace-stuck",
-                    message,
-                    why,
-                    Command("kubectl", "get", "namespace", NAMESPACE, "--output", "yaml"),
-                )
-            found = None
-        elif found is not None:
-            left = len(self.all())
-            self.clear()
-        with raise_refusals():
-            if found is None:
+                hint = Command("kubectl", "get", "namespace", NAMESPACE, "--output", "yaml")
+                raise RolloutError("proof-namespace-stuck", message, why, hint)
+            space = None
+        if space is None:
+            with raise_refusals():
                 self.api.create_namespace(namespace_manifest(), _request_timeout=LIMIT)
-        return left
+            return 0
+        over = [pod for pod in self.all() if is_over(pod)]
+        self.clear(over)
+        return len(over)
 
     def space(self) -> dict[str, Any] | None:
         try:
             with raise_refusals():
                 return read_document(self.api.read_namespace(NAMESPACE, **READ))
         except ApiRefused as refused:
-            if refused.code == 404:
+            if refused.code == NOT_FOUND:
                 return None
             raise
 
@@ -138,15 +137,22 @@ class Pods:
             self.wait(AGAIN)
 
     def all(self, run: str = "") -> list[dict[str, Any]]:
-        """Those of one proof, or of all. Raises ApiRefused."""
-        chosen = {"label_selector": f"{RUN}={run}"} if run else {}
+        """Return the pods of one run, or those of gpustack's runs. Raises ApiRefused."""
+        chosen = ",".join([*(f"{name}={value}" for name, value in OURS.items()), f"{RUN}={run}" if run else RUN])
         with raise_refusals():
-            return list(read_document(self.api.list_namespaced_pod(NAMESPACE, **chosen, **READ))["items"])
+            return list(read_document(self.api.list_namespaced_pod(NAMESPACE, label_selector=chosen, **READ))["items"])
 
-    def delete(self, pod: str) -> None:
-        """Raises ApiRefused."""
-        with raise_refusals():
-            self.api.delete_namespaced_pod(pod, NAMESPACE, _request_timeout=LIMIT)
+    def delete(self, pod: Mapping[str, Any]) -> None:
+        """Delete a pod as it was read, and no later one of the same name. Raises ApiRefused."""
+        name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+        try:
+            with raise_refusals():
+                self.api.delete_namespaced_pod(
+                    name, NAMESPACE, body={"preconditions": {"uid": uid}}, _request_timeout=LIMIT
+                )
+        except ApiRefused as refused:
+            if refused.code not in (NOT_FOUND, CONFLICT):
+                raise
 
     def log(self, pod: str, container: str, most: int = LOG) -> str | None:
         """The beginning of what a container printed, in bytes at most; None when it cannot be read."""
@@ -170,21 +176,33 @@ class Pods:
         last = max(found, key=lambda one: one.get("lastTimestamp") or one.get("eventTime") or "")
         return f"{last.get('reason', '')}: {' '.join(last.get('message', '').split())}"
 
-    def clear(self) -> bool:
-        """Removes all pods, and whether they are gone: then their GPUs are free. Raises ApiRefused."""
-        with raise_refusals():
-            self.api.delete_collection_namespaced_pod(NAMESPACE, _request_timeout=LIMIT)
-        return self.until(lambda: not self.all(), PODS_LIMIT)
+    def clear(self, pods: Sequence[Mapping[str, Any]]) -> bool:
+        """Delete these pods, and return whether they are gone: then their GPUs are free. Raises ApiRefused."""
+        for pod in pods:
+            self.delete(pod)
+        gone = {pod["metadata"]["uid"] for pod in pods}
+        return not gone or self.until(lambda: not gone & {pod["metadata"]["uid"] for pod in self.all()}, PODS_LIMIT)
 
-    def remove(self) -> bool:
-        """Removes pods and namespace, if that is ours. The namespace's own end is not waited for: nothing is in it."""
-        found = self.space()
-        if found is None or is_foreign(found):
+    def remove(self, run: str) -> bool:
+        """Remove the pods of a run, and the namespace if it is ours and nothing else is in it. Return whether the pods
+        are gone. The namespace's own end is not waited for. Raises ApiRefused."""
+        space = self.space()
+        if space is None or is_foreign(space):
             return True
-        gone = self.clear()
-        with raise_refusals():
-            self.api.delete_namespace(NAMESPACE, _request_timeout=LIMIT)
+        gone = self.clear(self.all(run))
+        if gone and self.is_empty():
+            with raise_refusals():
+                preconditions = {"uid": space["metadata"]["uid"]}
+                self.api.delete_namespace(NAMESPACE, body={"preconditions": preconditions}, _request_timeout=LIMIT)
         return gone
+
+    def is_empty(self) -> bool:
+        """Whether nothing is in the namespace but what Kubernetes makes; no where that is not known."""
+        try:
+            with raise_refusals():
+                return not list_contents(self.api.api_client, NAMESPACE, LIMIT)
+        except (ApiRefused, ContentsUnknown):
+            return False
 
     def until(self, done: Callable[[], bool], limit: float) -> bool:
         end = self.clock() + limit
@@ -207,3 +225,9 @@ def read_document(response: Any) -> dict[str, Any]:
 def is_foreign(found: Mapping[str, Any]) -> bool:
     labels = found["metadata"].get("labels", {})
     return any(labels.get(name) != value for name, value in OURS.items())
+
+
+def is_over(pod: Mapping[str, Any]) -> bool:
+    """Whether a pod of ours has ended, or was made by a gpustack of this machine that has ended."""
+    made_by = pod["metadata"].get("annotations", {}).get(PROCESS, "")
+    return pod.get("status", {}).get("phase") in ENDED or is_dead(made_by)

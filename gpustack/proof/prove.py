@@ -33,7 +33,7 @@ class Cluster(Protocol):
     def all(self, run: str = "") -> list[dict[str, Any]]: ...
     def log(self, pod: str, container: str) -> str | None: ...
     def warning(self, pod: str) -> str: ...
-    def remove(self) -> bool: ...
+    def remove(self, run: str) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -217,8 +217,8 @@ class Prover:
         if not self.opened:
             return ""
         self.begin_part("removal", "taking the pods away")
-        late = f"they end by themselves within {self.timeout + SPARE:.0f} s, and the next proof removes them"
+        late = f"they end by themselves within {self.timeout + SPARE:.0f} s"
         try:
-            return "" if self.cluster.remove() else f"pods of the proof are still there; {late}"
+            return "" if self.cluster.remove(self.run) else f"pods of the proof are still there; {late}"
         except ApiRefused as refused:
             return f"the pods could not be removed ({refused}); {late}"

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gpustack.probes.gpu.cluster import REFUSED
-from gpustack.probes.proof import GPU, PROOF_NAMESPACE, RUN
+from gpustack.probes.proof import GPU, PROCESS, PROOF_NAMESPACE, RUN
+from gpustack.process import name_process
 
 NAMESPACE = PROOF_NAMESPACE
 OURS = {"app.kubernetes.io/managed-by": "gpustack"}
@@ -40,11 +41,11 @@ def namespace_manifest() -> dict[str, Any]:
 def pod_manifest(name: str, node: str, run: str, seconds: float) -> dict[str, Any]:
     """`run` tells the pods of one proof from those of another. The scheduler counts: the node is chosen by affinity."""
     here = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
-    life = int(seconds) + SPARE
+    life, annotations = int(seconds) + SPARE, {NODE: node, PROCESS: name_process()}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": name, "namespace": NAMESPACE, "labels": {**OURS, RUN: run}, "annotations": {NODE: node}},
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": {**OURS, RUN: run}, "annotations": annotations},
         "spec": {
             "restartPolicy": "Never",
             "activeDeadlineSeconds": life,

@@ -21,7 +21,8 @@ from gpustack.probes.gpu.engine_pods import CONTAINER, ENGINE_PODS, EnginePod
 from gpustack.probes.gpu.host_engines import EVERY_ADDRESS, HOST_ENGINES
 from gpustack.probes.gpu.temporary import LOAD, MARKS, PROFILING, Mark, read_mark
 from gpustack.probes.host.system import IDENTITY
-from gpustack.probes.proof import NODES, PODS, PROOF_NAMESPACE, GpuPod, ProofNode
+from gpustack.probes.proof import NODES, PODS, GpuPod, ProofNode
+from gpustack.process import is_dead
 
 PROBES = (NODES, PODS, ENGINE_PODS, MARKS, HOST_ENGINES, IDENTITY)
 NO_ENGINE = "no DCGM host engine runs there"
@@ -145,7 +146,7 @@ def find_nodes(taken: Snapshot, wanted: Sequence[str]) -> Engines:
         if isinstance(one, str):
             unread[name] = one
             one = Engine(name, cluster.host, address="")
-        used = [pod for pod in users if pod.node == name and not is_ours(pod)]
+        used = [pod for pod in users if pod.node == name and not is_dead(pod.process)]
         free = 0 if why_closed(node) or node.replicas > 1 else max(0, node.allocatable - sum(pod.gpus for pod in used))
         found.append(replace(one, gpus=node.allocatable, free=free, busy=why_busy(node, used)))
     return Engines(tuple(found), unread, cluster.host, marks, taken.taken)
@@ -196,11 +197,6 @@ def find_engine(taken: Snapshot, acting: Host, node: ProofNode, pod: EnginePod |
         if running:
             return Engine(node.name, host, address=dialled(running[0].address)) if running[0].address else NO_PORT
     return f"its pod {pod.name} is not running" if pod else NO_ENGINE
-
-
-def is_ours(pod: GpuPod) -> bool:
-    """Of an earlier proof or test: removed before pods are made."""
-    return pod.name.startswith(f"{PROOF_NAMESPACE}/")
 
 
 def why_busy(node: ProofNode, users: Sequence[GpuPod]) -> str:

@@ -28,8 +28,9 @@ def write_commands(wanted: Iterable[Mark], standing: Collection[Place]) -> str:
 
 
 def remove_pods_command(node: str) -> str:
-    """Those of ours on a node, which have ended by then, each at its own deadline."""
-    chosen = f"--selector {RUN} --field-selector {shlex.quote(f'spec.nodeName={node}')}"
+    """Delete the pods of gpustack on a node that have ended, each at its own deadline; others may be at work there."""
+    ended = ",".join((f"spec.nodeName={node}", "status.phase!=Pending", "status.phase!=Running"))
+    chosen = f"--selector {RUN} --field-selector {shlex.quote(ended)}"
     return f"kubectl {ADMIN} --namespace {PROOF_NAMESPACE} delete pods {chosen} --timeout=20s"
 
 

@@ -82,10 +82,10 @@ class Cluster:
         uuid = UUIDS[number + (2 if node == "gpu2" else 0)]
         return f"{uuid}, 00000000:65:00.0, {burns.MODEL}\n{self.output}"
 
-    def delete(self, name: str) -> None:
-        del self.pods[name]
+    def delete(self, pod: Mapping[str, Any]) -> None:
+        del self.pods[pod["metadata"]["name"]]
 
-    def remove(self) -> bool:
+    def remove(self, run: str) -> bool:
         self.pods.clear()
         return True
 

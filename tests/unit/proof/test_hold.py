@@ -50,10 +50,11 @@ class Api:
         nodes = [(one, one["metadata"]["annotations"][NODE]) for one in self.pods.values()]
         return [{**one, "status": NO_ROOM if node in self.full else RUNNING} for one, node in nodes]
 
-    def delete(self, name: str) -> None:
-        del self.pods[name]
+    def delete(self, pod: Mapping[str, Any]) -> None:
+        del self.pods[pod["metadata"]["name"]]
 
-    def remove(self) -> bool:
+    def remove(self, run: str) -> bool:
+        assert run == "r1"
         self.pods.clear()
         self.log.append("removed")
         return True
@@ -99,7 +100,7 @@ def test_what_the_api_refuses_holds_nothing() -> None:
 
 def test_what_cannot_be_removed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     events = list[Event]()
-    monkeypatch.setattr(Api, "remove", lambda _: False)
+    monkeypatch.setattr(Api, "remove", lambda *_: False)
     with holder(Api(), events).hold({"gpu1": 1}):
         pass
     assert "end by themselves" in events[-1].what

@@ -67,10 +67,10 @@ class Api:
         number = list(self.pods).index(pod)
         return f"{GPUS[number]}, 00000000:{number}5:00.0, NVIDIA L4\nGPU 0, TestField 1004 test PASSED.\n"
 
-    def delete(self, name: str) -> None:
-        del self.pods[name]
+    def delete(self, pod: Mapping[str, Any]) -> None:
+        del self.pods[pod["metadata"]["name"]]
 
-    def remove(self) -> bool:
+    def remove(self, run: str) -> bool:
         self.check("remove")
         self.removed += 1
         return True

@@ -11,7 +11,8 @@ from kubernetes.client import ApiClient, Configuration, CoreV1Api
 from kubernetes.client.exceptions import ApiException
 
 from gpustack.errors import RolloutError
-from gpustack.probes.proof import RUN
+from gpustack.probes.proof import PROCESS, RUN
+from gpustack.process import name_process
 from gpustack.proof.pod import ApiRefused, Pods
 from gpustack.proof.workload import NAMESPACE, OURS, namespace_manifest, pod_manifest
 
@@ -28,9 +29,15 @@ def refusal(status: int, message: str) -> ApiException:
 
 
 class Api:
-    """A CoreV1Api with one namespace. `ends` is how many looks a Terminating one takes to be gone."""
+    """A CoreV1Api with one namespace. `ends` is how many looks a Terminating one takes to be gone, `others` are objects
+    of other kinds in it, as RESOURCE/NAME."""
 
     def __init__(self) -> None:
+        self.api_client = self
+        self.configuration = self
+        self.host = ""
+        self.others: list[str] = ["configmaps/kube-root-ca.crt", "serviceaccounts/default"]
+        self.undiscovered = False
         self.space: dict[str, Any] | None = None
         self.pods: dict[str, dict[str, Any]] = {}
         self.accounts, self.ends = 0, 2
@@ -49,25 +56,50 @@ class Api:
 
     def create_namespace(self, body: dict[str, Any], **_: Any) -> None:
         assert self.space is None
-        self.space = body
+        self.space = {**body, "metadata": {**body["metadata"], "uid": "space-1"}}
 
-    def delete_namespace(self, name: str, **_: Any) -> None:
+    def delete_namespace(self, name: str, body: dict[str, Any], **_: Any) -> None:
+        assert self.space is not None
+        assert body == {"preconditions": {"uid": self.space["metadata"]["uid"]}}
         assert not self.pods
         self.space = None
+
+    def call_api(self, method: str, url: str, headers: dict[str, str], **_: Any) -> "Response":
+        assert method == "GET"
+        assert "PartialObjectMetadataList" in headers["Accept"] or url in ("/api", "/apis")
+        if self.undiscovered:
+            return Response(406, {})
+        if url in ("/api", "/apis"):
+            kinds = (
+                ["configmaps", "persistentvolumeclaims", "pods", "serviceaccounts"] if url == "/api" else ["widgets"]
+            )
+            return Response(200, discovery("" if url == "/api" else "example.com", kinds))
+        place, query = url.split("?")
+        resource = place.rpartition("/")[2]
+        assert query == "limit=50"
+        names = [name for name in self.others if name.startswith(f"{resource}/")]
+        names += [f"pods/{name}" for name in self.pods] if resource == "pods" else []
+        return Response(200, {"items": [{"metadata": {"name": name.partition("/")[2]}} for name in names]})
 
     def create_namespaced_pod(self, space: str, body: dict[str, Any], **_: Any) -> None:
         if self.accounts > 0:
             self.accounts -= 1
             raise refusal(403, f'error looking up service account {space}/default: serviceaccount "default" not found')
-        self.pods[body["metadata"]["name"]] = body
+        uid = f"uid-{len(self.pods)}-{body['metadata']['name']}"
+        self.pods[body["metadata"]["name"]] = {**body, "metadata": {**body["metadata"], "uid": uid}}
 
     def list_namespaced_pod(self, space: str, label_selector: str = "", **_: Any) -> Body:
-        key, value = label_selector.split("=") if label_selector else ("", "")
-        chosen = [one for one in self.pods.values() if not key or one["metadata"]["labels"].get(key) == value]
+        wanted = [part.partition("=") for part in label_selector.split(",")]
+        assert wanted
+        chosen = [pod for pod in self.pods.values() if is_selected(pod["metadata"].get("labels", {}), wanted)]
         return Body({"items": chosen})
 
-    def delete_collection_namespaced_pod(self, space: str, **_: Any) -> None:
-        self.pods.clear()
+    def delete_namespaced_pod(self, name: str, space: str, body: dict[str, Any], **_: Any) -> None:
+        if name not in self.pods:
+            raise refusal(404, "not found")
+        if body != {"preconditions": {"uid": self.pods[name]["metadata"]["uid"]}}:
+            raise refusal(409, "the UID in the precondition does not match")
+        del self.pods[name]
 
     def read_namespaced_pod_log(self, name: str, space: str, container: str, **_: Any) -> Body:
         if name not in self.pods:
@@ -80,6 +112,30 @@ class Api:
             {"reason": "FailedCreatePodSandBox", "message": "no\n network", "lastTimestamp": "2026-11-20T10:00:05Z"},
         ]
         return Body({"items": events if "proof-1" in field_selector else []})
+
+
+class Response:
+    def __init__(self, status: int, document: Any) -> None:
+        self.status, self.reason, self.document = status, "Not Acceptable", document
+
+    def read(self) -> str:
+        return json.dumps(self.document)
+
+
+def discovery(group: str, kinds: list[str]) -> dict[str, Any]:
+    """As Kubernetes 1.36 lists what one version of a group has."""
+    resources = [
+        {"resource": kind, "scope": "Namespaced", "verbs": ["create", "delete", "get", "list"]} for kind in kinds
+    ]
+    resources.append({"resource": "events", "scope": "Namespaced", "verbs": ["delete", "list"]})
+    resources.append({"resource": "measures", "scope": "Namespaced", "verbs": ["get", "list"]})
+    resources.append({"resource": "nodes", "scope": "Cluster", "verbs": ["delete", "list"]})
+    versions = [{"version": "v1", "resources": resources, "freshness": "Current"}]
+    return {"kind": "APIGroupDiscoveryList", "items": [{"metadata": {"name": group}, "versions": versions}]}
+
+
+def is_selected(labels: dict[str, str], wanted: list[tuple[str, str, str]]) -> bool:
+    return all(key in labels and (not equals or labels[key] == value) for key, equals, value in wanted)
 
 
 @pytest.fixture
@@ -104,16 +160,75 @@ def test_made_used_and_removed(api: Api, pods: Pods) -> None:
     assert pods.log("none", "kernel") is None
     assert pods.warning("proof-1") == "FailedCreatePodSandBox: no network"
     assert pods.warning("proof-2") == ""
-    assert pods.remove()
-    assert not api.pods
+    assert pods.remove("a")
+    assert list(api.pods) == ["proof-2"], "the pods of another run stay, and the namespace with them"
+    assert pods.space() is not None
+    assert pods.remove("b")
     assert pods.space() is None
-    assert pods.remove()
+    assert pods.remove("b")
+
+
+def leave(api: Api, name: str, labels: dict[str, str], process: str = "", phase: str = "Running") -> None:
+    metadata = {"name": name, "uid": f"uid-{name}", "labels": labels, "annotations": {PROCESS: process}}
+    api.pods[name] = {"metadata": metadata, "status": {"phase": phase}}
 
 
 def test_what_an_earlier_proof_left_goes_first(api: Api, pods: Pods) -> None:
-    api.space, api.pods = namespace_manifest(), {"old": {"metadata": {"name": "old", "labels": {RUN: "x"}}}}
-    assert pods.open() == 1
-    assert (api.space, api.pods) == (namespace_manifest(), {})
+    own, dead = name_process(), name_process().rpartition(".")[0] + ".1"
+    assert own != dead
+    api.space = namespace_manifest()
+    leave(api, "ended", OURS | {RUN: "x"}, "elsewhere.1.1", "Failed")
+    leave(api, "killed", OURS | {RUN: "x"}, dead)
+    stay = {
+        "of another machine": (OURS | {RUN: "y"}, "0123456789abcdef.1.1"),
+        "of a run that goes on": (OURS | {RUN: "z"}, own),
+        "of an earlier release": (OURS | {RUN: "v"}, ""),
+        "of somebody else": ({"app": "x"}, dead),
+        "of somebody who uses our label": ({RUN: "x"}, dead),
+    }
+    for name, (labels, process) in stay.items():
+        leave(api, name, labels, process)
+    assert pods.open() == 2
+    assert list(api.pods) == list(stay)
+
+
+def test_two_operators_do_not_remove_each_other_s_pods(api: Api, pods: Pods) -> None:
+    other = Pods(api, pods.wait, pods.clock)
+    for run, of in (("a", pods), ("b", other)):
+        assert of.open() == 0
+        of.create(pod_manifest(f"proof-{run}", "gpu1", run, 60))
+    assert sorted(api.pods) == ["proof-a", "proof-b"]
+    assert pods.remove("a")
+    assert list(api.pods) == ["proof-b"]
+    assert api.space is not None
+
+
+@pytest.mark.parametrize("what", ["persistentvolumeclaims/data", "configmaps/settings", "widgets/one", "pods/debug"])
+def test_a_namespace_with_something_else_in_it_stays(api: Api, pods: Pods, what: str) -> None:
+    pods.open()
+    pods.create(pod_manifest("proof-0", "gpu1", "a", 60))
+    api.others.append(what)
+    assert pods.remove("a")
+    assert (api.pods, api.space is None) == ({}, False)
+    api.others.remove(what)
+    assert pods.remove("a")
+    assert api.space is None
+
+
+def test_a_namespace_of_which_not_all_is_known_stays(api: Api, pods: Pods) -> None:
+    pods.open()
+    api.undiscovered = True
+    assert pods.remove("a")
+    assert api.space is not None
+
+
+def test_a_pod_of_the_same_name_that_was_made_since_stays(api: Api, pods: Pods) -> None:
+    pods.open()
+    pods.create(pod_manifest("proof-0", "gpu1", "a", 60))
+    (seen,) = pods.all("a")
+    api.pods["proof-0"] = {"metadata": {**seen["metadata"], "uid": "another"}}
+    assert pods.clear([seen])
+    assert list(api.pods) == ["proof-0"]
 
 
 @pytest.mark.parametrize("labels", [None, {}, {"app.kubernetes.io/managed-by": "Helm"}])
@@ -123,14 +238,15 @@ def test_a_namespace_of_somebody_else_is_left_alone(api: Api, pods: Pods, labels
     with pytest.raises(RolloutError) as raised:
         pods.open()
     assert raised.value.reference == "proof-namespace-foreign"
-    assert pods.remove()
+    assert pods.remove("a")
     assert (api.space, list(api.pods)) == (theirs, ["theirs"])
 
 
 def test_one_that_ends_is_waited_for(api: Api, pods: Pods) -> None:
     api.space = {**namespace_manifest(), "status": {"phase": "Terminating"}}
     assert pods.open() == 0
-    assert api.space == namespace_manifest()
+    assert api.space is not None
+    assert "status" not in api.space
 
 
 def test_one_that_does_not_end_is_reported(api: Api, pods: Pods) -> None:
@@ -156,7 +272,7 @@ def test_errors_are_in_the_api_s_words(api: Api, pods: Pods) -> None:
         pods.open()
     api.fails = ConnectionResetError("reset by peer")
     with pytest.raises(ApiRefused, match="the API was not reached: reset by peer"):
-        pods.remove()
+        pods.remove("a")
 
 
 class Recorder(BaseHTTPRequestHandler):
@@ -202,8 +318,9 @@ def test_the_real_client_takes_what_we_give_it(real: Pods) -> None:
     assert real.all("a") == []
     assert real.log("proof-0", "kernel") == '{"items": []}'
     assert real.warning("proof-0") == ""
-    assert real.clear()
-    assert real.remove()
+    assert real.clear([{"metadata": {"name": "proof-0", "uid": "u"}}])
+    assert real.remove("a")
+    assert not real.is_empty()
     asked = [line.partition("?")[0] for line, _ in Recorder.requests]
     pods = f"/api/v1/namespaces/{NAMESPACE}/pods"
     assert asked == [
@@ -213,19 +330,21 @@ def test_the_real_client_takes_what_we_give_it(real: Pods) -> None:
         f"GET {pods}",
         f"GET {pods}/proof-0/log",
         f"GET /api/v1/namespaces/{NAMESPACE}/events",
-        f"DELETE {pods}",
+        f"DELETE {pods}/proof-0",
         f"GET {pods}",
         f"GET /api/v1/namespaces/{NAMESPACE}",
+        "GET /api",
     ]
     assert Recorder.requests[2][1] == made
+    assert Recorder.requests[6][1] == {"preconditions": {"uid": "u"}}
 
 
 def test_pods_that_do_not_go_are_reported(api: Api, pods: Pods, monkeypatch: pytest.MonkeyPatch) -> None:
     pods.open()
     pods.create(pod_manifest("proof-0", "gpu1", "a", 60))
-    monkeypatch.setattr(Api, "delete_collection_namespaced_pod", lambda *_, **__: None)
-    monkeypatch.setattr(Api, "delete_namespace", lambda *_, **__: None)
-    assert not pods.remove()
+    monkeypatch.setattr(Api, "delete_namespaced_pod", lambda *_, **__: None)
+    assert not pods.remove("a")
+    assert api.space is not None
 
 
 def test_the_pod_as_it_is_made() -> None:

@@ -74,7 +74,8 @@ class Nodes:
     def warning(self, pod: str) -> str:
         return "FailedScheduling: nowhere"
 
-    def remove(self) -> bool:
+    def remove(self, run: str) -> bool:
+        assert all(pod["metadata"]["labels"][RUN] == run for pod in self.pods.values())
         self.removals += 1
         self.refuse("remove")
         self.pods.clear()

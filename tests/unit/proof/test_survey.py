@@ -9,7 +9,8 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.spec import Spec
-from gpustack.probes.proof import EXPORTERS, INGRESSES, NODES, PODS, SERVICES, Ingress, Service
+from gpustack.probes.proof import EXPORTERS, INGRESSES, NODES, PODS, PROCESS, SERVICES, Ingress, Service
+from gpustack.process import name_process
 from gpustack.proof.credential import parse_login
 from gpustack.proof.inventory import find_places, find_unasked, locate_exporters, match_hosts
 from gpustack.proof.services import LABELS, Part, describe_access, find_service, main_port, namespace_of
@@ -45,12 +46,14 @@ def test_gpus_in_use_are_not_free() -> None:
     assert (found.busy, found.wanted) == (1, 1)
 
 
-def test_what_an_earlier_proof_left_uses_nothing() -> None:
+def test_what_a_gpustack_that_has_ended_left_uses_nothing() -> None:
     container = {"resources": {"limits": {"nvidia.com/gpu": "1"}}}
-    ours = {"metadata": {"name": "proof-1", "namespace": "gpustack-proof"},
-            "spec": {"nodeName": "gpu1", "containers": [container]}}  # fmt: skip
-    (found,) = find_places(snapshot(but(Answer(PODS.id, CLUSTER, 0, json.dumps({"items": [ours]})))))
-    assert found.busy == 0
+    dead = name_process().rpartition(".")[0] + ".1"
+    for process, busy in ((dead, 0), (name_process(), 1), ("", 1)):
+        metadata = {"name": "proof-1", "namespace": "gpustack-proof", "annotations": {PROCESS: process}}
+        pod = {"metadata": metadata, "spec": {"nodeName": "gpu1", "containers": [container]}}
+        (found,) = find_places(snapshot(but(Answer(PODS.id, CLUSTER, 0, json.dumps({"items": [pod]})))))
+        assert found.busy == busy
 
 
 def test_a_closed_node_says_why() -> None:

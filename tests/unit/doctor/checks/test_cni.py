@@ -150,14 +150,14 @@ def test_forwarding(rules: str, case: str, bridge: str, outcome: str) -> None:
         ("10.244.0.0/24 host1 -\n", "10.0.0.2", "failed"),
         ("10.100.0.0/24 tun0 10.9.0.1\n", "10.0.0.2", "failed"),
         # With host-gw a route to each node; and a host that asks the cluster's own DNS.
-        ("10.244.1.0/24 host0 10.77.2.11\n", "10.96.0.10", "ok"),
+        ("10.244.1.0/24 host0 10.78.0.12\n", "10.96.0.10", "ok"),
         ("", "10.244.0.53", "failed"),
         ("", "fd00::1", "ok"),
     ],
 )
 def test_ranges_that_somebody_else_uses(routes: str, servers: str, outcome: str) -> None:
     resolver = written("nameservers.pods", f"== /etc/resolv.conf\n{servers}\n")
-    address = written("network.address", "192.0.2.1 via 10.77.2.1 dev host0 src 10.77.2.11 uid 0\\    cache\n")
+    address = written("network.address", "192.0.2.1 via 10.78.0.1 dev host0 src 10.78.0.12 uid 0\\    cache\n")
     found = here("cidr-overlaps-host-network", written("network.routes", routes), resolver, address)
     assert found.outcome == outcome, summary(found)
 

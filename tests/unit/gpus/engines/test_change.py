@@ -248,7 +248,7 @@ def test_what_a_killed_load_left_is_removed_by_the_next_change() -> None:
     assert [(one.node, one.ending) for one in done.put_back] == [("gpu1", "done"), ("gpu4", "done")]
     assert sorted(hosts.acted()[:2]) == [
         f"{KUBECTL} --namespace gpustack-proof delete pods --selector gpustack.io/proof "
-        f"--field-selector spec.nodeName={node} --timeout=20s"
+        f"--field-selector 'spec.nodeName={node},status.phase!=Pending,status.phase!=Running' --timeout=20s"
         for node in ("gpu1", "gpu4")
     ]
     assert hosts.acted()[2] == f"{KUBECTL} annotate node gpu1 gpu4 gpustack.io/temporary-load-"

@@ -12,6 +12,8 @@ from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.errors import UnreachableError, UsageError
 from gpustack.gpus.engines.engine import NO_ENGINE, PROBES, find_engines, find_idle, only_free
 from gpustack.probes.gpu.temporary import PROFILING, Mark
+from gpustack.probes.proof import PROCESS, PROOF_NAMESPACE
+from gpustack.process import name_process
 from tests.worlds.snapshot import TAKEN, build
 
 KUBE1 = Host("kube1", "10.0.0.1", groups=frozenset({CONTROL_PLANE}))
@@ -40,7 +42,10 @@ def pod(node: str, phase: str) -> dict[str, object]:
 def user(node: str, name: str) -> dict[str, object]:
     namespace, _, pod = name.partition("/")
     containers = [{"resources": {"limits": {"nvidia.com/gpu": "1"}}}]
-    return {"metadata": {"namespace": namespace, "name": pod}, "spec": {"nodeName": node, "containers": containers}}
+    # What a gpustack of this machine left that has ended.
+    annotations = {PROCESS: name_process().rpartition(".")[0] + ".1"} if namespace == PROOF_NAMESPACE else {}
+    metadata = {"namespace": namespace, "name": pod, "annotations": annotations}
+    return {"metadata": metadata, "spec": {"nodeName": node, "containers": containers}}
 
 
 def taken(
