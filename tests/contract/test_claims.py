@@ -81,20 +81,20 @@ LIES = dict(find_lies())
 
 
 ALONE = [pytest.param({probe: answer}, id=probe) for probe, answer in LIES.items()]
-every_lie = pytest.mark.parametrize("told", [pytest.param(LIES, id="all"), *ALONE])
+every_lie = pytest.mark.parametrize("lies", [pytest.param(LIES, id="all"), *ALONE])
 
 
 @every_lie
-def test_no_word_of_a_host_reaches_the_variables_of_another(told: Mapping[str, Answer]) -> None:
-    taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in told.items()})
+def test_no_word_of_a_host_reaches_the_variables_of_another(lies: Mapping[str, Answer]) -> None:
+    taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in lies.items()})
     variables = json.dumps(overlay(taken)["all"]["hosts"][OTHER], default=str)
     honest = json.dumps(overlay(world())["all"]["hosts"][OTHER], default=str)
     assert [mark for mark in MARKS if mark in variables and mark not in honest] == []
 
 
 @every_lie
-def test_no_word_of_a_host_chooses_another_node(told: Mapping[str, Answer]) -> None:
-    taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in told.items()})
+def test_no_word_of_a_host_chooses_another_node(lies: Mapping[str, Answer]) -> None:
+    taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in lies.items()})
     for choose in (removable, confirm_own):
         try:
             node = choose(View(taken, LIAR))
@@ -104,15 +104,15 @@ def test_no_word_of_a_host_chooses_another_node(told: Mapping[str, Answer]) -> N
 
 
 @every_lie
-def test_no_word_of_a_host_is_let_in_by_another(told: Mapping[str, Answer]) -> None:
-    taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in told.items()})
+def test_no_word_of_a_host_is_let_in_by_another(lies: Mapping[str, Answer]) -> None:
+    taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in lies.items()})
     try:
         assert STRANGER not in json.dumps(needed(View(taken, OTHER)))
     except FactUnavailable as error:
         assert LIAR in str(error)  # noqa: PT017 - both are right
 
 
-def test_the_lies_are_told() -> None:
+def test_the_lies_change_answers() -> None:
     """The test above would hold of answers in which nothing was changed."""
     assert {"network.address", "network.addresses", "system.identity", "system.hostname", FIREWALL.id} <= set(LIES)
     taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in LIES.items()})
@@ -136,7 +136,7 @@ def test_install_refuses_a_host_with_an_address_that_ssh_did_not_reach() -> None
 
 
 ROLES = Path(__file__).parents[2] / "playbooks" / "roles"
-SAID = re.compile(r"gpustack_host\.name|ansible_hostname|ansible_nodename|ansible_fqdn|ansible_default_ipv4")
+REPORTED = re.compile(r"gpustack_host\.name|ansible_hostname|ansible_nodename|ansible_fqdn|ansible_default_ipv4")
 
 
 def read_yaml(path: Path) -> Any:
@@ -150,16 +150,16 @@ def list_tasks(found: Any) -> Iterator[Mapping[str, Any]]:
             yield from list_tasks(task.get(block))
 
 
-def find_said_variables(role: Path) -> set[str]:
+def find_reported_variables(role: Path) -> set[str]:
     """The variables of a role that are made of what a host calls itself."""
     variables = read_yaml(role / "vars" / "main.yml") if (role / "vars" / "main.yml").exists() else {}
-    return {name for name, value in variables.items() if SAID.search(str(value))}
+    return {name for name, value in variables.items() if REPORTED.search(str(value))}
 
 
 @pytest.mark.parametrize("role", sorted(ROLES.iterdir()), ids=lambda role: role.name)
 def test_no_task_on_the_control_plane_uses_what_a_worker_calls_itself(role: Path) -> None:
-    said = "|".join([*map(re.escape, find_said_variables(role)), SAID.pattern])
+    reported = "|".join([*map(re.escape, find_reported_variables(role)), REPORTED.pattern])
     delegated = [
         task for path in role.glob("tasks/*.yml") for task in list_tasks(read_yaml(path)) if "delegate_to" in task
     ]
-    assert [task["name"] for task in delegated if re.search(rf"\b(?:{said})\b", json.dumps(task))] == []
+    assert [task["name"] for task in delegated if re.search(rf"\b(?:{reported})\b", json.dumps(task))] == []

@@ -8,134 +8,13 @@ from typing import Any, ClassVar
 
 import pytest
 from kubernetes.client import ApiClient, Configuration, CoreV1Api
-from kubernetes.client.exceptions import ApiException
 
 from gpustack.errors import RolloutError
 from gpustack.probes.proof import PROCESS, RUN
 from gpustack.process import name_process
 from gpustack.proof.pod import ApiRefused, Pods
 from gpustack.proof.workload import NAMESPACE, OURS, namespace_manifest, pod_manifest
-
-
-class Body:
-    def __init__(self, document: Any) -> None:
-        self.data = document if isinstance(document, bytes) else json.dumps(document).encode()
-
-
-def refusal(status: int, message: str) -> ApiException:
-    error = ApiException(status=status, reason="refused")
-    error.body = json.dumps({"message": message})
-    return error
-
-
-class Api:
-    """A CoreV1Api with one namespace. `ends` is how many looks a Terminating one takes to be gone, `others` are objects
-    of other kinds in it, as RESOURCE/NAME."""
-
-    def __init__(self) -> None:
-        self.api_client = self
-        self.configuration = self
-        self.host = ""
-        self.others: list[str] = ["configmaps/kube-root-ca.crt", "serviceaccounts/default"]
-        self.undiscovered = False
-        self.space: dict[str, Any] | None = None
-        self.pods: dict[str, dict[str, Any]] = {}
-        self.accounts, self.ends = 0, 2
-        self.fails: Exception | None = None
-
-    def read_namespace(self, name: str, **_: Any) -> Body:
-        assert name == NAMESPACE
-        if self.fails:
-            raise self.fails
-        if self.space and self.space.get("status"):
-            self.ends -= 1
-            self.space = self.space if self.ends > 0 else None
-        if self.space is None:
-            raise refusal(404, "not found")
-        return Body(self.space)
-
-    def create_namespace(self, body: dict[str, Any], **_: Any) -> None:
-        assert self.space is None
-        self.space = {**body, "metadata": {**body["metadata"], "uid": "space-1"}}
-
-    def delete_namespace(self, name: str, body: dict[str, Any], **_: Any) -> None:
-        assert self.space is not None
-        assert body == {"preconditions": {"uid": self.space["metadata"]["uid"]}}
-        assert not self.pods
-        self.space = None
-
-    def call_api(self, method: str, url: str, headers: dict[str, str], **_: Any) -> "Response":
-        assert method == "GET"
-        assert "PartialObjectMetadataList" in headers["Accept"] or url in ("/api", "/apis")
-        if self.undiscovered:
-            return Response(406, {})
-        if url in ("/api", "/apis"):
-            kinds = (
-                ["configmaps", "persistentvolumeclaims", "pods", "serviceaccounts"] if url == "/api" else ["widgets"]
-            )
-            return Response(200, discovery("" if url == "/api" else "example.com", kinds))
-        place, query = url.split("?")
-        resource = place.rpartition("/")[2]
-        assert query == "limit=50"
-        names = [name for name in self.others if name.startswith(f"{resource}/")]
-        names += [f"pods/{name}" for name in self.pods] if resource == "pods" else []
-        return Response(200, {"items": [{"metadata": {"name": name.partition("/")[2]}} for name in names]})
-
-    def create_namespaced_pod(self, space: str, body: dict[str, Any], **_: Any) -> None:
-        if self.accounts > 0:
-            self.accounts -= 1
-            raise refusal(403, f'error looking up service account {space}/default: serviceaccount "default" not found')
-        uid = f"uid-{len(self.pods)}-{body['metadata']['name']}"
-        self.pods[body["metadata"]["name"]] = {**body, "metadata": {**body["metadata"], "uid": uid}}
-
-    def list_namespaced_pod(self, space: str, label_selector: str = "", **_: Any) -> Body:
-        wanted = [part.partition("=") for part in label_selector.split(",")]
-        assert wanted
-        chosen = [pod for pod in self.pods.values() if is_selected(pod["metadata"].get("labels", {}), wanted)]
-        return Body({"items": chosen})
-
-    def delete_namespaced_pod(self, name: str, space: str, body: dict[str, Any], **_: Any) -> None:
-        if name not in self.pods:
-            raise refusal(404, "not found")
-        if body != {"preconditions": {"uid": self.pods[name]["metadata"]["uid"]}}:
-            raise refusal(409, "the UID in the precondition does not match")
-        del self.pods[name]
-
-    def read_namespaced_pod_log(self, name: str, space: str, container: str, **_: Any) -> Body:
-        if name not in self.pods:
-            raise refusal(404, "not found")
-        return Body(b"Test PASSED\n\xff")
-
-    def list_namespaced_event(self, space: str, field_selector: str, **_: Any) -> Body:
-        events = [
-            {"reason": "FailedMount", "message": "older", "lastTimestamp": "2026-11-20T10:00:00Z"},
-            {"reason": "FailedCreatePodSandBox", "message": "no\n network", "lastTimestamp": "2026-11-20T10:00:05Z"},
-        ]
-        return Body({"items": events if "proof-1" in field_selector else []})
-
-
-class Response:
-    def __init__(self, status: int, document: Any) -> None:
-        self.status, self.reason, self.document = status, "Not Acceptable", document
-
-    def read(self) -> str:
-        return json.dumps(self.document)
-
-
-def discovery(group: str, kinds: list[str]) -> dict[str, Any]:
-    """As Kubernetes 1.36 lists what one version of a group has."""
-    resources = [
-        {"resource": kind, "scope": "Namespaced", "verbs": ["create", "delete", "get", "list"]} for kind in kinds
-    ]
-    resources.append({"resource": "events", "scope": "Namespaced", "verbs": ["delete", "list"]})
-    resources.append({"resource": "measures", "scope": "Namespaced", "verbs": ["get", "list"]})
-    resources.append({"resource": "nodes", "scope": "Cluster", "verbs": ["delete", "list"]})
-    versions = [{"version": "v1", "resources": resources, "freshness": "Current"}]
-    return {"kind": "APIGroupDiscoveryList", "items": [{"metadata": {"name": group}, "versions": versions}]}
-
-
-def is_selected(labels: dict[str, str], wanted: list[tuple[str, str, str]]) -> bool:
-    return all(key in labels and (not equals or labels[key] == value) for key, equals, value in wanted)
+from tests.worlds.core_api import Api, refusal
 
 
 @pytest.fixture
@@ -225,9 +104,9 @@ def test_a_namespace_of_which_not_all_is_known_stays(api: Api, pods: Pods) -> No
 def test_a_pod_of_the_same_name_that_was_made_since_stays(api: Api, pods: Pods) -> None:
     pods.open()
     pods.create(pod_manifest("proof-0", "gpu1", "a", 60))
-    (seen,) = pods.all("a")
-    api.pods["proof-0"] = {"metadata": {**seen["metadata"], "uid": "another"}}
-    assert pods.clear([seen])
+    (listed,) = pods.all("a")
+    api.pods["proof-0"] = {"metadata": {**listed["metadata"], "uid": "another"}}
+    assert pods.clear([listed])
     assert list(api.pods) == ["proof-0"]
 
 

@@ -85,8 +85,8 @@ def test_a_node_that_ssh_did_not_reach_is_not_drained(values: dict[str, str], mi
     assert two.unknown[0].endswith("has its machine-id, but the address 10.9.9.9 and not 10.0.0.2")
     k1, k2, k3 = HOSTS
     hosts = (k1, replace(k2, spec=HostSpec(gpustack_node_ip=IPv4Address("10.9.9.9"))), k3)
-    told = replace(taken, inventory=replace(taken.inventory, hosts=hosts))
-    (two,) = removal(told, ["k2"]).hosts
+    configured = replace(taken, inventory=replace(taken.inventory, hosts=hosts))
+    (two,) = removal(configured, ["k2"]).hosts
     assert (two.node, two.unknown) == (mine["metadata"]["name"], ())
 
 

@@ -64,9 +64,9 @@ def test_any_other_address_is_for_the_operator_to_say(reported: str, reached: st
     ((host, why),) = find_unconfirmed_hosts(taken)
     assert host == "h1"
     assert why.endswith(f"and the host reports {reported}; its addresses: 10.0.0.2, 172.16.0.2")
-    told = take(reported, reached, spec=HostSpec.model_validate({"gpustack_node_ip": "172.16.0.2"}))
-    assert find_node_address(view(told)) == find_trusted_address(view(told)) == "172.16.0.2"
-    assert find_unconfirmed_hosts(told) == []
+    configured = take(reported, reached, spec=HostSpec.model_validate({"gpustack_node_ip": "172.16.0.2"}))
+    assert find_node_address(view(configured)) == find_trusted_address(view(configured)) == "172.16.0.2"
+    assert find_unconfirmed_hosts(configured) == []
 
 
 def test_the_local_host_is_this_machine() -> None:
