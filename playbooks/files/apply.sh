@@ -21,7 +21,7 @@ write() (
   printf '%s\n' "$objects" | refuse_foreign || exit 1
   answer=$(send) || {
     code=$?
-    case $answer in *"conflict with "*) ;; *) printf '%s\n' "$answer" >&2; exit $code ;; esac
+    case $answer in *"Apply failed with "*" conflict"*) ;; *) printf '%s\n' "$answer" >&2; exit $code ;; esac
     # By now each of them is in the cluster, some perhaps from others who were quicker.
     printf '%s\n' "$objects" | refuse_foreign || exit 1
     answer=$(send --force-conflicts) || { printf '%s\n' "$answer" >&2; exit 1; }
@@ -57,8 +57,9 @@ END
 remove() (
   while read -r kind space name; do
     [ -n "$name" ] || continue
-    gone=$(kube -n "$space" delete "$kind" -l "$MANAGED=gpustack" --field-selector "metadata.name=$name" \
+    answer=$(kube -n "$space" delete "$kind" -l "$MANAGED=gpustack" --field-selector "metadata.name=$name" \
       --ignore-not-found --wait=false -o name </dev/null) || exit 1
-    [ -z "$gone" ] || printf '%s\n' "$gone" | sed "s,^,changed: removed $space/,"
+    # Where there is none, kubectl says so in words.
+    printf '%s\n' "$answer" | sed -n "s,^[^ ]*/[^ ]*\$,changed: removed $space/&,p"
   done
 )

@@ -19,7 +19,7 @@ bring_definitions() (
   set -- apply --server-side --field-manager=gpustack -f "$folder/chosen"
   answer=$(kube "$@" 2>&1) || {
     code=$?
-    case $answer in *"conflict with "*) ;; *) printf '%s\n' "$answer" >&2; exit $code ;; esac
+    case $answer in *"Apply failed with "*" conflict"*) ;; *) printf '%s\n' "$answer" >&2; exit $code ;; esac
     # Each of them is in the cluster by now, and others may have brought newer ones meanwhile.
     choose_definitions "$folder" >/dev/null || exit 1
     answer=$(kube "$@" --force-conflicts 2>&1) || { printf '%s\n' "$answer" >&2; exit 1; }

@@ -15,6 +15,11 @@ from pathlib import Path
 from typing import Any
 
 Object = dict[str, Any]
+# kubectl 1.36.4 against a kube-apiserver 1.36.4.
+CONFLICTS = (
+    'error: Apply failed with 1 conflict: conflict with "{}": .data.a',
+    'error: Apply failed with 2 conflicts: conflicts with "{}":\n- .metadata.annotations.a\n- .spec.versions',
+)
 APPLIED = {"manager": "gpustack", "operation": "Apply", "fieldsV1": {"f:spec": {"f:versions": {}}}}
 OTHERS = {"manager": "other", "operation": "Update", "fieldsV1": {"f:spec": {"f:versions": {}}}}
 KUBECTL = f"""#!{sys.executable}
@@ -125,7 +130,7 @@ def apply(world: Path, given: list[Object], *, forced: bool) -> None:
         managers = actual["metadata"].get("managedFields", []) if actual else []
         others = [entry for entry in managers if entry["manager"] != "gpustack"]
         if actual and others and not forced and differs(world, item):
-            print(f'error: Apply failed with 1 conflict: conflict with "{others[0]["manager"]}"', file=sys.stderr)
+            print(CONFLICTS[len(managers) % 2].format(others[0]["manager"]), file=sys.stderr)
             failed = True
             continue
         written = merge(content(actual), item) if actual else item
@@ -143,6 +148,8 @@ def delete(world: Path, words: list[str]) -> None:
     if path.exists() and json.loads(path.read_text())["metadata"].get("labels", {}).get(key) == value:
         path.unlink()
         print(f"{kind.lower()}/{name}")
+    else:
+        print("No resources found")
     sys.exit(0)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from gpustack.ask.view import View
 from gpustack.config.sections.exporter import Relabeling
 from gpustack.probes.gpu.dcgm import APP, EXPORTER, Monitor
+from gpustack.probes.kubernetes.applied import LABEL, MANAGER
 from gpustack.steps.applied import stamped
 from gpustack.steps.gpu.exporter import COUNTERS, COUNTERS_KEY, own_and_more, patience
 from gpustack.steps.gpu.hosts import expected
@@ -30,9 +31,11 @@ def wanted(here: View) -> dict[str, Any]:
 
 
 def config_map(here: View) -> dict[str, Any]:
-    """The operator's release brings it as well, with labels of Helm's: we set none, or each would undo the other's."""
+    """Compose the ConfigMap of the counters. The operator's release brings it as well, with labels of Helm's: there we
+    set none, or each would undo the other's."""
     data = {COUNTERS_KEY: own_and_more(here)}
-    metadata = {"name": COUNTERS, "namespace": here.spec.gpu.namespace}
+    labels = {"labels": {LABEL: MANAGER}} if here.spec.gpu.stack == "host" else {}
+    metadata = {"name": COUNTERS, "namespace": here.spec.gpu.namespace, **labels}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 

@@ -108,3 +108,8 @@ def test_only_what_has_our_label_is_removed_by_its_name(world: Path) -> None:
         "configmap.space.other.json",
         "configmap.space.theirs.json",
     ]
+
+
+def test_nothing_to_remove_says_nothing(world: Path) -> None:
+    done = run(world, f"{SCRIPT}\nremove", "ConfigMap space none\n")
+    assert (done.returncode, done.stdout) == (0, "")

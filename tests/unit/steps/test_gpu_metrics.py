@@ -11,7 +11,7 @@ from gpustack.ask.view import View
 from gpustack.probes.gpu.temporary import Mark
 from gpustack.steps.gpu.exporter import counters
 from gpustack.steps.gpu.metrics import STEP
-from gpustack.steps.gpu.metrics_objects import wanted
+from gpustack.steps.gpu.metrics_objects import config_map, wanted
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1
 from tests.worlds.gpus import devices, edited, here, judged, listed, snapshot
@@ -243,3 +243,12 @@ def test_the_table_has_no_label_of_ours() -> None:
 def test_it_is_for_clusters_with_monitoring() -> None:
     assert STEP.applies(snapshot().inventory, K1)
     assert not STEP.applies(snapshot(spec={"monitoring": {"enabled": False}}).inventory, K1)
+
+
+@pytest.mark.parametrize(
+    ("stack", "labels"), [("host", {"app.kubernetes.io/managed-by": "gpustack"}), ("operator", None)]
+)
+def test_the_counters_have_our_label_where_no_release_of_helm_brings_them(stack: str, labels: Any) -> None:
+    """A person who edits the only field of an object takes it from us: then the label alone says that it is ours."""
+    made = config_map(View(snapshot(spec={"gpu": {"stack": stack}}), CLUSTER))
+    assert made["metadata"].get("labels") == labels

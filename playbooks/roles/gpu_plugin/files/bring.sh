@@ -14,6 +14,4 @@ for name in $found; do
   echo "DaemonSet $NAMESPACE $name" | remove
 done
 case " $DAEMON_SETS " in *" gpustack-dcgm-engine "*) exit 0 ;; esac
-gone=$(kube -n "$NAMESPACE" delete services -l app.kubernetes.io/managed-by=gpustack,app=nvidia-dcgm \
-  --ignore-not-found -o name)
-[ -z "$gone" ] || echo "changed: removed Service nvidia-dcgm"
+echo "Service $NAMESPACE nvidia-dcgm" | remove
