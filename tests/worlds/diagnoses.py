@@ -41,7 +41,7 @@ RECENT = (
     ),
 )
 # What has to be known of a host before a machine may change it.
-IDENTITY = ("system.os", "system.hostname", "network.address")
+IDENTITY = ("system.os", "system.hostname")
 UFW = Evidence(
     "gpu1",
     "echo '== ufw'; sed -n 's/^ENABLED=//p' /etc/ufw/ufw.conf\necho '== iptables'; iptables -w 2 -S",
@@ -58,10 +58,16 @@ def diagnosed(values: Mapping[str, str], drift: tuple[Drift, ...] = (), unreache
     reach = [Reach(unreached, "host-ssh-unreachable", "timeout")] if unreached else []
     reached = [name for name in HOSTS if name != unreached]
     identity = [recorded(probe, "prepared-debian-12", where=name) for probe in IDENTITY for name in reached]
-    answers = keyed([RULES, *RECENT, *identity])
+    addresses = [report_address(host) for host in INVENTORY.hosts if host.name in reached]
+    answers = keyed([RULES, *RECENT, *identity, *addresses])
     snapshot = build(INVENTORY.hosts, answers, reach=reach, inventory="site/hosts.yml", taken=TAKEN, seconds=4.2)
     found = verdict(PlacedGraph(graph(), HOSTS, known, joins))
     return Diagnosis(snapshot, found, drift, known, 42)
+
+
+def report_address(host: Host) -> Answer:
+    """The address of the default route, which is that of the inventory."""
+    return Answer("network.address", host.name, 0, f"192.0.2.1 dev eth0 src {host.address} uid 0\n")
 
 
 def healthy() -> Diagnosis:

@@ -49,6 +49,7 @@ def kube_node(host: Host) -> dict[str, Any]:
     """The node of a host, as the API has it."""
     return {
         "metadata": {"name": host.name},
+        "spec": {"podCIDR": f"10.244.{int(host.name[-1]) - 1}.0/24"},
         "status": {
             "addresses": [{"type": "InternalIP", "address": host.address}],
             "nodeInfo": {"machineID": MACHINES[host.name], "kubeletVersion": "v1.36.4"},
