@@ -68,7 +68,7 @@ def decide_thing(record: Record | None, kind: str, actual: str | None) -> Decisi
         return decide_present_data(record, actual)
     if record is None:
         return Decision.FOREIGN
-    if kind in {"folder", "store", "link"}:
+    if kind in {"folder", "store", "link", "private"}:
         if actual is None:
             return Decision.UNKNOWN
         return Decision.FORGET if actual == record.before else take_back(record)

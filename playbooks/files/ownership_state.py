@@ -15,7 +15,7 @@ ROOT = os.environ.get("OWNERSHIP_ROOT", "")
 MOST_BYTES = 4 << 20
 ABSENT, PRESENT = "absent", "present"
 # What programs of a cluster write has no digest that stays: it counts as there or not there.
-BY_PRESENCE = {"data", "store", "folder", "link"}
+BY_PRESENCE = {"data", "store", "folder", "link", "private"}
 SERVED = "/etc/kubernetes/pki/ca.crt"
 CREDENTIALS = ("/etc/kubernetes/kubelet.conf", "/etc/kubernetes/admin.conf")
 
@@ -69,7 +69,7 @@ def find_state(path, kind):
     status = look_up(path)
     if status is None:
         return ABSENT
-    empty = kind in ("data", "store") and stat.S_ISDIR(status.st_mode) and not os.listdir(ROOT + path)
+    empty = kind in ("data", "store", "private") and stat.S_ISDIR(status.st_mode) and not os.listdir(ROOT + path)
     return ABSENT if empty else PRESENT
 
 

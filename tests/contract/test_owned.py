@@ -17,7 +17,7 @@ from tests.contract.roles import tasks
 
 FILES = playbooks() / "files"
 DECLARED: dict[str, dict[str, list[str]]] = json.loads((FILES / "owned.json").read_text())
-KINDS = {"file", "lines", "marked", "tree", "folder", "data", "store", "link"}
+KINDS = {"file", "lines", "marked", "tree", "folder", "data", "store", "link", "private"}
 WRITING = {"copy": "dest", "template": "dest", "file": "path", "replace": "path", "lineinfile": "path"}
 # Scripts beside the roles, by the step whose role runs them.
 SHARED = {

@@ -2,7 +2,8 @@
 
 Kinds: `file` (whole files of ours), `lines` (lines in a file of others), `marked` (files that others write as well, and
 ours say whose they are), `tree` (a folder with all that is in it), `folder` (made where it is missing, removed when it
-is empty), `data` (what programs of a cluster write), `store` (what containerd keeps), `link` (a network link).
+is empty), `data` (what programs of a cluster write), `store` (what containerd keeps), `link` (a network link),
+`private` (a folder in which gpustack alone keeps things).
 """
 
 import fnmatch

@@ -1,0 +1,79 @@
+"""The record under kill -9: at each moment it is the old one or the new one, and no file of others is lost."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.worlds.owned_root import PROGRAM, RECORD, OwnedRoot
+
+# Ends the process without a word before the n-th call that changes something: as kill -9, or a power cut, would.
+POINTS = """
+import os, sys
+left = [int(sys.argv.pop())]
+def die_at(module, name):
+    call = getattr(module, name)
+    def counted(*words, **more):
+        left[0] -= 1
+        if left[0] < 0:
+            os._exit(137)
+        return call(*words, **more)
+    setattr(module, name, counted)
+for name in ("open", "fsync", "fchmod", "replace", "unlink", "makedirs", "rmdir"):
+    die_at(os, name)
+"""
+OURS, FSTAB = "/etc/modules-load.d/gpustack.conf", "/etc/fstab"
+DECLARED = {"file": [OURS], "lines": [FSTAB]}
+SWAP = "/swapfile none swap sw 0 0\n"
+EDITS = [{"paths": [FSTAB], "edits": [{"regexp": "^/swapfile", "replace": "# /swapfile"}]}]
+MOST = 60
+
+
+def run_killed(root: OwnedRoot, command: str, point: int) -> int:
+    given = {"declared": DECLARED, "edits": EDITS}
+    words = [command, *([FSTAB] if command == "restore" else [])]
+    return root.run(*words, str(point), given=given, program=POINTS + PROGRAM).returncode
+
+
+def prepare(path: Path, command: str) -> OwnedRoot:
+    """Bring a root to where the command comes."""
+    root = OwnedRoot(path)
+    root.write(FSTAB, SWAP)
+    if command != "begin":
+        root.record("begin", DECLARED, edits=EDITS)
+        root.write(OURS, "overlay\n")
+        root.write(FSTAB, f"# {SWAP}")
+    if command not in {"begin", "finish"}:
+        root.record("finish", DECLARED, edits=EDITS)
+    return root
+
+
+@pytest.mark.parametrize("command", ["begin", "finish", "restore", "clear"])
+def test_a_kill_at_each_call_leaves_a_record_that_can_be_read_and_everybody_s_files(
+    tmp_path: Path, command: str
+) -> None:
+    ends = []
+    for point in range(MOST):
+        root = prepare(tmp_path / str(point), command)
+        files = root.tree()
+        ends.append(run_killed(root, command, point))
+        after = root.read(RECORD)
+        if after is not None:
+            assert json.loads(after)["version"] == 1
+        fstab = root.read(FSTAB)
+        assert fstab in ({SWAP, f"# {SWAP}"} if command == "restore" else {files["etc/fstab"][1].decode()})
+        # What was killed is done again, to its end.
+        done = root.run(
+            *([command, FSTAB] if command == "restore" else [command]), given={"declared": DECLARED, "edits": EDITS}
+        )
+        assert done.returncode == 0 or (command == "restore" and fstab == SWAP), done.stderr
+        if command in {"begin", "finish"}:
+            assert root.records()[FSTAB]["before"].startswith("file ")
+            (copy,) = (
+                path for path in (root.path / RECORD).parent.joinpath("before").iterdir() if "new" not in path.name
+            )
+            assert copy.read_text() == SWAP
+        if ends[-1] == 0:
+            break
+    assert ends[-1] == 0
+    assert ends.count(137) > 3
