@@ -1,31 +1,43 @@
 """Secrets whose values are known, in every form in which a program may write them."""
 
 import re
-from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from urllib.parse import quote, quote_plus
 
 from gpustack.ask.redact.secret_shapes import GONE
+from gpustack.ask.redact.written_forms import find_written, read
 from gpustack.files.json_text import dump_json
 
 SHORTEST = 4
 """Characters. A shorter one is taken out as a word only: else every letter of it would go from every text."""
-SHORTEST_CORE = 6
-"""Characters of base64. Fewer stand in many a word."""
-BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 
 
 def hide_known(text: str, secrets: Sequence[str]) -> str:
-    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+    """Take known values out of a text, however they are written in it."""
+    values = sorted(filter(None, secrets), key=len, reverse=True)
+    for secret in values:
         if len(secret) < SHORTEST:
             text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", GONE, text)
             continue
         for form in forms(secret):
             text = text.replace(form, GONE)
-        for core in cores(secret):
-            text = hide_runs(text, core)
-    return text
+    values = [secret for secret in values if len(secret) >= SHORTEST]
+    return hide_written(text, values) if values else text
+
+
+def hide_written(text: str, secrets: Sequence[str]) -> str:
+    """Take out what is escaped, wrapped, encoded or cut."""
+    reading = read(text)
+    spans = sorted({span for secret in secrets for span in find_written(text, reading, secret)})
+    parts, behind = [], 0
+    for start, end in spans:
+        if end <= behind:
+            continue
+        if start >= behind:
+            parts += [text[behind:start], GONE]
+        behind = end
+    return "".join((*parts, text[behind:]))
 
 
 def tables(*found: dict[str, str]) -> tuple[dict[int, str], ...]:
@@ -63,26 +75,3 @@ def forms(secret: str) -> tuple[str, ...]:
         found |= {quoted, small, quoted.replace("%", "%%"), small.replace("%", "%%")}  # %% in units of systemd
     found |= {secret.encode().hex(), secret.encode().hex().upper()}
     return tuple(sorted(found, key=len, reverse=True))
-
-
-@lru_cache(maxsize=256)
-def cores(secret: str) -> tuple[str, ...]:
-    """What of its base64 is the same whatever stands before and behind it, such as a user's name and a colon: bytes
-    count in threes, so there are three."""
-    return tuple(dict.fromkeys(core for core in every_core(secret.encode()) if len(core) >= SHORTEST_CORE))
-
-
-def every_core(data: bytes) -> Iterator[str]:
-    for before in range(3):
-        whole = b64encode(b"\0" * before + data).decode().rstrip("=")
-        first = (0, 2, 3)[before]
-        last = (before + len(data)) * 8 // 6
-        yield whole[first:last]
-        yield whole[first:last].translate(str.maketrans("+/", "-_"))
-
-
-def hide_runs(text: str, core: str) -> str:
-    """Each run of base64 that has it goes whole."""
-    if core not in text:
-        return text
-    return BASE64.sub(lambda run: GONE if core in run[0] else run[0], text)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from gpustack.ask.redact.known_secrets import hide_known
+from gpustack.ask.redact.secret_commands import COMMANDS
 from gpustack.ask.redact.secret_names import FLAG, hide_named
 from gpustack.ask.redact.secret_shapes import GONE, SHAPES, Shape
 
@@ -14,7 +15,7 @@ from gpustack.ask.redact.secret_shapes import GONE, SHAPES, Shape
 def redact(text: str, secrets: Sequence[str] = ()) -> str:
     """`secrets` are values known to be secret; they go first, wherever and however they stand."""
     text = hide_known(text, secrets)
-    for rule in (*SHAPES, FLAG):
+    for rule in (*SHAPES, *COMMANDS, FLAG):
         text = hide(rule, text)
     return hide_named(text)
 

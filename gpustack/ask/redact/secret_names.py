@@ -10,29 +10,40 @@ from functools import partial
 from gpustack.ask.redact.secret_shapes import GONE, SENTENCE, Shape, is_argument, shape
 
 KEYS = (
-    r"(?:api|access|private|signing|client|routing|service|integration|certificate|encryption|shared|account|license)"
+    r"(?:api|access|private|signing|client|routing|service|integration|certificate|encryption|shared|account|license|"
+    r"subscription|auth|master|session|storage|consumer|application|app|admin|deploy|ingestion|activation|functions|"
+    r"unseal|recovery|instrumentation)"
     r"[_-]?key|(?:secret|hmac)[_-]key(?:_base)?"
 )
 # `<secret>` in the documentation of Prometheus and Alertmanager: their configuration pages.
 ADDRESSES = r"api_url|webhook[_-]?url"
-PASSWORDS = r"password|passwd|passphrase|(?<![A-Za-z])pass|(?<![A-Za-z])pwd|Pwd"
+PASSWORDS = (
+    r"password|passwd|passphrase|passcode|(?<![A-Za-z])(?:pass|pwd|psk)|(?-i:(?<=[a-z])(?:Pass|Pwd))|"
+    r"(?<=db|my)pass|(?<=user|root|auth|bind)pass|(?<=admin|login|store)pass|requirepass|masterauth"
+)
+# One of them begins each name: the rest of a text is passed over quickly.
+INITIALS = "aAcCdDeEfFhHiIlLmMpPrRsStTuUwW"
 # The name of a Secret is none.
 NAMED = r"(?<!existing)(?<!existing[_-])(?<!pull)(?<!pull[_-])secret"
-NAMES = rf"(?:{PASSWORDS}|{NAMED}|token|credentials?|art-api|{KEYS}|{ADDRESSES})(?:_?\d{{1,3}})?"
-# In quotes, also in those of JSON within JSON, also without the last one; else up to the next space.
-QUOTED = r"\"(?:[^\"\\\n]|\\.)*\"\w*|'[^'\n]*'\w*|\\+\"(?:[^\"\\\n]|\\[^\"\n])*\\*\"|[\"'][^\n]+"
-BARE = r"(?:[^\s\"'\\]|\\(?![nrt\"'\\])|(?<=\w)[\"'](?=\w))+"
+WORDS = rf"{PASSWORDS}|{NAMED}|token|credentials?|art-api|community|{KEYS}|{ADDRESSES}"
+NAMES = rf"(?=(?-i:[{INITIALS}]))(?:{WORDS})(?:_?\d{{1,3}})?"
+# In quotes, also in those of JSON within JSON (the last has as many backslashes as the first), also without the last;
+# else up to the next space. Every repeat is possessive: a text of any length is read once, whatever stands in it.
+NESTED = r"(?P<esc>\\++)\"(?:[^\"\\\n]++|(?!(?P=esc)\")\\++\"?)*+(?P=esc)\"|\\++\"[^\"\n]*+"
+QUOTED = rf"\"(?:[^\"\\\n]|\\.)*+\"\w*+|'[^'\n]*+'\w*+|{NESTED}|[\"'][^\n]++"
+BARE = r"(?:[^\s\"'\\]|\\\\?(?![nrt\"'\\])|(?<=\w)[\"'](?=\w))++"
 # The words of a passphrase, or of a sentence: none of them is the next name.
-MORE = r"(?:[ \t]+(?!#)(?![^\s\"'\\:=]*[ \t]*[:=])[^\s\"'\\:=]+)*"
+MORE = r"(?:[ \t]++(?!#)(?![^\s\"'\\:=]*+[ \t]*+[:=])[^\s\"'\\:=]++)*+"
 # A newline that JSON has escaped ends the value: what follows is the next line of a document.
 PATTERN = re.compile(
-    rf"(?P<name>{NAMES})(?P<close>\\*[\"']?)(?P<sep>[ \t]*(?::=|=>|[:=])[ \t]*)(?!\\[nr])(?:\[[ \t]*(?=\\*[\"']))?"
+    rf"(?P<name>{NAMES})(?P<close>\\*+[\"']?)(?P<sep>[ \t]*+(?::=|=>|[:=])[ \t]*+)(?!\\[nr])"
+    rf"(?:\[[ \t]*+(?=\\*+[\"']))?"
     rf"(?P<s>{QUOTED}|{BARE})(?P<more>{MORE})",
     re.IGNORECASE,
 )
 PASSWORD = re.compile(PASSWORDS, re.IGNORECASE)
 # From the start of the line, or of what stands in quotes or in braces.
-KEY_PLACE = re.compile(r"(?:(?:.*[\"'])?|[\s{,\[\\-]*(?:export[ \t]+)?)[\w.-]*")
+KEY_PLACE = re.compile(r"[\s{,\[\\-]*+(?:export[ \t]++)?")
 NO_SECRET = re.compile(
     rf"(?:true|false|null|none|nil|yes|no|~|\d{{1,3}}|\[+[\w.-]*:?|\{{+(?:[\w.-]*:)?|"
     rf"\{{\}}|\[\]|[|>][+-]?\d?|\*+|<[\w .-]+>|[^\w]{{0,3}}|{GONE}.*|"
@@ -49,7 +60,20 @@ IDS = ("join-", "host-sudo-")
 
 
 # One of these is in each name. Most answers have none of them, and looking for words is a hundred times as quick.
-PARTS = ("pass", "pwd", "secret", "token", "credential", "art-api", "key", "api_url", "webhook")
+PARTS = (
+    "pass",
+    "pwd",
+    "psk",
+    "masterauth",
+    "community",
+    "secret",
+    "token",
+    "credential",
+    "art-api",
+    "key",
+    "api_url",
+    "webhook",
+)
 
 
 def hide_named(text: str) -> str:
@@ -73,9 +97,22 @@ def hide_value(found: re.Match[str]) -> str:
     taken = takes_bare(found)
     if not taken:
         return found[0]
-    end = re.search(r"[,;)}\]]*$", value)[0]  # type: ignore[index]
+    end = find_closing(value)
     quote = found["close"]
     return f"{before}{quote}{GONE}{quote}{end}{'' if taken == 'line' else more}"
+
+
+def find_closing(value: str) -> str:
+    """Return the punctuation and brackets that a value ends with."""
+    return value[len(value.rstrip(",;)}]")) :]
+
+
+def stands_as_key(line: str) -> bool:
+    """`line` is what stands before a name: nothing, a quote, brackets or dashes, and the first part of the name."""
+    end = len(line)
+    while end and (line[end - 1].isalnum() or line[end - 1] in "_.-"):
+        end -= 1
+    return line[end - 1 : end] in ('"', "'") or KEY_PLACE.fullmatch(line, 0, end) is not None
 
 
 def find_quote(value: str) -> str:
@@ -100,11 +137,12 @@ def takes_bare(found: re.Match[str]) -> str:
         return "word" if is_address(value) else ""
     before = found.string[max(found.start() - LOOKS_BACK, 0) : found.start()]
     line = re.split(r"\n|\\n", before)[-1]
-    is_key = KEY_PLACE.fullmatch(line) is not None and (len(line) < LOOKS_BACK or line != before)
+    is_key = stands_as_key(line) and (len(line) < LOOKS_BACK or line != before)
     if line.endswith(IDS):
         return "word" if RANDOM.fullmatch(value) else ""
     if PASSWORD.match(name):
-        if name.lower() in ("pass", "pwd") and (value.startswith("/") or value.isdigit()):
+        whole = name.lower() in ("pass", "pwd") and not found.string[found.start() - 1 : found.start()].isalpha()
+        if whole and (value.startswith("/") or value.isdigit()):
             return ""
         if is_key and not found["close"]:
             return "line"
@@ -141,21 +179,21 @@ def is_address(value: str) -> bool:
 
 # `name:` and `value:` of an environment, as in a pod.
 VARIABLE = re.compile(
-    rf"\bname(?P<q>\\*[\"']?)[ \t]*[:=][ \t]*\\*[\"']?[\w.-]{{0,60}}?{NAMES}\\*[\"']?(?:,|\s|\\n){{1,40}}\\*[\"']?"
-    rf"value\\*[\"']?[ \t]*[:=][ \t]*(?P<s>{QUOTED}|{BARE})",
+    rf"\bname(?P<q>\\*+[\"']?)[ \t]*+[:=][ \t]*+\\*+[\"']?[\w.-]{{0,60}}?{NAMES}(?:\\*+[\"'])?"
+    rf"(?:,|\s|\\n){{1,40}}+\\*+[\"']?value\\*+[\"']?[ \t]*+[:=][ \t]*+(?P<s>{QUOTED}|{BARE})",
     re.IGNORECASE,
 )
 # A text over several lines in YAML: all that is indented deeper than its name, also in a document within JSON.
-BLOCK = re.compile(r":[ \t]*[|>][+-]?\d?[ \t]*(?:\n|\\n)")
+BLOCK = re.compile(r":[ \t]*+[|>][+-]?\d?[ \t]*+(?:\n|\\n)")
 
 
 def block_pattern(start: str, end: str, char: str) -> re.Pattern[str]:
     """`end` is the end of a line, `char` one character in it."""
     return re.compile(
-        rf"(?:{start}|{end})(?P<indent>[ \t]*)(?:- )?"
-        rf"(?:name:[ \t]*[\"']?[\w.-]{{0,60}}?{NAMES}[\"']?{end}[ \t]*value|[\w.-]{{0,60}}?{NAMES}[\"']?)"
-        rf"[ \t]*:[ \t]*[|>][+-]?\d?[ \t]*"
-        rf"(?P<s>(?:{end}(?:(?P=indent)[ \t]+{char}*|[ \t]*(?={end})))+)",
+        rf"(?:{start}|{end})(?P<indent>[ \t]*+)(?:- )?"
+        rf"(?:name:[ \t]*+[\"']?[\w.-]{{0,60}}?{NAMES}[\"']?{end}[ \t]*+value|[\w.-]{{0,60}}?{NAMES}[\"']?)"
+        rf"[ \t]*+:[ \t]*+[|>][+-]?\d?[ \t]*+"
+        rf"(?P<s>(?:{end}(?:(?P=indent)[ \t]++{char}*+|[ \t]*+(?={end})))++)",
         re.IGNORECASE | re.MULTILINE,
     )
 
@@ -163,7 +201,7 @@ def block_pattern(start: str, end: str, char: str) -> re.Pattern[str]:
 # By the end of a line.
 BLOCKS = {
     "\n": block_pattern("^", r"\n", r"[^\n]"),
-    "\\n": block_pattern('^|"', r"\\n", r"(?:[^\\\n\"]|\\(?!n))"),
+    "\\n": block_pattern('^|"', r"\\n", r"(?:[^\\\n\"]|\\[^n])"),
 }
 
 
@@ -174,7 +212,7 @@ def hide_variable(found: re.Match[str]) -> str:
         return found[0]
     before = found[0][: found.start("s") - found.start()]
     quote = quote or found["q"]
-    end = re.search(r"[,;)}\]]*$", found["s"])[0]  # type: ignore[index]
+    end = find_closing(found["s"])
     return f"{before}{quote}{GONE}{quote}{end}"
 
 
@@ -186,7 +224,7 @@ def hide_block(found: re.Match[str], end: str) -> str:
 
 FLAG: Shape = shape(
     "flag",
-    rf"--[\w-]{{0,40}}?{NAMES}[ \t]+[\"']?(?P<s>{BARE})",
+    rf"(?:(?<![\w-])|(?<=\\[nrt]))--[\w-]{{0,40}}?{NAMES}[ \t]++[\"']?(?P<s>{BARE})",
     "kubeadm join --certificate-key 0123456789abcdef",
     "kubeadm(1) and others: --name value",
     lambda found: is_argument(found) and not NO_SECRET.fullmatch(found["s"]),

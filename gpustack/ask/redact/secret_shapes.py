@@ -40,6 +40,18 @@ def is_token(found: re.Match[str]) -> bool:
     return not re.fullmatch(r"[a-z]+\d*\.[a-z]+\d{0,2}", found["s"])
 
 
+def has_dots(found: re.Match[str]) -> bool:
+    """The first part alone is read as well, so that it is read once, and is none."""
+    return "." in found["s"]
+
+
+def is_token_of_address(found: re.Match[str]) -> bool:
+    """A user's name has letters of one case and, but for HTTP, may have digits."""
+    value = found["s"]
+    mixed = value.lower() != value and value.upper() != value
+    return (has_digit(found) or mixed) if found["other"] is None else has_digit(found) and len(value) >= 16
+
+
 def is_login(found: re.Match[str]) -> bool:
     """base64 of `user:password`."""
     word = found["s"].rstrip("=")
@@ -96,6 +108,21 @@ def shape(
 
 
 EXACT = re.RegexFlag(0)
+# Beginnings of tokens, as their makers describe them, so that scanners of repositories find them.
+PREFIXED = (
+    r"nvapi-[\w-]{20,}", r"gh[pousr]_[A-Za-z0-9]{30,}", r"github_pat_\w{20,}",
+    r"gl(?:pat|dt|rt|agent|soat|ptt|ft)-[\w-]{16,}",
+    r"hf_[A-Za-z0-9]{30,}", r"A(?:KIA|SIA|BIA|CCA)[0-9A-Z]{16}", r"xox[abeoprs]-[\w-]{10,}", r"xapp-[\w-]{10,}",
+    r"dckr_[po]at_[\w-]{16,}", r"sk-(?:[a-z]{2,6}-)?[A-Za-z0-9_]{20,}", r"sk-ant-[\w-]{16,}",
+    r"[sr]k_(?:live|test)_\w{16,}",
+    r"npm_[A-Za-z0-9]{30,}", r"pypi-[\w-]{30,}", r"AIza[\w-]{30,}", r"ya29\.[\w-]{10,}", r"1//0[\w-]{20,}",
+    r"GOCSPX-[\w-]{16,}", r"hv[sbr]\.[\w-]{20,}", r"gl(?:sa|c)_[\w=]{20,}", r"SG\.[\w-]{16,}\.[\w-]{16,}",
+    r"AGE-SECRET-KEY-\w{20,}", r"tskey-[a-z]{3,12}-[\w-]{10,}", r"do[opr]_v1_[a-f0-9]{32,}", r"dapi[a-f0-9]{32}",
+    r"AT(?:ATT|CTT|BB)[A-Za-z0-9][\w=-]{16,}", r"AKC[a-zA-Z0-9]{20,}", r"cmVmd[A-Za-z0-9]{30,}", r"NRAK-[A-Z0-9]{20,}",
+    r"PMAK-[\w-]{20,}",
+    r"(?:gsk|r8|lin_api|lin_oauth|shpat|shpss|figd|ops|pul|sbp|rubygems|ntn|xkeysib|pat)[_-][A-Za-z0-9_-]{24,}",
+    r"[a-z][a-z0-9]{1,11}_(?=[A-Za-z]{0,40}\d)(?=[a-z0-9]{0,40}[A-Z])(?=[A-Z0-9]{0,40}[a-z])[A-Za-z0-9]{32,}",
+)  # fmt: skip
 SHAPES = (
     shape(
         "key or certificate",
@@ -122,15 +149,16 @@ SHAPES = (
     ),
     shape(
         "JSON web token",
-        r"(?P<s>eyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{0,4096})",
+        r"(?P<s>eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]*+)?)",
         "eyJhbGciOiJub25lIn0.eyJpc3MiOiJ4In0.c2ln",
         "RFC 7519",
+        has_dots,
         flags=EXACT,
     ),
     shape(
         "Authorization",
-        r"authorization\\*[\"']?[ \t]*[:=][ \t]*(?!\\[nr])[\[\\]*[\"']?"
-        r"(?:(?P<scheme>[A-Za-z][\w-]{1,20})[ \t]+)?(?P<s>[^\s\"'\\,]+)",
+        r"authorization\\*+[\"']?[ \t]*+[:=][ \t]*+(?!\\[nr])[\[\\]*+[\"']?"
+        r"(?:(?P<scheme>[A-Za-z][\w-]{1,20})[ \t]++)?(?P<s>[^\s\"'\\,]++)",
         "Authorization: Bearer n0t-a-token",
         "RFC 9110 11.6.2",
         is_credential,
@@ -146,7 +174,7 @@ SHAPES = (
     ),
     shape(
         "cookie",
-        r"\bcookie2?\\*[\"']?[ \t]*[:=][ \t]*[\[\\]*[\"']?(?P<s>[^\s\"'=;,\\]+=[^\"'\n\r\\]+)",
+        r"\bcookie2?\\*+[\"']?[ \t]*+[:=][ \t]*+[\[\\]*+[\"']?(?P<s>[^\s\"'=;,\\]{1,256}+=[^\"'\n\r\\]++)",
         "Cookie: sid=n0tasession",
         "RFC 6265 4.2",
     ),
@@ -161,26 +189,9 @@ SHAPES = (
     ),
     shape(
         "netrc",
-        r"\b(?:machine[ \t]+\S{1,300}|login[ \t]+\S{1,300})(?:[ \t]|\n|\\n)+password[ \t]+(?P<s>[^\s\"\\]+)",
+        r"\b(?:machine|login)[ \t]++\S{1,300}?(?:[ \t]|\n|\\n){1,40}+password[ \t]++(?P<s>[^\s\"\\]++)",
         "machine mirror.example.com login kube password n0tapassword",
         "apt_auth.conf(5)",
-    ),
-    shape(
-        "login as an argument",
-        r"(?:\bcurl\b[^\n|;&]{0,300}?[ \t]-[A-Za-z#]{0,8}[uU]|\b(?:wget|http)\b[^\n|;&]{0,300}?[ \t]-[uU]|"
-        r"--(?:user|proxy-user|creds))[ \t=]*[\"']?"
-        r"[^\s:\"'/]{0,100}:(?P<s>[^\s\"'\\]+)",
-        "curl -u kube:n0tapassword http://example.com",
-        "curl(1); crictl pull --creds",
-        flags=EXACT,
-    ),
-    shape(
-        "password as an argument",
-        r"\b(?:mysql\w{0,10}\b[^\n|;&]{0,200}?[ \t]-p|sshpass[ \t]+-p[ \t]*|redis-cli\b[^\n|;&]{0,200}?[ \t]-a[ \t]*|"
-        r"(?:docker|podman|nerdctl|helm registry)[ \t]+login\b[^\n|;&]{0,200}?[ \t]-p[ \t]*)[\"']?(?P<s>[^\s\"'\\]+)",
-        "mysql -pn0tapassword",
-        "mysql(1), sshpass(1), redis-cli --help, docker login --help",
-        flags=EXACT,
     ),
     shape(
         "key of NGC",
@@ -197,10 +208,10 @@ SHAPES = (
     ),
     shape(
         "token in an address",
-        r"://(?P<s>[A-Za-z0-9_-]{16,256})@(?=[\w.\[-])",
+        r"(?:https?|(?P<other>[a-z][a-z0-9+.-]{0,20}))://(?P<s>[A-Za-z0-9_.~-]{6,256}+)@(?=[\w.\[-])",
         "https://0123456789abcdef0@example.com/1",
         "RFC 3986 3.2.1; docs.sentry.io: DSN",
-        has_digit,
+        is_token_of_address,
     ),
     shape(
         "webhook",
@@ -219,21 +230,32 @@ SHAPES = (
     ),
     shape(
         "parameter of an address",
-        r"[?&](?:[a-z_-]{0,20}token|(?:api_?)?key|sig|[a-z-]{0,20}signature|x-amz-credential|client_secret|password)="
-        r"(?P<s>[^&\s\"'\\<>]{6,})",
+        r"(?:[?&](?:[a-z_-]{0,20}token|(?:api_?)?key|sig|[a-z-]{0,20}signature|x-amz-credential|client_secret|"
+        r"pass(?:word|wd|code)?|pwd|secret|otp|pin|code|code_verifier|device_code)=|(?:client_)?assertion=|samlresponse=|"
+        r"\bcode=(?=[^&\s\"'\\<>]{6,512}+&))(?P<s>[^&\s\"'\\<>]{6,}+)",
         "https://example.com/x?sig=n0tasignature",
-        "AWS Signature Version 4, Azure SAS, RFC 6750 2.3",
+        "AWS Signature Version 4, Azure SAS, RFC 6750 2.3, RFC 6749 4.1.3, RFC 7523 2.2",
     ),
     shape(
         "token of a vendor",
-        r"(?<![\w-])(?P<s>nvapi-[\w-]{20,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{20,}|gl(?:pat|dt|rt|agent|soat)-[\w-]{16,}|"
-        r"hf_[A-Za-z0-9]{30,}|A(?:KIA|SIA)[0-9A-Z]{16}|xox[abeoprs]-[\w-]{10,}|xapp-[\w-]{10,}|dckr_[po]at_[\w-]{16,}|"
-        r"sk-(?:[a-z]{2,6}-)?[A-Za-z0-9_]{20,}|[sr]k_live_\w{16,}|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{30,}|AIza[\w-]{30,}|"
-        r"hv[sb]\.[\w-]{20,}|glsa_\w{20,}|SG\.[\w-]{16,}\.[\w-]{16,}|AGE-SECRET-KEY-1\w{20,}|"
-        r"tskey-[a-z]{3,12}-[\w-]{10,})",
+        rf"(?<![\w-])(?P<s>{'|'.join(PREFIXED)})",
         "glpat-n0tatoken0n0tatoken0",
         "docs.github.com, docs.gitlab.com/security/tokens, api.slack.com/authentication/token-types: prefixes",
         flags=EXACT,
+    ),
+    shape(
+        "compressed, in base64",
+        r"(?<![A-Za-z0-9+/])(?P<s>(?:H4sI|SDRzS|KLUv|S0xVd|QlpoO|UWxwb|/Td6W|L1RkNl)[A-Za-z0-9+/]{24,}+={0,2})",
+        "SDRzSUFBQUFBQUFBLzZ0V0trOXNTczFWc2xJeVZLb0ZBQT09",
+        "RFC 1952, RFC 8878; helm.sh/docs/topics/advanced: releases are Secrets. Its text cannot be looked through.",
+        flags=EXACT,
+    ),
+    shape(
+        "code",
+        r"(?<![A-Za-z0-9-])(?:t?otp|pin|(?:2fa|mfa|verification|one-time|auth(?:entication)?)[ _-]?code)(?:[ _-]?code)?"
+        r"\\*+[\"']?[ \t]*+(?:[:=]|\bis\b)[ \t]*+\\*+[\"']?(?P<s>(?=[^\s\"'\\,;]{0,64}\d)[^\s\"'\\,;]{4,64})",
+        "otp: 482915",
+        "RFC 6238",
     ),
     shape(
         "hash of a password",
