@@ -2,7 +2,6 @@
 roll-back. The hosts have them, so that any operator's machine can take a fix back. What runs there is copies.sh.
 """
 
-import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +16,7 @@ from gpustack.config.host import Host
 from gpustack.config.resources import playbooks
 from gpustack.errors import RolloutError
 from gpustack.remedy.objects import ObjectChange, build_replacements, compare_objects
-from gpustack.remedy.records import EMPTY, Change, HostRecord, order_changes, parse_record
+from gpustack.remedy.records import EMPTY, ID, Change, HostRecord, order_changes, parse_record
 from gpustack.remedy.scope import Scope
 
 HERE = Path(__file__).parent
@@ -27,7 +26,6 @@ SCRIPTS = (
 )
 LIMIT = 180
 DONE = "done"
-ID = re.compile(r"[0-9][0-9TZ.]*")
 
 Run = Callable[..., Iterator[str]]
 """`run(host, script, limit=…, last=…)`, as gpustack/ask/transport/execute.py has it."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpustack.command import Command, Hint
+from gpustack.command import NO_HINT, Command, Hint
 from gpustack.errors import RolloutError
 from gpustack.files.json_text import dump_json, load_json
 from gpustack.ownership.decision import MAY_CHANGE, Decision, decide
@@ -58,13 +58,14 @@ def compare_objects(host: str, texts: Sequence[str], *, finished: bool) -> tuple
     """
     try:
         before, after, now = (index_objects(text) for text in texts)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RolloutError("fix-copies", "The copies of the cluster's objects cannot be read.", str(error)) from error
-    changes = (
-        judge_object(host, name, before.get(name), after.get(name), now.get(name), finished=finished)
-        for name in {**before, **after, **now}
-        if not any(is_owned(documents.get(name)) for documents in (before, after, now))
-    )
+        changes = [
+            judge_object(host, name, before.get(name), after.get(name), now.get(name), finished=finished)
+            for name in {**before, **after, **now}
+            if not any(is_owned(documents.get(name)) for documents in (before, after, now))
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        message = "The copies of the cluster's objects cannot be read."
+        raise RolloutError("fix-copies", message, f"{host}: {type(error).__name__}", NO_HINT) from error
     return tuple(one for one in changes if one.decision != Decision.FORGET)
 
 

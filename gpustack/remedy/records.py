@@ -1,5 +1,6 @@
 """The record that a fix leaves on a host, and the decision about each thing in it."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,9 @@ from gpustack.ownership.record import ABSENT, Record
 from gpustack.remedy.scope import PRESENT, Scope
 
 EMPTY, UNREAD = "-", "unknown"
+ID = re.compile(r"[0-9][0-9TZ.]*")
+# Words of a line: of the record, of a reason why there is none, and of a thing.
+NAMED, SPOILT, THING = 2, 3, 7
 # What can be turned back: a unit that was not there is disabled while its file is still there.
 STARTUPS = {("disabled", "enabled"), ("enabled", "disabled"), (ABSENT, "enabled")}
 FOLDER = "/var/lib/gpustack-cluster/fixes"
@@ -102,31 +106,22 @@ def parse_record(host: str, lines: Iterable[str]) -> HostRecord:
 
     Raises RolloutError where the record cannot be used: nothing is restored then.
     """
-    words: dict[str, str] = {}
-    changes = []
-    for line in lines:
-        word, *rest = line.split("\t")
+    parsed = [line.split("\t") for line in lines]
+    for word, folder, why in (line for line in parsed if len(line) == SPOILT):
         if word == "unreadable":
-            folder, why = rest
             hint = Command("gpustack", "explain", "undo-record-unreadable")
             raise RolloutError("undo-record-unreadable", f"The record {folder} on {host} cannot be used.", why, hint)
-        if word == "thing":
-            changes.append(parse_thing(host, rest))
-        elif rest:
-            words[word] = rest[0]
-    finished = words.get("state") == "finished"
+    words = {line[0]: line[1] for line in parsed if len(line) == NAMED}
+    things = [line for line in parsed if line[0] == "thing"]
+    if not ID.fullmatch(words.get("id", "")) or any(len(line) != THING for line in things):
+        raise RolloutError("fix-copies", f"{host} answered with a record of another shape.", "", NO_HINT)
+    changes = tuple(parse_thing(host, line[1:]) for line in things)
     hosts = tuple(words.get("hosts", "").split())
-    return HostRecord(host, words["id"], words.get("fault", ""), hosts, finished, tuple(changes))
+    return HostRecord(host, words["id"], words.get("fault", ""), hosts, words.get("state") == "finished", changes)
 
 
 def parse_thing(host: str, words: Sequence[str]) -> Change:
-    """Raises RolloutError for a line of another shape."""
-    try:
-        kind, name, before, after, rendered, actual = words
-    except ValueError as error:
-        raise RolloutError(
-            "fix-copies", f"{host} answered with a record of another shape.", str(words), NO_HINT
-        ) from error
+    kind, name, before, after, rendered, actual = words
     possible = () if rendered == EMPTY else tuple(rendered.split("|"))
     return judge_thing(host, Record(kind, name, before, "" if after == EMPTY else after), actual, possible)
 

@@ -183,6 +183,12 @@ def require_path(name: str) -> str:
     return path
 
 
+def may_change_objects(fault: Fault | None) -> bool:
+    """Say whether the remedy of a fault may change objects of the cluster."""
+    remedy = fault.remedy if fault else None
+    return bool(remedy and (remedy.rollout or remedy.step in {*TARGETS, *OBJECTS, *RELEASES}))
+
+
 def bound_scope(fault: Fault | None) -> Scope:
     """Return everything that the remedy of a fault may ever change on a host. No fault has nothing."""
     remedy = fault.remedy if fault else None

@@ -16,7 +16,7 @@ from gpustack.ownership.record import ABSENT
 from gpustack.remedy.copies import Copies
 from gpustack.remedy.objects import ObjectChange
 from gpustack.remedy.records import FOLDER, Change, HostRecord, keep_declared
-from gpustack.remedy.step_scope import bound_scope
+from gpustack.remedy.step_scope import bound_scope, may_change_objects
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ def read_objects(copies: Copies, records: Sequence[HostRecord]) -> LastFix:
     fault = graph().faults.get(records[0].fault)
     scope = bound_scope(fault)
     declared = tuple(keep_declared(record, scope) for record in records)
-    objects = (change for record in declared for change in copies.read_objects(record))
-    return LastFix(declared, tuple(objects))
+    read = copies.read_objects if may_change_objects(fault) else lambda _: ()
+    return LastFix(declared, tuple(change for record in declared for change in read(record)))
 
 
 def roll_back(copies: Copies, fix: LastFix, report: Reporter) -> Rollback:
@@ -131,15 +131,15 @@ def roll_back(copies: Copies, fix: LastFix, report: Reporter) -> Rollback:
         used |= {one.host for one in refused}
     for record in fix.records:
         for line in copies.restore(record, record.changes):
-            word, *words = line.split("\t")
+            word, name, thing, why = (line.split("\t") + 3 * [""])[:4]
             if word == "did":
-                did.append(f"{record.host}: {words[0]}")
+                did.append(f"{record.host}: {name}")
             elif word == "kept":
-                kept = Prose("what was there is kept: {}", f"{FOLDER}/{fix.id}/after{words[0]}")
+                kept = Prose("what was there is kept: {}", f"{FOLDER}/{fix.id}/after{name}")
                 did.append(f"{record.host}: {kept}")
                 used.add(record.host)
             else:
-                left.append(Remainder(f"{record.host}: {words[1]} stays: {words[2]}"))
+                left.append(Remainder(f"{record.host}: {thing} stays: {why}"))
                 used.add(record.host)
     for name in fix.hosts:
         (copies.close if name in used else copies.forget)(name, fix.id)

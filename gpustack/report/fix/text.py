@@ -28,6 +28,8 @@ ENDINGS: dict[Ending, tuple[str, str]] = {
     "manual": ("no automatic fix", "yellow"),
 }
 """Each with room for how long it took."""
+NAMED = 6
+"""So many things are named in the question."""
 
 
 def offer(console: Terminal, one: Offer, differences: Sequence[str], inventory: Inventory) -> None:
@@ -47,11 +49,12 @@ def offer(console: Terminal, one: Offer, differences: Sequence[str], inventory: 
 
 def describe_scopes(scopes: Sequence[Scope]) -> Iterator[str]:
     """Describe what a roll-back can restore, and what it cannot."""
-    things = {thing.name for scope in scopes for thing in scope.things}
+    names = sorted({thing.name for scope in scopes for thing in scope.things})
+    things = names if len(names) <= NAMED else [*names[:NAMED], f"{len(names) - NAMED} more"]
     targets = sum(len(scope.targets) for scope in scopes)
     releases = [f"the objects of release {'/'.join(scope.release)}" for scope in scopes if scope.release]
     restored = [
-        *([", ".join(sorted(things))] if things else []),
+        *things,
         *([count(targets, "object")] if targets else []),
         *releases,
     ]
