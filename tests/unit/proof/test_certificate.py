@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from gpustack.proof.certificate import (
     parse_credential,
     read_server_names,
 )
+from gpustack.proof.credential import PROOF
 from gpustack.proof.kubeconfig import Access, Server, write_kubeconfig
 from tests.worlds.certificates import DOCUMENT, Authority, encode, share_authority
 
@@ -243,3 +245,18 @@ def test_names_of_the_api_server_are_read() -> None:
     for foreign in (Authority().sign_server("kube1"), "", "hello", 2 * authority.sign_server("kube1")):
         with pytest.raises(ValueError, match="the certificate of the API server is"):
             read_server_names(foreign, found)
+
+
+KUBEADM = Path(__file__).parents[2] / "recorded" / "kubeadm"
+PRINTED_AT = datetime.fromisoformat("2026-11-28T06:18:33+00:00")
+
+
+def test_what_kubeadm_prints_is_taken() -> None:
+    text = (KUBEADM / "kubeconfig.txt").read_text()
+    found = parse_credential(text, PROOF, PRINTED_AT)
+    assert {found.authority, found.certificate, found.key} == {pem.decode() for pem in find_values(text).values()}
+    assert read_server_names((KUBEADM / "apiserver.crt").read_text(), found) >= {
+        "kube.example.com", "kube.example.net", "kubernetes", "kube1", "10.96.0.1", "192.0.2.11",
+    }  # fmt: skip
+    with pytest.raises(ValueError, match="and should at"):
+        parse_credential(text, PROOF, PRINTED_AT + timedelta(hours=3))
