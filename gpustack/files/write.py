@@ -8,6 +8,7 @@ that is swapped meanwhile changes nothing.
 import contextlib
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,10 +17,12 @@ from typing import Literal, TextIO
 Readers = Literal["owner", "umask", "all"]
 """The users who may read a file: its owner, those that the umask leaves, or all users also under a narrow umask."""
 MODES: dict[Readers, int] = {"owner": 0o600, "umask": 0o666, "all": 0o644}
-Content = str | bytes | Iterable[str]
+Content = str | bytes | Iterable[str] | Iterable[bytes]
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK the opening of a pipe waits for its reader.
 APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+PART = re.compile(r"\.gpustack-[0-9a-f]{16}")
+"""The name of a file that is being written; one stays behind after a power cut or kill -9."""
 NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS)
 """The errors of file systems that cannot sync a folder."""
 

@@ -4,7 +4,6 @@ cluster. The paths that it owns on hosts are those of playbooks/files/owned.json
 A file that gpustack creates may be removed by its step; a file of the host is edited, and is never absent afterwards.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +13,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.resources import playbooks
 from gpustack.doctor.entry import Fault
+from gpustack.files.json_text import load_json
 from gpustack.remedy.scope import (
     PACKAGES,
     PODS,
@@ -58,7 +58,7 @@ TARGETS = {
 @cache
 def read_owned() -> Mapping[str, Mapping[str, Sequence[str]]]:
     """Read the paths that each step writes on a host, by their kind: the declaration of the records of ownership."""
-    found: dict[str, dict[str, list[str]]] = json.loads((playbooks() / "files" / "owned.json").read_text())
+    found: dict[str, dict[str, list[str]]] = load_json((playbooks() / "files" / "owned.json").read_text())
     return found
 
 

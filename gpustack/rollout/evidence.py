@@ -4,6 +4,7 @@ It is evidence for people; nothing is ever read back from it to decide anything.
 """
 
 import os
+import re
 import shutil
 import threading
 from collections.abc import Sequence
@@ -21,6 +22,8 @@ from gpustack.files.json_text import dump_json
 from gpustack.files.write import open_log
 
 KEPT = 20
+RUN = re.compile(r"[0-9]{8}T[0-9]{6}-[a-z]+-[0-9]+")
+"""The name of a run's folder; others are not ours to remove."""
 # Bytes. Of a run on 30 hosts the answers are the largest part, 5 MiB.
 NEEDED = 16 * 2**20
 
@@ -57,7 +60,7 @@ def open_folder(verb: str) -> Path:
     except OSError as error:
         raise no_space(base, str(error)) from error
     # A clock that was set back gives this one the lowest name of all.
-    others = sorted(path for path in base.iterdir() if path.is_dir() and path != folder)
+    others = sorted(path for path in base.iterdir() if RUN.fullmatch(path.name) and path.is_dir() and path != folder)
     for old in others[: max(len(others) + 1 - KEPT, 0)]:
         shutil.rmtree(old, ignore_errors=True)
     require_space(folder)

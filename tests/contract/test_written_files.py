@@ -12,9 +12,11 @@ WRITER = "files/write.py"
 # The lab makes root file systems and cgroups, and the simulated hardware its /proc and /sys: as root, on machines of
 # their own.
 OTHER_ROOMS = ("lab/", "simulated/", "bundle/")
-# The pipe that ties Ansible to gpustack: made by mkfifo in a folder of the run, and no file. Its watcher's mark in that
-# folder, which has no content. A browser's page.
-EXCEPTIONS = {("rollout/reaper.py", "os.open"), ("rollout/watcher.py", ".touch"), ("cli/access.py", ".open")}
+# The pipe that ties Ansible to gpustack and the marks beside it, which are empty, in a folder of the run; a browser.
+EXCEPTIONS = {
+    ("rollout/reaper.py", "os.open"), ("rollout/reaper.py", ".touch"), ("rollout/watcher.py", ".touch"),
+    ("cli/access.py", ".open"),
+}  # fmt: skip
 WRITING_FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"}
 WRITERS = {"write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "mknod"}
 MAKERS = {
