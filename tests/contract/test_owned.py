@@ -12,6 +12,7 @@ import yaml
 
 from gpustack.config.egress import PATHS
 from gpustack.config.resources import PACKAGE, playbooks
+from gpustack.probes.host.owned_resources import FILES as LOOKED_FOR
 from gpustack.steps import STEPS
 from tests.contract.roles import tasks
 
@@ -138,3 +139,8 @@ def test_remedies_that_write_files_record_them() -> None:
 def test_ansible_keeps_no_copies_of_its_own() -> None:
     for path in playbooks().rglob("*.yml"):
         assert "backup: true" not in path.read_text(), path
+
+
+def test_what_a_reset_looks_for_is_declared() -> None:
+    declared = {path for kinds in DECLARED.values() for paths in kinds.values() for path in paths}
+    assert [path for paths in LOOKED_FOR.values() for path in paths if not is_declared(path, declared)] == []
