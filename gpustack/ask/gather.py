@@ -3,6 +3,7 @@
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from multiprocessing.pool import ThreadPool
 from types import MappingProxyType
@@ -15,6 +16,7 @@ from gpustack.ask.snapshot import Reach, Snapshot, keyed
 from gpustack.ask.transport.execute import run
 from gpustack.ask.transport.refusal import HOST_LIMIT, HostRefused
 from gpustack.ask.transport.ssh_options import build_login_command
+from gpustack.command import Command
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import exported
@@ -65,7 +67,7 @@ def ask_host(
         found.extend(parse(lines, marker, host.name, {probe.id: probe for probe in mine}))
     except HostRefused as refused:
         report(Event("failed", host.name, refused.reach.why, time.monotonic() - started))
-        return refused.reach, {}
+        return name_inventory(refused.reach, inventory), {}
     came, seconds = {answer.probe for answer in found}, time.monotonic() - started
     if mine and not came:
         return refuse_silent_host(host, seconds, report)
@@ -86,3 +88,13 @@ def refuse_silent_host(host: Host, seconds: float, report: Reporter) -> tuple[Re
     why = f"the login works, and its shell gave no answer {when}"
     report(Event("failed", host.name, why, seconds))
     return Reach(host.name, "host-no-shell", why, build_login_command(host)), {}
+
+
+def name_inventory(reach: Reach, inventory: Inventory) -> Reach:
+    """Return the same with the inventory in the command of gpustack that it advises."""
+    if not isinstance(reach.hint, Command) or reach.hint.words[:2] != ("gpustack", "trust") or not inventory.source:
+        return reach
+    source = ("-i", str(inventory.source))
+    return replace(
+        reach, hint=Command(*reach.hint.words, *source, note="shows its key, and adds it after a confirmation")
+    )

@@ -20,6 +20,7 @@ from gpustack.cli import (
     reset,
     serve,
     snapshot,
+    trust,
 )
 from gpustack.cli.capacity import commands as capacity
 from gpustack.cli.cost import commands as cost
@@ -89,6 +90,13 @@ declare(
     "gpustack kubeconfig -i mycluster --user alice --days 7 --out alice.kubeconfig",
     heading=OPERATE,
 )(kubeconfig.kubeconfig)
+declare(
+    app,
+    "gpustack trust gpu1 -i mycluster",
+    "gpustack trust gpu1 -i mycluster --fingerprint SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU",
+    heading=OPERATE,
+    short="Add the key of a host to known_hosts.",
+)(trust.trust)
 app.add_typer(alerts.app, name="alerts", rich_help_panel=OPERATE)
 app.add_typer(gpu.app, name="gpu", rich_help_panel=OPERATE)
 declare(

@@ -23,6 +23,7 @@ CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 PART = re.compile(r"\.gpustack-[0-9a-f]{16}")
 """The name of a file that is being written; one stays behind after a power cut or kill -9."""
+LINES = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS)
 """The errors of file systems that cannot sync a folder."""
 
@@ -88,6 +89,26 @@ def sync_folder(folder: int) -> None:
     except OSError as error:
         if error.errno not in NO_SYNC:
             raise
+
+
+def append_line(path: Path, line: str) -> None:
+    """Add a line behind what a regular file has, or create the file for its owner alone.
+
+    Raise OSError where the name is a link or anything else that is not a regular file, and for what is not one line."""
+    if not line.endswith("\n") or len(line.splitlines()) != 1:
+        raise OSError(errno.EINVAL, "it is not one line", str(path))
+    with open_parent(path) as folder:
+        refuse_irregular(path, folder)
+        descriptor = os.open(path.name, LINES, MODES["owner"], dir_fd=folder)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        whole = not status.st_size or os.pread(descriptor, 1, status.st_size - 1) == b"\n"
+        os.write(descriptor, ("" if whole else "\n").encode() + line.encode())
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def open_log(path: Path) -> int:

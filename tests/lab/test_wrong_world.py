@@ -56,7 +56,7 @@ def test_an_unknown_host_key_is_refused_with_the_command_that_adds_it(
     path = inventory(ansible_ssh_common_args=ssh_config(one, tmp_path, ""))
     output = gpustack("install", "-i", path, "--yes", code=4).stderr
     assert "host-key-unknown" in output
-    assert "ssh-keyscan" in output
+    assert "gpustack trust" in output
 
 
 def test_a_changed_host_key_is_refused(

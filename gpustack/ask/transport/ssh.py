@@ -178,6 +178,18 @@ def build_transport(known: KnownKeys, *args: Any, **kwargs: Any) -> Any:
     return transport
 
 
+class UnknownHostKey(HostRefused):
+    """The host proved itself with a key that known_hosts does not have. `kind` and `encoded` are that key;
+    `certified`: known_hosts has an authority that may have signed a certificate of the host."""
+
+    def __init__(self, host: Host, name: str, kind: str, encoded: str, *, certified: bool) -> None:
+        unread = f"known_hosts has an authority for {name}, and no key of its own: certificates are not read here"
+        why = unread if certified else f"the host key of {name} is not known"
+        hint = Command("gpustack", "trust", host.name, note="shows its key, and adds it after a confirmation")
+        super().__init__(Reach(host.name, "host-key-unknown", why, hint))
+        self.kind, self.encoded, self.certified = kind, encoded, certified
+
+
 @dataclass(frozen=True)
 class HostKeyCheck:
     """Paramiko knows no host and leaves every key to this."""
@@ -200,12 +212,8 @@ class HostKeyCheck:
         elif self.known.trusted:
             reference, why = "host-key-changed", f"the host key of {name} is another than the known one"
             hint = self.options.known_hosts_command("-R", note="only after finding out why it changed")
-        elif self.known.authority:
-            reference = "host-key-unknown"
-            why = f"known_hosts has an authority for {name}, and no key of its own: certificates are not read here"
-            hint = self.options.certificate_command
         else:
-            reference, why, hint = "host-key-unknown", f"the host key of {name} is not known", self.options.scan_command
+            raise UnknownHostKey(self.host, name, key.get_name(), shown, certified=self.known.authority)
         raise HostRefused(Reach(self.host.name, reference, why, hint))
 
 

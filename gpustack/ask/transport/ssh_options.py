@@ -8,7 +8,7 @@ from typing import LiteralString
 
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.transport.refusal import HostRefused
-from gpustack.command import Command, Hint, Prose
+from gpustack.command import Command
 from gpustack.config.host import Host
 
 
@@ -43,29 +43,17 @@ class SshOptions:
     def port_arguments(self) -> tuple[str, ...]:
         return ("-p", str(self.port)) if self.port != 22 else ()
 
-    @property
-    def scan_command(self) -> Hint:
-        """The command that shows the host's key, and the one that adds it."""
-        scan = Command("ssh-keyscan", *self.port_arguments, self.hostname)
-        return Prose("{} | ssh-keygen -lf -; compare it, then: {} >>{}", scan, scan, self.known_hosts_file)
-
     def known_hosts_command(self, action: str, note: LiteralString) -> Command:
         """ssh-keygen with -F or -R, of this host's port and in the file where its key is kept. By the address alone it
         would be the key of whoever answers on port 22 there."""
         default = not self.known_hosts or self.known_hosts[0] == Path(expand_home("~/.ssh/known_hosts"))
-        file = () if default else ("-f", self.known_hosts_file)
+        file = () if default else ("-f", str(self.known_hosts_file))
         return Command("ssh-keygen", action, self.known_name, *file, note=note)
 
     @property
-    def certificate_command(self) -> Hint:
-        """The command that adds the host's key, over a connection for which ssh(1) checks the host's certificate."""
-        key = Command("ssh", *self.destination, "cat", "/etc/ssh/ssh_host_ed25519_key.pub")
-        return Prose('echo {} "$({})" >>{}', self.known_name, key, self.known_hosts_file)
-
-    @property
-    def known_hosts_file(self) -> str:
+    def known_hosts_file(self) -> Path:
         """The file that ssh(1) adds keys to."""
-        return str(self.known_hosts[0] if self.known_hosts else expand_home("~/.ssh/known_hosts"))
+        return self.known_hosts[0] if self.known_hosts else Path(expand_home("~/.ssh/known_hosts"))
 
     def find_key_files(self) -> tuple[str, ...]:
         """ssh(1) lists default keys whether or not they exist."""

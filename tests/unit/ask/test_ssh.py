@@ -210,14 +210,15 @@ def test_an_alias_is_the_name_in_known_hosts(start: Callable[..., Host], tmp_pat
     assert asked(host, 20) == (["one", "two"], "", "")
 
 
-def test_where_an_authority_is_known_ssh_fetches_the_key(start: Callable[..., Host], tmp_path: Path) -> None:
+def test_where_an_authority_is_known_the_key_can_be_added(start: Callable[..., Host], tmp_path: Path) -> None:
     host = start(answers)
     write_known(tmp_path, host, "@cert-authority * {other}")
     with pytest.raises(HostRefused) as refused:
         list(execute(host, Command("true", b"", 20)))
-    fetched = f"ssh -p {host.port} ops@127.0.0.1 cat /etc/ssh/ssh_host_ed25519_key.pub"
-    hint = f"""echo '[127.0.0.1]:{host.port}' "$({fetched})" >>{tmp_path / "known_hosts"}"""
-    assert refused.value.reach.hint == hint
+    assert refused.value.reach.hint.startswith(f"gpustack trust {host.name} ")
+    own = paramiko.RSAKey(filename=str(tmp_path / "key")).get_base64()
+    assert isinstance(refused.value, ssh.UnknownHostKey)
+    assert (refused.value.kind, refused.value.encoded, refused.value.certified) == ("ssh-rsa", own, True)
 
 
 def test_the_command_that_forgets_a_key_is_for_this_port_and_file(start: Callable[..., Host], tmp_path: Path) -> None:
@@ -266,8 +267,7 @@ def test_words_of_the_inventory_are_quoted_in_commands() -> None:
     assert refused.value.reach.hint == "ssh -G -F '/nowhere;id' 127.0.0.1"
     odd = SshOptions("h;id", 2222, "a b", (), (Path("/x y"),), "", "", identities_only=False, agent=False)
     assert odd.destination == ("-p", "2222", "a b@h;id")
-    assert odd.scan_command.startswith("ssh-keyscan -p 2222 'h;id' | ")
-    assert odd.scan_command.endswith(">>'/x y'")
+    assert odd.known_hosts_command("-R", note="x") == "ssh-keygen -R '[h;id]:2222' -f '/x y'    # x"
 
 
 def test_a_key_of_a_known_type_is_asked_for(tmp_path: Path) -> None:
