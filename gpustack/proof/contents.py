@@ -4,9 +4,10 @@ Aggregated discovery (k8s.io/api/apidiscovery/v2, since Kubernetes 1.30) names t
 read of the objects (PartialObjectMetadataList), no contents of Secrets.
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any
+
+from gpustack.files.json_text import load_json
 
 DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 NAMES = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -66,6 +67,6 @@ def read(client: Any, path: str, form: str, limit: int) -> Any:
     if response.status != OK:
         raise ContentsUnknown(f"{path}: {response.status} {response.reason}")
     try:
-        return json.loads(response.read())
+        return load_json(response.read())
     except ValueError as error:
         raise ContentsUnknown(f"{path}: no JSON") from error

@@ -7,11 +7,11 @@ is empty), `data` (what programs of a cluster write), `store` (what containerd k
 """
 
 import fnmatch
-import json
 from collections.abc import Mapping
 from functools import cache
 
 from gpustack.config.resources import playbooks
+from gpustack.files.json_text import load_json
 
 Declaration = Mapping[str, Mapping[str, tuple[str, ...]]]
 
@@ -20,7 +20,7 @@ Declaration = Mapping[str, Mapping[str, tuple[str, ...]]]
 def read_declaration() -> Declaration:
     """Read the declared paths by step and kind."""
     text = (playbooks() / "files" / "owned.json").read_text("utf-8")
-    return {step: {kind: tuple(paths) for kind, paths in kinds.items()} for step, kinds in json.loads(text).items()}
+    return {step: {kind: tuple(paths) for kind, paths in kinds.items()} for step, kinds in load_json(text).items()}
 
 
 @cache

@@ -1,12 +1,12 @@
 """What is recorded on a host of what gpustack changed there, and how those things are now."""
 
-import json
 import shlex
 from dataclasses import dataclass, field
 from typing import Any
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.config.resources import playbooks
+from gpustack.files.json_text import load_json
 from gpustack.ownership.record import Record
 from gpustack.probes.host.declaration import find_kinds, list_declared
 
@@ -49,7 +49,7 @@ def parse_ownership(answer: Answer) -> Ownership:
     """Parse the lines of `read`. Raises ValueError for an answer of another shape."""
     if answer.rc != 0:
         return Ownership(None, error=answer.err.strip()[:400] or f"the record could not be read (rc {answer.rc})")
-    head, *lines = (json.loads(line) for line in answer.out.splitlines()[: MOST_THINGS + 2])
+    head, *lines = (load_json(line) for line in answer.out.splitlines()[: MOST_THINGS + 2])
     if len(lines) > MOST_THINGS:
         raise ValueError(f"more than {MOST_THINGS} records")
     cluster = head["cluster"]

@@ -98,6 +98,18 @@ def test_the_last_twenty_are_kept_and_a_clock_that_was_set_back_does_not_take_th
     assert sorted(state.iterdir()) == [new, *later[6:]]
 
 
+def test_a_folder_of_another_name_is_not_removed(state: Path) -> None:
+    for name in ("important", "20260101T000000-install-1.bak", ".hidden"):
+        (state / name).mkdir(parents=True)
+        (state / name / "file").write_text("mine")
+    for number in range(25):
+        (state / f"2026010{number // 10}T00000{number % 10}-install-1").mkdir()
+    evidence.open_folder("install")
+    left = sorted(path.name for path in state.iterdir())
+    assert {"important", "20260101T000000-install-1.bak", ".hidden"} < set(left)
+    assert len(left) == evidence.KEPT + 3
+
+
 def test_the_record_is_redacted_lines_of_json(state: Path) -> None:
     folder = evidence.open_folder("install")
     events: list[Event] = []
