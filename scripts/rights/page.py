@@ -69,7 +69,14 @@ def access_section(access: Mapping[str, list[Access]]) -> list[str]:
     lines = ["| workload | container | access to the host | user | token | why |", "|---|---|---|---|---|---|"]
     for found in access.values():
         lines += [
-            row(one.workload, one.container, one.host or "none", one.user, one.token, reason_of(one.workload, PODS))
+            row(
+                one.workload,
+                one.container,
+                one.host or "none",
+                one.user,
+                one.token,
+                reason_of(f"{one.workload}/{one.container}", PODS),
+            )
             for one in found
             if one.special or one.token != NO_TOKEN
         ]

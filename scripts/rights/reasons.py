@@ -1,16 +1,17 @@
 """Why programs have what they have: one sentence for each workload and subject, or the page is not written."""
 
-# By the start of `Kind namespace/name`, the longest wins.
+# By the start of `Kind namespace/name/container`, the longest wins.
 PODS = {
     "DaemonSet monitoring/monitoring-prometheus-node-exporter": "It measures the host: its network, processes and "
     "file systems, which it reads at /host; it runs as nobody.",
     "DaemonSet gpu-operator/gpustack-device-plugin": "It registers GPUs at the kubelet's socket, describes them to "
     "containerd in /var/run/cdi, and reads the driver's files; root without capabilities, for those folders are "
     "root's.",
+    "DaemonSet gpu-operator/gpustack-dcgm-exporter/nvidia-dcgm-ctr": "With gpu.dcgm standalone alone: "
+    "nv-hostengine sets limits and clocks, runs diagnostics and resets GPUs, as that of NVIDIA's operator; it listens "
+    "on the pod's loopback.",
     "DaemonSet gpu-operator/gpustack-dcgm-exporter": "DCGM reads profiling counters with SYS_ADMIN alone, and the "
     "kubelet's socket says which pod has which GPU.",
-    "DaemonSet gpu-operator/gpustack-dcgm-engine": "nv-hostengine sets limits and clocks, runs diagnostics and resets "
-    "GPUs, as that of NVIDIA's operator; with gpu.dcgm standalone alone.",
     "Pod gpustack-proof/proof": "One GPU for some minutes; Pod Security baseline, no token.",
     "Deployment monitoring/gpustack-serve": "It reads Prometheus and nothing else.",
     "DaemonSet kube-flannel/kube-flannel-ds": "It makes links, routes and rules of the host's network (NET_ADMIN, "

@@ -1,16 +1,20 @@
 """DCGM's host engines in pods.
 
 NVIDIA's operator calls DaemonSet and label nvidia-dcgm and the container nvidia-dcgm-ctr (NVIDIA/gpu-operator
-assets/state-dcgm/0400_dcgm.yml); dcgmi is in the same image.
+assets/state-dcgm/0400_dcgm.yml); dcgmi is in the same image. Without the operator such a container is in the pod of the
+exporter, which asks it on the pod's loopback.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import entries
 
 # Of DaemonSet, Service and label, and of the container.
 ENGINE, CONTAINER = "nvidia-dcgm", "nvidia-dcgm-ctr"
+EXPORTER = "nvidia-dcgm-exporter"
 
 
 def image(version: str) -> str:
@@ -29,20 +33,28 @@ class EnginePod:
 
 
 def engine_pods(answer: Answer) -> tuple[EnginePod, ...]:
-    """Those that a node was found for."""
+    """Select the pods with an engine that a node was found for. A recording of an earlier release has no containers:
+    what it has are pods of the engine alone."""
     found = [(entry["metadata"], entry.get("spec", {}), entry.get("status", {})) for entry in entries(answer)]
     return tuple(
         EnginePod(name["name"], name["namespace"], spec["nodeName"], status.get("phase") == "Running")
         for name, spec, status in found
-        if "nodeName" in spec and "deletionTimestamp" not in name
+        if "nodeName" in spec and "deletionTimestamp" not in name and has_engine(spec)
     )
+
+
+def has_engine(spec: Mapping[str, Any]) -> bool:
+    return "containers" not in spec or CONTAINER in {container["name"] for container in spec["containers"]}
 
 
 ENGINE_PODS = Probe(
     "gpu.engine-pods",
     Api(
-        f"/api/v1/pods?labelSelector=app%3D{ENGINE}",
-        ("metadata.name", "metadata.namespace", "metadata.deletionTimestamp", "spec.nodeName", "status.phase"),
+        f"/api/v1/pods?labelSelector=app%20in%20%28{ENGINE}%2C{EXPORTER}%29",
+        (
+            "metadata.name", "metadata.namespace", "metadata.deletionTimestamp", "spec.nodeName",
+            "spec.containers.name", "status.phase",
+        ),
     ),
     engine_pods,
-)
+)  # fmt: skip

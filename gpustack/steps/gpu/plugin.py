@@ -18,6 +18,7 @@ Settings: gpu, gpustack_gpus. Sources: NVIDIA/k8s-device-plugin and NVIDIA/dcgm-
 Kubernetes device plugins and RuntimeClass.
 """
 
+from collections.abc import Collection
 from typing import Any
 
 from gpustack.ask.judge import Result, as_text
@@ -56,7 +57,7 @@ from gpustack.steps.gpu.hosts import (
     writable_nodes,
 )  # fmt: skip
 from gpustack.steps.gpu.operator_values import WHOLE, key
-from gpustack.steps.gpu.plugin_objects import ENGINE, EXPORTER, OURS, PLUGIN_LABEL, objects, plugins
+from gpustack.steps.gpu.plugin_objects import EXPORTER, OURS, PLUGIN_LABEL, objects, plugins
 from gpustack.steps.step import Step
 
 # By kind: which of the objects that we bring are there as we bring them.
@@ -163,15 +164,11 @@ def brought(here: View) -> Result | None:
 
 def stale_daemon_sets(here: View) -> Result | None:
     """No DaemonSet of ours is left from another sharing mode."""
-    names = {*plugins(here), EXPORTER, *engines(here)}
+    names = {*plugins(here), EXPORTER}
     left = [name for name in here[GPU_DAEMON_SETS] if name.startswith(OURS) and name not in names]
     return (
         Result("DaemonSets of gpustack", as_text(names), f"also {as_text(left)}") if expected(here) and left else None
     )
-
-
-def engines(here: View) -> tuple[str, ...]:
-    return (ENGINE,) if here.spec.gpu.dcgm == "standalone" else ()
 
 
 def labels(here: View) -> Result | None:
@@ -186,13 +183,13 @@ def labels(here: View) -> Result | None:
 
 
 def daemon_sets(here: View) -> Result | None:
-    """The device plugin, the exporter and, with gpu.dcgm: standalone, the host engine are running on every GPU node."""
+    """The device plugin and the exporter, with gpu.dcgm: standalone its host engine too, run on every GPU node."""
     count, found = len(gpu_nodes(here)), here[GPU_DAEMON_SETS]
     if not expected(here):
         return None
     down = []
-    of_each = (("device plugin", plugins(here)), ("exporter", (EXPORTER,)), ("host engine", engines(here)))
-    for what, names in ((what, names) for what, names in of_each if names):
+    of_each: tuple[tuple[str, Collection[str]], ...] = (("device plugin", plugins(here)), ("exporter", (EXPORTER,)))
+    for what, names in of_each:
         there = [found[name] for name in names if name in found]
         ready = sum(one.ready for one in there)
         if len(there) < len(names) or ready < count or not all(one.runs for one in there):

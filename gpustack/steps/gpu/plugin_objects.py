@@ -17,10 +17,6 @@ PLUGIN, EXPORTER, RUNTIME = SHARING, "gpustack-dcgm-exporter", "nvidia"
 # Service of the name that NVIDIA's has: dashboards and rules know the job by it.
 SERVICE = APP["app"]
 PLUGIN_LABEL = "nvidia.com/device-plugin.config"
-ENGINE = "gpustack-dcgm-engine"
-# Label, container and Service of the host engine are called as NVIDIA's operator calls its own: NVIDIA/gpu-operator
-# v26.7.0 assets/state-dcgm, 0400_dcgm.yml and 0500_service.yaml. Who wants dcgmi finds it by them on both stacks.
-ENGINE_PORT = 5555
 # What the plugin looks for in the driver's root, and where hosts have it: libraries and programs (with the links of
 # Debian's alternatives), firmware, device nodes. Not the root itself: it has every file of the host, and its sockets,
 # which a read-only mount does not keep from being used. NVIDIA/nvidia-container-toolkit v1.19.0, pkg/lookup/library.go,
@@ -48,7 +44,6 @@ def objects(here: View) -> list[Object]:
         *(daemon_set(here, name, plugin_pod(here, *way), plugin(*way)) for name, way in plugins(here).items()),
         daemon_set(here, EXPORTER, exporter_pod(here), own_and_more(here), APP),
         stamped("Service", "v1", space, SERVICE, {"labels": APP}, {"spec": service(here.spec.gpu.metrics.port)}),
-        *(engine(here) if here.spec.gpu.dcgm == "standalone" else []),
     ]
 
 
@@ -134,7 +129,7 @@ def exporter_pod(here: View) -> Named:
         "DCGM_EXPORTER_COLLECTORS": f"{folder}/{COUNTERS_KEY}",
         "DCGM_EXPORTER_KUBERNETES": "true",
         "DCGM_EXPORTER_LISTEN": metrics.listen,
-        **({REMOTE: f"{engine_pods.ENGINE}:{ENGINE_PORT}"} if here.spec.gpu.dcgm == "standalone" else {}),
+        **({REMOTE: "127.0.0.1"} if here.spec.gpu.dcgm == "standalone" else {}),
         **variables(here.spec),
         **visible("compute,utility"),
     }
@@ -158,7 +153,8 @@ def exporter_pod(here: View) -> Named:
         {"name": "counters", "configMap": {"name": COUNTERS}},
         {"name": "pod-resources", "hostPath": {"path": "/var/lib/kubelet/pod-resources", "type": "Directory"}},
     ]
-    return {**placed(), **network(here), "containers": [container], "volumes": volumes}
+    containers = [container, *([engine(here)] if here.spec.gpu.dcgm == "standalone" else [])]
+    return {**placed(), **network(here), "containers": containers, "volumes": volumes}
 
 
 def network(here: View) -> Named:
@@ -166,25 +162,18 @@ def network(here: View) -> Named:
     return {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"} if here.spec.gpu.dcgm == "host" else {}
 
 
-def engine(here: View) -> list[Object]:
-    """The DCGM host engine as a pod on every node with GPUs, and the Service that leads each exporter to its own."""
-    space, labels = here.spec.gpu.namespace, {"app": engine_pods.ENGINE}
-    ready = {"tcpSocket": {"port": "dcgm"}, "initialDelaySeconds": 15}
-    container = {
+def engine(here: View) -> Named:
+    """Compose the DCGM host engine beside the exporter. It has no login and listens on the pod's loopback, as
+    nv-hostengine does without -b; `kubectl exec` gives dcgmi."""
+    answers = {"exec": {"command": ["dcgmi", "discovery", "-l"]}, "periodSeconds": 30, "timeoutSeconds": 15}
+    return {
         "name": engine_pods.CONTAINER,
         "image": engine_pods.image(here.versions.components["dcgm"]),
+        "command": ["nv-hostengine", "-n"],
         "env": env(visible("compute,utility")),
-        "ports": [{"name": "dcgm", "containerPort": ENGINE_PORT, "protocol": "TCP"}],
-        "readinessProbe": ready,
-        "livenessProbe": ready,
+        "livenessProbe": {**answers, "initialDelaySeconds": 60, "failureThreshold": 4},
         "securityContext": {"privileged": True},
     }
-    port = {"name": "dcgm", "port": ENGINE_PORT, "targetPort": "dcgm", "protocol": "TCP"}
-    spec = {"type": "ClusterIP", "internalTrafficPolicy": "Local", "selector": labels, "ports": [port]}
-    return [
-        daemon_set(here, ENGINE, {**placed(), "containers": [container]}, "", labels),
-        stamped("Service", "v1", space, engine_pods.ENGINE, {"labels": labels}, {"spec": spec}),
-    ]
 
 
 def service(at: int) -> Named:

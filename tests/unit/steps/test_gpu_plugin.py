@@ -10,7 +10,7 @@ from gpustack.config.host import HostSpec
 from gpustack.steps.gpu import plugin as gpu_plugin
 from gpustack.steps.gpu.operator import host_stack
 from gpustack.steps.gpu.plugin import PROBES, STEP
-from gpustack.steps.gpu.plugin_objects import ENGINE, EXPORTER, all_objects, objects
+from gpustack.steps.gpu.plugin_objects import EXPORTER, all_objects, objects
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.host_stack import PRESENT, listed, node, snapshot, workload
 from tests.worlds.judge import failures, judgements
@@ -93,22 +93,27 @@ def test_a_host_engine_of_another_pair() -> None:
     assert found == {"engine-pair": ("k1: 3.3.5", "operator")}
 
 
-def test_an_engine_in_a_pod_of_its_own() -> None:
-    """Found by dcgmi's users as the operator's is; each exporter asks that of its node."""
+def test_an_engine_beside_the_exporter_that_no_other_pod_reaches() -> None:
+    """Found by dcgmi's users as the operator's is, by the name of its container."""
     taken = snapshot({"dcgm": "standalone"})
-    assert failures(judgements(STEP, taken, CLUSTER)) == {"daemon-sets": ("host engine on 0 of 1", "install")}
-    by_name = {
-        (one["kind"], one["metadata"]["name"]): one["spec"] for one in objects(View(taken, CLUSTER)) if "spec" in one
-    }
-    pod = by_name["DaemonSet", ENGINE]["template"]
-    assert (pod["metadata"]["labels"], pod["spec"]["containers"][0]["name"]) == (
-        {"app": "nvidia-dcgm"},
-        "nvidia-dcgm-ctr",
-    )
-    assert by_name["Service", "nvidia-dcgm"]["internalTrafficPolicy"] == "Local"
-    variables = by_name["DaemonSet", EXPORTER]["template"]["spec"]["containers"][0]["env"]
-    assert {"name": "DCGM_REMOTE_HOSTENGINE_INFO", "value": "nvidia-dcgm:5555"} in variables
-    assert ENGINE in gpu_plugin.wanted(View(taken, CLUSTER))["daemon_sets"]
+    made = objects(View(taken, CLUSTER))
+    (exporter,) = [item for item in made if item["metadata"]["name"] == EXPORTER]
+    containers = {item["name"]: item for item in exporter["spec"]["template"]["spec"]["containers"]}
+    engine = containers["nvidia-dcgm-ctr"]
+    # Without -b ALL it listens on 127.0.0.1 (NVIDIA/DCGM 4.6.0, hostengine/src/HostEngineCommandLine.cpp).
+    assert engine["command"] == ["nv-hostengine", "-n"]
+    assert "ports" not in engine
+    variables = containers["nvidia-dcgm-exporter"]["env"]
+    assert {"name": "DCGM_REMOTE_HOSTENGINE_INFO", "value": "127.0.0.1"} in variables
+    assert [item["metadata"]["name"] for item in made if item["kind"] == "Service"] == ["nvidia-dcgm-exporter"]
+    assert "privileged" not in containers["nvidia-dcgm-exporter"]["securityContext"]
+
+
+def test_an_engine_with_a_service_of_an_earlier_release_goes() -> None:
+    there = [workload(f"gpustack-{name}", 1, 1) for name in ("device-plugin", "dcgm-exporter", "dcgm-engine")]
+    taken = snapshot({"dcgm": "standalone"}, cluster("gpu.daemon-sets", *there))
+    found = failures(judgements(STEP, taken, CLUSTER))
+    assert found == {"stale-daemon-sets": ("also gpustack-dcgm-engine", "install")}
 
 
 def test_neither_mps_nor_mig_without_the_operator() -> None:

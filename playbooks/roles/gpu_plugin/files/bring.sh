@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Applies the objects, and removes DaemonSets of ours that are not among them, and the host engine's Service with it.
+# Applies the objects, and removes DaemonSets of ours that are not among them, and the Service of the host engine.
 # Follows namespace.sh and apply.sh. Reads NAMESPACE and DAEMON_SETS, the names of those that stay; where there are none, nothing is to be
 # brought, and nothing goes.
 set -eu
@@ -13,5 +13,5 @@ for name in $found; do
   case $name in gpustack-*) ;; *) continue ;; esac
   echo "DaemonSet $NAMESPACE $name" | remove
 done
-case " $DAEMON_SETS " in *" gpustack-dcgm-engine "*) exit 0 ;; esac
+# Of an earlier release: the host engine listened there for every pod.
 echo "Service $NAMESPACE nvidia-dcgm" | remove
