@@ -1,7 +1,7 @@
 #!/bin/sh
-# Starts programs with the wanted command lines, now and at boot, and removes files of earlier settings.
-# Reads PLAIN (units that start as their package says), FILES (paths that are in use) and, on its standard input, a line
-# `UNIT COMMAND` for each program with settings of ours. Says `changed: …` for what it did.
+# Starts programs with the wanted command lines, now and at boot. Files of earlier settings go with the record of the step.
+# Reads PLAIN (units that start as their package says) and, on its standard input, a line `UNIT COMMAND` for each program
+# with settings of ours. Says `changed: …` for what it did.
 set -eu
 show() { systemctl show -p "$2" --value "$1.service"; }
 running() {
@@ -24,11 +24,4 @@ for unit in $PLAIN; do ensure "$unit" ''; done
 while read -r unit command; do
   case $unit in '' | '#'*) continue ;; esac
   ensure "$unit" "$command"
-done
-for file in $FILES; do
-  for other in "${file%-*}"-*; do
-    case " $FILES " in *" $other "*) continue ;; esac
-    rm -f "$other"
-    echo "changed: removed $other"
-  done
 done

@@ -37,9 +37,8 @@ READ = {
     "/usr/local/sbin", "/usr/local/bin", "/etc/gpustack-cluster/proxy.env", "/etc/apt/auth.conf.d/gpustack-mirror.conf",
     "/etc/apt/keyrings/gpustack-kubernetes.gpg", "/usr/local/lib/gpustack/helm", "/etc/kubernetes/kubelet.conf",
     "/var/lib/gpustack-cluster/owned.json", "/etc/gpustack-cluster/images", "/etc/ufw/user.rules",
-    "/var/lib/dkms", "/var/lib/gpustack-cluster/before/*", "/etc/apt/sources.list", "/etc/gpustack/proxy.env",
-    "/etc/gpustack/images",
-    "/var/lib/gpustack/charts", "/var/lib/gpustack/fixes",
+    "/var/lib/dkms", "/var/lib/gpustack-cluster/before/*", "/etc/apt/sources.list",
+
 }  # fmt: skip
 PATH = re.compile(r"(?<![\w.$}/*-])/(?:etc|opt|root|usr/local|var/lib|var/log|run)(?:/[\w.@{}$*-]+)+")
 

@@ -1,5 +1,4 @@
-"""What was left on the host: Kubernetes that somebody else put there, files of an installation that broke off, and
-files of ours in the folders of earlier releases."""
+"""What was left on the host: Kubernetes that somebody else put there, and files of an installation that broke off."""
 
 from dataclasses import dataclass
 
@@ -62,17 +61,10 @@ def temporary(answer: Answer) -> tuple[str, ...]:
     return tuple(lines)
 
 
-# Of releases before 0.1.0, on a host that has our settings. The folders are another product's of the name gpustack
-# on PyPI too; the role's earlier-folders.sh moves these paths and no others.
-EARLIER = "/etc/gpustack/proxy.env /etc/gpustack/images /var/lib/gpustack/charts /var/lib/gpustack/fixes"
-
 # As root; the login that became root is in SUDO_USER.
 TEMPORARIES = Probe(
     "leftovers.temporary",
-    Lines(f"""for path in {EARLIER}; do
-  [ ! -e /etc/sysctl.d/90-gpustack.conf ] || [ ! -e "$path" ] || [ -L "$path" ] || echo "$path"
-done
-set -- root ${{SUDO_USER:+"$SUDO_USER"}}
+    Lines(f"""set -- root ${{SUDO_USER:+"$SUDO_USER"}}
 found=$(getent passwd "$@" | while IFS=: read -r _ _ _ _ _ home _; do
   folder=$home{TEMPORARY.removeprefix("~")}
   [ ! -L "$folder" ] || continue
@@ -82,5 +74,5 @@ found=$(getent passwd "$@" | while IFS=: read -r _ _ _ _ _ home _; do
 done)
 [ -z "$found" ] || printf '%s\n' "$found" | sort -u"""),
     temporary,
-    like="ls -d /etc/gpustack /var/lib/gpustack",
+    like=f"ls {TEMPORARY}",
 )

@@ -59,8 +59,7 @@ def clock_synchronised(here: View) -> Result | None:
 
 
 def temporary_files(here: View) -> Result | None:
-    """No temporary file of an interrupted installation is left, and no file of ours in the directories of earlier
-    releases."""
+    """No temporary file of an interrupted installation is left."""
     return expect("leftover files", (), here[TEMPORARIES])
 
 
