@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
+from gpustack.ask.redact.printable import flatten
 from gpustack.command import Command
 from gpustack.errors import UnreachableError, UsageError
 from gpustack.files.json_text import load_json
@@ -123,7 +124,8 @@ def _labels(one: Any) -> dict[str, str]:
     """Raises TypeError for what are none."""
     if not all(isinstance(word, str) for pair in one["metric"].items() for word in pair):
         raise TypeError(one["metric"])
-    return dict(one["metric"])
+    # A newline in a label would begin a line of a report that nothing measured.
+    return {name: flatten(value) for name, value in one["metric"].items()}
 
 
 def _point(value: Any) -> tuple[float, float]:

@@ -5,14 +5,15 @@ from collections.abc import Iterable, Sequence
 from rich.cells import cell_len
 from rich.table import Table
 
+from gpustack.ask.redact.printable import flatten
 from gpustack.report.terminal import Terminal
 
 GAP = 2
 
 
 def draw(console: Terminal, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """In a file or a pipe a row is one line, however long. A terminal folds what is too wide for it."""
-    cleaned = [tuple(map(console.clean, row)) for row in rows]
+    """In a file or a pipe a row is one line, whatever its cells hold. A terminal folds what is too wide for it."""
+    cleaned = [tuple(flatten(console.clean(cell)) for cell in row) for row in rows]
     columns = list(zip(*cleaned, strict=True))
     widths = [max(map(cell_len, column)) for column in zip(headings, *cleaned, strict=True)]
     console.widen(needed := sum(widths) + GAP * (len(widths) - 1))

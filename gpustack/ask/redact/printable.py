@@ -22,3 +22,8 @@ def plain(text: str) -> str:
         return text
     text = ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     return "".join(char if harmless(char) else " " if char.isspace() and char > "\x7f" else "\ufffd" for char in text)
+
+
+def flatten(text: str) -> str:
+    """Return a text as one line of printable characters, as a cell of a table has it."""
+    return text if text.isprintable() else " ".join(plain(text).split())

@@ -1,7 +1,5 @@
 """Hours of GPUs as one JSON document, and as CSV. A field is only ever added within a version."""
 
-import csv
-import io
 from typing import Literal
 
 from pydantic import Field
@@ -10,6 +8,7 @@ from gpustack.capacity.state import Capacity
 from gpustack.capacity.usage import total
 from gpustack.config.inventory import Inventory
 from gpustack.report.codes import REPORTED, capacity_code
+from gpustack.report.csv_text import write_csv
 from gpustack.report.document import document, ending
 from gpustack.report.format import cleaner
 from gpustack.report.schema import Document, Shape, TextOrNull, take
@@ -130,9 +129,6 @@ def text(found: Capacity, *, inventory: Inventory | None = None) -> str:
 
 def table(found: Capacity, *, inventory: Inventory | None = None) -> str:
     """A line for each row, with the names of the JSON document; hours to a thousandth."""
-    out, clean = io.StringIO(), cleaner(inventory)
-    lines = csv.writer(out, lineterminator="\n")
-    lines.writerow([*found.by, *(f"{name}_gpu_hours" for name in COLUMNS)])
-    for row in found.rows:
-        lines.writerow([*map(clean, row.names), *(f"{getattr(row.hours, name):.3f}" for name in COLUMNS)])
-    return out.getvalue()
+    heading = [*found.by, *(f"{name}_gpu_hours" for name in COLUMNS)]
+    rows = ([*row.names, *(f"{getattr(row.hours, name):.3f}" for name in COLUMNS)] for row in found.rows)
+    return write_csv(heading, rows, cleaner(inventory))

@@ -1,7 +1,5 @@
 """A bill as one JSON document, and as CSV. Money is text, as a fraction of two would not be exact."""
 
-import csv
-import io
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
@@ -10,6 +8,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.cost.bill import CELLS, Bill
 from gpustack.report.capacity.json import COLUMNS, GapShape, HoursShape
 from gpustack.report.codes import COSTED, cost_code
+from gpustack.report.csv_text import write_csv
 from gpustack.report.document import document, ending
 from gpustack.report.format import cleaner
 from gpustack.report.schema import Document, Shape
@@ -72,11 +71,9 @@ def text(found: Bill, *, inventory: Inventory | None = None) -> str:
 
 def table(found: Bill, *, inventory: Inventory | None = None) -> str:
     """A line for each row, with the names of the JSON document."""
-    out, clean = io.StringIO(), cleaner(inventory)
-    lines = csv.writer(out, lineterminator="\n")
-    lines.writerow([*found.by, "currency", *MONEY, *(f"{name}_gpu_hours" for name in COLUMNS)])
+    heading, rows = [*found.by, "currency", *MONEY, *(f"{name}_gpu_hours" for name in COLUMNS)], []
     for line in found.lines:
         values = [f"{getattr(line, name):.2f}" for name in MONEY]
         hours = [f"{getattr(line.hours, name):.3f}" for name in COLUMNS]
-        lines.writerow([*map(clean, line.names), found.currency, *values, *hours])
-    return out.getvalue()
+        rows.append([*line.names, found.currency, *values, *hours])
+    return write_csv(heading, rows, cleaner(inventory))

@@ -1,12 +1,11 @@
 """The fleet as one JSON document, and as CSV. A field is only ever added within a version."""
 
-import csv
-import io
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from gpustack.gpus.fleet import Fleet
+from gpustack.report.csv_text import write_csv
 from gpustack.report.document import document, ending
 from gpustack.report.format import cleaner
 from gpustack.report.schema import Document, Shape, TextOrNull, take
@@ -70,15 +69,13 @@ def fleet(found: Fleet, *, inventory: "Inventory | None" = None) -> str:
 
 def table(found: Fleet, *, inventory: "Inventory | None" = None) -> str:
     """A line for each GPU, with the names of the JSON document."""
-    text, clean = io.StringIO(), cleaner(inventory)
     names = [name for name in Card.model_fields if name not in {"owner", "owners"}]
-    out = csv.writer(text, lineterminator="\n")
-    out.writerow([*names, "namespace", "pod"])
+    rows = []
     for card in found.cards:
         values = Card.model_validate(card).model_dump()
         owners = cell([owner.namespace for owner in card.owners]), cell([owner.pod for owner in card.owners])
-        out.writerow([clean(cell(values[name])) for name in names] + [*map(clean, owners)])
-    return text.getvalue()
+        rows.append([*(cell(values[name]) for name in names), *owners])
+    return write_csv([*names, "namespace", "pod"], rows, cleaner(inventory))
 
 
 def cell(value: object) -> str:

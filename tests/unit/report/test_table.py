@@ -47,3 +47,14 @@ def test_each_row_is_a_line_with_its_cells(rows: list[tuple[str, ...]]) -> None:
     lines = shown(rows, width=80)
     assert len(lines) == len(rows) + 1
     assert all(cell in line for row, line in zip(rows, lines[1:], strict=True) for cell in row)
+
+
+@given(st.lists(st.tuples(st.text(max_size=12), st.text(max_size=12)), min_size=1, max_size=4))
+def test_a_row_is_one_line_whatever_its_cells_hold(rows: list[tuple[str, ...]]) -> None:
+    """A label with a newline would move a column down, so that a fault stood beside another GPU."""
+    assert len(shown(rows, width=200)) == len(rows) + 1
+
+
+def test_a_newline_in_a_label_moves_no_column() -> None:
+    lines = shown([("gpu0\nspare", "ok"), ("gpu1", "Xid 79")], width=200)
+    assert lines == ["NODE        POD", "gpu0 spare  ok", "gpu1        Xid 79"]
