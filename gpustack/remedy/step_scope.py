@@ -4,16 +4,14 @@ cluster. The paths that it owns on hosts are those of playbooks/files/owned.json
 A file that gpustack creates may be removed by its step; a file of the host is edited, and is never absent afterwards.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.config.resources import playbooks
 from gpustack.doctor.entry import Fault
-from gpustack.files.json_text import load_json
+from gpustack.probes.host.declaration import read_declaration
 from gpustack.remedy.scope import (
     PACKAGES,
     PODS,
@@ -53,13 +51,6 @@ TARGETS = {
         Target("v1", "ConfigMap", STORAGE, "local-path-config"),
     ),
 }  # fmt: skip
-
-
-@cache
-def read_owned() -> Mapping[str, Mapping[str, Sequence[str]]]:
-    """Read the paths that each step writes on a host, by their kind: the declaration of the records of ownership."""
-    found: dict[str, dict[str, list[str]]] = load_json((playbooks() / "files" / "owned.json").read_text())
-    return found
 
 
 @dataclass(frozen=True)
@@ -130,7 +121,7 @@ NEVER_COPIED = ("/run/gpustack-join.yaml",)
 
 def declare_things(step: str) -> tuple[Thing, ...]:
     """Declare the files, folders, units and parameters that a step may change on a host."""
-    owned, more = read_owned().get(step, {}), MORE[step]
+    owned, more = read_declaration().get(step, {}), MORE[step]
     listed = (*owned.get("file", ()), *owned.get("marked", ()), *more.created)
     created = [name for name in listed if name not in NEVER_COPIED]
     edited = (*owned.get("lines", ()), *more.edited)
@@ -147,7 +138,7 @@ def declare_things(step: str) -> tuple[Thing, ...]:
 
 def list_agreed() -> list[str]:
     """List the patterns of files of others that turn CRI off, which a fix edits after a person agreed."""
-    return [pattern for pattern in read_owned()["containerd-configuration"]["lines"] if "*" in pattern]
+    return [pattern for pattern in read_declaration()["containerd-configuration"]["lines"] if "*" in pattern]
 
 
 def declare_step(snapshot: Snapshot, step: str, agreed: Iterable[str] = (), *, on_cluster: bool = False) -> Scope:
