@@ -44,7 +44,9 @@ case "$1 $2" in
       *) printf %s "${file#*=}" >"$WORLD/nodes/$node/$(printf %s "${file%%=*}" | sed 's,/,_,g')" ;;
     esac ;;
   'get servicemonitors'*) ls "$WORLD/monitors" | tr '\n' ' ' ;;
-  'delete servicemonitors'*) rm "$WORLD/monitors/${6#metadata.name=}"; echo "servicemonitor/${6#metadata.name=}" ;;
+  'delete servicemonitors'*)
+    [ ! -e "$WORLD/foreign" ] || { echo 'No resources found'; exit 0; }
+    rm "$WORLD/monitors/${6#metadata.name=}"; echo "servicemonitor/${6#metadata.name=}" ;;
   'get --ignore-not-found') ;;
   'rollout restart') ;;
   'diff --server-side') cmp -s - "$WORLD/applied" ;;
@@ -153,6 +155,16 @@ def test_ours_goes_where_the_operator_has_its_own(cluster: Path) -> None:
     )
     assert [path.name for path in (cluster / "monitors").iterdir()] == [OPERANDS[-1]]
     assert asked(cluster, "rollout") == []
+
+
+def test_one_of_our_name_from_others_stays_and_is_named(cluster: Path) -> None:
+    for name in (OPERANDS[-1], OURS):
+        (cluster / "monitors" / name).touch()
+    (cluster / "foreign").touch()
+    done = run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1])
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"ServiceMonitor gpu-operator/{OURS} is not from gpustack")
+    assert (cluster / "monitors" / OURS).exists()
 
 
 def test_an_operator_that_was_there_first_is_made_to_look_again(cluster: Path) -> None:

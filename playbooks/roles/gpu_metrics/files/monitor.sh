@@ -9,7 +9,12 @@ apply
 found=$(kube -n "$NAMESPACE" get servicemonitors.monitoring.coreos.com -o 'jsonpath={.items[*].metadata.name}')
 there() { case " $found " in *" $1 "*) ;; *) return 1 ;; esac; }
 if there "$OURS"; then
-  echo "servicemonitors.monitoring.coreos.com $NAMESPACE $OURS" | remove
+  removed=$(echo "servicemonitors.monitoring.coreos.com $NAMESPACE $OURS" | remove)
+  if [ -z "$removed" ]; then
+    echo "ServiceMonitor $NAMESPACE/$OURS is not from gpustack, and is left as it is (gpustack explain foreign-object)" >&2
+    exit 1
+  fi
+  echo "$removed"
 fi
 # The operator does not hear when the definition of a ServiceMonitor comes after it: it looks when it starts.
 if ! there "$OPERATORS"; then
