@@ -19,6 +19,10 @@ printf '{"cniVersion":"1.0.0","name":"person","plugins":[{"type":"loopback"}]}\n
 echo 'net.ipv4.conf.all.log_martians = 1' >/etc/sysctl.d/99-person.conf
 install -m 640 /dev/null /root/.kube/config; echo person >/root/.kube/config
 echo audit >/etc/kubernetes/person.yaml
+# Copies of the site's own playbooks, and a choice of its own.
+for file in fstab crictl.yaml containerd/config.toml; do echo '# ours' >"/etc/$file.1234.2024-03-01@10:00:00~"; done
+printf '/swapfile none swap sw 0 0\n' >'/etc/fstab.1234.2024-03-01@10:00:00~'
+echo '# /swapfile none swap sw 0 0' >>/etc/fstab
 echo 'UUID=3d1b3f0a-8f3f-4d57-9d3b-2c5f7a0c1e11 none swap sw 0 0' >>/etc/fstab
 """
 OUTLINE = r"""cd /; export LC_ALL=C

@@ -14,6 +14,7 @@ from gpustack import lab
 from tests.lab import aftermath, reliability
 from tests.lab.conftest import Run
 from tests.lab.faults import CASES, Case
+from tests.lab.records import list_unrecorded
 from tests.lab.reliability import Row
 from tests.lab.stage import Stage
 from tests.lab.story import POINTS, SEED, Story, again, dice
@@ -44,12 +45,14 @@ def test_the_next_install_converges(case: Case, story: Story, tmp_path: Path) ->
     before = story.kept()
     stage = Stage(story, tmp_path, dice(case.id), case.only)
     story.now = ""
+    unrecorded = list_unrecorded(stage)
     try:
         text = case.play(stage)
     finally:
         for run in stage.runs:
             run.kill()
             print(f"$ gpustack {' '.join(run.words)}\n{run.output()}")
+    assert list_unrecorded(stage) <= unrecorded, "whatever a step began to write was recorded before"
     stage.inventory = None
     # What a killed Ansible left on hosts is found and removed by step prereqs.
     stage.only = ",".join(dict.fromkeys(["prereqs", case.only])) if case.only else ""

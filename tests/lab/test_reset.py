@@ -71,8 +71,23 @@ def test_bare_hosts_have_nothing_to_remove(two: lab.Lab, before: Outlines, gpust
         assert differences(before[host], outline(two, host), ANYHOW) == []
 
 
+def test_an_etcd_of_somebody_else_is_refused_and_stays(two: lab.Lab, before: Outlines, gpustack: Run) -> None:
+    """An etcd host of another cluster, or of Patroni: no kubeconfig says whose it is."""
+    root(two, "host2", "mkdir -p /var/lib/etcd/member /etc/kubernetes/pki; echo data >/var/lib/etcd/member/db")
+    root(two, "host2", "echo key >/etc/kubernetes/pki/ca.key")
+    refused = gpustack("reset", "-i", two.inventory, "--limit", "host2", "--yes", code=5)
+    assert "reset-foreign" in refused.stderr
+    assert "/var/lib/etcd/member" in refused.stdout + refused.stderr
+    assert root(two, "host2", "cat /var/lib/etcd/member/db /etc/kubernetes/pki/ca.key").split() == ["data", "key"]
+    root(two, "host2", "rm -r /var/lib/etcd /etc/kubernetes/pki")
+    assert differences(before["host2"], outline(two, "host2"), ANYHOW) == []
+
+
 def test_without_a_yes_nothing_goes_and_a_control_plane_does_not_leave_its_workers(two: lab.Lab, gpustack: Run) -> None:
     install(two, gpustack)
+    records = [root(two, host, "sha256sum /var/lib/gpustack-cluster/owned.json") for host in HOSTS]
+    assert "nothing to do" in gpustack("install", "-i", two.inventory, "--yes").stdout.lower()
+    assert [root(two, host, "sha256sum /var/lib/gpustack-cluster/owned.json") for host in HOSTS] == records
     shown = gpustack("reset", "-i", two.inventory, code=5)
     assert "control plane of gpustack at https://" in shown.stdout
     assert "reset-declined" in shown.stderr
@@ -92,6 +107,29 @@ def test_a_worker_leaves_and_the_next_install_brings_it_back(two: lab.Lab, befor
     ssh.wait()
     install(two, gpustack)
     assert nodes(two) == {"host1": "Ready", "host2": "Ready"}
+
+
+def test_what_somebody_changed_since_stays_and_is_named(two: lab.Lab, gpustack: Run) -> None:
+    """A mount in fstab, an etcd beside our node, a static pod, lines in a file of gpustack."""
+    theirs = ("/var/lib/etcd/member/db", "/etc/kubernetes/manifests/person.yaml", "/etc/kubernetes/pki/person.key")
+    for path in theirs:
+        root(two, "host2", f"mkdir -p $(dirname {path}); echo person >{path}")
+    root(
+        two,
+        "host2",
+        "echo 'server:/x /x nfs noauto 0 0' >>/etc/fstab; echo '# person' >>/etc/sysctl.d/90-gpustack.conf",
+    )
+    files = "sha256sum /etc/fstab /etc/sysctl.d/90-gpustack.conf " + " ".join(theirs)
+    sums = root(two, "host2", files)
+    value = reset(two, gpustack, "--limit", "host2")
+    kept = " ".join(value["hosts"][0]["kept"])
+    assert [path for path in ("/etc/fstab", "/etc/sysctl.d/90-gpustack.conf") if path not in kept] == []
+    assert root(two, "host2", files) == sums
+    root(
+        two, "host2", "rm -r /etc/kubernetes/manifests /etc/kubernetes/pki /var/lib/etcd /etc/sysctl.d/90-gpustack.conf"
+    )
+    root(two, "host2", "cp /var/lib/gpustack-cluster/before/*-fstab /etc/fstab")
+    install(two, gpustack)
 
 
 def test_a_dead_api_is_no_obstacle(two: lab.Lab, before: Outlines, gpustack: Run) -> None:
