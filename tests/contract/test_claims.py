@@ -6,7 +6,7 @@ become those of a stranger. No variable of another host may have one of them, an
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,8 @@ from gpustack.probes.firewall.live import FIREWALL
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.rollout.addresses import refuse_unconfirmed
 from gpustack.rollout.overlay import overlay
+from gpustack.rollout.plan import plan
+from gpustack.steps import STEPS
 from gpustack.steps.firewall.packets import needed
 from gpustack.steps.node_address import find_node_address, find_trusted_address
 from gpustack.steps.own_node import confirm_own, own, removable
@@ -110,6 +112,22 @@ def test_no_word_of_a_host_is_let_in_by_another(lies: Mapping[str, Answer]) -> N
         assert STRANGER not in json.dumps(needed(View(taken, OTHER)))
     except FactUnavailable as error:
         assert LIAR in str(error)  # noqa: PT017 - both are right
+
+
+@pytest.mark.parametrize("names", [LIES, ["system.identity"]], ids=["all", "its identity"])
+def test_no_word_of_a_host_names_another_node_in_a_command(names: Collection[str]) -> None:
+    """Its GPUs are bound for virtual machines and its node is excluded from the operator, so that commands name it."""
+    changed = {(probe, LIAR): LIES[probe] for probe in names}
+    nodes = world().answers["gpu.nodes", CLUSTER]
+    excluded = json.loads(nodes.out)
+    for item in excluded["items"]:
+        item["metadata"].setdefault("labels", {})["nvidia.com/gpu.deploy.operands"] = "false"
+    changed["gpu.nodes", CLUSTER] = replace(nodes, out=json.dumps(excluded))
+    hints = [
+        result.hint for state in plan(with_answers(world(), changed), STEPS).states for result in state.differences
+    ]
+    assert any("NODE" in hint for hint in hints)
+    assert [hint for hint in hints if re.search(rf"\b{STRANGE_NAME}\b", hint)] == []
 
 
 def test_the_lies_change_answers() -> None:

@@ -77,6 +77,12 @@ def find_writable_node(here: View, host: str) -> str:
     return ""
 
 
+def name_nodes(here: View, nodes: Mapping[str, GpuNode]) -> Sequence[str]:
+    """Return the names of nodes, by host, for a command to copy: the word NODE for each that is not certain."""
+    names = (node.name if node.name == find_writable_node(here, host) else "NODE" for host, node in nodes.items())
+    return tuple(dict.fromkeys(names))
+
+
 def sharing(here: View, host: Host) -> tuple[str, int]:
     """(mode, replicas) of a host: its own setting, else that of all. Without sharing a GPU is one replica."""
     own_setting = host.spec.gpustack_sharing

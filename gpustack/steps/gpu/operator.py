@@ -30,7 +30,8 @@ from gpustack.probes.gpu.runtime import DROP_IN
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.host.system import IDENTITY, OS
 from gpustack.probes.kubernetes.namespaces import NAMESPACES
-from gpustack.probes.kubernetes.nodes import add_reason
+from gpustack.probes.kubernetes.nodes import NODES, add_reason
+from gpustack.probes.network.addresses import ADDRESS
 from gpustack.steps.control_plane.step import control_planes
 from gpustack.steps.gpu.count import gpus, passed_on
 from gpustack.steps.gpu.host_engines import foreign_engines, separate, unpaired
@@ -40,6 +41,7 @@ from gpustack.steps.gpu.hosts import (
     expected,
     gpu_count_mismatch,
     gpu_nodes,
+    name_nodes,
     namespace_mismatch,
     on_hosts,
     silent,
@@ -123,10 +125,13 @@ def left_alone(here: View) -> Result | None:
         return None
     able = [here.on(host.name) for host in here.hosts if host.name not in silent(here)]
     hosts = {there[IDENTITY].machine_id: there.where for there in able if there[GPU_DEVICES] and not gpus(there)}
-    found = [node for node in here[GPU_NODES] if node.machine_id in hosts] if hosts else []
-    names = [node.name for node in found if node.labels.get(OPERANDS_LABEL) != "false"]
-    wrong = {hosts[node.machine_id]: f"no label {OPERANDS_LABEL}=false" for node in found if node.name in names}
-    hint = Command("kubectl", "label", "node", *names, f"{OPERANDS_LABEL}=false")
+    labelless = {
+        hosts[node.machine_id]: node
+        for node in (here[GPU_NODES] if hosts else ())
+        if node.machine_id in hosts and node.labels.get(OPERANDS_LABEL) != "false"
+    }
+    wrong = dict.fromkeys(labelless, f"no label {OPERANDS_LABEL}=false")
+    hint = Command("kubectl", "label", "node", *name_nodes(here, labelless), f"{OPERANDS_LABEL}=false")
     return on_hosts("nodes without a GPU for Kubernetes", "excluded from the operator", wrong, "operator", hint)
 
 
@@ -192,13 +197,13 @@ def operands(here: View) -> Result | None:
     if not expected(here):
         return None
     if opted_out := {
-        host: node.name for host, node in gpu_nodes(here).items() if node.labels.get(OPERANDS_LABEL) == "false"
+        host: node for host, node in gpu_nodes(here).items() if node.labels.get(OPERANDS_LABEL) == "false"
     }:
         hint = Command(
             "kubectl",
             "label",
             "node",
-            *opted_out.values(),
+            *name_nodes(here, opted_out),
             f"{OPERANDS_LABEL}-",
             note="or gpustack_gpus: 0 for the host",
         )
@@ -249,8 +254,8 @@ STEP = Step(
     "gpu-operator",
     scope="cluster",
     probes=(
-        RELEASES, NAMESPACES, GPU_NODES, CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, IDENTITY, OS, GPU_DEVICES,
-        GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED, HOST_ENGINES,
+        RELEASES, NAMESPACES, GPU_NODES, CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS,
+        IDENTITY, OS, GPU_DEVICES, GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED, HOST_ENGINES, NODES, ADDRESS,
     ),
     checks=(
         host_stack, namespace, policy_of_others, gpus_on_bus, virtual_machines, left_alone, host_engine,
