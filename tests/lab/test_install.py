@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from gpustack import lab
-from tests.lab import packets, witness
+from tests.lab import firewalls, packets, witness
 from tests.lab.breaking import World, check_repair
 from tests.lab.breaks import batches, load
 from tests.lab.conftest import Run
@@ -71,6 +71,47 @@ def test_every_node_is_ready(installed: lab.Lab, kubeconfig: Path) -> None:
     assert sorted(witness.ready(core)) == ["host1", "host2"]
     versions = {node.status.node_info.kubelet_version for node in core.list_node().items}
     assert versions == {"v1.36.4"}
+
+
+# A program in the kubeconfig that kubeadm prints, which kubectl would run on the operator's machine.
+HOSTILE_KUBEADM = r"""cat >/usr/local/bin/kubeadm <<'END'
+#!/bin/sh
+/usr/bin/kubeadm "$@" | sed 's|^  user:$|&\n    exec: {apiVersion: client.authentication.k8s.io/v1, command: id}|'
+END
+chmod 755 /usr/local/bin/kubeadm
+"""
+# An address that the host does not have, reported as that of its default route.
+HOSTILE_IP = r"""cat >/usr/local/bin/ip <<'END'
+#!/bin/sh
+case "$*" in *"route get"*) echo "192.0.2.1 dev host0 src 203.0.113.66 uid 0"; exit ;; esac
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+exec ip "$@"
+END
+chmod 755 /usr/local/bin/ip
+"""
+
+
+def test_a_kubeconfig_has_no_more_of_the_control_plane_than_three_values(
+    installed: lab.Lab, gpustack: Run, tmp_path: Path
+) -> None:
+    firewalls.root(installed, "host1", HOSTILE_KUBEADM)
+    try:
+        gpustack("kubeconfig", "-i", installed.inventory, "--out", tmp_path / "config")
+    finally:
+        firewalls.root(installed, "host1", "rm /usr/local/bin/kubeadm")
+    assert "exec" not in (tmp_path / "config").read_text()
+    assert len(witness.ready(witness.api(tmp_path / "config"))) == 2
+
+
+def test_an_address_that_only_the_host_reports_is_refused(installed: lab.Lab, gpustack: Run) -> None:
+    firewalls.root(installed, "host2", HOSTILE_IP)
+    try:
+        refused = gpustack("install", "-i", installed.inventory, "--yes", code=5)
+    finally:
+        firewalls.root(installed, "host2", "rm /usr/local/bin/ip")
+    assert "node-address-unconfirmed" in refused.stderr
+    assert "203.0.113.66" in refused.stderr
+    assert "nothing to do" in gpustack("install", "-i", installed.inventory, "--yes").stdout
 
 
 def test_traffic(installed: lab.Lab, kubeconfig: Path) -> None:
