@@ -7,12 +7,14 @@ is empty), `data` (what programs of a cluster write), `store` (what containerd k
 """
 
 import fnmatch
+import re
 from collections.abc import Mapping
 from functools import cache
 
 from gpustack.config.resources import playbooks
 from gpustack.files.json_text import load_json
 
+PLAIN = re.compile(r"(?:/[\w.@-]+)+", re.ASCII)
 Declaration = Mapping[str, Mapping[str, tuple[str, ...]]]
 
 
@@ -31,10 +33,21 @@ def list_declared(kind: str) -> tuple[str, ...]:
 
 @cache
 def find_kinds(path: str) -> frozenset[str]:
-    """Find the kinds that a path is declared with, by name or by pattern; none where it is not declared."""
+    """Find the kinds that a path is declared with, by name or by pattern; none where it is not declared.
+
+    A pattern stands for one name in its folder: a host that lies about its record gets no other path through it.
+    """
+    if path not in list_all() and (not PLAIN.fullmatch(path) or ".." in path):
+        return frozenset()
     return frozenset(
         kind
         for kinds in read_declaration().values()
         for kind, paths in kinds.items()
-        if any(path == one or fnmatch.fnmatchcase(path, one) for one in paths)
+        if any(path == one or (path.count("/") == one.count("/") and fnmatch.fnmatchcase(path, one)) for one in paths)
     )
+
+
+@cache
+def list_all() -> frozenset[str]:
+    """List every declared path and pattern."""
+    return frozenset(path for kinds in read_declaration().values() for paths in kinds.values() for path in paths)

@@ -78,7 +78,7 @@ OWNERSHIP = Probe(
   exit 0
 fi
 # shellcheck disable=SC2016
-python3 -I -c {shlex.quote(read_program())} {" ".join(list_declared("data"))}"""),
+python3 -I -c {shlex.quote(read_program())} {shlex.join(list_declared("data"))}"""),
     parse_ownership,
     limit=10,
     ends=(0, 1),

@@ -21,6 +21,19 @@ REMOVE = 'remove() { for one; do rm -rf "$OWNERSHIP_ROOT$one"; echo "changed: re
 OURS, FSTAB = "/etc/modules-load.d/gpustack.conf", "/etc/fstab"
 DECLARED = {"file": [OURS], "lines": [FSTAB]}
 SWAP = "/swapfile none swap sw 0 0\n"
+# openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 36500 -subj /CN=kubernetes (3.x)
+CERTIFICATE = """-----BEGIN CERTIFICATE-----
+MIIBgTCCASegAwIBAgIUeJjSE+P8dgmyqe8BTJXPWXGbKhUwCgYIKoZIzj0EAwIw
+FTETMBEGA1UEAwwKa3ViZXJuZXRlczAgFw0yNjExMjgwNjI2NDhaGA8yMTI2MTEw
+NDA2MjY0OFowFTETMBEGA1UEAwwKa3ViZXJuZXRlczBZMBMGByqGSM49AgEGCCqG
+SM49AwEHA0IABAsW5Yxz1xvemNn8xIJAUCW14BocD2FIj9hGoD+w8aGooND/UZ2A
+IfogY86FMDmy3eJ1cLHIVcAYLXIHjPzzrimjUzBRMB0GA1UdDgQWBBSJY2YhBp11
++ir4SBjDQdvz0DnVZTAfBgNVHSMEGDAWgBSJY2YhBp11+ir4SBjDQdvz0DnVZTAP
+BgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0gAMEUCIBCbwLnwN9KDKjpEmcoN
+3PmDPniJn/TkRZySNZ7qpzIZAiEA8TE0Q4YGQj6P/uI7LXSkz4cWqsLq06MjENHk
+U5ELcR4=
+-----END CERTIFICATE-----
+"""
 EDITS = [{"paths": [FSTAB], "edits": [{"regexp": r"^([^#\s]\S*\s+\S+\s+swap\s.*)$", "replace": r"# \1"}]}]
 
 
@@ -174,3 +187,15 @@ def test_bytes_of_others_survive_whatever_happens(
         assert result == before, "what nobody touched is as it was before the step"
     else:
         assert result in {present, before}
+
+
+def test_results_of_the_network_plugins_go_by_their_pattern(root: OwnedRoot) -> None:
+    declared = {"data": ["/var/lib/cni/results/cbr0-*", "/var/lib/kubelet"]}
+    root.record("begin", declared)
+    root.write("/etc/kubernetes/pki/ca.crt", CERTIFICATE)
+    for name in ("cbr0-1", "cbr0-2", "person-1"):
+        root.write(f"/var/lib/cni/results/{name}", "{}")
+    root.record("finish", declared)
+    owned = judge(root)
+    assert owned.cluster
+    assert [one.path for one in owned.agreements] == ["/var/lib/cni/results/cbr0-*"]

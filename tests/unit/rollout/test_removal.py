@@ -233,6 +233,21 @@ def test_a_host_that_lies_about_its_record_gets_no_other_path_removed() -> None:
     assert any("3 paths that no step declares" in text for text in two.stays)
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/etc/containerd/../shadow.toml", "/etc/containerd/a/b.toml", "/etc/containerd/x.toml\nremove /etc/shadow",
+        "/etc/containerd/a b.toml", "/etc/containerd/$(id).toml", "/etc/gpustack-cluster/standalone/rules-../../x",
+        "etc/fstab", "/etc/fstab/", "//etc/fstab", "",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["file", "lines", "data", "folder"])
+def test_no_pattern_of_the_declaration_reaches_another_path(path: str, kind: str) -> None:
+    lies = recorded((path, kind))
+    (two,) = removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lies}}, nodes()), ["k2"]).hosts
+    assert two.owned.agreements == ()
+
+
 def test_a_file_without_a_record_stays_and_is_named() -> None:
     three = removal(snapshot({"k3": {"owned.prereqs": "file /etc/modules-load.d/gpustack.conf\n"}}), ["k3"]).hosts[0]
     assert three.traces == ()
