@@ -108,7 +108,15 @@ finish() {
     esac
   done <"$AT/record" >"$AT/record.new"
   write_record
+  drop_unchanged
   print_record
+}
+
+# Copies of what the fix did not change are of no use: they may hold passwords.
+drop_unchanged() {
+  while IFS=$TAB read -r word kind name before after _; do
+    case $word/$kind in thing/file) [ "$before" != "$after" ] || rm -f -- "$AT/before$name" ;; esac
+  done <"$AT/record"
 }
 
 print_record() {

@@ -129,8 +129,11 @@ def parse_thing(host: str, words: Sequence[str]) -> Change:
 def judge_thing(host: str, record: Record, actual: str, possible: Sequence[str] = ()) -> Change:
     """Decide about a thing. `possible` are the states in which the remedy can leave it, empty if that is unknown.
 
-    A state after the fix in which the remedy cannot leave a thing is somebody else's.
+    What the fix left as it was is none of its changes, whatever became of it. A state after the fix in which the
+    remedy cannot leave a thing is somebody else's.
     """
+    if record.after and record.after == record.before:
+        return Change(host, record, actual, Decision.FORGET)
     rendered = actual if actual in possible else ""
     state = None if actual == UNREAD else actual
     decision = decide(record, state, rendered)

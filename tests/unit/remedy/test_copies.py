@@ -62,6 +62,17 @@ def test_only_declared_files_are_copied(host: ScratchHost, copies: Copies) -> No
     assert (host.folder / "fixes/1/record").stat().st_mode & 0o777 == 0o600
 
 
+def test_what_the_fix_did_not_change_is_not_kept(host: ScratchHost, copies: Copies) -> None:
+    """Such as the login of a proxy, which the step may write as well."""
+    login = host.write("etc/apt/auth.conf.d/gpustack-mirror.conf", "password\n", 0o600)
+    make_fix(copies, lambda: host.write(SITE, "x = 2\n"), fault=CRI, scope=CONTAINERD)
+    kept = [path for path in (host.folder / "fixes").rglob("*") if path.is_file() and "password" in path.read_text()]
+    assert kept == []
+    login.write_text("another\n")
+    assert take_back(copies).left == ()
+    assert login.read_text() == "another\n"
+
+
 def test_five_fixes_are_kept_and_the_last_one_comes_first(host: ScratchHost, copies: Copies) -> None:
     for number in range(1, 7):
         make_fix(copies, lambda number=number: host.write(SITE, str(number)), str(number), CRI, CONTAINERD)  # type: ignore[misc]
