@@ -93,7 +93,7 @@ declare(
 declare(
     app,
     "gpustack trust gpu1 -i mycluster",
-    "gpustack trust gpu1 -i mycluster --fingerprint SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU",
+    "gpustack trust gpu1 gpu2 -i mycluster --yes        # hosts with certificates",
     heading=OPERATE,
     short="Add the key of a host to known_hosts.",
 )(trust.trust)

@@ -1,7 +1,6 @@
 """`init`: a commented example inventory, or the JSON Schema of the cluster spec."""
 
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -50,6 +49,5 @@ def init(
                 "init-unwritable", f"{path} cannot be written.", why, Command("gpustack", "init", "DIR")
             ) from error
         sys.stdout.write(f"{path}\n")
-    sys.stderr.write(
-        f"next: write your hosts into {directory / 'hosts.yml'}, then: gpustack plan -i {shlex.quote(str(directory))}\n"
-    )
+    plan = Command("gpustack", "plan", "-i", str(directory))
+    sys.stderr.write(f"next: write your hosts into {directory / 'hosts.yml'}, then: {plan}\n")

@@ -155,7 +155,7 @@ def play(name: str, hosts: Sequence[str], ansible: Ansible) -> Played:
         output, rc = run(name, hosts, ansible, tally)
     except OSError as error:
         # Ansible's runner keeps its books in that folder, and memory can run full too.
-        why = f"{error}\ndf -h {ansible.private.parent}"
+        why = f"{error}\n{Command('df', '-h', str(ansible.private.parent))}"
         failure = TaskFailure(hosts[0], "ansible-runner", str(ansible.private), why)
         ansible.report(Event("failed", failure.host, failure.message))
         tally.failures += [replace(failure, host=name) for name in hosts]

@@ -173,7 +173,8 @@ def status() -> None:
     found = state.records()
     for record in found:
         if not record.readable:
-            typer.echo(f"{record.name}  its record cannot be read: gpustack lab down --name {record.name}")
+            down = Command("gpustack", "lab", "down", "--name", record.name)
+            typer.echo(f"{record.name}  its record cannot be read: {down}")
             continue
         words = [record.name, f"{record.net}.0/24", str(record.state / "inventory")]
         if record.source:

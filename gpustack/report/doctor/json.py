@@ -3,6 +3,7 @@
 from typing import Any
 
 from gpustack.ask.judge import Outcome
+from gpustack.command import Command
 from gpustack.doctor.finding import Diagnosis, Finding, Unexplained, with_outcome
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
@@ -48,7 +49,7 @@ def root(found: Finding, of: Diagnosis, *, verbose: bool) -> dict[str, Any]:
             "commands": commands(found, of.snapshot).repairs,
             "step": fault.remedy and fault.remedy.step,
         },
-        "explain": f"gpustack explain {found.id}",
+        "explain": Command("gpustack", "explain", found.id),
     }
 
 

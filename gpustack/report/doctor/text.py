@@ -6,7 +6,7 @@ from rich.text import Text
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.snapshot import Snapshot
-from gpustack.command import Prose
+from gpustack.command import Command, Prose
 from gpustack.doctor.finding import Diagnosis, Drift, Finding, Unexplained
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
@@ -78,7 +78,7 @@ def finding(console: Terminal, found: Finding, of: Diagnosis, *, verbose: bool) 
         why = because(found.uncertain, console.clean)
         part(console, "possible", f"{first(names, SHOWN)} (unknown: {why})", "yellow")
     remedy(console, found, of.snapshot)
-    part(console, "more", f"gpustack explain {found.id}", "cyan")
+    part(console, "more", Command("gpustack", "explain", found.id), "cyan")
 
 
 def remedy(console: Terminal, found: Finding, snapshot: Snapshot) -> None:
