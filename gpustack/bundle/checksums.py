@@ -11,6 +11,7 @@ from gpustack.bundle import keys
 from gpustack.bundle.cache import Part, digest
 from gpustack.bundle.keys import Signer
 from gpustack.bundle.manifest import Image
+from gpustack.config.images import write_list
 
 FILE = "SHA256SUMS"
 IMAGES = "IMAGES"
@@ -30,8 +31,8 @@ def _write(text: str, signer: Signer, out: Path) -> None:
 
 
 def images(served: list[Image]) -> Part:
-    """out/IMAGES: a line `REFERENCE DIGEST` for each image, as containerd names both."""
-    text = "".join(f"{image.reference} {image.digest}\n" for image in sorted(served, key=lambda image: image.reference))
+    """Return the part out/IMAGES: a line `REFERENCE DIGEST` for each image, as containerd names both, and the last."""
+    text = write_list({image.reference: image.digest for image in served})
     return Part("image-list", digest(text), lambda out: _write_images(text, out))
 
 

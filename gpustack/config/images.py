@@ -1,6 +1,7 @@
 """Which digests images must have on a host: a list there, and a program that containerd asks before it pulls one."""
 
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 
 from gpustack.config.resources import playbooks
@@ -13,10 +14,15 @@ VERIFIER = f"{VERIFIERS}/gpustack"
 
 
 def image_list(spec: Spec) -> str:
-    """Lines `REFERENCE DIGEST`, of what the version set pins; empty with a mirror, which signs a list of its own."""
-    if isinstance(spec.source, Mirror):
-        return ""
-    return "".join(f"{name} {digest}\n" for name, digest in sorted(version_set(spec.versions).images.items()))
+    """Return the list of what the version set pins; empty with a mirror, which signs a list of its own."""
+    return "" if isinstance(spec.source, Mirror) else write_list(version_set(spec.versions).images)
+
+
+def write_list(digests: Mapping[str, str]) -> str:
+    """Return lines `REFERENCE DIGEST`, and a last one that says how many there are: a list that is cut off is told from
+    one that lacks an image."""
+    lines = [f"{name} {digest}\n" for name, digest in sorted(digests.items())]
+    return "".join((*lines, f"# end {len(lines)}\n"))
 
 
 def text_digest(text: str) -> str:

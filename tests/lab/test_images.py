@@ -86,7 +86,9 @@ def test_from_the_right_mirror_all_of_them_are_pulled_and_the_second_install_has
 ) -> None:
     gpustack("install", "-i", one.inventory, "--yes", limit=900)
     host = witness.host(one, "host1")
-    listed = dict(line.split() for line in host.check_output("cat /etc/gpustack-cluster/images").splitlines())
+    *lines, last = host.check_output("cat /etc/gpustack-cluster/images").splitlines()
+    assert last == f"# end {len(lines)}"
+    listed = dict(line.split() for line in lines)
     for line in host.check_output("ctr --namespace k8s.io images list").splitlines()[1:]:
         name, _, digest = line.split()[:3]
         assert listed.get(name, digest) == digest
@@ -102,3 +104,15 @@ def test_an_image_with_another_digest_under_its_name_is_pulled_anew(one: lab.Lab
     gpustack("install", "-i", one.inventory, "--yes", limit=600)
     found = host.check_output("crictl inspecti -o go-template --template '{{.status.id}}' registry.k8s.io/pause:3.10.2")
     assert found == right
+
+
+def test_a_list_that_is_cut_off_lets_no_image_through_until_the_next_install(one: lab.Lab, gpustack: Run) -> None:
+    host = witness.host(one, "host1")
+    host.check_output("sed -i '$d' /etc/gpustack-cluster/images")
+    host.check_output("crictl rmi registry.k8s.io/pause:3.10.2 || true")
+    refused = host.run("crictl pull registry.k8s.io/pause:3.10.2")
+    assert refused.rc != 0
+    assert "cut off or cannot be read" in refused.stderr + refused.stdout
+    assert "image-list" in gpustack("plan", "-i", one.inventory, "-o", "json", code=1).stdout
+    gpustack("install", "-i", one.inventory, "--yes", limit=600)
+    assert host.run("crictl pull registry.k8s.io/pause:3.10.2").rc == 0

@@ -56,6 +56,8 @@ def test_the_signed_list_says_that_it_is_of_a_lab(built: Path) -> None:
 
 
 def test_the_list_of_images_has_the_digest_of_each_that_is_served(built: Path) -> None:
-    listed = [line.split(" ") for line in (built / "files" / "IMAGES").read_text().splitlines()]
+    *lines, last = (built / "files" / "IMAGES").read_text().splitlines()
+    assert last == f"# end {len(lines)}"
+    listed = [line.split(" ") for line in lines]
     assert dict(listed) == {reference: entry["digest"] for reference, entry in oci.references(built / "images").items()}
     assert all(name.count("/") >= 1 and "." in name.split("/")[0] for name, _ in listed), "as containerd names them"

@@ -33,6 +33,11 @@ echo "$1 t $(cat "$WORLD/registry")" >"$WORLD/there"
 """
 
 
+def whole(*lines: str) -> str:
+    """A list with these lines, and the one that says how many."""
+    return "".join(f"{line}\n" for line in (*lines, f"# end {len(lines)}"))
+
+
 def moved(text: str, world: Path) -> str:
     for place, name in ((VERIFIER, "verifier/gpustack"), (LIST, "list"), (SOCKET.removeprefix("unix://"), "socket")):
         text = text.replace(place, str(world / name))
@@ -49,7 +54,7 @@ def world(tmp_path: Path) -> Path:
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
     (tmp_path / "www").mkdir()
-    serve(tmp_path, f"{FLANNEL} {TWO}\n{PROXY} {ONE}\n")
+    serve(tmp_path, whole(f"{FLANNEL} {TWO}", f"{PROXY} {ONE}"))
     (tmp_path / "there").write_text("REF TYPE DIGEST\n")
     (tmp_path / "registry").write_text(ONE)
     return tmp_path
@@ -85,7 +90,7 @@ def asked(world: Path, name: str, digest: str) -> tuple[int, str]:
 
 
 def test_a_listed_image_is_pulled_with_its_digest_and_no_other(world: Path) -> None:
-    (world / "list").write_text(f"{PROXY} {ONE}\n{FLANNEL} {TWO}\n")
+    (world / "list").write_text(whole(f"{PROXY} {ONE}", f"{FLANNEL} {TWO}"))
     assert asked(world, PROXY, ONE) == (0, "")
     code, why = asked(world, PROXY, TWO)
     assert code == 1
@@ -97,7 +102,7 @@ def test_a_listed_image_is_pulled_with_its_digest_and_no_other(world: Path) -> N
     "name", ["docker.io/library/nginx:1.29", f"{PROXY}-rc", f"{PROXY.rsplit(':', 1)[0]}@{TWO}", ".*"]
 )
 def test_others_are_pulled_as_ever(world: Path, name: str) -> None:
-    (world / "list").write_text(f"{PROXY} {ONE}\n")
+    (world / "list").write_text(whole(f"{PROXY} {ONE}"))
     assert asked(world, name, TWO) == (0, "")
 
 
@@ -107,6 +112,58 @@ def test_without_its_list_nothing_is_right(world: Path) -> None:
     assert "gpustack explain image-changed" in why
 
 
+LISTED = whole(f"{PROXY} {ONE}", f"{FLANNEL} {TWO}")
+
+
+@pytest.mark.parametrize("length", range(len(LISTED) - 1))
+def test_a_list_that_is_cut_off_lets_nothing_through(world: Path, length: int) -> None:
+    """Cut to nothing, within a line, behind one, and within the number of the last."""
+    (world / "list").write_text(LISTED[:length])
+    code, why = asked(world, "docker.io/library/nginx:1.29", ONE)
+    assert code == 1
+    assert "cut off or cannot be read" in why
+    assert "gpustack install" in why
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\0" * len(LISTED), LISTED * 2, f"{LISTED}{PROXY} {ONE}\n", LISTED.replace(" sha256", ""), "# end\n"],
+    ids=["zeroes", "twice", "more behind the end", "no digests", "no number"],
+)
+def test_a_list_that_is_not_as_it_was_written_lets_nothing_through(world: Path, text: str) -> None:
+    (world / "list").write_text(text)
+    assert asked(world, "docker.io/library/nginx:1.29", ONE)[0] == 1
+
+
+@pytest.mark.parametrize("words", ["", "-name", f"-name {PROXY}", f"-digest {ONE}", f"-name '' -digest {ONE}"])
+def test_a_call_that_does_not_say_what_is_pulled_is_refused(world: Path, words: str) -> None:
+    (world / "list").write_text(LISTED)
+    program = moved((FILES / "image-verifier.sh").read_text(), world)
+    done = run(world, f"set -- {words}\n{program}", "{}")
+    assert done.returncode == 1
+    assert "without -name or -digest" in done.stdout
+
+
+def test_a_mirror_whose_list_has_no_end_changes_nothing(world: Path) -> None:
+    brought(world)
+    before = (world / "list").read_text()
+    serve(world, f"{PROXY} {TWO}\n")
+    done = brought(world)
+    assert done.returncode == 1
+    assert "has no last line '# end NUMBER'" in done.stderr
+    assert (world / "list").read_text() == before
+
+
+def test_a_new_list_is_put_in_the_place_of_the_old_one_whole(world: Path) -> None:
+    """Who has the old one open reads it to its end: it is replaced, never written into."""
+    brought(world)
+    with (world / "list").open() as old:
+        serve(world, whole(f"{PROXY} {TWO}"))
+        brought(world)
+        assert old.read() == whole(f"{FLANNEL} {TWO}", f"{PROXY} {ONE}")
+    assert not list(world.rglob("*.new"))
+
+
 def test_the_list_of_a_mirror_is_the_signed_one(world: Path) -> None:
     done = brought(world)
     assert done.stdout.splitlines() == ["changed: fetched list", f"changed: wrote {world}/verifier/gpustack"]
@@ -114,7 +171,7 @@ def test_the_list_of_a_mirror_is_the_signed_one(world: Path) -> None:
     assert (world / "verifier" / "gpustack").stat().st_mode & 0o777 == 0o755
     assert [path.name for path in (world / "verifier").iterdir()] == ["gpustack"], "containerd runs all that lies there"
     assert brought(world).stdout == ""
-    serve(world, f"{PROXY} {TWO}\n")
+    serve(world, whole(f"{PROXY} {TWO}"))
     assert brought(world).stdout == "changed: fetched list\n"
 
 
@@ -127,11 +184,11 @@ def test_a_list_that_was_changed_on_the_way(world: Path) -> None:
 
 
 def test_the_list_of_the_version_set(world: Path) -> None:
-    done = brought(world, f"{PROXY} {ONE}\n", mirror="")
+    done = brought(world, whole(f"{PROXY} {ONE}"), mirror="")
     assert done.stdout.splitlines() == [f"changed: wrote {world}/list", f"changed: wrote {world}/verifier/gpustack"]
-    assert brought(world, f"{PROXY} {ONE}\n", mirror="").stdout == ""
+    assert brought(world, whole(f"{PROXY} {ONE}"), mirror="").stdout == ""
     (world / "verifier" / "gpustack").chmod(0o600)
-    assert brought(world, f"{PROXY} {ONE}\n", mirror="").stdout == f"changed: wrote {world}/verifier/gpustack\n"
+    assert brought(world, whole(f"{PROXY} {ONE}"), mirror="").stdout == f"changed: wrote {world}/verifier/gpustack\n"
 
 
 def test_an_image_that_is_there_with_another_digest_is_pulled_anew(world: Path) -> None:

@@ -11,30 +11,50 @@ FRESH=$(mktemp -d)
 trap 'rm -rf "$FRESH"' EXIT
 
 if [ "$VERIFY" != yes ]; then
+  rm -f "$LIST.new" "${VERIFIER%/*/*}/gpustack.new"
   for file in "$VERIFIER" "$LIST"; do
     [ ! -e "$file" ] || { rm "$file"; echo "changed: removed $file"; }
   done
   exit 0
 fi
 
-# What lies beside the program containerd would run as well: a new one is made elsewhere.
-ensure_file() { # FILE MODE, from $FRESH/new
-  if [ -f "$1" ] && cmp -s "$FRESH/new" "$1" && [ "$(stat -c '%a %U' "$1")" = "$2 root" ]; then
-    return 0
-  fi
-  mkdir -p "${1%/*}"
-  install -m "$2" "$FRESH/new" "$1"
-  echo "changed: wrote $1"
+# At each moment there is the file as it was or as it will be, also after a power cut.
+put_file() { # SOURCE FILE MODE BESIDE: FILE is as SOURCE; BESIDE is a name in the same file system
+  mkdir -p "${2%/*}"
+  install -m "$3" "$1" "$4"
+  sync "$4"
+  mv "$4" "$2"
+  sync "${2%/*}"
 }
 
+is_right() { # SOURCE FILE MODE
+  [ -f "$2" ] && cmp -s "$1" "$2" && [ "$(stat -c '%a %U' "$2")" = "$3 root" ]
+}
+
+# As the verifier reads it: a last line with the number of all others.
+is_whole() {
+  awk '/^# end [0-9]+$/ { total = $3; at = NR } END { exit !(at == NR && NR && total == NR - 1) }' "$1"
+}
+
+NEW=$FRESH/${LIST##*/}
 if [ -n "$MIRROR" ]; then
-  pinned "$MIRROR/IMAGES" signed "$LIST"
+  [ ! -e "$LIST" ] || cp "$LIST" "$NEW"
+  pinned "$MIRROR/IMAGES" signed "$NEW"
 else
-  cat >"$FRESH/new"
-  ensure_file "$LIST" 644
+  cat >"$NEW"
+  is_right "$NEW" "$LIST" 644 || echo "changed: wrote $LIST"
 fi
-printf '%s\n' "$PROGRAM" >"$FRESH/new"
-ensure_file "$VERIFIER" 755
+if ! is_whole "$NEW"; then
+  echo "the list of images of ${MIRROR:-the version set} has no last line '# end NUMBER'; build and serve the bundle anew with this release (gpustack explain image-changed)" >&2
+  exit 1
+fi
+is_right "$NEW" "$LIST" 644 || put_file "$NEW" "$LIST" 644 "$LIST.new"
+printf '%s\n' "$PROGRAM" >"$FRESH/program"
+# What lies beside the program containerd would run as well: a new one is made elsewhere.
+if ! is_right "$FRESH/program" "$VERIFIER" 755; then
+  put_file "$FRESH/program" "$VERIFIER" 755 "${VERIFIER%/*/*}/gpustack.new"
+  echo "changed: wrote $VERIFIER"
+fi
 
 [ -S "${SOCKET#unix://}" ] || exit 0
 others=$(ctr --timeout "$((30 * ${TIMEOUT_FACTOR:-1}))s" --namespace k8s.io images list | awk 'NR == FNR { wanted[$1] = $2; next }

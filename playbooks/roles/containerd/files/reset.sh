@@ -22,6 +22,7 @@ for registry in docker.io ghcr.io nvcr.io quay.io registry.k8s.io; do
   drop_empty "/etc/containerd/certs.d/$registry"
 done
 drop /opt/containerd/image-verifier/bin/gpustack /etc/gpustack-cluster/images
+rm -f /opt/containerd/image-verifier/gpustack.new /etc/gpustack-cluster/images.new
 drop_empty /opt/containerd/image-verifier/bin
 drop_empty /opt/containerd/image-verifier
 drop_empty /etc/containerd/conf.d
