@@ -15,7 +15,7 @@ from gpustack.probes.gpu.dcgm import APP, COUNTERS, EXPORTER, MONITORS, SERIES
 from gpustack.probes.gpu.devices import GPU_DEVICES, SCRIPT, Device
 from gpustack.probes.gpu.logs import XID
 
-NAME = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
+NAME = st.from_regex(r"[a-z]([a-z0-9-]{0,7}[a-z0-9])?", fullmatch=True)
 COUNT = st.integers(0, 64)
 HEX = st.integers(0, 255).map("{:02x}".format)
 BUS = st.builds("0000:{}:{}.{}".format, HEX, st.sampled_from(["00", "1f"]), st.integers(0, 7))
