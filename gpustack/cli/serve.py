@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
 from queue import SimpleQueue
@@ -31,6 +31,14 @@ def serve(
     every: Annotated[
         float, typer.Option("--every", min=1, max=60, metavar="SECONDS", help="How often Prometheus is asked at most.")
     ] = 5,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-host",
+            metavar="NAME",
+            help="A name in the Host header that is answered beside localhost and addresses. May be repeated.",
+        ),
+    ] = None,
     access_log: Annotated[bool, typer.Option("--access-log", help="Print a line for each request.")] = False,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
@@ -44,7 +52,7 @@ def serve(
         from gpustack.serve.moment import read_moment
 
         latest = Latest(lambda: read_moment(prometheus), every)
-        server = open_server(host, port, latest, access_log=access_log)
+        server = open_server(host, port, latest, access_log=access_log, hosts=allow_host or ())
         with stop_signals() as signals, server.answering():
             begin(server, latest, quiet=quiet)
             signals.get()
@@ -58,12 +66,12 @@ def parse_listen(text: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def open_server(host: str, port: int, latest: "Latest", *, access_log: bool) -> "Server":
+def open_server(host: str, port: int, latest: "Latest", *, access_log: bool, hosts: Collection[str] = ()) -> "Server":
     """Raises UsageError where the address cannot be had."""
     from gpustack.serve.server import Server
 
     try:
-        return Server((host, port), latest, access_log=access_log)
+        return Server((host, port), latest, access_log=access_log, hosts=hosts)
     except OSError as error:
         message, why = f"{host}:{port} cannot be listened at.", error.strerror or str(error)
         raise UsageError("serve-listen", message, why, Command("ss", "-ltnp", "sport", "=", f":{port}")) from None

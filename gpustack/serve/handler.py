@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 
 from gpustack.ask.redact.printable import plain
+from gpustack.serve.allowed_hosts import is_allowed
 from gpustack.serve.openapi import openapi
 from gpustack.serve.refusal import CONTENT_TYPE, Refusal, problem
 from gpustack.serve.request_head import WRITE_LIMIT, drain, read_head
@@ -35,7 +36,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self) -> None:
         """Raises Refusal, and what is a bug of ours after it was answered."""
-        if not (head := read_head(self.connection)) or not self.parse(head):
+        if not (head := read_head(self.connection)):
+            return
+        self.server.clients.begin(self.connection)
+        if not self.parse(head):
             return
         try:
             text = respond(self.path, self.server.latest, openapi)
@@ -54,6 +58,9 @@ class Handler(BaseHTTPRequestHandler):
         self.raw_requestline = self.rfile.readline()
         if not self.parse_request():
             return False
+        if not is_allowed(self.headers.get_all("Host", []), self.server.hosts):
+            reason = "This server has another name than the Host of the request: --allow-host adds one."
+            raise Refusal(HTTPStatus.MISDIRECTED_REQUEST, "serve-host", reason)
         if self.command not in METHODS:
             reason = f"Nothing can be changed here: there are {' and '.join(METHODS)}."
             raise Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "serve-request", reason)

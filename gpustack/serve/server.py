@@ -5,7 +5,7 @@ import socketserver
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import ThreadingHTTPServer
@@ -13,23 +13,36 @@ from typing import Any
 
 from gpustack.ask.redact.printable import plain
 from gpustack.ask.redact.redact import redact
+from gpustack.serve.allowed_hosts import normalize_name
+from gpustack.serve.clients import PER_CLIENT, Clients
 from gpustack.serve.handler import RETRY_SECONDS, Handler
 from gpustack.serve.moment import Moment
 from gpustack.serve.refusal import CONTENT_TYPE, Refusal, problem
 
 THREADS = 32
 POLL_INTERVAL = 0.2  # seconds within which it ends
+CROWDED = Refusal(
+    HTTPStatus.SERVICE_UNAVAILABLE, "serve-busy", f"{PER_CLIENT} requests of this client are being answered: ask again."
+)
 BUSY = Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "serve-busy", f"{THREADS} requests are being answered: ask again.")
 
 
 class Server(ThreadingHTTPServer):
-    """Raises OSError where the address cannot be had."""
+    """`hosts` are names beside localhost and that of the address. Raises OSError where the address cannot be had."""
 
     daemon_threads = False
     request_queue_size = 64
 
-    def __init__(self, listen: tuple[str, int], latest: Callable[[], Moment], *, access_log: bool = False) -> None:
-        self.latest, self.access_log = latest, access_log
+    def __init__(
+        self,
+        listen: tuple[str, int],
+        latest: Callable[[], Moment],
+        *,
+        access_log: bool = False,
+        hosts: Collection[str] = (),
+    ) -> None:
+        self.latest, self.access_log, self.clients = latest, access_log, Clients()
+        self.hosts = frozenset(map(normalize_name, (listen[0], *hosts)))
         self.slots = threading.BoundedSemaphore(THREADS)
         self.address_family = socket.AF_INET6 if ":" in listen[0] else socket.AF_INET
         super().__init__(listen, Handler)
@@ -56,13 +69,19 @@ class Server(ThreadingHTTPServer):
         socketserver.TCPServer.server_bind(self)
 
     def process_request(self, request: Any, client_address: Any) -> None:
+        if not self.clients.admit(request, str(client_address[0])):
+            refuse_busy(request, CROWDED)
+            self.shutdown_request(request)
+            return
         if not self.slots.acquire(blocking=False):
-            refuse_busy(request)
+            self.clients.leave(request)
+            refuse_busy(request, BUSY)
             self.shutdown_request(request)
             return
         try:
             super().process_request(request, client_address)
         except RuntimeError:  # there is no thread that would release it
+            self.clients.leave(request)
             self.slots.release()
             raise
 
@@ -70,17 +89,18 @@ class Server(ThreadingHTTPServer):
         try:
             super().process_request_thread(request, client_address)
         finally:
+            self.clients.leave(request)
             self.slots.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         sys.stderr.write(redact(plain(traceback.format_exc())))
 
 
-def refuse_busy(connection: socket.socket) -> None:
+def refuse_busy(connection: socket.socket, refusal: Refusal) -> None:
     """In the thread that listens: the few bytes fit into an empty buffer, so nothing is waited for."""
-    body = problem(BUSY)
+    body = problem(refusal)
     lines = (
-        f"HTTP/1.1 {BUSY.status} {BUSY.status.phrase}",
+        f"HTTP/1.1 {refusal.status} {refusal.status.phrase}",
         f"Content-Type: {CONTENT_TYPE}",
         f"Content-Length: {len(body)}",
         f"Retry-After: {RETRY_SECONDS}",

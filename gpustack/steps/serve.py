@@ -65,11 +65,20 @@ def pod(here: View) -> dict[str, Any]:
 
     Readiness is that of the process: while Prometheus is down, it answers with the reason. A busy one answers 503 on
     every path (gpustack/serve/server.py), so it is alive as long as one of twelve probes gets through."""
+    prometheus = prometheus_url(here.snapshot.inventory)
+    names = [word for name in list_names(here) for word in ("--allow-host", name)]
     health = {"httpGet": {"path": HEALTH, "port": "http"}, "periodSeconds": 10, "timeoutSeconds": 5}
     container = {
         "name": "serve",
         "image": image_of(here.spec),
-        "args": ["serve", "--prometheus", prometheus_url(here.snapshot.inventory), "--listen", f"0.0.0.0:{PORT}"],
+        "args": [
+            "serve",
+            "--prometheus",
+            prometheus,
+            "--listen",
+            f"0.0.0.0:{PORT}",
+            *names,
+        ],
         "ports": [{"name": "http", "containerPort": PORT, "protocol": "TCP"}],
         "readinessProbe": {**health, "failureThreshold": 3},
         "livenessProbe": {**health, "failureThreshold": 12},
@@ -93,6 +102,13 @@ def pod(here: View) -> dict[str, Any]:
         },
         "containers": [container],
     }
+
+
+def list_names(here: View) -> tuple[str, ...]:
+    """Return the names of the Service, from the shortest on, as pods of any namespace may call it."""
+    space = here.spec.monitoring.namespace
+    service = f"{NAME}.{space}.svc"
+    return NAME, f"{NAME}.{space}", service, f"{service}.{here.spec.kubernetes.dns_domain}"
 
 
 def ours(here: View, kind: str) -> bool:

@@ -156,3 +156,14 @@ def test_what_cannot_be_read_is_unknown_and_not_deleted() -> None:
     blind = at(recorded(DEPLOYMENTS, "forbidden"))
     outcomes = {id: one.outcome for id, one in judgements(STEP, snapshot(ON, blind)).items()}
     assert outcomes["available"] == outcomes["foreign"] == "unknown"
+
+
+def test_it_answers_to_the_names_of_its_service() -> None:
+    """And to addresses, by which the kubelet and Prometheus ask."""
+    spec = {**ON, "kubernetes": {"dns_domain": "gpus.internal"}}
+    found = objects(View(cluster.snapshot(spec=spec), CLUSTER))[-1]
+    arguments = found["spec"]["template"]["spec"]["containers"][0]["args"]
+    names = [arguments[at + 1] for at, word in enumerate(arguments) if word == "--allow-host"]
+    assert names == [
+        NAME, f"{NAME}.monitoring", f"{NAME}.monitoring.svc", f"{NAME}.monitoring.svc.gpus.internal",
+    ]  # fmt: skip

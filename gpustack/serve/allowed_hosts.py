@@ -1,0 +1,36 @@
+"""The names under which `gpustack serve` answers. A page that a browser has open reaches a local address under a name
+of its own site (DNS rebinding), and would read what is served; an address in numbers cannot be rebound."""
+
+from collections.abc import Collection, Sequence
+from ipaddress import ip_address
+
+LOCAL = "localhost"
+
+
+def is_allowed(headers: Sequence[str], names: Collection[str]) -> bool:
+    """`headers` are the Host headers of a request. No browser sends none, and nobody two."""
+    return not headers or (len(headers) == 1 and is_answered(read_host(headers[0]), names))
+
+
+def is_answered(host: str, names: Collection[str]) -> bool:
+    return host == LOCAL or host in names or is_address(host)
+
+
+def read_host(header: str) -> str:
+    """Return the name or address of a Host header, without its port, as names are compared."""
+    host, colon, port = header.strip().rpartition(":")
+    if not colon or header.strip().endswith("]") or not (port.isascii() and port.isdigit()):
+        host = header.strip()
+    return normalize_name(host.removeprefix("[").removesuffix("]"))
+
+
+def normalize_name(name: str) -> str:
+    return name.strip().lower().removesuffix(".")
+
+
+def is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

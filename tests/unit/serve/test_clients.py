@@ -1,0 +1,85 @@
+"""Who is answered: by the name that a request says, and by how many connections a client has."""
+
+import socket
+import time
+from contextlib import ExitStack, closing
+from http import HTTPStatus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpustack.serve import clients
+from gpustack.serve.allowed_hosts import is_allowed, read_host
+from gpustack.serve.clients import PER_CLIENT, Clients
+from tests.unit.serve.test_server import connect, get, serving, talk, wait
+
+NAMES = frozenset({"gpus.example.com"})
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["localhost", "LOCALHOST:9460", "localhost.", "127.0.0.1:9460", "10.244.1.7:9460", "[::1]:9460", "[fd00::7]",
+     "gpus.example.com", "GPUS.example.com:80", "gpus.example.com.:9460"],
+)  # fmt: skip
+def test_its_own_names_and_addresses_are_answered(host: str) -> None:
+    assert is_allowed([host], NAMES)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:9460", "127.0.0.1.evil.example", "localhost.evil.example",
+     "gpus.example.com.evil.example",
+     "notlocalhost", "", "[::1].evil.example", "localhost:9460:evil.example", "localhost evil.example", "1.2.3",
+     "localhost@evil"],
+)  # fmt: skip
+def test_names_of_others_are_not(host: str) -> None:
+    assert not is_allowed([host], NAMES)
+
+
+def test_without_a_host_it_is_no_browser_and_with_two_it_is_nobody() -> None:
+    assert is_allowed([], NAMES)
+    assert not is_allowed(["localhost", "localhost"], NAMES)
+
+
+@given(st.text())
+def test_any_header_is_read(header: str) -> None:
+    read_host(header)
+
+
+def test_a_page_that_was_rebound_reads_nothing() -> None:
+    request = "GET /v1/gpus HTTP/1.1\r\nHost: {}\r\nOrigin: http://evil.example\r\n\r\n"
+    with serving(hosts=("gpus.example.com",)) as server:
+        status, text = talk(server, request.format("evil.example").encode())
+        assert status == HTTPStatus.MISDIRECTED_REQUEST
+        assert b"serve-host" in text
+        assert b"GPU-" not in text
+        assert talk(server, request.format("gpus.example.com:9460").encode())[0] == HTTPStatus.OK
+
+
+def test_idle_sockets_of_a_client_silence_it_not_even_for_itself() -> None:
+    with serving() as server, ExitStack() as stack:
+        sockets = [stack.enter_context(closing(connect(server))) for _ in range(40)]
+        wait(lambda: len(server.clients.waiting) == PER_CLIENT)
+        time.sleep(clients.IDLE_SECONDS)
+        for _ in range(52):
+            assert get(server, "/healthz").status == HTTPStatus.OK
+        assert sockets[0].recv(100) == b""
+
+
+def test_a_client_whose_requests_are_at_work_is_refused_and_others_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, "PER_CLIENT", 2)
+    table = Clients()
+    with ExitStack() as stack:
+        pairs = [socket.socketpair() for _ in range(4)]
+        first, second, third, other = [pair[0] for pair in pairs]
+        for connection in (part for pair in pairs for part in pair):
+            stack.enter_context(closing(connection))
+        assert table.admit(first, "10.0.0.1")
+        assert table.admit(second, "10.0.0.1")
+        table.begin(first)
+        table.begin(second)
+        assert not table.admit(third, "10.0.0.1")
+        assert table.admit(other, "10.0.0.2")
+        table.leave(first)
+        assert table.admit(third, "10.0.0.1")
