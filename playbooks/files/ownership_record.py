@@ -93,13 +93,13 @@ def read_request():
         if not kinds and path not in things:
             raise Unusable(path + " is written, but not declared in owned.json")
         things.setdefault(path, *kinds[:1])
-    return things, patterns, asked.get("edits", []), asked.get("run", "")
+    return things, patterns, asked
 
 
 def begin():
     """Record how things are before the step changes them, with a copy of each file that others may need again."""
-    things, _, _, run = read_request()
-    records, at = load(), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    things, _, asked = read_request()
+    records, run, at = load(), asked.get("run", ""), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     before = json.dumps(records, sort_keys=True)
     for path, kind in things.items():
         state, record = find_state(path, kind), records.get(path)
@@ -144,30 +144,47 @@ def is_written_by_us(path, record, edits):
     return record["kind"] != "marked" or MARK in read_bytes(path, 200)
 
 
+def remove_superseded(records, path, patterns):
+    """Remove a file of an earlier run, named by its digest, that nobody changed."""
+    record = records[path]
+    named = any(fnmatch.fnmatchcase(path, pattern) for pattern, kind in patterns if kind == "file")
+    if named and record["before"] == ABSENT and find_state(path, record["kind"]) == record["after"] != ABSENT:
+        os.unlink(ROOT + path)
+        print("changed: removed " + path)
+        forget(records, path)
+
+
+def settle(records, path, asked, cluster):
+    """Record how a step left one thing. What it did not change is none of ours."""
+    record, edits = records[path], asked.get("edits", [])
+    kind, state = record["kind"], find_state(path, record["kind"])
+    if path in asked.get("adopt", []) and kind != "lines" and state == record["before"] != ABSENT:
+        # An earlier release wrote it: it is what this step writes, which did not change it.
+        forget(records, path)
+        records[path] = dict(record, before=ABSENT, after=state, cluster=(cluster or "") if kind == "data" else "")
+    elif kind in BY_PRESENCE:
+        if kind == "data" and not record["cluster"]:
+            record["cluster"] = cluster or ""
+        record["after"] = state
+    elif state == record.pop("drifted", None):
+        return
+    elif state == record["before"] or (kind == "lines" and not record["after"] and not is_edited(path, edits)):
+        forget(records, path)
+    elif state == ABSENT or is_written_by_us(path, record, edits):
+        record["after"] = state
+    elif kind == "marked":
+        forget(records, path)
+    else:
+        record["after"] = EDITED
+
+
 def finish():
-    """Record what the step leaves. What it did not change gets no record; a file of an earlier run is removed."""
-    things, patterns, edits, _ = read_request()
+    """Record what the step leaves, and remove files of its earlier runs."""
+    things, patterns, asked = read_request()
     records, cluster = load(), find_cluster()
-    for path, record in list(records.items()):
-        kind, state = record["kind"], find_state(path, record["kind"])
-        if path not in things:
-            superseded = any(fnmatch.fnmatchcase(path, pattern) for pattern, of in patterns if of == "file")
-            if superseded and state == record["after"] != ABSENT and record["before"] == ABSENT:
-                os.unlink(ROOT + path)
-                print("changed: removed " + path)
-                forget(records, path)
-        elif kind in BY_PRESENCE:
-            if kind == "data" and not record["cluster"]:
-                record["cluster"] = cluster or ""
-            record["after"] = state
-        elif state == record.pop("drifted", None):
-            continue
-        elif state == record["before"] or (kind == "lines" and not record["after"] and not is_edited(path, edits)):
-            forget(records, path)
-        elif state == ABSENT or is_written_by_us(path, record, edits):
-            record["after"] = state
-        elif kind == "marked":
-            forget(records, path)
+    for path in list(records):
+        if path in things:
+            settle(records, path, asked, cluster)
         else:
-            record["after"] = EDITED
+            remove_superseded(records, path, patterns)
     save(records)

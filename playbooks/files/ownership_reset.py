@@ -66,7 +66,7 @@ def drop_record(path):
 
 def name_cluster(digest):
     """Record of which cluster the data is that the step is about to write: of this host's CA, or of the one given."""
-    things, _, _, _ = read_request()
+    things, _, _ = read_request()
     records, cluster = load(), digest if digest != "-" else find_cluster()
     if not cluster:
         raise Unusable("the CA of the cluster cannot be read")

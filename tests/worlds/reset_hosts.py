@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.probe import CLUSTER, Answer, Probe
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
@@ -83,13 +83,16 @@ def nodes(*found: dict[str, Any]) -> Answer:
 
 
 def snapshot(
-    answers: Mapping[str, Mapping[str, str]] | None = None, *more: Answer, unreached: tuple[str, ...] = ()
+    answers: Mapping[str, Mapping[str, str]] | None = None,
+    *more: Answer,
+    unreached: tuple[str, ...] = (),
+    more_probes: tuple[Probe[Any], ...] = (),
 ) -> Snapshot:
     """Bare hosts but for what the answers say, by host and probe. The API refuses unless `more` has its nodes."""
     found: dict[tuple[str, str], Answer] = {}
     for host in HOSTS:
         values = BARE | dict((answers or {}).get(host.name, {}))
-        for probe in PROBES:
+        for probe in (*PROBES, *more_probes):
             if probe.location == "host" and host.name not in unreached:
                 out = values.get(probe.id, "").replace("ADDRESS", host.address).replace("NAME", host.name)
                 out = out.replace("MACHINE", machine(host.name))

@@ -198,3 +198,29 @@ def test_a_clock_that_jumps_decides_nothing(root: OwnedRoot) -> None:
     root.write(RECORD, json.dumps(document), 0o600)
     install(root)
     assert root.read_lines()[1][OURS]["now"] == root.read_lines()[1][OURS]["after"]
+
+
+def test_what_an_earlier_release_wrote_is_adopted_where_the_step_changes_nothing(root: OwnedRoot) -> None:
+    other, data = "/etc/sysctl.d/90-gpustack.conf", "/var/lib/kubelet"
+    declared = {"file": [OURS, other], "lines": [FSTAB], "data": [data]}
+    adopt = [OURS, other, FSTAB, data]
+    root.write(OURS, MODULES)
+    root.write(other, "of another release\n")
+    root.write(FSTAB, SWAP)
+    root.write(f"{data}/config.yaml", "x")
+    root.record("begin", declared)
+    root.write(other, "of this release\n")
+    root.record("finish", declared, adopt=adopt)
+    records = root.records()
+    assert (records[OURS]["before"], records[OURS]["after"][:4]) == ("absent", "file")
+    assert records[data]["before"] == "absent"
+    assert records[other]["before"].startswith("file "), "it was not what this release writes: the copy stays"
+    assert FSTAB not in records, "nobody knows what its lines were before"
+    assert root.run("restore", other).returncode == 0
+    assert root.read(other) == "of another release\n"
+
+
+def test_nothing_is_adopted_unasked(root: OwnedRoot) -> None:
+    root.write(OURS, MODULES)
+    install(root)
+    assert OURS not in root.records()

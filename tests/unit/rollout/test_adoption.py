@@ -1,0 +1,70 @@
+"""What `install --adopt` offers to take over: what is there, is declared, and has no record."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpustack.ask.probe import Lines
+from gpustack.probes.host.unrecorded import UNRECORDED
+from gpustack.rollout.adoption import adoption_variables, describe_adoptable, list_adoptable
+from tests.worlds.owned_root import RECORD, OwnedRoot
+from tests.worlds.reset_hosts import PLANE, WORKER, snapshot
+
+OURS = "/etc/modules-load.d/gpustack.conf"
+KUBELET, ETCD = "/etc/kubernetes/kubelet.conf", "/var/lib/etcd/member"
+CONFIG = "/etc/kubernetes/gpustack-kubeadm.yaml"
+
+
+def adoptable(name: str, world: dict[str, str], *paths: str) -> tuple[str, ...]:
+    answers = {name: world | {"owned.unrecorded": "".join(f"{path}\n" for path in paths)}}
+    return list_adoptable(snapshot(answers, more_probes=(UNRECORDED,))).get(name, ())
+
+
+def test_files_and_the_data_of_our_cluster_are_offered() -> None:
+    assert adoptable("k2", WORKER, OURS, KUBELET) == (OURS, KUBELET)
+    assert adoptable("k1", PLANE, CONFIG, KUBELET, ETCD) == (CONFIG, KUBELET, ETCD)
+
+
+@pytest.mark.parametrize(
+    ("name", "world", "paths", "offered"),
+    [
+        ("k2", WORKER | {"leftovers.kubernetes": "https://old:6443\n"}, (OURS, KUBELET), (OURS,)),
+        ("k2", WORKER, (OURS, KUBELET, ETCD), (OURS, KUBELET)),
+        ("k2", WORKER, (OURS, ETCD), (OURS,)),
+        ("k1", PLANE, (OURS, KUBELET, ETCD), (OURS,)),
+        ("k2", {}, (ETCD,), ()),
+    ],
+    ids=["another cluster", "an etcd beside a worker", "recorded before", "a plane of others", "an etcd alone"],
+)
+def test_data_of_others_is_not_offered(
+    name: str, world: dict[str, str], paths: tuple[str, ...], offered: tuple[str, ...]
+) -> None:
+    assert adoptable(name, world, *paths) == offered
+
+
+def test_a_host_that_lies_names_no_other_path() -> None:
+    assert adoptable("k2", WORKER, OURS, "/etc/shadow") == ()
+
+
+def test_the_list_is_shown_and_given_to_the_plays() -> None:
+    found = {"k1": (OURS,)}
+    assert f"  k1\n    {OURS}\n" in describe_adoptable(found)
+    assert adoption_variables(found) == {"k1": {"gpustack_adopt": [OURS]}}
+    assert "nothing" in describe_adoptable({})
+
+
+def test_the_question_lists_what_has_no_record(tmp_path: Path) -> None:
+    root = OwnedRoot(tmp_path)
+    for path in (OURS, "/etc/sysctl.d/90-gpustack.conf"):
+        root.write(path, "x")
+    root.write("/etc/containerd/certs.d/quay.io/hosts.toml", "# Written by gpustack; a change here is undone\n")
+    root.write("/etc/containerd/certs.d/docker.io/hosts.toml", "of a person\n")
+    root.record("begin", {"file": ["/etc/sysctl.d/90-gpustack.conf"]})
+    assert isinstance(UNRECORDED.ask, Lines)
+    script = UNRECORDED.ask.text.replace(f"/{RECORD}", f"{tmp_path}/{RECORD}")
+    script = script.replace('[ ! -e "$1" ]', f'[ ! -e "{tmp_path}$1" ]').replace(
+        'head -n 1 "$', f'head -n 1 "{tmp_path}$'
+    )
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.split() == [OURS, "/etc/containerd/certs.d/quay.io/hosts.toml"], done.stderr
