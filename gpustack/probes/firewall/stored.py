@@ -13,7 +13,7 @@ from gpustack.probes.sections import named, sections
 
 PLUGIN = "/usr/share/netfilter-persistent/plugins.d/50-gpustack"
 NFTABLES = "/usr/local/lib/gpustack/firewall-nftables"
-COMMENT = "comment=" + b"gpustack".hex()
+COMMENT = "comment=" + b"gpustack-cluster".hex()
 NFT_RULE = re.compile(r"^(?:[io]ifname \"?(?P<lo>lo)\"?|ip [sd]addr (?P<net>\S+)|(?P<all>))"
                       r"(?: ?(?P<proto>tcp|udp) dport (?:\{ )?(?P<ports>\d[-\d, ]*?)(?: \})?)? ?accept$")  # fmt: skip
 # The parts of our script for nftables: `into() {` and the like.

@@ -1,5 +1,5 @@
 #!/bin/sh
-found=$(grep -cs '^### tuple .* comment=677075737461636b' /etc/ufw/user.rules) && echo "rules of ufw ($found)"
+found=$(grep -cs '^### tuple .* comment=677075737461636b2d636c7573746572\( \|$\)' /etc/ufw/user.rules) && echo "rules of ufw ($found)"
 pods=$(sed -n 's/.*<destination address="\([0-9./]*\)".*/\1/p' /etc/firewalld/policies/gpustack-forward.xml 2>/dev/null)
 if [ -n "$pods" ] && grep -qsF "<source address=\"$pods\"/>" /etc/firewalld/zones/trusted.xml; then
   echo "source $pods of firewalld's zone trusted"

@@ -2,7 +2,7 @@
 
 What it does: it detects what manages the firewall (firewalld, ufw, nftables.service, netfilter-persistent) and adds
 rules there, now and for the next boot, that allow the traffic listed below:
-  ufw                  rules with the comment `gpustack`
+  ufw                  rules with the comment `gpustack-cluster`
   firewalld            the policies gpustack-in, gpustack-forward and gpustack-out; the pod network as a source of the
                        zone trusted
   nftables.service     chains gpustack_in, gpustack_forward and gpustack_out in the tables of the host, evaluated before

@@ -6,7 +6,7 @@ LC_ALL=C
 export LC_ALL
 command -v ufw >/dev/null || exit 0
 added=$(ufw show added)
-printf '%s\n' "$added" | sed -n "s/^ufw \(.*\) comment 'gpustack'\$/\1/p" | while read -r rule; do
+printf '%s\n' "$added" | sed -n "s/^ufw \(.*\) comment 'gpustack-cluster'\$/\1/p" | while read -r rule; do
   case $rule in
     'route allow '*) words="route delete allow ${rule#route allow }" ;;
     *) words="delete $rule" ;;
