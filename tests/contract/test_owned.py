@@ -143,3 +143,11 @@ def test_ansible_keeps_no_copies_of_its_own() -> None:
 def test_what_a_reset_looks_for_is_declared() -> None:
     declared = {path for kinds in DECLARED.values() for paths in kinds.values() for path in paths}
     assert [path for paths in LOOKED_FOR.values() for path in paths if not is_declared(path, declared)] == []
+
+
+def test_no_program_of_a_play_imports_from_the_folder_of_the_login() -> None:
+    """`python3 -c` looks for modules in the working folder first, which is the home of whoever logs in."""
+    for path in [*playbooks().rglob("*.yml"), *playbooks().rglob("*.sh")]:
+        for line in path.read_text().splitlines():
+            if re.search(r"python3\b.* -c\b|\[python3,", line) and not line.lstrip().startswith("#"):
+                assert re.search(r"python3,? -I", line), f"{path}: {line}"

@@ -19,7 +19,7 @@ for file in /etc/containerd/config.toml /etc/containerd/conf.d/*.toml /etc/gpust
   [ "$(stat -c %Y "$file")" -le "$started" ] || echo "restart: $file is newer than the running containerd"
 done
 # Of its runtimes that one which pods get that ask for none: others, as those of NVIDIA, have settings of their own.
-told=$(crictl --runtime-endpoint unix:///run/containerd/containerd.sock info | python3 -c '
+told=$(crictl --runtime-endpoint unix:///run/containerd/containerd.sock info | python3 -I -c '
 import json, sys
 config = json.load(sys.stdin)["config"]
 print("SystemdCgroup", config["containerd"]["runtimes"]["runc"]["options"].get("SystemdCgroup"))

@@ -11,6 +11,6 @@ etc=/etc/kubernetes
 for file in $etc/bootstrap-kubelet.conf $etc/pki/ca.crt; do
   ! is_agreed remove "$file" || rm -f "$file"
 done
-printf '%s' "$OWNERSHIP_REQUEST" | python3 -c "$OWNERSHIP" cluster "$CLUSTER" || exit
+printf '%s' "$OWNERSHIP_REQUEST" | python3 -I -c "$OWNERSHIP" cluster "$CLUSTER" || exit
 systemctl stop kubelet
 limited 900 kubeadm join --config /run/gpustack-join.yaml
