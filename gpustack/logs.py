@@ -37,7 +37,7 @@ METRICS = {
     "DCGM_FI_DEV_GPU_TEMP_CELSIUS": ("temperature_celsius", 1, 200.0),
 }
 LINE = re.compile(r"^(DCGM_\w+)\{(.*)\}\s+(\S+)", re.MULTILINE)
-LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+LABEL = re.compile(r'(?<!\w)(\w+)="((?:[^"\\]|\\.)*)"')
 TIMEOUT, MOST_BYTES = 2.0, 16 * 2**20  # seconds; of an answer
 USUAL = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
 

@@ -14,7 +14,7 @@ SENT, REFUSED = "alertmanager_notification_requests_total", "alertmanager_notifi
 GIVEN_UP = "alertmanager_notifications_failed_total"
 BEGAN = "process_start_time_seconds"
 SAMPLE = re.compile(r"([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)")
-LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+LABEL = re.compile(r'(?<!\w)(\w++)="((?:[^"\\]|\\.)*+)"')
 ENDING = "_configs"
 Integrations = Mapping[str, tuple[str, ...]]
 """By receiver: webhook, slack, …, one that it has twice twice."""

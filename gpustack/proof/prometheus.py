@@ -180,6 +180,6 @@ def parse_scrapes(targets: Sequence[Any]) -> dict[str, Scrape]:
 def parse_duration(text: str) -> float:
     """`15s`, `1m30s`, `1m`: as Prometheus writes durations. What is none counts as the usual interval."""
     units = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-    parts = re.findall(r"(\d+)(ms|s|m|h)", text)
+    parts = re.findall(r"(?<!\d)(\d{1,12}+)(ms|s|m|h)", text)
     total = sum(int(number) * units[unit] for number, unit in parts)
     return total if total and "".join(f"{number}{unit}" for number, unit in parts) == text else USUAL_INTERVAL

@@ -36,7 +36,7 @@ from gpustack.rollout.overlay import cluster_variables
 BEFORE = r"(?:(?<![A-Za-z0-9])|(?<=\\n)|(?<=\\t))"
 V4 = re.compile(r"(?:(?<![A-Za-z0-9.])|(?<=\\n)|(?<=\\t))\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?(?!\d|\.\d)")
 V6 = re.compile(
-    r"(?:(?<![0-9A-Za-z:.])|(?<=\\n)|(?<=\\t))[0-9A-Fa-f:]*:[0-9A-Fa-f:]*:[0-9A-Fa-f]*(?:/\d{1,3})?(?![0-9A-Za-z:.])"
+    r"(?:(?<![0-9A-Za-z:.])|(?<=\\n)|(?<=\\t))[0-9A-Fa-f:]{0,45}:[0-9A-Fa-f:]{0,45}:[0-9A-Fa-f]{0,4}+(?:/\d{1,3})?(?![0-9A-Za-z:.])"
 )
 MAC = re.compile(rf"{BEFORE}[0-9A-Fa-f]{{2}}(?::[0-9A-Fa-f]{{2}}){{5}}(?![0-9A-Za-z:])")
 DOMAIN = re.compile(r"^(?:search|domain)[ \t]+(.+)$", re.MULTILINE)

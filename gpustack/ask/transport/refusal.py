@@ -12,7 +12,7 @@ CONNECT_LIMIT = 10
 HOST_LIMIT, HOST_MOST = 45, 7
 
 # sudo's own words for a login that may not use it; they come without its name before them.
-DENIED = re.compile(r".*(?:is not in the sudoers file|is not allowed to (?:run sudo|execute)).*")
+DENIED = re.compile(r"^.*(?:is not in the sudoers file|is not allowed to (?:run sudo|execute)).*", re.MULTILINE)
 
 
 class HostRefused(UnreachableError):

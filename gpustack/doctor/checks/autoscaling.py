@@ -21,7 +21,7 @@ METRIC = (
     "InvalidSelector",
 )
 MOST = 3  # that are shown
-SELECTOR = re.compile(r"/&LabelSelector\{.*?\}:")
+SELECTOR = re.compile(r"/&LabelSelector\{.{0,2000}?\}:")
 
 
 def judge_scalings(here: View, what: str, expected: str, reasons: tuple[str, ...]) -> Result:

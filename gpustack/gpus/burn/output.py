@@ -22,7 +22,7 @@ from statistics import median
 from typing import Literal
 
 Ending = Literal["passed", "failed", "none"]
-NUMBER = r"(\d+\.?\d*(?:e[+-]\d+)?)"
+NUMBER = r"(\d++\.?+\d*+(?:e[+-]\d++)?)"
 WORKER = r"^Worker \d+:\d+ ?\[(?P<id>\d+)\]: "
 GEMM = re.compile(rf"{WORKER}\w+:  generated \?\?\?, dcgm .*\({NUMBER} gflops\)\.", re.MULTILINE)
 MEMORY = re.compile(

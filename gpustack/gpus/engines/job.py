@@ -18,7 +18,7 @@ from gpustack.gpus.engines.call import Reply
 
 SECTION = re.compile(r"[|+]-+  (\S.*?)  -+\+-+[|+]")
 GPU = re.compile(r"\| GPU ID: (\d+) +\|")
-ROW = re.compile(r"\| (.+?) *\| (.*?) *\|")
+ROW = re.compile(r"\| ([^|]++)\| ([^|]*+)\|")
 SLOWDOWN, PROCESS = "Slowdown Stats", "PID"
 
 
@@ -46,8 +46,9 @@ def parse_figures(reply: Reply) -> Iterator[Figure]:
         elif match := ROW.fullmatch(line):
             if not section:
                 raise ValueError(line)
+            value = match[2].rstrip(" ")
             name, of = match[1].strip().removeprefix("Due to").strip(" -"), "" if section == SLOWDOWN else gpu
-            process = match[2] if name == PROCESS else process
+            process = value if name == PROCESS else process
             name = f"{PROCESS} {process} {name}" if process and name != PROCESS else name
-            found.setdefault((of, section, name), Figure(reply.node, of, section, name, match[2]))
+            found.setdefault((of, section, name), Figure(reply.node, of, section, name, value))
     yield from (one for one in found.values() if one.figure != PROCESS)

@@ -7,7 +7,8 @@ from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.parsing import number
 
 DENIED = re.compile(
-    r'([0-9]{1,18})\.[0-9]+ .*apparmor="DENIED" operation="signal".* profile="([^"]*)".* peer="([^"]*)"'
+    r'([0-9]{1,18})\.[0-9]++ (?:(?!apparmor=").)*+apparmor="DENIED" operation="signal"'
+    r'(?:(?! profile=").)*+ profile="([^"]*+)"(?:(?! peer=").)*+ peer="([^"]*+)"'
 )
 
 
