@@ -6,7 +6,7 @@ from pathlib import Path
 
 import platformdirs
 
-from gpustack.bundle import keys, manifest, tree, verify
+from gpustack.bundle import keys, manifest, ownership, tree, verify
 from gpustack.bundle.cache import Cache
 from gpustack.bundle.compose import Composed, Composer
 from gpustack.bundle.images import PURPOSE
@@ -18,6 +18,7 @@ from gpustack.command import Command
 from gpustack.config.versions import kubernetes_version, minor
 from gpustack.errors import BundleError
 from gpustack.events import Event, Reporter, silent
+from gpustack.files.write import write_file
 
 SOURCES = ("modules",)
 
@@ -53,10 +54,11 @@ def build(
         composer = Composer(cache, versions, architecture, signer, report, keda=keda)
         composed = composer.compose(wanted)
         described = _described(source, wanted, signer, composer, composed)
-        fresh = tree.write(directory, composed, keys.public(signer), described)
+        fresh = tree.write(directory, composed, keys.public(signer), described, signer)
         if fresh is not None:
-            (directory / manifest.FILE).write_text(manifest.dump(fresh))
+            write_file(directory / manifest.FILE, manifest.dump(fresh), readers="umask")
             keys.sign(signer, directory / manifest.FILE)
+        ownership.forget_building(directory)
     report(Event("done", "bundle", str(directory), time.monotonic() - begin))
     return verify.verify(directory, fingerprint=signer.fingerprint)
 

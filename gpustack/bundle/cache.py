@@ -9,7 +9,6 @@ when complete, so an interrupted build goes on where it was:
 
 import fcntl
 import hashlib
-import json
 import os
 import shutil
 import tempfile
@@ -21,6 +20,8 @@ from pathlib import Path
 
 from gpustack.errors import BundleError
 from gpustack.events import Event, Reporter
+from gpustack.files.json_text import dump_json, load_json
+from gpustack.files.write import open_log, write_file
 
 KEPT = 2  # digests kept of each part, newest first
 LOCK_LIMIT = 3600.0
@@ -64,7 +65,7 @@ def digest(*inputs: object) -> str:
                 line = f"{path.relative_to(value) if path != value else ''} {sha256(path)}"
                 total.update(hashlib.sha256(line.encode()).digest())
         else:
-            total.update(hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).digest())
+            total.update(hashlib.sha256(dump_json(value, sort_keys=True, default=str).encode()).digest())
     return total.hexdigest()
 
 
@@ -83,9 +84,9 @@ class Cache:
         """The part if it was made before; None if it was not, or a file of it is gone or has another size."""
         place = self.root / part.name / part.inputs
         try:
-            record = json.loads((place / "part.json").read_text())
+            record = load_json((place / "part.json").read_text())
             whole = all((place / "out" / path).stat().st_size == size for path, (_, size) in record["files"].items())
-        except FileNotFoundError:
+        except (FileNotFoundError, ValueError):
             return None
         if not whole:
             return None
@@ -108,7 +109,7 @@ class Cache:
             part.make(out)
             paths = sorted(p for p in out.rglob("*") if p.is_file())
             record = {str(p.relative_to(out)): (sha256(p), p.stat().st_size) for p in paths}
-            (scratch / "part.json").write_text(json.dumps({"name": part.name, "files": record}, indent=1))
+            write_file(scratch / "part.json", dump_json({"name": part.name, "files": record}, indent=1))
             shutil.rmtree(place, ignore_errors=True)
             scratch.rename(place)
         finally:
@@ -121,7 +122,8 @@ class Cache:
     def held(self, report: Reporter) -> Iterator[None]:
         """One build at a time on this cache; also sweeps the scratch of builds that were killed."""
         self.root.mkdir(parents=True, exist_ok=True)
-        with (self.root / "lock").open("w") as lock:
+        lock = open_log(self.root / "lock")
+        try:
             deadline = time.monotonic() + LOCK_LIMIT
             waiting = False
             while True:
@@ -140,6 +142,8 @@ class Cache:
             for left in self.root.glob("*/.new-*"):
                 shutil.rmtree(left)
             yield
+        finally:
+            os.close(lock)
 
     def _forget_old(self, home: Path) -> None:
         places = sorted((p for p in home.iterdir() if not p.name.startswith(".")), key=lambda p: p.stat().st_mtime)

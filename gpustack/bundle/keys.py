@@ -15,6 +15,7 @@ import platformdirs
 
 from gpustack.bundle.programs import run
 from gpustack.errors import BundleError
+from gpustack.files.write import write_file
 
 OWNER = "gpustack bundle mirror"
 
@@ -63,8 +64,34 @@ def public(signer: Signer) -> str:
 def sign(signer: Signer, file: Path) -> Path:
     """Writes the armoured detached signature FILE.asc."""
     signature = file.with_name(file.name + ".asc")
-    run([*_gpg(signer.directory), "--armor", "-o", signature, "--detach-sign", file], limit=60)
+    text = run([*_gpg(signer.directory), "--armor", "-o", "-", "--detach-sign", file], limit=60)
+    write_file(signature, text, readers="umask")
     return signature
+
+
+def sign_text(signer: Signer, text: str) -> str:
+    """Return the text within its signature."""
+    return run([*_gpg(signer.directory), "-o", "-", "--clearsign"], text=text, limit=60)
+
+
+def is_own(signature: Path, file: Path) -> bool:
+    """Say whether this user's mirror key signed the file. Without a key, a file or a signature, it did not."""
+    return _check_own(signature, file) is not None
+
+
+def read_own(file: Path) -> str | None:
+    """Return the text that this user's mirror key signed in the file, None where there is none."""
+    return _check_own(file)
+
+
+def _check_own(*files: Path) -> str | None:
+    ring = home() / "pubring.kbx"
+    if not all(path.is_file() and not path.is_symlink() for path in (ring, *files)):
+        return None
+    try:
+        return run(["gpgv", "--homedir", home(), "--keyring", ring, "--output", "-", *files], limit=60)
+    except BundleError:
+        return None
 
 
 def clearsign(signer: Signer, file: Path, into: Path) -> None:

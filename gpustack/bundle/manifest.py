@@ -6,6 +6,10 @@ from typing import Any
 
 import yaml
 
+from gpustack.files.document import YAML_TEXT
+from gpustack.files.read import read_text
+from gpustack.files.yaml_text import parse_yaml
+
 FILE = "manifest.yaml"
 SIGNATURE = "manifest.yaml.asc"
 KEY = "mirror-key.asc"
@@ -62,7 +66,7 @@ def dump(manifest: Manifest) -> str:
 
 def load(directory: Path) -> Manifest:
     """Raises FileNotFoundError, and ValueError for a file that is no manifest of ours."""
-    raw = yaml.safe_load((directory / FILE).read_text())
+    raw = parse_yaml(read_text(directory / FILE, YAML_TEXT))
     if not isinstance(raw, dict) or raw.pop("schema", None) != SCHEMA:
         raise ValueError(f"not a bundle manifest of schema {SCHEMA}")
     try:

@@ -4,6 +4,7 @@ One process, the bundle's own bin/mirror: CNCF distribution's registry under /v2
 https://HOST/PATH officially is ADDRESS/HOST/PATH here; images are pulled with a registry mirror's ?ns=HOST.
 """
 
+import hashlib
 import os
 import select
 import signal
@@ -13,11 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpustack.bundle import manifest, verify
+from gpustack.bundle.manifest import Manifest
 from gpustack.bundle.storage import storage
 from gpustack.command import Command
 from gpustack.errors import BundleError
 from gpustack.events import Event, Reporter, silent
+from gpustack.files.read import read_file
+from gpustack.files.write import open_log
 
+PROGRAM = "bin/mirror"
+PROGRAM_MOST = 512 * 2**20
+"""Bytes of the program, which is copied to memory."""
 READY_LIMIT = 20.0
 STOP_LIMIT = 5.0
 
@@ -59,33 +66,63 @@ def serve(
     BundleError.
     """
     begin = time.monotonic()
-    verify.verify(directory, fingerprint=fingerprint)
+    listed = verify.verify(directory, fingerprint=fingerprint)
+    program = copy_program(directory / PROGRAM, listed)
     places = {"files": directory / "files", "key": directory / manifest.KEY, "images": storage(directory)}
-    argv = [str(directory / "bin" / "mirror"), "-listen", listen]
+    argv = [str(directory / PROGRAM), "-listen", listen]
     argv += [word for name, place in places.items() for word in (f"-{name}", str(place))]
-    process = _start([*argv, "-attached"] if attached else argv, log, attached=attached)
+    try:
+        process = _start(program, [*argv, "-attached"] if attached else argv, log, attached=attached)
+    finally:
+        os.close(program)
     line = _first_line(process)
     if not line.startswith("listening on "):
         process.kill()
         _end(process)
-        raise _failed(listen, log.read_text(errors="replace")[-1000:] if log else "is the address in use?")
+        raise _failed(listen, read_end(log) if log else "is the address in use?")
     serving = Serving("http://" + line.removeprefix("listening on ").strip(), process.pid, process)
     report(Event("done", "bundle", f"serving {directory} at {serving.address}", time.monotonic() - begin))
     return serving
 
 
-def _start(argv: list[str], log: Path | None, *, attached: bool) -> subprocess.Popen[bytes]:
-    with (log or Path(os.devnull)).open("ab") as stream:
-        try:
-            return subprocess.Popen(
-                argv,
-                stdin=subprocess.PIPE if attached else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=stream if log else None,
-                start_new_session=not attached,
-            )
-        except OSError as error:  # copied without its mode, or to a machine of another architecture
-            raise _failed(argv[2], str(error)) from error
+def copy_program(path: Path, listed: Manifest) -> int:
+    """Return the descriptor of a copy in memory, whose bytes are those of the signed manifest: what lies at the path
+    may be exchanged after it was verified. Raise BundleError."""
+    content = read_file(path, PROGRAM_MOST)
+    if {hashlib.sha256(content).hexdigest()} != {entry.sha256 for entry in listed.files if entry.path == PROGRAM}:
+        message = f"{PROGRAM} was changed while the bundle was verified."
+        raise BundleError("bundle-damaged", message, str(path), Command("gpustack", "bundle", "verify"))
+    copy = os.memfd_create("mirror")
+    with os.fdopen(os.dup(copy), "wb") as file:
+        file.write(content)
+    os.fchmod(copy, path.stat().st_mode & 0o777)
+    return copy
+
+
+def read_end(log: Path) -> str:
+    try:
+        return read_file(log).decode(errors="replace")[-1000:]
+    except OSError as error:
+        return str(error)
+
+
+def _start(program: int, argv: list[str], log: Path | None, *, attached: bool) -> subprocess.Popen[bytes]:
+    stream = open_log(log) if log else None
+    try:
+        return subprocess.Popen(
+            argv,
+            executable=f"/proc/self/fd/{program}",
+            pass_fds=(program,),
+            stdin=subprocess.PIPE if attached else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stream,
+            start_new_session=not attached,
+        )
+    except OSError as error:  # copied without its mode, or to a machine of another architecture
+        raise _failed(argv[2], str(error)) from error
+    finally:
+        if stream is not None:
+            os.close(stream)
 
 
 def _failed(listen: str, why: str) -> BundleError:

@@ -27,7 +27,7 @@ def verify(directory: Path, *, fingerprint: str | None = None) -> Manifest:
         )
     try:
         loaded = manifest.load(directory)
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise BundleError("bundle-damaged", f"{manifest.FILE} cannot be read", str(error)) from error
     wrong = differences(directory, loaded)
     if wrong:

@@ -1,0 +1,214 @@
+"""A build touches what this user's builds wrote, proven by a signature, and nothing else, whenever it appears."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpustack.bundle import keys, manifest, ownership, serve, storage
+from gpustack.bundle.build import build
+from gpustack.bundle.verify import verify
+from gpustack.errors import BundleError
+from gpustack.files.write import write_file
+
+Tree = dict[str, bytes | str]
+
+
+def read_tree(directory: Path) -> Tree:
+    """Contents by path; of a link, where it leads to."""
+    return {
+        str(path.relative_to(directory)): str(path.readlink()) if path.is_symlink() else path.read_bytes()
+        for path in directory.rglob("*")
+        if path.is_symlink() or path.is_file()
+    }
+
+
+def refused(directory: Path) -> BundleError:
+    with pytest.raises(BundleError) as raised:
+        build(directory)
+    assert raised.value.reference == "bundle-directory-used"
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("bin/mytool", "files/thesis/chapter1.tex", "images/holiday.jpg"),
+        ("bin/mirror",),
+        ("files/a",),
+        ("images/index.json", "images/oci-layout"),
+        ("images/blobs/sha256/abc",),
+        (manifest.KEY,),
+        (manifest.FILE,),
+        (manifest.FILE, manifest.SIGNATURE, manifest.KEY),
+        (ownership.BUILDING,),
+        (".gpustack-0123456789abcdef",),
+        (".git/config",),
+    ],
+)
+def test_a_folder_of_others_with_such_names_survives(
+    tmp_path: Path, no_compilers: None, names: tuple[str, ...]
+) -> None:
+    for name in names:
+        (tmp_path / "used" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "used" / name).write_text("years of work")
+    (tmp_path / "used" / "empty").mkdir()
+    before = read_tree(tmp_path / "used")
+    assert names[0] in refused(tmp_path / "used").why
+    assert read_tree(tmp_path / "used") == before
+    assert (tmp_path / "used" / "empty").is_dir()
+
+
+@pytest.mark.parametrize("name", ["bin/mytool", "files/more", "notes.txt", "images/blobs/sha256/more"])
+def test_a_file_of_others_in_a_bundle_is_named_and_stays(bundle: Path, name: str) -> None:
+    (bundle / name).write_text("mine")
+    before = read_tree(bundle)
+    assert refused(bundle).why == name
+    assert read_tree(bundle) == before
+
+
+@pytest.mark.parametrize("name", ["files", "images", "bin"])
+def test_a_folder_that_is_a_link_is_not_followed(bundle: Path, tmp_path: Path, name: str) -> None:
+    (bundle / name).rename(tmp_path / "elsewhere")
+    (bundle / name).symlink_to(tmp_path / "elsewhere")
+    before = read_tree(tmp_path / "elsewhere")
+    assert refused(bundle).why == name
+    assert read_tree(tmp_path / "elsewhere") == before
+
+
+def forge_manifest(bundle: Path) -> None:
+    """Somebody lists a file of yours as one of a bundle."""
+    text = (bundle / manifest.FILE).read_text()
+    (bundle / manifest.FILE).write_text(text.replace("bin/mirror", "bin/mytool"))
+
+
+def sign_by_another(bundle: Path) -> None:
+    with keys.signing(bundle.parent / "other") as other:
+        keys.sign(other, bundle / manifest.FILE)
+        (bundle / manifest.KEY).write_text(keys.public(other))
+
+
+def tear_manifest(bundle: Path) -> None:
+    content = (bundle / manifest.FILE).read_bytes()
+    (bundle / manifest.FILE).write_bytes(content[: len(content) // 2])
+
+
+def break_signature(bundle: Path) -> None:
+    (bundle / manifest.SIGNATURE).write_text("no signature")
+
+
+@pytest.mark.parametrize("harm", [forge_manifest, sign_by_another, tear_manifest, break_signature])
+def test_a_bundle_that_is_not_proven_to_be_ours_is_left(bundle: Path, harm: Callable[[Path], None]) -> None:
+    harm(bundle)
+    before = read_tree(bundle)
+    refused(bundle)
+    assert read_tree(bundle) == before
+
+
+@pytest.mark.parametrize(
+    "content", ["", "schema: 1\nfiles: [", "- 1", "schema: 1", "a: &a [*a]", "\x00", "schema: 1\nfiles: 7\n"]
+)
+def test_a_torn_manifest_is_an_error_of_its_own(bundle: Path, content: str) -> None:
+    """Also when its signature holds."""
+    (bundle / manifest.FILE).write_text(content)
+    with keys.signing(keys.home()) as signer:
+        keys.sign(signer, bundle / manifest.FILE)
+    with pytest.raises(BundleError) as raised:
+        verify(bundle)
+    assert raised.value.reference == "bundle-damaged"
+    refused(bundle)
+
+
+@pytest.mark.parametrize("writes", range(9))
+def test_an_interrupted_build_is_continued(
+    bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: int
+) -> None:
+    """Of a new bundle, after so many files; at the last, all but the manifest is there."""
+    calls = 0
+    real = write_file
+
+    def stop(path: Path, *given: Any, **more: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls > writes:
+            path.with_name(".gpustack-0123456789abcdef").write_text("half a f")
+            raise KeyboardInterrupt
+        real(path, *given, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gpustack.bundle.tree.write_file", stop)
+        if writes == 8:
+            patch.setattr("gpustack.bundle.tree.write_file", real)
+            patch.setattr("gpustack.bundle.build.write_file", stop)
+            calls = 8
+        with pytest.raises(KeyboardInterrupt):
+            build(tmp_path / "new")
+    build(tmp_path / "new")
+    verify(tmp_path / "new")
+    assert read_tree(tmp_path / "new").keys() == read_tree(bundle).keys()
+
+
+@pytest.mark.parametrize("name", ["files/mine", "bin/mirror", "mine.txt", "images/index.json"])
+def test_a_file_that_appears_during_the_build_stays(
+    tmp_path: Path, no_compilers: None, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    real = ownership.record_building
+
+    def interfere(directory: Path, *given: Any) -> None:
+        real(directory, *given)
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text("mine")
+
+    monkeypatch.setattr(ownership, "record_building", interfere)
+    with pytest.raises(BundleError) as raised:
+        build(tmp_path / "new")
+    assert name in raised.value.why
+    assert (tmp_path / "new" / name).read_text() == "mine"
+
+
+def test_what_an_earlier_build_wrote_goes_unless_it_was_changed(bundle: Path) -> None:
+    build(bundle, kubernetes=("1.36.3",))
+    former = [path for path in bundle.rglob("*1.36.3*") if path.is_file()]
+    assert former
+    former[0].write_text("mine")
+    with pytest.raises(BundleError) as raised:
+        build(bundle)
+    assert str(former[0].relative_to(bundle)) in raised.value.why
+    assert [path for path in former if path.exists()] == [former[0]]
+    former[0].unlink()
+    build(bundle)
+    verify(bundle)
+
+
+def test_the_mirror_that_runs_is_the_one_that_was_verified(
+    bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody exchanges it the moment it was verified, and once more when it is copied."""
+
+    def exchange(directory: Path) -> Path:
+        for name in ("new", "mirror"):
+            (directory / "bin" / name).write_text(f"#!/bin/sh\ntouch {tmp_path}/pwned\necho listening on x\n")
+            (directory / "bin" / name).chmod(0o755)
+        (directory / "bin" / "new").replace(directory / "bin" / "mirror")
+        return storage.storage(directory)
+
+    monkeypatch.setattr(serve, "storage", exchange)
+    serving = serve.serve(bundle, "127.0.0.1:0", log=tmp_path / "log")
+    serving.stop()
+    assert serving.address == "http://127.0.0.1:65000"
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_a_mirror_exchanged_while_it_is_verified_is_refused(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = verify(bundle)
+
+    def exchange(directory: Path, **_: Any) -> manifest.Manifest:
+        shutil.copy("/bin/true", directory / "bin" / "mirror")
+        return listed
+
+    monkeypatch.setattr("gpustack.bundle.verify.verify", exchange)
+    with pytest.raises(BundleError) as raised:
+        serve.serve(bundle, "127.0.0.1:0")
+    assert raised.value.reference == "bundle-damaged"
