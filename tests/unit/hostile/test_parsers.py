@@ -14,6 +14,7 @@ from gpustack.ask.typed import fits, return_type
 from gpustack.doctor.diagnose import questions
 from gpustack.gpus.engines.engine import PROBES as OF_ENGINES
 from gpustack.probes.containerd.pulled import PULLED
+from gpustack.probes.host.unrecorded import UNRECORDED
 from gpustack.proof.inventory import PROBES as OF_PROOF
 from gpustack.proof.services import ACCESS_PROBES
 from gpustack.rollout.removal import PROBES as OF_RESET
@@ -23,7 +24,7 @@ from tests.unit.hostile.profile import BATCH, CASES, LIMIT, SEED
 from tests.worlds.cases import probes
 
 pytestmark = pytest.mark.timeout(LIMIT)
-ALL = (*OF_STEPS, *questions(), *OF_RESET, *OF_PROOF, *ACCESS_PROBES, *OF_ENGINES, PULLED)
+ALL = (*OF_STEPS, *questions(), *OF_RESET, *OF_PROOF, *ACCESS_PROBES, *OF_ENGINES, PULLED, UNRECORDED)
 PROBES = tuple({probe.id: probe for probe in ALL}.values())
 
 
