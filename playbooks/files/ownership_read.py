@@ -44,10 +44,16 @@ def is_private(state):
     return words[:1] in (["file"], ["folder"]) and not int(words[1], 8) & 0o004
 
 
-def label(record, state, cluster):
+def identify(path):
+    """Name what is at a path: what another puts there after a removal that was killed is something else."""
+    status = look_up(path)
+    return "yes" if status is None else "inode %d" % status.st_ino
+
+
+def label(path, record, state, cluster):
     """Name a state for the operator's machine: states that are equal have one label, and no secret is in any."""
     if record["kind"] == "data" and state == PRESENT:
-        leaving = record["cluster"] if record.get("removing") else ""
+        leaving = record["cluster"] if record.get("removing") == identify(path) else ""
         return "present of " + ("an unclear cluster" if cluster is None else cluster or leaving or "no cluster")
     known = [record["before"], record["after"], state]
     return "private %d" % known.index(state) if is_private(state) else state
@@ -66,7 +72,7 @@ def build_line(path, record, cluster):
         state = record[name]
         line[name] = "private %d" % [record["before"], record["after"]].index(state) if is_private(state) else state
     try:
-        line["now"] = label(record, find_state(path, record["kind"]), cluster)
+        line["now"] = label(path, record, find_state(path, record["kind"]), cluster)
     except OSError as error:
         line.update(now="", error=str(error.strerror))
     return line

@@ -10,11 +10,11 @@ def still():
     records, cluster, printed, marked = load(), find_cluster(), [], False
     for path, one in agreed.items():
         record = records.get(path, unrecorded(one["kind"]))
-        if label(record, find_state(path, record["kind"]), cluster) != one["state"]:
+        if label(path, record, find_state(path, record["kind"]), cluster) != one["state"]:
             print("left: %s was changed since it was shown" % path, file=sys.stderr)
             continue
         if record["kind"] == "data" and path in records and not record.get("removing"):
-            marked = record["removing"] = "yes"
+            marked, record["removing"] = True, identify(path)
         printed.append("%s %s" % (one["action"], path))
     if marked:
         save(records)
@@ -77,7 +77,7 @@ def name_cluster(digest):
         if record["kind"] == "file" and not record["after"]:
             # Written by this step a moment ago, and too soon for `finish`.
             state = find_state(path, "file")
-            record["after"] = "" if state == ABSENT else state
+            record["after"] = state if state != ABSENT and is_written_by_us(path, record, []) else ""
         if record["kind"] != "data":
             continue
         if not record["cluster"] or find_state(path, "data") == ABSENT:
