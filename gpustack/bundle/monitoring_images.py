@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpustack.bundle.cache import Made
-from gpustack.bundle.images import Recipe, busybox
+from gpustack.bundle.images import Recipe
 from gpustack.bundle.rootfs import ACCOUNTS, libc, shell
 from gpustack.bundle.versions import Versions
 
@@ -77,22 +77,16 @@ def _static(
 
 
 def provisioner(manifest: Path, made: Mapping[str, Made]) -> list[Recipe]:
-    """The images that the manifest of local-path-provisioner names: its own, and a shell for its helper pods."""
+    """Return the image of local-path-provisioner, in whose shell its helper pods run (playbooks/roles/storage)."""
     tools, program = made["userland"], made["local-path-provisioner"]
-    recipes = []
-    for name in sorted(set(re.findall(r"image:\s*(\S+)", manifest.read_text()))):
-        if name.startswith("rancher/"):
-            recipes.append(
-                Recipe(
-                    f"docker.io/{name}",
-                    "local-path-provisioner",
-                    (program, tools),
-                    lambda: [libc(tools), shell(tools), {"/usr/bin/local-path-provisioner": program[program.name]}],
-                    {"Cmd": ["local-path-provisioner"]},
-                    "libc and busybox are the building machine's Debian packages",
-                )
-            )
-        else:
-            path, _, tag = name.partition(":")
-            recipes.append(busybox(tag or "latest", made, f"docker.io/library/{path}"))
-    return recipes
+    return [
+        Recipe(
+            f"docker.io/{name}",
+            "local-path-provisioner",
+            (program, tools),
+            lambda: [libc(tools), shell(tools), {"/usr/bin/local-path-provisioner": program[program.name]}],
+            {"Cmd": ["local-path-provisioner"]},
+            "libc and busybox are the building machine's Debian packages",
+        )
+        for name in sorted(set(re.findall(r"image:\s*(rancher/\S+)", manifest.read_text())))
+    ]
