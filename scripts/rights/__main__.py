@@ -94,7 +94,7 @@ def render_manifest(manifest: Manifest, given: str, folder: Path) -> list[dict[s
         "to_json": lambda value, **_: json.dumps(value),
         "hash": lambda text, kind: hashlib.new(kind, text.encode()).hexdigest(),
     }
-    text = environment.from_string(template).render(flannel_net_conf={}, storage_paths={}, storage_helper_pod={})
+    text = environment.from_string(template).render(flannel_net_conf={}, storage_paths={}, storage_image="provisioner")
     (made / "kustomization.yaml").write_text(text)
     (name,) = re.findall(r"^resources: \[(.+)\]$", text, re.MULTILINE)
     shutil.copy(source, made / name)
