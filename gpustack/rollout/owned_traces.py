@@ -8,7 +8,9 @@ from gpustack.rollout.owned_things import UNSPOKEN, Agreement, HostOwnership
 
 Found = Mapping[str, tuple[Trace, ...]]
 # Names that nobody else gives by accident: chains and tables with our prefix, rules with our comment.
-MARKED = ("chains GPUSTACK-", "table inet gpustack_metrics", "chain ", "rules of ufw", "source ")
+MARKED = ("chains GPUSTACK-", "table inet gpustack_metrics", "chain ", "rules of ufw")
+# Says that the network of the pods is a source of firewalld's zone `trusted` because gpustack added it.
+SOURCE_NOTE = "/etc/gpustack-cluster/firewalld-source"
 # Of the cluster on the host.
 OF_CLUSTER = {"link", "route", "chains", "table", "containers", "unit"}
 
@@ -28,6 +30,8 @@ def goes(trace: Trace, owned: HostOwnership) -> bool:
     """Tell whether a thing that was found may go."""
     if trace.kind == "file":
         return owned.has_agreed(trace.name)
+    if trace.kind == "source":
+        return owned.has_agreed(SOURCE_NOTE)
     if f"{trace.kind} {trace.name}".startswith(MARKED):
         return True
     if f"{trace.kind} {trace.name}".startswith("unit kubelet"):
@@ -65,7 +69,7 @@ def list_left(found: Found, owned: HostOwnership) -> Iterator[str]:
                 or any(is_named(path, [one.name]) for path in explained)
             ):
                 continue
-            if one.kind == "file":
-                yield f"{one.name}: gpustack has no record of it"
+            if one.kind in {"file", "source"}:
+                yield f"{one}: gpustack has no record of it"
             elif one.kind in OF_CLUSTER:
                 yield f"{one}: gpustack has no record of the cluster on this host"
