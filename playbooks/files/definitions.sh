@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # bring_definitions: brings CRDs, which come as YAML documents on standard input, into the cluster. Others use them as well:
-# one that is missing is created, one of ours or an older one is upgraded, a newer one and one of others without a version
-# is left as it is, with a sentence. A version is what the publisher writes into its metadata.
+# one that is missing is created, one of ours or an older one is upgraded; a newer one, and one of others that is not known to
+# be older, is left as it is, with a sentence. A version is what the publisher writes into its metadata.
 # Says `changed: …` for what it did. Follows limits.sh.
 bring_definitions() (
   folder=$(mktemp -d)
@@ -44,6 +44,10 @@ choose_definitions() ( # FOLDER
     elif is_version "$expected" && is_version "$actual"; then
       if is_newer "$actual" "$expected"; then
         echo "definition $name has version $actual, newer than $expected of this chart: it is left as it is"
+        continue
+      fi
+      if [ "$owner" = others ] && [ "$actual" = "$expected" ]; then
+        echo "definition $name is not from gpustack, and has version $expected already: it is left as it is (gpustack explain foreign-object)"
         continue
       fi
     elif [ "$owner" = others ]; then

@@ -96,6 +96,27 @@ def test_one_without_a_version_is_changed_only_where_it_is_ours(
     assert ("its version is unknown: it is left as it is (gpustack explain foreign-object)" in done.stdout) != written
 
 
+@pytest.mark.parametrize("managers", [[OTHERS], [APPLIED, OTHERS], []], ids=["theirs", "both", "unknown"])
+def test_one_of_others_with_the_same_version_keeps_what_they_changed(
+    world: Path, managers: list[dict[str, Any]]
+) -> None:
+    """Such as a conversion webhook, or a version that they serve for their own objects."""
+    theirs = {**definition(NAMES[0], "0.93.1", managers=managers), "spec": {"versions": ["of 0.93.1, and theirs"]}}
+    path = put(world, theirs)
+    before = path.read_bytes()
+    done = run(world, SCRIPT, text(*(definition(name, "0.93.1") for name in NAMES)))
+    assert (done.returncode, path.read_bytes()) == (0, before)
+    assert f"definition {NAMES[0]} is not from gpustack, and has version 0.93.1 already" in done.stdout
+    assert versions(world)[NAMES[1]] == ["of 0.93.1"]
+
+
+def test_one_of_ours_with_the_same_version_is_repaired(world: Path) -> None:
+    ours = {**definition(NAMES[0], "0.93.1", managers=[APPLIED]), "spec": {"versions": ["damaged"]}}
+    put(world, ours)
+    run(world, SCRIPT, text(definition(NAMES[0], "0.93.1")))
+    assert versions(world) == {NAMES[0]: ["of 0.93.1"]}
+
+
 def test_one_that_a_person_gives_to_gpustack_is_upgraded(world: Path) -> None:
     mark = {"labels": {"app.kubernetes.io/managed-by": "gpustack"}, "managers": [OTHERS]}
     put(world, definition(NAMES[0], "", CHART, **mark))

@@ -89,6 +89,14 @@ def test_a_source_that_the_operator_had_added_stays(world: Path) -> None:
     assert sources(world) == (f"{PODS}\n", f"{PODS}\n")
 
 
+def test_files_of_ours_go_without_the_package_of_firewalld(world: Path) -> None:
+    play(world, "firewalld.sh.j2")
+    (world / POLICY[1:]).write_text(f'<destination address="{PODS}"/>\n')
+    (world / "bin/firewall-cmd").unlink()
+    play(world, "reset-firewalld.sh.j2")
+    assert [path for path in (world / "etc").rglob("*") if path.is_file()] == []
+
+
 @pytest.mark.parametrize("noted", [True, False])
 def test_the_source_is_shown_as_what_it_is(noted: bool) -> None:
     things = [(POLICY, "file"), *([(SOURCE_NOTE, "file")] if noted else [])]
