@@ -45,7 +45,7 @@ def reset(
 
     names = session.choose_hosts(hosts, limit)
     before = removal(session.gather_all(hosts, report, PROBES, names), names, packages=packages, foreign=foreign)
-    if not before.due:
+    if not before.due and (foreign or not before.foreign):
         show(before, output.value)
         raise typer.Exit(8 if before.unreached else 0)
     if output is options.ShortOutput.HUMAN:

@@ -25,6 +25,12 @@ from tests.worlds.reset_hosts import INVENTORY, PLANE, WORKER, node, nodes, snap
 from tests.worlds.resets import LINK
 
 CLUSTER = {"k1": PLANE, "k2": WORKER}
+# Nothing of gpustack is on the host.
+ETCD_OF_OTHERS = {
+    "owned.records": '{"cluster": ""}\n{"path": "/var/lib/etcd/member", "kind": "data", "now": "present of no cluster",'
+    ' "before": "", "after": "", "cluster": "", "run": "", "at": ""}\n',
+    "owned.control-plane": "file /var/lib/etcd/member\n",
+}
 
 
 class World:
@@ -155,6 +161,7 @@ def test_nothing_to_do_as_a_document(world: Callable[..., World]) -> None:
     ("hosts", "words", "reference"),
     [
         ({"k1": PLANE, "k2": WORKER | {"leftovers.kubernetes": "https://old:6443\n"}}, [], "reset-foreign"),
+        ({"k3": ETCD_OF_OTHERS}, [], "reset-foreign"),
         (CLUSTER, ["--limit", "k1"], "reset-orphans"),
         (CLUSTER | {"k3": {"leftovers.kubernetes": "/etc/rancher/k3s\n"}}, ["--foreign"], "reset-distribution"),
     ],
