@@ -16,7 +16,9 @@ class Unusable(Exception):
 
 
 def machine():
-    return read_bytes("/etc/machine-id").decode().strip()
+    """Read the id of this machine; an image may have it behind a link."""
+    with open(ROOT + "/etc/machine-id") as file:
+        return file.read(4096).strip()
 
 
 def load():
@@ -98,5 +100,5 @@ def run(commands, command, *words):
     try:
         if os.path.isdir(ROOT + HOME) or command in ("begin", "read", "still"):
             commands[command](*words)
-    except (Unusable, OSError, ValueError, LookupError, TypeError) as problem:
+    except (Unusable, OSError, ValueError, LookupError, TypeError, RecursionError) as problem:
         sys.exit("%s; nothing was changed (gpustack explain ownership-record-unusable)" % problem)

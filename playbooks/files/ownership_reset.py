@@ -39,6 +39,17 @@ def is_over(path, record):
     return find_state(path, record["kind"]) in (ABSENT, record["before"])
 
 
+def is_folder(path):
+    status = look_up(path)
+    return status is not None and stat.S_ISDIR(status.st_mode)
+
+
+def list_copies():
+    """List copies by the form of their names; whatever else is in the folder, or behind a link, is not gpustack's."""
+    names = os.listdir(ROOT + COPIES) if is_folder(COPIES) else ()
+    return [name for name in names if re.match("[0-9a-f]{16}-", name)]
+
+
 def clear():
     """Forget what is gone or as it was before. The record goes when nothing but folders would stay in it."""
     records = load()
@@ -47,12 +58,12 @@ def clear():
     if any(record["kind"] != "folder" for record in records.values()):
         save(records)
         return
-    for name in os.listdir(ROOT + COPIES) if os.path.isdir(ROOT + COPIES) else ():
+    for name in list_copies():
         os.unlink(ROOT + COPIES + "/" + name)
     if os.path.lexists(ROOT + RECORD):
         os.unlink(ROOT + RECORD)
     for folder in (COPIES, HOME):
-        if os.path.isdir(ROOT + folder) and not os.listdir(ROOT + folder):
+        if is_folder(folder) and not os.listdir(ROOT + folder):
             os.rmdir(ROOT + folder)
 
 

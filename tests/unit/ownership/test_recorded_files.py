@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -269,3 +270,44 @@ def test_a_registry_s_file_that_is_replaced_while_it_is_adopted_is_not_ours(root
     root.record("begin", DECLARED)
     root.record("finish", DECLARED, adopt=[HOSTS])
     assert HOSTS not in root.records()
+
+
+def test_a_machine_id_behind_a_link_is_read(root: OwnedRoot) -> None:
+    place = root.path / "etc/machine-id"
+    place.rename(root.path / "etc/id")
+    place.symlink_to("id")
+    install(root)
+    assert json.loads(root.read(RECORD) or "")["machine"] == root.machine
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_files_of_others_beside_the_copies_stay(root: OwnedRoot, linked: bool) -> None:
+    copies, theirs = root.path / RECORD.replace("owned.json", "before"), "/srv/theirs/notes"
+    if linked:
+        root.write(theirs, "theirs")
+        copies.parent.mkdir(parents=True)
+        copies.symlink_to((root.path / theirs[1:]).parent)
+    install(root)
+    root.write(f"{copies.relative_to(root.path)}/notes", "theirs")
+    (root.path / OURS[1:]).unlink()
+    done = root.run("clear")
+    assert done.returncode == 0, done.stderr
+    assert not (root.path / RECORD).exists()
+    assert (copies / "notes").read_text() == "theirs"
+
+
+def test_folders_without_end_are_no_reason_to_begin(root: OwnedRoot) -> None:
+    folder = root.path / "etc/tree"
+    folder.mkdir()
+    descriptor = os.open(folder, os.O_RDONLY)
+    for _ in range(1200):
+        os.mkdir("a", dir_fd=descriptor)
+        below = os.open("a", os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = below
+    os.close(descriptor)
+    done = root.run("begin", given={"declared": {"tree": ["/etc/tree"]}})
+    # Deeper than what pytest can remove.
+    subprocess.run(["rm", "-r", folder], check=True)
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert not (root.path / RECORD).exists()
