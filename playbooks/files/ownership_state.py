@@ -16,6 +16,8 @@ MOST_BYTES = 4 << 20
 ABSENT, PRESENT = "absent", "present"
 # What programs of a cluster write has no digest that stays: it counts as there or not there.
 BY_PRESENCE = {"data", "store", "folder", "link", "private"}
+# A reset removes what is in it: it may be a link to a larger disk, or a disk of its own.
+EMPTIED = {"/var/lib/kubelet"}
 SERVED = "/etc/kubernetes/pki/ca.crt"
 CREDENTIALS = ("/etc/kubernetes/kubelet.conf", "/etc/kubernetes/admin.conf")
 
@@ -69,6 +71,8 @@ def find_state(path, kind):
     status = look_up(path)
     if status is None:
         return ABSENT
+    if path in EMPTIED and os.path.isdir(ROOT + path):
+        return PRESENT if set(os.listdir(ROOT + path)) - {"lost+found"} else ABSENT
     empty = kind in ("data", "store", "private") and stat.S_ISDIR(status.st_mode) and not os.listdir(ROOT + path)
     return ABSENT if empty else PRESENT
 

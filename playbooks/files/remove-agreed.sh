@@ -46,11 +46,13 @@ drop_empty() {
   echo "changed: removed $1"
 }
 
-# Removes what is in a folder, which may be a link to a larger disk; the folder stays.
+# Removes what is in a folder, which may be a link to a larger disk, or a disk of its own; the folder stays.
 drop_inside() {
   is_agreed remove "$1" || return 0
   refuse_mounts "$1"
-  remove "$1"/* "$1"/.[!.]*
+  for inside in "$1"/* "$1"/.[!.]* "$1"/..?*; do
+    [ "${inside##*/}" = lost+found ] || remove "$inside"
+  done
 }
 
 # Removes files and folders, or writes files again as they were before the first step that changed them.

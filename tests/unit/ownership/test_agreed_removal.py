@@ -199,3 +199,33 @@ def test_results_of_the_network_plugins_go_by_their_pattern(root: OwnedRoot) -> 
     owned = judge(root)
     assert owned.cluster
     assert [one.path for one in owned.agreements] == ["/var/lib/cni/results/cbr0-*"]
+
+
+@pytest.mark.parametrize("place", ["a link to a larger disk", "a disk of its own"])
+def test_the_kubelet_s_folder_is_empty_before_it_is_used(root: OwnedRoot, place: str) -> None:
+    kubelet, declared = "/var/lib/kubelet", {"data": ["/var/lib/kubelet"]}
+    disk = root.path / ("srv/kubelet" if "link" in place else kubelet[1:])
+    (disk / "lost+found").mkdir(parents=True)
+    if "link" in place:
+        (root.path / "var/lib").mkdir(parents=True)
+        (root.path / kubelet[1:]).symlink_to(disk)
+    root.record("begin", declared)
+    root.write("/etc/kubernetes/pki/ca.crt", CERTIFICATE)
+    root.write(f"{kubelet}/config.yaml", "x")
+    root.write(f"{kubelet}/..data", "x")
+    root.record("finish", declared)
+    owned = judge(root, kubelet)
+    assert [one.path for one in owned.agreements] == [kubelet]
+    words = {"AGREED": "none", "PATH": os.environ["PATH"]}
+    script = f"set -eu\n{SCRIPT}\nis_agreed() {{ :; }}\nrefuse_mounts() {{ :; }}\ndrop_inside {root.path}{kubelet}"
+    subprocess.run(["sh", "-c", script], env=words, check=True, timeout=60)
+    assert [path.name for path in disk.iterdir()] == ["lost+found"]
+    assert judge(root, kubelet).agreements == ()
+
+
+def test_a_folder_of_the_kubelet_that_others_have_used_is_theirs(root: OwnedRoot) -> None:
+    root.write("/srv/kubelet/pods/x", "of others")
+    (root.path / "var/lib").mkdir(parents=True)
+    (root.path / "var/lib/kubelet").symlink_to(root.path / "srv/kubelet")
+    root.record("begin", {"data": ["/var/lib/kubelet"]})
+    assert root.records()["/var/lib/kubelet"]["before"] == "present"
