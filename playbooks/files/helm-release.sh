@@ -10,16 +10,16 @@ export KUBECONFIG HELM_CACHE_HOME HELM_CONFIG_HOME HELM_DATA_HOME
 HELM=/usr/local/lib/gpustack/helm
 CHART=/var/lib/gpustack-cluster/charts/${URL##*/}
 
-# A Helm that was killed leaves its release pending, and every later one refuses. Ours is known by its label and by
-# its process; somebody else's is left alone.
+# A Helm that was killed leaves its release pending, and every later one refuses. Ours is known by its labels, of which the
+# revision is the only one that Helm does not give to somebody else's next one, and by its process; others are left alone.
 ensure_not_pending() {
   last=$(kube -n "$NAMESPACE" get secrets -l "owner=helm,name=$NAME" --sort-by=.metadata.creationTimestamp \
-    -o 'jsonpath={range .items[*]}{.metadata.name} {.metadata.labels.status} {.metadata.labels.gpustack-digest}{"\n"}{end}' |
+    -o 'jsonpath={range .items[*]}{.metadata.name} {.metadata.labels.status} {.metadata.labels.gpustack-digest} {.metadata.labels.gpustack-revision} {.metadata.labels.version}{"\n"}{end}' |
     tail -n 1)
   # shellcheck disable=SC2086 # words
   set -- $last
   case ${2-} in pending-*) ;; *) return 0 ;; esac
-  if [ -z "${3-}" ]; then
+  if [ -z "${5-}" ] || [ "$4" != "$5" ]; then
     echo "release $NAMESPACE/$NAME is $2, by a Helm that is not ours: wait for it, or helm rollback $NAME -n $NAMESPACE (gpustack explain release-pending)" >&2
     return 1
   fi

@@ -25,9 +25,9 @@ case " $* " in
   *"label namespace"*) printf privileged >"$WORLD/level" ;;
   *"create --dry-run"*) echo "a.example others -" ;;
   *" get --ignore-not-found "*) ;;
+  *labels.status*) cat "$WORLD/releases" ;;
   *status=deployed*) awk '$2 == "deployed" { print $3, $4, $5 }' "$WORLD/releases" ;;
   *metadata.labels.version*) awk '{ print $5 }' "$WORLD/releases" ;;
-  *"get secrets"*) cat "$WORLD/releases" ;;
   *"delete secret"*) sed -i '$d' "$WORLD/releases" ;;
   *diff*field-manager=gpustack-look*) cat >/dev/null; [ ! -e "$WORLD/drifted" ] ;;
   *diff*field-manager=gpustack*) [ -e "$WORLD/defined" ] ;;
@@ -180,11 +180,12 @@ def test_a_chart_without_definitions_applies_none(world: Path) -> None:
     assert asked(world, "kubectl apply") == []
 
 
-OURS = f"sh.helm.release.v1.monitoring.v2 pending-upgrade {'c' * 40}"
+PENDING = f"sh.helm.release.v1.monitoring.v2 pending-upgrade {'c' * 40}"
+OURS = f"{PENDING} 2 2"
 
 
 def test_what_a_killed_helm_of_ours_left_pending_is_forgotten(world: Path) -> None:
-    releases(world, f"sh.helm.release.v1.monitoring.v1 deployed {'c' * 40}", OURS)
+    releases(world, f"sh.helm.release.v1.monitoring.v1 deployed {'c' * 40} 1 1", OURS)
     assert run(world).stdout.splitlines() == [
         "changed: revision v2 of monitoring, which was interrupted, is deleted",
         "changed: release monitoring",
@@ -196,7 +197,11 @@ def test_what_a_killed_helm_of_ours_left_pending_is_forgotten(world: Path) -> No
     ("line", "runs", "text"),
     [
         (OURS, True, "is being changed right now, by an installation that goes on"),
-        (OURS.rsplit(" ", 1)[0], False, "is pending-upgrade, by a Helm that is not ours"),
+        (PENDING.rpartition(" ")[0], False, "is pending-upgrade, by a Helm that is not ours"),
+        (f"{PENDING.rpartition(' ')[0]} 2", False, "is pending-upgrade, by a Helm that is not ours"),
+        (f"{PENDING} 2", False, "is pending-upgrade, by a Helm that is not ours"),
+        # Helm gives the labels of our revision to the one that a person makes.
+        (f"{PENDING} 1 2", False, "is pending-upgrade, by a Helm that is not ours"),
     ],
 )
 def test_what_is_pending_by_others_is_left_alone(world: Path, line: str, runs: bool, text: str) -> None:
