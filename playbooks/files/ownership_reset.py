@@ -75,6 +75,10 @@ def drop_record(path):
         save(records)
 
 
+# What kubeadm has written of a new cluster when this is called.
+AUTHORITY = (SERVED, "/etc/kubernetes/pki/ca.key")
+
+
 def name_cluster(digest):
     """Record of which cluster the data is that the step is about to write: of this host's CA, or of the one given."""
     things, _, _ = read_request()
@@ -91,8 +95,11 @@ def name_cluster(digest):
             record["after"] = state if state != ABSENT and is_written_by_us(path, record, []) else ""
         if record["kind"] != "data":
             continue
-        if not record["cluster"] or find_state(path, "data") == ABSENT:
+        if find_state(path, "data") == ABSENT or (path in AUTHORITY and not record["cluster"]):
             record["cluster"] = cluster
+        elif not record["cluster"]:
+            # Somebody else's: it came before the first byte of ours.
+            record["before"] = PRESENT
     save(records)
 
 
