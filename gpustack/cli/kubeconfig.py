@@ -18,6 +18,8 @@ from gpustack.files.write import write_file
 if TYPE_CHECKING:
     from gpustack.proof.kubeconfig import Server
 
+MOST_DAYS = 3650
+"""As long as the CA is valid that kubeadm makes."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.@:_-]*")
 
 
@@ -44,7 +46,9 @@ def kubeconfig(
     group: Annotated[
         str, typer.Option("--group", metavar="NAME", help="Group whose rights it has.")
     ] = "kubeadm:cluster-admins",
-    days: Annotated[int, typer.Option("--days", min=1, help="Validity in days. A certificate cannot be revoked.")] = 1,
+    days: Annotated[
+        int, typer.Option("--days", min=1, max=MOST_DAYS, help="Validity in days. A certificate cannot be revoked.")
+    ] = 1,
     server: Annotated[
         str,
         typer.Option(

@@ -51,6 +51,8 @@ def test_each_rule_of_the_redaction_is_linear(name: str) -> None:
         ("", "%25"),
         ("", "\\u0041"),
         ("a", "\\"),
+        ("", "ZmlnLWxlYWYtNzc"),
+        ("", "ZmlnLWxlYWYtNzc\nA"),
     ],
 )
 def test_a_hostile_answer_is_redacted_in_time(lead: str, pump: str) -> None:

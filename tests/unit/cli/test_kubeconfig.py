@@ -140,6 +140,12 @@ def test_the_certificate_is_for_who_asks_and_no_admin_conf_is_read_out(hosts: Ho
     assert re.findall(r"cat (/etc/kubernetes[^\s']*)", script) == ["/etc/kubernetes/pki/apiserver.crt"]
 
 
+@pytest.mark.parametrize("days", [0, 3651, 10**7, 10**30])
+def test_no_time_beyond_that_of_the_ca_is_asked_for(hosts: Hosts, days: int) -> None:
+    done = runner.invoke(app, ["kubeconfig", "--user", "ann", "--days", str(days)])
+    assert (done.exit_code, hosts.scripts) == (2, [])
+
+
 def test_it_is_for_a_day_by_default(hosts: Hosts) -> None:
     """A certificate cannot be called back."""
     runner.invoke(app, ["kubeconfig"])
