@@ -227,44 +227,6 @@ def test_nothing_is_adopted_unasked(root: OwnedRoot) -> None:
     assert OURS not in root.records()
 
 
-KUBECONFIG, ADMIN = "/root/.kube/config", "/etc/kubernetes/admin.conf"
-CREDENTIALS = {"file": [KUBECONFIG]}
-
-
-def test_a_kubeconfig_that_somebody_gives_root_meanwhile_is_not_ours(root: OwnedRoot) -> None:
-    root.write(ADMIN, "of the administrator\n")
-    root.record("begin", CREDENTIALS)
-    root.write(KUBECONFIG, "of another cluster\n")
-    root.record("finish", CREDENTIALS)
-    assert root.records() == {}
-
-
-def test_a_kubeconfig_that_somebody_edits_meanwhile_is_theirs(root: OwnedRoot) -> None:
-    root.write(ADMIN, "of the administrator\n")
-    root.record("begin", CREDENTIALS)
-    root.write(KUBECONFIG, "of the administrator\n")
-    root.record("finish", CREDENTIALS)
-    root.write(ADMIN, "of the administrator, renewed\n")
-    root.record("begin", CREDENTIALS)
-    root.record("finish", CREDENTIALS)
-    assert root.records()[KUBECONFIG]["after"].startswith("file "), "nobody has touched it"
-    root.record("begin", CREDENTIALS)
-    root.write(KUBECONFIG, "of the administrator, with my context\n")
-    root.record("finish", CREDENTIALS)
-    assert root.records()[KUBECONFIG]["after"] == "edited"
-
-
-@pytest.mark.parametrize(("text", "adopted"), [("of another cluster\n", False), ("of the administrator\n", True)])
-def test_root_s_kubeconfig_is_adopted_only_where_it_is_the_administrator_s(
-    root: OwnedRoot, text: str, adopted: bool
-) -> None:
-    root.write(ADMIN, "of the administrator\n")
-    root.write(KUBECONFIG, text)
-    root.record("begin", CREDENTIALS)
-    root.record("finish", CREDENTIALS, adopt=[KUBECONFIG])
-    assert (KUBECONFIG in root.records()) is adopted
-
-
 def test_a_registry_s_file_that_is_replaced_while_it_is_adopted_is_not_ours(root: OwnedRoot) -> None:
     root.write(HOSTS, 'server = "https://mirror.example"\n')
     root.record("begin", DECLARED)
