@@ -19,7 +19,11 @@ FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 def open_file(path: Path, most: int = LARGEST) -> BinaryIO:
     """Open a regular file of at most `most` bytes. Raise OSError."""
-    refuse_file(path, os.stat(path), most)  # noqa: PTH116 - one call for all that is asked
+    try:
+        status = os.stat(path)  # noqa: PTH116 - one call for all that is asked
+    except ValueError as error:  # a NUL, or half of a surrogate pair
+        raise OSError(errno.EINVAL, "it is no name that a file can have", repr(str(path))) from error
+    refuse_file(path, status, most)
     descriptor = os.open(path, FLAGS)
     try:
         refuse_file(path, os.fstat(descriptor), most)

@@ -55,3 +55,11 @@ def test_nothing_is_opened_that_is_not_read(tmp_path: Path) -> None:
         read_file(tmp_path / "pipe")
     with pytest.raises(OSError, match="No such device"):
         os.open(tmp_path / "pipe", os.O_WRONLY | os.O_NONBLOCK)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800"])
+@pytest.mark.parametrize("read", [read_file, read_text, open_file])
+def test_what_no_file_can_be_called(tmp_path: Path, name: str, read: Callable[[Path], object]) -> None:
+    """YAML and JSON can write such a name."""
+    with pytest.raises(OSError, match="no name that a file can have"):
+        read(tmp_path / name)
