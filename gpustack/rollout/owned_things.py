@@ -38,8 +38,11 @@ class HostOwnership:
     edited: tuple[str, ...] = ()
 
     def has_agreed(self, path: str) -> bool:
-        """Tell whether a path may go or be restored, or anything below it."""
-        return any(one.path == path or one.path.startswith(f"{path}/") for one in self.agreements)
+        """Tell whether a path may go or be restored, or anything below it. A folder goes only when it is empty, so it
+        alone is no reason."""
+        return any(
+            one.kind != "folder" and (one.path == path or one.path.startswith(f"{path}/")) for one in self.agreements
+        )
 
 
 UNKNOWN_HOST = HostOwnership()

@@ -70,6 +70,7 @@ def list_left(found: Found, owned: HostOwnership) -> Iterator[str]:
             ):
                 continue
             if one.kind in {"file", "source"}:
-                yield f"{one}: gpustack has no record of it"
+                recorded = any(agreement.path == one.name for agreement in owned.agreements)
+                yield f"{one}: gpustack has no record of {'what is in it' if recorded else 'it'}"
             elif one.kind in OF_CLUSTER:
                 yield f"{one}: gpustack has no record of the cluster on this host"
