@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, LiteralString, Self
 
 ASIDE = "    # "
-"""What separates a command from the note behind it."""
+"""The text between a command and the note behind it."""
 Separator = Literal["; ", " | ", " && ", ", or ", "; then: "]
 CAPITALS = re.compile(r"\b[A-Z]{3,}\b")
 SHELL_WORD = re.compile(r"""(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\;|&<>()])+""")
@@ -44,7 +44,7 @@ class Hint(str):
 
 
 class Command(Hint):
-    """One command of a shell: `words` and a `note` that explains it, which stands in the source."""
+    """Hold one command of a shell: its `words`, and a `note` that explains it and stands in the source."""
 
     __slots__ = ("words",)
     words: tuple[str, ...]

@@ -32,7 +32,7 @@ def read_start(proc: Path, number: int) -> str:
 
 
 def is_dead(name: str, proc: Path = PROC) -> bool:
-    """Whether the process of this name ran on this machine, since its boot, and has ended."""
+    """Tell whether the process of this name ran on this machine, since its boot, and has ended."""
     machine, _, rest = name.partition(".")
     number, _, start = rest.partition(".")
     own = name_process(proc)

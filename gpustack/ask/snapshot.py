@@ -15,8 +15,8 @@ Fact = TypeVar("Fact")
 
 @dataclass(frozen=True)
 class Reach:
-    """Whether a host could be asked. `reference` is empty when it was reached, else the error's or fault's id. The SSH
-    connection ended at `address`, which is empty for the local host, and where it is not known."""
+    """Hold whether a host could be asked. `reference` is empty when it was reached, else the id of the error or fault.
+    The SSH connection ended at `address`, which is empty for the local host, and where it is not known."""
 
     host: str
     reference: str = ""

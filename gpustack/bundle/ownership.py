@@ -1,4 +1,4 @@
-"""What of a bundle's directory is a build's own: the files of a list that this user's mirror key signed, and no other.
+"""Tell which files of a bundle's directory a build owns: those of a list that this user's mirror key signed.
 
 A build signs the list of all files that it is about to write before it writes the first one, so that an interrupted
 build owns what it wrote. The list goes when the manifest stands.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpustack.proof.kubeconfig import Server
 
 MOST_DAYS = 3650
-"""As long as the CA is valid that kubeadm makes."""
+"""The longest validity of a certificate, in days: that of the CA that kubeadm makes."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.@:_-]*")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from gpustack.files.document import DocumentError, LimitError, refuse_value, refuse_values
 
 DIGITS = 20
-"""Of a whole number of 64 bits, with its sign."""
+"""The most characters of a whole number of 64 bits, with its sign."""
 
 
 def dump_json(value: Any, **layout: Any) -> str:

@@ -6,7 +6,7 @@ from math import isfinite
 WHOLE = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 NUMBER = re.compile(r"[-+]?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:[eE][-+]?[0-9]{1,3})?", re.ASCII)
 LARGEST = 1e18
-"""Of a number whose bounds nobody knows better: bytes, nanoseconds and counters are smaller."""
+"""The bound of a number that has no closer one: bytes, nanoseconds and counters are smaller."""
 
 
 def parse_whole(text: str, low: int, high: int) -> int:

@@ -61,7 +61,7 @@ def parse_yaml(text: str, rules: Rules = STRICT) -> Any:
 
 
 class Counting:
-    """What a loader composes is counted, before it calls itself for the next level."""
+    """Count the nodes that a loader composes, before it calls itself for the next level."""
 
     rules: Rules
     alias: Any

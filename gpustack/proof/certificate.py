@@ -27,7 +27,7 @@ LINE = re.compile(rf"^ *({AUTHORITY}|{CERTIFICATE}|{KEY}): ([A-Za-z0-9+/]+={{0,2
 LONGEST = 8192
 """Characters of one value; the largest of kubeadm's, a key of RSA-4096, has 4,400."""
 CLOCKS = timedelta(hours=1)
-"""How far the clocks of the operator's machine and of the control plane may be apart."""
+"""The largest accepted difference between the clocks of the operator's machine and of the control plane."""
 WEAKEST_RSA = 2048
 
 

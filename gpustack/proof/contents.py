@@ -51,7 +51,7 @@ def list_kinds(client: Any, namespace: str, limit: int) -> Iterator[tuple[str, s
 
 
 def is_kept(kind: Any) -> bool:
-    """Whether objects of a kind are in a namespace until somebody deletes them."""
+    """Tell whether objects of a kind are in a namespace until somebody deletes them."""
     verbs = set(kind.get("verbs", ()))
     return kind.get("scope") == "Namespaced" and {"list", "delete"} <= verbs and kind["resource"] != EVENTS
 

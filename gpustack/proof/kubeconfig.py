@@ -36,7 +36,7 @@ NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 
 @dataclass(frozen=True)
 class Server:
-    """Where an API server is reached: a DNS name or an address, and a port."""
+    """Hold the place where an API server is reached: a DNS name or an address, and a port."""
 
     name: str
     port: int

@@ -197,7 +197,7 @@ class Pods:
         return gone
 
     def is_empty(self) -> bool:
-        """Whether nothing is in the namespace but what Kubernetes makes; no where that is not known."""
+        """Tell whether the namespace has only objects that Kubernetes makes. Return False where that is not known."""
         try:
             with raise_refusals():
                 return not list_contents(self.api.api_client, NAMESPACE, LIMIT)
@@ -228,6 +228,6 @@ def is_foreign(found: Mapping[str, Any]) -> bool:
 
 
 def is_over(pod: Mapping[str, Any]) -> bool:
-    """Whether a pod of ours has ended, or was made by a gpustack of this machine that has ended."""
+    """Tell whether a pod of gpustack has ended, or was made by a gpustack process of this machine that has ended."""
     made_by = pod["metadata"].get("annotations", {}).get(PROCESS, "")
     return pod.get("status", {}).get("phase") in ENDED or is_dead(made_by)

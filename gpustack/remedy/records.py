@@ -67,7 +67,7 @@ class Change:
 
 @dataclass(frozen=True)
 class HostRecord:
-    """What one fix changed on one host. It is not finished if the fix was killed before it had recorded the result."""
+    """Hold the changes of one fix on one host. It is unfinished if the fix was killed before it recorded the result."""
 
     host: str
     id: str

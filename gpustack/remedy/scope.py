@@ -53,7 +53,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Scope:
-    """All that a remedy may change on one host.
+    """Name everything that a remedy may change on one host.
 
     `release` is the Helm release (namespace, name) whose objects it may change. `beyond` says in words what it changes
     and a roll-back does not restore.

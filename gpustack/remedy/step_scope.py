@@ -55,8 +55,8 @@ TARGETS = {
 
 @dataclass(frozen=True)
 class StepScope:
-    """What a step may change on a host besides the paths that it owns. `created` are files of gpustack, `edited` files
-    of the host, and `beyond` says in words what a roll-back does not restore."""
+    """Name the things that a step may change on a host besides the paths that it owns. `created` are files of gpustack,
+    `edited` files of the host, and `beyond` says in words what a roll-back does not restore."""
 
     created: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ GAP = 2
 
 
 def draw(console: Terminal, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """In a file or a pipe a row is one line, whatever its cells hold. A terminal folds what is too wide for it."""
+    """Draw a table. A row is one line in a file or a pipe, whatever its cells hold; a terminal folds wide cells."""
     cleaned = [tuple(flatten(console.clean(cell)) for cell in row) for row in rows]
     columns = list(zip(*cleaned, strict=True))
     widths = [max(map(cell_len, column)) for column in zip(headings, *cleaned, strict=True)]

@@ -49,7 +49,7 @@ class Lease:
 
     @property
     def lost(self) -> str:
-        """Why the run is to stop; empty while it holds its locks."""
+        """Return the reason why the run is to stop, or an empty text while it holds its locks."""
         if why := next((hold.lost for hold in self.holds if hold.lost), ""):
             return why
         if (late := read_clock() - self.until) <= 0:

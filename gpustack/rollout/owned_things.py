@@ -1,4 +1,4 @@
-"""Which things of a host a reset may remove or restore: the records of the host, judged by the table of decisions."""
+"""Judge which things of a host a reset may remove or restore, by the host's records and the table of decisions."""
 
 import shlex
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ UNSPOKEN = {"folder", "link", "store"}
 
 @dataclass(frozen=True)
 class Agreement:
-    """What scripts on the host may do with a path, as long as it has this state there."""
+    """Name the action that scripts on the host may take on a path, as long as it has this state there."""
 
     path: str
     kind: str
@@ -46,7 +46,7 @@ class HostOwnership:
 
 
 UNKNOWN_HOST = HostOwnership()
-"""Of a host whose record cannot be used: nothing may be changed there."""
+"""The ownership of a host whose record cannot be used: nothing may be changed there."""
 
 
 def judge_things(found: Ownership, *, foreign: bool, storage: bool) -> HostOwnership:

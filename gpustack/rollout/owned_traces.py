@@ -1,4 +1,4 @@
-"""What of gpustack's is on a host and goes, by step, and what stays: what was found there, by what is recorded."""
+"""Judge by the records which traces of gpustack on a host a reset removes, by step, and which stay."""
 
 from collections.abc import Iterator, Mapping
 

@@ -19,7 +19,7 @@ LOOK, AT_ONCE = 1.0, 5.0
 
 
 def mark(folder: Path) -> str:
-    """What stands in the environment of all that a tied program started, and of nothing else."""
+    """Return the text that is in the environment of each process of a tied program, and of no other process."""
     return f"PATH={folder / 'bin'}:"
 
 

@@ -1,4 +1,4 @@
-"""How many connections each client has. One that says nothing makes room for the next one of the same client: a client
+"""Count the connections of each client. A silent connection makes room for the next one of the same client: a client
 that opens many and leaves them idle takes no place from others, and none from itself."""
 
 import socket

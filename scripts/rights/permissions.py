@@ -10,7 +10,7 @@ EVERYWHERE = "cluster"
 
 @dataclass(frozen=True, order=True)
 class Permission:
-    """One rule for one subject. `scope` is a namespace or `cluster`; resources are `group/resource` or a URL."""
+    """Hold one rule for one subject. `scope` is a namespace or `cluster`; resources are `group/resource` or a URL."""
 
     subject: str
     scope: str

@@ -1,4 +1,4 @@
-"""What containers may do on their host: privileges, host namespaces, host paths, capabilities, user, token."""
+"""List the rights of containers on their host: privileges, host namespaces, host paths, capabilities, user, token."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ HOST_NAMESPACES = ("hostNetwork", "hostPID", "hostIPC")
 
 @dataclass(frozen=True, order=True)
 class Access:
-    """What one container has beyond a container without rights; `special` is false where that is a token at most."""
+    """Hold the rights of one container beyond one without any; `special` is false where that is a token at most."""
 
     workload: str
     container: str

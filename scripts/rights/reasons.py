@@ -1,4 +1,4 @@
-"""Why programs have what they have: one sentence for each workload and subject, or the page is not written."""
+"""Give the reason for each program's rights: a sentence per workload and subject, or the page is not written."""
 
 # By the start of `Kind namespace/name/container`, the longest wins.
 PODS = {

@@ -1,5 +1,5 @@
-"""What gpustack brings: Helm releases with their values, upstream manifests, and objects of its own. No chart is needed
-for the digests, so that a test can compare them with the page."""
+"""List the sources of gpustack's objects: Helm releases with their values, upstream manifests, and objects of its own.
+No chart is needed for the digests, so that a test can compare them with the page."""
 
 import hashlib
 import json

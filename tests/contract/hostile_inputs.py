@@ -170,7 +170,7 @@ SMALL, MIDDLE, WHOLE = 2**12, 2**14, 2**18
 WITHIN = 1.0
 """Seconds of the processor for `WHOLE` characters."""
 AGAIN = 3
-"""How many inputs are tried whole, the slowest first, however quick they were."""
+"""The number of inputs that are tried whole, the slowest first, however quick they were."""
 
 
 def measure(work: Callable[[str], object], text: str, most: float) -> float:

@@ -1,4 +1,4 @@
-"""What one host says of itself, an address or an identity, reaches no other host and no other node.
+"""Check that an address or an identity that one host claims reaches no other host and no other node.
 
 Every answer of a worker in the healthy cluster is changed: its addresses, its names, its machine-id, its MAC addresses
 become those of a stranger. No variable of another host may have one of them, and no other node may be chosen.
@@ -116,7 +116,7 @@ def test_no_word_of_a_host_is_let_in_by_another(lies: Mapping[str, Answer]) -> N
 
 @pytest.mark.parametrize("names", [LIES, ["system.identity"]], ids=["all", "its identity"])
 def test_no_word_of_a_host_names_another_node_in_a_command(names: Collection[str]) -> None:
-    """Its GPUs are bound for virtual machines and its node is excluded from the operator, so that commands name it."""
+    """Bind the host's GPUs for virtual machines and exclude its node from the operator, so that commands name it."""
     changed = {(probe, LIAR): LIES[probe] for probe in names}
     nodes = world().answers["gpu.nodes", CLUSTER]
     excluded = json.loads(nodes.out)

@@ -176,7 +176,7 @@ def test_what_is_shown_to_be_typed_is_a_hint(place: Any, name: str, kind: Any) -
 
 
 def test_a_hint_has_no_method_that_changes_it() -> None:
-    """What str makes of a Hint is a plain str, which mypy refuses in its place."""
+    """Methods of str make a plain str of a Hint, which mypy refuses in its place."""
     hint = Command("id")
     made = (hint + "x", hint.strip(), hint.replace("i", "x"), "".join([hint, "x"]))
     assert [type(one) for one in made] == [str] * len(made)

@@ -40,7 +40,7 @@ def test_what_is_json(source: str) -> None:
 
 
 def test_pydantic_writes_no_number_that_json_does_not_know() -> None:
-    """Its default is null; a setting of `constants` would write NaN."""
+    """The default of pydantic is null; a setting of `constants` would write NaN."""
     odd = Profile("s", "", "", float("nan"), float("inf"), Job(()))
     assert b'"begin":null,"end":null' in ADAPTER.dump_json(odd)
     assert TypeAdapter(float).dump_json(float("-inf")) == b"null"

@@ -1,4 +1,4 @@
-"""What a step writes on a host is declared in playbooks/files/owned.json; the record and the reset know no more."""
+"""Check that playbooks/files/owned.json declares all that a step writes on a host: record and reset know no more."""
 
 import fnmatch
 import json
@@ -53,7 +53,7 @@ def declared_of(step: str) -> set[str]:
 
 
 def is_declared(path: str, declared: set[str]) -> bool:
-    """Whether it is declared, or lies in a declared tree, or is a folder above one that is."""
+    """Tell whether a path is declared, or lies in a declared tree, or is a folder above a declared path."""
     return any(
         fnmatch.fnmatchcase(path, one)
         or fnmatch.fnmatchcase(one, path)

@@ -1,4 +1,4 @@
-"""What a remedy may change is declared, and its playbook writes nothing else."""
+"""Check that each remedy declares what it may change, and that its playbook writes nothing else."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -98,7 +98,7 @@ def parameters(kind: str) -> list[tuple[Scope, dict[str, Any]]]:
 
 
 def render(template: str, variables: Mapping[str, Any]) -> str:
-    """As Ansible renders it: a block's newline is trimmed. `dirname` is its filter."""
+    """Render a template as Ansible does: the newline of a block is trimmed, and `dirname` is a filter."""
     environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
     environment.filters["dirname"] = lambda path: path.rpartition("/")[0]
     return environment.from_string(template).render(**variables)

@@ -1,4 +1,4 @@
-"""What is recorded on a host, compared with what is there."""
+"""Compare the records of a host with the things that are there."""
 
 from gpustack.probes.host.declaration import read_declaration
 from tests.lab.stage import Stage

@@ -1,4 +1,4 @@
-"""Whether a process still runs: certain of this machine's own, and of no other."""
+"""Check that only the end of a process of this machine is certain."""
 
 import subprocess
 import sys

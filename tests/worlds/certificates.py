@@ -109,7 +109,7 @@ class Authority:
 
 @cache
 def share_authority() -> Authority:
-    """One CA for tests that only need any."""
+    """Return a CA for tests that do not depend on which one it is."""
     return Authority()
 
 

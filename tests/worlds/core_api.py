@@ -1,4 +1,4 @@
-"""What stands for the CoreV1Api of the kubernetes client: one namespace, its pods, and names of other objects in it."""
+"""Stand in for the CoreV1Api of the kubernetes client: a namespace, its pods, and names of other objects in it."""
 
 import json
 from typing import Any
@@ -114,7 +114,7 @@ class Response:
 
 
 def discovery(group: str, kinds: list[str]) -> dict[str, Any]:
-    """As Kubernetes 1.36 lists what one version of a group has."""
+    """Return the kinds of one version of a group as Kubernetes 1.36 lists them."""
     resources = [
         {"resource": kind, "scope": "Namespaced", "verbs": ["create", "delete", "get", "list"]} for kind in kinds
     ]

@@ -89,7 +89,7 @@ def mixed() -> Fixed:
 
 
 def last() -> LastFix:
-    """One file was changed since, and an object of the cluster was not."""
+    """Return a last fix, after which one file was changed and an object of the cluster was not."""
     content = {"apiVersion": "monitoring.coreos.com/v1", "kind": "Prometheus", "metadata": {"name": "p"}}
     written = Record("object", "Prometheus.monitoring.coreos.com monitoring/monitoring-prometheus", "1", "2")
     restorable = ObjectChange("gpu1", written, "2", Decision.RESTORE, before=content, now=content)

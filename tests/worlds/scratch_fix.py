@@ -22,7 +22,7 @@ SITE = "etc/containerd/conf.d/a b.toml"
 
 
 def forward(host: ScratchHost) -> None:
-    """What the role sysctl does."""
+    """Change IP forwarding as the role sysctl does."""
     host.write(SYSCTL_FILE[1:], TEXT)
     (host.folder / "keys" / "net.ipv4.ip_forward").write_text("1\n")
 

@@ -52,7 +52,7 @@ State = tuple[int, int, int, bytes]
 
 
 class ScratchHost:
-    """One host below a folder."""
+    """Imitate one host below a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.root = folder.resolve(), folder.resolve() / "root"

@@ -37,7 +37,7 @@ def build(
 
 
 def find_address(host: Host, answers: Answers) -> str:
-    """Where SSH reaches an honest host: the address in the inventory, of a name the one that the host reports."""
+    """Return the address where SSH reaches an honest host: that of the inventory, or of a name the one it reports."""
     if is_address(host.address) or (ADDRESS.id, host.name) not in answers:
         return ""
     try:

@@ -34,7 +34,7 @@ class HostKey:
 
     @property
     def fingerprint(self) -> str:
-        """As ssh-keygen -l shows it."""
+        """Return the SHA-256 fingerprint of the key as `ssh-keygen -l` shows it."""
         return f"SHA256:{base64.b64encode(hashlib.sha256(self.blob).digest()).decode().rstrip('=')}"
 
     @property

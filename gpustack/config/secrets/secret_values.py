@@ -79,8 +79,8 @@ def secret_paths(
 
 
 def holds_secret(text: str, within: int = 0) -> bool:
-    """One that is known by its looks, or a document of several lines that has a secret, or may have one because it is
-    too large or too deep to be read."""
+    """Tell whether a text is a secret that is known by its looks, or a document of several lines that has a secret or
+    may have one, because it is too large or too deep to be read."""
     if CLEAR.search(text):
         return True
     if "\n" not in text:

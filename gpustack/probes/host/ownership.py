@@ -1,4 +1,4 @@
-"""What is recorded on a host of what gpustack changed there, and how those things are now."""
+"""Read the record of what gpustack changed on a host, and the state of those things now."""
 
 import shlex
 from dataclasses import dataclass, field

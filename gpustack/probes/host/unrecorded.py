@@ -1,4 +1,4 @@
-"""What a step of gpustack may have put on a host without recording it: an earlier release did."""
+"""Find things that a step of gpustack may have put on a host without recording them, as an earlier release did."""
 
 import shlex
 

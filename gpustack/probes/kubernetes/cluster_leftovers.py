@@ -1,4 +1,4 @@
-"""What was left on the host: Kubernetes that somebody else put there, and files of an installation that broke off."""
+"""Find leftovers on a host: Kubernetes that somebody else put there, and files of an installation that broke off."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What Grafana's ServiceAccount may read in all namespaces: the rules of the ClusterRole that the monitoring brings.
+"""Read the rules of the ClusterRole by which Grafana's ServiceAccount reads in all namespaces.
 
 Kind: https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/cluster-role-v1.
 """

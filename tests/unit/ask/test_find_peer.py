@@ -1,4 +1,4 @@
-"""Where an SSH connection ended: the socket says it, and behind a jump host the inventory."""
+"""Check the address at which an SSH connection ended: the socket has it, and behind a jump host the inventory."""
 
 import socket
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a host sends is one key of one type, or nothing: no line of known_hosts is written as somebody sent it."""
+"""Check that a host sends one key of one type, or nothing: no line of known_hosts is written as somebody sent it."""
 
 import base64
 import subprocess
@@ -70,7 +70,7 @@ def test_a_name_that_stands_for_more_than_one_host_is_refused(name: str) -> None
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_types_of_keys(kind: str, tmp_path: Path) -> None:
-    """As ssh-keygen(1) makes and shows them."""
+    """Compare each type of key with what ssh-keygen(1) makes and shows."""
     name, _, bits = kind.removeprefix("ssh-").removesuffix("-sha2").partition("-sha2-nistp")
     words = ["ssh-keygen", "-q", "-t", name, "-N", "", "-f", str(tmp_path / "key")]
     subprocess.run([*words, *(["-b", bits or "2048"] if name != "ed25519" else [])], check=True, timeout=60)

@@ -125,7 +125,7 @@ def test_a_torn_manifest_is_an_error_of_its_own(bundle: Path, content: str) -> N
 def test_an_interrupted_build_is_continued(
     bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: int
 ) -> None:
-    """Of a new bundle, after so many files; at the last, all but the manifest is there."""
+    """Interrupt the build of a new bundle after so many files; at the last, all but the manifest is there."""
     calls = 0
     real = write_file
 

@@ -245,7 +245,7 @@ def test_the_last_fix_is_taken_back(world: Callable[..., World]) -> None:
 
 @pytest.mark.parametrize("words", [("--fix", "--yes"), ("--undo", "--yes")], ids=["fix", "undo"])
 def test_a_host_whose_lock_is_not_held_is_not_changed(words: tuple[str, ...], world: Callable[..., World]) -> None:
-    """As one that could not be locked: another run may be at it."""
+    """Leave a host alone when its lock is lost, as one that could not be locked: another run may change it."""
     made = world(FORWARD)
     made.away.add("h1")
     assert error(*words).reference == "lock-failed"

@@ -42,7 +42,7 @@ def test_the_size_is_bounded(tmp_path: Path) -> None:
 
 
 def test_a_file_without_a_size_is_bounded_too() -> None:
-    """Those of /proc have none before they are read."""
+    """Files of /proc have no size before they are read."""
     assert Path("/proc/self/environ").stat().st_size == 0
     with pytest.raises(OSError, match="larger than 3 bytes"):
         read_file(Path("/proc/self/environ"), 3)

@@ -1,4 +1,4 @@
-"""What gpustack writes is whole, its owner's alone, and in no other place than the one that was named."""
+"""Check that a written file is whole, its owner's alone, and in no other place than the one that was named."""
 
 import errno
 import os

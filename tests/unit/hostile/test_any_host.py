@@ -57,7 +57,7 @@ def print_honestly(script: str) -> Iterator[str]:
 
 
 def ask_hosts(hostile: Sequence[str]) -> Snapshot:
-    """Of two hosts the second one prints lines of the marker M as it likes."""
+    """Ask two hosts, of which the second one prints lines of the marker M as it likes."""
 
     def ask(host: Host, script: str, *, last: str, **more: object) -> Iterator[str]:
         marker = re.findall(r"^M=(\w+)$", script, re.MULTILINE)[0]
@@ -100,7 +100,7 @@ def test_what_a_host_prints_is_written_and_read(tmp_path_factory: pytest.TempPat
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("place", ["end", "start", "status", "read", "read-status", "read-number"])
 def test_a_number_that_is_none_costs_one_answer(tmp_path: Path, number: str, place: str) -> None:
-    """And plan and the reports of it end as with any other lost answer."""
+    """Check that plan and its reports end as with any other lost answer."""
     name, other = OF_HOST[:2]
     start, end, status = ("12.30", "12.50", "0")
     if place.startswith("read"):

@@ -146,7 +146,7 @@ def test_data_of_a_cluster_without_a_record_is_foreign(root: OwnedRoot, path: st
 
 
 class Somebody:
-    """What may happen to one file: before the step, in the step, after it."""
+    """Choose the events of one file: before the step, in the step, after it."""
 
     before = st.sampled_from([None, SWAP, "overlay\n", f"{SWAP}x\n"])
     killed = st.sampled_from(["no", "begun", "written"])

@@ -1,4 +1,4 @@
-"""What is recorded of files before and after a step, by the program that runs on hosts."""
+"""Check the records of files before and after a step, by the program that runs on hosts."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What other people change on a host before, during and after a fix survives its roll-back."""
+"""Check that changes of other people before, during and after a fix survive its roll-back."""
 
 import subprocess
 
@@ -92,7 +92,7 @@ def test_a_later_change_stays(host: ScratchHost, copies: Copies, change: str) ->
 
 
 def test_what_is_as_left_goes_and_what_was_changed_stays(host: ScratchHost, copies: Copies) -> None:
-    """And its copies are kept for a person, while the fix before comes next."""
+    """Keep the copies of a changed file for a person, and undo the fix before it next."""
     make_fix(copies, lambda: forward(host), "1")
     host.write(SITE, "x = 1\n")
 

@@ -135,7 +135,7 @@ def test_with_a_full_disk_nothing_is_changed_and_no_record_is_left(tmp_path: Pat
 
 
 def test_a_program_that_finds_no_space_stops_the_fix(host: ScratchHost, copies: Copies) -> None:
-    """As on a full disk, where it cannot be mounted: cp and sync fail, one after the other."""
+    """Imitate a full disk, where none can be mounted: cp and sync fail, one after the other."""
     host.write(SITE, "x = 1\n")
     for name in ("cp", "sync"):
         host.give_tool(name, "#!/bin/sh\necho 'No space left on device' >&2\nexit 1\n")

@@ -29,7 +29,7 @@ def play(host: ScratchHost) -> None:
 
 @pytest.fixture
 def cluster(host: ScratchHost) -> ScratchHost:
-    """With an object that somebody patched, which is the fault; one that is right; and those of a team."""
+    """Return a cluster with an object that somebody patched, which is the fault, a right one, and those of a team."""
     host.apply("monitoring/changed", {"a": "1"}, "gpustack", BEFORE, OURS)
     host.apply("monitoring/changed", {"a": "patched"}, "kubectl-patch", BEFORE)
     host.apply("monitoring/same", {"a": "1"}, "gpustack", BEFORE, OURS)
@@ -132,7 +132,7 @@ metadata:
 
 
 def test_objects_of_a_release_are_those_that_its_manifest_names(cluster: ScratchHost, copies: Copies) -> None:
-    """In the release's namespace, where it names none. No Secret is ever copied."""
+    """An object without a namespace is in that of the release. No Secret is ever copied."""
     cluster.give_tool("helm", f"#!/bin/sh\ncat <<'EOF'\n{MANIFEST}EOF\n")
     cluster.apply("kube-system/elsewhere", {"a": "1"}, "helm", BEFORE)
     copies.begin("1", FAULT, {"h1": Scope(release=("monitoring", "kps"))})

@@ -1,4 +1,4 @@
-"""What a host says about its record is judged, whatever it says."""
+"""Check that any answer of a host about its record is judged."""
 
 import json
 from contextlib import suppress

@@ -89,7 +89,7 @@ SLOW = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 
 
 def do(host: ScratchHost, act: Act) -> None:
-    """What a person does to a path, whatever is there now."""
+    """Change a path as a person does, whatever is there now."""
     name, how, number = act
     path = host.root / name
     if how == "mode":
@@ -110,7 +110,7 @@ def do(host: ScratchHost, act: Act) -> None:
 
 
 def play(host: ScratchHost, scope: str) -> None:
-    """What the roles do: a file of the host is edited, one of ours is written. A folder in its place stays."""
+    """Change files as the roles do: edit a file of the host, write one of gpustack. A folder in its place stays."""
     for name, text in [(SITE, "x = 2\n"), (OURS, "ours\n")] if scope == CRI else [(SYSCTL_FILE[1:], TEXT)]:
         if (host.root / name).is_symlink():
             (host.root / name).unlink()

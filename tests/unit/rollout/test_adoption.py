@@ -1,4 +1,4 @@
-"""What `install --adopt` offers to take over: what is there, is declared, and has no record."""
+"""Check that `install --adopt` offers to take over things that are there, are declared, and have no record."""
 
 import subprocess
 from pathlib import Path

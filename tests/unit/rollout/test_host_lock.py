@@ -81,7 +81,7 @@ def test_a_torn_note_is_of_nobody(tmp_path: Path, note: str | None, run: str) ->
 
 
 def test_a_lock_that_this_run_does_not_hold_any_more_is_refused(tmp_path: Path) -> None:
-    """Its note may still be there: of a process that was killed on the host, or of an earlier boot."""
+    """A note may outlive its lock: that of a process that was killed on the host, or of an earlier boot."""
     with held(tmp_path, f"ann@desk (pid 7)\n{OWN}\n"):
         pass
     done = play(tmp_path, OWN)
@@ -91,7 +91,7 @@ def test_a_lock_that_this_run_does_not_hold_any_more_is_refused(tmp_path: Path) 
 
 @pytest.mark.parametrize("left", ["nothing", "a lock file", "the note of a dead run"])
 def test_by_hand_a_free_host_may_be_changed(tmp_path: Path, left: str) -> None:
-    """As the printed command does."""
+    """Take the lock of a free host as the printed command does."""
     if left != "nothing":
         (tmp_path / "lock").touch()
     if left == "the note of a dead run":
@@ -113,7 +113,7 @@ def test_the_name_of_a_holder_is_text(tmp_path: Path, name: str, monkeypatch: py
 
 
 def test_a_lock_that_is_taken_again_is_waited_for(tmp_path: Path) -> None:
-    """As of a host that has just booted."""
+    """Wait for the lock of a host that has just booted."""
     (tmp_path / "lock").touch()
     script = render(tmp_path, OWN).replace("left=1;", "left=9;")
     with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True) as process:
@@ -124,7 +124,7 @@ def test_a_lock_that_is_taken_again_is_waited_for(tmp_path: Path) -> None:
 
 
 def script_of(folder: Path, run: str = OWN) -> str:
-    """What gpustack sends to hold a host's lock, in this folder."""
+    """Return the script that gpustack sends to hold a host's lock, in this folder."""
     words = {"held": lock.HELD, "taken": lock.TAKEN, "beat": lock.BEAT, "ours": lock.OURS}
     return lock.HOLD.format(folder=folder, who=shlex.quote("bob@desk (pid 8)"), run=run, **words)
 

@@ -120,7 +120,7 @@ def test_a_required_one_must_be_held(world: World, error: type[Exception]) -> No
 
 
 def test_a_worker_that_restarts_ends_no_run_and_is_held_again() -> None:
-    """Its plays wait for it, or fail; the others go on."""
+    """The plays of a worker that restarts wait for it, or fail; the others go on."""
     world = World()
     with hold_locks(Places((PLANE,), (WORKER,)), "install", world.session) as held:
         world.silent.add("k2")

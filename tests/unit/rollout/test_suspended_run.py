@@ -85,7 +85,7 @@ class Operator:
         return len(self.log.read_text().splitlines()) if self.log.exists() else 0
 
     def playing(self) -> list[int]:
-        """All that it plays with, and the watcher."""
+        """List the ids of the processes of its plays, and of the watcher."""
         return [pid for play in (self.folder / "private").glob("play-*") for pid in find_processes(play)]
 
     def send(self, number: int, *others: int) -> None:
@@ -183,7 +183,7 @@ def test_a_run_that_is_stopped_for_a_moment_goes_on(first: Operator) -> None:
 
 
 def test_what_is_frozen_with_its_run_ends_as_soon_as_it_goes_on(first: Operator) -> None:
-    """As a cgroup, or a laptop that sleeps."""
+    """Freeze the whole run, as a cgroup or a laptop that sleeps does."""
     everything = first.playing()
     first.send(signal.SIGSTOP, *everything)
     first.until(lambda: not refused())

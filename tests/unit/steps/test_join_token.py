@@ -1,4 +1,4 @@
-"""What a join leaves on a worker goes, and nothing that was there before it."""
+"""Check that the leftovers of a join go from a worker, and nothing that was there before it."""
 
 import subprocess
 from pathlib import Path

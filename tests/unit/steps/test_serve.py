@@ -159,7 +159,7 @@ def test_what_cannot_be_read_is_unknown_and_not_deleted() -> None:
 
 
 def test_it_answers_to_the_names_of_its_service() -> None:
-    """And to addresses, by which the kubelet and Prometheus ask."""
+    """The endpoint answers to addresses too, by which the kubelet and Prometheus ask."""
     spec = {**ON, "kubernetes": {"dns_domain": "gpus.internal"}}
     found = objects(View(cluster.snapshot(spec=spec), CLUSTER))[-1]
     arguments = found["spec"]["template"]["spec"]["containers"][0]["args"]
