@@ -112,7 +112,7 @@ def judge_host(snapshot: Snapshot, host: Host, wanted: set[str], *, packages: bo
     )
     owned, blocked = read_ownership(here, foreign=agreed, storage="containerd.io" in gone)
     traces = list_traces(present, owned) if not blocked else ()
-    stays = (*stays, *list_left(present, owned), *undeclared(here))
+    stays = (*stays, *list_left(present, owned), *read_undeclared(here))
     cluster, foreign, pods = "", "", None
     try:
         cluster, foreign = find_owner(here, owned)
@@ -147,7 +147,7 @@ def read_ownership(here: View, *, foreign: bool, storage: bool) -> tuple[HostOwn
     return judge_things(found, foreign=foreign, storage=storage), ""
 
 
-def undeclared(here: View) -> tuple[str, ...]:
+def read_undeclared(here: View) -> tuple[str, ...]:
     return tuple(list_undeclared(here[OWNERSHIP])) if here.available(OWNERSHIP) else ()
 
 

@@ -80,7 +80,7 @@ def build_line(path, record, cluster):
     return line
 
 
-def unrecorded(kind):
+def build_empty_record(kind):
     return {"kind": kind, "before": "", "after": "", "cluster": "", "run": "", "at": ""}
 
 
@@ -90,7 +90,7 @@ def read(*data):
     print(json.dumps({"cluster": cluster}))
     for path in data:
         if path not in records and find_state(path, "data") != ABSENT:
-            print(json.dumps(build_line(path, unrecorded("data"), cluster), sort_keys=True))
+            print(json.dumps(build_line(path, build_empty_record("data"), cluster), sort_keys=True))
     for path in sorted(records):
         print(json.dumps(build_line(path, records[path], cluster), sort_keys=True))
 

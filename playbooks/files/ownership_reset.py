@@ -4,12 +4,12 @@ Last part of a program for hosts: follows ownership_record.py, and runs one of C
 """
 
 
-def still():
+def print_unchanged():
     """Print what was agreed on and is as it was then. Data of a cluster is marked first: its CA goes with it."""
     agreed = json.load(sys.stdin)
     records, cluster, printed, marked = load(), find_cluster(), [], False
     for path, one in agreed.items():
-        record = records.get(path, unrecorded(one["kind"]))
+        record = records.get(path, build_empty_record(one["kind"]))
         if label(path, record, find_state(path, record["kind"]), cluster) != one["state"]:
             print("left: %s was changed since it was shown" % path, file=sys.stderr)
             continue
@@ -104,8 +104,8 @@ def name_cluster(digest):
 
 
 COMMANDS = {
-    "begin": begin, "finish": finish, "cluster": name_cluster, "read": read, "still": still, "restore": restore,
-    "clear": clear, "forget": drop_record,
+    "begin": begin, "finish": finish, "cluster": name_cluster, "read": read, "still": print_unchanged,
+    "restore": restore, "clear": clear, "forget": drop_record,
 }  # fmt: skip
 
 run(COMMANDS, *sys.argv[1:])
