@@ -5,6 +5,8 @@ from enum import Enum
 from gpustack.ownership.record import ABSENT, Record
 
 DATA_OF = "present of "
+EMPTY = "empty"
+"""The state of a folder for data of a cluster that gpustack created and in which nothing is left."""
 
 
 class Decision(Enum):
@@ -80,6 +82,8 @@ def decide_present_data(record: Record | None, actual: str | None) -> Decision:
     """Decide about data that may have been interrupted before its cluster had a CA."""
     if actual == ABSENT:
         return Decision.FORGET
+    if actual == EMPTY:
+        return Decision.REMOVE if record and record.before == ABSENT else Decision.FORGET
     if record and record.before == ABSENT and not record.cluster:
         return Decision.INTERRUPTED
     return decide_data(record, actual.removeprefix(DATA_OF) if actual else None)

@@ -9,6 +9,7 @@ import sys
 
 HOME = "/var/lib/gpustack-cluster"
 RECORD = HOME + "/owned.json"
+EMPTY = "empty"
 
 
 class Unusable(Exception):
@@ -52,8 +53,18 @@ def identify(path):
     return "yes" if status is None else "inode %d" % status.st_ino
 
 
+def is_emptied(path, record, state):
+    """Tell whether a folder of a cluster that was not there before is left without anything in it."""
+    if (record["kind"], record["before"], state) != ("data", ABSENT, ABSENT) or "*" in path or path in EMPTIED:
+        return False
+    status = look_up(path)
+    return status is not None and stat.S_ISDIR(status.st_mode)
+
+
 def label(path, record, state, cluster):
     """Name a state for the operator's machine: states that are equal have one label, and no secret is in any."""
+    if is_emptied(path, record, state):
+        return EMPTY
     if record["kind"] == "data" and state == PRESENT:
         leaving = record["cluster"] if record.get("removing") == identify(path) else ""
         return "present of " + ("an unclear cluster" if cluster is None else cluster or leaving or "no cluster")

@@ -8,7 +8,7 @@ case ${AGREED:-none} in
   *) AGREED_NOW=$(printf '%s' "$AGREED" | python3 -I -c "$OWNERSHIP" still) || exit ;;
 esac
 
-# Whether a path may be removed, or restored: is_agreed remove PATH.
+# Whether a path may be removed, removed while it is an empty folder, or restored: is_agreed remove|rmdir|restore PATH.
 is_agreed() {
   case "
 $AGREED_NOW
@@ -38,7 +38,10 @@ refuse_mounts() {
 
 # Removes an empty folder that we made and no package brought. One that is a mount of its own stays.
 drop_empty() {
-  is_agreed remove "$1" || return 0
+  ! is_agreed remove "$1" || remove_empty "$1"
+}
+
+remove_empty() {
   [ -d "$1" ] && [ ! -L "$1" ] && [ -z "$(ls -A "$1")" ] || return 0
   ! mountpoint -q "$1" || return 0
   ! dpkg -S "$1" >/dev/null 2>&1 || return 0
@@ -59,6 +62,7 @@ drop_inside() {
 drop() {
   for agreed in "$@"; do
     ! is_agreed remove "$agreed" || remove "$agreed"
+    ! is_agreed rmdir "$agreed" || remove_empty "$agreed"
     ! is_agreed restore "$agreed" || python3 -I -c "$OWNERSHIP" restore "$agreed"
   done
 }

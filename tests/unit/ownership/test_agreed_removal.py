@@ -18,6 +18,7 @@ from tests.worlds.owned_root import PROGRAM, OwnedRoot
 SCRIPT = (playbooks() / "files" / "remove-agreed.sh").read_text()
 # As the script's own, below the root of the test.
 REMOVE = 'remove() { for one; do rm -rf "$OWNERSHIP_ROOT$one"; echo "changed: removed $one"; done; }\n'
+RMDIR = 'remove_empty() { rmdir "$OWNERSHIP_ROOT$1"; echo "changed: removed $1"; }\n'
 OURS, FSTAB = "/etc/modules-load.d/gpustack.conf", "/etc/fstab"
 DECLARED = {"file": [OURS], "lines": [FSTAB]}
 SWAP = "/swapfile none swap sw 0 0\n"
@@ -54,7 +55,7 @@ def drop(root: OwnedRoot, owned: HostOwnership, *paths: str) -> subprocess.Compl
     agreed = {one.path: {"action": one.action, "kind": one.kind, "state": one.state} for one in owned.agreements}
     words = {"AGREED": json.dumps(agreed), "OWNERSHIP": PROGRAM, "OWNERSHIP_ROOT": str(root.path)}
     return subprocess.run(
-        ["sh", "-c", f"set -eu\n{SCRIPT}\n{REMOVE}drop {' '.join(paths)}\n"], env=words | {"PATH": os.environ["PATH"]},
+        ["sh", "-c", f"set -eu\n{SCRIPT}\n{REMOVE}{RMDIR}drop {' '.join(paths)}\n"], env=words | {"PATH": os.environ["PATH"]},
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
 
@@ -143,6 +144,35 @@ def test_data_of_a_cluster_without_a_record_is_foreign(root: OwnedRoot, path: st
     assert root.tree() == before
     drop(root, judge(root, *DATA, foreign=True), *DATA)
     assert root.tree().keys() == {"etc/machine-id"}
+
+
+FLANNEL = "/var/lib/cni/flannel"
+
+
+@pytest.mark.parametrize("emptied", ["before it is shown", "after it is shown"])
+def test_a_folder_of_a_cluster_that_programs_emptied_goes(root: OwnedRoot, emptied: str) -> None:
+    """Flannel's plugin removes its files as pods end, and leaves the folder."""
+    root.record("begin", {"data": [FLANNEL]})
+    root.write("/etc/kubernetes/pki/ca.crt", CERTIFICATE)
+    file = root.write(f"{FLANNEL}/5f0c", "{}")
+    root.record("finish", {"data": [FLANNEL]})
+    shown = judge(root) if emptied == "after it is shown" else None
+    file.unlink()
+    assert drop(root, shown or judge(root), FLANNEL).stdout == f"changed: removed {FLANNEL}\n"
+    assert root.run("clear").returncode == 0
+    assert FLANNEL not in root.records()
+
+
+@pytest.mark.parametrize("record", ["none", "it was there before"])
+def test_an_empty_folder_of_others_stays(root: OwnedRoot, record: str) -> None:
+    (root.path / FLANNEL[1:]).mkdir(parents=True)
+    if record != "none":
+        file = root.write(f"{FLANNEL}/of-others", "{}")
+        root.record("begin", {"data": [FLANNEL]})
+        file.unlink()
+    assert judge(root, FLANNEL).agreements == ()
+    assert drop(root, judge(root, FLANNEL), FLANNEL).stdout == ""
+    assert (root.path / FLANNEL[1:]).is_dir()
 
 
 class Somebody:
