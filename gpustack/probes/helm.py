@@ -8,6 +8,7 @@ the API server: values and manifests of a release may hold secrets.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.probes.host.egress import WAY
@@ -19,13 +20,16 @@ PROGRAM = "/usr/local/lib/gpustack/helm"
 VERSION = re.compile(r"v([0-9]+\.[0-9]+\.[0-9]+)")
 # Labels of ours; Helm takes no others of its own for them.
 CHART, DIGEST, REVISION = "gpustack-chart", "gpustack-digest", "gpustack-revision"
+# `--timeout` of playbooks/files/helm-release.sh, times the spec's timeout_factor.
+TIMEOUT = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
 class Release:
     """The newest revision of a release. `status` as Helm says it (deployed, failed, pending-install, …); `chart` and
     `digest` are empty when somebody else made it. `labelled` is the revision that we made, 0 where no label says it:
-    Helm takes the labels of one revision over to the next, whoever makes that."""
+    Helm takes the labels of one revision over to the next, whoever makes that. `created` is Helm's clock when it began
+    this revision, in seconds since 1970, and 0 where no label says it."""
 
     namespace: str
     name: str
@@ -34,6 +38,7 @@ class Release:
     chart: str
     digest: str
     labelled: int = 0
+    created: int = 0
 
     @property
     def by_hand(self) -> bool:
@@ -43,6 +48,11 @@ class Release:
     @property
     def ours(self) -> bool:
         return bool(self.digest)
+
+    @property
+    def is_from_gpustack(self) -> bool:
+        """gpustack made this very revision, and nobody one after it."""
+        return self.ours and self.labelled == self.revision
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,7 @@ def releases(answer: Answer) -> tuple[Release, ...]:
             labels.get(CHART, ""),
             labels.get(DIGEST, ""),
             number(labels.get(REVISION, "0")),
+            number(labels.get("createdAt", "0")),
         )
         key = (found.namespace, found.name)
         if key not in newest or newest[key].revision < found.revision:

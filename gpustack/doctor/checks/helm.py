@@ -10,7 +10,7 @@ from gpustack.config.resolved import charts_of
 from gpustack.doctor.check import check, names
 from gpustack.probes.gpu.cluster import GPU_DEPLOYMENTS
 from gpustack.probes.gpu.devices import GPU_DEVICES
-from gpustack.probes.helm import CHARTS, GPU_JOBS, MONITORING_JOBS, RELEASES, RUNNING_HELMS, HookJob, Release
+from gpustack.probes.helm import CHARTS, GPU_JOBS, MONITORING_JOBS, RELEASES, RUNNING_HELMS, TIMEOUT, HookJob, Release
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.namespaces import ENDING
 from gpustack.probes.kubernetes.workloads import MONITORING_DAEMON_SETS, MONITORING_DEPLOYMENTS
@@ -49,20 +49,37 @@ def helm_failed(here: View) -> Result:
     return Result("Helm releases", "deployed", words(found or ours(here)), ok=not found)
 
 
+def doubt_stuck(here: View, release: Release) -> str:
+    """Return why a Helm may still be at work on a pending release, and "" where none can be. The Helm of a person runs
+    anywhere and waits for as long as they told it to; gpustack's runs on the control plane, with a known limit."""
+    limit = TIMEOUT.total_seconds() * here.spec.timeout_factor
+    if not release.is_from_gpustack:
+        return "by a Helm that is not gpustack's and may run anywhere"
+    if not release.created:
+        return "and no label says since when"
+    if here.taken.timestamp() - release.created <= limit:
+        return f"for less than the {limit:.0f} s that gpustack's Helm waits"
+    return ""
+
+
 @check("helm-release-pending", RELEASES, RUNNING_HELMS)
 def release_pending(here: View) -> Result:
-    """gpustack's releases have a label, and only a Helm process on the control plane changes them."""
+    """A rollback ends what a Helm is doing, so a release is only called stuck where none can be at work on it."""
     what = "Helm releases"
-    found = {key: one for key, one in undeployed(here).items() if one.status.startswith("pending-") and one.ours}
-    if not found:
+    pending = {key: one for key, one in undeployed(here).items() if one.status.startswith("pending-")}
+    if not pending:
         return ok(what, f"none pending: {words(ours(here))}")
     if here[RUNNING_HELMS]:
-        return ok(what, f"{words(found)}, with a Helm process running")
-    called = names(NAMESPACE=[one.namespace for one in found.values()], RELEASE=[one.name for one in found.values()])
+        return ok(what, f"{words(pending)}, with a Helm process running")
+    doubts = {key: doubt_stuck(here, one) for key, one in pending.items()}
+    stuck = {key: one for key, one in pending.items() if not doubts[key]}
+    if not stuck:
+        raise FactUnavailable(as_text([f"{words({key: one})}, {doubts[key]}" for key, one in pending.items()]))
+    called = names(NAMESPACE=[one.namespace for one in stuck.values()], RELEASE=[one.name for one in stuck.values()])
     return Result(
         what,
         "deployed, or being changed by a running Helm",
-        f"{words(found)}, with no Helm process running",
+        f"{words(stuck)}, with no Helm process running",
         names=called,
     )
 

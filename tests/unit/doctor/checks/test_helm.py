@@ -3,14 +3,16 @@
 import json
 import os
 import subprocess
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.probes.helm import CHARTS
+from gpustack.probes.helm import CHARTS, TIMEOUT
 from tests.worlds import cluster
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1, K2
@@ -18,26 +20,30 @@ from tests.worlds.doctor_checks import evaluate, summary
 
 NONE = written("helm.processes", "0\n", 1)
 MONITORING = "monitoring"
+SPEC = {"monitoring": {"enabled": True}}
+TAKEN = cluster.snapshot().taken
 
 
-def here(id: str, *answers: Answer, where: str = CLUSTER) -> Judgement:
+def here(id: str, *answers: Answer, where: str = CLUSTER, spec: Mapping[str, Any] = SPEC) -> Judgement:
     placed = {("helm.processes", "k1"): NONE}
     on_host = {"helm.processes": "k1", "helm.charts": "k1"}
     placed |= {(answer.probe, on_host.get(answer.probe, CLUSTER)): answer for answer in answers}
     placed |= answers_at(CLUSTER, written("gpu.deployments", '{"items":[]}'))
-    return evaluate(id, cluster.snapshot(placed, {"monitoring": {"enabled": True}}, (K1, K2)), where)
+    return evaluate(id, cluster.snapshot(placed, spec, (K1, K2)), where)
 
 
-def releases(status: str, *, ours: bool = True, name: str = MONITORING) -> Answer:
-    """The recorded releases, the newest of one of them with another status."""
+def releases(status: str, *, by: str = "gpustack", age: int = 7200, name: str = MONITORING) -> Answer:
+    """The recorded releases, the newest of one of them with another status, as Helm labels it for whom it runs."""
     before = cluster.healthy()["helm.releases", CLUSTER]
     listed = json.loads(before.out)
     newest = max(
         (one["metadata"]["labels"] for one in listed["items"] if one["metadata"]["labels"]["name"] == name),
         key=lambda labels: int(labels["version"]),
     )
-    newest["status"] = status
-    if not ours:
+    newest |= {"status": status, "createdAt": str(int(TAKEN.timestamp()) - age), "gpustack-revision": newest["version"]}
+    if by == "a person":
+        newest["version"] = str(int(newest["version"]) + 1)
+    if by == "another chart":
         del newest["gpustack-digest"]
     return replace(before, out=json.dumps(listed))
 
@@ -58,8 +64,31 @@ def test_a_release_that_is_not_deployed(status: str, helms: int, state: str, pen
     assert found == [state, pending]
 
 
-def test_a_release_that_is_pending_by_somebody_elses_helm_may_still_be_on_its_way() -> None:
-    assert here("helm-release-pending", releases("pending-upgrade", ours=False)).outcome == "ok"
+@pytest.mark.parametrize(
+    ("by", "age", "why"),
+    [
+        ("a person", 7200, "pending-upgrade, by a Helm that is not gpustack's and may run anywhere"),
+        ("another chart", 7200, "pending-upgrade, by a Helm that is not gpustack's and may run anywhere"),
+        ("gpustack", 600, "pending-upgrade, for less than the 600 s that gpustack's Helm waits"),
+        ("gpustack", -60, "pending-upgrade, for less than the 600 s that gpustack's Helm waits"),
+        ("gpustack", int(TAKEN.timestamp()), "pending-upgrade, and no label says since when"),
+    ],
+)
+def test_no_rollback_is_advised_while_a_helm_may_be_at_work(by: str, age: int, why: str) -> None:
+    found = here("helm-release-pending", releases("pending-upgrade", by=by, age=age))
+    assert found.outcome == "unknown"
+    assert found.why.endswith(why)
+
+
+def test_gpustack_waits_as_long_as_its_helm_does() -> None:
+    script = (Path(__file__).parents[4] / "playbooks/files/helm-release.sh").read_text()
+    assert f"--timeout $(({TIMEOUT.total_seconds() // 60:.0f} * ${{TIMEOUT_FACTOR:-1}}))m" in script
+    slow = {"monitoring": {"enabled": True}, "timeout_factor": 20}
+    assert here("helm-release-pending", releases("pending-upgrade"), spec=slow).outcome == "unknown"
+    assert here("helm-release-pending", releases("pending-upgrade", age=12001), spec=slow).outcome == "failed"
+
+
+def test_the_failed_release_of_another_namespace_is_theirs() -> None:
     foreign = json.loads(releases("deployed").out)
     foreign["items"].append({"metadata": {"name": "x", "namespace": "shop", "labels": {
         "name": "shop", "version": "1", "status": "failed", "owner": "helm",
