@@ -55,8 +55,8 @@ def drop(root: OwnedRoot, owned: HostOwnership, *paths: str) -> subprocess.Compl
     agreed = {one.path: {"action": one.action, "kind": one.kind, "state": one.state} for one in owned.agreements}
     words = {"AGREED": json.dumps(agreed), "OWNERSHIP": PROGRAM, "OWNERSHIP_ROOT": str(root.path)}
     return subprocess.run(
-        ["sh", "-c", f"set -eu\n{SCRIPT}\n{REMOVE}{RMDIR}drop {' '.join(paths)}\n"], env=words | {"PATH": os.environ["PATH"]},
-        capture_output=True, text=True, timeout=60, check=False,
+        ["sh", "-c", f"set -eu\n{SCRIPT}\n{REMOVE}{RMDIR}drop {' '.join(paths)}\n"],
+        env=words | {"PATH": os.environ["PATH"]}, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
 
 
