@@ -70,7 +70,7 @@ FILES = {
     "prereqs": (
         "/etc/modules-load.d/gpustack.conf", "/etc/sysctl.d/90-gpustack.conf", "/etc/sysctl.d/zzz-gpustack.conf",
         "/etc/NetworkManager/conf.d/gpustack.conf", "/etc/systemd/network/10-flannel.link",
-        "/var/lib/gpustack-cluster/fixes",
+        "/var/lib/gpustack-cluster/fixes", "/var/lib/gpustack-cluster/masked-swap",
     ),
 }  # fmt: skip
 

@@ -14,12 +14,21 @@ for key in net.ipv4.ip_forward net.bridge.bridge-nf-call-iptables net.bridge.bri
   echo "changed: set $key"
 done
 
-# Units of swap come from fstab, from GPT partitions, from zram-generator; zram-tools has a service of its own.
+# Units of swap come from fstab, from GPT partitions, from zram-generator; zram-tools has a service of its own. A mask says
+# not whose it is, so each is noted before it is made: a reset takes no other away.
+MASKED=/var/lib/gpustack-cluster/masked-swap
 swap_off() {
   units=$(systemctl list-unit-files --no-legend --plain '*.swap' zramswap.service) || :
   echo "$units" | while read -r unit state _; do
     case $state in '' | masked | disabled | transient) continue ;; esac
-    # A unit file in /etc cannot be masked.
+    case $(systemctl show --property FragmentPath --value "$unit") in
+      # A unit file there cannot be masked.
+      /etc/*) ;;
+      *)
+        echo "$unit" >>"$MASKED"
+        sync "$MASKED"
+        ;;
+    esac
     systemctl mask --quiet --now "$unit" 2>/dev/null || systemctl disable --quiet --now "$unit"
     echo "changed: $unit"
   done

@@ -5,18 +5,14 @@ PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C
 export LC_ALL
 
-if is_agreed restore /etc/fstab; then
+# Names of units that effect.sh masked; the site may have masked others.
+MASKED=/var/lib/gpustack-cluster/masked-swap
+if is_agreed restore /etc/fstab || is_agreed remove "$MASKED"; then
   drop /etc/fstab
-  awk '$3 == "swap" && !/^[ \t]*#/ {print $1}' /etc/fstab | while read -r what; do
-    case $what in
-      UUID=*) what=/dev/disk/by-uuid/${what#UUID=} ;;
-      LABEL=*) what=/dev/disk/by-label/${what#LABEL=} ;;
-      PARTUUID=*) what=/dev/disk/by-partuuid/${what#PARTUUID=} ;;
-      PARTLABEL=*) what=/dev/disk/by-partlabel/${what#PARTLABEL=} ;;
-    esac
-    unit=$(systemd-escape --path --suffix=swap "$what")
+  ! is_agreed remove "$MASKED" || while read -r unit; do
     [ "$(readlink "/etc/systemd/system/$unit")" != /dev/null ] || rm "/etc/systemd/system/$unit"
-  done
+  done <"$MASKED"
+  drop "$MASKED"
   systemctl daemon-reload
 fi
 
