@@ -105,9 +105,28 @@ def name_cluster(digest):
     save(records)
 
 
+def is_remnant(path, record):
+    """Tell whether a file is of the cluster that is recorded, or holds nothing, as after a power cut.
+
+    What cannot be read is not known to be of it: kubeadm writes no link.
+    """
+    if record.get("kind") != "data" or record["before"] != ABSENT or not record["cluster"] or look_up(path) is None:
+        return False
+    try:
+        return not read_bytes(path).strip(b"\0") or find_digests(path) == {record["cluster"]}
+    except (OSError, ValueError):
+        return False
+
+
+def print_remnants(*paths):
+    """Print which of these files a join of this host left. What others put there names another cluster, or none."""
+    records = load()
+    print("".join(path + "\n" for path in paths if is_remnant(path, records.get(path, {}))), end="")
+
+
 COMMANDS = {
     "begin": begin, "finish": finish, "cluster": name_cluster, "read": read, "still": print_unchanged,
-    "restore": restore, "clear": clear, "forget": drop_record,
+    "restore": restore, "clear": clear, "forget": drop_record, "remnants": print_remnants,
 }  # fmt: skip
 
 run(COMMANDS, *sys.argv[1:])

@@ -105,18 +105,23 @@ def digest_authority(pem):
         raise ValueError("no certificate") from error
 
 
+def find_digests(path):
+    """Compute the digests of the CAs that a certificate or a kubeconfig names; raise OSError or ValueError."""
+    if look_up(path) is None:
+        return set()
+    text = read_bytes(path).decode()
+    if path == SERVED:
+        return {digest_authority(text)}
+    found = re.findall(r"^\s*certificate-authority-data:\s*(\S+)\s*$", text, re.MULTILINE)
+    return {digest_authority(base64.b64decode(data).decode()) for data in found}
+
+
 def find_cluster():
     """Compute the digest of the CA that this host's files name; empty without one, None where it is unclear."""
     digests = set()
     try:
-        if look_up(SERVED) is not None:
-            digests.add(digest_authority(read_bytes(SERVED).decode()))
-        for path in CREDENTIALS:
-            text = read_bytes(path).decode() if look_up(path) is not None else ""
-            digests |= {
-                digest_authority(base64.b64decode(data).decode())
-                for data in re.findall(r"^\s*certificate-authority-data:\s*(\S+)\s*$", text, re.MULTILINE)
-            }
+        for path in (SERVED, *CREDENTIALS):
+            digests |= find_digests(path)
     except (OSError, ValueError):
         return None
     return digests.pop() if len(digests) == 1 else None if digests else ""

@@ -1,16 +1,28 @@
-"""Check that the leftovers of a join go from a worker, and nothing that was there before it."""
+"""Check that the leftovers of a join go from a worker, and nothing of another cluster."""
 
+import base64
+import json
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from gpustack.config.resources import playbooks
-from tests.worlds.owned_root import OwnedRoot
+from tests.unit.ownership.test_agreed_removal import CERTIFICATE
+from tests.worlds.certificates import Authority
+from tests.worlds.owned_root import PROGRAM, OwnedRoot
 
 BOOTSTRAP, JOIN = "/etc/kubernetes/bootstrap-kubelet.conf", "/run/gpustack-join.yaml"
-DECLARED = {"file": [JOIN], "data": [BOOTSTRAP]}
-FILES = (playbooks() / "files" / "recorded.sh", playbooks() / "roles" / "workers" / "files" / "no-token.sh")
+CA = "/etc/kubernetes/pki/ca.crt"
+DECLARED = {"file": [JOIN], "data": [BOOTSTRAP, CA]}
+FILES = playbooks() / "roles" / "workers" / "files"
+# What limits.sh and the host bring. kubeadm refuses to join beside a CA.
+PROGRAMS = """hold_lock() { :; }
+systemctl() { :; }
+limited() { [ ! -e "$ROOT/etc/kubernetes/pki/ca.crt" ] || { echo "ca.crt already exists" >&2; return 1; }; echo joins; }
+"""
 
 
 @pytest.fixture
@@ -18,22 +30,48 @@ def root(tmp_path: Path) -> OwnedRoot:
     return OwnedRoot(tmp_path)
 
 
+def run(root: OwnedRoot, name: str) -> subprocess.CompletedProcess[str]:
+    script = (FILES / name).read_text().replace('"$file"', '"$ROOT$file"').replace(f" {JOIN}", f' "$ROOT{JOIN}"')
+    script = script.replace("-e $etc", '-e "$ROOT"$etc')
+    words = {
+        "OWNERSHIP": PROGRAM,
+        "OWNERSHIP_ROOT": str(root.path),
+        "OWNERSHIP_REQUEST": json.dumps({"declared": DECLARED}),
+        "CLUSTER": "sha256:" + "0" * 64,
+        "ROOT": str(root.path),
+        "PATH": os.environ["PATH"],
+    }
+    return subprocess.run(
+        ["sh", "-c", PROGRAMS + script], env=words, capture_output=True, text=True, timeout=30, check=False
+    )
+
+
 def clear(root: OwnedRoot) -> str:
-    script = "\n".join(path.read_text() for path in FILES)
-    for path in (BOOTSTRAP, JOIN, "/var/lib/"):
-        script = script.replace(f'"{path}', f'"{root.path}{path}').replace(f" {path}", f" {root.path}{path}")
-        script = script.replace(f"={path}", f"={root.path}{path}")
-    # The record has the paths of the host.
-    script = script.replace('"^\\"$2\\"', f'"^\\"${{2#{root.path}}}\\"')
-    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=30, check=False)
+    done = run(root, "no-token.sh")
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_what_a_join_left_goes(root: OwnedRoot) -> None:
+def name_authority(certificate: str) -> str:
+    """Write the part of a kubeconfig that names the CA, as kubeadm 1.36 does."""
+    data = base64.b64encode(certificate.encode()).decode()
+    return f"clusters:\n- cluster:\n    certificate-authority-data: {data}\n    server: https://10.78.0.11:6443\n"
+
+
+def begin_join(root: OwnedRoot, certificate: str = CERTIFICATE) -> None:
+    """Record as the step does before kubeadm writes its first byte, of the cluster with this CA."""
     root.record("begin", DECLARED)
-    for path in (BOOTSTRAP, JOIN):
-        root.write(path, "a token\n")
+    root.write(CA, certificate)
+    digest = root.read_lines()[0]
+    (root.path / CA.lstrip("/")).unlink()
+    assert root.run("cluster", digest, given={"declared": DECLARED}).returncode == 0
+
+
+@pytest.mark.parametrize("text", [name_authority(CERTIFICATE), "", "\0" * 4096], ids=["whole", "empty", "power cut"])
+def test_what_a_join_left_goes(root: OwnedRoot, text: str) -> None:
+    begin_join(root)
+    root.write(BOOTSTRAP, text)
+    root.write(JOIN, "a token\n")
     assert len(clear(root).splitlines()) == len((BOOTSTRAP, JOIN))
     assert (root.read(BOOTSTRAP), root.read(JOIN)) == (None, None)
     assert clear(root) == ""
@@ -46,3 +84,28 @@ def test_a_kubeconfig_for_joining_that_was_there_before_stays(root: OwnedRoot, r
         root.record("begin", DECLARED)
     assert clear(root) == ""
     assert root.read(BOOTSTRAP) == "of another cluster\n"
+
+
+def test_a_broken_off_join_begins_anew(root: OwnedRoot) -> None:
+    begin_join(root)
+    root.write(BOOTSTRAP, name_authority(CERTIFICATE))
+    root.write(CA, CERTIFICATE)
+    done = run(root, "join.sh")
+    assert (done.returncode, done.stdout) == (0, "joins\n"), done.stderr
+    assert root.read(BOOTSTRAP) is None
+
+
+@pytest.mark.parametrize("joined", [True, False])
+def test_files_of_another_cluster_stay_whatever_an_old_record_says(root: OwnedRoot, joined: bool) -> None:
+    """The host was prepared for this cluster once, and somebody took it to another one since."""
+    if joined:
+        begin_join(root)
+    else:
+        root.record("begin", DECLARED)
+    other = Authority().certificate.public_bytes(Encoding.PEM).decode()
+    root.write(BOOTSTRAP, name_authority(other))
+    root.write(CA, other)
+    done = run(root, "join.sh")
+    assert (done.returncode, done.stderr) == (1, "ca.crt already exists\n")
+    assert clear(root) == ""
+    assert (root.read(BOOTSTRAP), root.read(CA)) == (name_authority(other), other)
