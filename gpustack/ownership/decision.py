@@ -74,8 +74,7 @@ def decide_thing(record: Record | None, kind: str, actual: str | None) -> Decisi
         if actual is None:
             return Decision.UNKNOWN
         return Decision.FORGET if actual == record.before else take_back(record)
-    found = decide(record, actual)
-    return Decision.CHANGED if found is Decision.RESTORE and kind == "tree" else found
+    return decide(record, actual)
 
 
 def decide_present_data(record: Record | None, actual: str | None) -> Decision:

@@ -55,12 +55,10 @@ TARGETS = {
 
 @dataclass(frozen=True)
 class StepScope:
-    """Name the things that a step may change on a host besides the paths that it owns. `created` are files of gpustack,
-    `edited` files of the host, and `beyond` says in words what a roll-back does not restore."""
+    """Name the things that a step may change on a host besides the paths that it owns. `edited` are files of the
+    host, and `beyond` says in words what a roll-back does not restore."""
 
-    created: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
-    folders: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
     startups: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
@@ -68,7 +66,6 @@ class StepScope:
 
 
 CLOCKS = ("systemd-timesyncd", "chrony", "ntpsec", "ntp", "openntpd")
-FLANNEL_FOLDER, STORAGE_FOLDER = "/etc/kubernetes/gpustack-flannel", "/etc/kubernetes/gpustack-storage"
 RELEASED = (HISTORY, "Secrets", "definitions of kinds", PODS)
 MORE: Mapping[str, StepScope] = {
     "prereqs": StepScope(
@@ -99,14 +96,8 @@ MORE: Mapping[str, StepScope] = {
         units=("prometheus", "prometheus-alertmanager"), startups=("prometheus", "prometheus-alertmanager"),
         beyond=(PACKAGES, "secrets of receivers"),
     ),
-    "flannel": StepScope(
-        (f"{FLANNEL_FOLDER}/kube-flannel.yml", f"{FLANNEL_FOLDER}/kustomization.yaml"),
-        folders=(FLANNEL_FOLDER,), beyond=(PODS,),
-    ),
-    "storage": StepScope(
-        (f"{STORAGE_FOLDER}/local-path-storage.yaml", f"{STORAGE_FOLDER}/kustomization.yaml"),
-        folders=(STORAGE_FOLDER,), beyond=(PODS,),
-    ),
+    "flannel": StepScope(beyond=(PODS,)),
+    "storage": StepScope(beyond=(PODS,)),
     "monitoring": StepScope(beyond=RELEASED),
     "gpu-operator": StepScope(beyond=RELEASED),
     "autoscaling": StepScope(beyond=RELEASED),
@@ -115,17 +106,16 @@ MORE: Mapping[str, StepScope] = {
     "dashboards": StepScope(beyond=("objects that it deletes",)),
     "taint": StepScope(beyond=("taints of nodes",)),
 }  # fmt: skip
-# A token for joining lies there for seconds, and is not copied.
-NEVER_COPIED = ("/run/gpustack-join.yaml",)
+# A token for joining, which lies there for seconds, and secrets of receivers.
+NEVER_COPIED = ("/run/gpustack-join.yaml", "/etc/gpustack-cluster/standalone/receivers/*")
 
 
 def declare_things(step: str) -> tuple[Thing, ...]:
     """Declare the files, folders, units and parameters that a step may change on a host."""
     owned, more = read_declaration().get(step, {}), MORE[step]
-    listed = (*owned.get("file", ()), *owned.get("marked", ()), *more.created)
-    created = [name for name in listed if name not in NEVER_COPIED]
+    created = [name for name in (*owned.get("file", ()), *owned.get("marked", ())) if name not in NEVER_COPIED]
     edited = (*owned.get("lines", ()), *more.edited)
-    folders = sorted({*owned.get("folder", ()), *more.folders})
+    folders = sorted(owned.get("folder", ()))
     return (
         *(Thing("folder", name) for name in folders if any(path.startswith(f"{name}/") for path in created)),
         *(Thing("pattern" if "*" in name else "file", name) for name in created),

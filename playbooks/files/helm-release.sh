@@ -3,9 +3,6 @@
 # namespace.sh and definitions.sh.
 # Reads NAME, NAMESPACE, VERSION, URL, SHA256, DIGEST and PRIVILEGED (yes or no). Says `changed: …` for what it did.
 set -eu
-KUBECONFIG=/etc/kubernetes/admin.conf
-HELM_CACHE_HOME=/var/lib/gpustack-cluster/charts HELM_CONFIG_HOME=/var/lib/gpustack-cluster/charts HELM_DATA_HOME=/var/lib/gpustack-cluster/charts
-export KUBECONFIG HELM_CACHE_HOME HELM_CONFIG_HOME HELM_DATA_HOME
 # By its whole path, so that a Helm of ours that still runs is found by it.
 HELM=/usr/local/lib/gpustack/helm
 CHART=/var/lib/gpustack-cluster/charts/${URL##*/}
@@ -45,6 +42,9 @@ holds() {
 
 FRESH=$(mktemp -d)
 trap 'rm -rf "$FRESH"' EXIT
+# What Helm keeps for itself goes with the rest.
+KUBECONFIG=/etc/kubernetes/admin.conf HELM_CACHE_HOME=$FRESH HELM_CONFIG_HOME=$FRESH HELM_DATA_HOME=$FRESH
+export KUBECONFIG HELM_CACHE_HOME HELM_CONFIG_HOME HELM_DATA_HOME
 cat >"$FRESH/values.yaml"
 pinned "$URL" "$SHA256" "$CHART"
 ensure_namespace "$NAMESPACE" "$PRIVILEGED"

@@ -13,5 +13,6 @@ for unit in $UNITS; do
 done
 # shellcheck disable=SC2086 # patterns
 drop $FILES
+drop_empty /etc/gpustack-cluster/standalone/receivers
 drop_empty /etc/gpustack-cluster/standalone
 drop_empty /etc/gpustack-cluster

@@ -18,7 +18,7 @@ from tests.contract.roles import tasks
 
 FILES = playbooks() / "files"
 DECLARED: dict[str, dict[str, list[str]]] = json.loads((FILES / "owned.json").read_text())
-KINDS = {"file", "lines", "marked", "tree", "folder", "data", "store", "link", "private"}
+KINDS = {"file", "lines", "marked", "folder", "data", "store", "link", "private"}
 WRITING = {"copy": "dest", "template": "dest", "file": "path", "replace": "path", "lineinfile": "path"}
 # Scripts beside the roles, by the step whose role runs them.
 SHARED = {
@@ -53,7 +53,7 @@ def declared_of(step: str) -> set[str]:
 
 
 def is_declared(path: str, declared: set[str]) -> bool:
-    """Tell whether a path is declared, or lies in a declared tree, or is a folder above a declared path."""
+    """Tell whether a path is declared, or lies below one, or is a folder above a declared path."""
     return any(
         fnmatch.fnmatchcase(path, one)
         or fnmatch.fnmatchcase(one, path)

@@ -13,7 +13,7 @@ from gpustack.config.resources import playbooks
 from gpustack.doctor.entry import Fault
 from gpustack.doctor.graph import graph
 from gpustack.remedy.scope import SYSCTL_FILE, Scope, declare_drop_in, declare_sysctl, list_variants, rendered_file
-from gpustack.remedy.step_scope import MORE, bound_scope, list_agreed
+from gpustack.remedy.step_scope import MORE, bound_scope, declare_things, list_agreed
 from gpustack.steps import STEPS
 from tests.contract.roles import tasks_of
 
@@ -141,6 +141,11 @@ def test_commands_of_remedies_change_what_is_declared() -> None:
         "rollout": {"rollout restart", "delete pod"},
         "sysctl": {"sysctl -qw"},
     }
+
+
+def test_no_secret_is_copied_before_a_fix() -> None:
+    names = [thing.name for step in MORE for thing in declare_things(step)]
+    assert [name for name in names if "receivers" in name or "join" in name] == []
 
 
 def test_the_file_of_parameters_is_the_role_s() -> None:

@@ -4,7 +4,7 @@ from gpustack.probes.host.declaration import read_declaration
 from tests.lab.stage import Stage
 
 RECORD = "/var/lib/gpustack-cluster/owned.json"
-KINDS = ("file", "marked", "tree", "data")
+KINDS = ("file", "marked", "data")
 
 
 def list_unrecorded(stage: Stage) -> set[str]:

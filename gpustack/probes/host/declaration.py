@@ -1,8 +1,8 @@
 """The declaration of what each step may touch on a host: playbooks/files/owned.json, by step and kind.
 
 Kinds: `file` (whole files of ours), `lines` (lines in a file of others), `marked` (files that others write as well, and
-ours say whose they are), `tree` (a folder with all that is in it), `folder` (made where it is missing, removed when it
-is empty), `data` (what programs of a cluster write), `store` (what containerd keeps), `link` (a network link),
+ours say whose they are), `folder` (made where it is missing, removed when it is empty: files of others may be in it),
+`data` (what programs of a cluster write), `store` (what containerd keeps), `link` (a network link),
 `private` (a folder in which gpustack alone keeps things).
 """
 

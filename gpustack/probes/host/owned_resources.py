@@ -18,7 +18,7 @@ FILES = {
     "standalone-monitoring": (
         f"{SYSTEM}/prometheus.service.d/gpustack.conf", f"{SYSTEM}/prometheus-alertmanager.service.d/gpustack.conf",
         f"{STANDALONE}/prometheus-*", f"{STANDALONE}/rules-*", f"{STANDALONE}/alertmanager-*",
-        f"{STANDALONE}/receivers",
+        f"{STANDALONE}/receivers/*",
     ),
     "standalone-exporters": (
         f"{SYSTEM}/nvidia-dcgm-exporter.service.d/gpustack.conf",
@@ -37,12 +37,12 @@ FILES = {
         "/etc/apt/sources.list.d/gpustack-nvidia.sources", "/etc/apt/keyrings/gpustack-nvidia.gpg",
         "/etc/apt/apt.conf.d/52gpustack-nvidia-driver", "/etc/modprobe.d/gpustack-nouveau.conf",
     ),
-    "storage": ("/etc/kubernetes/gpustack-storage",),
-    "helm": ("/usr/local/lib/gpustack/helm", "/var/lib/gpustack-cluster/charts"),
+    "storage": ("/etc/kubernetes/gpustack-storage/*",),
+    "helm": ("/usr/local/lib/gpustack/helm", "/var/lib/gpustack-cluster/charts/*"),
     "workers": ("/run/gpustack-join.yaml", "/etc/kubernetes/bootstrap-kubelet.conf"),
     "flannel": (
         "/etc/cni/net.d/10-flannel.conflist", "/run/flannel", "/var/lib/cni/flannel", "/var/lib/cni/networks/cbr0",
-        "/etc/kubernetes/gpustack-flannel",
+        "/etc/kubernetes/gpustack-flannel/*",
     ),
     "control-plane": (
         *(f"/etc/kubernetes/{name}.conf" for name in KUBECONFIGS), "/etc/kubernetes/pki", "/etc/kubernetes/tmp",

@@ -268,7 +268,7 @@ def test_folders_without_end_are_no_reason_to_begin(root: OwnedRoot) -> None:
         os.close(descriptor)
         descriptor = below
     os.close(descriptor)
-    done = root.run("begin", given={"declared": {"tree": ["/etc/tree"]}})
+    done = root.run("begin", given={"declared": {"file": ["/etc/tree"]}})
     # Deeper than what pytest can remove.
     subprocess.run(["rm", "-r", folder], check=True)
     assert (done.returncode, "Traceback" in done.stderr) == (1, False)

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.ask.probe import Lines
+from gpustack.ask.probe import Answer, Lines
 from gpustack.probes.host.unrecorded import UNRECORDED
 from gpustack.rollout.adoption import adoption_variables, describe_adoptable, list_adoptable
+from tests.worlds.own_root import make_machine
 from tests.worlds.owned_root import RECORD, OwnedRoot
 from tests.worlds.reset_hosts import PLANE, WORKER, snapshot
 
@@ -68,3 +69,16 @@ def test_the_question_lists_what_has_no_record(tmp_path: Path) -> None:
     )
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout.split() == [OURS, "/etc/containerd/certs.d/quay.io/hosts.toml"], done.stderr
+
+
+def test_the_question_finds_files_by_pattern_and_is_not_misled_by_names_of_others(tmp_path: Path) -> None:
+    machine = make_machine(tmp_path)
+    charts = machine.root / "var/lib/gpustack-cluster/charts"
+    charts.mkdir(parents=True)
+    for name in ("keda-2.20.2.tgz", "keda-a b.tgz", "keda-a\nb.tgz", "keda-..tgz", "notes.txt"):
+        (charts / name).touch()
+    assert isinstance(UNRECORDED.ask, Lines)
+    done = machine.run(UNRECORDED.ask.text)
+    assert done.returncode == 0, done.stderr
+    found = UNRECORDED.fact(Answer(UNRECORDED.id, "k1", 0, done.stdout))
+    assert found == ("/var/lib/gpustack-cluster/charts/keda-2.20.2.tgz",)

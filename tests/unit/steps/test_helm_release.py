@@ -37,6 +37,7 @@ exit
 """
 HELM = r"""#!/bin/sh
 echo "helm $*" >>"$WORLD/asked"
+: >"$HELM_CACHE_HOME/cache" && : >"$HELM_CONFIG_HOME/repositories.yaml" && : >"$HELM_DATA_HOME/plugins"
 case $1 in
   show) [ -e "$WORLD/crds" ] && echo "kind: CustomResourceDefinition" || echo "# none" ;;
   get) echo "kind: Service" ;;
@@ -92,6 +93,7 @@ def test_a_release_that_is_not_there(world: Path) -> None:
     (line,) = asked(world, "helm upgrade")
     assert f"--labels gpustack-chart=1,gpustack-digest={'d' * 40},gpustack-revision=1 " in line
     assert "--reset-values" in line
+    assert [path.name for path in (world / "charts").iterdir()] == ["c-1.tgz"], "Helm keeps nothing there"
     assert "--namespace space" in line
 
 

@@ -42,8 +42,10 @@ fi
 # The folder net.d stays, even empty: containerd ends when it goes. Files of others stay in it.
 drop /etc/cni/net.d/10-flannel.conflist
 dpkg -S /opt/cni/bin/flannel >/dev/null 2>&1 || drop /opt/cni/bin/flannel
-drop /var/lib/cni/flannel /var/lib/cni/networks/cbr0 /etc/kubernetes/gpustack-flannel
+drop /var/lib/cni/flannel /var/lib/cni/networks/cbr0 /etc/kubernetes/gpustack-flannel/*
 drop_matches '/var/lib/cni/results/cbr0-*'
-for folder in /var/lib/cni/networks /var/lib/cni/results /var/lib/cni /etc/kubernetes; do drop_empty "$folder"; done
+for folder in /var/lib/cni/networks /var/lib/cni/results /var/lib/cni /etc/kubernetes/gpustack-flannel /etc/kubernetes; do
+  drop_empty "$folder"
+done
 # Last, since it tells which network was ours.
 drop /run/flannel

@@ -1,0 +1,92 @@
+"""A file that somebody puts beside files of gpustack stays: each step, at each moment, through install and reset."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpustack.config.resources import playbooks
+from gpustack.probes.host.declaration import read_declaration
+from tests.unit.ownership.test_agreed_removal import drop, judge
+from tests.worlds.owned_root import OwnedRoot
+
+CHARTS, RECEIVERS = "/var/lib/gpustack-cluster/charts", "/etc/gpustack-cluster/standalone/receivers"
+# Of each step what its first run writes, and its second.
+WRITTEN = {
+    "flannel": ("/etc/kubernetes/gpustack-flannel", ["kube-flannel.yml", "kustomization.yaml"], ["kube-flannel.yml"]),
+    "storage": ("/etc/kubernetes/gpustack-storage", ["local-path-storage.yaml"], ["kustomization.yaml"]),
+    "monitoring": (CHARTS, ["kube-prometheus-stack-88.5.3.tgz"], ["kube-prometheus-stack-89.0.0.tgz"]),
+    "gpu-operator": (CHARTS, ["gpu-operator-v26.7.0.tgz"], ["gpu-operator-v26.8.0.tgz"]),
+    "autoscaling": (CHARTS, ["keda-2.20.2.tgz"], ["keda-2.21.0.tgz"]),
+    "standalone-monitoring": (RECEIVERS, ["default-webhook"], ["critical-slack"]),
+}
+FOREIGN = ["notes.txt", "kustomization.yaml.mine", "keda-9.9.9.tgz", "old-receiver"]
+every_step = pytest.mark.parametrize("step", WRITTEN)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> OwnedRoot:
+    return OwnedRoot(tmp_path)
+
+
+def play(root: OwnedRoot, step: str, names: list[str], text: str, foreign: str = "") -> None:
+    """Do as the play of a step does; somebody adds a file while it runs."""
+    folder, declared = WRITTEN[step][0], read_declaration()[step]
+    written = [f"{folder}/{name}" for name in names]
+    root.record("begin", declared, written=written)
+    for path in written:
+        root.write(path, text)
+    if foreign:
+        root.write(f"{folder}/{foreign}", "theirs")
+    root.record("finish", declared, written=written)
+
+
+@every_step
+@pytest.mark.parametrize("moment", ["before", "during", "between", "after"])
+def test_a_file_of_others_survives_installs_and_the_reset(root: OwnedRoot, step: str, moment: str) -> None:
+    folder, first, second = WRITTEN[step]
+    if moment == "before":
+        for name in FOREIGN:
+            root.write(f"{folder}/{name}", "theirs")
+    for name in FOREIGN if moment == "during" else [""]:
+        play(root, step, first, "ours", name)
+    if moment == "between":
+        for name in FOREIGN:
+            root.write(f"{folder}/{name}", "theirs")
+    play(root, step, second, "ours, newer")
+    if moment == "after":
+        for name in FOREIGN:
+            root.write(f"{folder}/{name}", "theirs")
+    there = sorted(path.name for path in (root.path / folder.lstrip("/")).iterdir())
+    done = drop(root, judge(root), *(f"{folder}/{name}" for name in there))
+    assert done.returncode == 0, done.stderr
+    left = {path.name: path.read_text() for path in (root.path / folder.lstrip("/")).iterdir()}
+    assert left == dict.fromkeys(FOREIGN, "theirs")
+
+
+@every_step
+def test_a_reset_leaves_nothing_of_a_step(root: OwnedRoot, step: str) -> None:
+    folder, first, second = WRITTEN[step]
+    play(root, step, first, "ours")
+    play(root, step, second, "ours, newer")
+    owned = judge(root)
+    there = sorted(path.name for path in (root.path / folder.lstrip("/")).iterdir())
+    assert drop(root, owned, *(f"{folder}/{name}" for name in there)).returncode == 0
+    assert list((root.path / folder.lstrip("/")).iterdir()) == []
+    assert folder in {one.path for one in owned.agreements}, "the folder goes when it is empty"
+
+
+def test_receivers_of_others_stay_and_leftovers_of_a_killed_run_go(tmp_path: Path) -> None:
+    folder = tmp_path / "receivers"
+    folder.mkdir()
+    for name in ("theirs", ".fresh.AbC123", ".fresh.notes.txt"):
+        (folder / name).write_text("x")
+    script = (playbooks() / "roles" / "standalone_monitoring" / "files" / "receivers.sh").read_text()
+    script = "install() { :; }\nchgrp() { :; }\n" + script.replace(RECEIVERS, str(folder))
+    done = subprocess.run(
+        ["sh", "-c", script], input="#\ndefault-webhook aHR0cHM6Ly94\n", env={"PATH": os.environ["PATH"]},
+        capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "changed: secret of default-webhook\n"), done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == [".fresh.notes.txt", "default-webhook", "theirs"]
