@@ -1,0 +1,42 @@
+"""Each expression with which a role edits a file of a host takes at most a second for 256 KiB of hostile text: others
+write these files too, and the record edits them once more with the same expressions."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.config.resources import playbooks
+from tests.contract.hostile_inputs import build_seeds, find_slow
+
+
+def list_expressions(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, part in value.items():
+            if isinstance(part, str) and (key == "regexp" or str(key).startswith("containerd_version_")):
+                yield part
+            else:
+                yield from list_expressions(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from list_expressions(part)
+
+
+FOUND = [text for path in playbooks().rglob("*.yml") for text in list_expressions(yaml.safe_load(path.read_text()))]
+EXPRESSIONS = sorted({text for text in FOUND if "{{" not in text})
+
+
+def test_expressions_were_found() -> None:
+    assert len(EXPRESSIONS) >= 12
+    assert [text for text in FOUND if "{{" in text and "item." not in text and "containerd_" not in text] == [
+        "{{ prereqs_swap_line.regexp }}"
+    ]
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_an_edit_is_linear(text: str) -> None:
+    """As the module replace and the program of the record apply it."""
+    pattern = re.compile(text, re.MULTILINE)
+    assert find_slow(lambda given: pattern.sub("", given), build_seeds(pattern, most=60)) == []
