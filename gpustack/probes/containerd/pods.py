@@ -12,6 +12,25 @@ from gpustack.probes.sections import read_sections
 
 ADDRESS = SOCKET.removeprefix("unix://")
 IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9./:@_-]*")
+# What is told of a line of the journal: nothing of it but these words, since names, addresses and what a registry said
+# are of others. First what failed, then why, in the words of containerd, runc, Go's net and crypto/x509, and HTTP.
+KINDS = (
+    "failed to get sandbox image", "failed to pull image", "failed to stop sandbox container",
+    "failed to stop container", "failed to kill container", "unable to signal init", "not found", "no such host",
+    "server misbehaving", "i/o timeout", "TLS handshake timeout", "connection refused", "connection reset by peer",
+    "no route to host", "network is unreachable", "context deadline exceeded", "context canceled", "unexpected EOF",
+    "certificate signed by unknown authority", "certificate has expired", "certificate is not valid",
+    "server gave HTTP response to HTTPS client", "authorization failed", "401 Unauthorized", "403 Forbidden",
+    "429 Too Many Requests", "500 Internal Server Error", "502 Bad Gateway", "503 Service Unavailable",
+    "no space left on device", "permission denied", "operation not permitted", "no such process",
+    "device or resource busy", "ttrpc: closed",
+)  # fmt: skip
+NAME_KINDS = f"""
+  function name_kinds(line, kinds, i, known, named) {{
+    known = split("{"|".join(KINDS)}", kinds, "|")
+    for (i = 1; i <= known; i++) if (index(line, kinds[i])) named = named ", " kinds[i]
+    return substr(named, 3)
+  }}"""
 
 
 @dataclass(frozen=True)
@@ -120,19 +139,26 @@ esac
 printf '%s\n' "$others"
 echo '== failed'
 journalctl -u containerd --since -15min -o cat --no-pager 2>/dev/null |
-  awk '/RunPodSandbox.*failed to (get sandbox|pull) image/ {{line = $0}}
-    END {{if (line != "") print "| " substr(line, 1, 500)}}'
+  awk '{NAME_KINDS}
+    /RunPodSandbox.*failed to (get sandbox|pull) image/ {{line = $0}}
+    END {{if (line != "") print "| " name_kinds(line)}}'
 exit 0"""),
     sandbox,
     like="containerd config dump | grep sandbox; crictl images",
 )
 # Of `time="…" level=… msg="StopPodSandbox for \"ID\" …`. What ended when the kubelet asked again is not stuck: a shim
 # cannot stop a container while the toolkit's own pod has taken its runtime away.
-STUCK_NOW = r"""
+STUCK_NOW = (
+    NAME_KINDS
+    + r"""
   /unable to signal init|failed to kill container|failed to stop (sandbox )?container/ {failure[$5] = $0; at[$5] = NR}
   / returns successfully/ {delete failure[$5]}
   END {for (id in failure) if (last < at[id]) last = at[id]
-    for (id in failure) if (at[id] == last) print "| " substr(failure[id], 1, 400)}"""
+    for (id in failure) if (at[id] == last) {
+      print "| " (id ~ /^[0-9a-f]+\\$/ ? substr(id, 1, 12) ": " : "") name_kinds(failure[id])
+    }
+  }"""
+)
 STUCK = Probe(
     "containerd.stuck-containers",
     Lines(rf"""command -v journalctl >/dev/null || exit

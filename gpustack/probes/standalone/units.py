@@ -1,6 +1,7 @@
 """The programs that measure and watch a host without Kubernetes: their packages and units, and what runs.
 
-The command line that counts is that of the running process. `mine` are units with our drop-in.
+The command line that counts is that of the running process; of its words only those that gpustack sets are told, and a
+question mark for each other one. `mine` are units with our drop-in.
 """
 
 import re
@@ -19,12 +20,20 @@ NODE_EXPORTER, PROMETHEUS, ALERTMANAGER = "prometheus-node-exporter", "prometheu
 PORTS = {PROMETHEUS: 9090, ALERTMANAGER: 9093}
 UNITS = (ENGINE, GPU_EXPORTER, NODE_EXPORTER, PROMETHEUS, ALERTMANAGER)
 DROP_IN = "/etc/systemd/system/{}.service.d/gpustack.conf"
+WORDS = (
+    *(f"/usr/bin/{name}" for name in ("dcgm-exporter", NODE_EXPORTER, PROMETHEUS, ALERTMANAGER)),
+    *(f"--{flag}=*" for flag in (
+        "collectors", "address", "remote-hostengine-info", "collect-interval", "devices", "config.file", "storage.path",
+        "storage.tsdb.path", "storage.tsdb.retention.time", "storage.tsdb.retention.size", "web.listen-address",
+        "cluster.listen-address",
+    )),
+)  # fmt: skip
 NAME = re.compile(r"[a-z0-9][a-z0-9+.-]+")
 
 
 @dataclass(frozen=True)
 class Program:
-    """`command` is that of its main process, empty where none runs."""
+    """`command` has the words of its main process that gpustack sets, `?` for each other, empty where none runs."""
 
     active: bool
     enabled: bool
@@ -69,9 +78,10 @@ def unit(line: str) -> tuple[str, Program] | None:
     return name, Program(active == "active", enabled == "enabled", mine == "yes", "".join(command))
 
 
+SCRIPT = read_script(__file__, "units.sh").replace("WORDS", " | ".join(WORDS))
 PROGRAMS = Probe(
     "standalone.programs",
-    Lines(read_script(__file__, "units.sh").replace("PACKAGES", " ".join(PACKAGES)).replace("UNITS", " ".join(UNITS))),
+    Lines(SCRIPT.replace("PACKAGES", " ".join(PACKAGES)).replace("UNITS", " ".join(UNITS))),
     programs,
     like=f"systemctl status {' '.join(UNITS)}",
 )

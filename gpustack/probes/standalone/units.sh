@@ -1,4 +1,13 @@
 #!/bin/sh
+# The words of a command line that are compared with ours. Any other may be a secret of somebody else's.
+known_words() {
+  tr '\0\n' '\n ' | while IFS= read -r word || [ -n "$word" ]; do
+    case $word in
+      WORDS) printf '%s ' "$word" ;;
+      *) printf '? ' ;;
+    esac
+  done
+}
 echo '== packages'
 dpkg-query -Wf '${Package} ${db:Status-Want} ${db:Status-Status} ${Version}\n' PACKAGES 2>/dev/null
 echo '== units'
@@ -8,7 +17,7 @@ for unit in UNITS; do
   load=$(show LoadState) || exit
   mine=no pid=$(show MainPID) enabled=$(show UnitFileState) command=
   [ ! -e "/etc/systemd/system/$unit.service.d/gpustack.conf" ] || mine=yes
-  [ "${pid:-0}" = 0 ] || command=$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)
+  [ "${pid:-0}" = 0 ] || command=$(known_words 2>/dev/null <"/proc/$pid/cmdline")
   echo "$unit $load $(show ActiveState) ${enabled:--} $mine ${command% }"
 done
 echo '== secrets'

@@ -1,10 +1,15 @@
-"""What containerd says of containers that do not end, in words recorded of 2.3.7, shortened."""
+"""What is told of containerd's journal: containers that do not end, and a pause image that is not pulled.
 
+The lines are in words recorded of 2.3.7, shortened."""
+
+import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from gpustack.probes.containerd.pods import STUCK_NOW
+from gpustack.ask.probe import Lines
+from gpustack.probes.containerd.pods import SANDBOX, STUCK_NOW
 
 ONE, OTHER = "2b3d07c4c3351e07", "23fcdfa4a9684bdb"
 FAILED = (
@@ -16,20 +21,38 @@ REFUSED = (
     f'time="2026-11-23T00:47:00Z" level=error msg="StopContainer for \\"{OTHER}\\" failed" error="unable to signal '
     'init: permission denied"'
 )
+NOT_STOPPED = f"{ONE[:12]}: failed to stop container, failed to kill container"
+NOT_SIGNALLED = f"{OTHER[:12]}: unable to signal init, permission denied"
+# A registry's answer with a signed address in it.
+PULLED = (
+    'time="2026-11-22T16:32:47Z" level=error msg="RunPodSandbox for name:\\"figleaf\\" failed, error" '
+    'error="failed to pull image \\"registry.lab/pause:0.0\\": GET https://registry.lab/v2/?X-Amz-Signature=figleaf: '
+    'unexpected status: 403 Forbidden"'
+)
 
 
 @pytest.mark.parametrize(
     ("lines", "stuck"),
     [
         ([], ""),
-        ([FAILED], FAILED),
+        (['msg="figleaf \\"a" failed to stop container figleaf'], "failed to stop container"),
+        ([FAILED], NOT_STOPPED),
         ([FAILED, ENDED], ""),
-        ([ENDED, FAILED], FAILED),
-        ([FAILED, REFUSED, ENDED], REFUSED),
-        ([REFUSED, FAILED], FAILED),
+        ([ENDED, FAILED], NOT_STOPPED),
+        ([FAILED, REFUSED, ENDED], NOT_SIGNALLED),
+        ([REFUSED, FAILED], NOT_STOPPED),
     ],
 )
 def test_only_what_did_not_end_later_is_stuck(lines: list[str], stuck: str) -> None:
     text = "".join(f"{line}\n" for line in lines)
     done = subprocess.run(["awk", "-F", '"', STUCK_NOW], input=text, capture_output=True, text=True, check=True)
     assert done.stdout == (f"| {stuck}\n" if stuck else "")
+
+
+def test_of_a_failed_pull_the_reason_is_printed_and_no_text_of_others(tmp_path: Path) -> None:
+    (tmp_path / "journal").write_text(f"{PULLED}\n")
+    assert isinstance(SANDBOX.ask, Lines)
+    script = re.sub(r"^journalctl .*\|$", f"cat {tmp_path}/journal |", SANDBOX.ask.text, flags=re.MULTILINE)
+    script = script[script.index("echo '== failed'") :]
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "== failed\n| failed to pull image, 403 Forbidden\n"

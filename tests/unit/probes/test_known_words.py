@@ -1,0 +1,48 @@
+"""Of the command line of a running program only the words are told that gpustack sets."""
+
+import subprocess
+
+import pytest
+
+from gpustack.ask.view import View
+from gpustack.probes.standalone.units import SCRIPT
+from gpustack.steps.standalone.files import exporters, monitoring
+from tests.worlds.standalone import built, installed
+
+FUNCTION = SCRIPT[SCRIPT.index("known_words() {") : SCRIPT.index("echo '== packages'")]
+
+
+def print_known(*words: str, end: str = "\0") -> str:
+    """Return what is told of a process, whose words /proc/PID/cmdline ends with NUL (proc_pid_cmdline(5))."""
+    line = ("\0".join(words) + end).encode()
+    done = subprocess.run(
+        ["sh", "-euc", f"{FUNCTION}known_words"], input=line, capture_output=True, check=True, timeout=30
+    )
+    return done.stdout.decode().removesuffix(" ")
+
+
+def test_every_word_that_is_compared_is_printed() -> None:
+    here = View(built(installed()), "w1")
+    for one in (*exporters(here), *monitoring(here)):
+        assert print_known(*one.command.split()) == one.command
+
+
+@pytest.mark.parametrize("end", ["\0", ""])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--web.basic-auth=figleaf", "--config.file=/etc/p.yml"),
+        ("--token", "figleaf", "--config.file=/etc/p.yml"),
+        ("a\nfigleaf\n--config.file=/x", "--config.file=/etc/p.yml"),
+        ("", "--config.file=/etc/p.yml"),
+    ],
+)
+def test_other_words_are_printed_as_question_marks(words: tuple[str, ...], end: str) -> None:
+    unknown = " ?" * (len(words) - 1)
+    assert (
+        print_known("/usr/bin/prometheus", *words, end=end) == f"/usr/bin/prometheus{unknown} --config.file=/etc/p.yml"
+    )
+
+
+def test_a_program_of_another_place_is_printed_as_a_question_mark() -> None:
+    assert print_known("/opt/figleaf/prometheus", "--web.listen-address=:9090") == "? --web.listen-address=:9090"
