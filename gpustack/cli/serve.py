@@ -61,7 +61,7 @@ def serve(
 def parse_listen(text: str) -> tuple[str, int]:
     """`127.0.0.1:9460`, `[::]:9460`. Raises BadParameter."""
     host, _, port = text.rpartition(":")
-    if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+    if not host or not text.isascii() or not port.isdigit() or int(port) > 65535:
         raise typer.BadParameter(f"--listen takes ADDRESS:PORT, not {text}")
     return host.strip("[]"), int(port)
 

@@ -29,6 +29,9 @@ def normalize_name(name: str) -> str:
 
 
 def is_address(host: str) -> bool:
+    """Tell whether a host is an address in numbers alone: ip_address() takes any text for the zone behind a %."""
+    if "%" in host:
+        return False
     try:
         ip_address(host)
     except ValueError:

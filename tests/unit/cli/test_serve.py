@@ -64,7 +64,9 @@ def refused(*words: str) -> str:
     return f"{getattr(done.exception, 'reference', '')} {done.output}"
 
 
-@pytest.mark.parametrize("listen", ["9460", "127.0.0.1", ":9460", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536"])
+@pytest.mark.parametrize(
+    "listen", ["9460", "127.0.0.1", ":9460", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "\udcff:80"]
+)
 def test_where_to_listen_is_an_address_and_a_port(listen: str) -> None:
     assert "takes ADDRESS:PORT" in refused("--prometheus", "http://127.0.0.1:1", "--listen", listen)
 

@@ -31,7 +31,7 @@ def test_its_own_names_and_addresses_are_answered(host: str) -> None:
     ["evil.example", "evil.example:9460", "127.0.0.1.evil.example", "localhost.evil.example",
      "gpus.example.com.evil.example",
      "notlocalhost", "", "[::1].evil.example", "localhost:9460:evil.example", "localhost evil.example", "1.2.3",
-     "localhost@evil"],
+     "localhost@evil", "[fe80::1%25evil.example]", "[fe80::1%evil.example]:9460", "[::1%25]"],
 )  # fmt: skip
 def test_names_of_others_are_not(host: str) -> None:
     assert not is_allowed([host], NAMES)
