@@ -50,6 +50,13 @@ def write_file(path: Path, content: Content, *, readers: Readers = "owner", new:
 
 @contextlib.contextmanager
 def open_parent(path: Path) -> Iterator[int]:
+    """Open the folder of a file that is to be written. Raise OSError, also for a name that no file can have."""
+    try:
+        unusable = b"\0" in os.fsencode(path)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        unusable = True
+    if unusable:
+        raise OSError(errno.EINVAL, "it is no name that a file can have", repr(str(path)))
     if not path.name:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.files.write import Readers, open_log, write_file
+from gpustack.files.write import Readers, append_line, open_log, write_file
 from tests.unit.files.irregular import UNWRITABLE
 
 
@@ -44,6 +44,17 @@ def test_readers(tmp_path: Path, readers: Readers, umask: int, expected: int) ->
     finally:
         os.umask(before)
     assert mode(tmp_path / "file") == expected
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "\ud800/file", "a\0b/file"])
+@pytest.mark.parametrize(
+    "act", [lambda path: write_file(path, "ours"), lambda path: append_line(path, "ours\n"), open_log]
+)
+def test_what_no_file_can_be_called(tmp_path: Path, name: str, act: Callable[[Path], None]) -> None:
+    """YAML and JSON can write such a name."""
+    with pytest.raises(OSError, match="no name that a file can have"):
+        act(tmp_path / name)
+    assert names(tmp_path) == []
 
 
 def names(folder: Path) -> list[str]:
