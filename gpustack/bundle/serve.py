@@ -67,7 +67,10 @@ def serve(
     """
     begin = time.monotonic()
     listed = verify.verify(directory, fingerprint=fingerprint)
-    program = copy_program(directory / PROGRAM, listed)
+    try:
+        program = copy_program(directory / PROGRAM, listed)
+    except OSError as error:
+        raise _failed(listen, f"{PROGRAM}: {error.strerror or error}") from error
     places = {"files": directory / "files", "key": directory / manifest.KEY, "images": storage(directory)}
     argv = [str(directory / PROGRAM), "-listen", listen]
     argv += [word for name, place in places.items() for word in (f"-{name}", str(place))]
@@ -87,15 +90,19 @@ def serve(
 
 def copy_program(path: Path, listed: Manifest) -> int:
     """Return the descriptor of a copy in memory, whose bytes are those of the signed manifest: what lies at the path
-    may be exchanged after it was verified. Raise BundleError."""
+    may be exchanged after it was verified. Raise BundleError, and OSError where it cannot be read or copied."""
     content = read_file(path, PROGRAM_MOST)
     if {hashlib.sha256(content).hexdigest()} != {entry.sha256 for entry in listed.files if entry.path == PROGRAM}:
         message = f"{PROGRAM} was changed while the bundle was verified."
         raise BundleError("bundle-damaged", message, str(path), Command("gpustack", "bundle", "verify"))
     copy = os.memfd_create("mirror")
-    with os.fdopen(os.dup(copy), "wb") as file:
-        file.write(content)
-    os.fchmod(copy, path.stat().st_mode & 0o777)
+    try:
+        with os.fdopen(os.dup(copy), "wb") as file:
+            file.write(content)
+        os.fchmod(copy, path.stat().st_mode & 0o777)
+    except OSError:
+        os.close(copy)
+        raise
     return copy
 
 
@@ -107,8 +114,9 @@ def read_end(log: Path) -> str:
 
 
 def _start(program: int, argv: list[str], log: Path | None, *, attached: bool) -> subprocess.Popen[bytes]:
-    stream = open_log(log) if log else None
+    stream = None
     try:
+        stream = open_log(log) if log else None
         return subprocess.Popen(
             argv,
             executable=f"/proc/self/fd/{program}",
@@ -118,7 +126,7 @@ def _start(program: int, argv: list[str], log: Path | None, *, attached: bool) -
             stderr=stream,
             start_new_session=not attached,
         )
-    except OSError as error:  # copied without its mode, or to a machine of another architecture
+    except OSError as error:  # a log that is a link; copied without its mode, or to a machine of another architecture
         raise _failed(argv[2], str(error)) from error
     finally:
         if stream is not None:

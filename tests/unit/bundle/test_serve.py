@@ -1,5 +1,6 @@
 """Starting and ending the mirror; what it answers is in test_mirror.py."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gpustack.bundle import verify
 from gpustack.bundle.build import build
 from gpustack.bundle.serve import serve, stop
 from gpustack.errors import BundleError
@@ -61,6 +63,39 @@ def test_a_harmed_bundle_is_not_served(bundle: Path) -> None:
     with pytest.raises(BundleError) as caught:
         serve(bundle, "127.0.0.1:0")
     assert caught.value.reference == "bundle-damaged"
+
+
+@pytest.mark.parametrize("name", ["memfd_create", "fchmod"])
+def test_a_program_that_cannot_be_copied_is_reported(built: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> int:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+    monkeypatch.setattr(os, name, fail)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(BundleError, match="does not start") as caught:
+        serve(built, "127.0.0.1:8480")
+    assert (caught.value.reference, caught.value.why) == ("bundle-serve-failed", "bin/mirror: Cannot allocate memory")
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_program_that_is_gone_after_the_check_is_reported(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = verify.verify(bundle)
+    monkeypatch.setattr(verify, "verify", lambda *_, **__: listed)
+    (bundle / "bin" / "mirror").unlink()
+    with pytest.raises(BundleError) as caught:
+        serve(bundle, "127.0.0.1:8480")
+    assert (caught.value.reference, caught.value.why) == (
+        "bundle-serve-failed",
+        "bin/mirror: No such file or directory",
+    )
+
+
+def test_a_log_that_is_a_link_is_reported(built: Path, tmp_path: Path) -> None:
+    (tmp_path / "log").symlink_to(tmp_path / "other")
+    with pytest.raises(BundleError) as caught:
+        serve(built, "127.0.0.1:8480", log=tmp_path / "log")
+    assert "it is a link" in caught.value.why
+    assert not (tmp_path / "other").exists()
 
 
 def test_a_mirror_without_its_mode_is_reported(bundle: Path) -> None:
