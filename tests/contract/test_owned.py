@@ -13,6 +13,7 @@ import yaml
 from gpustack.config.egress import PATHS
 from gpustack.config.resources import PACKAGE, playbooks
 from gpustack.probes.host.owned_resources import FILES as LOOKED_FOR
+from gpustack.probes.host.owned_resources import NO_TRACE, WHOLE
 from gpustack.steps import STEPS
 from tests.contract.roles import tasks
 
@@ -140,9 +141,19 @@ def test_ansible_keeps_no_copies_of_its_own() -> None:
         assert "backup: true" not in path.read_text(), path
 
 
-def test_what_a_reset_looks_for_is_declared() -> None:
-    declared = {path for kinds in DECLARED.values() for paths in kinds.values() for path in paths}
-    assert [path for paths in LOOKED_FOR.values() for path in paths if not is_declared(path, declared)] == []
+def test_what_is_declared_is_looked_for_once() -> None:
+    paths = [path for paths in LOOKED_FOR.values() for path in paths]
+    assert sorted(paths) == sorted(set(paths))
+    kinds = ("file", "data", "private")
+    declared = {
+        path for one in DECLARED.values() for kind in kinds for path in one.get(kind, ()) if "cbr0-" not in path
+    }
+    passed = {path for path in declared if any(fnmatch.fnmatchcase(path, one) for one in NO_TRACE)}
+    assert [one for one in NO_TRACE if not fnmatch.filter(declared, one)] == []
+    lacking = [path for path in declared - passed if not any(is_declared(path, {one}) for one in paths)]
+    assert sorted(lacking) == []
+    folders = {path for one in DECLARED.values() for path in one.get("folder", ())}
+    assert {one.removesuffix("/*") for one in WHOLE} <= folders
 
 
 def test_no_program_of_a_play_imports_from_the_folder_of_the_login() -> None:

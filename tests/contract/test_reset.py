@@ -84,6 +84,7 @@ def test_what_is_asked_for_is_what_is_removed(step: str) -> None:
     """Each file that counts as ours is named where it is removed, whole or by its last part."""
     output = text(step)
     put_together = {".conf", ".sources", ".gpg", ".pref"}
+    assert [path for path in FILES[step] if "/apt/" in path and str(Path(path).parent) not in output] == []
     unnamed = [
         path
         for path in FILES[step]

@@ -1,78 +1,68 @@
 """What of ours is on a host, by step: what `gpustack reset` takes away, and asks for again afterwards.
 
-Each answer has a line `KIND NAME` per thing. What a role makes and what its tasks/reset.yml removes stands here too.
+Each answer has a line `KIND NAME` per thing. Files are those of the declaration; what a role makes beside them, and its
+tasks/reset.yml removes, stands here too.
 """
 
+import fnmatch
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
-from gpustack.config.egress import PATHS
-from gpustack.probes.control_plane.kubeadm import CONFIG, UNFINISHED
+from gpustack.probes.host.declaration import read_declaration
 
-KUBECONFIGS = ("admin", "super-admin", "kubelet", "controller-manager", "scheduler")
-STANDALONE = "/etc/gpustack-cluster/standalone"
-SYSTEM = "/etc/systemd/system"
-FILES = {
-    "standalone-monitoring": (
-        f"{SYSTEM}/prometheus.service.d/gpustack.conf", f"{SYSTEM}/prometheus-alertmanager.service.d/gpustack.conf",
-        f"{STANDALONE}/prometheus-*", f"{STANDALONE}/rules-*", f"{STANDALONE}/alertmanager-*",
-        f"{STANDALONE}/receivers/*",
-    ),
-    "standalone-exporters": (
-        f"{SYSTEM}/nvidia-dcgm-exporter.service.d/gpustack.conf",
-        f"{SYSTEM}/prometheus-node-exporter.service.d/gpustack.conf", f"{STANDALONE}/counters-*",
-    ),
-    "gpu-operator": (
-        "/etc/containerd/conf.d/99-nvidia.toml", "/usr/local/nvidia/toolkit", "/run/nvidia/validations",
-        "/run/nvidia/toolkit",
-    ),
-    "gpu-runtime": (
-        "/etc/containerd/conf.d/gpustack-nvidia.toml", "/etc/apt/sources.list.d/gpustack-toolkit.sources",
-        "/etc/apt/keyrings/gpustack-toolkit.gpg",
-        "/etc/apt/preferences.d/gpustack-toolkit.pref",
-    ),
-    "gpu-driver": (
-        "/etc/apt/sources.list.d/gpustack-nvidia.sources", "/etc/apt/keyrings/gpustack-nvidia.gpg",
-        "/etc/apt/apt.conf.d/52gpustack-nvidia-driver", "/etc/modprobe.d/gpustack-nouveau.conf",
-    ),
-    "storage": ("/etc/kubernetes/gpustack-storage/*",),
-    "helm": ("/usr/local/lib/gpustack/helm", "/var/lib/gpustack-cluster/charts/*"),
-    "workers": ("/run/gpustack-join.yaml", "/etc/kubernetes/bootstrap-kubelet.conf"),
-    "flannel": (
-        "/etc/cni/net.d/10-flannel.conflist", "/run/flannel", "/var/lib/cni/flannel", "/var/lib/cni/networks/cbr0",
-        "/etc/kubernetes/gpustack-flannel/*",
-    ),
-    "control-plane": (
-        *(f"/etc/kubernetes/{name}.conf" for name in KUBECONFIGS), "/etc/kubernetes/pki", "/etc/kubernetes/tmp",
-        CONFIG, UNFINISHED,
-        "/var/lib/etcd/member", "/var/log/pods", "/var/log/containers",
-    ),
-    "kubernetes": (
-        "/etc/apt/sources.list.d/gpustack-kubernetes.sources", "/etc/apt/keyrings/gpustack-kubernetes.gpg",
-        "/etc/apt/preferences.d/gpustack-kubernetes.pref",
-    ),
-    "containerd": (
-        "/etc/containerd/conf.d/gpustack.toml", "/etc/apt/sources.list.d/gpustack-containerd.sources",
-        "/etc/apt/keyrings/gpustack-containerd.gpg", "/etc/apt/preferences.d/gpustack-containerd.pref",
-        "/etc/gpustack-cluster/images",
-        "/opt/containerd/image-verifier/bin/gpustack",
-    ),
-    "firewall": (
-        "/usr/share/netfilter-persistent/plugins.d/50-gpustack", "/usr/local/lib/gpustack/firewall-nftables",
-        "/etc/systemd/system/nftables.service.d/gpustack.conf", "/etc/firewalld/policies/gpustack-in.xml",
-        "/etc/firewalld/policies/gpustack-forward.xml", "/etc/firewalld/policies/gpustack-out.xml",
-        "/usr/local/lib/gpustack/firewall-metrics", "/etc/systemd/system/gpustack-firewall-metrics.service",
-        "/etc/systemd/system/nftables.service.d/gpustack-metrics.conf",
-    ),
-    # The last ones are of `gpustack doctor --fix`.
-    "prereqs": (
-        "/etc/modules-load.d/gpustack.conf", "/etc/sysctl.d/90-gpustack.conf", "/etc/sysctl.d/zzz-gpustack.conf",
-        "/etc/NetworkManager/conf.d/gpustack.conf", "/etc/systemd/network/10-flannel.link",
-        "/var/lib/gpustack-cluster/fixes", "/var/lib/gpustack-cluster/masked-swap",
-    ),
-}  # fmt: skip
+# Folders in which everything is looked for, so that what others put there is named when it stays.
+WHOLE = (
+    "/etc/kubernetes/pki", "/etc/kubernetes/gpustack-flannel/*", "/etc/kubernetes/gpustack-storage/*",
+    "/var/lib/gpustack-cluster/charts/*", "/etc/gpustack-cluster/standalone/receivers/*",
+)  # fmt: skip
+# What the scripts below look at more closely, what any person may have, and descriptions of devices, which are made
+# anew by whoever needs them.
+NO_TRACE = (
+    "/var/lib/kubelet", "/etc/kubernetes/manifests/*", "/opt/cni/bin/flannel", "/etc/gpustack-cluster/firewalld-source",
+    "/root/.kube/config", "/var/run/cdi/*",
+)  # fmt: skip
+UNDONE = (
+    "workers", "standalone-monitoring", "standalone-exporters", "gpu-operator", "gpu-runtime", "gpu-driver", "storage",
+    "helm", "flannel", "control-plane", "kubernetes", "containerd", "firewall", "prereqs",
+)  # fmt: skip
+"""The steps that have a reset, the last one first."""
+
+
+def find_undoing(step: str, kind: str, path: str) -> str:
+    """Find the step whose reset takes a declared path: data of a cluster goes with the program that wrote it."""
+    if kind == "data" and re.search("flannel|/cni/", path):
+        return "flannel"
+    if kind == "data":
+        return "gpu-operator" if "nvidia" in path else "control-plane"
+    if "/charts/" in path:
+        return "helm"
+    if "/gpustack-kubernetes." in path:
+        return "kubernetes"
+    return step if step in UNDONE else "prereqs"
+
+
+def list_traced() -> Mapping[str, tuple[str, ...]]:
+    """List the declared files, data and private folders by the step whose reset takes them. What matches a pattern of
+    data is recorded together, and no single file of it by its name."""
+    traced: dict[str, list[str]] = {step: [] for step in UNDONE}
+    declared = (
+        (step, kind, path)
+        for step, kinds in read_declaration().items()
+        for kind in ("file", "data", "private")
+        for path in kinds.get(kind, ())
+        if not (kind == "data" and "*" in path) and not any(fnmatch.fnmatchcase(path, one) for one in NO_TRACE)
+    )
+    for step, kind, path in declared:
+        whole = next((one for one in WHOLE if path.startswith(f"{one.removesuffix('/*')}/")), path)
+        if not any(whole in paths for paths in traced.values()):
+            traced[find_undoing(step, kind, path)].append(whole)
+    return {step: tuple(paths) for step, paths in traced.items()}
+
+
+FILES = list_traced()
 
 KINDS = {"file", "link", "route", "chains", "chain", "table", "rules", "source", "containers", "unit", "change", "line"}
 
@@ -122,7 +112,7 @@ done
 
 
 def probe(step: str, more: str = "") -> Probe[tuple[Trace, ...]]:
-    return Probe(f"owned.{step}", Lines(f"{files((*FILES[step], *PATHS.get(step, ())))}{more}exit 0"), traces)
+    return Probe(f"owned.{step}", Lines(f"{files(FILES[step])}{more}exit 0"), traces)
 
 
 STANDALONE_MONITORING = probe("standalone-monitoring")

@@ -9,4 +9,4 @@ if is_agreed remove /etc/modprobe.d/gpustack-nouveau.conf; then
   fi
 fi
 drop /etc/apt/apt.conf.d/52gpustack-nvidia-driver /etc/apt/sources.list.d/gpustack-nvidia.sources \
-  /etc/apt/keyrings/gpustack-nvidia.gpg
+  /etc/apt/keyrings/gpustack-nvidia.gpg /etc/apt/preferences.d/gpustack-nvidia.pref
