@@ -18,28 +18,28 @@ SHELL_WORD = re.compile(r"""(?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\;|&<>()])+"
 
 
 class Hint(str):
-    """Text to copy or to follow. `body` is the text without the note behind it. Only this module makes one."""
+    """Hold text to copy or to follow. `body` is the text without the note behind it. Only this module creates one."""
 
     __slots__ = ("body", "note")
     body: str
     note: str
 
     def __new__(cls, body: str, note: str = "") -> Self:
-        made = super().__new__(cls, f"{body}{ASIDE}{note}" if note else body)
-        object.__setattr__(made, "body", body)
-        object.__setattr__(made, "note", note)
-        return made
+        hint = super().__new__(cls, f"{body}{ASIDE}{note}" if note else body)
+        object.__setattr__(hint, "body", body)
+        object.__setattr__(hint, "note", note)
+        return hint
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a hint is frozen: {name}")
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: Callable[[type[str]], Any]) -> Any:
-        """Documents for programs have it as a string."""
+        """Describe a hint as a string to documents for programs."""
         return handler(str)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Copies are plain Hints: what they were made from does not matter any more."""
+        """Reduce a copy to a plain Hint: its words do not matter any more."""
         return Hint, (self.body, self.note)
 
 
@@ -50,9 +50,9 @@ class Command(Hint):
     words: tuple[str, ...]
 
     def __new__(cls, *words: str, note: LiteralString = "") -> Self:
-        made = super().__new__(cls, " ".join(map(quote_word, words)), note)
-        object.__setattr__(made, "words", words)
-        return made
+        command = super().__new__(cls, " ".join(map(quote_word, words)), note)
+        object.__setattr__(command, "words", words)
+        return command
 
     def extend(self, *words: str, note: LiteralString = "") -> "Command":
         """Return the same command with further words behind its own, and with this note alone."""
@@ -60,8 +60,8 @@ class Command(Hint):
 
 
 class Prose(Hint):
-    """A text that stands in the source. Each `{}` in it takes the next value: a Hint as it is, and any other text as
-    one quoted word."""
+    """Hold a text of the source. Each `{}` in it takes the next value: a Hint as it is, and any other text as one
+    quoted word."""
 
     __slots__ = ()
 
@@ -71,15 +71,15 @@ class Prose(Hint):
 
 
 class Template:
-    """A line of the shell in the catalogue of faults, in which words in capitals stand for names."""
+    """Hold a line of the shell in the catalogue of faults, in which words in capitals stand for names."""
 
     __slots__ = ("text",)
 
     def __init__(self, text: str) -> None:
         self.text: Final = text
 
-    def fill(self, names: Mapping[str, str], *more: str) -> Hint:
-        """Return the line with these names in place of their words, and with `more` words behind it. Each word of the
+    def fill(self, names: Mapping[str, str], *arguments: str) -> Hint:
+        """Return the line with these names in place of their words, and with `arguments` behind it. Each word of the
         shell that takes a name is quoted as a whole; a word in capitals without one stays for a person to fill in."""
 
         def fill_word(match: re.Match[str]) -> str:
@@ -89,16 +89,16 @@ class Template:
             return quote_word(CAPITALS.sub(lambda capitals: names.get(capitals[0], capitals[0]), word))
 
         body, _, note = self.text.partition(ASIDE)
-        return Hint(" ".join([SHELL_WORD.sub(fill_word, body), *map(quote_word, more)]), note)
+        return Hint(" ".join([SHELL_WORD.sub(fill_word, body), *map(quote_word, arguments)]), note)
 
 
 NO_HINT = Prose("")
 
 
-def join_hints(*parts: Hint, by: Separator = "; ", note: LiteralString = "") -> Hint:
+def join_hints(*parts: Hint, separator: Separator = "; ", note: LiteralString = "") -> Hint:
     """Return the parts in one line, with their notes behind all of them."""
     notes = [part.note for part in parts if part.note] + [note] * bool(note)
-    return Hint(by.join(part.body for part in parts), "; ".join(dict.fromkeys(notes)))
+    return Hint(separator.join(part.body for part in parts), "; ".join(dict.fromkeys(notes)))
 
 
 def quote_word(word: str) -> str:

@@ -1,4 +1,4 @@
-"""The errors people see. Each names what, why and what to do now, under a reference that `gpustack explain` knows.
+"""The errors that people see. Each has a message, a reason and a hint, under a reference for `gpustack explain`.
 
 The exit codes are those of docs/exit-codes.md:
 
@@ -18,15 +18,16 @@ from gpustack.command import NO_HINT, Hint
 
 
 class GpustackError(Exception):
-    """`reference` is a kebab-case id, `why` one or more lines, `hint` what to type or do now (or empty)."""
+    """Describe a failure. `reference` is a kebab-case id, `reason` has one or more lines, `hint` is the command or text
+    to follow, or empty."""
 
     code: ClassVar[int] = 70
 
-    def __init__(self, reference: str, message: str, why: str = "", hint: Hint = NO_HINT) -> None:
+    def __init__(self, reference: str, message: str, reason: str = "", hint: Hint = NO_HINT) -> None:
         super().__init__(message)
         self.reference = reference
         self.message = message
-        self.why = why
+        self.reason = reason
         self.hint = hint
 
 

@@ -1,4 +1,4 @@
-"""What is going on, as values. Verbs emit events; reporters (progress, log, evidence) consume them."""
+"""Events of a run, as values. Commands emit them; reporters (progress, log, evidence) consume them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,21 +12,22 @@ Kind = Literal["ask", "asked", "step", "task", "changed", "failed", "waiting", "
 
 @dataclass(frozen=True)
 class Event:
-    """`where` is a host, a step id, a bundle part or empty; `seconds` is how long it took, 0.0 if it just began."""
+    """Describe one event. `subject` is a host, a step id, a bundle part or empty; `seconds` is its duration, 0.0 if it
+    just began."""
 
     kind: Kind
-    where: str
-    what: str
+    subject: str
+    message: str
     seconds: float = 0.0
 
 
 Reporter = Callable[[Event], None]
 
 
-def silent(event: Event) -> None:
-    """The reporter of callers that do not listen."""
+def ignore_event(event: Event) -> None:
+    """Ignore an event, as the reporter of callers that do not listen."""
 
 
-def count(number: int, thing: str) -> str:
-    """`1 host`, `2 hosts`."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+def format_count(number: int, noun: str) -> str:
+    """Format a number with its noun, as `1 host` or `2 hosts`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,10 +1,10 @@
-"""JSON log lines that say what the GPUs did, for training jobs.
+"""JSON log lines of training jobs with utilisation, memory and temperature of their GPUs.
 
     handler.setFormatter(gpustack.logs.JsonFormatter())  # or, beside a formatter of yours: addFilter(GpuFilter())
 
-Standard library alone and Python 3.9, in one file: installed or copied. A thread samples; a log call reads the last
-sample, and neither waits nor fails. What is not known is null, with the reason, never 0. NVML is called as
-https://docs.nvidia.com/deploy/nvml-api/ describes it.
+The module needs the standard library of Python 3.9 alone, and may be copied as one file. A thread samples; a log call
+reads the last sample, and neither waits nor fails. An unknown value is null, with the reason, never 0. NVML is called
+as https://docs.nvidia.com/deploy/nvml-api/ describes it.
 """
 
 from __future__ import annotations
@@ -43,29 +43,29 @@ USUAL = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
 
 
 class Unknown(Exception):
-    """Why something is not known."""
+    """Say why a value is unknown."""
 
 
 class Sampler:
-    """Samples GPUs every so many seconds, in a thread of its own: by NVML, or from the text of dcgm-exporter at the URL
-    `exporter`. `uuids`: only these; by default those of CUDA_VISIBLE_DEVICES where it names UUIDs, else all that NVML
-    shows, and of an exporter those of this pod (POD_NAME, or the host's name; POD_NAMESPACE)."""
+    """Sample GPUs every `interval` seconds, in a thread of its own: by NVML, or from the text of dcgm-exporter at the
+    URL `exporter`. `uuids` limits the GPUs; by default those of CUDA_VISIBLE_DEVICES are sampled where it names UUIDs,
+    else all that NVML shows, and of an exporter those of this pod (POD_NAME, or the host's name; POD_NAMESPACE)."""
 
-    def __init__(self, exporter: str = "", uuids: Iterable[str] = (), every: float = 5.0) -> None:
+    def __init__(self, exporter: str = "", uuids: Iterable[str] = (), interval: float = 5.0) -> None:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
-        self.exporter, self.every = exporter, every
+        self.exporter, self.interval = exporter, interval
         self.uuids = tuple(uuids) or tuple(word.strip() for word in visible if word.strip().startswith("GPU-"))
         self._nvml: Nvml | None = None
         self._start()
 
     def read(self) -> dict[str, Any]:
-        """The last sample: `source`, `age_seconds`, `reason`, and `gpus`, which is null where there is a reason. Each
-        GPU has `uuid`, `instance` (of MIG), MEASURES, and in `unknown` the reason for each that is null."""
+        """Read the last sample: `source`, `age_seconds`, `reason`, and `gpus`, which is null where there is a reason.
+        Each GPU has `uuid`, `instance` (of MIG), MEASURES, and in `unknown` the reason for each that is null."""
         if self._pid != os.getpid():
             self._start()  # threads do not survive a fork
-        at, gpus, reason = self._last
-        age = time.monotonic() - at
-        if reason is None and age > 3 * self.every + TIMEOUT:
+        sampled_at, gpus, reason = self._last
+        age = time.monotonic() - sampled_at
+        if reason is None and age > 3 * self.interval + TIMEOUT:
             gpus, reason = None, f"the last sample is {age:.0f} s old: the source does not answer"
         source = "exporter" if self.exporter else "nvml"
         return {"source": source, "age_seconds": round(age, 3), "reason": reason, "gpus": gpus}
@@ -82,38 +82,39 @@ class Sampler:
         while True:
             gpus, reason = None, None
             try:
-                gpus = list(self._sample()) or None
+                gpus = list(self._read_gpus()) or None
                 reason = None if gpus else "NVML shows no GPU of this job"
             except Exception as error:  # noqa: BLE001 - whatever it is, the job goes on, and its logs say it
                 self._nvml = None
                 reason = str(error) or type(error).__name__
             self._last = (time.monotonic(), gpus, reason)
-            time.sleep(self.every)
+            time.sleep(self.interval)
 
-    def _sample(self) -> Iterable[dict[str, Any]]:
+    def _read_gpus(self) -> Iterable[dict[str, Any]]:
         if self.exporter:
-            return read_exporter(fetch(self.exporter), self.uuids)
+            return read_exporter(fetch_metrics(self.exporter), self.uuids)
         self._nvml = self._nvml or Nvml()
-        return (gpu for gpu in self._nvml.read() if not self.uuids or named(gpu["uuid"], self.uuids))
+        return (gpu for gpu in self._nvml.read() if not self.uuids or matches_uuid(gpu["uuid"], self.uuids))
 
 
-def named(uuid: str | None, uuids: tuple[str, ...]) -> bool:
-    """CUDA takes the beginning of a UUID for it. A GPU that does not say its own may be any."""
+def matches_uuid(uuid: str | None, uuids: tuple[str, ...]) -> bool:
+    """Tell whether a UUID begins with one of these, as CUDA compares them. A GPU that does not say its own may be
+    any."""
     return uuid is None or uuid.startswith(uuids)
 
 
-def describe(found: dict[str, Any], unknown: dict[str, str]) -> dict[str, Any]:
-    return {**{name: found.get(name) for name in ("uuid", "instance", *MEASURES)}, "unknown": unknown}
+def describe_gpu(readings: dict[str, Any], unknown: dict[str, str]) -> dict[str, Any]:
+    return {**{name: readings.get(name) for name in ("uuid", "instance", *MEASURES)}, "unknown": unknown}
 
 
 class Memory(ctypes.Structure):
-    """nvmlMemory_v2_t, of drivers since 510: what the driver reserves is not in `used`."""
+    """Mirror nvmlMemory_v2_t of drivers since 510: the driver's own reservation is not in `used`."""
 
     _fields_ = (("version", c_uint), *((name, c_ulonglong) for name in ("total", "reserved", "free", "used")))
 
 
 class Nvml:
-    """The driver's library. Raises OSError without it, Unknown where it refuses."""
+    """Call the driver's library. Raise OSError where it is missing, Unknown where it refuses."""
 
     def __init__(self) -> None:
         self.library = ctypes.CDLL("libnvidia-ml.so.1")
@@ -136,54 +137,54 @@ class Nvml:
             yield self.read_gpu(index)
 
     def read_gpu(self, index: int) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        readings: dict[str, Any] = {}
         unknown: dict[str, str] = {}
         for names, ask in (
-            (("uuid",), self.uuid),
-            (MEASURES[:1], self.utilization),
-            (MEASURES[1:3], self.memory),
-            (MEASURES[3:], self.temperature),
+            (("uuid",), self.read_uuid),
+            (MEASURES[:1], self.read_utilization),
+            (MEASURES[1:3], self.read_memory),
+            (MEASURES[3:], self.read_temperature),
         ):
-            values, reason = attempt(ask, index)
-            found.update(zip(names, values))
+            values, reason = try_reading(ask, index)
+            readings.update(zip(names, values))
             unknown.update(dict.fromkeys(names, reason) if reason else {})
-        return describe(found, unknown)
+        return describe_gpu(readings, unknown)
 
-    def handle(self, index: int) -> c_void_p:
+    def open_gpu(self, index: int) -> c_void_p:
         gpu = c_void_p()
         self.call("nvmlDeviceGetHandleByIndex_v2", index, byref(gpu))
         return gpu
 
-    def uuid(self, index: int) -> tuple[str]:
+    def read_uuid(self, index: int) -> tuple[str]:
         text = ctypes.create_string_buffer(96)
-        self.call("nvmlDeviceGetUUID", self.handle(index), text, c_uint(len(text)))
+        self.call("nvmlDeviceGetUUID", self.open_gpu(index), text, c_uint(len(text)))
         return (text.value.decode(errors="replace"),)
 
-    def utilization(self, index: int) -> tuple[float]:
+    def read_utilization(self, index: int) -> tuple[float]:
         rates = (c_uint * 2)()
-        self.call("nvmlDeviceGetUtilizationRates", self.handle(index), rates)
+        self.call("nvmlDeviceGetUtilizationRates", self.open_gpu(index), rates)
         return (rates[0] / 100,)
 
-    def memory(self, index: int) -> tuple[int, int]:
+    def read_memory(self, index: int) -> tuple[int, int]:
         memory = Memory(version=ctypes.sizeof(Memory) | 2 << 24)
-        self.call("nvmlDeviceGetMemoryInfo_v2", self.handle(index), byref(memory))
+        self.call("nvmlDeviceGetMemoryInfo_v2", self.open_gpu(index), byref(memory))
         return memory.used, memory.total
 
-    def temperature(self, index: int) -> tuple[int]:
+    def read_temperature(self, index: int) -> tuple[int]:
         degrees = c_uint()
-        self.call("nvmlDeviceGetTemperature", self.handle(index), 0, byref(degrees))
+        self.call("nvmlDeviceGetTemperature", self.open_gpu(index), 0, byref(degrees))
         return (degrees.value,)
 
 
-def attempt(ask: Callable[[int], tuple[Any, ...]], index: int) -> tuple[tuple[Any, ...], str]:
+def try_reading(ask: Callable[[int], tuple[Any, ...]], index: int) -> tuple[tuple[Any, ...], str]:
     try:
         return ask(index), ""
     except Unknown as error:
         return (), str(error)
 
 
-def fetch(url: str) -> str:
-    """Without proxies and redirects. Raises Unknown."""
+def fetch_metrics(url: str) -> str:
+    """Fetch the text of an exporter without proxies and redirects. Raise Unknown."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise Unknown("the exporter's address is not http://HOST:PORT/metrics")
@@ -203,7 +204,8 @@ def fetch(url: str) -> str:
 
 
 def read_exporter(text: str, uuids: tuple[str, ...]) -> list[dict[str, Any]]:
-    """GPUs and MIG instances, by UUID or by this pod. Raises Unknown for none, and where it may be of another pod."""
+    """Read GPUs and MIG instances by UUID or by this pod. Raise Unknown for none, and where one may be of another
+    pod."""
     pod, namespace = os.environ.get("POD_NAME") or os.uname().nodename, os.environ.get("POD_NAMESPACE")
     gpus: dict[tuple[str, str | None], dict[str, float]] = {}
     spaces = set()
@@ -215,23 +217,26 @@ def read_exporter(text: str, uuids: tuple[str, ...]) -> list[dict[str, Any]]:
         if not uuids and namespace not in (None, space):
             continue
         spaces.add(space)
-        found = gpus.setdefault((uuid, labels.get("GPU_I_ID") or None), {})
+        readings = gpus.setdefault((uuid, labels.get("GPU_I_ID") or None), {})
         if name in METRICS:
             measure, factor, most = METRICS[name]
-            if (number := as_number(value)) is not None and 0 <= number <= most:
-                found[measure] = number * factor
+            if (number := parse_number(value)) is not None and 0 <= number <= most:
+                readings[measure] = number * factor
     if not gpus:
         raise Unknown(f"the exporter names no GPU of {' or '.join(uuids) or f'pod {pod}'}")
     if not uuids and len(spaces) > 1:
         raise Unknown(f"pods named {pod} in {', '.join(sorted(spaces))} have GPUs here: set POD_NAMESPACE")
-    why = "the exporter prints no value"
+    reason = "the exporter prints no value"
     return [
-        describe({**found, "uuid": uuid, "instance": instance}, {name: why for name in MEASURES if name not in found})
-        for (uuid, instance), found in sorted(gpus.items(), key=str)
+        describe_gpu(
+            {**gpu_readings, "uuid": uuid, "instance": instance},
+            {name: reason for name in MEASURES if name not in gpu_readings},
+        )
+        for (uuid, instance), gpu_readings in sorted(gpus.items(), key=str)
     ]
 
 
-def as_number(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
     try:
         value = float(text)
     except ValueError:
@@ -240,7 +245,7 @@ def as_number(text: str) -> float | None:
 
 
 class GpuFilter(logging.Filter):
-    """Lets every record pass, with the last sample as `record.gpu`."""
+    """Let every record pass, with the last sample as `record.gpu`."""
 
     def __init__(self, sampler: Sampler | None = None) -> None:
         super().__init__()
@@ -252,8 +257,8 @@ class GpuFilter(logging.Filter):
 
 
 class JsonFormatter(logging.Formatter):
-    """A line for each record: `time`, `level`, `logger`, `message`, what `extra` has, `exception`, and the last sample
-    as `gpu`."""
+    """Format a record as one line: `time`, `level`, `logger`, `message`, the fields of `extra`, `exception`, and the
+    last sample as `gpu`."""
 
     def __init__(self, sampler: Sampler | None = None) -> None:
         super().__init__()
@@ -264,7 +269,7 @@ class JsonFormatter(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, timezone.utc).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": message_of(record),
+            "message": format_message(record),
             "gpu": self.sampler.read(),
         }
         if record.exc_info:
@@ -272,19 +277,19 @@ class JsonFormatter(logging.Formatter):
         if record.stack_info:
             line["stack"] = record.stack_info
         more = {name: value for name, value in vars(record).items() if name not in USUAL and name not in line}
-        return json.dumps({**line, **{name: plain(value) for name, value in more.items()}})
+        return json.dumps({**line, **{name: convert_to_json(value) for name, value in more.items()}})
 
 
-def message_of(record: logging.LogRecord) -> str:
-    """Where the arguments do not fit the text, both as they are."""
+def format_message(record: logging.LogRecord) -> str:
+    """Format the message of a record. Arguments that do not fit the text are appended to it."""
     try:
         return record.getMessage()
     except Exception:  # noqa: BLE001 - a __str__ of the job's
-        return f"{plain(record.msg)} {plain(record.args)}"
+        return f"{convert_to_json(record.msg)} {convert_to_json(record.args)}"
 
 
-def plain(value: Any) -> Any:
-    """What JSON can hold; else its text, as NaN and infinities of a loss have."""
+def convert_to_json(value: Any) -> Any:
+    """Convert a value to one that JSON can hold, or else to its text, as NaN and infinities of a loss."""
     try:
         json.dumps(value, allow_nan=False)
     except Exception:  # noqa: BLE001 - a type, a cycle, a depth

@@ -35,7 +35,7 @@ def lab_refusal(*, vm: bool = False) -> str:
     try:
         require(vm=vm)
     except LabError as error:
-        return f"{error.message}: {error.why}" if error.why else error.message
+        return f"{error.message}: {error.reason}" if error.reason else error.message
     return ""
 
 

@@ -1,11 +1,13 @@
-"""Reads of the Kubernetes API: one curl for all of a kind on the control plane, as the administrator of admin.conf.
+"""Reads of the Kubernetes API by curl on the control plane, as the administrator of admin.conf.
 
-One kubectl a read costs its start each time (58 ms against 5, measured); seven reads in one curl share a connection.
+A kubectl for each read costs its start each time (58 ms against 5, measured); the reads of one curl share a connection.
 The credential stays on the host: it goes from admin.conf to curl through pipes, and is in no argument, variable of the
-environment or file. After the first read that gets no answer curl ends, so that a dead API costs one limit, not seven.
+environment or file. After the first read that gets no answer curl ends, so that an API that does not answer costs one
+limit instead of one for each read.
 
-Kinds: whole objects; metadata only (PartialObjectMetadata, https://kubernetes.io/docs/reference/using-api/api-concepts);
-and what the API server passes on to a Service, which comes last: a Service that hangs takes no other read with it.
+There is one curl for each kind of read: whole objects; metadata only (PartialObjectMetadata,
+https://kubernetes.io/docs/reference/using-api/api-concepts); and what the API server proxies to a Service, which comes
+last: a Service that hangs delays no other read.
 """
 
 import shlex
@@ -31,16 +33,17 @@ ADMIN = "--kubeconfig /etc/kubernetes/admin.conf"
 METADATA = 'header = "Accept: application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"'
 # As kubectl says it.
 ABSENT = "the server could not find the requested resource"
-NOTHING: Mapping[str, str] = MappingProxyType({})
+NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
-def render_calls(probes: Sequence[Probe[Any]], exported: Mapping[str, str] = NOTHING) -> str:
-    """The lines of the script that ask them. Ids and paths are ours and have no spaces."""
+def render_calls(probes: Sequence[Probe[Any]], variables: Mapping[str, str] = NO_VARIABLES) -> str:
+    """Render the lines of the script that read these probes' paths. Ids and paths come from the product and have no
+    blanks."""
     kinds: dict[str, list[tuple[str, str]]] = {"": [], METADATA: [], "# passed on": []}
     for probe in probes:
-        if isinstance(probe.ask, Api):
-            kind = METADATA if probe.ask.metadata else "# passed on" if "/proxy/" in probe.ask.path else ""
-            kinds[kind].append((probe.id, fill_path(probe.ask.path, exported)))
+        if isinstance(probe.question, Api):
+            kind = METADATA if probe.question.metadata else "# passed on" if "/proxy/" in probe.question.path else ""
+            kinds[kind].append((probe.id, fill_path(probe.question.path, variables)))
     lines = ""
     for kind, reads in kinds.items():
         if reads:
@@ -49,19 +52,22 @@ def render_calls(probes: Sequence[Probe[Any]], exported: Mapping[str, str] = NOT
     return lines
 
 
-def fill_path(path: str, exported: Mapping[str, str]) -> str:
-    """With the variables in their places; one that is not given stays as it is written."""
-    return Template(path).safe_substitute(exported)
+def fill_path(path: str, variables: Mapping[str, str]) -> str:
+    """Fill the variables into a path. A variable without a value stays as it is written."""
+    return Template(path).safe_substitute(variables)
 
 
 def format_kubectl(path: str) -> str:
-    """The same read as a person types it on the control plane."""
+    """Format the same read as a person types it on the control plane."""
     return f"kubectl {ADMIN} get --raw {shlex.quote(path)}"
 
 
 def describe_refusal(status: str, error: str, body: str) -> str:
-    """Why a read was refused, in one line; empty when it was not. A Status object says it itself; /readyz names what
-    is not ready; of a group that it does not know, the API server says `404 page not found`."""
+    """Describe in one line why a read was refused; empty where it was not.
+
+    A Status object has a message; /readyz lists what is not ready; for an unknown API group the API server says `404
+    page not found`.
+    """
     if status == "200":
         return ""
     if status == "000":

@@ -1,4 +1,5 @@
-"""Runs one check: its outcome is ok, failed or unknown. What was asked and cannot be read is unknown."""
+"""Running one check: its outcome is ok, failed or unknown. An answer that was asked for and cannot be read makes it
+unknown."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,17 +18,20 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Result:
-    """What a check found. `ok`: `found` is as it should be. Else `fault` is the id of what it confirms, and `cure` says
-    who corrects it: `install`, only `upgrade`, or the `operator` (then `hint` says how); `passing`: it comes right by
-    itself once what it depends on is back.
+    """Hold what a check found.
 
-    `quote` are words of the line of an answer that shows it, all of them on it. For the remediation of the catalogue,
-    `names` are what stands for its words (see `names()` in gpustack/doctor/check.py), and `person` says why it does not
-    apply to what was found, and what a person has to do."""
+    With `ok`, `actual` is as it should be. Otherwise `fault` is the id of the fault that the check confirms, and `cure`
+    says who corrects it: `install`, only `upgrade`, or the `operator` (then `hint` says how). `passing`: the state
+    corrects itself once what it depends on is back.
 
-    what: str
+    `quote` are words that all stand on the line of an answer that shows it. For the remediation of the catalogue,
+    `names` are what stands for its words (see `build_names()` in gpustack/doctor/check.py), and `person` says why it
+    does not apply here, and what a person has to do.
+    """
+
+    subject: str
     expected: str
-    found: str
+    actual: str
     cure: Cure = "install"
     fault: str = ""
     hint: Hint = NO_HINT
@@ -39,62 +43,66 @@ class Result:
 
     def __str__(self) -> str:
         if self.ok or not self.expected:
-            return f"{self.what}: {self.found}"
-        return f"{self.what}: expected {self.expected}, found {self.found}"
+            return f"{self.subject}: {self.actual}"
+        return f"{self.subject}: expected {self.expected}, found {self.actual}"
 
 
 Check = Callable[[View], Result | None]
-"""None is ok, with nothing to say of it."""
+"""A check returns None where all is as it should be and there is nothing to say of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One check at one place (a host or @cluster). `id` is the check's; `why` is set when the outcome is unknown."""
+    """Hold the outcome of one check at one location (a host or @cluster). `id` is the id of the check; `reason` is set
+    when the outcome is unknown."""
 
     id: str
-    where: str
+    location: str
     outcome: Outcome
     result: Result | None = None
-    why: str = ""
+    reason: str = ""
     evidence: tuple[Evidence, ...] = ()
 
     @property
     def place(self) -> tuple[str, str]:
-        return self.id, self.where
+        return self.id, self.location
 
 
-def judge(id: str, check: Check, snapshot: Snapshot, where: str) -> Judgement:
-    """One unknown hides no other: each check runs alone, on a view that notes only its own reading. A check that fails
-    on what a host answered is unknown as well, and the other hosts are judged all the same."""
-    view = View(snapshot, where)
+def judge(id: str, check: Check, snapshot: Snapshot, location: str) -> Judgement:
+    """Run one check at one location.
+
+    Each check runs alone, on a view that notes only its own reads, so that an unknown one hides no other. A check that
+    raises on what a host answered is unknown as well, and the other hosts are judged all the same.
+    """
+    view = View(snapshot, location)
     try:
         result = check(view)
     except (FactUnavailable, *UNREADABLE) as error:
-        return Judgement(id, where, "unknown", None, reason(error), view.evidence)
-    return Judgement(id, where, "failed" if result and not result.ok else "ok", result, "", view.evidence)
+        return Judgement(id, location, "unknown", None, describe_error(error), view.evidence)
+    return Judgement(id, location, "failed" if result and not result.ok else "ok", result, "", view.evidence)
 
 
-def ok(what: str, found: str) -> Result:
-    return Result(what, "", found, ok=True)
+def build_ok_result(subject: str, actual: str) -> Result:
+    return Result(subject, "", actual, ok=True)
 
 
 def expect(
-    what: str,
+    subject: str,
     expected: Value,
-    found: Value,
+    actual: Value,
     cure: Cure = "install",
     fault: str = "",
     hint: Hint = NO_HINT,
     *,
     passing: bool = False,
 ) -> Result | None:
-    """A Result unless both are equal."""
-    if expected == found:
+    """Build a result unless both values are equal."""
+    if expected == actual:
         return None
-    return Result(what, as_text(expected), as_text(found), cure, fault, hint, passing)
+    return Result(subject, format_value(expected), format_value(actual), cure, fault, hint, passing)
 
 
-def as_text(value: Any) -> str:
+def format_value(value: Any) -> str:
     if value is None or value == "":
         return "nothing"
     if isinstance(value, bool):
@@ -104,7 +112,7 @@ def as_text(value: Any) -> str:
     return str(value)
 
 
-def reason(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     if isinstance(error, FactUnavailable):
         return str(error)
     return f"the answers are of no known shape ({type(error).__name__}: {error})"

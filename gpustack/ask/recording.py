@@ -1,5 +1,7 @@
-"""A snapshot as a file: JSON Lines, redacted. First `{schema, taken, took, source, spec, hosts}`, then one Answer per
-line, grouped by host, so that a reader needs to hold one host at a time.
+"""Recordings: a snapshot as a file of JSON Lines, redacted.
+
+The first line is `{schema, started_at, seconds, source, spec, values, hosts}`. Each further line is an Answer; they are
+grouped by host, so that a reader needs to hold one host at a time.
 """
 
 import re
@@ -16,15 +18,15 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from gpustack.ask.answers import STATUS, TOOK
+from gpustack.ask.answers import SECONDS, STATUS
 from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer
 from gpustack.ask.redact.redact import redact
 from gpustack.ask.snapshot import Reach, Snapshot
-from gpustack.ask.typed import fits
+from gpustack.ask.type_check import fits
 from gpustack.command import Command
 from gpustack.config.host import Host, HostSpec
 from gpustack.config.inventory import Inventory
-from gpustack.config.secrets.secret_values import without_secrets
+from gpustack.config.secrets.secret_values import redact_secrets
 from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
 from gpustack.files.document import YAML_TEXT, DocumentError, LimitError
@@ -33,11 +35,14 @@ from gpustack.files.number import parse_number
 from gpustack.files.read import open_file
 from gpustack.files.write import write_file
 
-SCHEMA = "gpustack/recording/v1"
-LARGEST = 2**30
-"""Bytes of a recording. One of 30 hosts has 5 MiB."""
-LONGEST = YAML_TEXT
-"""Bytes of the first line, whose values are looked through for secrets, as YAML too."""
+SCHEMA = "gpustack/recording/v2"
+MAX_BYTES = 2**30
+"""The most bytes of a recording. A recording of 30 hosts has 5 MiB."""
+MAX_HEADER = YAML_TEXT
+"""The most bytes of the first line, whose values are searched for secrets, as YAML too."""
+PLAIN_FIELDS = ("probe", "location")
+"""These fields name an answer. All other texts of an answer may hold a secret and are redacted, also those of a field
+that is added later."""
 HOST_FIELDS = ("name", "address", "connection", "port", "user")
 Kind = TypeVar("Kind")
 REFERENCE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -46,20 +51,20 @@ DEFAULTS = {field.name: field.default for field in fields(Answer)}
 
 @dataclass(frozen=True)
 class Header:
-    """All of a recording but its answers."""
+    """Hold all of a recording except its answers."""
 
-    taken: datetime
-    took: float
+    started_at: datetime
+    seconds: float
     inventory: Inventory
     reach: dict[str, Reach]
 
 
-def write(snapshot: Snapshot, path: Path, *, redacted: bool = True) -> None:
-    """Readable by its owner only: what a host says is nobody else's before its owner hands it on. Raises OSError."""
-    write_file(path, lines(snapshot, redacted=redacted))
+def write_recording(snapshot: Snapshot, path: Path, *, redacted: bool = True) -> None:
+    """Write a recording that only its owner can read. Raise OSError where the file cannot be written."""
+    write_file(path, render_lines(snapshot, redacted=redacted))
 
 
-def lines(snapshot: Snapshot, *, redacted: bool = True) -> Iterator[str]:
+def render_lines(snapshot: Snapshot, *, redacted: bool = True) -> Iterator[str]:
     inventory = snapshot.inventory
 
     def hide(text: str) -> str:
@@ -67,65 +72,67 @@ def lines(snapshot: Snapshot, *, redacted: bool = True) -> Iterator[str]:
 
     header = {
         "schema": SCHEMA,
-        "taken": snapshot.taken.isoformat(timespec="milliseconds"),
-        "took": round(snapshot.took, 3),
+        "started_at": snapshot.started_at.isoformat(timespec="milliseconds"),
+        "seconds": round(snapshot.seconds, 3),
         "source": str(inventory.source) if inventory.source else None,
-        "spec": leaves(inventory.spec.model_dump(mode="json", by_alias=True), redact if redacted else str),
-        "values": values_without_secrets(inventory) if redacted else dict(inventory.values),
-        "hosts": [host_line(host, snapshot.reach.get(host.name), hide) for host in inventory.hosts],
+        "spec": map_texts(inventory.spec.model_dump(mode="json", by_alias=True), redact if redacted else str),
+        "values": redact_values(inventory) if redacted else dict(inventory.values),
+        "hosts": [build_host_entry(host, snapshot.reach.get(host.name), hide) for host in inventory.hosts],
     }
     yield dump_json(header) + "\n"
-    places = {host.name: at for at, host in enumerate(inventory.hosts)} | {CLUSTER: len(inventory.hosts)}
-    for answer in sorted(snapshot.answers.values(), key=lambda found: places[found.where]):
+    places = {host.name: position for position, host in enumerate(inventory.hosts)} | {CLUSTER: len(inventory.hosts)}
+    for answer in sorted(snapshot.answers.values(), key=lambda snapshot_answer: places[snapshot_answer.location]):
         entry = {key: value for key, value in asdict(answer).items() if value != DEFAULTS[key]}
-        yield (
-            dump_json({key: hide(value) if key in ("out", "err", "lost") else value for key, value in entry.items()})
-            + "\n"
-        )
+        texts = {key: value for key, value in entry.items() if isinstance(value, str) and key not in PLAIN_FIELDS}
+        yield dump_json(entry | {key: hide(text) for key, text in texts.items()}) + "\n"
 
 
-def values_without_secrets(inventory: Inventory) -> Any:
-    return leaves(without_secrets(dict(inventory.values)), lambda text: redact(text, inventory.secrets))
+def redact_values(inventory: Inventory) -> Any:
+    return map_texts(redact_secrets(dict(inventory.values)), lambda text: redact(text, inventory.secrets))
 
 
-def leaves(value: Any, change: Callable[[str], str]) -> Any:
-    """The same with each text as `change` makes it."""
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Return the same document with `change` applied to each text in it."""
     if isinstance(value, dict):
-        return {key: leaves(inner, change) for key, inner in value.items()}
+        return {key: map_texts(inner, change) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [leaves(inner, change) for inner in value]
+        return [map_texts(inner, change) for inner in value]
     return change(value) if isinstance(value, str) else value
 
 
-def host_line(host: Host, reach: Reach | None, hide: Any) -> dict[str, Any]:
-    """Nothing of how to log in but the user's name: no key, no password, no ssh arguments."""
+def build_host_entry(host: Host, reach: Reach | None, hide: Any) -> dict[str, Any]:
+    """Build the entry of a host. It has nothing of the login but the user's name: no key, no password, no ssh
+    arguments."""
     entry: dict[str, Any] = {name: value for name in HOST_FIELDS if (value := getattr(host, name)) is not None}
     entry |= {"groups": sorted(host.groups), "spec": host.spec.model_dump(mode="json", exclude_none=True)}
     if reach:
-        refusal = {"reference": reach.reference, "why": hide(reach.why)}
-        connected = {"address": reach.address} if reach.address else {}
-        entry["reach"] = refusal if reach.reference else connected
+        refusal = {"reference": reach.reference, "reason": hide(reach.reason)}
+        address_entry = {"address": reach.address} if reach.address else {}
+        entry["reach"] = refusal if reach.reference else address_entry
     return entry
 
 
-def read(path: Path) -> Snapshot:
-    """Raises UsageError when the file is not there, or is not a recording that this release can read."""
+def read_recording(path: Path) -> Snapshot:
+    """Read a recording. Raise UsageError where the file is missing, or is no recording that this release can read."""
     try:
-        with open_file(path, LARGEST) as file:
-            header, hosts = stream(file)
-            answers = {(answer.probe, answer.where): answer for _, found in hosts for answer in found}
+        with open_file(path, MAX_BYTES) as file:
+            header, hosts = parse_recording(file)
+            answers = {(answer.probe, answer.location): answer for _, host_answers in hosts for answer in host_answers}
     except (OSError, *UNREADABLE) as error:
-        why = f"{reason(error)}\nA recording is a file that `gpustack snapshot` writes."
+        reason = f"{describe_read_error(error)}\nA recording is a file that `gpustack snapshot` writes."
         raise UsageError(
-            "recording-unreadable", f"{path} is not a recording.", why, Command("gpustack", "snapshot", "--out", "FILE")
+            "recording-unreadable",
+            f"{path} is not a recording.",
+            reason,
+            Command("gpustack", "snapshot", "--out", "FILE"),
         ) from error
     return Snapshot(
-        header.taken, header.inventory, MappingProxyType(header.reach), MappingProxyType(answers), header.took
+        header.started_at, header.inventory, MappingProxyType(header.reach), MappingProxyType(answers), header.seconds
     )
 
 
-def reason(error: Exception) -> str:
-    """What is wrong with the file. A ValueError of this module says it, as all errors after the first line are."""
+def describe_read_error(error: Exception) -> str:
+    """Describe in words why a recording cannot be read. The message of a ValueError of this module is used as it is."""
     if isinstance(error, OSError):
         return f"{error.strerror or error}."
     if type(error) is ValueError:
@@ -137,63 +144,65 @@ def reason(error: Exception) -> str:
     return "Its first line is incomplete: hosts, settings or the time are missing or of the wrong type."
 
 
-def stream(given: Iterable[str | bytes]) -> tuple[Header, Iterator[tuple[str, tuple[Answer, ...]]]]:
-    """The header, and the answers of one host after the other. Raises ValueError, KeyError or TypeError on any other
-    shape, the iterator too."""
-    source = iter(given)
+def parse_recording(lines: Iterable[str | bytes]) -> tuple[Header, Iterator[tuple[str, tuple[Answer, ...]]]]:
+    """Parse the header, and return an iterator over the answers of one host after the other.
+
+    Raise ValueError, KeyError or TypeError where a line has another shape; the iterator raises them too.
+    """
+    source = iter(lines)
     first = next(source, "")
     if not first.strip():
         raise ValueError("Its first line is empty")
-    if len(first) > LONGEST:
-        raise ValueError(f"its first line is longer than {LONGEST} bytes")
+    if len(first) > MAX_HEADER:
+        raise ValueError(f"its first line is longer than {MAX_HEADER} bytes")
     head = parse_json(first)
     schema = head.get("schema", "none") if isinstance(head, dict) else "none"
     if schema != SCHEMA:
         raise ValueError(f"its schema is {schema}, this release reads {SCHEMA}")
-    header = header_of(head)
+    header = parse_header(head)
     places = {CLUSTER, *(host.name for host in header.inventory.hosts)}
-    answers = answers_of(source, places)
-    hosts = ((where, tuple(found)) for where, found in groupby(answers, key=attrgetter("where")))
+    answers = parse_answer_lines(source, places)
+    hosts = ((location, tuple(host_answers)) for location, host_answers in groupby(answers, key=attrgetter("location")))
     return header, hosts
 
 
-def typed(value: Kind) -> Kind:
-    """A file is as little to be trusted as a host."""
+def check_type(value: Kind) -> Kind:
+    """Return the value where its fields have their annotated types. Raise ValueError where one has not."""
     if not fits(value, type(value)):
         raise ValueError(f"a value of the wrong type: {value}")
     return value
 
 
-def answers_of(lines: Iterable[str | bytes], places: Container[str]) -> Iterator[Answer]:
+def parse_answer_lines(lines: Iterable[str | bytes], places: Container[str]) -> Iterator[Answer]:
     reader = TypeAdapter(Answer)
     for number, line in enumerate(lines, start=2):
         try:
             answer = reader.validate_json(line)
         except ValidationError as error:
-            why = "; ".join(map(wrong, error.errors(include_url=False, include_input=False)))
-            raise ValueError(f"line {number}: {why}") from error
-        if not (-1 <= answer.rc <= STATUS[1] and TOOK[0] <= answer.took <= TOOK[1]):
-            raise ValueError(f"line {number}: rc {answer.rc} or took {answer.took:g} is out of bounds")
-        if answer.where not in places:
-            raise ValueError(f"line {number}: an answer of {answer.where}, which is no host of the recording")
+            reason = "; ".join(map(format_validation_error, error.errors(include_url=False, include_input=False)))
+            raise ValueError(f"line {number}: {reason}") from error
+        if not (-1 <= answer.rc <= STATUS[1] and SECONDS[0] <= answer.seconds <= SECONDS[1]):
+            raise ValueError(f"line {number}: rc {answer.rc} or seconds {answer.seconds:g} is out of bounds")
+        if answer.location not in places:
+            raise ValueError(f"line {number}: an answer of {answer.location}, which is no host of the recording")
         yield answer
 
 
-def wrong(entry: ErrorDetails) -> str:
+def format_validation_error(entry: ErrorDetails) -> str:
     words = entry["msg"].partition(" at line ")[0]
     return f"{'.'.join(map(str, entry['loc'])) or 'an answer'}: {words}"
 
 
-def values_of(document: Any) -> dict[str, dict[str, Any]]:
-    """Of a recording of before there were some, none."""
+def check_values(document: Any) -> dict[str, dict[str, Any]]:
+    """Return the values of Helm in a header. Raise ValueError where they are no mappings."""
     if not isinstance(document, dict) or not all(isinstance(values, dict) for values in document.values()):
         raise ValueError("its values are not mappings")
     return document
 
 
-def header_of(head: dict[str, Any]) -> Header:
+def parse_header(head: dict[str, Any]) -> Header:
     hosts = tuple(
-        typed(
+        check_type(
             Host(
                 **{name: entry[name] for name in HOST_FIELDS if name in entry},
                 groups=frozenset(entry["groups"]),
@@ -202,24 +211,27 @@ def header_of(head: dict[str, Any]) -> Header:
         )
         for entry in head["hosts"]
     )
-    taken, took = datetime.fromisoformat(head["taken"]), parse_number(head["took"], *TOOK)
-    if taken.tzinfo is None or len({host.name for host in hosts}) < len(hosts):
+    started_at, seconds = datetime.fromisoformat(head["started_at"]), parse_number(head["seconds"], *SECONDS)
+    if started_at.tzinfo is None or len({host.name for host in hosts}) < len(hosts):
         raise ValueError("its time has no zone, or a host is in it twice")
     source = Path(head["source"]) if head["source"] else None
-    inventory = Inventory(source, hosts, Spec.model_validate(head["spec"]), values_of(head.get("values", {})))
+    inventory = Inventory(source, hosts, Spec.model_validate(head["spec"]), check_values(head.get("values", {})))
     if not inventory.control_planes and not (hosts and all(host.standalone for host in hosts)):
         raise ValueError("none of its hosts is a control plane")
     entries = {entry["name"]: entry["reach"] for entry in head["hosts"] if "reach" in entry}
-    reach = {name: read_reach(name, entry) for name, entry in entries.items()}
-    return Header(taken, took, inventory, reach)
+    reach = {name: parse_reach(name, entry) for name, entry in entries.items()}
+    return Header(started_at, seconds, inventory, reach)
 
 
-def read_reach(name: str, entry: Mapping[str, Any]) -> Reach:
-    """Read how a host was reached. What to type about it is not taken from the file: whoever wrote the file would
-    choose it. Raises ValueError, KeyError or TypeError for another shape."""
+def parse_reach(name: str, entry: Mapping[str, Any]) -> Reach:
+    """Parse how a host was reached.
+
+    The hint is built from the reference and is not read from the file: whoever wrote the file would choose what is
+    typed. Raise ValueError, KeyError or TypeError where the entry has another shape.
+    """
     if not entry or set(entry) == {"address"}:
-        return Reach(name, address=str(ip_address(typed(str(entry["address"])))) if entry else "")
+        return Reach(name, address=str(ip_address(check_type(str(entry["address"])))) if entry else "")
     reference = entry["reference"]
     if not isinstance(reference, str) or not REFERENCE.fullmatch(reference):
         raise ValueError(f"no reference of an error: {reference}")
-    return typed(Reach(name, reference, entry.get("why", ""), Command("gpustack", "explain", reference)))
+    return check_type(Reach(name, reference, entry["reason"], Command("gpustack", "explain", reference)))

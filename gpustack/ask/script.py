@@ -1,10 +1,11 @@
-"""Probes become one POSIX script.
+"""Rendering of probes as one POSIX script.
 
-Sent on stdin, never in argv (a script in argv is visible to all users and logged by sudo). Every probe runs under
-`timeout` with its stdin closed. What it prints travels as it is, between lines that begin with a random marker which no
-probe knows, so that a talkative dotfile or binary output cannot be mistaken for ours (read back in ask/answers.py).
-A shell and a `timeout` per probe is all that is started on the host, and nothing is written there. `timeout` leads a
-process group of its own, which is ended with the probe: what a probe leaves behind would talk into the next answer.
+The script is sent on stdin, never in argv (a script in argv is visible to all users and logged by sudo). Each probe
+runs under `timeout` with its stdin closed. Its output is sent unchanged between lines that begin with a random marker
+which no probe knows, so that a talkative dotfile or binary output cannot be mistaken for a line of the script (parsed
+in ask/answers.py). Only a shell and a `timeout` per probe are started on the host, and nothing is written there.
+`timeout` leads a process group of its own, which is ended with the probe: a process left behind would write into the
+next answer.
 """
 
 import shlex
@@ -31,23 +32,25 @@ p() {
 
 
 def build_last_line(marker: str) -> str:
-    """The line that ends both outputs."""
+    """Build the line that ends both outputs."""
     return f"{marker} done"
 
 
-def render(probes: Sequence[Probe[Any]], marker: str, exported: Mapping[str, str]) -> str:
-    """The whole script. `exported` are the variables that probe scripts may read."""
-    names = "".join(f"{name}={shlex.quote(value)}; export {name}\n" for name, value in sorted(exported.items()))
-    shell = [probe for probe in probes if not isinstance(probe.ask, Api)]
-    asked = "".join(f"p {probe.id} {probe.limit} {shlex.quote(command(probe))}\n" for probe in shell)
+def render_script(probes: Sequence[Probe[Any]], marker: str, variables: Mapping[str, str]) -> str:
+    """Render the whole script. `variables` are exported, so that the scripts of probes may read them."""
+    names = "".join(f"{name}={shlex.quote(value)}; export {name}\n" for name, value in sorted(variables.items()))
+    shell = [probe for probe in probes if not isinstance(probe.question, Api)]
+    calls = "".join(f"p {probe.id} {probe.limit} {shlex.quote(format_command(probe))}\n" for probe in shell)
     if len(shell) < len(probes):
-        asked += api.FUNCTION + api.render_calls([probe for probe in probes if isinstance(probe.ask, Api)], exported)
+        calls += api.FUNCTION + api.render_calls(
+            [probe for probe in probes if isinstance(probe.question, Api)], variables
+        )
     end = f"printf '\\n%s\\n' '{build_last_line(marker)}'"
-    return f"M={marker}\n{HEAD}{names}{asked}{end} >&2\n{end}\nexit 0\n"
+    return f"M={marker}\n{HEAD}{names}{calls}{end} >&2\n{end}\nexit 0\n"
 
 
-def command(probe: Probe[Any], named: Mapping[str, str] = api.NOTHING) -> str:
-    """What this probe asks, as a person could type it on the host. `named` are variables of paths."""
-    if isinstance(probe.ask, Api):
-        return api.format_kubectl(api.fill_path(probe.ask.path, named))
-    return probe.ask.text.strip()
+def format_command(probe: Probe[Any], variables: Mapping[str, str] = api.NO_VARIABLES) -> str:
+    """Format the question of a probe as a person could type it on the host. `variables` are filled into paths."""
+    if isinstance(probe.question, Api):
+        return api.format_kubectl(api.fill_path(probe.question.path, variables))
+    return probe.question.script.strip()

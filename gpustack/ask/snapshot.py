@@ -1,4 +1,5 @@
-"""All answers of one moment: immutable, parsed on read. A recording of it is the support bundle."""
+"""Snapshots: all answers of one moment, immutable, and parsed when they are read. A recording of one is the support
+bundle."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,12 +16,15 @@ Fact = TypeVar("Fact")
 
 @dataclass(frozen=True)
 class Reach:
-    """Hold whether a host could be asked. `reference` is empty when it was reached, else the id of the error or fault.
-    The SSH connection ended at `address`, which is empty for the local host, and where it is not known."""
+    """Hold whether a host could be asked.
+
+    `reference` is empty when it was reached, else the id of the error or fault. `address` is the other end of the SSH
+    connection; it is empty for the local host, and where it is not known.
+    """
 
     host: str
     reference: str = ""
-    why: str = ""
+    reason: str = ""
     hint: Hint = NO_HINT
     address: str = ""
 
@@ -31,58 +35,63 @@ class Reach:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """`taken` is when the asking began. `took` in seconds. Answers by (probe id, host or @cluster). `facts` are those
-    parsed so far, by the same keys, and `memo` is what `View.once` has made of them."""
+    """Hold all answers by (probe id, host or @cluster).
 
-    taken: datetime
+    `started_at` is when the first host was asked, and `seconds` how long all took. `facts` are those parsed so far, by
+    the same keys, and `memo` holds the results of `View.compute_once`.
+    """
+
+    started_at: datetime
     inventory: Inventory
     reach: Mapping[str, Reach]
     answers: Mapping[tuple[str, str], Answer]
-    took: float = 0.0
+    seconds: float = 0.0
     facts: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     memo: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def answer(self, probe: Probe[Any], host: str) -> Answer:
-        where = CLUSTER if probe.location == "cluster" else host
-        if found := self.answers.get((probe.id, where)):
-            return found
-        return Answer(probe.id, where, -1, "", lost=self.missing(where))
+    def find_answer(self, probe: Probe[Any], host: str) -> Answer:
+        location = CLUSTER if probe.scope == "cluster" else host
+        if answer := self.answers.get((probe.id, location)):
+            return answer
+        return Answer(probe.id, location, -1, "", missing_reason=self.explain_missing_answer(location))
 
-    def missing(self, where: str) -> str:
-        if where == CLUSTER:
-            asked = any(at == CLUSTER for _, at in self.answers)
-            return "not asked of the cluster" if asked else "no control plane could be asked"
-        reach = self.reach.get(where)
-        return f"{where} was not reached: {reach.why}" if reach and not reach.reached else f"not asked of {where}"
+    def explain_missing_answer(self, location: str) -> str:
+        if location == CLUSTER:
+            asked_cluster = any(asked_location == CLUSTER for _, asked_location in self.answers)
+            return "not asked of the cluster" if asked_cluster else "no control plane could be asked"
+        reach = self.reach.get(location)
+        return (
+            f"{location} was not reached: {reach.reason}" if reach and not reach.reached else f"not asked of {location}"
+        )
 
-    def fact(self, probe: Probe[Fact], host: str) -> Fact:
-        """Raises FactUnavailable."""
-        where = CLUSTER if probe.location == "cluster" else host
-        if (probe.id, where) not in self.facts:
-            self.facts[probe.id, where] = parse(probe, self.answer(probe, host))
-        found: Fact | FactUnavailable = self.facts[probe.id, where]
-        if isinstance(found, FactUnavailable):
+    def require_fact(self, probe: Probe[Fact], host: str) -> Fact:
+        """Return the fact of a probe on a host. Raise FactUnavailable where it is unknown."""
+        location = CLUSTER if probe.scope == "cluster" else host
+        if (probe.id, location) not in self.facts:
+            self.facts[probe.id, location] = parse_fact(probe, self.find_answer(probe, host))
+        fact: Fact | FactUnavailable = self.facts[probe.id, location]
+        if isinstance(fact, FactUnavailable):
             # It is raised again and again, and would grow by where from each time.
-            raise found.with_traceback(None)
-        return found
+            raise fact.with_traceback(None)
+        return fact
 
-    def renewed(self, other: "Snapshot") -> "Snapshot":
-        """This snapshot with the other's answers in place of its own where both have one."""
+    def merge_snapshot(self, newer_snapshot: "Snapshot") -> "Snapshot":
+        """Return this snapshot with the answers of a newer one in place of its own where both have one."""
         return Snapshot(
-            other.taken,
+            newer_snapshot.started_at,
             self.inventory,
-            MappingProxyType({**self.reach, **other.reach}),
-            MappingProxyType({**self.answers, **other.answers}),
-            self.took + other.took,
+            MappingProxyType({**self.reach, **newer_snapshot.reach}),
+            MappingProxyType({**self.answers, **newer_snapshot.answers}),
+            self.seconds + newer_snapshot.seconds,
         )
 
 
-def parse(probe: Probe[Fact], answer: Answer) -> Fact | FactUnavailable:
+def parse_fact(probe: Probe[Fact], answer: Answer) -> Fact | FactUnavailable:
     try:
-        return probe.fact(answer)
+        return probe.extract_fact(answer)
     except FactUnavailable as error:
         return error
 
 
-def keyed(answers: Iterable[Answer]) -> Mapping[tuple[str, str], Answer]:
-    return MappingProxyType({(answer.probe, answer.where): answer for answer in answers})
+def index_answers(answers: Iterable[Answer]) -> Mapping[tuple[str, str], Answer]:
+    return MappingProxyType({(answer.probe, answer.location): answer for answer in answers})

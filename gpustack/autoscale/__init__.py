@@ -1,1 +1,1 @@
-"""By which metric a workload is scaled, and the ScaledObject for it."""
+"""Metrics by which a workload is scaled, and the ScaledObject for it."""

@@ -1,15 +1,15 @@
 """Metrics that a workload can be scaled by: queues of inference servers, then what bounds its GPUs.
 
-The mean of the pods that have the series, so a pod whose exporter is away takes nothing from the others: a sum would
-fall and take replicas with it. What waits is asked first: the load of a GPU is high at one request as well as at many
-(llm-d, "Autoscaling Workloads with KEDA and EPP Metrics"; docs/autoscaling.md).
+A query is the mean of the pods that have the series. A sum would fall, and remove replicas, where the exporter of one
+pod is away. Queues come first, since the load of a GPU is high at one request as well as at many (llm-d, "Autoscaling
+Workloads with KEDA and EPP Metrics"; docs/autoscaling.md).
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gpustack.autoscale.workload import ScaledWorkload
-from gpustack.profile.selection import quoted
+from gpustack.profile.selection import quote_promql
 from gpustack.profile.window import QUANTITIES
 
 WINDOW = "2m"
@@ -21,11 +21,11 @@ QUEUES: Mapping[str, str] = {
     "tgi_queue_size": "Text Generation Inference",
     "nv_inference_pending_request_count": "Triton",
 }
-# Of one replica. An example of vLLM's production stack has the same (docs.vllm.ai/projects/production-stack,
-# autoscaling-keda).
-WAITING = 5.0
-# Our series of each share; a Prometheus without our rules has the exporter's own.
-RECORDED: Mapping[str, str] = {
+# The target for one replica. An example of vLLM's production stack has the same
+# (docs.vllm.ai/projects/production-stack, autoscaling-keda).
+WAITING_TARGET = 5.0
+# gpustack's series of each share; a Prometheus without its rules has those of the exporter.
+RECORDED_METRICS: Mapping[str, str] = {
     "sm": "gpustack:gpu_sm_active:ratio",
     "engine": "gpustack:gpu_active:ratio",
     "dram": "gpustack:gpu_dram_active:ratio",
@@ -34,25 +34,30 @@ RECORDED: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Query:
-    """`expr` has one series without labels, or none."""
+    """Hold a query of PromQL. `expr` has one series without labels, or none."""
 
     metric: str
     expr: str
 
 
-def queue_queries(of: ScaledWorkload) -> Iterator[Query]:
-    """Summed over the models of a replica first."""
+def list_queue_queries(workload: ScaledWorkload) -> Iterator[Query]:
+    """List queries of the queues of a workload, with the models of a replica summed first."""
     for metric in QUEUES:
-        where = selector(of, "")
-        yield Query(metric, f"avg(sum by (pod) (avg_over_time({metric}{where}[{WINDOW}])))")
+        selector = build_selector(workload, "")
+        yield Query(metric, f"avg(sum by (pod) (avg_over_time({metric}{selector}[{WINDOW}])))")
 
 
-def share_queries(of: ScaledWorkload, share: str) -> Iterator[Query]:
-    """With the places where a pod's name may be: our own series, and both values of honorLabels."""
-    own = QUANTITIES[share]
-    for metric, prefix in ((RECORDED[share], "workload_"), (own, "exported_"), (own, "")):
-        yield Query(metric, f"avg(avg_over_time({metric}{selector(of, prefix)}[{WINDOW}]))")
+def list_share_queries(workload: ScaledWorkload, share: str) -> Iterator[Query]:
+    """List queries of a share for each label that may have the name of the pod: that of gpustack's own series, and
+    those of both values of honorLabels."""
+    exported_metric = QUANTITIES[share]
+    for metric, prefix in (
+        (RECORDED_METRICS[share], "workload_"),
+        (exported_metric, "exported_"),
+        (exported_metric, ""),
+    ):
+        yield Query(metric, f"avg(avg_over_time({metric}{build_selector(workload, prefix)}[{WINDOW}]))")
 
 
-def selector(of: ScaledWorkload, prefix: str) -> str:
-    return f"{{{prefix}namespace={quoted(of.namespace)},{prefix}pod=~{quoted(of.pods)}}}"
+def build_selector(workload: ScaledWorkload, prefix: str) -> str:
+    return f"{{{prefix}namespace={quote_promql(workload.namespace)},{prefix}pod=~{quote_promql(workload.pods)}}}"

@@ -1,17 +1,17 @@
-"""Which metric and which target suit a workload, by its queue, else by its profile; or why none does."""
+"""The metric and target that suit a workload, by its queue, else by its profile, or the reasons why none does."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isnan
 
-from gpustack.autoscale.candidates import QUEUES, WAITING, Query, queue_queries, share_queries
+from gpustack.autoscale.candidates import QUEUES, WAITING_TARGET, Query, list_queue_queries, list_share_queries
 from gpustack.autoscale.workload import ScaledWorkload
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.profile.analysis import Analysis
 from gpustack.profile.classes import Id
 
-# What is full where a workload is of a class, and so what falls when there are more replicas.
-FULL: dict[Id, str] = {
+# The share that limits workloads of a class, and so falls when there are more replicas.
+LIMITING_SHARES: dict[Id, str] = {
     "tensor-bound": "sm",
     "compute-bound": "sm",
     "latency-bound": "sm",
@@ -21,7 +21,7 @@ FULL: dict[Id, str] = {
     "mixed": "sm",
 }
 # More replicas are of no use, or the load of their GPUs does not say how full they are.
-UNSUITED: dict[Id, str] = {
+UNSUITABLE_CLASSES: dict[Id, str] = {
     "idle": "Its GPUs are idle: there is no load to scale by.",
     "throttled": "Heat or hardware slows its GPUs down: their load says nothing until that is repaired.",
     "imbalanced": "Its GPUs do different amounts of work: their mean hides the one that is full.",
@@ -30,57 +30,65 @@ UNSUITED: dict[Id, str] = {
     "input-bound": "It waits for its input: its GPUs stay below any target while it is full.",
     "insufficient-data": "There is too little data for a verdict.",
 }
-NOT_FULL = ("moderate-tensor", "mixed")
-# Estimates of ours: what is left until another replica is ready, and where the load of a full replica was not seen.
-HEADROOM, UNSEEN = 0.75, 0.6
+UNSATURATED_CLASSES = ("moderate-tensor", "mixed")
+# Estimates: the share of the peak at which another replica is started, and the target where no peak was seen.
+HEADROOM, DEFAULT_TARGET = 0.75, 0.6
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """`metric` is empty where none suits; then `why` says so. `now` is what `query` has at the moment. `target` is of
-    one replica, in the unit of the metric."""
+    """Hold a suggestion. `metric` is empty where none suits, and `reasons` say why. `current_value` is the result of
+    `query` now. `target` is for one replica, in the unit of the metric."""
 
     workload: ScaledWorkload
     verdict: Id
-    why: tuple[str, ...]
+    reasons: tuple[str, ...]
     doubts: tuple[str, ...] = ()
     metric: str = ""
     query: str = ""
     target: float = 0.0
-    now: float = 0.0
+    current_value: float = 0.0
 
 
-def suggest(prometheus: Prometheus, workload: ScaledWorkload, analysis: Analysis) -> Suggestion:
+def suggest_metric(prometheus: Prometheus, workload: ScaledWorkload, analysis: Analysis) -> Suggestion:
     verdict = analysis.verdict
-    if found := first_answered(prometheus, queue_queries(workload)):
-        query, now = found
-        waits = f"Requests wait in a queue that {QUEUES[query.metric]} measures: it grows when the replicas are full."
-        doubts = (f"{WAITING:g} waiting requests a replica are an example of vLLM's; see what your latency allows.",)
-        return Suggestion(workload, verdict.id, (waits,), doubts, query.metric, query.expr, WAITING, now)
+    if queue_answer := find_first_answer(prometheus, list_queue_queries(workload)):
+        query, current_value = queue_answer
+        queue_reason = (
+            f"Requests wait in a queue that {QUEUES[query.metric]} measures: it grows when the replicas are full."
+        )
+        doubts = (
+            f"{WAITING_TARGET:g} waiting requests a replica are an example of vLLM's; see what your latency allows.",
+        )
+        return Suggestion(
+            workload, verdict.id, (queue_reason,), doubts, query.metric, query.expr, WAITING_TARGET, current_value
+        )
     no_queue = "No queue of a known inference server is measured for its pods."
-    if verdict.id in UNSUITED:
-        return Suggestion(workload, verdict.id, (UNSUITED[verdict.id], no_queue, *verdict.reasons))
-    share = FULL[verdict.id]
-    if share == "sm" and not high(analysis, "sm"):
+    if verdict.id in UNSUITABLE_CLASSES:
+        return Suggestion(workload, verdict.id, (UNSUITABLE_CLASSES[verdict.id], no_queue, *verdict.reasons))
+    share = LIMITING_SHARES[verdict.id]
+    if share == "sm" and not compute_peak(analysis, "sm"):
         share = "engine"
-    answered = first_answered(prometheus, share_queries(workload, share))
-    if not answered:
+    share_answer = find_first_answer(prometheus, list_share_queries(workload, share))
+    if not share_answer:
         return Suggestion(workload, verdict.id, (f"Prometheus has no series of {share} for its pods now.", no_queue))
-    query, now = answered
-    target, against = choose_target(analysis, share)
-    why = f"It is {verdict.id} (sure: {verdict.confidence}): {query.metric} is high where a replica is full."
-    return Suggestion(workload, verdict.id, (why, no_queue), against, query.metric, query.expr, target, now)
+    query, current_value = share_answer
+    target, target_doubts = choose_target(analysis, share)
+    class_reason = f"It is {verdict.id} (sure: {verdict.confidence}): {query.metric} is high where a replica is full."
+    return Suggestion(
+        workload, verdict.id, (class_reason, no_queue), target_doubts, query.metric, query.expr, target, current_value
+    )
 
 
 def choose_target(analysis: Analysis, share: str) -> tuple[float, tuple[str, ...]]:
-    """And what speaks against it."""
+    """Choose the target of a share for one replica, and list the doubts about it."""
     verdict, doubts = analysis.verdict, list[str]()
-    most = high(analysis, share)
-    if most and verdict.id not in NOT_FULL:
-        target = round(most * HEADROOM, 2)
-        doubts.append(f"{target:g} is {HEADROOM:g} of the {most:.2f} that it reached in this time (95th percentile).")
+    peak = compute_peak(analysis, share)
+    if peak and verdict.id not in UNSATURATED_CLASSES:
+        target = round(peak * HEADROOM, 2)
+        doubts.append(f"{target:g} is {HEADROOM:g} of the {peak:.2f} that it reached in this time (95th percentile).")
     else:
-        target = UNSEEN
+        target = DEFAULT_TARGET
         doubts.append("It was not seen at its limit: measure it under full load, and suggest again.")
     if verdict.id == "memory-bound":
         doubts.append("Reading a language model's weights keeps memory busy at one request: a queue says more.")
@@ -89,17 +97,18 @@ def choose_target(analysis: Analysis, share: str) -> tuple[float, tuple[str, ...
     return target, tuple(doubts)
 
 
-def high(analysis: Analysis, share: str) -> float | None:
-    """The 95th percentile, of the median GPU."""
+def compute_peak(analysis: Analysis, share: str) -> float | None:
+    """Compute the 95th percentile of a share over time, as the median over the GPUs. Return None where it is not
+    measured."""
     job = analysis.job
-    return job.middle([window.percentile(share, 0.95) for window in job.windows])
+    return job.compute_median([window.compute_percentile(share, 0.95) for window in job.windows])
 
 
-def first_answered(prometheus: Prometheus, queries: Iterable[Query]) -> tuple[Query, float] | None:
-    """The first that has a value now, and the value."""
+def find_first_answer(prometheus: Prometheus, queries: Iterable[Query]) -> tuple[Query, float] | None:
+    """Find the first query that has a value now, and return both; None where no query has one."""
     for query in queries:
-        for one in prometheus.instant(query.expr).series:
-            value = one.points[-1][1]
+        for series in prometheus.query_instant(query.expr).series:
+            value = series.points[-1][1]
             if not isnan(value):
                 return query, value
     return None

@@ -1,4 +1,4 @@
-"""What owns a pod, as kube-state-metrics says it: that is scaled."""
+"""The workload that owns a pod, by the metrics of kube-state-metrics."""
 
 import re
 from dataclasses import dataclass
@@ -7,18 +7,22 @@ from typing import Literal
 from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.metrics.prometheus import Prometheus
-from gpustack.profile.selection import quoted
+from gpustack.profile.selection import quote_promql
 
 Kind = Literal["Deployment", "StatefulSet"]
 # How their controllers name pods (kubernetes/kubernetes, pkg/controller): a hash and five characters, or a number.
-NAMES: dict[Kind, str] = {"Deployment": "-[a-z0-9]+-[a-z0-9]{5}", "StatefulSet": "-[0-9]+"}
+POD_PATTERNS: dict[Kind, str] = {"Deployment": "-[a-z0-9]+-[a-z0-9]{5}", "StatefulSet": "-[0-9]+"}
 # How many there should be, by kube-state-metrics; its label for the name is the kind in lower case.
-REPLICAS: dict[Kind, str] = {"Deployment": "kube_deployment_spec_replicas", "StatefulSet": "kube_statefulset_replicas"}
+REPLICA_METRICS: dict[Kind, str] = {
+    "Deployment": "kube_deployment_spec_replicas",
+    "StatefulSet": "kube_statefulset_replicas",
+}
 
 
 @dataclass(frozen=True)
 class ScaledWorkload:
-    """`replicas` is None where kube-state-metrics does not say how many there should be."""
+    """Hold a workload that can be scaled. `replicas` is None where kube-state-metrics does not say how many there
+    should be."""
 
     namespace: str
     kind: Kind
@@ -27,30 +31,32 @@ class ScaledWorkload:
 
     @property
     def pods(self) -> str:
-        """A regular expression of PromQL for the names of its pods."""
-        return f"{re.escape(self.name)}{NAMES[self.kind]}".replace("\\-", "-")
+        """The names of its pods match this regular expression of PromQL."""
+        return f"{re.escape(self.name)}{POD_PATTERNS[self.kind]}".replace("\\-", "-")
 
 
 def find_workload(prometheus: Prometheus, namespace: str, pod: str) -> ScaledWorkload:
-    """Raises UsageError for a pod that nothing scalable owns."""
-    where = f"namespace={quoted(namespace)}"
-    owners = owner(prometheus, f"kube_pod_owner{{{where},pod={quoted(pod)}}}")
-    kind, name = owners or ("", "")
+    """Find the workload that owns a pod. Raise UsageError for a pod without a scalable owner."""
+    matcher = f"namespace={quote_promql(namespace)}"
+    owner = find_owner(prometheus, f"kube_pod_owner{{{matcher},pod={quote_promql(pod)}}}")
+    kind, name = owner or ("", "")
     if kind == "ReplicaSet":
-        above = owner(prometheus, f"kube_replicaset_owner{{{where},replicaset={quoted(name)}}}")
-        kind, name = above or (kind, name)
-    found: Kind | None = next((one for one in NAMES if one == kind), None)
-    if found is None:
-        why = f"It is owned by {kind} {name}." if kind and kind != "<none>" else "Prometheus knows no owner of it."
+        parent = find_owner(prometheus, f"kube_replicaset_owner{{{matcher},replicaset={quote_promql(name)}}}")
+        kind, name = parent or (kind, name)
+    scaled_kind: Kind | None = next((known_kind for known_kind in POD_PATTERNS if known_kind == kind), None)
+    if scaled_kind is None:
+        reason = f"It is owned by {kind} {name}." if kind and kind != "<none>" else "Prometheus knows no owner of it."
         message = f"{namespace}/{pod} is of no Deployment or StatefulSet."
         raise UsageError(
-            "autoscale-owner", message, why, Command("kubectl", "-n", namespace, "get", "pod", pod, "-o", "wide")
+            "autoscale-owner", message, reason, Command("kubectl", "-n", namespace, "get", "pod", pod, "-o", "wide")
         )
-    series = prometheus.instant(f"max({REPLICAS[found]}{{{where},{found.lower()}={quoted(name)}}})").series
-    return ScaledWorkload(namespace, found, name, int(series[0].points[-1][1]) if series else None)
+    series = prometheus.query_instant(
+        f"max({REPLICA_METRICS[scaled_kind]}{{{matcher},{scaled_kind.lower()}={quote_promql(name)}}})"
+    ).series
+    return ScaledWorkload(namespace, scaled_kind, name, int(series[0].points[-1][1]) if series else None)
 
 
-def owner(prometheus: Prometheus, expr: str) -> tuple[str, str] | None:
-    """Kind and name; None where there is no such series."""
-    labels = [one.labels for one in prometheus.instant(expr).series]
-    return next(((one["owner_kind"], one["owner_name"]) for one in labels if one.get("owner_kind")), None)
+def find_owner(prometheus: Prometheus, expr: str) -> tuple[str, str] | None:
+    """Find the kind and name of an owner. Return None where there is no such series."""
+    labels = [series.labels for series in prometheus.query_instant(expr).series]
+    return next(((label["owner_kind"], label["owner_name"]) for label in labels if label.get("owner_kind")), None)

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from gpustack.bundle import keys
-from gpustack.bundle.cache import Made, Part, digest
+from gpustack.bundle.cache import BuiltPart, Part, digest
 from gpustack.bundle.keys import Signer
 from gpustack.bundle.programs import run
 
@@ -13,40 +13,48 @@ ORIGIN = "gpustack bundle mirror"
 KEY = "Release.key"  # of a flat repository
 
 
-def flat(name: str, debs: list[Made], signer: Signer) -> Part:
-    """out/: Packages, InRelease, Release.key, and <architecture>/*.deb, as under https://pkgs.k8s.io/core:/stable:/v1.36/deb/."""
-    return Part(name, _inputs(debs, signer, name), lambda out: _flat(debs, signer, out))
+def declare_flat_repository(name: str, debs: list[BuiltPart], signer: Signer) -> Part:
+    """Declare a flat repository as under https://pkgs.k8s.io/core:/stable:/v1.36/deb/. The part has Packages,
+    InRelease, Release.key, and <architecture>/*.deb."""
+    return Part(
+        name, _digest_inputs(debs, signer, name), lambda output_dir: _write_flat_repository(debs, signer, output_dir)
+    )
 
 
-def _flat(debs: list[Made], signer: Signer, out: Path) -> None:
-    for made in debs:
-        for deb in made.files:
+def _write_flat_repository(debs: list[BuiltPart], signer: Signer, output_dir: Path) -> None:
+    for built_part in debs:
+        for deb in built_part.files:
             architecture = deb.rsplit("_", 1)[1].removesuffix(".deb")
-            (out / architecture).mkdir(exist_ok=True)
-            shutil.copyfile(made[deb], out / architecture / deb)
-    _packages(out, ".", out)
-    _release(out, signer, {})
-    (out / KEY).write_text(keys.public(signer))
+            (output_dir / architecture).mkdir(exist_ok=True)
+            shutil.copyfile(built_part[deb], output_dir / architecture / deb)
+    _write_package_index(output_dir, ".", output_dir)
+    _write_release(output_dir, signer, {})
+    (output_dir / KEY).write_text(keys.export_public_key(signer))
 
 
-def dists(name: str, codenames: dict[str, list[Made]], architecture: str, signer: Signer) -> Part:
-    """out/: gpg and dists/<codename>/…, as under https://download.docker.com/linux/debian/. Component `stable`."""
-    inputs = digest(*(_inputs(debs, signer, codename) for codename, debs in codenames.items()), architecture)
-    return Part(name, inputs, lambda out: _dists(codenames, architecture, signer, out))
+def declare_dists_repository(
+    name: str, codenames: dict[str, list[BuiltPart]], architecture: str, signer: Signer
+) -> Part:
+    """Declare a repository as under https://download.docker.com/linux/debian/, of the component `stable`. The part has
+    gpg and dists/<codename>/…."""
+    inputs = digest(*(_digest_inputs(debs, signer, codename) for codename, debs in codenames.items()), architecture)
+    return Part(name, inputs, lambda output_dir: _write_dists_repository(codenames, architecture, signer, output_dir))
 
 
-def _dists(codenames: dict[str, list[Made]], architecture: str, signer: Signer, out: Path) -> None:
+def _write_dists_repository(
+    codenames: dict[str, list[BuiltPart]], architecture: str, signer: Signer, output_dir: Path
+) -> None:
     for codename, debs in codenames.items():
-        suite = out / "dists" / codename
+        suite = output_dir / "dists" / codename
         pool = suite / "pool" / "stable" / architecture
         binaries = suite / "stable" / f"binary-{architecture}"
         for directory in (pool, binaries):
             directory.mkdir(parents=True)
-        for made in debs:
-            for deb in made.files:
-                shutil.copyfile(made[deb], pool / deb)
-        _packages(out, str(pool.relative_to(out)), binaries)
-        _release(
+        for built_part in debs:
+            for deb in built_part.files:
+                shutil.copyfile(built_part[deb], pool / deb)
+        _write_package_index(output_dir, str(pool.relative_to(output_dir)), binaries)
+        _write_release(
             suite,
             signer,
             {
@@ -56,24 +64,24 @@ def _dists(codenames: dict[str, list[Made]], architecture: str, signer: Signer, 
                 "Architectures": architecture,
             },
         )
-    (out / "gpg").write_text(keys.public(signer))
+    (output_dir / "gpg").write_text(keys.export_public_key(signer))
 
 
-def _packages(root: Path, below: str, into: Path) -> None:
-    index = run(["apt-ftparchive", "packages", below], cwd=root, limit=300).replace("Filename: ./", "Filename: ")
-    (into / "Packages").write_text(index)
-    (into / "Packages.gz").write_bytes(gzip.compress(index.encode(), 9, mtime=0))
+def _write_package_index(root: Path, subfolder: str, target_dir: Path) -> None:
+    index = run(["apt-ftparchive", "packages", subfolder], cwd=root, limit=300).replace("Filename: ./", "Filename: ")
+    (target_dir / "Packages").write_text(index)
+    (target_dir / "Packages.gz").write_bytes(gzip.compress(index.encode(), 9, mtime=0))
 
 
-def _release(directory: Path, signer: Signer, fields: dict[str, str]) -> None:
+def _write_release(directory: Path, signer: Signer, fields: dict[str, str]) -> None:
     options = []
     for key, value in {"Origin": ORIGIN, "Label": ORIGIN, **fields}.items():
         options += ["-o", f"APT::FTPArchive::Release::{key}={value}"]
     release = run(["apt-ftparchive", *options, "release", "."], cwd=directory, limit=120)
     (directory / "Release").write_text(release)
-    keys.clearsign(signer, directory / "Release", directory / "InRelease")
+    keys.sign_file(signer, directory / "Release", directory / "InRelease")
     keys.sign(signer, directory / "Release").rename(directory / "Release.gpg")
 
 
-def _inputs(debs: list[Made], signer: Signer, name: str) -> str:
-    return digest(name, [made.contents for made in debs], signer.fingerprint, Path(__file__))
+def _digest_inputs(debs: list[BuiltPart], signer: Signer, name: str) -> str:
+    return digest(name, [built_part.contents for built_part in debs], signer.fingerprint, Path(__file__))

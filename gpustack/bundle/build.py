@@ -1,4 +1,4 @@
-"""`gpustack bundle build`: everything one version set needs, in one directory, signed."""
+"""The command `gpustack bundle build` puts everything that one version set needs into one signed directory."""
 
 import dataclasses
 import time
@@ -8,16 +8,16 @@ import platformdirs
 
 from gpustack.bundle import keys, manifest, ownership, tree, verify
 from gpustack.bundle.cache import Cache
-from gpustack.bundle.compose import Composed, Composer
+from gpustack.bundle.compose import Composer, Composition
 from gpustack.bundle.images import PURPOSE
 from gpustack.bundle.keys import Signer
 from gpustack.bundle.manifest import Manifest
 from gpustack.bundle.programs import PACKAGES, need, run
 from gpustack.bundle.versions import Versions, load
 from gpustack.command import Command
-from gpustack.config.versions import kubernetes_version, minor
+from gpustack.config.versions import parse_kubernetes_version, parse_minor
 from gpustack.errors import BundleError
-from gpustack.events import Event, Reporter, silent
+from gpustack.events import Event, Reporter, ignore_event
 from gpustack.files.write import write_file
 
 SOURCES = ("modules",)
@@ -29,12 +29,12 @@ def build(
     source: str = "modules",
     kubernetes: tuple[str, ...] = (),
     keda: bool = False,
-    report: Reporter = silent,
+    report: Reporter = ignore_event,
 ) -> Manifest:
-    """Makes or completes the bundle in `directory`; files of it that are right stay as they are.
+    """Build or complete the bundle in `directory`; files of it that are right stay as they are.
 
     `kubernetes` are versions like `1.36.3` besides the version set's own. Compiling takes about half an hour the first
-    time on two cores, ten minutes more with KEDA; a build with nothing new takes seconds. Raises BundleError.
+    time on two cores, ten minutes more with KEDA; a build with nothing new takes seconds. Raise BundleError.
     """
     if source not in SOURCES:
         raise BundleError(
@@ -47,14 +47,14 @@ def build(
     need(*PACKAGES)
     tree.prepare(directory)
     versions = load()
-    wanted = _wanted(versions, kubernetes)
+    kubernetes_versions = _resolve_versions(versions, kubernetes)
     architecture = run(["dpkg", "--print-architecture"], limit=20).strip()
     cache = Cache(platformdirs.user_cache_path("gpustack") / "parts")
-    with cache.held(report), keys.signing(keys.home()) as signer:
+    with cache.hold_lock(report), keys.open_signer(keys.locate_key_dir()) as signer:
         composer = Composer(cache, versions, architecture, signer, report, keda=keda)
-        composed = composer.compose(wanted)
-        described = _described(source, wanted, signer, composer, composed)
-        fresh = tree.write(directory, composed, keys.public(signer), described, signer)
+        composition = composer.compose(kubernetes_versions)
+        draft = _build_manifest(source, kubernetes_versions, signer, composer, composition)
+        fresh = tree.write(directory, composition, keys.export_public_key(signer), draft, signer)
         if fresh is not None:
             write_file(directory / manifest.FILE, manifest.dump(fresh), readers="umask")
             keys.sign(signer, directory / manifest.FILE)
@@ -63,16 +63,17 @@ def build(
     return verify.verify(directory, fingerprint=signer.fingerprint)
 
 
-def _wanted(versions: Versions, others: tuple[str, ...]) -> tuple[str, ...]:
-    """The version set's Kubernetes first. Raises BundleError that lists every version that cannot be."""
-    wanted, wrong = [versions["kubernetes"]], []
-    for other in others:
+def _resolve_versions(versions: Versions, extra_versions: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the versions of Kubernetes to build, the version set's first. Raise BundleError that lists every version
+    that cannot be built."""
+    kubernetes_versions, wrong = [versions["kubernetes"]], []
+    for other in extra_versions:
         try:
-            wanted.append(kubernetes_version(other) or versions["kubernetes"])
+            kubernetes_versions.append(parse_kubernetes_version(other) or versions["kubernetes"])
         except ValueError as error:
             wrong.append(f"{other}: {error}")
         else:
-            if minor(other) != minor(versions["kubernetes"]):
+            if parse_minor(other) != parse_minor(versions["kubernetes"]):
                 wrong.append(
                     f"{other}: version set {versions.set} has the etcd and CoreDNS of {versions['kubernetes']}"
                 )
@@ -83,11 +84,11 @@ def _wanted(versions: Versions, others: tuple[str, ...]) -> tuple[str, ...]:
             "\n".join(wrong),
             Command("gpustack", "bundle", "build", "--help"),
         )
-    return tuple(dict.fromkeys(wanted))
+    return tuple(dict.fromkeys(kubernetes_versions))
 
 
-def _described(
-    source: str, kubernetes: tuple[str, ...], signer: Signer, composer: Composer, made: Composed
+def _build_manifest(
+    source: str, kubernetes: tuple[str, ...], signer: Signer, composer: Composer, composition: Composition
 ) -> Manifest:
     return Manifest(
         set=composer.versions.set,
@@ -95,9 +96,9 @@ def _described(
         purpose=PURPOSE,
         architecture=composer.architecture,
         kubernetes=kubernetes,
-        made="",
+        created_at="",
         fingerprint=signer.fingerprint,
-        images=tuple(made.labels),
-        debian=tuple(dataclasses.asdict(package) for package in made.debian),
+        images=tuple(composition.labels),
+        debian=tuple(dataclasses.asdict(package) for package in composition.debian),
         files=(),
     )

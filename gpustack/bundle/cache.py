@@ -1,9 +1,9 @@
-"""Parts of a bundle, each made once for the same inputs.
+"""Parts of a bundle, each built once for the same inputs.
 
-A part is a directory of files that follow from its inputs alone. It is made in a scratch directory and moved into place
-when complete, so an interrupted build goes on where it was:
+A part is a directory of files that follow from its inputs alone. It is built in a scratch directory and moved into
+place when complete, so an interrupted build goes on where it was:
 
-    ROOT/<part>/<digest of its inputs>/part.json     what was made, file by file
+    ROOT/<part>/<digest of its inputs>/part.json     what was built, file by file
     ROOT/<part>/<digest of its inputs>/out/...       the files
 """
 
@@ -23,13 +23,14 @@ from gpustack.events import Event, Reporter
 from gpustack.files.json_text import dump_json, load_json
 from gpustack.files.write import open_log, write_file
 
-KEPT = 2  # digests kept of each part, newest first
+DIGESTS_PER_PART = 2  # digests kept of each part, newest first
 LOCK_LIMIT = 3600.0
 
 
 @dataclass(frozen=True)
 class Part:
-    """`name` is also its directory; `make` writes the files into the directory it is given."""
+    """Describe a part. `name` is also the name of its directory, `inputs` is the digest of its inputs, and `make`
+    writes the files into the directory that it receives."""
 
     name: str
     inputs: str
@@ -37,8 +38,9 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Made:
-    """`files` maps paths below `directory` to their sha256. `fresh` if it was made just now."""
+class BuiltPart:
+    """Describe a part in the cache. `files` maps paths below `directory` to their sha256; `fresh` says that this run
+    built it."""
 
     name: str
     directory: Path
@@ -47,7 +49,7 @@ class Made:
 
     @property
     def contents(self) -> str:
-        """Digest of what was made. Parts made from this one depend on it, not on how it came about."""
+        """Return the digest of the files. Parts that are built from this one depend on it, not on its inputs."""
         return digest(sorted(self.files.items()))
 
     def __getitem__(self, path: str) -> Path:
@@ -57,31 +59,33 @@ class Made:
 
 
 def digest(*inputs: object) -> str:
-    """Hex digest of values and, for a Path, of the file or of all files below it (names and contents)."""
+    """Compute the hex digest of values. A Path stands for its file, or for the names and contents of all files below
+    it."""
     total = hashlib.sha256()
     for value in inputs:
         if isinstance(value, Path):
             for path in sorted(p for p in value.rglob("*") if p.is_file()) if value.is_dir() else [value]:
-                line = f"{path.relative_to(value) if path != value else ''} {sha256(path)}"
+                line = f"{path.relative_to(value) if path != value else ''} {hash_file(path)}"
                 total.update(hashlib.sha256(line.encode()).digest())
         else:
             total.update(hashlib.sha256(dump_json(value, sort_keys=True, default=str).encode()).digest())
     return total.hexdigest()
 
 
-def sha256(path: Path) -> str:
+def hash_file(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 class Cache:
-    """Raises BundleError when another build holds it for longer than an hour."""
+    """Hold the parts below `root`."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def find(self, part: Part) -> Made | None:
-        """The part if it was made before; None if it was not, or a file of it is gone or has another size."""
+    def find_part(self, part: Part) -> BuiltPart | None:
+        """Find a part that was built before. Return None where there is none, or where a file of it is missing or has
+        another size."""
         place = self.root / part.name / part.inputs
         try:
             record = load_json((place / "part.json").read_text())
@@ -92,23 +96,24 @@ class Cache:
             return None
         os.utime(place)
         files = {path: sha for path, (sha, _) in record["files"].items()}
-        return Made(part.name, place / "out", files, fresh=False)
+        return BuiltPart(part.name, place / "out", files, fresh=False)
 
-    def get(self, part: Part, report: Reporter) -> Made:
-        found = self.find(part)
-        if found is not None:
-            return found
+    def ensure_part(self, part: Part, report: Reporter) -> BuiltPart:
+        """Return a part from the cache, or build it."""
+        cached_part = self.find_part(part)
+        if cached_part is not None:
+            return cached_part
         begin = time.monotonic()
         report(Event("step", part.name, "building"))
         home = self.root / part.name
         home.mkdir(parents=True, exist_ok=True)
         place, scratch = home / part.inputs, Path(tempfile.mkdtemp(prefix=".new-", dir=home))
         try:
-            out = scratch / "out"
-            out.mkdir()
-            part.make(out)
-            paths = sorted(p for p in out.rglob("*") if p.is_file())
-            record = {str(p.relative_to(out)): (sha256(p), p.stat().st_size) for p in paths}
+            output_dir = scratch / "out"
+            output_dir.mkdir()
+            part.make(output_dir)
+            paths = sorted(p for p in output_dir.rglob("*") if p.is_file())
+            record = {str(p.relative_to(output_dir)): (hash_file(p), p.stat().st_size) for p in paths}
             write_file(scratch / "part.json", dump_json({"name": part.name, "files": record}, indent=1))
             shutil.rmtree(place, ignore_errors=True)
             scratch.rename(place)
@@ -116,11 +121,12 @@ class Cache:
             shutil.rmtree(scratch, ignore_errors=True)
         self._forget_old(home)
         report(Event("changed", part.name, "built", time.monotonic() - begin))
-        return Made(part.name, place / "out", {path: sha for path, (sha, _) in record.items()}, fresh=True)
+        return BuiltPart(part.name, place / "out", {path: sha for path, (sha, _) in record.items()}, fresh=True)
 
     @contextmanager
-    def held(self, report: Reporter) -> Iterator[None]:
-        """One build at a time on this cache; also sweeps the scratch of builds that were killed."""
+    def hold_lock(self, report: Reporter) -> Iterator[None]:
+        """Hold the lock of this cache, and remove the scratch directories of builds that were killed. Raise BundleError
+        where another build holds it for longer than an hour."""
         self.root.mkdir(parents=True, exist_ok=True)
         lock = open_log(self.root / "lock")
         try:
@@ -139,13 +145,13 @@ class Cache:
                             "bundle-busy", "another build has not ended within an hour", str(self.root)
                         ) from None
                     time.sleep(1)
-            for left in self.root.glob("*/.new-*"):
-                shutil.rmtree(left)
+            for scratch in self.root.glob("*/.new-*"):
+                shutil.rmtree(scratch)
             yield
         finally:
             os.close(lock)
 
     def _forget_old(self, home: Path) -> None:
         places = sorted((p for p in home.iterdir() if not p.name.startswith(".")), key=lambda p: p.stat().st_mtime)
-        for old in places[:-KEPT]:
+        for old in places[:-DIGESTS_PER_PART]:
             shutil.rmtree(old)

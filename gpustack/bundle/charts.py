@@ -1,6 +1,6 @@
 """Charts of the lab, gpustack/simulated/charts/<chart>, packed as `helm package` does.
 
-They have names, versions and addresses of the real charts. What they want of CRDs is put into them here.
+They have names, versions and addresses of the real charts. The CRDs that they need are added while they are packed.
 """
 
 import gzip
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from gpustack.bundle.cache import Made, Part, digest
+from gpustack.bundle.cache import BuiltPart, Part, digest
 from gpustack.bundle.versions import Versions
 from gpustack.errors import BundleError
 from gpustack.simulated.sources import CHARTS
@@ -25,49 +25,51 @@ CRDS = {
 }
 
 
-def parts(versions: Versions, made: Mapping[str, Made], without: Collection[str] = ()) -> dict[str, Part]:
-    """Part by chart, but for those of WITHOUT; out/: the archive. Raises BundleError for a chart of another version
-    than the version set's."""
-    sources = [source for source in sorted(CHARTS.iterdir()) if source.is_dir() and source.name not in without]
-    return {source.name: _part(source, versions, made) for source in sources}
+def declare_parts(
+    versions: Versions, built_parts: Mapping[str, BuiltPart], excluded_charts: Collection[str] = ()
+) -> dict[str, Part]:
+    """Declare one part per chart, by its name. Each has one archive. Raise BundleError for a chart whose version is not
+    that of the version set."""
+    sources = [source for source in sorted(CHARTS.iterdir()) if source.is_dir() and source.name not in excluded_charts]
+    return {source.name: _declare_part(source, versions, built_parts) for source in sources}
 
 
-def _part(source: Path, versions: Versions, made: Mapping[str, Made]) -> Part:
+def _declare_part(source: Path, versions: Versions, built_parts: Mapping[str, BuiltPart]) -> Part:
     name = source.name
-    url = versions.chart(name)
-    described = yaml.safe_load((source / "Chart.yaml").read_text())
-    wanted = (name, str(versions.raw["charts"][name]["version"]))
-    if (described["name"], str(described["version"])) != wanted:
+    url = versions.build_chart_url(name)
+    chart = yaml.safe_load((source / "Chart.yaml").read_text())
+    pinned_chart = (name, str(versions.raw["charts"][name]["version"]))
+    if (chart["name"], str(chart["version"])) != pinned_chart:
         raise BundleError(
             "bundle-version-apart",
-            f"{source / 'Chart.yaml'} is of {described['name']} {described['version']}",
-            f"version set {versions.set} has {' '.join(wanted)}",
+            f"{source / 'Chart.yaml'} is of {chart['name']} {chart['version']}",
+            f"version set {versions.set} has {' '.join(pinned_chart)}",
         )
-    brought = _crds(source, made)
+    crd_files = _collect_crds(source, built_parts)
     target = url.rsplit("/", 1)[1]
     return Part(
         f"chart-{name}",
-        digest(Path(__file__), source, target, sorted(brought), *brought.values()),
-        lambda out: _write(out / target, archive(source, brought)),
+        digest(Path(__file__), source, target, sorted(crd_files), *crd_files.values()),
+        lambda output_dir: _write(output_dir / target, pack_chart(source, crd_files)),
     )
 
 
-def _crds(source: Path, made: Mapping[str, Made]) -> dict[str, Path]:
-    """By path in the chart."""
+def _collect_crds(source: Path, built_parts: Mapping[str, BuiltPart]) -> dict[str, Path]:
+    """Collect the CRDs of a chart, by their path in it."""
     if source.name not in CRDS:
         return {}
     part, inside = CRDS[source.name]
     folder = f"charts/{inside}/crds" if (source / "charts" / inside / "Chart.yaml").exists() else "crds"
-    return {f"{folder}/{Path(path).name}": made[part][path] for path in made[part].files}
+    return {f"{folder}/{Path(path).name}": built_parts[part][path] for path in built_parts[part].files}
 
 
 def _write(target: Path, data: bytes) -> None:
     target.write_bytes(data)
 
 
-def archive(source: Path, brought: Mapping[str, Path]) -> bytes:
-    """The folder SOURCE and files BROUGHT into it (path in the chart -> file), Chart.yaml first, as Helm packs it."""
-    files = {str(path.relative_to(source)): path for path in source.rglob("*") if path.is_file()} | dict(brought)
+def pack_chart(source: Path, crd_files: Mapping[str, Path]) -> bytes:
+    """Pack the folder `source` and `crd_files` (path in the chart -> file) as Helm does, with Chart.yaml first."""
+    files = {str(path.relative_to(source)): path for path in source.rglob("*") if path.is_file()} | dict(crd_files)
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for path, file in sorted(files.items(), key=lambda item: (item[0] != "Chart.yaml", item[0])):

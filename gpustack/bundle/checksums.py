@@ -1,7 +1,7 @@
-"""SHA256SUMS over the single files of a bundle, signed: whoever has the mirror's key can prove any of them.
+"""SHA256SUMS of the single files of a bundle, signed: the mirror's key proves any of them.
 
 Its first line says what the mirror is for, and IMAGES is among the files: so the signature covers both. Packages have a
-proof of their own, their repositories are signed.
+proof of their own, since their repositories are signed.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from gpustack.bundle import keys
 from gpustack.bundle.cache import Part, digest
 from gpustack.bundle.keys import Signer
 from gpustack.bundle.manifest import Image
-from gpustack.config.images import write_list
+from gpustack.config.images import render_image_list
 
 FILE = "SHA256SUMS"
 IMAGES = "IMAGES"
@@ -19,22 +19,28 @@ PURPOSE = "lab"
 """`lab` where stand-ins are among what is served, `production` where all is the vendors' own."""
 
 
-def part(files: Mapping[str, str], signer: Signer) -> Part:
-    """`files` are sha256 by path below `files/`. out/: SHA256SUMS, as sha256sum reads it, and SHA256SUMS.asc."""
+def declare_part(files: Mapping[str, str], signer: Signer) -> Part:
+    """Declare the part with SHA256SUMS, as sha256sum reads it, and SHA256SUMS.asc. `files` are sha256 by path below
+    `files/`."""
     text = f"# purpose: {PURPOSE}\n" + "".join(f"{sha256}  {path}\n" for path, sha256 in sorted(files.items()))
-    return Part("checksums", digest(text, signer.fingerprint, Path(__file__)), lambda out: _write(text, signer, out))
+    return Part(
+        "checksums",
+        digest(text, signer.fingerprint, Path(__file__)),
+        lambda output_dir: _write(text, signer, output_dir),
+    )
 
 
-def _write(text: str, signer: Signer, out: Path) -> None:
-    (out / FILE).write_text(text)
-    keys.sign(signer, out / FILE)
+def _write(text: str, signer: Signer, output_dir: Path) -> None:
+    (output_dir / FILE).write_text(text)
+    keys.sign(signer, output_dir / FILE)
 
 
-def images(served: list[Image]) -> Part:
-    """Return the part out/IMAGES: a line `REFERENCE DIGEST` for each image, as containerd names both, and the last."""
-    text = write_list({image.reference: image.digest for image in served})
-    return Part("image-list", digest(text), lambda out: _write_images(text, out))
+def declare_image_list(images: list[Image]) -> Part:
+    """Declare the part with IMAGES: a line `REFERENCE DIGEST` for each image, as containerd names both, and a last one
+    with their number."""
+    text = render_image_list({image.reference: image.digest for image in images})
+    return Part("image-list", digest(text), lambda output_dir: _write_images(text, output_dir))
 
 
-def _write_images(text: str, out: Path) -> None:
-    (out / IMAGES).write_text(text)
+def _write_images(text: str, output_dir: Path) -> None:
+    (output_dir / IMAGES).write_text(text)

@@ -1,14 +1,14 @@
 """Debian packages with the names, versions, files and relations of the official ones.
 
-What a package is besides its programs stands in packages/<name>/: control, maintainer scripts, tree/. Relations are
-those of kubernetes/release (cmd/krel/templates/latest, before its pull request 4518) and of Docker's containerd.io.
+The folder packages/<name>/ has what a package is besides its programs: control, maintainer scripts, tree/. Relations
+are those of kubernetes/release (cmd/krel/templates/latest, before its pull request 4518) and of Docker's containerd.io.
 """
 
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpustack.bundle.cache import Made, Part, digest
+from gpustack.bundle.cache import BuiltPart, Part, digest
 from gpustack.bundle.programs import run
 
 SOURCES = Path(__file__).parent / "packages"
@@ -19,63 +19,68 @@ SOURCE_DATE = "1793491200"  # of everything inside a package: 2026-11-01
 
 @dataclass(frozen=True)
 class Recipe:
-    """`programs` maps where a file is installed to the file, `links` where a link is to what it leads to."""
+    """Describe a package. `programs` maps the place of installation to a file, and `links` maps the place of a link to
+    its target."""
 
     name: str
     version: str
-    tools: tuple[Made, ...]
+    tools: tuple[BuiltPart, ...]
     programs: dict[str, Path]
     links: dict[str, str] = field(default_factory=dict)
     note: str = NOTE
 
     @property
     def file(self) -> str:
-        """Without an epoch, as in apt's own file names; `~` stays."""
+        """Return the name without an epoch, as in apt's own file names; `~` stays."""
         return f"{self.name}_{self.version.rpartition(':')[2]}"
 
 
-def kubernetes(version: str, made: Made) -> list[Recipe]:
+def build_kubernetes_recipes(version: str, built_part: BuiltPart) -> list[Recipe]:
     return [
-        Recipe(name, f"{version}-1.1", (made,), {f"usr/bin/{name}": made[name]})
+        Recipe(name, f"{version}-1.1", (built_part,), {f"usr/bin/{name}": built_part[name]})
         for name in ("kubeadm", "kubelet", "kubectl")
     ]
 
 
-def cri_tools(version: str, made: Made) -> Recipe:
-    return Recipe("cri-tools", f"{version}-1.1", (made,), {"usr/bin/crictl": made["crictl"]})
+def build_cri_tools_recipe(version: str, built_part: BuiltPart) -> Recipe:
+    return Recipe("cri-tools", f"{version}-1.1", (built_part,), {"usr/bin/crictl": built_part["crictl"]})
 
 
-def kubernetes_cni(version: str, made: Made) -> Recipe:
+def build_cni_recipe(version: str, built_part: BuiltPart) -> Recipe:
     return Recipe(
-        "kubernetes-cni", f"{version}-1.1", (made,), {f"opt/cni/bin/{name}": made[name] for name in made.files}
+        "kubernetes-cni",
+        f"{version}-1.1",
+        (built_part,),
+        {f"opt/cni/bin/{name}": built_part[name] for name in built_part.files},
     )
 
 
-def containerd(version: str, release: str, containerd: Made, runc: Made) -> Recipe:
-    """RELEASE is like `debian.12~bookworm`. As its vendor's: runc inside, no CNI plugins."""
+def build_containerd_recipe(version: str, release: str, containerd: BuiltPart, runc: BuiltPart) -> Recipe:
+    """Build the recipe of containerd.io. `release` is like `debian.12~bookworm`. As in its vendor's package, runc is
+    inside and no CNI plugins are."""
     programs = {f"usr/bin/{name}": containerd[name] for name in ("containerd", "containerd-shim-runc-v2", "ctr")}
     return Recipe(
         "containerd.io", f"{version}-1~{release}", (containerd, runc), {**programs, "usr/bin/runc": runc["runc"]}
     )
 
 
-def part(recipe: Recipe, architecture: str) -> Part:
-    """Makes out/<name>_<version>_<architecture>.deb."""
+def declare_part(recipe: Recipe, architecture: str) -> Part:
+    """Declare the part with <name>_<version>_<architecture>.deb."""
     inputs = digest(
         SOURCES / recipe.name,
         Path(__file__),
         recipe.version,
         architecture,
-        [made.contents for made in recipe.tools],
+        [built_part.contents for built_part in recipe.tools],
         sorted(recipe.programs),
         sorted(recipe.links.items()),
         recipe.note,
     )
-    return Part(f"deb-{recipe.file}", inputs, lambda out: _pack(recipe, architecture, out))
+    return Part(f"deb-{recipe.file}", inputs, lambda output_dir: _pack(recipe, architecture, output_dir))
 
 
-def _pack(recipe: Recipe, architecture: str, out: Path) -> None:
-    root, source = out.parent / "root", SOURCES / recipe.name
+def _pack(recipe: Recipe, architecture: str, output_dir: Path) -> None:
+    root, source = output_dir.parent / "root", SOURCES / recipe.name
     if (source / "tree").is_dir():
         shutil.copytree(source / "tree", root)
     for place, program in recipe.programs.items():
@@ -104,9 +109,9 @@ def _pack(recipe: Recipe, architecture: str, out: Path) -> None:
         f"Installed-Size: {kibibytes}",
     ]
     (control / "control").write_text("\n".join([*fields, description, f" {recipe.note}"]) + "\n")
-    target = out / f"{recipe.file}_{architecture}.deb"
+    target = output_dir / f"{recipe.file}_{architecture}.deb"
     run(
-        # Debian 11 reads no zstd yet (dpkg before 1.21.18), and lab hosts with old tools are made of it.
+        # Debian 11 reads no zstd yet (dpkg before 1.21.18), and lab hosts with old tools are built from it.
         ["dpkg-deb", "--root-owner-group", "-Zgzip", "-z3", "--build", root, target],
         env={"SOURCE_DATE_EPOCH": SOURCE_DATE},
         limit=300,

@@ -1,7 +1,7 @@
 """The simulated NVIDIA driver and the container toolkit as Debian packages, at the official places of NVIDIA's.
 
-The driver is compiled from gpustack/simulated/driver, for lab hosts with simulated GPUs. Its packages have the
-names that NVIDIA's CUDA repository has for Debian, as many as computing needs: `apt-get install nvidia-open`, or
+The driver is compiled from gpustack/simulated/driver, for lab hosts with simulated GPUs. Its packages have the names
+that NVIDIA's CUDA repository has for Debian, as many as computing needs: `apt-get install nvidia-open`, or
 nvidia-driver-cuda with nvidia-kernel-open-dkms. The toolkit is the real one, compiled from its Go module.
 """
 
@@ -9,7 +9,7 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpustack.bundle.cache import Made, Part, digest
+from gpustack.bundle.cache import BuiltPart, Part, digest
 from gpustack.bundle.debs import Recipe
 from gpustack.bundle.programs import run
 from gpustack.bundle.versions import Versions
@@ -25,87 +25,88 @@ TOOLKIT = ("nvidia-ctk", "nvidia-cdi-hook", "nvidia-container-runtime")
 
 @dataclass(frozen=True)
 class Repository:
-    """A flat repository at files/<host>/<path>, and where its key lies officially."""
+    """Describe a flat repository at files/<host>/<path>, with the official place of its key."""
 
-    below: str
+    path: str
     key: str
     recipes: tuple[Recipe, ...]
     component: str
 
 
-def part(version: str) -> Part:
-    """out/: libnvidia-ml.so, libcuda.so, nvidia-smi, and nvidia.ko, which only modinfo can read."""
+def declare_part(version: str) -> Part:
+    """Declare the part with libnvidia-ml.so, libcuda.so, nvidia-smi, and nvidia.ko, which only modinfo can read."""
     compiler = run(["gcc", "-dumpfullversion"], limit=20).strip()
     inputs = digest(DRIVER, version, compiler, platform.machine())
-    return Part("simulated-driver", inputs, lambda out: _compile(version, out))
+    return Part("simulated-driver", inputs, lambda output_dir: _compile(version, output_dir))
 
 
-def _compile(version: str, out: Path) -> None:
-    run(["sh", DRIVER / "build.sh", out, version], limit=120)
+def _compile(version: str, output_dir: Path) -> None:
+    run(["sh", DRIVER / "build.sh", output_dir, version], limit=120)
 
 
-def driver(version: str, made: Made, architecture: str) -> tuple[Recipe, ...]:
-    """VERSION is the driver's, like 595.91.07; packages have a revision behind it, the pinning one only its branch."""
+def build_driver_recipes(version: str, built_part: BuiltPart, architecture: str) -> tuple[Recipe, ...]:
+    """Build the recipes of the driver. `version` is that of the driver, like 595.91.07; packages append a revision to
+    it, and the pinning package has the branch alone."""
     branch = version.partition(".")[0]
     libraries = f"usr/lib/{TRIPLETS[architecture]}"
-    found = [
+    recipes = [
         Recipe(
             package,
             f"{version}-1",
-            (made,),
-            {f"{libraries}/{name}.{version}": made[name]},
+            (built_part,),
+            {f"{libraries}/{name}.{version}": built_part[name]},
             links={f"{libraries}/{name}.1": f"{name}.{version}"},
             note=NOTE,
         )
         for package, name in LIBRARIES.items()
     ]
     programs = {
-        "nvidia-driver-cuda": {"usr/bin/nvidia-smi": made["nvidia-smi"]},
-        "nvidia-kernel-open-dkms": {"usr/lib/nvidia/simulated/nvidia.ko": made["nvidia.ko"]},
+        "nvidia-driver-cuda": {"usr/bin/nvidia-smi": built_part["nvidia-smi"]},
+        "nvidia-kernel-open-dkms": {"usr/lib/nvidia/simulated/nvidia.ko": built_part["nvidia.ko"]},
         "nvidia-persistenced": {},
         "nvidia-open": {},
     }
-    found += [Recipe(name, f"{version}-1", (made,), files, note=NOTE) for name, files in programs.items()]
-    return (*found, Recipe(f"nvidia-driver-pinning-{branch}", f"{branch}-1", (), {}, note=NOTE))
+    recipes += [Recipe(name, f"{version}-1", (built_part,), files, note=NOTE) for name, files in programs.items()]
+    return (*recipes, Recipe(f"nvidia-driver-pinning-{branch}", f"{branch}-1", (), {}, note=NOTE))
 
 
-def toolkit(version: str, made: Made) -> tuple[Recipe, ...]:
+def build_toolkit_recipes(version: str, built_part: BuiltPart) -> tuple[Recipe, ...]:
     hook = "nvidia-container-runtime-hook"
-    base = {f"usr/bin/{name}": made[name] for name in TOOLKIT}
+    base = {f"usr/bin/{name}": built_part[name] for name in TOOLKIT}
     return (
-        Recipe("nvidia-container-toolkit-base", f"{version}-1", (made,), base),
-        Recipe("nvidia-container-toolkit", f"{version}-1", (made,), {f"usr/bin/{hook}": made[hook]}),
+        Recipe("nvidia-container-toolkit-base", f"{version}-1", (built_part,), base),
+        Recipe("nvidia-container-toolkit", f"{version}-1", (built_part,), {f"usr/bin/{hook}": built_part[hook]}),
     )
 
 
-def dcgm(versions: Versions, made: Made) -> tuple[Recipe, ...]:
-    """Engine and exporter for hosts without Kubernetes, compiled from gpustack/simulated/cluster: they read the same
-    state of simulated GPUs as the driver."""
+def build_dcgm_recipes(versions: Versions, built_part: BuiltPart) -> tuple[Recipe, ...]:
+    """Build the recipes of engine and exporter for hosts without Kubernetes, compiled from gpustack/simulated/cluster.
+    They read the same state of simulated GPUs as the driver."""
     engine, _, exporter = versions["dcgm-exporter"].partition("-")
     core, name = f"1:{engine}-1", "datacenter-gpu-manager"
-    counters = made["etc/default-counters.csv"]
-    exports = {"usr/bin/dcgm-exporter": made["dcgm-exporter"], "etc/dcgm-exporter/default-counters.csv": counters}
+    counters = built_part["etc/default-counters.csv"]
+    exports = {"usr/bin/dcgm-exporter": built_part["dcgm-exporter"], "etc/dcgm-exporter/default-counters.csv": counters}
     return (
         Recipe(
-            f"{name}-4-core", core, (made,), {"usr/bin/nv-hostengine": made["dcgm"]},
+            f"{name}-4-core", core, (built_part,), {"usr/bin/nv-hostengine": built_part["dcgm"]},
             links={"usr/bin/dcgmi": "nv-hostengine"}, note=NOTE,
         ),
         Recipe(f"{name}-4-proprietary", core, (), {}, note=NOTE),
-        Recipe(f"{name}-exporter", f"{exporter}-1", (made,), exports, note=NOTE),
+        Recipe(f"{name}-exporter", f"{exporter}-1", (built_part,), exports, note=NOTE),
     )  # fmt: skip
 
 
-def component(package: str, otherwise: str) -> str:
-    """Of the version set."""
+def select_component(package: str, default: str) -> str:
+    """Select the component of the version set that a package belongs to."""
     if not package.startswith("datacenter-gpu-manager-"):
-        return otherwise
+        return default
     return "dcgm-exporter" if package.endswith("-exporter") else "dcgm"
 
 
-def repositories(versions: Versions, made: dict[str, Made], architecture: str) -> list[Repository]:
-    simulated = driver(versions["nvidia-driver"], made["simulated-driver"], architecture)
-    simulated += dcgm(versions, made["simulated-cluster"])
-    real = toolkit(versions["nvidia-container-toolkit"], made["nvidia-container-toolkit"])
+def build_repositories(versions: Versions, built_parts: dict[str, BuiltPart], architecture: str) -> list[Repository]:
+    simulated = build_driver_recipes(versions["nvidia-driver"], built_parts["simulated-driver"], architecture)
+    simulated += build_dcgm_recipes(versions, built_parts["simulated-cluster"])
+    real = build_toolkit_recipes(versions["nvidia-container-toolkit"], built_parts["nvidia-container-toolkit"])
     cuda = "files/developer.download.nvidia.com/compute/cuda/repos"
     places = {release: f"{cuda}/{release}/{CUDA_ARCHITECTURES[architecture]}" for release in CUDA_RELEASES}
     keys = versions.raw["apt"]["nvidia"]["keys"]

@@ -7,24 +7,24 @@ import json
 import tarfile
 from pathlib import Path
 
-from gpustack.bundle.cache import Made, Part, digest
-from gpustack.bundle.modules import environment
+from gpustack.bundle.cache import BuiltPart, Part, digest
+from gpustack.bundle.modules import build_go_environment
 from gpustack.bundle.programs import run
 from gpustack.bundle.versions import Versions
 from gpustack.errors import BundleError
 
 
-def helm(version: str, made: Made, architecture: str) -> Part:
-    """out/: the archive as on https://get.helm.sh/, with its two checksum files."""
+def declare_helm_archive(version: str, built_part: BuiltPart, architecture: str) -> Part:
+    """Declare the part with the archive as on https://get.helm.sh/, and its two checksum files."""
     name = f"helm-v{version}-linux-{architecture}.tar.gz"
     return Part(
         "helm-archive",
-        digest(name, made.contents, Path(__file__)),
-        lambda out: _archive(made["helm"], out / name, architecture),
+        digest(name, built_part.contents, Path(__file__)),
+        lambda output_dir: _write_archive(built_part["helm"], output_dir / name, architecture),
     )
 
 
-def _archive(program: Path, target: Path, architecture: str) -> None:
+def _write_archive(program: Path, target: Path, architecture: str) -> None:
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w", format=tarfile.GNU_FORMAT) as tar:
         entry = tarfile.TarInfo(f"linux-{architecture}/helm")
@@ -38,31 +38,35 @@ def _archive(program: Path, target: Path, architecture: str) -> None:
     target.with_name(target.name + ".sha256sum").write_text(f"{sha}  {target.name}\n")
 
 
-def manifest(component: str, versions: Versions) -> Part:
-    """out/<file>: a manifest out of its component's module. Raises BundleError if it is not that of the version set."""
+def declare_manifest(component: str, versions: Versions) -> Part:
+    """Declare the part with a manifest from the module of its component. Raise BundleError if it is not that of the
+    version set."""
     entry = versions.raw["manifests"][component]
-    expected, inside = entry["sha256"], entry["file"]
-    module = f"{versions.origin(component)}@v{versions[component]}"
+    expected_sha256, inner_path = entry["sha256"], entry["file"]
+    module = f"{versions.select_origin(component)}@v{versions[component]}"
     return Part(
         f"{component}-manifest",
-        digest(module, inside, expected),
-        lambda out: _manifest(module, inside, expected, out),
+        digest(module, inner_path, expected_sha256),
+        lambda output_dir: _write_manifest(module, inner_path, expected_sha256, output_dir),
     )
 
 
-def _manifest(module: str, inside: str, expected: str, out: Path) -> None:
-    source = module_directory(module) / inside
-    found = hashlib.sha256(source.read_bytes()).hexdigest()
-    if found != expected:
+def _write_manifest(module: str, inner_path: str, expected_sha256: str, output_dir: Path) -> None:
+    source = fetch_module(module) / inner_path
+    actual_sha256 = hashlib.sha256(source.read_bytes()).hexdigest()
+    if actual_sha256 != expected_sha256:
         raise BundleError(
             "bundle-checksum",
             f"the manifest in {module} is not that of the version set",
-            f"sha256 {found}\nexpected {expected}",
+            f"sha256 {actual_sha256}\nexpected {expected_sha256}",
         )
-    (out / source.name).write_bytes(source.read_bytes())
+    (output_dir / source.name).write_bytes(source.read_bytes())
 
 
-def module_directory(module: str) -> Path:
-    """Where Go keeps MODULE@VERSION, fetched if need be and vouched for by the checksum database."""
-    download = json.loads(run(["go", "mod", "download", "-json", module], env=environment(cgo=False), limit=600))
+def fetch_module(module: str) -> Path:
+    """Return the directory of MODULE@VERSION in Go's module cache. Fetch it where it is missing; the checksum database
+    vouches for it."""
+    download = json.loads(
+        run(["go", "mod", "download", "-json", module], env=build_go_environment(cgo=False), limit=600)
+    )
     return Path(download["Dir"])

@@ -5,11 +5,11 @@ The device plugin and the container toolkit look for NVML in the libc they run u
 
 from collections.abc import Mapping
 
-from gpustack.bundle.cache import Made
+from gpustack.bundle.cache import BuiltPart
 from gpustack.bundle.images import PATH, Recipe
 from gpustack.bundle.monitoring_images import NOBODY, STATIC
 from gpustack.bundle.oci import Link
-from gpustack.bundle.rootfs import ACCOUNTS, Content, libc, shell
+from gpustack.bundle.rootfs import ACCOUNTS, Content, collect_libc, collect_shell
 from gpustack.bundle.versions import Versions
 
 BASE = "libc and busybox are the building machine's Debian packages"
@@ -24,12 +24,16 @@ exit 1
 LIBRARY = b"This library of libnvidia-container is not part of the bundle: containers get their GPUs by CDI.\n"
 
 
-def gpu(versions: Versions, made: Mapping[str, Made]) -> list[Recipe]:
-    return [_discovery(versions, made), _plugin(versions, made), _toolkit(versions, made)]
+def build_gpu_recipes(versions: Versions, built_parts: Mapping[str, BuiltPart]) -> list[Recipe]:
+    return [
+        _build_discovery_recipe(versions, built_parts),
+        _build_plugin_recipe(versions, built_parts),
+        _build_toolkit_recipe(versions, built_parts),
+    ]
 
 
-def _discovery(versions: Versions, made: Mapping[str, Made]) -> Recipe:
-    programs = made["node-feature-discovery"]
+def _build_discovery_recipe(versions: Versions, built_parts: Mapping[str, BuiltPart]) -> Recipe:
+    programs = built_parts["node-feature-discovery"]
     files = {f"/usr/bin/{name}": programs[name] for name in ("nfd-master", "nfd-worker", "nfd-gc")}
     return Recipe(
         f"registry.k8s.io/nfd/node-feature-discovery:v{versions[programs.name]}",
@@ -41,21 +45,21 @@ def _discovery(versions: Versions, made: Mapping[str, Made]) -> Recipe:
     )
 
 
-def _plugin(versions: Versions, made: Mapping[str, Made]) -> Recipe:
-    programs, tools = made["k8s-device-plugin"], made["userland"]
+def _build_plugin_recipe(versions: Versions, built_parts: Mapping[str, BuiltPart]) -> Recipe:
+    programs, tools = built_parts["k8s-device-plugin"], built_parts["userland"]
     files = {f"/usr/bin/{name}": programs[name] for name in programs.files}
     return Recipe(
         f"nvcr.io/nvidia/k8s-device-plugin:v{versions[programs.name]}",
         programs.name,
         (programs, tools),
-        lambda: [libc(tools), shell(tools), files],
-        {"Entrypoint": ["nvidia-device-plugin"], "Env": environment("all", "compute,utility")},
+        lambda: [collect_libc(tools), collect_shell(tools), files],
+        {"Entrypoint": ["nvidia-device-plugin"], "Env": build_image_environment("all", "compute,utility")},
         f"no mps-control-daemon; {BASE}",
     )
 
 
-def _toolkit(versions: Versions, made: Mapping[str, Made]) -> Recipe:
-    programs, tools = made["nvidia-container-toolkit"], made["userland"]
+def _build_toolkit_recipe(versions: Versions, built_parts: Mapping[str, BuiltPart]) -> Recipe:
+    programs, tools = built_parts["nvidia-container-toolkit"], built_parts["userland"]
     installed: Content = {
         f"{PACKAGE}/bin/{name}": programs[name] for name in programs.files if name != "nvidia-ctk-installer"
     }
@@ -72,18 +76,18 @@ def _toolkit(versions: Versions, made: Mapping[str, Made]) -> Recipe:
         f"nvcr.io/nvidia/k8s/container-toolkit:v{versions[programs.name]}",
         programs.name,
         (programs, tools),
-        lambda: [libc(tools), shell(tools), {**installed, **stubs, **work}],
+        lambda: [collect_libc(tools), collect_shell(tools), {**installed, **stubs, **work}],
         {
             "Entrypoint": ["/work/nvidia-ctk-installer"],
-            "Env": [path, *environment("void", "utility")[1:]],
+            "Env": [path, *build_image_environment("void", "utility")[1:]],
             "WorkingDir": "/work",
         },
         f"no libnvidia-container (a stub in its place, CDI does without it), no packages in it; {BASE}",
     )
 
 
-def environment(devices: str, capabilities: str) -> list[str]:
-    """Which GPUs the container toolkit gives to a container with this image."""
+def build_image_environment(devices: str, capabilities: str) -> list[str]:
+    """Build the variables that tell the container toolkit which GPUs a container of this image has."""
     return [
         *PATH,
         f"NVIDIA_VISIBLE_DEVICES={devices}",

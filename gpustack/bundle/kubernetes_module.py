@@ -1,8 +1,9 @@
-"""go.mod of the Kubernetes programs for any version.
+"""The file go.mod of the Kubernetes programs, for any version.
 
-Kubernetes' own go.mod replaces each of its staging modules by a local path, and replacements do not reach who requires
-it: ours must replace every one by its published version, v0.36.4 for v1.36.4. The committed go.mod is the result for
-the version set; another version is derived here, and the Go checksum database vouches for what is new.
+Kubernetes' own go.mod replaces each of its staging modules by a local path, and Go ignores the replacements of a
+required module: this go.mod must replace each of them by its published version, v0.36.4 for v1.36.4. The committed
+go.mod is the result for the version set; that of another version is derived, and the Go checksum database vouches for
+what is new.
 """
 
 import json
@@ -15,8 +16,8 @@ from gpustack.errors import BundleError
 MODULE = "k8s.io/kubernetes"
 
 
-def pinned(source: Path) -> str:
-    """The version that SOURCE/go.mod requires, like `1.36.4`."""
+def read_pinned_version(source: Path) -> str:
+    """Read the version that go.mod in `source` requires, like `1.36.4`."""
     for line in (source / "go.mod").read_text().splitlines():
         words = line.split()
         if words[:1] == ["require"]:
@@ -27,32 +28,37 @@ def pinned(source: Path) -> str:
 
 
 def pin(source: Path, version: str, env: dict[str, str]) -> None:
-    """Rewrites go.mod and go.sum in the directory SOURCE for another version; leaves them if they are for this one.
+    """Rewrite go.mod and go.sum in the directory `source` for another version; leave them if they are for this one.
 
-    Raises BundleError if the version does not exist or the checksum database does not vouch for it.
+    Raise BundleError if the version does not exist or the checksum database does not vouch for it.
     """
-    if pinned(source) == version:
+    if read_pinned_version(source) == version:
         return
     try:
-        there = json.loads(run(["go", "mod", "download", "-json", f"{MODULE}@v{version}"], env=env, limit=600))
+        download = json.loads(run(["go", "mod", "download", "-json", f"{MODULE}@v{version}"], env=env, limit=600))
     except BundleError as error:
-        why = re.search(r'"Error": "(.*)"', error.why)
+        reason = re.search(r'"Error": "(.*)"', error.reason)
         message = f"Kubernetes {version} cannot be had as a verified module"
-        raise BundleError("bundle-version-unknown", message, why[1] if why else error.why) from error
-    (source / "go.mod").write_text(derived(_read(source / "go.mod", env), _read(Path(there["GoMod"]), env), version))
+        raise BundleError("bundle-version-unknown", message, reason[1] if reason else error.reason) from error
+    (source / "go.mod").write_text(
+        render_go_mod(_read(source / "go.mod", env), _read(Path(download["GoMod"]), env), version)
+    )
     run(["go", "mod", "tidy"], cwd=source, env={**env, "GOFLAGS": "-mod=mod"}, limit=900)
 
 
-def derived(ours: dict[str, object], theirs: dict[str, object], version: str) -> str:
-    """Text of our go.mod for a version, from both as `go mod edit -json` shows them."""
+def render_go_mod(own_module: dict[str, object], upstream_module: dict[str, object], version: str) -> str:
+    """Render the go.mod of the bundle for a version. Both modules are as `go mod edit -json` prints them."""
     staging_version = "v0." + version.removeprefix("1.")
-    lines = [f"module {_at(ours, 'Module', 'Path')}", f"go {theirs['Go']}"]
-    lines += [f"godebug {_at(setting, 'Key')}={_at(setting, 'Value')}" for setting in _list(theirs, "Godebug")]
+    lines = [f"module {_look_up(own_module, 'Module', 'Path')}", f"go {upstream_module['Go']}"]
+    lines += [
+        f"godebug {_look_up(setting, 'Key')}={_look_up(setting, 'Value')}"
+        for setting in _list_entries(upstream_module, "Godebug")
+    ]
     lines.append(f"require {MODULE} v{version}")
-    lines += [f"tool {_at(tool, 'Path')}" for tool in _list(ours, "Tool")]
-    for replace in _list(theirs, "Replace"):
-        if str(_at(replace, "New", "Path")).startswith("./staging/"):
-            path = _at(replace, "Old", "Path")
+    lines += [f"tool {_look_up(tool, 'Path')}" for tool in _list_entries(own_module, "Tool")]
+    for replace in _list_entries(upstream_module, "Replace"):
+        if str(_look_up(replace, "New", "Path")).startswith("./staging/"):
+            path = _look_up(replace, "Old", "Path")
             lines.append(f"replace {path} => {path} {staging_version}")
     return "\n".join(lines) + "\n"
 
@@ -62,14 +68,14 @@ def _read(go_mod: Path, env: dict[str, str]) -> dict[str, object]:
     return document
 
 
-def _list(value: dict[str, object], key: str) -> list[object]:
-    found = value.get(key) or []
-    if not isinstance(found, list):
+def _list_entries(value: dict[str, object], key: str) -> list[object]:
+    entries = value.get(key) or []
+    if not isinstance(entries, list):
         raise ValueError(f"{key} is not a list")
-    return found
+    return entries
 
 
-def _at(value: object, *keys: str) -> object:
+def _look_up(value: object, *keys: str) -> object:
     for key in keys:
         if not isinstance(value, dict):
             raise ValueError(f"no {key} in {value!r}")

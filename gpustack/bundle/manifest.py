@@ -1,4 +1,4 @@
-"""manifest.yaml: what a bundle holds, file by file, and its signature manifest.yaml.asc."""
+"""The file manifest.yaml: the content of a bundle, file by file. Its signature is manifest.yaml.asc."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,12 +13,12 @@ from gpustack.files.yaml_text import parse_yaml
 FILE = "manifest.yaml"
 SIGNATURE = "manifest.yaml.asc"
 KEY = "mirror-key.asc"
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One file: `path` below the bundle, `size` in bytes, `origin` a Go module, `debian` or `gpustack`."""
+    """Describe one file: `path` below the bundle, `size` in bytes, `origin` as a Go module, `debian` or `gpustack`."""
 
     path: str
     sha256: str
@@ -32,7 +32,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Image:
-    """`digest` is of the image's manifest; `differs` says how it is not as its vendor's."""
+    """Describe one image. `digest` is of its manifest; `differs` says how it is not as its vendor's."""
 
     reference: str
     digest: str
@@ -41,14 +41,15 @@ class Image:
 
 @dataclass(frozen=True)
 class Manifest:
-    """`fingerprint` is of the key that signs; `made` is UTC; `debian` are the packages that images hold."""
+    """Describe a bundle. `fingerprint` is of the key that signs it; `created_at` is UTC; `debian` are the packages
+    inside images."""
 
     set: str
     source: str
     purpose: str
     architecture: str
     kubernetes: tuple[str, ...]
-    made: str
+    created_at: str
     fingerprint: str
     images: tuple[Image, ...]
     debian: tuple[dict[str, str], ...]
@@ -65,19 +66,36 @@ def dump(manifest: Manifest) -> str:
 
 
 def load(directory: Path) -> Manifest:
-    """Raises FileNotFoundError, and ValueError for a file that is no manifest of ours."""
-    raw = parse_yaml(read_text(directory / FILE, YAML_TEXT))
-    if not isinstance(raw, dict) or raw.pop("schema", None) != SCHEMA:
-        raise ValueError(f"not a bundle manifest of schema {SCHEMA}")
+    """Read the manifest of a bundle. Raise FileNotFoundError, and ValueError for a file that is no manifest of this
+    schema."""
+    document = read_document(directory)
+    if (schema := document.pop("schema")) != SCHEMA:
+        raise ValueError(f"it has schema {schema}, and this gpustack reads schema {SCHEMA}: build the bundle again")
     try:
         return Manifest(
             **{
-                **raw,
-                "kubernetes": tuple(raw["kubernetes"]),
-                "images": tuple(Image(**image) for image in raw["images"]),
-                "debian": tuple(raw["debian"]),
-                "files": tuple(Entry(**entry) for entry in raw["files"]),
+                **document,
+                "kubernetes": tuple(document["kubernetes"]),
+                "images": tuple(Image(**image) for image in document["images"]),
+                "debian": tuple(document["debian"]),
+                "files": tuple(Entry(**entry) for entry in document["files"]),
             }
         )
     except (KeyError, TypeError) as error:
         raise ValueError(f"not a bundle manifest: {error}") from error
+
+
+def read_digests(directory: Path) -> list[tuple[str, str]]:
+    """Read the path and the sha256 of each file, which manifests of all schemas have. Raise OSError and ValueError."""
+    try:
+        return [(str(entry["path"]), str(entry["sha256"])) for entry in read_document(directory)["files"]]
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"not a bundle manifest: {error}") from error
+
+
+def read_document(directory: Path) -> dict[str, Any]:
+    """Read a manifest of any schema. Raise FileNotFoundError and ValueError."""
+    document = parse_yaml(read_text(directory / FILE, YAML_TEXT))
+    if not isinstance(document, dict) or not isinstance(document.get("schema"), int):
+        raise ValueError("not a bundle manifest: it has no schema")
+    return document

@@ -1,4 +1,4 @@
-"""Go programs compiled from pinned modules. What is compiled stands in modules/<tool>/go.mod, its checksums in go.sum.
+"""Go programs compiled from pinned modules: modules/<tool>/go.mod with its checksums in go.sum.
 
 Nothing is patched: the `tool` lines of a go.mod are the packages built, or the module's own main where it has one.
 """
@@ -22,27 +22,34 @@ COMPILE_LIMIT = 3600.0
 FLAGS = "-trimpath -buildvcs=false"  # the same for everybody, so that Go's own cache serves all
 
 
-def parts(versions: Versions, kubernetes: tuple[str, ...]) -> list[Part]:
-    """One part per tool; Kubernetes once per version and first, being longest. Raises BundleError for an old Go."""
-    go = go_version()
-    made = [_part(tool, version, version, go) for tool in TOOLS[:1] for version in kubernetes]
-    return made + [_part(tool, versions.module(tool.name), versions.release(tool.name), go) for tool in TOOLS[1:]]
+def declare_parts(versions: Versions, kubernetes: tuple[str, ...]) -> list[Part]:
+    """Declare one part per tool. Kubernetes has one per version and is first, since it takes longest. Raise BundleError
+    for an old Go."""
+    go = read_go_version()
+    kubernetes_parts = [_declare_part(tool, version, version, go) for tool in TOOLS[:1] for version in kubernetes]
+    return kubernetes_parts + [
+        _declare_part(tool, versions.select_module_version(tool.name), versions.select_release_version(tool.name), go)
+        for tool in TOOLS[1:]
+    ]
 
 
-def _part(tool: Tool, version: str, release: str, go: str) -> Part:
-    """`version` is the module's, `release` what the program says of itself."""
+def _declare_part(tool: Tool, version: str, release: str, go: str) -> Part:
+    """Declare the part of a tool. `version` is that of the module, `release` is what the program says of itself."""
     source = SOURCES / tool.name
     compilers = [go, platform.machine()]
     if tool.c_linker:
-        compilers += [run(["gcc", "-dumpfullversion"], limit=20).strip(), *(_library(name) for name in tool.libraries)]
+        compilers += [
+            run(["gcc", "-dumpfullversion"], limit=20).strip(),
+            *(_query_library_version(name) for name in tool.libraries),
+        ]
     names = sorted(tool.names.items())
     inputs = digest(source, version, release, tool.stamps, tool.c_linker, tool.tags, names, compilers, FLAGS)
     name = f"{tool.name}-{version}" if tool.name == "kubernetes" else tool.name
-    return Part(name, inputs, lambda out: _compile(tool, version, release, out))
+    return Part(name, inputs, lambda output_dir: _compile(tool, version, release, output_dir))
 
 
-def environment(*, cgo: bool) -> dict[str, str]:
-    """Go's settings: its own toolchain, parts in C or not, and the checksum database always asked."""
+def build_go_environment(*, cgo: bool) -> dict[str, str]:
+    """Build the variables of Go: its own toolchain, parts in C or not, and the checksum database always asked."""
     database = os.environ.get("GOSUMDB", "")
     return {
         "GOFLAGS": FLAGS,
@@ -55,70 +62,72 @@ def environment(*, cgo: bool) -> dict[str, str]:
     }
 
 
-def _compile(tool: Tool, version: str, release: str, out: Path) -> None:
-    source = out.parent / "source"
+def _compile(tool: Tool, version: str, release: str, output_dir: Path) -> None:
+    source = output_dir.parent / "source"
     shutil.copytree(SOURCES / tool.name, source)
-    env = environment(cgo=bool(tool.c_linker))
+    env = build_go_environment(cgo=bool(tool.c_linker))
     if tool.name == "kubernetes":
         kubernetes_module.pin(source, version, env)
     major, minor, *_ = release.split(".")
-    date = _released(tool.module, version, env)
+    date = _fetch_release_date(tool.module, version, env)
     flags = ["-s", "-w"] + ([f"'-extldflags={tool.c_linker}'"] if tool.c_linker else [])
     for stamp in tool.stamps:
         flags += ["-X", stamp.format(version=release, major=major, minor=minor, date=date)]
     package = "." if (source / "main.go").exists() else "tool"
     run(
-        ["go", "build", "-tags", tool.tags, "-ldflags", " ".join(flags), "-o", f"{out}/", package],
+        ["go", "build", "-tags", tool.tags, "-ldflags", " ".join(flags), "-o", f"{output_dir}/", package],
         cwd=source,
         env=env,
         limit=COMPILE_LIMIT,
     )
-    for given, ours in tool.names.items():
-        (out / given).rename(out / ours)
+    for default_name, program in tool.names.items():
+        (output_dir / default_name).rename(output_dir / program)
     shutil.rmtree(source)
 
 
-def _released(module: str, version: str, env: dict[str, str]) -> str:
-    """When the version was tagged, as the module index says."""
+def _fetch_release_date(module: str, version: str, env: dict[str, str]) -> str:
+    """Fetch the time at which the version was tagged, from the module index."""
     download = json.loads(run(["go", "mod", "download", "-json", f"{module}@v{version}"], env=env, limit=600))
     return str(json.loads(Path(download["Info"]).read_text())["Time"])
 
 
-def go_version() -> str:
-    """Like `1.26.8`. Raises BundleError if it is too old."""
-    found = run(["go", "env", "GOVERSION"], env={"GOTOOLCHAIN": "local"}, limit=20).strip().removeprefix("go")
-    if tuple(int(word) for word in found.split(" ")[0].split("rc")[0].split(".")[:2]) < GO_AT_LEAST:
-        wanted = ".".join(map(str, GO_AT_LEAST))
+def read_go_version() -> str:
+    """Read the version of Go, like `1.26.8`. Raise BundleError if it is too old."""
+    version = run(["go", "env", "GOVERSION"], env={"GOTOOLCHAIN": "local"}, limit=20).strip().removeprefix("go")
+    if tuple(int(word) for word in version.split(" ")[0].split("rc")[0].split(".")[:2]) < GO_AT_LEAST:
+        minimum = ".".join(map(str, GO_AT_LEAST))
         raise BundleError(
             "bundle-go-old",
-            f"Go {found} is too old: {wanted} or newer is needed",
+            f"Go {version} is too old: {minimum} or newer is needed",
             "https://go.dev/dl",
             Command("go", "version"),
         )
-    return found
+    return version
 
 
-def _library(package: str) -> str:
+def _query_library_version(package: str) -> str:
     try:
         return run(["dpkg-query", "-Wf", "${Version}", package], limit=20).strip()
     except BundleError as error:
         raise BundleError(
             "bundle-program-missing",
             f"the library {package} is missing",
-            error.why,
+            error.reason,
             Command("apt-get", "install", "--no-install-recommends", package),
         ) from error
 
 
-def pause() -> Part:
-    """The pause program, of our own and in C: a few pages of memory in every pod."""
+def declare_pause() -> Part:
+    """Declare the part of the pause program, which is gpustack's own and in C: a few pages of memory in every pod."""
     source = SOURCES / "pause" / "pause.c"
     compiler = run(["gcc", "-dumpfullversion"], limit=20).strip()
     argv = ["gcc", "-Os", "-static", "-s", "-o"]
     return Part(
-        "pause", digest(source, compiler, argv, platform.machine()), lambda out: _pause(argv, out / "pause", source)
+        "pause",
+        digest(source, compiler, argv, platform.machine()),
+        lambda output_dir: _compile_pause(argv, output_dir / "pause", source),
     )
 
 
-def _pause(argv: list[str], out: Path, source: Path) -> None:
-    run([*argv, out, source], limit=60)
+def _compile_pause(argv: list[str], target: Path, source: Path) -> None:
+    run([*argv, target, source], limit=60)

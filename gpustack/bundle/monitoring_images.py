@@ -1,90 +1,101 @@
-"""Images of monitoring, under the references of their vendors, of KEDA, which reads it, and of the provisioner that
-gives it disk space.
+"""Images of monitoring, of KEDA and of the local-path provisioner, under the references of their vendors.
 
-Each is one or two static programs. Users, paths and entry points are those of the vendors' images.
+KEDA reads the monitoring, and the provisioner gives it disk space. Each image is one or two static programs. Users,
+paths and entry points are those of the vendors' images.
 """
 
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpustack.bundle.cache import Made
+from gpustack.bundle.cache import BuiltPart
 from gpustack.bundle.images import Recipe
-from gpustack.bundle.rootfs import ACCOUNTS, libc, shell
+from gpustack.bundle.rootfs import ACCOUNTS, collect_libc, collect_shell
 from gpustack.bundle.versions import Versions
 
 NOBODY = "65534:65534"
 STATIC = "static programs on an empty base: no shell, no certificates of public authorities, no example configuration"
 
 
-def monitoring(versions: Versions, made: Mapping[str, Made]) -> list[Recipe]:
+def build_monitoring_recipes(versions: Versions, built_parts: Mapping[str, BuiltPart]) -> list[Recipe]:
     v = versions
     operator = f"quay.io/prometheus-operator/{{}}:v{v['prometheus-operator']}"
     return [
-        _static(
+        _build_static_recipe(
             f"quay.io/prometheus/prometheus:v{v['prometheus']}",
-            made["prometheus"],
+            built_parts["prometheus"],
             ("/bin/prometheus", "/bin/promtool"),
             f"{STATIC}; of service discovery only Kubernetes, files and HTTP; no web pages, the API is whole",
             directory="/prometheus",
         ),
-        _static(
+        _build_static_recipe(
             f"quay.io/prometheus/alertmanager:v{v['alertmanager']}",
-            made["alertmanager"],
+            built_parts["alertmanager"],
             ("/bin/alertmanager", "/bin/amtool"),
             directory="/alertmanager",
         ),
-        _static(operator.format("prometheus-operator"), made["prometheus-operator"], ("/bin/operator",)),
-        _static(
+        _build_static_recipe(
+            operator.format("prometheus-operator"), built_parts["prometheus-operator"], ("/bin/operator",)
+        ),
+        _build_static_recipe(
             operator.format("prometheus-config-reloader"),
-            made["prometheus-operator"],
+            built_parts["prometheus-operator"],
             ("/bin/prometheus-config-reloader",),
         ),
-        _static(
-            f"quay.io/prometheus/node-exporter:v{v['node-exporter']}", made["node-exporter"], ("/bin/node_exporter",)
+        _build_static_recipe(
+            f"quay.io/prometheus/node-exporter:v{v['node-exporter']}",
+            built_parts["node-exporter"],
+            ("/bin/node_exporter",),
         ),
-        _static(
+        _build_static_recipe(
             f"registry.k8s.io/kube-state-metrics/kube-state-metrics:v{v['kube-state-metrics']}",
-            made["kube-state-metrics"],
+            built_parts["kube-state-metrics"],
             ("/kube-state-metrics",),
         ),
     ]
 
 
-def keda(versions: Versions, made: Mapping[str, Made]) -> list[Recipe]:
-    """Names, paths and user as of its Dockerfiles."""
-    found = {"keda": "/keda", "keda-metrics-apiserver": "/keda-adapter"}
-    found["keda-admission-webhooks"] = "/keda-admission-webhooks"
+def build_keda_recipes(versions: Versions, built_parts: Mapping[str, BuiltPart]) -> list[Recipe]:
+    """Build the recipes of KEDA. Names, paths and user are those of its Dockerfiles."""
+    programs = {"keda": "/keda", "keda-metrics-apiserver": "/keda-adapter"}
+    programs["keda-admission-webhooks"] = "/keda-admission-webhooks"
     return [
-        _static(f"ghcr.io/kedacore/{name}:{versions['keda']}", made["keda"], (program,), user="65532:65532")
-        for name, program in found.items()
+        _build_static_recipe(
+            f"ghcr.io/kedacore/{name}:{versions['keda']}", built_parts["keda"], (program,), user="65532:65532"
+        )
+        for name, program in programs.items()
     ]
 
 
-def _static(
+def _build_static_recipe(
     reference: str,
-    made: Made,
+    built_part: BuiltPart,
     programs: tuple[str, ...],
     differs: str = STATIC,
     *,
     directory: str = "/",
     user: str = NOBODY,
 ) -> Recipe:
-    """`made` is named after its component; the first program is the entry point."""
-    files = {path: made[Path(path).name] for path in programs}
+    """Build the recipe of an image of static programs. `built_part` is named after its component; the first program is
+    the entry point."""
+    files = {path: built_part[Path(path).name] for path in programs}
     config = {"Entrypoint": [programs[0]], "User": user, "WorkingDir": directory}
-    return Recipe(reference, made.name, (made,), lambda: [ACCOUNTS, files], config, differs)
+    return Recipe(reference, built_part.name, (built_part,), lambda: [ACCOUNTS, files], config, differs)
 
 
-def provisioner(manifest: Path, made: Mapping[str, Made]) -> list[Recipe]:
-    """Return the image of local-path-provisioner, in whose shell its helper pods run (playbooks/roles/storage)."""
-    tools, program = made["userland"], made["local-path-provisioner"]
+def build_provisioner_recipes(manifest: Path, built_parts: Mapping[str, BuiltPart]) -> list[Recipe]:
+    """Build the recipe of local-path-provisioner, in whose shell its helper pods run (playbooks/roles/storage)."""
+    tools, program = built_parts["userland"], built_parts["local-path-provisioner"]
     return [
         Recipe(
             f"docker.io/{name}",
             "local-path-provisioner",
             (program, tools),
-            lambda: [libc(tools), shell(tools), {"/usr/bin/local-path-provisioner": program[program.name]}],
+            lambda: [
+                collect_libc(tools),
+                collect_shell(tools),
+                {"/usr/bin/local-path-provisioner": program[program.name]},
+            ],
             {"Cmd": ["local-path-provisioner"]},
             "libc and busybox are the building machine's Debian packages",
         )

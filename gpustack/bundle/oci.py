@@ -1,4 +1,4 @@
-"""OCI images and image layouts out of files, byte for byte the same for the same files."""
+"""OCI images and image layouts built from files, byte for byte the same for the same files."""
 
 import gzip
 import hashlib
@@ -27,16 +27,16 @@ class Link:
 
 @dataclass(frozen=True)
 class Layer:
-    """`digest` is of the compressed blob, `diff_id` of the tar inside."""
+    """Describe a layer: `digest` is of the compressed blob, `diff_id` of the tar inside."""
 
     digest: str
     diff_id: str
     size: int
 
 
-def layer(files: Mapping[str, Path | bytes | Link], blobs: Path) -> Layer:
-    """Writes one layer into BLOBS. Keys are absolute paths; a Path becomes an executable file, bytes a plain one unless
-    they are a script."""
+def write_layer(files: Mapping[str, Path | bytes | Link], blobs: Path) -> Layer:
+    """Write one layer into `blobs`. Keys are absolute paths; a Path becomes an executable file, bytes a plain one
+    unless they are a script."""
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for directory in sorted(
@@ -57,12 +57,12 @@ def layer(files: Mapping[str, Path | bytes | Link], blobs: Path) -> Layer:
             tar.addfile(entry, io.BytesIO(data))
     tarball = raw.getvalue()
     packed = gzip.compress(tarball, 2, mtime=0)
-    return Layer(_blob(packed, blobs), _sha(tarball), len(packed))
+    return Layer(_write_blob(packed, blobs), _compute_digest(tarball), len(packed))
 
 
-def image(layers: list[Layer], config: Mapping[str, Any], architecture: str, blobs: Path) -> dict[str, Any]:
-    """Writes config and manifest into BLOBS; returns the manifest's descriptor."""
-    configuration = _json(
+def write_image(layers: list[Layer], config: Mapping[str, Any], architecture: str, blobs: Path) -> dict[str, Any]:
+    """Write config and manifest into `blobs`, and return the manifest's descriptor."""
+    configuration = _encode_json(
         {
             "architecture": architecture,
             "os": "linux",
@@ -71,55 +71,57 @@ def image(layers: list[Layer], config: Mapping[str, Any], architecture: str, blo
             "rootfs": {"type": "layers", "diff_ids": [layer.diff_id for layer in layers]},
         }
     )
-    manifest = _json(
+    manifest = _encode_json(
         {
             "schemaVersion": 2,
             "mediaType": MANIFEST,
-            "config": {"mediaType": CONFIG, "digest": _blob(configuration, blobs), "size": len(configuration)},
+            "config": {"mediaType": CONFIG, "digest": _write_blob(configuration, blobs), "size": len(configuration)},
             "layers": [{"mediaType": LAYER, "digest": layer.digest, "size": layer.size} for layer in layers],
         }
     )
     platform = {"architecture": architecture, "os": "linux"}
-    return {"mediaType": MANIFEST, "digest": _blob(manifest, blobs), "size": len(manifest), "platform": platform}
+    return {"mediaType": MANIFEST, "digest": _write_blob(manifest, blobs), "size": len(manifest), "platform": platform}
 
 
-def layout(images: Mapping[str, Mapping[str, Any]], directory: Path) -> None:
-    """Writes oci-layout and index.json for manifest descriptors by full reference."""
+def write_layout(images: Mapping[str, Mapping[str, Any]], directory: Path) -> None:
+    """Write oci-layout and index.json for manifest descriptors by full reference."""
     manifests = [
         {**descriptor, "annotations": {NAME: reference, CONTAINERD_NAME: reference}}
         for reference, descriptor in sorted(images.items())
     ]
-    (directory / "oci-layout").write_bytes(_json({"imageLayoutVersion": "1.0.0"}))
-    (directory / "index.json").write_bytes(_json({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests}))
+    (directory / "oci-layout").write_bytes(_encode_json({"imageLayoutVersion": "1.0.0"}))
+    (directory / "index.json").write_bytes(
+        _encode_json({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests})
+    )
 
 
-def references(directory: Path) -> dict[str, dict[str, Any]]:
-    """Manifest descriptors of a layout by full reference."""
+def read_descriptors(directory: Path) -> dict[str, dict[str, Any]]:
+    """Read the manifest descriptors of a layout by full reference."""
     index = json.loads((directory / "index.json").read_bytes())
     return {entry["annotations"][NAME]: entry for entry in index["manifests"]}
 
 
-def contents(directory: Path, digest: str) -> list[str]:
-    """Digests of config and layers of the image whose manifest has this digest."""
-    read = json.loads(blob_path(directory, digest).read_bytes())
-    return [read["config"]["digest"], *(layer["digest"] for layer in read["layers"])]
+def list_blob_digests(directory: Path, digest: str) -> list[str]:
+    """List the digests of config and layers of the image whose manifest has this digest."""
+    manifest = json.loads(locate_blob(directory, digest).read_bytes())
+    return [manifest["config"]["digest"], *(layer["digest"] for layer in manifest["layers"])]
 
 
-def blob_path(directory: Path, digest: str) -> Path:
+def locate_blob(directory: Path, digest: str) -> Path:
     algorithm, _, value = digest.partition(":")
     return directory / "blobs" / algorithm / value
 
 
-def _json(value: object) -> bytes:
+def _encode_json(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _sha(data: bytes) -> str:
+def _compute_digest(data: bytes) -> str:
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
-def _blob(data: bytes, blobs: Path) -> str:
-    digest = _sha(data)
+def _write_blob(data: bytes, blobs: Path) -> str:
+    digest = _compute_digest(data)
     path = blobs / digest.removeprefix("sha256:")
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,7 @@
-"""The image of `gpustack serve`: this product, the libraries of requirements/serve.txt, and the Python of the building
-machine's Debian release. What Containerfile builds elsewhere."""
+"""The image of `gpustack serve`: this product, the libraries of requirements/serve.txt, and a Python.
+
+The Python is that of the building machine's Debian release. Elsewhere Containerfile builds the image.
+"""
 
 import platform
 import re
@@ -9,13 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpustack.bundle import userland
-from gpustack.bundle.cache import Made, Part, digest
+from gpustack.bundle.cache import BuiltPart, Part, digest
 from gpustack.bundle.images import PATH, Recipe
 from gpustack.bundle.oci import Link
 from gpustack.bundle.programs import run
-from gpustack.bundle.rootfs import ACCOUNTS, Content, libc
-from gpustack.config.resources import PACKAGE, shipped
-from gpustack.config.served import bundled_image
+from gpustack.bundle.rootfs import ACCOUNTS, Content, collect_libc
+from gpustack.config.resources import PACKAGE, locate_resource
+from gpustack.config.serve_image import format_bundled_image
 
 PACKAGES = ("python3",)
 APP = "/app"
@@ -25,50 +27,52 @@ LIBRARIES = re.compile(rf"root(/usr/lib/python3\.\d+/.+|{APP}/.+)")
 DIFFERS = "gpustack itself; Python and its libraries in C are the building machine's Debian packages"
 
 
-def lock() -> Path:
-    return shipped("requirements") / "serve.txt"
+def locate_lock() -> Path:
+    return locate_resource("requirements") / "serve.txt"
 
 
-def python() -> Part:
-    """out/root holds Debian's Python with all it depends on, and the libraries in /app; out/packages.json as of
-    `userland`."""
-    inputs = digest(userland.inputs(PACKAGES), lock(), Path(__file__), platform.machine())
+def declare_python() -> Part:
+    """Declare the part with Debian's Python and all it depends on below root, the libraries below root/app, and
+    packages.json as in `userland`."""
+    inputs = digest(userland.digest_inputs(PACKAGES), locate_lock(), Path(__file__), platform.machine())
     return Part("python", inputs, _install)
 
 
-def _install(out: Path) -> None:
-    """Wheels alone, for the image's Python and not for ours: nothing of a library is run."""
-    userland.unpack(out, PACKAGES)
-    (version,) = (path.name.removeprefix("python") for path in (out / "root/usr/bin").glob("python3.[0-9]*[0-9]"))
+def _install(output_dir: Path) -> None:
+    """Install wheels for the image's Python, not for this one. No code of a library runs."""
+    userland.unpack_packages(output_dir, PACKAGES)
+    (version,) = (
+        path.name.removeprefix("python") for path in (output_dir / "root/usr/bin").glob("python3.[0-9]*[0-9]")
+    )
     wheels = ["--only-binary", ":all:", "--implementation", "cp", "--python-version", version]
     wheels += ["--platform", f"manylinux2014_{platform.machine()}", "--no-deps", "--require-hashes", "--no-compile"]
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    run([*pip, *wheels, "--target", out / "root" / APP.lstrip("/"), "--requirement", lock()], limit=600)
+    run([*pip, *wheels, "--target", output_dir / "root" / APP.lstrip("/"), "--requirement", locate_lock()], limit=600)
 
 
-def itself() -> Part:
-    """out/gpustack is the package."""
+def declare_product() -> Part:
+    """Declare the part with the folder gpustack, which is this package."""
     paths = [path.relative_to(PACKAGE) for path in sorted(PACKAGE.rglob("*")) if path.is_file()]
-    ours = [path for path in paths if path.parts[0] not in LEFT_OUT and "__pycache__" not in path.parts]
-    inputs = digest([str(path) for path in ours], *(PACKAGE / path for path in ours))
-    return Part("product", inputs, lambda out: _copy(ours, out / "gpustack"))
+    product_paths = [path for path in paths if path.parts[0] not in LEFT_OUT and "__pycache__" not in path.parts]
+    inputs = digest([str(path) for path in product_paths], *(PACKAGE / path for path in product_paths))
+    return Part("product", inputs, lambda output_dir: _copy(product_paths, output_dir / "gpustack"))
 
 
-def _copy(paths: list[Path], to: Path) -> None:
+def _copy(paths: list[Path], target: Path) -> None:
     for path in paths:
-        (to / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(PACKAGE / path, to / path)
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(PACKAGE / path, target / path)
 
 
-def image(made: Mapping[str, Made]) -> Recipe:
-    """Its libraries change less often than we do, and are a layer of their own."""
-    base, ours = made["python"], made["product"]
-    package: Content = {f"{APP}/{path}": ours[path] for path in ours.files}
+def build_serve_recipe(built_parts: Mapping[str, BuiltPart]) -> Recipe:
+    """Build the recipe of the image. The libraries change less often than the product, and are a layer of their own."""
+    base, product = built_parts["python"], built_parts["product"]
+    package: Content = {f"{APP}/{path}": product[path] for path in product.files}
     return Recipe(
-        bundled_image(),
+        format_bundled_image(),
         "gpustack",
-        (base, ours),
-        lambda: [{**libc(base), **ACCOUNTS, **interpreter(base)}, package],
+        (base, product),
+        lambda: [{**collect_libc(base), **ACCOUNTS, **collect_interpreter(base)}, package],
         {
             "Entrypoint": ["python3", "-m", "gpustack.cli.app"],
             "User": "65532:65532",
@@ -78,13 +82,13 @@ def image(made: Mapping[str, Made]) -> Recipe:
     )
 
 
-def interpreter(base: Made) -> Content:
-    """Python and every library that it, its own modules and those of /app need."""
-    ((program, version),) = (found.groups() for path in base.files if (found := INTERPRETER.fullmatch(path)))
-    texts = {found[1]: base[path] for path in base.files if (found := LIBRARIES.fullmatch(path))}
+def collect_interpreter(base: BuiltPart) -> Content:
+    """Collect Python and every library that it, its own modules and those of /app need."""
+    ((program, version),) = (match.groups() for path in base.files if (match := INTERPRETER.fullmatch(path)))
+    texts = {match[1]: base[path] for path in base.files if (match := LIBRARIES.fullmatch(path))}
     binaries = [program, *(path for path in texts if path.endswith(".so"))]
     return {
         **texts,
-        **userland.closure(base.directory / "root", binaries),
+        **userland.resolve_libraries(base.directory / "root", binaries),
         "/usr/bin/python3": Link(f"python{version}"),
     }

@@ -1,4 +1,4 @@
-"""The outside programs that make a bundle: what they are called, where they come from, how they are run."""
+"""The outside programs that a build needs: their names, their packages, and how they are run."""
 
 import os
 import shutil
@@ -29,8 +29,8 @@ PACKAGES = {
     "setpriv": "util-linux",
 }
 
-# A program ends when we are killed, however that happens: nobody waits for it any more. And it hears when it is asked
-# to end: what a shell starts in the background, it starts deaf to that.
+# A program ends when gpustack is killed, however that happens: nobody waits for it any more. It does not ignore
+# SIGINT, as programs do that a shell starts in the background.
 WITH_US = ("setpriv", "--pdeathsig", "TERM", "--", "env", "--default-signal=INT", "--")
 
 _running: set[subprocess.Popen[str]] = set()
@@ -38,16 +38,16 @@ _running_lock = threading.Lock()
 
 
 def need(*names: str) -> None:
-    """Raises BundleError that names everything missing at once."""
+    """Raise BundleError that names all missing programs at once."""
     missing = [name for name in (*names, WITH_US[0]) if shutil.which(name) is None]
     if not missing:
         return
     packages = sorted({PACKAGES[name] for name in missing if PACKAGES[name]})
-    why = [f"not found on the PATH: {', '.join(missing)}"]
+    reason = [f"not found on the PATH: {', '.join(missing)}"]
     if "go" in missing:
-        why.append(f"Go {'.'.join(map(str, GO_AT_LEAST))} or newer comes from https://go.dev/dl")
+        reason.append(f"Go {'.'.join(map(str, GO_AT_LEAST))} or newer comes from https://go.dev/dl")
     hint = Command("apt-get", "install", "--no-install-recommends", *packages) if packages else Command("go", "version")
-    raise BundleError("bundle-program-missing", "programs that make a bundle are missing", "\n".join(why), hint)
+    raise BundleError("bundle-program-missing", "programs that make a bundle are missing", "\n".join(reason), hint)
 
 
 def run(
@@ -58,9 +58,10 @@ def run(
     env: Mapping[str, str] | None = None,
     text: str | None = None,
 ) -> str:
-    """Standard output of a program. `env` is added to ours, `text` is its standard input, `limit` is in seconds.
+    """Run a program and return its standard output. `env` is added to the environment, `text` is its standard input,
+    `limit` is in seconds.
 
-    Raises BundleError if it fails or takes longer; the last lines of its standard error are the reason.
+    Raise BundleError if it fails or takes longer; the last lines of its standard error are the reason.
     """
     words = [str(word) for word in argv]
     with subprocess.Popen(
@@ -77,7 +78,7 @@ def run(
         try:
             out, err = process.communicate(text, timeout=limit)
         except subprocess.TimeoutExpired:
-            raise _slow(words, limit) from None
+            raise _build_timeout_error(words, limit) from None
         finally:
             with _running_lock:
                 _running.discard(process)
@@ -88,13 +89,13 @@ def run(
     return out
 
 
-def _slow(words: Sequence[str], limit: float) -> BundleError:
+def _build_timeout_error(words: Sequence[str], limit: float) -> BundleError:
     message = f"{words[0]} took longer than {limit:.0f} s"
     return BundleError("bundle-program-slow", message, " ".join(words[:6]), Command("gpustack", "bundle", "build"))
 
 
 def end_all() -> None:
-    """Ends what other threads still run. For interrupts."""
+    """End the programs that other threads still run, after an interrupt."""
     with _running_lock:
         processes = list(_running)
     for process in processes:
@@ -102,7 +103,7 @@ def end_all() -> None:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Asked first, so that `go` ends its compilers."""
+    """End a process. It is asked first, so that `go` ends its compilers."""
     if process.poll() is not None:
         return
     process.send_signal(signal.SIGINT)

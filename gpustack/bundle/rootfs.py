@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpustack.bundle import userland
-from gpustack.bundle.cache import Made
+from gpustack.bundle.cache import BuiltPart
 from gpustack.bundle.oci import TMP, Link
 from gpustack.bundle.programs import run
 from gpustack.errors import BundleError
@@ -23,58 +23,60 @@ ACCOUNTS: Content = {
 }
 
 
-def network(tools: Made) -> Content:
-    """iptables over nftables, nft, conntrack, ip and all their libraries. /bin, /sbin and /lib lead into /usr.
+def collect_network_tools(tools: BuiltPart) -> Content:
+    """Collect iptables over nftables, nft, conntrack, ip and all their libraries. /bin, /sbin and /lib lead into /usr.
 
-    The extensions of iptables have libraries of their own: one that is missing (libxt_statistic.so wants libm) leaves
-    every Service with two endpoints dead while all looks well.
+    The extensions of iptables have libraries of their own: one that is missing (libxt_statistic.so needs libm) leaves
+    every Service with two endpoints dead while everything else looks healthy.
     """
     root = tools.directory / "root"
     extensions = sorted(str(path) for path in tools.files if re.search(r"/xtables/.*\.so$", path))
     programs = [
         "/usr/sbin/xtables-nft-multi",
-        _program(tools, "nft"),
-        _program(tools, "conntrack"),
-        _program(tools, "ip"),
-        _program(tools, "busybox"),
+        _locate_program(tools, "nft"),
+        _locate_program(tools, "conntrack"),
+        _locate_program(tools, "ip"),
+        _locate_program(tools, "busybox"),
     ]
     content: dict[str, Path | bytes | Link] = {
-        **userland.closure(root, programs + ["/" + path.removeprefix("root/") for path in extensions])
+        **userland.resolve_libraries(root, programs + ["/" + path.removeprefix("root/") for path in extensions])
     }
     content.pop("/usr/bin/busybox")
     for family in ("iptables", "ip6tables"):
         for verb in ("", "-save", "-restore"):
             content[f"/usr/sbin/{family}{verb}"] = Link("xtables-nft-multi")
-    return {**content, **_merged_directories(), **_copyrights(tools)}
+    return {**content, **_link_directories(), **_collect_copyrights(tools)}
 
 
-def libc(tools: Made) -> Content:
-    """glibc and its loader, for programs that are not static and for `shell`. /bin, /sbin and /lib lead into /usr."""
+def collect_libc(tools: BuiltPart) -> Content:
+    """Collect glibc and its loader, for programs that are not static and for `collect_shell`. /bin, /sbin and /lib lead
+    into /usr."""
     root = tools.directory / "root"
-    there = {Path(path).name: "/" + path.removeprefix("root/") for path in tools.files}
-    missing = [name for name in LIBC if name not in there]
+    libraries = {Path(path).name: "/" + path.removeprefix("root/") for path in tools.files}
+    missing = [name for name in LIBC if name not in libraries]
     if missing:
         raise BundleError("bundle-library-missing", f"no package brought {', '.join(missing)}", str(tools.directory))
-    content: dict[str, Path | bytes | Link] = {**userland.closure(root, [there[name] for name in LIBC])}
-    return {**content, **_merged_directories(), **_copyrights(tools)}
+    content: dict[str, Path | bytes | Link] = {**userland.resolve_libraries(root, [libraries[name] for name in LIBC])}
+    return {**content, **_link_directories(), **_collect_copyrights(tools)}
 
 
-def _merged_directories() -> Content:
+def _link_directories() -> Content:
     return {f"/{directory}": Link(f"usr/{directory}") for directory in ("bin", "sbin", "lib", "lib64")}
 
 
-def _copyrights(tools: Made) -> Content:
-    found = {}
-    for package in userland.packages(tools):
+def _collect_copyrights(tools: BuiltPart) -> Content:
+    copyrights = {}
+    for package in userland.read_packages(tools):
         copyright_file = tools.directory / "root/usr/share/doc" / package.name / "copyright"
         if copyright_file.is_file():
-            found[f"/usr/share/doc/{package.name}/copyright"] = copyright_file.read_bytes()
-    return found
+            copyrights[f"/usr/share/doc/{package.name}/copyright"] = copyright_file.read_bytes()
+    return copyrights
 
 
-def shell(tools: Made) -> Content:
-    """busybox under all its names; needs `network` or `libc`. The static busybox crashes in name lookups."""
-    program = tools.directory / "root" / _program(tools, "busybox").lstrip("/")
+def collect_shell(tools: BuiltPart) -> Content:
+    """Collect busybox under all its names. It needs the files of `collect_network_tools` or `collect_libc`: the static
+    busybox crashes in name lookups."""
+    program = tools.directory / "root" / _locate_program(tools, "busybox").lstrip("/")
     content: dict[str, Path | bytes | Link] = {
         f"/usr/bin/{name}": Link("busybox") for name in run([program, "--list"], limit=20).split()
     }
@@ -87,8 +89,8 @@ def shell(tools: Made) -> Content:
     return content
 
 
-def _program(tools: Made, name: str) -> str:
-    """Where a package put a program: /bin and /usr/bin are not merged in a package."""
+def _locate_program(tools: BuiltPart, name: str) -> str:
+    """Locate a program of a package: /bin and /usr/bin are not merged in a package."""
     for directory in ("usr/sbin", "usr/bin", "sbin", "bin"):
         if f"root/{directory}/{name}" in tools.files:
             return f"/{directory}/{name}"

@@ -1,7 +1,7 @@
-"""`gpustack bundle serve`: apt repositories, images and files of a bundle on one HTTP address.
+"""The command `gpustack bundle serve`: apt repositories, images and files of a bundle on one HTTP address.
 
-One process, the bundle's own bin/mirror: CNCF distribution's registry under /v2/, files everywhere else. What is
-https://HOST/PATH officially is ADDRESS/HOST/PATH here; images are pulled with a registry mirror's ?ns=HOST.
+One process serves them, the bundle's own bin/mirror: CNCF distribution's registry under /v2/, files everywhere else.
+What is https://HOST/PATH officially is ADDRESS/HOST/PATH on it; images are pulled with a registry mirror's ?ns=HOST.
 """
 
 import hashlib
@@ -15,10 +15,10 @@ from pathlib import Path
 
 from gpustack.bundle import manifest, verify
 from gpustack.bundle.manifest import Manifest
-from gpustack.bundle.storage import storage
+from gpustack.bundle.storage import prepare_storage
 from gpustack.command import Command
 from gpustack.errors import BundleError
-from gpustack.events import Event, Reporter, silent
+from gpustack.events import Event, Reporter, ignore_event
 from gpustack.files.read import read_file
 from gpustack.files.write import open_log
 
@@ -31,14 +31,14 @@ STOP_LIMIT = 5.0
 
 @dataclass(frozen=True)
 class Serving:
-    """A running mirror at `address` (http://ADDR:PORT), known to the system as `pid`."""
+    """Describe a running mirror at `address` (http://ADDR:PORT), known to the system as `pid`."""
 
     address: str
     pid: int
     process: subprocess.Popen[bytes]
 
     def wait(self) -> int:
-        """Its exit status; waits as long as it serves."""
+        """Wait as long as it serves, and return its exit status."""
         return self.process.wait()
 
     def stop(self) -> None:
@@ -57,42 +57,44 @@ def serve(
     log: Path | None = None,
     attached: bool = True,
     fingerprint: str | None = None,
-    report: Reporter = silent,
+    report: Reporter = ignore_event,
 ) -> Serving:
-    """Verifies the bundle and serves it at `listen` (ADDR:PORT; port 0 takes a free one).
+    """Verify the bundle and serve it at `listen` (ADDR:PORT; port 0 takes a free one).
 
-    `attached`: the mirror ends when we do, however that happens; otherwise it stays until its `pid` is terminated.
-    What it logs is added to `log`, or goes to our standard error. Serve anew after a bundle was built anew. Raises
-    BundleError.
+    With `attached`, the mirror ends when this process does, however that happens; otherwise it stays until its `pid` is
+    terminated. Its messages are appended to `log`, or go to standard error. After another build it has to be started
+    again. Raise BundleError.
     """
     begin = time.monotonic()
-    listed = verify.verify(directory, fingerprint=fingerprint)
+    signed_manifest = verify.verify(directory, fingerprint=fingerprint)
     try:
-        program = copy_program(directory / PROGRAM, listed)
+        program = copy_program(directory / PROGRAM, signed_manifest)
     except OSError as error:
-        raise _failed(listen, f"{PROGRAM}: {error.strerror or error}") from error
-    places = {"files": directory / "files", "key": directory / manifest.KEY, "images": storage(directory)}
+        raise _build_start_error(listen, f"{PROGRAM}: {error.strerror or error}") from error
+    places = {"files": directory / "files", "key": directory / manifest.KEY, "images": prepare_storage(directory)}
     argv = [str(directory / PROGRAM), "-listen", listen]
     argv += [word for name, place in places.items() for word in (f"-{name}", str(place))]
     try:
         process = _start(program, [*argv, "-attached"] if attached else argv, log, attached=attached)
     finally:
         os.close(program)
-    line = _first_line(process)
+    line = _read_first_line(process)
     if not line.startswith("listening on "):
         process.kill()
         _end(process)
-        raise _failed(listen, read_end(log) if log else "is the address in use?")
+        raise _build_start_error(listen, read_end(log) if log else "is the address in use?")
     serving = Serving("http://" + line.removeprefix("listening on ").strip(), process.pid, process)
     report(Event("done", "bundle", f"serving {directory} at {serving.address}", time.monotonic() - begin))
     return serving
 
 
-def copy_program(path: Path, listed: Manifest) -> int:
-    """Return the descriptor of a copy in memory, whose bytes are those of the signed manifest: what lies at the path
-    may be exchanged after it was verified. Raise BundleError, and OSError where it cannot be read or copied."""
+def copy_program(path: Path, signed_manifest: Manifest) -> int:
+    """Return the descriptor of a copy in memory, whose bytes are those of the signed manifest: the file at the path may
+    be replaced after it was verified. Raise BundleError, and OSError where it cannot be read or copied."""
     content = read_file(path, PROGRAM_MOST)
-    if {hashlib.sha256(content).hexdigest()} != {entry.sha256 for entry in listed.files if entry.path == PROGRAM}:
+    if {hashlib.sha256(content).hexdigest()} != {
+        entry.sha256 for entry in signed_manifest.files if entry.path == PROGRAM
+    }:
         message = f"{PROGRAM} was changed while the bundle was verified."
         raise BundleError("bundle-damaged", message, str(path), Command("gpustack", "bundle", "verify"))
     copy = os.memfd_create("mirror")
@@ -127,15 +129,15 @@ def _start(program: int, argv: list[str], log: Path | None, *, attached: bool) -
             start_new_session=not attached,
         )
     except OSError as error:  # a log that is a link; copied without its mode, or to a machine of another architecture
-        raise _failed(argv[2], str(error)) from error
+        raise _build_start_error(argv[2], str(error)) from error
     finally:
         if stream is not None:
             os.close(stream)
 
 
-def _failed(listen: str, why: str) -> BundleError:
+def _build_start_error(listen: str, reason: str) -> BundleError:
     hint = Command("ss", "-ltn", "sport", "=", f":{listen.rpartition(':')[2]}")
-    return BundleError("bundle-serve-failed", f"the mirror does not start at {listen}", why, hint)
+    return BundleError("bundle-serve-failed", f"the mirror does not start at {listen}", reason, hint)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -146,7 +148,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def stop(pid: int) -> None:
-    """Ends a mirror that was left to itself. One that has ended already is fine."""
+    """End a mirror that is not attached. One that has ended already is no error."""
     try:
         os.kill(pid, signal.SIGTERM)
         deadline = time.monotonic() + STOP_LIMIT
@@ -158,7 +160,7 @@ def stop(pid: int) -> None:
         return
 
 
-def _first_line(process: subprocess.Popen[bytes]) -> str:
+def _read_first_line(process: subprocess.Popen[bytes]) -> str:
     assert process.stdout is not None
     ready, _, _ = select.select([process.stdout], [], [], READY_LIMIT)
     return process.stdout.readline().decode() if ready else ""

@@ -1,4 +1,4 @@
-"""An OCI image layout in the shape that CNCF distribution keeps on disk, made of links into the bundle."""
+"""An OCI image layout in the shape that CNCF distribution keeps on disk, built of links into the bundle."""
 
 import shutil
 import tempfile
@@ -10,8 +10,8 @@ from gpustack.bundle import manifest, oci
 from gpustack.bundle.cache import digest
 
 
-def storage(directory: Path) -> Path:
-    """The image layout in the shape that CNCF distribution keeps on disk, made of links into the bundle."""
+def prepare_storage(directory: Path) -> Path:
+    """Prepare the storage of a bundle, and return its directory."""
     images = (directory / "images").resolve()
     root = platformdirs.user_cache_path("gpustack") / "served"
     root.mkdir(parents=True, exist_ok=True)
@@ -24,9 +24,9 @@ def storage(directory: Path) -> Path:
         target = v2 / "blobs" / "sha256" / blob.name[:2] / blob.name / "data"
         target.parent.mkdir(parents=True)
         target.symlink_to(blob)
-    for reference, descriptor in oci.references(images).items():
+    for reference, descriptor in oci.read_descriptors(images).items():
         name, tag = reference.rsplit(":", 1)
-        _repository(v2 / "repositories" / name, tag, str(descriptor["digest"]), images)
+        _link_repository(v2 / "repositories" / name, tag, str(descriptor["digest"]), images)
     try:
         scratch.rename(place)
     except OSError:  # another serve of the same bundle was quicker
@@ -34,16 +34,16 @@ def storage(directory: Path) -> Path:
     return place
 
 
-def _repository(repository: Path, tag: str, named: str, images: Path) -> None:
-    algorithm, value = named.split(":")
+def _link_repository(repository: Path, tag: str, image_digest: str, images: Path) -> None:
+    algorithm, value = image_digest.split(":")
     tagged = repository / "_manifests" / "tags" / tag
     revision = repository / "_manifests" / "revisions" / algorithm / value
     for place in (revision, tagged / "current", tagged / "index" / algorithm / value):
-        _link(place, named)
-    for blob in oci.contents(images, named):
+        _link(place, image_digest)
+    for blob in oci.list_blob_digests(images, image_digest):
         _link(repository / "_layers" / "sha256" / blob.removeprefix("sha256:"), blob)
 
 
-def _link(place: Path, named: str) -> None:
+def _link(place: Path, blob_digest: str) -> None:
     place.mkdir(parents=True, exist_ok=True)
-    (place / "link").write_text(named)
+    (place / "link").write_text(blob_digest)

@@ -1,13 +1,13 @@
-"""The Go programs of a bundle: how each is compiled. Which packages and versions stands in modules/<tool>/go.mod."""
+"""The Go programs of a bundle and the options of their compilation. modules/<tool>/go.mod has packages and versions."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Tool:
-    """`module` gives the version stamp its date; `stamps` are linker variables, with {version} {major} {minor} {date};
-    `names` renames what Go names after the last word of a package path. `c_linker` are flags of the C linker, for a
-    tool with parts in C: without any, no C is compiled."""
+    """Describe a program. `module` gives the version stamp its date; `stamps` are linker variables, with {version}
+    {major} {minor} {date}; `names` renames what Go names after the last word of a package path. `c_linker` are flags of
+    the C linker, for a tool with parts in C: without any, no C is compiled."""
 
     name: str
     module: str

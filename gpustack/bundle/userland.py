@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpustack.bundle.cache import Made, Part, digest
+from gpustack.bundle.cache import BuiltPart, Part, digest
 from gpustack.bundle.programs import run
 from gpustack.command import Command
 from gpustack.errors import BundleError
@@ -29,13 +29,13 @@ class Package:
     sha256: str
 
 
-def part() -> Part:
-    """out/root holds the unpacked packages with all they depend on, out/packages.json says which."""
-    return Part("userland", inputs(PACKAGES), lambda out: unpack(out, PACKAGES))
+def declare_part() -> Part:
+    """Declare the part with the unpacked packages and their dependencies in root, and their names in packages.json."""
+    return Part("userland", digest_inputs(PACKAGES), lambda output_dir: unpack_packages(output_dir, PACKAGES))
 
 
-def inputs(names: Sequence[str]) -> str:
-    """What packages of these names follow from."""
+def digest_inputs(names: Sequence[str]) -> str:
+    """Compute the digest of everything that packages of these names depend on."""
     release = {}
     for line in Path("/etc/os-release").read_text().splitlines():
         key, _, value = line.partition("=")
@@ -43,27 +43,28 @@ def inputs(names: Sequence[str]) -> str:
     return digest(names, release["ID"], release["VERSION_ID"], Path(__file__))
 
 
-def packages(userland: Made) -> list[Package]:
+def read_packages(userland: BuiltPart) -> list[Package]:
     return [Package(**entry) for entry in json.loads(userland["packages.json"].read_text())]
 
 
-def unpack(out: Path, names: Sequence[str]) -> None:
-    private = out.parent / "apt"
-    options = _private_apt(private)
+def unpack_packages(output_dir: Path, names: Sequence[str]) -> None:
+    private = output_dir.parent / "apt"
+    options = _prepare_apt(private)
     run(["apt-get", *options, "update"], limit=300)
-    wanted = ["--no-install-recommends", "--download-only", "--yes", "install", *names]
-    run(["apt-get", *options, *wanted], limit=600)
-    found = []
+    install_words = ["--no-install-recommends", "--download-only", "--yes", "install", *names]
+    run(["apt-get", *options, *install_words], limit=600)
+    packages = []
     for deb in sorted((private / "cache" / "archives").glob("*.deb")):
-        run(["dpkg-deb", "-x", deb, out / "root"], limit=60)
+        run(["dpkg-deb", "-x", deb, output_dir / "root"], limit=60)
         name, version = run(["dpkg-deb", "-W", "--showformat=${Package}\n${Version}", deb], limit=20).split("\n")
-        found.append({"name": name, "version": version, "sha256": hashlib.sha256(deb.read_bytes()).hexdigest()})
-    (out / "packages.json").write_text(json.dumps(found, indent=1))
+        packages.append({"name": name, "version": version, "sha256": hashlib.sha256(deb.read_bytes()).hexdigest()})
+    (output_dir / "packages.json").write_text(json.dumps(packages, indent=1))
     shutil.rmtree(private)
 
 
-def _private_apt(home: Path) -> list[str]:
-    """Options that give apt directories of its own and an empty list of installed packages, so that it fetches all."""
+def _prepare_apt(home: Path) -> list[str]:
+    """Prepare the options that give apt directories of its own and an empty list of installed packages, so that it
+    fetches all of them."""
     for directory in ("etc/sources.list.d", "state/lists/partial", "cache/archives/partial"):
         (home / directory).mkdir(parents=True)
     for source in SOURCES:
@@ -91,20 +92,20 @@ def _private_apt(home: Path) -> list[str]:
     return [word for key, value in settings.items() for word in ("-o", f"{key}={value}")]
 
 
-def closure(root: Path, programs: list[str]) -> dict[str, Path]:
-    """The programs (paths in the unpacked root) and every library they need: path in an image -> file.
+def resolve_libraries(root: Path, programs: list[str]) -> dict[str, Path]:
+    """Resolve the programs (paths in the unpacked root) and every library they need: path in an image -> file.
 
-    In an image /bin, /sbin, /lib and /lib64 lead into /usr, as on any Debian of today. Raises BundleError for a library
-    that no package brought.
+    In an image /bin, /sbin, /lib and /lib64 lead into /usr, as on any Debian of today. Raise BundleError for a library
+    that no package has.
     """
     libraries = {path.name: path for path in sorted(root.glob("**/*.so*")) if "xtables" not in path.parts}
     files: dict[str, Path] = {}
-    waiting = [(_merged(program), root / program.lstrip("/")) for program in programs]
+    waiting = [(_normalize_path(program), root / program.lstrip("/")) for program in programs]
     while waiting:
         place, path = waiting.pop()
         if place in files:
             continue
-        files[place] = inside(root, path)
+        files[place] = resolve_link(root, path)
         output = run(["readelf", "-ld", files[place]], limit=20)
         needed = re.findall(r"\(NEEDED\)[^\[]*\[([^\]]+)\]", output)
         loader = re.findall(r"program interpreter: (\S+)\]", output)
@@ -113,20 +114,20 @@ def closure(root: Path, programs: list[str]) -> dict[str, Path]:
                 raise BundleError(
                     "bundle-library-missing", f"{place} needs {name}, which no package brought", str(root)
                 )
-            found = libraries[name]
-            waiting.append((_merged("/" + str(found.relative_to(root))), found))
+            library = libraries[name]
+            waiting.append((_normalize_path("/" + str(library.relative_to(root))), library))
         for path_ in loader:
-            files.setdefault(_merged(path_), inside(root, libraries[Path(path_).name]))
+            files.setdefault(_normalize_path(path_), resolve_link(root, libraries[Path(path_).name]))
     return files
 
 
-def inside(root: Path, path: Path) -> Path:
-    """The file behind a link, where an absolute target is meant below the root."""
+def resolve_link(root: Path, path: Path) -> Path:
+    """Resolve a link, whose absolute target is meant below the root, to its file."""
     while path.is_symlink():
         target = path.readlink()
         path = root / str(target).lstrip("/") if target.is_absolute() else path.parent / target
     return path
 
 
-def _merged(path: str) -> str:
+def _normalize_path(path: str) -> str:
     return re.sub(r"^/(bin|sbin|lib|lib64)/", r"/usr/\1/", path)

@@ -1,9 +1,9 @@
-"""Proof that a bundle is what its builder signed: every file, no more and no fewer, and the manifest itself."""
+"""Proof that a bundle is as its builder signed it: every file, no more and no fewer, and the manifest itself."""
 
 from pathlib import Path
 
 from gpustack.bundle import keys, manifest
-from gpustack.bundle.cache import sha256
+from gpustack.bundle.cache import hash_file
 from gpustack.bundle.manifest import Manifest
 from gpustack.bundle.programs import need
 from gpustack.command import Command
@@ -13,23 +13,28 @@ NOT_LISTED = {manifest.FILE, manifest.SIGNATURE}
 
 
 def verify(directory: Path, *, fingerprint: str | None = None) -> Manifest:
-    """The manifest of a good bundle. `fingerprint` is of the key that must have signed it; without one, it must be this
-    user's own mirror key. Raises BundleError that lists everything wrong. Needs no network."""
+    """Return the manifest of a good bundle. `fingerprint` is of the key that must have signed it; without one, it must
+    be this user's own mirror key. Raise BundleError that lists everything wrong. The network is not needed."""
     need("gpg", "gpgv")
-    expected = _expected(directory, fingerprint)
-    found = _signer(directory)
-    if found != expected:
+    expected = _select_signer(directory, fingerprint)
+    actual = _read_signer(directory)
+    if actual != expected:
         raise BundleError(
             "bundle-key-unexpected",
             f"the bundle {directory} is signed by another key",
-            f"signed by {found}\nexpected  {expected}",
+            f"signed by {actual}\nexpected  {expected}",
             Command("gpustack", "bundle", "verify", str(directory), "--fingerprint", "FINGERPRINT"),
         )
     try:
         loaded = manifest.load(directory)
     except (OSError, ValueError) as error:
-        raise BundleError("bundle-damaged", f"{manifest.FILE} cannot be read", str(error)) from error
-    wrong = differences(directory, loaded)
+        raise BundleError(
+            "bundle-damaged",
+            f"{manifest.FILE} cannot be read",
+            str(error),
+            Command("gpustack", "bundle", "build", "--from", "modules", str(directory)),
+        ) from error
+    wrong = find_differences(directory, loaded)
     if wrong:
         raise BundleError(
             "bundle-damaged",
@@ -40,16 +45,17 @@ def verify(directory: Path, *, fingerprint: str | None = None) -> Manifest:
     return loaded
 
 
-def fingerprint(directory: Path) -> str:
-    """Of the key that signed the bundle, as `source: {mirror: …, fingerprint: …}` of an inventory wants it.
+def read_fingerprint(directory: Path) -> str:
+    """Return the fingerprint of the key that signed the bundle, for `source: {mirror: …, fingerprint: …}` of an
+    inventory.
 
-    It says who signed, not that the files are good. Raises BundleError if no key did.
+    It says who signed, not that the files are good. Raise BundleError if no key did.
     """
     need("gpg", "gpgv")
-    return _signer(directory)
+    return _read_signer(directory)
 
 
-def _signer(directory: Path) -> str:
+def _read_signer(directory: Path) -> str:
     missing = [name for name in (manifest.FILE, manifest.SIGNATURE, manifest.KEY) if not (directory / name).is_file()]
     if missing:
         raise BundleError(
@@ -58,32 +64,32 @@ def _signer(directory: Path) -> str:
             f"missing: {', '.join(missing)}",
             Command("gpustack", "bundle", "build", "--from", "modules", str(directory)),
         )
-    return keys.signed_by(directory / manifest.KEY, directory / manifest.SIGNATURE, directory / manifest.FILE)
+    return keys.verify_signature(directory / manifest.KEY, directory / manifest.SIGNATURE, directory / manifest.FILE)
 
 
-def differences(directory: Path, listed: Manifest) -> list[str]:
-    """One line for each file that is changed, missing or extra; links and devices count as extra."""
-    entries = {entry.path: entry for entry in listed.files}
-    there = {
+def find_differences(directory: Path, signed_manifest: Manifest) -> list[str]:
+    """Return one line for each file that is changed, missing or extra. Links and devices count as extra."""
+    entries = {entry.path: entry for entry in signed_manifest.files}
+    paths = {
         str(path.relative_to(directory)): path
         for path in directory.rglob("*")
         if path.is_symlink() or not path.is_dir()
     }
     wrong = []
-    for path in sorted(entries.keys() | there.keys() - NOT_LISTED):
-        if path not in there:
+    for path in sorted(entries.keys() | paths.keys() - NOT_LISTED):
+        if path not in paths:
             wrong.append(f"missing  {path}")
-        elif path not in entries or there[path].is_symlink() or not there[path].is_file():
+        elif path not in entries or paths[path].is_symlink() or not paths[path].is_file():
             wrong.append(f"extra    {path}")
-        elif there[path].stat().st_size != entries[path].size or sha256(there[path]) != entries[path].sha256:
+        elif paths[path].stat().st_size != entries[path].size or hash_file(paths[path]) != entries[path].sha256:
             wrong.append(f"changed  {path}")
     return wrong
 
 
-def _expected(directory: Path, fingerprint: str | None) -> str:
+def _select_signer(directory: Path, fingerprint: str | None) -> str:
     if fingerprint is not None:
         return fingerprint.replace(" ", "").upper()
-    own = keys.own_fingerprint(keys.home())
+    own = keys.find_own_fingerprint(keys.locate_key_dir())
     if own is None:
         raise BundleError(
             "bundle-key-unknown",

@@ -1,1 +1,1 @@
-"""What GPUs there are, who asked for them, who has them, and what they do: hours of GPUs out of recorded series."""
+"""GPU-hours from recorded series: GPUs that are offered, requested, allocated and active."""

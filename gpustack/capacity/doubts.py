@@ -1,34 +1,34 @@
-"""What a reader has to know of figures: what was not recorded, has no label, or has changed its name."""
+"""Doubts about figures: hours that were not recorded, labels that are missing, and teams that changed their name."""
 
 from collections.abc import Iterator
 
 from gpustack.capacity.usage import Usage
-from gpustack.capacity.window import moment
+from gpustack.capacity.window import format_time
 
 ENOUGH = 0.95
-"""Of the time that was asked for: a bill of less is none."""
+"""Recorded share of the window, below which a bill is incomplete."""
 FEW = 0.01
 SHOWN = 4
 
 
-def doubts_of(usage: Usage) -> Iterator[str]:
-    yield from of_time(usage)
-    yield from of_teams(usage)
-    yield from of_models(usage)
-    yield from of_shares(usage)
+def find_doubts(usage: Usage) -> Iterator[str]:
+    yield from find_gap_doubts(usage)
+    yield from find_team_doubts(usage)
+    yield from find_model_doubts(usage)
+    yield from find_share_doubts(usage)
 
 
-def of_time(usage: Usage) -> Iterator[str]:
+def find_gap_doubts(usage: Usage) -> Iterator[str]:
     if usage.gaps:
-        names = [f"{moment(one.begin)} to {moment(one.end)}" for one in usage.gaps]
+        names = [f"{format_time(gap.begin)} to {format_time(gap.end)}" for gap in usage.gaps]
         more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-        missing = usage.asked - usage.recorded
-        yield f"{missing:.1f} of {usage.asked} hours were not recorded: {', '.join(names[:SHOWN])}{more} (UTC)"
-    if usage.bridged >= FEW:
-        yield f"{usage.bridged * 60:.0f} min of gaps shorter than half an hour count as the rest of their hour"
+        missing = usage.window_hours - usage.recorded_hours
+        yield f"{missing:.1f} of {usage.window_hours} hours were not recorded: {', '.join(names[:SHOWN])}{more} (UTC)"
+    if usage.bridged_hours >= FEW:
+        yield f"{usage.bridged_hours * 60:.0f} min of gaps shorter than half an hour count as the rest of their hour"
 
 
-def of_teams(usage: Usage) -> Iterator[str]:
+def find_team_doubts(usage: Usage) -> Iterator[str]:
     without: dict[str, float] = {}
     allocated, days = 0.0, dict[tuple[str, str], set[str]]()
     for key, hours in usage.hours.items():
@@ -44,11 +44,11 @@ def of_teams(usage: Usage) -> Iterator[str]:
         most = sorted(without, key=lambda name: -without[name])
         more = f" and {len(most) - SHOWN} more" if len(most) > SHOWN else ""
         yield f"{lacking / allocated:.0%} of the allocated hours have no team label: {', '.join(most[:SHOWN])}{more}"
-    yield from renamed(days)
+    yield from find_renames(days)
 
 
-def renamed(days: dict[tuple[str, str], set[str]]) -> Iterator[str]:
-    """A team whose last day in a namespace is the first of the only other one there."""
+def find_renames(days: dict[tuple[str, str], set[str]]) -> Iterator[str]:
+    """Find a team whose last day in a namespace is the first day of the only other team there."""
     spaces: dict[str, list[str]] = {}
     for namespace, team in days:
         spaces.setdefault(namespace, []).append(team)
@@ -64,7 +64,7 @@ def renamed(days: dict[tuple[str, str], set[str]]) -> Iterator[str]:
             )
 
 
-def of_models(usage: Usage) -> Iterator[str]:
+def find_model_doubts(usage: Usage) -> Iterator[str]:
     nodes = {key.node for key, hours in usage.hours.items() if not key.model and hours.total > 0}
     if nodes:
         names = sorted(nodes)
@@ -72,9 +72,9 @@ def of_models(usage: Usage) -> Iterator[str]:
         yield f"no exporter said which model the GPUs are of {', '.join(names[:SHOWN])}{more}"
 
 
-def of_shares(usage: Usage) -> Iterator[str]:
-    if usage.shared >= FEW:
+def find_share_doubts(usage: Usage) -> Iterator[str]:
+    if usage.shared_hours >= FEW:
         yield (
-            f"{usage.shared:.1f} allocated hours are of GPUs that pods share: active and idle are of the "
+            f"{usage.shared_hours:.1f} allocated hours are of GPUs that pods share: active and idle are of the "
             "whole GPU there, for what each pod did is not measured"
         )

@@ -1,70 +1,71 @@
-"""Hours of GPUs out of a Prometheus: each series once, hour by hour, added up as it is read."""
+"""GPU-hours from a Prometheus: each series is queried once, hour by hour, and added up."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gpustack.capacity.clock import Clock, find_gaps, read_clock
-from gpustack.capacity.doubts import doubts_of
+from gpustack.capacity.clock import Clock, find_gaps, query_clock
+from gpustack.capacity.doubts import find_doubts
 from gpustack.capacity.source import Source
-from gpustack.capacity.table import Table
+from gpustack.capacity.table import UsageTable
 from gpustack.capacity.usage import Queue, Usage
 from gpustack.config import usage_series as series
-from gpustack.config.sections.usage import series_label
+from gpustack.config.sections.usage import format_series_label
 
 MEASURED = {series.ATTRIBUTED: "attributed", series.ACTIVE: "active", series.IDLE: "idle"}
 
 
-def read_usage(source: Source, *, pool_label: str = "", renamed: Mapping[str, str] | None = None) -> Usage:
-    """Raises UsageError where samples are closer together than they say, and for several clusters."""
-    clock = read_clock(source)
-    table = Table(clock, dict(renamed or {}))
-    for labels, hourly in source.hourly("sum_over_time", series.GPUS, "node, modelName"):
+def query_usage(source: Source, *, pool_label: str = "", renames: Mapping[str, str] | None = None) -> Usage:
+    """Query the usage of a window. Raise UsageError where samples are closer together than they say, and for several
+    clusters."""
+    clock = query_clock(source)
+    table = UsageTable(clock, dict(renames or {}))
+    for labels, hourly in source.query_hours("sum_over_time", series.GPUS, "node, modelName"):
         table.add_gpus(labels.get("node", ""), labels.get("modelName", ""), hourly)
     if pool_label:
-        label = series_label(pool_label)
-        for labels, hourly in source.ask(pools_of(label, source)):
+        label = format_series_label(pool_label)
+        for labels, hourly in source.query_chunks(build_pool_query(label, source)):
             table.pools.add_word(labels.get("node", ""), labels[label], hourly)
-    for labels, hourly in source.hourly("avg_over_time", series.UNIT, "node, resource"):
+    for labels, hourly in source.query_hours("avg_over_time", series.UNIT, "node, resource"):
         table.units.add((labels.get("node", ""), labels["resource"]), hourly)
-    for labels, hourly in source.hourly("sum_over_time", series.OFFERED, "node, resource"):
+    for labels, hourly in source.query_hours("sum_over_time", series.OFFERED, "node, resource"):
         table.add_offered(labels, hourly)
-    for labels, hourly in source.hourly("sum_over_time", series.ALLOCATED, "node, namespace, team, resource"):
+    for labels, hourly in source.query_hours("sum_over_time", series.ALLOCATED, "node, namespace, team, resource"):
         table.add_allocated(labels, hourly)
     for name, column in MEASURED.items():
-        for labels, hourly in source.hourly("sum_over_time", name, "node, GPU_I_PROFILE, namespace, team"):
+        for labels, hourly in source.query_hours("sum_over_time", name, "node, GPU_I_PROFILE, namespace, team"):
             table.add_measured(column, labels, hourly)
     window = source.window
-    found = Usage(
+    usage = Usage(
         begin=window.begin,
         end=window.end,
-        hours=table.settled(),
-        queue=read_queue(source, clock, table),
-        asked=window.hours,
-        recorded=sum(clock.recorded.values()),
-        bridged=clock.bridged,
-        gaps=tuple(find_gaps(window.begin, window.end, clock.recorded)),
-        source=source.shown,
-        shared=table.shared,
+        hours=table.complete_hours(),
+        queue=query_queue(source, clock, table),
+        window_hours=window.hours,
+        recorded_hours=sum(clock.recorded_shares.values()),
+        bridged_hours=clock.bridged_hours,
+        gaps=tuple(find_gaps(window.begin, window.end, clock.recorded_shares)),
+        source=source.description,
+        shared_hours=table.shared_hours,
     )
-    return replace(found, doubts=tuple(doubts_of(found)))
+    return replace(usage, doubts=tuple(find_doubts(usage)))
 
 
-def pools_of(label: str, source: Source) -> str:
+def build_pool_query(label: str, source: Source) -> str:
     labels = source.select("kube_node_labels", f'{label}!=""')
     return f"max by (cluster, node, {label}) (max_over_time({labels}[1h]))"
 
 
-def read_queue(source: Source, clock: Clock, table: Table) -> tuple[Queue, ...]:
-    """By namespace and team, those that waited."""
-    found: dict[tuple[str, str], Queue] = {}
-    for labels, hourly in source.hourly("sum_over_time", series.QUEUED, "namespace, team, resource"):
-        key = labels.get("namespace", ""), table.team_of(labels)
+def query_queue(source: Source, clock: Clock, table: UsageTable) -> tuple[Queue, ...]:
+    """Query the queues of namespaces and teams whose pods waited."""
+    queues: dict[tuple[str, str], Queue] = {}
+    for labels, hourly in source.query_hours("sum_over_time", series.QUEUED, "namespace, team, resource"):
+        key = labels.get("namespace", ""), table.resolve_team(labels)
         units = sum(value * clock.requests.get(hour, 0.0) for hour, value in hourly.items())
-        one = found.get(key, Queue(*key))
-        found[key] = replace(one, waited_units=one.waited_units + units)
-    for name, column in ((series.SCHEDULED, "scheduled"), (series.WAITED, "waited")):
-        for labels, hourly in source.hourly("sum_over_time", name, "namespace"):
+        queue = queues.get(key, Queue(*key))
+        queues[key] = replace(queue, waited_units=queue.waited_units + units)
+    for name, column in ((series.SCHEDULED, "scheduled_pods"), (series.WAITED, "waited_seconds")):
+        for labels, hourly in source.query_hours("sum_over_time", name, "namespace"):
             key = labels.get("namespace", ""), ""
-            one = found.get(key, Queue(*key))
-            found[key] = replace(one, **{column: getattr(one, column) + sum(hourly.values())})
-    return tuple(found[key] for key in sorted(found))
+            queue = queues.get(key, Queue(*key))
+            queues[key] = replace(queue, **{column: getattr(queue, column) + sum(hourly.values())})
+    return tuple(queues[key] for key in sorted(queues))

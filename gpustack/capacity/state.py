@@ -1,4 +1,4 @@
-"""The result of `capacity report`: the past, and what is so now."""
+"""The result of `capacity report`: the past, and the current state."""
 
 from dataclasses import dataclass
 
@@ -6,22 +6,22 @@ from gpustack.capacity.usage import Row, Usage
 
 
 @dataclass(frozen=True)
-class Waiting:
-    """A pod without a node: since when, in seconds since 1970, None where that is not known; and whether the scheduler
-    looked for a node and found none."""
+class WaitingPod:
+    """Describe a pod without a node. `waiting_since` is in seconds since 1970, None where it is not known;
+    `unschedulable` tells whether the scheduler looked for a node and found none."""
 
     namespace: str
     pod: str
     resource: str
     units: float
-    since: float | None
+    waiting_since: float | None
     unschedulable: bool
 
 
 @dataclass(frozen=True)
-class Free:
-    """Units of a node that no pod has, and sentences about why none takes them. `usable` is False where no pod that
-    waits could, or none could at all."""
+class FreeUnits:
+    """Describe units of a node that no pod has, with sentences about the reasons. `usable` is False where no waiting
+    pod could take them, or none could at all."""
 
     node: str
     resource: str
@@ -32,8 +32,8 @@ class Free:
 
 @dataclass(frozen=True)
 class IdlePod:
-    """A pod that has GPUs and does nothing with them: whose it is (`owner` is its controller, as Job/train), and since
-    when, in seconds since 1970. `at_least`: longer, as that is where the search began."""
+    """Describe a pod that has GPUs and does nothing with them. `owner` is its controller, as Job/train; `idle_since` is
+    in seconds since 1970. With `at_least` it is idle for longer, because the search began there."""
 
     namespace: str
     pod: str
@@ -41,25 +41,26 @@ class IdlePod:
     owner: str
     nodes: tuple[str, ...]
     gpus: int
-    since: float
+    idle_since: float
     at_least: bool
 
 
 @dataclass(frozen=True)
-class Now:
-    """At `at`, in seconds since 1970. Pods by how long they wait or are idle, the longest first."""
+class CurrentState:
+    """Hold the state at `time`, in seconds since 1970. Pods are sorted by how long they wait or are idle, the longest
+    first."""
 
-    at: float
-    waiting: tuple[Waiting, ...]
-    free: tuple[Free, ...]
+    time: float
+    waiting: tuple[WaitingPod, ...]
+    free: tuple[FreeUnits, ...]
     idle: tuple[IdlePod, ...]
 
 
 @dataclass(frozen=True)
 class Capacity:
-    """`rows` are `usage` by the dimensions `by`."""
+    """Hold the usage with its `rows` by `dimensions`, and the current state."""
 
     usage: Usage
-    by: tuple[str, ...]
+    dimensions: tuple[str, ...]
     rows: tuple[Row, ...]
-    now: Now
+    current_state: CurrentState

@@ -1,4 +1,4 @@
-"""How many GPUs a MIG instance is."""
+"""GPUs that a MIG instance is, by its profile."""
 
 import re
 from functools import cache
@@ -9,8 +9,8 @@ MIG = "nvidia_com_mig_"
 
 
 @cache
-def share_of(profile: str) -> float | None:
-    """0.142857… of `1g.10gb`; None of a profile that is not known."""
+def find_share(profile: str) -> float | None:
+    """Find the share of a profile: 0.142857… of `1g.10gb`. Return None for an unknown profile."""
     for table in (QUARTERS, SHARES):
         for share, pattern in table.items():
             if re.fullmatch(pattern, profile):
@@ -19,11 +19,12 @@ def share_of(profile: str) -> float | None:
 
 
 @cache
-def profile_of(resource: str) -> str:
-    """`1g.10gb` of nvidia_com_mig_1g_10gb, as kube-state-metrics spells nvidia.com/mig-1g.10gb; else empty."""
+def parse_profile(resource: str) -> str:
+    """Parse the profile of a resource: `1g.10gb` of nvidia_com_mig_1g_10gb, as kube-state-metrics spells
+    nvidia.com/mig-1g.10gb. It is empty for other resources."""
     return resource.removeprefix(MIG).replace("_", ".") if resource.startswith(MIG) else ""
 
 
-def resource_of(profile: str) -> str:
-    """The other way round."""
+def format_resource(profile: str) -> str:
+    """Format the resource of a profile, the inverse of parse_profile."""
     return MIG + re.sub(r"[^A-Za-z0-9]", "_", profile)

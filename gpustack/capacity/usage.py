@@ -1,25 +1,25 @@
 """Hours of GPUs by day, node, namespace and team; pure arithmetic.
 
 allocated   from the moment a pod has a node until it has ended: the scheduler's view, and the bill
-attributed  of these, what the kubelet gave to a pod, as the exporter says: measured
+attributed  of these, the hours of GPUs that the kubelet gave to a pod, as the exporter says: measured
 active      of these, the share of the time in which the engine was busy
 idle        of these, the time in which it was busy for less than 5 %
 free        offered to pods, and allocated to none
 unoffered   GPUs that no unit of a resource stands for: the rest of a MIG layout, GPUs that the device plugin dropped
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
-from gpustack.capacity.window import HOUR, day_of
+from gpustack.capacity.window import HOUR, format_day
 
 UNNAMED = ""
 
 
 class Key(NamedTuple):
-    """`day` is in UTC, as 2026-10-01. `namespace` is None for what no pod has. `profile` is of MIG. What is not known
-    is empty; `model` is several names with + where a node has several."""
+    """Identify a cell. `day` is in UTC, as 2026-10-01. `namespace` is None for GPUs that no pod had. `profile` is that
+    of MIG. An unknown value is empty; `model` joins several names with + where a node has several."""
 
     day: str
     pool: str
@@ -32,7 +32,7 @@ class Key(NamedTuple):
 
 @dataclass
 class Hours:
-    """GPU-hours."""
+    """Hold GPU-hours."""
 
     allocated: float = 0.0
     attributed: float = 0.0
@@ -47,20 +47,20 @@ class Hours:
 
     @property
     def unmeasured(self) -> float:
-        """Allocated, and no exporter said what was done with it."""
+        """Return the allocated hours of which no exporter said what was done with them."""
         return max(0.0, self.allocated - self.attributed)
 
-    def add(self, other: "Hours") -> None:
-        for one in NAMES:
-            setattr(self, one, getattr(self, one) + getattr(other, one))
+    def add(self, hours: "Hours") -> None:
+        for name in NAMES:
+            setattr(self, name, getattr(self, name) + getattr(hours, name))
 
 
-NAMES = tuple(one.name for one in fields(Hours))
+NAMES = tuple(column.name for column in fields(Hours))
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Hours that nothing was recorded of: seconds since 1970, the end not part of it."""
+    """Hold hours of which nothing was recorded: seconds since 1970, without the end."""
 
     begin: int
     end: int
@@ -68,49 +68,51 @@ class Gap:
 
 @dataclass(frozen=True)
 class Queue:
-    """Of a namespace and team: units times the hours that pods waited for them; pods that got a node, and how long all
-    of them waited together, in seconds (by namespace alone: with the team that is empty)."""
+    """Hold the queue of a namespace and team. `waited_units` are units times the hours that pods waited for them.
+    `scheduled_pods` got a node after `waited_seconds` together; both are by namespace alone, with an empty team."""
 
     namespace: str
     team: str
     waited_units: float = 0.0
-    scheduled: float = 0.0
-    waited: float = 0.0
+    scheduled_pods: float = 0.0
+    waited_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
 class Usage:
-    """`recorded` hours of `asked` are known; `bridged` of these were part of an hour that has gaps, and stand for it.
-    `source` says where the series are from. `shared` GPU-hours were of GPUs that pods share. `doubts` are sentences."""
+    """Hold the usage of a window. `recorded_hours` of `window_hours` are known; `bridged_hours` of these were part of
+    an hour with gaps, and count as its rest. `source` describes the origin of the series. `shared_hours` are GPU-hours
+    of GPUs that pods share. `doubts` are sentences."""
 
     begin: int
     end: int
     hours: Mapping[Key, Hours]
     queue: tuple[Queue, ...]
-    asked: int
-    recorded: float
-    bridged: float
+    window_hours: int
+    recorded_hours: float
+    bridged_hours: float
     gaps: tuple[Gap, ...]
     source: str
-    shared: float = 0.0
+    shared_hours: float = 0.0
     doubts: tuple[str, ...] = field(default=())
 
-    def known_hours(self) -> dict[str, int]:
-        """Of each day that was asked for, those without its gaps."""
-        found: dict[str, int] = {}
+    def count_known_hours(self) -> dict[str, int]:
+        """Count the hours of each day of the window, without its gaps."""
+        counts: dict[str, int] = {}
         for hour in range(self.begin, self.end, HOUR):
             known = not any(gap.begin <= hour < gap.end for gap in self.gaps)
-            found[day_of(hour)] = found.get(day_of(hour), 0) + known
-        return found
+            counts[format_day(hour)] = counts.get(format_day(hour), 0) + known
+        return counts
 
     @property
     def coverage(self) -> float:
-        return self.recorded / self.asked if self.asked else 0.0
+        return self.recorded_hours / self.window_hours if self.window_hours else 0.0
 
 
 @dataclass(frozen=True)
 class Row:
-    """`names` are the values of what was grouped by. `namespace` None is what no pod had."""
+    """Hold the hours of a group; `names` are its values of the dimensions. A `namespace` of None is of GPUs that no pod
+    had."""
 
     names: tuple[str, ...]
     hours: Hours
@@ -119,17 +121,21 @@ class Row:
 DIMENSIONS = ("day", "pool", "node", "model", "profile", "namespace", "team")
 
 
-def group(usage: Usage, by: Iterable[str]) -> tuple[Row, ...]:
-    """By some of DIMENSIONS, in their order of names. What no pod has has no namespace and no team."""
-    of: Callable[[Key], tuple[str, ...]] = lambda key: tuple(getattr(key, one) or UNNAMED for one in by)  # noqa: E731
-    found: dict[tuple[str, ...], Hours] = {}
+def group_hours(usage: Usage, dimensions: Iterable[str]) -> tuple[Row, ...]:
+    """Group the hours by some of DIMENSIONS, sorted by their names. GPUs that no pod had have neither namespace nor
+    team."""
+
+    def select_values(key: Key) -> tuple[str, ...]:
+        return tuple(getattr(key, dimension) or UNNAMED for dimension in dimensions)
+
+    groups: dict[tuple[str, ...], Hours] = {}
     for key, hours in usage.hours.items():
-        found.setdefault(of(key), Hours()).add(hours)
-    return tuple(Row(names, hours) for names, hours in sorted(found.items()))
+        groups.setdefault(select_values(key), Hours()).add(hours)
+    return tuple(Row(names, hours) for names, hours in sorted(groups.items()))
 
 
-def total(rows: Iterable[Row]) -> Hours:
-    found = Hours()
+def sum_hours(rows: Iterable[Row]) -> Hours:
+    hours = Hours()
     for row in rows:
-        found.add(row.hours)
-    return found
+        hours.add(row.hours)
+    return hours

@@ -1,4 +1,4 @@
-"""From when to when: whole hours, in UTC, which no clock change makes longer or shorter."""
+"""Windows of whole hours in UTC, which no clock change makes longer or shorter."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ HOUR, DAY = 3600, 86400
 
 @dataclass(frozen=True)
 class Window:
-    """Seconds since 1970, both at a full hour; `end` is not part of it."""
+    """Hold a window in seconds since 1970, both at a full hour; `end` is not part of it."""
 
     begin: int
     end: int
@@ -21,27 +21,28 @@ class Window:
         return (self.end - self.begin) // HOUR
 
     @property
-    def shown(self) -> str:
-        """`2026-10-01 00:00 to 2026-11-01 00:00 UTC`."""
-        return f"{moment(self.begin)} to {moment(self.end)} UTC"
+    def description(self) -> str:
+        """Describe the window: `2026-10-01 00:00 to 2026-11-01 00:00 UTC`."""
+        return f"{format_time(self.begin)} to {format_time(self.end)} UTC"
 
 
-def moment(at: float) -> str:
-    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}"
+def format_time(time: float) -> str:
+    return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M}"
 
 
-def day_of(at: float) -> str:
-    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
+def format_day(time: float) -> str:
+    return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d}"
 
 
-def since(seconds: float, now: float) -> Window:
-    """The last so many seconds, at least an hour, to the last full hour."""
-    end = int(now) // HOUR * HOUR
+def build_recent_window(seconds: float, current_time: float) -> Window:
+    """Build a window of the last seconds, at least an hour, until the last full hour."""
+    end = int(current_time) // HOUR * HOUR
     return Window(end - max(HOUR, int(seconds) // HOUR * HOUR), end)
 
 
-def month_of(text: str, now: float) -> Window:
-    """Of `2026-10`; of the present month what has passed. Raises UsageError for what is no month, or to come."""
+def parse_month(text: str, current_time: float) -> Window:
+    """Parse a month, as `2026-10`; the present one ends with the last full hour. Raise UsageError for another text, or
+    a month to come."""
     try:
         begin = datetime.strptime(text, "%Y-%m").replace(tzinfo=UTC)
     except ValueError:
@@ -49,8 +50,8 @@ def month_of(text: str, now: float) -> Window:
             "capacity-window", f"{text} is no month.", "It is a year and a month.", Prose("2026-10")
         ) from None
     following = (begin + timedelta(days=32)).replace(day=1)
-    found = Window(int(begin.timestamp()), min(int(following.timestamp()), int(now) // HOUR * HOUR))
-    if not found.hours > 0:
-        why = f"It is {moment(now)} UTC, by the clock of Prometheus, and no full hour of it has passed."
+    window = Window(int(begin.timestamp()), min(int(following.timestamp()), int(current_time) // HOUR * HOUR))
+    if not window.hours > 0:
+        why = f"It is {format_time(current_time)} UTC, by the clock of Prometheus, and no full hour of it has passed."
         raise UsageError("capacity-window", f"{text} has not begun.", why)
-    return found
+    return window

@@ -1,4 +1,4 @@
-"""`access`: a way to Grafana, Prometheus, Alertmanager or the exporter, until Ctrl-C."""
+"""The command `gpustack access`, which opens Grafana, Prometheus, Alertmanager or the exporter."""
 
 import sys
 import time
@@ -25,60 +25,62 @@ class Part(StrEnum):
 
 
 def access(
-    part: Annotated[Part, typer.Argument(metavar="PART", help="What to open.")],
+    part: Annotated[Part, typer.Argument(metavar="PART", help="Component to open.")],
     inventory: options.InventoryOption = None,
     port: Annotated[
-        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Local port to forward; 0: a free one.")
+        int,
+        typer.Option("--port", metavar="PORT", min=0, max=65535, help="Local port to forward; 0 picks a free port."),
     ] = 0,
     forward: Annotated[
-        bool, typer.Option("--forward", help="Forward a port even if the cluster has an address for it.")
+        bool, typer.Option("--forward", help="Forward a port even if the cluster exposes an address.")
     ] = False,
-    browser: Annotated[bool, typer.Option("--open", help="Open the address in the browser.")] = False,
+    browser: Annotated[bool, typer.Option("--open", help="Open the address in the default browser.")] = False,
     show_password: Annotated[bool, typer.Option("--show-password", help="Print Grafana's user and password.")] = False,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
     """Open Grafana, Prometheus, Alertmanager or the GPU exporter: print its address, or forward a port to it."""
-    report = session.progress(quiet=quiet)
+    report = session.build_reporter(quiet=quiet)
     hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
-    from gpustack.proof.connect import acting_host
+    from gpustack.proof.connect import find_acting_host
     from gpustack.proof.credential import read_login
     from gpustack.proof.services import ACCESS_PROBES, find_access
 
-    taken = session.gather_all(hosts, report, ACCESS_PROBES)
-    found, acting = find_access(taken, part.value), acting_host(taken)
+    snapshot = session.gather_all(hosts, report, ACCESS_PROBES)
+    target, acting = find_access(snapshot, part.value), find_acting_host(snapshot)
     if part is Part.GRAFANA and show_password:
-        user, password = read_login(acting, found.service.namespace)
+        user, password = read_login(acting, target.service.namespace)
         sys.stdout.write(f"user      {user}\npassword  {password}\n")
     elif part is Part.GRAFANA:
         sys.stderr.write("user and password: add --show-password\n")
-    if found.urls and not forward and not port:
-        for url in found.urls:
+    if target.urls and not forward and not port:
+        for url in target.urls:
             sys.stdout.write(f"{url}\n")
-        open_browser(found.urls[0], browser=browser)
+        open_browser(target.urls[0], browser=browser)
         return
-    forward_port(acting, found, port, browser=browser)
+    forward_port(acting, target, port, browser=browser)
 
 
-def forward_port(host: "Host", found: "Access", port: int, *, browser: bool) -> None:
-    """Until Ctrl-C. On the host itself the Service needs no forwarding, unless a port is given."""
+def forward_port(host: "Host", access: "Access", port: int, *, browser: bool) -> None:
+    """Forward a port to a Service until Ctrl-C, and print its URL. On the host itself nothing is forwarded unless a
+    port is given."""
     from gpustack.proof.connect import forward_part
     from gpustack.proof.services import SCHEME
 
-    with forward_part(host, found, port) as (way, address, number):
+    with forward_part(host, access, port) as (forwarder, address, number):
         url = f"{SCHEME}://{address}:{number}"
         sys.stdout.write(f"{url}\n")
         sys.stdout.flush()
         open_browser(url, browser=browser)
-        if way.listeners:
-            sys.stderr.write(f"forwarded to {found.service.namespace}/{found.service.name}; Ctrl-C ends it\n")
-            wait_until_closed(way)
+        if forwarder.listeners:
+            sys.stderr.write(f"forwarded to {access.service.namespace}/{access.service.name}; Ctrl-C ends it\n")
+            wait_until_closed(forwarder)
 
 
-def wait_until_closed(way: "PortForwarder") -> None:
-    """Ctrl-C ends it as wanted; a connection that ends is an error."""
+def wait_until_closed(forwarder: "PortForwarder") -> None:
+    """Wait until Ctrl-C. Raise UnreachableError where the connection ends by itself."""
     try:
-        while way.is_alive():
+        while forwarder.is_alive():
             time.sleep(1.0)
     except KeyboardInterrupt:
         sys.stderr.write("\n")

@@ -1,4 +1,4 @@
-"""`alerts test`: sends an alert of each severity and checks which receivers got it."""
+"""The command `gpustack alerts test`, which sends an alert of each severity and checks which receivers got it."""
 
 import threading
 from enum import StrEnum
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options, session
-from gpustack.cli.help import declare, group
+from gpustack.cli.help import build_group, declare_command
 from gpustack.command import Command
 from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
 
-app = group(
+app = build_group(
     "Test whether alerts reach their receivers.",
     "gpustack alerts test -i mycluster",
     "gpustack explain GpuLost              # the page of an alert",
@@ -32,7 +32,7 @@ def alerts() -> None:
     pass
 
 
-@declare(
+@declare_command(
     app,
     "gpustack alerts test -i mycluster",
     "gpustack alerts test -i mycluster --severity warning",
@@ -43,13 +43,11 @@ def alerts() -> None:
 def send_test(
     inventory: options.InventoryOption = None,
     severity: Annotated[
-        list[Severity] | None, typer.Option("--severity", help="Only alerts of this severity (repeatable).")
+        list[Severity] | None, typer.Option("--severity", help="Send only an alert of this severity (repeatable).")
     ] = None,
     timeout: Annotated[
         int,
-        typer.Option(
-            "--timeout", min=10, metavar="SECONDS", help="How long to wait for the receivers of one severity."
-        ),
+        typer.Option("--timeout", min=10, metavar="SECONDS", help="Seconds to wait for the receivers of one severity."),
     ] = 60,
     this_host: options.ThisHostOption = False,
     output: options.ShortOutputOption = options.ShortOutput.HUMAN,
@@ -58,36 +56,38 @@ def send_test(
 ) -> None:
     """Send a test alert of each severity, check which receivers of the inventory got it, and resolve it.
 
-    A receiver that pages people pages them: the alert says that it is a test, and ends at once.
+    Receivers that page people will page them. The alert says that it is a test, and is resolved at once.
     """
-    report = session.progress(quiet=quiet)
-    hosts = session.open_to_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
+    report = session.build_reporter(quiet=quiet)
+    hosts = session.open_for_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
     from gpustack.cli.locked_run import stop_on_signal
     from gpustack.events import INTERRUPTED
     from gpustack.proof.connect import send_test_alerts
     from gpustack.proof.services import ACCESS_PROBES, find_access
-    from gpustack.report.codes import delivery_code
-    from gpustack.report.render import show
+    from gpustack.report.codes import compute_delivery_code
+    from gpustack.report.render import show_result
 
-    wanted = [one.value for one in Severity if not severity or one in severity]
-    require_receiver(hosts, wanted)
-    taken = session.gather_all(hosts, report, ACCESS_PROBES)
-    found, stop = find_access(taken, "alertmanager"), threading.Event()
+    severities = [level.value for level in Severity if not severity or level in severity]
+    require_receiver(hosts, severities)
+    snapshot = session.gather_all(hosts, report, ACCESS_PROBES)
+    access, stop = find_access(snapshot, "alertmanager"), threading.Event()
     with stop_on_signal(stop):
-        done = send_test_alerts(taken, found, wanted, report, timeout, lambda: INTERRUPTED if stop.is_set() else "")
-    show(done, output.value, inventory=hosts)
-    raise typer.Exit(delivery_code(done))
+        deliveries = send_test_alerts(
+            snapshot, access, severities, report, timeout, lambda: INTERRUPTED if stop.is_set() else ""
+        )
+    show_result(deliveries, output.value, inventory=hosts)
+    raise typer.Exit(compute_delivery_code(deliveries))
 
 
 def require_receiver(hosts: "Inventory", severities: list[str]) -> None:
-    """Raises UsageError when the spec has no receiver for any of them, or no Alertmanager."""
+    """Raise UsageError where the spec has no Alertmanager, or no receiver for any of the severities."""
     if not hosts.spec.monitoring.enabled:
-        message, why = "This cluster has no monitoring by gpustack.", "monitoring.enabled of the spec is false."
-    elif not any(hosts.spec.alerts.receivers.names(severity) for severity in severities):
-        what = (
+        message, reason = "This cluster has no monitoring by gpustack.", "monitoring.enabled of the spec is false."
+    elif not any(hosts.spec.alerts.receivers.list_names(severity) for severity in severities):
+        subject = (
             f"Alerts of severity {' and '.join(severities)} have" if len(severities) < len(Severity) else "Alerts have"
         )
-        message, why = f"{what} no receiver.", "alerts.receivers of the spec names nobody."
+        message, reason = f"{subject} no receiver.", "alerts.receivers of the spec names nobody."
     else:
         return
-    raise UsageError("alerts-no-receiver", message, why, Command("gpustack", "explain", "alerts-no-receiver"))
+    raise UsageError("alerts-no-receiver", message, reason, Command("gpustack", "explain", "alerts-no-receiver"))

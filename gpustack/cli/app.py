@@ -1,4 +1,4 @@
-"""The command line. A command loads, calls one verb, reports and exits; every error leaves through the one door."""
+"""The root command `gpustack` and its subcommands. All errors of a command are reported in `error_handler`."""
 
 import sys
 from contextlib import suppress
@@ -24,14 +24,14 @@ from gpustack.cli import (
 )
 from gpustack.cli.capacity import commands as capacity
 from gpustack.cli.cost import commands as cost
-from gpustack.cli.error_handler import error_handler
+from gpustack.cli.error_handler import report_errors
 from gpustack.cli.gpu import commands as gpu
-from gpustack.cli.help import declare, group
+from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.lab import commands as lab
 from gpustack.cli.profile import commands as profile
 
-app = group(
-    "Turns Linux hosts into a Kubernetes GPU cluster and proves that it works.",
+app = build_group(
+    "Turn Linux hosts into a Kubernetes GPU cluster, and prove that it works.",
     "gpustack init mycluster               # write a commented inventory",
     "gpustack plan -i mycluster            # show what differs from the spec",
     "gpustack install -i mycluster         # show the plan, confirm, apply, verify",
@@ -41,20 +41,20 @@ app = group(
 
 SETUP, OPERATE, DIAGNOSE, LAB = "Set up", "Operate", "Diagnose", "Lab and bundles"
 
-declare(
+declare_command(
     app,
     "gpustack init mycluster",
     "gpustack init --schema > spec.schema.json",
     heading=SETUP,
 )(init.init)
-declare(
+declare_command(
     app,
     "gpustack plan -i mycluster",
     "gpustack plan -i mycluster --limit gpu1,gpu2 --diff",
     "gpustack plan --from snapshot.jsonl -o json",
     heading=SETUP,
 )(install.plan)
-declare(
+declare_command(
     app,
     "gpustack install -i mycluster",
     "gpustack install -i mycluster --yes -o json        # in scripts",
@@ -62,20 +62,20 @@ declare(
     heading=SETUP,
     short="Install or repair the cluster.",
 )(install.install)
-declare(
+declare_command(
     app,
     "gpustack verify -i mycluster",
     "gpustack verify -i mycluster -o junit > verify.xml",
     heading=SETUP,
 )(install.verify)
-declare(
+declare_command(
     app,
     "gpustack prove -i mycluster",
     "gpustack prove -i mycluster --limit gpu1 --timeout 300",
     heading=SETUP,
     short="Prove every GPU: pod, metrics and dashboard.",
 )(prove.prove)
-declare(
+declare_command(
     app,
     "gpustack access grafana -i mycluster --open",
     "gpustack access grafana -i mycluster --show-password",
@@ -84,13 +84,13 @@ declare(
     heading=OPERATE,
     short="Open Grafana, Prometheus, Alertmanager or the exporter.",
 )(access.access)
-declare(
+declare_command(
     app,
     "gpustack kubeconfig -i mycluster --out admin.kubeconfig",
     "gpustack kubeconfig -i mycluster --user alice --days 7 --out alice.kubeconfig",
     heading=OPERATE,
 )(kubeconfig.kubeconfig)
-declare(
+declare_command(
     app,
     "gpustack trust gpu1 -i mycluster",
     "gpustack trust gpu1 gpu2 -i mycluster --yes        # hosts with certificates",
@@ -99,19 +99,19 @@ declare(
 )(trust.trust)
 app.add_typer(alerts.app, name="alerts", rich_help_panel=OPERATE)
 app.add_typer(gpu.app, name="gpu", rich_help_panel=OPERATE)
-declare(
+declare_command(
     app,
     "gpustack serve -i mycluster",
     "gpustack serve --prometheus http://127.0.0.1:9090 --listen 127.0.0.1:9460",
     "gpustack serve --listen 0.0.0.0:9460 --access-log",
     heading=OPERATE,
-    short="Serve what GPUs and pods do, for autoscalers and scripts.",
+    short="Serve GPU activity over HTTP, for autoscalers and scripts.",
 )(serve.serve)
 app.add_typer(capacity.app, name="capacity", rich_help_panel=OPERATE)
 app.add_typer(cost.app, name="cost", rich_help_panel=OPERATE)
 app.add_typer(autoscale.app, name="autoscale", rich_help_panel=OPERATE)
 app.add_typer(profile.app, name="profile", rich_help_panel=DIAGNOSE)
-declare(
+declare_command(
     app,
     "gpustack reset -i mycluster                    # every host",
     "gpustack reset -i mycluster --limit gpu2       # one worker",
@@ -119,7 +119,7 @@ declare(
     heading=OPERATE,
     short="Uninstall: remove what gpustack put on the hosts.",
 )(reset.reset)
-declare(
+declare_command(
     app,
     "gpustack doctor -i mycluster",
     "gpustack doctor -i mycluster --fix",
@@ -127,7 +127,7 @@ declare(
     heading=DIAGNOSE,
     short="Find the root cause of a problem, and fix it.",
 )(doctor.doctor)
-declare(
+declare_command(
     app,
     "gpustack explain                       # list all pages",
     "gpustack explain prereqs/swap-off      # a check",
@@ -137,7 +137,7 @@ declare(
     heading=DIAGNOSE,
     short="Explain a step, check, fault, alert, metric or error.",
 )(explain.explain)
-declare(
+declare_command(
     app,
     "gpustack snapshot -i mycluster --out snapshot.jsonl",
     "gpustack snapshot -i mycluster --redact addresses --out redacted.jsonl",
@@ -147,16 +147,16 @@ declare(
 )(snapshot.snapshot)
 
 
-@declare(app, "gpustack version", "gpustack --version", heading=DIAGNOSE)
+@declare_command(app, "gpustack version", "gpustack --version", heading=DIAGNOSE)
 def version() -> None:
     """Print the versions of gpustack and of what it installs."""
     from importlib.metadata import version as read_version
 
-    from gpustack.config.versions import KNOWN_SETS, version_set
+    from gpustack.config.versions import KNOWN_SETS, read_version_set
 
-    found = version_set(KNOWN_SETS[-1])
-    components = ", ".join(f"{name} {found.components[name]}" for name in ("kubernetes", "containerd", "flannel"))
-    sys.stdout.write(f"gpustack {read_version('gpustack-cluster')} (version set {found.name}: {components})\n")
+    versions = read_version_set(KNOWN_SETS[-1])
+    components = ", ".join(f"{name} {versions.components[name]}" for name in ("kubernetes", "containerd", "flannel"))
+    sys.stdout.write(f"gpustack {read_version('gpustack-cluster')} (version set {versions.name}: {components})\n")
 
 
 app.add_typer(lab.app, name="lab", rich_help_panel=LAB)
@@ -179,14 +179,14 @@ def root(
 
 
 def main() -> None:
-    from gpustack.report.guard import guard
+    from gpustack.report.guard import guard_streams
 
-    with error_handler():
-        guard()
+    with report_errors():
+        guard_streams()
         try:
             app()
         finally:
-            # Here an error still has a way out. A reader that has gone wants no more.
+            # An error of the flush is still reported. A reader that closed the pipe needs no report.
             with suppress(BrokenPipeError):
                 sys.stdout.flush()
 

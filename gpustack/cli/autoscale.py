@@ -1,4 +1,4 @@
-"""`gpustack autoscale`: replicas by the load of GPUs."""
+"""The commands `gpustack autoscale`, which scale replicas by the load of GPUs."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -6,14 +6,14 @@ import typer
 
 from gpustack.cli import options
 from gpustack.cli.gpu.prometheus import Source, open_prometheus
-from gpustack.cli.help import declare, group
+from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.profile.selection import PodOption, select
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
 
-app = group(
-    "Find the metric that a workload is scaled by.",
+app = build_group(
+    "Find the metric to scale a workload by.",
     "gpustack autoscale suggest -i mycluster --pod team-a/vllm-7d9f8c-x2k4p",
 )
 
@@ -23,25 +23,25 @@ def autoscale() -> None:
     pass
 
 
-@declare(
+@declare_command(
     app,
     "gpustack autoscale suggest -i mycluster --pod team-a/vllm-7d9f8c-x2k4p",
     "gpustack autoscale suggest --pod team-a/vllm-7d9f8c-x2k4p --max 8 > vllm.yaml",
     "gpustack autoscale suggest --pod team-a/vllm-7d9f8c-x2k4p -o json",
-    short="Suggest a metric and a target, with the manifest.",
+    short="Suggest a metric and a target, with a manifest.",
 )
 def suggest(
     *,
     pod: PodOption,
-    since: Annotated[
-        str, typer.Option("--since", metavar="TIME", help="How long ago the profile begins: 15m, 1h30m.")
+    lookback: Annotated[
+        str, typer.Option("--since", metavar="TIME", help="Start of the profile, as time before now: 15m, 1h30m.")
     ] = "1h",
-    least: Annotated[int, typer.Option("--min", min=1, help="Replicas that always stay.")] = 1,
-    most: Annotated[
-        int | None, typer.Option("--max", min=1, help="Replicas at most. Default: twice as many as there are now.")
+    min_replicas: Annotated[int, typer.Option("--min", min=1, help="Minimum number of replicas.")] = 1,
+    max_replicas: Annotated[
+        int | None, typer.Option("--max", min=1, help="Maximum number of replicas. Default: twice the current number.")
     ] = None,
     server: Annotated[
-        str, typer.Option("--server-address", metavar="URL", help="Prometheus, as KEDA's pods reach it.")
+        str, typer.Option("--server-address", metavar="URL", help="URL of Prometheus for the pods of KEDA.")
     ] = "",
     inventory: options.InventoryOption = None,
     source: Source,
@@ -49,32 +49,32 @@ def suggest(
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Suggest by which metric the Deployment of a pod is scaled, from its queue or its profile.
+    """Suggest a metric to scale the Deployment of a pod by, from its queue or its profile.
 
-    Prints a ScaledObject of KEDA, with the reasons as comments, to look at and apply; it changes nothing. Exits with 8
-    where no metric suits."""
-    seconds, (which, what) = options.parse_duration(since), select(pod, "", "")
-    if most is not None and most < least:
-        raise typer.BadParameter(f"--max {most} is below --min {least}")
+    The command prints a ScaledObject of KEDA, with the reasons as comments. It changes nothing. It exits with 8 if no
+    metric is suitable."""
+    seconds, (selection, subject) = options.parse_duration(lookback), select(pod, "", "")
+    if max_replicas is not None and max_replicas < min_replicas:
+        raise typer.BadParameter(f"--max {max_replicas} is below --min {min_replicas}")
     with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
-        from gpustack.autoscale.suggest import suggest as decide
+        from gpustack.autoscale.suggest import suggest_metric
         from gpustack.autoscale.workload import find_workload
         from gpustack.cli.profile.recording import read_last
         from gpustack.profile.analysis import analyze
 
-        workload = find_workload(prometheus, which.namespace, which.pod)
-        found = decide(prometheus, workload, analyze(read_last(prometheus, which, what, seconds)))
+        workload = find_workload(prometheus, selection.namespace, selection.pod)
+        suggestion = suggest_metric(prometheus, workload, analyze(read_last(prometheus, selection, subject, seconds)))
     from gpustack.autoscale.manifest import Bounds, Draft
-    from gpustack.report.codes import suggestion_code
-    from gpustack.report.render import show
+    from gpustack.report.codes import compute_suggestion_code
+    from gpustack.report.render import show_result
 
-    bounds = Bounds(least, max(least, most or 2 * (workload.replicas or 1)))
-    draft = Draft(found, bounds, server or (address_of(hosts) if hosts else source.address))
-    show(draft, output.value, inventory=hosts)
-    raise typer.Exit(suggestion_code(found))
+    bounds = Bounds(min_replicas, max(min_replicas, max_replicas or 2 * (workload.replicas or 1)))
+    draft = Draft(suggestion, bounds, server or (build_prometheus_url(hosts) if hosts else source.address))
+    show_result(draft, output.value, inventory=hosts)
+    raise typer.Exit(compute_suggestion_code(suggestion))
 
 
-def address_of(hosts: "Inventory") -> str:
-    from gpustack.steps.monitoring.values import prometheus_url
+def build_prometheus_url(hosts: "Inventory") -> str:
+    from gpustack.steps.monitoring.values import format_prometheus_url
 
-    return prometheus_url(hosts)
+    return format_prometheus_url(hosts)

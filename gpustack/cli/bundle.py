@@ -1,4 +1,4 @@
-"""`gpustack bundle`: what a lab installs from in one signed directory, and a mirror that serves it."""
+"""The commands `gpustack bundle`, which build, verify and serve the signed directory that a lab installs from."""
 
 import sys
 from enum import StrEnum
@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from gpustack.cli import options, session
-from gpustack.cli.help import declare, group
+from gpustack.cli.help import build_group, declare_command
 
-app = group(
-    "Build, verify and serve what an installation needs, for labs and rehearsals. GPU parts in it are simulated.",
+app = build_group(
+    "Build, verify and serve the files of an installation, for labs and rehearsals. Its GPU components are simulated.",
     "gpustack bundle build",
     "gpustack lab up --gpus 2 --mirror $(gpustack bundle build --quiet)",
 )
@@ -21,49 +21,49 @@ class Source(StrEnum):
     MODULES = "modules"
 
 
-def default_directory() -> Path:
+def find_default_directory() -> Path:
     from platformdirs import user_cache_path
 
     return user_cache_path("gpustack") / "bundle"
 
 
 Fingerprint = Annotated[
-    str | None, typer.Option(help="Key that must have signed it. Default: this user's own mirror key.")
+    str | None, typer.Option(help="Fingerprint of the signing key. Default: the mirror key of this user.")
 ]
 Directory = Annotated[
     Path | None, typer.Argument(help="Directory of the bundle. Default: `bundle` in the user's cache directory.")
 ]
 
 
-@declare(
+@declare_command(
     app,
     "gpustack bundle build",
     "gpustack bundle build ./bundle --kubernetes 1.36.3",
-    short="Build a bundle, or bring one up to date.",
+    short="Build or update a bundle.",
 )
 def build(
     directory: Directory = None,
     source: Annotated[
-        Source, typer.Option("--from", help="`modules`: compiled from pinned Go modules.")
+        Source, typer.Option("--from", help="Source of the programs; `modules`: compile pinned Go modules.")
     ] = Source.MODULES,
     kubernetes: Annotated[
-        list[str] | None, typer.Option(metavar="VERSION", help="Also include this Kubernetes version (repeatable).")
+        list[str] | None, typer.Option(metavar="VERSION", help="Include this further Kubernetes version (repeatable).")
     ] = None,
     keda: Annotated[
-        bool, typer.Option("--keda", help="Also include KEDA, for autoscaling.enabled: ten minutes the first time.")
+        bool, typer.Option("--keda", help="Include KEDA, for autoscaling.enabled. The first build takes ten minutes.")
     ] = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Build a bundle for labs and rehearsals. Files that are already there and unchanged are kept."""
+    """Build a bundle for labs and rehearsals. Existing files that are unchanged are kept."""
     from gpustack.bundle.build import build as build_all
 
-    folder = directory or default_directory()
-    wanted = tuple(kubernetes or ())
-    build_all(folder, source=source.value, kubernetes=wanted, keda=keda, report=session.progress(quiet=quiet))
+    folder = directory or find_default_directory()
+    versions = tuple(kubernetes or ())
+    build_all(folder, source=source.value, kubernetes=versions, keda=keda, report=session.build_reporter(quiet=quiet))
     sys.stdout.write(f"{folder}\n")
 
 
-@declare(
+@declare_command(
     app,
     "gpustack bundle verify",
     "gpustack bundle verify ./bundle --fingerprint FINGERPRINT",
@@ -76,12 +76,12 @@ def verify(
     """Check every file of a bundle against its signed manifest."""
     from gpustack.bundle.verify import verify as check
 
-    folder = directory or default_directory()
+    folder = directory or find_default_directory()
     manifest = check(folder, fingerprint=fingerprint)
     sys.stdout.write(f"{folder}: {len(manifest.files)} files as the manifest says, signed by {manifest.fingerprint}\n")
 
 
-@declare(
+@declare_command(
     app,
     "gpustack bundle fingerprint",
     "gpustack bundle fingerprint ./bundle",
@@ -89,12 +89,12 @@ def verify(
 )
 def fingerprint(directory: Directory = None) -> None:
     """Print the fingerprint of the key that signed a bundle, for `source.fingerprint` of the spec."""
-    from gpustack.bundle.verify import fingerprint as of
+    from gpustack.bundle.verify import read_fingerprint
 
-    sys.stdout.write(f"{of(directory or default_directory())}\n")
+    sys.stdout.write(f"{read_fingerprint(directory or find_default_directory())}\n")
 
 
-@declare(
+@declare_command(
     app,
     "gpustack bundle serve",
     "gpustack bundle serve ./bundle --listen 192.0.2.10:8480",
@@ -103,15 +103,15 @@ def fingerprint(directory: Directory = None) -> None:
 def serve(
     directory: Directory = None,
     listen: Annotated[
-        str, typer.Option(metavar="ADDRESS:PORT", help="Where to listen. Clients need no login.")
+        str, typer.Option(metavar="ADDRESS:PORT", help="Address and port to listen on. Clients need no login.")
     ] = "127.0.0.1:8480",
     fingerprint: Fingerprint = None,
 ) -> None:
     """Serve the packages, images and files of a bundle on one address, until Ctrl-C."""
     from gpustack.bundle.serve import serve as start
 
-    running = start(directory or default_directory(), listen, fingerprint=fingerprint)
-    sys.stderr.write(f"serving {directory or default_directory()} on http://{listen}; Ctrl-C ends it\n")
+    running = start(directory or find_default_directory(), listen, fingerprint=fingerprint)
+    sys.stderr.write(f"serving {directory or find_default_directory()} on http://{listen}; Ctrl-C ends it\n")
     try:
         raise typer.Exit(running.wait())
     finally:

@@ -1,4 +1,4 @@
-"""`doctor`: the root cause, its evidence and its fix. Read-only without --fix and --undo."""
+"""The command `gpustack doctor`, which finds the root cause of a problem. It is read-only without --fix and --undo."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,34 +19,36 @@ MetricsOption = Annotated[
     typer.Option(
         "--metrics",
         metavar="FILE",
-        help="Also write the findings as metrics, for the textfile collector of node-exporter.",
+        help="Write the findings as metrics to this file, for the textfile collector of node-exporter.",
     ),
 ]
 WatchOption = Annotated[
-    bool, typer.Option("--watch", help="Check repeatedly; after the first time, print only what changed.")
+    bool, typer.Option("--watch", help="Check repeatedly, and print only changes after the first report.")
 ]
-EveryOption = Annotated[int, typer.Option("--every", min=1, metavar="SECONDS", help="Interval of --watch.")]
+EveryOption = Annotated[
+    int, typer.Option("--every", min=1, metavar="SECONDS", help="Seconds between two checks of --watch.")
+]
 
 FIXED, PAST = "A recording never changes.", "A recording is of hosts as they were; only hosts can be changed."
 FORMATS = "--fix and --undo support -o human and -o json only."
 
 
 def complete_fault(incomplete: str) -> list[str]:
-    """Faults that have an automatic fix."""
-    from gpustack.doctor.graph import graph
+    """List the ids of faults that have an automatic fix, for shell completion."""
+    from gpustack.doctor.graph import load_graph
 
-    return [id for id, one in graph().faults.items() if one.remedy and id.startswith(incomplete)]
+    return [id for id, fault in load_graph().faults.items() if fault.remedy and id.startswith(incomplete)]
 
 
 def doctor(
     fault: Annotated[
         str | None,
-        typer.Argument(metavar="ID", help="With --fix: only this root cause.", autocompletion=complete_fault),
+        typer.Argument(metavar="ID", help="Fix only this root cause; requires --fix.", autocompletion=complete_fault),
     ] = None,
     inventory: options.InventoryOption = None,
     recording: options.FromOption = None,
     fix: Annotated[
-        bool, typer.Option("--fix", help="Apply automatic fixes after confirmation, then re-check.")
+        bool, typer.Option("--fix", help="Apply automatic fixes after confirmation, then check again.")
     ] = False,
     yes: Annotated[
         bool,
@@ -68,7 +70,7 @@ def doctor(
     undo: Annotated[bool, typer.Option("--undo", help="Roll back the last fix.")] = False,
     metrics: MetricsOption = None,
     watch: WatchOption = False,
-    every: EveryOption = 60,
+    interval: EveryOption = 60,
     output: options.DoctorOutputOption = options.DoctorOutput.HUMAN,
     verbose: options.VerboseOption = False,
     become: options.BecomeOption = False,
@@ -76,23 +78,23 @@ def doctor(
 ) -> None:
     """Find the root cause of a problem, with its evidence, its impact and how to fix it.
 
-    Read-only without --fix and --undo.
+    The command is read-only without --fix and --undo.
     """
     refuse_invalid_options(
         fault, recording, yes_to, output, fix=fix, undo=undo, yes=yes, watch=watch, this_host=this_host
     )
     if fix or undo:
-        report = session.progress(quiet=quiet)
-        hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
+        report = session.build_reporter(quiet=quiet)
+        hosts = session.open_for_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
         from gpustack.cli.fix import run_fix, run_undo
 
         if undo:
             raise typer.Exit(run_undo(hosts, output.value, report, yes=yes, without_lock=without_lock))
-        wanted = session.split_words(None if fault is None else [fault])
+        faults = session.split_words(None if fault is None else [fault])
         raise typer.Exit(
             run_fix(
                 hosts,
-                wanted,
+                faults,
                 session.split_words(yes_to),
                 output.value,
                 report,
@@ -102,10 +104,10 @@ def doctor(
             )
         )
     read = make_reader(inventory, recording, ask_password=become, quiet=quiet)
-    from gpustack.cli.watching import Watcher, make_check, run_rounds
+    from gpustack.cli.doctor_watch import Watcher, make_check, run_rounds
 
     check = make_check(read, Watcher(output.value, verbose=verbose), metrics)
-    raise typer.Exit(run_rounds(every, check) if watch else check())
+    raise typer.Exit(run_rounds(interval, check) if watch else check())
 
 
 def refuse_invalid_options(
@@ -120,7 +122,7 @@ def refuse_invalid_options(
     watch: bool,
     this_host: bool,
 ) -> None:
-    """Raises UsageError for the first of these that applies."""
+    """Raise UsageError for options that exclude each other, or that require another option."""
     changes, read_only = fix or undo, "Without --fix or --undo, doctor is read-only."
     refusals = (
         (recording and watch, "watch-of-recording", "--watch and --from are mutually exclusive.", FIXED, "--watch"),
@@ -138,19 +140,20 @@ def refuse_invalid_options(
         (yes and not changes, "invalid-options", "--yes requires --fix or --undo.", read_only, ["--fix", "--yes"]),
         (this_host and not changes, "invalid-options", "--this-host requires --fix or --undo.", read_only, ["--help"]),
     )
-    for applies, reference, message, why, option in refusals:
+    for applies, reference, message, reason, option in refusals:
         if applies:
-            raise UsageError(reference, message, why, Command("gpustack", "doctor", *option))
+            raise UsageError(reference, message, reason, Command("gpustack", "doctor", *option))
 
 
 def make_reader(
     inventory: Path | None, recording: Path | None, *, ask_password: bool, quiet: bool
 ) -> "Callable[[], Snapshot]":
-    """Gathers at each call, also where no host can be reached: doctor has to report that."""
+    """Return a function that gathers the answers of the hosts, or reads the recording. It raises no error for hosts
+    that are unreachable, because doctor reports them."""
     if recording:
         return lambda: session.load_recording(recording, inventory, quiet=quiet)
     hosts = session.open_inventory(inventory, ask_password=ask_password, quiet=quiet)
     from gpustack.ask.gather import gather
-    from gpustack.doctor.diagnose import questions
+    from gpustack.doctor.diagnose import list_probes
 
-    return lambda: gather(hosts, questions(), report=session.progress(quiet=quiet))
+    return lambda: gather(hosts, list_probes(), report=session.build_reporter(quiet=quiet))

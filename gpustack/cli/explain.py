@@ -1,4 +1,4 @@
-"""`explain`: the manual pages."""
+"""The command `gpustack explain`, which prints the manual pages."""
 
 import sys
 from typing import Annotated
@@ -7,23 +7,32 @@ import typer
 
 
 def complete_name(incomplete: str) -> list[str]:
-    from gpustack.report.explain.alerts import alerts
-    from gpustack.report.explain.faults import faults, states
-    from gpustack.report.explain.pages import checks, error_pages
+    from gpustack.report.explain.alerts import read_alerts
+    from gpustack.report.explain.faults import list_faults, list_states
+    from gpustack.report.explain.pages import list_checks, read_error_pages
     from gpustack.steps import STEPS
 
-    known = [*(step.id for step in STEPS), *checks(), *error_pages(), *alerts(), *faults(), *states(), "metric", "xid"]
-    return [name for name in known if name.startswith(incomplete)]
+    names = [
+        *(step.id for step in STEPS),
+        *list_checks(),
+        *read_error_pages(),
+        *read_alerts(),
+        *list_faults(),
+        *list_states(),
+        "metric",
+        "xid",
+    ]
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def complete_metric(context: typer.Context, incomplete: str) -> list[str]:
-    """The name of a metric or the code of an Xid."""
-    from gpustack.metrics.fields import fields
-    from gpustack.metrics.xids import xids
+    """List the names of metrics or the codes of Xids that begin with a text, for shell completion."""
+    from gpustack.metrics.fields import load_fields
+    from gpustack.metrics.xids import load_xids
 
     metric = context.params.get("name") == "metric"
-    known = [field.name for field in fields()] if metric else [str(code) for code in xids()]
-    return [word for word in known if word.startswith(incomplete.upper())]
+    words = [field.name for field in load_fields()] if metric else [str(code) for code in load_xids()]
+    return [word for word in words if word.startswith(incomplete.upper())]
 
 
 def explain(
@@ -31,22 +40,25 @@ def explain(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="A step, check (step/check), fault, alert or error; `metric` or `xid`.",
+            help="Name of a step, check (step/check), fault, alert or error, or the word `metric` or `xid`.",
             autocompletion=complete_name,
         ),
     ] = None,
-    which: Annotated[
-        str, typer.Argument(metavar="METRIC|CODE", help="Which metric or Xid.", autocompletion=complete_metric)
+    entry: Annotated[
+        str,
+        typer.Argument(
+            metavar="METRIC|CODE", help="Name of a metric, or code of an Xid.", autocompletion=complete_metric
+        ),
     ] = "",
 ) -> None:
-    """Print the page of a step, check, fault, alert, error, metric or Xid; without a name, list all pages."""
+    """Print the page of a step, check, fault, alert, error, metric or Xid. Without NAME, list all pages."""
     from gpustack.report.explain import gpu
 
     if name in (gpu.METRIC, gpu.XID):
-        sys.stdout.write(gpu.explain_metric(which) if name == gpu.METRIC else gpu.explain_xid(which))
-    elif which:
+        sys.stdout.write(gpu.explain_metric(entry) if name == gpu.METRIC else gpu.explain_xid(entry))
+    elif entry:
         raise typer.BadParameter(f"only metric and xid are followed by a second word, not {name}")
     else:
-        from gpustack.report.explain import pages  # with every step and fault
+        from gpustack.report.explain import pages  # It imports every step and fault.
 
-        sys.stdout.write(pages.explain(name) if name else pages.contents())
+        sys.stdout.write(pages.explain_topic(name) if name else pages.render_contents())

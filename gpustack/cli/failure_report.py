@@ -1,16 +1,16 @@
-"""After an install that failed: a snapshot of the hosts, and its diagnosis.
+"""The snapshot and the diagnosis of the hosts after a failed install.
 
-An error here becomes one line, and changes neither the error of the install nor its exit status.
+An error of this module is reported in one line. It changes neither the error of the install nor its exit status.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from gpustack.ask import gather, recording
-from gpustack.ask.redact.printable import plain
+from gpustack.ask.redact.printable import clean_text
 from gpustack.ask.redact.redact import redact
 from gpustack.config.inventory import Inventory
-from gpustack.doctor.diagnose import diagnose, questions
+from gpustack.doctor.diagnose import diagnose, list_probes
 from gpustack.events import Reporter
 from gpustack.report.doctor import brief
 from gpustack.rollout.anonymize import remove_secrets
@@ -19,19 +19,19 @@ NAME = "failure.jsonl"
 
 
 def report_failure(
-    hosts: Inventory, folder: Path, report: Reporter, limit: Sequence[str] = (), failed: Sequence[str] = ()
+    hosts: Inventory, folder: Path, report: Reporter, limit: Sequence[str] = (), failed_hosts: Sequence[str] = ()
 ) -> str:
-    """Runs all probes of the doctor on the hosts (of `limit`, and the control plane), those that failed first. No more
-    hosts than are reached at once, so it takes no longer than the slowest of them (HOST_LIMIT of
+    """Run all probes of doctor on the first control plane, on hosts that failed, and on hosts of `limit`. Return the
+    brief report. At most MAX_THREADS hosts are asked, so that the duration is that of the slowest host (HOST_LIMIT of
     ask/transport/refusal.py)."""
     planes = [host.name for host in hosts.control_planes]
-    others = limit or [*planes, *(host.name for host in hosts.hosts)]
-    wanted = list(dict.fromkeys([*planes[:1], *failed, *others]))[: gather.AT_ONCE]
+    other_hosts = limit or [*planes, *(host.name for host in hosts.hosts)]
+    host_names = list(dict.fromkeys([*planes[:1], *failed_hosts, *other_hosts]))[: gather.MAX_THREADS]
     try:
-        taken = gather.gather(hosts, questions(), hosts=wanted, report=report)
-        recording.write(remove_secrets(taken), folder / NAME)
-        return brief.text(diagnose(taken), folder / NAME)
+        snapshot = gather.gather(hosts, list_probes(), hosts=host_names, report=report)
+        recording.write_recording(remove_secrets(snapshot), folder / NAME)
+        return brief.render_brief(diagnose(snapshot), folder / NAME)
     except KeyboardInterrupt:
         return "\nno snapshot of the hosts: interrupted\n"
     except Exception as error:  # noqa: BLE001 - the error of the install is the one to report
-        return f"\nno snapshot of the hosts: {redact(plain(f'{type(error).__name__}: {error}'), hosts.secrets)}\n"
+        return f"\nno snapshot of the hosts: {redact(clean_text(f'{type(error).__name__}: {error}'), hosts.secrets)}\n"

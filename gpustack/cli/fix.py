@@ -1,4 +1,4 @@
-"""`doctor --fix` and `doctor --undo`: confirm, hold the lock, change, and keep the evidence."""
+"""The runs of `doctor --fix` and `doctor --undo`, which confirm, hold the lock, change hosts and keep the evidence."""
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -6,27 +6,27 @@ from pathlib import Path
 from gpustack.ask import gather
 from gpustack.ask.snapshot import Snapshot
 from gpustack.cli.lock_question import agree_on_places
-from gpustack.cli.locked_run import Run, confirm, locked_run
+from gpustack.cli.locked_run import Run, confirm, open_locked_run
 from gpustack.config.inventory import Inventory
-from gpustack.doctor.diagnose import diagnose, questions
+from gpustack.doctor.diagnose import diagnose, list_probes
 from gpustack.errors import RolloutError
 from gpustack.events import Reporter
 from gpustack.files.write import write_file
 from gpustack.probes.host.system import IDENTITY, OS
 from gpustack.remedy.copies import Copies
 from gpustack.remedy.fix import Fix
-from gpustack.remedy.fixed import Attempt, Fixed
-from gpustack.remedy.offer import Offer, offers, require_faults, require_roots
+from gpustack.remedy.fix_result import Attempt, FixResult
+from gpustack.remedy.offer import Offer, build_offers, require_faults, require_roots
 from gpustack.remedy.undo import Rollback, find_fix, find_last_fix, roll_back
-from gpustack.report.codes import fix_code
+from gpustack.report.codes import compute_fix_code
 from gpustack.report.fix import json as fix_json
-from gpustack.report.render import show
-from gpustack.rollout.next import build_command
+from gpustack.report.render import show_result
+from gpustack.rollout.next_command import build_command
 
 
 def run_fix(
     hosts: Inventory,
-    wanted: Collection[str],
+    faults: Collection[str],
     yes_to: Collection[str],
     output: str,
     report: Reporter,
@@ -35,108 +35,117 @@ def run_fix(
     verbose: bool,
     without_lock: Sequence[str] | None = None,
 ) -> int:
-    """The exit status. Raises RolloutError where all fixes were declined, or none can start."""
-    require_faults([*wanted, *yes_to])
-    before = diagnose(gather.gather(hosts, questions(), report=report))
-    require_roots(wanted, before)
+    """Fix the root causes that have an automatic fix, and return the exit status. Raise RolloutError where all fixes
+    were declined, or none can start."""
+    require_faults([*faults, *yes_to])
+    before = diagnose(gather.gather(hosts, list_probes(), report=report))
+    require_roots(faults, before)
     if output == "human":
-        show(before, output, verbose=verbose)
-    chosen = [one for one in offers(before) if not wanted or one.id in wanted]
-    if not any(not one.why_not for one in chosen):
-        attempts = tuple(Attempt(one, "manual", why=one.why_not) for one in chosen)
-        done = Fixed(before, attempts, before, before.snapshot.took)
-        show(done, output, evidence="")
-        return fix_code(done)
-    places = agree_on_places(before.snapshot, ["doctor", "--fix"], without=without_lock)
-    with locked_run(hosts, "doctor", places, report) as run:
+        show_result(before, output, verbose=verbose)
+    chosen_offers = [offer for offer in build_offers(before) if not faults or offer.id in faults]
+    if all(offer.obstacle for offer in chosen_offers):
+        attempts = tuple(Attempt(offer, "manual", reason=offer.obstacle) for offer in chosen_offers)
+        result = FixResult(before, attempts, before, before.snapshot.seconds)
+        show_result(result, output, evidence="")
+        return compute_fix_code(result)
+    places = agree_on_places(before.snapshot, ["doctor", "--fix"], unlocked_hosts=without_lock)
+    with open_locked_run(hosts, "doctor", places, report) as run:
         is_agreed = make_agreement(yes_to, yes=yes)
-        done = make_fix(run, wanted, make_confirm(is_agreed), is_agreed, output).run(before)
-        run.keep(lambda folder: write_result(done, folder))
-    run.keep_snapshot(done.after.snapshot)
-    if not done.tried and any(one.ending == "declined" for one in done.attempts):
-        ids = [word for one in done.attempts if one.offer.fault.auto == "ask" for word in ("--yes-to", one.offer.id)]
+        result = make_fix(run, faults, make_confirm(is_agreed), is_agreed, output).run(before)
+        run.keep(lambda folder: write_result(result, folder))
+    run.keep_snapshot(result.after.snapshot)
+    if not result.tried_attempts and any(attempt.ending == "declined" for attempt in result.attempts):
+        ids = [
+            word
+            for attempt in result.attempts
+            if attempt.offer.fault.auto == "ask"
+            for word in ("--yes-to", attempt.offer.id)
+        ]
         hint = build_command(hosts, "doctor", "--fix", *(ids or ["--yes"]))
         raise RolloutError("fix-declined", "Nothing was changed.", "All fixes were declined.", hint)
-    show(done, output, evidence=str(run.folder), verbose=verbose)
-    return fix_code(done)
+    show_result(result, output, evidence=str(run.folder), verbose=verbose)
+    return compute_fix_code(result)
 
 
 def make_fix(
     run: Run,
-    wanted: Collection[str],
+    faults: Collection[str],
     agree: Callable[[Sequence[Offer]], bool],
     is_agreed: Callable[[Offer], bool],
     output: str,
 ) -> Fix:
-    """`is_agreed` says whether --yes or --yes-to covers a fix, and with it its roll-back."""
+    """Build the fix of a run. `is_agreed` tells whether --yes or --yes-to confirms a fix and its rollback."""
     copies = Copies(run.hosts.hosts)
 
-    def preview(one: Offer, snapshot: Snapshot) -> None:
-        run.lock.require(one.hosts)
-        lines = run.preview(one.play, one.hosts, snapshot, one.more)
+    def preview(offer: Offer, snapshot: Snapshot) -> None:
+        run.lock.require(offer.hosts)
+        lines = run.preview(offer.play, offer.hosts, snapshot, offer.host_variables)
         if output == "human":
-            show(one, output, differences=lines, inventory=run.hosts)
+            show_result(offer, output, differences=lines, inventory=run.hosts)
 
-    def undo(one: Offer, id: str) -> Rollback | None:
-        fix = find_fix(copies, id, one.hosts)
+    def undo(offer: Offer, id: str) -> Rollback | None:
+        fix = find_fix(copies, id, offer.hosts)
         if output == "human":
-            show(fix, output, inventory=run.hosts)
-        if fix.restorable and not (is_agreed(one) or confirm(f"{one.id} was not resolved. Roll these changes back?")):
+            show_result(fix, output, inventory=run.hosts)
+        if fix.restorable and not (
+            is_agreed(offer) or confirm(f"{offer.id} was not resolved. Roll these changes back?")
+        ):
             return None
         return roll_back(Copies(run.hosts.hosts, run.execute), fix, run.record)
 
     return Fix(
         gather=lambda probes: gather.gather(run.hosts, probes, report=run.record),
-        play=lambda one, snapshot: run.play(one.play, one.hosts, snapshot, one.more),
+        play=lambda offer, snapshot: run.play(offer.play, offer.hosts, snapshot, offer.host_variables),
         copies=copies,
         undo=undo,
         show=preview,
         agree=agree,
         report=run.record,
-        wanted=wanted,
-        cancelled=run.stop_reason,
+        fault_ids=faults,
+        cancellation=run.find_stop_reason,
         factor=run.hosts.spec.timeout_factor,
     )
 
 
 def make_agreement(yes_to: Collection[str], *, yes: bool) -> Callable[[Offer], bool]:
-    """Return the rule of the options: --yes confirms all automatic fixes, --yes-to one."""
-    return lambda one: one.id in yes_to or (yes and one.fault.auto == "safe")
+    """Return the predicate of the options: --yes confirms all automatic fixes, and --yes-to confirms one fix."""
+    return lambda offer: offer.id in yes_to or (yes and offer.fault.auto == "safe")
 
 
 def make_confirm(is_agreed: Callable[[Offer], bool]) -> Callable[[Sequence[Offer]], bool]:
-    """Return the question about fixes, which is asked on the terminal where the options do not cover it."""
+    """Return the question about fixes. It is asked on the terminal where the options do not answer it."""
 
-    def agree(some: Sequence[Offer]) -> bool:
-        if all(map(is_agreed, some)):
+    def agree(offers: Sequence[Offer]) -> bool:
+        if all(map(is_agreed, offers)):
             return True
-        if len(some) == 1:
-            why = f" ({some[0].fault.why})" if some[0].fault.auto == "ask" else ""
-            return confirm(f"Apply the fix for {some[0].id}{why}?")
-        return confirm(f"Apply all {len(some)} fixes?")
+        if len(offers) == 1:
+            reason = f" ({offers[0].fault.reason})" if offers[0].fault.auto == "ask" else ""
+            return confirm(f"Apply the fix for {offers[0].id}{reason}?")
+        return confirm(f"Apply all {len(offers)} fixes?")
 
     return agree
 
 
-def write_result(done: Fixed, folder: Path) -> None:
-    write_file(folder / "fix.json", fix_json.text(done, str(folder)))
+def write_result(result: FixResult, folder: Path) -> None:
+    write_file(folder / "fix.json", fix_json.render_json(result, str(folder)))
 
 
 def run_undo(
     hosts: Inventory, output: str, report: Reporter, *, yes: bool, without_lock: Sequence[str] | None = None
 ) -> int:
-    """The exit status. Raises RolloutError where there is nothing to roll back, or it was changed since."""
+    """Roll back the last fix, and return the exit status. Raise RolloutError where there is nothing to roll back, or
+    where the changes were changed since."""
     snapshot = gather.gather(hosts, [OS, IDENTITY], report=report)
-    places = agree_on_places(snapshot, ["doctor", "--undo"], without=without_lock)
-    with locked_run(hosts, "doctor", places, report) as run:
+    places = agree_on_places(snapshot, ["doctor", "--undo"], unlocked_hosts=without_lock)
+    with open_locked_run(hosts, "doctor", places, report) as run:
         copies = Copies(hosts.hosts)
-        found = find_last_fix(copies, [host.name for host in hosts.hosts if snapshot.reach[host.name].reached])
+        last_fix = find_last_fix(copies, [host.name for host in hosts.hosts if snapshot.reach[host.name].reached])
         if output == "human":
-            show(found, output, inventory=hosts)
+            show_result(last_fix, output, inventory=hosts)
         if not yes and not confirm("Roll this back?"):
             hint = build_command(hosts, "doctor", "--undo", "--yes")
             raise RolloutError("undo-declined", "Nothing was rolled back.", "The rollback was declined.", hint)
-        run.lock.require(found.hosts)
-        done = roll_back(Copies(hosts.hosts, run.execute), found, run.record)
-    show(done, output, inventory=hosts, evidence=str(run.folder))
+        run.lock.require(last_fix.hosts)
+        rollback = roll_back(Copies(hosts.hosts, run.execute), last_fix, run.record)
+    show_result(rollback, output, inventory=hosts, evidence=str(run.folder))
     return 0

@@ -1,6 +1,6 @@
-"""Help in plain text: commands in groups, one line each, and examples at the end.
+"""Help in plain text, with commands in groups and examples at the end.
 
-Typer shows groups only with rich, which would take longer to load than the rest of `gpustack --help`.
+Typer shows groups only with rich, which takes longer to load than the rest of `gpustack --help`.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from gpustack.cli.option_groups import spread
+from gpustack.cli.option_groups import expand_groups
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Function = TypeVar("Function", bound=Callable[..., None])
 
 SHORT = 60
-"""Characters of a command's line, so that none is cut on 80 columns."""
+"""Characters of a command's short help, so that no line is cut at 80 columns."""
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 
 
@@ -42,14 +42,14 @@ class Group(TyperGroup):
 
 
 def write_examples(formatter: "HelpFormatter", examples: str | None) -> None:
-    """One a line, never wrapped: they are there to be copied."""
+    """Write the examples one per line. They are never wrapped, because users copy them."""
     if examples:
         with formatter.section("Examples"):
             formatter.write("".join(f"  {line}\n" for line in examples.splitlines()))
 
 
-def group(text: str, *examples: str, name: str | None = None) -> typer.Typer:
-    """An app whose commands `declare` adds; it shows its help where no command is given."""
+def build_group(text: str, *examples: str, name: str | None = None) -> typer.Typer:
+    """Build an app without commands, which `declare_command` adds. The app shows its help where no command is given."""
     return typer.Typer(
         name=name,
         cls=Group,
@@ -62,14 +62,15 @@ def group(text: str, *examples: str, name: str | None = None) -> typer.Typer:
     )
 
 
-def declare(
+def declare_command(
     app: typer.Typer, *examples: str, name: str | None = None, heading: str | None = None, short: str | None = None
 ) -> "Callable[[Function], Function]":
-    """`short` is its line in the list of commands, where the first sentence of its docstring is too long for that."""
+    """Return a decorator that adds a command to an app. `short` is its line in the list of commands, for commands whose
+    docstring has a first sentence longer than SHORT."""
     register = app.command(name, cls=Command, epilog="\n".join(examples), rich_help_panel=heading, short_help=short)
 
     def add(function: "Function") -> "Function":
-        register(spread(function))
+        register(expand_groups(function))
         return function
 
     return add

@@ -1,4 +1,4 @@
-"""`plan`, `install` and `verify`: what differs, make it so, and ask again."""
+"""The commands `gpustack plan`, `gpustack install` and `gpustack verify`."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def plan(
     inventory: options.InventoryOption = None,
     limit: options.LimitOption = None,
-    only: options.OnlyOption = None,
+    step_names: options.OnlyOption = None,
     diff: Annotated[
-        bool, typer.Option("--diff", help="Also run the playbooks in check mode and show the differences in files.")
+        bool, typer.Option("--diff", help="Run the playbooks in check mode, and show the differences in files.")
     ] = False,
     recording: options.FromOption = None,
     output: options.OutputOption = options.Output.HUMAN,
@@ -33,53 +33,53 @@ def plan(
     verbose: options.VerboseOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Show what differs from the spec, per host. Read-only."""
+    """Show what differs from the spec, per host. The command is read-only."""
     if diff and recording:
-        why = "Differences in files are shown by the playbooks, and they need the hosts."
+        reason = "Differences in files are shown by the playbooks, and they need the hosts."
         raise UsageError(
-            "diff-of-recording", "--diff does not go with --from.", why, Command("gpustack", "plan", "--diff")
+            "diff-of-recording", "--diff does not go with --from.", reason, Command("gpustack", "plan", "--diff")
         )
-    report = session.progress(quiet=quiet)
-    found = session.make_plan(inventory, recording, limit, only, report, ask_password=become, quiet=quiet)
-    from gpustack.report.codes import exit_code
-    from gpustack.report.render import show
+    report = session.build_reporter(quiet=quiet)
+    result = session.make_plan(inventory, recording, limit, step_names, report, ask_password=become, quiet=quiet)
+    from gpustack.report.codes import compute_plan_code
+    from gpustack.report.render import show_result
 
-    show(found, output.value, verbose=verbose)
-    if diff and found.drifted:
-        from gpustack.report.format import cleaner
+    show_result(result, output.value, verbose=verbose)
+    if diff and result.drifted_states:
+        from gpustack.report.format import build_cleaner
         from gpustack.rollout.preview import preview
 
-        sys.stdout.write(cleaner(found.inventory)(preview(found, session.choose_steps(only), report)))
-    raise typer.Exit(exit_code(found))
+        sys.stdout.write(build_cleaner(result.inventory)(preview(result, session.choose_steps(step_names), report)))
+    raise typer.Exit(compute_plan_code(result))
 
 
 def verify(
     inventory: options.InventoryOption = None,
     limit: options.LimitOption = None,
-    only: options.OnlyOption = None,
+    step_names: options.OnlyOption = None,
     recording: options.FromOption = None,
     output: options.OutputOption = options.Output.HUMAN,
     become: options.BecomeOption = False,
     verbose: options.VerboseOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Check every host against the spec. Read-only."""
-    report = session.progress(quiet=quiet)
-    found = session.make_plan(inventory, recording, limit, only, report, ask_password=become, quiet=quiet)
-    from gpustack.report.codes import exit_code
-    from gpustack.report.render import show
+    """Check every host against the spec. The command is read-only."""
+    report = session.build_reporter(quiet=quiet)
+    plan = session.make_plan(inventory, recording, limit, step_names, report, ask_password=become, quiet=quiet)
+    from gpustack.report.codes import compute_plan_code
+    from gpustack.report.render import show_result
     from gpustack.rollout.plan import Verification
 
-    verification = Verification(found, found.snapshot.took, len(found.snapshot.answers))
-    show(verification, output.value, verbose=verbose)
-    raise typer.Exit(exit_code(found))
+    verification = Verification(plan, plan.snapshot.seconds, len(plan.snapshot.answers))
+    show_result(verification, output.value, verbose=verbose)
+    raise typer.Exit(compute_plan_code(plan))
 
 
 def install(
     inventory: options.InventoryOption = None,
     limit: options.LimitOption = None,
-    only: options.OnlyOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Run every step, also where nothing differs.")] = False,
+    step_names: options.OnlyOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Run every step, even if nothing differs.")] = False,
     adopt: Annotated[
         bool, typer.Option("--adopt", help="Run every step, and record files of an earlier release as gpustack's.")
     ] = False,
@@ -92,21 +92,21 @@ def install(
     quiet: options.QuietOption = False,
 ) -> None:
     """Install or repair the cluster: show the plan, confirm, apply only what differs, verify."""
-    report = session.progress(quiet=quiet)
-    hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
+    report = session.build_reporter(quiet=quiet)
+    hosts = session.open_for_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
     from gpustack.cli.lock_question import agree_on_places
     from gpustack.cli.locked_run import confirm, repeat_command
-    from gpustack.probes.host.unrecorded import UNRECORDED
-    from gpustack.report.codes import outcome_code
-    from gpustack.report.format import cleaner
-    from gpustack.report.render import show, show_converged
+    from gpustack.probes.host.unrecorded_paths import UNRECORDED
+    from gpustack.report.codes import compute_outcome_code
+    from gpustack.report.format import build_cleaner
+    from gpustack.report.render import show_converged, show_result
     from gpustack.rollout.addresses import refuse_unconfirmed
     from gpustack.rollout.adoption import describe_adoptable, list_adoptable
     from gpustack.rollout.plan import plan as make_plan
     from gpustack.rollout.plan import refuse_unplayable
     from gpustack.steps import PROBES
 
-    steps, names = session.choose_steps(only), session.choose_hosts(hosts, limit)
+    steps, names = session.choose_steps(step_names), session.choose_hosts(hosts, limit)
     force = force or adopt
     probes = (*PROBES, UNRECORDED) if adopt else PROBES
     before = make_plan(session.gather_all(hosts, report, probes), steps, names)
@@ -115,25 +115,27 @@ def install(
         show_converged(before, output.value)
         return
     if output is options.Output.HUMAN:
-        show(before, output.value, verbose=verbose)
+        show_result(before, output.value, verbose=verbose)
         if adopt:
-            sys.stdout.write(cleaner(hosts)(describe_adoptable(adoptable)))
+            sys.stdout.write(build_cleaner(hosts)(describe_adoptable(adoptable)))
     refuse_unconfirmed(before.snapshot)
     if not force:
         refuse_unplayable(before)
     if not yes and not confirm("Apply this plan?"):
         flags = ("--adopt" if adopt else "--force" if force else "", "-K" if become else "")
-        hint = repeat_command("install", hosts, *flags, **{"limit": limit, "only": only, "without-lock": without_lock})
+        hint = repeat_command(
+            "install", hosts, *flags, **{"limit": limit, "only": step_names, "without-lock": without_lock}
+        )
         raise RolloutError("declined", "Nothing was changed.", "The plan was declined.", hint)
     places = agree_on_places(before.snapshot, ["install"], names, without_lock)
     outcome, folder = roll_out(hosts, steps, names, before, report, places, adoptable, force=force)
-    show(outcome, output.value, verbose=verbose, evidence=str(folder))
-    code = outcome_code(outcome)
+    show_result(outcome, output.value, verbose=verbose, evidence=str(folder))
+    code = compute_outcome_code(outcome)
     if code not in (0, INTERRUPTED):
         from gpustack.cli.failure_report import report_failure
 
-        failed = [failure.host for played in outcome.played for failure in played.failures]
-        sys.stderr.write(report_failure(hosts, folder, report, names, failed))
+        failed_hosts = [failure.host for playbook_run in outcome.playbook_runs for failure in playbook_run.failures]
+        sys.stderr.write(report_failure(hosts, folder, report, names, failed_hosts))
     raise typer.Exit(code)
 
 
@@ -148,26 +150,26 @@ def roll_out(
     *,
     force: bool,
 ) -> tuple["Outcome", Path]:
-    """Takes the lock, plays, verifies, and leaves the evidence in a folder."""
+    """Take the locks, run the playbooks, verify, and return the outcome and the folder of the evidence."""
     from gpustack.ask.gather import gather
-    from gpustack.cli.locked_run import locked_run
-    from gpustack.rollout.adoption import adoption_variables
-    from gpustack.rollout.overlay import machine_ids
+    from gpustack.cli.locked_run import open_locked_run
+    from gpustack.rollout.adoption import build_adoption_variables
+    from gpustack.rollout.overlay import build_machine_ids
     from gpustack.rollout.rollout import Rollout
 
-    more: dict[str, dict[str, Any]] = {**machine_ids(before.snapshot)}
-    for name, variables in adoption_variables(adoptable).items():
-        more[name] = {**more.get(name, {}), **variables}
-    with locked_run(hosts, "install", places, report) as run:
+    host_variables: dict[str, dict[str, Any]] = {**build_machine_ids(before.snapshot)}
+    for name, variables in build_adoption_variables(adoptable).items():
+        host_variables[name] = {**host_variables.get(name, {}), **variables}
+    with open_locked_run(hosts, "install", places, report) as run:
         rollout = Rollout(
             inventory=hosts,
             steps=steps,
-            gather=lambda probes, wanted: gather(hosts, probes, hosts=wanted, report=run.record),
-            play=lambda step, wanted, snapshot: run.play(step.id, wanted, snapshot, more),
+            gather=lambda probes, asked_hosts: gather(hosts, probes, hosts=asked_hosts, report=run.record),
+            play=lambda step, played_hosts, snapshot: run.play(step.id, played_hosts, snapshot, host_variables),
             report=run.record,
             limit=names,
             force=force,
-            cancelled=run.stop_reason,
+            find_stop_reason=run.find_stop_reason,
         )
         try:
             outcome = rollout.run(before)

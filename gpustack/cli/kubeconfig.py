@@ -1,4 +1,5 @@
-"""`kubeconfig`: a kubeconfig with a client certificate of one's own, signed on the control plane."""
+"""The command `gpustack kubeconfig`, which writes a kubeconfig with a client certificate signed on the control
+plane."""
 
 import os
 import re
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
     from gpustack.proof.kubeconfig import Server
 
 MOST_DAYS = 3650
-"""The longest validity of a certificate, in days: that of the CA that kubeadm makes."""
+"""The longest validity of a certificate, in days. It is the validity of the CA of kubeadm."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.@:_-]*")
 
 
-def login_name() -> str:
+def read_login_name() -> str:
     import getpass
 
     return getpass.getuser()
@@ -31,58 +32,60 @@ def login_name() -> str:
 
 def kubeconfig(
     inventory: options.InventoryOption = None,
-    out: Annotated[
+    path: Annotated[
         Path | None,
         typer.Option(
             "--out",
             metavar="FILE",
-            help="New file, readable by its owner only. Default: stdout, unless it is a terminal.",
+            help="Write to this new file, readable by its owner only. Default: stdout, unless a terminal.",
         ),
     ] = None,
     user: Annotated[
         str,
-        typer.Option("--user", metavar="NAME", help="User name in the certificate. Default: yours on this machine."),
+        typer.Option(
+            "--user", metavar="NAME", help="User name in the certificate. Default: the name of the local user."
+        ),
     ] = "",
     group: Annotated[
-        str, typer.Option("--group", metavar="NAME", help="Group whose rights it has.")
+        str, typer.Option("--group", metavar="NAME", help="Group in the certificate, which gives it its rights.")
     ] = "kubeadm:cluster-admins",
     days: Annotated[
-        int, typer.Option("--days", min=1, max=MOST_DAYS, help="Validity in days. A certificate cannot be revoked.")
+        int, typer.Option("--days", min=1, max=MOST_DAYS, help="Days of validity. A certificate cannot be revoked.")
     ] = 1,
     server: Annotated[
         str,
         typer.Option(
             "--server",
             metavar="https://NAME:PORT",
-            help="API server for kubectl; its certificate must name it. Default: the endpoint in the inventory.",
+            help="URL of the API server, which its certificate must name. Default: the endpoint in the inventory.",
         ),
     ] = "",
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Write a kubeconfig with a new client certificate. admin.conf stays on its host."""
+    """Write a kubeconfig with a new client certificate. The file admin.conf never leaves its host."""
     from gpustack.proof.certificate import Request
     from gpustack.proof.credential import sign_access
     from gpustack.proof.kubeconfig import write_kubeconfig
 
-    request = Request(user or login_name(), group, days * 24)
+    request = Request(user or read_login_name(), group, days * 24)
     refuse_names(request.client, request.group)
-    wanted = read_server(server)
-    with reserve_target(out):
+    expected_server = read_server(server)
+    with reserve_target(path):
         hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
-        access = sign_access(hosts, request, wanted)
-        write_text(write_kubeconfig(access, hosts.spec.cluster_name, request.client), out)
+        access = sign_access(hosts, request, expected_server)
+        write_text(write_kubeconfig(access, hosts.spec.cluster_name, request.client), path)
 
 
 def refuse_names(*names: str) -> None:
-    """Raises UsageError for what cannot be the name in a certificate."""
-    if odd := [name for name in names if not NAME.fullmatch(name)]:
-        message = f"{odd[0]!r} is no name for a certificate."
+    """Raise UsageError for a name that is not valid in a certificate."""
+    if invalid_names := [name for name in names if not NAME.fullmatch(name)]:
+        message = f"{invalid_names[0]!r} is no name for a certificate."
         raise UsageError("kubeconfig-name", message, "", Command("gpustack", "kubeconfig", "--help"))
 
 
 def read_server(url: str) -> "Server | None":
-    """Return the server of --server, None without the option. Raises UsageError."""
+    """Return the server of --server, and None without the option. Raise UsageError for an invalid URL."""
     from gpustack.proof.kubeconfig import parse_server
 
     try:
@@ -94,51 +97,51 @@ def read_server(url: str) -> "Server | None":
 
 
 @contextmanager
-def reserve_target(out: Path | None) -> Iterator[None]:
-    """Create an empty private file before anything is signed, and remove it after an error. Raises UsageError for a
-    file that exists or cannot be made, and without --out for a terminal."""
-    if out is None:
+def reserve_target(path: Path | None) -> Iterator[None]:
+    """Create an empty private file before anything is signed, and remove it after an error. Raise UsageError for a file
+    that exists or cannot be created, and without --out for a terminal."""
+    if path is None:
         refuse_terminal()
         yield
         return
-    create_file(out)
+    create_file(path)
     try:
         yield
     except BaseException:
-        out.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
         raise
 
 
-def write_text(text: str, out: Path | None) -> None:
-    """Write the kubeconfig, and print the name of its file. Raises UsageError, as on a full disk."""
-    if out is None:
+def write_text(text: str, path: Path | None) -> None:
+    """Write the kubeconfig, and print the name of its file. Raise UsageError where writing fails, as on a full disk."""
+    if path is None:
         sys.stdout.write(text)
         return
     try:
-        write_file(out, text)
+        write_file(path, text)
     except OSError as error:
-        raise target_refused(out, error) from error
-    sys.stdout.write(f"{out}\n")
+        raise build_target_error(path, error) from error
+    sys.stdout.write(f"{path}\n")
 
 
-def create_file(out: Path) -> None:
-    if os.path.lexists(out):
-        hint = Command("rm", str(out), note="if it is no longer needed")
-        raise UsageError("kubeconfig-exists", f"{out} exists; nothing was fetched.", "", hint)
+def create_file(path: Path) -> None:
+    if os.path.lexists(path):
+        hint = Command("rm", str(path), note="if it is no longer needed")
+        raise UsageError("kubeconfig-exists", f"{path} exists; nothing was fetched.", "", hint)
     try:
-        write_file(out, "", new=True)
+        write_file(path, "", new=True)
     except (OSError, ValueError) as error:
-        raise target_refused(out, error) from error
+        raise build_target_error(path, error) from error
 
 
-def target_refused(out: Path, error: Exception) -> UsageError:
+def build_target_error(path: Path, error: Exception) -> UsageError:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    message, hint = f"{out} cannot be written.", Command("gpustack", "kubeconfig", "--out", "FILE")
+    message, hint = f"{path} cannot be written.", Command("gpustack", "kubeconfig", "--out", "FILE")
     return UsageError("kubeconfig-unwritable", message, reason, hint)
 
 
 def refuse_terminal() -> None:
     if sys.stdout.isatty():
-        why = "It holds a private key, which a terminal would keep in its history."
+        reason = "It holds a private key, which a terminal would keep in its history."
         hint = Command("gpustack", "kubeconfig", "--out", "FILE")
-        raise UsageError("kubeconfig-terminal", "A kubeconfig is not printed on a terminal.", why, hint)
+        raise UsageError("kubeconfig-terminal", "A kubeconfig is not printed on a terminal.", reason, hint)

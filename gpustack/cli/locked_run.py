@@ -1,5 +1,5 @@
-"""What `install`, `reset`, `prove` and `doctor --fix` have in common: confirm, hold the lock, run playbooks, stop on a
-signal, and keep the evidence in a directory."""
+"""Runs that change hosts, as of `install`, `reset`, `prove` and `doctor --fix`. They hold locks, run playbooks, stop on
+a signal, and keep the evidence in a directory."""
 
 import signal
 import sys
@@ -13,38 +13,39 @@ from typing import Any
 
 from gpustack.ask import recording
 from gpustack.ask.snapshot import Snapshot
-from gpustack.ask.transport.execute import run
+from gpustack.ask.transport.execute import run_script
 from gpustack.command import Command
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.events import INTERRUPTED, Event, Reporter
 from gpustack.rollout import evidence, overlay, playbook, preview
 from gpustack.rollout.anonymize import remove_secrets
-from gpustack.rollout.evidence import not_kept
+from gpustack.rollout.evidence import build_loss_event
 from gpustack.rollout.lease import Lease, Places, hold_locks
-from gpustack.rollout.next import build_command
-from gpustack.rollout.plan import Played
-from gpustack.rollout.private import private_folder
+from gpustack.rollout.next_command import build_command
+from gpustack.rollout.plan import PlaybookRun
+from gpustack.rollout.private_folder import open_private_folder
 
 
 def confirm(question: str) -> bool:
-    """A yes on a terminal; without one, --yes is needed."""
+    """Ask a question on the terminal. Return False without a terminal, where --yes is needed."""
     if not sys.stdin.isatty():
         return False
     sys.stderr.write(f"\n{question} [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def repeat_command(verb: str, hosts: Inventory, *flags: str, **given: Sequence[str] | None) -> Command:
-    """Return the command that was declined, with --yes: on the same hosts, with the same options."""
-    named = [word for name, words in given.items() if words for word in (f"--{name}", ",".join(words))]
-    here = [] if hosts.source else ["--this-host"]
-    return build_command(hosts, verb, "--yes").extend(*named, *here, *filter(None, flags))
+def repeat_command(verb: str, hosts: Inventory, *flags: str, **choices: Sequence[str] | None) -> Command:
+    """Return the command that was declined, with --yes, the same hosts and the same options."""
+    named_options = [word for name, words in choices.items() if words for word in (f"--{name}", ",".join(words))]
+    this_host = [] if hosts.source else ["--this-host"]
+    return build_command(hosts, verb, "--yes").extend(*named_options, *this_host, *filter(None, flags))
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run that changes hosts. `record` reports every event and keeps it; `private` is a folder in memory."""
+    """Hold the state of a run that changes hosts. `record` reports every event and keeps it, and `private` is a folder
+    in memory."""
 
     hosts: Inventory
     folder: Path
@@ -53,75 +54,78 @@ class Run:
     stop: threading.Event
     lock: Lease
 
-    def stop_reason(self) -> str:
-        """Why the run is to stop; nothing while it is not."""
-        return INTERRUPTED if self.stop.is_set() else self.lock.lost
+    def find_stop_reason(self) -> str:
+        """Return the reason to stop the run, or an empty text."""
+        return INTERRUPTED if self.stop.is_set() else self.lock.loss_reason
 
     def play(
         self,
         name: str,
-        wanted: Sequence[str],
+        hosts: Sequence[str],
         snapshot: Snapshot,
-        more: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
-    ) -> Played:
-        """Plays the playbook of that name on hosts; `more` are variables beside those of the snapshot."""
-        return playbook.play(name, wanted, self.prepare(snapshot, more))
+        host_variables: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    ) -> PlaybookRun:
+        """Run the playbook of that name on hosts. `host_variables` are added to the variables of the snapshot."""
+        return playbook.play(name, hosts, self.prepare(snapshot, host_variables))
 
     def preview(
-        self, name: str, wanted: Sequence[str], snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]]
+        self, name: str, hosts: Sequence[str], snapshot: Snapshot, host_variables: Mapping[str, Mapping[str, Any]]
     ) -> list[str]:
-        """What the playbook would change in files, in Ansible's check mode."""
-        return preview.differences(name, wanted, self.prepare(snapshot, more))
+        """Run the playbook in Ansible's check mode, and return the differences in files as lines."""
+        return preview.list_differences(name, hosts, self.prepare(snapshot, host_variables))
 
-    def prepare(self, snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]]) -> playbook.Ansible:
-        """With an overlay, which lies in memory where the evidence takes no files."""
+    def prepare(self, snapshot: Snapshot, host_variables: Mapping[str, Mapping[str, Any]]) -> playbook.Ansible:
+        """Write the overlay, and return the arguments of Ansible. The overlay is written to memory where the folder of
+        the evidence takes no files."""
         try:
-            written = overlay.write(snapshot, self.folder, more)
+            overlay_path = overlay.write_overlay(snapshot, self.folder, host_variables)
         except OSError as error:
-            self.record(not_kept(self.folder, error))
-            written = overlay.write(snapshot, self.private, more)
-        sources, typed = overlay.sources(self.hosts, written), self.hosts.typed_password
-        held = self.lock
+            self.record(build_loss_event(self.folder, error))
+            overlay_path = overlay.write_overlay(snapshot, self.private, host_variables)
+        sources, password = overlay.list_sources(self.hosts, overlay_path), self.hosts.typed_password
+        lease = self.lock
         return playbook.Ansible(
-            sources, self.private, self.record, typed, self.stop_reason, held.run, lambda: held.until
+            sources, self.private, self.record, password, self.find_stop_reason, lease.run, lambda: lease.expiry
         )
 
     def execute(self, host: Host, script: str, **limits: Any) -> Iterator[str]:
-        """Run a script as root on a host whose lock is held, as ask/transport/execute.py does. Raises LockedError."""
+        """Run a script as root on a host, and return its lines. Raise LockedError where the lock of the host is not
+        held."""
         self.lock.require([host.name])
-        return run(host, script, **limits)
+        return run_script(host, script, **limits)
 
     def keep(self, write: Callable[[Path], object]) -> None:
-        """Writes into the folder of the evidence; a disk that is full fails no run."""
+        """Write into the folder of the evidence. An OSError, as of a full disk, is recorded and does not fail the
+        run."""
         try:
             write(self.folder)
         except OSError as error:
-            self.record(not_kept(self.folder, error))
+            self.record(build_loss_event(self.folder, error))
 
     def keep_snapshot(self, snapshot: Snapshot) -> None:
-        self.keep(lambda folder: recording.write(remove_secrets(snapshot), folder / "snapshot.jsonl"))
+        self.keep(lambda folder: recording.write_recording(remove_secrets(snapshot), folder / "snapshot.jsonl"))
 
 
 @contextmanager
-def locked_run(hosts: Inventory, verb: str, places: Places, report: Reporter) -> Iterator[Run]:
-    """`places` are the hosts whose locks are held. Raises LockedError, UnreachableError, and RolloutError where this
+def open_locked_run(hosts: Inventory, verb: str, places: Places, report: Reporter) -> Iterator[Run]:
+    """Open a run that holds the locks of `places`. Raise LockedError, UnreachableError, and RolloutError where this
     machine takes no files."""
     folder = evidence.open_folder(verb)
-    record = evidence.recorder(folder, report, hosts.secrets)
+    record = evidence.build_recorder(folder, report, hosts.secrets)
     stop = threading.Event()
     locks = hold_locks(places, verb, note=lambda text: record(Event("note", "", text)))
-    with stop_on_signal(stop), refuse_suspension(), private_folder() as private, locks as held:
-        yield Run(hosts, folder, record, private, stop, held)
+    with stop_on_signal(stop), refuse_suspension(), open_private_folder() as private, locks as lease:
+        yield Run(hosts, folder, record, private, stop, lease)
 
 
 @contextmanager
 def refuse_suspension() -> Iterator[None]:
-    """Ctrl-Z would stop this program alone: its locks would end, and what it plays would be killed."""
+    """Refuse Ctrl-Z, because a suspended gpustack loses its locks and its playbook is killed."""
 
-    def handle_signal(number: int, frame: object) -> None:
+    def record_signal(number: int, frame: object) -> None:
         sys.stderr.write("\nCtrl-Z is refused while hosts are changed: the locks would end; Ctrl-C stops\n")
 
-    before = signal.signal(signal.SIGTSTP, handle_signal)
+    before = signal.signal(signal.SIGTSTP, record_signal)
     try:
         yield
     finally:
@@ -130,15 +134,15 @@ def refuse_suspension() -> Iterator[None]:
 
 @contextmanager
 def stop_on_signal(flag: threading.Event) -> Iterator[None]:
-    """The first Ctrl-C or SIGTERM sets the flag; the second one ends the program with 130."""
+    """Set the flag at the first Ctrl-C or SIGTERM, and raise KeyboardInterrupt at the second one."""
 
-    def handle_signal(number: int, frame: object) -> None:
+    def record_signal(number: int, frame: object) -> None:
         if flag.is_set():
             raise KeyboardInterrupt
         flag.set()
         sys.stderr.write("\nstopping: what runs on a host continues there; Ctrl-C again stops at once\n")
 
-    before = {number: signal.signal(number, handle_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, record_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:

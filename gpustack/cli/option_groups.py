@@ -1,6 +1,6 @@
-"""Options that several commands have together: a parameter of a dataclass stands for an option of each of its fields.
+"""Groups of options that several commands share. A parameter with a dataclass as its type declares an option per field.
 
-Typer has no groups of options, and makes a command's of its signature.
+Typer has no groups of options, and reads the options of a command from its signature.
 """
 
 import inspect
@@ -10,33 +10,36 @@ from functools import wraps
 from typing import Any
 
 
-def spread(function: Callable[..., None]) -> Callable[..., None]:
-    """The same command, with the fields in place of each dataclass; itself where it has none."""
+def expand_groups(function: Callable[..., None]) -> Callable[..., None]:
+    """Return the command with the fields in place of each dataclass. A command without a dataclass is returned as
+    is."""
     signature = inspect.signature(function)
     groups: dict[str, Any] = {
-        name: one.annotation for name, one in signature.parameters.items() if is_dataclass(one.annotation)
+        name: parameter.annotation
+        for name, parameter in signature.parameters.items()
+        if is_dataclass(parameter.annotation)
     }
     if not groups:
         return function
 
     @wraps(function)
-    def command(**given: Any) -> None:
+    def run_command(**arguments: Any) -> None:
         for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        function(**given)
+            arguments[name] = group(**{field.name: arguments.pop(field.name) for field in fields(group)})
+        function(**arguments)
 
-    found = []
-    for name, one in signature.parameters.items():
+    parameters = []
+    for name, original in signature.parameters.items():
         if name in groups:
-            found += options_of(groups[name])
+            parameters += list_options(groups[name])
         else:
-            found.append(one.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-    command.__signature__ = signature.replace(parameters=found)  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in found}
-    return command
+            parameters.append(original.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    run_command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run_command.__annotations__ = {new_parameter.name: new_parameter.annotation for new_parameter in parameters}
+    return run_command
 
 
-def options_of(group: Any) -> list[inspect.Parameter]:
+def list_options(group: Any) -> list[inspect.Parameter]:
     return [
         inspect.Parameter(
             field.name,

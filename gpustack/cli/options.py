@@ -1,4 +1,4 @@
-"""Options that several commands share, each declared once."""
+"""Options that several commands share."""
 
 import re
 from enum import StrEnum
@@ -52,7 +52,7 @@ UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 
 
 def parse_duration(text: str) -> float:
-    """Seconds of `90`, `15m`, `1h30m`. Raises BadParameter."""
+    """Parse a duration, as `90`, `15m` or `1h30m`, to seconds. Raise BadParameter for other texts."""
     match = re.fullmatch(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?", text.strip())
     parts = zip(match.groups(), UNITS.values(), strict=True) if match else ()
     seconds = sum(int(number or 0) * unit for number, unit in parts)
@@ -68,11 +68,11 @@ def complete_step(incomplete: str) -> list[str]:
 
 
 def check_inventory(text: str | None) -> Path | None:
-    """Raises UsageError for an empty text: as a path it would be the current folder."""
+    """Return the path of -i. Raise UsageError for an empty text, which would be the current folder as a path."""
     if text is None or text.strip():
         return Path(text) if text else None
-    why = "Probably an unset variable in a script."
-    raise UsageError("inventory-empty", "-i is empty; nothing was read or changed.", why, Prose("-i INVENTORY"))
+    reason = "Probably an unset variable in a script."
+    raise UsageError("inventory-empty", "-i is empty; nothing was read or changed.", reason, Prose("-i INVENTORY"))
 
 
 InventoryOption = Annotated[
@@ -80,9 +80,10 @@ InventoryOption = Annotated[
     typer.Option(
         "-i",
         "--inventory",
-        path_type=str,  # an empty one and `.` are the same Path
+        path_type=str,  # An empty text and `.` give the same Path.
         callback=check_inventory,
-        help="File or directory; `lab`: the running lab. Default: GPUSTACK_INVENTORY, ansible.cfg, else this host.",
+        help="Inventory file or directory, or `lab` for the running lab. Default: GPUSTACK_INVENTORY, ansible.cfg, "
+        "else this host.",
     ),
 ]
 ShortOutputOption = Annotated[ShortOutput, typer.Option("-o", "--output", help="Format of the result on stdout.")]
@@ -98,36 +99,37 @@ DoctorOutputOption = Annotated[
     DoctorOutput,
     typer.Option("-o", "--output", help="Format of the result on stdout; `html` is one file for a ticket."),
 ]
-QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Print only the result and errors, no progress.")]
+QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Print only the result and errors, without progress.")]
 VerboseOption = Annotated[
-    bool, typer.Option("-v", "--verbose", help="Show the evidence of each result: command and answer.")
+    bool, typer.Option("-v", "--verbose", help="Show the evidence of each result: its command and its output.")
 ]
-BecomeOption = Annotated[bool, typer.Option("-K", "--ask-become-pass", help="Ask for the sudo password.")]
+BecomeOption = Annotated[bool, typer.Option("-K", "--ask-become-pass", help="Prompt for the sudo password.")]
 LimitOption = Annotated[
-    list[str] | None, typer.Option("--limit", metavar="HOST", help="Only these hosts (repeatable, or comma-separated).")
+    list[str] | None,
+    typer.Option("--limit", metavar="HOST", help="Limit the run to these hosts (repeatable, or comma-separated)."),
 ]
 OnlyOption = Annotated[
     list[str] | None,
     typer.Option(
         "--only",
         metavar="STEP",
-        help="Only these steps (repeatable, or comma-separated).",
+        help="Limit the run to these steps (repeatable, or comma-separated).",
         autocompletion=complete_step,
     ),
 ]
 FromOption = Annotated[
     Path | None,
-    typer.Option("--from", metavar="FILE", help="Use a recording made by `gpustack snapshot` instead of the hosts."),
+    typer.Option("--from", metavar="FILE", help="Read this recording of `gpustack snapshot` instead of the hosts."),
 ]
 ThisHostOption = Annotated[
-    bool, typer.Option("--this-host", help="Without an inventory: change this host, without a prompt for its name.")
+    bool, typer.Option("--this-host", help="Change this host without a prompt for its name; only without an inventory.")
 ]
 WithoutLockOption = Annotated[
     list[str] | None,
     typer.Option(
         "--without-lock",
         metavar="HOST",
-        help="Go on although this control plane, and so its lock, cannot be reached (repeatable, or comma-separated).",
+        help="Continue without the lock of this unreachable control plane (repeatable, or comma-separated).",
     ),
 ]
 YesOption = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask for confirmation.")]

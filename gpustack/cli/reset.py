@@ -1,4 +1,4 @@
-"""`reset`: uninstall. Shows what will be removed from each host, confirms, removes it, and verifies."""
+"""The command `gpustack reset`, which uninstalls. It shows what it removes, confirms, removes and verifies."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,10 +21,10 @@ def reset(
     inventory: options.InventoryOption = None,
     limit: options.LimitOption = None,
     packages: Annotated[
-        bool, typer.Option("--packages", help="Also remove the packages that gpustack installed.")
+        bool, typer.Option("--packages", help="Remove the packages that gpustack installed as well.")
     ] = False,
     foreign: Annotated[
-        bool, typer.Option("--foreign", help="Also remove hosts from a cluster that is not this inventory's.")
+        bool, typer.Option("--foreign", help="Reset hosts of another cluster than that of the inventory as well.")
     ] = False,
     yes: options.YesOption = False,
     without_lock: options.WithoutLockOption = None,
@@ -33,33 +33,35 @@ def reset(
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Uninstall: show what will be removed from the hosts, the cluster included; confirm, remove, verify."""
-    report = session.progress(quiet=quiet)
-    hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
+    """Uninstall: show what will be removed from the hosts, confirm, remove, verify.
+
+    A reset of all hosts removes the cluster."""
+    report = session.build_reporter(quiet=quiet)
+    hosts = session.open_for_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
     from gpustack.cli.lock_question import agree_on_places
     from gpustack.cli.locked_run import confirm, repeat_command
-    from gpustack.report.codes import reset_code
-    from gpustack.report.render import show
-    from gpustack.rollout.removal import PROBES, removal
+    from gpustack.report.codes import compute_reset_code
+    from gpustack.report.render import show_result
+    from gpustack.rollout.removal import PROBES, judge_removal
     from gpustack.rollout.reset import refuse_removal
 
     names = session.choose_hosts(hosts, limit)
-    before = removal(session.gather_all(hosts, report, PROBES, names), names, packages=packages, foreign=foreign)
-    if not before.due and (foreign or not before.foreign):
-        show(before, output.value)
-        raise typer.Exit(8 if before.unreached else 0)
+    before = judge_removal(session.gather_all(hosts, report, PROBES, names), names, packages=packages, foreign=foreign)
+    if not before.due_hosts and (foreign or not before.foreign_hosts):
+        show_result(before, output.value)
+        raise typer.Exit(8 if before.unreachable_hosts else 0)
     if output is options.ShortOutput.HUMAN:
-        show(before, output.value)
+        show_result(before, output.value)
     refuse_removal(before, foreign=foreign)
     if not yes and not confirm("Remove all of this?"):
-        why = "The removal was declined."
+        reason = "The removal was declined."
         flags = ("--packages" if packages else "", "--foreign" if foreign else "", "-K" if become else "")
         hint = repeat_command("reset", hosts, *flags, **{"limit": limit, "without-lock": without_lock})
-        raise RolloutError("reset-declined", "Nothing was removed.", why, hint)
+        raise RolloutError("reset-declined", "Nothing was removed.", reason, hint)
     places = agree_on_places(before.snapshot, ["reset"], names, without_lock)
     outcome, folder = run_reset(hosts, names, before, report, places, packages=packages, foreign=foreign)
-    show(outcome, output.value, evidence=str(folder))
-    raise typer.Exit(reset_code(outcome))
+    show_result(outcome, output.value, evidence=str(folder))
+    raise typer.Exit(compute_reset_code(outcome))
 
 
 def run_reset(
@@ -72,26 +74,26 @@ def run_reset(
     packages: bool,
     foreign: bool,
 ) -> tuple["ResetOutcome", Path]:
-    """Takes the lock, runs the playbook, verifies, and keeps the evidence in a directory. Raises RolloutError where
-    hosts are no longer what was shown."""
+    """Take the locks, run the playbook, verify, and return the outcome and the folder of the evidence. Raise
+    RolloutError where hosts changed since they were shown."""
     from gpustack.ask.gather import gather
-    from gpustack.cli.locked_run import locked_run
-    from gpustack.rollout.removal import PROBES, removal
-    from gpustack.rollout.reset import PLAYBOOK, WHOSE, ensure_unchanged, refuse_removal, reset
+    from gpustack.cli.locked_run import open_locked_run
+    from gpustack.rollout.removal import PROBES, judge_removal
+    from gpustack.rollout.reset import IDENTITY_PROBES, PLAYBOOK, ensure_unchanged, refuse_removal, reset
 
-    with locked_run(hosts, "reset", places, report) as run:
-        now = removal(gather(hosts, WHOSE, report=run.record), names, foreign=foreign)
-        ensure_unchanged(before, now)
-        refuse_removal(now, foreign=foreign)
+    with open_locked_run(hosts, "reset", places, report) as run:
+        current = judge_removal(gather(hosts, IDENTITY_PROBES, report=run.record), names, foreign=foreign)
+        ensure_unchanged(before, current)
+        refuse_removal(current, foreign=foreign)
         outcome = reset(
             before,
             names,
             gather=lambda: gather(hosts, PROBES, report=run.record),
-            play=lambda wanted, more: run.play(PLAYBOOK, wanted, before.snapshot, more),
+            play=lambda due_hosts, host_variables: run.play(PLAYBOOK, due_hosts, before.snapshot, host_variables),
             report=run.record,
             packages=packages,
             foreign=foreign,
-            cancelled=run.stop_reason,
+            find_stop_reason=run.find_stop_reason,
         )
     run.keep_snapshot(outcome.after.snapshot)
     return outcome, run.folder

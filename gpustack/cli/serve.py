@@ -1,4 +1,4 @@
-"""`serve`: what GPUs and pods do, over HTTP, until Ctrl-C."""
+"""The command `gpustack serve`, which serves the activity of GPUs and pods over HTTP until Ctrl-C."""
 
 import signal
 import sys
@@ -13,11 +13,11 @@ import typer
 from gpustack.cli import options
 from gpustack.cli.gpu.prometheus import Source, open_prometheus
 from gpustack.command import Command
-from gpustack.config.served import PORT
+from gpustack.config.serve_image import PORT
 from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
-    from gpustack.serve.latest import Latest
+    from gpustack.serve.latest import LatestMoment
     from gpustack.serve.server import Server
 
 
@@ -26,59 +26,66 @@ def serve(
     inventory: options.InventoryOption = None,
     source: Source,
     listen: Annotated[
-        str, typer.Option("--listen", metavar="ADDRESS:PORT", help="Where to listen. Clients need no login.")
+        str,
+        typer.Option("--listen", metavar="ADDRESS:PORT", help="Address and port to listen on. Clients need no login."),
     ] = f"127.0.0.1:{PORT}",
-    every: Annotated[
-        float, typer.Option("--every", min=1, max=60, metavar="SECONDS", help="How often Prometheus is asked at most.")
+    interval: Annotated[
+        float,
+        typer.Option(
+            "--every", min=1, max=60, metavar="SECONDS", help="Minimum interval between two queries to Prometheus."
+        ),
     ] = 5,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
             "--allow-host",
             metavar="NAME",
-            help="A name in the Host header that is answered beside localhost and addresses. May be repeated.",
+            help="Accept this name in the Host header, beside localhost and addresses (repeatable).",
         ),
     ] = None,
     access_log: Annotated[bool, typer.Option("--access-log", help="Print a line for each request.")] = False,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Serve what every GPU and pod does as JSON over HTTP, for autoscalers and scripts, until Ctrl-C.
+    """Serve the activity of every GPU and pod as JSON over HTTP, for autoscalers and scripts, until Ctrl-C.
 
-    Nothing can be changed by it. Where there is no value, the answer is an error with the reason, never a number."""
+    The API is read-only. A missing value is answered with an error and its reason, never with a number."""
     host, port = parse_listen(listen)
     with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, _):
-        from gpustack.serve.latest import Latest
+        from gpustack.serve.latest import LatestMoment
         from gpustack.serve.moment import read_moment
 
-        latest = Latest(lambda: read_moment(prometheus), every)
+        latest = LatestMoment(lambda: read_moment(prometheus), interval)
         server = open_server(host, port, latest, access_log=access_log, hosts=allow_host or ())
-        with stop_signals() as signals, server.answering():
-            begin(server, latest, quiet=quiet)
+        with stop_signals() as signals, server.run_server():
+            begin_service(server, latest, quiet=quiet)
             signals.get()
 
 
 def parse_listen(text: str) -> tuple[str, int]:
-    """`127.0.0.1:9460`, `[::]:9460`. Raises BadParameter."""
+    """Parse an address and a port, as `127.0.0.1:9460` or `[::]:9460`. Raise BadParameter for other texts."""
     host, _, port = text.rpartition(":")
     if not host or not text.isascii() or not port.isdigit() or int(port) > 65535:
         raise typer.BadParameter(f"--listen takes ADDRESS:PORT, not {text}")
     return host.strip("[]"), int(port)
 
 
-def open_server(host: str, port: int, latest: "Latest", *, access_log: bool, hosts: Collection[str] = ()) -> "Server":
-    """Raises UsageError where the address cannot be had."""
+def open_server(
+    host: str, port: int, latest: "LatestMoment", *, access_log: bool, hosts: Collection[str] = ()
+) -> "Server":
+    """Open the server on its address. Raise UsageError where the address cannot be bound."""
     from gpustack.serve.server import Server
 
     try:
         return Server((host, port), latest, access_log=access_log, hosts=hosts)
     except OSError as error:
-        message, why = f"{host}:{port} cannot be listened at.", error.strerror or str(error)
-        raise UsageError("serve-listen", message, why, Command("ss", "-ltnp", "sport", "=", f":{port}")) from None
+        message, reason = f"{host}:{port} cannot be listened at.", error.strerror or str(error)
+        raise UsageError("serve-listen", message, reason, Command("ss", "-ltnp", "sport", "=", f":{port}")) from None
 
 
-def begin(server: "Server", latest: "Latest", *, quiet: bool) -> None:
-    """Asks Prometheus once: one that is down may come, an address that is none will not. Raises UsageError."""
+def begin_service(server: "Server", latest: "LatestMoment", *, quiet: bool) -> None:
+    """Query Prometheus once. Raise UsageError for an invalid address, and only note a Prometheus that is down, because
+    it may return."""
     from gpustack.serve.refusal import Refusal
 
     if not quiet:
@@ -95,7 +102,7 @@ def begin(server: "Server", latest: "Latest", *, quiet: bool) -> None:
 
 @contextmanager
 def stop_signals() -> "Iterator[SimpleQueue[int]]":
-    """Ctrl-C and SIGTERM. An exception instead would come in the middle of anything."""
+    """Yield the queue of Ctrl-C and SIGTERM. An exception would interrupt the program at any line."""
     signals: SimpleQueue[int] = SimpleQueue()
     before = {
         number: signal.signal(number, lambda number, _: signals.put(number))

@@ -1,4 +1,4 @@
-"""`snapshot`: the hosts' answers in a file, without secrets."""
+"""The command `gpustack snapshot`, which records the answers of the hosts in a file, without secrets."""
 
 import sys
 from datetime import datetime
@@ -22,78 +22,88 @@ class Redact(StrEnum):
 
 def snapshot(
     inventory: options.InventoryOption = None,
-    out: Annotated[
+    path: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="FILE", help="Where to write; `-` is stdout. Default: a new file in this directory."
+            "--out",
+            metavar="FILE",
+            help="Write the recording to this file, `-` for stdout. Default: a new file in this directory.",
         ),
     ] = None,
-    redacted: Annotated[
+    redaction: Annotated[
         Redact | None,
         typer.Option(
             "--redact",
-            help="`addresses`: pseudonyms for IP and MAC addresses, host names and domains. Secrets are never kept.",
+            help="Replace data by pseudonyms; `addresses`: IP and MAC addresses, host names and domains.",
         ),
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="List its answers; without --out, write nothing.")] = False,
+    list_answers: Annotated[
+        bool, typer.Option("--list", help="List the answers of the recording. Without --out, no file is written.")
+    ] = False,
     recording: Annotated[
-        Path | None, typer.Option("--from", metavar="FILE", help="List an existing snapshot, or redact it.")
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="Read this recording instead of the hosts, to list or redact it."),
     ] = None,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Record the hosts' answers in a file, without secrets: for `--from` of other commands, and for support."""
-    from gpustack.doctor.diagnose import questions
+    """Record the answers of the hosts in a file, for `--from` of other commands and for support.
+
+    Secrets are never recorded."""
+    from gpustack.doctor.diagnose import list_probes
     from gpustack.rollout.anonymize import remove_secrets
 
     if recording:
-        taken = session.load_recording(recording, inventory, quiet=quiet)
+        current_snapshot = session.load_recording(recording, inventory, quiet=quiet)
     else:
-        report = session.progress(quiet=quiet)
-        taken = session.gather_all(
-            session.open_inventory(inventory, ask_password=become, quiet=quiet), report, questions()
+        report = session.build_reporter(quiet=quiet)
+        current_snapshot = session.gather_all(
+            session.open_inventory(inventory, ask_password=become, quiet=quiet), report, list_probes()
         )
-    taken = pseudonymize(taken) if redacted else remove_secrets(taken)
-    if listed:
-        from gpustack.report import snapshot_listing as inside
+    current_snapshot = pseudonymize(current_snapshot) if redaction else remove_secrets(current_snapshot)
+    if list_answers:
+        from gpustack.report.snapshot_listing import render_listing
 
-        sys.stdout.write(inside.text(taken))
-    if out or not listed:
-        write_snapshot(taken, out or Path(default_name(taken.inventory.spec.cluster_name, taken.taken)))
+        sys.stdout.write(render_listing(current_snapshot))
+    if path or not list_answers:
+        write_snapshot(
+            current_snapshot,
+            path or Path(format_name(current_snapshot.inventory.spec.cluster_name, current_snapshot.started_at)),
+        )
 
 
-def write_snapshot(taken: "Snapshot", path: Path) -> None:
-    """Raises UsageError where it cannot be written."""
-    from gpustack.ask.recording import lines, write
+def write_snapshot(snapshot: "Snapshot", path: Path) -> None:
+    """Write the recording, and print the name of its file. Raise UsageError where it cannot be written."""
+    from gpustack.ask.recording import render_lines, write_recording
 
     if path == Path("-"):
-        sys.stdout.writelines(lines(taken))
+        sys.stdout.writelines(render_lines(snapshot))
         return
     try:
-        write(taken, path)
+        write_recording(snapshot, path)
     except OSError as error:
-        why = error.strerror or str(error)
+        reason = error.strerror or str(error)
         message = f"{path} cannot be written."
         raise UsageError(
-            "snapshot-unwritable", message, why, Command("gpustack", "snapshot", "--out", "FILE")
+            "snapshot-unwritable", message, reason, Command("gpustack", "snapshot", "--out", "FILE")
         ) from error
     sys.stdout.write(f"{path}\n")
 
 
-def pseudonymize(taken: "Snapshot") -> "Snapshot":
-    """Says what stays, and where it would be judged otherwise than the real one."""
-    from gpustack.doctor.diagnose import diagnose, questions
+def pseudonymize(snapshot: "Snapshot") -> "Snapshot":
+    """Replace addresses and names by pseudonyms. Warn of names that stay, and of a diagnosis that differs."""
+    from gpustack.doctor.diagnose import diagnose, list_probes
     from gpustack.rollout.anonymize import anonymize
 
-    other, given = anonymize(taken, questions())
-    if given.kept:
-        sys.stderr.write(f"a word that gpustack itself uses stays: {', '.join(given.kept)}\n")
-    before, now = ([root.id for root in diagnose(one).roots] for one in (taken, other))
-    if before != now:
-        roots = [", ".join(ids) or "no root cause" for ids in (before, now)]
+    anonymous, pseudonyms = anonymize(snapshot, list_probes())
+    if pseudonyms.unchanged_names:
+        sys.stderr.write(f"a word that gpustack itself uses stays: {', '.join(pseudonyms.unchanged_names)}\n")
+    before, after = ([root.id for root in diagnose(version).roots] for version in (snapshot, anonymous))
+    if before != after:
+        roots = [", ".join(ids) or "no root cause" for ids in (before, after)]
         sys.stderr.write(f"with pseudonyms the diagnosis differs: {roots[1]} instead of {roots[0]}\n")
-    return other
+    return anonymous
 
 
-def default_name(cluster: str, taken: datetime) -> str:
-    return f"{cluster}-{taken:%Y%m%dT%H%M%S}.jsonl"
+def format_name(cluster: str, time: datetime) -> str:
+    return f"{cluster}-{time:%Y%m%dT%H%M%S}.jsonl"

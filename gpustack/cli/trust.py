@@ -1,4 +1,4 @@
-"""`trust`: adds the key of a host to known_hosts, after a confirmation."""
+"""The command `gpustack trust`, which adds the key of a host to known_hosts after a confirmation."""
 
 import sys
 from collections.abc import Sequence
@@ -17,65 +17,72 @@ if TYPE_CHECKING:
 
 
 def trust(
-    names: Annotated[list[str], typer.Argument(metavar="HOST", help="Host of the inventory.")],
+    names: Annotated[list[str], typer.Argument(metavar="HOST", help="Name of a host in the inventory.")],
     inventory: options.InventoryOption = None,
     fingerprint: Annotated[
         list[str] | None,
-        typer.Option("--fingerprint", metavar="SHA256:…", help="Fingerprint that needs no confirmation (repeatable)."),
+        typer.Option(
+            "--fingerprint",
+            metavar="SHA256:…",
+            help="Accept a key with this fingerprint without confirmation (repeatable).",
+        ),
     ] = None,
     yes: Annotated[
-        bool, typer.Option("-y", "--yes", help="Do not ask where ssh has checked the certificate of the host.")
+        bool,
+        typer.Option(
+            "-y", "--yes", help="Do not ask for confirmation if ssh has verified the certificate of the host."
+        ),
     ] = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Add the key of a host to known_hosts. Its fingerprint is shown first."""
+    """Add the key of a host to known_hosts, after its fingerprint was shown and confirmed."""
     hosts = session.open_inventory(inventory, ask_password=False, quiet=quiet)
-    chosen = session.choose_hosts(hosts, names)
+    host_names = session.choose_hosts(hosts, names)
     for host in hosts.hosts:
-        if host.name in chosen:
+        if host.name in host_names:
             trust_host(host, fingerprint or (), yes=yes)
 
 
-def trust_host(host: "Host", expected: Sequence[str], *, yes: bool) -> None:
-    """Raises UnreachableError where the host, or ssh, gives no key that can be used, and UsageError where the key is
-    not confirmed or the file cannot be written."""
+def trust_host(host: "Host", fingerprints: Sequence[str], *, yes: bool) -> None:
+    """Add the key of a host to known_hosts. Raise UnreachableError where the host or ssh gives no usable key, and
+    UsageError where the key is not confirmed or the file cannot be written."""
     from gpustack.ask.transport.trust import fetch_key, require_certified
 
-    found = fetch_key(host)
-    if found is None:
+    answer = fetch_key(host)
+    if answer is None:
         typer.echo(f"{host.name}: its key is in known_hosts")
         return
-    key, certified = found
+    key, certified = answer
     if certified:
         require_certified(host, key)
-    confirm_key(host, key, expected, certified=certified, yes=yes and certified)
+    confirm_key(host, key, fingerprints, certified=certified, yes=yes and certified)
     typer.echo(f"{host.name}: {key.kind} {key.fingerprint} added to {add_key(host, key)}")
 
 
-def confirm_key(host: "Host", key: "HostKey", expected: Sequence[str], *, certified: bool, yes: bool) -> None:
+def confirm_key(host: "Host", key: "HostKey", fingerprints: Sequence[str], *, certified: bool, yes: bool) -> None:
     from gpustack.cli.locked_run import confirm
 
-    if yes or key.fingerprint in expected:
+    if yes or key.fingerprint in fingerprints:
         return
     reason = "ssh has checked the certificate of this host." if certified else "Compare it with the host's console:"
     console = "" if certified else f"\n{Command('ssh-keygen', '-lf', key.file)}"
     sys.stderr.write(f"{host.name}: {key.kind} {key.fingerprint}\n{reason}{console}\n")
-    if expected or not confirm("Add this key to known_hosts?"):
+    if fingerprints or not confirm("Add this key to known_hosts?"):
         hint = Command("gpustack", "trust", host.name, "--fingerprint", "SHA256:FINGERPRINT")
-        why = f"It is {key.fingerprint}."
-        raise UsageError("host-key-unconfirmed", f"The key of {host.name} was not confirmed.", why, hint)
+        fingerprint_text = f"It is {key.fingerprint}."
+        raise UsageError("host-key-unconfirmed", f"The key of {host.name} was not confirmed.", fingerprint_text, hint)
 
 
 def add_key(host: "Host", key: "HostKey") -> Path:
-    """Write the line, and return the file. Raises UsageError."""
+    """Write the line of a key, and return the file. Raise UsageError where it cannot be written."""
     from gpustack.ask.transport.host_key import build_known_line
     from gpustack.ask.transport.ssh_options import resolve_options
     from gpustack.files.write import append_line
 
-    found = resolve_options(host)
-    file = found.known_hosts_file
+    options = resolve_options(host)
+    file = options.known_hosts_file
     try:
-        line = build_known_line(found.known_name, key)
+        line = build_known_line(options.known_name, key)
         file.parent.mkdir(mode=0o700, exist_ok=True)
         append_line(file, line)
     except (OSError, ValueError) as error:

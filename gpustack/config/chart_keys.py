@@ -1,7 +1,7 @@
-"""Which keys a Helm chart knows. Helm silently ignores all others, so they are reported before it runs.
+"""The keys that a Helm chart knows. Helm silently ignores all others, so they are reported before it runs.
 
-The lists in gpustack/versions/charts are facts derived from the values.yaml of the real charts by scripts/chart-keys,
-each with source, commit and hash in its first lines.
+The lists in gpustack/versions/charts are derived from the values.yaml of the real charts by scripts/chart-keys, each
+with source, commit and hash in its first lines.
 """
 
 import re
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
 
-from gpustack.config.complaint import Complaint, nearest
+from gpustack.config.complaint import Complaint, find_nearest
 from gpustack.config.versions import VERSIONS
 
 CHARTS = VERSIONS / "charts"
@@ -22,20 +22,22 @@ Kind = Literal["map", "free", "list", "value", "any"]
 
 @dataclass
 class Key:
-    """Of a map the keys are known, of one that is free they are the user's; `any` is a key of unknown kind."""
+    """Describe a key of a chart. A map has known `children`, a free one has those of the user, and `any` is of unknown
+    kind."""
 
     kind: Kind = "map"
     children: dict[str, "Key"] = field(default_factory=dict)
 
 
 @cache
-def keys_of(chart: str) -> Key:
-    """`chart` is name and version, such as kube-prometheus-stack-88.5.3. Raises FileNotFoundError for another."""
-    return parsed((CHARTS / f"{chart}.keys").read_text())
+def read_chart_keys(chart: str) -> Key:
+    """Read the keys of a chart. `chart` is name and version, such as kube-prometheus-stack-88.5.3. Raise
+    FileNotFoundError for another."""
+    return parse_keys((CHARTS / f"{chart}.keys").read_text())
 
 
-def parsed(text: str) -> Key:
-    """Raises ValueError for a line that says nothing."""
+def parse_keys(text: str) -> Key:
+    """Parse a list of keys. Raise ValueError for a line that is none."""
     root = Key()
     for line in text.splitlines():
         if line.startswith("#"):
@@ -50,62 +52,67 @@ def parsed(text: str) -> Key:
     return root
 
 
-def judged(file: str, chart: str, values: Mapping[str, Any]) -> list[Complaint]:
-    """Every key in `values` that the chart does not know, or knows as something else. Null deletes, and is right."""
-    root = keys_of(chart)
+def judge_values(file: str, chart: str, values: Mapping[str, Any]) -> list[Complaint]:
+    """Return a complaint for every key in `values` that the chart does not know, or knows as something else. Null
+    deletes a key, and is right."""
+    root = read_chart_keys(chart)
     return [
         complaint
-        for path, known, value in strange(root, values)
-        for complaint in [complain(file, chart, root, path, known, value)]
+        for path, known, value in find_strange_keys(root, values)
+        for complaint in [build_complaint(file, chart, root, path, known, value)]
     ]
 
 
-def strange(known: Key, value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Key | None, Any]]:
-    """(path, what is known of it, value) of the topmost keys that are wrong."""
+def find_strange_keys(
+    known_key: Key, value: Any, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Key | None, Any]]:
+    """Find the topmost keys that are wrong, as (path, the known key or None, value)."""
     for name, inner in value.items():
-        here, below = (*path, str(name)), known.children.get(str(name))
+        key_path, below = (*path, str(name)), known_key.children.get(str(name))
         if below is None:
-            yield here, None, inner
+            yield key_path, None, inner
         elif inner is None or below.kind == "any":
             continue
         elif below.kind in ("map", "free"):
             if not isinstance(inner, Mapping):
-                yield here, below, inner
+                yield key_path, below, inner
             elif below.kind == "map":
-                yield from strange(below, inner, here)
+                yield from find_strange_keys(below, inner, key_path)
         elif isinstance(inner, Mapping):
-            yield here, below, inner
+            yield key_path, below, inner
 
 
-def complain(file: str, chart: str, root: Key, path: tuple[str, ...], known: Key | None, value: Any) -> Complaint:
-    key = dotted(path)
-    if known is None:
-        allowed = f"keys of the chart {chart}; Helm would ignore this one"
-        return Complaint(file, key, "an unknown key", allowed, "values-key-unknown", likely(root, path))
-    allowed = {"list": "a list", "value": "a single value"}.get(known.kind, "a mapping")
-    return Complaint(file, key, shape(value), allowed, "values-shape")
+def build_complaint(
+    file: str, chart: str, root: Key, path: tuple[str, ...], known_key: Key | None, value: Any
+) -> Complaint:
+    key = join_path(path)
+    if known_key is None:
+        rule = f"keys of the chart {chart}; Helm would ignore this one"
+        return Complaint(file, key, "an unknown key", rule, "values-key-unknown", find_likely_key(root, path))
+    rule = {"list": "a list", "value": "a single value"}.get(known_key.kind, "a mapping")
+    return Complaint(file, key, describe_shape(value), rule, "values-shape")
 
 
-def likely(root: Key, path: tuple[str, ...]) -> str:
-    """The sibling that looks most like it, else the only place of the chart where a key of this name stands."""
+def find_likely_key(root: Key, path: tuple[str, ...]) -> str:
+    """Find the sibling that looks most like the key, or the only place of the chart with a key of this name."""
     place = root
     for part in path[:-1]:
         place = place.children[part]
-    if close := nearest(path[-1], list(place.children)):
-        return dotted((*path[:-1], close))
-    elsewhere = [found for found in everything(root) if found[-1] == path[-1]]
-    return dotted(elsewhere[0]) if len(elsewhere) == 1 else ""
+    if close := find_nearest(path[-1], list(place.children)):
+        return join_path((*path[:-1], close))
+    matches = [key_path for key_path in list_key_paths(root) if key_path[-1] == path[-1]]
+    return join_path(matches[0]) if len(matches) == 1 else ""
 
 
-def everything(key: Key, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def list_key_paths(key: Key, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     for name, below in key.children.items():
         yield (*path, name)
-        yield from everything(below, (*path, name))
+        yield from list_key_paths(below, (*path, name))
 
 
-def dotted(path: tuple[str, ...]) -> str:
+def join_path(path: tuple[str, ...]) -> str:
     return ".".join(part.replace(".", "\\.") for part in path)
 
 
-def shape(value: Any) -> str:
+def describe_shape(value: Any) -> str:
     return "a list" if isinstance(value, list) else "a mapping" if isinstance(value, Mapping) else repr(value)

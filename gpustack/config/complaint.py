@@ -1,4 +1,4 @@
-"""One thing that is wrong in what the operator wrote, and all of them at once as one error."""
+"""Mistakes in files of the operator, and one error that lists all of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,28 +10,29 @@ from gpustack.errors import ConfigError
 
 @dataclass(frozen=True)
 class Complaint:
-    """`file` is the path as the operator knows it (may be empty), `key` dotted, `found` and `allowed` are texts."""
+    """Describe a mistake. `file` is the path as the operator knows it (may be empty), `key` is dotted, `actual` is the
+    text that stands there, and `rule` says what is allowed."""
 
     file: str
     key: str
-    found: str
-    allowed: str
+    actual: str
+    rule: str
     reference: str = "config-invalid"
     nearest: str = ""
 
     def __str__(self) -> str:
-        where = ": ".join(part for part in (self.file, self.key) if part)
-        text = f"{where}: found {self.found}, allowed: {self.allowed}"
+        place = ": ".join(part for part in (self.file, self.key) if part)
+        text = f"{place}: found {self.actual}, allowed: {self.rule}"
         return f"{text}; did you mean {self.nearest}?" if self.nearest else text
 
 
-def nearest(word: str, known: Sequence[str]) -> str:
-    """The known word that looks most like `word`, or an empty string."""
-    return next(iter(get_close_matches(word, known, n=1, cutoff=0.6)), "")
+def find_nearest(word: str, words: Sequence[str]) -> str:
+    """Find the known word that looks most like `word`. Return an empty string where none does."""
+    return next(iter(get_close_matches(word, words, n=1, cutoff=0.6)), "")
 
 
 def refuse(complaints: Sequence[Complaint]) -> None:
-    """Raises ConfigError with every complaint in it; does nothing without one."""
+    """Raise ConfigError with every complaint in it. Do nothing without one."""
     if not complaints:
         return
     kinds = {complaint.reference for complaint in complaints}

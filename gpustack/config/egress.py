@@ -1,8 +1,8 @@
-"""How hosts reach what they fetch: the files that name the proxy, and those that hold a login. One truth for the roles
-that write them and for the checks that compare them.
+"""The files on hosts that name the proxy, and those that hold a login.
 
-A text has marks where a secret goes. Roles fill them in on this machine (playbooks/templates/egress.j2), and so does
-`digests`, of which only salted hashes leave it: a probe tells whether a file is the same without saying what is in it.
+The roles that write them and the checks that compare them use the same texts. A text has marks in place of secrets.
+Roles fill them in on this machine (playbooks/templates/egress.j2), and so does `build_digests`, of which only salted
+hashes leave it: a probe tells whether a file is the same without saying what is in it.
 """
 
 import hashlib
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from gpustack.config.endpoint import endpoint_of
-from gpustack.config.secrets.secret_file import secret
-from gpustack.config.sections.receiver import place_of, secrets_of
+from gpustack.config.endpoint import resolve_endpoint
+from gpustack.config.secrets.secret_file import read_secret
+from gpustack.config.sections.receiver import locate_secret, read_secrets
 from gpustack.config.spec import Mirror, Proxy, Spec
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ UNIT = f"{HEADER}\n[Service]\nEnvironmentFile={ENVIRONMENT}\n"
 
 @dataclass(frozen=True)
 class HostFile:
-    """`text` ends with a newline; `user` and `password_file` are set when it has marks."""
+    """Describe a file of a host. `text` ends with a newline; `user` and `password_file` are set when it has marks."""
 
     path: str
     mode: str
@@ -53,119 +53,131 @@ class HostFile:
     password_file: str = ""
 
 
-def host_files(inventory: "Inventory") -> dict[str, HostFile]:
-    """What there has to be on every host, by path. What is in PATHS and not here must not be there."""
-    return {file.path: file for file in (*of_proxy(inventory), *of_mirror(inventory.spec))}
+def list_host_files(inventory: "Inventory") -> dict[str, HostFile]:
+    """List the files that every host must have, by path. Other files of PATHS must be absent."""
+    return {file.path: file for file in (*list_proxy_files(inventory), *list_mirror_files(inventory.spec))}
 
 
-def of_proxy(inventory: "Inventory") -> Iterator[HostFile]:
+def list_proxy_files(inventory: "Inventory") -> Iterator[HostFile]:
     proxy = inventory.spec.proxy
     if proxy is None:
         return
-    login = login_of(proxy)
-    yield HostFile(APT, "0644", apt(proxy))
+    login = select_login(proxy)
+    yield HostFile(APT, "0644", render_apt_config(proxy))
     if proxy.user:
-        urls = dict.fromkeys(urls_of(proxy).values())
+        urls = dict.fromkeys(list_proxy_urls(proxy).values())
         lines = "".join(f"machine {url} login {proxy.user} password {PASSWORD}\n" for url in urls)
         yield HostFile(APT_LOGIN, "0600", lines, *login)
-    yield HostFile(ENVIRONMENT, "0600", "".join(f"{line}\n" for line in environment(inventory)), *login)
+    yield HostFile(ENVIRONMENT, "0600", "".join(f"{line}\n" for line in render_environment(inventory)), *login)
     for path in UNITS.values():
         yield HostFile(path, "0644", UNIT)
 
 
-def of_mirror(spec: Spec) -> Iterator[HostFile]:
+def list_mirror_files(spec: Spec) -> Iterator[HostFile]:
     if isinstance(spec.source, Mirror) and spec.source.user:
         line = f"machine {spec.source.mirror} login {spec.source.user} password {PASSWORD}\n"
-        yield HostFile(MIRROR_LOGIN, "0600", line, *login_of(spec.source))
+        yield HostFile(MIRROR_LOGIN, "0600", line, *select_login(spec.source))
 
 
-def login_of(section: Proxy | Mirror) -> tuple[str, str]:
-    """User and password file, both empty when there is no login."""
+def select_login(section: Proxy | Mirror) -> tuple[str, str]:
+    """Select user and password file. Both are empty when there is no login."""
     if not section.user or not section.password_file:
         return "", ""
     return section.user, str(Path(section.password_file).expanduser())
 
 
-def urls_of(proxy: Proxy) -> dict[str, str]:
-    """By scheme of what is fetched."""
+def list_proxy_urls(proxy: Proxy) -> dict[str, str]:
+    """List the URLs of the proxy by the scheme of what is fetched."""
     both = {"http": proxy.http, "https": proxy.https or proxy.http}
     return {scheme: url for scheme, url in both.items() if url}
 
 
-def apt(proxy: Proxy) -> str:
-    """apt knows no networks and no domains in its exceptions, only hosts."""
-    lines = [f'Acquire::{scheme}::Proxy "{url}";' for scheme, url in urls_of(proxy).items()]
+def render_apt_config(proxy: Proxy) -> str:
+    """Render the settings of apt. Its exceptions are hosts alone, no networks and no domains."""
+    lines = [f'Acquire::{scheme}::Proxy "{url}";' for scheme, url in list_proxy_urls(proxy).items()]
     hosts = [entry for entry in proxy.no_proxy if "/" not in entry and "*" not in entry and not entry.startswith(".")]
-    lines += [f'Acquire::{scheme}::Proxy::{host} "DIRECT";' for host in hosts for scheme in urls_of(proxy)]
+    lines += [f'Acquire::{scheme}::Proxy::{host} "DIRECT";' for host in hosts for scheme in list_proxy_urls(proxy)]
     return "".join(f"{line}\n" for line in (HEADER.replace("#", "//"), *lines))
 
 
-def environment(inventory: "Inventory") -> list[str]:
-    """For systemd's EnvironmentFile and for a shell. A login in a URL is percent-encoded, so nothing needs quotes."""
+def render_environment(inventory: "Inventory") -> list[str]:
+    """Render lines for systemd's EnvironmentFile and for a shell. A login in a URL is percent-encoded, so nothing needs
+    quotes."""
     proxy = inventory.spec.proxy
     assert proxy is not None
     lines = []
-    for scheme, url in urls_of(proxy).items():
+    for scheme, url in list_proxy_urls(proxy).items():
         parts = urlsplit(url)
         lines.append(f"{scheme.upper()}_PROXY={parts.scheme}://{f'{LOGIN}@' if proxy.user else ''}{parts.netloc}")
-    return [*lines, f"NO_PROXY={','.join(no_proxy(inventory))}"]
+    return [*lines, f"NO_PROXY={','.join(list_no_proxy(inventory))}"]
 
 
-def no_proxy(inventory: "Inventory") -> list[str]:
-    """The operator's entries, then those of the cluster: itself, the hosts, the API, Services and pods."""
+def list_no_proxy(inventory: "Inventory") -> list[str]:
+    """List the operator's entries, then those of the cluster: itself, the hosts, the API, Services and pods."""
     kubernetes, proxy = inventory.spec.kubernetes, inventory.spec.proxy
     hosts = [str(host.spec.gpustack_node_ip or host.address) for host in inventory.hosts]
-    api = endpoint_of(inventory).rpartition(":")[0]
+    api = resolve_endpoint(inventory).rpartition(":")[0]
     own = ["localhost", "127.0.0.1", *([api] if api else []), *hosts]
     own += [".svc", f".{kubernetes.dns_domain}", str(kubernetes.pod_cidr), str(kubernetes.service_cidr)]
     return list(dict.fromkeys([*(proxy.no_proxy if proxy else ()), *own]))
 
 
-def filled(text: str, user: str, password_file: str) -> str:
-    """With the secrets in their places. Raises ConfigError when the file cannot be used."""
+def fill_secrets(text: str, user: str, password_file: str) -> str:
+    """Fill the secrets into a text. Raise ConfigError when the file cannot be used."""
     if not password_file:
         return text
-    password = secret(password_file)
+    password = read_secret(password_file)
     login = f"{quote(user, safe='')}:{quote(password, safe='')}"
     return text.replace(PASSWORD, password).replace(LOGIN, login)
 
 
-def authorization(spec: Spec) -> str:
-    """What containerd says to the mirror, or an empty string. Raises ConfigError when the file cannot be used."""
+def build_authorization(spec: Spec) -> str:
+    """Build the header with which containerd logs in at the mirror, or an empty string. Raise ConfigError when the file
+    cannot be used."""
     if not isinstance(spec.source, Mirror) or not spec.source.user:
         return ""
-    user, file = login_of(spec.source)
-    return "Basic " + b64encode(f"{user}:{secret(file)}".encode()).decode()
+    user, file = select_login(spec.source)
+    return "Basic " + b64encode(f"{user}:{read_secret(file)}".encode()).decode()
 
 
-def digests(inventory: "Inventory", host: "Host") -> dict[str, str]:
-    """Variables for the probes of a host: a random salt, and salted hashes of what files, containerd's login and the
-    environment of daemons must be there; on a control plane, where the cluster's Secrets can be read, what the
-    receivers of alerts need besides: lines of name, Secret, key and hash, - for the hash of a Secret not of ours; on a
-    host without Kubernetes lines of name and hash."""
+def build_digests(inventory: "Inventory", host: "Host") -> dict[str, str]:
+    """Build variables for the probes of a host: a random salt, and salted hashes of the expected files, of containerd's
+    login and of the environment of daemons.
+
+    On a control plane, where the cluster's Secrets can be read, they have the receivers of alerts as well: lines of
+    name, Secret, key and hash, with - in place of the hash for a Secret of the operator. On a host without Kubernetes
+    these are lines of name and hash.
+    """
     salt = random.token_hex(16)
 
     def digest(text: str) -> str:
         return hashlib.sha256(f"{salt}{text}".encode()).hexdigest()
 
-    files = {path: filled(file.text, file.user, file.password_file) for path, file in host_files(inventory).items()}
-    wanted = "".join(f"{path} {digest(text)}\n" for path, text in files.items())
+    files = {
+        path: fill_secrets(file.text, file.user, file.password_file)
+        for path, file in list_host_files(inventory).items()
+    }
+    file_digests = "".join(f"{path} {digest(text)}\n" for path, text in files.items())
     receivers = inventory.spec.alerts.receivers
-    contents = secrets_of(receivers) if host.control_plane else {}
-    places = {name: place_of(name, one) for name, one in receivers.named().items()} if host.control_plane else {}
-    needed = [
+    contents = read_secrets(receivers) if host.control_plane else {}
+    places = (
+        {name: locate_secret(name, receiver) for name, receiver in receivers.name_receivers().items()}
+        if host.control_plane
+        else {}
+    )
+    receiver_digests = [
         f"{name} {' '.join(place)} {digest(contents[name]) if name in contents else '-'}\n"
         for name, place in places.items()
         if place
     ]
-    given = secrets_of(receivers) if host.standalone else {}
-    of_standalone = "".join(f"{name} {digest(content)}\n" for name, content in given.items())
+    standalone_secrets = read_secrets(receivers) if host.standalone else {}
+    standalone_digests = "".join(f"{name} {digest(content)}\n" for name, content in standalone_secrets.items())
     daemon = "".join(f"{line}\n" for line in sorted(files.get(ENVIRONMENT, "").splitlines()))
     return {
         "SALT": salt,
-        "EGRESS": wanted,
+        "EGRESS": file_digests,
         "EGRESS_DAEMON": digest(daemon),
-        "MIRROR_LOGIN": digest(authorization(inventory.spec)),
-        **({"RECEIVERS": "".join(needed)} if needed else {}),
-        **({"STANDALONE_SECRETS": of_standalone} if of_standalone else {}),
+        "MIRROR_LOGIN": digest(build_authorization(inventory.spec)),
+        **({"RECEIVERS": "".join(receiver_digests)} if receiver_digests else {}),
+        **({"STANDALONE_SECRETS": standalone_digests} if standalone_digests else {}),
     }

@@ -1,4 +1,4 @@
-"""Where the Kubernetes API is reached."""
+"""The endpoint of the Kubernetes API."""
 
 from typing import TYPE_CHECKING
 
@@ -8,8 +8,8 @@ if TYPE_CHECKING:
 API_PORT = 6443
 
 
-def endpoint_of(inventory: "Inventory") -> str:
-    """name:port of the API. Without one in the spec, the address of the first control plane; empty
+def resolve_endpoint(inventory: "Inventory") -> str:
+    """Resolve name:port of the API. Without one in the spec, it is the address of the first control plane; it is empty
     where no host is to have Kubernetes."""
     if inventory.spec.kubernetes.endpoint:
         return inventory.spec.kubernetes.endpoint

@@ -1,4 +1,4 @@
-"""The example inventory of `gpustack init`, generated from the spec's model: every key, its default, what it means.
+"""The example inventory of `gpustack init`, generated from the spec's model: every key, its default, its meaning.
 
 A line `# key: value` is a default to be uncommented; every other comment is prose.
 """
@@ -12,12 +12,12 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from gpustack.config.host import HostSpec
-from gpustack.config.pydantic_errors import section_of
-from gpustack.config.resolved import (
-    containerd_version_of,
-    driver_version_of,
-    fingerprint_of,
-    kubernetes_version_of,
+from gpustack.config.pydantic_errors import find_section
+from gpustack.config.resolution import (
+    resolve_containerd_version,
+    resolve_driver_version,
+    resolve_fingerprint,
+    resolve_kubernetes_version,
 )
 from gpustack.config.spec import Fingerprints, Spec
 
@@ -64,9 +64,9 @@ HOST_EXAMPLES = {
 }
 
 VERSIONS: Mapping[str, Callable[[Spec], str]] = {
-    "Kubernetes": kubernetes_version_of,
-    "Containerd": containerd_version_of,
-    "Driver": driver_version_of,
+    "Kubernetes": resolve_kubernetes_version,
+    "Containerd": resolve_containerd_version,
+    "Driver": resolve_driver_version,
 }
 
 SPEC_TEXT = """\
@@ -77,55 +77,55 @@ gpustack:
 """
 
 
-def example() -> dict[Path, str]:
-    """Texts by path below the inventory's folder."""
+def render_example() -> dict[Path, str]:
+    """Render the texts of an inventory, by path below its folder."""
     host_settings = "\n".join(
-        line for name, field in HostSpec.model_fields.items() for line in host_setting(name, field)
+        line for name, field in HostSpec.model_fields.items() for line in render_host_setting(name, field)
     )
     return {
         HOSTS: HOSTS_TEXT.format(settings=host_settings),
-        SPEC: SPEC_TEXT.format(settings="\n".join(settings(Spec, Spec(), 1)).rstrip()),
+        SPEC: SPEC_TEXT.format(settings="\n".join(render_settings(Spec, Spec(), 1)).rstrip()),
     }
 
 
-def host_setting(name: str, field: FieldInfo) -> list[str]:
-    return [*prose(described(field), 3), f"      # {name}: {HOST_EXAMPLES[name]}"]
+def render_host_setting(name: str, field: FieldInfo) -> list[str]:
+    return [*wrap_comment(describe_field(field), 3), f"      # {name}: {HOST_EXAMPLES[name]}"]
 
 
-def settings(model: type[BaseModel], defaults: BaseModel, depth: int) -> Iterator[str]:
+def render_settings(model: type[BaseModel], defaults: BaseModel, depth: int) -> Iterator[str]:
     for name, field in model.model_fields.items():
         key, value = field.alias or name, getattr(defaults, name)
-        yield from prose(described(field), depth)
+        yield from wrap_comment(describe_field(field), depth)
         if isinstance(value, BaseModel):
             yield f"{'  ' * depth}{key}:"
-            yield from settings(type(value), value, depth + 1)
+            yield from render_settings(type(value), value, depth + 1)
         else:
-            if (inner := section_of(field.annotation)) and not lists(field.annotation):
-                yield from other_form(inner, key, depth, listed=value == ())
-            yield f"{'  ' * depth}# {key}: {written(effective(model, name, field, value))}"
+            if (inner := find_section(field.annotation)) and not is_list(field.annotation):
+                yield from render_other_form(inner, key, depth, listed=value == ())
+            yield f"{'  ' * depth}# {key}: {format_yaml(select_default(model, name, field, value))}"
         if depth == 1:
             yield ""
 
 
-def lists(annotation: Any) -> bool:
-    """Whether it is a list, or none: of these the description has an example."""
+def is_list(annotation: Any) -> bool:
+    """Tell whether a value is a list or none. The description of such a key has an example."""
     return any(get_origin(part) is tuple for part in get_args(annotation))
 
 
-def effective(model: type[BaseModel], name: str, field: FieldInfo, value: Any) -> Any:
-    """The default, or what stands for it where the default is found elsewhere."""
+def select_default(model: type[BaseModel], name: str, field: FieldInfo, value: Any) -> Any:
+    """Select the default, or a value that stands for it where the default is found elsewhere."""
     if value is not None:
         return value
     if model is Fingerprints:
-        known = fingerprint_of(Spec(), name)
+        known = resolve_fingerprint(Spec(), name)
         return None if known == "{fingerprint}" else known
     if name == "version":
         return VERSIONS[model.__name__](Spec())
     return (field.examples or [None])[0]
 
 
-def other_form(section: type[BaseModel], key: str, depth: int, *, listed: bool) -> Iterator[str]:
-    """What a key can be beside its default, as prose."""
+def render_other_form(section: type[BaseModel], key: str, depth: int, *, listed: bool) -> Iterator[str]:
+    """Render the other form that a key can have beside its default, as prose."""
     yield f"{'  ' * depth}#     {key}:"
     entry = "- " if listed else "  "
     for name, field in section.model_fields.items():
@@ -134,20 +134,20 @@ def other_form(section: type[BaseModel], key: str, depth: int, *, listed: bool) 
         entry = "  "
 
 
-def described(field: FieldInfo) -> str:
-    """With the choices where there are some."""
+def describe_field(field: FieldInfo) -> str:
+    """Describe a field, with its choices where there are some."""
     choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
     named = f" ({' | '.join(str(choice) for choice in choices)})" if choices else ""
     return f"{field.description}{named}"
 
 
-def prose(text: str, depth: int) -> list[str]:
+def wrap_comment(text: str, depth: int) -> list[str]:
     indent = "  " * depth
     return [f"{indent}# {line}" for line in wrap(text, WIDTH - len(indent))]
 
 
-def written(value: Any) -> str:
-    """As YAML, on one line."""
+def format_yaml(value: Any) -> str:
+    """Format a value as YAML on one line."""
     import yaml
 
     plain = (

@@ -1,4 +1,4 @@
-"""The flows a cluster needs: the one table that checks, roles and the texts for operators read.
+"""The flows that a cluster needs: the one table for checks, roles and the texts for operators.
 
 Sources: kubernetes.io "Ports and Protocols"; flannel "Firewalls" and the health port of its manifest; metrics ports of
 kube-prometheus-stack. Ports of the metrics that listen on 127.0.0.1 only (`metrics_bind`) are not in it.
@@ -20,22 +20,22 @@ ANY, LOOPBACK = "0.0.0.0/0", "lo"
 
 @dataclass(frozen=True)
 class Flow:
-    """`ports` as N or N-M, none for all. `sources` are kinds; a flow `to` pods is one that a host forwards. What comes
-    from the source `host` is sent by the host itself. `guarded`: kubeadm would have it listen on 127.0.0.1, we open it
-    for Prometheus, so we keep everybody else out even where there is no firewall."""
+    """Describe a flow. `ports` are N or N-M, none for all. `sources` are kinds; a host forwards a flow whose
+    `destination` is pods, and sends one whose source is `host` itself. A `guarded` flow would listen on 127.0.0.1 as
+    kubeadm sets it up; it is open for Prometheus, so everybody else is kept out even where there is no firewall."""
 
     proto: Literal["tcp", "udp", "any"]
     ports: tuple[str, ...]
     sources: tuple[Source, ...]
-    why: str
+    reason: str
     roles: Role = "all"
-    to: Literal["host", "nodes", "pods"] = "host"
+    destination: Literal["host", "nodes", "pods"] = "host"
     guarded: bool = False
 
 
-def table(spec: Spec) -> tuple[Flow, ...]:
+def list_flows(spec: Spec) -> tuple[Flow, ...]:
     metrics = spec.kubernetes.metrics_bind != "127.0.0.1"
-    found = [
+    flows = [
         Flow("any", (), ("self",), "loopback: API server to etcd, health checks of the kubelet"),
         Flow(
             "tcp",
@@ -50,34 +50,36 @@ def table(spec: Spec) -> tuple[Flow, ...]:
         Flow("tcp", (str(spec.monitoring.node_exporter_port),), ("nodes", "pods"), "node-exporter: Prometheus"),
         Flow("tcp", ("30000-32767",), ("any",), "NodePorts: clients"),
         Flow("udp", ("30000-32767",), ("any",), "NodePorts: clients"),
-        Flow("any", (), ("pods",), "what pods send, to anywhere", to="pods"),
-        Flow("any", (), ("any",), "what is sent to pods", to="pods"),
+        Flow("any", (), ("pods",), "what pods send, to anywhere", destination="pods"),
+        Flow("any", (), ("any",), "what is sent to pods", destination="pods"),
     ]
     if spec.flannel.backend == "vxlan":
-        found.append(Flow("udp", (str(spec.flannel.port),), ("nodes",), "flannel's vxlan between nodes"))
+        flows.append(Flow("udp", (str(spec.flannel.port),), ("nodes",), "flannel's vxlan between nodes"))
     if spec.gpu.dcgm == "host":
         # Its pods are in the host's network, to reach the engine at localhost. The engine's own port stays there.
-        found.append(Flow("tcp", (str(spec.gpu.metrics.port),), ("nodes", "pods"), "dcgm-exporter: Prometheus"))
+        flows.append(Flow("tcp", (str(spec.gpu.metrics.port),), ("nodes", "pods"), "dcgm-exporter: Prometheus"))
     if metrics:
-        found.append(Flow("tcp", ("10249",), ("nodes", "pods"), "kube-proxy's metrics: Prometheus", guarded=True))
+        flows.append(Flow("tcp", ("10249",), ("nodes", "pods"), "kube-proxy's metrics: Prometheus", guarded=True))
         ports = ("2381", "10257", "10259")
-        why = "metrics of etcd, controller-manager and scheduler: Prometheus"
-        found.append(Flow("tcp", ports, ("nodes", "pods"), why, "control_plane", guarded=True))
-    return (*found, *sent(found))
+        reason = "metrics of etcd, controller-manager and scheduler: Prometheus"
+        flows.append(Flow("tcp", ports, ("nodes", "pods"), reason, "control_plane", guarded=True))
+    return (*flows, *list_outgoing_flows(flows))
 
 
-def sent(let_in: Sequence[Flow]) -> Iterator[Flow]:
-    """What a host itself sends, for hosts that deny that too: what another node lets in, and anything to pods."""
+def list_outgoing_flows(let_in: Sequence[Flow]) -> Iterator[Flow]:
+    """List the flows that a host itself sends, for hosts that deny that too: what another node lets in, and anything to
+    pods."""
     for proto in ("tcp", "udp"):
-        found = [flow for flow in let_in if flow.proto == proto and {"nodes", "any"} & set(flow.sources)]
-        ports = dict.fromkeys(port for flow in found for port in flow.ports)
-        yield Flow(proto, tuple(ports), ("host",), "what nodes send each other", to="nodes")
-    yield Flow("any", (), ("host",), "probes of the kubelet, webhooks of the API server", to="pods")
+        flows = [flow for flow in let_in if flow.proto == proto and {"nodes", "any"} & set(flow.sources)]
+        ports = dict.fromkeys(port for flow in flows for port in flow.ports)
+        yield Flow(proto, tuple(ports), ("host",), "what nodes send each other", destination="nodes")
+    yield Flow("any", (), ("host",), "probes of the kubelet, webhooks of the API server", destination="pods")
 
 
-def flows(spec: Spec, node_addresses: Sequence[str]) -> list[dict[str, Any]]:
-    """`gpustack.firewall.flows` of the resolved spec: one entry per flow and kind of source, with the addresses of that
-    kind as networks (of `self` the name of the loopback interface). Of what the host sends, where to."""
+def build_flow_entries(spec: Spec, node_addresses: Sequence[str]) -> list[dict[str, Any]]:
+    """Build `gpustack.firewall.flows` of the resolved spec. There is one entry per flow and kind of source, with the
+    addresses of that kind as networks (of `self` the name of the loopback interface). An entry of what the host sends
+    has the addresses of its destination."""
     addresses: dict[Source, list[str]] = {
         "self": [LOOPBACK],
         "nodes": [f"{address}/32" for address in sorted(set(node_addresses), key=IPv4Address)],
@@ -89,22 +91,22 @@ def flows(spec: Spec, node_addresses: Sequence[str]) -> list[dict[str, Any]]:
             "proto": flow.proto,
             "ports": list(flow.ports),
             "sources": kind,
-            "addresses": addresses[flow.to if kind == "host" else kind],
+            "addresses": addresses[flow.destination if kind == "host" else kind],
             "roles": flow.roles,
-            "to": flow.to,
+            "to": flow.destination,
             "guarded": flow.guarded,
-            "why": flow.why,
+            "reason": flow.reason,
         }
-        for flow in table(spec)
+        for flow in list_flows(spec)
         for kind in flow.sources
     ]
 
 
-def node_addresses(inventory: Inventory, reported: Mapping[str, str]) -> list[str]:
-    """Addresses of all nodes. `reported` are by host; of a host that could not be asked, that of the inventory counts,
-    so that its peers do not shut it out meanwhile. A mere name is left out."""
-    hosts = inventory.in_cluster
-    addresses = (reported.get(host.name) or str(host.spec.gpustack_node_ip or host.address) for host in hosts)
+def list_node_addresses(inventory: Inventory, reported_addresses: Mapping[str, str]) -> list[str]:
+    """List the addresses of all nodes. `reported_addresses` are by host. For a host that could not be asked, the
+    address of the inventory counts, so that its peers do not shut it out meanwhile. A mere name is left out."""
+    hosts = inventory.cluster_hosts
+    addresses = (reported_addresses.get(host.name) or str(host.spec.gpustack_node_ip or host.address) for host in hosts)
     return [address for address in addresses if is_address(address)]
 
 
@@ -115,14 +117,14 @@ def is_address(text: str) -> bool:
         return False
 
 
-def passes(found: Iterable[Mapping[str, Any]], *, control_plane: bool) -> frozenset[str]:
-    """What one host lets in and forwards for these flows, in the form in which stored and live rules are compared:
-    `in lo`, `in tcp 10.0.0.1/32 10250`, `forward from 10.244.0.0/16`, `forward to 10.244.0.0/16`, `out lo`,
-    `out tcp 10.0.0.1/32 10250`, `out any 10.244.0.0/16 all`."""
-    found = list(found)
-    pods = next(flow["addresses"][0] for flow in found if flow["sources"] == "pods")
+def list_rules(flows: Iterable[Mapping[str, Any]], *, control_plane: bool) -> frozenset[str]:
+    """List what one host lets in and forwards for these flows, in the form in which stored and live rules are compared:
+    `in lo`, `in tcp 10.0.0.1/32 10250`, `forward from 10.244.0.0/16`, `forward to 10.244.0.0/16`, `out lo`, `out tcp
+    10.0.0.1/32 10250`, `out any 10.244.0.0/16 all`."""
+    flows = list(flows)
+    pods = next(flow["addresses"][0] for flow in flows if flow["sources"] == "pods")
     rules: set[str] = set()
-    for flow in found:
+    for flow in flows:
         if flow["roles"] == "control_plane" and not control_plane:
             continue
         if flow["sources"] == "self":
@@ -137,9 +139,12 @@ def passes(found: Iterable[Mapping[str, Any]], *, control_plane: bool) -> frozen
     return frozenset(rules)
 
 
-def guarded(found: Iterable[Mapping[str, Any]], *, control_plane: bool) -> frozenset[str]:
-    """Who may get at what one host keeps strangers from, as `passes` says it."""
-    mine = [flow for flow in found if flow["guarded"] and (control_plane or flow["roles"] == "all")]
+def list_guarded_rules(flows: Iterable[Mapping[str, Any]], *, control_plane: bool) -> frozenset[str]:
+    """List who may reach the guarded ports of one host, in the form of `list_rules`."""
+    guarded_flows = [flow for flow in flows if flow["guarded"] and (control_plane or flow["roles"] == "all")]
     return frozenset(
-        f"in {flow['proto']} {source} {port}" for flow in mine for source in flow["addresses"] for port in flow["ports"]
+        f"in {flow['proto']} {source} {port}"
+        for flow in guarded_flows
+        for source in flow["addresses"]
+        for port in flow["ports"]
     )

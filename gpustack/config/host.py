@@ -1,4 +1,4 @@
-"""Host settings: flat inventory variables, judged as HostSpec, and how a host is reached."""
+"""Settings of a host: flat inventory variables, judged as HostSpec, and its connection."""
 
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
@@ -10,7 +10,7 @@ CONTROL_PLANE, NODE, STANDALONE = "kube_control_plane", "kube_node", "gpu_standa
 
 
 class HostSpec(BaseModel):
-    """`gpustack_*` variables of one host."""
+    """Hold the `gpustack_*` variables of one host."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -44,8 +44,8 @@ class HostSpec(BaseModel):
 
 @dataclass(frozen=True)
 class Host:
-    """What SSH reaches. `ssh_args` are arguments of ssh(1) in the order Ansible gives them. `timeout_factor` is that of
-    the spec."""
+    """Describe what SSH reaches. `ssh_args` are arguments of ssh(1) in the order in which Ansible gives them.
+    `timeout_factor` is that of the spec."""
 
     name: str
     address: str
@@ -68,5 +68,5 @@ class Host:
 
     @property
     def standalone(self) -> bool:
-        """It has GPUs and their monitoring, and no Kubernetes."""
+        """Tell whether it has GPUs and their monitoring, and no Kubernetes."""
         return STANDALONE in self.groups

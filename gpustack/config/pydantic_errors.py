@@ -1,4 +1,4 @@
-"""pydantic's errors as complaints: file, key, what was found, what is allowed, nearest spelling."""
+"""Errors of pydantic as complaints: file, key, actual value, rule, nearest spelling."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
@@ -6,7 +6,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from gpustack.config.complaint import Complaint, nearest
+from gpustack.config.complaint import Complaint, find_nearest
 
 # What pydantic calls by Python's names, as an operator would.
 ALLOWED = {
@@ -26,29 +26,29 @@ ALLOWED = {
 }
 
 
-def complain(file: str, prefix: str, error: ValidationError, model: type[BaseModel]) -> list[Complaint]:
-    return [complaint(file, prefix, entry, model) for entry in error.errors()]
+def build_complaints(file: str, prefix: str, error: ValidationError, model: type[BaseModel]) -> list[Complaint]:
+    return [build_complaint(file, prefix, entry, model) for entry in error.errors()]
 
 
-def complaint(file: str, prefix: str, entry: Mapping[str, Any], model: type[BaseModel]) -> Complaint:
-    path = path_of(entry)
+def build_complaint(file: str, prefix: str, entry: Mapping[str, Any], model: type[BaseModel]) -> Complaint:
+    path = extract_path(entry)
     key = ".".join(part for part in (prefix, *path) if part)
     if entry["type"] == "extra_forbidden":
-        known = known_keys(model, path[:-1])
-        allowed = f"one of {', '.join(known)}"
+        known_keys = list_keys(model, path[:-1])
+        rule = f"one of {', '.join(known_keys)}"
         return Complaint(
-            file, key, "a key that does not exist", allowed, "config-unknown-key", nearest(path[-1], known)
+            file, key, "a key that does not exist", rule, "config-unknown-key", find_nearest(path[-1], known_keys)
         )
-    found = "nothing" if entry["type"] == "missing" else shown(entry["input"])
-    return Complaint(file, key, found, allowed_by(entry, model, path))
+    actual = "nothing" if entry["type"] == "missing" else format_input(entry["input"])
+    return Complaint(file, key, actual, describe_rule(entry, model, path))
 
 
-def path_of(entry: Mapping[str, Any]) -> list[str]:
-    """Without the tags of unions, which stand in brackets and are no keys."""
+def extract_path(entry: Mapping[str, Any]) -> list[str]:
+    """Extract the path of a key without the tags of unions, which stand in brackets and are no keys."""
     return [str(part) for part in entry["loc"] if not str(part).startswith("(")]
 
 
-def allowed_by(entry: Mapping[str, Any], model: type[BaseModel], path: Sequence[str]) -> str:
+def describe_rule(entry: Mapping[str, Any], model: type[BaseModel], path: Sequence[str]) -> str:
     kind, context = entry["type"], entry.get("ctx", {})
     if kind == "literal_error":
         return f"{context['expected']}{', or a mapping' if '(official)' in entry['loc'] else ''}"
@@ -56,42 +56,43 @@ def allowed_by(entry: Mapping[str, Any], model: type[BaseModel], path: Sequence[
         _, _, rule = str(context["error"]).rpartition("allowed: ")
         return rule
     if kind == "string_pattern_mismatch":
-        field = field_at(model, path)
+        field = find_field(model, path)
         description = field.description if field and field.description else "a text of this form"
         return f"{description} ({context['pattern']})"
     text: str = entry["msg"]
     return ALLOWED.get(kind, text[:1].lower() + text[1:])
 
 
-def shown(value: Any) -> str:
+def format_input(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def section_of(annotation: Any) -> type[BaseModel] | None:
-    """The model behind an annotation, through unions and Annotated."""
+def find_section(annotation: Any) -> type[BaseModel] | None:
+    """Find the model behind an annotation, through unions and Annotated."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for part in get_args(annotation) if (found := section_of(part))), None)
+    return next((section for part in get_args(annotation) if (section := find_section(part))), None)
 
 
-def field_at(model: type[BaseModel], path: Sequence[str]) -> FieldInfo | None:
-    """`path` in the operator's keys, with numbers for what is in a list; None where it leads out of the model."""
+def find_field(model: type[BaseModel], path: Sequence[str]) -> FieldInfo | None:
+    """Find the field at a path of the operator's keys, with numbers for the entries of a list. Return None where the
+    path leads out of the model."""
     field: FieldInfo | None = None
     for part in path:
         if part.isdecimal():
             continue
         fields = model.model_fields
         field = next((info for name, info in fields.items() if part in (name, info.alias)), None)
-        inner = section_of(field.annotation) if field else None
+        inner = find_section(field.annotation) if field else None
         if inner is None:
             return field
         model = inner
     return field
 
 
-def known_keys(model: type[BaseModel], path: Sequence[str]) -> list[str]:
-    """The keys that are allowed at a place of the model, as the operator writes them."""
-    field = field_at(model, path)
-    inner = section_of(field.annotation) if field else model
+def list_keys(model: type[BaseModel], path: Sequence[str]) -> list[str]:
+    """List the keys that are allowed at a place of the model, as the operator writes them."""
+    field = find_field(model, path)
+    inner = find_section(field.annotation) if field else model
     return [info.alias or name for name, info in (inner or model).model_fields.items()]

@@ -1,4 +1,4 @@
-"""Where playbooks, values and the text about alerts are: at the top of a checkout, inside the installed package."""
+"""The places of playbooks, values and alert texts: the top of a checkout, or inside the installed package."""
 
 from functools import cache
 from pathlib import Path
@@ -9,37 +9,39 @@ from gpustack.files.yaml_text import parse_shipped
 PACKAGE = Path(__file__).parent.parent
 
 
-def playbooks() -> Path:
-    """The folder of site.yml, `<step-id>.yml` and `roles/`."""
-    return shipped("playbooks")
+def locate_playbooks() -> Path:
+    """Return the folder of site.yml, `<step-id>.yml` and `roles/`."""
+    return locate_resource("playbooks")
 
 
-def values() -> Path:
-    """The folder of `<release>.yaml`."""
-    return shipped("values")
+def locate_shipped_values() -> Path:
+    """Return the folder of `<release>.yaml`."""
+    return locate_resource("values")
 
 
 @cache
-def own_counters() -> str:
-    """What dcgm-exporter reads for us, in its CSV."""
-    return (values() / "dcgm" / "counters.csv").read_text()
+def read_own_counters() -> str:
+    """Read the counters that gpustack has dcgm-exporter read, in its CSV."""
+    return (locate_shipped_values() / "dcgm" / "counters.csv").read_text()
 
 
-def docs() -> Path:
-    """The folder of alerts.md, which `gpustack explain` reads; the other documents are not shipped."""
-    return shipped("docs")
+def locate_docs() -> Path:
+    """Return the folder of alerts.md, which `gpustack explain` reads. The other documents are not shipped."""
+    return locate_resource("docs")
 
 
-def shipped(name: str, package: Path = PACKAGE) -> Path:
-    """Raises FileNotFoundError when the installation lacks it, which is a defect of the wheel."""
+def locate_resource(name: str, package: Path = PACKAGE) -> Path:
+    """Return the path of a resource. Raise FileNotFoundError when the installation lacks it, which is a defect of the
+    wheel."""
     places = (package / "_data" / name, package.parent / name)
-    found = next((place for place in places if place.is_dir()), None)
-    if found is None:
+    path = next((place for place in places if place.is_dir()), None)
+    if path is None:
         raise FileNotFoundError(f"gpustack is not completely installed: no {places[0]}")
-    return found
+    return path
 
 
-def shipped_yaml(path: Path) -> dict[str, Any]:
-    """A mapping of ours, read by libyaml where PyYAML has it: ten times as fast, and every run reads some."""
-    found: dict[str, Any] = parse_shipped(path.read_text())
-    return found
+def read_shipped_yaml(path: Path) -> dict[str, Any]:
+    """Read a mapping that is part of this program. libyaml reads it where PyYAML has it: ten times as fast, and every
+    run reads some."""
+    document: dict[str, Any] = parse_shipped(path.read_text())
+    return document

@@ -1,8 +1,8 @@
 """The cluster spec: the keys below `gpustack:` in group_vars/all/gpustack.yml.
 
 This is the only place of defaults. Roles receive the resolved spec and have none of their own. Keys that Kubernetes
-itself names (`failCgroupV1`) keep its spelling; all others are snake_case. Descriptions and examples are what
-`gpustack init` writes.
+itself names (`failCgroupV1`) keep its spelling; all others are snake_case. `gpustack init` writes the descriptions and
+examples.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,45 +18,45 @@ from gpustack.config.sections.monitoring import Alerts, Dashboards, Monitoring, 
 from gpustack.config.sections.section import Section
 from gpustack.config.sections.serve import Serve
 from gpustack.config.sections.usage import Capacity, Cost
-from gpustack.config.versions import KNOWN_SETS, kubernetes_version
+from gpustack.config.versions import KNOWN_SETS, parse_kubernetes_version
 
 
-def bare(text: object) -> object:
+def normalize_fingerprint(text: object) -> object:
     return text.replace(" ", "").upper() if isinstance(text, str) else text
 
 
-def off(value: object) -> object:
-    """YAML 1.1 reads a bare `off` as false."""
+def convert_false(value: object) -> object:
+    """Convert false to `off`, as which YAML 1.1 reads it."""
     return "off" if value is False else value
 
 
-def known_set(name: str) -> str:
+def validate_version_set(name: str) -> str:
     if name not in KNOWN_SETS:
         raise ValueError(f"one of {', '.join(KNOWN_SETS)}")
     return name
 
 
-def port_in_range(text: str) -> str:
+def validate_port(text: str) -> str:
     if not 0 < int(text.rpartition(":")[2]) < 65536:
         raise ValueError("name:port, with a port of 1 to 65535")
     return text
 
 
-def sized(widest: int, narrowest: int, why: str) -> Callable[[IPv4Network], IPv4Network]:
-    def size(network: IPv4Network) -> IPv4Network:
+def build_size_validator(widest: int, narrowest: int, reason: str) -> Callable[[IPv4Network], IPv4Network]:
+    def validate_size(network: IPv4Network) -> IPv4Network:
         if not widest <= network.prefixlen <= narrowest:
-            raise ValueError(f"a network of /{widest} to /{narrowest}: {why}")
+            raise ValueError(f"a network of /{widest} to /{narrowest}: {reason}")
         return network
 
-    return size
+    return validate_size
 
 
-Fingerprint = Annotated[str, Field(pattern=r"^[0-9A-F]{40}$"), BeforeValidator(bare)]
-HostPort = Annotated[str, Field(pattern=r"^[A-Za-z0-9.-]+:[0-9]{1,5}$"), AfterValidator(port_in_range)]
-KubernetesVersion = Annotated[str, AfterValidator(kubernetes_version)]
+Fingerprint = Annotated[str, Field(pattern=r"^[0-9A-F]{40}$"), BeforeValidator(normalize_fingerprint)]
+HostPort = Annotated[str, Field(pattern=r"^[A-Za-z0-9.-]+:[0-9]{1,5}$"), AfterValidator(validate_port)]
+KubernetesVersion = Annotated[str, AfterValidator(parse_kubernetes_version)]
 # kubeadm's limits for IPv4 (its package `validation`): 16 bits between the network and a node's /24, 20 of Services.
-PodNetwork = Annotated[IPv4Network, AfterValidator(sized(8, 22, "every node takes a /24 of it"))]
-ServiceNetwork = Annotated[IPv4Network, AfterValidator(sized(12, 28, "kubeadm takes no other"))]
+PodNetwork = Annotated[IPv4Network, AfterValidator(build_size_validator(8, 22, "every node takes a /24 of it"))]
+ServiceNetwork = Annotated[IPv4Network, AfterValidator(build_size_validator(12, 28, "kubeadm takes no other"))]
 
 
 User = Annotated[str, Field(pattern=r"^[A-Za-z0-9._@+-]+$")]
@@ -64,7 +64,8 @@ ProxyUrl = Annotated[str, Field(pattern=r"^https?://[^/\s:@]+:[0-9]{1,5}$")]
 
 
 class Mirror(Section):
-    """One address that serves packages, images and files under the official paths, and signs with its own key."""
+    """Describe one address that serves packages, images and files under the official paths, and signs with its own
+    key."""
 
     mirror: Annotated[
         str,
@@ -77,7 +78,7 @@ class Mirror(Section):
     fingerprint: Annotated[
         Fingerprint,
         Field(
-            description="of the key that signs the mirror's packages",
+            description="fingerprint of the key that signs the mirror's packages",
             examples=["0123456789ABCDEF0123456789ABCDEF01234567"],
         ),
     ]
@@ -87,7 +88,7 @@ class Mirror(Section):
     ] = "production"
     user: Annotated[
         User | None,
-        Field(description="for a mirror with https that needs a login; requires password_file", examples=["kube"]),
+        Field(description="login at a mirror with https; requires password_file", examples=["kube"]),
     ] = None
     password_file: Annotated[
         str | None,
@@ -96,26 +97,27 @@ class Mirror(Section):
 
 
 class Proxy(Section):
-    """An HTTP proxy between hosts and the internet: for apt, containerd, the kubelet and our own downloads."""
+    """Describe an HTTP proxy between hosts and the internet: for apt, containerd, the kubelet and gpustack's
+    downloads."""
 
     http: Annotated[
         ProxyUrl | None,
-        Field(description="for http://, as http://HOST:PORT", examples=["http://proxy.example.com:3128"]),
+        Field(description="proxy for http://, as http://HOST:PORT", examples=["http://proxy.example.com:3128"]),
     ] = None
     https: Annotated[
         ProxyUrl | None,
-        Field(description="for https://; default: that of http", examples=["http://proxy.example.com:3128"]),
+        Field(description="proxy for https://; default: that of http", examples=["http://proxy.example.com:3128"]),
     ] = None
     no_proxy: Annotated[
         tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9.:/*-]+$")], ...],
         Field(
-            description="reached directly: names, .domains, networks; the cluster's own are added",
+            description="hosts that are reached directly: names, .domains, networks; the cluster's own are added",
             examples=["[.example.com, 10.0.0.0/8]"],
         ),
     ] = ()
-    user: Annotated[
-        User | None, Field(description="for a proxy that needs a login; requires password_file", examples=["kube"])
-    ] = None
+    user: Annotated[User | None, Field(description="login at the proxy; requires password_file", examples=["kube"])] = (
+        None
+    )
     password_file: Annotated[
         str | None,
         Field(description="a file on this machine, mode 0600, with the password", examples=["~/proxy-password"]),
@@ -123,20 +125,20 @@ class Proxy(Section):
 
 
 class Fingerprints(Section):
-    """The keys that sign the official package repositories. Set it for a fork, or a vendor's new key."""
+    """Hold the keys that sign the official package repositories. Set it for a fork, or a vendor's new key."""
 
-    kubernetes: Annotated[Fingerprint | None, Field(description="of pkgs.k8s.io; default: that of the version set")] = (
-        None
-    )
+    kubernetes: Annotated[
+        Fingerprint | None, Field(description="key of pkgs.k8s.io; default: that of the version set")
+    ] = None
     containerd: Annotated[
-        Fingerprint | None, Field(description="of download.docker.com; default: that of the version set")
+        Fingerprint | None, Field(description="key of download.docker.com; default: that of the version set")
     ] = None
     nvidia: Annotated[
         Fingerprint | None,
-        Field(description="of NVIDIA's CUDA repository; default: those of the version set, by system"),
+        Field(description="keys of NVIDIA's CUDA repository; default: those of the version set, by system"),
     ] = None
     toolkit: Annotated[
-        Fingerprint | None, Field(description="of NVIDIA's container toolkit; default: that of the version set")
+        Fingerprint | None, Field(description="key of NVIDIA's container toolkit; default: that of the version set")
     ] = None
 
 
@@ -220,14 +222,14 @@ class Firewall(Section):
     ] = True
 
 
-def kind_of_source(value: object) -> str:
+def select_source_tag(value: object) -> str:
     return "(mirror)" if isinstance(value, (Mapping, Mirror)) else "(official)"
 
 
 # The tags are in brackets, as no key of the operator's is: they stand in the paths of pydantic's errors.
 Source = Annotated[
     Annotated[Literal["official"], Tag("(official)")] | Annotated[Mirror, Tag("(mirror)")],
-    Discriminator(kind_of_source),
+    Discriminator(select_source_tag),
 ]
 
 
@@ -237,7 +239,7 @@ class Spec(Section):
         Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$", description="name of the cluster in kubeconfigs"),
     ] = "gpustack"
     versions: Annotated[
-        str, AfterValidator(known_set), Field(description="the version set: versions that belong together")
+        str, AfterValidator(validate_version_set), Field(description="the version set: versions that belong together")
     ] = KNOWN_SETS[-1]
     source: Annotated[Source, Field(description="where packages and images come from: `official`, or a mirror")] = (
         "official"
@@ -268,7 +270,7 @@ class Spec(Section):
     minimum: Annotated[Minimum, Field(description="minimum resources of a host")] = Minimum()
     swap: Annotated[
         Literal["off", "keep"],
-        BeforeValidator(off),
+        BeforeValidator(convert_false),
         Field(description="whether hosts use swap; keep: the kubelet tolerates it and pods do not use it"),
     ] = "off"
     time_sync: Annotated[
@@ -287,8 +289,8 @@ class Spec(Section):
     apt_lock_wait: Annotated[int, Field(ge=0, description="seconds to wait for another apt process on a host")] = 300
 
 
-def schema() -> dict[str, Any]:
-    """The JSON Schema of group_vars/all/gpustack.yml, for editors."""
+def build_schema() -> dict[str, Any]:
+    """Build the JSON Schema of group_vars/all/gpustack.yml, for editors."""
 
     class GroupVars(BaseModel):
         model_config = ConfigDict(extra="allow", title="group_vars/all/gpustack.yml")

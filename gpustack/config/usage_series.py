@@ -1,7 +1,7 @@
-"""The recorded series that reports read, and what a sample of them stands for.
+"""The recorded series that reports read, and the meaning of their samples.
 
-Written by scripts/values/usage_rules.py, explained in docs/capacity.md. Counts are of units of a resource, of which
-UNIT says how many GPUs one is.
+scripts/values/usage_rules.py writes the rules, docs/capacity.md explains them. Counts are of units of a resource; UNIT
+says how many GPUs one is.
 """
 
 INTERVAL = 60

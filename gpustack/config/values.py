@@ -1,7 +1,7 @@
-"""Helm values: ours below what is computed below the operator's own, `values/<release>.yaml` beside the inventory.
+"""Helm values: gpustack's own, then computed ones, then the operator's `values/<release>.yaml`.
 
 They are merged as Helm merges several `--values`: maps key by key, everything else is replaced, and null stays, because
-to Helm it means that the chart's own default is to go.
+to Helm it means that the chart's own default is to be removed.
 """
 
 import re
@@ -10,12 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gpustack.config.chart_keys import judged as judged_keys
-from gpustack.config.chart_keys import shape
+from gpustack.config.chart_keys import describe_shape
+from gpustack.config.chart_keys import judge_values as judged_keys
 from gpustack.config.complaint import Complaint
-from gpustack.config.resources import values as shipped_values
-from gpustack.config.secrets.secret_values import secrets_in
-from gpustack.config.sections.cluster_spec import sibling_dir
+from gpustack.config.resources import locate_shipped_values as shipped_values
+from gpustack.config.secrets.secret_values import find_secrets
+from gpustack.config.sections.cluster_spec import locate_inventory_dir
 from gpustack.config.yaml_files import VAULT, describe_error, read_yaml_text
 from gpustack.files.document import DocumentError
 from gpustack.files.read import read_text
@@ -30,88 +30,92 @@ GO_ALONE = "end|else|break|continue|now"
 JINJA = re.compile(rf"\{{[%#]|\{{\{{-?\s*(?:'|(?!(?:{GO_ALONE})\b)[A-Za-z_]\w*(?:[.(\[]|\s*(?:-?\}}\}}|\|)))")
 
 
-def folder(source: Path | None) -> Path:
-    """Where the operator's values stand; `source` is the inventory, None for the local host."""
-    return sibling_dir(source) / "values" if source else LOCAL
+def locate_values_folder(source: Path | None) -> Path:
+    """Return the folder of the operator's values. `source` is the inventory, None for the local host."""
+    return locate_inventory_dir(source) / "values" if source else LOCAL
 
 
-def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Later layers win. The layers are left as they are, and the result shares their innermost values."""
+def merge_values(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge layers, of which later ones win. The layers are left as they are, and the result shares their innermost
+    values."""
     result: dict[str, Any] = {}
     for layer in layers:
         for key, value in layer.items():
             below = result.get(key)
             both = isinstance(below, Mapping) and isinstance(value, Mapping)
-            result[key] = merged(below, value) if both else value  # type: ignore[arg-type]
+            result[key] = merge_values(below, value) if both else value  # type: ignore[arg-type]
     return result
 
 
 @cache
-def ours(release: str) -> Mapping[str, Any]:
-    """The values that gpustack ships. Raises FileNotFoundError where it ships none."""
-    found: dict[str, Any] = read_values(read_text(shipped_values() / f"{release}{ENDING}"))
-    return found
+def read_own_values(release: str) -> Mapping[str, Any]:
+    """Read the values that gpustack ships. Raise FileNotFoundError where it ships none."""
+    values: dict[str, Any] = parse_values(read_text(shipped_values() / f"{release}{ENDING}"))
+    return values
 
 
-def theirs(source: Path | None, release: str, chart: str) -> tuple[dict[str, Any], list[Complaint]]:
-    """The operator's values, and what is wrong with them; with a complaint they are not to be used. No file: no values.
-    `chart` is name and version, such as kube-prometheus-stack-88.5.3."""
-    path = folder(source) / f"{release}{ENDING}"
+def read_operator_values(source: Path | None, release: str, chart: str) -> tuple[dict[str, Any], list[Complaint]]:
+    """Read the operator's values, and return them with complaints; with a complaint they are not to be used. Without a
+    file there are no values. `chart` is name and version, such as kube-prometheus-stack-88.5.3."""
+    path = locate_values_folder(source) / f"{release}{ENDING}"
     if not path.exists():
         return {}, []
     text, wrong = read_yaml_text(path)
     if wrong:
         return {}, [wrong]
     if text.startswith(VAULT):
-        allowed = "plain YAML; secrets are files of the spec"
-        return {}, [Complaint(str(path), "", "an encrypted file", allowed, "values-shape")]
+        rule = "plain YAML; secrets are files of the spec"
+        return {}, [Complaint(str(path), "", "an encrypted file", rule, "values-shape")]
     try:
-        found = read_values(text)
+        values = parse_values(text)
     except DocumentError as error:
         return {}, [describe_error(path, error)]
-    if not isinstance(found, dict):
-        return {}, [Complaint(str(path), "", shape(found), "a mapping of values", "values-shape")]
-    return found, [
-        *jinja(str(path), "", found),
-        *secrets_in(str(path), found),
-        *judged_keys(str(path), chart, found),
+    if not isinstance(values, dict):
+        return {}, [Complaint(str(path), "", describe_shape(values), "a mapping of values", "values-shape")]
+    return values, [
+        *find_jinja(str(path), "", values),
+        *find_secrets(str(path), values),
+        *judged_keys(str(path), chart, values),
     ]
 
 
 def find_unknown_files(source: Path | None, releases: Collection[str]) -> list[Complaint]:
-    """Files that belong to no release: what stands in them would have no effect."""
+    """Return a complaint for each file that belongs to no release: its values would have no effect."""
     known = [f"{release}{ENDING}" for release in releases]
-    place = folder(source)
-    found = sorted(path for path in place.iterdir() if path.name not in known) if place.is_dir() else []
+    place = locate_values_folder(source)
+    paths = sorted(path for path in place.iterdir() if path.name not in known) if place.is_dir() else []
     return [
         Complaint(str(path), "", "values of no release", ", ".join(known), "values-stranger")
-        for path in found
+        for path in paths
         if not path.name.startswith(".") and path.suffix != ".md"
     ]
 
 
-def read_values(text: str) -> Any:
-    """Return values as Helm reads them: keys are texts, and so are dates. Raise DocumentError."""
-    return texts(parse_yaml(text, HELM) or {})
+def parse_values(text: str) -> Any:
+    """Parse values as Helm reads them: keys are texts, and so are dates. Raise DocumentError."""
+    return convert_to_text(parse_yaml(text, HELM) or {})
 
 
-def texts(value: Any) -> Any:
+def convert_to_text(value: Any) -> Any:
     if isinstance(value, dict):
-        return {word(key): texts(inner) for key, inner in value.items()}
-    return [texts(inner) for inner in value] if isinstance(value, list) else value
+        return {format_key(key): convert_to_text(inner) for key, inner in value.items()}
+    return [convert_to_text(inner) for inner in value] if isinstance(value, list) else value
 
 
-def word(key: Any) -> str:
+def format_key(key: Any) -> str:
     return str(key).lower() if isinstance(key, bool) else "null" if key is None else str(key)
 
 
-def jinja(file: str, key: str, value: Any) -> list[Complaint]:
-    """Helm would take Jinja literally. Templates of Go's are for the chart, Prometheus or Alertmanager, and stay."""
+def find_jinja(file: str, key: str, value: Any) -> list[Complaint]:
+    """Return a complaint for Jinja, which Helm would take literally. Templates of Go are for the chart, Prometheus or
+    Alertmanager, and stay."""
     pairs: Iterable[tuple[Any, Any]] = (
         value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
     )
-    found = [wrong for name, inner in pairs for wrong in jinja(file, f"{key}.{name}" if key else str(name), inner)]
+    complaints = [
+        wrong for name, inner in pairs for wrong in find_jinja(file, f"{key}.{name}" if key else str(name), inner)
+    ]
     if isinstance(value, str) and (match := JINJA.search(value)):
         text = value[match.start() :].splitlines()[0]
         return [Complaint(file, key, text, "a plain value, no Jinja", "config-jinja")]
-    return found
+    return complaints

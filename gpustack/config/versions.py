@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gpustack.config.resources import shipped_yaml
+from gpustack.config.resources import read_shipped_yaml
 
 VERSIONS = Path(__file__).parent.parent / "versions"
 KNOWN_SETS: tuple[str, ...] = tuple(sorted(path.stem for path in VERSIONS.glob("*.yaml")))
@@ -15,8 +15,8 @@ KNOWN_SETS: tuple[str, ...] = tuple(sorted(path.stem for path in VERSIONS.glob("
 
 @dataclass(frozen=True)
 class AptSource:
-    """An official apt repository; `{minor}` is filled in per cluster, what else is in braces per host. `keys` has what
-    stands for `{key}` and `{fingerprint}` by system, such as debian13, where each system has a key of its own.
+    """Describe an official apt repository. `{minor}` is filled in per cluster, other words in braces per host. `keys`
+    has the values of `{key}` and `{fingerprint}` by system, such as debian13, where each system has a key of its own.
     `expires` is the end of its key as last seen, None for never. `packages` are the names, also with `*`, of all that
     apt may take from it; empty for a repository that may replace any package."""
 
@@ -32,8 +32,8 @@ class AptSource:
 
 @dataclass(frozen=True)
 class Artefact:
-    """A file with its address and checksum. `{arch}` in the address is the host's; `sha256` is by architecture, or of
-    `all` of them."""
+    """Describe a file with its address and checksum. `{arch}` in the address is the host's; `sha256` is by
+    architecture, or of `all` of them."""
 
     version: str
     url: str
@@ -42,8 +42,9 @@ class Artefact:
 
 @dataclass(frozen=True)
 class VersionSet:
-    """`minors` are those of Kubernetes, with the end of their support; `containerd_lines` the first version of each
-    line of containerd that serves such a minor; `images` digests by reference, of those that are pinned."""
+    """Hold a version set. `minors` are those of Kubernetes, with the end of their support; `containerd_lines` has the
+    first version of each line of containerd that serves such a minor; `images` has the digests of pinned images by
+    reference."""
 
     name: str
     components: dict[str, str]
@@ -58,21 +59,21 @@ class VersionSet:
 
 
 @cache
-def dcgm_fields() -> frozenset[str]:
-    """Names of all known fields of DCGM's, legacy and canonical."""
-    return frozenset(name for row in rows("dcgm-fields.csv") for name in (row[0], row[4]) if name)
+def read_dcgm_fields() -> frozenset[str]:
+    """Read the names of all known fields of DCGM, legacy and canonical."""
+    return frozenset(name for row in read_rows("dcgm-fields.csv") for name in (row[0], row[4]) if name)
 
 
-def rows(name: str) -> list[list[str]]:
-    """Of a table beside the version sets, without its head."""
+def read_rows(name: str) -> list[list[str]]:
+    """Read the rows of a table beside the version sets, without its head."""
     lines = (VERSIONS / name).read_text().splitlines()
     return list(csv.reader(line for line in lines if line and not line.startswith("#")))[1:]
 
 
 @cache
-def version_set(name: str) -> VersionSet:
-    """Raises KeyError when the file lacks something, which a contract test forbids."""
-    data = shipped_yaml(VERSIONS / f"{name}.yaml")
+def read_version_set(name: str) -> VersionSet:
+    """Read a version set. Raise KeyError when the file lacks something, which a contract test forbids."""
+    data = read_shipped_yaml(VERSIONS / f"{name}.yaml")
     fields = ("uri", "suite", "components", "key", "fingerprint")
     return VersionSet(
         name=name,
@@ -86,10 +87,10 @@ def version_set(name: str) -> VersionSet:
             )
             for key, entry in data["apt"].items()
         },
-        flannel=artefact(data["manifests"]["flannel"], str(data["components"]["flannel"]["version"])),
-        helm=artefact(data["programs"]["helm"], str(data["components"]["helm"]["version"])),
-        charts={key: artefact(entry) for key, entry in data["charts"].items()},
-        provisioner=artefact(
+        flannel=parse_artefact(data["manifests"]["flannel"], str(data["components"]["flannel"]["version"])),
+        helm=parse_artefact(data["programs"]["helm"], str(data["components"]["helm"]["version"])),
+        charts={key: parse_artefact(entry) for key, entry in data["charts"].items()},
+        provisioner=parse_artefact(
             data["manifests"]["local-path-provisioner"], str(data["components"]["local-path-provisioner"]["version"])
         ),
         images={name: digest for name, digest in data["images"].items() if digest != "unpinned"},
@@ -98,8 +99,8 @@ def version_set(name: str) -> VersionSet:
     )
 
 
-def artefact(entry: dict[str, Any], version: str = "") -> Artefact:
-    """`{version}` in its address is filled in."""
+def parse_artefact(entry: dict[str, Any], version: str = "") -> Artefact:
+    """Parse an artefact, and fill `{version}` into its address."""
     version = version or str(entry["version"])
     sums = entry["sha256"] if isinstance(entry["sha256"], dict) else {"all": entry["sha256"]}
     return Artefact(
@@ -107,13 +108,14 @@ def artefact(entry: dict[str, Any], version: str = "") -> Artefact:
     )
 
 
-def minor(version: str) -> str:
-    """`1.36.4` is of minor `1.36`."""
+def parse_minor(version: str) -> str:
+    """Parse the minor of a version: `1.36` of `1.36.4`."""
     return ".".join(version.split(".")[:2])
 
 
-def kubernetes_version(text: str | None) -> str | None:
-    """A full Kubernetes version of a minor that the newest set supports. Raises ValueError with the rule broken.
+def parse_kubernetes_version(text: str | None) -> str | None:
+    """Parse a full Kubernetes version of a minor that the newest set supports. Raise ValueError with the rule that is
+    broken.
 
     Minors at or below 1.34 have reached their end of life (kubernetes.io/releases, 2026-10-27).
     """
@@ -122,12 +124,12 @@ def kubernetes_version(text: str | None) -> str | None:
     from packaging.version import InvalidVersion, Version
 
     try:
-        found = Version(text)
+        version = Version(text)
     except InvalidVersion as error:
         raise ValueError(f"found {text}, allowed: a full version such as 1.36.4") from error
-    supported = version_set(KNOWN_SETS[-1]).minors
-    if len(found.release) != 3:
+    supported = read_version_set(KNOWN_SETS[-1]).minors
+    if len(version.release) != 3:
         raise ValueError(f"found {text}, allowed: a full version such as 1.36.4, with its patch level")
-    if f"{found.major}.{found.minor}" not in supported:
+    if f"{version.major}.{version.minor}" not in supported:
         raise ValueError(f"found {text}, allowed: a patch of {', '.join(supported)}; others have ended or are untested")
     return text.removeprefix("v")

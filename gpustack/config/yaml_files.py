@@ -1,4 +1,4 @@
-"""Which of the operator's files are not YAML, and where: ansible-inventory often does not name the file."""
+"""The files of an inventory that are not YAML: ansible-inventory often does not name the file."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,24 +14,25 @@ VAULT = "$ANSIBLE_VAULT"
 ANSIBLE = Rules(aliases=True, tags=True, unique=True, plain=False)
 
 
-def broken(source: Path) -> list[Complaint]:
-    """Every YAML file of an inventory that cannot be parsed, or says a key twice in one mapping."""
-    return [complaint for path in candidates(source) if (complaint := judged(path))]
+def find_broken_files(source: Path) -> list[Complaint]:
+    """Return a complaint for every YAML file of an inventory that cannot be parsed, or has a key twice in one
+    mapping."""
+    return [complaint for path in list_candidates(source) if (complaint := judge_yaml_file(path))]
 
 
-def candidates(source: Path) -> Iterator[Path]:
+def list_candidates(source: Path) -> Iterator[Path]:
     base = source if source.is_dir() else source.parent
     if source.is_dir():
         yield from sorted(path for path in source.iterdir() if path.is_file() and path.suffix in ENDINGS)
     elif source.suffix in ENDINGS:
         yield source
     for folder in ("group_vars", "host_vars"):
-        found = (path for path in (base / folder).glob("**/*") if path.is_file())
-        yield from sorted(path for path in found if path.suffix in (*ENDINGS, ""))
+        paths = (path for path in (base / folder).glob("**/*") if path.is_file())
+        yield from sorted(path for path in paths if path.suffix in (*ENDINGS, ""))
 
 
-def judged(path: Path) -> Complaint | None:
-    """Return what is wrong with a file that Ansible reads, None for one that is right or encrypted."""
+def judge_yaml_file(path: Path) -> Complaint | None:
+    """Return the complaint about a file that Ansible reads, None for one that is right or encrypted."""
     text, wrong = read_yaml_text(path)
     if wrong or text.startswith(VAULT):
         return wrong
@@ -49,8 +50,8 @@ def read_yaml_text(path: Path) -> tuple[str, Complaint | None]:
         return "", Complaint(str(path), "", f"no YAML ({error})", "YAML in UTF-8", "config-not-yaml")
     except OSError as error:
         reference = "config-file-limit" if error.errno in LIMITS else "config-not-yaml"
-        allowed = f"a regular file of at most {YAML_TEXT} bytes"
-        return "", Complaint(str(path), "", error.strerror or str(error), allowed, reference)
+        rule = f"a regular file of at most {YAML_TEXT} bytes"
+        return "", Complaint(str(path), "", error.strerror or str(error), rule, reference)
 
 
 def describe_error(path: Path, error: DocumentError) -> Complaint:

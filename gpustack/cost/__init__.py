@@ -1,1 +1,1 @@
-"""What hours of GPUs cost, to the cent."""
+"""Costs of GPU-hours, to the cent."""

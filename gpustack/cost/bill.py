@@ -1,4 +1,4 @@
-"""A bill out of hours and prices: every cent is in one cell, and all cells together are the total."""
+"""A bill from hours and prices. All cells together are the total, to the cent."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,52 +7,54 @@ from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from gpustack.capacity.usage import Hours, Key, Usage
 
 CENT = Decimal("0.01")
-CELLS = ("used", "idle", "unmeasured", "free", "unoffered")
+CELLS = ("used_cost", "idle_cost", "unmeasured_cost", "free_cost", "unoffered_cost")
 
 
 @dataclass(frozen=True)
 class Line:
-    """`names` are the values of what was grouped by. Money: `used`, `idle` and `unmeasured` are what pods had, of which
-    the second is when the engine was busy below 5 %, and of the third no exporter said anything; `free` no pod had;
-    `unoffered` no pod could have."""
+    """Hold one line of a bill. `names` are the values of the dimensions. `used_cost`, `idle_cost` and
+    `unmeasured_cost` are the cost of what pods had: while the engine was busy, while it was busy below 5 %, and
+    while no exporter said anything. `free_cost` is that of GPUs without a pod, `unoffered_cost` that of GPUs that no
+    pod could have."""
 
     names: tuple[str, ...]
     hours: Hours
-    used: Decimal
-    idle: Decimal
-    unmeasured: Decimal
-    free: Decimal
-    unoffered: Decimal
+    used_cost: Decimal
+    idle_cost: Decimal
+    unmeasured_cost: Decimal
+    free_cost: Decimal
+    unoffered_cost: Decimal
 
     @property
-    def allocated(self) -> Decimal:
-        return self.used + self.idle + self.unmeasured
+    def allocated_cost(self) -> Decimal:
+        return self.used_cost + self.idle_cost + self.unmeasured_cost
 
     @property
-    def total(self) -> Decimal:
-        return self.allocated + self.free + self.unoffered
+    def total_cost(self) -> Decimal:
+        return self.allocated_cost + self.free_cost + self.unoffered_cost
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What a namespace may spend, and has. `known` is whether it had GPUs at all."""
+    """Hold what a namespace may spend and has spent. `has_gpus` says whether it had GPUs at all."""
 
     namespace: str
     amount: Decimal
-    spent: Decimal
-    known: bool
+    spent_amount: Decimal
+    has_gpus: bool
 
     @property
     def exceeded(self) -> bool:
-        return self.spent > self.amount
+        return self.spent_amount > self.amount
 
 
 @dataclass(frozen=True)
 class Bill:
-    """`total` is of all lines, to the cent. `days` is the total of each day, for a plot."""
+    """Hold the lines of a bill. `total` is the sum of all lines, to the cent. `days` are the totals of each day, for
+    a plot."""
 
     usage: Usage
-    by: tuple[str, ...]
+    dimensions: tuple[str, ...]
     currency: str
     lines: tuple[Line, ...]
     total: Line
@@ -61,42 +63,46 @@ class Bill:
     doubts: tuple[str, ...]
 
 
-def parts_of(hours: Hours) -> tuple[float, ...]:
-    """Hours of CELLS, together `total`. What exporters measure is never more than what is allocated."""
-    unmeasured = hours.unmeasured
-    idle = min(hours.idle, hours.allocated - unmeasured)
-    return (hours.allocated - unmeasured - idle, idle, unmeasured, hours.free, hours.unoffered)
+def split_hours(hours: Hours) -> tuple[float, ...]:
+    """Split hours into those of CELLS, which add up to `total`. Measured hours are never more than allocated ones."""
+    unmeasured_hours = hours.unmeasured
+    idle_hours = min(hours.idle, hours.allocated - unmeasured_hours)
+    return (hours.allocated - unmeasured_hours - idle_hours, idle_hours, unmeasured_hours, hours.free, hours.unoffered)
 
 
-def round_cells(exact: Sequence[Decimal]) -> list[Decimal]:
-    """To the cent, together the rounded sum: the cents that rounding down leaves go to the largest remainders."""
-    floors = [one.quantize(CENT, ROUND_FLOOR) for one in exact]
-    left = int((sum(exact, Decimal()).quantize(CENT, ROUND_HALF_UP) - sum(floors, Decimal())) / CENT)
-    order = sorted(range(len(exact)), key=lambda at: floors[at] - exact[at])
-    for at in order[:left]:
-        floors[at] += CENT
+def round_cells(amounts: Sequence[Decimal]) -> list[Decimal]:
+    """Round amounts to the cent so that they add up to the rounded sum: the cents that rounding down leaves go to
+    the largest remainders."""
+    floors = [amount.quantize(CENT, ROUND_FLOOR) for amount in amounts]
+    remaining_cents = int((sum(amounts, Decimal()).quantize(CENT, ROUND_HALF_UP) - sum(floors, Decimal())) / CENT)
+    order = sorted(range(len(amounts)), key=lambda cell_index: floors[cell_index] - amounts[cell_index])
+    for index in order[:remaining_cents]:
+        floors[index] += CENT
     return floors
 
 
-def money(
+def build_lines(
     prices: Mapping[Key, Decimal], hours: Mapping[Key, Hours], names: Mapping[Key, tuple[str, ...]]
 ) -> tuple[Line, ...]:
-    """A line for each of the names."""
+    """Build a line for each of the names."""
     sums: dict[tuple[str, ...], list[Decimal]] = {}
-    whole: dict[tuple[str, ...], Hours] = {}
-    for key, one in hours.items():
+    hours_by_name: dict[tuple[str, ...], Hours] = {}
+    for key, usage_hours in hours.items():
         cells = sums.setdefault(names[key], [Decimal()] * len(CELLS))
-        whole.setdefault(names[key], Hours()).add(one)
+        hours_by_name.setdefault(names[key], Hours()).add(usage_hours)
         price = prices.get(key, Decimal())
-        for at, part in enumerate(parts_of(one)):
-            cells[at] += Decimal(repr(part)) * price
+        for index, part in enumerate(split_hours(usage_hours)):
+            cells[index] += Decimal(repr(part)) * price
     order = sorted(sums)
-    rounded = round_cells([cell for name in order for cell in sums[name]])
-    wide = len(CELLS)
-    return tuple(Line(name, whole[name], *rounded[at * wide : at * wide + wide]) for at, name in enumerate(order))
+    cells_in_order = round_cells([cell for name in order for cell in sums[name]])
+    width = len(CELLS)
+    return tuple(
+        Line(name, hours_by_name[name], *cells_in_order[line_index * width : line_index * width + width])
+        for line_index, name in enumerate(order)
+    )
 
 
-def add_lines(lines: Iterable[Line]) -> Line:
+def sum_lines(lines: Iterable[Line]) -> Line:
     hours, cells = Hours(), [Decimal()] * len(CELLS)
     for line in lines:
         hours.add(line.hours)
@@ -104,21 +110,26 @@ def add_lines(lines: Iterable[Line]) -> Line:
     return Line((), hours, *cells)
 
 
-def make_bill(
-    usage: Usage, by: tuple[str, ...], prices: Mapping[Key, Decimal], currency: str, budgets: Mapping[str, Decimal]
+def build_bill(
+    usage: Usage,
+    dimensions: tuple[str, ...],
+    prices: Mapping[Key, Decimal],
+    currency: str,
+    budgets: Mapping[str, Decimal],
 ) -> Bill:
-    """By some of DIMENSIONS."""
-    names = {key: tuple(getattr(key, one) or "" for one in by) for key in usage.hours}
-    lines = money(prices, usage.hours, names)
-    daily = money(prices, usage.hours, {key: (key.day,) for key in usage.hours})
-    spaces = {
-        line.names[0]: line.allocated
-        for line in money(prices, usage.hours, {key: (key.namespace or "",) for key in usage.hours})
+    """Build the bill of hours and prices, grouped by `dimensions`, which are some of DIMENSIONS."""
+    names = {key: tuple(getattr(key, dimension) or "" for dimension in dimensions) for key in usage.hours}
+    lines = build_lines(prices, usage.hours, names)
+    daily = build_lines(prices, usage.hours, {key: (key.day,) for key in usage.hours})
+    namespace_costs = {
+        line.names[0]: line.allocated_cost
+        for line in build_lines(prices, usage.hours, {key: (key.namespace or "",) for key in usage.hours})
     }
-    judged = tuple(
-        Budget(name, amount, spaces.get(name, Decimal()), name in spaces) for name, amount in sorted(budgets.items())
+    judged_budgets = tuple(
+        Budget(name, amount, namespace_costs.get(name, Decimal()), name in namespace_costs)
+        for name, amount in sorted(budgets.items())
     )
-    unknown = [one.namespace for one in judged if not one.known]
+    unknown = [budget.namespace for budget in judged_budgets if not budget.has_gpus]
     doubts = [f"no pod of {', '.join(unknown)} had a GPU: is the name of the budget right?"] if unknown else []
-    days = {line.names[0]: line.total for line in daily}
-    return Bill(usage, by, currency, lines, add_lines(lines), days, judged, (*usage.doubts, *doubts))
+    days = {line.names[0]: line.total_cost for line in daily}
+    return Bill(usage, dimensions, currency, lines, sum_lines(lines), days, judged_budgets, (*usage.doubts, *doubts))

@@ -1,4 +1,4 @@
-"""What a GPU costs for an hour: by model, pool and day."""
+"""Prices of a GPU for an hour, by model, pool and day."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
@@ -9,61 +9,74 @@ from gpustack.command import Prose
 from gpustack.config.sections.usage import Cost, Price
 from gpustack.errors import ConfigError
 
-SHOWN = 8
+MAX_NODES = 8
 HINT = Prose("group_vars/all/gpustack.yml: cost.prices")
 
 
-def plain(model: str) -> str:
-    """DCGM's `NVIDIA H100 80GB HBM3`, a node label's `NVIDIA-H100-80GB-HBM3` and `H100 80GB HBM3` are one."""
+def normalize_model(model: str) -> str:
+    """Normalize the name of a model, so that DCGM's `NVIDIA H100 80GB HBM3`, the node label's
+    `NVIDIA-H100-80GB-HBM3` and `H100 80GB HBM3` are equal."""
     return model.replace("-", " ").casefold().removeprefix("nvidia ").strip()
 
 
 def find_price(prices: Iterable[Price], model: str, pool: str, day: str) -> Decimal | None:
-    """Of the last that fits; None where none does. Of a node with several models, only one for all models fits."""
-    found = None
-    for one in prices:
-        fits = (not one.model or plain(one.model) == plain(model)) and (not one.pool or one.pool == pool)
-        if fits and (one.begin is None or one.begin <= date.fromisoformat(day)):
-            found = one.per_gpu_hour
-    return found
+    """Find the last price that fits; None where none does. A node with several models fits only a price for all
+    models."""
+    price = None
+    for entry in prices:
+        fits = (not entry.model or normalize_model(entry.model) == normalize_model(model)) and (
+            not entry.pool or entry.pool == pool
+        )
+        if fits and (entry.begin is None or entry.begin <= date.fromisoformat(day)):
+            price = entry.per_gpu_hour
+    return price
 
 
 def require_prices(cost: Cost) -> None:
-    """Raises ConfigError where there are none."""
+    """Raise ConfigError where the spec has no prices."""
     if not cost.prices:
-        why = "A price is of a GPU for an hour, by model, pool and first day; there is no default."
-        raise ConfigError("cost-no-prices", "The spec has no prices.", why, HINT)
+        reason = "A price is of a GPU for an hour, by model, pool and first day; there is no default."
+        raise ConfigError("cost-no-prices", "The spec has no prices.", reason, HINT)
 
 
-def price_hours(cost: Cost, hours: Mapping[Key, Hours]) -> dict[Key, Decimal]:
-    """Per GPU-hour, of all that have hours. Raises ConfigError for what has no price: nothing is left out of a bill,
-    and nothing is free because nobody said what it costs."""
+def find_prices(cost: Cost, hours: Mapping[Key, Hours]) -> dict[Key, Decimal]:
+    """Find the price of a GPU-hour for all keys with hours. Raise ConfigError where a price is missing, since a bill
+    must leave nothing out."""
     require_prices(cost)
-    known: dict[tuple[str, str, str], Decimal | None] = {}
-    found: dict[Key, Decimal] = {}
+    price_cache: dict[tuple[str, str, str], Decimal | None] = {}
+    prices: dict[Key, Decimal] = {}
     for key in hours:
-        what = key.model, key.pool, key.day
-        if what not in known:
-            known[what] = find_price(cost.prices, *what)
-        price = known[what]
+        price_key = key.model, key.pool, key.day
+        if price_key not in price_cache:
+            price_cache[price_key] = find_price(cost.prices, *price_key)
+        price = price_cache[price_key]
         if price is not None:
-            found[key] = price
-    missing = {what for what, price in known.items() if price is None}
-    lacking = sorted({key[:4] for key, one in hours.items() if one.total and (key.model, key.pool, key.day) in missing})
-    if lacking:
-        raise ConfigError("cost-no-price", "Some GPUs have no price.", "\n".join(describe(lacking)), HINT)
-    return found
+            prices[key] = price
+    missing = {missing_key for missing_key, price in price_cache.items() if price is None}
+    missing_keys = sorted(
+        {
+            key[:4]
+            for key, usage_hours in hours.items()
+            if usage_hours.total and (key.model, key.pool, key.day) in missing
+        }
+    )
+    if missing_keys:
+        raise ConfigError(
+            "cost-no-price", "Some GPUs have no price.", "\n".join(describe_missing_prices(missing_keys)), HINT
+        )
+    return prices
 
 
-def describe(lacking: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    """A line for each model and pool."""
+def describe_missing_prices(missing_keys: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """Describe each model and pool without a price in one line."""
     days: dict[tuple[str, str], list[str]] = {}
     nodes: dict[tuple[str, str], set[str]] = {}
-    for day, pool, node, model in lacking:
+    for day, pool, node, model in missing_keys:
         days.setdefault((model, pool), []).append(day)
         nodes.setdefault((model, pool), set()).add(node)
-    for (model, pool), found in sorted(days.items()):
-        where = f" of pool {pool}" if pool else ""
+    for (model, pool), price_days in sorted(days.items()):
+        pool_suffix = f" of pool {pool}" if pool else ""
         names = sorted(nodes[model, pool])
-        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-        yield f"{model or 'an unknown model'}{where}, {min(found)} to {max(found)}: {', '.join(names[:SHOWN])}{more}"
+        remainder = f" and {len(names) - MAX_NODES} more" if len(names) > MAX_NODES else ""
+        node_list = f"{', '.join(names[:MAX_NODES])}{remainder}"
+        yield f"{model or 'an unknown model'}{pool_suffix}, {min(price_days)} to {max(price_days)}: {node_list}"

@@ -1,1 +1,1 @@
-"""The doctor: which one thing is wrong by what the hosts answered, with its evidence and its fix."""
+"""Diagnosis: the root causes that explain the answers of the hosts, with evidence and a fix."""

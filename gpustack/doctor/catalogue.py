@@ -1,4 +1,4 @@
-"""Reads the catalogue, gpustack/doctor/catalogue/<layer>.yaml, into typed entries. What joins them is graph.py."""
+"""Reader of the catalogue, gpustack/doctor/catalogue/<layer>.yaml, which graph.py joins into one graph."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -10,7 +10,7 @@ from gpustack.files.yaml_text import parse_shipped
 
 FOLDER = Path(__file__).parent / "catalogue"
 KEYS = {"faults", "states", "graph", "graph_conditions", "graph_pairs", "correlated"}
-# From host to monitoring: the order in which a cluster comes to be, and in which findings are reported.
+# The order, from host to monitoring, is that of an installation, and that of findings in a report.
 LAYERS = (
     "host", "containerd", "kubeadm", "etcd", "scheduling", "kube-proxy", "network", "dns", "registry", "cni",
     "gpu-host", "gpu-operator", "monitoring", "helm", "autoscaling",
@@ -18,34 +18,34 @@ LAYERS = (
 
 
 @cache
-def layers() -> tuple[Layer, ...]:
-    """All of the catalogue that ships. Raises ValueError for an entry of another form."""
+def load_layers() -> tuple[Layer, ...]:
+    """Load all layers of the catalogue. Raise ValueError for an entry of another form."""
     texts = {name: (FOLDER / f"{name}.yaml").read_text(encoding="utf-8") for name in LAYERS}
-    return tuple(layer(name, parse_shipped(text)) for name, text in texts.items())
+    return tuple(build_layer(name, parse_shipped(text)) for name, text in texts.items())
 
 
-def layer(name: str, content: Mapping[str, Any]) -> Layer:
-    """Of a file's content. Raises ValueError (pydantic's too) for keys and entries that are not known."""
+def build_layer(name: str, content: Mapping[str, Any]) -> Layer:
+    """Build a layer from the content of its file. Raise ValueError (pydantic's too) for unknown keys and entries."""
     from pydantic import TypeAdapter
 
     if odd := set(content) - KEYS:
         raise ValueError(f"{name}: unknown keys {sorted(odd)}")
     faults = TypeAdapter(tuple[Fault, ...]).validate_python(content.get("faults", ()), extra="forbid")
-    named = [{"id": id, "layer": name, **entry} for id, entry in content.get("states", {}).items()]
-    states = TypeAdapter(tuple[State, ...]).validate_python(named, extra="forbid")
+    state_entries = [{"id": id, "layer": name, **entry} for id, entry in content.get("states", {}).items()]
+    states = TypeAdapter(tuple[State, ...]).validate_python(state_entries, extra="forbid")
     groups = TypeAdapter(tuple[Group, ...]).validate_python(content.get("correlated", ()), extra="forbid")
     if strange := [fault.id for fault in faults if fault.layer != name]:
         raise ValueError(f"{name}: of another layer: {strange}")
     conditions, pairs = content.get("graph_conditions", {}), content.get("graph_pairs", {})
-    found = tuple(edges(content.get("graph", ()), conditions, pairs))
-    conditional = {edge.id for edge in found if edge.condition}
-    odd = (set(conditions) - conditional) | (set(pairs) - {edge.id for edge in found})
-    return Layer(name, faults, states, found, groups, tuple(sorted(odd)))
+    edges = tuple(parse_edges(content.get("graph", ()), conditions, pairs))
+    conditional = {edge.id for edge in edges if edge.condition}
+    odd = (set(conditions) - conditional) | (set(pairs) - {edge.id for edge in edges})
+    return Layer(name, faults, states, edges, groups, tuple(sorted(odd)))
 
 
-def edges(lines: Any, conditions: Mapping[str, str], pairs: Mapping[str, str]) -> Iterator[Edge]:
-    """`cause -> effect, effect?`: a question mark for an edge that has a condition. Raises ValueError for one without
-    it."""
+def parse_edges(lines: Any, conditions: Mapping[str, str], pairs: Mapping[str, str]) -> Iterator[Edge]:
+    """Parse lines of the form `cause -> effect, effect?`. A question mark stands for an edge with a condition. Raise
+    ValueError where `conditions` has no words for it."""
     for line in lines:
         cause, _, effects = line.partition(ARROW)
         for word in effects.split(","):

@@ -1,13 +1,13 @@
-"""A check of the doctor: what decides one id of the catalogue, with the probes that it reads.
+"""Checks of the doctor: each decides one id of the catalogue, and names the probes that it reads.
 
     @check("host-swap-on", SWAP)
-    def swap_on(here: View) -> Result:
-        active = here[SWAP].active
-        return Result("swap", "none in use", as_text(active), ok=not active)
+    def swap_on(view: View) -> Result:
+        active = view[SWAP].active
+        return Result("swap", "none in use", format_value(active), ok=not active)
 
 The id is that of a fault or state, `ID guard` for the guard of a conditional fault, or `CAUSE -> EFFECT` for the
 condition of an edge; a guard and a condition fail where they apply. A check is pure; where a fact is unavailable, the
-outcome is unknown by itself. Each module of gpustack/doctor/checks/ lists its own in CHECKS.
+outcome is unknown without further code. Each module of gpustack/doctor/checks/ lists its checks in CHECKS.
 """
 
 from collections.abc import Callable, Collection
@@ -19,27 +19,31 @@ from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
 
 Blocks = Collection[tuple[Collection[str], Collection[str]]]
-"""Every host of the first joined to every host of the second."""
+"""Pairs of groups: all hosts of the first group are joined to all hosts of the second."""
 
 
 @dataclass(frozen=True)
 class Check:
+    """Hold a check function with its id and its probes. A call judges one view."""
+
     id: str
     function: Callable[[View], Result]
     probes: tuple[Probe[Any], ...]
 
-    def __call__(self, here: View) -> Result:
-        return self.function(here)
+    def __call__(self, view: View) -> Result:
+        return self.function(view)
 
 
 def check(id: str, *probes: Probe[Any]) -> Callable[[Callable[[View], Result]], Check]:
+    """Declare a function as the check of an id."""
     return lambda function: Check(id, function, probes)
 
 
-def guard_of(id: str) -> str:
+def build_guard_id(id: str) -> str:
     return f"{id} guard"
 
 
-def names(**found: Collection[str]) -> Names:
-    """By word of the catalogue, such as NAMESPACE, what was found; where that is several things, the word stays."""
-    return tuple((word, min(values)) for word, values in found.items() if len(set(values)) == 1)
+def build_names(**placeholders: Collection[str]) -> Names:
+    """Build the values for words of the catalogue, such as NAMESPACE, from what was found. A word with several values
+    is left out, and stays as it is."""
+    return tuple((word, min(values)) for word, values in placeholders.items() if len(set(values)) == 1)

@@ -1,6 +1,6 @@
-"""What the catalogue is made of: faults that can be wrong, states that several of them share, and the edges between.
+"""Entries of the catalogue: faults, states that several faults share, and the edges between them.
 
-The texts are for people and stand in gpustack/doctor/catalogue/; ids are never spelled otherwise anywhere else.
+Their texts are written for people and are in gpustack/doctor/catalogue/. Code spells an id exactly as the catalogue.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ ARROW = " -> "
 
 @dataclass(frozen=True)
 class Question:
-    """A command that somebody can type, and what its answer proves."""
+    """Describe a command that a person can type, and what its answer proves."""
 
     run: str
     proves: str
@@ -24,7 +24,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Fix:
-    """A sentence, and lines of the shell. Words in capitals are to be filled in."""
+    """Describe a fix by a sentence and lines of the shell. A person fills in the words in capitals."""
 
     do: str
     commands: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Fix:
 
 @dataclass(frozen=True)
 class Unit:
-    """A systemd unit."""
+    """Name a systemd unit that a remedy starts or restarts."""
 
     name: str
     state: Literal["started", "restarted"]
@@ -41,7 +41,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Rollout:
-    """A workload whose pods are made anew."""
+    """Name a workload whose pods a remedy replaces."""
 
     namespace: str
     kind: Literal["daemonset", "deployment", "statefulset"]
@@ -50,8 +50,8 @@ class Rollout:
 
 @dataclass(frozen=True)
 class DropIn:
-    """A file of ours. Then the unit `reload` is reloaded, or the DaemonSet `restart` (namespace/name) restarts. What it
-    is about may be another unit's matter on some hosts: `otherwise` is the file for that one."""
+    """Describe a file of gpustack that a remedy writes. Then the unit `reload` is reloaded, or the DaemonSet `restart`
+    (namespace/name) restarts. On hosts where another unit owns the subject, `otherwise` is the file for that unit."""
 
     path: str
     lines: tuple[str, ...]
@@ -62,7 +62,7 @@ class DropIn:
 
 @dataclass(frozen=True)
 class Apt:
-    """`finish`: what dpkg was broken off in is ended first."""
+    """List packages that a remedy installs. With `finish`, an interrupted run of dpkg is completed first."""
 
     install: tuple[str, ...] = ()
     reinstall: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class Apt:
 
 @dataclass(frozen=True)
 class Remedy:
-    """What a machine can do about it: a step, or one of five playbooks with its parameters. Exactly one is set."""
+    """Name the one automatic remedy of a fault: a step, or one of five playbooks with its parameters."""
 
     step: str = ""
     unit: Unit | None = None
@@ -82,18 +82,20 @@ class Remedy:
 
     @property
     def kind(self) -> str:
-        """Raises ValueError unless exactly one is set."""
+        """Return the name of the only field that is set. Raise ValueError for none or several."""
         (name,) = (name for name, value in vars(self).items() if value)
         return str(name)
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that can be wrong. `fault` may be a root; `conditional` only while its guard holds, else it is a
-    symptom; `pointer` is what people see and never a root; `info` is true and harmless.
+    """Describe one thing that can be wrong. The role `fault` may be a root cause; `conditional` may be one only while
+    its guard holds, and is a symptom otherwise; `pointer` is a visible symptom and never a root cause; `info` is true
+    and harmless.
 
-    `checked_by` is the check of a step (step/check) that finds it, so that it needs no second one. `why` says why
-    `auto` is what it is. `alias_of` is the state that a pointer is only another name of."""
+    `checked_by` names the check of a step (step/check) that finds the fault, so that it needs no check of its own.
+    `reason` explains the value of `auto`. `alias_of` is the state of which a pointer is another name.
+    """
 
     id: str
     layer: str
@@ -105,7 +107,7 @@ class Fault:
     evidence: tuple[Question, ...]
     fix: Fix
     auto: Auto
-    why: str
+    reason: str
     lab: str
     fidelity: Fidelity
     sources: tuple[str, ...]
@@ -117,7 +119,8 @@ class Fault:
 
 @dataclass(frozen=True)
 class State:
-    """A condition that several faults share. Never a root. `ask` is the command that shows it."""
+    """Describe a condition that several faults share, and that is never a root cause. `ask` is the command that shows
+    it."""
 
     id: str
     layer: str
@@ -129,8 +132,8 @@ class State:
 
 @dataclass(frozen=True)
 class Edge:
-    """`condition` says in words when it holds, and is empty where it always does. `pairs` names who tells which hosts
-    it joins; without it, it stays on its host."""
+    """Join a cause to its effect. `condition` says in words when the edge holds, and is empty where it always holds.
+    `pairs` names the function that lists the joined hosts; an edge without it stays on its host."""
 
     cause: str
     effect: str
@@ -144,7 +147,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Group:
-    """Faults that come from one act: reported once and fixed together."""
+    """Name faults that come from one act: they are reported once and fixed together."""
 
     faults: tuple[str, ...]
     common: str
@@ -152,7 +155,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Layer:
-    """One file of the catalogue. `odd` are its conditions and pairs that belong to no edge of it."""
+    """Hold one file of the catalogue. `odd` are its conditions and pairs that belong to none of its edges."""
 
     name: str
     faults: tuple[Fault, ...]

@@ -1,4 +1,4 @@
-"""What a diagnosis is made of. All of it is values; report writes them down."""
+"""Parts of a diagnosis, as plain values. The report formats them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,19 +10,18 @@ from gpustack.ask.view import Evidence
 
 Certainty = Literal["certain", "likely"]
 Place = tuple[str, str]
-"""(id, host or @cluster)"""
-
-
+"""An id and its location (a host or @cluster)."""
 Judgements = Mapping[Place, Judgement]
 
 
-def with_outcome(judged: Judgements, *outcomes: Outcome) -> Iterator[Judgement]:
-    return (one for one in judged.values() if one.outcome in outcomes)
+def filter_judgements(judgements: Judgements, *outcomes: Outcome) -> Iterator[Judgement]:
+    """Yield the judgements that have one of these outcomes."""
+    return (judgement for judgement in judgements.values() if judgement.outcome in outcomes)
 
 
 @dataclass(frozen=True)
 class Branch:
-    """Something confirmed, and its effects. Unknown entries in between are passed over."""
+    """Hold a confirmed entry and its confirmed effects, in a tree. Unknown entries in between are left out."""
 
     id: str
     locations: tuple[str, ...]
@@ -31,46 +30,48 @@ class Branch:
 
 @dataclass(frozen=True)
 class Finding:
-    """A root cause on all its hosts. `correlated` are those of the same act, which `correlation` names. `impact` is
-    what is folded below it; of that, `caused` are faults that are probably its doing. `ruled_out` are other causes that
-    were refuted, `uncertain` possible ones that are unknown. `hidden_checks`: how many checks need this host."""
+    """Hold a root cause with all its hosts. `correlated_causes` come from the same act, which `correlation` names.
+    `impact` is what is folded below it; of that, `caused_faults` are faults that it probably caused. `ruled_out` are
+    other causes that were refuted, `uncertain` possible ones that are unknown. `hidden_checks` is the number of checks
+    that need this host."""
 
     id: str
-    judged: tuple[Judgement, ...]
+    judgements: tuple[Judgement, ...]
     certainty: Certainty
     impact: tuple[Judgement, ...] = ()
-    caused: tuple[Judgement, ...] = ()
+    caused_faults: tuple[Judgement, ...] = ()
     ruled_out: tuple[Judgement, ...] = ()
     uncertain: tuple[Judgement, ...] = ()
-    correlated: tuple[Judgement, ...] = ()
+    correlated_causes: tuple[Judgement, ...] = ()
     correlation: str = ""
     chain: Branch | None = None
     hidden_checks: int = 0
 
     @property
     def locations(self) -> tuple[str, ...]:
-        return tuple(one.where for one in self.judged)
+        return tuple(judgement.location for judgement in self.judgements)
 
 
 @dataclass(frozen=True)
-class Unexplained:
-    """Something confirmed that nothing confirmed explains. `suspects` are unknown, `ask` is the next check."""
+class UnexplainedSymptom:
+    """Hold a confirmed entry that no confirmed fault explains. `suspects` are unknown causes, `next_check` is the
+    command to type next."""
 
     id: str
-    judged: tuple[Judgement, ...]
+    judgements: tuple[Judgement, ...]
     suspects: tuple[Judgement, ...]
     ruled_out: tuple[Judgement, ...]
     impact: tuple[Judgement, ...]
-    ask: str
+    next_check: str
 
     @property
     def locations(self) -> tuple[str, ...]:
-        return tuple(one.where for one in self.judged)
+        return tuple(judgement.location for judgement in self.judgements)
 
 
 @dataclass(frozen=True)
 class Drift:
-    """A check of a step that differs and confirms no fault."""
+    """Hold a check of a step that differs and confirms no fault."""
 
     step: str
     check: str
@@ -81,35 +82,36 @@ class Drift:
 
 @dataclass(frozen=True)
 class Verdict:
-    """`notes` are true and harmless."""
+    """Hold the result of the rule. `notes` are true and harmless."""
 
     roots: tuple[Finding, ...]
-    unexplained: tuple[Unexplained, ...]
+    unexplained_symptoms: tuple[UnexplainedSymptom, ...]
     notes: tuple[Judgement, ...]
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """`judged` is all that was judged, at every place. `unchecked` is how many faults have no check yet."""
+    """Hold a verdict with what it rests on. `judgements` has every judgement at every place. `unchecked_faults` counts
+    the faults that have no check yet."""
 
     snapshot: Snapshot
     verdict: Verdict
     drift: tuple[Drift, ...]
-    judged: Judgements
-    unchecked: int
+    judgements: Judgements
+    unchecked_faults: int
 
     @property
     def roots(self) -> tuple[Finding, ...]:
         return self.verdict.roots
 
     @property
-    def unexplained(self) -> tuple[Unexplained, ...]:
-        return self.verdict.unexplained
+    def unexplained_symptoms(self) -> tuple[UnexplainedSymptom, ...]:
+        return self.verdict.unexplained_symptoms
 
     @property
     def unknown(self) -> tuple[Judgement, ...]:
-        return tuple(with_outcome(self.judged, "unknown"))
+        return tuple(filter_judgements(self.judgements, "unknown"))
 
     @property
     def healthy(self) -> bool:
-        return not (self.roots or self.unexplained or self.drift or self.unknown)
+        return not (self.roots or self.unexplained_symptoms or self.drift or self.unknown)

@@ -1,4 +1,4 @@
-"""The causal graph: joins the files of the catalogue, and says what is above and below. Nothing else knows an edge."""
+"""The causal graph, joined from the files of the catalogue. All edges are read through it."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
-from gpustack.doctor.catalogue import layers
+from gpustack.doctor.catalogue import load_layers
 from gpustack.doctor.entry import Edge, Fault, Group, Layer, State
 
 Entry = Fault | State
@@ -14,13 +14,14 @@ Entry = Fault | State
 
 @dataclass(frozen=True)
 class Graph:
-    """`above` and `below` are the edges into and out of an id; `order` has causes before effects."""
+    """Hold the entries and edges of the catalogue. `incoming_edges` and `outgoing_edges` are by id; `order` has causes
+    before effects."""
 
     faults: Mapping[str, Fault]
     states: Mapping[str, State]
     groups: tuple[Group, ...]
-    above: Mapping[str, tuple[Edge, ...]]
-    below: Mapping[str, tuple[Edge, ...]]
+    incoming_edges: Mapping[str, tuple[Edge, ...]]
+    outgoing_edges: Mapping[str, tuple[Edge, ...]]
     order: tuple[str, ...]
 
     def __getitem__(self, id: str) -> Entry:
@@ -32,36 +33,40 @@ class Graph:
     @property
     def edges(self) -> Iterator[Edge]:
         for id in self.order:
-            yield from self.below[id]
+            yield from self.outgoing_edges[id]
 
-    def ancestors(self, id: str) -> frozenset[str]:
-        return frozenset(walked(id, {name: [edge.cause for edge in found] for name, found in self.above.items()}))
+    def find_ancestors(self, id: str) -> frozenset[str]:
+        return frozenset(
+            find_reachable(id, {name: [edge.cause for edge in edges] for name, edges in self.incoming_edges.items()})
+        )
 
-    def descendants(self, id: str) -> frozenset[str]:
-        return frozenset(walked(id, {name: [edge.effect for edge in found] for name, found in self.below.items()}))
-
-
-def walked(start: str, ways: Mapping[str, list[str]]) -> set[str]:
-    found: set[str] = set()
-    wanted = [start]
-    while wanted:
-        for name in ways[wanted.pop()]:
-            if name not in found:
-                found.add(name)
-                wanted.append(name)
-    return found
+    def find_descendants(self, id: str) -> frozenset[str]:
+        return frozenset(
+            find_reachable(id, {name: [edge.effect for edge in edges] for name, edges in self.outgoing_edges.items()})
+        )
 
 
-def joined(files: Iterable[Layer]) -> Graph:
-    """Raises ValueError with everything that is wrong: an id twice, an edge or a group of unknown ids, a condition or
-    pair without its edge, a cycle, a guard that is missing or too much."""
-    files = tuple(files)
-    faults = [fault for file in files for fault in file.faults]
-    states = [state for file in files for state in file.states]
-    edges = [edge for file in files for edge in file.edges]
-    groups = tuple(group for file in files for group in file.groups)
+def find_reachable(start: str, neighbours: Mapping[str, list[str]]) -> set[str]:
+    reachable: set[str] = set()
+    queue = [start]
+    while queue:
+        for name in neighbours[queue.pop()]:
+            if name not in reachable:
+                reachable.add(name)
+                queue.append(name)
+    return reachable
+
+
+def join_layers(layers: Iterable[Layer]) -> Graph:
+    """Join layers into one graph. Raise ValueError with everything that is wrong: a repeated id, an edge or a group of
+    unknown ids, a condition or pair without its edge, a cycle, a guard that is missing or superfluous."""
+    layers = tuple(layers)
+    faults = [fault for file in layers for fault in file.faults]
+    states = [state for file in layers for state in file.states]
+    edges = [edge for file in layers for edge in file.edges]
+    groups = tuple(group for file in layers for group in file.groups)
     ids = [fault.id for fault in faults] + [state.id for state in states]
-    wrong = [*complaints(ids, edges, groups), *(f"{id}: not a conditional edge" for file in files for id in file.odd)]
+    wrong = [*list_errors(ids, edges, groups), *(f"{id}: not a conditional edge" for file in layers for id in file.odd)]
     wrong += [f"{fault.id}: guard" for fault in faults if bool(fault.guard) != (fault.role == "conditional")]
     if wrong:
         raise ValueError("; ".join(wrong))
@@ -71,19 +76,19 @@ def joined(files: Iterable[Layer]) -> Graph:
         groups,
         {id: tuple(edge for edge in edges if edge.effect == id) for id in ids},
         {id: tuple(edge for edge in edges if edge.cause == id) for id in ids},
-        ordered(ids, edges),
+        order_ids(ids, edges),
     )
 
 
-def complaints(ids: list[str], edges: list[Edge], groups: Iterable[Group]) -> Iterator[str]:
-    known = set(ids)
+def list_errors(ids: list[str], edges: list[Edge], groups: Iterable[Group]) -> Iterator[str]:
+    known_ids = set(ids)
     yield from (f"{id}: there twice" for id, times in Counter(ids).items() if times > 1)
     yield from (f"{id}: there twice" for id, times in Counter(edge.id for edge in edges).items() if times > 1)
-    yield from (f"{edge.id}: unknown id" for edge in edges if not {edge.cause, edge.effect} <= known)
-    yield from (f"{group.common}: unknown id" for group in groups if not set(group.faults) <= known)
+    yield from (f"{edge.id}: unknown id" for edge in edges if not {edge.cause, edge.effect} <= known_ids)
+    yield from (f"{group.common}: unknown id" for group in groups if not set(group.faults) <= known_ids)
 
 
-def ordered(ids: list[str], edges: list[Edge]) -> tuple[str, ...]:
+def order_ids(ids: list[str], edges: list[Edge]) -> tuple[str, ...]:
     causes: dict[str, list[str]] = {id: [] for id in ids}
     for edge in edges:
         causes[edge.effect].append(edge.cause)
@@ -94,6 +99,6 @@ def ordered(ids: list[str], edges: list[Edge]) -> tuple[str, ...]:
 
 
 @cache
-def graph() -> Graph:
-    """That of the catalogue."""
-    return joined(layers())
+def load_graph() -> Graph:
+    """Load the graph of the catalogue."""
+    return join_layers(load_layers())

@@ -1,4 +1,4 @@
-"""From a root to what was seen, as a tree: each thing below the last confirmed one that leads to it."""
+"""The tree from a root cause to its symptoms. A symptom hangs below the last confirmed entry that leads to it."""
 
 from collections.abc import Collection, Mapping
 
@@ -6,37 +6,39 @@ from gpustack.doctor.finding import Branch
 from gpustack.doctor.placed_graph import MAY_HOLD, PlacedGraph, Reach
 
 
-def chain(placed: PlacedGraph, sources: Reach, folded: Mapping[str, Collection[str]]) -> Branch:
-    """`sources` is one id at its places, `folded` what is confirmed below it."""
+def build_chain(placed_graph: PlacedGraph, sources: Reach, impact: Mapping[str, Collection[str]]) -> Branch:
+    """Build the tree below a root. `sources` has one id with its locations, `impact` what is confirmed below it."""
     (root,) = (id for id, locations in sources.items() if locations)
-    confirmed = {
+    confirmed_locations = {
         root: set(sources[root]),
-        **{id: set(locations) for id, locations in folded.items() if locations and id != root},
+        **{id: set(locations) for id, locations in impact.items() if locations and id != root},
     }
     parents: dict[str, str] = {}
-    # From causes to effects, so that the last one that leads to a thing has the last word.
-    for id in (id for id in placed.graph.order if id in confirmed):
-        parents |= dict.fromkeys(nearest(placed, id, confirmed), id)
-    return branch(placed, root, confirmed, parents)
+    # The order is from causes to effects, so that the last cause that leads to an entry becomes its parent.
+    for id in (id for id in placed_graph.graph.order if id in confirmed_locations):
+        parents |= dict.fromkeys(find_nearest(placed_graph, id, confirmed_locations), id)
+    return build_branch(placed_graph, root, confirmed_locations, parents)
 
 
-def branch(placed: PlacedGraph, id: str, confirmed: Reach, parents: Mapping[str, str]) -> Branch:
-    below = [name for name in placed.graph.order if parents.get(name) == id]
-    locations = tuple(where for where in (*placed.hosts, "@cluster") if where in confirmed[id])
-    return Branch(id, locations, tuple(branch(placed, name, confirmed, parents) for name in below))
+def build_branch(placed_graph: PlacedGraph, id: str, confirmed_locations: Reach, parents: Mapping[str, str]) -> Branch:
+    below = [name for name in placed_graph.graph.order if parents.get(name) == id]
+    locations = tuple(location for location in (*placed_graph.hosts, "@cluster") if location in confirmed_locations[id])
+    return Branch(
+        id, locations, tuple(build_branch(placed_graph, name, confirmed_locations, parents) for name in below)
+    )
 
 
-def nearest(placed: PlacedGraph, id: str, confirmed: Reach) -> set[str]:
-    """The confirmed entries below, also through unknown ones."""
-    found: set[str] = set()
-    wanted, passed = [(id, confirmed[id])], {id}
-    while wanted:
-        name, places = wanted.pop(0)
-        for edge in placed.graph.below[name]:
-            there = placed.cross_edge(edge, places, MAY_HOLD)
-            if there & confirmed.get(edge.effect, set()):
-                found.add(edge.effect)
-            elif there and edge.effect not in passed:
-                passed.add(edge.effect)
-                wanted.append((edge.effect, there))
-    return found
+def find_nearest(placed_graph: PlacedGraph, id: str, confirmed_locations: Reach) -> set[str]:
+    """Find the nearest confirmed entries below an id, through unknown ones as well."""
+    effects: set[str] = set()
+    queue, visited_ids = [(id, confirmed_locations[id])], {id}
+    while queue:
+        name, places = queue.pop(0)
+        for edge in placed_graph.graph.outgoing_edges[name]:
+            locations = placed_graph.cross_edge(edge, places, MAY_HOLD)
+            if locations & confirmed_locations.get(edge.effect, set()):
+                effects.add(edge.effect)
+            elif locations and edge.effect not in visited_ids:
+                visited_ids.add(edge.effect)
+                queue.append((edge.effect, locations))
+    return effects

@@ -1,29 +1,32 @@
-"""How the hosts of a root differ from others: the result of the same check where it refuted the fault. Most faults
-of a cluster are a difference between hosts."""
+"""Difference between the hosts of a root cause and others: the result of the same check on hosts where it refuted the
+fault. Most faults of a cluster are a difference between hosts."""
 
 from dataclasses import dataclass
 
 from gpustack.ask.probe import CLUSTER
-from gpustack.doctor.finding import Finding, Judgements, with_outcome
+from gpustack.doctor.finding import Finding, Judgements, filter_judgements
 
 
 @dataclass(frozen=True)
 class Peers:
-    """Hosts without the fault, in the order of the inventory, and what was found on all of them."""
+    """Hold hosts without the fault, in the order of the inventory, and the value that all of them have."""
 
     hosts: tuple[str, ...]
-    found: str
+    actual: str
 
 
-def peers(root: Finding, judged: Judgements) -> tuple[Peers, ...]:
-    """What most say comes first. None of a root of the cluster, and none where no host refutes it."""
-    first = root.judged[0]
-    if first.where == CLUSTER:
+def group_peers(root: Finding, judgements: Judgements) -> tuple[Peers, ...]:
+    """Group the hosts without the fault by their value, the largest group first. Return nothing for a root cause of the
+    cluster, and where no host refutes it."""
+    first = root.judgements[0]
+    if first.location == CLUSTER:
         return ()
     by_words: dict[str, list[str]] = {}
-    for one in with_outcome(judged, "ok"):
-        if one.id == root.id and one.result:
-            same = first.result is not None and first.result.what == one.result.what
-            by_words.setdefault(one.result.found if same else str(one.result), []).append(one.where)
-    found = [Peers(tuple(hosts), words) for words, hosts in by_words.items()]
-    return tuple(sorted(found, key=lambda one: -len(one.hosts)))
+    for judgement in filter_judgements(judgements, "ok"):
+        if judgement.id == root.id and judgement.result:
+            same = first.result is not None and first.result.subject == judgement.result.subject
+            by_words.setdefault(judgement.result.actual if same else str(judgement.result), []).append(
+                judgement.location
+            )
+    groups = [Peers(tuple(hosts), words) for words, hosts in by_words.items()]
+    return tuple(sorted(groups, key=lambda group: -len(group.hosts)))

@@ -1,30 +1,29 @@
-"""What changed within a day on the hosts of a root cause, near the cause: packages that apt changed, daemons that
-started, and their files. It proves nothing and clears nothing: the check did.
-"""
+"""Recent changes near a root cause, within a day and on its hosts: packages that apt changed, daemons that started, and
+their files. They are a hint and no evidence."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from gpustack.ask.judge import Judgement, as_text
+from gpustack.ask.judge import Judgement, format_value
 from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.finding import Finding
-from gpustack.doctor.graph import graph
+from gpustack.doctor.graph import load_graph
 from gpustack.probes.host.recent_changes import PACKAGES, TIMES
 from gpustack.probes.host.units import UNITS
 
 PROBES: tuple[Probe[Any], ...] = (PACKAGES, TIMES)
-"""What nothing else reads."""
+"""Probes that nothing else reads."""
 DAY = 24 * 3600
-MOST = 10
-"""Hosts of one root cause that are looked at."""
+MAX_HOSTS = 10
+"""The number of hosts of one root cause that are searched."""
 Fact = TypeVar("Fact")
 
 
 @dataclass(frozen=True)
 class Part:
-    """`packages` and `files` are beginnings of names, `unit` is one of UNITS."""
+    """Name the packages and files of a subject by the beginnings of their names, and its unit, one of UNITS."""
 
     packages: tuple[str, ...]
     files: tuple[str, ...] = ()
@@ -33,11 +32,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Change:
-    """`ago` in seconds before the host was asked, by its own clock."""
+    """Hold one change. `seconds_ago` counts back from the moment at which the host was asked, by its own clock."""
 
-    where: str
-    ago: int
-    what: str
+    location: str
+    seconds_ago: int
+    description: str
 
 
 RUNTIME = Part(("containerd", "runc", "docker", "nvidia-container-toolkit"), ("/etc/containerd/",), "containerd")
@@ -49,43 +48,58 @@ PARTS = {
     "containerd": RUNTIME, "firewall": FILTER, "gpu": GPU, "gpu-host": GPU, "kernel": KERNEL, "kubeadm": KUBELET,
     "kubelet": KUBELET, "packages": Part(("",), ("/etc/apt/",)),
 }  # fmt: skip
-"""By the layer of the fault, and the subjects of the probes that its check read on the host."""
+"""Parts by the layer of the fault, and by the subjects of the probes that its check read on the host."""
 
 
-def changed(root: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
-    """The newest first, of the first MOST hosts. Nothing of a root cause of the cluster."""
-    found = (change for one in root.judged[:MOST] if one.where != CLUSTER for change in on_host(one, snapshot))
-    return tuple(sorted(set(found), key=lambda one: (one.ago, one.where, one.what)))
+def find_recent_changes(root: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Find the changes on the first MAX_HOSTS hosts of a root cause, the newest first. A root cause of the cluster has
+    none."""
+    changes = (
+        change
+        for judgement in root.judgements[:MAX_HOSTS]
+        if judgement.location != CLUSTER
+        for change in find_host_changes(judgement, snapshot)
+    )
+    return tuple(
+        sorted(
+            set(changes),
+            key=lambda recent_change: (recent_change.seconds_ago, recent_change.location, recent_change.description),
+        )
+    )
 
 
-def on_host(one: Judgement, snapshot: Snapshot) -> Iterator[Change]:
-    read = {entry.answer.probe.partition(".")[0] for entry in one.evidence if entry.answer.where == one.where}
-    parts = [part for subject, part in PARTS.items() if subject in {*read, graph()[one.id].layer}]
+def find_host_changes(judgement: Judgement, snapshot: Snapshot) -> Iterator[Change]:
+    read = {
+        entry.answer.probe.partition(".")[0]
+        for entry in judgement.evidence
+        if entry.answer.location == judgement.location
+    }
+    parts = [part for subject, part in PARTS.items() if subject in {*read, load_graph()[judgement.id].layer}]
     packages = tuple(name for part in parts for name in part.packages)
-    for apt in fact(snapshot, PACKAGES, one.where) or ():
+    for apt in find_fact(snapshot, PACKAGES, judgement.location) or ():
         if names := [name for name in apt.packages if name.startswith(packages)]:
-            yield Change(one.where, apt.ago, f"apt: {apt.how} {shortened(names)}")
-    if (times := fact(snapshot, TIMES, one.where)) is None:
+            yield Change(judgement.location, apt.seconds_ago, f"apt: {apt.action} {shorten_names(names)}")
+    if (times := find_fact(snapshot, TIMES, judgement.location)) is None:
         return
-    known = fact(snapshot, UNITS, one.where) or {}
+    units = find_fact(snapshot, UNITS, judgement.location) or {}
     for part in dict.fromkeys(parts):
-        unit = known.get(part.unit)
-        begun = unit.since if unit else None
-        if begun is not None and times.now - begun < DAY:
-            yield Change(one.where, max(times.now - begun, 0), f"{part.unit} started")
-        for path, at in times.written:
+        unit = units.get(part.unit)
+        started_at = unit.active_since if unit else None
+        if started_at is not None and times.current_time - started_at < DAY:
+            yield Change(judgement.location, max(times.current_time - started_at, 0), f"{part.unit} started")
+        for path, written_at in times.modified_files:
             if path.startswith(part.files):
-                late = f", after {part.unit} had started" if begun is not None and begun < at else ""
-                yield Change(one.where, max(times.now - at, 0), f"{path} written{late}")
+                late = f", after {part.unit} had started" if started_at is not None and started_at < written_at else ""
+                yield Change(judgement.location, max(times.current_time - written_at, 0), f"{path} written{late}")
 
 
-def fact(snapshot: Snapshot, probe: Probe[Fact], where: str) -> Fact | None:
-    """None where it is unknown: that is no evidence."""
+def find_fact(snapshot: Snapshot, probe: Probe[Fact], location: str) -> Fact | None:
+    """Return the fact of a probe at a location, or None where it is unknown."""
     try:
-        return snapshot.fact(probe, where)
+        return snapshot.require_fact(probe, location)
     except FactUnavailable:
         return None
 
 
-def shortened(names: list[str], most: int = 4) -> str:
-    return as_text(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+def shorten_names(names: list[str], limit: int = 4) -> str:
+    return format_value(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")

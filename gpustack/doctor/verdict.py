@@ -1,14 +1,15 @@
-"""The rule: which of what is confirmed is a root, and what is only its consequence. A walk over the graph, no list.
+"""The rule that finds the roots among the confirmed entries, and their consequences. It walks the graph and names no
+id.
 
 1. Every id at every place is confirmed, refuted or unknown.
 2. A root is a confirmed fault (or conditional whose guard is confirmed) without a confirmed ancestor.
 3. An ancestor suppresses a state or pointer at once, and another fault only where every conditional edge between has
    its condition confirmed and nothing between is refuted; the fault is then probably caused by it. An edge whose
-   condition is refuted is none.
+   condition is refuted does not count.
 4. What is confirmed and below a root is folded, where nothing between is refuted.
 5. Independent roots stand side by side; those of a correlated group are one finding.
-6. Something confirmed that may not be a root, without a confirmed fault above, is unexplained.
-7. An unknown ancestor lowers the certainty and is named. An id without a check is not one: it was never asked.
+6. A confirmed entry that may not be a root, without a confirmed fault above, is unexplained.
+7. An unknown ancestor lowers the certainty and is named. An id without a check does not count, as it was never asked.
 8. What is unknown neither sets nor clears.
 """
 
@@ -16,191 +17,223 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.judge import Judgement, Outcome
-from gpustack.doctor.finding import Finding, Place, Unexplained, Verdict, with_outcome
-from gpustack.doctor.impact_tree import chain
+from gpustack.doctor.finding import Finding, Place, UnexplainedSymptom, Verdict, filter_judgements
+from gpustack.doctor.impact_tree import build_chain
 from gpustack.doctor.placed_graph import HOLDS, MAY_HOLD, PlacedGraph, Reach
 
 UNMANAGED = "st-host-unmanaged"
-"""What hides the rest of a host."""
+"""The state that hides all other checks of a host."""
 
 
 @dataclass(frozen=True)
-class Sorted:
-    """What is confirmed, by what the rule makes of it. `able`: may be a root. `symptoms`: all else but `info`."""
+class Classification:
+    """Hold the confirmed places, sorted by the rule. `candidates` may be roots; `symptoms` are all others but
+    `info`."""
 
     roots: Reach
-    able: Reach
+    candidates: Reach
     symptoms: Reach
     info: Reach
 
 
-def verdict(placed: PlacedGraph) -> Verdict:
-    found = sort_confirmed(placed)
-    # In the order of the catalogue, from host to monitoring; what only hides a host comes last.
-    findings = [finding(placed, found, id, found.roots[id]) for id in placed.graph.faults if found.roots[id]]
-    findings.sort(key=lambda one: one.hidden_checks > 0)
-    explained = placed.below(unite(found.able, found.info), MAY_HOLD)
-    bare = {id: locations - explained[id] for id, locations in found.symptoms.items()}
-    under = placed.below(bare, MAY_HOLD)
-    open_ones = {id: locations - under[id] for id, locations in bare.items()}
-    notes = {id: locations - under[id] for id, locations in found.info.items()}
+def build_verdict(placed_graph: PlacedGraph) -> Verdict:
+    classification = classify_confirmed(placed_graph)
+    # The order is that of the catalogue, from host to monitoring. A finding that hides a host comes last.
+    findings = [
+        build_finding(placed_graph, classification, id, classification.roots[id])
+        for id in placed_graph.graph.faults
+        if classification.roots[id]
+    ]
+    findings.sort(key=lambda finding: finding.hidden_checks > 0)
+    explained = placed_graph.find_descendants(merge_reaches(classification.candidates, classification.info), MAY_HOLD)
+    uncovered_symptoms = {id: locations - explained[id] for id, locations in classification.symptoms.items()}
+    descendants = placed_graph.find_descendants(uncovered_symptoms, MAY_HOLD)
+    unexplained_symptoms = {id: locations - descendants[id] for id, locations in uncovered_symptoms.items()}
+    notes = {id: locations - descendants[id] for id, locations in classification.info.items()}
     return Verdict(
-        tuple(grouped(placed, findings)),
-        tuple(unexplained(placed, found, id, locations) for id, locations in open_ones.items() if locations),
-        judged(placed, notes),
+        tuple(group_findings(placed_graph, findings)),
+        tuple(
+            build_unexplained_symptom(placed_graph, classification, id, locations)
+            for id, locations in unexplained_symptoms.items()
+            if locations
+        ),
+        list_judgements(placed_graph, notes),
     )
 
 
-def sort_confirmed(placed: PlacedGraph) -> Sorted:
-    confirmed = {id: placed.places(id, "failed") for id in placed.graph.order}
-    able = {
-        id: {where for where in locations if placed.can_be_root((id, where))} for id, locations in confirmed.items()
+def classify_confirmed(placed_graph: PlacedGraph) -> Classification:
+    confirmed_locations = {id: placed_graph.select_locations(id, "failed") for id in placed_graph.graph.order}
+    candidates = {
+        id: {location for location in locations if placed_graph.can_be_root((id, location))}
+        for id, locations in confirmed_locations.items()
     }
-    info = {id: set(locations) if role(placed, id) == "info" else set() for id, locations in confirmed.items()}
-    symptoms = {id: set(locations) - able[id] - info[id] for id, locations in confirmed.items()}
-    suppressed = placed.below(unite(able, symptoms), HOLDS)
-    roots = {id: locations - suppressed[id] for id, locations in able.items()}
-    return Sorted(roots, able, symptoms, info)
+    info = {
+        id: set(locations) if determine_role(placed_graph, id) == "info" else set()
+        for id, locations in confirmed_locations.items()
+    }
+    symptoms = {id: set(locations) - candidates[id] - info[id] for id, locations in confirmed_locations.items()}
+    suppressed = placed_graph.find_descendants(merge_reaches(candidates, symptoms), HOLDS)
+    roots = {id: locations - suppressed[id] for id, locations in candidates.items()}
+    return Classification(roots, candidates, symptoms, info)
 
 
-def role(placed: PlacedGraph, id: str) -> str:
-    fault = placed.graph.faults.get(id)
+def determine_role(placed_graph: PlacedGraph, id: str) -> str:
+    fault = placed_graph.graph.faults.get(id)
     return fault.role if fault else "state"
 
 
-def unite(one: Reach, other: Reach) -> Reach:
-    return {id: one.get(id, set()) | other.get(id, set()) for id in {**one, **other}}
+def merge_reaches(first: Reach, second: Reach) -> Reach:
+    return {id: first.get(id, set()) | second.get(id, set()) for id in {**first, **second}}
 
 
-def finding(placed: PlacedGraph, found: Sorted, id: str, locations: Collection[str]) -> Finding:
-    symptoms, faults = find_folded(placed, found, {id: set(locations)})
-    ancestors = placed.above({id: locations})
-    uncertain = select_by_outcome(placed, "unknown", ancestors)
+def build_finding(
+    placed_graph: PlacedGraph, classification: Classification, id: str, locations: Collection[str]
+) -> Finding:
+    symptoms, faults = find_impact(placed_graph, classification, {id: set(locations)})
+    ancestors = placed_graph.find_ancestors({id: locations})
+    uncertain = select_by_outcome(placed_graph, "unknown", ancestors)
     return Finding(
         id,
-        judged(placed, {id: set(locations)}),
+        list_judgements(placed_graph, {id: set(locations)}),
         "likely" if uncertain else "certain",
-        impact=judged(placed, unite(symptoms, faults)),
-        caused=judged(placed, faults),
-        ruled_out=ruled_out(placed, {id: set(locations)}, symptoms),
+        impact=list_judgements(placed_graph, merge_reaches(symptoms, faults)),
+        caused_faults=list_judgements(placed_graph, faults),
+        ruled_out=find_ruled_out_causes(placed_graph, {id: set(locations)}, symptoms),
         uncertain=uncertain,
-        chain=chain(placed, {id: set(locations)}, unite(symptoms, faults)),
-        hidden_checks=hidden(placed, id, locations),
+        chain=build_chain(placed_graph, {id: set(locations)}, merge_reaches(symptoms, faults)),
+        hidden_checks=count_hidden_checks(placed_graph, id, locations),
     )
 
 
-def find_folded(placed: PlacedGraph, found: Sorted, sources: Reach) -> tuple[Reach, Reach]:
-    """Symptoms and notes below the sources, and the faults that are suppressed by these or by the sources."""
-    reach = placed.below(sources, MAY_HOLD)
-    below = {id: (found.symptoms[id] | found.info[id]) & reach[id] for id in reach}
-    tied = placed.below(unite(sources, {id: found.symptoms[id] & reach[id] for id in reach}), HOLDS)
-    return below, {id: (found.able[id] - found.roots[id]) & tied[id] for id in reach}
+def find_impact(placed_graph: PlacedGraph, classification: Classification, sources: Reach) -> tuple[Reach, Reach]:
+    """Find the symptoms and notes below the sources, and the faults that these or the sources suppress."""
+    reach = placed_graph.find_descendants(sources, MAY_HOLD)
+    below = {id: (classification.symptoms[id] | classification.info[id]) & reach[id] for id in reach}
+    tied = placed_graph.find_descendants(
+        merge_reaches(sources, {id: classification.symptoms[id] & reach[id] for id in reach}), HOLDS
+    )
+    return below, {id: (classification.candidates[id] - classification.roots[id]) & tied[id] for id in reach}
 
 
-def judged(placed: PlacedGraph, reach: Mapping[str, Collection[str]]) -> tuple[Judgement, ...]:
-    """From causes to effects, hosts in the order of the inventory."""
+def list_judgements(placed_graph: PlacedGraph, reach: Mapping[str, Collection[str]]) -> tuple[Judgement, ...]:
+    """List the judgements at these places, from causes to effects, with hosts in the order of the inventory."""
     return tuple(
-        placed.judged[id, where]
-        for id in placed.graph.order
-        for where in in_order(placed, reach.get(id, ()))
-        if (id, where) in placed.judged
+        placed_graph.judgements[id, location]
+        for id in placed_graph.graph.order
+        for location in order_locations(placed_graph, reach.get(id, ()))
+        if (id, location) in placed_graph.judgements
     )
 
 
-def in_order(placed: PlacedGraph, locations: Collection[str]) -> list[str]:
-    # Of most ids none: of those the hosts are not gone through.
-    return [where for where in (*placed.hosts, "@cluster") if where in locations] if locations else []
+def order_locations(placed_graph: PlacedGraph, locations: Collection[str]) -> list[str]:
+    # Most ids have no location, and then the list of hosts is not searched.
+    return [location for location in (*placed_graph.hosts, "@cluster") if location in locations] if locations else []
 
 
-def select_by_outcome(placed: PlacedGraph, outcome: Outcome, reach: Reach) -> tuple[Judgement, ...]:
-    """Those of the places with this outcome."""
-    return judged(placed, {id: locations & placed.places(id, outcome) for id, locations in reach.items() if locations})
+def select_by_outcome(placed_graph: PlacedGraph, outcome: Outcome, reach: Reach) -> tuple[Judgement, ...]:
+    """List the judgements at these places that have this outcome."""
+    return list_judgements(
+        placed_graph,
+        {id: locations & placed_graph.select_locations(id, outcome) for id, locations in reach.items() if locations},
+    )
 
 
-def ruled_out(placed: PlacedGraph, sources: Reach, symptoms: Reach) -> tuple[Judgement, ...]:
-    """Other causes of the same symptoms (or, without any, of the same effects there) that were refuted, and found
-    nowhere."""
-    own = {id for id, locations in sources.items() if locations}
+def find_ruled_out_causes(placed_graph: PlacedGraph, sources: Reach, symptoms: Reach) -> tuple[Judgement, ...]:
+    """Find other causes that were refuted and are confirmed nowhere: of the same symptoms or, without any, of the same
+    effects on the same hosts."""
+    own_ids = {id for id, locations in sources.items() if locations}
     effects = {id: locations for id, locations in symptoms.items() if locations}
     if not effects:
         for id, locations in sources.items():
-            for edge in placed.graph.below[id]:
-                effects.setdefault(edge.effect, set()).update(placed.cross_edge(edge, locations, MAY_HOLD))
+            for edge in placed_graph.graph.outgoing_edges[id]:
+                effects.setdefault(edge.effect, set()).update(placed_graph.cross_edge(edge, locations, MAY_HOLD))
     causes: Reach = {}
     for id, locations in effects.items():
-        for edge in placed.graph.above[id]:
-            causes.setdefault(edge.cause, set()).update(placed.cross_edge(edge, locations, MAY_HOLD, "up"))
-    others = {id: locations for id, locations in causes.items() if id not in own and not placed.places(id, "failed")}
+        for edge in placed_graph.graph.incoming_edges[id]:
+            causes.setdefault(edge.cause, set()).update(placed_graph.cross_edge(edge, locations, MAY_HOLD, "up"))
+    other_causes = {
+        id: locations
+        for id, locations in causes.items()
+        if id not in own_ids and not placed_graph.select_locations(id, "failed")
+    }
     if not any(symptoms.values()):
         source_locations = {"@cluster"}.union(*sources.values())
-        others = {id: locations & source_locations for id, locations in others.items()}
-    return select_by_outcome(placed, "ok", others)
+        other_causes = {id: locations & source_locations for id, locations in other_causes.items()}
+    return select_by_outcome(placed_graph, "ok", other_causes)
 
 
-def hidden(placed: PlacedGraph, id: str, locations: Collection[str]) -> int:
-    if not any(edge.effect == UNMANAGED for edge in placed.graph.below[id]):
+def count_hidden_checks(placed_graph: PlacedGraph, id: str, locations: Collection[str]) -> int:
+    if not any(edge.effect == UNMANAGED for edge in placed_graph.graph.outgoing_edges[id]):
         return 0
-    return sum(one.where in locations and one.id in placed.graph for one in with_outcome(placed.judged, "unknown"))
+    return sum(
+        judgement.location in locations and judgement.id in placed_graph.graph
+        for judgement in filter_judgements(placed_graph.judgements, "unknown")
+    )
 
 
-def grouped(placed: PlacedGraph, findings: list[Finding]) -> list[Finding]:
-    """Roots of one act that share a place become one finding, that of the first in the group's order."""
-    left = {one.id: one for one in findings}
-    for group in placed.graph.groups:
-        members = [left[id] for id in group.faults if id in left]
+def group_findings(placed_graph: PlacedGraph, findings: list[Finding]) -> list[Finding]:
+    """Merge roots of one act that share a location into one finding, that of the first in the group's order."""
+    remaining_findings = {finding.id: finding for finding in findings}
+    for group in placed_graph.graph.groups:
+        members = [remaining_findings[id] for id in group.faults if id in remaining_findings]
         for other in members[1:]:
-            first = left[members[0].id]
-            if overlap(first.locations, other.locations):
-                left[first.id] = merged(first, left.pop(other.id), group.common)
-    return list(left.values())
+            first = remaining_findings[members[0].id]
+            if has_overlap(first.locations, other.locations):
+                remaining_findings[first.id] = merge_findings(first, remaining_findings.pop(other.id), group.common)
+    return list(remaining_findings.values())
 
 
-def overlap(one: Collection[str], other: Collection[str]) -> bool:
-    return "@cluster" in {*one, *other} or not set(one).isdisjoint(other)
+def has_overlap(first: Collection[str], second: Collection[str]) -> bool:
+    return "@cluster" in {*first, *second} or not set(first).isdisjoint(second)
 
 
-def merged(one: Finding, other: Finding, correlation: str) -> Finding:
-    def both(name: str) -> tuple[Judgement, ...]:
-        pair: tuple[Judgement, ...] = (*getattr(one, name), *getattr(other, name))
-        return tuple({found.place: found for found in pair}.values())
+def merge_findings(first: Finding, second: Finding, correlation: str) -> Finding:
+    def combine_field(name: str) -> tuple[Judgement, ...]:
+        pair: tuple[Judgement, ...] = (*getattr(first, name), *getattr(second, name))
+        return tuple({judgement.place: judgement for judgement in pair}.values())
 
     return Finding(
-        one.id,
-        one.judged,
-        "likely" if one.uncertain or other.uncertain else "certain",
-        both("impact"),
-        both("caused"),
-        both("ruled_out"),
-        both("uncertain"),
-        (*one.correlated, *other.judged, *other.correlated),
+        first.id,
+        first.judgements,
+        "likely" if first.uncertain or second.uncertain else "certain",
+        combine_field("impact"),
+        combine_field("caused_faults"),
+        combine_field("ruled_out"),
+        combine_field("uncertain"),
+        (*first.correlated_causes, *second.judgements, *second.correlated_causes),
         correlation,
-        one.chain,
-        one.hidden_checks + other.hidden_checks,
+        first.chain,
+        first.hidden_checks + second.hidden_checks,
     )
 
 
-def unexplained(placed: PlacedGraph, found: Sorted, id: str, locations: Collection[str]) -> Unexplained:
-    symptoms, faults = find_folded(placed, found, {id: set(locations)})
-    suspects = select_by_outcome(placed, "unknown", placed.above({id: locations}))
+def build_unexplained_symptom(
+    placed_graph: PlacedGraph, classification: Classification, id: str, locations: Collection[str]
+) -> UnexplainedSymptom:
+    symptoms, faults = find_impact(placed_graph, classification, {id: set(locations)})
+    suspects = select_by_outcome(placed_graph, "unknown", placed_graph.find_ancestors({id: locations}))
     below = {
-        name: places - set(locations) if name == id else places for name, places in unite(symptoms, faults).items()
+        name: places - set(locations) if name == id else places
+        for name, places in merge_reaches(symptoms, faults).items()
     }
-    return Unexplained(
+    return UnexplainedSymptom(
         id,
-        judged(placed, {id: set(locations)}),
+        list_judgements(placed_graph, {id: set(locations)}),
         suspects,
-        ruled_out(placed, {}, {id: set(locations)}),
-        judged(placed, below),
-        next_question(placed, id, [one.place for one in suspects]),
+        find_ruled_out_causes(placed_graph, {}, {id: set(locations)}),
+        list_judgements(placed_graph, below),
+        choose_next_check(placed_graph, id, [suspect.place for suspect in suspects]),
     )
 
 
-def next_question(placed: PlacedGraph, id: str, suspects: list[Place]) -> str:
-    """The command that decides: of the nearest unknown fault, else of what is unexplained."""
-    near = [edge.cause for edge in placed.graph.above[id]]
+def choose_next_check(placed_graph: PlacedGraph, id: str, suspects: list[Place]) -> str:
+    """Choose the command that decides: that of the nearest unknown fault, else that of the unexplained entry."""
+    nearest_causes = [edge.cause for edge in placed_graph.graph.incoming_edges[id]]
     names = [name for name, _ in suspects]
-    for name in sorted(names, key=lambda name: near.index(name) if name in near else len(near)):
-        if fault := placed.graph.faults.get(name):
+    for name in sorted(
+        names, key=lambda name: nearest_causes.index(name) if name in nearest_causes else len(nearest_causes)
+    ):
+        if fault := placed_graph.graph.faults.get(name):
             return fault.evidence[0].run
-    entry = placed.graph.faults.get(id)
-    return entry.evidence[0].run if entry else placed.graph.states[id].ask
+    entry = placed_graph.graph.faults.get(id)
+    return entry.evidence[0].run if entry else placed_graph.graph.states[id].ask

@@ -1,4 +1,4 @@
-"""What changed from one diagnosis to the next: what is new, what is resolved, what is now surer or less so."""
+"""Difference between one diagnosis and the next: lines that are new, resolved or changed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,36 +12,37 @@ Turn = Literal["new", "resolved", "changed"]
 
 @dataclass(frozen=True)
 class Line:
-    """One thing that a diagnosis says: `id` of the catalogue or step/check, `how` its certainty or what differs."""
+    """Hold one statement of a diagnosis: `id` is one of the catalogue or step/check, `detail` its certainty or what
+    differs."""
 
     kind: Kind
     id: str
     locations: tuple[str, ...]
-    how: str = ""
+    detail: str = ""
 
 
 @dataclass(frozen=True)
 class Change:
-    """`line` is as it is now; of what is resolved, as it was."""
+    """Hold a change of one line. `line` is the present one; for a resolved line, the earlier one."""
 
     turn: Turn
     line: Line
 
 
-def lines(found: Diagnosis) -> Iterator[Line]:
-    for root in found.roots:
+def list_lines(diagnosis: Diagnosis) -> Iterator[Line]:
+    for root in diagnosis.roots:
         yield Line("root", root.id, root.locations, root.certainty)
-    for one in found.unexplained:
-        yield Line("unexplained", one.id, one.locations)
-    for drift in found.drift:
+    for symptom in diagnosis.unexplained_symptoms:
+        yield Line("unexplained", symptom.id, symptom.locations)
+    for drift in diagnosis.drift:
         yield Line("drift", f"{drift.step}/{drift.check}", drift.locations, str(drift.result))
-    for where in sorted({one.where for one in found.unknown}):
-        yield Line("unknown", where, (where,))
+    for location in sorted({judgement.location for judgement in diagnosis.unknown}):
+        yield Line("unknown", location, (location,))
 
 
-def changes(before: Diagnosis, now: Diagnosis) -> tuple[Change, ...]:
-    """What is there on other hosts than before has changed."""
-    were, are = by_id(before), by_id(now)
+def compare_diagnoses(before: Diagnosis, after: Diagnosis) -> tuple[Change, ...]:
+    """Compare two diagnoses. A line that is on other hosts than before has changed."""
+    were, are = index_lines(before), index_lines(after)
     resolved = [Change("resolved", line) for key, line in were.items() if key not in are]
     return (
         *resolved,
@@ -49,11 +50,11 @@ def changes(before: Diagnosis, now: Diagnosis) -> tuple[Change, ...]:
     )
 
 
-def by_id(found: Diagnosis) -> dict[tuple[Kind, str], Line]:
-    """The same check of a step may differ in several ways: they are one line."""
-    known: dict[tuple[Kind, str], Line] = {}
-    for line in lines(found):
-        before = known.get((line.kind, line.id), Line(line.kind, line.id, ()))
-        how = "; ".join(filter(None, (before.how, line.how)))
-        known[line.kind, line.id] = Line(line.kind, line.id, (*before.locations, *line.locations), how)
-    return known
+def index_lines(diagnosis: Diagnosis) -> dict[tuple[Kind, str], Line]:
+    """Index the lines of a diagnosis by kind and id. A check of a step that differs in several ways is one line."""
+    lines: dict[tuple[Kind, str], Line] = {}
+    for line in list_lines(diagnosis):
+        before = lines.get((line.kind, line.id), Line(line.kind, line.id, ()))
+        detail = "; ".join(filter(None, (before.detail, line.detail)))
+        lines[line.kind, line.id] = Line(line.kind, line.id, (*before.locations, *line.locations), detail)
+    return lines

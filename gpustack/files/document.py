@@ -20,7 +20,8 @@ UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticErro
 
 
 class DocumentError(ValueError):
-    """A text that is no document, or one that is out of bounds. `line` and `column` count from 1; 0 is unknown."""
+    """Report a text that is no document, or one that is out of bounds. `line` and `column` count from 1; 0 is
+    unknown."""
 
     def __init__(self, reason: str, line: int = 0, column: int = 0) -> None:
         super().__init__(f"{reason} (line {line}, column {column})" if line else reason)
@@ -28,7 +29,7 @@ class DocumentError(ValueError):
 
 
 class LimitError(DocumentError):
-    """A document that is out of bounds."""
+    """Report a document that is out of bounds."""
 
 
 def refuse_values(document: Any) -> None:
@@ -44,12 +45,12 @@ def refuse_values(document: Any) -> None:
         if count > NODES:
             raise LimitError(f"more than {NODES} values")
         if isinstance(value, (dict, list)):
-            waiting += ((inner, depth + 1) for inner in contents(value))
+            waiting += ((inner, depth + 1) for inner in list_children(value))
         else:
             refuse_value(value)
 
 
-def contents(value: dict[Any, Any] | list[Any]) -> Iterator[Any]:
+def list_children(value: dict[Any, Any] | list[Any]) -> Iterator[Any]:
     if isinstance(value, dict):
         yield from value
         yield from value.values()

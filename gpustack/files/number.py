@@ -1,4 +1,4 @@
-"""Numbers that others wrote, as a text or in a document: finite, and within bounds that the caller knows."""
+"""Numbers in texts and documents of others: finite, and within bounds that the caller knows."""
 
 import re
 from math import isfinite
@@ -10,7 +10,7 @@ LARGEST = 1e18
 
 
 def parse_whole(text: str, low: int, high: int) -> int:
-    """Raise ValueError for what is not a whole number in decimal digits, and for one out of bounds."""
+    """Parse a whole number in decimal digits. Raise ValueError for another text, and for one out of bounds."""
     if not WHOLE.fullmatch(text) or not low <= int(text) <= high:
         raise ValueError(f"not a whole number from {low} to {high}: {text[:40]!r}")
     return int(text)

@@ -17,47 +17,48 @@ LIMITS = (errno.EINVAL, errno.EFBIG)
 FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-def open_file(path: Path, most: int = LARGEST) -> BinaryIO:
-    """Open a regular file of at most `most` bytes. Raise OSError."""
+def open_file(path: Path, max_bytes: int = LARGEST) -> BinaryIO:
+    """Open a regular file of at most `max_bytes`. Raise OSError."""
     try:
         status = os.stat(path)  # noqa: PTH116 - one call for all that is asked
     except ValueError as error:  # a NUL, or half of a surrogate pair
         raise OSError(errno.EINVAL, "it is no name that a file can have", repr(str(path))) from error
-    refuse_file(path, status, most)
+    refuse_file(path, status, max_bytes)
     descriptor = os.open(path, FLAGS)
     try:
-        refuse_file(path, os.fstat(descriptor), most)
+        refuse_file(path, os.fstat(descriptor), max_bytes)
     except OSError:
         os.close(descriptor)
         raise
     return os.fdopen(descriptor, "rb")
 
 
-def refuse_file(path: Path, status: os.stat_result, most: int) -> None:
-    """Raise OSError for what is not a regular file, or is larger than `most` bytes."""
+def refuse_file(path: Path, status: os.stat_result, max_bytes: int) -> None:
+    """Raise OSError for what is not a regular file, or is larger than `max_bytes`."""
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "it is a device or a pipe, not a regular file", str(path))
-    if status.st_size > most:
-        raise too_large(path, most)
+    if status.st_size > max_bytes:
+        raise build_size_error(path, max_bytes)
 
 
-def too_large(path: Path, most: int) -> OSError:
-    return OSError(errno.EFBIG, f"it is larger than {most} bytes", str(path))
+def build_size_error(path: Path, max_bytes: int) -> OSError:
+    return OSError(errno.EFBIG, f"it is larger than {max_bytes} bytes", str(path))
 
 
-def read_file(path: Path, most: int = LARGEST) -> bytes:
-    """Return the content of a regular file of at most `most` bytes. Raise OSError.
+def read_file(path: Path, max_bytes: int = LARGEST) -> bytes:
+    """Return the content of a regular file of at most `max_bytes`. Raise OSError.
 
-    A file that grows meanwhile, and one of /proc, which has no size, are no larger either."""
-    with open_file(path, most) as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise too_large(path, most)
+    A file that grows meanwhile, and one of /proc, which has no size, are no larger either.
+    """
+    with open_file(path, max_bytes) as file:
+        content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise build_size_error(path, max_bytes)
     return content
 
 
-def read_text(path: Path, most: int = LARGEST) -> str:
+def read_text(path: Path, max_bytes: int = LARGEST) -> str:
     """Return the text of a regular file. Raise OSError, and UnicodeDecodeError for what is not UTF-8."""
-    return read_file(path, most).decode().replace("\r\n", "\n")
+    return read_file(path, max_bytes).decode().replace("\r\n", "\n")

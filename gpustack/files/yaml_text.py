@@ -1,6 +1,6 @@
 """Parse YAML that others wrote, within the bounds of a document.
 
-What an alias stands for is counted while the document is composed: a few lines of aliases stand for gigabytes.
+The expansion of aliases is counted while the document is composed: a few lines of aliases stand for gigabytes.
 """
 
 from dataclasses import dataclass
@@ -24,8 +24,9 @@ DATE = "tag:yaml.org,2002:timestamp"
 
 @dataclass(frozen=True)
 class Rules:
-    """`aliases` are allowed within EXPANDED, `tags` of others (Ansible's `!vault`) are read as null, dates are texts
-    without `dates`, `unique` refuses a key that is there twice, and `plain` a value that JSON cannot carry."""
+    """Hold the rules of a parser. `aliases` are allowed within EXPANDED, `tags` of others (Ansible's `!vault`) are read
+    as null, dates are texts without `dates`, `unique` refuses a duplicate key, and `plain` a value that JSON cannot
+    carry."""
 
     aliases: bool = False
     tags: bool = False
@@ -45,7 +46,7 @@ def parse_yaml(text: str, rules: Rules = STRICT) -> Any:
     if len(text) > YAML_TEXT:
         raise LimitError(f"longer than {YAML_TEXT} characters")
     try:
-        document = yaml.load(text, Loader=make_loader(rules))  # noqa: S506 - it constructs what a SafeLoader does
+        document = yaml.load(text, Loader=build_loader(rules))  # noqa: S506 - it constructs what a SafeLoader does
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise DocumentError(str(error.problem), *((mark.line + 1, mark.column + 1) if mark else ())) from error
@@ -74,32 +75,32 @@ class Counting:
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         event = self.peek_event()
-        at = event.start_mark.line + 1, event.start_mark.column + 1
+        position = event.start_mark.line + 1, event.start_mark.column + 1
         if isinstance(event, self.alias):
-            self.count_alias(event.anchor, at)
+            self.count_alias(event.anchor, position)
             return super().compose_node(parent, index)  # type: ignore[misc]
         before = self.nodes
         self.nodes, self.depth = self.nodes + 1, self.depth + 1
         if self.depth > DEPTH:
-            raise LimitError(f"more than {DEPTH} levels", *at)
+            raise LimitError(f"more than {DEPTH} levels", *position)
         if self.nodes > NODES:
-            raise LimitError(f"more than {NODES} values", *at)
+            raise LimitError(f"more than {NODES} values", *position)
         node = super().compose_node(parent, index)  # type: ignore[misc]
         self.depth -= 1
         if event.anchor:
             self.weights[event.anchor] = self.nodes - before
         return node
 
-    def count_alias(self, name: str, at: tuple[int, int]) -> None:
+    def count_alias(self, name: str, position: tuple[int, int]) -> None:
         if not self.rules.aliases:
-            raise LimitError(f"the alias *{name}; aliases are not read here", *at)
+            raise LimitError(f"the alias *{name}; aliases are not read here", *position)
         weight = self.weights.get(name)
         if weight is None and name in self.anchors:
-            raise LimitError(f"the alias *{name} within what it stands for", *at)
+            raise LimitError(f"the alias *{name} within what it stands for", *position)
         self.nodes += weight or 0
         self.expanded += weight or 0
         if self.expanded > EXPANDED:
-            raise LimitError(f"aliases that stand for more than {EXPANDED} values", *at)
+            raise LimitError(f"aliases that stand for more than {EXPANDED} values", *position)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002
         if self.rules.unique:
@@ -108,7 +109,7 @@ class Counting:
 
 
 @cache
-def make_loader(given: Rules) -> Any:
+def build_loader(loader_rules: Rules) -> Any:
     """Return a class of loaders: the parser of libyaml where there is one, as Ansible and Helm have it."""
     import yaml
     from yaml.composer import Composer
@@ -117,16 +118,16 @@ def make_loader(given: Rules) -> Any:
     bases: Any = (Counting, Composer, yaml.CSafeLoader) if yaml.__with_libyaml__ else (Counting, yaml.SafeLoader)
 
     class Loader(*bases):  # type: ignore[misc]
-        rules, alias = given, yaml.AliasEvent
+        rules, alias = loader_rules, yaml.AliasEvent
 
         def __init__(self, stream: str) -> None:
             bases[-1].__init__(self, stream)
             Composer.__init__(self)
             Counting.__init__(self)
 
-    if given.tags:
+    if loader_rules.tags:
         Loader.add_multi_constructor("!", lambda loader, suffix, node: None)
-    if not given.dates:
+    if not loader_rules.dates:
         Loader.yaml_implicit_resolvers = {
             first: [(tag, pattern) for tag, pattern in resolvers if tag != DATE]
             for first, resolvers in Loader.yaml_implicit_resolvers.items()
@@ -135,7 +136,7 @@ def make_loader(given: Rules) -> Any:
 
 
 def refuse_duplicates(node: Any) -> None:
-    """Raise DocumentError for a mapping with a key that is there twice; merge keys may be."""
+    """Raise DocumentError for a mapping with a duplicate key; merge keys may repeat."""
     keys: set[str] = set()
     for key, _ in node.value:
         if str(key.value) in keys and key.tag != MERGE:
@@ -144,7 +145,7 @@ def refuse_duplicates(node: Any) -> None:
 
 
 def parse_shipped(text: str) -> Any:
-    """Return a document that is part of this program, as fast as there is a way to."""
+    """Return a document that is part of this program, with the fastest parser."""
     import yaml
 
     return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe

@@ -1,1 +1,2 @@
-"""When a pool of GPUs is full: demand of the past, models of it, and paths into the future. No library but Python's."""
+"""Forecast of the day on which a pool of GPUs is full: demand, models of it, and paths of the future. It needs no
+library beside Python's."""

@@ -1,4 +1,4 @@
-"""Demand of one pool hour by hour, and the highest hour of each day."""
+"""Demand of one pool by hour, and the highest hour of each day."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,46 +10,50 @@ FEWEST_HOURS = 18  # of a day that are known: else its highest hour is not
 CENSORED = 0.95  # of the capacity: with so much allocated, others may have been kept out
 
 Hours = Sequence[float | None]
-Wanted = tuple[float, bool]
+HourDemand = tuple[float, bool]
 """Demand of an hour, and whether it may have been more."""
 
 
 @dataclass(frozen=True)
 class Demand:
-    """GPUs, means of hours from `begin` on (seconds since 1970, a midnight of UTC); None is unknown. `queued` is what
-    pods waited for. `whole_queue`: all demand that waits is in it; else some may wait elsewhere (Kueue, a quota)."""
+    """Hold the demand of a pool: GPUs, as means of hours from `begin` on (seconds since 1970, a midnight of UTC); None
+    is unknown. Pods waited for `queued_gpus`. With `whole_queue` all waiting demand is in it; else some may wait
+    elsewhere (Kueue, a quota)."""
 
     pool: str
     begin: int
-    allocated: Hours
-    queued: Hours
+    allocated_gpus: Hours
+    queued_gpus: Hours
     capacity: Hours
     whole_queue: bool = True
 
     @property
     def limit(self) -> float | None:
-        """What could be allocated on the last day: its highest hour, so that a node that restarts is not missing."""
+        """Return the GPUs that could be allocated on the last day, by its highest hour, so that a node that restarts is
+        not missing."""
         return max((value for value in self.capacity[-HOURS_A_DAY:] if value is not None), default=None)
 
 
 @dataclass(frozen=True)
 class Day:
-    """`peak` is the highest hour, None where too little is known; with `bound`, demand was that or more."""
+    """Hold the highest hour of a day; `peak` is None where too little is known. With `bound`, demand was that or
+    more."""
 
     peak: float | None
     bound: bool = False
 
 
 def fold(demand: Demand) -> tuple[Day, ...]:
-    """Whole days. Of up to six missing hours the usual course of a day says whether the highest is among them."""
-    hours = [want(demand, hour) for hour in range(len(demand.allocated))]
+    """Fold hours to whole days. With up to six missing hours the usual course of a day tells whether the highest is
+    among them."""
+    hours = [compute_demand(demand, hour) for hour in range(len(demand.allocated_gpus))]
     days = [hours[at : at + HOURS_A_DAY] for at in range(0, len(hours) - HOURS_A_DAY + 1, HOURS_A_DAY)]
-    usual = course(days)
-    return tuple(highest(day, usual) for day in days)
+    usual = compute_course(days)
+    return tuple(find_peak(day, usual) for day in days)
 
 
-def want(demand: Demand, hour: int) -> Wanted | None:
-    allocated, queued, capacity = demand.allocated[hour], demand.queued[hour], demand.capacity[hour]
+def compute_demand(demand: Demand, hour: int) -> HourDemand | None:
+    allocated, queued, capacity = demand.allocated_gpus[hour], demand.queued_gpus[hour], demand.capacity[hour]
     if allocated is None:
         return None
     full = capacity is not None and allocated >= CENSORED * capacity
@@ -57,15 +61,15 @@ def want(demand: Demand, hour: int) -> Wanted | None:
     return allocated + (queued or 0.0), full and not known
 
 
-def course(days: Sequence[Sequence[Wanted | None]]) -> list[float]:
-    """Of each hour of the day its usual share of the day's highest."""
-    whole = [[one[0] for one in day if one] for day in days if all(day)]
+def compute_course(days: Sequence[Sequence[HourDemand | None]]) -> list[float]:
+    """Compute the usual share of each hour of the day in the day's highest hour."""
+    whole = [[hour_demand[0] for hour_demand in day if hour_demand] for day in days if all(day)]
     shares = [[value / max(day) for value in day] for day in whole if max(day) > 0]
     return [median(hour) for hour in zip(*shares, strict=True)] if shares else [1.0] * HOURS_A_DAY
 
 
-def highest(day: Sequence[Wanted | None], usual: Sequence[float]) -> Day:
-    known = {hour: one for hour, one in enumerate(day) if one}
+def find_peak(day: Sequence[HourDemand | None], usual: Sequence[float]) -> Day:
+    known = {hour: hour_demand for hour, hour_demand in enumerate(day) if hour_demand}
     if len(known) < FEWEST_HOURS:
         return Day(None)
     peak, bound = max(value for value, _ in known.values()), any(more for _, more in known.values())

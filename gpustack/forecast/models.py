@@ -6,8 +6,8 @@ from math import expm1, log1p, sqrt
 from statistics import NormalDist
 
 from gpustack.forecast.demand import Day
-from gpustack.forecast.step import align
-from gpustack.forecast.trend import WEEK, Values, estimate_slope, inflation, split_weekdays, spread
+from gpustack.forecast.step import remove_step
+from gpustack.forecast.trend import WEEK, Values, compute_inflation, compute_spread, estimate_slope, split_weekdays
 
 ROUNDS = 4  # of estimating what may be behind a bound
 FAR = 5.0  # standard deviations from which on the tail of a normal distribution is 1 / z
@@ -16,12 +16,12 @@ MEDIANS = 1.05  # standard error of a slope by medians, to that by least squares
 
 @dataclass(frozen=True)
 class Model:
-    """`forth` and `back` lead to the scale in which it is a straight line. `memory`: days that it looks back; 0 is
-    all."""
+    """Describe a model. `transform` and `inverse` lead to and from the scale in which it is a straight line. `memory`
+    is the number of days that it looks back; 0 is all."""
 
     id: str
-    forth: Callable[[float], float] = float
-    back: Callable[[float], float] = float
+    transform: Callable[[float], float] = float
+    inverse: Callable[[float], float] = float
     trend: bool = True
     memory: int = 0
 
@@ -36,9 +36,9 @@ MODELS = (
 
 @dataclass(frozen=True)
 class Fit:
-    """In the model's scale. `level` is that of day number `last`, the last one known; `rest` what is left of each day.
-    `error` is the standard error of the level at the middle of the days, `middle` days before the last; `tilt` that of
-    the slope."""
+    """Hold a fitted model, in its own scale. `level` is that of day number `last`, the last one known; `rest` is the
+    rest of each day. `error` is the standard error of the level at the middle of the days, `middle` days before the
+    last; `tilt` is that of the slope."""
 
     model: Model
     last: int
@@ -55,42 +55,42 @@ class Fit:
         return self.level + self.slope * after + self.weekdays[(self.last + after) % WEEK]
 
     def predict(self, after: int) -> float:
-        """GPUs, at the highest hour of that day."""
-        return max(0.0, self.model.back(self.expect(after)))
+        """Predict the GPUs at the highest hour of a day."""
+        return max(0.0, self.model.inverse(self.expect(after)))
 
-    def doubt(self, after: float, days: int) -> float:
-        """Standard error of the mean of so many days around one to come."""
+    def compute_error(self, after: float, days: int) -> float:
+        """Compute the standard error of the mean of so many days around one to come."""
         noise = self.error * sqrt(len(self.rest) / days)
         return sqrt(self.error**2 + (self.tilt * (after + self.middle)) ** 2 + noise**2)
 
 
-def fit(model: Model, days: Sequence[Day]) -> Fit:
-    """Of at least eight days with a peak. What may be behind bounds is estimated with the rest, in rounds (as by
+def fit_model(model: Model, days: Sequence[Day]) -> Fit:
+    """Fit a model to at least eight days with a peak. Demand behind bounds is estimated with the rest, in rounds (as by
     expectation and maximisation)."""
     first = len(days) - model.memory if model.memory else 0
-    values = {at: model.forth(day.peak) for at, day in enumerate(days) if day.peak is not None and at >= first}
+    values = {at: model.transform(day.peak) for at, day in enumerate(days) if day.peak is not None and at >= first}
     bounds = {at: value for at, value in values.items() if days[at].bound}
-    found = fit_values(model, len(days) - 1, values)
+    fit = fit_values(model, len(days) - 1, values)
     for _ in range(ROUNDS if bounds else 0):
-        behind = {at: mean_above(found.expect(at - found.last), found.sigma, least) for at, least in bounds.items()}
-        found = fit_values(model, len(days) - 1, values | behind)
-    return found
+        behind = {at: compute_mean_above(fit.expect(at - fit.last), fit.sigma, least) for at, least in bounds.items()}
+        fit = fit_values(model, len(days) - 1, values | behind)
+    return fit
 
 
-def fit_values(model: Model, last: int, found: Values) -> Fit:
-    values = align(found)
+def fit_values(model: Model, last: int, observations: Values) -> Fit:
+    values = remove_step(observations)
     slope = estimate_slope(values) if model.trend else 0.0
     level, weekdays = split_weekdays({at: value + slope * (last - at) for at, value in values.items()})
     rest = {at: value + slope * (last - at) - level - weekdays[at % WEEK] for at, value in values.items()}
-    sigma, count = spread(rest), len(rest)
-    error = sigma * sqrt(inflation(rest) / count)
+    sigma, count = compute_spread(rest), len(rest)
+    error = sigma * sqrt(compute_inflation(rest) / count)
     tilt = MEDIANS * error * sqrt(12) / count
     return Fit(model, last, level, slope, weekdays, rest, sigma, error, tilt, count / 2)
 
 
-def mean_above(mean: float, sigma: float, least: float) -> float:
-    """Of what is distributed normally and is known to be `least` or more."""
+def compute_mean_above(mean: float, sigma: float, lower_bound: float) -> float:
+    """Compute the mean of a normally distributed value that is known to be `lower_bound` or more."""
     if sigma <= 0:
-        return max(mean, least)
-    normal, z = NormalDist(), (least - mean) / sigma
+        return max(mean, lower_bound)
+    normal, z = NormalDist(), (lower_bound - mean) / sigma
     return mean + sigma * (z + 1 / z if z > FAR else normal.pdf(z) / (1 - normal.cdf(z)))

@@ -1,4 +1,4 @@
-"""What may come: days until a pool is full, and GPUs to order."""
+"""The outlook of a pool: days until it is full, and GPUs to order."""
 
 import random
 from collections.abc import Sequence
@@ -7,19 +7,19 @@ from math import ceil
 
 from gpustack.forecast.backtest import Score
 from gpustack.forecast.demand import Day
-from gpustack.forecast.models import fit
-from gpustack.forecast.paths import Path, draw_paths, passage, quantile
+from gpustack.forecast.models import fit_model
+from gpustack.forecast.paths import Path, compute_quantile, draw_paths, find_passage
 from gpustack.forecast.trend import WEEK
 
 FURTHEST = 2  # times the history
-NEAR_BEST = 1.1  # models with errors up to so many times the least are not told from the best
+NEAR_BEST = 1.1  # models with errors up to so many times the least count as good as the best
 PATHS = 600
 SEED = 1
 
 
 @dataclass(frozen=True)
 class Terms:
-    """Days, and GPUs that are to stay free."""
+    """Hold lead time and horizon in days, and GPUs that are to stay free."""
 
     lead: int = 30
     horizon: int = 90
@@ -28,7 +28,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class Quantiles:
-    """GPUs: one of ten paths is below `p10`, nine are not above `p90`."""
+    """Hold quantiles of GPUs: one of ten paths is below `p10`, nine are not above `p90`."""
 
     p10: float
     p50: float
@@ -37,9 +37,9 @@ class Quantiles:
 
 @dataclass(frozen=True)
 class Fills:
-    """Days from now until demand reaches the limit, 1 is the first; None is not within the horizon. `p90`: the highest
-    demand of one in ten paths has; `p50`: of half of them. `first` to `last` are nine of ten paths. `chance`: the share
-    that does within the horizon."""
+    """Hold the days from now until demand reaches the limit, 1 is the first; None is not within the horizon. The
+    highest tenth of paths has reached it at `p90`, half of them at `p50`. Nine of ten paths are within `first` to
+    `last`. `chance` is the share that reaches it within the horizon."""
 
     p90: int | None
     p50: int | None
@@ -50,8 +50,9 @@ class Fills:
 
 @dataclass(frozen=True)
 class Outlook:
-    """`models` were drawn from. `peaks` of each day that comes. `at_lead`: of the highest hour of the week that ends
-    with the lead time; `order`: GPUs that are missing then to serve P90; both None where that is beyond the horizon."""
+    """Hold an outlook. Paths were drawn from `models`; `peaks` are of each day to come. `at_lead` is that of the
+    highest hour of the week that ends with the lead time; `order` are the GPUs that are missing then to serve P90; both
+    are None where that is beyond the horizon."""
 
     models: tuple[str, ...]
     horizon: int
@@ -61,35 +62,37 @@ class Outlook:
     order: int | None
 
 
-def look_out(days: Sequence[Day], limit: float, terms: Terms, scores: Sequence[Score]) -> Outlook:
-    """`scores` best first, the best below 1."""
+def predict_outlook(days: Sequence[Day], limit: float, terms: Terms, scores: Sequence[Score]) -> Outlook:
+    """Predict the outlook. `scores` are sorted, the best first, and the best is below 1."""
     horizon = min(max(terms.horizon, terms.lead), FURTHEST * len(days))
-    good = [one for one in scores if one.mase < 1 and one.mase <= NEAR_BEST * scores[0].mase]
+    good = [score for score in scores if score.mase < 1 and score.mase <= NEAR_BEST * scores[0].mase]
     rng = random.Random(SEED)  # noqa: S311 - paths, no secrets
     paths: list[Path] = []
-    for one in good:
-        paths += draw_paths(fit(one.model, days), one.widening, horizon, PATHS // len(good), rng)
-    peaks = tuple(quantiles([path[at] for path in paths]) for at in range(horizon))
+    for model_score in good:
+        paths += draw_paths(fit_model(model_score.model, days), model_score.widening, horizon, PATHS // len(good), rng)
+    peaks = tuple(compute_quantiles([path[at] for path in paths]) for at in range(horizon))
     at_lead, order = None, None
     if terms.lead <= horizon:
-        at_lead = quantiles([max(path[max(0, terms.lead - WEEK) : terms.lead]) for path in paths])
+        at_lead = compute_quantiles([max(path[max(0, terms.lead - WEEK) : terms.lead]) for path in paths])
         order = max(0, ceil(at_lead.p90 - limit))
-    return Outlook(tuple(one.model.id for one in good), horizon, peaks, fill(paths, limit), at_lead, order)
+    return Outlook(
+        tuple(used_score.model.id for used_score in good), horizon, peaks, compute_fills(paths, limit), at_lead, order
+    )
 
 
-def quantiles(values: Sequence[float]) -> Quantiles:
+def compute_quantiles(values: Sequence[float]) -> Quantiles:
     ordered = sorted(values)
-    return Quantiles(quantile(ordered, 0.1), quantile(ordered, 0.5), quantile(ordered, 0.9))
+    return Quantiles(compute_quantile(ordered, 0.1), compute_quantile(ordered, 0.5), compute_quantile(ordered, 0.9))
 
 
-def fill(paths: Sequence[Path], limit: float) -> Fills:
-    found = [passage(path, limit) for path in paths]
+def compute_fills(paths: Sequence[Path], limit: float) -> Fills:
+    days = [find_passage(path, limit) for path in paths]
     beyond = len(paths[0]) + 1
-    ordered = sorted(day or beyond for day in found)
+    ordered = sorted(day or beyond for day in days)
 
-    def day(share: float) -> int | None:
-        at = int(quantile(ordered, share))
+    def find_day(share: float) -> int | None:
+        at = int(compute_quantile(ordered, share))
         return at if at < beyond else None
 
-    chance = sum(one is not None for one in found) / len(found)
-    return Fills(day(0.1), day(0.5), day(0.05), day(0.95), chance)
+    chance = sum(passage_day is not None for passage_day in days) / len(days)
+    return Fills(find_day(0.1), find_day(0.5), find_day(0.05), find_day(0.95), chance)

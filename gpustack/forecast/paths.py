@@ -1,4 +1,4 @@
-"""Paths that demand may take: the trend with its doubt, and weeks of noise as they were."""
+"""Paths that demand may take: the trend with its doubt, and weeks of past noise."""
 
 import random
 from collections.abc import Sequence
@@ -10,31 +10,31 @@ from gpustack.forecast.trend import WEEK
 Path = Sequence[float]
 
 
-def draw_paths(found: Fit, widening: float, horizon: int, number: int, rng: random.Random) -> list[Path]:
-    """GPUs at the highest hour of each day. Noise is drawn in blocks of neighbouring days (H. R. Künsch, Annals of
-    Statistics 17, 1989)."""
-    rest = list(found.rest.values())
-    expected = [found.expect(after) for after in range(1, horizon + 1)]
+def draw_paths(fit: Fit, widening: float, horizon: int, number: int, rng: random.Random) -> list[Path]:
+    """Draw paths of the GPUs at the highest hour of each day. Noise is drawn in blocks of neighbouring days (H. R.
+    Künsch, Annals of Statistics 17, 1989)."""
+    rest = list(fit.rest.values())
+    expected = [fit.expect(after) for after in range(1, horizon + 1)]
     paths: list[Path] = []
     for _ in range(number):
-        lift, tilt = rng.gauss(0, found.error) * widening, rng.gauss(0, found.tilt) * widening
+        lift, tilt = rng.gauss(0, fit.error) * widening, rng.gauss(0, fit.tilt) * widening
         noise: list[float] = []
         while len(noise) < horizon:
             begin = rng.randrange(len(rest) - WEEK + 1)
             noise += rest[begin : begin + WEEK]
         moved = (
-            value + lift + tilt * (after + found.middle) + odd
+            value + lift + tilt * (after + fit.middle) + odd
             for after, (value, odd) in enumerate(zip(expected, noise, strict=False), 1)
         )
-        paths.append([max(0.0, found.model.back(value)) for value in moved])
+        paths.append([max(0.0, fit.model.inverse(value)) for value in moved])
     return paths
 
 
-def quantile(ordered: Sequence[float], share: float) -> float:
-    """The least value that so many of them do not exceed."""
-    return ordered[max(0, ceil(share * len(ordered)) - 1)]
+def compute_quantile(ordered_values: Sequence[float], share: float) -> float:
+    """Compute the least value that this share of the values does not exceed."""
+    return ordered_values[max(0, ceil(share * len(ordered_values)) - 1)]
 
 
-def passage(path: Path, limit: float) -> int | None:
-    """The first day at the limit or above it, from 1 on."""
+def find_passage(path: Path, limit: float) -> int | None:
+    """Find the first day at the limit or above it, from 1 on."""
     return next((after for after, value in enumerate(path, 1) if value >= limit), None)

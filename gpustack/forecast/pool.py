@@ -1,4 +1,4 @@
-"""The forecast of one pool: when it is full, how many GPUs to order, or why that cannot be known."""
+"""The forecast of one pool: the day on which it is full and the GPUs to order, or the reason why there is none."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from itertools import dropwhile
 from typing import Literal
 
-from gpustack.events import count
+from gpustack.events import format_count
 from gpustack.forecast.backtest import Score, backtest
 from gpustack.forecast.demand import DAY, HOURS_A_DAY, Day, Demand, fold
-from gpustack.forecast.outlook import Outlook, Terms, look_out
+from gpustack.forecast.outlook import Outlook, Terms, predict_outlook
 from gpustack.forecast.step import find_step
 from gpustack.forecast.trend import WEEK
 
@@ -23,9 +23,9 @@ Reason = Literal["no-capacity", "no-demand", "short-history", "gaps", "hidden-de
 
 @dataclass(frozen=True)
 class PoolForecast:
-    """`days` from the first that is known, at `begin`, in seconds since 1970. `limit`: what demand may take, the
-    capacity less the reserve. `full`: how many of the last 14 days reached it. `outlook` is None where there is no
-    forecast, for the `reason` and `why`."""
+    """Hold the forecast of a pool. `days` are counted from the first that is known, at `begin`, in seconds since 1970.
+    `limit` is the capacity less the reserve. `full` of the last 14 days reached it. `outlook` is None where there is no
+    forecast, for the `reason` that `message` explains."""
 
     pool: str
     begin: int
@@ -36,13 +36,14 @@ class PoolForecast:
     scores: tuple[Score, ...]
     outlook: Outlook | None
     reason: Reason | None
-    why: str
+    message: str
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """`end`: the midnight of UTC until which the history reaches, in seconds since 1970. Day 1 begins there."""
+    """Hold the forecast of all pools. `end` is the midnight of UTC until which the history reaches, in seconds since
+    1970. Day 1 begins there."""
 
     pools: tuple[PoolForecast, ...]
     terms: Terms
@@ -50,37 +51,36 @@ class Forecast:
 
 
 def forecast(demands: Sequence[Demand], terms: Terms) -> Forecast:
-    """Of at least one pool, all over the same time."""
-    end = demands[0].begin + len(demands[0].allocated) // HOURS_A_DAY * DAY
-    return Forecast(tuple(forecast_pool(one, terms) for one in demands), terms, end)
+    """Forecast at least one pool; all have the same hours."""
+    end = demands[0].begin + len(demands[0].allocated_gpus) // HOURS_A_DAY * DAY
+    return Forecast(tuple(forecast_pool(demand, terms) for demand in demands), terms, end)
 
 
 def forecast_pool(demand: Demand, terms: Terms) -> PoolForecast:
-    """The same for the same demand."""
+    """Forecast a pool. The result for the same demand is always the same."""
     every, capacity = fold(demand), demand.limit
     days = tuple(dropwhile(lambda day: day.peak is None, every))
     begin = demand.begin + (len(every) - len(days)) * DAY
     limit = None if capacity is None else max(0.0, capacity - terms.reserve)
     scores = backtest(days)
-    refusal = refuse(days, limit, scores)
-    outlook = None if refusal or limit is None else look_out(days, limit, terms, scores)
-    notes = tuple(note(days, begin, terms, outlook))
+    refusal = find_refusal(days, limit, scores)
+    outlook = None if refusal or limit is None else predict_outlook(days, limit, terms, scores)
+    notes = tuple(list_notes(days, begin, terms, outlook))
     full = sum(limit is not None and day.peak is not None and day.peak >= limit for day in days[-RECENT:])
     reason, why = refusal or (None, "")
     return PoolForecast(demand.pool, begin, days, capacity, limit, full, scores, outlook, reason, why, notes)
 
 
-def refuse(days: Sequence[Day], limit: float | None, scores: Sequence[Score]) -> tuple[Reason, str] | None:
-    """Why there is no forecast."""
+def find_refusal(days: Sequence[Day], limit: float | None, scores: Sequence[Score]) -> tuple[Reason, str] | None:
+    """Find the reason why there is no forecast."""
     peaks = [day.peak for day in days if day.peak is not None]
     bounds = sum(day.bound for day in days[-RECENT:])
     if limit is None:
         return "no-capacity", "what the nodes of this pool can allocate is not known for the last day"
     if len(days) < FEWEST_DAYS:
-        return (
-            "short-history",
-            f"there {'is' if len(days) == 1 else 'are'} {count(len(days), 'day')} of history; it takes {FEWEST_DAYS}",
-        )
+        verb = "is" if len(days) == 1 else "are"
+        why = f"there {verb} {format_count(len(days), 'day')} of history; it takes {FEWEST_DAYS}"
+        return "short-history", why
     if len(peaks) < KNOWN * len(days) or not scores:
         return "gaps", f"of {len(days)} days {len(peaks)} have enough hours; it takes {KNOWN:.0%} of them"
     if not any(peaks[-FEWEST_DAYS:]):
@@ -94,14 +94,15 @@ def refuse(days: Sequence[Day], limit: float | None, scores: Sequence[Score]) ->
     return None
 
 
-def note(days: Sequence[Day], begin: int, terms: Terms, outlook: Outlook | None) -> Iterator[str]:
-    """What a reader has to know beside the numbers."""
+def list_notes(days: Sequence[Day], begin: int, terms: Terms, outlook: Outlook | None) -> Iterator[str]:
+    """List notes that a reader needs beside the numbers."""
     bounds = sum(day.bound for day in days)
     if bounds:
-        yield f"On {count(bounds, 'day')} all GPUs were taken and who waited is not known: demand was that or more."
+        why = "all GPUs were taken and who waited is not known: demand was that or more"
+        yield f"On {format_count(bounds, 'day')} {why}."
     unknown = sum(day.peak is None for day in days)
     if unknown:
-        yield f"{count(unknown, 'day')} of {len(days)} had too few hours."
+        yield f"{format_count(unknown, 'day')} of {len(days)} had too few hours."
     step = find_step({at: day.peak for at, day in enumerate(days) if day.peak is not None})
     if step:
         day = datetime.fromtimestamp(begin + step[0] * DAY, UTC)

@@ -1,7 +1,7 @@
-"""Demand of pools from a Prometheus: of our recorded series, and where there are none, of kube-state-metrics by the
-same rules. So history from before their installation counts, and any Prometheus will do.
+"""Demand of pools from a Prometheus, by recorded series of gpustack or by the expressions of their rules.
 
-Each hour is a mean. It is asked for in weeks: a query has at most 50 million samples in memory (--query.max-samples of
+So history from before the installation of the rules counts, and any Prometheus with kube-state-metrics will do. Values
+are means of hours. A query is of a week: it has at most 50 million samples in memory (--query.max-samples of
 Prometheus).
 """
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import cache
 
 from gpustack.command import Command
-from gpustack.config.resources import shipped_yaml, values
+from gpustack.config.resources import locate_shipped_values, read_shipped_yaml
 from gpustack.errors import UsageError
 from gpustack.files.json_text import dump_json
 from gpustack.forecast.demand import DAY, HOUR, Demand
@@ -19,15 +19,16 @@ SAMPLED = "5m"
 WEEK = 7 * DAY
 BY = "sum by (resource)"
 Table = dict[str, dict[int, float]]
-"""By resource, then by the second at which the hour begins."""
+"""Values by resource, then by the second at which the hour begins."""
 
 
-def read_demands(prometheus: Prometheus, seconds: float, nodes: str = "", resource: str = "") -> tuple[Demand, ...]:
-    """Of each pool, which is a resource of nodes, for that long until the last midnight of UTC. With a pattern of nodes
-    without what is queued, which is of no node. Raises UsageError where there is none."""
-    end = int(prometheus.now() // DAY * DAY)
+def query_demands(prometheus: Prometheus, seconds: float, nodes: str = "", resource: str = "") -> tuple[Demand, ...]:
+    """Query the demand of each pool, which is a resource of nodes, for these seconds until the last midnight of UTC.
+    With a pattern of nodes the queue is left out, because it belongs to no node. Raise UsageError where there is
+    none."""
+    end = int(prometheus.fetch_time() // DAY * DAY)
     begin = end - int(seconds // DAY * DAY)
-    allocated, queued, capacity = (read_hours(prometheus, expr, begin, end) for expr in expressions(nodes))
+    allocated, queued, capacity = (query_hours(prometheus, expr, begin, end) for expr in build_expressions(nodes))
     pools = [pool for pool in sorted(capacity) if resource in ("", pool)]
     if not pools:
         day = datetime.fromtimestamp(end, UTC)
@@ -38,42 +39,42 @@ def read_demands(prometheus: Prometheus, seconds: float, nodes: str = "", resour
         )
         raise UsageError("forecast-nothing", message, why, Command("gpustack", "gpu", "list"))
     hours = range(begin, end, HOUR)
-    return tuple(make_demand(pool, hours, allocated, {} if nodes else queued, capacity) for pool in pools)
+    return tuple(build_demand(pool, hours, allocated, {} if nodes else queued, capacity) for pool in pools)
 
 
-def make_demand(pool: str, hours: range, allocated: Table, queued: Table, capacity: Table) -> Demand:
+def build_demand(pool: str, hours: range, allocated_gpus: Table, queued_gpus: Table, capacity: Table) -> Demand:
     taken, waiting, offered = (
-        [table.get(pool, {}).get(hour) for hour in hours] for table in (allocated, queued, capacity)
+        [table.get(pool, {}).get(hour) for hour in hours] for table in (allocated_gpus, queued_gpus, capacity)
     )
     return Demand(pool, hours.start, taken, waiting, offered, whole_queue=any(waiting))
 
 
-def expressions(nodes: str) -> tuple[str, str, str]:
-    """GPUs allocated, queued and that can be allocated."""
+def build_expressions(nodes: str) -> tuple[str, str, str]:
+    """Build the expressions of allocated, queued and allocatable GPUs."""
     chosen = f" and on (node) kube_node_status_allocatable{{node=~{dump_json(nodes)}}}" if nodes else ""
-    offered = f"{rule('gpustack:node_gpu_allocatable:count')}{chosen}"
+    offered = f"{expand_rule('gpustack:node_gpu_allocatable:count')}{chosen}"
     none = f"{BY} ({offered}) * 0"
-    ready, cordoned = rule("gpustack:node_ready:bool"), rule("gpustack:node_cordoned:bool")
+    ready, cordoned = expand_rule("gpustack:node_ready:bool"), expand_rule("gpustack:node_cordoned:bool")
     return (
-        f"{BY} ({rule('gpustack:node_gpu_requested:count')}{chosen}) or {none}",
-        f"{BY} ({rule('gpustack:pod_gpus_pending:count')}) or {none}",
+        f"{BY} ({expand_rule('gpustack:node_gpu_requested:count')}{chosen}) or {none}",
+        f"{BY} ({expand_rule('gpustack:pod_gpus_pending:count')}) or {none}",
         f"{BY} ({offered} and on (node) {ready} == 1 unless on (node) {cordoned} == 1)",
     )
 
 
 @cache
-def rule(name: str) -> str:
-    """What is recorded by that name, else its expression."""
-    groups = shipped_yaml(values() / "rules" / "gpu-recording.yaml")["groups"]
-    (found,) = (one["expr"] for group in groups for one in group["rules"] if one["record"] == name)
-    return f"({name} or {found})"
+def expand_rule(name: str) -> str:
+    """Expand a recorded name to itself, or else the expression of its rule."""
+    groups = read_shipped_yaml(locate_shipped_values() / "rules" / "gpu-recording.yaml")["groups"]
+    (expression,) = (entry["expr"] for group in groups for entry in group["rules"] if entry["record"] == name)
+    return f"({name} or {expression})"
 
 
-def read_hours(prometheus: Prometheus, expr: str, begin: int, end: int) -> Table:
-    found: Table = {}
+def query_hours(prometheus: Prometheus, expr: str, begin: int, end: int) -> Table:
+    table: Table = {}
     for first in range(begin, end, WEEK):
         last = min(first + WEEK, end)
-        for series in prometheus.range(f"avg_over_time(({expr})[1h:{SAMPLED}])", first + HOUR, last, HOUR).series:
-            hours = found.setdefault(series.labels.get("resource", ""), {})
+        for series in prometheus.query_range(f"avg_over_time(({expr})[1h:{SAMPLED}])", first + HOUR, last, HOUR).series:
+            hours = table.setdefault(series.labels.get("resource", ""), {})
             hours |= {round(at) - HOUR: value for at, value in series.points}
-    return found
+    return table

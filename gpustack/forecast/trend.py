@@ -13,11 +13,11 @@ WEEK = 7
 MOST_COMMON = 0.9  # correlation of neighbours: with more, nothing is known of the noise
 
 Values = Mapping[int, float]
-"""By the number of the day; days may be missing."""
+"""Values by the number of the day; days may be missing."""
 
 
 def estimate_slope(values: Values) -> float:
-    """Each day; 0 where no weekday is there twice."""
+    """Estimate the slope by day; it is 0 where no weekday is there twice."""
     slopes: list[float] = []
     for weekday in range(WEEK):
         days = [day for day in values if day % WEEK == weekday]
@@ -27,25 +27,25 @@ def estimate_slope(values: Values) -> float:
 
 
 def split_weekdays(values: Values) -> tuple[float, tuple[float, ...]]:
-    """The level, and by how much each weekday (the number of the day modulo 7) is above it."""
+    """Split values into the level and the height of each weekday (the number of the day modulo 7) above it."""
     whole = median(values.values())
-    found = [
+    medians = [
         median([value for day, value in values.items() if day % WEEK == weekday] or [whole]) for weekday in range(WEEK)
     ]
-    level = fmean(found)
-    return level, tuple(value - level for value in found)
+    level = fmean(medians)
+    return level, tuple(value - level for value in medians)
 
 
-def spread(rest: Values) -> float:
-    """Standard deviation of what a slope, a level and weekdays leave."""
+def compute_spread(rest: Values) -> float:
+    """Compute the standard deviation of the rest beside slope, level and weekdays."""
     return sqrt(sum(value * value for value in rest.values()) / max(1, len(rest) - WEEK - 1))
 
 
-def inflation(rest: Values) -> float:
-    """By how much the variance of a mean is larger because neighbours have something in common: (1 + r) / (1 - r). In
-    short series r comes out too small by (1 + 4 r) / n (F. H. C. Marriott and J. A. Pope, Biometrika 41, 1954)."""
+def compute_inflation(rest: Values) -> float:
+    """Compute the factor by which correlated neighbours make the variance of a mean larger: (1 + r) / (1 - r). In short
+    series r comes out too small by (1 + 4 r) / n (F. H. C. Marriott and J. A. Pope, Biometrika 41, 1954)."""
     whole = sum(value * value for value in rest.values())
     pairs = sum(value * rest[day + 1] for day, value in rest.items() if day + 1 in rest)
-    found = pairs / whole if whole > 0 else 0.0
-    r = min(MOST_COMMON, max(0.0, found + (1 + 4 * found) / len(rest)))
+    correlation = pairs / whole if whole > 0 else 0.0
+    r = min(MOST_COMMON, max(0.0, correlation + (1 + 4 * correlation) / len(rest)))
     return (1 + r) / (1 - r)

@@ -1,1 +1,1 @@
-"""GPUs as people ask for them: which there are, what they do, how they are. Any Prometheus will do."""
+"""GPUs of a cluster as any Prometheus knows them: their list, their activity and their health."""

@@ -1,4 +1,4 @@
-"""`gpu top`: what every GPU does now, and for whom.
+"""`gpu top` shows what every GPU does now, and for which pod.
 
 Activity is that of DCGM's profiling fields. GPU_UTIL is not among them: one endless kernel on one of 132 SMs makes
 100 %.
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from statistics import fmean
 
-from gpustack.gpus.fleet import MEMORY, USED, memory_of, owners_by_gpu, place, readings_by_gpu
+from gpustack.gpus.fleet import MEMORY, USED, build_sort_key, compute_memory, group_owners, group_readings
 from gpustack.metrics.fields import DEV, PROF
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
@@ -28,10 +28,10 @@ BITS = {4: "power cap", 8: "hardware", 16: "sync boost", 32: "heat", 64: "heat (
 
 
 @dataclass(frozen=True)
-class Work:
-    """Of a GPU or MIG instance now. Shares are 0 to 1, memory in bytes, power in watts; None is what its exporter does
-    not say. `owners` are all pods that share it, `owner` is the first of them. `slowed` is by what; None where that is
-    not known. `at` is the time of its newest value."""
+class GpuActivity:
+    """Hold the activity of a GPU or MIG instance now. Shares are 0 to 1, memory in bytes, power in watts; None is a
+    value that its exporter does not send. `owners` are all pods that share it, `owner` is the first of them.
+    `throttle_reasons` are None where they are not known. `time` is that of its newest value."""
 
     gpu: Gpu
     engine: float | None
@@ -43,8 +43,8 @@ class Work:
     power: float | None
     power_limit: float | None
     temperature: float | None
-    slowed: tuple[str, ...] | None
-    at: float
+    throttle_reasons: tuple[str, ...] | None
+    time: float
     owners: tuple[Owner, ...] = ()
 
     @property
@@ -53,9 +53,9 @@ class Work:
 
 
 @dataclass(frozen=True)
-class PodWork:
-    """Of a pod: its GPUs, the mean of their shares and the sum of their memory and power. `shared` of its GPUs are of
-    other pods as well, and count whole for each."""
+class PodActivity:
+    """Hold the activity of a pod: its number of GPUs, the mean of their shares and the sum of their memory and power.
+    `shared_gpus` of its GPUs belong to other pods as well, and count whole for each."""
 
     owner: Owner
     gpus: int
@@ -65,88 +65,103 @@ class PodWork:
     dram: float | None
     memory: float | None
     power: float | None
-    shared: int = 0
+    shared_gpus: int = 0
 
 
 @dataclass(frozen=True)
 class Activity:
-    """`lacking`: fields that no GPU of a model has, by model."""
+    """Hold the activity of GPUs and pods. `lacking` are, by model, the fields that no GPU of the model has."""
 
-    work: tuple[Work, ...]
-    pods: tuple[PodWork, ...]
+    gpus: tuple[GpuActivity, ...]
+    pods: tuple[PodActivity, ...]
     lacking: Mapping[str, tuple[str, ...]]
     doubts: tuple[str, ...]
 
 
-def see_activity(readings: Readings, wanted: Callable[[Work], bool] = lambda work: True) -> Activity:
-    """Of those that are wanted, by node and index."""
-    owners = owners_by_gpu(readings)
-    work = sorted((work_of(found, owners) for found in readings_by_gpu(readings)), key=lambda one: place(one.gpu))
-    chosen = tuple(filter(wanted, work))
-    return Activity(chosen, tuple(pods_of(chosen)), lacking(chosen), readings.doubts)
+def build_activity(readings: Readings, predicate: Callable[[GpuActivity], bool] = lambda work: True) -> Activity:
+    """Build the activity of the GPUs that the predicate selects, by node and index."""
+    owners = group_owners(readings)
+    work = sorted(
+        (build_gpu_activity(gpu_readings, owners) for gpu_readings in group_readings(readings)),
+        key=lambda entry: build_sort_key(entry.gpu),
+    )
+    chosen = tuple(filter(predicate, work))
+    return Activity(chosen, tuple(group_by_pod(chosen)), find_missing_fields(chosen), readings.doubts)
 
 
-def work_of(found: Mapping[str, Reading], owners: Mapping[tuple[str, str], tuple[Owner, ...]]) -> Work:
-    newest = max(found.values(), key=lambda reading: reading.at)
-    values = {name: reading.value for name, reading in found.items()}
+def build_gpu_activity(
+    readings: Mapping[str, Reading], owners: Mapping[tuple[str, str], tuple[Owner, ...]]
+) -> GpuActivity:
+    newest = max(readings.values(), key=lambda reading: reading.time)
+    values = {name: reading.value for name, reading in readings.items()}
     bits = values.get(REASONS)
-    return Work(
+    return GpuActivity(
         gpu=newest.gpu,
         owners=owners.get(newest.gpu.key, ()),
         **{name: values.get(field) for name, field in SHARES.items()},
         memory=values.get(USED),
-        memory_total=memory_of(found),
+        memory_total=compute_memory(readings),
         power=values.get(POWER),
         power_limit=values.get(LIMIT),
         temperature=values.get(TEMPERATURE),
-        slowed=None if bits is None else tuple(word for bit, word in BITS.items() if int(bits) & bit),
-        at=newest.at,
+        throttle_reasons=None if bits is None else tuple(word for bit, word in BITS.items() if int(bits) & bit),
+        time=newest.time,
     )
 
 
-def pods_of(work: Iterable[Work]) -> Iterator[PodWork]:
-    """By namespace and pod. What one of its GPUs does not say is not known of the pod."""
-    groups: dict[tuple[str, str], list[Work]] = {}
-    for one in work:
-        for pod in pods_on(one):
-            groups.setdefault(pod, []).append(one)
+def group_by_pod(activities: Iterable[GpuActivity]) -> Iterator[PodActivity]:
+    """Group the activity of GPUs by namespace and pod. A value that one of its GPUs lacks is None for the pod."""
+    groups: dict[tuple[str, str], list[GpuActivity]] = {}
+    for activity in activities:
+        for pod in list_pods(activity):
+            groups.setdefault(pod, []).append(activity)
     for (namespace, name), group in sorted(groups.items()):
-        shares = {share: combine(fmean, (getattr(one, share) for one in group)) for share in SHARES}
-        sums = {value: combine(sum, (getattr(one, value) for one in group)) for value in ("memory", "power")}
-        shared = sum(len(pods_on(one)) > 1 for one in group)
-        yield PodWork(Owner(namespace, name), len(group), **shares, **sums, shared=shared)
+        shares = {share: combine_values(fmean, (getattr(member, share) for member in group)) for share in SHARES}
+        sums = {
+            value: combine_values(sum, (getattr(gpu_activity, value) for gpu_activity in group))
+            for value in ("memory", "power")
+        }
+        shared = sum(len(list_pods(pod_gpu)) > 1 for pod_gpu in group)
+        yield PodActivity(Owner(namespace, name), len(group), **shares, **sums, shared_gpus=shared)
 
 
-def pods_on(work: Work) -> set[tuple[str, str]]:
-    return {(owner.namespace, owner.pod) for owner in work.owners}
+def list_pods(activity: GpuActivity) -> set[tuple[str, str]]:
+    return {(owner.namespace, owner.pod) for owner in activity.owners}
 
 
-def combine(how: Callable[[list[float]], float], values: Iterable[float | None]) -> float | None:
+def combine_values(function: Callable[[list[float]], float], values: Iterable[float | None]) -> float | None:
     known = list(values)
-    return None if None in known else how([value for value in known if value is not None])
+    return None if None in known else function([value for value in known if value is not None])
 
 
-def lacking(work: Iterable[Work]) -> dict[str, tuple[str, ...]]:
-    by_model: dict[str, list[Work]] = {}
-    for one in work:
-        by_model.setdefault(one.gpu.model, []).append(one)
-    found = {
-        model: tuple(field for name, field in SHARES.items() if all(getattr(one, name) is None for one in group))
+def find_missing_fields(activities: Iterable[GpuActivity]) -> dict[str, tuple[str, ...]]:
+    by_model: dict[str, list[GpuActivity]] = {}
+    for activity in activities:
+        by_model.setdefault(activity.gpu.model, []).append(activity)
+    missing_fields = {
+        model: tuple(field for name, field in SHARES.items() if all(getattr(member, name) is None for member in group))
         for model, group in by_model.items()
     }
-    return {model: names for model, names in found.items() if names}
+    return {model: names for model, names in missing_fields.items() if names}
 
 
-SORTS = ("node", *(field.name for field in fields(Work) if field.name in (*SHARES, "memory", "power", "temperature")))
+SORTS = (
+    "node",
+    *(field.name for field in fields(GpuActivity) if field.name in (*SHARES, "memory", "power", "temperature")),
+)
 
 
-def arrange(activity: Activity, by: str) -> Activity:
-    """By one of SORTS, the highest first; what is not known last."""
+def sort_activity(activity: Activity, column: str) -> Activity:
+    """Sort by one of SORTS, the highest first and unknown values last."""
 
-    def key(one: Work | PodWork) -> float:
-        value = getattr(one, by, None)
+    def compute_rank(entry: GpuActivity | PodActivity) -> float:
+        value = getattr(entry, column, None)
         return -value if value is not None else 1.0
 
-    if by == "node":
+    if column == "node":
         return activity
-    return replace(activity, work=tuple(sorted(activity.work, key=key)), pods=tuple(sorted(activity.pods, key=key)))
+    return replace(
+        activity,
+        gpus=tuple(sorted(activity.gpus, key=compute_rank)),
+        pods=tuple(sorted(activity.pods, key=compute_rank)),
+    )

@@ -1,6 +1,6 @@
-"""`gpu check-exporter`: whether what an exporter prints of GPUs can be relied on.
+"""`gpu check-exporter` judges whether the metrics of an exporter can be relied on.
 
-Names, labels, types, units, blanks, series that are there twice, the mapping to pods, and how often values are new.
+It checks names, labels, types, units, blanks, duplicate series, the mapping to pods, and how often values are new.
 """
 
 from collections import Counter
@@ -11,9 +11,9 @@ from typing import Literal
 
 from gpustack.metrics.exposition import Family
 from gpustack.metrics.fields import TWINS, Field
-from gpustack.metrics.gpus import gpu_of, owner_of
-from gpustack.metrics.readings import APART, settle
-from gpustack.metrics.units import to_base, unit_of
+from gpustack.metrics.gpus import extract_gpu, extract_owner
+from gpustack.metrics.readings import APART, resolve_field
+from gpustack.metrics.units import convert_to_base, find_unit
 
 Outcome = Literal["ok", "wrong", "unknown"]
 PREFIX = "DCGM_"
@@ -22,18 +22,19 @@ TYPES = {"gauge": "gauge", "event": "gauge", "bitmask": "gauge", "info": "gauge"
 NEEDED = ("gpu", "UUID", "modelName")
 COLLECTED = 35
 HOSTS = ("Hostname", "hostname")
-# Words in a HELP text that are wrong for a unit of ours. Both have been shipped: docs/decisions/0015-metrics.md.
+# Words in a HELP text that are wrong for a unit. Exporters shipped them: docs/decisions/0015-metrics.md.
 WRONG_HELP = {"ratio 0..1": ("(in %)", "percent"), "ns": ("(in us)", "microseconds"), "bytes/s": ("counter",)}
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """`about` says what was found, in a sentence; `where` names metrics or GPUs, at most a few."""
+    """Hold the outcome of a check. `message` is a sentence about it; `names` are some of the metrics or GPUs that it is
+    about."""
 
     check: str
     outcome: Outcome
-    about: str
-    where: tuple[str, ...] = ()
+    message: str
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -48,36 +49,37 @@ class Contract:
         return all(verdict.outcome != "wrong" for verdict in self.verdicts)
 
 
-def judge_exporter(url: str, first: Sequence[Family], later: Sequence[Family] | None, apart: float) -> Contract:
-    """`later` is the same exporter `apart` seconds afterwards; None where it was asked once."""
+def judge_exporter(url: str, first: Sequence[Family], later: Sequence[Family] | None, interval: float) -> Contract:
+    """Judge an exporter. `later` are its metrics `interval` seconds after the first ones, None where it was asked
+    once."""
     families = [family for family in first if family.name.startswith(PREFIX)]
-    gpus = {gpu.key for family in families for series in family.series if (gpu := gpu_of(series.labels))}
+    gpus = {gpu.key for family in families for series in family.series if (gpu := extract_gpu(series.labels))}
     if not gpus:
         none = Verdict("names", "wrong", "It prints no metric of any GPU.")
         return Contract(url, len(first), 0, (none,))
     checks: tuple[Callable[[Sequence[Family]], Iterator[Verdict]], ...]
     checks = (check_names, check_labels, check_types, check_units, check_blanks, check_twice, check_pods)
     verdicts = [verdict for check in checks for verdict in check(families)]
-    verdicts += check_cadence(families, later, apart)
+    verdicts += check_cadence(families, later, interval)
     return Contract(url, len(first), len(gpus), tuple(verdicts))
 
 
-def known(families: Sequence[Family]) -> Iterator[tuple[Family, Field]]:
+def list_known_families(families: Sequence[Family]) -> Iterator[tuple[Family, Field]]:
     for family in families:
-        if field := settle(family.name, (family.help,)):
+        if field := resolve_field(family.name, (family.help,)):
             yield family, field
 
 
-def verdict(check: str, wrong: Sequence[str], bad: str, good: str) -> Iterator[Verdict]:
+def build_verdict(check: str, wrong: Sequence[str], bad: str, good: str) -> Iterator[Verdict]:
     yield Verdict(check, "wrong", bad, tuple(wrong)) if wrong else Verdict(check, "ok", good)
 
 
 def check_names(families: Sequence[Family]) -> Iterator[Verdict]:
-    """Of one generation; a mixture comes of a list of counters of one's own."""
+    """Check the generation of the names; a custom list of counters can mix several."""
     kinds: Counter[str] = Counter()
     strange = []
     for family in families:
-        field = settle(family.name, (family.help,))
+        field = resolve_field(family.name, (family.help,))
         if field is None:
             strange.append(family.name)
         elif field.id in TWINS or field.canonical:
@@ -95,84 +97,87 @@ def check_labels(families: Sequence[Family]) -> Iterator[Verdict]:
     lacking: Counter[str] = Counter()
     for family in families:
         for series in family.series:
-            if gpu_of(series.labels):
+            if extract_gpu(series.labels):
                 lacking.update(label for label in NEEDED if not series.labels.get(label))
                 lacking.update(["Hostname"] if not any(series.labels.get(host) for host in HOSTS) else [])
     wrong = [f"{label} ({number} series)" for label, number in sorted(lacking.items())]
-    yield from verdict(
+    yield from build_verdict(
         "labels", wrong, "Series lack labels by which a GPU is found again.", "GPU, UUID, model and host"
     )
 
 
 def check_types(families: Sequence[Family]) -> Iterator[Verdict]:
-    """rate() over a rate, and a counter that falls, make nonsense."""
+    """Check the types: rate() over a rate, and a counter that falls, make nonsense."""
     wrong = [
         f"{family.name} is a {field.kind}, typed {family.kind}"
-        for family, field in known(families)
+        for family, field in list_known_families(families)
         if field.kind in TYPES and family.kind != TYPES[field.kind]
     ]
-    yield from verdict("types", wrong, "Metrics have another TYPE than what they are.", "as the fields are")
+    yield from build_verdict("types", wrong, "Metrics have another TYPE than what they are.", "as the fields are")
 
 
 def check_units(families: Sequence[Family]) -> Iterator[Verdict]:
     wrong = [
         f"{family.name} is in {field.unit}: {family.help!r}"
-        for family, field in known(families)
+        for family, field in list_known_families(families)
         if any(word in family.help.lower() for word in WRONG_HELP.get(field.unit, ()))
     ]
-    yield from verdict("units", wrong, "HELP names another unit than that of the field.", "as HELP says")
+    yield from build_verdict("units", wrong, "HELP names another unit than that of the field.", "as HELP says")
 
 
 def check_blanks(families: Sequence[Family]) -> Iterator[Verdict]:
-    """Current exporters leave out what a GPU does not have."""
+    """Check for blank values, which current exporters leave out."""
     wrong = [
         family.name
-        for family, field in known(families)
-        if any(to_base(unit_of(field.unit), series.points[-1][1]) is None for series in family.series)
+        for family, field in list_known_families(families)
+        if any(convert_to_base(find_unit(field.unit), series.points[-1][1]) is None for series in family.series)
     ]
-    yield from verdict("blanks", wrong, "Values that mean `not supported` are printed as numbers.", "none")
+    yield from build_verdict("blanks", wrong, "Values that mean `not supported` are printed as numbers.", "none")
 
 
 def check_twice(families: Sequence[Family]) -> Iterator[Verdict]:
     keys: Counter[tuple[object, ...]] = Counter()
     for family in families:
         for series in family.series:
-            if gpu := gpu_of(series.labels):
+            if gpu := extract_gpu(series.labels):
                 keys[family.name, *gpu.key, *(series.labels.get(label) for label in APART)] += 1
     wrong = sorted({f"{key[0]} of {key[1]}" for key, number in keys.items() if number > 1})
-    yield from verdict("duplicates", wrong, "A GPU has several series of one metric.", "none")
+    yield from build_verdict("duplicates", wrong, "A GPU has several series of one metric.", "none")
 
 
 def check_pods(families: Sequence[Family]) -> Iterator[Verdict]:
-    """Without any GPU in use it cannot be told from an exporter that does not ask the kubelet."""
-    owners = {owner_of(series.labels) for family in families for series in family.series} - {None}
+    """Check the mapping to pods. Without any GPU in use it looks the same as an exporter that does not ask the
+    kubelet."""
+    owners = {extract_owner(series.labels) for family in families for series in family.series} - {None}
     if owners:
         yield Verdict("pods", "ok", f"GPUs of {len(owners)} pods")
     else:
         yield Verdict("pods", "unknown", "No GPU is in use, or the exporter does not ask the kubelet whose it is.")
 
 
-def check_cadence(first: Sequence[Family], later: Sequence[Family] | None, apart: float) -> Iterator[Verdict]:
+def check_cadence(first: Sequence[Family], later: Sequence[Family] | None, interval: float) -> Iterator[Verdict]:
     if later is None:
         yield Verdict("cadence", "unknown", "It was asked once: --for SECONDS tells whether values are new.")
         return
-    if apart < COLLECTED:
+    if interval < COLLECTED:
         yield Verdict("cadence", "unknown", f"Exporters collect every 30 s: ask for --for {COLLECTED} at least.")
         return
-    before, after = values_of(first), values_of(later)
+    before, after = index_values(first), index_values(later)
     both = before.keys() & after.keys()
     still = sorted({key[0] for key in both} - {key[0] for key in both if after[key] != before[key]})
     if not both:
         yield Verdict("cadence", "unknown", "Another exporter answered the second time.")
     else:
-        yield from verdict("cadence", still, f"Nothing of a GPU changed within {apart:.0f} s.", "values are new")
+        yield from build_verdict(
+            "cadence", still, f"Nothing of a GPU changed within {interval:.0f} s.", "values are new"
+        )
 
 
-def values_of(families: Sequence[Family]) -> dict[tuple[str, object], float]:
-    """By GPU and series. What is no number is no new value either."""
-    series = (one for family in families for one in family.series if isfinite(one.points[-1][1]))
+def index_values(families: Sequence[Family]) -> dict[tuple[str, object], float]:
+    """Index finite values by GPU and series, because NaN never counts as a new value."""
+    series = (entry for family in families for entry in family.series if isfinite(entry.points[-1][1]))
     return {
-        (gpu.uuid or gpu.index, tuple(sorted(one.labels.items()))): one.points[-1][1]
-        for one in series
-        if (gpu := gpu_of(one.labels))
+        (gpu.uuid or gpu.index, tuple(sorted(sample.labels.items()))): sample.points[-1][1]
+        for sample in series
+        if (gpu := extract_gpu(sample.labels))
     }

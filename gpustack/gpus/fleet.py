@@ -1,4 +1,4 @@
-"""`gpu list`: every GPU with what it is, whose it is and how it is, and what sets it apart from others of its model."""
+"""`gpu list` shows every GPU with its model, owner and health, and its differences from others of its model."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from gpustack.metrics.fields import DEV, PROF
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
-from gpustack.metrics.xids import xids
+from gpustack.metrics.xids import load_xids
 
 TOTAL, USED, FREE, RESERVED = (f"{DEV}FB_{word}" for word in ("TOTAL", "USED", "FREE", "RESERVED"))
 GENERATION, WIDTH = f"{DEV}PCIE_LINK_GEN", f"{DEV}PCIE_LINK_WIDTH"
@@ -37,10 +37,11 @@ ACTIONS = {1: "reset the GPU", 2: "reboot the host", 3: "drain peer-to-peer traf
 
 @dataclass(frozen=True)
 class Card:
-    """A GPU, or a MIG instance of one. None is what its exporter does not say. `memory` in bytes. `nvlink`: it has
-    counts of NVLink. `owners` are all pods that the exporter names, of which `owner` is the first; `sharing` is how its
-    node shares GPUs. `ill` are sentences; `known`: there is anything to judge its health by. `odd`: in what it differs
-    from most of its model. `at` is the time of its newest value."""
+    """Describe a GPU, or a MIG instance of one. None is a value that its exporter does not send. `memory` is in bytes.
+    `nvlink` tells whether it has counts of NVLink. `owners` are all pods that the exporter names, of which `owner` is
+    the first; `sharing` is how its node shares GPUs. `ill` are sentences about its health; `known` tells whether there
+    is any value to judge it by. `odd` are the traits in which it differs from most of its model. `time` is that of its
+    newest value."""
 
     gpu: Gpu
     memory: float | None
@@ -52,7 +53,7 @@ class Card:
     mig: bool | None
     ill: tuple[str, ...]
     known: bool
-    at: float
+    time: float
     odd: tuple[str, ...] = ()
     nvlink: bool | None = None
     owners: tuple[Owner, ...] = ()
@@ -67,72 +68,77 @@ class Card:
 class Fleet:
     cards: tuple[Card, ...]
     doubts: tuple[str, ...]
-    now: float
+    time: float
 
 
-def list_fleet(readings: Readings, now: float, sharing: Mapping[str, str] | None = None) -> Fleet:
-    """By node and index; instances of a GPU after it. `now` is the time of the server's clock: ages are shown by it.
-    `sharing`: how nodes share their GPUs."""
-    owners = owners_by_gpu(readings)
-    cards = sorted((card_of(found, owners) for found in readings_by_gpu(readings)), key=lambda card: place(card.gpu))
+def build_fleet(readings: Readings, time: float, sharing: Mapping[str, str] | None = None) -> Fleet:
+    """Build the list of GPUs by node and index; instances of a GPU follow it. `time` is that of the server's clock, by
+    which ages are shown. `sharing` says by node how GPUs are shared."""
+    owners = group_owners(readings)
+    cards = sorted(
+        (build_card(gpu_readings, owners) for gpu_readings in group_readings(readings)),
+        key=lambda card: build_sort_key(card.gpu),
+    )
     shared = [replace(card, sharing=(sharing or {}).get(card.gpu.node)) for card in cards]
-    return Fleet(tuple(mark_odd(shared)), (*readings.doubts, *hidden(shared)), now)
+    return Fleet(tuple(mark_odd(shared)), (*readings.doubts, *find_sharing_doubts(shared)), time)
 
 
-def hidden(cards: Iterable[Card]) -> Iterator[str]:
-    """Where the exporter tells shared GPUs apart by pod, each has several; else it names one pod of them."""
+def find_sharing_doubts(cards: Iterable[Card]) -> Iterator[str]:
+    """Find the nodes whose exporter may name one of several pods. An exporter that tells them apart names all of
+    them."""
     nodes = {card.gpu.node for card in cards if card.sharing in SHARED and len(card.owners) == 1}
     if nodes:
         yield f"GPUs of {', '.join(sorted(nodes))} are shared: the exporter may name one of several pods only"
 
 
-def readings_by_gpu(readings: Readings) -> Iterable[Mapping[str, Reading]]:
-    """Of each GPU or MIG instance, by the field's name; without what is older than a scrape, which may be of another
-    pod's time. Of several Xids the one that counts most."""
+def group_readings(readings: Readings) -> Iterable[Mapping[str, Reading]]:
+    """Group the readings of each GPU or MIG instance by the field's name. Readings that are older than a scrape are
+    left out, because they may be of another pod's time. Of several Xids the most serious one counts."""
     newest: dict[tuple[str, str], float] = {}
     for reading in readings.newest:
-        newest[reading.gpu.key] = max(reading.at, newest.get(reading.gpu.key, 0.0))
+        newest[reading.gpu.key] = max(reading.time, newest.get(reading.gpu.key, 0.0))
     by_gpu: dict[tuple[str, str], dict[str, Reading]] = {}
     for reading in readings.newest:
-        found = by_gpu.setdefault(reading.gpu.key, {})
-        if reading.at < newest[reading.gpu.key] - OLD:
+        gpu_readings = by_gpu.setdefault(reading.gpu.key, {})
+        if reading.time < newest[reading.gpu.key] - OLD:
             continue
-        other = found.get(reading.field.name)
-        if other is None or weight(reading) > weight(other):
-            found[reading.field.name] = reading
+        other = gpu_readings.get(reading.field.name)
+        if other is None or compute_weight(reading) > compute_weight(other):
+            gpu_readings[reading.field.name] = reading
     return by_gpu.values()
 
 
-def weight(reading: Reading) -> tuple[bool, bool, float]:
-    """A shared GPU may have series of each pod beside its own, which counts."""
+def compute_weight(reading: Reading) -> tuple[bool, bool, float]:
+    """Compute which of two readings of a field counts more. A shared GPU may have series of each pod beside its own,
+    which counts."""
     xid = reading.field.name == XID
-    return xid and is_serious(int(reading.value)), not xid and not reading.part, reading.at
+    return xid and is_serious(int(reading.value)), not xid and not reading.part, reading.time
 
 
 def is_serious(code: int) -> bool:
-    """An Xid that we do not know, or of which NVIDIA says that it is not expected, counts as serious."""
-    return code > 0 and (code not in xids() or xids()[code].severity in ("critical", "unknown"))
+    """Tell whether an Xid is serious: one that is not in the table, or that NVIDIA does not expect, is."""
+    return code > 0 and (code not in load_xids() or load_xids()[code].severity in ("critical", "unknown"))
 
 
-def owners_by_gpu(readings: Readings) -> dict[tuple[str, str], tuple[Owner, ...]]:
-    """All pods of each GPU: a shared one has several where the exporter has a series for each (label vgpu). Where
+def group_owners(readings: Readings) -> dict[tuple[str, str], tuple[Owner, ...]]:
+    """Group all pods by GPU. A shared GPU has several where the exporter has a series for each (label vgpu). Where
     several jobs scrape a GPU, one of them may not ask the kubelet."""
     newest: dict[tuple[tuple[str, str], tuple[str, ...]], Reading] = {}
     ends: dict[tuple[str, str], float] = {}
     for reading in readings.newest:
         key = (reading.gpu.key, () if reading.field.name == XID else reading.part)
-        ends[reading.gpu.key] = max(reading.at, ends.get(reading.gpu.key, 0.0))
-        if reading.owner and (key not in newest or reading.at > newest[key].at):
+        ends[reading.gpu.key] = max(reading.time, ends.get(reading.gpu.key, 0.0))
+        if reading.owner and (key not in newest or reading.time > newest[key].time):
             newest[key] = reading
-    found: dict[tuple[str, str], set[Owner]] = {}
+    gpu_owners: dict[tuple[str, str], set[Owner]] = {}
     for (gpu, _), reading in newest.items():
-        if reading.owner and reading.at >= ends[gpu] - OLD:
-            found.setdefault(gpu, set()).add(reading.owner)
-    return {gpu: tuple(sorted(owners)) for gpu, owners in found.items()}
+        if reading.owner and reading.time >= ends[gpu] - OLD:
+            gpu_owners.setdefault(gpu, set()).add(reading.owner)
+    return {gpu: tuple(sorted(owners)) for gpu, owners in gpu_owners.items()}
 
 
-def select(fleet: Fleet, *, node: str = "", model: str = "") -> Fleet:
-    """Those of a node, and those whose model has the word in it, whatever its case."""
+def select_cards(fleet: Fleet, *, node: str = "", model: str = "") -> Fleet:
+    """Select the GPUs of a node, and those whose model contains a word, whatever its case."""
     kept = (
         card
         for card in fleet.cards
@@ -141,54 +147,55 @@ def select(fleet: Fleet, *, node: str = "", model: str = "") -> Fleet:
     return replace(fleet, cards=tuple(kept))
 
 
-def place(gpu: Gpu) -> tuple[str, int, str, str]:
+def build_sort_key(gpu: Gpu) -> tuple[str, int, str, str]:
     number = int(gpu.index) if gpu.index.isdigit() else -1
     return gpu.node, number, gpu.uuid, gpu.instance
 
 
-def card_of(found: Mapping[str, Reading], owners: Mapping[tuple[str, str], tuple[Owner, ...]]) -> Card:
-    newest = max(found.values(), key=lambda reading: reading.at)
+def build_card(readings: Mapping[str, Reading], owners: Mapping[tuple[str, str], tuple[Owner, ...]]) -> Card:
+    newest = max(readings.values(), key=lambda reading: reading.time)
     return Card(
         gpu=newest.gpu,
         owners=owners.get(newest.gpu.key, ()),
-        memory=memory_of(found),
-        generation=whole(found, GENERATION),
-        width=whole(found, WIDTH),
-        most_generation=whole(found, MOST_GENERATION),
-        most_width=whole(found, MOST_WIDTH),
-        ecc=flag(found, ECC),
-        mig=flag(found, MIG),
-        ill=tuple(illness(found)),
-        known=any(name in found for name in HEALTH),
-        at=newest.at,
-        nvlink=True if any(name in found for name in NVLINK) else None,
+        memory=compute_memory(readings),
+        generation=extract_int(readings, GENERATION),
+        width=extract_int(readings, WIDTH),
+        most_generation=extract_int(readings, MOST_GENERATION),
+        most_width=extract_int(readings, MOST_WIDTH),
+        ecc=extract_flag(readings, ECC),
+        mig=extract_flag(readings, MIG),
+        ill=tuple(list_illnesses(readings)),
+        known=any(name in readings for name in HEALTH),
+        time=newest.time,
+        nvlink=True if any(name in readings for name in NVLINK) else None,
     )
 
 
-def memory_of(found: Mapping[str, Reading]) -> float | None:
-    """Exporters send the total only when asked to; its three parts are in their own list."""
-    if TOTAL in found:
-        return found[TOTAL].value
-    parts = [found[name].value for name in (USED, FREE, RESERVED) if name in found]
+def compute_memory(readings: Mapping[str, Reading]) -> float | None:
+    """Compute the memory of a GPU. Exporters send the total only when asked to; its three parts are in their own
+    list."""
+    if TOTAL in readings:
+        return readings[TOTAL].value
+    parts = [readings[name].value for name in (USED, FREE, RESERVED) if name in readings]
     return sum(parts) if len(parts) == 3 else None
 
 
-def whole(found: Mapping[str, Reading], name: str) -> int | None:
-    return int(found[name].value) if name in found else None
+def extract_int(readings: Mapping[str, Reading], name: str) -> int | None:
+    return int(readings[name].value) if name in readings else None
 
 
-def flag(found: Mapping[str, Reading], name: str) -> bool | None:
-    return bool(found[name].value) if name in found else None
+def extract_flag(readings: Mapping[str, Reading], name: str) -> bool | None:
+    return bool(readings[name].value) if name in readings else None
 
 
-def illness(found: Mapping[str, Reading]) -> Iterator[str]:
-    """The driver's own verdict first."""
-    if action := whole(found, ACTION):
+def list_illnesses(readings: Mapping[str, Reading]) -> Iterator[str]:
+    """List sentences about the health of a GPU, the driver's own request first."""
+    if action := extract_int(readings, ACTION):
         yield f"the driver asks: {ACTIONS.get(action, f'action {action}, which is not known here')}"
-    if (code := whole(found, XID)) and is_serious(code):
-        yield f"Xid {code}: {xids()[code].name if code in xids() else 'not known here'}"
+    if (code := extract_int(readings, XID)) and is_serious(code):
+        yield f"Xid {code}: {load_xids()[code].name if code in load_xids() else 'not known here'}"
     for name, what in {**FAILED, **PENDING}.items():
-        if flag(found, name):
+        if extract_flag(readings, name):
             yield what
 
 
@@ -203,23 +210,25 @@ TRAITS: Mapping[str, Callable[[Card], object]] = {
 
 
 def mark_odd(cards: Sequence[Card]) -> Iterator[Card]:
-    """In which traits each differs from the majority of its model."""
+    """Mark the traits in which each GPU differs from the majority of its model."""
     of_model: dict[tuple[str, str], list[Card]] = {}
     for card in cards:
         of_model.setdefault((card.gpu.model, card.gpu.profile), []).append(card)
     usual = {
-        model: {trait: majority(value(card) for card in group) for trait, value in TRAITS.items()}
+        model: {trait: find_majority(value(card) for card in group) for trait, value in TRAITS.items()}
         for model, group in of_model.items()
     }
     for card in cards:
         most = usual[card.gpu.model, card.gpu.profile]
-        found = {trait: value(card) for trait, value in TRAITS.items()}
-        differs = [trait for trait in TRAITS if None not in (most[trait], found[trait]) and most[trait] != found[trait]]
+        values = {trait: value(card) for trait, value in TRAITS.items()}
+        differs = [
+            trait for trait in TRAITS if None not in (most[trait], values[trait]) and most[trait] != values[trait]
+        ]
         yield replace(card, odd=tuple(differs))
 
 
-def majority(values: Iterable[object]) -> object:
-    """What more than half of those have that say anything; None without."""
+def find_majority(values: Iterable[object]) -> object:
+    """Find the value that more than half of the known values have. Return None where there is none."""
     counted = Counter(value for value in values if value is not None)
     most, number = counted.most_common(1)[0] if counted else (None, 0)
     return most if number * 2 > counted.total() else None

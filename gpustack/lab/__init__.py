@@ -1,5 +1,5 @@
-"""Throw-away hosts that are real: systemd-nspawn machines with systemd, sshd and apt. lab.py says how to use it."""
+"""Throw-away hosts: systemd-nspawn machines with systemd, sshd and apt. lab.py has an example."""
 
-from gpustack.lab.lab import Gpu, Host, Lab, Mirror, Source, down, find, inventory_path, up
+from gpustack.lab.lab import Gpu, Host, Lab, Mirror, Source, create_lab, find_lab, locate_inventory, remove_lab
 
-__all__ = ["Gpu", "Host", "Lab", "Mirror", "Source", "down", "find", "inventory_path", "up"]
+__all__ = ["Gpu", "Host", "Lab", "Mirror", "Source", "create_lab", "find_lab", "locate_inventory", "remove_lab"]

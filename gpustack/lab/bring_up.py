@@ -21,26 +21,26 @@ from gpustack.lab import (
 from gpustack.lab import mirror as mirrors
 from gpustack.lab.capabilities import Machine
 from gpustack.lab.mirror import Mirror
-from gpustack.lab.request import Request, judge, require_same
+from gpustack.lab.request import Request, judge_request, require_same
 from gpustack.lab.state import Address, Record, Source
 from gpustack.lab.vm import disk, qemu
 
 
 def bring_up(request: Request, *, mirror: Mirror | Source | None, report: Reporter) -> Record:
-    """The lab that is asked for. Of an equal one that is already up, only what is missing is started.
+    """Bring up the lab of a request. Of an equal one that is already up, only missing parts are started.
 
-    Raises LabError: this machine cannot, the request is wrong, a lab of that name is up and different, a host or the
-    mirror did not come up. What was made for a new lab is then removed again.
+    Raise LabError where this machine cannot have a lab, the request is wrong, a lab of that name is up and different,
+    or a host or the mirror did not come up. A new lab that failed is removed again.
     """
-    judge(request, mirrored=mirror is not None)
+    judge_request(request, mirrored=mirror is not None)
     machine = capabilities.require(vm=request.vm)
-    leftovers.sweep(report)
-    with locks.locked(request.name):
-        there = leftovers.find(request.name)
-        if there:
-            require_same(state.legible(there), request)
-            return _make(there, mirror, machine, report)
-        record = _claim(request)
+    leftovers.remove_dead_labs(report)
+    with locks.hold_lock(request.name):
+        existing_record = leftovers.find(request.name)
+        if existing_record:
+            require_same(state.require_readable(existing_record), request)
+            return _make(existing_record, mirror, machine, report)
+        record = _create_record(request)
         try:
             return _make(record, mirror, machine, report)
         except BaseException:
@@ -48,20 +48,21 @@ def bring_up(request: Request, *, mirror: Mirror | Source | None, report: Report
             raise
 
 
-def _claim(request: Request) -> Record:
-    """Choose a subnet and write the record, so that whatever is made from here on can be found and removed."""
-    with locks.locked("machine"):
-        net = network.free_net(network.used_networks(), [other.net for other in state.records()])
-        made = request.hosts(net)
+def _create_record(request: Request) -> Record:
+    """Choose a subnet and write the record, so that everything created later can be found and removed."""
+    with locks.hold_lock("machine"):
+        net = network.find_free_net(network.list_used_networks(), [other.net for other in state.list_records()])
+        hosts = request.build_hosts(net)
         record = Record(
             request.name,
             net,
-            state.state_directory(request.name),
-            state.cache_directory() / "pool",
-            state.boot_id(),
-            made,
+            state.locate_state(request.name),
+            state.locate_cache() / "pool",
+            state.read_boot_id(),
+            hosts,
             tuple(
-                Address(f"n{i + 1:02}", made[i % len(made)].name, f"{net}.{100 + i}") for i in range(request.addresses)
+                Address(f"n{i + 1:02}", hosts[i % len(hosts)].name, f"{net}.{100 + i}")
+                for i in range(request.addresses)
             ),
             internet=request.internet,
             vm=state.EMULATION if request.vm else "",
@@ -72,28 +73,30 @@ def _claim(request: Request) -> Record:
 
 
 def _make(record: Record, mirror: Mirror | Source | None, machine: Machine, report: Reporter) -> Record:
-    """Everything that is not there yet, in an order in which each part finds what it needs."""
-    with locks.locked("machine"):
+    """Create the missing parts of a lab, in an order in which each part finds what it needs."""
+    with locks.hold_lock("machine"):
         pool.open_pool(record.pool)
-        leftovers.sweep_files(record)
+        leftovers.remove_orphan_files(record)
         sysctls.raise_limits()
         network.raise_network(record)
     if record.restoring:
-        record = snapshots.put_back(record)
+        record = snapshots.replace_roots(record)
     identity.make_keys(record)
     if isinstance(mirror, Mirror):
         mirrors.start(record, mirror)
     if record.internet:
-        official_names.certify(record)
+        official_names.create_certificates(record)
     if record.vm:
-        pool.require_room(record.pool, sum(not record.root(host).exists() for host in record.hosts))
+        pool.require_room(record.pool, sum(not record.locate_root(host).exists() for host in record.hosts))
     for host in record.hosts:
         (disk if record.vm else containers).make(record, host, report)
-    if record.vm and not any(hosts.running(record, host) for host in record.hosts):
+    if record.vm and not any(hosts.is_running(record, host) for host in record.hosts):
         report(Event("waiting", record.name, "tries whether its hosts run by KVM"))
-        record = replace(record, vm=qemu.find_accelerator(record.root(record.hosts[0])))
+        record = replace(record, vm=qemu.find_accelerator(record.locate_root(record.hosts[0])))
     hosts.boot(record, record.hosts)
-    record = replace(record, source=mirror.source(record) if isinstance(mirror, Mirror) else mirror or record.source)
+    record = replace(
+        record, source=mirror.build_source(record) if isinstance(mirror, Mirror) else mirror or record.source
+    )
     inventory.write_inventories(record, machine)
     state.write(record)
     hosts.wait_for_ssh(record, record.hosts, report)

@@ -14,21 +14,23 @@ PATH = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/
 
 
 def run(argv: Sequence[str], *, limit: float = 60.0) -> str:
-    """Standard output of `argv`, which keeps the locks of this process until it ends.
+    """Run `argv`, which keeps the locks of this process until it ends, and return its standard output.
 
-    Raises LabError when it fails or runs longer than `limit` seconds.
+    Raise LabError when it fails or runs longer than `limit` seconds.
     """
-    done = attempt(argv, limit=limit, keeps=locks.held())
+    done = try_run(argv, limit=limit, descriptors=locks.list_descriptors())
     if done.returncode != 0:
         message = f"`{shlex.join(argv)}` failed with status {done.returncode}."
         raise LabError("lab-command-failed", message, (done.stderr or done.stdout).strip(), Command(*argv))
     return done.stdout
 
 
-def attempt(argv: Sequence[str], *, limit: float = 60.0, keeps: Sequence[int] = ()) -> subprocess.CompletedProcess[str]:
-    """As `run`, for callers that judge the exit status themselves. 127 is a program that is not there.
+def try_run(
+    argv: Sequence[str], *, limit: float = 60.0, descriptors: Sequence[int] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Run `argv` for callers that judge the exit status themselves, which is 127 for a missing program.
 
-    `keeps`: file descriptors that it inherits.
+    It inherits the file `descriptors`. Raise LabError when it runs longer than `limit` seconds.
     """
     environment = os.environ | {"PATH": PATH, "LC_ALL": "C"}
     try:
@@ -41,7 +43,7 @@ def attempt(argv: Sequence[str], *, limit: float = 60.0, keeps: Sequence[int] = 
             timeout=limit,
             check=False,
             env=environment,
-            pass_fds=keeps,
+            pass_fds=descriptors,
         )
     except FileNotFoundError as missing:
         return subprocess.CompletedProcess(argv, 127, "", str(missing))

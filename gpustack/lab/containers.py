@@ -5,7 +5,7 @@ import signal
 from pathlib import Path
 
 from gpustack.events import Reporter
-from gpustack.lab import cgroups, detached, identity, pool, seeds
+from gpustack.lab import background, cgroups, identity, pool, seeds
 from gpustack.lab.state import Host, Record
 from gpustack.simulated import hardware
 
@@ -20,44 +20,47 @@ V1_WORDS = ("systemd.unified_cgroup_hierarchy=0", "SYSTEMD_CGROUP_ENABLE_LEGACY_
 
 
 def make(record: Record, host: Host, report: Reporter) -> None:
-    """Its root, with its identity and its GPUs. A root that is there stays, and keeps what its host wrote."""
-    root = record.root(host)
+    """Create the root of a host, with its identity and its GPUs. An existing root stays, and keeps its host's files."""
+    root = record.locate_root(host)
     if not root.exists():
-        pool.copy(seeds.seed(host.os, record.pool, report), root)
-    if not detached.running(record, host.name):
+        pool.copy(seeds.build_seed(host.os, record.pool, report), root)
+    if not background.is_running(record, host.name):
         identity.give_identity(record, host, root)
-        hardware.fit(root, record.name, host.name, host.gpus, host.model)
+        hardware.install_gpus(root, record.name, host.name, host.gpus, host.model)
 
 
 def start(record: Record, host: Host) -> None:
-    """Returns when its process is there; its systemd begins then."""
+    """Start a host. Return when its process is there, before its systemd begins."""
     environment = {
         # The kubelet writes /proc/sys/vm and /proc/sys/kernel. /tmp is a directory, as on Debian 12.
         "SYSTEMD_NSPAWN_API_VFS_WRITABLE": "yes",
         "SYSTEMD_NSPAWN_TMPFS_TMP": "0",
-        "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1" if cgroups.version() == 2 else "0",
+        "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1" if cgroups.detect_version() == 2 else "0",
     }
-    command = nspawn(record, host, cgroup=cgroups.version(), modules=Path("/proc/modules").exists())
-    detached.start(record, host.name, command, environment)
+    command = build_nspawn_command(
+        record, host, cgroup=cgroups.detect_version(), modules=Path("/proc/modules").exists()
+    )
+    background.start(record, host.name, command, environment)
 
 
 def power_off(record: Record, host: Host) -> None:
-    """nspawn passes SIGTERM on to the host's PID 1, as the signal that systemd powers off at."""
-    for pid in detached.find(record, host.name, PROGRAM):
+    """Power off a host. nspawn passes SIGTERM on to the host's PID 1, as the signal at which systemd powers off."""
+    for pid in background.find(record, host.name, PROGRAM):
         try:
             os.kill(pid, signal.SIGTERM)
         except ProcessLookupError:
             continue  # it ended meanwhile
 
 
-def nspawn(record: Record, host: Host, *, cgroup: int, modules: bool) -> list[str]:
-    """`modules`: the kernel can load modules, so the host sees its /lib/modules, not the seed's list."""
+def build_nspawn_command(record: Record, host: Host, *, cgroup: int, modules: bool) -> list[str]:
+    """Build the command of a host. `modules` says that the kernel can load modules, so the host sees its /lib/modules,
+    not the seed's list."""
     tree = f"/lib/modules/{os.uname().release}"
     return [
         PROGRAM,
         "--quiet",
-        f"--directory={record.root(host)}",
-        f"--machine={record.machine(host)}",
+        f"--directory={record.locate_root(host)}",
+        f"--machine={record.format_machine_name(host)}",
         f"--hostname={host.name}",
         "--register=no",
         "--keep-unit",

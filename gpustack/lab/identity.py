@@ -1,4 +1,4 @@
-"""What makes a copied root a host of its own: name, address, machine id, host key, and whose key may log in."""
+"""The identity of a host with a copied root: name, address, machine id, host key, and login keys."""
 
 import shutil
 import uuid
@@ -15,19 +15,19 @@ OPS = 1000  # user and group id of the first account that useradd makes in a see
 
 
 def make_keys(record: Record) -> None:
-    """Client key and every host's key, so that all host keys are known before a host boots."""
+    """Create the client key and every host's key, so that all host keys are known before a host boots."""
     directory = record.state / "ssh"
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in ("id_ed25519", *(f"{host.name}_ed25519" for host in record.hosts)):
         if not (directory / name).exists():
             who = f"gpustack-lab-{record.name}"
             run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", who, "-f", str(directory / name)])
-    (directory / "known_hosts").write_text("".join(known_hosts_line(record, host) for host in record.hosts))
-    (record.state / "ssh_config").write_text(ssh_config(record))
+    (directory / "known_hosts").write_text("".join(format_known_hosts_line(record, host) for host in record.hosts))
+    (record.state / "ssh_config").write_text(render_ssh_config(record))
 
 
-def ssh_config(record: Record) -> str:
-    """For `ssh -F`: names of the hosts, and the same settings for names and addresses."""
+def render_ssh_config(record: Record) -> str:
+    """Render the file for `ssh -F`: names of the hosts, and the same settings for names and addresses."""
     names = [(host.name, host.address) for host in record.hosts]
     names += [(extra.name, extra.address) for extra in record.addresses]
     directory = record.state / "ssh"
@@ -45,7 +45,7 @@ def ssh_config(record: Record) -> str:
     )
 
 
-def known_hosts_line(record: Record, host: Host) -> str:
+def format_known_hosts_line(record: Record, host: Host) -> str:
     kind, key, *_ = (record.state / "ssh" / f"{host.name}_ed25519.pub").read_text().split()
     names = [host.name, host.address]
     for extra in record.addresses:
@@ -65,8 +65,8 @@ def give_identity(record: Record, host: Host, root: Path) -> None:
     (root / "etc/hostname").write_text(f"{host.name}\n")
     (root / "etc/hosts").write_text(f"127.0.0.1 localhost\n{host.address} {host.name}\n")
     if record.internet:
-        official_names.teach(record, root)
-    (root / "etc/resolv.conf").write_text(nameservers())
+        official_names.install_names(record, root)
+    (root / "etc/resolv.conf").write_text(read_nameservers())
     if not (root / "etc/machine-id").read_text().strip():
         (root / "etc/machine-id").write_text(f"{uuid.uuid4().hex}\n")
     for suffix, mode in (("", 0o600), (".pub", 0o644)):
@@ -84,25 +84,25 @@ def give_identity(record: Record, host: Host, root: Path) -> None:
     addresses = [host.address, *extra]
     # systemd-nspawn calls a container's link host0; a machine's is the only one of its kind.
     link = "Driver=virtio_net" if record.vm else "Name=host0"
-    (root / "etc/systemd/network/10-host0.network").write_text(network_unit(link, record.gateway, addresses))
+    (root / "etc/systemd/network/10-host0.network").write_text(render_network_unit(link, record.gateway, addresses))
     if not record.vm:
         drop_in = root / "etc/systemd/system/systemd-udev-trigger.service.d/own-links.conf"
         drop_in.parent.mkdir(parents=True, exist_ok=True)
         drop_in.write_text(COLD_PLUG)
 
 
-def network_unit(link: str, gateway: str, addresses: Iterable[str]) -> str:
+def render_network_unit(link: str, gateway: str, addresses: Iterable[str]) -> str:
     lines = "".join(f"Address={address}/24\n" for address in addresses)
     return f"[Match]\n{link}\n[Network]\n{lines}Gateway={gateway}\nLinkLocalAddressing=no\nIPv6AcceptRA=no\n"
 
 
-def nameservers() -> str:
-    """resolv.conf for a host: the machine's own servers, behind its local resolver if it has one.
+def read_nameservers() -> str:
+    """Read resolv.conf for a host: the machine's own servers, behind its local resolver if it has one.
 
-    Raises LabError when all of them are loopback addresses, which mean nothing inside a host.
+    Raise LabError when all of them are loopback addresses, which mean nothing inside a host.
     """
     for path in (Path("/etc/resolv.conf"), Path("/run/systemd/resolve/resolv.conf")):
-        servers = outside(path.read_text()) if path.exists() else ""
+        servers = parse_nameservers(path.read_text()) if path.exists() else ""
         if servers:
             return servers
     raise LabError(
@@ -113,8 +113,8 @@ def nameservers() -> str:
     )
 
 
-def outside(resolv_conf: str) -> str:
-    """The nameserver lines that do not name a loopback address."""
+def parse_nameservers(resolv_conf: str) -> str:
+    """Parse the nameserver lines that do not name a loopback address."""
     words = (line.split() for line in resolv_conf.splitlines())
     servers = [pair[1] for pair in words if len(pair) == 2 and pair[0] == "nameserver"]
     return "".join(f"nameserver {server}\n" for server in servers if not server.startswith("127.") and server != "::1")

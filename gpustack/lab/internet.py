@@ -1,6 +1,6 @@
 """The server behind `lab up --fake-internet`: official names with TLS, answered from the lab's mirror.
 
-What is asked of https://HOST/PATH is fetched from the mirror, which has it below HOST/PATH, and images below the
+A request for https://HOST/PATH is answered from the mirror, which has it below HOST/PATH, and images below the
 registry's name (bundle/serve.py). The lab runs it as a program; tests use `Internet` with a `twist` to spoil answers.
 """
 
@@ -21,8 +21,8 @@ PIECE = 256 * 1024
 OWN_HEADERS = ("connection", "date", "keep-alive", "server", "transfer-encoding")
 
 
-def place(host: str, target: str) -> str:
-    """Where the mirror has what is asked of `host`: path and query."""
+def build_mirror_path(host: str, target: str) -> str:
+    """Build path and query of the mirror for a request to `host`."""
     if target == "/v2/":
         return target
     if target.startswith("/v2/") and host in REGISTRIES:
@@ -34,9 +34,9 @@ Twist = Callable[["Request", str, str], bool]
 
 
 class Internet(ThreadingHTTPServer):
-    """Serves the official names at `address`, from the mirror at `upstream` (ADDRESS:PORT).
+    """Serve the official names at `address`, from the mirror at `upstream` (ADDRESS:PORT).
 
-    `twist` is asked first with host and path; when it answers the request by itself it returns True.
+    `twist` is asked first with host and path; it returns True when it has answered the request by itself.
     """
 
     daemon_threads = True
@@ -50,13 +50,15 @@ class Internet(ThreadingHTTPServer):
         self.tls.load_cert_chain(certificates / "server.crt", certificates / "server.key")
         super().__init__((address, port), Request)
 
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Clients go away and distrust certificates; a line each is enough."""
+    def write_error(self, request: object, client_address: object) -> None:
+        """Write one line for a client that goes away or distrusts the certificate."""
         sys.stderr.write(f"{client_address}: {sys.exc_info()[1]!r}\n")
+
+    handle_error = write_error  # socketserver's name
 
 
 class Request(BaseHTTPRequestHandler):
-    """One connection of a host, with any number of requests on it."""
+    """Answer one connection of a host, with any number of requests on it."""
 
     protocol_version = "HTTP/1.1"
     timeout = 120
@@ -77,21 +79,23 @@ class Request(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         host = self.headers.get("Host", "").partition(":")[0]
         if self.server.twist is None or not self.server.twist(self, host, self.path):
-            self.hand_on(host)
+            self.forward(host)
 
     do_HEAD = do_GET  # noqa: N815 - http.server's names
 
-    def hand_on(self, host: str, change: Callable[[bytes], bytes] | None = None, *, pace: int = 0) -> None:
-        """The mirror's answer; with its body changed where `change` is given, at `pace` bytes in a second if it is."""
-        kept = {key: value for key, value in self.headers.items() if key.lower() not in ("host", "connection")}
+    def forward(self, host: str, change: Callable[[bytes], bytes] | None = None, *, pace: int = 0) -> None:
+        """Forward the mirror's answer, with its body changed by `change`, or at `pace` bytes in a second."""
+        forwarded_headers = {
+            key: value for key, value in self.headers.items() if key.lower() not in ("host", "connection")
+        }
         upstream = http.client.HTTPConnection(self.server.upstream, timeout=UPSTREAM_LIMIT)
         try:
-            upstream.request(self.command, place(host, self.path), headers=kept)
+            upstream.request(self.command, build_mirror_path(host, self.path), headers=forwarded_headers)
             answer = upstream.getresponse()
             headers = {key: value for key, value in answer.getheaders() if key.lower() not in OWN_HEADERS}
             if change:
                 body = change(answer.read())
-                self.answer(answer.status, body, headers)
+                self.reply(answer.status, body, headers)
                 return
             self.begin(answer.status, headers, closing=answer.length is None)
             while data := answer.read(pace // 10 or PIECE):
@@ -100,7 +104,7 @@ class Request(BaseHTTPRequestHandler):
         finally:
             upstream.close()
 
-    def answer(self, status: int, body: bytes, headers: Mapping[str, str] = {}) -> None:
+    def reply(self, status: int, body: bytes, headers: Mapping[str, str] = {}) -> None:
         same = {key: value for key, value in headers.items() if key.lower() != "content-length"}
         self.begin(status, same | {"Content-Length": str(len(body))}, closing=False)
         if self.command != "HEAD":

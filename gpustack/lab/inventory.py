@@ -1,4 +1,4 @@
-"""The ordinary inventory that a lab writes. What a nested or older kernel needs is set here and nowhere else."""
+"""The ordinary inventory of a lab. Settings for a nested or older kernel are added in this module and nowhere else."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,29 +7,32 @@ from typing import Any
 import yaml
 
 from gpustack.lab.capabilities import Machine
-from gpustack.lab.state import Record, existing
+from gpustack.lab.state import Record, read_existing
 
 EMULATED_FACTOR = 10  # all limits, on hosts that are ten to twenty times slower
 
 
-def inventory_path(name: str | None = None, *, addresses: bool = False) -> Path:
-    """The inventory directory of a lab, by default this checkout's. `addresses`: the one whose hosts are n01, n02, …
+def locate_inventory(name: str | None = None, *, addresses: bool = False) -> Path:
+    """Return the inventory directory of a lab, by default this checkout's. With `addresses` it is the one whose hosts
+    are n01, n02 and so on.
 
-    Raises LabError when the lab is not up.
+    Raise LabError when the lab is not up.
     """
-    return existing(name).state / ("addresses" if addresses else "inventory")
+    return read_existing(name).state / ("addresses" if addresses else "inventory")
 
 
 def write_inventories(record: Record, machine: Machine) -> None:
-    spec = {"gpustack": cluster_spec(record, machine)}
-    _write(record.state / "inventory", hosts_file(record, [(host.name, host.address) for host in record.hosts]), spec)
+    spec = {"gpustack": build_cluster_spec(record, machine)}
+    _write(
+        record.state / "inventory", build_hosts_file(record, [(host.name, host.address) for host in record.hosts]), spec
+    )
     if record.addresses:
         many = [(extra.name, extra.address) for extra in record.addresses]
-        _write(record.state / "addresses", hosts_file(record, many), spec)
+        _write(record.state / "addresses", build_hosts_file(record, many), spec)
 
 
-def hosts_file(record: Record, hosts: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Content of hosts.yml: the first host is the control plane, every host a node."""
+def build_hosts_file(record: Record, hosts: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Build the content of hosts.yml: the first host is the control plane, every host a node."""
     named = dict(hosts)
     return {
         "all": {
@@ -47,9 +50,9 @@ def hosts_file(record: Record, hosts: Iterable[tuple[str, str]]) -> dict[str, An
     }
 
 
-def cluster_spec(record: Record, machine: Machine) -> dict[str, Any]:
-    """The cluster spec for hosts on this machine: options that any nested or older host needs, no others."""
-    spec = {} if record.vm else container_spec(machine)
+def build_cluster_spec(record: Record, machine: Machine) -> dict[str, Any]:
+    """Build the cluster spec for hosts on this machine: options that any nested or older host needs, no others."""
+    spec = {} if record.vm else build_container_spec(machine)
     if record.source and record.internet:
         # The packages of this internet are not the vendors' own, as those of a fork are not.
         signed = ("kubernetes", "containerd", "nvidia", "toolkit")
@@ -71,8 +74,8 @@ def cluster_spec(record: Record, machine: Machine) -> dict[str, Any]:
     return spec
 
 
-def container_spec(machine: Machine) -> dict[str, Any]:
-    """What hosts need that share this machine's kernel."""
+def build_container_spec(machine: Machine) -> dict[str, Any]:
+    """Build the settings for hosts that share this machine's kernel."""
     spec: dict[str, Any] = {}
     if machine.cgroup == 1:
         spec["kubernetes"] = {"ignore_preflight": ["SystemVerification"]}

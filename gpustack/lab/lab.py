@@ -1,10 +1,10 @@
 """A lab that is up, as tests and the command line use it.
 
-    lab = up(releases=["debian-12", "debian-13"])
+    lab = create_lab(releases=["debian-12", "debian-13"])
     lab.exec("host1", ["sudo", "apt-get", "update"])
-    lab.save("clean"); lab.restore("clean"); lab.down()
+    lab.save("clean"); lab.restore("clean"); lab.remove()
 
-What leaves this room is an ordinary inventory (`lab.inventory`); no step, probe or role knows what a lab is.
+The rest of gpustack sees an ordinary inventory (`lab.inventory`); no step, probe or role knows what a lab is.
 """
 
 import shlex
@@ -15,24 +15,26 @@ from pathlib import Path
 
 from gpustack.command import Command
 from gpustack.errors import LabError
-from gpustack.events import Reporter, silent
+from gpustack.events import Reporter, ignore_event
 from gpustack.lab import capabilities, hosts, leftovers, locks, snapshots, state
 from gpustack.lab.bring_up import bring_up
-from gpustack.lab.faults import broken
-from gpustack.lab.inventory import inventory_path
+from gpustack.lab.faults import active_faults
+from gpustack.lab.inventory import locate_inventory
 from gpustack.lab.mirror import Mirror
 from gpustack.lab.request import Request
 from gpustack.lab.state import Host, Record, Source
 from gpustack.simulated import hardware
 from gpustack.simulated.state_text import Gpu
 
-__all__ = ["Gpu", "Host", "Lab", "Mirror", "Source", "down", "find", "inventory_path", "up"]
+__all__ = ["Gpu", "Host", "Lab", "Mirror", "Source", "create_lab", "find_lab", "locate_inventory", "remove_lab"]
 
 
 @dataclass(frozen=True)
 class Lab:
+    """Hold a lab that is up."""
+
     record: Record
-    report: Reporter = silent
+    report: Reporter = ignore_event
 
     @property
     def name(self) -> str:
@@ -44,48 +46,50 @@ class Lab:
 
     @property
     def inventory(self) -> Path:
-        return inventory_path(self.name)
+        return locate_inventory(self.name)
 
     @property
     def ssh_config(self) -> Path:
         return self.record.state / "ssh_config"
 
-    def ssh(self, host: str) -> list[str]:
-        """The words of an ssh command to the host, without a command. Raises LabError for an unknown host."""
-        return hosts.ssh(self.record, self.record.host(host))
+    def build_ssh_command(self, host: str) -> list[str]:
+        """Build the words of ssh to a host, without a remote command. Raise LabError for an unknown host."""
+        return hosts.build_ssh_command(self.record, self.record.select_host(host))
 
     def exec(
         self, host: str, argv: Sequence[str], *, text: str = "", limit: float = 600.0
     ) -> subprocess.CompletedProcess[str]:
-        """Run `argv` on a host as `ops`. The status 255 is ssh's own failure. TimeoutExpired after `limit` seconds."""
-        command = [*self.ssh(host), "--", shlex.join(argv)]
+        """Run `argv` on a host as `ops`. The status 255 is ssh's own failure. Raise TimeoutExpired after `limit`
+        seconds."""
+        command = [*self.build_ssh_command(host), "--", shlex.join(argv)]
         return subprocess.run(
             command, input=text, capture_output=True, text=True, errors="replace", timeout=limit, check=False
         )
 
-    def gpus(self, host: str) -> tuple[Gpu, ...]:
-        """The simulated GPUs of a host as they are now. Raises LabError for an unknown host."""
-        found = hardware.read(self.record.root(self.record.host(host)))
-        return found.gpus if found else ()
+    def read_gpus(self, host: str) -> tuple[Gpu, ...]:
+        """Read the present simulated GPUs of a host. Raise LabError for an unknown host."""
+        gpu_state = hardware.read(self.record.locate_root(self.record.select_host(host)))
+        return gpu_state.gpus if gpu_state else ()
 
     def set_gpu(self, gpu: str, *words: str) -> list[Gpu]:
-        """`set_gpu("host1:0", "xid=79")`; without an index all GPUs of the host. Running containers see it at once.
+        """Set a GPU, as `set_gpu("host1:0", "xid=79")`, or all GPUs of a host without an index. Running containers see
+        it at once.
 
-        Raises LabError for an unknown host or GPU, and for words that there are not.
+        Raise LabError for an unknown host, GPU or word.
         """
-        host, indices = self.which_gpus(gpu)
-        return hardware.change(self.record.root(self.record.host(host)), indices, words)
+        host, indices = self.select_gpus(gpu)
+        return hardware.change(self.record.locate_root(self.record.select_host(host)), indices, words)
 
-    def which_gpus(self, gpu: str) -> tuple[str, Sequence[int]]:
-        """Host and indices of "host1:0" or "host1". Raises LabError for what there is not."""
-        host, index = hardware.chosen(gpu)
-        there = range(len(self.gpus(host)))
-        if not there or index not in (None, *there):
-            has = f"The host has {', '.join(f'{host}:{i}' for i in there)}." if there else "The host has none."
+    def select_gpus(self, gpu: str) -> tuple[str, Sequence[int]]:
+        """Select host and indices of "host1:0" or "host1". Raise LabError for an unknown one."""
+        host, index = hardware.parse_gpu_name(gpu)
+        indices = range(len(self.read_gpus(host)))
+        if not indices or index not in (None, *indices):
+            has = f"The host has {', '.join(f'{host}:{i}' for i in indices)}." if indices else "The host has none."
             raise LabError(
                 "lab-unknown-gpu", f"Lab {self.name} has no GPU {gpu}.", has, Command("gpustack", "lab", "gpu", "list")
             )
-        return host, there if index is None else [index]
+        return host, indices if index is None else [index]
 
     def save(self, snapshot: str) -> None:
         capabilities.require_root()
@@ -94,16 +98,16 @@ class Lab:
     def restore(self, snapshot: str) -> None:
         capabilities.require_root()
         snapshots.restore(self.record, snapshot, self.report)
-        broken.write(self.record, [])
+        active_faults.write(self.record, [])
 
-    def down(self) -> None:
-        down(self.name, report=self.report)
+    def remove(self) -> None:
+        remove_lab(self.name, report=self.report)
 
     def kill(self) -> None:
-        down(self.name, graceful=False, report=self.report)
+        remove_lab(self.name, graceful=False, report=self.report)
 
 
-def up(
+def create_lab(
     name: str | None = None,
     *,
     releases: Sequence[str] = ("debian-12", "debian-12"),
@@ -114,30 +118,33 @@ def up(
     model: str = "",
     vm: bool = False,
     image: str = "",
-    report: Reporter = silent,
+    report: Reporter = ignore_event,
 ) -> Lab:
-    """Bring up a lab with one host per release, named host1, host2, …; it outlives this process. `internet`: hosts find
-    the official names on the bridge, answered from the mirror. `gpus`: "2" simulated ones for every host, or
-    "host2:4,host1:2xL4"; `model`: what they are, by default H100. `vm`: hosts are virtual machines;
-    `image`: a disk image that they are copies of. Raises LabError."""
-    asked = Request(name or state.default_name(), releases, addresses, internet, gpus, model, vm or bool(image), image)
-    return Lab(bring_up(asked, mirror=mirror, report=report), report)
+    """Bring up a lab with one host per release, named host1, host2, …; it outlives this process. With `internet` hosts
+    find the official names on the bridge, answered from the mirror. `gpus` is "2" for simulated ones on every host, or
+    "host2:4,host1:2xL4"; `model` is their model, by default H100. With `vm` hosts are virtual machines; `image` is the
+    disk image that they are copies of. Raise LabError."""
+    request = Request(
+        name or state.compute_default_name(), releases, addresses, internet, gpus, model, vm or bool(image), image
+    )
+    return Lab(bring_up(request, mirror=mirror, report=report), report)
 
 
-def find(name: str | None = None, *, report: Reporter = silent) -> Lab:
-    """A lab that is up, by default this checkout's. Raises LabError when it is not."""
-    return Lab(state.existing(name), report)
+def find_lab(name: str | None = None, *, report: Reporter = ignore_event) -> Lab:
+    """Find a lab that is up, by default this checkout's. Raise LabError when it is not."""
+    return Lab(state.read_existing(name), report)
 
 
-def down(name: str | None = None, *, graceful: bool = True, report: Reporter = silent) -> bool:
-    """Shut the hosts down (or kill them) and remove all that `up` made. False when there was nothing to do."""
+def remove_lab(name: str | None = None, *, graceful: bool = True, report: Reporter = ignore_event) -> bool:
+    """Shut the hosts down (or kill them) and remove everything that `create_lab` created. Return False when there was
+    nothing to do."""
     capabilities.require_root()
-    name = name or state.default_name()
-    with locks.locked(name):
+    name = name or state.compute_default_name()
+    with locks.hold_lock(name):
         record = leftovers.find(name)
         if record:
-            if graceful and record.boot == state.boot_id():
+            if graceful and record.boot == state.read_boot_id():
                 hosts.stop(record, record.hosts, report)
             leftovers.remove(record)
-    leftovers.sweep(report)
+    leftovers.remove_dead_labs(report)
     return record is not None

@@ -3,25 +3,27 @@
 import shutil
 
 from gpustack.events import Event, Reporter
-from gpustack.lab import detached, hosts, locks, mirror, network, official_names, pool, state, sysctls
+from gpustack.lab import background, hosts, locks, mirror, network, official_names, pool, state, sysctls
 from gpustack.lab.state import Record
 
 
-def dead(record: Record) -> bool:
-    """Whether nothing of the lab runs: it crashed, was killed or powered off, or the machine was booted since."""
+def is_dead(record: Record) -> bool:
+    """Tell whether nothing of the lab runs: it crashed, was killed or powered off, or the machine was booted since."""
     parts = [*(host.name for host in record.hosts), mirror.PART, official_names.PART]
-    return record.boot != state.boot_id() or not any(detached.running(record, part) for part in parts)
+    return record.boot != state.read_boot_id() or not any(background.is_running(record, part) for part in parts)
 
 
 def remove(record: Record, *, keep_console: bool = False) -> None:
-    """Kill what is left of the lab and remove all it made. Safe to repeat, and to continue after an interruption.
+    """Kill the processes of the lab and remove all its parts. It is safe to repeat, and to continue after an
+    interruption.
 
-    Hold the lab's lock; takes the machine's. The record goes last: an interrupted removal is found and finished.
+    The caller holds the lab's lock; the machine's lock is taken. The record goes last: an interrupted removal is found
+    and finished.
     """
     hosts.kill(record, record.hosts)
     for part in (mirror.PART, official_names.PART):
-        detached.end(record, part)
-    with locks.locked("machine"):
+        background.end(record, part)
+    with locks.hold_lock("machine"):
         network.drop_network(record)
         if record.pool.with_suffix(".btrfs").exists():
             pool.open_pool(record.pool)
@@ -33,10 +35,10 @@ def remove(record: Record, *, keep_console: bool = False) -> None:
                 shutil.rmtree(path)
         if record.state.is_dir() and not keep_console:
             record.state.rmdir()
-        others = [other for other in state.records() if other.name != record.name]
-        if all(other.pool != record.pool for other in others):
+        other_records = [other for other in state.list_records() if other.name != record.name]
+        if all(other.pool != record.pool for other in other_records):
             pool.close_pool(record.pool)
-        if not others:
+        if not other_records:
             sysctls.restore()
             network.forget_tables()
             locks.tidy()
@@ -44,30 +46,31 @@ def remove(record: Record, *, keep_console: bool = False) -> None:
 
 
 def find(name: str) -> Record | None:
-    """The record of a lab, `unknown` where only rules on this machine speak of it, None where nothing does."""
-    return state.read(name) or (state.unknown(name) if name in network.names() else None)
+    """Find the record of a lab. It is that of `build_unknown` where only rules on this machine name the lab, and None
+    where nothing does."""
+    return state.read(name) or (state.build_unknown(name) if name in network.list_lab_names() else None)
 
 
-def sweep(report: Reporter) -> None:
-    """Remove all labs of this machine whose processes are gone and that nobody is working on."""
-    known = state.records()
-    lost = network.names() - {record.name for record in known}
-    for record in (*known, *map(state.unknown, sorted(lost))):
-        if not dead(record):
+def remove_dead_labs(report: Reporter) -> None:
+    """Remove all labs of this machine whose processes are gone and whose lock is free."""
+    known = state.list_records()
+    orphan_names = network.list_lab_names() - {record.name for record in known}
+    for record in (*known, *map(state.build_unknown, sorted(orphan_names))):
+        if not is_dead(record):
             continue
-        with locks.locked(record.name, wait=False) as mine:
+        with locks.hold_lock(record.name, wait=False) as mine:
             current = find(record.name) if mine else None
-            if current and dead(current):
+            if current and is_dead(current):
                 report(Event("note", record.name, "its processes are gone; what they left is removed"))
                 remove(current)
 
 
-def sweep_files(record: Record) -> None:
+def remove_orphan_files(record: Record) -> None:
     """Remove roots and files of labs without a record, beside those of `record`: the machine was booted since.
 
-    Hold the machine's lock, with the pool open.
+    The caller holds the machine's lock, with the pool open.
     """
-    known = {other.name for other in state.records()}
+    known = {other.name for other in state.list_records()}
     for path in (record.pool / "labs").iterdir():
         if path.name not in known:
             pool.delete_tree(path)

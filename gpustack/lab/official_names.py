@@ -1,4 +1,4 @@
-"""`lab up --fake-internet`: hosts find the official names on the bridge, with TLS by a throw-away CA that they trust.
+"""Official names for `lab up --fake-internet`: hosts find them on the bridge, with TLS by a throw-away CA.
 
 Only lab hosts know these names so, by their /etc/hosts; the machine does not. To the product it is the internet: the
 inventory names no mirror, only the key that this internet's packages are signed with.
@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from gpustack.config.versions import KNOWN_SETS, version_set
+from gpustack.config.versions import KNOWN_SETS, read_version_set
 from gpustack.events import Reporter
-from gpustack.lab import detached, mirror
+from gpustack.lab import background, mirror
 from gpustack.lab.commands import run
 from gpustack.lab.state import Record, Source
 
@@ -23,24 +23,24 @@ REGISTRIES = {"registry-1.docker.io": "docker.io"} | {
 }
 
 
-def names() -> list[str]:
-    """Every host name that an installation from official sources asks for, of all version sets."""
-    found = set(REGISTRIES)
-    for known in map(version_set, KNOWN_SETS):
+def list_names() -> list[str]:
+    """List every host name that an installation from official sources asks for, of all version sets."""
+    names = set(REGISTRIES)
+    for known in map(read_version_set, KNOWN_SETS):
         urls = [url for source in known.apt.values() for url in (source.uri, source.key)]
         urls += [artefact.url for artefact in (known.flannel, known.helm, known.provisioner, *known.charts.values())]
-        found |= {urlsplit(url).netloc for url in urls}
-    return sorted(found)
+        names |= {urlsplit(url).netloc for url in urls}
+    return sorted(names)
 
 
-def certificates(record: Record) -> Path:
-    """Folder of ca.crt, server.crt and server.key."""
+def locate_certificates(record: Record) -> Path:
+    """Return the folder of ca.crt, server.crt and server.key."""
     return record.state / PART
 
 
-def certify(record: Record) -> None:
-    """A CA, and a certificate of it for all names; made once. The CA's own key is thrown away."""
-    directory = certificates(record)
+def create_certificates(record: Record) -> None:
+    """Create a CA, and a certificate of it for all names, once. The CA's own key is deleted."""
+    directory = locate_certificates(record)
     if (directory / "server.crt").exists():
         return
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -48,27 +48,34 @@ def certify(record: Record) -> None:
     fresh = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days"]
     run([*fresh, DAYS, "-subj", f"/CN=gpustack lab {record.name}", "-keyout", str(key), "-out", ca])
     of_server = ["-keyout", str(directory / "server.key"), "-out", str(directory / "server.new")]
-    known_as = "subjectAltName=" + ",".join(f"DNS:{name}" for name in names())
+    known_as = "subjectAltName=" + ",".join(f"DNS:{name}" for name in list_names())
     extensions = ["-addext", known_as, "-addext", "basicConstraints=critical,CA:FALSE"]
     run([*fresh, DAYS, "-CA", ca, "-CAkey", str(key), "-subj", "/CN=internet", *extensions, *of_server])
     key.unlink()
     (directory / "server.new").rename(directory / "server.crt")
 
 
-def teach(record: Record, root: Path) -> None:
-    """Lets the host with this root find the names on the bridge, and trust the CA."""
+def install_names(record: Record, root: Path) -> None:
+    """Let the host with this root find the names on the bridge, and trust the CA."""
     with (root / "etc/hosts").open("a") as file:
-        file.writelines(f"{record.gateway} {name}\n" for name in names())
+        file.writelines(f"{record.gateway} {name}\n" for name in list_names())
     trusted = root / "usr/local/share/ca-certificates/gpustack-lab.crt"
     if not trusted.exists():
-        shutil.copyfile(certificates(record) / "ca.crt", trusted)
+        shutil.copyfile(locate_certificates(record) / "ca.crt", trusted)
         run(["chroot", str(root), "update-ca-certificates"])
 
 
 def start(record: Record, source: Source, report: Reporter) -> None:
-    """Raises LabError when the server does not take connections."""
-    if not detached.running(record, PART):
+    """Start the server. Raise LabError when it does not take connections."""
+    if not background.is_running(record, PART):
         upstream = urlsplit(source.url).netloc
-        command = [sys.executable, "-m", "gpustack.lab.internet", record.gateway, upstream, str(certificates(record))]
-        detached.start(record, PART, command)
+        command = [
+            sys.executable,
+            "-m",
+            "gpustack.lab.internet",
+            record.gateway,
+            upstream,
+            str(locate_certificates(record)),
+        ]
+        background.start(record, PART, command)
     mirror.wait_for(record, PART, PORT, report)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gpustack.command import Command
 from gpustack.errors import LabError
-from gpustack.events import count
+from gpustack.events import format_count
 from gpustack.lab.commands import run
 
 SIZE = "60G"  # sparse; a two-node cluster with its images takes about 6 GB of it
@@ -14,19 +14,19 @@ SUBVOLUME = 256  # inode number of the root directory of every btrfs subvolume
 
 
 def require_room(mount: Path, hosts: int) -> None:
-    """Raises LabError where the file system below the pool, a sparse file, has no room for so many hosts."""
+    """Raise LabError where the file system below the pool, a sparse file, has no room for so many hosts."""
     place = next(path for path in mount.parents if path.exists())
     free, needed = shutil.disk_usage(place).free / GIB, hosts * ROOM_GIB
     if free < needed:
-        message = f"{place} has {free:.1f} GiB left, and {count(hosts, 'host')} need about {needed:.0f}."
-        why = (
+        message = f"{place} has {free:.1f} GiB left, and {format_count(hosts, 'host')} need about {needed:.0f}."
+        reason = (
             "A host with a cluster and its images fills about three times as much as the least that is asked for here."
         )
-        raise LabError("lab-no-room", message, why, Command("df", "-h", str(place)))
+        raise LabError("lab-no-room", message, reason, Command("df", "-h", str(place)))
 
 
 def open_pool(mount: Path) -> None:
-    """Mount the pool, made beside its mount point where it is missing. Hold the machine's lock."""
+    """Mount the pool, and create it beside its mount point where it is missing. The caller holds the machine's lock."""
     file = mount.with_suffix(".btrfs")
     if not mount.is_mount():
         mount.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def open_pool(mount: Path) -> None:
 
 
 def close_pool(mount: Path) -> None:
-    """Unmount; its loop device goes with it. One that was not finished goes too."""
+    """Unmount the pool with its loop device, and delete an unfinished one."""
     mount.with_suffix(".new").unlink(missing_ok=True)
     if mount.is_mount():
         run(["umount", str(mount)])
@@ -54,13 +54,13 @@ def create(path: Path) -> None:
 
 
 def copy(source: Path, target: Path) -> None:
-    """A writable copy of a root. Of one in use it is what a power cut would leave."""
+    """Create a writable copy of a root. The copy of one in use is what a power cut would leave."""
     target.parent.mkdir(parents=True, exist_ok=True)
     run(["btrfs", "--quiet", "subvolume", "snapshot", str(source), str(target)])
 
 
 def delete(path: Path) -> None:
-    """Delete a subvolume with those that programs made inside it."""
+    """Delete a subvolume with those that programs created inside it."""
     mount = next(parent for parent in path.parents if parent.is_mount())
     inner = [
         mount / line.split(" path ", 1)[1]

@@ -1,4 +1,4 @@
-"""The releases a lab host can have, and where this machine gets Debian packages from.
+"""The releases that a lab host can have, and the sources of their Debian packages.
 
 All are Debian. `old-tools` and `new-tools` have the os-release of Ubuntu 22.04 and 26.04, and tools of about their age:
 docs/simulated.md says what they are and what they are not.
@@ -22,8 +22,8 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 @dataclass(frozen=True)
 class Packages:
-    """`sources` is a deb822 sources file, `newer` that of a second suite while a root is made or empty, `settings` an
-    apt.conf file, `certificates` PEM files by name."""
+    """Describe the sources of a root. `sources` is a deb822 sources file, `newer` that of a second suite while a root
+    is built or empty, `settings` an apt.conf file, `certificates` PEM files by name."""
 
     sources: str
     newer: str
@@ -31,50 +31,53 @@ class Packages:
     certificates: dict[str, bytes]
 
 
-def chosen(count: int, wished: Sequence[str]) -> list[str]:
-    """The release of each of `count` hosts: the wished ones in turn ("A,B" wishes two), or the machine's own."""
-    turns = [release.strip() for wish in wished for release in wish.split(",")]
-    turns = turns or [own_release(Path("/etc/os-release").read_text())]
+def select_releases(count: int, requested_releases: Sequence[str]) -> list[str]:
+    """Select the release of each of `count` hosts: the requested ones in turn ("A,B" requests two), or the machine's
+    own."""
+    turns = [release.strip() for wish in requested_releases for release in wish.split(",")]
+    turns = turns or [parse_own_release(Path("/etc/os-release").read_text())]
     return [turns[i % len(turns)] for i in range(count)]
 
 
-def own_release(os_release: str) -> str:
-    """The release of this machine, from the text of /etc/os-release; debian-12 where it is none that a lab has."""
+def parse_own_release(os_release: str) -> str:
+    """Parse the release of this machine from the text of /etc/os-release. Return debian-12 where it is none that a lab
+    has."""
     fields = dict(line.split("=", 1) for line in os_release.splitlines() if "=" in line)
     identity = "-".join(fields.get(key, "").strip("\"'") for key in ("ID", "VERSION_ID"))
     return identity if identity in RELEASES else "debian-12"
 
 
-def packages(release: str) -> Packages:
-    """What `release` is installed from: this machine's apt sources with the codename swapped, its proxies and CAs."""
+def build_packages(release: str) -> Packages:
+    """Build the sources of `release`: this machine's apt sources with the codename swapped, its proxies and CAs."""
     targets = run(["apt-get", "indextargets", "--format", "$(CREATED_BY) $(REPO_URI) $(RELEASE) $(COMPONENT)"])
     return Packages(
-        sources(RELEASES[release], targets, SUITES),
-        sources(NEWER[release], targets, SUITES[:1]) if release in NEWER else "",
-        *environment(),
+        render_sources(RELEASES[release], targets, SUITES),
+        render_sources(NEWER[release], targets, SUITES[:1]) if release in NEWER else "",
+        *read_environment(),
     )
 
 
-def environment() -> tuple[str, dict[str, bytes]]:
-    """What any host on this machine's network needs: apt settings as its own, and the PEM files that it trusts."""
+def read_environment() -> tuple[str, dict[str, bytes]]:
+    """Read the apt settings of this machine that any host on its network needs, and the PEM files that it trusts."""
     certificates = sorted(Path("/usr/local/share/ca-certificates").rglob("*.crt"))
-    found = {path.name: path.read_bytes() for path in certificates}
-    return settings(run(["apt-config", "dump", "Acquire"])), found
+    pem_files = {path.name: path.read_bytes() for path in certificates}
+    return filter_settings(run(["apt-config", "dump", "Acquire"])), pem_files
 
 
-def sources(codename: str, targets: str, suites: Sequence[str]) -> str:
-    """A deb822 file for `suites` of a release, from `apt-get indextargets` lines "Packages URI SUITE COMPONENT" of any.
+def render_sources(codename: str, targets: str, suites: Sequence[str]) -> str:
+    """Render a deb822 file for `suites` of a release, from `apt-get indextargets` lines "Packages URI SUITE COMPONENT"
+    of any.
 
     Only the archive itself is taken (component main of the release, its updates and its security suite): a lab host is
-    as bare as a fresh installation. Raises LabError when the machine knows no Debian archive.
+    as bare as a fresh installation. Raise LabError when the machine knows no Debian archive.
     """
     known = {suite.format(codename): suite for codename in RELEASES.values() for suite in SUITES}
-    found: dict[tuple[str, str], None] = {}
+    archives: dict[tuple[str, str], None] = {}
     for line in targets.splitlines():
         kind, uri, suite, component = line.split(" ", 3)
         if kind == "Packages" and component == "main" and known.get(suite) in suites:
-            found[uri, known[suite].format(codename)] = None
-    if not found:
+            archives[uri, known[suite].format(codename)] = None
+    if not archives:
         raise LabError(
             "lab-no-debian-archive",
             "The apt of this machine knows no Debian archive to make hosts from.",
@@ -82,11 +85,11 @@ def sources(codename: str, targets: str, suites: Sequence[str]) -> str:
             Command("apt-get", "indextargets"),
         )
     return "\n".join(
-        f"Types: deb\nURIs: {uri}\nSuites: {suite}\nComponents: main\nSigned-By: {KEYRING}\n" for uri, suite in found
+        f"Types: deb\nURIs: {uri}\nSuites: {suite}\nComponents: main\nSigned-By: {KEYRING}\n" for uri, suite in archives
     )
 
 
-def settings(dump: str) -> str:
-    """Those lines of `apt-config dump` that a host behind the same proxy or mirror needs as well."""
-    wanted = tuple(f"{key}{end}" for key in SETTINGS for end in (" ", "::"))
-    return "".join(f"{line}\n" for line in dump.splitlines() if line.startswith(wanted) and not line.endswith(' "";'))
+def filter_settings(dump: str) -> str:
+    """Filter those lines of `apt-config dump` that a host behind the same proxy or mirror needs as well."""
+    prefixes = tuple(f"{key}{end}" for key in SETTINGS for end in (" ", "::"))
+    return "".join(f"{line}\n" for line in dump.splitlines() if line.startswith(prefixes) and not line.endswith(' "";'))

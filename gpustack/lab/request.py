@@ -1,4 +1,4 @@
-"""What a lab is asked to be."""
+"""The request for a lab, and its judgement."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,8 +14,9 @@ MOST_ADDRESSES = 150
 
 @dataclass(frozen=True)
 class Request:
-    """One host per entry of `releases`. `gpus` and `model`: as hardware.fleet. `internet`: hosts find the official
-    names on the bridge. `vm`: they are virtual machines; `image`: copies of this disk image instead of Debian roots."""
+    """Describe a lab with one host per entry of `releases`. `gpus` and `model` are as for hardware.parse_fleet. With
+    `internet` hosts find the official names on the bridge. With `vm` they are virtual machines; `image` has them copied
+    from this disk image instead of Debian roots."""
 
     name: str
     releases: Sequence[str]
@@ -25,26 +26,28 @@ class Request:
     model: str = ""
     vm: bool = False
     image: str = ""
-    fitted: dict[str, tuple[int, str]] = field(init=False)
+    gpus_by_host: dict[str, tuple[int, str]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Raises LabError for GPUs that there are not."""
+        """Parse the GPUs. Raise LabError for impossible ones."""
         hosts = [f"host{i + 1}" for i in range(len(self.releases))]
-        object.__setattr__(self, "fitted", hardware.fleet(hosts, self.gpus, self.model))
+        object.__setattr__(self, "gpus_by_host", hardware.parse_fleet(hosts, self.gpus, self.model))
 
-    def hosts(self, net: str) -> tuple[Host, ...]:
+    def build_hosts(self, net: str) -> tuple[Host, ...]:
         return tuple(
-            Host(name, release, f"{net}.{11 + i}", *self.fitted[name])
-            for i, (name, release) in enumerate(zip(self.fitted, self.releases, strict=True))
+            Host(name, release, f"{net}.{11 + i}", *self.gpus_by_host[name])
+            for i, (name, release) in enumerate(zip(self.gpus_by_host, self.releases, strict=True))
         )
 
 
-def judge(request: Request, *, mirrored: bool) -> None:
-    """Raises LabError with all that is wrong in a request. `mirrored`: there is a mirror to install from."""
+def judge_request(request: Request, *, mirrored: bool) -> None:
+    """Raise LabError with all that is wrong in a request. `mirrored` says that there is a mirror to install from."""
     name, releases, known = request.name, request.releases, ", ".join(RELEASES)
     wrong = []
     if not request.image:
-        wrong = [f"release {one!r}: there is {known}" for one in dict.fromkeys(releases) if one not in RELEASES]
+        wrong = [
+            f"release {release!r}: there is {known}" for release in dict.fromkeys(releases) if release not in RELEASES
+        ]
     plain = name.replace("-", "").isalnum() and name.isascii() and name == name.lower()
     if not plain or len(name) > 40 or name == "machine" or name.startswith(("-", "seed-")):
         wrong.append(f"name {name!r}: lower-case letters, digits and dashes, at most 40; not machine, not seed-…")
@@ -54,7 +57,7 @@ def judge(request: Request, *, mirrored: bool) -> None:
         wrong.append(f"{request.addresses} addresses: 0 to {MOST_ADDRESSES} are possible")
     if request.internet and not mirrored:
         wrong.append("an internet without a mirror: nothing could be answered")
-    if request.vm and any(number for number, _ in request.fitted.values()):
+    if request.vm and any(number for number, _ in request.gpus_by_host.values()):
         wrong.append("simulated GPUs in virtual machines: they are of lab containers only")
     if request.image and request.addresses:
         wrong.append("further addresses of hosts from an image: cloud-init gives them one")
@@ -66,15 +69,15 @@ def judge(request: Request, *, mirrored: bool) -> None:
         )
 
 
-def require_same(there: Record, request: Request) -> None:
-    """Raises LabError where a lab that is up is not what is asked for."""
-    found = (there.hosts, len(there.addresses), there.internet, bool(there.vm), there.image)
-    asked = (request.hosts(there.net), request.addresses, request.internet, request.vm, request.image)
-    if found != asked:
-        names = ", and the official names on its bridge" if there.internet else ""
-        gpus = "".join(f", {host.name} with {host.gpus} GPUs {host.model}" for host in there.hosts if host.gpus)
-        kind = " as virtual machines" if there.vm else ""
-        hosts = ", ".join(host.os for host in there.hosts)
-        why = f"It has {hosts}{kind} and {len(there.addresses)} further addresses{names}{gpus}."
-        down = Command("gpustack", "lab", "down", "--name", there.name)
-        raise LabError("lab-already-up", f"Lab {there.name} is up with other hosts.", why, down)
+def require_same(record: Record, request: Request) -> None:
+    """Raise LabError where a lab that is up differs from the request."""
+    actual = (record.hosts, len(record.addresses), record.internet, bool(record.vm), record.image)
+    requirements = (request.build_hosts(record.net), request.addresses, request.internet, request.vm, request.image)
+    if actual != requirements:
+        names = ", and the official names on its bridge" if record.internet else ""
+        gpus = "".join(f", {host.name} with {host.gpus} GPUs {host.model}" for host in record.hosts if host.gpus)
+        kind = " as virtual machines" if record.vm else ""
+        hosts = ", ".join(host.os for host in record.hosts)
+        reason = f"It has {hosts}{kind} and {len(record.addresses)} further addresses{names}{gpus}."
+        down = Command("gpustack", "lab", "down", "--name", record.name)
+        raise LabError("lab-already-up", f"Lab {record.name} is up with other hosts.", reason, down)

@@ -1,4 +1,4 @@
-"""The process above a lab host: enters the host's cgroup, runs systemd-nspawn, and again when the host reboots.
+"""The process above a lab host: it enters the host's cgroup and runs systemd-nspawn, again after a reboot.
 
     python -m gpustack.lab.runner GROUP COMMAND...
 
@@ -16,7 +16,7 @@ FILES = 1024
 REBOOT = 133  # exit status of systemd-nspawn --keep-unit when the host asked for a reboot
 
 
-def main(group: str, command: list[str]) -> int:
+def run_in_group(group: str, command: list[str]) -> int:
     inner = cgroups.enter(group)
     os.closerange(3, FILES)  # the locks of the command that started it
     join = (lambda: cgroups.join(inner)) if inner else None
@@ -31,4 +31,4 @@ def main(group: str, command: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    sys.exit(run_in_group(sys.argv[1], sys.argv[2:]))

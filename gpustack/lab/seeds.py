@@ -1,4 +1,4 @@
-"""Seeds: one bare root per Debian release and recipe, made once by mmdebstrap and copied for every lab host."""
+"""Seeds: one bare root per Debian release and recipe, built once by mmdebstrap and copied for every lab host."""
 
 import hashlib
 import shlex
@@ -9,10 +9,10 @@ from pathlib import Path
 from gpustack.events import Event, Reporter
 from gpustack.lab import pool
 from gpustack.lab.commands import run
-from gpustack.lab.locks import locked
-from gpustack.lab.releases import RELEASES, Packages, packages
+from gpustack.lab.locks import hold_lock
+from gpustack.lab.releases import RELEASES, Packages, build_packages
 
-# What a minimal server installation has, and no more: what a cluster needs is for the product to install.
+# Packages of a minimal server installation, and no more: the product installs what a cluster needs.
 INCLUDE = (
     "systemd,systemd-sysv,dbus,udev,openssh-server,sudo,python3,iproute2,iptables,nftables,procps,kmod,iputils-ping,"
     "curl,ca-certificates,gpg"
@@ -34,7 +34,7 @@ kernel/net/ipv4/netfilter/iptable_nat.ko
 kernel/net/ipv4/netfilter/iptable_filter.ko
 """
 CUSTOMIZE = Path(__file__).with_name("customize.sh")
-# What a release has of its own: os-release, apt preferences while it is made, a customize.sh after ours.
+# Files of single releases: os-release, apt preferences while a root is built, a customize.sh after the common one.
 ROOTS = Path(__file__).with_name("roots")
 # Debian 11 is made without merged /usr unless asked for; Ubuntu 22.04 has it.
 OPTIONS = {
@@ -45,13 +45,13 @@ OPTIONS = {
 TIED = ("setpriv", "--pdeathsig=KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc")
 
 
-def seed(release: str, mount: Path, report: Reporter, *, kernel: bool = False) -> Path:
-    """The subvolume to copy hosts of `release` from; made first where there is none (half a minute or more). `kernel`:
-    it has a kernel of its own, for a virtual machine."""
-    source = packages(release)
+def build_seed(release: str, mount: Path, report: Reporter, *, kernel: bool = False) -> Path:
+    """Return the subvolume to copy hosts of `release` from. It is built first where there is none (half a minute or
+    more). With `kernel` it has a kernel of its own, for a virtual machine."""
+    source = build_packages(release)
     name = f"vm-{release}" if kernel else release
     path = mount / "seeds" / f"{name}-{digest(release, source, kernel=kernel)}"
-    with locked(f"seed-{name}"):
+    with hold_lock(f"seed-{name}"):
         if not path.exists():
             begun = time.monotonic()
             report(Event("waiting", release, "a bare root is made from Debian packages, about a minute, once"))
@@ -71,16 +71,16 @@ def digest(release: str, source: Packages, *, kernel: bool = False) -> str:
 
 
 def _build(release: str, source: Packages, path: Path, *, kernel: bool) -> None:
-    part, given = path.with_name(f"{path.name}.part"), path.parents[1] / f"given-{path.name.rpartition('-')[0]}"
-    shutil.rmtree(given, ignore_errors=True)
-    (given / "certificates").mkdir(parents=True)
+    part, input_dir = path.with_name(f"{path.name}.part"), path.parents[1] / f"given-{path.name.rpartition('-')[0]}"
+    shutil.rmtree(input_dir, ignore_errors=True)
+    (input_dir / "certificates").mkdir(parents=True)
     for name, pem in source.certificates.items():
-        (given / "certificates" / name).write_bytes(pem)
-    (given / "own-sources").write_text(source.sources)
-    (given / "sources").write_text(f"{source.sources}\n{source.newer}")
-    (given / "90machine").write_text(source.settings)
+        (input_dir / "certificates" / name).write_bytes(pem)
+    (input_dir / "own-sources").write_text(source.sources)
+    (input_dir / "sources").write_text(f"{source.sources}\n{source.newer}")
+    (input_dir / "90machine").write_text(source.settings)
     if not kernel:
-        (given / "modules.builtin").write_text(BUILT_IN)
+        (input_dir / "modules.builtin").write_text(BUILT_IN)
     pool.create(part)
     run(
         [
@@ -90,26 +90,30 @@ def _build(release: str, source: Packages, path: Path, *, kernel: bool) -> None:
             "--mode=root",
             "--variant=minbase",
             f"--include={','.join((INCLUDE, OWN_KERNEL) if kernel else (INCLUDE,))}",
-            f"--aptopt={given / '90machine'}",
+            f"--aptopt={input_dir / '90machine'}",
             "--dpkgopt=force-unsafe-io",
-            f'--customize-hook=sh {shlex.quote(str(CUSTOMIZE))} "$1" {shlex.quote(str(given))}',
-            *own_hooks(ROOTS / release),
+            f'--customize-hook=sh {shlex.quote(str(CUSTOMIZE))} "$1" {shlex.quote(str(input_dir))}',
+            *build_hooks(ROOTS / release),
             *OPTIONS.get(release, ()),
             RELEASES[release],
             str(part),
-            str(given / "sources"),
+            str(input_dir / "sources"),
         ],
         limit=900.0,
     )
-    shutil.rmtree(given)
+    shutil.rmtree(input_dir)
     part.rename(path)
 
 
-def own_hooks(own: Path) -> list[str]:
-    """Options of mmdebstrap for the files of a release's own that there are."""
+def build_hooks(release_dir: Path) -> list[str]:
+    """Build the options of mmdebstrap for the files that a release has of its own."""
     hooks = {
         "preferences": 'setup-hook=cp {} "$1/etc/apt/preferences.d/newer"',
         "os-release": 'customize-hook=cp {} "$1/usr/lib/os-release"',
         "customize.sh": 'customize-hook=sh {} "$1"',
     }
-    return [f"--{hook.format(shlex.quote(str(own / name)))}" for name, hook in hooks.items() if (own / name).exists()]
+    return [
+        f"--{hook.format(shlex.quote(str(release_dir / name)))}"
+        for name, hook in hooks.items()
+        if (release_dir / name).exists()
+    ]

@@ -1,7 +1,7 @@
-"""What is known of a lab: its record in a directory of the machine, its files in the user's state directory.
+"""The state of a lab: its record in a directory of the machine, its files in the user's state directory.
 
 Records stand in one place for the whole machine, because labs of different checkouts and users share its bridges,
-subnets and sysctls. Everything needed to remove a lab is in its record.
+subnets and sysctls. The record has everything that the removal of its lab needs.
 """
 
 import hashlib
@@ -22,7 +22,8 @@ EMULATION = "tcg"  # QEMU's name of it
 
 @dataclass(frozen=True)
 class Host:
-    """`os` is as `debian-12`; `address` an IPv4 address without prefix length; `model` is of its simulated GPUs."""
+    """Describe a host. `os` is as `debian-12`; `address` is an IPv4 address without prefix length; `model` is that of
+    its simulated GPUs."""
 
     name: str
     os: str
@@ -33,7 +34,7 @@ class Host:
 
 @dataclass(frozen=True)
 class Address:
-    """A further address of `host`, an inventory host of its own for tests with many hosts."""
+    """Describe a further address of `host`, an inventory host of its own for tests with many hosts."""
 
     name: str
     host: str
@@ -42,7 +43,8 @@ class Address:
 
 @dataclass(frozen=True)
 class Source:
-    """A mirror that hosts install from: its URL, and the fingerprint of the key it signs with (40 hex digits)."""
+    """Describe a mirror that hosts install from: its URL, and the fingerprint of the key it signs with (40 hex
+    digits)."""
 
     url: str
     fingerprint: str
@@ -50,10 +52,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Record:
-    """`net` is the first three numbers of the subnet, `boot` the boot id of the machine that the lab was made in.
-    `internet`: hosts find the official names on the bridge, answered from `source`, which the inventory then omits.
-    `restoring`: the snapshot that the roots are being replaced by. `vm`: the hosts are virtual machines, by this
-    accelerator of QEMU. `image`: the disk image that they are copies of, where that is not ours."""
+    """Describe a lab. `net` is the first three numbers of the subnet, `boot` the boot id of the machine that it was
+    created in. With `internet` hosts find the official names on the bridge, answered from `source`, which the inventory
+    then omits. `restoring` is the snapshot that the roots are being replaced by. `vm` is the accelerator of QEMU where
+    hosts are virtual machines. `image` is the disk image that they are copies of, where that is the operator's."""
 
     name: str
     net: str
@@ -70,17 +72,17 @@ class Record:
 
     @property
     def readable(self) -> bool:
-        """Whether it was read, and not made up by `unknown`."""
+        """Tell whether it was read, and not built by `build_unknown`."""
         return bool(self.net)
 
     @property
     def emulated(self) -> bool:
-        """Whether every instruction of its hosts is translated, which makes them 10 to 20 times slower."""
+        """Tell whether every instruction of its hosts is translated, which makes them 10 to 20 times slower."""
         return self.vm == EMULATION
 
     @property
     def mark(self) -> str:
-        """Eight hex digits that stand for the name where the kernel allows only short names."""
+        """Return eight hex digits that stand for the name where the kernel allows only short names."""
         return hashlib.sha256(self.name.encode()).hexdigest()[:8]
 
     @property
@@ -89,7 +91,7 @@ class Record:
 
     @property
     def machines(self) -> str:
-        """How systemd-nspawn's names of the hosts begin; two digits follow."""
+        """Return the beginning of systemd-nspawn's names of the hosts; two digits follow."""
         return f"gp{self.mark}"
 
     @property
@@ -100,27 +102,29 @@ class Record:
     def roots(self) -> Path:
         return self.pool / "labs" / self.name
 
-    def root(self, host: Host) -> Path:
-        """The subvolume that is a host's disk, or that holds its disk image."""
+    def locate_root(self, host: Host) -> Path:
+        """Return the subvolume that is a host's disk, or that holds its disk image."""
         return self.roots / "hosts" / host.name
 
-    def machine(self, host: Host) -> str:
-        """Twelve characters: systemd-nspawn calls the host's link vb- and this, and cuts what is longer than 15."""
+    def format_machine_name(self, host: Host) -> str:
+        """Format a name of twelve characters. systemd-nspawn calls the host's link vb- and this, and cuts a name that
+        is longer than 15."""
         return f"{self.machines}{self.hosts.index(host) + 1:02}"
 
-    def link(self, host: Host) -> str:
-        """The machine's end of the host's network."""
-        return f"vb-{self.machine(host)}"
+    def format_link_name(self, host: Host) -> str:
+        """Format the name of the machine's end of the host's network."""
+        return f"vb-{self.format_machine_name(host)}"
 
-    def group(self, part: str) -> str:
-        """Name of the cgroup, or of the systemd unit, that holds all processes of a host or of the mirror."""
+    def format_group_name(self, part: str) -> str:
+        """Format the name of the cgroup, or of the systemd unit, that holds all processes of a host or of the
+        mirror."""
         return f"gpustack-lab-{self.name}-{part}"
 
-    def console(self, part: str) -> Path:
+    def locate_console(self, part: str) -> Path:
         return self.state / "console" / f"{part}.log"
 
-    def host(self, name: str) -> Host:
-        """Raises LabError when the lab has no such host."""
+    def select_host(self, name: str) -> Host:
+        """Select a host by name. Raise LabError when the lab has no such host."""
         for host in self.hosts:
             if host.name == name:
                 return host
@@ -133,20 +137,20 @@ class Record:
         )
 
 
-def default_name() -> str:
-    """The lab of this checkout (or of this installed copy): two checkouts have two labs."""
+def compute_default_name() -> str:
+    """Compute the name of the lab of this checkout (or of this installed copy): two checkouts have two labs."""
     return "lab-" + hashlib.sha256(str(Path(gpustack.__file__).resolve().parents[1]).encode()).hexdigest()[:8]
 
 
-def state_directory(name: str) -> Path:
+def locate_state(name: str) -> Path:
     return user_state_path("gpustack") / "lab" / name
 
 
-def cache_directory() -> Path:
+def locate_cache() -> Path:
     return user_cache_path("gpustack") / "lab"
 
 
-def boot_id() -> str:
+def read_boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
@@ -158,9 +162,9 @@ def write(record: Record) -> None:
 
 
 def read(name: str) -> Record | None:
-    """The record of a lab that was brought up and not yet taken down; None when there is none.
+    """Read the record of a lab that was brought up and not yet taken down. Return None when there is none.
 
-    Of one that cannot be read, another version's for example, gives `unknown`.
+    A record that cannot be read, another version's for example, is that of `build_unknown`.
     """
     try:
         fields = json.loads((locks.MACHINE / f"{name}.json").read_text())
@@ -181,39 +185,44 @@ def read(name: str) -> Record | None:
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError):
-        return unknown(name)
+        return build_unknown(name)
 
 
-def unknown(name: str) -> Record:
-    """A lab of which only the name is known: all hosts that it may have, so that it can be taken down."""
+def build_unknown(name: str) -> Record:
+    """Build the record of a lab of which only the name is known, with all hosts that it may have, so that it can be
+    taken down."""
     hosts = tuple(Host(f"host{i + 1}", "", "") for i in range(MOST_HOSTS))
-    return Record(name, "", state_directory(name), cache_directory() / "pool", boot_id(), hosts)
+    return Record(name, "", locate_state(name), locate_cache() / "pool", read_boot_id(), hosts)
 
 
-def existing(name: str | None) -> Record:
-    """The record of the named lab, by default this checkout's. Raises LabError when it is not up or not readable."""
-    record = read(name or default_name())
+def read_existing(name: str | None) -> Record:
+    """Read the record of the named lab, by default this checkout's. Raise LabError when it is not up or not
+    readable."""
+    record = read(name or compute_default_name())
     if record is None:
         up = Command("gpustack", "lab", "up", *(["--name", name] if name else []))
         raise LabError(
-            "lab-not-up", f"There is no lab {name or default_name()}.", "It was never brought up, or taken down.", up
+            "lab-not-up",
+            f"There is no lab {name or compute_default_name()}.",
+            "It was never brought up, or taken down.",
+            up,
         )
-    return legible(record)
+    return require_readable(record)
 
 
-def legible(record: Record) -> Record:
-    """Raises LabError when nothing but the name of the lab is known."""
+def require_readable(record: Record) -> Record:
+    """Raise LabError when nothing but the name of the lab is known."""
     if not record.readable:
-        why = f"{locks.MACHINE / record.name}.json is missing, broken, or of another version of gpustack."
+        reason = f"{locks.MACHINE / record.name}.json is missing, broken, or of another version of gpustack."
         down = Command("gpustack", "lab", "down", "--name", record.name)
-        raise LabError("lab-record-broken", f"The record of lab {record.name} cannot be read.", why, down)
+        raise LabError("lab-record-broken", f"The record of lab {record.name} cannot be read.", reason, down)
     return record
 
 
-def records() -> list[Record]:
-    """All labs of this machine, of every checkout and user."""
-    found = (read(path.stem) for path in sorted(locks.MACHINE.glob("*.json")))
-    return [record for record in found if record]
+def list_records() -> list[Record]:
+    """List all labs of this machine, of every checkout and user."""
+    records = (read(path.stem) for path in sorted(locks.MACHINE.glob("*.json")))
+    return [record for record in records if record]
 
 
 def forget(name: str) -> None:

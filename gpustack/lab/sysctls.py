@@ -1,4 +1,4 @@
-"""Kernel settings of the machine that a lab changes: recorded before the first lab is up, put back after the last.
+"""Kernel settings of the machine that a lab changes: recorded before the first lab, restored after the last.
 
 Lab hosts share vm.*, kernel.* and fs.* with the machine, and may write them as real hosts do.
 """
@@ -45,13 +45,13 @@ WRITTEN = (
 )
 
 
-def bridges_filtered() -> bool:
-    """Whether br_netfilter is there already, and its settings are the machine's own."""
+def has_bridge_filter() -> bool:
+    """Tell whether br_netfilter is loaded already, so that its settings are the machine's own."""
     return any((PROC / name).exists() for name in BRIDGES)
 
 
 def leave_bridges_alone() -> None:
-    """After br_netfilter was loaded for a lab: the machine's bridges are as they were without it."""
+    """Turn off the filter of the machine's bridges, after br_netfilter was loaded for a lab."""
     for name in BRIDGES:
         if (PROC / name).exists():
             (PROC / name).write_text("0\n")
@@ -71,7 +71,7 @@ def raise_limits() -> None:
 
 
 def restore() -> None:
-    """Put back what was recorded; nothing to do without a record."""
+    """Restore the recorded settings. Do nothing without a record."""
     file = locks.MACHINE / "sysctls"
     if not file.exists():
         return

@@ -1,1 +1,1 @@
-"""What GPUs measure of themselves: DCGM's fields and the driver's error codes, in one vocabulary."""
+"""DCGM's fields and the Xids of NVIDIA's driver: their names, units and labels."""

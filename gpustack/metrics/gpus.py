@@ -1,4 +1,4 @@
-"""Which GPU a series is of, and whose: the labels of dcgm-exporter, in all of its generations.
+"""The GPU and the owner of a series, by the labels of dcgm-exporter in all of its generations.
 
 Hostname became hostname in 4.8.3. The mode for old name spaces spells UUID in small letters. A ServiceMonitor without
 honorLabels keeps the exporter's own pod in `pod` and moves the workload's to `exported_pod`; with it, series of a free
@@ -13,9 +13,9 @@ EXPORTER = "dcgm-exporter"  # in the names of its pod and container, whoever dep
 
 @dataclass(frozen=True)
 class Gpu:
-    """`index` is DCGM's number on the node, which a reboot may change; `uuid` stays. `instance` and `profile` are of a
-    MIG instance: its id, and `1g.10gb`; empty for the whole GPU. What no label says is empty; `driver`
-    and `vbios` are None then."""
+    """Identify a GPU or MIG instance. `index` is DCGM's number on the node, which a reboot may change; `uuid` stays.
+    `instance` and `profile` are the id and the profile (`1g.10gb`) of a MIG instance, empty for the whole GPU. A value
+    that no label has is empty; `driver` and `vbios` are None then."""
 
     node: str
     index: str
@@ -29,13 +29,13 @@ class Gpu:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The same for all series of one GPU or MIG instance. Without a UUID, node and index have to do."""
+        """Return a key that all series of one GPU or MIG instance share. Node and index stand in for a missing UUID."""
         return (self.uuid or f"{self.node}:{self.index}", self.instance)
 
 
 @dataclass(frozen=True, order=True)
 class Owner:
-    """Whom the kubelet gave the GPU to, which is not yet that it is used."""
+    """Identify the container that the kubelet gave a GPU to, which does not prove that it uses it."""
 
     namespace: str
     pod: str
@@ -43,12 +43,12 @@ class Owner:
 
     @property
     def path(self) -> str:
-        """`team-a/train-0`."""
+        """Name the pod as `team-a/train-0`."""
         return f"{self.namespace}/{self.pod}"
 
 
-def gpu_of(labels: Mapping[str, str]) -> Gpu | None:
-    """None for what is no GPU's: switches, links, processors."""
+def extract_gpu(labels: Mapping[str, str]) -> Gpu | None:
+    """Extract the GPU of a series. Return None for a series of anything else: switches, links, processors."""
     index, uuid = labels.get("gpu", ""), labels.get("UUID") or labels.get("uuid", "")
     if not index and not uuid:
         return None
@@ -66,8 +66,8 @@ def gpu_of(labels: Mapping[str, str]) -> Gpu | None:
     )
 
 
-def owner_of(labels: Mapping[str, str]) -> Owner | None:
-    """None for a free GPU, and where the exporter does not ask the kubelet."""
+def extract_owner(labels: Mapping[str, str]) -> Owner | None:
+    """Extract the owner of a GPU. Return None for a free GPU, and where the exporter does not ask the kubelet."""
     if labels.get("pod_name"):  # the mode for old name spaces
         return Owner(labels.get("pod_namespace", ""), labels["pod_name"], labels.get("container_name", ""))
     prefix = "exported_" if labels.get("exported_pod") else ""

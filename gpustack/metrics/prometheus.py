@@ -1,4 +1,4 @@
-"""What a Prometheus, Thanos or Mimir has: series at one moment or over a time, whoever runs it.
+"""Queries of a Prometheus, Thanos or Mimir: series at one moment or over a range of time.
 
 The HTTP API: https://prometheus.io/docs/prometheus/latest/querying/api/
 """
@@ -22,60 +22,66 @@ Data = TypeVar("Data")
 
 @dataclass(frozen=True)
 class Series:
-    """`points` are (seconds since 1970, value) in the order of time."""
+    """Hold the labels and the points of a series; `points` are (seconds since 1970, value) in the order of time."""
 
     labels: Mapping[str, str]
     points: tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
-class Found:
-    """`warnings` are the server's: with Thanos, that a part of it did not answer."""
+class QueryResult:
+    """Hold the series of an answer. `warnings` are the server's: with Thanos, that a part of it did not answer."""
 
     series: tuple[Series, ...]
     warnings: tuple[str, ...] = ()
 
 
 class Prometheus:
-    """Raises UsageError for an address that is none, and for a query that the server does not take; UnreachableError
+    """Query a server. Raise UsageError for an invalid address and for a query that the server refuses, UnreachableError
     for a server that does not answer, or not as Prometheus does."""
 
     def __init__(self, access: Access) -> None:
         self.access = access
         self.web = Web(access)
 
-    def instant(self, expr: str, at: float | None = None) -> Found:
-        """At that moment, or now: one point in each series; of a range vector (`up[2m]`) its samples as they are."""
-        words = {"query": expr} | ({"time": repr(at)} if at is not None else {})
-        return Found(*self._ask("query", words, _series))
+    def query_instant(self, expr: str, time: float | None = None) -> QueryResult:
+        """Query one moment, now by default: one point in each series. A range vector (`up[2m]`) has its samples as they
+        are."""
+        words = {"query": expr} | ({"time": repr(time)} if time is not None else {})
+        return QueryResult(*self._ask("query", words, _parse_series))
 
-    def range(self, expr: str, begin: float, end: float, step: float) -> Found:
-        """From `begin` to `end`, both included, every `step` seconds."""
+    def query_range(self, expr: str, begin: float, end: float, step: float) -> QueryResult:
+        """Query every `step` seconds from `begin` to `end`, both included."""
         points: dict[tuple[tuple[str, str], ...], list[tuple[float, float]]] = {}
         warnings: dict[str, None] = {}
-        for first, last in pages(begin, end, step):
+        for first, last in split_pages(begin, end, step):
             words = {"query": expr, "start": repr(first), "end": repr(last), "step": repr(step)}
-            series, warned = self._ask("query_range", words, _series)
+            series, warned = self._ask("query_range", words, _parse_series)
             warnings |= dict.fromkeys(warned)
-            for one in series:
-                points.setdefault(tuple(sorted(one.labels.items())), []).extend(one.points)
-        return Found(tuple(Series(dict(labels), tuple(found)) for labels, found in points.items()), tuple(warnings))
+            for page_series in series:
+                points.setdefault(tuple(sorted(page_series.labels.items())), []).extend(page_series.points)
+        return QueryResult(
+            tuple(Series(dict(labels), tuple(series_points)) for labels, series_points in points.items()),
+            tuple(warnings),
+        )
 
-    def now(self) -> float:
-        """The time of its clock, in seconds since 1970: samples have that, whatever this machine's clock says."""
-        (found,) = self.instant("time()").series
-        return found.points[-1][1]
+    def fetch_time(self) -> float:
+        """Fetch the time of the server's clock, in seconds since 1970. Samples have that time, whatever the local clock
+        says."""
+        (series,) = self.query_instant("time()").series
+        return series.points[-1][1]
 
-    def help_texts(self, metric: str) -> tuple[str, ...]:
-        """What exporters say of a metric; several where they differ, none where nobody scrapes it now."""
+    def fetch_help_texts(self, metric: str) -> tuple[str, ...]:
+        """Fetch the help texts that exporters give a metric; several where they differ, none where nobody scrapes it
+        now."""
         path = f"metadata?{urlencode({'metric': metric})}"
-        texts, _ = self._ask(path, None, lambda data: [str(one["help"]) for one in data.get(metric, ())])
+        texts, _ = self._ask(path, None, lambda data: [str(entry["help"]) for entry in data.get(metric, ())])
         return tuple(dict.fromkeys(texts))
 
     def _ask(
         self, path: str, form: Mapping[str, str] | None, read: Callable[[Any], Data]
     ) -> tuple[Data, tuple[str, ...]]:
-        """By POST, which takes queries of any length, unless there is no form."""
+        """Send a query by POST, which takes queries of any length, or by GET where there is no form."""
         url = f"{self.access.url.rstrip('/')}/api/v1/{path}"
         method, body = ("GET", "") if form is None else ("POST", urlencode(form))
         status, data = self.web.ask(url, method, body)
@@ -104,30 +110,30 @@ class Prometheus:
         )
 
 
-def pages(begin: float, end: float, step: float) -> Iterator[tuple[float, float]]:
-    """First and last moment of each page."""
+def split_pages(begin: float, end: float, step: float) -> Iterator[tuple[float, float]]:
+    """Yield the first and the last moment of each page."""
     steps = max(0, int((end - begin) / step + 1e-9))
     for at in range(0, steps + 1, PAGE):
         yield begin + at * step, begin + min(at + PAGE - 1, steps) * step
 
 
-def _series(data: Any) -> tuple[Series, ...]:
+def _parse_series(data: Any) -> tuple[Series, ...]:
     kind, result = data["resultType"], data["result"]
     if kind == "scalar":
-        return (Series({}, (_point(result),)),)
+        return (Series({}, (_parse_point(result),)),)
     if kind == "vector":
-        return tuple(Series(_labels(one), (_point(one["value"]),)) for one in result)
-    return tuple(Series(_labels(one), tuple(map(_point, one["values"]))) for one in result)
+        return tuple(Series(_parse_labels(entry), (_parse_point(entry["value"]),)) for entry in result)
+    return tuple(Series(_parse_labels(track), tuple(map(_parse_point, track["values"]))) for track in result)
 
 
-def _labels(one: Any) -> dict[str, str]:
-    """Raises TypeError for what are none."""
-    if not all(isinstance(word, str) for pair in one["metric"].items() for word in pair):
-        raise TypeError(one["metric"])
+def _parse_labels(entry: Any) -> dict[str, str]:
+    """Parse the labels of a series. Raise TypeError where one is no text."""
+    if not all(isinstance(word, str) for pair in entry["metric"].items() for word in pair):
+        raise TypeError(entry["metric"])
     # A newline in a label would begin a line of a report that nothing measured.
-    return {name: flatten(value) for name, value in one["metric"].items()}
+    return {name: flatten(value) for name, value in entry["metric"].items()}
 
 
-def _point(value: Any) -> tuple[float, float]:
+def _parse_point(value: Any) -> tuple[float, float]:
     at, text = value
     return float(at), float(text)

@@ -1,16 +1,16 @@
-"""From series to readings: one value of one field of one GPU, in its base unit, with its time.
+"""Readings, each the value of one field of one GPU in its base unit, with its time.
 
-Numbers never go on without a unit. Where it cannot be proven, there is no reading, and a doubt says why.
+A value without a proven unit is no reading; a doubt says why.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gpustack.metrics.fields import Field, find_fields, original
-from gpustack.metrics.gpus import Gpu, Owner, gpu_of, owner_of
+from gpustack.metrics.fields import Field, find_fields, find_original
+from gpustack.metrics.gpus import Gpu, Owner, extract_gpu, extract_owner
 from gpustack.metrics.prometheus import Series
-from gpustack.metrics.units import Unit, to_base, unit_of
+from gpustack.metrics.units import Unit, convert_to_base, find_unit
 
 PERCENT = ("%", "percent")
 SHARE = re.compile(r"\bratio\b|\b0 ?(?:\.\.|-|to) ?1\b")
@@ -30,44 +30,44 @@ APART = (
 
 @dataclass(frozen=True)
 class Reading:
-    """`field` is the one of old where several say the same. `unit` is a base unit: ratio, bytes, watts, …; `at` are
-    seconds since 1970. `part` tells apart what one field has
-    several values of, as an Xid its code."""
+    """Hold one value. `field` is the older one where several have the same meaning. `unit` is a base unit: ratio,
+    bytes, watts, …; `time` is in seconds since 1970. `part` tells apart several values of one field, as an Xid by its
+    code."""
 
     gpu: Gpu
     field: Field
     value: float
     unit: str
-    at: float
+    time: float
     owner: Owner | None = None
     part: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Readings:
-    """`doubts` are sentences: what was left out, and why; what is there twice."""
+    """Hold the newest readings. `doubts` are sentences about series that are left out or are there twice."""
 
     newest: tuple[Reading, ...]
     doubts: tuple[str, ...] = ()
 
 
-def read(found: Iterable[Series], helps: Mapping[str, Sequence[str]]) -> Readings:
-    """The newest reading of each field of each GPU. `helps`: what exporters say of metrics whose name alone does not
-    tell the field."""
+def build_readings(series_list: Iterable[Series], helps: Mapping[str, Sequence[str]]) -> Readings:
+    """Build the newest reading of each field of each GPU. `helps` has the help texts of metrics whose name alone does
+    not tell the field."""
     newest: dict[tuple[object, ...], Reading] = {}
     jobs_of: dict[tuple[object, ...], str] = {}
     targets: dict[tuple[str, str], set[str]] = {}
     doubts: dict[str, None] = {}
-    for series in found:
-        name, gpu = series.labels.get("__name__", ""), gpu_of(series.labels)
+    for series in series_list:
+        name, gpu = series.labels.get("__name__", ""), extract_gpu(series.labels)
         if gpu is None or not series.points:
             continue
-        which = settle(name, helps.get(name, ()))
+        which = resolve_field(name, helps.get(name, ()))
         if which is None:
             doubts[f"{name}: its unit is not known, neither by its name nor by what the exporter says of it"] = None
             continue
-        unit, part = unit_of(which.unit), tuple(series.labels[key] for key in APART if key in series.labels)
-        reading = latest(series, which, unit, gpu, part)
+        unit, part = find_unit(which.unit), tuple(series.labels[key] for key in APART if key in series.labels)
+        reading = build_reading(series, which, unit, gpu, part)
         if reading is None:
             continue
         targets.setdefault(gpu.key, set()).add(series.labels.get("job", ""))
@@ -76,7 +76,7 @@ def read(found: Iterable[Series], helps: Mapping[str, Sequence[str]]) -> Reading
         if other is None:
             newest[key], jobs_of[key] = reading, job
             continue
-        first, last = sorted((other, reading), key=lambda one: one.at)
+        first, last = sorted((other, reading), key=lambda entry: entry.time)
         # Of two jobs, one may not map pods: what the other says of the owner counts.
         owner = last.owner or (first.owner if job != jobs_of[key] else None)
         newest[key], jobs_of[key] = replace(last, owner=owner), job if last is reading else jobs_of[key]
@@ -85,25 +85,29 @@ def read(found: Iterable[Series], helps: Mapping[str, Sequence[str]]) -> Reading
     return Readings(tuple(newest.values()), tuple(doubts))
 
 
-def latest(series: Series, which: Field, unit: Unit, gpu: Gpu, part: tuple[str, ...]) -> Reading | None:
-    """None where the newest value is blank: an older one would say what is no longer so."""
+def build_reading(series: Series, field: Field, unit: Unit, gpu: Gpu, part: tuple[str, ...]) -> Reading | None:
+    """Build a reading. Return None where the newest value is blank: an older one is no longer true."""
     at, raw = series.points[-1]
-    value = to_base(unit, raw)
-    return None if value is None else Reading(gpu, original(which), value, unit.base, at, owner_of(series.labels), part)
+    value = convert_to_base(unit, raw)
+    return (
+        None
+        if value is None
+        else Reading(gpu, find_original(field), value, unit.base, at, extract_owner(series.labels), part)
+    )
 
 
-def settle(name: str, helps: Sequence[str]) -> Field | None:
-    """The field that a metric is of. Where two have the name, what the exporter says of it decides, if all say one."""
-    candidates = [found for found in find_fields(name) if name in found.spellings]
+def resolve_field(name: str, helps: Sequence[str]) -> Field | None:
+    """Resolve the field of a metric. Where two have the name, the help texts decide, if all of them say one."""
+    candidates = [field for field in find_fields(name) if name in field.spellings]
     if len(candidates) < 2:
         return candidates[0] if candidates else None
-    scales = {unit for text in helps for unit in units_in(text)} if helps else set()
-    fitting = [found for found in candidates if scales == {unit_of(found.unit).scale}]
+    scales = {unit for text in helps for unit in find_scales(text)} if helps else set()
+    fitting = [candidate for candidate in candidates if scales == {find_unit(candidate.unit).scale}]
     return fitting[0] if len(fitting) == 1 else None
 
 
-def units_in(text: str) -> set[float]:
-    """The scale that a help text names: per cent or a share."""
+def find_scales(text: str) -> set[float]:
+    """Find the scales that a help text names: per cent or a share."""
     low = text.lower()
-    found = {0.01} if any(word in low for word in PERCENT) else set()
-    return found | ({1.0} if SHARE.search(low) else set())
+    scales = {0.01} if any(word in low for word in PERCENT) else set()
+    return scales | ({1.0} if SHARE.search(low) else set())

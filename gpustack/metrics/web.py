@@ -1,4 +1,4 @@
-"""HTTP with limits, tries and a login: to Prometheus, and to an exporter itself."""
+"""HTTP requests to a Prometheus and to exporters, with time limits, retries and a login."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,9 +16,10 @@ BUSY = (502, 503, 504)
 
 @dataclass(frozen=True)
 class Access:
-    """`url` is what stands before /api/v1. `token` is a bearer token; `certificate` is a file of a client's with its
-    key, `ca` one of who may sign the server's. `tenant` is Mimir's X-Scope-OrgID. Raises UsageError for a login in the
-    address, which would stand in the command line and in messages."""
+    """Hold the address of a server and its login. `url` is the part before /api/v1. `token` is a bearer token;
+    `certificate` is a client's certificate with its key, `ca` a certificate authority of the server, both as files.
+    `tenant` is Mimir's X-Scope-OrgID. Raise UsageError for a login in the address, which would stand in the command
+    line and in messages."""
 
     url: str
     token: str = field(default="", repr=False)
@@ -37,7 +38,7 @@ class Access:
 
 
 class Web:
-    """Raises UsageError for an address that is none, UnreachableError where nothing answers."""
+    """Send requests to one server. Raise UsageError for an invalid address, UnreachableError where nothing answers."""
 
     def __init__(self, access: Access) -> None:
         self.access = access
@@ -56,7 +57,7 @@ class Web:
         self.pool = urllib3.PoolManager(retries=retries, timeout=limits, **options)
 
     def ask(self, url: str, method: str = "GET", form: str = "") -> tuple[int, bytes]:
-        """Status and content."""
+        """Send a request, and return the status and the content of the answer."""
         headers = {"Content-Type": "application/x-www-form-urlencoded"} if form else {}
         headers |= {"Authorization": f"Bearer {self.access.token}"} if self.access.token else {}
         headers |= {"X-Scope-OrgID": self.access.tenant} if self.access.tenant else {}
@@ -68,11 +69,11 @@ class Web:
             raise UsageError("prometheus-address", f"{url} is no address.", str(error)) from None
         except urllib3.exceptions.HTTPError as error:
             message = f"{self.access.url} did not answer."
-            raise UnreachableError("prometheus-unreachable", message, reason(error)) from None
+            raise UnreachableError("prometheus-unreachable", message, extract_reason(error)) from None
         return answer.status, answer.data
 
 
-def reason(error: Exception) -> str:
-    """Of the last try, which urllib3 wraps, without its connection."""
+def extract_reason(error: Exception) -> str:
+    """Extract the reason of the last try, which urllib3 wraps, without the connection that it names."""
     inner = getattr(error, "reason", None) or error
     return str(inner).rpartition(": ")[2] or str(inner)

@@ -1,13 +1,13 @@
-"""Xids: error codes of NVIDIA's driver about a GPU. The table is gpustack/versions/xid.csv."""
+"""Xids, the error codes of NVIDIA's driver about a GPU. The table is gpustack/versions/xid.csv."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from gpustack.config.versions import rows
+from gpustack.config.versions import read_rows
 
 SOURCE = "https://docs.nvidia.com/deploy/xid-errors/index.html"
-# NVIDIA's words for what to do, in ours.
+# Actions by NVIDIA's words.
 ACTIONS = {
     "": "NVIDIA publishes no action.",
     "CHECK_MECHANICALS": "Check cables and seat of the board.",
@@ -29,7 +29,8 @@ ACTIONS = {
 
 @dataclass(frozen=True)
 class Xid:
-    """`name` and `action` are NVIDIA's; `kind` (application, memory, nvlink, …), `severity` and `note` ours."""
+    """Describe an Xid. `name` and `action` are NVIDIA's words; `kind` (application, memory, nvlink, …), `severity` and
+    `note` are those of gpustack."""
 
     code: int
     name: str
@@ -40,5 +41,5 @@ class Xid:
 
 
 @cache
-def xids() -> Mapping[int, Xid]:
-    return {int(code): Xid(int(code), *others) for code, *others in rows("xid.csv")}
+def load_xids() -> Mapping[int, Xid]:
+    return {int(code): Xid(int(code), *others) for code, *others in read_rows("xid.csv")}

@@ -24,11 +24,11 @@ class Decision(Enum):
 MAY_CHANGE = frozenset({Decision.REMOVE, Decision.RESTORE})
 
 
-def decide(record: Record | None, actual: str | None, rendered: str = "") -> Decision:
-    """Decide about a thing that is no data of a cluster.
+def decide(record: Record | None, actual: str | None, intended_state: str = "") -> Decision:
+    """Decide about a thing that is not data of a cluster.
 
-    `actual` is its present state, None where it could not be read. `rendered` is the state that the interrupted change
-    would have left, empty where that is unknown.
+    `actual` is the present state, None where it could not be read. `intended_state` is the state that the interrupted
+    change would have left, empty where that is unknown.
     """
     if record is None:
         return Decision.FOREIGN
@@ -37,11 +37,11 @@ def decide(record: Record | None, actual: str | None, rendered: str = "") -> Dec
     if actual == record.before:
         return Decision.FORGET
     if record.after:
-        return take_back(record) if actual == record.after else Decision.CHANGED
-    return take_back(record) if rendered and actual == rendered else Decision.INTERRUPTED
+        return decide_return(record) if actual == record.after else Decision.CHANGED
+    return decide_return(record) if intended_state and actual == intended_state else Decision.INTERRUPTED
 
 
-def take_back(record: Record) -> Decision:
+def decide_return(record: Record) -> Decision:
     """Decide how a thing that is still as gpustack left it returns to its earlier state."""
     return Decision.REMOVE if record.before == ABSENT else Decision.RESTORE
 
@@ -49,7 +49,7 @@ def take_back(record: Record) -> Decision:
 def decide_data(record: Record | None, actual_cluster: str | None) -> Decision:
     """Decide about a directory with data of a cluster: etcd, kubelet, keys.
 
-    Its contents change all the time, so the digest of the cluster's CA stands for them. `actual_cluster` is that digest
+    The contents change all the time, so the digest of the cluster's CA stands for them. `actual_cluster` is that digest
     as the host has it now, empty where there is no CA, None where it could not be read.
     """
     if record is None:
@@ -61,10 +61,10 @@ def decide_data(record: Record | None, actual_cluster: str | None) -> Decision:
     return Decision.REMOVE if record.before == ABSENT else Decision.CHANGED
 
 
-def decide_thing(record: Record | None, kind: str, actual: str | None) -> Decision:
+def decide_by_kind(record: Record | None, kind: str, actual: str | None) -> Decision:
     """Decide about a thing of any kind.
 
-    `actual` of data that is there is `present of` and the digest of the CA of its cluster.
+    The state of data that exists is `present of` and the digest of the CA of the cluster.
     """
     if kind == "data":
         return decide_present_data(record, actual)
@@ -73,7 +73,7 @@ def decide_thing(record: Record | None, kind: str, actual: str | None) -> Decisi
     if kind in {"folder", "store", "link", "private"}:
         if actual is None:
             return Decision.UNKNOWN
-        return Decision.FORGET if actual == record.before else take_back(record)
+        return Decision.FORGET if actual == record.before else decide_return(record)
     return decide(record, actual)
 
 

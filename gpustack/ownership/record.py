@@ -14,8 +14,8 @@ class Record:
     """Hold the states of a thing before a change and after it.
 
     `after` is empty from the moment the change is intended until it is done. `cluster` is the digest of the CA of the
-    cluster whose data a directory holds, empty for what is no data of a cluster. `run` and `at` say which run wrote the
-    record, and when (RFC 3339).
+    cluster whose data a directory holds, empty for what is not data of a cluster. `run` and `recorded_at` say which run
+    wrote the record, and when (RFC 3339).
     """
 
     kind: str
@@ -24,4 +24,4 @@ class Record:
     after: str = ""
     cluster: str = ""
     run: str = ""
-    at: str = ""
+    recorded_at: str = ""

@@ -1,4 +1,4 @@
-"""Helm: our program on the control plane, and the releases of the cluster by the metadata of their Secrets.
+"""Probes of Helm: its program on the control plane, and the releases of the cluster by the metadata of their Secrets.
 
 Helm keeps each revision in a Secret `sh.helm.release.v1.NAME.vN` with labels name, owner, status and version
 (helm.sh/helm pkg/storage/driver/secrets.go), and beside them those of `helm upgrade --labels`. Only the metadata leaves
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
-from gpustack.probes.host.egress import WAY
-from gpustack.probes.kubernetes.nodes import entries
-from gpustack.probes.parsing import number
+from gpustack.probes.host.egress import PROXY_FUNCTION
+from gpustack.probes.kubernetes.nodes import list_objects
+from gpustack.probes.parsing import parse_integer
 
 # Ours alone, so that no other Helm of the host is in the way or replaced.
 PROGRAM = "/usr/local/lib/gpustack/helm"
@@ -26,10 +26,13 @@ TIMEOUT = timedelta(minutes=10)
 
 @dataclass(frozen=True)
 class Release:
-    """The newest revision of a release. `status` as Helm says it (deployed, failed, pending-install, …); `chart` and
-    `digest` are empty when somebody else made it. `labelled` is the revision that we made, 0 where no label says it:
-    Helm takes the labels of one revision over to the next, whoever makes that. `created` is Helm's clock when it began
-    this revision, in seconds since 1970, and 0 where no label says it."""
+    """Hold the newest revision of a release.
+
+    `status` is Helm's (deployed, failed, pending-install, …); `chart` and `digest` are empty when somebody else made
+    the release. `labelled_revision` is the revision that gpustack made, 0 where no label says it: Helm copies the
+    labels of one revision to the next, whoever makes that. `created_at` is Helm's clock when it began this revision, in
+    seconds since 1970, and 0 where no label says it.
+    """
 
     namespace: str
     name: str
@@ -37,106 +40,113 @@ class Release:
     status: str
     chart: str
     digest: str
-    labelled: int = 0
-    created: int = 0
+    labelled_revision: int = 0
+    created_at: int = 0
 
     @property
     def by_hand(self) -> bool:
-        """Somebody has made a revision after ours."""
-        return bool(self.labelled) and self.labelled != self.revision
+        """Somebody has made a revision after that of gpustack."""
+        return bool(self.labelled_revision) and self.labelled_revision != self.revision
 
     @property
-    def ours(self) -> bool:
+    def is_managed(self) -> bool:
         return bool(self.digest)
 
     @property
     def is_from_gpustack(self) -> bool:
-        """gpustack made this very revision, and nobody one after it."""
-        return self.ours and self.labelled == self.revision
+        """The newest revision was made by gpustack, and nobody made one after it."""
+        return self.is_managed and self.labelled_revision == self.revision
 
 
 @dataclass(frozen=True)
 class HookJob:
-    """A job that a chart runs before or after its own objects; `failed` counts its pods that failed."""
+    """Describe a job that a chart runs before or after its own objects; `failed_pods` counts its pods that failed."""
 
     name: str
     done: bool
-    failed: int
+    failed_pods: int
 
 
-def program(answer: Answer) -> str | None:
-    """Like `4.3.0`; None where there is none. Raises ValueError for anything else."""
-    if not answer.out.strip():
+def parse_helm_version(answer: Answer) -> str | None:
+    """Parse a version like `4.3.0`, or None where there is no Helm. Raise ValueError where the answer is anything
+    else."""
+    if not answer.stdout.strip():
         return None
-    found = VERSION.fullmatch(answer.out.strip())
-    if not found:
-        raise ValueError(answer.out)
-    return found[1]
+    match = VERSION.fullmatch(answer.stdout.strip())
+    if not match:
+        raise ValueError(answer.stdout)
+    return match[1]
 
 
-def releases(answer: Answer) -> tuple[Release, ...]:
-    """One for each release, sorted."""
+def parse_releases(answer: Answer) -> tuple[Release, ...]:
+    """Parse one revision for each release, sorted."""
     newest: dict[tuple[str, str], Release] = {}
-    for entry in entries(answer):
+    for entry in list_objects(answer):
         metadata = entry["metadata"]
         labels: dict[str, str] = metadata["labels"]
-        found = Release(
+        release = Release(
             metadata["namespace"],
             labels["name"],
-            number(labels["version"]),
+            parse_integer(labels["version"]),
             labels["status"],
             labels.get(CHART, ""),
             labels.get(DIGEST, ""),
-            number(labels.get(REVISION, "0")),
-            number(labels.get("createdAt", "0")),
+            parse_integer(labels.get(REVISION, "0")),
+            parse_integer(labels.get("createdAt", "0")),
         )
-        key = (found.namespace, found.name)
-        if key not in newest or newest[key].revision < found.revision:
-            newest[key] = found
+        key = (release.namespace, release.name)
+        if key not in newest or newest[key].revision < release.revision:
+            newest[key] = release
     return tuple(newest[key] for key in sorted(newest))
 
 
 @dataclass(frozen=True)
 class Chart:
-    """`there`: it was fetched before, or is there to be fetched. `why` is what was said instead. `slow`: a server took
-    the connection and did not answer in time."""
+    """Describe a chart. `available`: it was fetched before, or can be fetched. `reason` is the error otherwise. `slow`:
+    a server accepted the connection and did not answer in time."""
 
-    there: bool
-    why: str
+    available: bool
+    reason: str
     slow: bool = False
 
 
-def charts(answer: Answer) -> Mapping[str, Chart]:
-    """By address, of lines `ADDRESS cached`, `ADDRESS slow words` and `ADDRESS CODE words`; none on a worker."""
-    found = {}
-    for line in answer.out.splitlines():
+def parse_charts(answer: Answer) -> Mapping[str, Chart]:
+    """Parse charts by address from lines `ADDRESS cached`, `ADDRESS slow WORDS` and `ADDRESS CODE WORDS`; none on a
+    worker."""
+    charts = {}
+    for line in answer.stdout.splitlines():
         url, code, *words = line.split(" ", 2)
         if not url.startswith(("http://", "https://")) or not re.fullmatch("cached|slow|[0-9]{3}", code):
             raise ValueError(line)
-        found[url] = Chart(code in ("cached", "200"), (words[0] if words else "") or f"HTTP {code}", code == "slow")
-    return found
+        charts[url] = Chart(code in ("cached", "200"), (words[0] if words else "") or f"HTTP {code}", code == "slow")
+    return charts
 
 
-def jobs(answer: Answer) -> tuple[HookJob, ...]:
-    """Those of hooks; other jobs are left out."""
-    found = []
-    for entry in entries(answer):
+def parse_hook_jobs(answer: Answer) -> tuple[HookJob, ...]:
+    """Parse the jobs of hooks; other jobs are left out."""
+    hook_jobs = []
+    for entry in list_objects(answer):
         metadata, status = entry["metadata"], entry.get("status", {})
         if HOOK in (metadata.get("annotations") or {}):
-            done = any(one["type"] == "Complete" and one["status"] == "True" for one in status.get("conditions", ()))
-            found.append(HookJob(metadata["name"], done, status.get("failed", 0)))
-    return tuple(found)
+            done = any(
+                condition["type"] == "Complete" and condition["status"] == "True"
+                for condition in status.get("conditions", ())
+            )
+            hook_jobs.append(HookJob(metadata["name"], done, status.get("failed", 0)))
+    return tuple(hook_jobs)
 
 
 def count_running(answer: Answer) -> int:
-    return number(answer.out.strip())
+    return parse_integer(answer.stdout.strip())
 
 
 HOOK = "helm.sh/hook"
-KEPT_OF_JOBS = ("metadata.name", r"metadata.annotations.helm\.sh/hook", "status.conditions", "status.failed")
+JOB_FIELDS = ("metadata.name", r"metadata.annotations.helm\.sh/hook", "status.conditions", "status.failed")
 
 HELM = Probe(
-    "helm.program", Lines(f"[ ! -x {PROGRAM} ] || {PROGRAM} version --template '{{{{.Version}}}}' && echo"), program
+    "helm.program",
+    Lines(f"[ ! -x {PROGRAM} ] || {PROGRAM} version --template '{{{{.Version}}}}' && echo"),
+    parse_helm_version,
 )
 RELEASES = Probe(
     "helm.releases",
@@ -145,10 +155,12 @@ RELEASES = Probe(
         ("metadata.name", "metadata.namespace", "metadata.labels"),
         metadata=True,
     ),
-    releases,
+    parse_releases,
 )
-MONITORING_JOBS = Probe("helm.monitoring-jobs", Api("/apis/batch/v1/namespaces/$MONITORING/jobs", KEPT_OF_JOBS), jobs)
-GPU_JOBS = Probe("helm.gpu-jobs", Api("/apis/batch/v1/namespaces/$GPU_NAMESPACE/jobs", KEPT_OF_JOBS), jobs)
+MONITORING_JOBS = Probe(
+    "helm.monitoring-jobs", Api("/apis/batch/v1/namespaces/$MONITORING/jobs", JOB_FIELDS), parse_hook_jobs
+)
+GPU_JOBS = Probe("helm.gpu-jobs", Api("/apis/batch/v1/namespaces/$GPU_NAMESPACE/jobs", JOB_FIELDS), parse_hook_jobs)
 # The name of a process as the kernel keeps it; grep ends with 1 where there is none.
 RUNNING_HELMS = Probe(
     "helm.processes",
@@ -158,15 +170,15 @@ set -- $found
 echo $#
 [ $# -gt 0 ]"""),
     count_running,
-    ends=(0, 1),
-    like="pgrep -x helm",
+    exit_codes=(0, 1),
+    manual_command="pgrep -x helm",
 )
 # Only the head of what has not been fetched yet, all at once; 28 is curl's "operation timeout" (curl(1)), and who has
 # connected until then is there, but slow. Through the proxy of the spec, as the step fetches it.
 CHARTS = Probe(
     "helm.charts",
     Lines(
-        WAY
+        PROXY_FUNCTION
         + r"""[ -r /etc/kubernetes/admin.conf ] || exit 0
 for url in $CHARTS; do
   if [ -s "/var/lib/gpustack-cluster/charts/${url##*/}" ]; then
@@ -182,7 +194,7 @@ for url in $CHARTS; do
 done
 wait"""
     ),
-    charts,
+    parse_charts,
     limit=15,
-    like="curl -I CHART",
+    manual_command="curl -I CHART",
 )

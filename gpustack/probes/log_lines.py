@@ -1,7 +1,7 @@
-"""What a line of a log says, without when it was and who wrote it down.
+"""Messages of log lines, without their time and source.
 
-Headers of klog (k8s.io/klog), of CRI's log files (kubernetes/design-proposals kubelet-cri-logging), and the keys of
-logrus' text form, of which `error` says more than `msg`.
+Headers are those of klog (k8s.io/klog) and of CRI's log files (kubernetes/design-proposals kubelet-cri-logging); of the
+keys of logrus' text form, `error` says more than `msg`.
 """
 
 import re

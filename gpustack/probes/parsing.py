@@ -1,4 +1,4 @@
-"""Strict readings of texts that a host printed: what only looks like a number or a document is refused."""
+"""Strict parsing of texts that a host printed: a text that only looks like a number or a document is refused."""
 
 import re
 from functools import lru_cache
@@ -12,25 +12,27 @@ NUMBER = re.compile(r"[0-9]{1,18}")
 LONGEST = 64 * 1024
 
 
-def number(text: str) -> int:
-    """int() also takes `1_0`, ` 1`, `+1` and the digits of all scripts. Raises ValueError."""
+def parse_integer(text: str) -> int:
+    """Parse a whole number. Raise ValueError for `1_0`, ` 1`, `+1` and digits of other scripts, which int() accepts."""
     if not NUMBER.fullmatch(text):
         raise ValueError(f"not a number: {text[:40]}")
     return int(text)
 
 
 @lru_cache(maxsize=4096)
-def ipv4(text: str) -> str:
-    """Raises ValueError."""
+def parse_ipv4(text: str) -> str:
+    """Parse an IPv4 address. Raise ValueError where the text is none."""
     return str(IPv4Address(text))
 
 
-def yaml_mapping(text: str) -> dict[Any, Any]:
-    """Raises ValueError for what is no YAML mapping, too long, or has aliases: nobody who is asked writes these, and a
-    few lines of them stand for a document of gigabytes."""
+def parse_yaml_mapping(text: str) -> dict[Any, Any]:
+    """Parse a YAML mapping. Raise ValueError where the text is none, too long, or has aliases.
+
+    No program that is asked writes aliases, and a few lines of them stand for a document of gigabytes.
+    """
     if len(text) > LONGEST:
         raise ValueError(f"longer than {LONGEST} characters")
-    found = parse_yaml(text)
-    if not isinstance(found, dict):
+    document = parse_yaml(text)
+    if not isinstance(document, dict):
         raise ValueError("not a mapping")
-    return found
+    return document

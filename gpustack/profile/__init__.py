@@ -1,1 +1,1 @@
-"""What bounds a workload on GPUs: windows of metrics in, a verdict with its numbers, doubts and advice out."""
+"""Verdicts on workloads: windows of metrics are judged, with numbers, doubts and advice."""

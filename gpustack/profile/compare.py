@@ -1,21 +1,21 @@
-"""Two profiles compared: whether useful work per GPU-hour changed, what moved beyond its own noise, and whether the
-machine was the same."""
+"""Comparison of two profiles: useful work per GPU-hour, changes beyond their own noise, and differences of the
+machine."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Literal
 
-from gpustack.events import count
+from gpustack.events import format_count
 from gpustack.profile.analysis import Analysis, analyze
-from gpustack.profile.file import Profile, quantity_units
+from gpustack.profile.file import Profile, build_quantity_units
 from gpustack.profile.limits import DEFAULT, Limits
 from gpustack.profile.machine import Trait, compare_machines
-from gpustack.profile.noise import difference, mean_of
+from gpustack.profile.noise import compute_difference, estimate_mean
 from gpustack.profile.window import QUANTITIES, Job
 
 DOUBT = 0.05  # how often equals may be called different, over all quantities together
-UNITS = quantity_units()
+UNITS = build_quantity_units()
 # What is no work: settings, and what follows from them.
 APART = ("power_limit", "clock_max", "utilisation")
 # What counts as useful work, the first that is there at all; and energy, whatever the work is.
@@ -26,8 +26,9 @@ Outcome = Literal["more", "less", "same", "another-machine", "insufficient-data"
 
 @dataclass(frozen=True)
 class Change:
-    """Of the mean of the GPUs, in the base unit `unit`; so per GPU-hour as well. `noise`: by how much it may be off by
-    chance, either way; None where that cannot be told. `moved`: further than that, and than runs differ anyway."""
+    """Hold a change of the mean of the GPUs, in the base unit `unit`; so it is per GPU-hour as well. By chance it may
+    be off by `noise`, either way; None where that cannot be told. With `moved` it is larger than the noise and than the
+    usual difference of runs."""
 
     name: str
     before: float
@@ -41,7 +42,7 @@ class Change:
 
     @property
     def share(self) -> float | None:
-        """The change, of what was before."""
+        """Return the change as a share of the value before."""
         return (self.after - self.before) / self.before if self.before else None
 
     @property
@@ -51,8 +52,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`work` is the name of the change that counts as useful work, empty where none does. `refused` says why there is
-    no winner; `notes` what else differs."""
+    """Hold a comparison. `work` is the name of the change that counts as useful work, empty where none does. `refusals`
+    say why there is no winner; `notes` name other differences."""
 
     before: Analysis
     after: Analysis
@@ -60,69 +61,70 @@ class Comparison:
     work: str
     changes: tuple[Change, ...]
     machine: tuple[Trait, ...]
-    refused: tuple[str, ...]
+    refusals: tuple[str, ...]
     notes: tuple[str, ...]
 
-    def find(self, name: str) -> Change | None:
+    def find_change(self, name: str) -> Change | None:
         return next((change for change in self.changes if change.name == name), None)
 
 
-def compare(before: Profile, after: Profile, limits: Limits = DEFAULT) -> Comparison:
+def compare_profiles(before: Profile, after: Profile, limits: Limits = DEFAULT) -> Comparison:
     runs = analyze(before, limits), analyze(after, limits)
     jobs = runs[0].job, runs[1].job
     machine = compare_machines(*jobs)
-    few = tuple(too_few(runs, limits))
+    few = tuple(find_short_runs(runs, limits))
     changes = () if few else tuple(compare_tracks(*jobs, limits))
-    work = next((name for name in WORK for one in changes if one.name == name and is_there(one)), "")
-    others = tuple(f"{one.what}: {one.before}, then {one.after}" for one in machine if one.differs)
+    work = next((name for name in WORK for change in changes if change.name == name and is_active(change)), "")
+    others = tuple(f"{trait.name}: {trait.before}, then {trait.after}" for trait in machine if trait.differs)
     outcome: Outcome = "insufficient-data" if few or not work else "another-machine" if others else "same"
-    if outcome == "same" and (main := next(one for one in changes if one.name == work)).moved:
+    if outcome == "same" and (main := next(work_change for work_change in changes if work_change.name == work)).moved:
         outcome = "more" if main.after > main.before else "less"
     refused = few or others or (() if work else ("Neither did work that counters show.",))
-    return Comparison(*runs, outcome, work, changes, machine, refused, tuple(notes(runs, machine, limits)))
+    return Comparison(*runs, outcome, work, changes, machine, refused, tuple(list_notes(runs, machine, limits)))
 
 
-def is_there(change: Change) -> bool:
+def is_active(change: Change) -> bool:
     return max(change.before, change.after) > THERE
 
 
-def too_few(runs: Sequence[Analysis], limits: Limits) -> Iterator[str]:
+def find_short_runs(runs: Sequence[Analysis], limits: Limits) -> Iterator[str]:
     for run in runs:
         if run.verdict.id == "insufficient-data":
-            name = run.profile.label or run.profile.what
+            name = run.profile.label or run.profile.subject
             yield from (f"{name}: {reason}" for reason in run.verdict.reasons)
 
 
 def compare_tracks(before: Job, after: Job, limits: Limits) -> Iterator[Change]:
-    pairs = {name: (track_of(before, name), track_of(after, name)) for name in QUANTITIES if name not in APART}
+    pairs = {name: (build_track(before, name), build_track(after, name)) for name in QUANTITIES if name not in APART}
     known = {name: pair for name, pair in pairs.items() if all(len(track) >= limits.least_samples for track in pair)}
     for name, (first, second) in known.items():
-        old, new = mean_of(first), mean_of(second)
-        found = difference(old, new, DOUBT / len(known))
-        noise = found.noise if isfinite(found.noise) else None
-        beyond = noise is not None and abs(found.value) > noise
-        moved = beyond and abs(found.value) > limits.least_change * abs(old.value)
+        old, new = estimate_mean(first), estimate_mean(second)
+        difference = compute_difference(old, new, DOUBT / len(known))
+        noise = difference.noise if isfinite(difference.noise) else None
+        beyond = noise is not None and abs(difference.value) > noise
+        moved = beyond and abs(difference.value) > limits.least_change * abs(old.value)
         yield Change(name, old.value, new.value, noise, moved)
 
 
-def track_of(job: Job, name: str) -> list[float]:
-    """The mean of the GPUs at each moment, from the last one back; empty where one of them does not say."""
+def build_track(job: Job, name: str) -> list[float]:
+    """Build the mean of the GPUs at each moment, aligned at the last one; it is empty where one of them has no
+    values."""
     tracks = [window.tracks.get(name, ()) for window in job.windows]
     length = min(map(len, tracks))
     ends = [track[len(track) - length :] for track in tracks]
     return [sum(values) / len(ends) for values in zip(*ends, strict=True)]
 
 
-def notes(runs: Sequence[Analysis], machine: Sequence[Trait], limits: Limits) -> Iterator[str]:
+def list_notes(runs: Sequence[Analysis], machine: Sequence[Trait], limits: Limits) -> Iterator[str]:
     first, second = (run.job.windows for run in runs)
-    if unknown := [one.what for one in machine if not one.known]:
+    if unknown := [trait.name for trait in machine if not trait.known]:
         yield f"Not known to be the same: {', '.join(unknown)}."
     if len(first) != len(second):
-        yield f"{count(len(first), 'GPU')}, then {len(second)}: all numbers are of one GPU."
-    if {one.gpu.node for one in first} != {one.gpu.node for one in second}:
+        yield f"{format_count(len(first), 'GPU')}, then {len(second)}: all numbers are of one GPU."
+    if {gpu_window.gpu.node for gpu_window in first} != {second_window.gpu.node for second_window in second}:
         yield "The runs were on other nodes."
     if any(run.stretches for run in runs):
         yield "A run has several stretches: its mean is of all of them."
-    if min(one.samples for one in (*first, *second)) < limits.normal_samples:
+    if min(window.samples for window in (*first, *second)) < limits.normal_samples:
         yield f"Under {limits.normal_samples:g} samples: noise may be larger than it seems."
     yield "One run each: how runs of the same work differ is not known from these."

@@ -1,4 +1,4 @@
-"""A profile in a file: the windows of a job, with when and of what, as JSON."""
+"""Files of profiles: the windows of a job with their time and subject, as JSON."""
 
 import json
 import os
@@ -13,38 +13,40 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from gpustack.command import Command
 from gpustack.errors import UsageError
-from gpustack.events import count
+from gpustack.events import format_count
 from gpustack.files.read import read_file
 from gpustack.files.write import write_file
 from gpustack.metrics.fields import find_fields
-from gpustack.metrics.units import unit_of
+from gpustack.metrics.units import find_unit
 from gpustack.profile.window import QUANTITIES, GpuWindow, Job
 
-SCHEMA: Literal["gpustack/profile/v1"] = "gpustack/profile/v1"
+SCHEMA: Literal["gpustack/profile/v2"] = "gpustack/profile/v2"
+OLDER_SCHEMAS = ("gpustack/profile/v1",)
 
 
-def quantity_units() -> dict[str, str]:
-    return {name: unit_of(find_fields(metric)[0].unit).base for name, metric in QUANTITIES.items()}
+def build_quantity_units() -> dict[str, str]:
+    return {name: find_unit(find_fields(metric)[0].unit).base for name, metric in QUANTITIES.items()}
 
 
 @dataclass(frozen=True)
 class Profile:
-    """`begin` and `end` are seconds since 1970; `what` says whose GPUs, `label` is the user's. `units` are those of the
-    tracks, `missing` the quantities that a GPU has no track of. `cut` says what is lost of a file that was cut off."""
+    """Hold a recorded job. `begin` and `end` are seconds since 1970; `subject` names the owner of the GPUs, `label` is
+    the user's. `units` are those of the tracks, `missing` are the quantities that a GPU has no track of. `cut` names
+    the loss of a file that was cut off."""
 
     schema: str
     label: str
-    what: str
+    subject: str
     begin: float
     end: float
     job: Job
-    units: Mapping[str, str] = field(default_factory=quantity_units)
+    units: Mapping[str, str] = field(default_factory=build_quantity_units)
     missing: tuple[str, ...] = ()
     cut: Annotated[str, Field(exclude=True)] = ""
 
 
-def make_profile(job: Job, what: str, label: str, begin: float, end: float) -> Profile:
-    return Profile(SCHEMA, label, what, begin, end, job, missing=job.unmeasured)
+def build_profile(job: Job, subject: str, label: str, begin: float, end: float) -> Profile:
+    return Profile(SCHEMA, label, subject, begin, end, job, missing=job.unmeasured_quantities)
 
 
 ADAPTER = TypeAdapter(Profile)
@@ -52,20 +54,22 @@ LARGEST = 256 * 2**20
 """Bytes of a profile."""
 HEAD = re.compile(rb'"schema": ?"(gpustack/profile/[^"]*)"')
 WINDOWS, COMMA = re.compile(r'"windows":\s*\['), re.compile(r"\s*,?\s*")
+NEWER = "A newer release wrote it."
+OLDER = "An older release wrote it, and its fields have other names. Record the workload again."
 BROKEN_OFF = "EOF while parsing"
 ALL_WHOLE = "The file was cut off behind its GPUs: all of them are whole."
 SOME_WHOLE = "The file was cut off: {} are whole and were read; how many GPUs are missing is not known."
 
 
 def require_writable(path: Path) -> None:
-    """Before anything is recorded. Raises UsageError."""
+    """Require a path that can be written, before anything is recorded. Raise UsageError."""
     if path.is_dir() or not path.name or not os.access(path.parent, os.W_OK):
         why = "It is a folder." if path.is_dir() else f"{path.parent} cannot be written to, or is not there."
         raise UsageError("profile-file", f"{path} cannot be written.", why, Command("ls", "-ld", str(path.parent)))
 
 
 def write_profile(profile: Profile, path: Path) -> None:
-    """Whole or not at all. Raises UsageError where it cannot be written."""
+    """Write a profile whole or not at all. Raise UsageError where it cannot be written."""
     try:
         write_file(path, ADAPTER.dump_json(profile, indent=1))
     except OSError as error:
@@ -75,15 +79,15 @@ def write_profile(profile: Profile, path: Path) -> None:
 
 
 def read_profile(path: Path, *, cut: bool = False) -> Profile:
-    """With `cut` also one that was cut off, where a GPU of it is whole. Raises UsageError for what is no profile, and
-    for one of a newer release."""
+    """Read a profile; with `cut` also one that was cut off, where a GPU of it is whole. Raise UsageError for another
+    file, and for one of an older or newer release."""
     hint, version = Command("gpustack", "profile", "record", "--help"), None
     try:
         content = read_file(path, LARGEST)
         version = HEAD.search(content[:200])
         if version and version[1].decode() != SCHEMA:
             message = f"{path} is {version[1].decode()}, and this release reads {SCHEMA}."
-            raise UsageError("profile-file", message, "A newer release wrote it.", hint)
+            raise UsageError("profile-file", message, OLDER if version[1].decode() in OLDER_SCHEMAS else NEWER, hint)
         profile = parse_profile(content, cut=cut)
     except OSError as error:
         raise UsageError(
@@ -102,7 +106,7 @@ def read_profile(path: Path, *, cut: bool = False) -> Profile:
 
 
 def parse_profile(content: bytes, *, cut: bool) -> Profile:
-    """Raises ValidationError."""
+    """Parse a profile. Raise ValidationError."""
     try:
         return ADAPTER.validate_json(content)
     except ValidationError as error:
@@ -110,16 +114,16 @@ def parse_profile(content: bytes, *, cut: bool) -> Profile:
         begin = WINDOWS.search(text)
         if not cut or not begin or BROKEN_OFF not in error.errors()[0]["msg"]:
             raise
-        whole, end = find_whole(text, begin.end())
+        whole, end = find_whole_objects(text, begin.end())
         if not whole:
             raise
-        lost = ALL_WHOLE if text[end:].lstrip().startswith("]") else SOME_WHOLE.format(count(whole, "GPU"))
+        lost = ALL_WHOLE if text[end:].lstrip().startswith("]") else SOME_WHOLE.format(format_count(whole, "GPU"))
         return replace(ADAPTER.validate_json(f"{text[:end]}]}}}}"), cut=lost)
 
 
-def find_whole(text: str, at: int) -> tuple[int, int]:
-    """How many objects of a list are whole, and where the last one ends."""
-    decoder, whole, end = json.JSONDecoder(), 0, at
+def find_whole_objects(text: str, begin: int) -> tuple[int, int]:
+    """Find how many objects of a list are whole, and the end of the last one."""
+    decoder, whole, end = json.JSONDecoder(), 0, begin
     while True:
         try:
             _, end = decoder.raw_decode(text, COMMA.match(text, end).end())  # type: ignore[union-attr]

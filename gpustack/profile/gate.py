@@ -1,4 +1,4 @@
-"""`--fail-if`: a change that must not be, as `tensor<-5%`."""
+"""`--fail-if` refuses a change of a quantity, as `tensor<-5%`."""
 
 import re
 from collections.abc import Sequence
@@ -17,23 +17,23 @@ Outcome = Literal["failed", "passed", "unknown"]
 
 @dataclass(frozen=True)
 class Gate:
-    """Fails where the change of `name` is below (or above) `share`."""
+    """Describe a gate that fails where the change of `name` is below (or above) `share`."""
 
     text: str
     name: str
-    below: bool
+    fails_below: bool
     share: float
 
 
 @dataclass(frozen=True)
-class Judged:
+class GateResult:
     gate: Gate
     outcome: Outcome
-    why: str
+    reason: str
 
 
 def parse_gates(words: Sequence[str]) -> tuple[Gate, ...]:
-    """Raises UsageError that lists all that are none."""
+    """Parse gates. Raise UsageError that lists all words that are none."""
     matches = [(word, FORM.fullmatch(word)) for word in words]
     if wrong := [word for word, match in matches if match is None or match[1] not in NAMES]:
         why = f"It is NAME<NUMBER% or NAME>NUMBER%. Names: {', '.join(NAMES)}."
@@ -42,18 +42,19 @@ def parse_gates(words: Sequence[str]) -> tuple[Gate, ...]:
     return tuple(Gate(word, match[1], match[2] == "<", float(match[3]) / 100) for word, match in matches if match)
 
 
-def judge(found: Comparison, gate: Gate) -> Judged:
-    """Fails only for a change beyond its noise; passes only where the noise would have let it be seen."""
-    if found.outcome in ("insufficient-data", "another-machine"):
-        return Judged(gate, "unknown", found.refused[0])
-    change = found.find(gate.name)
+def evaluate_gate(comparison: Comparison, gate: Gate) -> GateResult:
+    """Evaluate a gate. It fails only for a change beyond its noise, and passes only where the noise would not hide
+    one."""
+    if comparison.outcome in ("insufficient-data", "another-machine"):
+        return GateResult(gate, "unknown", comparison.refusals[0])
+    change = comparison.find_change(gate.name)
     if change is None or change.share is None:
-        return Judged(gate, "unknown", f"{gate.name} was not measured in both, or was 0 before.")
+        return GateResult(gate, "unknown", f"{gate.name} was not measured in both, or was 0 before.")
     if change.share_noise is None:
-        return Judged(gate, "unknown", f"{gate.name} drifts: its noise cannot be told from this time.")
+        return GateResult(gate, "unknown", f"{gate.name} drifts: its noise cannot be told from this time.")
     text = f"{change.share:+.1%}, give or take {change.share_noise:.1%}"
-    beyond = change.share < gate.share if gate.below else change.share > gate.share
+    beyond = change.share < gate.share if gate.fails_below else change.share > gate.share
     if beyond and abs(change.share) > change.share_noise:
-        return Judged(gate, "failed", text)
+        return GateResult(gate, "failed", text)
     hidden = beyond or (gate.share and change.share_noise > abs(gate.share))
-    return Judged(gate, "unknown" if hidden else "passed", f"{text}: too noisy to tell" if hidden else text)
+    return GateResult(gate, "unknown" if hidden else "passed", f"{text}: too noisy to tell" if hidden else text)

@@ -1,4 +1,4 @@
-"""What GPUs are and are set to: runs on other machines are no comparison."""
+"""Traits and settings of GPUs: runs on other machines cannot be compared."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from gpustack.profile.window import GpuWindow, Job
 OFF_ON = {0.0: "off", 1.0: "on"}
 
 
-def setting(name: str, words: Mapping[float, str] | None = None) -> Callable[[GpuWindow], str | None]:
+def build_setting_reader(name: str, words: Mapping[float, str] | None = None) -> Callable[[GpuWindow], str | None]:
     def read(window: GpuWindow) -> str | None:
         value = window.settings.get(name)
         return None if value is None else (words or {}).get(value, f"{value:g}")
@@ -17,7 +17,7 @@ def setting(name: str, words: Mapping[float, str] | None = None) -> Callable[[Gp
     return read
 
 
-def level(name: str, scale: float, unit: str) -> Callable[[GpuWindow], str | None]:
+def build_level_reader(name: str, scale: float, unit: str) -> Callable[[GpuWindow], str | None]:
     def read(window: GpuWindow) -> str | None:
         track = window.tracks.get(name)
         return f"{median(track) / scale:.0f} {unit}" if track else None
@@ -30,20 +30,20 @@ TRAITS: Mapping[str, Callable[[GpuWindow], str | None]] = {
     "model": lambda window: window.gpu.model or None,
     "MIG instance": lambda window: window.gpu.profile or "none",
     "driver": lambda window: window.gpu.driver,
-    "power limit": level("power_limit", 1, "W"),
-    "highest SM clock": level("clock_max", 1e6, "MHz"),
-    "ECC": setting("ecc", OFF_ON),
-    "MIG mode": setting("mig", OFF_ON),
-    "PCIe generation": setting("pcie_generation"),
-    "PCIe lanes": setting("pcie_lanes"),
+    "power limit": build_level_reader("power_limit", 1, "W"),
+    "highest SM clock": build_level_reader("clock_max", 1e6, "MHz"),
+    "ECC": build_setting_reader("ecc", OFF_ON),
+    "MIG mode": build_setting_reader("mig", OFF_ON),
+    "PCIe generation": build_setting_reader("pcie_generation"),
+    "PCIe lanes": build_setting_reader("pcie_lanes"),
 }
 
 
 @dataclass(frozen=True)
 class Trait:
-    """What it is in each of two runs; empty where a GPU does not say."""
+    """Hold a trait in each of two runs; it is empty where a GPU does not say."""
 
-    what: str
+    name: str
     before: str
     after: str
 
@@ -61,6 +61,6 @@ def compare_machines(before: Job, after: Job) -> tuple[Trait, ...]:
 
 
 def read_all(job: Job, read: Callable[[GpuWindow], str | None]) -> str:
-    """`16`, or `16, 8` where GPUs differ."""
-    found = [read(window) for window in job.windows]
-    return "" if None in found else ", ".join(sorted({text for text in found if text}))
+    """Read a trait of all GPUs: `16`, or `16, 8` where they differ."""
+    texts = [read(window) for window in job.windows]
+    return "" if None in texts else ", ".join(sorted({text for text in texts if text}))

@@ -2,21 +2,21 @@
 
 from gpustack.command import Command
 from gpustack.errors import UsageError
-from gpustack.metrics.fields import spellings
+from gpustack.metrics.fields import list_spellings
 from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.profile.selection import Selection
 from gpustack.profile.window import Job
-from gpustack.profile.windows import NAMES, windows_of
+from gpustack.profile.windows import NAMES, build_windows
 
 
-def read_job(prometheus: Prometheus, which: Selection, begin: float, end: float) -> Job:
-    """Raises UsageError where the selection had no GPU in that time."""
-    names = "|".join(spellings(NAMES))
+def query_job(prometheus: Prometheus, selection: Selection, begin: float, end: float) -> Job:
+    """Query the windows of a selection. Raise UsageError where it had no GPU in that time."""
+    names = "|".join(list_spellings(NAMES))
     seconds = max(1, round(end - begin))
-    found: list[Series] = []
-    for matcher in which.matchers():
-        found += prometheus.instant(f'{{__name__=~"{names}"{matcher}}}[{seconds}s]', end).series
-    windows = tuple(windows_of(found, which, end - begin))
+    series_list: list[Series] = []
+    for matcher in selection.build_matchers():
+        series_list += prometheus.query_instant(f'{{__name__=~"{names}"{matcher}}}[{seconds}s]', end).series
+    windows = tuple(build_windows(series_list, selection, end - begin))
     if not windows:
         message = "There are no samples of such GPUs in that time."
         why = "The pod had no GPU then, the name is another, or nothing was scraped."

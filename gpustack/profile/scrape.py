@@ -1,4 +1,4 @@
-"""Windows of a workload from an exporter itself, which is asked again and again at its own pace."""
+"""Windows of a workload from an exporter, which is scraped at its own pace."""
 
 import time
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from statistics import median
 from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.metrics.exposition import Family
-from gpustack.metrics.fields import spellings
-from gpustack.metrics.gpus import gpu_of
+from gpustack.metrics.fields import list_spellings
+from gpustack.metrics.gpus import extract_gpu
 from gpustack.metrics.prometheus import Series
 from gpustack.profile.selection import Selection
 from gpustack.profile.window import Job
-from gpustack.profile.windows import NAMES, windows_of
+from gpustack.profile.windows import NAMES, build_windows
 
 SHORTEST = 1.0  # seconds; dcgm-exporter collects every 30 s unless its option -c says otherwise
 KNOWN = 4  # times that values were new, before their pace is known
@@ -22,50 +22,50 @@ KNOWN = 4  # times that values were new, before their pace is known
 Key = tuple[tuple[str, str], ...]
 
 
-def time_of_day() -> float:
-    """Seconds since 1970, for people who read the file: nothing is decided by it."""
+def read_wall_clock() -> float:
+    """Return the seconds since 1970, for people who read the file: no decision depends on them."""
     return time.time()
 
 
 @dataclass
 class Scrapes:
-    """What an exporter printed of the selected GPUs. `moments` are seconds of a steady clock, `fresh` those at which a
-    value was new."""
+    """Collect the samples of the selected GPUs. `moments` are seconds of a steady clock, `fresh` those at which a value
+    was new."""
 
-    which: Selection
+    selection: Selection
     values: dict[Key, list[tuple[float, float]]] = field(default_factory=dict)
     helps: dict[str, tuple[str, ...]] = field(default_factory=dict)
     moments: list[float] = field(default_factory=list)
     fresh: list[float] = field(default_factory=list)
 
-    def add(self, families: Sequence[Family], at: float) -> None:
-        known, new = set(spellings(NAMES)), False
+    def add(self, families: Sequence[Family], moment: float) -> None:
+        known, new = set(list_spellings(NAMES)), False
         for family in families:
             if family.name not in known:
                 continue
             self.helps[family.name] = (family.help,)
             for series in family.series:
-                gpu = gpu_of(series.labels)
-                if gpu is None or not self.which.selects(gpu, series.labels):
+                gpu = extract_gpu(series.labels)
+                if gpu is None or not self.selection.matches_gpu(gpu, series.labels):
                     continue
                 points = self.values.setdefault(tuple(sorted(series.labels.items())), [])
                 value = series.points[-1][1]
                 new = new or not points or points[-1][1] != value
-                points.append((at, value))
-        self.moments.append(at)
-        self.fresh += [at] if new else []
+                points.append((moment, value))
+        self.moments.append(moment)
+        self.fresh += [moment] if new else []
 
     @property
     def pause(self) -> float:
-        """Seconds until it is asked again: half of what lies between new values, so that none is missed."""
+        """Return the seconds until the next scrape: half of the distance of new values, so that none is missed."""
         distances = [after - before for before, after in pairwise(self.fresh)]
         return max(SHORTEST, median(distances) / 2) if len(distances) >= KNOWN else SHORTEST
 
-    def job(self, url: str) -> Job:
-        """Raises UsageError where it printed nothing of such GPUs."""
+    def build_job(self, url: str) -> Job:
+        """Build the windows. Raise UsageError where the exporter printed nothing of such GPUs."""
         seconds = self.moments[-1] - self.moments[0] if len(self.moments) > 1 else SHORTEST
         series = [Series(dict(key), tuple(points)) for key, points in self.values.items()]
-        windows = tuple(windows_of(series, self.which, seconds, self.helps))
+        windows = tuple(build_windows(series, self.selection, seconds, self.helps))
         if not windows:
             message, why = f"{url} printed nothing of such GPUs.", "They are another node's, or the name is another."
             raise UsageError("profile-nothing", message, why, Command("gpustack", "gpu", "check-exporter", url))

@@ -1,37 +1,38 @@
-"""Whose GPUs are looked at."""
+"""Selection of the GPUs of a profile."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.files.json_text import dump_json
-from gpustack.metrics.gpus import Gpu, owner_of
+from gpustack.metrics.gpus import Gpu, extract_owner
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Whose GPUs: of a pod, of a node, or one by its UUID. What is empty selects nothing away."""
+    """Select the GPUs of a pod, of a node, or one by its UUID. An empty field selects all."""
 
     namespace: str = ""
     pod: str = ""
     node: str = ""
     uuid: str = ""
 
-    def selects(self, gpu: Gpu, labels: Mapping[str, str]) -> bool:
-        owner = owner_of(labels)
+    def matches_gpu(self, gpu: Gpu, labels: Mapping[str, str]) -> bool:
+        owner = extract_owner(labels)
         if self.pod and (owner is None or (owner.namespace, owner.pod) != (self.namespace, self.pod)):
             return False
         return self.node in ("", gpu.node) and self.uuid in ("", gpu.uuid)
 
-    def matchers(self) -> tuple[str, ...]:
-        """Of PromQL, so that not every GPU's series are sent: one for each place where a pod's name may be."""
+    def build_matchers(self) -> tuple[str, ...]:
+        """Build matchers of PromQL, so that the server sends no series of other GPUs: one for each label that may hold
+        a pod's name."""
         if self.uuid:
-            return (f",UUID={quoted(self.uuid)}", f",uuid={quoted(self.uuid)}")
+            return (f",UUID={quote_promql(self.uuid)}", f",uuid={quote_promql(self.uuid)}")
         if not self.pod:
-            return tuple(f",{label}={quoted(self.node)}" for label in ("hostname", "Hostname", "node"))
-        names = (quoted(self.namespace), quoted(self.pod))
+            return tuple(f",{label}={quote_promql(self.node)}" for label in ("hostname", "Hostname", "node"))
+        names = (quote_promql(self.namespace), quote_promql(self.pod))
         return tuple(f",{prefix}namespace={names[0]},{prefix}pod={names[1]}" for prefix in ("exported_", ""))
 
 
-def quoted(text: str) -> str:
-    """PromQL escapes as JSON does."""
+def quote_promql(text: str) -> str:
+    """Quote a text for PromQL, which escapes as JSON does."""
     return dump_json(text)

@@ -1,4 +1,4 @@
-"""A workload's GPUs over a time: what each measured, how often, and what is missing."""
+"""Windows of a workload's GPUs over a time: values of each, their interval, and gaps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,18 +35,18 @@ NEEDED = ("engine", "sm", "tensor", "dram")
 
 @dataclass(frozen=True)
 class GpuWindow:
-    """`tracks` are values in base units, one for each of `samples` distinct moments, `every` seconds apart; a quantity
-    that the exporter does not send has no track. `gaps` is the share of the time without samples. `slowed` is the share
-    of the time by cause. Peaks are one-way bytes a second of the links as they are now; None where not known. `pods`
-    are those that had the GPU. `settings`: ecc and mig 0 or 1, pcie_generation and pcie_lanes as they can be; what the
-    exporter does not send is not there."""
+    """Hold the window of a GPU. `tracks` are values in base units, one for each of `samples` distinct moments,
+    `interval` seconds apart; a quantity that the exporter does not send has no track. `gaps` is the share of the time
+    without samples. `throttle_shares` are shares of the time by cause. Peaks are one-way bytes a second of the links as
+    they are now; None where not known. `pods` are those that had the GPU. `settings` are ecc and mig (0 or 1), and
+    pcie_generation and pcie_lanes as they can be; a setting that the exporter does not send is not there."""
 
     gpu: Gpu
     seconds: float
-    every: float
+    interval: float
     tracks: Mapping[str, Sequence[float]]
     gaps: float = 0.0
-    slowed: Mapping[str, float] = field(default_factory=dict)
+    throttle_shares: Mapping[str, float] = field(default_factory=dict)
     pcie_peak: float | None = None
     nvlink_peak: float | None = None
     memory_total: float | None = None
@@ -55,50 +55,51 @@ class GpuWindow:
 
     @property
     def samples(self) -> int:
-        """Of the fields that a verdict needs: others go on while the profiler is paused."""
+        """Return the number of samples of the fields that a verdict needs: others go on while the profiler is
+        paused."""
         return min(len(self.tracks.get(name, ())) for name in NEEDED)
 
     @property
     def lacking(self) -> tuple[str, ...]:
         return tuple(name for name in NEEDED if not self.tracks.get(name))
 
-    def mean(self, name: str) -> float | None:
+    def compute_mean(self, name: str) -> float | None:
         track = self.tracks.get(name)
         return fmean(track) if track else None
 
-    def percentile(self, name: str, share: float) -> float | None:
+    def compute_percentile(self, name: str, share: float) -> float | None:
         track = sorted(self.tracks.get(name, ()))
         return track[min(len(track) - 1, int(share * len(track)))] if track else None
 
-    def link(self, name: str, peak: float | None) -> float | None:
-        """The busier direction, as a share of what the link can do."""
-        ways = [mean for way in ("receive", "transmit") if (mean := self.mean(f"{name}_{way}")) is not None]
+    def compute_link_share(self, name: str, peak: float | None) -> float | None:
+        """Compute the share of the busier direction in the peak of the link."""
+        ways = [mean for way in ("receive", "transmit") if (mean := self.compute_mean(f"{name}_{way}")) is not None]
         return max(ways) / peak if ways and peak else None
 
-    def ratio(self, name: str, of: str) -> float | None:
-        value, whole = self.mean(name), self.mean(of)
+    def compute_ratio(self, name: str, reference: str) -> float | None:
+        value, whole = self.compute_mean(name), self.compute_mean(reference)
         return value / whole if value is not None and whole else None
 
 
 @dataclass(frozen=True)
 class Job:
-    """The GPUs of one workload over the same time."""
+    """Hold the windows of the GPUs of one workload over the same time."""
 
     windows: tuple[GpuWindow, ...]
 
     @property
-    def unmeasured(self) -> tuple[str, ...]:
-        """Quantities that a GPU has no value of, in the order of QUANTITIES."""
+    def unmeasured_quantities(self) -> tuple[str, ...]:
+        """List the quantities that a GPU has no value of, in the order of QUANTITIES."""
         return tuple(name for name in QUANTITIES if not all(window.tracks.get(name) for window in self.windows))
 
-    def middle(self, values: Sequence[float | None]) -> float | None:
-        """The median of the GPUs; None where one of them does not say."""
+    def compute_median(self, values: Sequence[float | None]) -> float | None:
+        """Compute the median of the GPUs. Return None where one of them does not say."""
         known = [value for value in values if value is not None]
         return median(known) if known and len(known) == len(values) else None
 
-    def spread(self, name: str) -> float | None:
-        """Largest less smallest mean, as a share of the median."""
-        means = [window.mean(name) for window in self.windows]
+    def compute_spread(self, name: str) -> float | None:
+        """Compute the largest less the smallest mean, as a share of the median."""
+        means = [window.compute_mean(name) for window in self.windows]
         known = [mean for mean in means if mean is not None]
         if len(known) < len(means) or len(known) < 2 or not median(known):
             return None

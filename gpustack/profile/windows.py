@@ -1,15 +1,15 @@
-"""From series to windows: distinct samples, gaps, links, and what slowed a GPU down, whoever sent the series."""
+"""Windows from series of any source: distinct samples, gaps, links, and causes of throttling."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 from types import MappingProxyType
 
-from gpustack.metrics.fields import DEV, Field, original
-from gpustack.metrics.gpus import Gpu, gpu_of, owner_of
+from gpustack.metrics.fields import DEV, Field, find_original
+from gpustack.metrics.gpus import Gpu, extract_gpu, extract_owner
 from gpustack.metrics.prometheus import Series
-from gpustack.metrics.readings import settle
-from gpustack.metrics.units import to_base, unit_of
+from gpustack.metrics.readings import resolve_field
+from gpustack.metrics.units import convert_to_base, find_unit
 from gpustack.profile.selection import Selection
 from gpustack.profile.window import NEEDED, QUANTITIES, GpuWindow
 
@@ -40,40 +40,44 @@ LONG_PAUSE = 2.5  # times the usual distance of samples: more is a gap
 Points = dict[str, dict[float, float]]
 
 
-def windows_of(
-    found: Iterable[Series], which: Selection, seconds: float, helps: Mapping[str, Sequence[str]] = MappingProxyType({})
+def build_windows(
+    series_list: Iterable[Series],
+    selection: Selection,
+    seconds: float,
+    helps: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> Iterable[GpuWindow]:
-    """By node and index. `helps`: what the exporter says of metrics whose name alone does not tell the field. A pod's
-    time is that in which it had the GPU, whatever `seconds` were asked for."""
+    """Build windows by node and index. `helps` has the help texts of metrics whose name alone does not tell the field.
+    A pod's time is that in which it had the GPU, whatever `seconds` were requested."""
     by_job: dict[tuple[str, str], dict[str, Points]] = {}
     gpus: dict[tuple[str, str], Gpu] = {}
     pods: dict[tuple[str, str], set[str]] = {}
-    for series in found:
-        gpu = gpu_of(series.labels)
-        field = settle(name := series.labels.get("__name__", ""), helps.get(name, ()))
-        if gpu is None or field is None or not which.selects(gpu, series.labels):
+    for series in series_list:
+        gpu = extract_gpu(series.labels)
+        field = resolve_field(name := series.labels.get("__name__", ""), helps.get(name, ()))
+        if gpu is None or field is None or not selection.matches_gpu(gpu, series.labels):
             continue
         gpus[gpu.key] = gpu
-        if owner := owner_of(series.labels):
+        if owner := extract_owner(series.labels):
             pods.setdefault(gpu.key, set()).add(owner.path)
         points = by_job.setdefault(gpu.key, {}).setdefault(series.labels.get("job", ""), {})
-        points.setdefault(original(field).name, {}).update(based(field, series))
-    for key in sorted(gpus, key=lambda one: (gpus[one].node, gpus[one].index)):
+        points.setdefault(find_original(field).name, {}).update(convert_points(field, series))
+    for key in sorted(gpus, key=lambda gpu_key: (gpus[gpu_key].node, gpus[gpu_key].index)):
         # Of a GPU that several jobs scrape, the one with most samples: counters of two would seem to fall.
-        points = max(by_job[key].values(), key=lambda one: sum(map(len, one.values())))
-        yield window_of(gpus[key], points, seconds, tuple(sorted(pods.get(key, ()))), whole=not which.pod)
+        points = max(by_job[key].values(), key=lambda job_points: sum(map(len, job_points.values())))
+        yield build_window(gpus[key], points, seconds, tuple(sorted(pods.get(key, ()))), whole=not selection.pod)
 
 
-def based(field: Field, series: Series) -> dict[float, float]:
-    """Without blank values."""
-    unit = unit_of(field.unit)
-    return {at: value for at, raw in series.points if (value := to_base(unit, raw)) is not None}
+def convert_points(field: Field, series: Series) -> dict[float, float]:
+    """Convert the points of a series, without blank values."""
+    unit = find_unit(field.unit)
+    return {at: value for at, raw in series.points if (value := convert_to_base(unit, raw)) is not None}
 
 
-def window_of(gpu: Gpu, points: Points, seconds: float, pods: tuple[str, ...], *, whole: bool) -> GpuWindow:
-    """`whole`: the GPU was there for all of the time, so that its ends without samples are gaps."""
+def build_window(gpu: Gpu, points: Points, seconds: float, pods: tuple[str, ...], *, whole: bool) -> GpuWindow:
+    """Build the window of a GPU. With `whole` the GPU was there for all of the time, so that its ends without samples
+    are gaps."""
     needed = [points[field] for name, field in QUANTITIES.items() if name in NEEDED and field in points]
-    times = [at for at in distinct_times(points) if all(at in values for values in needed)]
+    times = [at for at in find_distinct_times(points) if all(at in values for values in needed)]
     tracks = {
         name: [points[field][at] for at in times if at in points[field]]
         for name, field in QUANTITIES.items()
@@ -85,30 +89,34 @@ def window_of(gpu: Gpu, points: Points, seconds: float, pods: tuple[str, ...], *
         seconds = min(seconds, times[-1] - times[0] + every)
     lost = sum(distance - every for distance in distances if distance > LONG_PAUSE * every)
     edges = max(0.0, seconds - (times[-1] - times[0]) - LONG_PAUSE * every) if times else seconds
-    generation, width = most(points, GENERATION), most(points, WIDTH)
+    generation, width = find_maximum(points, GENERATION), find_maximum(points, WIDTH)
     return GpuWindow(
         gpu,
         seconds,
         every,
         tracks,
         gaps=min(1.0, (lost + edges) / seconds),
-        slowed=slowed_by(points, seconds),
+        throttle_shares=compute_throttle_shares(points, seconds),
         pcie_peak=PCIE_LANE[int(generation)] * width if generation in PCIE_LANE and width else None,
         nvlink_peak=next((peak for word, peak in NVLINK.items() if word in gpu.model.split()), None),
-        memory_total=most(points, TOTAL),
+        memory_total=find_maximum(points, TOTAL),
         pods=pods,
-        settings={name: value for name, field in SETTINGS.items() if (value := most(points, field)) is not None},
+        settings={
+            name: value for name, field in SETTINGS.items() if (value := find_maximum(points, field)) is not None
+        },
     )
 
 
-def slowed_by(points: Points, seconds: float) -> dict[str, float]:
-    """Share of the time, by cause."""
-    return {cause: min(1.0, increase(points[field]) / seconds) for cause, field in SLOWED.items() if field in points}
+def compute_throttle_shares(points: Points, seconds: float) -> dict[str, float]:
+    """Compute the share of the time by cause."""
+    return {
+        cause: min(1.0, compute_increase(points[field]) / seconds) for cause, field in SLOWED.items() if field in points
+    }
 
 
-def distinct_times(points: Points) -> list[float]:
-    """Exporters collect every 30 s and are scraped more often: a scrape whose values are all those of the one before is
-    none of its own. The energy counter alone decides where it moves."""
+def find_distinct_times(points: Points) -> list[float]:
+    """Find the times of distinct samples. Exporters collect every 30 s and are scraped more often: a scrape whose
+    values are all those of the one before is not distinct. The energy counter alone decides where it moves."""
     deciding = [points[ENERGY]] if len(set(points.get(ENERGY, {}).values())) > 1 else list(points.values())
     times = sorted({at for values in deciding for at in values})
     kept = times[:1]
@@ -118,12 +126,13 @@ def distinct_times(points: Points) -> list[float]:
     return kept if len(kept) > 1 else times
 
 
-def most(points: Points, field: str) -> float | None:
-    """An idle link runs at a lower generation: what it reached within the time counts."""
+def find_maximum(points: Points, field: str) -> float | None:
+    """Find the maximum of a field. An idle link runs at a lower generation: the one that it reached within the time
+    counts."""
     return max(points[field].values()) if points.get(field) else None
 
 
-def increase(values: Mapping[float, float]) -> float:
-    """Of a counter, which begins anew at 0 when the driver is loaded."""
-    found: Sequence[float] = [values[at] for at in sorted(values)]
-    return sum(after - before if after >= before else after for before, after in pairwise(found))
+def compute_increase(values: Mapping[float, float]) -> float:
+    """Compute the increase of a counter, which begins anew at 0 when the driver is loaded."""
+    ordered_values: Sequence[float] = [values[at] for at in sorted(values)]
+    return sum(after - before if after >= before else after for before, after in pairwise(ordered_values))

@@ -1,1 +1,1 @@
-"""The proof that GPUs work and are seen: pods that run a kernel, series by UUID, values as a panel asks for them."""
+"""The proof that GPUs work and are monitored, by pods that run a kernel, series by UUID, and the query of a panel."""

@@ -1,4 +1,5 @@
-"""Alertmanager's API v2, and its own counters of what it sent (openapi.yaml and notify/metrics.go of 0.34.0)."""
+"""Client of Alertmanager's API v2 and of its counters of notifications (openapi.yaml and notify/metrics.go of
+0.34.0)."""
 
 import re
 from collections.abc import Mapping
@@ -7,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
-from gpustack.probes.parsing import yaml_mapping
+from gpustack.probes.parsing import parse_yaml_mapping
 from gpustack.proof.http import NoAnswer, Web
 
 SENT, REFUSED = "alertmanager_notification_requests_total", "alertmanager_notification_requests_failed_total"
@@ -17,68 +18,72 @@ SAMPLE = re.compile(r"([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)")
 LABEL = re.compile(r'(?<!\w)(\w++)="((?:[^"\\]|\\.)*+)"')
 ENDING = "_configs"
 Integrations = Mapping[str, tuple[str, ...]]
-"""By receiver: webhook, slack, …, one that it has twice twice."""
+"""Integrations (webhook, slack, …) by receiver. A receiver with two of a kind has it twice."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """By receiver and integration (webhook, slack, …): attempts, attempts that failed, and with the reason those that
-    were given up. The receiver is empty where Alertmanager does not count by it. `process` is the second in which it
-    began."""
+    """Hold the counters of Alertmanager by receiver and integration (webhook, slack, …). `requests` are attempts,
+    `failed_requests` failed attempts, and `failed_notifications` the notifications that were given up, by reason as
+    well. The receiver is empty where Alertmanager does not count by receiver. `process` is its start time in seconds
+    since 1970."""
 
     process: str = ""
-    sent: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    refused: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    given_up: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
+    requests: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    failed_requests: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    failed_notifications: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
 
-    def since(self, before: "Counts") -> "Counts":
+    def subtract_counts(self, before: "Counts") -> "Counts":
+        """Return the increase since earlier counters."""
         return Counts(
             self.process,
-            {key: count - before.sent.get(key, 0) for key, count in self.sent.items()},
-            {key: count - before.refused.get(key, 0) for key, count in self.refused.items()},
-            {key: count - before.given_up.get(key, 0) for key, count in self.given_up.items()},
+            {key: count - before.requests.get(key, 0) for key, count in self.requests.items()},
+            {key: count - before.failed_requests.get(key, 0) for key, count in self.failed_requests.items()},
+            {key: count - before.failed_notifications.get(key, 0) for key, count in self.failed_notifications.items()},
         )
 
 
 @dataclass(frozen=True)
 class RoutedAlert:
-    """An alert as Alertmanager has it. `muted` says why it sends nothing about it, or is empty."""
+    """Describe an alert in Alertmanager. `mute_reason` is why Alertmanager sends no notification, or is empty."""
 
     receivers: tuple[str, ...]
-    muted: str
+    mute_reason: str
     began: datetime
 
 
 @dataclass(frozen=True)
 class Alertmanager:
-    """`web` leads to it. Every method raises NoAnswer."""
+    """Query Alertmanager through `web`. Every method raises NoAnswer."""
 
     web: Web
 
-    def integrations(self) -> Integrations:
+    def fetch_integrations(self) -> Integrations:
         try:
-            answer = yaml_mapping(self.get("/api/v2/status")["config"]["original"])
-            found = {str(one["name"]): list_integrations(one) for one in answer.get("receivers", ())}
+            answer = parse_yaml_mapping(self.get("/api/v2/status")["config"]["original"])
+            integrations = {
+                str(receiver["name"]): list_integrations(receiver) for receiver in answer.get("receivers", ())
+            }
         except (ValueError, LookupError, TypeError) as error:
             raise NoAnswer("Alertmanager answered its configuration in another shape") from error
-        return found
+        return integrations
 
-    def counts(self) -> Counts:
-        status, text = self.web.text("GET", "/metrics")
+    def fetch_counts(self) -> Counts:
+        status, text = self.web.request_text("GET", "/metrics")
         if status != 200:
             raise NoAnswer(f"Alertmanager refused its counters (HTTP {status})")
         return parse_counts(text)
 
-    def post(self, alert: Mapping[str, Any]) -> None:
+    def post_alert(self, alert: Mapping[str, Any]) -> None:
         status, answer = self.web.post("/api/v2/alerts", [alert])
         if status != 200:
             raise NoAnswer(f"Alertmanager refused the alert (HTTP {status}): {answer}")
 
     def find_alert(self, labels: Mapping[str, str]) -> RoutedAlert | None:
         matchers = [quote(f'{name}="{value}"', safe="") for name, value in labels.items()]
-        found = self.get(f"/api/v2/alerts?{'&'.join(f'filter={matcher}' for matcher in matchers)}")
+        alerts = self.get(f"/api/v2/alerts?{'&'.join(f'filter={matcher}' for matcher in matchers)}")
         try:
-            return next((parse_alert(one) for one in found), None)
+            return next((parse_alert(alert) for alert in alerts), None)
         except (ValueError, LookupError, TypeError) as error:
             raise NoAnswer("Alertmanager answered the alert in another shape") from error
 
@@ -91,7 +96,7 @@ class Alertmanager:
 
 def list_integrations(receiver: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(
-        key.removesuffix(ENDING) for key, found in receiver.items() if key.endswith(ENDING) for _ in found or ()
+        key.removesuffix(ENDING) for key, configs in receiver.items() if key.endswith(ENDING) for _ in configs or ()
     )
 
 
@@ -102,14 +107,16 @@ def parse_alert(answer: Mapping[str, Any]) -> RoutedAlert:
         "inhibited by": status.get("inhibitedBy"),
         "muted by": status.get("mutedBy"),
     }
-    muted = "; ".join(f"{how} {', '.join(map(str, by))}" for how, by in reasons.items() if by)
-    names = tuple(str(one["name"]) for one in answer["receivers"])
-    return RoutedAlert(names, muted, datetime.fromisoformat(answer["startsAt"]))
+    mute_reason = "; ".join(
+        f"{relation} {', '.join(map(str, causes))}" for relation, causes in reasons.items() if causes
+    )
+    names = tuple(str(receiver["name"]) for receiver in answer["receivers"])
+    return RoutedAlert(names, mute_reason, datetime.fromisoformat(answer["startsAt"]))
 
 
 def parse_counts(text: str) -> Counts:
-    """Of the text format of Prometheus."""
-    found: dict[str, dict[Any, float]] = {SENT: {}, REFUSED: {}, GIVEN_UP: {}}
+    """Parse the counters from the text format of Prometheus. Raise NoAnswer for other text."""
+    counters: dict[str, dict[Any, float]] = {SENT: {}, REFUSED: {}, GIVEN_UP: {}}
     process = ""
     for line in text.splitlines():
         match = SAMPLE.match(line)
@@ -118,14 +125,14 @@ def parse_counts(text: str) -> Counts:
         name, labels, value = match[1], dict(LABEL.findall(match[2] or "")), match[3]
         if name == BEGAN:
             process = value
-        elif name in found:
-            way = (labels.get("receiver_name", ""), labels.get("integration", ""))
-            key: Any = (*way, labels.get("reason", "")) if name == GIVEN_UP else way
-            found[name][key] = found[name].get(key, 0.0) + parse_number(value)
-    # Where it counts by receiver and none has an integration, there is nothing to count.
+        elif name in counters:
+            receiver_key = (labels.get("receiver_name", ""), labels.get("integration", ""))
+            key: Any = (*receiver_key, labels.get("reason", "")) if name == GIVEN_UP else receiver_key
+            counters[name][key] = counters[name].get(key, 0.0) + parse_number(value)
+    # Alertmanager has no counters of notifications while no receiver has an integration.
     if not process or "\nalertmanager_" not in f"\n{text}":
         raise NoAnswer("Alertmanager's counters have another shape")
-    return Counts(process, found[SENT], found[REFUSED], found[GIVEN_UP])
+    return Counts(process, counters[SENT], counters[REFUSED], counters[GIVEN_UP])
 
 
 def parse_number(value: str) -> float:
@@ -138,14 +145,15 @@ def parse_number(value: str) -> float:
 def build_alert(
     labels: Mapping[str, str], annotations: Mapping[str, str], ends: datetime | None = None, url: str = ""
 ) -> dict[str, Any]:
-    """A postable alert. Without an end Alertmanager ends it by itself after resolve_timeout, five minutes by default:
-    so it does where we are killed."""
+    """Build a postable alert. An alert without an end is resolved after resolve_timeout, five minutes by default, which
+    also happens when gpustack is killed."""
     body: dict[str, Any] = {"labels": dict(labels), "annotations": dict(annotations)}
     if ends:
         body["endsAt"] = ends.isoformat()
     return body | ({"generatorURL": url} if url else {})
 
 
-def end_time(began: datetime, passed: float) -> datetime:
-    """By Alertmanager's own clock, `passed` seconds after the alert began; ours may go wrong."""
-    return began + timedelta(seconds=passed)
+def compute_end(began: datetime, seconds: float) -> datetime:
+    """Compute the end of an alert, `seconds` after its start. Both are by Alertmanager's clock, as the local clock may
+    differ."""
+    return began + timedelta(seconds=seconds)

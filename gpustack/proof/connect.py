@@ -26,7 +26,7 @@ from gpustack.proof.http import Web
 from gpustack.proof.inventory import locate_exporters
 from gpustack.proof.prometheus import Prometheus
 from gpustack.proof.prove import Proof, Prover
-from gpustack.proof.services import LABELS, Access, Part, find_service, main_port, namespace_of
+from gpustack.proof.services import LABELS, Access, Part, choose_namespace, find_service, select_main_port
 from gpustack.steps.standalone.files import LOOPBACK
 
 if TYPE_CHECKING:
@@ -38,105 +38,109 @@ SIGNED = (credential.CERTIFICATE, credential.SERVER)
 NO_CLUSTER = "No host of the inventory is to have Kubernetes, and this command goes through a cluster."
 
 
-def acting_host(taken: Snapshot) -> Host:
-    """The control plane through which the cluster is reached. Raises UsageError where no host is to be in one."""
-    if not taken.inventory.in_cluster:
-        why = "All hosts are in the group gpu_standalone."
-        raise UsageError("no-kubernetes", NO_CLUSTER, why, Command("gpustack", "explain", "no-kubernetes"))
-    return View(taken, CLUSTER).host
+def find_acting_host(snapshot: Snapshot) -> Host:
+    """Find the control plane through which the cluster is reached. Raise UsageError for an inventory without one."""
+    if not snapshot.inventory.cluster_hosts:
+        reason = "All hosts are in the group gpu_standalone."
+        raise UsageError("no-kubernetes", NO_CLUSTER, reason, Command("gpustack", "explain", "no-kubernetes"))
+    return View(snapshot, CLUSTER).host
 
 
 def run_proof(
-    taken: Snapshot,
+    snapshot: Snapshot,
     places: Sequence[Place],
-    unasked: Sequence[tuple[str, str]],
+    skipped_hosts: Sequence[tuple[str, str]],
     private: Path,
     report: Reporter,
     timeout: float,
-    cancelled: Callable[[], str],
+    find_stop_reason: Callable[[], str],
 ) -> Proof:
-    """Raises HostRefused and RolloutError, before anything is created."""
-    acting = acting_host(taken)
-    words = {**credential.PROOF.exported, "NAMESPACE": namespace_of("grafana", taken.inventory.spec)}
-    with open_forwarder(acting) as way:
-        answers = credential.answers(acting, [*SIGNED, credential.GRAFANA], words)
+    """Run a proof through the control plane. Raise HostRefused and RolloutError before anything is created."""
+    acting = find_acting_host(snapshot)
+    variables = {**credential.PROOF.environment, "NAMESPACE": choose_namespace("grafana", snapshot.inventory.spec)}
+    with open_forwarder(acting) as forwarder:
+        answers = credential.fetch_answers(acting, [*SIGNED, credential.GRAFANA], variables)
         prover = Prover(
-            cluster=connect_api(answers, taken.inventory, way, private),
-            prometheus=connect_prometheus(taken, way),
-            grafana=connect_grafana(taken, way, answers[credential.GRAFANA.id]),
+            cluster=connect_api(answers, snapshot.inventory, forwarder, private),
+            prometheus=connect_prometheus(snapshot, forwarder),
+            grafana=connect_grafana(snapshot, forwarder, answers[credential.GRAFANA.id]),
             places=places,
             report=report,
             timeout=timeout,
-            cancelled=cancelled,
+            find_stop_reason=find_stop_reason,
         )
-        return prover.prove(unasked)
+        return prover.prove(skipped_hosts)
 
 
 def send_test_alerts(
-    taken: Snapshot,
-    found: Access,
+    snapshot: Snapshot,
+    access: Access,
     severities: Sequence[str],
     report: Reporter,
     timeout: float,
-    cancelled: Callable[[], str],
+    find_stop_reason: Callable[[], str],
 ) -> Deliveries:
-    """Raises HostRefused, RolloutError and UsageError, before anything is sent."""
-    spec = taken.inventory.spec
-    tested = [severity for severity in severities if spec.alerts.receivers.names(severity)]
-    with forward_part(acting_host(taken), found) as (_, address, number):
-        there = Alertmanager(Web("Alertmanager", address, number))
+    """Send a test alert of each severity that has a receiver. Raise HostRefused, RolloutError and UsageError before
+    anything is sent."""
+    spec = snapshot.inventory.spec
+    tested_severities = [severity for severity in severities if spec.alerts.receivers.list_names(severity)]
+    with forward_part(find_acting_host(snapshot), access) as (_, address, number):
+        alertmanager = Alertmanager(Web("Alertmanager", address, number))
         trials = [
-            Trial(there, report, cancelled, spec.cluster_name, severity, spec.alerts.runbooks, timeout)
-            for severity in tested
+            Trial(alertmanager, report, find_stop_reason, spec.cluster_name, severity, spec.alerts.runbooks, timeout)
+            for severity in tested_severities
         ]
-        return run_trials(trials, [severity for severity in severities if severity not in tested])
+        return run_trials(trials, [severity for severity in severities if severity not in tested_severities])
 
 
 @contextmanager
-def open_pods(taken: Snapshot, private: Path) -> Iterator["Pods"]:
-    """Connect to the API through its control plane, with a certificate of an hour. Raises HostRefused, RolloutError."""
-    acting = acting_host(taken)
-    with open_forwarder(acting) as way:
-        answers = credential.answers(acting, SIGNED, credential.PROOF.exported)
-        yield connect_api(answers, taken.inventory, way, private)
+def open_pods(snapshot: Snapshot, private: Path) -> Iterator["Pods"]:
+    """Connect to the API through a control plane, with a certificate of an hour. Raise HostRefused and RolloutError."""
+    acting = find_acting_host(snapshot)
+    with open_forwarder(acting) as forwarder:
+        answers = credential.fetch_answers(acting, SIGNED, credential.PROOF.environment)
+        yield connect_api(answers, snapshot.inventory, forwarder, private)
 
 
 @contextmanager
-def forward_part(host: Host, found: Access, local_port: int = 0) -> Iterator[tuple[PortForwarder, str, int]]:
-    """Address and port that lead to a part of the monitoring. Raises HostRefused, RolloutError where the host lets
-    nothing through, and UsageError where the local port cannot be had."""
-    with open_forwarder(host) as way:
-        address, number = forward(way, host, (found.service.address, found.port), found.part, local_port)
-        yield way, address, number
+def forward_part(host: Host, access: Access, local_port: int = 0) -> Iterator[tuple[PortForwarder, str, int]]:
+    """Forward a part of the monitoring, and yield the forwarder with the local address and port. Raise HostRefused,
+    RolloutError where sshd refuses forwarding, and UsageError where the local port cannot be opened."""
+    with open_forwarder(host) as forwarder:
+        address, number = forward(forwarder, host, (access.service.address, access.port), access.part, local_port)
+        yield forwarder, address, number
 
 
 @contextmanager
 def forward_standalone(inventory: Inventory, part: Part) -> Iterator[tuple[str, int]]:
-    """The same of the one host without Kubernetes that there is. Raises UsageError besides, where there are several or
-    it has no such part."""
+    """Forward a part of the monitoring of the only host without Kubernetes, and yield the local address and port. Raise
+    UsageError where there are several hosts or no such part, and the errors of `forward_part`."""
     ports = {**STANDALONE_PORTS, "exporter": inventory.spec.gpu.metrics.port}
     if part not in ports or len(inventory.hosts) != 1:
         several = "Each of these hosts has a Prometheus of its own, which listens on its loopback interface."
-        why = several if part in ports else f"Hosts without Kubernetes have no {part}."
-        raise UsageError("no-kubernetes", NO_CLUSTER, why, Command("gpustack", "explain", "no-kubernetes"))
+        reason = several if part in ports else f"Hosts without Kubernetes have no {part}."
+        raise UsageError("no-kubernetes", NO_CLUSTER, reason, Command("gpustack", "explain", "no-kubernetes"))
     (host,) = inventory.hosts
-    with open_forwarder(host) as way:
-        yield forward(way, host, (LOOPBACK, ports[part]), part)
+    with open_forwarder(host) as forwarder:
+        yield forward(forwarder, host, (LOOPBACK, ports[part]), part)
 
 
-def forward(way: PortForwarder, host: Host, there: tuple[str, int], part: Part, local_port: int = 0) -> tuple[str, int]:
+def forward(
+    forwarder: PortForwarder, host: Host, endpoint: tuple[str, int], part: Part, local_port: int = 0
+) -> tuple[str, int]:
     try:
-        return way.forward(*there, local_port)
+        return forwarder.forward(*endpoint, local_port)
     except ConnectionRefusedError as error:
-        raise forwarding_refused(host.name, error) from error
+        raise build_forwarding_error(host.name, error) from error
     except OSError as error:
         reason, hint = f"127.0.0.1:{local_port}: {error.strerror or error}", Command("gpustack", "access", part)
         message = "The port cannot be opened on this machine."
         raise UsageError("access-port-taken", message, reason, hint) from error
 
 
-def connect_api(answers: Mapping[str, Answer], inventory: Inventory, way: PortForwarder, private: Path) -> "Pods":
-    """Log in with the client certificate of the answers to SIGNED. Raises RolloutError."""
+def connect_api(answers: Mapping[str, Answer], inventory: Inventory, forwarder: PortForwarder, private: Path) -> "Pods":
+    """Connect to the API with the client certificate in the answers to SIGNED. Raise RolloutError for a certificate
+    that is refused, and where sshd refuses forwarding."""
     from gpustack.proof.pod import Pods, connect_client
 
     try:
@@ -147,44 +151,45 @@ def connect_api(answers: Mapping[str, Answer], inventory: Inventory, way: PortFo
             "proof-no-certificate", message, str(error), Command("gpustack", "kubeconfig", "--out", "FILE")
         ) from error
     try:
-        return Pods(connect_client(access, way, private))
+        return Pods(connect_client(access, forwarder, private))
     except OSError as error:
-        raise forwarding_refused(answers[credential.CERTIFICATE.id].where, error) from error
+        raise build_forwarding_error(answers[credential.CERTIFICATE.id].location, error) from error
 
 
-def forwarding_refused(host: str, error: OSError) -> RolloutError:
+def build_forwarding_error(host: str, error: OSError) -> RolloutError:
     message = f"{host} lets no connection through; nothing was created."
     return RolloutError("forwarding-refused", message, str(error), Command("gpustack", "explain", "forwarding-refused"))
 
 
-def connect_web(taken: Snapshot, way: PortForwarder, part: Part, login: tuple[str, str] | None = None) -> Web | str:
-    """A part of the monitoring, or why it cannot be reached."""
-    spec = taken.inventory.spec
+def connect_web(
+    snapshot: Snapshot, forwarder: PortForwarder, part: Part, login: tuple[str, str] | None = None
+) -> Web | str:
+    """Connect to a part of the monitoring, or return the reason why it cannot be reached."""
+    spec = snapshot.inventory.spec
     try:
-        services = View(taken, CLUSTER)[SERVICES]
+        services = View(snapshot, CLUSTER)[SERVICES]
     except FactUnavailable as error:
         return f"the Services of the cluster are not known: {error}"
     if (service := find_service(part, services, spec)) is None:
-        return (
-            f"there is no Service with the label {'='.join(LABELS[part])} in the namespace {namespace_of(part, spec)}"
-        )
+        namespace = choose_namespace(part, spec)
+        return f"there is no Service with the label {'='.join(LABELS[part])} in the namespace {namespace}"
     try:
-        address, number = way.forward(service.address, main_port(service))
+        address, number = forwarder.forward(service.address, select_main_port(service))
     except OSError as error:
         return f"{part.capitalize()} was not reached: {error}"
     return Web(part.capitalize(), address, number, login)
 
 
-def connect_prometheus(taken: Snapshot, way: PortForwarder) -> Prometheus | str:
-    web = connect_web(taken, way, "prometheus")
+def connect_prometheus(snapshot: Snapshot, forwarder: PortForwarder) -> Prometheus | str:
+    web = connect_web(snapshot, forwarder, "prometheus")
     if isinstance(web, str):
         return web
-    return Prometheus(web, [node.name for node in View(taken, CLUSTER)[NODES]], locate_exporters(taken))
+    return Prometheus(web, [node.name for node in View(snapshot, CLUSTER)[NODES]], locate_exporters(snapshot))
 
 
-def connect_grafana(taken: Snapshot, way: PortForwarder, answer: Answer) -> Grafana | str:
+def connect_grafana(snapshot: Snapshot, forwarder: PortForwarder, answer: Answer) -> Grafana | str:
     user = parse_login(answer)
     if isinstance(user, str):
         return f"the login of Grafana is not known: {user}"
-    web = connect_web(taken, way, "grafana", user)
+    web = connect_web(snapshot, forwarder, "grafana", user)
     return web if isinstance(web, str) else Grafana(web)

@@ -1,18 +1,18 @@
-"""What a proof and a way to Grafana need from a control plane: a certificate of their own, for an hour, and Grafana's
-login. admin.conf stays on its host. Both are secrets: they go into no report, no log and no record of answers."""
+"""Secrets that a control plane gives: a client certificate of an hour, and the login of Grafana. The file admin.conf
+never leaves its host, and the secrets are never reported, logged or recorded."""
 
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from secrets import token_hex
 
-from gpustack.ask.answers import parse
+from gpustack.ask.answers import parse_answers
 from gpustack.ask.probe import Answer, Probe, Shell
-from gpustack.ask.script import build_last_line, render
+from gpustack.ask.script import build_last_line, render_script
 from gpustack.ask.transport import execute as transport
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.command import Command
-from gpustack.config.endpoint import endpoint_of
+from gpustack.config.endpoint import resolve_endpoint
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.errors import RolloutError, UnreachableError
@@ -20,14 +20,14 @@ from gpustack.files.json_text import load_json
 from gpustack.proof.certificate import Credential, Request, parse_credential, read_server_names
 from gpustack.proof.kubeconfig import Access, Server, parse_server, refuse_unnamed
 
-# The configuration that the cluster has, not a file that may be older; kubeadm writes nothing on the host.
+# kubeadm reads the configuration of the cluster, as a file on the host may be older. It writes nothing on the host.
 SIGN = """
 config=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s -n kube-system \
   get configmap kubeadm-config -o 'jsonpath={.data.ClusterConfiguration}') || exit
 printf '%s\\n' "$config" |
   kubeadm kubeconfig user --config /dev/stdin --client-name "$CLIENT" --org "$GROUP" --validity-period "$VALIDITY"
 """
-# The Secret that Grafana reads its password from; else the one that its chart made.
+# The script reads the Secret of Grafana's password variable, or else the Secret of its chart.
 LOGIN = """
 label=app.kubernetes.io/name=grafana
 ask() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s -n "$NAMESPACE" get "$@"; }
@@ -41,69 +41,72 @@ else
 fi
 """
 LIMIT = 25
-CERTIFICATE: Probe[str] = Probe("kubeadm.kubeconfig", Shell(SIGN), lambda answer: answer.out, limit=LIMIT)
+CERTIFICATE: Probe[str] = Probe("kubeadm.kubeconfig", Shell(SIGN), lambda answer: answer.stdout, limit=LIMIT)
 # A certificate is public.
 SERVER: Probe[str] = Probe(
-    "kubeadm.api_certificate", Shell("cat /etc/kubernetes/pki/apiserver.crt"), lambda answer: answer.out, limit=LIMIT
+    "kubeadm.api_certificate", Shell("cat /etc/kubernetes/pki/apiserver.crt"), lambda answer: answer.stdout, limit=LIMIT
 )
-GRAFANA: Probe[str] = Probe("grafana.login", Shell(LOGIN), lambda answer: answer.out, limit=LIMIT)
+GRAFANA: Probe[str] = Probe("grafana.login", Shell(LOGIN), lambda answer: answer.stdout, limit=LIMIT)
 PROOF = Request("gpustack-proof", "kubeadm:cluster-admins", hours=1)
 
 
-def answers(host: Host, probes: Sequence[Probe[str]], exported: Mapping[str, str]) -> dict[str, Answer]:
-    """In one script on a host; never recorded. Raises HostRefused."""
+def fetch_answers(host: Host, probes: Sequence[Probe[str]], environment: Mapping[str, str]) -> dict[str, Answer]:
+    """Run the probes in one script on a host, and return the answers, which are never recorded. Raise HostRefused."""
     marker = token_hex(16)
-    lines = transport.run(host, render(probes, marker, exported), last=build_last_line(marker))
-    found = {one.probe: one for one in parse(lines, marker, host.name, {probe.id: probe for probe in probes})}
-    return {probe.id: found.get(probe.id, missing_answer(probe, host)) for probe in probes}
+    lines = transport.run_script(host, render_script(probes, marker, environment), last=build_last_line(marker))
+    answers = {
+        answer.probe: answer
+        for answer in parse_answers(lines, marker, host.name, {probe.id: probe for probe in probes})
+    }
+    return {probe.id: answers.get(probe.id, build_missing_answer(probe, host)) for probe in probes}
 
 
-def missing_answer(probe: Probe[str], host: Host) -> Answer:
-    return Answer(probe.id, host.name, -1, "", lost="no answer came")
+def build_missing_answer(probe: Probe[str], host: Host) -> Answer:
+    return Answer(probe.id, host.name, -1, "", missing_reason="no answer came")
 
 
 def explain_failure(answer: Answer) -> str:
-    """Why an answer is of no use; empty when it is."""
-    ended = f"it ended with {answer.rc}" if answer.rc else ""
-    return answer.lost or (answer.err.strip() or ended if answer.rc else "")
+    """Return the reason why an answer cannot be used, or an empty text."""
+    exit_reason = f"it ended with {answer.rc}" if answer.rc else ""
+    return answer.missing_reason or (answer.stderr.strip() or exit_reason if answer.rc else "")
 
 
 def parse_login(answer: Answer) -> tuple[str, str] | str:
-    """User and password out of the Secret's data, or why there is none."""
+    """Parse user and password from the data of the Secret, or return the reason why they are missing."""
     if wrong := explain_failure(answer):
         return wrong
     try:
-        data = load_json(answer.out)
-        user, password = (b64decode(data[key], validate=True).decode() for key in ("admin-user", "admin-password"))
+        secret = load_json(answer.stdout)
+        user, password = (b64decode(secret[key], validate=True).decode() for key in ("admin-user", "admin-password"))
     except (ValueError, KeyError, TypeError):
         return "the Secret of Grafana has no admin-user and admin-password"
     return user, password
 
 
 def read_login(host: Host, namespace: str) -> tuple[str, str]:
-    """Grafana's user and password. Raises RolloutError."""
+    """Read the user and the password of Grafana. Raise RolloutError where they cannot be read."""
     try:
-        found = parse_login(answers(host, [GRAFANA], {"NAMESPACE": namespace})[GRAFANA.id])
-    except HostRefused as refused:
-        found = refused.reach.why
-    if isinstance(found, str):
+        login = parse_login(fetch_answers(host, [GRAFANA], {"NAMESPACE": namespace})[GRAFANA.id])
+    except HostRefused as refusal:
+        login = refusal.reach.reason
+    if isinstance(login, str):
         message = "Grafana's login could not be read."
-        raise RolloutError("access-no-login", message, found, Command("gpustack", "explain", "access-no-login"))
-    return found
+        raise RolloutError("access-no-login", message, login, Command("gpustack", "explain", "access-no-login"))
+    return login
 
 
 def sign_access(inventory: Inventory, request: Request, server: Server | None = None) -> Access:
-    """Return access to the cluster, signed by the first control plane that is reached. `server` is what the operator
-    set instead of the endpoint of the inventory. Raises UnreachableError, and RolloutError for what is refused."""
-    refused = []
+    """Return access to the cluster, signed by the first control plane that is reached. `server` replaces the endpoint
+    of the inventory. Raise UnreachableError, and RolloutError for a certificate that is refused."""
+    refusals = []
     for host in inventory.control_planes:
         try:
-            signed = answers(host, [CERTIFICATE, SERVER], request.exported)
+            signed_answers = fetch_answers(host, [CERTIFICATE, SERVER], request.environment)
         except HostRefused as error:
-            refused.append(error.reach)
+            refusals.append(error.reach)
             continue
         try:
-            return parse_access(signed, inventory, request, server)
+            return parse_access(signed_answers, inventory, request, server)
         except ServerNotNamedError as error:
             message = "The API server's certificate is not for the server of this kubeconfig."
             hint = Command("gpustack", "kubeconfig", "--server", "https://NAME:PORT")
@@ -113,31 +116,31 @@ def sign_access(inventory: Inventory, request: Request, server: Server | None = 
             raise RolloutError(
                 "kubeconfig-refused", message, str(error), Command("gpustack", "verify", "-v")
             ) from error
-    reasons = "\n".join(f"{found.host}: {found.why}" for found in refused)
-    raise UnreachableError(refused[0].reference, "No control plane could be reached.", reasons, refused[0].hint)
+    reasons = "\n".join(f"{reach.host}: {reach.reason}" for reach in refusals)
+    raise UnreachableError(refusals[0].reference, "No control plane could be reached.", reasons, refusals[0].hint)
 
 
 class ServerNotNamedError(ValueError):
-    """The certificate of the API server is not for the name or address that clients are to use."""
+    """Report that the certificate of the API server does not name the server that clients use."""
 
 
 def parse_access(
-    signed: Mapping[str, Answer], inventory: Inventory, request: Request, server: Server | None = None
+    answers: Mapping[str, Answer], inventory: Inventory, request: Request, server: Server | None = None
 ) -> Access:
-    """Judge the answers to CERTIFICATE and SERVER. Raises ValueError with the reason for what is refused."""
-    answer = signed[CERTIFICATE.id]
+    """Judge the answers to CERTIFICATE and SERVER. Raise ValueError with the reason where they are refused."""
+    answer = answers[CERTIFICATE.id]
     if wrong := explain_failure(answer):
         raise ValueError(wrong)
     if answer.cut:
         raise ValueError("what came is too long for a kubeconfig")
-    credential = parse_credential(answer.out, request, datetime.now(UTC))
-    wanted = server or parse_endpoint(inventory)
-    refuse_other_server(wanted, signed[SERVER.id], credential)
-    return Access(wanted, credential)
+    credential = parse_credential(answer.stdout, request, datetime.now(UTC))
+    expected_server = server or parse_endpoint(inventory)
+    refuse_other_server(expected_server, answers[SERVER.id], credential)
+    return Access(expected_server, credential)
 
 
 def parse_endpoint(inventory: Inventory) -> Server:
-    endpoint = endpoint_of(inventory)
+    endpoint = resolve_endpoint(inventory)
     try:
         return parse_server(f"https://{endpoint}")
     except ValueError as error:
@@ -148,6 +151,6 @@ def refuse_other_server(server: Server, answer: Answer, credential: Credential) 
     if wrong := explain_failure(answer):
         raise ServerNotNamedError(f"its certificate was not read: {wrong}")
     try:
-        refuse_unnamed(server, read_server_names(answer.out, credential))
+        refuse_unnamed(server, read_server_names(answer.stdout, credential))
     except ValueError as error:
         raise ServerNotNamedError(str(error)) from error

@@ -1,9 +1,8 @@
-"""A test alert of each severity goes the way of all alerts, from Alertmanager to its receivers; Alertmanager's counters
-say what became of it.
+"""The delivery of test alerts from Alertmanager to its receivers, judged by the counters of Alertmanager.
 
-They are kept by receiver and by way (webhook, slack, …), not by alert: where another alert goes to the same receiver
-meanwhile, that one may be seen. It is as good a proof of the way. One severity is tested after the other, so that no
-test is taken for another one's.
+The counters are by receiver and integration (webhook, slack, …), not by alert. Another alert to the same receiver may
+be counted, which proves the delivery as well. The severities are tested one after the other, so that their counts are
+not confused.
 """
 
 import time
@@ -15,14 +14,14 @@ from secrets import token_hex
 from typing import Literal
 
 from gpustack.events import Event, Reporter
-from gpustack.proof.alertmanager import Alertmanager, Counts, Integrations, RoutedAlert, build_alert, end_time
+from gpustack.proof.alertmanager import Alertmanager, Counts, Integrations, RoutedAlert, build_alert, compute_end
 from gpustack.proof.http import NoAnswer
-from gpustack.steps.monitoring.receiver import COUNTED, TEST, TEST_LABEL
+from gpustack.steps.monitoring.receiver import RECEIVER_METRICS, TEST, TEST_LABEL
 
 Outcome = Literal["delivered", "failed", "unknown"]
 LIMIT = 60.0
 BETWEEN = 1.0
-"""Seconds from one look at the counters to the next."""
+"""Seconds between two reads of the counters."""
 REASONS = {
     "clientError": "it refused the alert (HTTP 4xx)",
     "serverError": "it failed (HTTP 5xx)",
@@ -34,66 +33,69 @@ REASONS = {
 
 @dataclass(frozen=True)
 class Arrival:
-    """At one receiver, by one way (webhook, slack, …). `why` is empty when it was delivered."""
+    """Describe the outcome at one receiver and integration (webhook, slack, …). `reason` is empty for `delivered`."""
 
     receiver: str
     integration: str
     outcome: Outcome
-    why: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """Of the test alert of one severity; `arrivals` are those that Alertmanager chose. `why` is what concerns all of
-    them; `left` is why the alert could not be ended, `stopped` why it ended early."""
+    """Describe the outcome of the test alert of one severity, at the receivers that Alertmanager chose. `reason`
+    concerns all receivers, `unresolved_reason` is why the alert could not be resolved, and `stop_reason` why the test
+    ended early."""
 
     severity: str
     outcome: Outcome
-    why: str = ""
+    reason: str = ""
     arrivals: tuple[Arrival, ...] = ()
     seconds: float = 0.0
-    left: str = ""
-    stopped: str = ""
+    unresolved_reason: str = ""
+    stop_reason: str = ""
 
 
 @dataclass(frozen=True)
 class Deliveries:
-    """`nobody` are severities that the spec sends to nobody: of these no alert was sent."""
+    """Hold the outcomes of all severities. No alert was sent for `unrouted_severities`, which have no receiver in the
+    spec."""
 
-    each: tuple[Delivery, ...]
-    nobody: tuple[str, ...] = ()
+    deliveries: tuple[Delivery, ...]
+    unrouted_severities: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
-        return foremost([one.outcome for one in self.each])
+        return select_worst([delivery.outcome for delivery in self.deliveries])
 
     @property
-    def stopped(self) -> str:
-        return next((one.stopped for one in self.each if one.stopped), "")
+    def stop_reason(self) -> str:
+        return next((delivery.stop_reason for delivery in self.deliveries if delivery.stop_reason), "")
 
 
-def foremost(outcomes: Sequence[Outcome]) -> Outcome:
-    """A failure counts more than what is unknown; nothing at all is unknown."""
+def select_worst(outcomes: Sequence[Outcome]) -> Outcome:
+    """Select the worst outcome. `failed` is worse than `unknown`, and the outcome of an empty sequence is `unknown`."""
     return "failed" if "failed" in outcomes else "delivered" if {*outcomes} == {"delivered"} else "unknown"
 
 
-def run_trials(trials: Sequence["Trial"], nobody: Sequence[str]) -> Deliveries:
-    """One after the other, until one was stopped."""
-    found: list[Delivery] = []
+def run_trials(trials: Sequence["Trial"], unrouted_severities: Sequence[str]) -> Deliveries:
+    """Run the trials one after the other, until one is stopped."""
+    deliveries: list[Delivery] = []
     for trial in trials:
-        found.append(trial.test())
-        if found[-1].stopped:
+        deliveries.append(trial.run_test())
+        if deliveries[-1].stop_reason:
             break
-    return Deliveries(tuple(found), tuple(nobody))
+    return Deliveries(tuple(deliveries), tuple(unrouted_severities))
 
 
 @dataclass
 class Trial:
-    """`cancelled` says why to stop, or nothing."""
+    """Test the delivery of one severity. `find_stop_reason` returns the reason to stop, or an empty text. `limit` is
+    the time to wait in seconds."""
 
-    there: Alertmanager
+    alertmanager: Alertmanager
     report: Reporter
-    cancelled: Callable[[], str]
+    find_stop_reason: Callable[[], str]
     cluster: str
     severity: str
     runbook: str = ""
@@ -102,113 +104,131 @@ class Trial:
     sleep: Callable[[float], None] = time.sleep
     began: datetime | None = field(default=None, init=False)
 
-    def test(self) -> Delivery:
-        """Never raises NoAnswer: what could not be checked is unknown. The alert is ended in any case."""
+    def run_test(self) -> Delivery:
+        """Send the test alert, follow it, and resolve it in any case. NoAnswer is not raised, and its outcome is
+        `unknown`."""
         start = self.clock()
         try:
-            known, before = self.there.integrations(), self.there.counts()
+            integrations, before = self.alertmanager.fetch_integrations(), self.alertmanager.fetch_counts()
         except NoAnswer as error:
-            return self.delivery("unknown", f"{error}; no alert was sent", seconds=self.clock() - start)
-        # A namespace of its own: the test of one severity must not inhibit that of another.
+            return self.build_delivery("unknown", f"{error}; no alert was sent", seconds=self.clock() - start)
+        # The namespace differs by severity, so that the test of one severity does not inhibit that of another.
         labels = {"alertname": TEST, "severity": self.severity, "namespace": f"gpustack-test-{self.severity}"}
         labels |= {TEST_LABEL: token_hex(4)}
-        sent, done, left = self.clock(), self.delivery("unknown"), ""
+        sent_at, delivery, unresolved_reason = self.clock(), self.build_delivery("unknown"), ""
         try:
-            self.there.post(build_alert(labels, self.annotations(), url=self.runbook))
+            self.alertmanager.post_alert(build_alert(labels, self.build_annotations(), url=self.runbook))
             self.report(Event("step", "alert", f"{TEST} of severity {self.severity} sent to Alertmanager"))
-            done = self.follow(labels, known, before, start + self.limit)
+            delivery = self.follow_alert(labels, integrations, before, start + self.limit)
         except NoAnswer as error:
-            done = self.delivery("unknown", str(error))
+            delivery = self.build_delivery("unknown", str(error))
         finally:
-            left = self.end_alert(labels, sent)
-        done = replace(done, seconds=self.clock() - start, left=left)
-        self.report(Event("done", "alert", f"{self.severity} {done.outcome}"))
-        return done
+            unresolved_reason = self.end_alert(labels, sent_at)
+        delivery = replace(delivery, seconds=self.clock() - start, unresolved_reason=unresolved_reason)
+        self.report(Event("done", "alert", f"{self.severity} {delivery.outcome}"))
+        return delivery
 
-    def delivery(self, outcome: Outcome, why: str = "", seconds: float = 0.0) -> Delivery:
-        return Delivery(self.severity, outcome, why, seconds=seconds)
+    def build_delivery(self, outcome: Outcome, reason: str = "", seconds: float = 0.0) -> Delivery:
+        return Delivery(self.severity, outcome, reason, seconds=seconds)
 
-    def annotations(self) -> dict[str, str]:
-        text = {
+    def build_annotations(self) -> dict[str, str]:
+        annotations = {
             "summary": f"A test of the cluster {self.cluster}: nothing is wrong",
             "description": "Sent by `gpustack alerts test`, to see whether alerts arrive. It ends by itself.",
         }
-        return text | ({"runbook_url": self.runbook} if self.runbook else {})
+        return annotations | ({"runbook_url": self.runbook} if self.runbook else {})
 
-    def follow(self, labels: Mapping[str, str], known: Integrations, before: Counts, end: float) -> Delivery:
-        """Until it is decided, too late, or cancelled."""
-        routed: RoutedAlert | None = None
-        added, trouble = Counts(), ""
-        while not (stopped := self.cancelled()):
+    def follow_alert(
+        self, labels: Mapping[str, str], integrations: Integrations, before: Counts, end: float
+    ) -> Delivery:
+        """Follow the alert until its outcome is decided, the limit has passed, or the run is stopped."""
+        alert: RoutedAlert | None = None
+        new_counts, trouble = Counts(), ""
+        while not (stop_reason := self.find_stop_reason()):
             try:
-                routed = self.there.find_alert(labels) or routed
-                self.began = routed.began if routed else None
-                now = self.there.counts()
-                trouble = "" if now.process == before.process else "Alertmanager was restarted, or there are several"
-                added = added if trouble else now.since(before)
+                alert = self.alertmanager.find_alert(labels) or alert
+                self.began = alert.began if alert else None
+                counts = self.alertmanager.fetch_counts()
+                trouble = "" if counts.process == before.process else "Alertmanager was restarted, or there are several"
+                new_counts = new_counts if trouble else counts.subtract_counts(before)
             except NoAnswer as error:
                 trouble = str(error)
             late = self.clock() >= end
-            if found := judge(self.severity, routed, known, added, trouble, self.limit if late else 0.0):
-                return found
-            self.report(Event("waiting", "alert", trouble or describe_stage(routed, known, added)))
+            if delivery := judge(self.severity, alert, integrations, new_counts, trouble, self.limit if late else 0.0):
+                return delivery
+            self.report(Event("waiting", "alert", trouble or describe_stage(alert, integrations, new_counts)))
             self.sleep(BETWEEN)
-        return replace(self.delivery("unknown", stopped), stopped=stopped)
+        return replace(self.build_delivery("unknown", stop_reason), stop_reason=stop_reason)
 
-    def end_alert(self, labels: Mapping[str, str], sent: float) -> str:
-        """Why it could not be; empty when it was."""
-        passed = max(self.clock() - sent - BETWEEN, 0.001)
-        end = end_time(self.began, passed) if self.began else datetime.now(UTC)
+    def end_alert(self, labels: Mapping[str, str], sent_at: float) -> str:
+        """Resolve the alert. Return the reason why that failed, or an empty text."""
+        seconds_passed = max(self.clock() - sent_at - BETWEEN, 0.001)
+        end = compute_end(self.began, seconds_passed) if self.began else datetime.now(UTC)
         try:
-            self.there.post(build_alert(labels, self.annotations(), end))
+            self.alertmanager.post_alert(build_alert(labels, self.build_annotations(), end))
         except NoAnswer as error:
             return f"{error}; it ends by itself within minutes"
         return ""
 
 
 def judge(
-    severity: str, routed: RoutedAlert | None, known: Integrations, added: Counts, trouble: str, late: float
+    severity: str, alert: RoutedAlert | None, integrations: Integrations, new_counts: Counts, trouble: str, late: float
 ) -> Delivery | None:
-    """None while it is undecided. `late`: the seconds after which no more is waited, else 0."""
-    if routed is None:
-        why = trouble or f"Alertmanager did not show the alert within {late:.0f} s"
-        return Delivery(severity, "unknown", why) if late else None
-    if routed.muted:
-        return Delivery(severity, "failed", f"Alertmanager keeps it back: {routed.muted}")
-    ways = [(name, way) for name in routed.receivers for way in known.get(name, ())]
-    if not ways:
-        to = ", ".join(routed.receivers) or "no receiver"
-        return Delivery(severity, "failed", f"Alertmanager gives it to {to}, which has no integration")
+    """Judge the alert by the counters, and return None while it is undecided. `late` is the limit in seconds once it
+    has passed, else 0."""
+    if alert is None:
+        reason = trouble or f"Alertmanager did not show the alert within {late:.0f} s"
+        return Delivery(severity, "unknown", reason) if late else None
+    if alert.mute_reason:
+        return Delivery(severity, "failed", f"Alertmanager keeps it back: {alert.mute_reason}")
+    notifications = [(name, integration) for name in alert.receivers for integration in integrations.get(name, ())]
+    if not notifications:
+        receivers = ", ".join(alert.receivers) or "no receiver"
+        return Delivery(severity, "failed", f"Alertmanager gives it to {receivers}, which has no integration")
     arrivals = []
-    for (name, way), number in Counter(ways).items():
-        found = decide(name, way, number, added)
-        if found is None and not late:
+    for (name, channel), number in Counter(notifications).items():
+        arrival = decide(name, channel, number, new_counts)
+        if arrival is None and not late:
             return None
-        arrivals.append(found or decide_late(name, way, added, trouble, late))
-    return Delivery(severity, foremost([one.outcome for one in arrivals]), arrivals=tuple(arrivals))
+        arrivals.append(arrival or decide_late(name, channel, new_counts, trouble, late))
+    return Delivery(severity, select_worst([arrival.outcome for arrival in arrivals]), arrivals=tuple(arrivals))
 
 
-def decide(name: str, way: str, number: int, added: Counts) -> Arrival | None:
-    """None while it is undecided. `number`: how many of that way the receiver has, each of which is notified."""
-    gone = [reason for (of, by, reason), count in added.given_up.items() if (of, by) == (name, way) and count > 0]
-    if gone:
-        return Arrival(name, way, "failed", "; ".join(REASONS.get(reason, reason) for reason in gone))
-    arrived = added.sent.get((name, way), 0) - added.refused.get((name, way), 0) >= number
-    return Arrival(name, way, "delivered") if arrived else None
+def decide(name: str, integration: str, number: int, new_counts: Counts) -> Arrival | None:
+    """Judge one integration of a receiver, and return None while it is undecided. `number` is how many of the
+    integration the receiver has, each of which is notified."""
+    failures = [
+        reason
+        for (receiver, channel, reason), count in new_counts.failed_notifications.items()
+        if (receiver, channel) == (name, integration) and count > 0
+    ]
+    if failures:
+        return Arrival(name, integration, "failed", "; ".join(REASONS.get(reason, reason) for reason in failures))
+    was_delivered = (
+        new_counts.requests.get((name, integration), 0) - new_counts.failed_requests.get((name, integration), 0)
+        >= number
+    )
+    return Arrival(name, integration, "delivered") if was_delivered else None
 
 
-def decide_late(name: str, way: str, added: Counts, trouble: str, limit: float) -> Arrival:
-    if tries := added.refused.get((name, way), 0):
-        return Arrival(name, way, "failed", f"{tries:.0f} attempts failed, and Alertmanager goes on trying")
-    if added.sent and (name, way) not in added.sent and not trouble:
-        trouble = f"Alertmanager does not count by receiver (feature {COUNTED})"
-    return Arrival(name, way, "unknown", trouble or f"no notification within {limit:.0f} s, and no failure either")
+def decide_late(name: str, integration: str, new_counts: Counts, trouble: str, limit: float) -> Arrival:
+    if tries := new_counts.failed_requests.get((name, integration), 0):
+        return Arrival(name, integration, "failed", f"{tries:.0f} attempts failed, and Alertmanager goes on trying")
+    if new_counts.requests and (name, integration) not in new_counts.requests and not trouble:
+        trouble = f"Alertmanager does not count by receiver (feature {RECEIVER_METRICS})"
+    return Arrival(
+        name, integration, "unknown", trouble or f"no notification within {limit:.0f} s, and no failure either"
+    )
 
 
-def describe_stage(routed: RoutedAlert | None, known: Integrations, added: Counts) -> str:
-    if routed is None:
+def describe_stage(alert: RoutedAlert | None, integrations: Integrations, new_counts: Counts) -> str:
+    if alert is None:
         return "Alertmanager takes it in"
-    failing = [name for name in routed.receivers if any(added.refused.get((name, way)) for way in known.get(name, ()))]
+    failing = [
+        name
+        for name in alert.receivers
+        if any(new_counts.failed_requests.get((name, integration)) for integration in integrations.get(name, ()))
+    ]
     if failing:
         return f"{', '.join(failing)} failed; Alertmanager tries again"
-    return f"Alertmanager notifies {', '.join(routed.receivers)}"
+    return f"Alertmanager notifies {', '.join(alert.receivers)}"

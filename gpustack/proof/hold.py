@@ -1,6 +1,7 @@
-"""Keeps the GPUs of nodes for a test: pods ask for all of them, so that no other pod gets one meanwhile. They are in
-the namespace of the proof, with its manners: they end by themselves at their deadline, and what is left of them is
-removed by the next proof or test.
+"""Pods that hold the GPUs of nodes during a test, so that no other pod gets one.
+
+They are in the namespace of the proof, and end by themselves at their deadline. The next proof or test removes those
+that remain.
 """
 
 import secrets
@@ -13,45 +14,46 @@ from typing import Any, Protocol
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.command import Command
 from gpustack.errors import RolloutError
-from gpustack.events import Event, Reporter, count
+from gpustack.events import Event, Reporter, format_count
 from gpustack.proof.pod import ApiRefused
-from gpustack.proof.workload import HELD, NODE, container_manifest, container_states, explain_wait, pod_manifest
+from gpustack.proof.workload import HELD, NODE, build_container, build_pod, explain_wait, list_states
 
 LIMIT = 180.0
-"""Seconds until all have their GPU; a node may have to pull their image."""
+"""Seconds until all pods have their GPU. A node may have to pull the image."""
 AGAIN = 1.0
 NOT_HELD = "Its GPUs could not be kept for the test"
 
 
 class Cluster(Protocol):
-    """gpustack/proof/pod.py, or what a test has in its place. All raise ApiRefused."""
+    """Declare the methods of `Pods` in gpustack/proof/pod.py. Every method raises ApiRefused."""
 
     def open(self) -> int: ...
     def create(self, manifest: Mapping[str, Any]) -> None: ...
-    def all(self, run: str = "") -> list[dict[str, Any]]: ...
+    def list_pods(self, run: str = "") -> list[dict[str, Any]]: ...
     def delete(self, pod: Mapping[str, Any]) -> None: ...
     def remove(self, run: str) -> bool: ...
 
 
 @dataclass(frozen=True)
 class Holder:
-    """`connect` leads to the API anew each time: a test outlives a certificate. `seconds` is the life of the pods."""
+    """Hold GPUs for `seconds`, the lifetime of the pods. `connect` opens a new connection to the API each time, because
+    a test outlives a certificate."""
 
     connect: Callable[[], Any]
     report: Reporter
     seconds: float
-    cancelled: Callable[[], str] = lambda: ""
+    find_stop_reason: Callable[[], str] = lambda: ""
     wait: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
     run: str = field(default_factory=lambda: secrets.token_hex(4))
 
     @contextmanager
-    def hold(self, wanted: Mapping[str, int]) -> Iterator[Mapping[str, str]]:
-        """GPUs by node. Yields why not, by node; the pods of such a node are removed at once. Raises RolloutError where
-        nothing can be held, or the namespace is not ours."""
+    def hold(self, gpu_counts: Mapping[str, int]) -> Iterator[Mapping[str, str]]:
+        """Hold this number of GPUs by node. Yield the reasons of nodes where that failed, whose pods are removed at
+        once. Raise RolloutError where no pod can be created, and where the namespace was not created by gpustack."""
         try:
             with self.connect() as cluster:
-                refused = self.start(cluster, wanted)
+                refusals = self.start(cluster, gpu_counts)
         except ApiRefused as error:
             self.clean()
             raise RolloutError(
@@ -61,36 +63,42 @@ class Holder:
             self.clean()
             raise
         try:
-            yield refused
+            yield refusals
         finally:
             self.clean()
 
-    def start(self, cluster: Cluster, wanted: Mapping[str, int]) -> Mapping[str, str]:
+    def start(self, cluster: Cluster, gpu_counts: Mapping[str, int]) -> Mapping[str, str]:
         cluster.open()
-        pods = [node for node, gpus in wanted.items() for _ in range(gpus)]
-        self.report(Event("step", "", f"{count(len(pods), 'pod')} keep the GPUs of {', '.join(wanted)}"))
-        for number, node in enumerate(pods):
-            cluster.create(hold_manifest(f"hold-{self.run}-{number}", node, self.run, self.seconds))
+        pod_nodes = [node for node, gpus in gpu_counts.items() for _ in range(gpus)]
+        self.report(
+            Event("step", "", f"{format_count(len(pod_nodes), 'pod')} keep the GPUs of {', '.join(gpu_counts)}")
+        )
+        for number, node in enumerate(pod_nodes):
+            cluster.create(build_hold_pod(f"hold-{self.run}-{number}", node, self.run, self.seconds))
         end = self.clock() + LIMIT
         while True:
-            found = cluster.all(self.run)
-            waiting = {pod["metadata"]["annotations"][NODE]: why for pod in found if (why := why_not(pod))}
-            if not waiting or self.clock() > end or self.cancelled():
+            pods = cluster.list_pods(self.run)
+            waiting = {
+                pod["metadata"]["annotations"][NODE]: pending_reason
+                for pod in pods
+                if (pending_reason := explain_pending(pod))
+            }
+            if not waiting or self.clock() > end or self.find_stop_reason():
                 break
             self.wait(AGAIN)
-        for pod in found:
+        for pod in pods:
             if pod["metadata"]["annotations"][NODE] in waiting:
                 cluster.delete(pod)
-        return {node: f"{NOT_HELD}: {why}" for node, why in waiting.items()}
+        return {node: f"{NOT_HELD}: {reason}" for node, reason in waiting.items()}
 
     def clean(self) -> None:
-        """What stays ends by itself."""
-        if why := remove_pods(self.connect, self.run):
-            self.report(Event("note", "", f"pods that keep GPUs were not removed, and end by themselves: {why}"))
+        """Remove the pods. Pods that remain are noted, and end by themselves."""
+        if reason := remove_pods(self.connect, self.run):
+            self.report(Event("note", "", f"pods that keep GPUs were not removed, and end by themselves: {reason}"))
 
 
 def remove_pods(connect: Callable[[], Any], run: str) -> str:
-    """Remove the pods of a run, and return why they are not gone."""
+    """Remove the pods of a run, and return the reason why pods remain, or an empty text."""
     try:
         with connect() as cluster:
             return "" if cluster.remove(run) else "they are still there"
@@ -98,18 +106,18 @@ def remove_pods(connect: Callable[[], Any], run: str) -> str:
         return str(error)
 
 
-def hold_manifest(name: str, node: str, run: str, seconds: float) -> dict[str, Any]:
-    """A pod of one GPU that does nothing."""
-    made = pod_manifest(name, node, run, seconds)
-    del made["spec"]["initContainers"]
-    made["spec"]["containers"] = [container_manifest(HELD, "sleep", str(made["spec"]["activeDeadlineSeconds"]))]
-    return made
+def build_hold_pod(name: str, node: str, run: str, seconds: float) -> dict[str, Any]:
+    """Build a pod that requests one GPU and sleeps."""
+    manifest = build_pod(name, node, run, seconds)
+    del manifest["spec"]["initContainers"]
+    manifest["spec"]["containers"] = [build_container(HELD, "sleep", str(manifest["spec"]["activeDeadlineSeconds"]))]
+    return manifest
 
 
-def why_not(pod: Mapping[str, Any]) -> str:
-    """Why it does not run yet; empty when it does."""
+def explain_pending(pod: Mapping[str, Any]) -> str:
+    """Return the reason why a pod is not running yet, or an empty text."""
     status = pod.get("status", {})
-    states = dict(container_states(status))
+    states = dict(list_states(status))
     if "running" in states.get(HELD, {}):
         return ""
     return explain_wait(status, states)[1] or status.get("message", "") or status.get("phase", "Pending")

@@ -1,5 +1,5 @@
-"""JSON over HTTP, with the standard library: what Prometheus and Grafana speak. Proxies of the environment are not for
-the addresses asked here."""
+"""JSON over HTTP, with the standard library. Proxies of the environment are not used, as the addresses are
+forwarded."""
 
 from base64 import b64encode
 from collections.abc import Mapping
@@ -15,12 +15,12 @@ MOST = 256 * 2**20
 
 
 class NoAnswer(Exception):
-    """It could not be asked; the text says why."""
+    """Report that a server gave no usable answer, with the reason as text."""
 
 
 @dataclass(frozen=True)
 class Web:
-    """`login` is user and password; it is sent with each request and shown nowhere."""
+    """Send requests to a server. `login` is user and password, sent with each request and never shown."""
 
     name: str
     address: str
@@ -34,15 +34,16 @@ class Web:
         return self.ask("POST", path, dump_json(document))
 
     def ask(self, verb: str, path: str, body: str | None = None) -> tuple[int, Any]:
-        """Status and document; of a body that is no JSON the begin of its text. Raises NoAnswer."""
-        status, content = self.text(verb, path, body)
+        """Send a request, and return the status and the document. A body that is no JSON is returned as its first 300
+        characters. Raise NoAnswer."""
+        status, content = self.request_text(verb, path, body)
         try:
             return status, load_json(content)
         except (ValueError, RecursionError):
             return status, content[:300]
 
-    def text(self, verb: str, path: str, body: str | None = None) -> tuple[int, str]:
-        """Status and body as they came. Raises NoAnswer."""
+    def request_text(self, verb: str, path: str, body: str | None = None) -> tuple[int, str]:
+        """Send a request, and return the status and the body as text. Raise NoAnswer."""
         headers = {"Accept": "application/json", "Host": f"{self.address}:{self.port}"}
         if body is not None:
             headers["Content-Type"] = "application/json"

@@ -1,4 +1,4 @@
-"""What is asked before a proof, in one round: nodes, their pods, the hosts' NVIDIA devices, the Services."""
+"""The plan of a proof, from the nodes, their pods, the NVIDIA devices of hosts and the Services."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,91 +13,101 @@ from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.proof import EXPORTERS, NODES, PODS, SERVICES, GpuPod, ProofNode
 from gpustack.process import is_dead
 from gpustack.proof.chain import Place
-from gpustack.steps.gpu.count import gpu_count
+from gpustack.steps.gpu.count import count_gpus
 
 PROBES: tuple[Probe[Any], ...] = (NODES, PODS, EXPORTERS, SERVICES, GPU_DEVICES, IDENTITY)
 
 
-def survey(taken: Snapshot, names: Sequence[str]) -> tuple[tuple[Place, ...], tuple[tuple[str, str], ...]]:
-    """Where pods are to be made, and hosts that cannot be proven, each with the reason. Raises UnreachableError."""
+def plan_proof(snapshot: Snapshot, names: Sequence[str]) -> tuple[tuple[Place, ...], tuple[tuple[str, str], ...]]:
+    """Return the nodes to create pods on, and the hosts that cannot be proven with their reasons. Raise
+    UnreachableError."""
     try:
-        return find_places(taken, names), find_unasked(taken, names)
+        return find_places(snapshot, names), find_skipped_hosts(snapshot, names)
     except FactUnavailable as error:
         message = "The Kubernetes API gave no answer; nothing was created."
         raise UnreachableError("proof-no-api", message, str(error), Command("gpustack", "verify")) from error
 
 
-def match_hosts(taken: Snapshot) -> dict[str, str]:
-    """Host by node: those with the same machine-id, else those of the same name."""
-    found = View(taken, CLUSTER)
-    machines = {found.on(host.name)[IDENTITY].machine_id: host.name for host in hosts_with(taken, IDENTITY)}
-    known = {host.name for host in taken.inventory.hosts}
+def match_hosts(snapshot: Snapshot) -> dict[str, str]:
+    """Match the nodes to hosts by machine-id, or else by name. Return the host by node, empty where no host matches."""
+    view = View(snapshot, CLUSTER)
+    machines = {
+        view.select_host(host.name)[IDENTITY].machine_id: host.name for host in list_hosts_with(snapshot, IDENTITY)
+    }
+    host_names = {host.name for host in snapshot.inventory.hosts}
     return {
-        node.name: machines.get(node.machine_id) or (node.name if node.name in known else "") for node in found[NODES]
+        node.name: machines.get(node.machine_id) or (node.name if node.name in host_names else "")
+        for node in view[NODES]
     }
 
 
-def hosts_with(taken: Snapshot, probe: Probe[Any]) -> list[Any]:
-    return [host for host in taken.inventory.hosts if View(taken, host.name).available(probe)]
+def list_hosts_with(snapshot: Snapshot, probe: Probe[Any]) -> list[Any]:
+    return [host for host in snapshot.inventory.hosts if View(snapshot, host.name).has_fact(probe)]
 
 
-def find_places(taken: Snapshot, names: Sequence[str] = ()) -> tuple[Place, ...]:
-    """Of nodes that offer GPUs, or whose host has some; `names` are hosts. Raises FactUnavailable."""
-    here, of = View(taken, CLUSTER), match_hosts(taken)
-    pods = here[PODS]
-    used = count_used(pods)
-    found = [make_place(node, used.get(node.name, 0), count_devices(taken, of[node.name])) for node in here[NODES]]
-    wanted = [one for one in found if not names or of[one.node] in names]
-    return tuple(one for one in wanted if one.capacity or one.devices or one.gpus is None)
+def find_places(snapshot: Snapshot, names: Sequence[str] = ()) -> tuple[Place, ...]:
+    """Find the nodes that offer GPUs, or whose host has NVIDIA devices. `names` limits them to hosts. Raise
+    FactUnavailable."""
+    view, hosts_by_node = View(snapshot, CLUSTER), match_hosts(snapshot)
+    pods = view[PODS]
+    used_gpus = count_used(pods)
+    places = [
+        make_place(node, used_gpus.get(node.name, 0), count_devices(snapshot, hosts_by_node[node.name]))
+        for node in view[NODES]
+    ]
+    chosen_places = [place for place in places if not names or hosts_by_node[place.node] in names]
+    return tuple(place for place in chosen_places if place.capacity or place.devices or place.gpus is None)
 
 
 def count_used(pods: Sequence[GpuPod]) -> Mapping[str, int]:
-    """GPUs in use by node. What a gpustack that has ended left is removed before pods are made."""
-    found: dict[str, int] = {}
+    """Count the GPUs in use by node. Pods of a gpustack that has ended are not counted, because a proof removes
+    them."""
+    gpu_counts: dict[str, int] = {}
     for pod in pods:
         if pod.node and not is_dead(pod.process):
-            found[pod.node] = found.get(pod.node, 0) + pod.gpus
-    return found
+            gpu_counts[pod.node] = gpu_counts.get(pod.node, 0) + pod.gpus
+    return gpu_counts
 
 
-def count_devices(taken: Snapshot, host: str) -> int | None:
+def count_devices(snapshot: Snapshot, host: str) -> int | None:
     try:
-        return gpu_count(View(taken, host)) if host else None
+        return count_gpus(View(snapshot, host)) if host else None
     except FactUnavailable:
         return None
 
 
-def make_place(node: ProofNode, busy: int, found: int | None) -> Place:
-    closed = ""
+def make_place(node: ProofNode, busy: int, devices: int | None) -> Place:
+    closed_reason = ""
     if not node.ready:
-        closed = f"the node is not Ready: {node.reason}"
+        closed_reason = f"the node is not Ready: {node.reason}"
     elif node.cordoned:
-        closed = "the node is cordoned: it takes no new pods"
+        closed_reason = "the node is cordoned: it takes no new pods"
     return Place(
-        node.name, node.gpus, node.capacity, node.allocatable, busy, found, node.replicas, node.product, closed
+        node.name, node.gpus, node.capacity, node.allocatable, busy, devices, node.replicas, node.product, closed_reason
     )
 
 
-def find_unasked(taken: Snapshot, names: Sequence[str] = ()) -> tuple[tuple[str, str], ...]:
-    """Hosts that are to be proven and cannot be: whether they have GPUs is not known, or no node offers them."""
-    nodes = set(match_hosts(taken).values())
-    found = []
-    for host in taken.inventory.hosts:
-        reach = taken.reach.get(host.name)
+def find_skipped_hosts(snapshot: Snapshot, names: Sequence[str] = ()) -> tuple[tuple[str, str], ...]:
+    """Find the hosts that cannot be proven: they gave no answer, or they have NVIDIA devices and are no node."""
+    nodes = set(match_hosts(snapshot).values())
+    skipped_hosts = []
+    for host in snapshot.inventory.hosts:
+        reach = snapshot.reach.get(host.name)
         if (names and host.name not in names) or host.name in nodes:
             continue
         if reach is not None and not reach.reached:
-            found.append((host.name, f"not reached: {reach.why}"))
-        elif count_devices(taken, host.name) is None:
-            found.append((host.name, "whether it has NVIDIA devices is not known"))
-        elif number := count_devices(taken, host.name):
-            found.append((host.name, f"it has {number} NVIDIA devices, and is no node of the cluster"))
-    return tuple(found)
+            skipped_hosts.append((host.name, f"not reached: {reach.reason}"))
+        elif count_devices(snapshot, host.name) is None:
+            skipped_hosts.append((host.name, "whether it has NVIDIA devices is not known"))
+        elif number := count_devices(snapshot, host.name):
+            skipped_hosts.append((host.name, f"it has {number} NVIDIA devices, and is no node of the cluster"))
+    return tuple(skipped_hosts)
 
 
-def locate_exporters(taken: Snapshot) -> Mapping[str, str]:
-    """Where each exporter's pod runs; without an answer the exporters' own labels have to say it."""
+def locate_exporters(snapshot: Snapshot) -> Mapping[str, str]:
+    """Return the node by the pod of an exporter. Without an answer it is empty, and the labels of samples name the
+    node."""
     try:
-        return View(taken, CLUSTER)[EXPORTERS]
+        return View(snapshot, CLUSTER)[EXPORTERS]
     except FactUnavailable:
         return {}

@@ -1,4 +1,4 @@
-"""Write a kubeconfig of our own: four judged values, and names that the inventory and the operator gave."""
+"""The kubeconfig of gpustack, rendered from judged values and the names of the inventory and the user."""
 
 import re
 from base64 import b64encode
@@ -36,7 +36,7 @@ NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 
 @dataclass(frozen=True)
 class Server:
-    """Hold the place where an API server is reached: a DNS name or an address, and a port."""
+    """Hold the DNS name or address of an API server, and its port."""
 
     name: str
     port: int
@@ -48,14 +48,14 @@ class Server:
 
 @dataclass(frozen=True)
 class Access:
-    """A server and what logs in to it."""
+    """Hold a server and the credential to log in to it."""
 
     server: Server
     credential: Credential
 
 
 def parse_server(url: str) -> Server:
-    """Read https://NAME:PORT. Raises ValueError for anything else."""
+    """Parse https://NAME:PORT. Raise ValueError for other texts."""
     parts = urlsplit(url)
     name, port = parts.hostname or "", parts.port
     if parts.scheme != "https" or parts.path not in ("", "/") or not port:
@@ -79,13 +79,13 @@ def is_address(text: str) -> bool:
 
 
 def refuse_unnamed(server: Server, names: Collection[str]) -> None:
-    """Raises ValueError for a server that its certificate does not name."""
+    """Raise ValueError for a server that its certificate does not name."""
     if server.name not in names:
         raise ValueError(f"it is for {', '.join(sorted(names)) or 'no name'}, and not for {server.name}")
 
 
 def write_kubeconfig(access: Access, cluster: str, user: str) -> str:
-    """Return the document; the same arguments give the same bytes."""
+    """Return the kubeconfig. The same arguments give the same bytes."""
     credential = access.credential
     return DOCUMENT.format(
         cluster=dump_json(cluster),

@@ -1,8 +1,8 @@
-"""Pods that put a load on a GPU each, with dcgmproftester of DCGM's image. They ask for the GPU, so that the scheduler
-gives free ones, and end by themselves at their deadline, whatever becomes of us.
+"""Pods that load a GPU each, with dcgmproftester of DCGM's image. They request the GPU, so that the scheduler gives
+free ones, and end by themselves at their deadline, even if gpustack is killed.
 
-No pod chooses its GPU: the kubelet does. Where certain GPUs are wanted, pods ask for all that are free, and one that
-gets another GPU keeps it until the others are through.
+The kubelet chooses the GPU of a pod. To load certain GPUs, pods request all free ones, and a pod that gets another GPU
+holds it until the others have ended.
 """
 
 import secrets
@@ -14,34 +14,34 @@ from typing import Any, Literal, Protocol
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.command import Command
 from gpustack.errors import GpustackError, RolloutError
-from gpustack.events import Event, Reporter, count
+from gpustack.events import Event, Reporter, format_count
 from gpustack.proof.hold import NOT_HELD, Cluster, remove_pods
 from gpustack.proof.pod import ApiRefused
 from gpustack.proof.workload import (
     QUERY,
     STUCK,
     VisibleGpu,
-    container_manifest,
-    container_states,
+    build_container,
+    build_pod,
     explain_wait,
     join_words,
+    list_states,
     parse_gpus,
-    pod_manifest,
 )
 
 CONTAINER = "load"
-# Seconds: until a pod runs, which may have to pull its image; that it may find no place; that the tester may take
-# beside its load, to begin and to end; and between looks.
+# Limits in seconds: for a pod to start, which may pull its image; for an unschedulable pod to find a node; for the
+# start and the end of the tester beside its load; and between two reads of the pods.
 START, PLACE, BESIDE, LOOK = 180.0, 20.0, 60.0, 5.0
 MOST = 2**18
-"""Bytes of output: an hour has 360 lines of 100."""
+"""Bytes of output to read. The output of an hour has 360 lines of 100 bytes."""
 NO_QUERY, SEVERAL = 90, 91
 ENDED = {NO_QUERY: "nvidia-smi did not name its GPU", SEVERAL: "it asked for one GPU and sees several"}
 SIGNALS = range(129, 166)
-"""As a shell sees them; what is beyond are return codes of DCGM, less 256."""
-# Each binary is for the major version of CUDA that the driver has, the newest one also for later ones; any other ends
-# with DCGM_ST_VER_MISMATCH, -12 (DCGM 4.6.0, dcgmproftester/DcgmProfTester.cpp, main). The image has those for 12 and
-# 13 (docker/Dockerfile.ubuntu22.04). Its results and its log go into the working directory.
+"""Exit codes of signals in a shell. Larger codes are return codes of DCGM, which are negative, plus 256."""
+# A binary supports the major version of CUDA of the driver, and the newest binary supports later ones. Other binaries
+# end with DCGM_ST_VER_MISMATCH, -12 (DCGM 4.6.0, dcgmproftester/DcgmProfTester.cpp, main). The image has binaries for
+# 12 and 13 (docker/Dockerfile.ubuntu22.04). They write results and a log to the working directory.
 SCRIPT = f"""
 gpus=$({" ".join(QUERY)}) || exit {NO_QUERY}
 printf '%s\\n' "$gpus"
@@ -63,18 +63,20 @@ OVER: tuple[Stage, ...] = ("held", "ended", "stuck")
 
 
 class Reader(Cluster, Protocol):
-    def log(self, pod: str, container: str, most: int) -> str | None: ...
+    """Declare the methods of `Pods` in gpustack/proof/pod.py, with its logs."""
+
+    def read_log(self, pod: str, container: str, max_bytes: int) -> str | None: ...
 
 
 @dataclass(frozen=True)
 class LoadPod:
-    """`held`: it has a GPU that is not wanted. `ended`: the tester ended with `code`, and `output` is all that it
-    printed. `stuck`: it will not run, or was ended; `why` in words."""
+    """Describe a pod of a load. In stage `held` it holds a GPU that is not to be loaded. In stage `ended` the tester
+    ended with `code` and printed `output`. In stage `stuck` it will not run, or was removed, for `reason`."""
 
     name: str
     node: str
     stage: Stage = "waiting"
-    why: str = ""
+    reason: str = ""
     code: int | None = None
     gpus: tuple[VisibleGpu, ...] = ()
     output: str = ""
@@ -82,123 +84,138 @@ class LoadPod:
 
 @dataclass
 class Loader:
-    """`connect` leads to the API anew: a load may outlive a certificate. `words` are the tester's options, `seconds`
-    how long it loads, `wanted` UUIDs or none for all."""
+    """Run a load. `connect` opens a new connection to the API each time, because a load may outlive a certificate.
+    `words` are options of the tester, `seconds` is the duration of the load, and `uuids` select GPUs, empty for all.
+    `cleanup_error` is why pods remain after it."""
 
     connect: Callable[[], Any]
     report: Reporter
     image: str
     words: Sequence[str]
     seconds: float
-    wanted: Sequence[str] = ()
-    cancelled: Callable[[], str] = lambda: ""
+    uuids: Sequence[str] = ()
+    find_stop_reason: Callable[[], str] = lambda: ""
     wait: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
     run: str = field(default_factory=lambda: secrets.token_hex(4))
     pods: dict[str, LoadPod] = field(default_factory=dict)
-    left: str = ""
+    cleanup_error: str = ""
 
     @property
     def life(self) -> float:
-        """Seconds from the first pod's birth to the end of all."""
+        """Return the longest time in seconds from the first pod to the end of all pods."""
         return START + self.seconds + BESIDE
 
     def load(self, nodes: Mapping[str, int], watch: Callable[[Sequence[LoadPod]], str]) -> str:
-        """GPUs by node. `watch` is called between looks and says why to stop; so does what is returned. Afterwards all
-        pods are gone, or `left` says why not. Raises RolloutError where nothing can be made."""
+        """Load this number of GPUs by node, remove the pods, and return the reason of an early stop, or an empty text.
+        `watch` is called between reads and returns a reason to stop. Raise RolloutError where no pod can be created."""
         try:
             self.create(nodes)
             return self.follow(watch)
         finally:
-            self.left = remove_pods(self.connect, self.run)
+            self.cleanup_error = remove_pods(self.connect, self.run)
 
     def create(self, nodes: Mapping[str, int]) -> None:
-        wanted = [node for node, number in nodes.items() for _ in range(number)]
+        pod_nodes = [node for node, number in nodes.items() for _ in range(number)]
         try:
             with self.connect() as cluster:
                 cluster.open()
-                self.report(Event("step", "", f"{count(len(wanted), 'pod')} on {', '.join(nodes)}"))
-                for number, node in enumerate(wanted):
+                self.report(Event("step", "", f"{format_count(len(pod_nodes), 'pod')} on {', '.join(nodes)}"))
+                for number, node in enumerate(pod_nodes):
                     name = f"burn-{self.run}-{number}"
-                    cluster.create(self.manifest(name, node))
+                    cluster.create(self.build_manifest(name, node))
                     self.pods[name] = LoadPod(name, node)
         except (ApiRefused, HostRefused) as error:
             message = f"{NOT_HELD}; nothing was loaded."
             raise RolloutError("gpu-not-held", message, str(error), Command("gpustack", "verify")) from error
 
-    def manifest(self, name: str, node: str) -> dict[str, Any]:
-        made = pod_manifest(name, node, self.run, self.life)
-        del made["spec"]["initContainers"]
-        env = {"WANTED": " ".join(self.wanted), "LIFE": str(made["spec"]["activeDeadlineSeconds"])}
-        container = container_manifest(CONTAINER, "sh", "-c", SCRIPT, CONTAINER, *self.words)
+    def build_manifest(self, name: str, node: str) -> dict[str, Any]:
+        manifest = build_pod(name, node, self.run, self.life)
+        del manifest["spec"]["initContainers"]
+        env = {"WANTED": " ".join(self.uuids), "LIFE": str(manifest["spec"]["activeDeadlineSeconds"])}
+        container = build_container(CONTAINER, "sh", "-c", SCRIPT, CONTAINER, *self.words)
         container |= {"image": self.image, "workingDir": "/tmp"}  # noqa: S108 - of the container
         container["env"] = [{"name": key, "value": value} for key, value in env.items()]
-        made["spec"]["containers"] = [container]
-        return made
+        manifest["spec"]["containers"] = [container]
+        return manifest
 
     def follow(self, watch: Callable[[Sequence[LoadPod]], str]) -> str:
-        begun = self.clock()
+        started_at = self.clock()
         while True:
             try:
                 with self.connect() as cluster:
                     while not self.is_over():
-                        self.update(cluster, self.clock() - begun)
-                        if stop := self.why_stop(watch, begun):
+                        self.update(cluster, self.clock() - started_at)
+                        if stop := self.check_stop(watch, started_at):
                             return stop
                     return ""
             except (ApiRefused, GpustackError) as error:
                 self.report(Event("note", "", f"the pods could not be looked at: {error}"))
-            if stop := self.why_stop(watch, begun):
+            if stop := self.check_stop(watch, started_at):
                 return stop
 
-    def why_stop(self, watch: Callable[[Sequence[LoadPod]], str], begun: float) -> str:
-        if stop := self.cancelled() or watch(tuple(self.pods.values())):
+    def check_stop(self, watch: Callable[[Sequence[LoadPod]], str], started_at: float) -> str:
+        if stop := self.find_stop_reason() or watch(tuple(self.pods.values())):
             return stop
-        if self.clock() - begun > self.life:
+        if self.clock() - started_at > self.life:
             return f"it did not end within {self.life:.0f} s"
         if not self.is_over():
             self.wait(LOOK)
         return ""
 
     def is_over(self) -> bool:
-        return all(one.stage in OVER for one in self.pods.values())
+        return all(pod.stage in OVER for pod in self.pods.values())
 
     def update(self, cluster: Reader, age: float) -> None:
-        found = {one["metadata"]["name"]: one for one in cluster.all(self.run)}
-        for name, one in self.pods.items():
-            if one.stage not in OVER:
-                there = found.get(name)
-                looked = judge_pod(one, there, age) if there else replace(one, stage="stuck", why="somebody removed it")
-                self.pods[name] = self.read(cluster, looked)
-        through = sum(one.stage in OVER for one in self.pods.values())
-        self.report(Event("waiting", "", f"{through} of {count(len(self.pods), 'pod')} through, {age:.0f} s"))
+        documents = {document["metadata"]["name"]: document for document in cluster.list_pods(self.run)}
+        for name, load_pod in self.pods.items():
+            if load_pod.stage not in OVER:
+                current_document = documents.get(name)
+                judged_pod = (
+                    judge_pod(load_pod, current_document, age)
+                    if current_document
+                    else replace(load_pod, stage="stuck", reason="somebody removed it")
+                )
+                self.pods[name] = self.read(cluster, judged_pod)
+        finished_pods = sum(pod.stage in OVER for pod in self.pods.values())
+        self.report(
+            Event("waiting", "", f"{finished_pods} of {format_count(len(self.pods), 'pod')} through, {age:.0f} s")
+        )
 
-    def read(self, cluster: Reader, one: LoadPod) -> LoadPod:
-        """With the GPU that it names, and once it has ended with all that it printed."""
-        if one.stage not in ("running", "ended") or (one.stage == "running" and one.gpus):
-            return one
-        output = cluster.log(one.name, CONTAINER, MOST) or ""
-        one = replace(one, gpus=tuple(parse_gpus(output)) or one.gpus, output=output if one.stage == "ended" else "")
-        other = self.wanted and one.gpus and one.gpus[0].uuid not in self.wanted
-        return replace(one, stage="held") if other and one.stage == "running" else one
+    def read(self, cluster: Reader, load_pod: LoadPod) -> LoadPod:
+        """Add the GPU that the pod named to its state, and its output once it has ended."""
+        if load_pod.stage not in ("running", "ended") or (load_pod.stage == "running" and load_pod.gpus):
+            return load_pod
+        output = cluster.read_log(load_pod.name, CONTAINER, MOST) or ""
+        load_pod = replace(
+            load_pod,
+            gpus=tuple(parse_gpus(output)) or load_pod.gpus,
+            output=output if load_pod.stage == "ended" else "",
+        )
+        is_other_gpu = self.uuids and load_pod.gpus and load_pod.gpus[0].uuid not in self.uuids
+        return replace(load_pod, stage="held") if is_other_gpu and load_pod.stage == "running" else load_pod
 
 
-def judge_pod(one: LoadPod, found: Mapping[str, Any], age: float) -> LoadPod:
-    """`found` as the API has it, `age` in seconds since it was made."""
-    status = found.get("status", {})
-    states = dict(container_states(status))
+def judge_pod(load_pod: LoadPod, document: Mapping[str, Any], age: float) -> LoadPod:
+    """Judge a pod by its API object. `age` is in seconds since it was created."""
+    status = document.get("status", {})
+    states = dict(list_states(status))
     state = states.get(CONTAINER, {})
-    if ended := state.get("terminated"):
-        code = int(ended["exitCode"])
-        killed = f"it was ended by signal {code - 128} ({ended.get('reason', '')})" if code in SIGNALS else ""
-        why = status.get("reason", "") or killed or ENDED.get(code, "")
-        return replace(one, stage="ended", code=None if why else code, why=why)
+    if termination := state.get("terminated"):
+        code = int(termination["exitCode"])
+        signal_text = (
+            f"it was ended by signal {code - 128} ({termination.get('reason', '')})" if code in SIGNALS else ""
+        )
+        reason = status.get("reason", "") or signal_text or ENDED.get(code, "")
+        return replace(load_pod, stage="ended", code=None if reason else code, reason=reason)
     if status.get("phase") == "Failed":
-        why = join_words(status.get("reason", "Failed"), status.get("message", ""))
-        return replace(one, stage="stuck", why=why)
+        reason = join_words(status.get("reason", "Failed"), status.get("message", ""))
+        return replace(load_pod, stage="stuck", reason=reason)
     if "running" in state:
-        return replace(one, stage="running")
-    reason, why = explain_wait(status, states)
-    late = age > START or (reason == "Unschedulable" and age > PLACE)
-    stuck = late or reason in STUCK
-    return replace(one, stage="stuck" if stuck else "waiting", why=why or f"it did not start within {age:.0f} s")
+        return replace(load_pod, stage="running")
+    condition, reason = explain_wait(status, states)
+    late = age > START or (condition == "Unschedulable" and age > PLACE)
+    stuck = late or condition in STUCK
+    return replace(
+        load_pod, stage="stuck" if stuck else "waiting", reason=reason or f"it did not start within {age:.0f} s"
+    )

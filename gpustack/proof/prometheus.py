@@ -1,8 +1,7 @@
-"""What Prometheus has of GPUs: the newest sample of each series, from which node, how often it is scraped, and the
-values at one moment.
+"""Series of GPUs in Prometheus: the newest samples with their node and scrape interval, and the values at a time.
 
-Raw samples are asked for (`name[2m]`), not an instant value: that one would hide for five minutes that a series has
-ended, and its time would be that of the question.
+Raw samples are queried (`name[5m]`), not an instant value. An instant value would hide for five minutes that a series
+has ended, and its time would be the time of the query.
 """
 
 import re
@@ -14,25 +13,26 @@ from typing import Any
 from gpustack.proof.http import NoAnswer, Web
 from gpustack.proof.workload import normalize_bus
 
-# The first that most GPUs have: fields that the exporter's own list has always enabled, and under these names.
+# The first metric that most GPUs have is used. The default list of the exporter has always had these under these names.
 METRICS = ("DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_POWER_USAGE")
-HOSTNAME = ("hostname", "Hostname")  # exporter 4.8.3 and later, and before
+HOSTNAME = ("hostname", "Hostname")  # The second is of exporters before 4.8.3.
 USUAL_INTERVAL = 30.0
 BACK = 300
-"""Seconds: a series that has ended is still seen for so long, and that it ended."""
+"""Seconds of samples to read. A series that has ended is read for so long, with the time of its end."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """`at` in seconds of Prometheus' clock. `node` and `bus` are empty where no label says them; `owner` is the pod
-    that the exporter says uses the GPU (namespace/name); `target` is what was scraped."""
+    """Describe the newest sample of a series. `timestamp` is in seconds of Prometheus' clock. `node` and `bus` are
+    empty without a label. `owner` is the pod that uses the GPU by the labels of the exporter (namespace/name), and
+    `target` is the scraped target."""
 
     uuid: str
     node: str
     bus: str
     index: str
     model: str
-    at: float
+    timestamp: float
     value: float
     owner: str = ""
     target: str = ""
@@ -40,41 +40,44 @@ class Sample:
 
 @dataclass(frozen=True)
 class Scrape:
-    """Of a target: seconds between scrapes, and what the last one failed with, empty when it did not."""
+    """Describe the scrapes of a target. `interval` is in seconds, and `error` is the error of the last scrape, empty
+    for a success."""
 
-    every: float
+    interval: float
     error: str = ""
 
 
 @dataclass(frozen=True)
 class Series:
-    """What was found at `now` (Prometheus' clock). `metric` is empty when no GPU has any series."""
+    """Hold the samples of a metric at `timestamp`, by Prometheus' clock. `metric` is empty where no GPU has a
+    series."""
 
     metric: str
-    now: float
+    timestamp: float
     samples: tuple[Sample, ...] = ()
     scrapes: Mapping[str, Scrape] | None = None
 
-    def interval_of(self, sample: Sample) -> float:
-        found = (self.scrapes or {}).get(sample.target)
-        return found.every if found else self.interval
+    def find_interval(self, sample: Sample) -> float:
+        scrape = (self.scrapes or {}).get(sample.target)
+        return scrape.interval if scrape else self.interval
 
     @property
     def interval(self) -> float:
-        """The longest of the exporters' targets."""
-        mine = {sample.target for sample in self.samples}
-        known = [one.every for target, one in (self.scrapes or {}).items() if target in mine]
-        return max(known, default=USUAL_INTERVAL)
+        """Return the longest scrape interval of the targets of the samples, in seconds."""
+        targets = {sample.target for sample in self.samples}
+        intervals = [scrape.interval for target, scrape in (self.scrapes or {}).items() if target in targets]
+        return max(intervals, default=USUAL_INTERVAL)
 
-    def of(self, uuid: str) -> tuple[Sample, ...]:
-        """Of one GPU, newest first."""
-        return tuple(sorted((one for one in self.samples if one.uuid == uuid), key=lambda one: -one.at))
+    def list_samples(self, uuid: str) -> tuple[Sample, ...]:
+        """List the samples of a GPU, newest first."""
+        samples = [sample for sample in self.samples if sample.uuid == uuid]
+        return tuple(sorted(samples, key=lambda sample: -sample.timestamp))
 
 
 @dataclass
 class Prometheus:
-    """`nodes` and `pods` (namespace/name to node) tell where a series comes from. `metric` is settled by the first
-    look; the intervals of targets are read with it, and again with `targets`."""
+    """Query Prometheus through `web`. `nodes` are names, and `pods` maps namespace/name to the node, to find the node
+    of a series. The first query of series chooses `metric` and reads `scrapes`."""
 
     web: Web
     nodes: Iterable[str]
@@ -82,42 +85,42 @@ class Prometheus:
     metric: str = ""
     scrapes: Mapping[str, Scrape] = field(default_factory=dict)
 
-    def look(self, *, targets: bool = False) -> Series:
-        """Raises NoAnswer."""
+    def query_series(self, *, targets: bool = False) -> Series:
+        """Query the samples of all GPUs. `targets` reads the scrapes again. Raise NoAnswer."""
         names = [self.metric] if self.metric else METRICS
-        found: dict[str, list[Sample]] = {name: [] for name in names}
+        samples_by_metric: dict[str, list[Sample]] = {name: [] for name in names}
         answer = self.query(f'{{__name__=~"{"|".join(names)}"}}[{BACK}s]')
-        now = self.now()
-        for one in self.filter_known(answer):
-            found[one["metric"]["__name__"]] += parse_samples([one], self.nodes, self.pods)
-        self.metric = self.metric or choose_metric(found)
+        timestamp = self.query_time()
+        for result in self.filter_known(answer):
+            samples_by_metric[result["metric"]["__name__"]] += parse_samples([result], self.nodes, self.pods)
+        self.metric = self.metric or choose_metric(samples_by_metric)
         if targets or not self.scrapes:
-            self.scrapes = parse_scrapes(self.ask("/api/v1/targets", {"state": "active"})["activeTargets"])
-        return Series(self.metric, now, tuple(found.get(self.metric, ())), self.scrapes)
+            self.scrapes = parse_scrapes(self.request_data("/api/v1/targets", {"state": "active"})["activeTargets"])
+        return Series(self.metric, timestamp, tuple(samples_by_metric.get(self.metric, ())), self.scrapes)
 
-    def now(self) -> float:
-        """By its own clock, which all times of samples are of."""
+    def query_time(self) -> float:
+        """Query the time in seconds by Prometheus' clock, which is the clock of all samples."""
         return float(self.query("time()")[0])
 
     def filter_known(self, answer: Any) -> list[Any]:
         if not isinstance(answer, list):
             raise NoAnswer("Prometheus answered something of another shape")
-        return [one for one in answer if one["metric"].get("__name__") in METRICS]
+        return [result for result in answer if result["metric"].get("__name__") in METRICS]
 
-    def values(self, at: float) -> dict[str, float]:
-        """By UUID; of several series of a GPU the largest."""
-        found: dict[str, float] = {}
-        for one in self.filter_known(self.query(self.metric, at)):
-            if uuid := one["metric"].get("UUID"):
-                found[uuid] = max(float(one["value"][1]), found.get(uuid, float("-inf")))
-        return found
+    def query_values(self, timestamp: float) -> dict[str, float]:
+        """Query the values at a time by UUID. The largest value is used where a GPU has several series."""
+        values: dict[str, float] = {}
+        for result in self.filter_known(self.query(self.metric, timestamp)):
+            if uuid := result["metric"].get("UUID"):
+                values[uuid] = max(float(result["value"][1]), values.get(uuid, float("-inf")))
+        return values
 
-    def query(self, expression: str, at: float | None = None) -> Any:
-        words = {"query": expression} | ({} if at is None else {"time": f"{at:.3f}"})
-        return self.ask("/api/v1/query", words)["result"]
+    def query(self, expression: str, timestamp: float | None = None) -> Any:
+        parameters = {"query": expression} | ({} if timestamp is None else {"time": f"{timestamp:.3f}"})
+        return self.request_data("/api/v1/query", parameters)["result"]
 
-    def ask(self, path: str, words: Mapping[str, str]) -> Any:
-        status, response = self.web.get(path, words)
+    def request_data(self, path: str, parameters: Mapping[str, str]) -> Any:
+        status, response = self.web.get(path, parameters)
         if not isinstance(response, dict) or response.get("status") != "success":
             error = response.get("error") if isinstance(response, dict) else response
             raise NoAnswer(f"Prometheus refused the question (HTTP {status}): {error or 'no reason given'}")
@@ -125,35 +128,36 @@ class Prometheus:
 
 
 def parse_samples(result: Sequence[Any], nodes: Iterable[str], pods: Mapping[str, str]) -> Iterator[Sample]:
-    """Out of the answer to a range selector. `pods` says on which node each pod (namespace/name) runs: the exporter's
-    own pod tells where a series comes from better than any label that it made."""
-    known = set(nodes)
-    for one in result:
-        labels = one["metric"]
-        numbers = [(float(at), float(value)) for at, value in one["values"] if isfinite(float(value))]
+    """Parse the answer to a range selector. `pods` maps namespace/name to the node. The node of the exporter's pod is
+    more reliable than the labels that the exporter made."""
+    node_names = set(nodes)
+    for series in result:
+        labels = series["metric"]
+        numbers = [(float(timestamp), float(value)) for timestamp, value in series["values"] if isfinite(float(value))]
         if numbers and (uuid := labels.get("UUID")):
             yield Sample(
                 uuid=uuid,
-                node=find_node(labels, known, pods),
+                node=find_node(labels, node_names, pods),
                 bus=normalize_bus(labels.get("pci_bus_id", "")),
                 index=labels.get("gpu", ""),
                 model=labels.get("modelName", ""),
-                at=numbers[-1][0],
+                timestamp=numbers[-1][0],
                 value=numbers[-1][1],
                 owner=find_owner(labels),
                 target=name_target(labels),
             )
 
 
-def find_node(labels: Mapping[str, str], known: set[str], pods: Mapping[str, str]) -> str:
-    if found := pods.get(f"{labels.get('namespace', '')}/{labels.get('pod', '')}"):
-        return found
+def find_node(labels: Mapping[str, str], node_names: set[str], pods: Mapping[str, str]) -> str:
+    if node := pods.get(f"{labels.get('namespace', '')}/{labels.get('pod', '')}"):
+        return node
     candidates = [labels.get(name, "") for name in ("node", *HOSTNAME)]
-    return next((name for name in candidates if name in known), "")
+    return next((name for name in candidates if name in node_names), "")
 
 
 def find_owner(labels: Mapping[str, str]) -> str:
-    """With honorLabels false, as everywhere, the exporter's own pod is `pod` and the GPU's user is `exported_pod`."""
+    """Find the user of a GPU by the labels of a series. With honorLabels false, as in gpustack's configuration, `pod`
+    is the pod of the exporter, and `exported_pod` is the user."""
     name = labels.get("exported_pod", "")
     return f"{labels.get('exported_namespace', '')}/{name}" if name else ""
 
@@ -162,23 +166,25 @@ def name_target(labels: Mapping[str, str]) -> str:
     return f"{labels.get('job', '')} {labels.get('instance', '')}"
 
 
-def choose_metric(found: Mapping[str, Sequence[Sample]]) -> str:
-    """Of the metrics, by name, the first that most GPUs have."""
-    counted = {name: len({one.uuid for one in found.get(name, ())}) for name in METRICS}
-    most = max(counted.values(), default=0)
-    return next((name for name, count in counted.items() if count == most), "") if most else ""
+def choose_metric(samples_by_metric: Mapping[str, Sequence[Sample]]) -> str:
+    """Choose the first of METRICS that most GPUs have. Return an empty text where no GPU has one."""
+    gpu_counts = {name: len({sample.uuid for sample in samples_by_metric.get(name, ())}) for name in METRICS}
+    max_count = max(gpu_counts.values(), default=0)
+    return next((name for name, count in gpu_counts.items() if count == max_count), "") if max_count else ""
 
 
 def parse_scrapes(targets: Sequence[Any]) -> dict[str, Scrape]:
-    """Out of /api/v1/targets."""
+    """Parse the active targets of /api/v1/targets."""
     return {
-        name_target(one["labels"]): Scrape(parse_duration(one.get("scrapeInterval", "")), one.get("lastError", ""))
-        for one in targets
+        name_target(target["labels"]): Scrape(
+            parse_duration(target.get("scrapeInterval", "")), target.get("lastError", "")
+        )
+        for target in targets
     }
 
 
 def parse_duration(text: str) -> float:
-    """`15s`, `1m30s`, `1m`: as Prometheus writes durations. What is none counts as the usual interval."""
+    """Parse a duration of Prometheus, as `15s` or `1m30s`, to seconds. Return USUAL_INTERVAL for other texts."""
     units = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
     parts = re.findall(r"(?<!\d)(\d{1,12}+)(ms|s|m|h)", text)
     total = sum(int(number) * units[unit] for number, unit in parts)

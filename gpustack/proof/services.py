@@ -1,8 +1,8 @@
-"""Where the monitoring is reached: Services by the labels that their charts give, in the namespaces of the spec, and
-the addresses that lead to them.
+"""The Services of the monitoring, found by the labels of their charts in the namespaces of the spec, and their URLs.
 
-kube-prometheus-stack names its parts `app: kube-prometheus-stack-…`, Grafana's chart `app.kubernetes.io/name: grafana`,
-the GPU operator its exporter's Service `app: nvidia-dcgm-exporter`; an exporter of our own has that label too.
+kube-prometheus-stack labels its parts `app: kube-prometheus-stack-…`, the chart of Grafana `app.kubernetes.io/name:
+grafana`, and the GPU operator the Service of its exporter `app: nvidia-dcgm-exporter`. The exporter of gpustack has the
+label of the GPU operator.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ LABELS: dict[Part, tuple[str, str]] = {
     "exporter": ("app", "nvidia-dcgm-exporter"),
 }
 INSTANCE = "app.kubernetes.io/instance"
-# The main port, by the names that the charts give it; without a name it is the first.
+# Names of the main port in the charts. Without such a name, the first port is the main port.
 PORTS = ("http-web", "service", "gpu-metrics", "metrics", "http", "web")
 SCHEME = "http"
 ACCESS_PROBES = (NODES, SERVICES, INGRESSES)
@@ -34,7 +34,8 @@ ACCESS_PROBES = (NODES, SERVICES, INGRESSES)
 
 @dataclass(frozen=True)
 class Access:
-    """`urls` are reachable without us: Ingress, load balancer, port on every node. Without any, a port is forwarded."""
+    """Describe the access to a part of the monitoring. `urls` need no forwarding (Ingress, load balancer, node port),
+    and may be empty."""
 
     part: Part
     service: Service
@@ -42,67 +43,79 @@ class Access:
 
     @property
     def port(self) -> int:
-        return main_port(self.service)
+        return select_main_port(self.service)
 
 
-def find_access(taken: Snapshot, part: Part) -> Access:
-    """Raises UnreachableError when the API gave no answer, UsageError when there is no such Service."""
-    spec, cluster = taken.inventory.spec, View(taken, CLUSTER)
+def find_access(snapshot: Snapshot, part: Part) -> Access:
+    """Find the access to a part. Raise UnreachableError where the API gave no answer, and UsageError without a
+    Service."""
+    spec, cluster = snapshot.inventory.spec, View(snapshot, CLUSTER)
     try:
         services, ingresses = cluster[SERVICES], cluster[INGRESSES]
-        # Of nodes that are Ready, for a port that all of them open.
+        # A node port is open on every node, so any node that is Ready serves it.
         addresses = [node.address for node in cluster[NODES] if node.ready and node.address]
-        found = describe_access(part, services, ingresses, addresses, spec)
+        access = describe_access(part, services, ingresses, addresses, spec)
     except FactUnavailable as error:
         message = "The Kubernetes API gave no answer."
         raise UnreachableError("proof-no-api", message, str(error), Command("gpustack", "verify")) from error
-    if found is None:
-        why = f"There is none with the label {'='.join(LABELS[part])} in the namespace {namespace_of(part, spec)}."
-        raise UsageError("access-no-service", f"The cluster has no {part}.", why, Command("gpustack", "plan"))
-    return found
+    if access is None:
+        reason = (
+            f"There is none with the label {'='.join(LABELS[part])} in the namespace {choose_namespace(part, spec)}."
+        )
+        raise UsageError("access-no-service", f"The cluster has no {part}.", reason, Command("gpustack", "plan"))
+    return access
 
 
 def describe_access(
     part: Part, services: Sequence[Service], ingresses: Sequence[Ingress], addresses: Sequence[str], spec: Spec
 ) -> Access | None:
-    """None when there is no such Service."""
-    found = find_service(part, services, spec)
-    if found is None:
+    """Describe the access to a part of the monitoring. Return None without a Service."""
+    service = find_service(part, services, spec)
+    if service is None:
         return None
-    behind = [one for one in ingresses if one.namespace == found.namespace and found.name in one.services]
-    urls = [url for one in behind for url in one.urls if "*" not in url]
-    if found.kind == "LoadBalancer":
-        urls += [f"{SCHEME}://{host}:{main_port(found)}" for host in found.outside]
-    if found.kind in ("NodePort", "LoadBalancer") and (number := node_port(found)):
+    backends = [
+        ingress for ingress in ingresses if ingress.namespace == service.namespace and service.name in ingress.services
+    ]
+    urls = [url for ingress in backends for url in ingress.urls if "*" not in url]
+    if service.kind == "LoadBalancer":
+        urls += [f"{SCHEME}://{host}:{select_main_port(service)}" for host in service.external_addresses]
+    if service.kind in ("NodePort", "LoadBalancer") and (number := find_node_port(service)):
         urls += [f"{SCHEME}://{address}:{number}" for address in addresses[:1]]
-    return Access(part, found, tuple(dict.fromkeys(urls)))
+    return Access(part, service, tuple(dict.fromkeys(urls)))
 
 
-def namespace_of(part: Part, spec: Spec) -> str:
+def choose_namespace(part: Part, spec: Spec) -> str:
     return spec.gpu.namespace if part == "exporter" else spec.monitoring.namespace
 
 
 def find_service(part: Part, services: Sequence[Service], spec: Spec) -> Service | None:
-    """Its Service in the namespace of the spec, the release's own before another's; else the only one there is."""
+    """Find the Service of a part in the namespace of the spec, of the release of the spec if possible. Otherwise return
+    the only Service with the label."""
     label, value = LABELS[part]
-    found = [one for one in services if one.labels.get(label) == value and one.ports and has_address(one)]
-    own = [one for one in found if one.namespace == namespace_of(part, spec)]
-    ours = [one for one in own if spec.monitoring.release in (one.labels.get("release"), one.labels.get(INSTANCE))]
-    for some in (ours, own, found):
-        if some and (some is not found or len(some) == 1):
-            return some[0]
+    candidates = [
+        service for service in services if service.labels.get(label) == value and service.ports and has_address(service)
+    ]
+    local_services = [service for service in candidates if service.namespace == choose_namespace(part, spec)]
+    release_services = [
+        service
+        for service in local_services
+        if spec.monitoring.release in (service.labels.get("release"), service.labels.get(INSTANCE))
+    ]
+    for group in (release_services, local_services, candidates):
+        if group and (group is not candidates or len(group) == 1):
+            return group[0]
     return None
 
 
-def has_address(one: Service) -> bool:
-    """A headless Service has none: it leads to a pod by name only."""
-    return one.address not in ("", "None")
+def has_address(service: Service) -> bool:
+    """Tell whether a Service has a cluster IP. A headless Service has none."""
+    return service.address not in ("", "None")
 
 
-def main_port(one: Service) -> int:
-    return next((one.ports[name] for name in PORTS if name in one.ports), next(iter(one.ports.values())))
+def select_main_port(service: Service) -> int:
+    return next((service.ports[name] for name in PORTS if name in service.ports), next(iter(service.ports.values())))
 
 
-def node_port(one: Service) -> int | None:
-    wanted = [name for name, number in one.ports.items() if number == main_port(one)]
-    return one.node_ports.get(wanted[0])
+def find_node_port(service: Service) -> int | None:
+    port_names = [name for name, number in service.ports.items() if number == select_main_port(service)]
+    return service.node_ports.get(port_names[0])

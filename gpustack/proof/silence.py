@@ -1,5 +1,5 @@
-"""A silence in Alertmanager for what a test under load makes GPUs do: heat, brakes, errors of its own program. Alerts
-of faults stay heard. It ends by itself, whatever becomes of us.
+"""A silence in Alertmanager for the alerts that a load test causes: heat, throttling and errors of the test program.
+Other alerts are not silenced. The silence ends by itself, even if gpustack is killed.
 
 API v2: POST /api/v2/silences and DELETE /api/v2/silence/ID (prometheus/alertmanager api/v2/openapi.yaml).
 """
@@ -16,33 +16,34 @@ LOAD_ALERTS = ("GpuHwThermalSlowdown", "GpuSwThermalSlowdown", "GpuPowerBrake", 
 
 
 @contextmanager
-def silence(web: Web, nodes: Sequence[str], seconds: float, who: str) -> Iterator[str]:
-    """Yields why nothing is silenced, or an empty text."""
-    id, why = "", ""
+def silence(web: Web, nodes: Sequence[str], seconds: float, creator: str) -> Iterator[str]:
+    """Silence the alerts of load on these nodes, and delete the silence at the end. Yield the reason where that failed,
+    or an empty text."""
+    id, reason = "", ""
     try:
-        status, answer = web.post("/api/v2/silences", build_silence(nodes, seconds, who))
+        status, answer = web.post("/api/v2/silences", build_silence(nodes, seconds, creator))
         id = str(answer["silenceID"]) if status == 200 and isinstance(answer, dict) else ""
-        why = "" if id else f"Alertmanager refused the silence (HTTP {status}): {answer}"
+        reason = "" if id else f"Alertmanager refused the silence (HTTP {status}): {answer}"
     except (NoAnswer, LookupError) as error:
-        why = str(error)
+        reason = str(error)
     try:
-        yield why
+        yield reason
     finally:
         if id:
             with suppress(NoAnswer):
                 web.ask("DELETE", f"/api/v2/silence/{id}")
 
 
-def build_silence(nodes: Sequence[str], seconds: float, who: str) -> dict[str, Any]:
-    now = datetime.now(UTC)
+def build_silence(nodes: Sequence[str], seconds: float, creator: str) -> dict[str, Any]:
+    start = datetime.now(UTC)
     matchers = {"node": map(re.escape, nodes), "alertname": LOAD_ALERTS}
     return {
         "matchers": [
             {"name": name, "value": "|".join(values), "isRegex": True, "isEqual": True}
             for name, values in matchers.items()
         ],
-        "startsAt": now.isoformat(),
-        "endsAt": (now + timedelta(seconds=seconds)).isoformat(),
-        "createdBy": who,
+        "startsAt": start.isoformat(),
+        "endsAt": (start + timedelta(seconds=seconds)).isoformat(),
+        "createdBy": creator,
         "comment": "gpustack tests these GPUs under load",
     }

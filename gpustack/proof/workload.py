@@ -1,9 +1,8 @@
-"""What is created for a proof, one namespace and one short pod for each GPU that is free; and what such a pod says:
-whether the kernel ran, which GPU it was, or why not, in the words of who refused.
+"""The namespace and the pods of a proof, one for each free GPU, and the judgement of their status and output.
 
-The kubelet hands the GPU of an init container on to the containers after it (its device manager, devicesToReuse). So
-one GPU runs the kernel, tells its UUID, and is then held by the last container until every pod of the node has its own:
-in this way N pods meet N GPUs. Each pod ends by itself, whatever becomes of us: activeDeadlineSeconds.
+The kubelet gives the GPU of an init container to the containers after it (device manager, devicesToReuse). Therefore
+one GPU runs the kernel, prints its UUID, and is held by the last container until every pod of the node has a GPU, so
+that N pods get N GPUs. A pod ends by itself even if gpustack is killed, by activeDeadlineSeconds.
 """
 
 import re
@@ -21,26 +20,27 @@ NODE = "gpustack.io/node"
 IMAGE = "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0-ubuntu22.04"
 KERNEL, ASKED, HELD = "kernel", "uuid", "held"
 PASSED = "Test PASSED"
-# One line per GPU that the container sees. nvidia-smi comes with the driver, by NVIDIA's container toolkit.
+# The output has a line per GPU in the container. NVIDIA's container toolkit adds nvidia-smi from the driver.
 QUERY = ("nvidia-smi", "--query-gpu=uuid,pci.bus_id,name", "--format=csv,noheader")
 SPARE = 60
-"""Seconds that a pod may live longer than we wait: it is to end with us, and not before."""
+"""Seconds that a pod may live longer than its proof, so that it does not end before the proof."""
 Stage = Literal["waiting", "held", "failed", "stuck"]
 GPU_ID = re.compile(r"(?:GPU|MIG)-[0-9a-fA-F-]{8,}")
-# A first failure to pull is tried again by the kubelet after ten seconds; these do not pass by themselves.
+# The kubelet retries a first failed pull after ten seconds. These reasons do not end by themselves.
 STUCK = {"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError"}
 KEPT = 300
 
 
-def namespace_manifest() -> dict[str, Any]:
-    """The pods need no privileges; where Pod Security is enforced for all, this namespace has the label."""
+def build_namespace() -> dict[str, Any]:
+    """Build the namespace. Its label enforces Pod Security `baseline`, because the pods need no privileges."""
     labels = {**OURS, "app.kubernetes.io/part-of": "gpustack", "pod-security.kubernetes.io/enforce": "baseline"}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels}}
 
 
-def pod_manifest(name: str, node: str, run: str, seconds: float) -> dict[str, Any]:
-    """`run` tells the pods of one proof from those of another. The scheduler counts: the node is chosen by affinity."""
-    here = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
+def build_pod(name: str, node: str, run: str, seconds: float) -> dict[str, Any]:
+    """Build a pod of a run, which lives for `seconds` and SPARE. The node is selected by affinity, so that the
+    scheduler accounts for the GPU."""
+    node_selector = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
     life, annotations = int(seconds) + SPARE, {NODE: node, PROCESS: name_process()}
     return {
         "apiVersion": "v1",
@@ -49,7 +49,7 @@ def pod_manifest(name: str, node: str, run: str, seconds: float) -> dict[str, An
         "spec": {
             "restartPolicy": "Never",
             "activeDeadlineSeconds": life,
-            "terminationGracePeriodSeconds": 1,  # sleep, as process 1, hears no SIGTERM
+            "terminationGracePeriodSeconds": 1,  # sleep, as process 1, ignores SIGTERM
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
             "tolerations": [
@@ -58,18 +58,18 @@ def pod_manifest(name: str, node: str, run: str, seconds: float) -> dict[str, An
             ],
             "affinity": {
                 "nodeAffinity": {
-                    "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [here]},
+                    "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [node_selector]},
                 }
             },
-            "initContainers": [container_manifest(KERNEL), container_manifest(ASKED, *QUERY)],
-            "containers": [container_manifest(HELD, "sleep", str(life))],
+            "initContainers": [build_container(KERNEL), build_container(ASKED, *QUERY)],
+            "containers": [build_container(HELD, "sleep", str(life))],
         },
     }
 
 
-def container_manifest(name: str, *command: str) -> dict[str, Any]:
-    """Without a command: what the image itself runs, the kernel."""
-    made: dict[str, Any] = {
+def build_container(name: str, *command: str) -> dict[str, Any]:
+    """Build a container with one GPU. Without a command it runs the entrypoint of the image, which is the kernel."""
+    manifest: dict[str, Any] = {
         "name": name,
         "image": IMAGE,
         "imagePullPolicy": "IfNotPresent",
@@ -77,12 +77,12 @@ def container_manifest(name: str, *command: str) -> dict[str, Any]:
         "securityContext": {"allowPrivilegeEscalation": False},
         "terminationMessagePolicy": "FallbackToLogsOnError",
     }
-    return {**made, "command": list(command)} if command else made
+    return {**manifest, "command": list(command)} if command else manifest
 
 
 @dataclass(frozen=True)
 class VisibleGpu:
-    """A GPU as nvidia-smi names it inside the pod."""
+    """Describe a GPU as nvidia-smi lists it in the pod."""
 
     uuid: str
     bus: str
@@ -91,55 +91,55 @@ class VisibleGpu:
 
 @dataclass(frozen=True)
 class PodResult:
-    """Of one pod. `held`: it ran both programs and holds its GPU. `failed`: the kubelet, or the GPU, did not do what
-    was asked. `stuck`: nothing was asked of a GPU, and nothing will be. `waiting`: not yet. `why` is the reason in
-    words. `ran` is whether vectorAdd passed, None when unknown."""
+    """Describe the result of a pod. In stage `held` it ran both programs and holds its GPU, in stage `failed` the
+    kubelet or the GPU failed, in stage `stuck` the pod did not and will not start, and in stage `waiting` it may start.
+    `ran` is whether vectorAdd passed, None where that is unknown."""
 
     pod: str
     node: str
     stage: Stage
-    why: str = ""
+    reason: str = ""
     ran: bool | None = None
     visible: tuple[VisibleGpu, ...] = ()
 
 
 def judge_pod(pod: Mapping[str, Any], logs: Mapping[str, str], events: str = "") -> PodResult:
-    """`pod` as the API has it, `logs` by container for those that ended well, `events` the last warning about it."""
+    """Judge a pod by its API object, the logs of containers that succeeded, and `events`, its last warning."""
     name = pod["metadata"]["name"]
     node = pod["metadata"].get("annotations", {}).get(NODE, "")
     status = pod.get("status", {})
-    states = dict(container_states(status))
+    states = dict(list_states(status))
     if HELD in states and "running" in states[HELD]:
         return judge_output(name, node, logs)
-    if broken := next(find_ended(states), ""):
-        return PodResult(name, node, "failed", broken)
+    if failure := next(list_failures(states), ""):
+        return PodResult(name, node, "failed", failure)
     if status.get("phase") == "Failed":
-        reason = status.get("reason", "Failed")
+        condition = status.get("reason", "Failed")
         return PodResult(
-            name, node, "failed" if reason == REFUSED else "stuck", join_words(reason, status.get("message", ""))
+            name, node, "failed" if condition == REFUSED else "stuck", join_words(condition, status.get("message", ""))
         )
-    reason, why = explain_wait(status, states)
-    return PodResult(name, node, "stuck" if reason in STUCK else "waiting", why or events)
+    condition, reason = explain_wait(status, states)
+    return PodResult(name, node, "stuck" if condition in STUCK else "waiting", reason or events)
 
 
-def container_states(status: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for one in (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())):
-        yield one["name"], one.get("state", {})
+def list_states(status: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for container in (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())):
+        yield container["name"], container.get("state", {})
 
 
-def find_ended(states: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Programs that ended badly; the last one is not to end at all."""
+def list_failures(states: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """List the containers that failed. The last container fails also when it ends with 0."""
     for name, state in states.items():
-        if (found := state.get("terminated")) and (found.get("exitCode") or name == HELD):
-            how = join_words(found.get("reason", ""), found.get("message", ""))
-            yield f"{name} ended with {found.get('exitCode')}: {how}"
+        if (termination := state.get("terminated")) and (termination.get("exitCode") or name == HELD):
+            explanation = join_words(termination.get("reason", ""), termination.get("message", ""))
+            yield f"{name} ended with {termination.get('exitCode')}: {explanation}"
 
 
 def explain_wait(status: Mapping[str, Any], states: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
-    """The reason in one word, and in the words of the scheduler or the kubelet."""
-    for found in status.get("conditions", ()):
-        if found["type"] == "PodScheduled" and found["status"] == "False":
-            return "Unschedulable", join_words(found.get("reason", ""), found.get("message", ""))
+    """Return the reason of a pending pod as a word, and the message of the scheduler or the kubelet."""
+    for condition in status.get("conditions", ()):
+        if condition["type"] == "PodScheduled" and condition["status"] == "False":
+            return "Unschedulable", join_words(condition.get("reason", ""), condition.get("message", ""))
     for state in states.values():
         waiting = state.get("waiting", {})
         if waiting.get("reason") not in (None, "PodInitializing", "ContainerCreating"):
@@ -153,10 +153,10 @@ def join_words(reason: str, message: str) -> str:
 
 
 def judge_output(name: str, node: str, logs: Mapping[str, str]) -> PodResult:
-    """All programs ended well; now what they printed. Output that cannot be read is unknown."""
-    kernel, asked = logs.get(KERNEL), logs.get(ASKED)
-    visible = tuple(parse_gpus(asked or ""))
-    if asked is None or kernel is None:
+    """Judge the output of a pod whose containers succeeded. Output that cannot be read is unknown."""
+    kernel, gpu_list = logs.get(KERNEL), logs.get(ASKED)
+    visible = tuple(parse_gpus(gpu_list or ""))
+    if gpu_list is None or kernel is None:
         return PodResult(name, node, "held", "its output could not be read", None, visible)
     if PASSED not in kernel:
         text = join_words("", kernel) or "nothing"
@@ -165,16 +165,16 @@ def judge_output(name: str, node: str, logs: Mapping[str, str]) -> PodResult:
         )
     if not visible:
         return PodResult(
-            name, node, "held", f"nvidia-smi named no GPU: {join_words('', asked) or 'nothing'}"[:KEPT], None, ()
+            name, node, "held", f"nvidia-smi named no GPU: {join_words('', gpu_list) or 'nothing'}"[:KEPT], None, ()
         )
     if len(visible) > 1:
-        why = f"the pod asked for one GPU and sees {len(visible)}"
-        return PodResult(name, node, "held", why, ran=False, visible=visible)
+        reason = f"the pod asked for one GPU and sees {len(visible)}"
+        return PodResult(name, node, "held", reason, ran=False, visible=visible)
     return PodResult(name, node, "held", "", ran=True, visible=visible)
 
 
 def parse_gpus(text: str) -> Iterator[VisibleGpu]:
-    """Lines of `uuid, bus, name`."""
+    """Parse lines of `uuid, bus, name`, and skip other lines."""
     for line in text.splitlines():
         parts = [part.strip() for part in line.split(",")]
         if GPU_ID.fullmatch(parts[0]):
@@ -182,6 +182,6 @@ def parse_gpus(text: str) -> Iterator[VisibleGpu]:
 
 
 def normalize_bus(text: str) -> str:
-    """`00000000:65:00.0` of NVML and `0000:65:00.0` of the kernel are one address: 0000:65:00.0, in small letters."""
-    domain, _, rest = text.strip().lower().partition(":")
-    return f"{domain[-4:]}:{rest}" if rest else ""
+    """Normalise a PCI address to the form of the kernel, as 0000:65:00.0 in lower case. NVML has 00000000:65:00.0."""
+    domain, _, address = text.strip().lower().partition(":")
+    return f"{domain[-4:]}:{address}" if address else ""

@@ -1,1 +1,1 @@
-"""What a machine may do about a root cause, and how to undo it. Judging knows nothing of it."""
+"""Remedies: the fix of a root cause, and its roll-back. The diagnosis does not depend on this package."""

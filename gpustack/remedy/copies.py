@@ -1,5 +1,6 @@
-"""The records and copies that a fix keeps on the hosts themselves: made before it, completed after it, used by the
-roll-back. The hosts have them, so that any operator's machine can take a fix back. What runs there is copies.sh.
+"""Records and copies of a fix on the hosts: made before it, completed after it, and used by the roll-back.
+
+The hosts keep them, so that a fix can be rolled back from any operator's machine. The script on the host is copies.sh.
 """
 
 import shlex
@@ -9,34 +10,34 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from gpustack.ask.transport.execute import run
+from gpustack.ask.transport.execute import run_script
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.command import NO_HINT, Command
 from gpustack.config.host import Host
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from gpustack.errors import RolloutError
 from gpustack.remedy.objects import ObjectChange, build_replacements, compare_objects
 from gpustack.remedy.records import EMPTY, ID, Change, HostRecord, order_changes, parse_record
 from gpustack.remedy.scope import Scope
 
-HERE = Path(__file__).parent
+SCRIPT_FOLDER = Path(__file__).parent
 SCRIPTS = (
-    playbooks() / "files" / "limits.sh",
-    *(HERE / f"{name}.sh" for name in ("states", "objects", "restore", "copies")),
+    locate_playbooks() / "files" / "limits.sh",
+    *(SCRIPT_FOLDER / f"{name}.sh" for name in ("states", "objects", "restore", "copies")),
 )
 LIMIT = 180
 DONE = "done"
 
 Run = Callable[..., Iterator[str]]
-"""`run(host, script, limit=…, last=…)`, as gpustack/ask/transport/execute.py has it."""
+"""A function like run_script of gpustack/ask/transport/execute.py."""
 
 
 @dataclass
 class Copies:
-    """Talks to hosts. Raises RolloutError where a host does not do what it was asked."""
+    """Call the script on hosts. Its methods raise RolloutError where a host does not do what it was asked."""
 
     hosts: Sequence[Host]
-    run: Run = field(default=run)
+    run: Run = field(default=run_script)
 
     def begin(self, id: str, fault: str, scopes: Mapping[str, Scope]) -> None:
         """Record the state of all that the fix may change, by host, before anything is changed. Where one host cannot,
@@ -45,9 +46,10 @@ class Copies:
             variables = {
                 "ABOUT": f"fault\t{fault}\nhosts\t{' '.join(scopes)}",
                 "THINGS": "\n".join(
-                    "\t".join((one.kind, one.name, "|".join(one.rendered) or EMPTY)) for one in scope.things
+                    "\t".join((resource.kind, resource.name, "|".join(resource.possible_states) or EMPTY))
+                    for resource in scope.resources
                 ),
-                # As YAML: kubectl reads a file that begins with JSON as JSON, in which nothing separates documents.
+                # YAML, because kubectl reads a file that begins with JSON as JSON, which has no document separator.
                 "NAMES": "".join(f"---\n{target.document}\n" for target in scope.targets),
                 "RELEASE": " ".join(scope.release or ()),
             }
@@ -78,9 +80,15 @@ class Copies:
         `did …`, `left KIND NAME WHY` and `kept NAME` with tabs."""
         lines = (
             "\t".join(
-                (one.record.kind, one.record.name, one.record.before, str(one.actual), "no" if one.is_guess else "yes")
+                (
+                    change.record.kind,
+                    change.record.name,
+                    change.record.before,
+                    str(change.actual),
+                    "no" if change.is_guess else "yes",
+                )
             )
-            for one in order_changes(changes)
+            for change in order_changes(changes)
         )
         return self.call(record.host, "restore", record.id, {"CHANGES": "\n".join(lines)})
 
@@ -88,7 +96,7 @@ class Copies:
         """Take objects back, and return those that the API refused, since they were changed at this moment."""
         lines = self.call(record.host, "replace", record.id, build_replacements(changes))
         refused = {line.partition("\t")[2] for line in lines if line.startswith("refused\t")}
-        return [one for number, one in enumerate(changes) if str(number) in refused]
+        return [change for number, change in enumerate(changes) if str(number) in refused]
 
     def close(self, name: str, id: str) -> None:
         """Keep the copies for a person, and count the fix no longer as one to roll back."""
@@ -97,20 +105,23 @@ class Copies:
     def forget(self, name: str, id: str) -> None:
         self.call(name, "forget", id)
 
-    def call(self, name: str, do: str, id: str, variables: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    def call(self, name: str, action: str, id: str, variables: Mapping[str, str] = MappingProxyType({})) -> list[str]:
         if id and not ID.fullmatch(id):
             raise RolloutError("fix-copies", f"{id!r} is no name of a fix.", f"{name} gave it.", NO_HINT)
         (host,) = (host for host in self.hosts if host.name == name)
-        words = {"DO": do, "ID": id, "TIMEOUT_FACTOR": str(host.timeout_factor), **variables}
-        given = "\n".join(f"{key}={shlex.quote(value)}" for key, value in words.items())
-        script = "\n".join((given, *(path.read_text() for path in SCRIPTS)))
+        words = {"DO": action, "ID": id, "TIMEOUT_FACTOR": str(host.timeout_factor), **variables}
+        assignments = "\n".join(f"{key}={shlex.quote(value)}" for key, value in words.items())
+        script = "\n".join((assignments, *(path.read_text() for path in SCRIPTS)))
         try:
             lines = list(self.run(host, script, limit=LIMIT))
         except HostRefused as refused:
-            raise RolloutError("fix-copies", f"{name} could not be asked.", refused.reach.why, NO_HINT) from refused
+            raise RolloutError("fix-copies", f"{name} could not be asked.", refused.reach.reason, NO_HINT) from refused
         if DONE not in lines:
-            why = "\n".join(line for line in lines if line.strip())[-600:] or "no output"
+            reason = "\n".join(line for line in lines if line.strip())[-600:] or "no output"
             raise RolloutError(
-                "fix-copies", f"The copies on {name} could not be used ({do}).", why, Command("df", "-h", "/var/lib")
+                "fix-copies",
+                f"The copies on {name} could not be used ({action}).",
+                reason,
+                Command("df", "-h", "/var/lib"),
             )
         return lines[: lines.index(DONE)]

@@ -1,4 +1,4 @@
-"""A remedy in words: the equivalent commands, and what it interrupts."""
+"""Descriptions of a remedy: the equivalent commands, and what it interrupts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ RESTARTS = {
 
 
 def describe_interruption(remedy: Remedy) -> str:
-    """Empty for nothing."""
+    """Describe what a remedy interrupts, or return an empty text."""
     if remedy.unit:
         return RESTARTS.get(remedy.unit.name, "")
     if remedy.rollout:
@@ -24,7 +24,7 @@ def describe_interruption(remedy: Remedy) -> str:
     return ""
 
 
-def manual_commands(remedy: Remedy, variables: Mapping[str, Any]) -> Iterator[Hint]:
+def list_manual_commands(remedy: Remedy, variables: Mapping[str, Any]) -> Iterator[Hint]:
     """Yield equivalent commands. `variables` are those of the playbook."""
     yield from (Command("sysctl", "-w", f"{key}={value}") for key, value in remedy.sysctl.items())
     if unit := remedy.unit:
@@ -32,27 +32,27 @@ def manual_commands(remedy: Remedy, variables: Mapping[str, Any]) -> Iterator[Hi
             yield Command("systemctl", "enable", unit.name)
         yield Command("systemctl", unit.state.removesuffix("ed"), unit.name)
     if remedy.rollout:
-        yield restart_command(remedy.rollout, variables["nodes"])
+        yield build_restart_command(remedy.rollout, variables["nodes"])
     if remedy.drop_in:
-        yield from drop_in_commands(remedy.drop_in)
+        yield from list_drop_in_commands(remedy.drop_in)
     if remedy.apt:
-        yield from apt_commands(remedy.apt)
+        yield from list_apt_commands(remedy.apt)
 
 
-def edit_commands(files: Iterable[str]) -> Iterator[Command]:
+def list_edit_commands(files: Iterable[str]) -> Iterator[Command]:
     """Yield commands for foreign files below /etc/containerd, which `install` would leave as they are."""
     yield from (Command("sudoedit", f"/etc/containerd/{file}") for file in sorted(files))
     yield Command("systemctl", "restart", "containerd")
 
 
-def restart_command(workload: Rollout, nodes: Sequence[str]) -> Hint:
+def build_restart_command(workload: Rollout, nodes: Sequence[str]) -> Hint:
     kubectl, name = Command("kubectl", "-n", workload.namespace), f"{workload.kind}/{workload.name}"
     if not nodes:
         return kubectl.extend("rollout", "restart", name)
     return Prose("{} for each pod of {} on {}", kubectl.extend("delete", "pod", "POD"), name, Command(*nodes))
 
 
-def drop_in_commands(file: DropIn) -> Iterator[Hint]:
+def list_drop_in_commands(file: DropIn) -> Iterator[Hint]:
     yield Prose("write {}", file.path)
     if file.reload:
         yield Command("systemctl", "reload", file.reload)
@@ -61,7 +61,7 @@ def drop_in_commands(file: DropIn) -> Iterator[Hint]:
         yield Command("kubectl", "-n", namespace, "rollout", "restart", f"daemonset/{name}")
 
 
-def apt_commands(packages: Apt) -> Iterator[Hint]:
+def list_apt_commands(packages: Apt) -> Iterator[Hint]:
     if packages.finish:
         yield join_hints(Command("dpkg", "--configure", "-a"), Command("apt-get", "--fix-broken", "install"))
     if packages.install:

@@ -1,4 +1,4 @@
-"""The objects of the cluster that a fix may have changed: what it changed, and what restores them.
+"""Objects of the cluster that a fix may have changed, and what restores them.
 
 They are read by name, before the fix, after it and now. An object is restored only where gpustack wrote it during the
 fix and nobody else did: the API server keeps for each writer the fields that it set, and when (managedFields,
@@ -15,7 +15,7 @@ from gpustack.errors import RolloutError
 from gpustack.files.json_text import dump_json, load_json
 from gpustack.ownership.decision import MAY_CHANGE, Decision, decide
 from gpustack.ownership.record import ABSENT, Record
-from gpustack.probes.kubernetes.applied import LABEL, MANAGER, Path, leaves
+from gpustack.probes.kubernetes.applied_objects import LABEL, MANAGER, Path, list_leaves
 from gpustack.remedy.records import Change
 
 Object = Mapping[str, Any]
@@ -28,10 +28,11 @@ REVISION = "deployment.kubernetes.io/revision"
 
 @dataclass(frozen=True)
 class ObjectChange(Change):
-    """An object that a fix may have changed, with its content before the fix and its present one, None for absent."""
+    """Hold an object that a fix may have changed, with its content before the fix and its present one, None for
+    absent."""
 
     before: Object | None = None
-    now: Object | None = None
+    current_object: Object | None = None
 
     @property
     def obstacle(self) -> str:
@@ -40,10 +41,10 @@ class ObjectChange(Change):
     @property
     def reader(self) -> Hint:
         """Return the command that shows the object and its writers."""
-        document = self.now or self.before or {}
+        document = self.current_object or self.before or {}
         metadata = document["metadata"]
         space = ("-n", metadata["namespace"]) if metadata.get("namespace") else ()
-        kind = f"{document['kind']}.{group}" if (group := group_of(document)) else document["kind"]
+        kind = f"{document['kind']}.{group}" if (group := parse_api_group(document)) else document["kind"]
         return Command("kubectl", *space, "get", kind, metadata["name"], "-o", "yaml", "--show-managed-fields")
 
     def __str__(self) -> str:
@@ -66,21 +67,21 @@ def compare_objects(host: str, texts: Sequence[str], *, finished: bool) -> tuple
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         message = "The copies of the cluster's objects cannot be read."
         raise RolloutError("fix-copies", message, f"{host}: {type(error).__name__}", NO_HINT) from error
-    return tuple(one for one in changes if one.decision != Decision.FORGET)
+    return tuple(change for change in changes if change.decision != Decision.FORGET)
 
 
 def judge_object(
-    host: str, name: str, before: Object | None, after: Object | None, now: Object | None, *, finished: bool
+    host: str, name: str, before: Object | None, after: Object | None, current_object: Object | None, *, finished: bool
 ) -> ObjectChange:
-    record = Record("object", name, object_state(before), object_state(after) if finished else "")
-    actual = object_state(now)
+    record = Record("object", name, digest_object(before), digest_object(after) if finished else "")
+    actual = digest_object(current_object)
     decision = Decision.FORGET if record.after == record.before else decide(record, actual)
     if decision in MAY_CHANGE and after is not None:
         if before is None and not has_mark(after):
             decision = Decision.FOREIGN
         elif not is_own_change(before, after):
             decision = Decision.CHANGED
-    return ObjectChange(host, record, actual, decision, before=before, now=now)
+    return ObjectChange(host, record, actual, decision, before=before, current_object=current_object)
 
 
 def index_objects(text: str) -> dict[str, Object]:
@@ -92,9 +93,9 @@ def index_objects(text: str) -> dict[str, Object]:
     return {name_object(item): item for item in items}
 
 
-def name_object(item: Object) -> str:
-    metadata = item["metadata"]
-    kind = f"{item['kind']}.{group}" if (group := group_of(item)) else item["kind"]
+def name_object(document: Object) -> str:
+    metadata = document["metadata"]
+    kind = f"{document['kind']}.{group}" if (group := parse_api_group(document)) else document["kind"]
     return (
         f"{kind} {metadata['namespace']}/{metadata['name']}"
         if metadata.get("namespace")
@@ -102,37 +103,37 @@ def name_object(item: Object) -> str:
     )
 
 
-def group_of(item: Object) -> str:
-    group, slash, _ = str(item["apiVersion"]).rpartition("/")
+def parse_api_group(document: Object) -> str:
+    group, slash, _ = str(document["apiVersion"]).rpartition("/")
     return group if slash else ""
 
 
-def is_owned(item: Object | None) -> bool:
-    return bool(item and item["metadata"].get("ownerReferences"))
+def is_owned(document: Object | None) -> bool:
+    return bool(document and document["metadata"].get("ownerReferences"))
 
 
-def object_state(item: Object | None) -> str:
+def digest_object(document: Object | None) -> str:
     """Return a digest of the content without the fields of the API server, or `absent`."""
-    if item is None:
+    if document is None:
         return ABSENT
-    return hashlib.sha256(dump_json(strip_server_fields(item), sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(dump_json(strip_server_fields(document), sort_keys=True).encode()).hexdigest()
 
 
-def strip_server_fields(item: Object) -> Object:
-    metadata = {key: value for key, value in item["metadata"].items() if key not in METADATA}
+def strip_server_fields(document: Object) -> Object:
+    metadata = {key: value for key, value in document["metadata"].items() if key not in METADATA}
     if notes := {key: value for key, value in metadata.pop("annotations", {}).items() if key != REVISION}:
         metadata["annotations"] = notes
-    return {**{key: value for key, value in item.items() if key != "status"}, "metadata": metadata}
+    return {**{key: value for key, value in document.items() if key != "status"}, "metadata": metadata}
 
 
-def has_mark(item: Object) -> bool:
-    metadata = item["metadata"]
+def has_mark(document: Object) -> bool:
+    metadata = document["metadata"]
     return metadata.get("labels", {}).get(LABEL) == MANAGER or HELM_MARK in metadata.get("annotations", {})
 
 
 def is_own_change(before: Object | None, after: Object) -> bool:
-    """Say whether gpustack wrote an object during the fix, and nobody else: no other writer has a new time or has
-    gained a field. That another writer lost a field is the effect of ours."""
+    """Tell whether gpustack wrote an object during the fix, and nobody else: no other writer has a new time or has
+    gained a field. Another writer may have lost a field to gpustack."""
     earlier, later = list_writes(before), list_writes(after)
     own = [writer for writer in later if writer[0] in MANAGERS and later[writer] != earlier.get(writer)]
     others = [writer for writer in later if writer[0] not in MANAGERS]
@@ -145,16 +146,16 @@ def is_own_change(before: Object | None, after: Object) -> bool:
 Writer = tuple[str, str, str]
 
 
-def list_writes(item: Object | None) -> dict[Writer, tuple[str, frozenset[Path]]]:
-    """Return for each writer (manager, operation, subresource) the time of its last write and its fields. Who writes
-    the status does not change the content."""
-    found: dict[Writer, tuple[str, frozenset[Path]]] = {}
-    for entry in item["metadata"].get("managedFields", ()) if item else ():
+def list_writes(document: Object | None) -> dict[Writer, tuple[str, frozenset[Path]]]:
+    """Return for each writer (manager, operation, subresource) the time of its last write and its fields. Writers of
+    the status do not change the content."""
+    writes: dict[Writer, tuple[str, frozenset[Path]]] = {}
+    for entry in document["metadata"].get("managedFields", ()) if document else ():
         writer = (str(entry["manager"]), str(entry["operation"]), str(entry.get("subresource", "")))
         if writer[2] != "status":
-            time, fields = found.get(writer, ("", frozenset()))
-            found[writer] = (max(time, entry.get("time", "")), fields | set(leaves(entry.get("fieldsV1", {}))))
-    return found
+            time, fields = writes.get(writer, ("", frozenset()))
+            writes[writer] = (max(time, entry.get("time", "")), fields | set(list_leaves(entry.get("fieldsV1", {}))))
+    return writes
 
 
 def build_replacements(changes: Sequence[ObjectChange]) -> dict[str, str]:
@@ -166,25 +167,25 @@ def build_replacements(changes: Sequence[ObjectChange]) -> dict[str, str]:
 
 
 def build_replaced(changes: Iterable[ObjectChange]) -> Iterator[str]:
-    for number, one in enumerate(changes):
-        if one.before and one.now:
-            content = strip_server_fields(one.before)
-            version = {"resourceVersion": one.now["metadata"]["resourceVersion"]}
+    for number, object_change in enumerate(changes):
+        if object_change.before and object_change.current_object:
+            content = strip_server_fields(object_change.before)
+            version = {"resourceVersion": object_change.current_object["metadata"]["resourceVersion"]}
             yield f"{number}\t{dump_json({**content, 'metadata': {**content['metadata'], **version}})}"
 
 
 def build_deleted(changes: Iterable[ObjectChange]) -> Iterator[str]:
-    for number, one in enumerate(changes):
-        if one.now and not one.before:
-            metadata = one.now["metadata"]
+    for number, object_change in enumerate(changes):
+        if object_change.current_object and not object_change.before:
+            metadata = object_change.current_object["metadata"]
             conditions = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
             options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": conditions}
-            yield f"{number}\t{api_path(one.now)}\t{dump_json(options)}"
+            yield f"{number}\t{build_api_path(object_change.current_object)}\t{dump_json(options)}"
 
 
-def api_path(item: Object) -> str:
-    """Return the path of an object in the API. Its resource follows from its kind by the API's own rule of plurals."""
-    version, kind, metadata = str(item["apiVersion"]), str(item["kind"]).lower(), item["metadata"]
+def build_api_path(document: Object) -> str:
+    """Return the path of an object in the API. Its resource follows from its kind by the API's rule of plurals."""
+    version, kind, metadata = str(document["apiVersion"]), str(document["kind"]).lower(), document["metadata"]
     root = f"/apis/{version}" if "/" in version else f"/api/{version}"
     space = f"/namespaces/{metadata['namespace']}" if metadata.get("namespace") else ""
     plural = f"{kind}es" if kind.endswith("s") else f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"

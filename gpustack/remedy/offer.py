@@ -1,6 +1,7 @@
-"""What a machine may do about a root cause: which playbook, on which hosts, with which words; or why it may do nothing.
+"""Offers of a fix: a playbook with its hosts and variables, or the reason why a root cause has none.
 
-A step is played as `install` plays it; every other remedy is one of playbooks/remedy/ with the catalogue's parameters.
+A step is played as `install` plays it; all other remedies are playbooks of playbooks/remedy/ with the catalogue's
+parameters.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -11,125 +12,138 @@ from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.command import Command, Hint
-from gpustack.config.complaint import nearest
+from gpustack.config.complaint import find_nearest
 from gpustack.doctor.entry import DropIn, Fault, Remedy
 from gpustack.doctor.finding import Diagnosis, Finding
-from gpustack.doctor.graph import graph
+from gpustack.doctor.graph import load_graph
 from gpustack.errors import RolloutError, UsageError
-from gpustack.probes.network.links import MANAGED, find_managed
-from gpustack.remedy.descriptions import describe_interruption, edit_commands, manual_commands
+from gpustack.probes.network.links import LINK_STATES, find_managed_links
+from gpustack.remedy.descriptions import describe_interruption, list_edit_commands, list_manual_commands
 from gpustack.remedy.scope import Scope, declare_drop_in, declare_playbook
 from gpustack.remedy.step_scope import declare_step
-from gpustack.rollout.next import build_command
-from gpustack.rollout.overlay import host_facts
+from gpustack.rollout.next_command import build_command
+from gpustack.rollout.overlay import build_host_facts
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps import STEPS
-from gpustack.steps.containerd.files import disabling
+from gpustack.steps.containerd.files import find_disabling_files
 
 PLAYBOOKS = ("unit", "rollout", "sysctl", "drop_in", "apt")
 VARIABLE, FILES = "gpustack_remedy", "gpustack_fix"
 FILE = ("path", "lines", "reload", "restart")
 UNKNOWN_WHERE = "it says nothing of which host"
-# What install leaves to a person, because a foreign file has to be changed; a fix shows it and asks first.
+# Checks whose repair `install` leaves to a person, because it edits a foreign file; a fix shows it and asks first.
 AGREED = {"containerd-cri-disabled": "cri-disabled-elsewhere"}
-# Checks of that step which look at the files.
+# Checks of that step that read the files.
 FILES_OF = ("configuration", "cri-disabled-elsewhere")
 ITS_OWN = "the plugin failed to load, and the setting that containerd complains of has to be corrected by hand"
 
 
 @dataclass(frozen=True)
 class Offer:
-    """`play` is the playbook, `hosts` where it runs; `more` are host variables, by host. `commands` say the same
-    by hand, `interrupts` what stands still meanwhile. `scopes` declare, by host, all that may be changed. Nothing may
-    be done where `why_not` says something."""
+    """Describe a possible fix. `play` is the playbook, `hosts` are the hosts on which it runs, `host_variables` their
+    variables. `commands` do the same by hand, `interrupts` says what does not work meanwhile. `scopes` declare, by
+    host, all that may be changed. `obstacle` says why nothing may be done, and is empty otherwise."""
 
     finding: Finding
     fault: Fault
     play: str = ""
     hosts: tuple[str, ...] = ()
-    more: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    host_variables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     commands: tuple[Hint, ...] = ()
     interrupts: str = ""
     scopes: Mapping[str, Scope] = field(default_factory=dict)
-    why_not: str = ""
+    obstacle: str = ""
 
     @property
     def id(self) -> str:
         return self.finding.id
 
 
-def offers(found: Diagnosis) -> tuple[Offer, ...]:
-    return tuple(offer(found.snapshot, root) for root in found.roots)
+def build_offers(diagnosis: Diagnosis) -> tuple[Offer, ...]:
+    return tuple(build_offer(diagnosis.snapshot, root) for root in diagnosis.roots)
 
 
-def offer(snapshot: Snapshot, root: Finding) -> Offer:
-    fault = graph().faults[root.id]
+def build_offer(snapshot: Snapshot, root: Finding) -> Offer:
+    fault = load_graph().faults[root.id]
     if fault.auto == "no":
-        return Offer(root, fault, why_not=f"manual: {fault.why}")
+        return Offer(root, fault, obstacle=f"manual: {fault.reason}")
     if fault.remedy is None:
-        return Offer(root, fault, why_not="manual: there is no playbook for it; use the commands above")
-    if own := manual_reasons(root):
-        return Offer(root, fault, why_not=f"manual: {'; '.join(own)}")
+        return Offer(root, fault, obstacle="manual: there is no playbook for it; use the commands above")
+    if reasons := list_manual_reasons(root):
+        return Offer(root, fault, obstacle=f"manual: {'; '.join(reasons)}")
     build = offer_step if fault.remedy.step else offer_playbook
-    made = build(snapshot, root, fault, fault.remedy)
-    unknown = [name for name in made.hosts if not (snapshot.reach[name].reached and host_facts(snapshot, name))]
-    if unknown and not made.why_not:
-        return Offer(root, fault, why_not=f"too little is known of {', '.join(unknown)} to change it")
-    return made
+    offer = build(snapshot, root, fault, fault.remedy)
+    unknown = [name for name in offer.hosts if not (snapshot.reach[name].reached and build_host_facts(snapshot, name))]
+    if unknown and not offer.obstacle:
+        return Offer(root, fault, obstacle=f"too little is known of {', '.join(unknown)} to change it")
+    return offer
 
 
 def require_faults(ids: Iterable[str]) -> None:
-    """Raises UsageError with the nearest spelling."""
-    known = graph().faults
+    """Raise UsageError for an id that is no fault, with the nearest spelling."""
+    known = load_graph().faults
     for id in ids:
         if id not in known:
-            near = nearest(id, list(known))
-            why = f"Did you mean {near}?" if near else ""
-            raise UsageError("fix-unknown", f"There is no fault {id}.", why, Command("gpustack", "explain"))
+            near = find_nearest(id, list(known))
+            reason = f"Did you mean {near}?" if near else ""
+            raise UsageError("fix-unknown", f"There is no fault {id}.", reason, Command("gpustack", "explain"))
 
 
-def require_roots(ids: Iterable[str], found: Diagnosis) -> None:
-    """Raises RolloutError for what is not a root cause here."""
-    roots = [one.id for one in found.roots]
+def require_roots(ids: Iterable[str], diagnosis: Diagnosis) -> None:
+    """Raise RolloutError for an id that is not a root cause of the diagnosis."""
+    roots = [finding.id for finding in diagnosis.roots]
     for id in ids:
         if id in roots:
             continue
-        judged = [one for (name, _), one in found.judged.items() if name == id]
-        why = "\n".join(f"{one.where}: {one.result or one.why}" for one in judged) or "It has no check yet."
-        above = [one.id for one in found.roots if any(below.id == id for below in (*one.impact, *one.correlated))]
-        hint = build_command(found.snapshot.inventory, "doctor", *(["--fix", above[0]] if above else []))
-        raise RolloutError("fix-not-a-root", f"{id} is no root cause here; nothing was changed.", why, hint)
+        judgements = [step for (name, _), step in diagnosis.judgements.items() if name == id]
+        reason = (
+            "\n".join(f"{judgement.location}: {judgement.result or judgement.reason}" for judgement in judgements)
+            or "It has no check yet."
+        )
+        roots_above = [
+            root.id
+            for root in diagnosis.roots
+            if any(below.id == id for below in (*root.impact, *root.correlated_causes))
+        ]
+        hint = build_command(
+            diagnosis.snapshot.inventory, "doctor", *(["--fix", roots_above[0]] if roots_above else [])
+        )
+        raise RolloutError("fix-not-a-root", f"{id} is no root cause here; nothing was changed.", reason, hint)
 
 
-def manual_reasons(root: Finding) -> list[Hint]:
-    """Why its remedy does not repair it as it was found."""
-    return list(dict.fromkeys(one.result.person for one in root.judged if one.result and one.result.person))
+def list_manual_reasons(root: Finding) -> list[Hint]:
+    """List the reasons why the remedy does not repair this case."""
+    return list(
+        dict.fromkeys(
+            judgement.result.person for judgement in root.judgements if judgement.result and judgement.result.person
+        )
+    )
 
 
-def hosts_of(root: Finding) -> tuple[str, ...]:
-    return tuple(where for where in root.locations if where != CLUSTER)
+def list_hosts(root: Finding) -> tuple[str, ...]:
+    return tuple(location for location in root.locations if location != CLUSTER)
 
 
 def offer_step(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Remedy) -> Offer:
-    (step,) = (one for one in STEPS if one.id == remedy.step)
+    (step,) = (step for step in STEPS if step.id == remedy.step)
     states = plan(snapshot, [step]).states
     if not states:
-        return Offer(root, fault, why_not=f"this cluster has no step {step.id}")
+        return Offer(root, fault, obstacle=f"this cluster has no step {step.id}")
     if step.scope == "cluster":
-        hosts: tuple[str, ...] = (View(snapshot, CLUSTER).acting,)
+        hosts: tuple[str, ...] = (View(snapshot, CLUSTER).acting_host,)
     else:
-        # Of a fault of the cluster that a step of hosts repairs: on those that differ.
-        hosts = hosts_of(root) or tuple(state.where for state in states if state.outcome == "failed")
+        # A step of hosts that repairs a fault of the cluster runs on those that differ.
+        hosts = list_hosts(root) or tuple(state.location for state in states if state.outcome == "failed")
     locations = {CLUSTER} if step.scope == "cluster" else set(hosts)
-    if forbidden := find_refused(states, locations, AGREED.get(fault.id)):
-        return Offer(root, fault, why_not=f"step {step.id} would be refused: {'; '.join(forbidden)}")
+    if forbidden := list_refusals(states, locations, AGREED.get(fault.id)):
+        return Offer(root, fault, obstacle=f"step {step.id} would be refused: {'; '.join(forbidden)}")
     if not hosts:
-        return Offer(root, fault, why_not=f"step {step.id} finds no host that differs")
+        return Offer(root, fault, obstacle=f"step {step.id} finds no host that differs")
     if fault.id in AGREED and (others := find_untouched(states, hosts)):
-        return Offer(root, fault, why_not=f"no file turns it off on {', '.join(others)}: {ITS_OWN}")
-    # What no check of the step sees, it brings back all the same.
-    force = [] if any(state.outcome == "failed" for state in states if state.where in locations) else ["--force"]
-    agreed = {name: disabling(View(snapshot, name)) for name in hosts if fault.id in AGREED}
+        return Offer(root, fault, obstacle=f"no file turns it off on {', '.join(others)}: {ITS_OWN}")
+    # The step also restores what none of its checks sees.
+    force = [] if any(state.outcome == "failed" for state in states if state.location in locations) else ["--force"]
+    agreed = {name: find_disabling_files(View(snapshot, name)) for name in hosts if fault.id in AGREED}
     edited = {file for files in agreed.values() for file in files}
     try:
         scopes = {
@@ -137,86 +151,99 @@ def offer_step(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Remedy) 
             for name in hosts
         }
     except FactUnavailable as error:
-        return Offer(root, fault, why_not=f"step {step.id}: too little is known of what it may change: {error}")
+        return Offer(root, fault, obstacle=f"step {step.id}: too little is known of what it may change: {error}")
     return Offer(
         root,
         fault,
         step.id,
         hosts,
         {name: {FILES: {"files": files}} for name, files in agreed.items()},
-        tuple(edit_commands(edited)) if edited else (Command("gpustack", "install", "--only", step.id, *force),),
+        tuple(list_edit_commands(edited)) if edited else (Command("gpustack", "install", "--only", step.id, *force),),
         step.interrupts,
         scopes,
     )
 
 
-def find_refused(states: Iterable[StepState], locations: Collection[str], agreed: str | None = None) -> list[str]:
-    """What `install` leaves to a person, but for the check `agreed`."""
-    there = [state for state in states if state.where in locations]
-    return [f"{state.where}: {one}" for state in there for check, one in state.left if check != agreed]
+def list_refusals(
+    states: Iterable[StepState], locations: Collection[str], agreed_check: str | None = None
+) -> list[str]:
+    """List what `install` leaves to a person at these locations, except for the check `agreed_check`."""
+    step_states = [state for state in states if state.location in locations]
+    return [
+        f"{state.location}: {result}"
+        for state in step_states
+        for check, result in state.manual_differences
+        if check != agreed_check
+    ]
 
 
 def find_untouched(states: Iterable[StepState], hosts: Iterable[str]) -> list[str]:
-    differing = {state.where for state in states for one in state.judgements if one.result and one.id in FILES_OF}
+    differing = {
+        state.location
+        for state in states
+        for judgement in state.judgements
+        if judgement.result and judgement.id in FILES_OF
+    }
     return [name for name in hosts if name not in differing]
 
 
 def offer_playbook(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Remedy) -> Offer:
     if remedy.drop_in:
         return offer_drop_in(snapshot, root, fault, remedy.drop_in)
-    words: Any = getattr(remedy, remedy.kind)
-    variables = dict(words) if remedy.kind == "sysctl" else asdict(words)
-    hosts = hosts_of(root)
+    parameters: Any = getattr(remedy, remedy.kind)
+    variables = dict(parameters) if remedy.kind == "sysctl" else asdict(parameters)
+    hosts = list_hosts(root)
     if remedy.rollout:
-        # Of the nodes concerned alone, where it is a fault of hosts.
-        facts = [host_facts(snapshot, name) for name in hosts]
-        variables["nodes"] = [found["name"] for found in facts if found]
-        hosts = (View(snapshot, CLUSTER).acting,)
+        # A fault of hosts restarts the pods of their nodes only.
+        facts = [build_host_facts(snapshot, name) for name in hosts]
+        variables["nodes"] = [fact["name"] for fact in facts if fact]
+        hosts = (View(snapshot, CLUSTER).acting_host,)
     return Offer(
         root,
         fault,
         f"remedy/{remedy.kind}",
         hosts,
         {name: {VARIABLE: variables} for name in hosts},
-        tuple(manual_commands(remedy, variables)),
+        tuple(list_manual_commands(remedy, variables)),
         describe_interruption(remedy),
         {name: declare_playbook(remedy, variables) for name in hosts},
-        why_not="" if hosts else UNKNOWN_WHERE,
+        obstacle="" if hosts else UNKNOWN_WHERE,
     )
 
 
 def offer_drop_in(snapshot: Snapshot, root: Finding, fault: Fault, file: DropIn) -> Offer:
-    """On each host the variant of the file that a program reads there."""
-    hosts = hosts_of(root)
-    read, why_not = {}, "" if hosts else UNKNOWN_WHERE
+    """Offer on each host the variant of the file that a program reads there."""
+    hosts = list_hosts(root)
+    read, obstacle = {}, "" if hosts else UNKNOWN_WHERE
     for name in hosts:
         try:
             read[name] = choose_drop_in(snapshot, name, file)
         except FactUnavailable as error:
-            why_not = str(error)
-    if others := [name for name, one in read.items() if one is None]:
-        why_not = f"what manages the links of {', '.join(others)} reads no such file"
+            obstacle = str(error)
+    if unreadable_hosts := [name for name, variant in read.items() if variant is None]:
+        obstacle = f"what manages the links of {', '.join(unreadable_hosts)} reads no such file"
     files = {name: read.get(name) or file for name in hosts}
-    remedies = [Remedy(drop_in=one) for one in dict.fromkeys(files.values())]
+    remedies = [Remedy(drop_in=drop_in) for drop_in in dict.fromkeys(files.values())]
     return Offer(
         root,
         fault,
         "remedy/drop_in",
         hosts,
-        {name: {VARIABLE: {key: asdict(one)[key] for key in FILE}} for name, one in files.items()},
-        tuple(line for one in remedies for line in manual_commands(one, {})),
+        {name: {VARIABLE: {key: asdict(file)[key] for key in FILE}} for name, file in files.items()},
+        tuple(line for remedy in remedies for line in list_manual_commands(remedy, {})),
         next(filter(None, map(describe_interruption, remedies)), ""),
-        {name: declare_drop_in(vars(one)) for name, one in files.items()},
-        why_not=why_not,
+        {name: declare_drop_in(vars(file)) for name, file in files.items()},
+        obstacle=obstacle,
     )
 
 
 def choose_drop_in(snapshot: Snapshot, host: str, file: DropIn) -> DropIn | None:
-    """A file that no unit has to reload is read by whoever restarts. Raises FactUnavailable."""
+    """Choose the variant of the file for the program that manages the links of a host; None where no program reads one.
+    A file without a unit to reload has no variants. Raise FactUnavailable where the links are not known."""
     if not file.reload:
         return file
-    managers = {manager for manager, _, _ in find_managed(View(snapshot, host)[MANAGED])}
-    there: DropIn | None = file
-    while there and there.reload not in managers:
-        there = there.otherwise
-    return there
+    managers = {manager for manager, _, _ in find_managed_links(View(snapshot, host)[LINK_STATES])}
+    variant: DropIn | None = file
+    while variant and variant.reload not in managers:
+        variant = variant.otherwise
+    return variant

@@ -1,4 +1,4 @@
-"""The record that a fix leaves on a host, and the decision about each thing in it."""
+"""Records that a fix leaves on a host, and the decision about each change in them."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,19 +12,19 @@ from gpustack.remedy.scope import PRESENT, Scope
 
 EMPTY, UNREAD = "-", "unknown"
 ID = re.compile(r"[0-9][0-9TZ.]*")
-# Words of a line: of the record, of a reason why there is none, and of a thing.
-NAMED, SPOILT, THING = 2, 3, 7
-# What can be turned back: a unit that was not there is disabled while its file is still there.
+# The number of words in a line of the record, of the reason why there is none, and of a thing.
+NAMED, SPOILT, RESOURCE = 2, 3, 7
+# Changes that can be restored: a unit that was absent is disabled while its file is still there.
 STARTUPS = {("disabled", "enabled"), ("enabled", "disabled"), (ABSENT, "enabled")}
 FOLDER = "/var/lib/gpustack-cluster/fixes"
 
 
 @dataclass(frozen=True)
 class Change:
-    """A thing that a fix may have changed on a host: its record, its present state and what may be done about it.
+    """Hold a thing that a fix may have changed on a host: its record, its present state and what may be done about it.
 
-    `actual` is None where the state could not be read. It is a guess that the fix left it so, if the content that the
-    remedy writes is not known.
+    `actual` is None where the state could not be read. `is_guess` is true where the content that the remedy writes is
+    not known.
     """
 
     host: str
@@ -38,13 +38,13 @@ class Change:
         return self.decision in MAY_CHANGE and not self.obstacle
 
     @property
-    def is_left(self) -> bool:
-        """Say whether it differs from before the fix, and stays so."""
+    def is_remaining(self) -> bool:
+        """Tell whether it differs from before the fix, and stays so."""
         return not self.is_restorable and self.decision != Decision.FORGET
 
     @property
     def obstacle(self) -> str:
-        """Say why a thing that is as the fix left it cannot be restored; empty if it can be."""
+        """Return why a thing that is as the fix left it cannot be restored, or an empty text if it can be."""
         kind, before, after = self.record.kind, self.record.before, self.record.after
         if kind == "key" and before == ABSENT:
             return "the kernel has it since, and a key cannot be removed"
@@ -78,22 +78,22 @@ class HostRecord:
 
     @property
     def files(self) -> tuple[str, ...]:
-        return tuple(one.record.name for one in self.list_changed("file", "folder"))
+        return tuple(change.record.name for change in self.list_changes("file", "folder"))
 
     @property
     def units(self) -> tuple[str, ...]:
-        return tuple(describe_change(one) for one in self.list_changed("unit", "startup"))
+        return tuple(describe_change(change) for change in self.list_changes("unit", "startup"))
 
     @property
     def keys(self) -> tuple[str, ...]:
-        return tuple(describe_change(one) for one in self.list_changed("key"))
+        return tuple(describe_change(change) for change in self.list_changes("key"))
 
-    def list_changed(self, *kinds: str) -> list[Change]:
+    def list_changes(self, *kinds: str) -> list[Change]:
         """List the changes of these kinds that the fix made, or may have made if it is not finished."""
         return [
-            one
-            for one in self.changes
-            if one.record.kind in kinds and (one.record.after or one.actual) != one.record.before
+            change
+            for change in self.changes
+            if change.record.kind in kinds and (change.record.after or change.actual) != change.record.before
         ]
 
 
@@ -102,35 +102,33 @@ def describe_change(change: Change) -> str:
 
 
 def parse_record(host: str, lines: Iterable[str]) -> HostRecord:
-    """Parse what copies.sh prints about a record, and decide about each thing.
-
-    Raises RolloutError where the record cannot be used: nothing is restored then.
-    """
+    """Parse what copies.sh prints about a record, and decide about each thing. Raise RolloutError where the record
+    cannot be used; nothing is restored then."""
     parsed = [line.split("\t") for line in lines]
-    for word, folder, why in (line for line in parsed if len(line) == SPOILT):
+    for word, folder, reason in (line for line in parsed if len(line) == SPOILT):
         if word == "unreadable":
             hint = Command("gpustack", "explain", "undo-record-unreadable")
-            raise RolloutError("undo-record-unreadable", f"The record {folder} on {host} cannot be used.", why, hint)
+            raise RolloutError("undo-record-unreadable", f"The record {folder} on {host} cannot be used.", reason, hint)
     words = {line[0]: line[1] for line in parsed if len(line) == NAMED}
-    things = [line for line in parsed if line[0] == "thing"]
-    if not ID.fullmatch(words.get("id", "")) or any(len(line) != THING for line in things):
+    resource_lines = [line for line in parsed if line[0] == "thing"]
+    if not ID.fullmatch(words.get("id", "")) or any(len(line) != RESOURCE for line in resource_lines):
         raise RolloutError("fix-copies", f"{host} answered with a record of another shape.", "", NO_HINT)
-    changes = tuple(parse_thing(host, line[1:]) for line in things)
+    changes = tuple(parse_resource(host, line[1:]) for line in resource_lines)
     hosts = tuple(words.get("hosts", "").split())
     return HostRecord(host, words["id"], words.get("fault", ""), hosts, words.get("state") == "finished", changes)
 
 
-def parse_thing(host: str, words: Sequence[str]) -> Change:
+def parse_resource(host: str, words: Sequence[str]) -> Change:
     kind, name, before, after, rendered, actual = words
     possible = () if rendered == EMPTY else tuple(rendered.split("|"))
-    return judge_thing(host, Record(kind, name, before, "" if after == EMPTY else after), actual, possible)
+    return judge_resource(host, Record(kind, name, before, "" if after == EMPTY else after), actual, possible)
 
 
-def judge_thing(host: str, record: Record, actual: str, possible: Sequence[str] = ()) -> Change:
+def judge_resource(host: str, record: Record, actual: str, possible: Sequence[str] = ()) -> Change:
     """Decide about a thing. `possible` are the states in which the remedy can leave it, empty if that is unknown.
 
-    What the fix left as it was is none of its changes, whatever became of it. A state after the fix in which the
-    remedy cannot leave a thing is somebody else's.
+    A thing that the fix left unchanged is none of its changes, even if it changed since. A state after the fix in which
+    the remedy cannot leave a thing comes from another writer.
     """
     if record.after and record.after == record.before:
         return Change(host, record, actual, Decision.FORGET)
@@ -143,7 +141,7 @@ def judge_thing(host: str, record: Record, actual: str, possible: Sequence[str] 
 
 
 def is_possible(record: Record, possible: Sequence[str]) -> bool:
-    """Say whether a remedy can have left a thing in its recorded state. No remedy makes a link."""
+    """Tell whether a remedy can have left a thing in its recorded state. No remedy makes a link."""
     after = record.after
     if record.kind == "file" and after != ABSENT and not after.startswith("file "):
         return False
@@ -151,32 +149,40 @@ def is_possible(record: Record, possible: Sequence[str]) -> bool:
 
 
 def keep_declared(record: HostRecord, scope: Scope) -> HostRecord:
-    """Leave everything that a host's record names and the remedy's declaration does not."""
+    """Mark what a host's record names and the remedy's declaration does not as foreign, so that it stays."""
     changes = (
-        one if scope.declares(one.record.kind, one.record.name) else replace(one, decision=Decision.FOREIGN)
-        for one in record.changes
+        change if scope.covers(change.record.kind, change.record.name) else replace(change, decision=Decision.FOREIGN)
+        for change in record.changes
     )
     return replace(record, changes=tuple(changes))
 
 
 def order_changes(changes: Iterable[Change]) -> list[Change]:
-    """Put changes in the order in which they can be made: units that stop, folders that come back, files, folders that
-    go, the rest. A folder comes back only for a file that comes back."""
-    restorable = [one for one in changes if one.is_restorable]
-    files = [one for one in restorable if one.record.kind == "file"]
-    folders = [one for one in restorable if one.record.kind == "folder"]
-    going = [one for one in folders if one.record.before == ABSENT]
-    needed = [
-        one
-        for one in folders
-        if one not in going
-        and (one.actual != ABSENT or any(file.record.name.startswith(f"{one.record.name}/") for file in files))
+    """Order changes so that they can be made: units that stop, folders that come back, files, folders that go, the
+    rest. A folder comes back only for a file that comes back."""
+    restorable = [change for change in changes if change.is_restorable]
+    files = [change for change in restorable if change.record.kind == "file"]
+    folders = [change for change in restorable if change.record.kind == "folder"]
+    created_folders = [folder for folder in folders if folder.record.before == ABSENT]
+    needed_folders = [
+        folder
+        for folder in folders
+        if folder not in created_folders
+        and (folder.actual != ABSENT or any(file.record.name.startswith(f"{folder.record.name}/") for file in files))
     ]
-    others = [one for one in restorable if one.record.kind not in ("file", "folder")]
-    stopping = [one for one in others if one.record.kind in ("unit", "startup") and is_turned_off(one.record)]
-    rest = [one for one in others if one not in stopping]
-    ordered = sorted(needed, key=lambda one: one.record.name)
-    return [*stopping, *ordered, *files, *sorted(going, key=lambda one: one.record.name, reverse=True), *rest]
+    other_changes = [change for change in restorable if change.record.kind not in ("file", "folder")]
+    stopping = [
+        change for change in other_changes if change.record.kind in ("unit", "startup") and is_turned_off(change.record)
+    ]
+    rest = [change for change in other_changes if change not in stopping]
+    ordered = sorted(needed_folders, key=lambda needed_folder: needed_folder.record.name)
+    return [
+        *stopping,
+        *ordered,
+        *files,
+        *sorted(created_folders, key=lambda created_folder: created_folder.record.name, reverse=True),
+        *rest,
+    ]
 
 
 def is_turned_off(record: Record) -> bool:

@@ -1,7 +1,7 @@
-"""The declaration of what one remedy may change on a host, and of what its roll-back cannot restore.
+"""Declarations of what a remedy may change on a host, and of what its roll-back cannot restore.
 
-Copies are made of exactly this, and only this is ever restored or removed. The tasks of a playbook do not say it by
-themselves: most are commands, which check mode skips.
+Copies are made of exactly this, and only this is ever restored or removed. The tasks of a playbook cannot declare it:
+most are commands, which check mode skips.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from gpustack.files.json_text import dump_json
 Kind = Literal["file", "pattern", "folder", "unit", "startup", "key"]
 SYSCTL_FILE = "/etc/sysctl.d/zzz-gpustack.conf"
 PRESENT = "present"
-"""Stands for every state but the absent one: the role edits a file, and never removes it."""
+"""The word for all states but the absent one: the role edits a file, and never removes it."""
 RUNNING = ("active", "failed")
 """The states in which a role leaves a unit that it starts: a unit that is inactive afterwards was stopped by others."""
 PACKAGES = "packages"
@@ -23,21 +23,22 @@ PODS = "pods, which start anew"
 
 
 @dataclass(frozen=True)
-class Thing:
-    """A thing on a host that a remedy may change.
+class HostResource:
+    """Name a thing on a host that a remedy may change.
 
-    A pattern names files by the shell's wildcards in a folder of gpustack: those that are there before count. `startup`
-    is whether a unit starts at boot. `rendered` are the states in which the remedy can leave it, empty if unknown.
+    A pattern names files by the shell's wildcards in a folder of gpustack; files that were there before count.
+    `startup` tells whether a unit starts at boot. `possible_states` are the states in which the remedy can leave it,
+    empty if unknown.
     """
 
     kind: Kind
     name: str
-    rendered: tuple[str, ...] = ()
+    possible_states: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Target:
-    """The name of an object of the cluster. The namespace is empty for an object that is in none."""
+    """Name an object of the cluster. The namespace is empty for an object that is in none."""
 
     api: str
     kind: str
@@ -46,7 +47,7 @@ class Target:
 
     @property
     def document(self) -> str:
-        """The object's address as JSON."""
+        """Return the object's address as JSON."""
         metadata = {"name": self.name, **({"namespace": self.namespace} if self.namespace else {})}
         return dump_json({"apiVersion": self.api, "kind": self.kind, "metadata": metadata})
 
@@ -55,21 +56,21 @@ class Target:
 class Scope:
     """Name everything that a remedy may change on one host.
 
-    `release` is the Helm release (namespace, name) whose objects it may change. `beyond` says in words what it changes
-    and a roll-back does not restore.
+    `targets` are objects of the cluster, `release` is the Helm release (namespace, name) whose objects it may change.
+    `irreversible_changes` says in words what it changes and a roll-back does not restore.
     """
 
-    things: tuple[Thing, ...] = ()
+    resources: tuple[HostResource, ...] = ()
     targets: tuple[Target, ...] = ()
     release: tuple[str, str] | None = None
-    beyond: tuple[str, ...] = ()
+    irreversible_changes: tuple[str, ...] = ()
 
-    def declares(self, kind: str, name: str) -> bool:
-        """Say whether a thing that a record names is declared. A pattern declares the files that it matches."""
+    def covers(self, kind: str, name: str) -> bool:
+        """Tell whether a thing that a record names is declared. A pattern declares the files that it matches."""
         return any(
-            (thing.kind == kind and thing.name == name)
-            or (thing.kind == "pattern" and kind == "file" and matches_pattern(thing.name, name))
-            for thing in self.things
+            (resource.kind == kind and resource.name == name)
+            or (resource.kind == "pattern" and kind == "file" and matches_pattern(resource.name, name))
+            for resource in self.resources
         )
 
 
@@ -88,31 +89,34 @@ def declare_playbook(remedy: Remedy, variables: Mapping[str, Any]) -> Scope:
     if remedy.drop_in:
         return declare_drop_in(variables)
     if unit := remedy.unit:
-        startup = (Thing("startup", unit.name, ("enabled",)),) if unit.enabled else ()
-        return Scope((Thing("unit", unit.name, RUNNING), *startup))
+        startup = (HostResource("startup", unit.name, ("enabled",)),) if unit.enabled else ()
+        return Scope((HostResource("unit", unit.name, RUNNING), *startup))
     if workload := remedy.rollout:
         kind = {"daemonset": "DaemonSet", "deployment": "Deployment", "statefulset": "StatefulSet"}[workload.kind]
-        return Scope((), (Target("apps/v1", kind, workload.namespace, workload.name),), beyond=(PODS,))
-    return Scope(beyond=(PACKAGES,))
+        return Scope((), (Target("apps/v1", kind, workload.namespace, workload.name),), irreversible_changes=(PODS,))
+    return Scope(irreversible_changes=(PACKAGES,))
 
 
 def declare_sysctl(keys: Mapping[str, str]) -> Scope:
     lines = "".join(f"{key} = {value}\n" for key, value in sorted(keys.items()))
     head = "# Written by gpustack doctor: another file sets these keys otherwise, and this one is read after it.\n"
-    things = (Thing("key", key, (value,)) for key, value in keys.items())
-    return Scope((Thing("file", SYSCTL_FILE, (rendered_file(head + lines),)), *things))
+    resources = (HostResource("key", key, (value,)) for key, value in keys.items())
+    return Scope((HostResource("file", SYSCTL_FILE, (format_file_state(head + lines),)), *resources))
 
 
 def declare_drop_in(variables: Mapping[str, Any]) -> Scope:
     path, workload = str(variables["path"]), str(variables["restart"])
-    text = "".join(f"{line}\n" for line in ("# Written by gpustack doctor.", *variables["lines"]))
-    things = (Thing("folder", path.rpartition("/")[0]), Thing("file", path, (rendered_file(text),)))
-    return Scope(things, beyond=(f"pods of {workload}, which start anew",) if workload else ())
+    content = "".join(f"{line}\n" for line in ("# Written by gpustack doctor.", *variables["lines"]))
+    resources = (
+        HostResource("folder", path.rpartition("/")[0]),
+        HostResource("file", path, (format_file_state(content),)),
+    )
+    return Scope(resources, irreversible_changes=(f"pods of {workload}, which start anew",) if workload else ())
 
 
-def rendered_file(text: str) -> str:
+def format_file_state(content: str) -> str:
     """Name the state of a file of root with that content, as states.sh prints it."""
-    return f"file 644 0 0 {hashlib.sha256(text.encode()).hexdigest()}"
+    return f"file 644 0 0 {hashlib.sha256(content.encode()).hexdigest()}"
 
 
 def list_variants(file: DropIn) -> list[DropIn]:

@@ -1,7 +1,7 @@
-"""The declaration of what a step may change when a fix plays it: its files and units on hosts, its objects in the
-cluster. The paths that it owns on hosts are those of playbooks/files/owned.json, by which ownership is recorded.
+"""Declarations of what a step may change when a fix plays it: files and units on hosts, objects in the cluster.
 
-A file that gpustack creates may be removed by its step; a file of the host is edited, and is never absent afterwards.
+The paths that it owns on hosts are those of playbooks/files/owned.json, by which ownership is recorded. A file that
+gpustack creates may be removed by its step; a file of the host is edited, and is never absent afterwards.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,9 +17,9 @@ from gpustack.remedy.scope import (
     PODS,
     PRESENT,
     RUNNING,
+    HostResource,
     Scope,
     Target,
-    Thing,
     declare_drop_in,
     declare_playbook,
     list_variants,
@@ -55,130 +55,142 @@ TARGETS = {
 
 @dataclass(frozen=True)
 class StepScope:
-    """Name the things that a step may change on a host besides the paths that it owns. `edited` are files of the
-    host, and `beyond` says in words what a roll-back does not restore."""
+    """Name the things that a step may change on a host besides the paths that it owns. `edited_files` are files of
+    the host, and `irreversible_changes` says in words what a roll-back does not restore."""
 
-    edited: tuple[str, ...] = ()
+    edited_files: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
     startups: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
-    beyond: tuple[str, ...] = ()
+    irreversible_changes: tuple[str, ...] = ()
 
 
 CLOCKS = ("systemd-timesyncd", "chrony", "ntpsec", "ntp", "openntpd")
 RELEASED = (HISTORY, "Secrets", "definitions of kinds", PODS)
-MORE: Mapping[str, StepScope] = {
+STEP_SCOPES: Mapping[str, StepScope] = {
     "prereqs": StepScope(
         units=CLOCKS, startups=CLOCKS,
         keys=("net.ipv4.ip_forward", "net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables"),
-        beyond=(PACKAGES, "kernel modules that were loaded", "swap that was turned off and the state of its units"),
+        irreversible_changes=(
+            PACKAGES, "kernel modules that were loaded", "swap that was turned off and the state of its units",
+        ),
     ),
     "firewall": StepScope(
-        edited=("/etc/ufw/user.rules", "/etc/ufw/user6.rules", "/etc/firewalld/zones/trusted.xml"),
+        edited_files=("/etc/ufw/user.rules", "/etc/ufw/user6.rules", "/etc/firewalld/zones/trusted.xml"),
         units=("gpustack-firewall-metrics",), startups=("gpustack-firewall-metrics",),
-        beyond=("rules that exist in the kernel only",),
+        irreversible_changes=("rules that exist in the kernel only",),
     ),
     "containerd": StepScope(
-        edited=("/etc/containerd/config.toml",), units=("containerd", "kubelet"), startups=("containerd",),
-        beyond=(PACKAGES, "images that were pulled"),
+        edited_files=("/etc/containerd/config.toml",), units=("containerd", "kubelet"), startups=("containerd",),
+        irreversible_changes=(PACKAGES, "images that were pulled"),
     ),
-    "kubernetes": StepScope(units=("kubelet",), startups=("kubelet",), beyond=(PACKAGES,)),
+    "kubernetes": StepScope(units=("kubelet",), startups=("kubelet",), irreversible_changes=(PACKAGES,)),
     "workers": StepScope(
-        edited=("/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env"), units=("kubelet",),
-        beyond=("the host's membership in the cluster, its keys and certificates", "the token for joining"),
+        edited_files=("/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env"), units=("kubelet",),
+        irreversible_changes=(
+            "the host's membership in the cluster, its keys and certificates", "the token for joining",
+        ),
     ),
     "gpu-driver": StepScope(
         units=("nvidia-persistenced", "nvidia-fabricmanager"),
         startups=("nvidia-persistenced", "nvidia-fabricmanager"),
-        beyond=(PACKAGES, "kernel modules and the initial RAM disk"),
+        irreversible_changes=(PACKAGES, "kernel modules and the initial RAM disk"),
     ),
     "standalone-monitoring": StepScope(
         units=("prometheus", "prometheus-alertmanager"), startups=("prometheus", "prometheus-alertmanager"),
-        beyond=(PACKAGES, "secrets of receivers"),
+        irreversible_changes=(PACKAGES, "secrets of receivers"),
     ),
-    "flannel": StepScope(beyond=(PODS,)),
-    "storage": StepScope(beyond=(PODS,)),
-    "monitoring": StepScope(beyond=RELEASED),
-    "gpu-operator": StepScope(beyond=RELEASED),
-    "autoscaling": StepScope(beyond=RELEASED),
-    "gpu-plugin": StepScope(beyond=("objects that it deletes", NODE_LABELS, PODS)),
-    "gpu-metrics": StepScope(beyond=("objects that it deletes", PODS)),
-    "dashboards": StepScope(beyond=("objects that it deletes",)),
-    "taint": StepScope(beyond=("taints of nodes",)),
+    "flannel": StepScope(irreversible_changes=(PODS,)),
+    "storage": StepScope(irreversible_changes=(PODS,)),
+    "monitoring": StepScope(irreversible_changes=RELEASED),
+    "gpu-operator": StepScope(irreversible_changes=RELEASED),
+    "autoscaling": StepScope(irreversible_changes=RELEASED),
+    "gpu-plugin": StepScope(irreversible_changes=("objects that it deletes", NODE_LABELS, PODS)),
+    "gpu-metrics": StepScope(irreversible_changes=("objects that it deletes", PODS)),
+    "dashboards": StepScope(irreversible_changes=("objects that it deletes",)),
+    "taint": StepScope(irreversible_changes=("taints of nodes",)),
 }  # fmt: skip
 # A token for joining, which lies there for seconds, and secrets of receivers.
 NEVER_COPIED = ("/run/gpustack-join.yaml", "/etc/gpustack-cluster/standalone/receivers/*")
 
 
-def declare_things(step: str) -> tuple[Thing, ...]:
+def declare_resources(step: str) -> tuple[HostResource, ...]:
     """Declare the files, folders, units and parameters that a step may change on a host."""
-    owned, more = read_declaration().get(step, {}), MORE[step]
+    owned, more = read_declaration().get(step, {}), STEP_SCOPES[step]
     created = [name for name in (*owned.get("file", ()), *owned.get("marked", ())) if name not in NEVER_COPIED]
-    edited = (*owned.get("lines", ()), *more.edited)
+    edited = (*owned.get("lines", ()), *more.edited_files)
     folders = sorted(owned.get("folder", ()))
     return (
-        *(Thing("folder", name) for name in folders if any(path.startswith(f"{name}/") for path in created)),
-        *(Thing("pattern" if "*" in name else "file", name) for name in created),
-        *(Thing("file", name, (PRESENT,)) for name in edited),
-        *(Thing("unit", name, RUNNING) for name in more.units),
-        *(Thing("startup", name, ("enabled",)) for name in more.startups),
-        *(Thing("key", name, ("1",)) for name in more.keys),
+        *(HostResource("folder", name) for name in folders if any(path.startswith(f"{name}/") for path in created)),
+        *(HostResource("pattern" if "*" in name else "file", name) for name in created),
+        *(HostResource("file", name, (PRESENT,)) for name in edited),
+        *(HostResource("unit", name, RUNNING) for name in more.units),
+        *(HostResource("startup", name, ("enabled",)) for name in more.startups),
+        *(HostResource("key", name, ("1",)) for name in more.keys),
     )
 
 
-def list_agreed() -> list[str]:
-    """List the patterns of files of others that turn CRI off, which a fix edits after a person agreed."""
+def list_agreed_patterns() -> list[str]:
+    """List the patterns of foreign files that turn CRI off, which a fix edits after a person agreed."""
     return [pattern for pattern in read_declaration()["containerd-configuration"]["lines"] if "*" in pattern]
 
 
-def declare_step(snapshot: Snapshot, step: str, agreed: Iterable[str] = (), *, on_cluster: bool = False) -> Scope:
-    """Declare what a step changes on a host. `agreed` are files of others, named below /etc/containerd, that the fix
-    may edit. Raises FactUnavailable where the step's objects are not known, and for a name that is no such file."""
-    beyond = MORE[step].beyond
-    things = (*declare_things(step), *(Thing("file", require_path(name), (PRESENT,)) for name in agreed))
+def declare_step(snapshot: Snapshot, step: str, agreed_files: Iterable[str] = (), *, on_cluster: bool = False) -> Scope:
+    """Declare what a step changes on a host. `agreed_files` are foreign files, named below /etc/containerd, that the
+    fix may edit. Raise FactUnavailable where the step's objects are not known, and for a name that is no such file."""
+    beyond = STEP_SCOPES[step].irreversible_changes
+    resources = (
+        *declare_resources(step),
+        *(HostResource("file", require_path(name), (PRESENT,)) for name in agreed_files),
+    )
     if not on_cluster:
-        return Scope(things, beyond=beyond)
-    here = View(snapshot, CLUSTER)
+        return Scope(resources, irreversible_changes=beyond)
+    view = View(snapshot, CLUSTER)
     release = None
-    if step in RELEASES and RELEASES[step].wanted(here):
-        found = RELEASES[step].release(here)
-        release = (found.namespace, found.name)
-    return Scope(things, (*TARGETS.get(step, ()), *list_objects(here, step)), release, beyond)
+    if step in RELEASES and RELEASES[step].condition(view):
+        helm_release = RELEASES[step].builder(view)
+        release = (helm_release.namespace, helm_release.name)
+    return Scope(resources, (*TARGETS.get(step, ()), *list_objects(view, step)), release, beyond)
 
 
-def list_objects(here: View, step: str) -> tuple[Target, ...]:
-    """List the objects that a step applies or deletes. Raises FactUnavailable."""
-    wanted = OBJECTS[step](here) if step in OBJECTS else {}
-    documents = [*wanted.get("objects", ()), *wanted.get("dropped", ())]
+def list_objects(view: View, step: str) -> tuple[Target, ...]:
+    """List the objects that a step applies or deletes. Raise FactUnavailable where they are not known."""
+    desired_objects = OBJECTS[step](view) if step in OBJECTS else {}
+    documents = [*desired_objects.get("objects", ()), *desired_objects.get("dropped", ())]
     return tuple(
-        Target(one["apiVersion"], one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"])
-        for one in documents
+        Target(
+            document["apiVersion"],
+            document["kind"],
+            document["metadata"].get("namespace", ""),
+            document["metadata"]["name"],
+        )
+        for document in documents
     )
 
 
 def require_path(name: str) -> str:
-    """Return the whole path of a file of containerd that a host named. Raises FactUnavailable for any other name."""
+    """Return the whole path of a file of containerd that a host named. Raise FactUnavailable for any other name."""
     path = f"/etc/containerd/{name}"
-    if not path.isprintable() or not any(matches_pattern(pattern, path) for pattern in list_agreed()):
+    if not path.isprintable() or not any(matches_pattern(pattern, path) for pattern in list_agreed_patterns()):
         raise FactUnavailable(f"{name!r} is no file of containerd")
     return path
 
 
 def may_change_objects(fault: Fault | None) -> bool:
-    """Say whether the remedy of a fault may change objects of the cluster."""
+    """Tell whether the remedy of a fault may change objects of the cluster."""
     remedy = fault.remedy if fault else None
     return bool(remedy and (remedy.rollout or remedy.step in {*TARGETS, *OBJECTS, *RELEASES}))
 
 
-def bound_scope(fault: Fault | None) -> Scope:
-    """Return everything that the remedy of a fault may ever change on a host. No fault has nothing."""
+def declare_fault(fault: Fault | None) -> Scope:
+    """Declare everything that the remedy of a fault may ever change on a host, which is nothing without a fault."""
     remedy = fault.remedy if fault else None
     if remedy is None:
         return Scope()
     if remedy.step:
-        agreed = (Thing("pattern", pattern) for pattern in list_agreed() if remedy.step == "containerd")
-        return Scope((*declare_things(remedy.step), *agreed))
+        agreed = (HostResource("pattern", pattern) for pattern in list_agreed_patterns() if remedy.step == "containerd")
+        return Scope((*declare_resources(remedy.step), *agreed))
     if remedy.drop_in:
         scopes = [declare_drop_in(vars(variant)) for variant in list_variants(remedy.drop_in)]
-        return Scope(tuple(thing for scope in scopes for thing in scope.things))
+        return Scope(tuple(resource for scope in scopes for resource in scope.resources))
     return declare_playbook(remedy, {})

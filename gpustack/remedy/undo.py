@@ -1,4 +1,4 @@
-"""The roll-back of a fix: what is still as the fix left it becomes as it was before; everything else stays.
+"""The roll-back of a fix: a thing that is still as the fix left it becomes as it was before; all else stays.
 
 It is the same whether a fix did not help a moment ago, or a person asks for it days later.
 """
@@ -9,19 +9,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gpustack.command import NO_HINT, Command, Hint, Prose
-from gpustack.doctor.graph import graph
+from gpustack.doctor.graph import load_graph
 from gpustack.errors import RolloutError
 from gpustack.events import Event, Reporter
 from gpustack.ownership.record import ABSENT
 from gpustack.remedy.copies import Copies
 from gpustack.remedy.objects import ObjectChange
 from gpustack.remedy.records import FOLDER, Change, HostRecord, keep_declared
-from gpustack.remedy.step_scope import bound_scope, may_change_objects
+from gpustack.remedy.step_scope import declare_fault, may_change_objects
 
 
 @dataclass(frozen=True)
 class LastFix:
-    """A fix that can be rolled back: its records, by host, and the objects of the cluster that it may have changed."""
+    """Hold a fix that can be rolled back: its records, by host, and the objects of the cluster that it may have
+    changed."""
 
     records: tuple[HostRecord, ...]
     objects: tuple[ObjectChange, ...] = ()
@@ -36,7 +37,7 @@ class LastFix:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        return tuple(one.host for one in self.records)
+        return tuple(record.host for record in self.records)
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -44,16 +45,16 @@ class LastFix:
 
     @property
     def restorable(self) -> tuple[Change, ...]:
-        return tuple(one for one in self.changes if one.is_restorable)
+        return tuple(change for change in self.changes if change.is_restorable)
 
     @property
-    def left(self) -> tuple[Change, ...]:
-        return tuple(one for one in self.changes if one.is_left)
+    def remaining_changes(self) -> tuple[Change, ...]:
+        return tuple(change for change in self.changes if change.is_remaining)
 
 
 @dataclass(frozen=True)
 class Remainder:
-    """A thing that stays as it is: why, in words, and the command on its host that shows the difference."""
+    """Describe a thing that stays as it is: why, in words, and the command on its host that shows the difference."""
 
     text: str
     comparison: Hint = NO_HINT
@@ -64,36 +65,38 @@ class Remainder:
 
 @dataclass(frozen=True)
 class Rollback:
-    """The result: `did` is what was restored, in words, and `left` what was not, each with its host."""
+    """Hold the result: `actions` says what was restored, in words, and `remainders` what was not, each with its
+    host."""
 
     fix: LastFix
-    did: tuple[str, ...]
-    left: tuple[Remainder, ...] = ()
+    actions: tuple[str, ...]
+    remainders: tuple[Remainder, ...] = ()
     seconds: float = 0.0
 
 
-def find_last_fix(copies: Copies, reached: Sequence[str]) -> LastFix:
-    """Find the newest fix. Raises RolloutError: there is none; a host of it cannot be asked; all of it was changed."""
-    found = [record for name in reached if (record := copies.read(name))]
-    if not found:
-        why = "No host that was reached keeps the copies of one."
-        raise RolloutError("undo-nothing", "There is no fix to roll back.", why, NO_HINT)
-    newest = max(record.id for record in found)
-    records = [record for record in found if record.id == newest]
-    if missing := sorted({name for record in records for name in record.hosts} - {one.host for one in records}):
-        why = f"It also changed {', '.join(missing)}, which cannot be reached or has no backups any more."
+def find_last_fix(copies: Copies, reached_hosts: Sequence[str]) -> LastFix:
+    """Find the newest fix. Raise RolloutError where there is none, where a host of it cannot be asked, and where all of
+    it was changed."""
+    host_records = [record for name in reached_hosts if (record := copies.read(name))]
+    if not host_records:
+        reason = "No host that was reached keeps the copies of one."
+        raise RolloutError("undo-nothing", "There is no fix to roll back.", reason, NO_HINT)
+    newest = max(record.id for record in host_records)
+    records = [record for record in host_records if record.id == newest]
+    if missing := sorted({name for record in records for name in record.hosts} - {record.host for record in records}):
+        reason = f"It also changed {', '.join(missing)}, which cannot be reached or has no backups any more."
         hint = Command("gpustack", "explain", "undo-host-missing")
-        raise RolloutError("undo-host-missing", f"The fix of {records[0].fault} is on more hosts.", why, hint)
+        raise RolloutError("undo-host-missing", f"The fix of {records[0].fault} is on more hosts.", reason, hint)
     fix = read_objects(copies, records)
-    if fix.left and not fix.restorable:
+    if fix.remaining_changes and not fix.restorable:
         message = f"What the fix of {fix.fault} left was changed since; nothing was restored."
-        why = "\n".join(str(describe_left(one, fix.id)) for one in fix.left)
-        raise RolloutError("undo-changed-since", message, why, Command("gpustack", "explain", "undo-changed-since"))
+        reason = "\n".join(str(describe_remainder(change, fix.id)) for change in fix.remaining_changes)
+        raise RolloutError("undo-changed-since", message, reason, Command("gpustack", "explain", "undo-changed-since"))
     return fix
 
 
 def find_fix(copies: Copies, id: str, hosts: Iterable[str]) -> LastFix:
-    """Find the fix that has just been made. Raises RolloutError where a host has no record of it."""
+    """Find the fix that has just been made. Raise RolloutError where a host has no record of it."""
     records = [copies.read(name, id) for name in hosts]
     known = [record for record in records if record]
     if len(known) < len(records):
@@ -102,61 +105,61 @@ def find_fix(copies: Copies, id: str, hosts: Iterable[str]) -> LastFix:
 
 
 def read_objects(copies: Copies, records: Sequence[HostRecord]) -> LastFix:
-    fault = graph().faults.get(records[0].fault)
-    scope = bound_scope(fault)
+    fault = load_graph().faults.get(records[0].fault)
+    scope = declare_fault(fault)
     declared = tuple(keep_declared(record, scope) for record in records)
     read = copies.read_objects if may_change_objects(fault) else lambda _: ()
     return LastFix(declared, tuple(change for record in declared for change in read(record)))
 
 
 def roll_back(copies: Copies, fix: LastFix, report: Reporter) -> Rollback:
-    """Restore what may be restored: of the cluster first, since what goes back on a host may take the API with it.
+    """Restore what may be restored: objects of the cluster first, because a restored host may end the API.
 
     The copies of a host are removed if it needs none any more, and else kept for a person to compare.
     """
     started = time.monotonic()
     report(Event("step", "undo", f"{fix.fault} on {', '.join(fix.hosts)}"))
-    did: list[str] = []
-    used = {one.host for one in fix.left}
-    left = [describe_left(one, fix.id) for one in fix.left]
+    actions: list[str] = []
+    hosts_with_copies = {change.host for change in fix.remaining_changes}
+    remainders = [describe_remainder(change, fix.id) for change in fix.remaining_changes]
     for record in fix.records:
-        objects = [one for one in fix.objects if one.host == record.host and one.is_restorable]
+        objects = [change for change in fix.objects if change.host == record.host and change.is_restorable]
         refused = copies.replace(record, objects) if objects else []
-        did += [
-            f"{one.host}: {'restored' if one.before else 'removed'} {one.record.name}"
-            for one in objects
-            if one not in refused
+        actions += [
+            f"{change.host}: {'restored' if change.before else 'removed'} {change.record.name}"
+            for change in objects
+            if change not in refused
         ]
-        left += [Remainder(f"{one} stays: it was changed at this moment") for one in refused]
-        used |= {one.host for one in refused}
+        remainders += [Remainder(f"{change} stays: it was changed at this moment") for change in refused]
+        hosts_with_copies |= {change.host for change in refused}
     for record in fix.records:
         for line in copies.restore(record, record.changes):
-            word, name, thing, why = (line.split("\t") + 3 * [""])[:4]
+            word, name, resource, reason = (line.split("\t") + 3 * [""])[:4]
             if word == "did":
-                did.append(f"{record.host}: {name}")
+                actions.append(f"{record.host}: {name}")
             elif word == "kept":
-                kept = Prose("what was there is kept: {}", f"{FOLDER}/{fix.id}/after{name}")
-                did.append(f"{record.host}: {kept}")
-                used.add(record.host)
+                note = Prose("what was there is kept: {}", f"{FOLDER}/{fix.id}/after{name}")
+                actions.append(f"{record.host}: {note}")
+                hosts_with_copies.add(record.host)
             else:
-                left.append(Remainder(f"{record.host}: {thing} stays: {why}"))
-                used.add(record.host)
+                remainders.append(Remainder(f"{record.host}: {resource} stays: {reason}"))
+                hosts_with_copies.add(record.host)
     for name in fix.hosts:
-        (copies.close if name in used else copies.forget)(name, fix.id)
-    for line in (*did, *map(str, left)):
+        (copies.close if name in hosts_with_copies else copies.forget)(name, fix.id)
+    for line in (*actions, *map(str, remainders)):
         report(Event("note", "undo", line))
     report(Event("done", "undo", ""))
-    return Rollback(fix, tuple(did), tuple(left), time.monotonic() - started)
+    return Rollback(fix, tuple(actions), tuple(remainders), time.monotonic() - started)
 
 
-def describe_left(change: Change, id: str) -> Remainder:
-    """Describe what stays: why, and both states."""
-    left, actual = shorten(change.record.after), shorten(change.actual or "unknown")
+def describe_remainder(change: Change, id: str) -> Remainder:
+    """Describe what stays, with the reason and both states."""
+    left, actual = shorten_digest(change.record.after), shorten_digest(change.actual or "unknown")
     states = f" (the fix left {left}; it is {actual})" if change.record.after else ""
     return Remainder(f"{change} stays: {change.reason}{states}", find_comparison(change, id))
 
 
-def shorten(state: str) -> str:
+def shorten_digest(state: str) -> str:
     """Cut the digest in a state to the part that people compare."""
     return re.sub(r"\b([0-9a-f]{12})[0-9a-f]{52}\b", r"\1", state)
 

@@ -1,4 +1,4 @@
-"""What the exit status says. docs/exit-codes.md has the same table for people; a test compares both."""
+"""Exit statuses of all commands. docs/exit-codes.md has the same table for people; a test compares both."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from gpustack.forecast.pool import Forecast
     from gpustack.gpus.burn.judge import Burn
     from gpustack.gpus.contract import Contract
-    from gpustack.gpus.engines.change import Changed
+    from gpustack.gpus.engines.change import ChangeResult
     from gpustack.gpus.engines.diagnostic import Diagnostic
     from gpustack.gpus.engines.listings import Listing
     from gpustack.profile.analysis import Analysis
     from gpustack.profile.compare import Comparison
-    from gpustack.profile.gate import Judged
+    from gpustack.profile.gate import GateResult
     from gpustack.proof.delivery import Deliveries
     from gpustack.proof.prove import Proof
-    from gpustack.remedy.fixed import Fixed
+    from gpustack.remedy.fix_result import FixResult
     from gpustack.rollout.plan import Outcome, Plan
     from gpustack.rollout.reset import ResetOutcome
 
@@ -39,192 +39,201 @@ MEANINGS = {
     70: "a bug of gpustack",
     130: "interrupted",
 }
-# What the same numbers mean of a diagnosis.
-DIAGNOSED = {
+# A diagnosis gives the same numbers other meanings.
+DIAGNOSIS_MEANINGS = {
     0: "healthy",
     1: "a root cause was found, or something differs from the spec",
     8: "unknown: a symptom without a confirmed cause, or some checks could not be evaluated",
 }
-# And of a fix; what it leaves is diagnosed.
-FIXED = DIAGNOSED | {
+# A fix ends with a diagnosis.
+FIX_MEANINGS = DIAGNOSIS_MEANINGS | {
     5: "a playbook failed, or the fix was stopped",
     6: "a fix did not resolve its fault and was rolled back",
     130: "interrupted",
 }
-# Of what host engines say, of a change through them, and of a diagnostic.
-LISTED = {0: "all engines answered", 8: "unknown: an engine, or its answer, is missing"}
-CHANGED = {
+# Listings of GPUs and of what host engines have, and changes through host engines.
+LISTING_MEANINGS = {0: "listed", 8: "unknown: an engine, or its answer, is missing"}
+CHANGE_MEANINGS = {
     0: "done",
     5: "an engine refused it",
     8: "unknown: an engine gave no answer, or is missing",
     130: "interrupted",
 }
-# Of an exporter.
-CHECKED = {0: "nothing of it is wrong", 1: "something of it is wrong"}
-# Of a profile that is judged, and of two that are compared.
-ANALYSED = {0: "a verdict", 8: "unknown: too little data for a verdict"}
-# Of a suggestion by which metric to scale.
-SUGGESTED = {0: "suggested", 8: "unknown: no metric suits"}
-COMPARED = {
+# `gpustack gpu check-exporter`.
+CONTRACT_MEANINGS = {0: "nothing of it is wrong", 1: "something of it is wrong"}
+# `gpustack profile analyze`.
+ANALYSIS_MEANINGS = {0: "a verdict", 8: "unknown: too little data for a verdict"}
+# `gpustack autoscale suggest`.
+SUGGESTION_MEANINGS = {0: "suggested", 8: "unknown: no metric suits"}
+COMPARISON_MEANINGS = {
     0: "compared",
     1: "a change that --fail-if names",
     8: "unknown: too little data, another machine, or a change of --fail-if that cannot be told from noise",
 }
-# Of hours of GPUs.
-REPORTED = {0: "reported", 8: "unknown: less than 95 % of the time was recorded"}
-COSTED = REPORTED | {1: "above a budget"}
-# Of a forecast.
-FORECAST = {
+# Reports of GPU-hours and of their costs.
+CAPACITY_MEANINGS = {0: "reported", 8: "unknown: less than 95 % of the time was recorded"}
+COST_MEANINGS = CAPACITY_MEANINGS | {1: "above a budget"}
+# `gpustack capacity forecast`.
+FORECAST_MEANINGS = {
     0: "enough GPUs for the lead time",
     1: "GPUs are to be ordered now",
     8: "unknown: a pool has no forecast",
 }
-DIAGNOSTIC = {
+DIAGNOSTIC_MEANINGS = {
     0: "every node passed, no test failed",
     1: "a test failed",
     8: "unknown: a node gave no result, a test was not run, or nothing passed",
     130: "interrupted",
 }
-BURNED = {
+BURN_MEANINGS = {
     0: "every GPU passed",
     1: "a GPU failed, or is no longer offered",
     8: "unknown: what a GPU reached, or how it was, is not known",
     130: "interrupted",
 }
-# With several outcomes, the first of these that applies.
+# Among several outcomes, the first of these counts.
 PRECEDENCE = (70, 130, 2, 3, 4, 5, 6, 7, 9, 1, 8, 0)
 
 
-def foremost(codes: Iterable[int]) -> int:
-    """Of several codes the one that counts; 0 of none."""
+def select_code(codes: Iterable[int]) -> int:
+    """Select the code that counts among several; without any it is 0."""
     return min(codes, key=PRECEDENCE.index, default=0)
 
 
-def exit_code(found: "Plan") -> int:
-    """Of `plan` and `verify`."""
-    if found.drifted:
+def compute_plan_code(plan: "Plan") -> int:
+    """Compute the exit status of `gpustack plan` and `gpustack verify`."""
+    if plan.drifted_states:
         return 1
-    return 0 if found.converged else 8
+    return 0 if plan.converged else 8
 
 
-def outcome_code(outcome: "Outcome") -> int:
-    """Of `install`. `pending` stands behind something that differs, so it needs no code of its own."""
+def compute_outcome_code(outcome: "Outcome") -> int:
+    """Compute the exit status of `gpustack install`. A `pending` state waits for one that differs, so it needs no
+    code."""
     after = outcome.verification.plan
-    codes = [130] if outcome.stopped == INTERRUPTED else [5] if outcome.stopped else []
-    if after.refused or any(played.failures for played in outcome.played):
+    codes = [130] if outcome.stop_reason == INTERRUPTED else [5] if outcome.stop_reason else []
+    if after.manual_differences or any(run.failures for run in outcome.playbook_runs):
         codes.append(5)
-    if after.drifted:
-        codes.append(6 if outcome.played else 1)
+    if after.drifted_states:
+        codes.append(6 if outcome.playbook_runs else 1)
     if not after.converged:
         codes.append(8)
-    return foremost(codes)
+    return select_code(codes)
 
 
-def reset_code(done: "ResetOutcome") -> int:
-    """Of `reset`."""
-    codes = [130] if done.stopped == INTERRUPTED else [5] if done.stopped else []
-    codes += [5] if done.played and done.played.failures else []
-    codes += [6] if done.left else []
-    codes += [8] if done.unknown or done.after.unreached else []
-    return foremost(codes)
+def compute_reset_code(outcome: "ResetOutcome") -> int:
+    """Compute the exit status of `gpustack reset`."""
+    codes = [130] if outcome.stop_reason == INTERRUPTED else [5] if outcome.stop_reason else []
+    codes += [5] if outcome.playbook_run and outcome.playbook_run.failures else []
+    codes += [6] if outcome.incomplete_hosts else []
+    codes += [8] if outcome.unknown or outcome.after.unreachable_hosts else []
+    return select_code(codes)
 
 
-def proof_code(done: "Proof") -> int:
-    """Of `prove`. GPUs in use are left out of it, unless nothing else is there."""
-    codes = [130] if done.stopped == INTERRUPTED else [5] if done.stopped else []
-    outcomes = [link.outcome for row in done.rows for _, link in row.links]
-    codes += [1] if "failed" in outcomes or done.left else []
-    codes += [8] if "unknown" in outcomes or done.unasked else []
-    kernels = {row.kernel.outcome for row in done.rows}
-    return foremost([*codes, *([8] if kernels == {"skipped"} else [])])
+def compute_proof_code(proof: "Proof") -> int:
+    """Compute the exit status of `gpustack prove`. GPUs in use do not count unless there are no others."""
+    codes = [130] if proof.stop_reason == INTERRUPTED else [5] if proof.stop_reason else []
+    outcomes = [link.outcome for row in proof.rows for _, link in row.links]
+    codes += [1] if "failed" in outcomes or proof.remaining else []
+    codes += [8] if "unknown" in outcomes or proof.skipped_hosts else []
+    kernels = {row.kernel.outcome for row in proof.rows}
+    return select_code([*codes, *([8] if kernels == {"skipped"} else [])])
 
 
-def doctor_code(found: "Diagnosis") -> int:
-    """Of `doctor`. A host that could not be asked is a root."""
-    codes = [1] if found.roots or found.drift else []
-    return foremost([*codes, *([8] if found.unexplained or found.unknown else [])])
+def compute_diagnosis_code(diagnosis: "Diagnosis") -> int:
+    """Compute the exit status of `gpustack doctor`. A host that was not reached counts as a root cause."""
+    codes = [1] if diagnosis.roots or diagnosis.drift else []
+    return select_code([*codes, *([8] if diagnosis.unexplained_symptoms or diagnosis.unknown else [])])
 
 
-def fix_code(done: "Fixed") -> int:
-    """Of `doctor --fix`: what became of it, and then what is still found."""
-    endings = {one.ending for one in done.attempts}
-    codes = [130] if done.stopped == INTERRUPTED or "interrupted" in endings else []
-    codes += [5] if any(one.played and one.played.failures for one in done.attempts) else []
-    codes += [6] if "not-resolved" in endings else [5] if done.stopped else []
-    return foremost([*codes, doctor_code(done.after)])
+def compute_fix_code(fix_result: "FixResult") -> int:
+    """Compute the exit status of `gpustack doctor --fix` from its attempts and the diagnosis after them."""
+    endings = {attempt.ending for attempt in fix_result.attempts}
+    codes = [130] if fix_result.stop_reason == INTERRUPTED or "interrupted" in endings else []
+    runs = [attempt.play_result for attempt in fix_result.attempts if attempt.play_result]
+    codes += [5] if any(run.failures for run in runs) else []
+    codes += [6] if "not-resolved" in endings else [5] if fix_result.stop_reason else []
+    return select_code([*codes, compute_diagnosis_code(fix_result.after)])
 
 
-def delivery_code(done: "Deliveries") -> int:
-    """Of `alerts test`."""
-    if done.stopped:
+def compute_delivery_code(deliveries: "Deliveries") -> int:
+    """Compute the exit status of `gpustack alerts test`."""
+    if deliveries.stop_reason:
         return 130
-    return {"delivered": 0, "failed": 1, "unknown": 8}[done.outcome]
+    return {"delivered": 0, "failed": 1, "unknown": 8}[deliveries.outcome]
 
 
-def listing_code(found: "Listing") -> int:
-    """Of `gpu group list` and its like."""
-    return 8 if found.unread else 0
+def compute_listing_code(listing: "Listing") -> int:
+    """Compute the exit status of the commands that list what host engines have, such as `gpustack gpu group list`."""
+    return 8 if listing.unread else 0
 
 
-def changed_code(done: "Changed") -> int:
-    """Of what changes GPUs through their host engines."""
-    endings = {*(one.ending for one in done.endings), *(one.ending for one in done.put_back)}
-    codes = [130] if done.stopped == INTERRUPTED else []
+def compute_change_code(change_result: "ChangeResult") -> int:
+    """Compute the exit status of the commands that change GPUs through their host engines."""
+    endings = {
+        *(ending.ending for ending in change_result.endings),
+        *(revert.ending for revert in change_result.reverts),
+    }
+    codes = [130] if change_result.stop_reason == INTERRUPTED else []
     codes += [5] if "refused" in endings else []
-    return foremost([*codes, *([8] if "unknown" in endings else [])])
+    return select_code([*codes, *([8] if "unknown" in endings else [])])
 
 
-def contract_code(found: "Contract") -> int:
-    """Of `gpu check-exporter`."""
-    return 0 if found.kept else 1
+def compute_contract_code(contract: "Contract") -> int:
+    """Compute the exit status of `gpustack gpu check-exporter`."""
+    return 0 if contract.kept else 1
 
 
-def analysis_code(found: "Analysis") -> int:
-    """Of `profile analyze`."""
-    return 8 if found.verdict.confidence == "none" else 0
+def compute_analysis_code(analysis: "Analysis") -> int:
+    """Compute the exit status of `gpustack profile analyze`."""
+    return 8 if analysis.verdict.confidence == "none" else 0
 
 
-def suggestion_code(found: "Suggestion") -> int:
-    """Of `autoscale suggest`."""
-    return 0 if found.metric else 8
+def compute_suggestion_code(suggestion: "Suggestion") -> int:
+    """Compute the exit status of `gpustack autoscale suggest`."""
+    return 0 if suggestion.metric else 8
 
 
-def comparison_code(found: "Comparison", gates: "Sequence[Judged]") -> int:
-    """Of `profile compare`."""
-    codes = [{"failed": 1, "unknown": 8, "passed": 0}[one.outcome] for one in gates]
-    return foremost([*codes, 8 if found.outcome in ("insufficient-data", "another-machine") else 0])
+def compute_comparison_code(comparison: "Comparison", gates: "Sequence[GateResult]") -> int:
+    """Compute the exit status of `gpustack profile compare`."""
+    codes = [{"failed": 1, "unknown": 8, "passed": 0}[gate.outcome] for gate in gates]
+    return select_code([*codes, 8 if comparison.outcome in ("insufficient-data", "another-machine") else 0])
 
 
-def capacity_code(found: "Capacity") -> int:
-    """Of `capacity report`."""
+def compute_capacity_code(capacity: "Capacity") -> int:
+    """Compute the exit status of `gpustack capacity report`."""
     from gpustack.capacity.doubts import ENOUGH
 
-    return 0 if found.usage.coverage >= ENOUGH else 8
+    return 0 if capacity.usage.coverage >= ENOUGH else 8
 
 
-def cost_code(found: "Bill") -> int:
-    """Of `cost report`."""
+def compute_cost_code(bill: "Bill") -> int:
+    """Compute the exit status of `gpustack cost report`."""
     from gpustack.capacity.doubts import ENOUGH
 
-    codes = [1] if any(one.exceeded for one in found.budgets) else []
-    return foremost([*codes, 0 if found.usage.coverage >= ENOUGH else 8])
+    codes = [1] if any(budget.exceeded for budget in bill.budgets) else []
+    return select_code([*codes, 0 if bill.usage.coverage >= ENOUGH else 8])
 
 
-def forecast_code(found: "Forecast") -> int:
-    """Of `capacity forecast`."""
-    orders = [one.outlook.order if one.outlook else None for one in found.pools]
-    return foremost(8 if order is None else int(order > 0) for order in orders)
+def compute_forecast_code(forecast: "Forecast") -> int:
+    """Compute the exit status of `gpustack capacity forecast`."""
+    orders = [pool.outlook.order if pool.outlook else None for pool in forecast.pools]
+    return select_code(8 if order is None else int(order > 0) for order in orders)
 
 
-def diagnostic_code(found: "Diagnostic") -> int:
-    """Of `gpu diag`. To skip is not to pass: a node that skipped all is unknown."""
-    codes = [130] if found.stopped == INTERRUPTED else []
-    codes += [1] if found.count("failed") else []
-    return foremost([*codes, *([8] if found.unread or found.unproven or found.count("unknown") else [])])
+def compute_diagnostic_code(diagnostic: "Diagnostic") -> int:
+    """Compute the exit status of `gpustack gpu diag`. A node on which every test was skipped is unknown."""
+    codes = [130] if diagnostic.stop_reason == INTERRUPTED else []
+    codes += [1] if diagnostic.count("failed") else []
+    return select_code(
+        [*codes, *([8] if diagnostic.unread or diagnostic.unproven_nodes or diagnostic.count("unknown") else [])]
+    )
 
 
-def burn_code(found: "Burn") -> int:
-    """Of `gpu burn`."""
-    codes = [130] if found.stopped == INTERRUPTED else []
-    codes += [1] if found.count("failed") or found.lost else []
-    return foremost([*codes, *([8] if found.unread or found.left or found.count("unknown") or not found.gpus else [])])
+def compute_burn_code(burn: "Burn") -> int:
+    """Compute the exit status of `gpustack gpu burn`."""
+    codes = [130] if burn.stop_reason == INTERRUPTED else []
+    codes += [1] if burn.count("failed") or burn.lost_gpus else []
+    return select_code(
+        [*codes, *([8] if burn.unread or burn.cleanup_error or burn.count("unknown") or not burn.gpus else [])]
+    )

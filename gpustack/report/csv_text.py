@@ -1,4 +1,4 @@
-"""Writes CSV, the only place that does: a row is a line, and no cell of it is a formula to a spreadsheet."""
+"""CSV is written by this module alone: a row is a line, and no spreadsheet takes a cell for a formula."""
 
 import csv
 import io

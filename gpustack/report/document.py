@@ -5,41 +5,45 @@ from typing import TYPE_CHECKING, Any
 
 from gpustack.files.json_text import dump_json
 from gpustack.report.codes import MEANINGS
-from gpustack.report.format import Clean, cleaner
+from gpustack.report.format import Clean, build_cleaner
 from gpustack.report.schema import Document, Evidence
-from gpustack.report.terminal import escaped
+from gpustack.report.terminal import escape_json
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
 
-KEPT = 4000
-EVIDENCE = Evidence.model_fields.keys()
+MAX_OUTPUT = 4000
+EVIDENCE_FIELDS = Evidence.model_fields.keys()
 
 
-def document(shape: type[Document], values: Mapping[str, Any], inventory: "Inventory | None") -> str:
-    """What every JSON document passes: no string of it has a secret or an escape left."""
-    shown = cleaned(shape.model_validate(values).model_dump(by_alias=True), cleaner(inventory))
-    return escaped(dump_json(shown, indent=2, ensure_ascii=False)) + "\n"
+def render_json_document(shape: type[Document], values: Mapping[str, Any], inventory: "Inventory | None") -> str:
+    """Render values as a document of `shape`. Every JSON document passes here, so no string of it has a secret or an
+    escape left."""
+    content = clean_value(shape.model_validate(values).model_dump(by_alias=True), build_cleaner(inventory))
+    return escape_json(dump_json(content, indent=2, ensure_ascii=False)) + "\n"
 
 
-def cleaned(value: Any, clean: Clean) -> Any:
-    """Times are rounded to milliseconds. Evidence is cut afterwards: half a secret is not known as one."""
+def clean_value(value: Any, clean: Clean) -> Any:
+    """Clean all strings of a value . Evidence is cut afterwards, since half a
+    secret would not be recognized."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list | tuple):
-        return [cleaned(one, clean) for one in value]
-    if isinstance(value, float):
-        return round(value, 3)
+        return [clean_value(element, clean) for element in value]
     if not isinstance(value, dict):
         return value
-    found = {key: cleaned(one, clean) for key, one in value.items()}
-    return shortened(found) if found.keys() == EVIDENCE else found
+    entries = {key: clean_value(entry, clean) for key, entry in value.items()}
+    return shorten_evidence(entries) if entries.keys() == EVIDENCE_FIELDS else entries
 
 
-def shortened(evidence: dict[str, Any]) -> dict[str, Any]:
-    long = len(evidence["out"]) > KEPT or len(evidence["err"]) > KEPT
-    return evidence | {"out": evidence["out"][:KEPT], "err": evidence["err"][:KEPT], "cut": evidence["cut"] or long}
+def shorten_evidence(evidence: dict[str, Any]) -> dict[str, Any]:
+    is_long = len(evidence["stdout"]) > MAX_OUTPUT or len(evidence["stderr"]) > MAX_OUTPUT
+    return evidence | {
+        "stdout": evidence["stdout"][:MAX_OUTPUT],
+        "stderr": evidence["stderr"][:MAX_OUTPUT],
+        "truncated": evidence["truncated"] or is_long,
+    }
 
 
-def ending(code: int, meanings: Mapping[int, str] = MEANINGS) -> dict[str, Any]:
+def build_exit(code: int, meanings: Mapping[int, str] = MEANINGS) -> dict[str, Any]:
     return {"code": code, "meaning": meanings[code]}

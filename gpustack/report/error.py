@@ -1,23 +1,26 @@
-"""An error as text: what is wrong, where and why, what to do now, and the page that tells more."""
+"""An error as text: the message, the reason, what to do, and the page that explains it."""
 
 from collections.abc import Sequence
 
-from gpustack.ask.redact.printable import plain
+from gpustack.ask.redact.printable import clean_text
 from gpustack.ask.redact.redact import redact
 from gpustack.command import Command
 from gpustack.errors import GpustackError
-from gpustack.report.progress import rest
+from gpustack.report.progress import clear_live_lines
 
 
-def render(error: GpustackError, secrets: Sequence[str] = ()) -> str:
-    """Plain text, one line per complaint, never wrapped: it is read in logs as well."""
-    rest()
+def render_error(error: GpustackError, secrets: Sequence[str] = ()) -> str:
+    """Render an error as plain text, one line per complaint. Lines are never wrapped, because logs contain them as
+    well."""
+    clear_live_lines()
     page = Command("gpustack", "explain", error.reference)
-    rows = [("error", error.message), ("why", error.why), ("do", error.hint if error.hint != page else "")]
-    lines = [line for name, text in rows if text for line in row(name, redact(plain(text), secrets).strip())]
-    return "\n".join([*lines, *row("more", page)]) + "\n"
+    rows = [("error", error.message), ("why", error.reason), ("do", error.hint if error.hint != page else "")]
+    lines = [
+        line for name, text in rows if text for line in format_field(name, redact(clean_text(text), secrets).strip())
+    ]
+    return "\n".join([*lines, *format_field("more", page)]) + "\n"
 
 
-def row(name: str, text: str) -> list[str]:
-    first, *following = text.splitlines() or [""]
-    return [f"{name + ':':<7}{first}", *(f"{'':7}{line}" for line in following)]
+def format_field(name: str, text: str) -> list[str]:
+    first, *continuation = text.splitlines() or [""]
+    return [f"{name + ':':<7}{first}", *(f"{'':7}{line}" for line in continuation)]

@@ -1,31 +1,37 @@
-"""The commands that a finding rests on, as a person would type them."""
+"""The commands behind a finding, as a person would type them."""
 
 from gpustack.ask.api import ADMIN
 from gpustack.ask.judge import Judgement
 from gpustack.ask.view import Evidence
-from gpustack.report.format import Clean, place
+from gpustack.report.format import Clean, format_location
 
-LONG = 160
-"""Characters of a line that is quoted."""
-
-
-def command(entry: Evidence) -> str:
-    """Of a script what shows the same."""
-    return f"{place(entry.answer.where)} $ {entry.like or entry.command.strip().replace(f' {ADMIN}', '')}"
+MAX_LINE = 160
+"""Lines with more characters are not quoted."""
 
 
-def answer(entry: Evidence, one: Judgement, clean: Clean) -> str:
-    """The line that the check quotes, of an answer in lines; or why there is no answer. Else empty."""
-    reply, words = entry.answer, one.result.quote.split() if one.result else []
-    text = "" if reply.out.startswith(("{", "[")) else reply.out
-    lines = (line.strip() for line in text.splitlines() if len(line) <= LONG)
-    quoted = next((line for line in lines if words and all(word in line for word in words)), "")
-    return clean(quoted or reply.lost) or (f"(ended with {reply.rc})" if reply.rc else "")
+def format_command(entry: Evidence) -> str:
+    """Format the command of an entry; for a script it is a command that shows the same."""
+    command = entry.manual_command or entry.command.strip().replace(f" {ADMIN}", "")
+    return f"{format_location(entry.answer.location)} $ {command}"
 
 
-def commands(one: Judgement, clean: Clean) -> list[str]:
-    """Each once, with its answer on a line of its own; those with one come first."""
-    found = sorted(
-        ((command(entry), answer(entry, one, clean)) for entry in one.evidence), key=lambda pair: not pair[1]
+def quote_answer(entry: Evidence, judgement: Judgement, clean: Clean) -> str:
+    """Quote the line of an answer that the check names, or say why there is no answer. The quote is empty where the
+    answer is no text in lines."""
+    reply, words = entry.answer, judgement.result.quote.split() if judgement.result else []
+    text = "" if reply.stdout.startswith(("{", "[")) else reply.stdout
+    lines = (line.strip() for line in text.splitlines() if len(line) <= MAX_LINE)
+    quoted_line = next((line for line in lines if words and all(word in line for word in words)), "")
+    return clean(quoted_line or reply.missing_reason) or (f"(ended with {reply.rc})" if reply.rc else "")
+
+
+def list_commands(judgement: Judgement, clean: Clean) -> list[str]:
+    """List the commands of a judgement, each once with its quoted line below it. Commands with a quoted line come
+    first."""
+    quotes = sorted(
+        ((format_command(entry), quote_answer(entry, judgement, clean)) for entry in judgement.evidence),
+        key=lambda pair: not pair[1],
     )
-    return list(dict.fromkeys(f"{asked}\n  → {reply}" if reply else asked for asked, reply in found))
+    return list(
+        dict.fromkeys(f"{command_line}\n  → {reply}" if reply else command_line for command_line, reply in quotes)
+    )

@@ -1,4 +1,4 @@
-"""Findings for people, in three columns: kind, text, places; with what to type, and what it rests on."""
+"""Findings for people in three columns (kind, text, locations), with hints and evidence."""
 
 from collections.abc import Sequence
 from itertools import groupby, zip_longest
@@ -10,9 +10,9 @@ from rich.text import Text
 
 from gpustack.ask.view import Evidence
 from gpustack.command import Hint
-from gpustack.events import count
-from gpustack.report.format import OLDER, place, places
-from gpustack.report.grouping import Kind, Line, lines, newer
+from gpustack.events import format_count
+from gpustack.report.format import OLDER_RECORDING, format_location, format_locations
+from gpustack.report.grouping import Kind, Line, is_newer, list_lines
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Plan
 
@@ -24,84 +24,91 @@ STYLES: dict[Kind, str] = {
     "pending": "dim",
     "ok": "green",
 }
-SHOWN_LINES = 12
+MAX_LINES = 12
 INDENT = 15
-"""Of the texts of findings: behind their kind."""
+"""Texts of findings begin behind their kind."""
 
 
-def body(console: Terminal, found: Plan, *, verbose: bool) -> None:
-    if found.unreached:
-        say(console, "\nnot reached", "bold")
-    for name in found.unreached:
-        reach = found.snapshot.reach[name]
-        grid(console, [(name, f"{reach.why} ({reach.reference})")], "yellow")
-        typed(console, reach.hint, len(name) + 4)
-    shown_lines = joined(lines(found, holding=verbose))
-    width = min(24, max((len(places(line.locations)) for line in shown_lines), default=0))
-    for step, some in groupby(shown_lines, key=lambda line: line.step):
-        say(console, f"\n{step}", "bold")
-        for line in some:
-            finding(console, line, width)
+def print_findings(console: Terminal, plan: Plan, *, verbose: bool) -> None:
+    if plan.unreachable_hosts:
+        print_text(console, "\nnot reached", "bold")
+    for name in plan.unreachable_hosts:
+        reach = plan.snapshot.reach[name]
+        print_grid(console, [(name, f"{reach.reason} ({reach.reference})")], "yellow")
+        print_command(console, reach.hint, len(name) + 4)
+    lines = merge_ok_lines(list_lines(plan, holding=verbose))
+    width = min(24, max((len(format_locations(line.locations)) for line in lines), default=0))
+    for step, step_lines in groupby(lines, key=lambda line: line.step):
+        print_text(console, f"\n{step}", "bold")
+        for line in step_lines:
+            print_finding(console, line, width)
             for entry in line.evidence if verbose and line.kind != "ok" else ():
-                witness(console, entry)
-    if number := sum(newer(one) for state in found.states for one in state.judgements):
-        say(console, f"\n{count(number, 'check')} unknown: {OLDER}", "yellow")
+                print_evidence(console, entry)
+    if number := sum(is_newer(judgement) for state in plan.states for judgement in state.judgements):
+        print_text(console, f"\n{format_count(number, 'check')} unknown: {OLDER_RECORDING}", "yellow")
 
 
-def joined(shown_lines: Sequence[Line]) -> list[Line]:
-    """What holds in a step at the same places is one line, behind what does not."""
-    found: list[Line] = []
-    for step, some in groupby(shown_lines, key=lambda line: line.step):
-        holding: dict[tuple[str, ...], list[str]] = {}
-        for line in some:
+def merge_ok_lines(lines: Sequence[Line]) -> list[Line]:
+    """Merge the checks of a step that are ok at the same locations into one line behind its other lines."""
+    merged_lines: list[Line] = []
+    for step, step_lines in groupby(lines, key=lambda line: line.step):
+        ok_checks: dict[tuple[str, ...], list[str]] = {}
+        for line in step_lines:
             if line.kind == "ok":
-                holding.setdefault(line.locations, []).append(line.text)
+                ok_checks.setdefault(line.locations, []).append(line.text)
             else:
-                found.append(line)
-        found += [Line(step, "ok", ", ".join(names), locations) for locations, names in holding.items()]
-    return found
+                merged_lines.append(line)
+        merged_lines += [Line(step, "ok", ", ".join(names), locations) for locations, names in ok_checks.items()]
+    return merged_lines
 
 
-def finding(console: Terminal, line: Line, width: int) -> None:
-    """Three columns: kind, text, places."""
+def print_finding(console: Terminal, line: Line, width: int) -> None:
+    """Print a finding in three columns: kind, text and locations."""
     room = max(console.width - INDENT - width - 2, 20)
-    texts = wrapped(console.clean(line.text), room)
-    rows = zip_longest(texts, wrapped(places(line.locations), width), fillvalue="")
-    for number, (text, where) in enumerate(rows):
+    texts = wrap_text(console.clean(line.text), room)
+    rows = zip_longest(texts, wrap_text(format_locations(line.locations), width), fillvalue="")
+    for number, (text, location) in enumerate(rows):
         kind = line.kind if number == 0 else ""
-        row = Text.assemble("  ", (f"{kind:<13}", STYLES[line.kind]), f"{text:<{room + 2}}", (where, "dim"))
+        row = Text.assemble("  ", (f"{kind:<13}", STYLES[line.kind]), f"{text:<{room + 2}}", (location, "dim"))
         row.rstrip()
         console.print(row, soft_wrap=True)
-    typed(console, line.hint, INDENT)
+    print_command(console, line.hint, INDENT)
 
 
-def witness(console: Terminal, entry: Evidence) -> None:
-    """The command behind a finding, whole, and its output."""
+def print_evidence(console: Terminal, entry: Evidence) -> None:
+    """Print the whole command behind a finding, and its output."""
     answer = entry.answer
     script = entry.command.strip().splitlines() or [""]
-    output = [line for line in console.clean(answer.out + answer.err).splitlines() if line.strip()]
-    more = [f"… {len(output) - SHOWN_LINES} lines more (-o json has all)"] if len(output) > SHOWN_LINES else []
-    lost = [f"(no answer: {console.clean(answer.lost)})"] if answer.lost else []
-    ended = [f"(ended with {answer.rc})"] if answer.rc and not lost else []
-    shown = [
-        part for line in (*output[:SHOWN_LINES], *more, *lost, *ended) for part in wrapped(line, console.width - INDENT)
+    output = [line for line in console.clean(answer.stdout + answer.stderr).splitlines() if line.strip()]
+    remainder = [f"… {len(output) - MAX_LINES} lines more (-o json has all)"] if len(output) > MAX_LINES else []
+    loss_notes = [f"(no answer: {console.clean(answer.missing_reason)})"] if answer.missing_reason else []
+    exit_notes = [f"(ended with {answer.rc})"] if answer.rc and not loss_notes else []
+    lines = [
+        part
+        for line in (*output[:MAX_LINES], *remainder, *loss_notes, *exit_notes)
+        for part in wrap_text(line, console.width - INDENT)
     ]
-    verbatim(console, "\n".join([f"{place(answer.where)} $ {script[0]}", *script[1:], *shown]), INDENT, "dim")
+    print_unwrapped(
+        console,
+        "\n".join([f"{format_location(answer.location)} $ {script[0]}", *script[1:], *lines]),
+        INDENT,
+        "dim",
+    )
 
 
-def wrapped(text: str, width: int) -> list[str]:
+def wrap_text(text: str, width: int) -> list[str]:
     return [part for line in text.splitlines() for part in wrap(line, width, break_on_hyphens=False)]
 
 
-def field(console: Terminal, name: str, text: str, width: int, style: str = "", label: str = "dim") -> None:
-    """A name, and behind it a text in a column of its own."""
-    for number, line in enumerate(wrapped(console.clean(text), max(console.width - width, 40)) or [""]):
+def print_field(console: Terminal, name: str, text: str, width: int, style: str = "", label: str = "dim") -> None:
+    """Print a name and, in a column of its own, a text."""
+    for number, line in enumerate(wrap_text(console.clean(text), max(console.width - width, 40)) or [""]):
         row = Text.assemble((f"{console.clean(name) if number == 0 else '':<{width}}", label), (line, style))
         row.rstrip()
         console.print(row, soft_wrap=True)
 
 
-def grid(console: Terminal, rows: Sequence[tuple[str, str]], style: str = "dim") -> None:
+def print_grid(console: Terminal, rows: Sequence[tuple[str, str]], style: str = "dim") -> None:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -110,20 +117,21 @@ def grid(console: Terminal, rows: Sequence[tuple[str, str]], style: str = "dim")
     console.print(Padding(table, (0, 0, 0, 2)))
 
 
-def say(console: Terminal, text: str, style: str = "") -> None:
-    """Further lines are set in: none of a host's passes for one of ours. A newline before all is a space between."""
+def print_text(console: Terminal, text: str, style: str = "") -> None:
+    """Print a text whose further lines are indented, so that no line from a host looks like one of gpustack. A
+    newline at its beginning prints an empty line."""
     if text.startswith("\n"):
         console.print()
     text = console.clean(text)
     console.print(Text(text.strip("\n").replace("\n", "\n  "), style=style))
 
 
-def typed(console: Terminal, command: Hint, indent: int, style: str = "cyan") -> None:
-    """Print something to type. It is never wrapped by us: it is copied whole."""
-    verbatim(console, command, indent, style)
+def print_command(console: Terminal, command: Hint, indent: int, style: str = "cyan") -> None:
+    """Print a command to type. It is never wrapped, because people copy it."""
+    print_unwrapped(console, command, indent, style)
 
 
-def verbatim(console: Terminal, text: str, indent: int, style: str = "") -> None:
-    """Print a text line by line as it is, without wrapping: an answer of a host, or what was changed there."""
+def print_unwrapped(console: Terminal, text: str, indent: int, style: str = "") -> None:
+    """Print a text line by line without wrapping, such as an answer of a host."""
     for line in console.clean(text).splitlines():
         console.print(Text(f"{'':{indent}}{line}", style=style), soft_wrap=True)

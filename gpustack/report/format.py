@@ -1,62 +1,66 @@
-"""How counts, times, names and commands are written, in every kind of report."""
+"""Formats of counts, times, names and commands that all reports share."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gpustack.ask.probe import CLUSTER
-from gpustack.ask.redact.printable import plain
+from gpustack.ask.redact.printable import clean_text
 from gpustack.ask.redact.redact import redact
-from gpustack.events import count
+from gpustack.events import format_count
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
     from gpustack.rollout.plan import Plan
 
-SHOWN_NAMES = 4
-NOT_ASKED = "not asked of "
-"""Why a probe is unknown that is newer than the recording."""
-OLDER = "the recording was made by an older release"
+MAX_NAMES = 4
+MISSING_PREFIX = "not asked of "
+"""The reason of an unknown check begins so where its probe is newer than the recording."""
+OLDER_RECORDING = "the recording was made by an older release"
 
 Clean = Callable[[str], str]
-"""A text as it may be shown: without secrets and terminal escapes."""
+"""A cleaner takes secrets and terminal escapes out of a text."""
 
 
-def duration(seconds: float) -> str:
-    """`0.6 s`, `42 s`, `1 min 5 s`, `2 h 3 min`."""
+def format_duration(seconds: float) -> str:
+    """Format a duration: `0.6 s`, `42 s`, `1 min 5 s`, `2 h 3 min`."""
     if seconds < 9.95:
         return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
+    total = round(seconds)
+    if total < 60:
+        return f"{total} s"
+    minutes, remaining_seconds = divmod(total, 60)
     if minutes < 60:
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
-    hours, left = divmod(minutes, 60)
-    return f"{hours} h {left} min" if left else f"{hours} h"
+        return f"{minutes} min {remaining_seconds} s" if remaining_seconds else f"{minutes} min"
+    hours, remaining_minutes = divmod(minutes, 60)
+    return f"{hours} h {remaining_minutes} min" if remaining_minutes else f"{hours} h"
 
 
-def place(where: str) -> str:
-    return "the cluster" if where == CLUSTER else where
+def format_location(location: str) -> str:
+    return "the cluster" if location == CLUSTER else location
 
 
-def places(locations: Sequence[str]) -> str:
-    """All of a few, the first ones of many."""
-    named = [place(where) for where in dict.fromkeys(locations)]
-    if len(named) <= SHOWN_NAMES + 1:
-        return ", ".join(named)
-    return f"{', '.join(named[:SHOWN_NAMES])} and {len(named) - SHOWN_NAMES} more"
+def format_locations(locations: Sequence[str]) -> str:
+    """Format the names of locations: all of a few, the first ones of many."""
+    names = [format_location(location) for location in dict.fromkeys(locations)]
+    if len(names) <= MAX_NAMES + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:MAX_NAMES])} and {len(names) - MAX_NAMES} more"
 
 
-def facts(found: "Plan") -> str:
-    """`61 facts`, or `58 of 61 facts` where answers were lost."""
-    asked = found.snapshot.answers.values()
-    lost = sum(1 for answer in asked if answer.lost)
-    return f"{len(asked) - lost} of {count(len(asked), 'fact')}" if lost else count(len(asked), "fact")
+def format_facts(plan: "Plan") -> str:
+    """Format the number of facts: `61 facts`, or `58 of 61 facts` where answers are missing."""
+    answers = plan.snapshot.answers.values()
+    lost_count = sum(1 for answer in answers if answer.missing_reason)
+    return (
+        f"{len(answers) - lost_count} of {format_count(len(answers), 'fact')}"
+        if lost_count
+        else format_count(len(answers), "fact")
+    )
 
 
-def cleaner(inventory: "Inventory | None") -> Clean:
+def build_cleaner(inventory: "Inventory | None") -> Clean:
     secrets = inventory.secrets if inventory else ()
-    return lambda text: redact(plain(text), secrets)
+    return lambda text: redact(clean_text(text), secrets)
 
 
 def cut(text: str, width: int) -> str:

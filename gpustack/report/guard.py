@@ -1,5 +1,6 @@
-"""The last place before a terminal: only printable text, newlines, tabs and our own colours get through, whoever wrote
-them; a stream that cannot hold a character ends no program, and one that takes nothing ends it with an error."""
+"""Guards of stdout and stderr. Only printable text, newlines, tabs and gpustack's own colours reach a terminal. A
+character that the stream cannot encode is replaced, and a stream that cannot be written ends the command with an
+error."""
 
 import contextlib
 import os
@@ -8,43 +9,44 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
-from gpustack.ask.redact.printable import plain
+from gpustack.ask.redact.printable import clean_text
 from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.files.write import open_null
 
 # Colours, and what rich's live line needs: the cursor on or off, to the start of the line, up, the line erased.
-OURS = re.compile(r"(\x1b\[(?:[0-9;]*m|\?25[hl]|[0-9]*A|2?K)|\r)")
+ALLOWED_SEQUENCES = re.compile(r"(\x1b\[(?:[0-9;]*m|\?25[hl]|[0-9]*A|2?K)|\r)")
 
 
-class Guarded:
-    """A text stream. What is no terminal gets none of our own sequences either. Where it is `needed`, a full disk or
-    a closed stream is a UsageError; else there is nobody to report it to."""
+class GuardedStream:
+    """Guard a text stream. A stream that is no terminal gets no escape sequences at all. A full disk or a closed
+    stream raises UsageError where the stream `is_required`; else the error is ignored, as there is nobody to report
+    it to."""
 
-    def __init__(self, stream: TextIO, *, needed: bool = True) -> None:
-        self.stream, self.needed = stream, needed
+    def __init__(self, stream: TextIO, *, is_required: bool = True) -> None:
+        self.stream, self.is_required = stream, is_required
 
     def write(self, text: str) -> int:
-        parts = OURS.split(text) if self.stream.isatty() else [text]
-        output = "".join(part if at % 2 else plain(part) for at, part in enumerate(parts))
+        parts = ALLOWED_SEQUENCES.split(text) if self.stream.isatty() else [text]
+        output = "".join(part if index % 2 else clean_text(part) for index, part in enumerate(parts))
         coding = self.stream.encoding or "utf-8"
-        self.tried(lambda: self.stream.write(output.encode(coding, "replace").decode(coding)))
+        self.try_write(lambda: self.stream.write(output.encode(coding, "replace").decode(coding)))
         return len(text)
 
     def flush(self) -> None:
-        self.tried(self.stream.flush)
+        self.try_write(self.stream.flush)
 
-    def tried(self, act: Callable[[], Any]) -> None:
+    def try_write(self, write: Callable[[], Any]) -> None:
         try:
-            act()
+            write()
         except OSError as error:
-            # What is kept back for it would fail once more when Python ends, with an exit status of its own.
-            with contextlib.suppress(OSError), open_null() as nowhere:
-                os.dup2(nowhere.fileno(), self.stream.fileno())
+            # Python would write its buffer again at exit, fail, and replace the exit status.
+            with contextlib.suppress(OSError), open_null() as null:
+                os.dup2(null.fileno(), self.stream.fileno())
             if isinstance(error, BrokenPipeError):
                 raise
-            if self.needed:
-                raise unwritable(error.strerror or str(error)) from error
+            if self.is_required:
+                raise build_output_error(error.strerror or str(error)) from error
 
     def writelines(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -54,17 +56,17 @@ class Guarded:
         return getattr(self.stream, name)
 
 
-def unwritable(why: str) -> UsageError:
+def build_output_error(reason: str) -> UsageError:
     message = "The result cannot be written to the standard output."
-    return UsageError("output-unwritable", message, why, Command("gpustack", "explain", "output-unwritable"))
+    return UsageError("output-unwritable", message, reason, Command("gpustack", "explain", "output-unwritable"))
 
 
-def guard() -> None:
-    """Of stdout and stderr, from now on. Raises UsageError where there is no stdout."""
+def guard_streams() -> None:
+    """Guard stdout and stderr for the rest of the process. Raise UsageError where there is no stdout."""
     for name in ("stderr", "stdout"):
         stream = getattr(sys, name)
         if stream is None and name == "stdout":
-            raise unwritable("it is closed")
-        if not isinstance(stream, Guarded):
-            # Python has none where the shell closed it.
-            setattr(sys, name, Guarded(stream or open_null(), needed=name == "stdout"))
+            raise build_output_error("it is closed")
+        if not isinstance(stream, GuardedStream):
+            # The stream is None where the shell closed it.
+            setattr(sys, name, GuardedStream(stream or open_null(), is_required=name == "stdout"))

@@ -1,6 +1,6 @@
-"""Results for people: calm when nothing differs, readable at 80 columns, the next command at the end.
+"""Results for people: short when nothing differs, readable at 80 columns, with the next command at the end.
 
-Rich honours NO_COLOR and pipes. The output of hosts is shown as literal text, never as markup.
+Rich honours NO_COLOR and pipes. Output of hosts is shown as literal text, never as markup.
 """
 
 from itertools import groupby
@@ -8,116 +8,130 @@ from itertools import groupby
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.command import Hint, Prose
-from gpustack.events import count
-from gpustack.report.findings import body, grid, say, typed
-from gpustack.report.format import duration, facts, places
+from gpustack.events import format_count
+from gpustack.report.findings import print_command, print_findings, print_grid, print_text
+from gpustack.report.format import format_duration, format_facts, format_locations
 from gpustack.report.terminal import Terminal
-from gpustack.rollout.gpus import counted, removal, summary
-from gpustack.rollout.next import after_install, after_look
-from gpustack.rollout.plan import Outcome, Plan, Played, Verification
-from gpustack.steps.monitoring.values import lost_history
+from gpustack.rollout.gpus import build_removal_commands, count_gpus, format_summary
+from gpustack.rollout.next_command import suggest_after_install, suggest_after_plan
+from gpustack.rollout.plan import Outcome, Plan, PlaybookRun, Verification
+from gpustack.steps.monitoring.values import describe_lost_history
 
 
-def plan(console: Terminal, found: Plan, *, verbose: bool = False) -> None:
-    console.hide(found.inventory)
-    hosts = count(len(found.inventory.hosts), "host")
-    if found.converged:
-        calm(console, f"{hosts} converged, {facts(found)}, {duration(found.snapshot.took)}, nothing to do")
-        devices(console, found, "green")
-        history(console, found)
+def render_plan(console: Terminal, plan: Plan, *, verbose: bool = False) -> None:
+    console.hide_secrets(plan.inventory)
+    hosts = format_count(len(plan.inventory.hosts), "host")
+    if plan.converged:
+        print_success(
+            console, f"{hosts} converged, {format_facts(plan)}, {format_duration(plan.snapshot.seconds)}, nothing to do"
+        )
+        print_gpus(console, plan, "green")
+        print_history_loss(console, plan)
         if verbose:
-            body(console, found, verbose=True)
+            print_findings(console, plan, verbose=True)
         return
-    say(console, f"{hosts}, {facts(found)}, {duration(found.snapshot.took)}: {standing(found)}")
-    devices(console, found)
-    history(console, found)
-    body(console, found, verbose=verbose)
-    following(console, after_look(found))
+    print_text(
+        console, f"{hosts}, {format_facts(plan)}, {format_duration(plan.snapshot.seconds)}: {describe_state(plan)}"
+    )
+    print_gpus(console, plan)
+    print_history_loss(console, plan)
+    print_findings(console, plan, verbose=verbose)
+    print_next_command(console, suggest_after_plan(plan))
 
 
-def verification(console: Terminal, checked: Verification, *, verbose: bool = False) -> None:
-    found = checked.plan
-    console.hide(found.inventory)
-    hosts = count(len(found.inventory.hosts), "host")
-    if found.converged:
-        calm(console, f"{hosts} verified, {facts(found)}, {duration(checked.seconds)}, nothing differs")
-        devices(console, found, "green")
+def render_verification(console: Terminal, verification: Verification, *, verbose: bool = False) -> None:
+    plan = verification.plan
+    console.hide_secrets(plan.inventory)
+    hosts = format_count(len(plan.inventory.hosts), "host")
+    if plan.converged:
+        print_success(
+            console, f"{hosts} verified, {format_facts(plan)}, {format_duration(verification.seconds)}, nothing differs"
+        )
+        print_gpus(console, plan, "green")
     else:
-        say(console, f"{hosts}, {facts(found)}, {duration(checked.seconds)}: {standing(found)}")
-        devices(console, found)
-    if verbose or not found.converged:
-        body(console, found, verbose=verbose)
-    following(console, after_look(found))
+        print_text(
+            console, f"{hosts}, {format_facts(plan)}, {format_duration(verification.seconds)}: {describe_state(plan)}"
+        )
+        print_gpus(console, plan)
+    if verbose or not plan.converged:
+        print_findings(console, plan, verbose=verbose)
+    print_next_command(console, suggest_after_plan(plan))
 
 
-def outcome(console: Terminal, done: Outcome, *, verbose: bool = False, evidence: str = "") -> None:
-    console.hide(done.before.inventory)
-    found = done.verification.plan
-    for played in done.played:
-        playbook(console, played)
-    for played in done.played:
-        failures(console, played)
-    if done.stopped:
-        say(console, f"\nstopped: {done.stopped}", "red")
-    hosts, ran = count(len(found.inventory.hosts), "host"), count(len(done.played), "playbook")
-    changes = count(sum(played.tasks_changed for played in done.played), "change")
-    stands = "converged and verified" if found.converged else standing(found)
-    style = "green" if found.converged else ""
-    say(console, f"\n{hosts}: {stands}", style)
-    say(console, f"{ran}, {changes}, {duration(done.seconds)}; verified: {fact_count(done.verification)}", style)
-    devices(console, found, style)
-    if not found.converged:
-        for step, names in groupby(sorted(done.left, key=lambda pair: pair[1]), key=lambda pair: pair[1]):
-            got = "not reached" if step == "reach" else f"stopped at step {step}"
-            say(console, f"{places([name for name, _ in names])}: {got}", "red")
-        body(console, found, verbose=verbose)
+def render_outcome(console: Terminal, outcome: Outcome, *, verbose: bool = False, evidence: str = "") -> None:
+    console.hide_secrets(outcome.before.inventory)
+    plan = outcome.verification.plan
+    for playbook_run in outcome.playbook_runs:
+        print_playbook(console, playbook_run)
+    for playbook_run in outcome.playbook_runs:
+        print_failures(console, playbook_run)
+    if outcome.stop_reason:
+        print_text(console, f"\nstopped: {outcome.stop_reason}", "red")
+    hosts = format_count(len(plan.inventory.hosts), "host")
+    playbooks = format_count(len(outcome.playbook_runs), "playbook")
+    changes = format_count(sum(run.tasks_changed for run in outcome.playbook_runs), "change")
+    facts = format_fact_summary(outcome.verification)
+    state = "converged and verified" if plan.converged else describe_state(plan)
+    style = "green" if plan.converged else ""
+    print_text(console, f"\n{hosts}: {state}", style)
+    print_text(console, f"{playbooks}, {changes}, {format_duration(outcome.seconds)}; verified: {facts}", style)
+    print_gpus(console, plan, style)
+    if not plan.converged:
+        for step, names in groupby(sorted(outcome.stopped_hosts, key=lambda pair: pair[1]), key=lambda pair: pair[1]):
+            problem = "not reached" if step == "reach" else f"stopped at step {step}"
+            print_text(console, f"{format_locations([name for name, _ in names])}: {problem}", "red")
+        print_findings(console, plan, verbose=verbose)
         if evidence:
-            say(console, f"\nevidence: {evidence}")
-    following(console, after_install(done))
+            print_text(console, f"\nevidence: {evidence}")
+    print_next_command(console, suggest_after_install(outcome))
 
 
-def history(console: Terminal, found: Plan) -> None:
-    if lost := lost_history(View(found.snapshot, CLUSTER)):
-        say(console, lost, "yellow")
+def print_history_loss(console: Terminal, plan: Plan) -> None:
+    if warning := describe_lost_history(View(plan.snapshot, CLUSTER)):
+        print_text(console, warning, "yellow")
 
 
-def devices(console: Terminal, found: Plan, style: str = "") -> None:
-    gpus = counted(found)
+def print_gpus(console: Terminal, plan: Plan, style: str = "") -> None:
+    gpus = count_gpus(plan)
     if gpus is None:
         return
-    say(console, summary(gpus), style)
-    for line in gpus.aside:
-        say(console, f"  not counted: {line}", style)
-    if gpus.stranded:
-        what = f"{count(len(gpus.stranded), 'pod')} that got no GPU (UnexpectedAdmissionError), Failed until deleted:"
-        say(console, what, style)
-        for command in removal(gpus.stranded):
-            typed(console, command, 2)
+    print_text(console, format_summary(gpus), style)
+    for line in gpus.excluded_devices:
+        print_text(console, f"  not counted: {line}", style)
+    if gpus.stranded_pods:
+        pods = format_count(len(gpus.stranded_pods), "pod")
+        print_text(console, f"{pods} that got no GPU (UnexpectedAdmissionError), Failed until deleted:", style)
+        for command in build_removal_commands(gpus.stranded_pods):
+            print_command(console, command, 2)
 
 
-def fact_count(checked: Verification) -> str:
-    return f"{facts(checked.plan)} in {duration(checked.seconds)}"
+def format_fact_summary(verification: Verification) -> str:
+    return f"{format_facts(verification.plan)} in {format_duration(verification.seconds)}"
 
 
-def playbook(console: Terminal, played: Played) -> None:
-    fine = [name for name in played.hosts if name not in played.failed]
-    unchanged = [name for name in fine if name not in played.changed]
+def print_playbook(console: Terminal, playbook_run: PlaybookRun) -> None:
+    successful_hosts = [name for name in playbook_run.hosts if name not in playbook_run.failed_hosts]
+    unchanged_hosts = [name for name in successful_hosts if name not in playbook_run.changed_hosts]
     parts = [
-        f"{word} {places(names)}"
+        f"{word} {format_locations(names)}"
         for word, names in (
-            ("changed", [name for name in fine if name in played.changed]),
-            ("unchanged", unchanged),
-            ("failed on", list(played.failed)),
+            ("changed", [name for name in successful_hosts if name in playbook_run.changed_hosts]),
+            ("unchanged", unchanged_hosts),
+            ("failed on", list(playbook_run.failed_hosts)),
         )
         if names
     ]
-    say(console, f"{played.step}: {'; '.join(parts)} ({duration(played.seconds)})", "red" if played.failed else "")
+    print_text(
+        console,
+        f"{playbook_run.step}: {'; '.join(parts)} ({format_duration(playbook_run.seconds)})",
+        "red" if playbook_run.failed_hosts else "",
+    )
 
 
-def failures(console: Terminal, played: Played) -> None:
-    for failure in played.failures:
-        say(console, f"\n{played.step} failed on {failure.host}", "bold red")
-        grid(
+def print_failures(console: Terminal, playbook_run: PlaybookRun) -> None:
+    for failure in playbook_run.failures:
+        print_text(console, f"\n{playbook_run.step} failed on {failure.host}", "bold red")
+        print_grid(
             console,
             [
                 ("task", failure.task),
@@ -125,29 +139,29 @@ def failures(console: Terminal, played: Played) -> None:
                 ("output", failure.message),
             ],
         )
-        say(console, "  equivalent command", "dim")
-        typed(console, played.command, 4)
+        print_text(console, "  equivalent command", "dim")
+        print_command(console, playbook_run.command, 4)
 
 
-def standing(found: Plan) -> str:
-    """In a few words, how it stands."""
-    steps = len(dict.fromkeys(state.step for state in found.states))
+def describe_state(plan: Plan) -> str:
+    """Describe in a few words what differs and what is unknown."""
+    steps = len(dict.fromkeys(state.step for state in plan.states))
     parts = []
-    if found.drifted:
-        differing = len({state.step for state in found.drifted})
-        parts.append(f"{differing} of {count(steps, 'step')} {'differs' if differing == 1 else 'differ'}")
-    if found.unreached:
-        parts.append(f"{count(len(found.unreached), 'host')} not reached")
-    if unknown := {state.step for state in found.unknown if state.where not in found.unreached}:
-        parts.append(f"{count(len(unknown), 'step')} unknown")
+    if plan.drifted_states:
+        differing = len({state.step for state in plan.drifted_states})
+        parts.append(f"{differing} of {format_count(steps, 'step')} {'differs' if differing == 1 else 'differ'}")
+    if plan.unreachable_hosts:
+        parts.append(f"{format_count(len(plan.unreachable_hosts), 'host')} not reached")
+    if unknown := {state.step for state in plan.unknown if state.location not in plan.unreachable_hosts}:
+        parts.append(f"{format_count(len(unknown), 'step')} unknown")
     return ", ".join(parts)
 
 
-def calm(console: Terminal, text: str) -> None:
-    say(console, text, "green")
+def print_success(console: Terminal, text: str) -> None:
+    print_text(console, text, "green")
 
 
-def following(console: Terminal, command: Hint) -> None:
+def print_next_command(console: Terminal, command: Hint) -> None:
     if command:
         console.print()
-        typed(console, Prose("next: {}", command), 0)
+        print_command(console, Prose("next: {}", command), 0)

@@ -9,61 +9,65 @@ from gpustack.ask.judge import Outcome as Judged
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
-from gpustack.report.codes import exit_code, outcome_code
-from gpustack.report.document import document, ending
+from gpustack.report.codes import compute_outcome_code, compute_plan_code
+from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.plan_schema import OutcomeDocument, PlanDocument, VerificationDocument
-from gpustack.rollout.gpus import counted
-from gpustack.rollout.next import after_install, after_look
+from gpustack.rollout.gpus import count_gpus
+from gpustack.rollout.next_command import suggest_after_install, suggest_after_plan
 from gpustack.rollout.plan import Outcome, Plan, Verification
-from gpustack.steps.monitoring.values import lost_history
+from gpustack.steps.monitoring.values import describe_lost_history
 
 OUTCOMES = get_args(Judged)
 
 
-def plan(found: Plan, *, verbose: bool = False) -> str:
-    asked = Verification(found, found.snapshot.took, len(found.snapshot.answers))
-    history = lost_history(View(found.snapshot, CLUSTER))
-    return document(PlanDocument, {**look(asked, verbose=verbose), "history": history}, found.inventory)
+def render_plan(plan: Plan, *, verbose: bool = False) -> str:
+    verification = Verification(plan, plan.snapshot.seconds, len(plan.snapshot.answers))
+    history = describe_lost_history(View(plan.snapshot, CLUSTER))
+    warnings = [history] if history else []
+    values = {**select_state(verification, verbose=verbose), "warnings": warnings}
+    return render_json_document(PlanDocument, values, plan.inventory)
 
 
-def verification(checked: Verification, *, verbose: bool = False) -> str:
-    return document(VerificationDocument, look(checked, verbose=verbose), checked.plan.inventory)
+def render_verification(verification: Verification, *, verbose: bool = False) -> str:
+    return render_json_document(
+        VerificationDocument, select_state(verification, verbose=verbose), verification.plan.inventory
+    )
 
 
-def outcome(done: Outcome, *, verbose: bool = False, evidence: str = "") -> str:
+def render_outcome(outcome: Outcome, *, verbose: bool = False, evidence: str = "") -> str:
     values = {
-        **vars(done),
-        "exit": ending(outcome_code(done)),
-        "converged": done.verification.plan.converged,
-        "left": [{"host": host, "step": step} for host, step in done.left],
-        "evidence": evidence,
-        "verification": look(done.verification, verbose=verbose),
-        "next": after_install(done),
+        **vars(outcome),
+        "exit": build_exit(compute_outcome_code(outcome)),
+        "converged": outcome.verification.plan.converged,
+        "stopped_hosts": [{"host": host, "step": step} for host, step in outcome.stopped_hosts],
+        "evidence_directory": evidence,
+        "verification": select_state(outcome.verification, verbose=verbose),
+        "next": suggest_after_install(outcome),
     }
-    return document(OutcomeDocument, values, done.before.inventory)
+    return render_json_document(OutcomeDocument, values, outcome.before.inventory)
 
 
-def look(checked: Verification, *, verbose: bool) -> dict[str, Any]:
-    found = checked.plan
-    brief = [replace(one, judgements=drop_evidence(one.judgements, {"ok"})) for one in found.states]
+def select_state(verification: Verification, *, verbose: bool) -> dict[str, Any]:
+    plan = verification.plan
+    brief = [replace(state, judgements=drop_evidence(state.judgements, {"ok"})) for state in plan.states]
     return {
-        **select_snapshot(found.snapshot),
-        "exit": ending(exit_code(found)),
-        "converged": found.converged,
-        "seconds": checked.seconds,
-        "probes": checked.questions,
-        "gpus": counted(found),
-        "states": found.states if verbose else brief,
-        "next": after_look(found),
+        **select_snapshot(plan.snapshot),
+        "exit": build_exit(compute_plan_code(plan)),
+        "converged": plan.converged,
+        "seconds": verification.seconds,
+        "probe_count": verification.questions,
+        "gpu_summary": count_gpus(plan),
+        "states": plan.states if verbose else brief,
+        "next": suggest_after_plan(plan),
     }
 
 
 def select_snapshot(snapshot: Snapshot) -> dict[str, Any]:
-    """What documents show of it."""
+    """Select what documents show of a snapshot."""
     return {
-        "taken": snapshot.taken,
-        "seconds": snapshot.took,
-        "probes": len(snapshot.answers),
+        "started_at": snapshot.started_at,
+        "seconds": snapshot.seconds,
+        "probe_count": len(snapshot.answers),
         "inventory": snapshot.inventory.source,
         "hosts": [select_host(snapshot, host.name, host.address) for host in snapshot.inventory.hosts],
     }
@@ -71,10 +75,13 @@ def select_snapshot(snapshot: Snapshot) -> dict[str, Any]:
 
 def select_host(snapshot: Snapshot, name: str, address: str) -> dict[str, Any]:
     reach = snapshot.reach.get(name, Reach(name, "not-asked", "it was not contacted"))
-    words = {"reason": None, "hint": None} if reach.reached else {"reason": reach.why, "hint": reach.hint}
-    return {"name": name, "address": address, "reached": reach.reached, "reference": reach.reference, **words}
+    words = {"reason": None, "hint": None} if reach.reached else {"reason": reach.reason, "hint": reach.hint}
+    unreachable = not reach.reached if name in snapshot.reach else None
+    return {"name": name, "address": address, "unreachable": unreachable, "reference": reach.reference, **words}
 
 
-def drop_evidence(judged: Iterable[Judgement], outcomes: Container[str] = OUTCOMES) -> tuple[Judgement, ...]:
-    """Of those with one of these outcomes."""
-    return tuple(replace(one, evidence=()) if one.outcome in outcomes else one for one in judged)
+def drop_evidence(judgements: Iterable[Judgement], outcomes: Container[str] = OUTCOMES) -> tuple[Judgement, ...]:
+    """Drop the evidence of judgements that have one of these outcomes."""
+    return tuple(
+        replace(judgement, evidence=()) if judgement.outcome in outcomes else judgement for judgement in judgements
+    )

@@ -1,6 +1,6 @@
-"""HTML files: no script, nothing from elsewhere, and no word of a host's becomes markup.
+"""HTML pages without scripts and external files, in which no text of a host becomes markup.
 
-Whatever a template prints passes `finalized` and Jinja's escaping.
+All output of a template passes `clean_output` and Jinja's escaping.
 """
 
 from importlib.metadata import version
@@ -11,7 +11,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from gpustack.config.inventory import Inventory
-from gpustack.report.format import cleaner
+from gpustack.report.format import build_cleaner
 
 
 def make_environment() -> Environment:
@@ -21,22 +21,22 @@ def make_environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=finalized,
+        finalize=clean_output,
     )
 
 
 @pass_context
-def finalized(context: Context, value: Any) -> Any:
-    """What the template made itself is markup already, and stays."""
+def clean_output(context: Context, value: Any) -> Any:
+    """Clean a value that a template prints. Markup is output of the template itself and stays as it is."""
     return context["clean"](str(value)) if "clean" in context and not isinstance(value, Markup) else value
 
 
-def style_of(made: Environment, name: str) -> Markup:
-    return Markup(made.get_template(name).render())  # noqa: S704 - a file of ours, without variables
+def read_style(environment: Environment, name: str) -> Markup:
+    return Markup(environment.get_template(name).render())  # noqa: S704 - a file of ours, without variables
 
 
-def render_plots(made: Environment, name: str, inventory: Inventory | None, **values: object) -> str:
-    """A page with plots: doctor's style, and that of plots."""
-    style = style_of(made, "doctor.css") + style_of(made, "profile.css")
+def render_plots(environment: Environment, name: str, inventory: Inventory | None, **values: object) -> str:
+    """Render a page with plots, in the style of the diagnosis and of plots."""
+    style = read_style(environment, "doctor.css") + read_style(environment, "profile.css")
     product = version("gpustack-cluster")
-    return made.get_template(name).render(clean=cleaner(inventory), style=style, product=product, **values)
+    return environment.get_template(name).render(clean=build_cleaner(inventory), style=style, product=product, **values)

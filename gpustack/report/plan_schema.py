@@ -9,104 +9,98 @@ from gpustack.ask.judge import Outcome as Judgement
 from gpustack.report.schema import (
     Document,
     Evidence,
-    Folder,
     Host,
-    Location,
-    Next,
+    PlaybookRun,
     Seconds,
     Shape,
-    Source,
-    Stopped,
     TextOrNull,
     Time,
-    optional,
     take,
+    take_optional,
 )
-from gpustack.rollout.gpus import removal
-from gpustack.rollout.plan import Played, Standing
+from gpustack.rollout.gpus import build_removal_commands
+from gpustack.rollout.plan import Standing
 
 
 class Check(Shape):
-    """`what` to `hint` are null unless the check failed: `cure` is who corrects it, `fault` an id of the catalogue.
-    `reason` is null unless it is unknown. Without -v, a check that is ok has no evidence."""
+    """Describe a check of a step. `subject`, `expected`, `actual`, `cure`, `fault` and `hint` are null unless the
+    check failed, `reason` is null unless it is unknown. Without -v, a check that is ok has no evidence."""
 
     check: str = take("id")
     outcome: Judgement
-    what: str | None = optional("result", "what")
-    expected: str | None = optional("result", "expected")
-    found: str | None = optional("result", "found")
-    cure: Cure | None = optional("result", "cure")
-    fault: TextOrNull = optional("result", "fault")
-    hint: TextOrNull = optional("result", "hint")
-    reason: TextOrNull = take("why")
+    subject: str | None = take_optional("result", "subject")
+    expected: str | None = take_optional("result", "expected")
+    actual: str | None = take_optional("result", "actual")
+    cure: Cure | None = take_optional("result", "cure")
+    fault: TextOrNull = take_optional("result", "fault")
+    hint: TextOrNull = take_optional("result", "hint")
+    reason: TextOrNull
     evidence: list[Evidence]
 
 
 class State(Shape):
-    """A step at one location. `after` is the drifted step that it waits for, else null."""
+    """Describe a step at one location."""
 
     step: str
-    location: Location = take("where")
+    location: str
     outcome: Standing
-    after: TextOrNull
+    waits_for: TextOrNull = take("after")
     checks: list[Check] = take("judgements")
 
 
 class Gpus(Shape):
-    """The number of GPUs for Kubernetes and of hosts that have them; `allocatable` GPUs are offered to pods, null when
-    unknown. `stranded` are commands that delete pods which the kubelet refused for lack of a healthy GPU and which stay
-    Failed; `aside` are PCI functions that are not counted, and why; `series` are what an exporter sends of a GPU."""
+    """Count the GPUs for Kubernetes, and list what is not counted."""
 
-    expected: int
-    hosts: int
-    allocatable: int | None
-    stranded: Annotated[list[str], BeforeValidator(removal)]
-    aside: list[str]
-    series: int
+    expected_gpu_count: int = take("expected")
+    host_count: int = take("hosts")
+    allocatable_gpu_count: int | None = take("allocatable")
+    stranded_pod_commands: Annotated[list[str], BeforeValidator(build_removal_commands)] = take("stranded_pods")
+    excluded_devices: list[str]
+    series_count: int = take("series")
 
 
-class Look(Document):
+class StateDocument(Document):
     converged: bool
-    taken: Time
+    started_at: Time
     seconds: Seconds
-    probes: int
-    inventory: Source
+    probe_count: int
+    inventory: TextOrNull
     hosts: list[Host]
-    gpus: Gpus | None = Field(description="null when no host has a GPU")
+    gpu_summary: Gpus | None
     states: list[State]
-    next: Next
+    next: TextOrNull
 
 
-class PlanDocument(Look):
-    """Result of `gpustack plan`: the state of each step at each location, asked with so many `probes`. `history` says
-    what is lost of Prometheus' data when its pod restarts; null where it is on a volume."""
+class PlanDocument(StateDocument):
+    """Describe the result of `gpustack plan`: the state of each step at each location. A warning says what is lost
+    of Prometheus' data when its pod restarts."""
 
     kind: Literal["gpustack/plan/v1"] = Field("gpustack/plan/v1", alias="schema")
-    history: TextOrNull
+    warnings: list[str]
 
 
-class VerificationDocument(Look):
-    """Result of `gpustack verify`: the state of each step at each location, asked with so many `probes`."""
+class VerificationDocument(StateDocument):
+    """Describe the result of `gpustack verify`: the state of each step at each location."""
 
     kind: Literal["gpustack/verification/v1"] = Field("gpustack/verification/v1", alias="schema")
 
 
-class Left(Shape):
-    """A host that left the rollout early, and the step it left at (`reach` when it was never reached)."""
+class StoppedHost(Shape):
+    """Describe a host that left the rollout early, and the step it left at (`reach` when it was never reached)."""
 
     host: str
     step: str
 
 
 class OutcomeDocument(Document):
-    """Result of `gpustack install`: the playbooks that were played, and the verification after them."""
+    """Describe the result of `gpustack install`: the runs of its playbooks, and the verification after them."""
 
     kind: Literal["gpustack/outcome/v1"] = Field("gpustack/outcome/v1", alias="schema")
     converged: bool
     seconds: Seconds
-    played: list[Played]
-    left: list[Left]
-    stopped: Stopped
-    evidence: Folder
+    playbook_runs: list[PlaybookRun]
+    stopped_hosts: list[StoppedHost]
+    stop_reason: TextOrNull
+    evidence_directory: TextOrNull
     verification: VerificationDocument
-    next: Next
+    next: TextOrNull

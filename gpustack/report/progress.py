@@ -1,6 +1,6 @@
-"""What is going on, to stderr: plain lines as things are done, and on a terminal one live line with the elapsed time.
+"""Progress on stderr: plain lines for events, and on a terminal one live line with the elapsed time.
 
-There is one terminal, so there is one live line. Whoever writes a result or an error takes it away first: `rest`.
+A process has one terminal, so there is one live line. A result or an error is written after `clear_live_lines`.
 """
 
 import atexit
@@ -10,168 +10,176 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
-from gpustack.ask.redact.printable import plain
+from gpustack.ask.redact.printable import clean_text
 from gpustack.ask.redact.redact import redact
 from gpustack.events import Event, Reporter
-from gpustack.report.format import duration
+from gpustack.report.format import format_duration
 
 if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
-AGAIN = 15.0
-"""Seconds after which a plain log says once more what is being waited for."""
+REPEAT_INTERVAL = 15.0
+"""A plain log repeats after so many seconds what is being waited for."""
 
-live: list["LiveLine"] = []
+live_lines: list["LiveLine"] = []
 
 
-def progress(stream: TextIO, secrets: Sequence[str] = ()) -> Reporter:
-    """A reporter that threads may call. Quiet commands take `gpustack.events.silent` instead. `secrets` are values that
-    no line shows; more may be added to them later on."""
+def build_progress_reporter(stream: TextIO, secrets: Sequence[str] = ()) -> Reporter:
+    """Build a reporter that several threads may call. Quiet commands take `gpustack.events.ignore_event` instead. No
+    line shows a value of `secrets`, to which values may be added later."""
     lines = Lines(stream, LiveLine(stream) if stream.isatty() else None, secrets)
-    return lines.handle
+    return lines.report_event
 
 
-def rest() -> None:
-    """Takes the live line away, until something more is reported."""
-    for line in live:
+def clear_live_lines() -> None:
+    """Clear the live line until another event is reported."""
+    for line in live_lines:
         line.stop()
 
 
 @dataclass
 class LiveLine:
-    """Rewritten twice a second. `doing` is what is going on, `since` when it began."""
+    """Show an activity and its duration on one line, which is redrawn twice a second. `start_time` is in seconds of
+    the monotonic clock."""
 
     stream: TextIO
-    doing: str = ""
-    since: float = 0.0
-    shown: "Live | None" = None
+    activity: str = ""
+    start_time: float = 0.0
+    display: "Live | None" = None
 
-    def say(self, doing: str, since: float) -> None:
-        self.doing, self.since = doing, since
-        if self.shown is None:
+    def update_text(self, activity: str, start_time: float) -> None:
+        self.activity, self.start_time = activity, start_time
+        if self.display is None:
             from rich.live import Live
 
             from gpustack.report.terminal import Terminal
 
             console = Terminal(self.stream)
-            self.shown = Live(
-                get_renderable=self.text,
+            self.display = Live(
+                get_renderable=self.render_text,
                 console=console,
                 refresh_per_second=2,
                 transient=True,
                 redirect_stdout=False,
                 redirect_stderr=False,
             )
-            self.shown.start()
-            live.append(self)
+            self.display.start()
+            live_lines.append(self)
             atexit.register(self.stop)
 
-    def text(self) -> "Text":
+    def render_text(self) -> "Text":
         from rich.text import Text
 
-        passed = f"  {duration(time.monotonic() - self.since)}"
-        width = self.shown.console.width if self.shown else 80
-        return Text(self.doing[: max(width - len(passed) - 1, 1)] + passed, style="dim")
+        duration = f"  {format_duration(time.monotonic() - self.start_time)}"
+        width = self.display.console.width if self.display else 80
+        return Text(self.activity[: max(width - len(duration) - 1, 1)] + duration, style="dim")
 
     def stop(self) -> None:
-        if self.shown is not None:
-            self.shown.stop()
-            self.shown = None
-            live.remove(self)
+        if self.display is not None:
+            self.display.stop()
+            self.display = None
+            live_lines.remove(self)
             atexit.unregister(self.stop)
 
 
 @dataclass
 class Lines:
-    """Turns events into lines. `begun` are the steps (or parts of a bundle) under way. While a step is played, its
-    probing again is not shown; what it waits for is."""
+    """Turn events into lines. `start_times` has the steps, or parts of a bundle, that are being worked on. While a
+    step runs, its probes are not shown, but what it waits for is."""
 
     stream: TextIO
     line: LiveLine | None = None
     secrets: Sequence[str] = ()
-    begun: dict[str, float] = field(default_factory=dict)
-    since: float = 0.0
-    changed: int = 0
-    waited: dict[str, float] = field(default_factory=dict)
-    asked: set[str] = field(default_factory=set)
+    start_times: dict[str, float] = field(default_factory=dict)
+    start_time: float = 0.0
+    change_count: int = 0
+    wait_times: dict[str, float] = field(default_factory=dict)
+    answered_hosts: set[str] = field(default_factory=set)
     guard: threading.Lock = field(default_factory=threading.Lock)
 
-    def handle(self, event: Event) -> None:
+    def report_event(self, event: Event) -> None:
         with self.guard:
-            getattr(self, f"on_{event.kind}")(event)
+            getattr(self, f"report_{event.kind}")(event)
 
-    def on_ask(self, event: Event) -> None:
-        if not self.begun:
-            self.since = time.monotonic()
-            self.asked.clear()
-            self.doing(f"asking {event.what}")
+    def report_ask(self, event: Event) -> None:
+        if not self.start_times:
+            self.start_time = time.monotonic()
+            self.answered_hosts.clear()
+            self.show_activity(f"asking {event.message}")
             if self.line is None:
-                self.put(f"asking {event.what}")
+                self.print_line(f"asking {event.message}")
 
-    def on_asked(self, event: Event) -> None:
-        if not self.begun:
-            self.asked.add(event.where)
-            self.doing(f"asking; answered: {', '.join(sorted(self.asked))}")
+    def report_asked(self, event: Event) -> None:
+        if not self.start_times:
+            self.answered_hosts.add(event.subject)
+            self.show_activity(f"asking; answered: {', '.join(sorted(self.answered_hosts))}")
 
-    def on_step(self, event: Event) -> None:
-        self.since = self.begun[event.where] = time.monotonic()
-        self.changed = 0
-        self.waited.clear()
-        self.put(f"{event.where}: {event.what}")
-        self.doing(event.where)
+    def report_step(self, event: Event) -> None:
+        self.start_time = self.start_times[event.subject] = time.monotonic()
+        self.change_count = 0
+        self.wait_times.clear()
+        self.print_line(f"{event.subject}: {event.message}")
+        self.show_activity(event.subject)
 
-    def on_task(self, event: Event) -> None:
-        self.doing(f"{event.where}: {event.what}")
+    def report_task(self, event: Event) -> None:
+        self.show_activity(f"{event.subject}: {event.message}")
 
-    def on_changed(self, event: Event) -> None:
-        """A part of a bundle was made; or a task changed a host, which is only counted."""
-        if self.begun.pop(event.where, None) is not None:
-            self.put(ended(event))
+    def report_changed(self, event: Event) -> None:
+        """Print that a part of a bundle was built; count a task that changed a host."""
+        if self.start_times.pop(event.subject, None) is not None:
+            self.print_line(format_ending(event))
         else:
-            self.changed += 1
+            self.change_count += 1
 
-    def on_failed(self, event: Event) -> None:
-        """Its first line; the whole of it is in the report."""
-        # Before it is cut: half a secret has another value.
-        first, _, _ = redact(event.what.strip(), self.secrets).partition("\n")
-        self.put(f"{event.where}: {first[:300]}")
+    def report_failed(self, event: Event) -> None:
+        """Print the first line of a failure; the report has the whole of it."""
+        # It is redacted before it is cut, since half a secret is not recognized.
+        first, _, _ = redact(event.message.strip(), self.secrets).partition("\n")
+        self.print_line(f"{event.subject}: {first[:300]}")
 
-    def on_waiting(self, event: Event) -> None:
-        text, now = f"{event.where}: waiting: {event.what}", time.monotonic()
-        if self.line is None and now - self.waited.get(text, float("-inf")) > AGAIN:
-            self.waited[text] = now
-            self.put(text)
-        self.doing(text)
+    def report_waiting(self, event: Event) -> None:
+        text, current_time = f"{event.subject}: waiting: {event.message}", time.monotonic()
+        if self.line is None and current_time - self.wait_times.get(text, float("-inf")) > REPEAT_INTERVAL:
+            self.wait_times[text] = current_time
+            self.print_line(text)
+        self.show_activity(text)
 
-    def on_done(self, event: Event) -> None:
-        begun = self.begun.pop(event.where, None)
-        if begun is None:
-            self.put(ended(event))
+    def report_done(self, event: Event) -> None:
+        start_time = self.start_times.pop(event.subject, None)
+        if start_time is None:
+            self.print_line(format_ending(event))
         else:
-            changes = f", {self.changed} changed" if self.changed else ""
-            self.put(f"{event.where}: done in {duration(time.monotonic() - begun)}{changes}")
-        rest()
+            changes = f", {self.change_count} changed" if self.change_count else ""
+            self.print_line(f"{event.subject}: done in {format_duration(time.monotonic() - start_time)}{changes}")
+        clear_live_lines()
 
-    def on_note(self, event: Event) -> None:
-        self.put(": ".join(part for part in (event.where, event.what) if part))
+    def report_note(self, event: Event) -> None:
+        self.print_line(": ".join(part for part in (event.subject, event.message) if part))
 
-    def doing(self, text: str) -> None:
+    def show_activity(self, text: str) -> None:
         if self.line is not None:
-            self.line.say(redact(plain(text), self.secrets).replace("\n", " "), self.since or time.monotonic())
+            self.line.update_text(
+                redact(clean_text(text), self.secrets).replace("\n", " "), self.start_time or time.monotonic()
+            )
 
-    def put(self, text: str) -> None:
-        """A line that stays, above the live one. Further lines are set in: none of a host's passes for one of ours."""
-        output = redact(plain(text), self.secrets).strip().replace("\n", "\n  ")
-        if self.line is not None and self.line.shown is not None:
+    def print_line(self, text: str) -> None:
+        """Print a line above the live one. Further lines are indented, so that no line from a host looks like one of
+        gpustack."""
+        output = redact(clean_text(text), self.secrets).strip().replace("\n", "\n  ")
+        if self.line is not None and self.line.display is not None:
             from rich.text import Text
 
-            self.line.shown.console.print(Text(output), soft_wrap=True)
+            self.line.display.console.print(Text(output), soft_wrap=True)
         else:
             self.stream.write(f"{output}\n")
             self.stream.flush()
 
 
-def ended(event: Event) -> str:
-    took = f" ({duration(event.seconds)})" if event.seconds else ""
-    return f"{event.where}: {event.what}{took}" if event.what else f"{event.where}: done{took}"
+def format_ending(event: Event) -> str:
+    duration_suffix = f" ({format_duration(event.seconds)})" if event.seconds else ""
+    return (
+        f"{event.subject}: {event.message}{duration_suffix}"
+        if event.message
+        else f"{event.subject}: done{duration_suffix}"
+    )

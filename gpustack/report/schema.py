@@ -1,36 +1,45 @@
-"""What the documents of `-o json` are made of, the part of the output that scripts may rely on. A field is only ever
-added within a version; docs/schemas has them as JSON Schema.
+"""Parts of the documents of `-o json`, on which scripts may rely. Within a version fields are only ever added;
+docs/schemas has them as JSON Schema.
 
-A shape takes what it shows from the attributes of a value: those of the same name, or what `take` names. Docstrings are
-the descriptions in the schemas.
+A shape takes its values from the attributes of an object: those of the same name, or what `take` names. The docstrings
+of shapes are the descriptions in the schemas.
 """
 
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, AliasPath, BaseModel, BeforeValidator, ConfigDict, Field
 
 ExitCode = Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 70, 130]
+
+
+def format_rfc3339(time: datetime | float) -> str:
+    """Format an aware time, or seconds since 1970, by RFC 3339 in UTC, to the millisecond. Raise ValueError for a time
+    without a time zone."""
+    moment = time if isinstance(time, datetime) else datetime.fromtimestamp(time, UTC)
+    if moment.tzinfo is None:
+        raise ValueError(f"a time without a time zone: {moment}")
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+
+
 TextOrNull = Annotated[str | None, BeforeValidator(lambda text: str(text) if text else None)]
-Time = Annotated[
-    str,
-    BeforeValidator(lambda time: time.isoformat(timespec="milliseconds")),
-    Field(description="ISO 8601", json_schema_extra={"format": "date-time"}),
+DATE_TIME = Field(json_schema_extra={"format": "date-time"})
+Time = Annotated[str, BeforeValidator(format_rfc3339), DATE_TIME]
+TimeOrNull = Annotated[
+    Annotated[str, DATE_TIME] | None, BeforeValidator(lambda time: None if time is None else format_rfc3339(time))
 ]
-Seconds = Annotated[float, Field(description="in seconds")]
-Location = Annotated[str, Field(description="a host, or @cluster")]
-Source = Annotated[TextOrNull, Field(description="path of the inventory; null for the local host")]
-Stopped = Annotated[TextOrNull, Field(description="why it ended early, else null")]
-Folder = Annotated[TextOrNull, Field(description="directory of the run, with its logs; null when there is none")]
-Next = Annotated[TextOrNull, Field(description="the command to type next; null when there is nothing to do")]
+Seconds = Annotated[float, AfterValidator(lambda seconds: round(seconds, 3))]
+Hours = Annotated[float, AfterValidator(lambda hours: round(hours, 3))]
+"""Durations are rounded to thousandths. No other number of a document is."""
 
 
 def take(*path: str) -> Any:
-    """A field that has another name in the value, or is in a value inside."""
+    """Declare a field that has another name in the object, or is in an object inside it."""
     return Field(validation_alias=AliasPath(*path))
 
 
-def optional(*path: str) -> Any:
-    """The same, and null where that is None."""
+def take_optional(*path: str) -> Any:
+    """Declare such a field, which is null where an object on the path is None."""
     return Field(None, validation_alias=AliasPath(*path))
 
 
@@ -41,34 +50,55 @@ class Shape(BaseModel):
 
 
 class Evidence(Shape):
-    """The answer of a probe that a check has read: exit status, stdout, stderr. `cut`: it is longer than what is shown.
-    `lost` is the reason why there is no answer, else empty."""
+    """Describe the answer of a probe that a check has read."""
 
-    location: Location = take("answer", "where")
+    location: str = take("answer", "location")
     probe: str = take("answer", "probe")
     command: str
     rc: int = take("answer", "rc")
-    out: str = take("answer", "out")
-    err: str = take("answer", "err")
-    took: Seconds = take("answer", "took")
-    cut: bool = take("answer", "cut")
-    lost: str = take("answer", "lost")
+    stdout: str = take("answer", "stdout")
+    stderr: str = take("answer", "stderr")
+    seconds: Seconds = take("answer", "seconds")
+    truncated: bool = take("answer", "cut")
+    reason: TextOrNull = take("answer", "missing_reason")
 
 
 class Host(Shape):
-    """`reference` is the id of the error, `reason` says why the host was not reached, `hint` is a command; all are null
-    when it was reached."""
+    """Describe whether a host was reached. `unreachable` is null where the host was not contacted."""
 
     name: str
     address: str
-    reached: bool
+    unreachable: bool | None
     reference: TextOrNull
-    reason: str | None
+    reason: TextOrNull
     hint: TextOrNull
 
 
+class TaskFailure(Shape):
+    """Describe a task of a playbook that failed on a host."""
+
+    host: str
+    task: str
+    path: str
+    reason: TextOrNull = take("message")
+    unreachable: bool | None
+
+
+class PlaybookRun(Shape):
+    """Describe the run of a playbook."""
+
+    step: str
+    host_names: list[str] = take("hosts")
+    changed_hosts: list[str]
+    failed_hosts: list[str]
+    failures: list[TaskFailure]
+    seconds: Seconds
+    command: str
+    changed_task_count: int = take("tasks_changed")
+
+
 class Exit(Shape):
-    """The exit status and its meaning, as in docs/exit-codes.md."""
+    """Describe the exit status and its meaning, as in docs/exit-codes.md."""
 
     code: ExitCode
     meaning: str

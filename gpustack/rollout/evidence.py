@@ -1,6 +1,6 @@
 """The folder of one run below the user's state directory: snapshot, events, log, overlay. The last 20 are kept.
 
-It is evidence for people; nothing is ever read back from it to decide anything.
+It is evidence for people. Nothing is ever read back from it to decide anything.
 """
 
 import os
@@ -23,60 +23,65 @@ from gpustack.files.write import open_log
 
 KEPT = 20
 RUN = re.compile(r"[0-9]{8}T[0-9]{6}-[a-z]+-[0-9]+")
-"""The name of a run's folder; others are not ours to remove."""
+"""The name of a run's folder matches this. Folders with other names are not gpustack's to remove."""
 # Bytes. Of a run on 30 hosts the answers are the largest part, 5 MiB.
 NEEDED = 16 * 2**20
 
 
-def runs() -> Path:
+def locate_runs() -> Path:
     return user_state_path("gpustack") / "runs"
 
 
 def require_space(folder: Path) -> None:
-    """Raises RolloutError unless a run fits there."""
+    """Raise RolloutError unless the files of a run fit there."""
     free = os.statvfs(folder)
-    if (left := free.f_bavail * free.f_frsize) < NEEDED:
-        raise no_space(folder, f"{left / 2**20:.1f} MiB are free there, and a run may need {NEEDED / 2**20:.0f}.")
+    if (free_bytes := free.f_bavail * free.f_frsize) < NEEDED:
+        raise build_space_error(
+            folder, f"{free_bytes / 2**20:.1f} MiB are free there, and a run may need {NEEDED / 2**20:.0f}."
+        )
 
 
-def no_space(folder: Path, why: str) -> RolloutError:
+def build_space_error(folder: Path, reason: str) -> RolloutError:
     return RolloutError(
         "controller-no-space",
         f"{folder} on this machine takes no files; no host was changed.",
-        why,
+        reason,
         Command("df", "-h", str(folder)),
     )
 
 
 def open_folder(verb: str) -> Path:
-    """A new folder, readable by its owner only; older ones beyond the last 20 are removed. Raises RolloutError when it
-    cannot be made, or would be full soon."""
-    base = runs()
+    """Create a folder that only its owner can read, and remove older ones beyond the last 20. Raise RolloutError where
+    it cannot be created, or would be full soon."""
+    base = locate_runs()
     name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{verb}-{os.getpid()}"
     folder = base / name
     try:
         base.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder.mkdir(mode=0o700)
     except OSError as error:
-        raise no_space(base, str(error)) from error
+        raise build_space_error(base, str(error)) from error
     # A clock that was set back gives this one the lowest name of all.
-    others = sorted(path for path in base.iterdir() if RUN.fullmatch(path.name) and path.is_dir() and path != folder)
-    for old in others[: max(len(others) + 1 - KEPT, 0)]:
+    other_folders = sorted(
+        path for path in base.iterdir() if RUN.fullmatch(path.name) and path.is_dir() and path != folder
+    )
+    for old in other_folders[: max(len(other_folders) + 1 - KEPT, 0)]:
         shutil.rmtree(old, ignore_errors=True)
     require_space(folder)
     return folder
 
 
-def recorder(folder: Path, onward: Reporter, secrets: Sequence[str] = ()) -> Reporter:
-    """A reporter that redacts every event, writes it to events.jsonl and passes it on. Safe to call from threads.
+def build_recorder(folder: Path, onward: Reporter, secrets: Sequence[str] = ()) -> Reporter:
+    """Build a reporter that redacts every event, writes it to events.jsonl and passes it on. Threads may call it.
 
-    A disk that runs full ends the record and not the run: hosts are not left half-way for the sake of a log."""
+    A disk that runs full ends the record and not the run: hosts are not left half-way for the sake of a log.
+    """
     log = open_log(folder / "events.jsonl")
     guard = threading.Lock()
     full = threading.Event()
 
     def record(event: Event) -> None:
-        event = replace(event, what=redact(event.what, secrets))
+        event = replace(event, message=redact(event.message, secrets))
         entry = {"at": datetime.now(UTC).isoformat(timespec="milliseconds")} | asdict(event)
         try:
             with guard:
@@ -84,11 +89,11 @@ def recorder(folder: Path, onward: Reporter, secrets: Sequence[str] = ()) -> Rep
         except OSError as error:
             if not full.is_set():
                 full.set()
-                onward(not_kept(folder, error))
+                onward(build_loss_event(folder, error))
         onward(event)
 
     return record
 
 
-def not_kept(folder: Path, error: OSError) -> Event:
+def build_loss_event(folder: Path, error: OSError) -> Event:
     return Event("note", "evidence", f"not kept: {error.strerror or error} ({folder}); the installation goes on")

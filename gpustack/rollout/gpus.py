@@ -1,4 +1,4 @@
-"""How many GPUs the hosts have for Kubernetes, how many of them pods can be given, and pods that got none."""
+"""The number of GPUs that hosts have for Kubernetes and that pods can be given, and the pods that got none."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -7,71 +7,84 @@ from dataclasses import dataclass
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.view import View
 from gpustack.command import Command
-from gpustack.events import count
-from gpustack.probes.gpu.cluster import STRANDED, Pod
+from gpustack.events import format_count
+from gpustack.probes.gpu.cluster import STRANDED_PODS, Pod
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.rollout.plan import Plan
-from gpustack.steps.gpu.count import set_aside
-from gpustack.steps.gpu.exporter import count_series, own_and_more
-from gpustack.steps.gpu.hosts import expected, gpu_nodes
+from gpustack.steps.gpu.count import find_excluded_devices
+from gpustack.steps.gpu.exporter import count_series, render_counters
+from gpustack.steps.gpu.hosts import count_host_gpus, map_gpu_nodes
 
 
 @dataclass(frozen=True)
 class Gpus:
-    """`allocatable` counts what nodes offer as nvidia.com/gpu (replicas, where GPUs are shared); None where no node
-    could be asked. `stranded` are pods that the kubelet refused for want of a healthy GPU and that stay as they are.
-    `aside` says which functions of the bus are not counted, and why. `series`: what Prometheus will have of
-    each GPU, by the exporter's list of counters."""
+    """Count the GPUs of a cluster. `allocatable` counts what nodes offer as nvidia.com/gpu (replicas, where GPUs are
+    shared), None where no node could be asked. `stranded_pods` are pods that the kubelet refused because no healthy GPU
+    was left, and that stay as they are. `excluded_devices` says which functions of the bus are not counted, and why.
+    `series` is the number of series of each GPU in Prometheus, by the exporter's list of counters."""
 
     expected: int
     hosts: int
     allocatable: int | None
-    stranded: tuple[Pod, ...] = ()
-    aside: tuple[str, ...] = ()
+    stranded_pods: tuple[Pod, ...] = ()
+    excluded_devices: tuple[str, ...] = ()
     series: int = 0
 
 
-def counted(found: Plan) -> Gpus | None:
-    """None where no host has a GPU, or none could be asked."""
-    here = View(found.snapshot, CLUSTER)
+def count_gpus(plan: Plan) -> Gpus | None:
+    """Count the GPUs of the cluster. Return None where no host has a GPU, or no host could be asked."""
+    view = View(plan.snapshot, CLUSTER)
     try:
-        there = expected(here)
+        gpu_counts = count_host_gpus(view)
     except FactUnavailable:
         return None
-    aside = find_set_aside(here)
-    if not there and not aside:
+    excluded_devices = find_host_exclusions(view)
+    if not gpu_counts and not excluded_devices:
         return None
     try:
-        allocatable = sum(node.allocatable for node in gpu_nodes(here).values())
+        allocatable = sum(node.allocatable for node in map_gpu_nodes(view).values())
     except FactUnavailable:
         allocatable = None
     return Gpus(
-        sum(there.values()), len(there), allocatable, find_stranded(here), aside, count_series(own_and_more(here))
+        sum(gpu_counts.values()),
+        len(gpu_counts),
+        allocatable,
+        find_stranded(view),
+        excluded_devices,
+        count_series(render_counters(view)),
     )
 
 
-def find_set_aside(here: View) -> tuple[str, ...]:
-    """Of hosts that can tell."""
-    views = [here.on(host.name) for host in here.hosts]
-    found = [(view.where, set_aside(view[GPU_DEVICES])) for view in views if view.available(GPU_DEVICES)]
-    return tuple(f"{host} {bus}: {why}" for host, away in found for bus, why in away.items())
+def find_host_exclusions(view: View) -> tuple[str, ...]:
+    """Describe the functions that are not counted, of hosts whose bus is known."""
+    views = [view.select_host(host.name) for host in view.hosts]
+    excluded_by_host = [
+        (host_view.location, find_excluded_devices(host_view[GPU_DEVICES]))
+        for host_view in views
+        if host_view.has_fact(GPU_DEVICES)
+    ]
+    return tuple(f"{host} {bus}: {reason}" for host, devices in excluded_by_host for bus, reason in devices.items())
 
 
-def find_stranded(here: View) -> tuple[Pod, ...]:
-    """Empty also where that is unknown: the checks of the same API say so."""
+def find_stranded(view: View) -> tuple[Pod, ...]:
+    """Return the pods that the kubelet refused; none where that is unknown, because the checks of the same API report
+    it."""
     with suppress(FactUnavailable):
-        return here[STRANDED]
+        return view[STRANDED_PODS]
     return ()
 
 
-def summary(gpus: Gpus) -> str:
+def format_summary(gpus: Gpus) -> str:
     can = "allocatable unknown" if gpus.allocatable is None else f"{gpus.allocatable} allocatable"
-    return f"{count(gpus.expected, 'GPU')} on {count(gpus.hosts, 'host')}, {can}; {gpus.series} series each"
+    return (
+        f"{format_count(gpus.expected, 'GPU')} on {format_count(gpus.hosts, 'host')}, {can}; {gpus.series} series each"
+    )
 
 
-def removal(stranded: Sequence[Pod]) -> list[Command]:
-    """The commands that delete them, one for each namespace. What made them has made others by now, or is gone."""
+def build_removal_commands(pods: Sequence[Pod]) -> list[Command]:
+    """Build the commands that delete pods, one for each namespace. Their controllers have replaced them, or are
+    gone."""
     names: dict[str, list[str]] = {}
-    for pod in stranded:
+    for pod in pods:
         names.setdefault(pod.namespace, []).append(pod.name)
-    return [Command("kubectl", "-n", space, "delete", "pod", *sorted(there)) for space, there in sorted(names.items())]
+    return [Command("kubectl", "-n", space, "delete", "pod", *sorted(name)) for space, name in sorted(names.items())]

@@ -1,8 +1,8 @@
 """The overlay: an inventory beside the operator's own that holds only the resolved spec. It holds no secret.
 
-Ansible reads the operator's inventory first and this one after it. Our two variables are host variables, which win
-over group_vars wherever the operator wrote the spec; every other variable of the operator's is kept. The file stays
-in the run's folder, so that the printed command line works.
+Ansible reads the operator's inventory first and the overlay after it. The variables in it are host variables, which win
+over group_vars wherever the operator wrote the spec; every other variable of the operator's is kept. The file stays in
+the run's folder, so that the printed command line works.
 """
 
 from collections.abc import Mapping
@@ -14,147 +14,157 @@ from typing import Any
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.config.endpoint import endpoint_of
-from gpustack.config.flows import flows, node_addresses
+from gpustack.config.endpoint import resolve_endpoint
+from gpustack.config.flows import build_flow_entries, list_node_addresses
 from gpustack.config.host import CONTROL_PLANE, NODE
 from gpustack.config.inventory import Inventory
-from gpustack.config.resolved import driver_version_of, resolved
+from gpustack.config.resolution import resolve_driver_version, resolve_spec
 from gpustack.files.write import write_file
 from gpustack.probes.host.system import HOSTNAME, IDENTITY, OS
-from gpustack.steps.apt_repository import taken_sources
-from gpustack.steps.containerd.version import cluster_patch
+from gpustack.steps.apt_repository import find_usable_sources
+from gpustack.steps.containerd.version import choose_version
 from gpustack.steps.firewall.guard import choose_guard_state
-from gpustack.steps.gpu.count import gpu_count, gpus
-from gpustack.steps.gpu.mode import mode
-from gpustack.steps.gpu.mode import wanted as wanted_driver
+from gpustack.steps.gpu.count import count_gpus, list_gpus
+from gpustack.steps.gpu.mode import choose_driver_mode, list_expected_packages
 from gpustack.steps.node_address import find_node_address, find_unconfirmed_hosts
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
 from gpustack.steps.standalone import exporters, monitoring
-from gpustack.steps.standalone.files import part_of
+from gpustack.steps.standalone.files import build_variables
 
 
-def host_facts(snapshot: Snapshot, name: str) -> dict[str, Any] | None:
-    """The variable `gpustack_host`, or None when the host is not known well enough to change it."""
-    here = View(snapshot, name)
+def build_host_facts(snapshot: Snapshot, name: str) -> dict[str, Any] | None:
+    """Build the variable `gpustack_host`. Return None when the host is not known well enough to change it."""
+    view = View(snapshot, name)
     try:
-        system = here[OS]
-        address = "" if here.host.standalone else find_node_address(here)
-        named = here[HOSTNAME]
+        system = view[OS]
+        address = "" if view.host.standalone else find_node_address(view)
+        hostname = view[HOSTNAME]
     except FactUnavailable:
         return None
     return {
-        "name": named,
+        "name": hostname,
         "node_ip": address,
         "os": system.id,
         "codename": system.codename,
         "version": system.version,
         "arch": system.arch,
-        "gpu_driver": gpu_driver(here),
-        "gpu_driver_packages": gpu_driver_packages(here),
-        "gpus": gpu_number(here),
-        "standalone": here.host.standalone,
-        "metrics_guard": metrics_guard(here),
-        "sources": dict(taken_sources(here)),
+        "gpu_driver": find_gpu_driver(view),
+        "gpu_driver_packages": format_driver_packages(view),
+        "gpus": count_gpus_of_host(view),
+        "standalone": view.host.standalone,
+        "metrics_guard": find_metrics_guard(view),
+        "sources": dict(find_usable_sources(view)),
     }
 
 
-def machine_ids(snapshot: Snapshot) -> dict[str, dict[str, str]]:
-    """The variable `gpustack_machine_id` of each host that has it: playbooks/tasks/same-machine.yml compares."""
+def build_machine_ids(snapshot: Snapshot) -> dict[str, dict[str, str]]:
+    """Build the variable `gpustack_machine_id` of each host that has one, which playbooks/tasks/same-machine.yml
+    compares."""
     views = (View(snapshot, host.name) for host in snapshot.inventory.hosts)
     return {
-        here.where: {"gpustack_machine_id": here[IDENTITY].machine_id} for here in views if here.available(IDENTITY)
+        view.location: {"gpustack_machine_id": view[IDENTITY].machine_id} for view in views if view.has_fact(IDENTITY)
     }
 
 
-def gpu_driver(here: View) -> str:
-    """Who brings the driver; empty without GPUs, and where that is unknown: then nothing is done about it."""
+def find_gpu_driver(view: View) -> str:
+    """Return the mode of the driver; empty without GPUs, and where it is unknown: then nothing is done about the
+    driver."""
     with suppress(FactUnavailable):
-        return mode(here) if gpus(here) else ""
+        return choose_driver_mode(view) if list_gpus(view) else ""
     return ""
 
 
-def gpu_driver_packages(here: View) -> str:
-    """As apt-install.sh reads them; empty without GPUs, and where that is unknown."""
+def format_driver_packages(view: View) -> str:
+    """Format the packages of the driver as apt-install.sh reads them; empty without GPUs, and where they are
+    unknown."""
     with suppress(FactUnavailable):
-        if gpus(here):
-            return " ".join(f"{name}={driver_version_of(here.spec)}-*" for name in wanted_driver(here))
+        if list_gpus(view):
+            return " ".join(f"{name}={resolve_driver_version(view.spec)}-*" for name in list_expected_packages(view))
     return ""
 
 
-def gpu_number(here: View) -> int:
-    """GPUs for Kubernetes; 0 where that is unknown."""
+def count_gpus_of_host(view: View) -> int:
+    """Count the GPUs for Kubernetes; 0 where that is unknown."""
     with suppress(FactUnavailable):
-        return gpu_count(here)
+        return count_gpus(view)
     return 0
 
 
-def metrics_guard(here: View) -> str:
-    """`present` or `absent`; empty where that is unknown: then nothing is done about it."""
+def find_metrics_guard(view: View) -> str:
+    """Return `present` or `absent`; empty where that is unknown: then nothing is done about the table."""
     with suppress(FactUnavailable):
-        return choose_guard_state(here)
+        return choose_guard_state(view)
     return ""
 
 
-def cluster_variables(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
-    """`gpustack_releases`: of each Helm release its chart and values; `gpustack_objects`: what else the roles of steps
-    apply. What depends on something that is unknown is left out; its role refuses then."""
-    here = View(snapshot, CLUSTER)
+def build_cluster_variables(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
+    """Build `gpustack_releases`, the chart and values of each Helm release, and `gpustack_objects`, the other objects
+    that the roles of steps apply, both by step. A value that depends on an unknown fact is left out, and its role
+    refuses."""
+    view = View(snapshot, CLUSTER)
     releases: dict[str, Any] = {}
     objects: dict[str, Any] = {}
-    for step, brought in RELEASES.items():
+    for step, step_release in RELEASES.items():
         with suppress(FactUnavailable):
-            releases[step] = brought.release(here).resolved(here) if brought.wanted(here) else {}
-    for step, wanted in OBJECTS.items():
+            releases[step] = step_release.builder(view).build_variables(view) if step_release.condition(view) else {}
+    for step, build_objects in OBJECTS.items():
         with suppress(FactUnavailable):
-            objects[step] = wanted(here)
+            objects[step] = build_objects(view)
     return {"gpustack_releases": releases, "gpustack_objects": objects}
 
 
-def standalone_variables(here: View) -> dict[str, dict[str, Any]]:
-    """`gpustack_standalone`: by step, what its role brings to a host without Kubernetes. What depends on something that
-    is unknown is left out; its role refuses then."""
-    found: dict[str, Any] = {}
+def build_standalone_variables(view: View) -> dict[str, dict[str, Any]]:
+    """Build `gpustack_standalone`, the installation on a host without Kubernetes by step. A value that depends on an
+    unknown fact is left out, and its role refuses."""
+    parts: dict[str, Any] = {}
     for module in (exporters, monitoring):
         with suppress(FactUnavailable):
-            found[module.STEP.id] = part_of(module.wanted(here))
-    return {"gpustack_standalone": found}
+            parts[module.STEP.id] = build_variables(module.build_installation(view))
+    return {"gpustack_standalone": parts}
 
 
-def overlay(snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> dict[str, Any]:
-    """A YAML inventory as a value. `more` are further variables by host, also of hosts that are not known well."""
+def build_overlay(
+    snapshot: Snapshot, host_variables: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+) -> dict[str, Any]:
+    """Build a YAML inventory as a value. `host_variables` are further variables by host, also of hosts that are not
+    known well."""
     inventory = snapshot.inventory
-    facts = {host.name: found for host in inventory.hosts if (found := host_facts(snapshot, host.name))}
-    addresses = {name: found["node_ip"] for name, found in facts.items() if found["node_ip"]}
-    spec = resolved(inventory, endpoint_of(inventory), addresses)
-    spec["containerd"]["patch"] = cluster_patch(View(snapshot, CLUSTER))
+    facts = {
+        host.name: facts_of_host for host in inventory.hosts if (facts_of_host := build_host_facts(snapshot, host.name))
+    }
+    addresses = {name: fact["node_ip"] for name, fact in facts.items() if fact["node_ip"]}
+    spec = resolve_spec(inventory, resolve_endpoint(inventory), addresses)
+    spec["containerd"]["patch"] = choose_version(View(snapshot, CLUSTER))
     if not find_unconfirmed_hosts(snapshot):
         # Rules that lack the address of a node would shut it out; without rules the role refuses.
-        spec["firewall"]["flows"] = flows(inventory.spec, node_addresses(inventory, addresses))
+        spec["firewall"]["flows"] = build_flow_entries(inventory.spec, list_node_addresses(inventory, addresses))
     hosts: dict[str, dict[str, Any]] = {
-        name: {"gpustack": spec, "gpustack_host": found} for name, found in facts.items()
+        name: {"gpustack": spec, "gpustack_host": host_facts} for name, host_facts in facts.items()
     }
     for name in hosts:
         if inventory.by_name[name].standalone:
-            hosts[name] |= standalone_variables(View(snapshot, name))
+            hosts[name] |= build_standalone_variables(View(snapshot, name))
     for host in inventory.control_planes:
         if host.name in hosts:
-            hosts[host.name] |= cluster_variables(snapshot)
-    for further in (machine_ids(snapshot), more):
+            hosts[host.name] |= build_cluster_variables(snapshot)
+    for further in (build_machine_ids(snapshot), host_variables):
         for name, variables in further.items():
             hosts[name] = {**hosts.get(name, {}), **variables}
     if inventory.source is None:
         # Without an inventory of the operator's, this is the whole one.
-        here = {"ansible_connection": "local"}
-        members = {name: here | variables for name, variables in hosts.items()}
+        connection = {"ansible_connection": "local"}
+        members = {name: connection | variables for name, variables in hosts.items()}
         names: dict[str, dict[str, Any]] = {name: {} for name in members}
         return {"all": {"hosts": members, "children": {CONTROL_PLANE: {"hosts": names}, NODE: {"hosts": names}}}}
     return {"all": {"hosts": hosts}}
 
 
-def write(snapshot: Snapshot, folder: Path, more: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> Path:
+def write_overlay(
+    snapshot: Snapshot, folder: Path, host_variables: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+) -> Path:
     path = folder / "overlay.yml"
-    write_file(path, dump_yaml(overlay(snapshot, more)))
+    write_file(path, dump_yaml(build_overlay(snapshot, host_variables)))
     return path
 
 
@@ -164,17 +174,18 @@ UNBROKEN = 2**31 - 1
 
 
 class Literal(str):
-    """A text that Ansible takes as it is."""
+    """Mark a text that Ansible takes as it is."""
 
     __slots__ = ()
 
 
-def dump_yaml(found: Any) -> str:
-    """The overlay as YAML, every text in it `!unsafe`. Ansible would expand Jinja in variables of an inventory, here on
-    the controller: a host whose name is a template would run commands of its own choice.
+def dump_yaml(document: Any) -> str:
+    """Render the overlay as YAML, every text in it `!unsafe`. Ansible would expand Jinja in variables of an inventory
+    on the controller: a host whose name is a template would run commands of its own choice.
 
-    It reads such a text as if it had no quotes: `off` would become false, `1.36` a number. What would not stay a text
-    holds no template either, and is quoted instead."""
+    Ansible reads such a text as if it had no quotes: `off` would become false, `1.36` a number. A text that would not
+    stay a text holds no template either, and is quoted instead.
+    """
     import yaml
 
     # Dashboards and rules make 250 KB of it: libyaml writes them in 10 ms, PyYAML itself in 110.
@@ -188,11 +199,11 @@ def dump_yaml(found: Any) -> str:
         return dumper.represent_scalar("!unsafe" if stays else TEXT, str(text), style="'")
 
     Dumper.add_representer(Literal, represent)
-    return str(yaml.dump(mark_unsafe(found), Dumper=Dumper, sort_keys=False, width=UNBROKEN))
+    return str(yaml.dump(mark_unsafe(document), Dumper=Dumper, sort_keys=False, width=UNBROKEN))
 
 
 def mark_unsafe(value: Any) -> Any:
-    """Names of variables and hosts stay what they are."""
+    """Mark every text of a value, but no key: names of variables and hosts stay what they are."""
     if isinstance(value, dict):
         return {key: mark_unsafe(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -200,6 +211,6 @@ def mark_unsafe(value: Any) -> Any:
     return Literal(value) if isinstance(value, str) else value
 
 
-def sources(inventory: Inventory, written: Path) -> list[str]:
-    """Inventory sources in the order in which Ansible merges them."""
-    return [str(inventory.source.resolve()), str(written)] if inventory.source else [str(written)]
+def list_sources(inventory: Inventory, overlay_path: Path) -> list[str]:
+    """List inventory sources in the order in which Ansible merges them."""
+    return [str(inventory.source.resolve()), str(overlay_path)] if inventory.source else [str(overlay_path)]

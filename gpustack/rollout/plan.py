@@ -1,4 +1,4 @@
-"""Compares what was asked with what should be: the state of every step at every place, in the order of STEPS."""
+"""The comparison of facts with the spec: the state of every step at every location, in the order of STEPS."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,29 +17,30 @@ Standing = Literal["ok", "failed", "unknown", "pending"]
 
 @dataclass(frozen=True)
 class StepState:
-    """`where` is a host or @cluster. `after` names the drifted step that this one waits for: behind it, unknown is
-    `pending`, and what is broken may be so because of it."""
+    """Hold the state of a step at a location, a host or @cluster. `after` names the drifted step that this one waits
+    for: behind it an unknown outcome is `pending`, and what is broken may be so because of it."""
 
     step: str
-    where: str
+    location: str
     outcome: Standing
     judgements: tuple[Judgement, ...]
     after: str = ""
 
     @property
     def differences(self) -> tuple[Result, ...]:
-        return tuple(found.result for found in self.judgements if found.result)
+        return tuple(judgement.result for judgement in self.judgements if judgement.result)
 
     @property
-    def left(self) -> tuple[tuple[str, Result], ...]:
-        """By check, what `install` leaves to a person."""
-        results = ((found.id, found.result) for found in self.judgements)
-        return tuple((check, one) for check, one in results if one and one.cure != "install")
+    def manual_differences(self) -> tuple[tuple[str, Result], ...]:
+        """Return by check what `install` leaves to a person."""
+        results = ((judgement.id, judgement.result) for judgement in self.judgements)
+        return tuple((check, result) for check, result in results if result and result.cure != "install")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """`reach` and the facts are those of `snapshot`; a plan of `--only` or `--limit` has fewer states."""
+    """Hold the states of steps. `reach` and the facts are those of `snapshot`; a plan of `--only` or `--limit` has
+    fewer states."""
 
     snapshot: Snapshot
     states: tuple[StepState, ...]
@@ -49,11 +50,11 @@ class Plan:
         return self.snapshot.inventory
 
     @property
-    def unreached(self) -> tuple[str, ...]:
+    def unreachable_hosts(self) -> tuple[str, ...]:
         return tuple(name for name, reach in self.snapshot.reach.items() if not reach.reached)
 
     @property
-    def drifted(self) -> tuple[StepState, ...]:
+    def drifted_states(self) -> tuple[StepState, ...]:
         return tuple(state for state in self.states if state.outcome == "failed")
 
     @property
@@ -61,18 +62,24 @@ class Plan:
         return tuple(state for state in self.states if state.outcome == "unknown")
 
     @property
-    def refused(self) -> tuple[tuple[StepState, Result], ...]:
-        """What `install` does not repair: another version of a running component, or what only a person can do."""
-        return tuple((state, found) for state in self.states for found in state.differences if found.cure != "install")
+    def manual_differences(self) -> tuple[tuple[StepState, Result], ...]:
+        """Return what `install` does not repair: another version of a running component, or what only a person can
+        do."""
+        return tuple(
+            (state, difference)
+            for state in self.states
+            for difference in state.differences
+            if difference.cure != "install"
+        )
 
     @property
     def converged(self) -> bool:
-        return not self.unreached and all(state.outcome == "ok" for state in self.states)
+        return not self.unreachable_hosts and all(state.outcome == "ok" for state in self.states)
 
 
 @dataclass(frozen=True)
 class Verification:
-    """The plan after gathering again. `seconds` for all of it, `questions` is the number of answers."""
+    """Hold the plan after gathering again. `seconds` is the time for all of it, `questions` the number of answers."""
 
     plan: Plan
     seconds: float
@@ -80,14 +87,14 @@ class Verification:
 
 
 @dataclass(frozen=True)
-class Played:
-    """What one playbook did: its hosts, those it changed and those it failed on, its duration in seconds, and the
-    command that plays it without gpustack."""
+class PlaybookRun:
+    """Describe the run of one playbook: its hosts, those it changed and those it failed on, its duration in seconds,
+    and the command that plays it without gpustack."""
 
     step: str
     hosts: tuple[str, ...]
-    changed: tuple[str, ...]
-    failed: tuple[str, ...]
+    changed_hosts: tuple[str, ...]
+    failed_hosts: tuple[str, ...]
     failures: tuple["TaskFailure", ...]
     seconds: float
     command: Command
@@ -96,7 +103,7 @@ class Played:
 
 @dataclass(frozen=True)
 class TaskFailure:
-    """A task that failed on a host. `path` is file:line. `unreachable`: the connection failed."""
+    """Describe a task that failed on a host. `path` is file:line. `unreachable` tells whether the connection failed."""
 
     host: str
     task: str
@@ -107,18 +114,19 @@ class TaskFailure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What `install` did and where it ended. `left` are hosts that left the rollout, with the step they left at."""
+    """Describe a run of `install` and its end. `stopped_hosts` are hosts that left the rollout, with the step they left
+    at."""
 
     before: Plan
-    played: tuple[Played, ...]
+    playbook_runs: tuple[PlaybookRun, ...]
     verification: Verification
-    left: tuple[tuple[str, str], ...]
+    stopped_hosts: tuple[tuple[str, str], ...]
     seconds: float
-    stopped: str = ""
+    stop_reason: str = ""
 
 
 def find_locations(step: Step, inventory: Inventory, limit: Sequence[str] = ()) -> Iterator[str]:
-    """Where a step is judged: its hosts, or @cluster."""
+    """List where a step is judged: its hosts, or @cluster."""
     hosts = [host for host in inventory.hosts if step.applies(inventory, host)]
     if step.scope == "cluster":
         planes = [host for host in hosts if host.control_plane]
@@ -128,75 +136,84 @@ def find_locations(step: Step, inventory: Inventory, limit: Sequence[str] = ()) 
     yield from (host.name for host in hosts if not limit or host.name in limit)
 
 
-def judge_step(step: Step, snapshot: Snapshot, where: str) -> StepState:
-    host = snapshot.inventory.by_name.get(where)
-    checks = step.checks_of(host) if host else step.checks
-    judgements = tuple(judge(check_id(check), check, snapshot, where) for check in checks)
-    outcomes = {one.outcome for one in judgements}
+def judge_step(step: Step, snapshot: Snapshot, location: str) -> StepState:
+    host = snapshot.inventory.by_name.get(location)
+    checks = step.list_checks(host) if host else step.checks
+    judgements = tuple(judge(format_check_id(check), check, snapshot, location) for check in checks)
+    outcomes = {judgement.outcome for judgement in judgements}
     outcome: Standing = "failed" if "failed" in outcomes else "unknown" if "unknown" in outcomes else "ok"
-    return StepState(step.id, where, outcome, judgements)
+    return StepState(step.id, location, outcome, judgements)
 
 
-def check_id(check: Check) -> str:
+def format_check_id(check: Check) -> str:
     return check.__name__.replace("_", "-")
 
 
 def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -> Plan:
-    """Judges every step everywhere. Unknown behind a drifted need is `pending`."""
-    judged: list[StepState] = []
+    """Judge every step at every location. An unknown outcome behind a drifted need is `pending`."""
+    states: list[StepState] = []
     steps = tuple(steps)
-    needs = {step.id: step.depends for step in steps}
-    behind: dict[tuple[str, str], str] = {}
+    needs = {step.id: step.dependencies for step in steps}
+    drifted_steps: dict[tuple[str, str], str] = {}
     for step in steps:
-        above = all_needs(step.id, needs)
-        for where in find_locations(step, snapshot.inventory, limit):
-            found = alone = judge_step(step, snapshot, where)
+        needed_steps = list_needs(step.id, needs)
+        for location in find_locations(step, snapshot.inventory, limit):
+            step_state = alone = judge_step(step, snapshot, location)
             if alone.outcome in ("failed", "unknown"):
-                needed = find_blocking(above, alone.where, behind, snapshot.inventory)
-                found = wait_for(alone, needed) if needed and is_reachable(snapshot, alone.where) else alone
-            if found.outcome in ("failed", "pending"):
-                behind[step.id, found.where] = step.id
-            judged.append(found)
-    return Plan(snapshot, tuple(judged))
+                blocking_step = find_blocking(needed_steps, alone.location, drifted_steps, snapshot.inventory)
+                step_state = (
+                    wait_for(alone, blocking_step)
+                    if blocking_step and is_reachable(snapshot, alone.location)
+                    else alone
+                )
+            if step_state.outcome in ("failed", "pending"):
+                drifted_steps[step.id, step_state.location] = step.id
+            states.append(step_state)
+    return Plan(snapshot, tuple(states))
 
 
 def refuse_unplayable(before: Plan) -> None:
-    """Raises RolloutError where install can repair nothing of what differs: it needs a person, or is unknown."""
-    if any(mismatch.cure == "install" for found in before.drifted for mismatch in found.differences):
+    """Raise RolloutError where install can repair nothing of what differs: it needs a person, or is unknown."""
+    if any(mismatch.cure == "install" for step_state in before.drifted_states for mismatch in step_state.differences):
         return
-    hints = dict.fromkeys(mismatch.hint for _, mismatch in before.refused if mismatch.hint)
-    why = "\n".join(f"{state.where}: {mismatch}" for state, mismatch in before.refused)
-    unknown = "\n".join(f"{state.where}: {state.step} could not be checked" for state in before.unknown)
-    upgrade = any(mismatch.cure == "upgrade" for _, mismatch in before.refused)
-    reference = "upgrade-needed" if upgrade else "operator-needed" if before.refused else "undetermined"
-    unreached = "\n".join(f"{name} was not reached" for name in before.unreached)
-    text = "\n".join(filter(None, (why, unknown))) or unreached
+    hints = dict.fromkeys(mismatch.hint for _, mismatch in before.manual_differences if mismatch.hint)
+    reason = "\n".join(f"{state.location}: {mismatch}" for state, mismatch in before.manual_differences)
+    unknown = "\n".join(f"{state.location}: {state.step} could not be checked" for state in before.unknown)
+    upgrade = any(mismatch.cure == "upgrade" for _, mismatch in before.manual_differences)
+    reference = "upgrade-needed" if upgrade else "operator-needed" if before.manual_differences else "undetermined"
+    unreachable = "\n".join(f"{name} was not reached" for name in before.unreachable_hosts)
+    text = "\n".join(filter(None, (reason, unknown))) or unreachable
     message = "There is nothing that install may change; nothing was changed."
     raise RolloutError(reference, message, text, next(iter(hints), Command("gpustack", "plan", "-v")))
 
 
-def wait_for(found: StepState, need: str) -> StepState:
-    return replace(found, outcome="pending" if found.outcome == "unknown" else "failed", after=need)
+def wait_for(step_state: StepState, need: str) -> StepState:
+    return replace(step_state, outcome="pending" if step_state.outcome == "unknown" else "failed", after=need)
 
 
-def all_needs(step: str, needs: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """What a step needs, and what that needs in its turn, the nearest first."""
-    found = list(needs.get(step, ()))
-    for need in found:
-        found += [further for further in needs.get(need, ()) if further not in found]
-    return found
+def list_needs(step: str, needs: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """List the steps that a step needs, and those that they need in turn, the nearest first."""
+    needed_steps = list(needs.get(step, ()))
+    for need in needed_steps:
+        needed_steps += [further for further in needs.get(need, ()) if further not in needed_steps]
+    return needed_steps
 
 
-def find_blocking(needs: Sequence[str], where: str, behind: Mapping[tuple[str, str], str], inventory: Inventory) -> str:
-    """The drifted step that this one waits for: at the same place, at the cluster, or, for a cluster, on any host."""
+def find_blocking(
+    needs: Sequence[str], location: str, drifted_steps: Mapping[tuple[str, str], str], inventory: Inventory
+) -> str:
+    """Find the drifted step that this one waits for: at the same location, at the cluster, or, for a cluster, on any
+    host. Return an empty text where there is none."""
     for need in needs:
-        locations = [CLUSTER, where] if where != CLUSTER else [CLUSTER, *(host.name for host in inventory.in_cluster)]
-        if any((need, spot) in behind for spot in locations):
+        locations = (
+            [CLUSTER, location] if location != CLUSTER else [CLUSTER, *(host.name for host in inventory.cluster_hosts)]
+        )
+        if any((need, spot) in drifted_steps for spot in locations):
             return need
     return ""
 
 
-def is_reachable(snapshot: Snapshot, where: str) -> bool:
-    if where == CLUSTER:
+def is_reachable(snapshot: Snapshot, location: str) -> bool:
+    if location == CLUSTER:
         return any(snapshot.reach[host.name].reached for host in snapshot.inventory.control_planes)
-    return snapshot.reach[where].reached
+    return snapshot.reach[location].reached

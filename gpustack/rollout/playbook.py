@@ -1,6 +1,6 @@
-"""Runs one playbook through ansible-runner and tells what it did, as events and as a Played.
+"""A playbook, run through ansible-runner and reported as events and a PlaybookRun.
 
-The only file that knows ansible-runner. Nothing secret goes through its inputs, which it writes to disk: the become
+No other module knows ansible-runner. Nothing secret goes through its inputs, which it writes to disk: the become
 password is the one exception, and goes through the runner's `passwords` into a private folder in memory.
 """
 
@@ -13,13 +13,13 @@ from tempfile import mkdtemp
 from typing import Any
 
 from gpustack.command import Command
-from gpustack.config.ansible.cfg import ansible_cfg, for_ansible
-from gpustack.config.ansible.inventory_listing import ignored
-from gpustack.config.resources import playbooks
+from gpustack.config.ansible.cfg import build_environment, read_ansible_cfg
+from gpustack.config.ansible.inventory_listing import build_ignore_pattern
+from gpustack.config.resources import locate_playbooks
 from gpustack.events import Event, Reporter
 from gpustack.probes.kubernetes.cluster_leftovers import TEMPORARY
-from gpustack.rollout.plan import Played, TaskFailure
-from gpustack.rollout.reaper import hold_for_ever, is_lapsed, tie_program
+from gpustack.rollout.plan import PlaybookRun, TaskFailure
+from gpustack.rollout.reaper import bind_program, is_lapsed, read_endless_expiry
 from gpustack.rollout.watcher import kill_all
 
 BECOME_PROMPT = r"(?i)become password.*:\s*?$"
@@ -32,7 +32,7 @@ SAFEGUARDS = {
     # Modules would log what they are given to the host's journal, which more people read than root.
     "ANSIBLE_NO_TARGET_SYSLOG": "True",
 }
-# Of our own settings those that no variable of the operator's environment replaces.
+# No variable of the operator's environment replaces these settings.
 FORCED = {
     "PATH",
     "ANSIBLE_CONFIG",
@@ -47,83 +47,84 @@ ALIVE = "-o ServerAliveInterval=10 -o ServerAliveCountMax=4"
 
 @dataclass(frozen=True)
 class Ansible:
-    """How playbooks are run: on the inventories `sources`, from `private`, a folder in memory that the caller removes.
-    `cancelled` says why to stop. `run` is the id beside the locks of the run, empty without locks; `until` says until
-    when they are held."""
+    """Describe how playbooks are run: on the inventories `sources`, from `private`, a folder in memory that the caller
+    removes. `find_stop_reason` says why to stop. `run` is the id beside the locks of the run, empty without locks;
+    `read_expiry` says until when they are held."""
 
     sources: Sequence[str]
     private: Path
     report: Reporter
     become_password: str | None = field(default=None, repr=False)
-    cancelled: Callable[[], object] = lambda: None
+    find_stop_reason: Callable[[], object] = lambda: None
     run: str = ""
-    until: Callable[[], float] = hold_for_ever
+    read_expiry: Callable[[], float] = read_endless_expiry
 
 
 @dataclass
 class Tally:
-    """What the runner's events say, while they come. `diffs` are (host, task, Ansible's diff), `hidden` the tasks of a
-    host that log nothing."""
+    """Collect what the runner's events say, while they come. `diffs` are (host, task, Ansible's diff), `hidden_tasks`
+    the tasks of a host that log nothing."""
 
     report: Reporter
     step: str
-    changed: dict[str, int] = field(default_factory=dict)
+    change_counts: dict[str, int] = field(default_factory=dict)
     failures: list[TaskFailure] = field(default_factory=list)
     ok: set[str] = field(default_factory=set)
     diffs: list[tuple[str, str, Any]] = field(default_factory=list)
-    hidden: dict[str, list[str]] = field(default_factory=dict)
+    hidden_tasks: dict[str, list[str]] = field(default_factory=dict)
 
-    def handle(self, event: dict[str, Any]) -> bool:
-        """Returns True, so that the runner keeps the event in its own folder too (which is removed)."""
-        kind, data = event.get("event", ""), event.get("event_data", {})
-        host, task = data.get("host", ""), data.get("task", "")
+    def record_event(self, event: dict[str, Any]) -> bool:
+        """Record an event. Return True, so that the runner keeps it in its own folder too (which is removed)."""
+        kind, event_data = event.get("event", ""), event.get("event_data", {})
+        host, task = event_data.get("host", ""), event_data.get("task", "")
         if kind == "playbook_on_task_start":
             self.report(Event("task", self.step, task))
         elif kind == "runner_on_ok":
             self.ok.add(host)
-            self.diffs += [(host, task, diff) for diff in collect_diffs(data.get("res", {}))]
-            if data.get("res", {}).get("changed"):
-                self.changed[host] = self.changed.get(host, 0) + 1
-                self.report(Event("changed", host, task, float(data.get("duration") or 0)))
-            elif "censored" in data.get("res", {}):
-                self.hidden.setdefault(host, []).append(task)
+            self.diffs += [(host, task, diff) for diff in collect_diffs(event_data.get("res", {}))]
+            if event_data.get("res", {}).get("changed"):
+                self.change_counts[host] = self.change_counts.get(host, 0) + 1
+                self.report(Event("changed", host, task, float(event_data.get("duration") or 0)))
+            elif "censored" in event_data.get("res", {}):
+                self.hidden_tasks.setdefault(host, []).append(task)
         elif kind == "runner_retry":
-            self.report(Event("waiting", self.step, f"{host}: {describe_retry(data)}"))
+            self.report(Event("waiting", self.step, f"{host}: {describe_retry(event_data)}"))
         elif kind == "playbook_on_stats":
-            for host, count in data.get("changed", {}).items():
-                self.report_hidden(host, count - self.changed.get(host, 0))
-            self.changed |= {host: count for host, count in data.get("changed", {}).items() if count}
-        elif kind in ("runner_on_failed", "runner_on_unreachable") and not data.get("ignore_errors"):
+            for host, count in event_data.get("changed", {}).items():
+                self.report_hidden(host, count - self.change_counts.get(host, 0))
+            self.change_counts |= {host: count for host, count in event_data.get("changed", {}).items() if count}
+        elif kind in ("runner_on_failed", "runner_on_unreachable") and not event_data.get("ignore_errors"):
             failure = TaskFailure(
-                host, task, data.get("task_path", ""), failure_text(data), kind.endswith("unreachable")
+                host, task, event_data.get("task_path", ""), format_failure(event_data), kind.endswith("unreachable")
             )
             self.failures.append(failure)
             self.report(Event("failed", host, f"{task}: {failure.message}"))
         return True
 
     def report_hidden(self, host: str, count: int) -> None:
-        """The runner does not report a change of a task that logs nothing: only the sum counts it."""
-        tasks = self.hidden.get(host, [])
+        """Report changes of tasks that log nothing. The runner reports none of them: only the sum counts them."""
+        tasks = self.hidden_tasks.get(host, [])
         for task in tasks if len(tasks) == count else [f"one of: {', '.join(tasks)}"] * count:
             self.report(Event("changed", host, task))
 
 
 def collect_diffs(result: dict[str, Any]) -> list[Any]:
-    """The differences of what changed; of a loop those of its rounds. What stays as it is has one without lines."""
-    rounds = [one for one in result.get("results", []) if isinstance(one, dict)] or [result]
-    return [one["diff"] for one in rounds if one.get("changed") and one.get("diff")]
+    """Collect the differences of what changed; of a loop those of its rounds. A round that changed nothing has one
+    without lines."""
+    rounds = [loop_result for loop_result in result.get("results", []) if isinstance(loop_result, dict)] or [result]
+    return [round_result["diff"] for round_result in rounds if round_result.get("changed") and round_result.get("diff")]
 
 
-def describe_retry(data: dict[str, Any]) -> str:
-    """Why a task is tried again: the last line of its command."""
-    result = data.get("res", {})
+def describe_retry(event_data: dict[str, Any]) -> str:
+    """Describe why a task is tried again: the last line of its command."""
+    result = event_data.get("res", {})
     lines = str(result.get("stderr", "") if isinstance(result, dict) else "").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "tried again")
 
 
-def failure_text(data: dict[str, Any]) -> str:
-    """The module's own words: message, then what the command printed on stderr."""
-    result = data.get("res", {})
+def format_failure(event_data: dict[str, Any]) -> str:
+    """Format the message of the module, then what the command printed on stderr."""
+    result = event_data.get("res", {})
     if not isinstance(result, dict):
         return str(result)
     parts = [str(result.get("msg", "")), *(str(result.get(key, "")) for key in ("stderr", "stdout"))]
@@ -134,97 +135,97 @@ def failure_text(data: dict[str, Any]) -> str:
     ]
     if "censored" in result:
         parts.append("its output is kept secret, because it may hold a password")
-    kept = [part.strip() for part in (*parts, *loops) if part.strip()]
-    return "\n".join(dict.fromkeys(kept))[:4000] or "the task failed without a message"
+    messages = [part.strip() for part in (*parts, *loops) if part.strip()]
+    return "\n".join(dict.fromkeys(messages))[:4000] or "the task failed without a message"
 
 
 def build_command_line(name: str, sources: Sequence[str], hosts: Sequence[str]) -> Command:
-    """Return the equivalent command, for the operator to repeat by hand."""
+    """Build the equivalent command, for the operator to repeat by hand."""
     words = [*(f"{setting}={value}" for setting, value in SAFEGUARDS.items()), "ansible-playbook"]
     for source in sources:
         words += ["-i", source]
-    return Command(*words, "--limit", ",".join(hosts), str(playbooks() / f"{name}.yml"))
+    return Command(*words, "--limit", ",".join(hosts), str(locate_playbooks() / f"{name}.yml"))
 
 
-def play(name: str, hosts: Sequence[str], ansible: Ansible) -> Played:
-    """`name` is the playbook's: a step's id, reset, or remedy/KIND. Hosts that fail are in the result; nothing is
+def play(name: str, hosts: Sequence[str], ansible: Ansible) -> PlaybookRun:
+    """Run a playbook by its name: a step's id, reset, or remedy/KIND. Hosts that fail are in the result; nothing is
     raised."""
-    started = time.monotonic()
+    started_at = time.monotonic()
     tally = Tally(ansible.report, name)
     try:
         output, rc = run(name, hosts, ansible, tally)
     except OSError as error:
         # Ansible's runner keeps its books in that folder, and memory can run full too.
-        why = f"{error}\n{Command('df', '-h', str(ansible.private.parent))}"
-        failure = TaskFailure(hosts[0], "ansible-runner", str(ansible.private), why)
+        reason = f"{error}\n{Command('df', '-h', str(ansible.private.parent))}"
+        failure = TaskFailure(hosts[0], "ansible-runner", str(ansible.private), reason)
         ansible.report(Event("failed", failure.host, failure.message))
         tally.failures += [replace(failure, host=name) for name in hosts]
         output, rc = "", 1
     bad = {failure.host for failure in tally.failures}
-    if not tally.ok and not bad and not ansible.cancelled():
+    if not tally.ok and not bad and not ansible.find_stop_reason():
         # No task ran: the playbook itself, the inventory or Ansible was at fault.
-        path, why = str(playbooks() / f"{name}.yml"), output.strip()[-2000:] or f"ended with {rc}"
-        tally.failures.append(TaskFailure(hosts[0], "ansible-playbook", path, why))
+        path, reason = str(locate_playbooks() / f"{name}.yml"), output.strip()[-2000:] or f"ended with {rc}"
+        tally.failures.append(TaskFailure(hosts[0], "ansible-playbook", path, reason))
         bad = set(hosts)
-    return Played(
+    return PlaybookRun(
         name,
         tuple(hosts),
-        tuple(sorted(tally.changed)),
+        tuple(sorted(tally.change_counts)),
         tuple(sorted(bad)),
         tuple(tally.failures),
-        time.monotonic() - started,
+        time.monotonic() - started_at,
         build_command_line(name, ansible.sources, hosts),
-        sum(tally.changed.values()),
+        sum(tally.change_counts.values()),
     )
 
 
 def run(name: str, hosts: Sequence[str], ansible: Ansible, tally: Tally, flags: str = "") -> tuple[str, int]:
-    """What Ansible printed, and its exit status."""
+    """Run a playbook. Return the output of Ansible and its exit status."""
     import ansible_runner
 
     # One for each play: a fix previews a playbook and plays it, and may do so again for the next fault.
     folder = Path(mkdtemp(prefix=f"play-{name.replace('/', '-')}-", dir=ansible.private))
     password = ansible.become_password
     passwords: dict[str, Any] = {"passwords": {BECOME_PROMPT: password}} if password else {}
-    own = f" --extra-vars gpustack_run={ansible.run}" if ansible.run else ""
-    with tie_program("ansible-playbook", folder, ansible.until) as path:
-        done = ansible_runner.run(
+    run_option = f" --extra-vars gpustack_run={ansible.run}" if ansible.run else ""
+    with bind_program("ansible-playbook", folder, ansible.read_expiry) as path:
+        runner = ansible_runner.run(
             private_data_dir=str(folder),
-            playbook=str(playbooks() / f"{name}.yml"),
+            playbook=str(locate_playbooks() / f"{name}.yml"),
             inventory=list(ansible.sources),
             limit=",".join(hosts),
-            cmdline=f"--forks {FORKS}{' --ask-become-pass' if password else ''}{own}{flags}",
-            envvars=environment(folder, path),
-            event_handler=tally.handle,
-            cancel_callback=lambda: bool(ansible.cancelled()),
+            cmdline=f"--forks {FORKS}{' --ask-become-pass' if password else ''}{run_option}{flags}",
+            envvars=build_run_environment(folder, path),
+            event_handler=tally.record_event,
+            cancel_callback=lambda: bool(ansible.find_stop_reason()),
             quiet=True,
             suppress_env_files=True,
             **passwords,
         )
-    if ansible.cancelled():
+    if ansible.find_stop_reason():
         kill_all(folder)
     if is_lapsed(folder):
-        why = f"Ansible was ended in the middle of it: {ansible.cancelled() or 'its watcher was stopped'}"
+        reason = f"Ansible was ended in the middle of it: {ansible.find_stop_reason() or 'its watcher was stopped'}"
         tally.failures += [
-            TaskFailure(host, "ansible-playbook", str(playbooks() / f"{name}.yml"), why) for host in hosts
+            TaskFailure(host, "ansible-playbook", str(locate_playbooks() / f"{name}.yml"), reason) for host in hosts
         ]
-    with done.stdout as printed:
-        return printed.read(), int(done.rc)
+    with runner.stdout as stdout:
+        return stdout.read(), int(runner.rc)
 
 
-def environment(folder: Path, path: str) -> dict[str, str]:
-    """Ansible's settings for our plays. The operator's ansible.cfg stays in force for all else."""
-    cfg = ansible_cfg()
-    own = {
+def build_run_environment(folder: Path, path: str) -> dict[str, str]:
+    """Build Ansible's settings for the plays of gpustack. The operator's ansible.cfg stays in force for all else."""
+    cfg = read_ansible_cfg()
+    settings = {
         "PATH": path,
-        **for_ansible(),
-        "ANSIBLE_ROLES_PATH": str(playbooks() / "roles"),
+        **build_environment(),
+        "ANSIBLE_ROLES_PATH": str(locate_playbooks() / "roles"),
         "ANSIBLE_HOST_KEY_CHECKING": "True",
         "ANSIBLE_PIPELINING": "True",
         "ANSIBLE_SSH_PIPELINING": "True",
         "ANSIBLE_RETRY_FILES_ENABLED": "False",
         "ANSIBLE_NOCOLOR": "True",
-        "ANSIBLE_INVENTORY_IGNORE_REGEX": ignored(),
+        "ANSIBLE_INVENTORY_IGNORE_REGEX": build_ignore_pattern(),
         "ANSIBLE_LOCAL_TEMP": str(folder / "tmp"),
         "ANSIBLE_DISPLAY_SKIPPED_HOSTS": "False",
         "ANSIBLE_GATHERING": "explicit",
@@ -237,5 +238,5 @@ def environment(folder: Path, path: str) -> dict[str, str]:
         **({} if cfg.ssh_retries else {"ANSIBLE_SSH_RETRIES": "2"}),
         **({} if cfg.remote_tmp else {"ANSIBLE_REMOTE_TEMP": TEMPORARY}),
     }
-    given = os.environ
-    return {key: value for key, value in own.items() if key in FORCED or key not in given}
+    operator_environment = os.environ
+    return {key: value for key, value in settings.items() if key in FORCED or key not in operator_environment}

@@ -1,5 +1,7 @@
-"""`plan --diff`: the drifted playbooks in Ansible's check mode, for the differences they show. Nothing is judged by it:
-check mode cannot run command tasks, so what follows from one is not shown."""
+"""The preview of `plan --diff`: the drifted playbooks in Ansible's check mode, for the differences they show.
+
+Nothing is judged by it: check mode cannot run command tasks, so what follows from one is not shown.
+"""
 
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
@@ -9,41 +11,44 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.events import Reporter
 from gpustack.files.json_text import dump_json
-from gpustack.rollout.overlay import sources, write
+from gpustack.rollout.overlay import list_sources, write_overlay
 from gpustack.rollout.plan import Plan
 from gpustack.rollout.playbook import Ansible, Tally, run
-from gpustack.rollout.private import private_folder
+from gpustack.rollout.private_folder import open_private_folder
 from gpustack.steps.step import Step
 
 
-def preview(found: Plan, steps: tuple[Step, ...], report: Reporter) -> str:
-    """The differences as text, by step, host and task."""
+def preview(plan: Plan, steps: tuple[Step, ...], report: Reporter) -> str:
+    """Render the differences as text, by step, host and task."""
     lines: list[str] = []
-    with private_folder() as private:
-        overlay = sources(found.inventory, write(found.snapshot, private))
-        ansible = Ansible(overlay, private, report, found.inventory.typed_password)
+    with open_private_folder() as private:
+        overlay = list_sources(plan.inventory, write_overlay(plan.snapshot, private))
+        ansible = Ansible(overlay, private, report, plan.inventory.typed_password)
         for step in steps:
-            due = [state.where for state in found.drifted if state.step == step.id]
+            due = [state.location for state in plan.drifted_states if state.step == step.id]
             if not due:
                 continue
             hosts = list(
-                dict.fromkeys(View(found.snapshot, CLUSTER).acting if where == CLUSTER else where for where in due)
+                dict.fromkeys(
+                    View(plan.snapshot, CLUSTER).acting_host if location == CLUSTER else location for location in due
+                )
             )
-            lines += ["", *differences(step.id, hosts, ansible)]
+            lines += ["", *list_differences(step.id, hosts, ansible)]
     return "\n".join(lines) + "\n" if any(lines) else ""
 
 
-def differences(name: str, hosts: Sequence[str], ansible: Ansible) -> list[str]:
-    """What a playbook would change, and where check mode had to stop."""
+def list_differences(name: str, hosts: Sequence[str], ansible: Ansible) -> list[str]:
+    """List what a playbook would change, and where check mode had to stop."""
     tally = Tally(ansible.report, name)
     run(name, hosts, ansible, tally, " --check --diff")
-    blocks = [[f"{name} on {host}: {task}", *diff_lines(diff)] for host, task, diff in tally.diffs]
+    blocks = [[f"{name} on {host}: {task}", *render_diff(diff)] for host, task, diff in tally.diffs]
     blocks += [[f"{name} on {bad.host}: check mode ends at: {bad.task}"] for bad in tally.failures]
-    return [line for at, one in enumerate(blocks) for line in ([""] if at else []) + one]
+    return [line for position, block in enumerate(blocks) for line in ([""] if position else []) + block]
 
 
-def diff_lines(diff: Any) -> Iterator[str]:
-    """Ansible's diff is one mapping or a list of them; texts stand in before and after, or ready in `prepared`."""
+def render_diff(diff: Any) -> Iterator[str]:
+    """Render a diff of Ansible, one mapping or a list of them, with texts in `before` and `after`, or ready in
+    `prepared`."""
     for entry in diff if isinstance(diff, list) else [diff]:
         if not isinstance(entry, dict):
             continue
@@ -56,6 +61,5 @@ def diff_lines(diff: Any) -> Iterator[str]:
 
 
 def split_lines(value: Any) -> list[str]:
-
     text = value if isinstance(value, str) else dump_json(value, indent=1, sort_keys=True)
     return text.splitlines()

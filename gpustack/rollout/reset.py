@@ -1,4 +1,4 @@
-"""Reset: one playbook that undoes the steps on the hosts, then the same questions again."""
+"""The reset: one playbook that undoes the steps on the hosts, then the same questions again."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,85 +17,104 @@ from gpustack.probes.kubelet.membership import MEMBERSHIP
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.network.addresses import ADDRESS, ADDRESSES
-from gpustack.rollout.next import build_command
-from gpustack.rollout.plan import Played
-from gpustack.rollout.removal import HostRemoval, Removal, removal
+from gpustack.rollout.next_command import build_command
+from gpustack.rollout.plan import PlaybookRun
+from gpustack.rollout.removal import HostRemoval, Removal, judge_removal
 
 PLAYBOOK = "reset"
-WHOSE: tuple[Probe[Any], ...] = (IDENTITY, HOSTNAME, ADDRESS, ADDRESSES, OWNERSHIP, MEMBERSHIP, LEFTOVERS, NODES)
-"""Which machine a host is, and whose: asked again under the lock."""
+IDENTITY_PROBES: tuple[Probe[Any], ...] = (
+    IDENTITY,
+    HOSTNAME,
+    ADDRESS,
+    ADDRESSES,
+    OWNERSHIP,
+    MEMBERSHIP,
+    LEFTOVERS,
+    NODES,
+)
+"""These say which machine a host is, and whose. They are asked again under the lock."""
 
-Play = Callable[[Sequence[str], Mapping[str, Mapping[str, Any]]], Played]
-"""Plays the playbook on hosts, each with further variables."""
+Play = Callable[[Sequence[str], Mapping[str, Mapping[str, Any]]], PlaybookRun]
+"""Such a function plays the playbook on hosts, each with further variables."""
 
 
 @dataclass(frozen=True)
 class ResetOutcome:
-    """`before` is what was to go, `after` what the same questions find now. `seconds` for all of it."""
+    """Describe a run of `reset`. `before` is what was to be removed, `after` what the same questions find now.
+    `seconds` is the time for all of it."""
 
     before: Removal
-    played: Played | None
+    playbook_run: PlaybookRun | None
     after: Removal
     seconds: float
-    stopped: str = ""
+    stop_reason: str = ""
 
     @property
-    def left(self) -> tuple[HostRemoval, ...]:
-        """Hosts on which something is known to be left, though it was to go."""
-        return tuple(one for one in self.after.hosts if one.node or one.traces or one.packages or one.holds)
+    def incomplete_hosts(self) -> tuple[HostRemoval, ...]:
+        """Return the hosts on which something is known to be left, though it was to be removed."""
+        return tuple(host for host in self.after.hosts if host.node or host.traces or host.packages or host.holds)
 
     @property
     def unknown(self) -> tuple[HostRemoval, ...]:
-        return tuple(one for one in self.after.hosts if one.unknown)
+        return tuple(host for host in self.after.hosts if host.unknown)
 
 
 def refuse_removal(before: Removal, *, foreign: bool) -> None:
-    """Raises RolloutError for what must not be removed without a further option."""
+    """Raise RolloutError for what must not be removed without a further option."""
     hosts = before.snapshot.inventory
     if before.distributions:
-        why = "\n".join(f"{host}: {name}" for host, name in before.distributions)
+        reason = "\n".join(f"{host}: {name}" for host, name in before.distributions)
         message = "Another kind of Kubernetes is on a host; nothing was removed."
-        raise RolloutError("reset-distribution", message, why, Command("gpustack", "explain", "reset-distribution"))
-    if before.blocked:
-        why = "\n".join(f"{one.host}: {one.blocked}" for one in before.blocked)
+        raise RolloutError("reset-distribution", message, reason, Command("gpustack", "explain", "reset-distribution"))
+    if before.blocked_hosts:
+        reason = "\n".join(f"{host_removal.host}: {host_removal.record_error}" for host_removal in before.blocked_hosts)
         message = "What gpustack changed on a host is unknown; nothing was removed."
         hint = Command("gpustack", "explain", "ownership-record-unusable")
-        raise RolloutError("ownership-record-unusable", message, why, hint)
-    if before.foreign and not foreign:
-        why = "\n".join(f"{one.host}: {one.foreign}" for one in before.foreign)
-        names = ",".join(one.host for one in before.foreign)
+        raise RolloutError("ownership-record-unusable", message, reason, hint)
+    if before.foreign_hosts and not foreign:
+        reason = "\n".join(
+            f"{foreign_removal.host}: {foreign_removal.foreign}" for foreign_removal in before.foreign_hosts
+        )
+        names = ",".join(removed_host.host for removed_host in before.foreign_hosts)
         message = "A host is in a cluster that is not this inventory's; nothing was removed."
         hint = build_command(hosts, "reset").extend("--limit", names, "--foreign")
-        raise RolloutError("reset-foreign", message, why, hint)
+        raise RolloutError("reset-foreign", message, reason, hint)
     if before.orphans:
-        why = f"Without the control plane these hosts would be left without a cluster: {', '.join(before.orphans)}"
+        reason = f"Without the control plane these hosts would be left without a cluster: {', '.join(before.orphans)}"
         message = "Only the control plane was named; nothing was removed."
-        everything = build_command(hosts, "reset").extend(note="all of them, the workers first")
-        raise RolloutError("reset-orphans", message, why, everything)
+        hint_all = build_command(hosts, "reset").extend(note="all of them, the workers first")
+        raise RolloutError("reset-orphans", message, reason, hint_all)
 
 
-def ensure_unchanged(before: Removal, now: Removal) -> None:
-    """Raises RolloutError where a host that was to be reset is another one by now, or in another cluster, but for pods.
-    `now` needs no answers but those of WHOSE."""
-    still = {one.host: one for one in now.hosts}
-    found = []
-    for one in before.due:
-        if one.host not in still:
-            found.append(f"{one.host}: it no longer responds")
+def ensure_unchanged(before: Removal, current: Removal) -> None:
+    """Raise RolloutError where a host that was to be reset is another one by now, or in another cluster. Pods may have
+    changed. `current` needs no answers but those of IDENTITY_PROBES."""
+    current_hosts = {host_removal.host: host_removal for host_removal in current.hosts}
+    changes = []
+    for due_removal in before.due_hosts:
+        if due_removal.host not in current_hosts:
+            changes.append(f"{due_removal.host}: it no longer responds")
             continue
-        shown, here = describe(before.snapshot, one), describe(now.snapshot, still[one.host])
-        found += [f"{one.host}: {what}: {shown[what]} -> {here[what]}" for what in shown if shown[what] != here[what]]
-    if found:
+        shown_facts, current_facts = (
+            describe(before.snapshot, due_removal),
+            describe(current.snapshot, current_hosts[due_removal.host]),
+        )
+        changes += [
+            f"{due_removal.host}: {fact}: {shown_facts[fact]} -> {current_facts[fact]}"
+            for fact in shown_facts
+            if shown_facts[fact] != current_facts[fact]
+        ]
+    if changes:
         message = "Hosts are not what was shown; nothing was removed."
         raise RolloutError(
-            "reset-changed-since", message, "\n".join(found), Command("gpustack", "reset", note="shows it anew")
+            "reset-changed-since", message, "\n".join(changes), Command("gpustack", "reset", note="shows it anew")
         )
 
 
 FACTS: Mapping[str, tuple[Probe[Any], Callable[[Any], str]]] = {
     "machine-id": (IDENTITY, lambda fact: fact.machine_id),
     "credentials of node": (MEMBERSHIP, lambda fact: fact.node),
-    "control plane of gpustack": (MEMBERSHIP, lambda fact: "yes" if fact.made else ""),
+    "control plane of gpustack": (MEMBERSHIP, lambda fact: "yes" if fact.is_managed else ""),
     "CA of its cluster": (OWNERSHIP, lambda fact: fact.cluster or ""),
     "data of etcd": (MEMBERSHIP, lambda fact: "yes" if fact.etcd else ""),
     "API servers": (LEFTOVERS, lambda fact: ", ".join(fact.servers)),
@@ -103,14 +122,17 @@ FACTS: Mapping[str, tuple[Probe[Any], Callable[[Any], str]]] = {
 }
 
 
-def describe(snapshot: Snapshot, one: HostRemoval) -> dict[str, str]:
-    """Which machine a host is, and whose, in words."""
-    here, facts = View(snapshot, one.host), {"cluster": one.cluster or "none", "node": one.node or "none"}
-    for what, (probe, read) in FACTS.items():
+def describe(snapshot: Snapshot, host_removal: HostRemoval) -> dict[str, str]:
+    """Describe in words which machine a host is, and whose."""
+    view, facts = (
+        View(snapshot, host_removal.host),
+        {"cluster": host_removal.cluster or "none", "node": host_removal.node or "none"},
+    )
+    for fact, (probe, read) in FACTS.items():
         try:
-            facts[what] = read(here[probe]) or "none"
+            facts[fact] = read(view[probe]) or "none"
         except FactUnavailable as error:
-            facts[what] = f"cannot be read ({error})"
+            facts[fact] = f"cannot be read ({error})"
     return facts
 
 
@@ -123,33 +145,39 @@ def reset(
     *,
     packages: bool,
     foreign: bool = False,
-    cancelled: Callable[[], str] = lambda: "",
+    find_stop_reason: Callable[[], str] = lambda: "",
 ) -> ResetOutcome:
-    """Never raises for a failing host or task: the outcome says what happened. `cancelled` says why to stop."""
-    started = time.monotonic()
-    hosts = [one.host for one in before.due]
+    """Reset the hosts. Nothing is raised for a failing host or task: the outcome says what happened. `find_stop_reason`
+    says why to stop."""
+    started_at = time.monotonic()
+    hosts = [host_removal.host for host_removal in before.due_hosts]
     report(Event("step", PLAYBOOK, ", ".join(hosts)))
-    played = play(hosts, {one.host: variables(before, one) for one in before.due}) if not cancelled() else None
+    playbook_run = (
+        play(hosts, {due_host.host: build_variables(before, due_host) for due_host in before.due_hosts})
+        if not find_stop_reason()
+        else None
+    )
     report(Event("done", PLAYBOOK, ""))
-    after = removal(gather(), names, packages=packages, foreign=foreign)
-    return ResetOutcome(before, played, after, time.monotonic() - started, cancelled())
+    after = judge_removal(gather(), names, packages=packages, foreign=foreign)
+    return ResetOutcome(before, playbook_run, after, time.monotonic() - started_at, find_stop_reason())
 
 
-def variables(before: Removal, found: HostRemoval) -> dict[str, Any]:
-    """What the roles' tasks/reset.yml read: no more than what was shown."""
+def build_variables(before: Removal, host_removal: HostRemoval) -> dict[str, Any]:
+    """Build the variables that tasks/reset.yml of the roles read: no more than what was shown."""
     spec = before.snapshot.inventory.spec
     return {
         "gpustack_reset": {
-            "node": found.node,
-            "drain": found.drain,
-            "packages": list(found.packages),
-            "holds": list(found.holds),
+            "node": host_removal.node,
+            "drain": host_removal.drain,
+            "packages": list(host_removal.packages),
+            "holds": list(host_removal.holds),
             "pod_cidr": str(spec.kubernetes.pod_cidr),
             "agreed": {
-                one.path: {"action": one.action, "kind": one.kind, "state": one.state} for one in found.owned.agreements
+                agreement.path: {"action": agreement.action, "kind": agreement.kind, "state": agreement.state}
+                for agreement in host_removal.ownership.agreements
             },
-            "cluster": found.owned.cluster,
-            "kubelet": found.kubelet,
-            "edited": list(found.owned.edited),
+            "cluster": host_removal.ownership.cluster,
+            "kubelet": host_removal.kubelet,
+            "edited": list(host_removal.ownership.edited_files),
         }
     }

@@ -1,7 +1,8 @@
-"""Install: per step, what differs → the playbook on those hosts → ask again → the step's checks, until they hold.
+"""The installation: per step, what differs → the playbook on those hosts → ask again → the step's checks, until they
+hold.
 
 A host that fails leaves the rollout, the others go on; a control plane that fails stops it. A step of the cluster that
-does not come right takes with it what needs it, and no other: without Prometheus there are GPUs all the same.
+does not come right blocks the steps that need it, and no other: without Prometheus there are GPUs all the same.
 """
 
 import time
@@ -14,21 +15,22 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.events import Event, Reporter
-from gpustack.probes.containerd.pulled import PULLED
+from gpustack.probes.containerd.pull_progress import PULL_PROGRESS
 from gpustack.rollout import waiting
-from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification, all_needs, judge_step, plan
+from gpustack.rollout.plan import Outcome, Plan, PlaybookRun, StepState, Verification, judge_step, list_needs, plan
 from gpustack.rollout.waiting import Patience, Settling, needs_person
 from gpustack.steps.step import Step
 
 Gather = Callable[[Sequence[Probe[Any]], Sequence[str]], Snapshot]
-"""Asks probes of hosts (all when empty)."""
-Play = Callable[[Step, Sequence[str], Snapshot], Played]
+"""Such a function asks probes of hosts (all when empty)."""
+Play = Callable[[Step, Sequence[str], Snapshot], PlaybookRun]
 
 
 @dataclass
 class Rollout:
-    """One run. `steps` in order; `limit` are host names (all when empty); `force` plays also what holds; `cancelled`
-    says why the run is to stop, and nothing while it is not. `took`: seconds of the last asking."""
+    """Run steps in order. `limit` are host names (all when empty); `force` plays also what holds; `find_stop_reason`
+    says why the run is to stop, and is empty while it is not. `gather_seconds` is the duration of the last
+    gathering."""
 
     inventory: Inventory
     steps: Sequence[Step]
@@ -37,116 +39,127 @@ class Rollout:
     report: Reporter
     limit: Sequence[str] = ()
     force: bool = False
-    cancelled: Callable[[], str] = lambda: ""
-    left: dict[str, str] = field(default_factory=dict)
-    played: list[Played] = field(default_factory=list)
-    blocked: set[str] = field(default_factory=set)
-    asked: set[str] = field(default_factory=set)
+    find_stop_reason: Callable[[], str] = lambda: ""
+    stopped_hosts: dict[str, str] = field(default_factory=dict)
+    playbook_runs: list[PlaybookRun] = field(default_factory=list)
+    blocked_steps: set[str] = field(default_factory=set)
+    asked_probes: set[str] = field(default_factory=set)
     settling: dict[str, tuple[Step, list[StepState]]] = field(default_factory=dict)
-    stopped: str = ""
-    took: float = 0.0
+    stop_reason: str = ""
+    gather_seconds: float = 0.0
 
     def run(self, before: Plan) -> Outcome:
-        """Never raises for a failing host or task: the outcome says what happened."""
-        started = time.monotonic()
+        """Run all steps. Nothing is raised for a failing host or task: the outcome says what happened."""
+        started_at = time.monotonic()
         snapshot = before.snapshot
-        self.left = dict.fromkeys(before.unreached, "reach")
+        self.stopped_hosts = dict.fromkeys(before.unreachable_hosts, "reach")
         for index, step in enumerate(self.steps):
-            if self.stopped or self.cancelled():
+            if self.stop_reason or self.find_stop_reason():
                 break
             snapshot = self.settle_some(self.find_needed(step.needs), snapshot)
-            if self.blocked & set(step.depends):
-                self.blocked.add(step.id)
+            if self.blocked_steps & set(step.dependencies):
+                self.blocked_steps.add(step.id)
                 continue
             snapshot = self.run_step(step, snapshot, self.steps[index + 1] if index + 1 < len(self.steps) else None)
         self.settle_some(list(self.settling), snapshot)
-        self.stopped = self.cancelled() or self.stopped
-        unchanged = Verification(before, before.snapshot.took, len(before.snapshot.answers))
-        verified = self.verify() if self.played else unchanged
-        played, left, seconds = tuple(self.played), tuple(self.left.items()), time.monotonic() - started
-        return Outcome(before, played, verified, left, seconds, self.stopped)
+        self.stop_reason = self.find_stop_reason() or self.stop_reason
+        first_verification = Verification(before, before.snapshot.seconds, len(before.snapshot.answers))
+        verification = self.verify() if self.playbook_runs else first_verification
+        playbook_runs, stopped_hosts, seconds = (
+            tuple(self.playbook_runs),
+            tuple(self.stopped_hosts.items()),
+            time.monotonic() - started_at,
+        )
+        return Outcome(before, playbook_runs, verification, stopped_hosts, seconds, self.stop_reason)
 
     def verify(self) -> Verification:
-        """Gathers everything again. What passes by itself gets a last while: a later step may have moved what
+        """Gather everything again. Failures that pass by themselves get a last while: a later step may have moved what
         an earlier one had seen settled (a target that is scraped under another name)."""
         last = waiting.LAST * self.factor
-        until = time.monotonic() + last
+        deadline = time.monotonic() + last
         while True:
             snapshot = self.time_gather([probe for step in self.steps for probe in step.probes], ())
-            took, found = self.took, plan(snapshot, self.steps, self.limit)
-            open_ones = [one for one in found.states if one.outcome != "ok" and self.is_active(one.where)]
-            may_pass = open_ones and all(map(self.is_passing, open_ones))
-            if not may_pass or time.monotonic() > until or self.cancelled():
-                return Verification(found, took, len(snapshot.answers))
-            self.report(Event("waiting", open_ones[0].step, describe(open_ones[0]), last - (until - time.monotonic())))
-            self.rest()
+            seconds, current_plan = self.gather_seconds, plan(snapshot, self.steps, self.limit)
+            open_states = [
+                state for state in current_plan.states if state.outcome != "ok" and self.is_active(state.location)
+            ]
+            may_pass = open_states and all(map(self.is_passing, open_states))
+            if not may_pass or time.monotonic() > deadline or self.find_stop_reason():
+                return Verification(current_plan, seconds, len(snapshot.answers))
+            waited = last - (deadline - time.monotonic())
+            self.report(Event("waiting", open_states[0].step, describe_state(open_states[0]), waited))
+            self.pause_between_rounds()
 
     def run_step(self, step: Step, snapshot: Snapshot, following: Step | None) -> Snapshot:
         snapshot = self.refresh(step, snapshot)
         states = self.judge(step, snapshot)
-        due = [found for found in states if self.is_due(found)]
-        if due and not self.played:
+        due = [state for state in states if self.is_due(state)]
+        if due and not self.playbook_runs:
             # The plan is older than the confirmation and the lock: the hosts may have changed since.
             snapshot = self.ask(snapshot, step.probes)
             states = self.judge(step, snapshot)
-            due = [found for found in states if self.is_due(found)]
+            due = [state for state in states if self.is_due(state)]
         self.drop_undecided(step, states)
         hosts = self.choose_hosts(due, snapshot)
         if not hosts:
             return snapshot
         self.report(Event("step", step.id, ", ".join(hosts)))
-        played = self.play(step, hosts, snapshot)
-        self.played.append(played)
-        self.asked = set()
-        for name in played.failed:
+        playbook_run = self.play(step, hosts, snapshot)
+        self.playbook_runs.append(playbook_run)
+        self.asked_probes = set()
+        for name in playbook_run.failed_hosts:
             self.drop(CLUSTER if step.scope == "cluster" else name, step)
-        if self.stopped or step.id in self.blocked:
+        if self.stop_reason or step.id in self.blocked_steps:
             return snapshot
         if step.scope == "cluster" and following:
             self.settling[step.id] = (step, due)
             return snapshot
-        snapshot = self.settle_some(self.find_needed(step.depends), snapshot)
-        if self.blocked & set(step.depends):
-            self.blocked.add(step.id)
+        snapshot = self.settle_some(self.find_needed(step.dependencies), snapshot)
+        if self.blocked_steps & set(step.dependencies):
+            self.blocked_steps.add(step.id)
             return snapshot
         probes = [*step.probes, *(following.probes if following else ())]
         return self.settle(step, due, self.ask(snapshot, probes))
 
     def find_needed(self, ids: Sequence[str]) -> list[str]:
-        """Of the steps that still settle, those that these are or depend on."""
-        depends = {step.id: step.depends for step in self.steps}
-        return [id for id in self.settling if id in ids or any(id in all_needs(one, depends) for one in ids)]
+        """Find the steps that still settle and that these steps are or depend on."""
+        dependencies = {step.id: step.dependencies for step in self.steps}
+        return [
+            id for id in self.settling if id in ids or any(id in list_needs(needed, dependencies) for needed in ids)
+        ]
 
     def settle_some(self, ids: Sequence[str], snapshot: Snapshot) -> Snapshot:
-        """What a step of the cluster has begun goes on while later steps are played, until one of them needs it: an
-        image is pulled while a driver is compiled."""
+        """Wait for these steps to settle. A step of the cluster settles while later steps are played, until one of them
+        needs it: an image is pulled while a driver is compiled."""
         for id in ids:
             step, due = self.settling.pop(id)
-            if self.blocked & set(step.depends):
-                self.blocked.add(id)
-            elif not (self.stopped or self.cancelled()):
+            if self.blocked_steps & set(step.dependencies):
+                self.blocked_steps.add(id)
+            elif not (self.stop_reason or self.find_stop_reason()):
                 snapshot = self.settle(step, due, self.ask(snapshot, step.probes))
         return snapshot
 
     def refresh(self, step: Step, snapshot: Snapshot) -> Snapshot:
-        """What was asked before the last play is asked again. What is unknown, refused or passing may
-        only not be back yet after what an earlier step restarted: it gets the step's time to settle, and less where
-        all of it is for a person, or where a play would do no harm."""
-        if not self.played:
+        """Ask again what was asked before the last play. What is unknown, refused or passing may only not be back yet
+        after what an earlier step restarted: it gets the step's time to settle, and less where all of it is for a
+        person, or where a play would do no harm."""
+        if not self.playbook_runs:
             return snapshot
         patience = Patience(self.factor)
-        if not {probe.id for probe in step.probes} <= self.asked:
+        if not {probe.id for probe in step.probes} <= self.asked_probes:
             snapshot = self.ask(snapshot, step.probes)
-        until, started = time.monotonic() + step.settle * self.factor, time.monotonic()
-        while time.monotonic() < until and not self.cancelled():
-            waited = time.monotonic() - started
+        deadline, started_at = time.monotonic() + step.settle_seconds * self.factor, time.monotonic()
+        while time.monotonic() < deadline and not self.find_stop_reason():
+            waited = time.monotonic() - started_at
             may_pass = waited < waiting.FIRST * self.factor and not self.force
             states = self.judge(step, snapshot)
-            open_ones = [one for one in states if self.is_undecided(one) or (may_pass and self.is_passing(one))]
-            if not open_ones or patience.is_over(open_ones):
+            open_states = [
+                state for state in states if self.is_undecided(state) or (may_pass and self.is_passing(state))
+            ]
+            if not open_states or patience.is_over(open_states):
                 break
-            self.report(Event("waiting", step.id, describe(open_ones[0]), waited))
-            self.rest()
+            self.report(Event("waiting", step.id, describe_state(open_states[0]), waited))
+            self.pause_between_rounds()
             snapshot = self.ask(snapshot, step.probes)
         return snapshot
 
@@ -155,90 +168,100 @@ class Rollout:
         return self.inventory.spec.timeout_factor
 
     def judge(self, step: Step, snapshot: Snapshot) -> list[StepState]:
-        return [found for found in plan(snapshot, [step], self.limit).states if self.is_active(found.where)]
+        return [state for state in plan(snapshot, [step], self.limit).states if self.is_active(state.location)]
 
     def ask(self, snapshot: Snapshot, probes: Sequence[Probe[Any]]) -> Snapshot:
-        self.asked |= {probe.id for probe in probes}
-        return snapshot.renewed(self.time_gather(probes, self.list_active()))
+        self.asked_probes |= {probe.id for probe in probes}
+        return snapshot.merge_snapshot(self.time_gather(probes, self.list_active()))
 
     def time_gather(self, probes: Sequence[Probe[Any]], hosts: Sequence[str]) -> Snapshot:
-        asked = time.monotonic()
+        started_at = time.monotonic()
         try:
             return self.gather(probes, hosts)
         finally:
-            self.took = time.monotonic() - asked
+            self.gather_seconds = time.monotonic() - started_at
 
-    def rest(self) -> None:
-        waiting.rest(self.took, self.cancelled, waiting.PAUSE)
+    def pause_between_rounds(self) -> None:
+        waiting.pause_between_rounds(self.gather_seconds, self.find_stop_reason, waiting.PAUSE)
 
     def settle(self, step: Step, due: Sequence[StepState], snapshot: Snapshot) -> Snapshot:
-        """Asks again until no check is broken or unknown, or its time to settle is over, or all that is left has been
+        """Ask again until no check is broken or unknown, or the time to settle is over, or all that is left has been
         for a person for a while."""
-        limit = max((step.settle_time(View(snapshot, found.where)) for found in due), default=step.settle)
+        limit = max(
+            (step.compute_settle_seconds(View(snapshot, step_state.location)) for step_state in due),
+            default=step.settle_seconds,
+        )
         patience, settling = Patience(self.factor), Settling(limit * self.factor, self.factor)
-        locations = [found.where for found in due if self.is_active(found.where)]
+        locations = [due_state.location for due_state in due if self.is_active(due_state.location)]
         while True:
-            now = [judge_step(step, snapshot, where) for where in locations]
-            open_ones = [found for found in now if found.outcome != "ok"]
-            if not open_ones or settling.is_over() or patience.is_over(open_ones) or self.cancelled():
+            states = [judge_step(step, snapshot, location) for location in locations]
+            open_states = [state for state in states if state.outcome != "ok"]
+            if not open_states or settling.is_over() or patience.is_over(open_states) or self.find_stop_reason():
                 break
-            self.report(Event("waiting", step.id, describe(open_ones[0]), settling.seconds))
-            self.rest()
-            snapshot = self.ask(snapshot, [*step.probes, PULLED] if step.pulls else step.probes)
-            settling.watch(snapshot)
-        still = settling.describe() if settling.is_over() else ""
-        for found in open_ones:
-            self.report(Event("failed", found.where, describe(found) + still))
-            self.drop(found.where, step)
+            self.report(Event("waiting", step.id, describe_state(open_states[0]), settling.seconds))
+            self.pause_between_rounds()
+            snapshot = self.ask(snapshot, [*step.probes, PULL_PROGRESS] if step.pulls else step.probes)
+            settling.update_progress(snapshot)
+        limit_text = settling.describe() if settling.is_over() else ""
+        for open_state in open_states:
+            self.report(Event("failed", open_state.location, describe_state(open_state) + limit_text))
+            self.drop(open_state.location, step)
         self.report(Event("done", step.id, "", settling.seconds))
         return snapshot
 
-    def is_due(self, found: StepState) -> bool:
-        """Drifted in a way that the playbook repairs; or everything, when forced."""
-        if needs_person(found):
+    def is_due(self, step_state: StepState) -> bool:
+        """Tell whether a step drifted in a way that its playbook repairs; when forced, every step that needs no person
+        is due."""
+        if needs_person(step_state):
             return False
-        return self.force or found.outcome == "failed"
+        return self.force or step_state.outcome == "failed"
 
-    def is_undecided(self, found: StepState) -> bool:
-        """Unknown, or for a person first."""
-        return needs_person(found) or (found.outcome == "unknown" and not self.force)
+    def is_undecided(self, step_state: StepState) -> bool:
+        """Tell whether the state of a step is unknown, or needs a person first."""
+        return needs_person(step_state) or (step_state.outcome == "unknown" and not self.force)
 
-    def is_passing(self, found: StepState) -> bool:
-        """All that is open passes by itself."""
-        open_ones = [judgement for judgement in found.judgements if judgement.outcome != "ok"]
-        return bool(open_ones) and all(one.result and one.result.passing for one in open_ones)
+    def is_passing(self, step_state: StepState) -> bool:
+        """Tell whether all that is open passes by itself."""
+        open_judgements = [judgement for judgement in step_state.judgements if judgement.outcome != "ok"]
+        return bool(open_judgements) and all(
+            judgement.result and judgement.result.passing for judgement in open_judgements
+        )
 
     def drop_undecided(self, step: Step, states: Sequence[StepState]) -> None:
-        """A host of which we cannot tell, or which needs a person first, must not go on to what builds on this step."""
-        for found in states:
-            if self.is_undecided(found):
-                self.drop(found.where, step)
+        """Drop each host of which the state is unknown, or which needs a person first: no later step may build on this
+        one there."""
+        for state in states:
+            if self.is_undecided(state):
+                self.drop(state.location, step)
 
     def drop(self, host: str, step: Step) -> None:
-        """A host goes no further than this step; where it is the cluster, neither does what needs the step."""
+        """Take a host out of the rollout at this step. For the cluster, block what needs the step."""
         if host == CLUSTER:
-            self.blocked.add(step.id)
+            self.blocked_steps.add(step.id)
             return
-        self.left.setdefault(host, step.id)
+        self.stopped_hosts.setdefault(host, step.id)
         if any(plane.name == host for plane in self.inventory.control_planes):
-            self.stopped = self.stopped or f"the control plane {host} did not get past {step.id}"
+            self.stop_reason = self.stop_reason or f"the control plane {host} did not get past {step.id}"
 
-    def is_active(self, where: str) -> bool:
-        return where == CLUSTER or where not in self.left
+    def is_active(self, location: str) -> bool:
+        return location == CLUSTER or location not in self.stopped_hosts
 
     def list_active(self) -> list[str]:
-        return [host.name for host in self.inventory.hosts if host.name not in self.left]
+        return [host.name for host in self.inventory.hosts if host.name not in self.stopped_hosts]
 
     def choose_hosts(self, due: Sequence[StepState], snapshot: Snapshot) -> list[str]:
-        names = [View(snapshot, CLUSTER).acting if found.where == CLUSTER else found.where for found in due]
+        names = [
+            View(snapshot, CLUSTER).acting_host if step_state.location == CLUSTER else step_state.location
+            for step_state in due
+        ]
         return list(dict.fromkeys(names))
 
 
-def describe(found: StepState) -> str:
-    """The first open check of a step in words."""
-    for judgement in found.judgements:
+def describe_state(step_state: StepState) -> str:
+    """Describe the first open check of a step."""
+    for judgement in step_state.judgements:
         if judgement.result:
-            return f"{found.where}: {judgement.result}"
+            return f"{step_state.location}: {judgement.result}"
         if judgement.outcome == "unknown":
-            return f"{found.where}: {judgement.id}: {judgement.why}"
-    return found.where
+            return f"{step_state.location}: {judgement.id}: {judgement.reason}"
+    return step_state.location

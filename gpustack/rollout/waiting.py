@@ -1,4 +1,4 @@
-"""For how long a rollout waits. In seconds, each times the spec's timeout_factor."""
+"""The limits of a rollout's waiting, in seconds, each times the spec's timeout_factor."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.probes.containerd.pulled import PULLED, Pulled
+from gpustack.probes.containerd.pull_progress import PULL_PROGRESS, PullProgress
 from gpustack.rollout.plan import StepState
 
 PAUSE = 1.0
@@ -18,75 +18,77 @@ FIRST, LAST = 60.0, 60.0
 PULLING = 3600.0
 
 
-def rest(took: float, cancelled: Callable[[], object], pause: float) -> None:
-    """Between two times of asking, which is work for the hosts: a slow one has as long for what is waited for, or it
-    would do nothing else. `took` are the seconds of the last asking, `pause` the least."""
-    left = max(pause, took)
-    until = time.monotonic() + left
+def pause_between_rounds(gather_seconds: float, find_stop_reason: Callable[[], object], pause: float) -> None:
+    """Pause between two rounds of asking, which is work for the hosts. The pause is as long as the last round took,
+    `gather_seconds`, or `pause` where that is longer: a slow host would do nothing but answer."""
+    remaining = max(pause, gather_seconds)
+    deadline = time.monotonic() + remaining
     while True:
-        time.sleep(min(left, pause))
-        left = until - time.monotonic()
-        if left <= 0 or cancelled():
+        time.sleep(min(remaining, pause))
+        remaining = deadline - time.monotonic()
+        if remaining <= 0 or find_stop_reason():
             return
 
 
 @dataclass
 class Settling:
-    """The time that a step has until its checks hold: `limit`, anew whenever a host has more of images than ever
-    before, and PULLING in all. A container that is begun again and again is no progress."""
+    """Measure the time that a step has until its checks hold: `limit`, anew whenever a host has more of images than
+    ever before, and PULLING in all. A container that is begun again and again is no progress."""
 
     limit: float
     factor: int = 1
-    most: dict[str, Pulled] = field(default_factory=dict)
+    peaks: dict[str, PullProgress] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.started = self.moved = time.monotonic()
+        self.started_at = self.progressed_at = time.monotonic()
 
-    def watch(self, snapshot: Snapshot) -> None:
-        for here in (View(snapshot, host.name) for host in snapshot.inventory.hosts):
-            if not here.available(PULLED):
+    def update_progress(self, snapshot: Snapshot) -> None:
+        for view in (View(snapshot, host.name) for host in snapshot.inventory.hosts):
+            if not view.has_fact(PULL_PROGRESS):
                 continue
-            now, before = here[PULLED], self.most.get(here.where, here[PULLED])
-            self.most[here.where] = Pulled(max(now.bytes, before.bytes), max(now.snapshots, before.snapshots))
-            if self.most[here.where] != before:
-                self.moved = time.monotonic()
+            amount, before = view[PULL_PROGRESS], self.peaks.get(view.location, view[PULL_PROGRESS])
+            self.peaks[view.location] = PullProgress(
+                max(amount.bytes, before.bytes), max(amount.snapshots, before.snapshots)
+            )
+            if self.peaks[view.location] != before:
+                self.progressed_at = time.monotonic()
 
     @property
     def seconds(self) -> float:
-        return time.monotonic() - self.started
+        return time.monotonic() - self.started_at
 
     @property
     def pulled_too_long(self) -> bool:
         return self.seconds > PULLING * self.factor
 
     def describe(self) -> str:
-        """Which limit it was."""
+        """Describe the limit that was reached."""
         if self.pulled_too_long:
             return f" (given up after {PULLING * self.factor:.0f} s, while images were still arriving)"
-        if self.most:
+        if self.peaks:
             return f" (after {self.seconds:.0f} s, with no progress of an image in the last {self.limit:.0f} s)"
         return f" (after {self.limit:.0f} s)"
 
     def is_over(self) -> bool:
-        return time.monotonic() - self.moved > self.limit or self.pulled_too_long
+        return time.monotonic() - self.progressed_at > self.limit or self.pulled_too_long
 
 
 @dataclass
 class Patience:
-    """For how long everything that is open has been for a person."""
+    """Measure for how long everything that is open has been for a person."""
 
     factor: int = 1
-    since: float | None = None
+    started_at: float | None = None
 
-    def is_over(self, open_ones: Sequence[StepState]) -> bool:
-        if not all(map(needs_person, open_ones)):
-            self.since = None
+    def is_over(self, open_states: Sequence[StepState]) -> bool:
+        if not all(map(needs_person, open_states)):
+            self.started_at = None
             return False
-        if self.since is None:
-            self.since = time.monotonic()
-        return time.monotonic() - self.since > PERSON * self.factor
+        if self.started_at is None:
+            self.started_at = time.monotonic()
+        return time.monotonic() - self.started_at > PERSON * self.factor
 
 
-def needs_person(found: StepState) -> bool:
-    """A person, or `upgrade`, has to change something of it."""
-    return any(mismatch.cure != "install" for mismatch in found.differences)
+def needs_person(step_state: StepState) -> bool:
+    """Tell whether a person, or `upgrade`, has to change something."""
+    return any(mismatch.cure != "install" for mismatch in step_state.differences)

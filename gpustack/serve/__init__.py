@@ -1,1 +1,2 @@
-"""`gpustack serve`: what GPUs and their pods do, over HTTP, for autoscalers and scripts. It changes nothing."""
+"""An HTTP server (`gpustack serve`) for the values of GPUs and their pods, read by autoscalers and scripts. It
+changes nothing."""

@@ -1,5 +1,5 @@
-"""The names under which `gpustack serve` answers. A page that a browser has open reaches a local address under a name
-of its own site (DNS rebinding), and would read what is served; an address in numbers cannot be rebound."""
+"""Names under which `gpustack serve` answers. A page in a browser can reach a local address under a name of its own
+site (DNS rebinding) and would read the values; a numeric address cannot be rebound."""
 
 from collections.abc import Collection, Sequence
 from ipaddress import ip_address
@@ -8,7 +8,8 @@ LOCAL = "localhost"
 
 
 def is_allowed(headers: Sequence[str], names: Collection[str]) -> bool:
-    """`headers` are the Host headers of a request. No browser sends none, and nobody two."""
+    """Tell whether a request may be answered. `headers` are its Host headers: a browser always sends one, and nobody
+    sends two."""
     return not headers or (len(headers) == 1 and is_answered(read_host(headers[0]), names))
 
 

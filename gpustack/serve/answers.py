@@ -1,139 +1,145 @@
-"""From a moment to what is answered of it."""
+"""Answers of all paths, built from the readings of one moment."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from gpustack.serve.measures import MEASURES, Measure, Point, combine, explain_absence, point_of
+from gpustack.serve.measures import MEASURES, Measure, Point, combine, explain_absence, select_point
 from gpustack.serve.models import (
     Gpu,
     GpuAnswer,
     GpuList,
     GpuName,
-    Measured,
+    Measurement,
+    Owner,
     Pod,
     PodAnswer,
     PodList,
-    PodName,
     Value,
 )
-from gpustack.serve.moment import Device, Moment, devices_by_pod, match_pods, owners_named
-from gpustack.serve.refusal import refuse_missing, shown
+from gpustack.serve.moment import Device, Moment, find_owners, group_devices, match_pods
+from gpustack.serve.refusal import quote_input, refuse_missing
 
 
-def list_gpus(moment: Moment, words: Mapping[str, str]) -> GpuList:
-    """Those of `node`, or all. Raises Refusal where there is none."""
-    node = words.get("node", "")
-    found = [device for device in moment.devices if node in ("", device.gpu.node)]
-    if not found:
-        raise refuse_missing("serve-no-gpu", f"Prometheus has no GPU of a node {shown(node)}.")
-    return GpuList(gpus=[Gpu(**describe_gpu(moment, device)) for device in found], doubts=list(moment.doubts))
+def list_gpus(moment: Moment, parameters: Mapping[str, str]) -> GpuList:
+    """List the GPUs of the node in `node`, or all. Raise Refusal where there is none."""
+    node = parameters.get("node", "")
+    devices = [device for device in moment.devices if node in ("", device.gpu.node)]
+    if not devices:
+        raise refuse_missing("serve-no-gpu", f"Prometheus has no GPU of a node {quote_input(node)}.")
+    return GpuList(gpus=[Gpu(**describe_gpu(moment, device)) for device in devices], warnings=list(moment.doubts))
 
 
-def show_gpu(moment: Moment, words: Mapping[str, str]) -> GpuAnswer:
-    return GpuAnswer(**describe_gpu(moment, find_gpu(moment, words)), doubts=list(moment.doubts))
+def show_gpu(moment: Moment, parameters: Mapping[str, str]) -> GpuAnswer:
+    return GpuAnswer(**describe_gpu(moment, find_gpu(moment, parameters)), warnings=list(moment.doubts))
 
 
-def show_gpu_value(moment: Moment, words: Mapping[str, str]) -> Measured:
-    return measured(moment, [find_gpu(moment, words)], words["measure"])
+def show_gpu_value(moment: Moment, parameters: Mapping[str, str]) -> Measurement:
+    return build_measurement(moment, [find_gpu(moment, parameters)], parameters["measure"])
 
 
-def list_pods(moment: Moment, words: Mapping[str, str]) -> PodList:
-    """Those of `namespace`, or all. Raises Refusal where there is none: that is not the same as none in use."""
-    namespace = words.get("namespace", "")
-    by_pod = devices_by_pod(moment.devices)
-    found = {pod: devices for pod, devices in by_pod.items() if namespace in ("", pod[0])}
-    if not found:
-        raise refuse_missing("serve-no-pod", explain_no_pod(moment, f"{shown(namespace)}/*" if namespace else ""))
-    pods = [Pod(**describe_pod(moment, *pod, devices)) for pod, devices in found.items()]
-    return PodList(pods=pods, doubts=list(moment.doubts))
+def list_pods(moment: Moment, parameters: Mapping[str, str]) -> PodList:
+    """List the pods of `namespace` that have GPUs, or all. Raise Refusal where there is none, because that does not
+    prove that no GPU is in use."""
+    namespace = parameters.get("namespace", "")
+    by_pod = group_devices(moment.devices)
+    pods = {pod: devices for pod, devices in by_pod.items() if namespace in ("", pod[0])}
+    if not pods:
+        raise refuse_missing("serve-no-pod", explain_no_pod(moment, f"{quote_input(namespace)}/*" if namespace else ""))
+    pod_models = [Pod(**describe_pod(moment, *pod, devices)) for pod, devices in pods.items()]
+    return PodList(pods=pod_models, warnings=list(moment.doubts))
 
 
-def show_pod(moment: Moment, words: Mapping[str, str]) -> PodAnswer:
-    devices = find_pod(moment, words)
-    return PodAnswer(**describe_pod(moment, words["namespace"], words["pod"], devices), doubts=list(moment.doubts))
+def show_pod(moment: Moment, parameters: Mapping[str, str]) -> PodAnswer:
+    devices = find_pod(moment, parameters)
+    return PodAnswer(
+        **describe_pod(moment, parameters["namespace"], parameters["pod"], devices), warnings=list(moment.doubts)
+    )
 
 
-def show_pod_value(moment: Moment, words: Mapping[str, str]) -> Measured:
-    return measured(moment, find_pod(moment, words), words["measure"])
+def show_pod_value(moment: Moment, parameters: Mapping[str, str]) -> Measurement:
+    return build_measurement(moment, find_pod(moment, parameters), parameters["measure"])
 
 
-def find_gpu(moment: Moment, words: Mapping[str, str]) -> Device:
-    """Raises Refusal; of a GPU in MIG mode it names the instances."""
-    uuid, instance = words["uuid"], words.get("instance", "")
-    found = {device.gpu.instance: device for device in moment.devices if device.name == uuid}
-    if instance in found:
-        return found[instance]
-    what = f"GPU {shown(uuid)}" + (f" with an instance {shown(instance)}" if instance else "")
-    others = ", ".join(filter(None, found))
-    hint = f" Its MIG instances are {others}: name one with ?instance=." if others else ""
-    raise refuse_missing("serve-no-gpu", f"Prometheus has no {what}.{hint}")
+def find_gpu(moment: Moment, parameters: Mapping[str, str]) -> Device:
+    """Find a GPU or MIG instance. Raise Refusal where there is none; for a GPU in MIG mode the reason names its
+    instances."""
+    uuid, instance = parameters["uuid"], parameters.get("instance", "")
+    devices = {device.gpu.instance: device for device in moment.devices if device.name == uuid}
+    if instance in devices:
+        return devices[instance]
+    subject = f"GPU {quote_input(uuid)}" + (f" with an instance {quote_input(instance)}" if instance else "")
+    instances = ", ".join(filter(None, devices))
+    hint = f" Its MIG instances are {instances}: name one with ?instance=." if instances else ""
+    raise refuse_missing("serve-no-gpu", f"Prometheus has no {subject}.{hint}")
 
 
-def find_pod(moment: Moment, words: Mapping[str, str]) -> list[Device]:
-    """Raises Refusal where no GPU is of such a pod."""
-    namespace, pod = words["namespace"], words["pod"]
-    found = match_pods(moment.devices, namespace, pod)
-    if not found:
-        raise refuse_missing("serve-no-pod", explain_no_pod(moment, f"{shown(namespace)}/{shown(pod)}"))
-    return found
+def find_pod(moment: Moment, parameters: Mapping[str, str]) -> list[Device]:
+    """Find the GPUs of a pod. Raise Refusal where it has none."""
+    namespace, pod = parameters["namespace"], parameters["pod"]
+    devices = match_pods(moment.devices, namespace, pod)
+    if not devices:
+        raise refuse_missing("serve-no-pod", explain_no_pod(moment, f"{quote_input(namespace)}/{quote_input(pod)}"))
+    return devices
 
 
-def explain_no_pod(moment: Moment, who: str) -> str:
+def explain_no_pod(moment: Moment, subject: str) -> str:
     if not any(device.owners for device in moment.devices):
         return "No GPU has a pod: none is in use, or the exporters do not ask the kubelet whose GPUs are."
-    return f"No GPU is of {who}: it has none, has ended or not begun, or has another name."
+    return f"No GPU is of {subject}: it has none, has ended or not begun, or has another name."
 
 
 def describe_gpu(moment: Moment, device: Device) -> dict[str, Any]:
-    pods = [PodName(namespace=one.namespace, name=one.pod, container=one.container) for one in device.owners]
-    return {**vars(name_of(device)), "pods": pods, **values_of(moment, [device])}
+    owners = [Owner(namespace=owner.namespace, pod=owner.pod, container=owner.container) for owner in device.owners]
+    return {**vars(build_gpu_name(device)), "owners": owners, **build_values(moment, [device])}
 
 
 def describe_pod(moment: Moment, namespace: str, name: str, devices: Sequence[Device]) -> dict[str, Any]:
-    pods = sorted({owner.pod for device in devices for owner in owners_named(device, namespace, name)})
-    names = {"namespace": namespace, "name": name, "pods": pods, "gpus": [name_of(device) for device in devices]}
-    return names | values_of(moment, devices)
+    pods = sorted({owner.pod for device in devices for owner in find_owners(device, namespace, name)})
+    gpus = [build_gpu_name(device) for device in devices]
+    names = {"namespace": namespace, "pod": name, "pod_names": pods, "gpus": gpus}
+    return names | build_values(moment, devices)
 
 
-def name_of(device: Device) -> GpuName:
+def build_gpu_name(device: Device) -> GpuName:
     gpu = device.gpu
     return GpuName(
         node=gpu.node, index=gpu.index, uuid=gpu.uuid, instance=gpu.instance, profile=gpu.profile, model=gpu.model
     )
 
 
-def values_of(moment: Moment, devices: Sequence[Device]) -> dict[str, Value]:
-    return {name: value_of(moment, devices, measure) for name, measure in MEASURES.items()}
+def build_values(moment: Moment, devices: Sequence[Device]) -> dict[str, Value]:
+    return {name: build_value(moment, devices, measure) for name, measure in MEASURES.items()}
 
 
-def value_of(moment: Moment, devices: Sequence[Device], measure: Measure) -> Value:
+def build_value(moment: Moment, devices: Sequence[Device], measure: Measure) -> Value:
     point = find_point(moment, devices, measure)
     if isinstance(point, str):
-        return Value(value=None, unit=measure.unit, time=None, age_seconds=None, reason=point)
-    return Value(**dated(moment, point), unit=measure.unit, reason=None)
+        return Value(value=None, unit=measure.unit, measured_at=None, age_seconds=None, reason=point)
+    return Value(**describe_point(moment, point), unit=measure.unit, reason=None)
 
 
-def dated(moment: Moment, point: Point) -> dict[str, Any]:
-    time = datetime.fromtimestamp(point.at, UTC)
-    return {"value": point.value, "time": time, "age_seconds": round(moment.age(point.at), 3)}
+def describe_point(moment: Moment, point: Point) -> dict[str, Any]:
+    measured_at = datetime.fromtimestamp(point.timestamp, UTC)
+    age_seconds = round(moment.compute_age(point.timestamp), 3)
+    return {"value": point.value, "measured_at": measured_at, "age_seconds": age_seconds}
 
 
 def find_point(moment: Moment, devices: Iterable[Device], measure: Measure) -> Point | str:
-    """Of all of these GPUs together, or why one of them has none."""
+    """Combine a value over all of these GPUs, or say why one of them has none."""
     points = []
     for device in devices:
-        point = point_of(device.readings, measure)
+        point = select_point(device.readings, measure)
         if point is None:
             return explain_absence(measure, device.name, moment.doubts)
         points.append(point)
     return combine(points, measure)
 
 
-def measured(moment: Moment, devices: Sequence[Device], name: str) -> Measured:
-    """Raises Refusal where the value is missing."""
+def build_measurement(moment: Moment, devices: Sequence[Device], name: str) -> Measurement:
+    """Build the answer with one value. Raise Refusal where the value is missing."""
     measure = MEASURES[name]
     point = find_point(moment, devices, measure)
     if isinstance(point, str):
         raise refuse_missing("serve-not-measured", point)
-    return Measured(**dated(moment, point), unit=measure.unit, doubts=list(moment.doubts))
+    return Measurement(**describe_point(moment, point), unit=measure.unit, warnings=list(moment.doubts))

@@ -1,5 +1,5 @@
-"""Count the connections of each client. A silent connection makes room for the next one of the same client: a client
-that opens many and leaves them idle takes no place from others, and none from itself."""
+"""Connections of each client. A silent connection makes room for the next one of the same client, so a client that
+opens many idle connections takes no place from others, and none from itself."""
 
 import socket
 import threading
@@ -8,40 +8,47 @@ from contextlib import suppress
 
 PER_CLIENT = 16
 IDLE_SECONDS = 0.25
-"""A request comes right behind its connection; the rest of a burst is refused, not cut off."""
+"""A request follows its connection at once. A connection that is younger is not closed for another one, so the rest
+of a burst is refused instead."""
 
 
 class Clients:
-    """Connections with their clients' addresses, the oldest first: whose request is waited for, and who is answered."""
+    """Count connections by the addresses of their clients, the oldest first: those that wait for a request, and
+    those that are answered."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.waiting: dict[socket.socket, tuple[str, float]] = {}
-        self.answered: dict[socket.socket, str] = {}
+        self.pending: dict[socket.socket, tuple[str, float]] = {}
+        self.active: dict[socket.socket, str] = {}
 
     def admit(self, connection: socket.socket, address: str) -> bool:
-        """Add a connection, in the place of an idle one where its client has too many; false where all are at work."""
+        """Add a connection, in the place of an idle one where its client has too many. Return False where all of
+        them are at work."""
         with self.lock:
-            now = time.monotonic()
-            waiting = [(other, since) for other, (client, since) in self.waiting.items() if client == address]
-            if len(waiting) + list(self.answered.values()).count(address) >= PER_CLIENT:
-                idle = next((other for other, since in waiting if now - since >= IDLE_SECONDS), None)
+            current_time = time.monotonic()
+            waiting = [
+                (candidate, start_time) for candidate, (client, start_time) in self.pending.items() if client == address
+            ]
+            if len(waiting) + list(self.active.values()).count(address) >= PER_CLIENT:
+                idle = next(
+                    (oldest for oldest, start_time in waiting if current_time - start_time >= IDLE_SECONDS), None
+                )
                 if idle is None:
                     return False
-                del self.waiting[idle]
+                del self.pending[idle]
                 with suppress(OSError):  # its thread sees that the client is gone
                     idle.shutdown(socket.SHUT_RDWR)
-            self.waiting[connection] = address, now
+            self.pending[connection] = address, current_time
             return True
 
     def begin(self, connection: socket.socket) -> None:
         """Keep a connection whose request has come, whoever comes next."""
         with self.lock:
-            if entry := self.waiting.pop(connection, None):
-                self.answered[connection] = entry[0]
+            if entry := self.pending.pop(connection, None):
+                self.active[connection] = entry[0]
 
     def leave(self, connection: socket.socket) -> None:
-        """Take a connection out that has ended."""
+        """Remove a connection that has ended."""
         with self.lock:
-            self.waiting.pop(connection, None)
-            self.answered.pop(connection, None)
+            self.pending.pop(connection, None)
+            self.active.pop(connection, None)

@@ -1,4 +1,5 @@
-"""One connection, one request: GET or HEAD. http.server parses the head, which is limited before (request_head.py)."""
+"""The handler of one connection with one request, GET or HEAD. http.server parses the head, whose size and time
+request_head.py limits before."""
 
 import io
 import sys
@@ -8,10 +9,10 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 
-from gpustack.ask.redact.printable import plain
+from gpustack.ask.redact.printable import clean_text
 from gpustack.serve.allowed_hosts import is_allowed
-from gpustack.serve.openapi import openapi
-from gpustack.serve.refusal import CONTENT_TYPE, Refusal, problem
+from gpustack.serve.openapi import render_openapi
+from gpustack.serve.refusal import CONTENT_TYPE, Refusal, render_problem
 from gpustack.serve.request_head import WRITE_LIMIT, drain, read_head
 from gpustack.serve.routes import respond
 
@@ -30,19 +31,19 @@ class Handler(BaseHTTPRequestHandler):
     def handle(self) -> None:
         with suppress(ConnectionError, TimeoutError):  # the client went away, or takes nothing
             try:
-                self.answer()
+                self.serve_request()
             except Refusal as refusal:
                 self.send_refusal(refusal)
 
-    def answer(self) -> None:
-        """Raises Refusal, and what is a bug of ours after it was answered."""
+    def serve_request(self) -> None:
+        """Serve one request. Raise Refusal, and raise an error that is a bug of gpustack after it was answered."""
         if not (head := read_head(self.connection)):
             return
         self.server.clients.begin(self.connection)
         if not self.parse(head):
             return
         try:
-            text = respond(self.path, self.server.latest, openapi)
+            text = respond(self.path, self.server.latest, render_openapi)
         except Refusal:
             raise
         except Exception:
@@ -52,7 +53,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send(HTTPStatus.OK, "application/json", text)
 
     def parse(self, head: bytes) -> bool:
-        """Whether there is something to answer; what cannot be read was answered. Raises Refusal."""
+        """Parse the head and tell whether to answer the request; an unreadable one was answered already. Raise
+        Refusal."""
         self.rfile.close()
         self.rfile = io.BytesIO(head)
         self.raw_requestline = self.rfile.readline()
@@ -72,7 +74,7 @@ class Handler(BaseHTTPRequestHandler):
         return "gpustack"
 
     def handle_expect_100(self) -> bool:
-        """A body is refused, whether it was announced or not."""
+        """Send nothing, since a body is refused whether it was announced or not."""
         return True
 
     def send_refusal(self, refusal: Refusal) -> None:
@@ -81,23 +83,23 @@ class Handler(BaseHTTPRequestHandler):
             headers["Allow"] = ", ".join(METHODS)
         if refusal.status is HTTPStatus.SERVICE_UNAVAILABLE:
             headers["Retry-After"] = str(RETRY_SECONDS)
-        self.send(refusal.status, CONTENT_TYPE, problem(refusal), headers)
+        self.send(refusal.status, CONTENT_TYPE, render_problem(refusal), headers)
 
-    def send(self, status: HTTPStatus, content: str, text: str, more: Mapping[str, str] | None = None) -> None:
+    def send(self, status: HTTPStatus, content: str, text: str, extra_headers: Mapping[str, str] | None = None) -> None:
         body = text.encode()
         self.connection.settimeout(WRITE_LIMIT)
         self.send_response(status)
         headers = {"Content-Type": content, "Content-Length": str(len(body)), "Cache-Control": "no-store"}
-        for name, value in (headers | {"Connection": "close"} | dict(more or {})).items():
+        for name, value in (headers | {"Connection": "close"} | dict(extra_headers or {})).items():
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What http.server finds wrong in the head."""
+        """Answer a head that http.server refuses."""
         status = HTTPStatus(code)
-        self.send_refusal(Refusal(status, "serve-request", plain(f"{message or status.phrase}.")))
+        self.send_refusal(Refusal(status, "serve-request", clean_text(f"{message or status.phrase}.")))
 
     def finish(self) -> None:
         super().finish()
@@ -105,4 +107,4 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *words: Any) -> None:  # noqa: A002 - as http.server names it
         if self.server.access_log:
-            sys.stderr.write(plain(f"{self.client_address[0]} {format % words}").replace("\n", " ") + "\n")
+            sys.stderr.write(clean_text(f"{self.client_address[0]} {format % words}").replace("\n", " ") + "\n")

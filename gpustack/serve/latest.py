@@ -1,4 +1,4 @@
-"""One reading of Prometheus for all requests of a few seconds."""
+"""Readings of Prometheus that all requests of a few seconds share."""
 
 import threading
 import time
@@ -11,37 +11,37 @@ from gpustack.serve.refusal import refuse_error, refuse_late
 WAIT_LIMIT = 10.0  # seconds
 
 
-class Latest:
-    """What `ask` returned or raised stands for `every` seconds after it came. It is asked by one thread at a time, and
-    nobody waits for it longer than WAIT_LIMIT: a Prometheus that hangs costs one connection."""
+class LatestMoment:
+    """Cache what `ask` returned or raised for `interval` seconds after it came. One thread at a time calls `ask`,
+    and nobody waits for it longer than WAIT_LIMIT, so a Prometheus that hangs costs one connection."""
 
-    def __init__(self, ask: Callable[[], Moment], every: float) -> None:
-        self.ask, self.every = ask, every
+    def __init__(self, ask: Callable[[], Moment], interval: float) -> None:
+        self.ask, self.interval = ask, interval
         self.lock = threading.Lock()
-        self.asked: Future[Moment] | None = None
-        self.came = 0.0
+        self.future: Future[Moment] | None = None
+        self.answer_time = 0.0
 
     def __call__(self) -> Moment:
-        """Raises Refusal where Prometheus has nothing, or does not answer."""
+        """Return the latest moment. Raise Refusal where Prometheus has nothing, or does not answer."""
         with self.lock:
-            asked = self.asked
-            if asked is None or (asked.done() and time.monotonic() - self.came >= self.every):
-                asked = self.asked = Future()
-                threading.Thread(target=self._fill, args=(asked,), daemon=True).start()
+            future = self.future
+            if future is None or (future.done() and time.monotonic() - self.answer_time >= self.interval):
+                future = self.future = Future()
+                threading.Thread(target=self._fill, args=(future,), daemon=True).start()
         try:
-            error = asked.exception(WAIT_LIMIT)
+            error = future.exception(WAIT_LIMIT)
         except TimeoutError:
             raise refuse_late(WAIT_LIMIT) from None
         if error is not None:
             raise refuse_error(error)
-        return asked.result()
+        return future.result()
 
     def _fill(self, future: Future[Moment]) -> None:
         try:
             moment = self.ask()
         except BaseException as error:  # noqa: BLE001 - whoever waits raises it
-            self.came = time.monotonic()
+            self.answer_time = time.monotonic()
             future.set_exception(error)
         else:
-            self.came = time.monotonic()
+            self.answer_time = time.monotonic()
             future.set_result(moment)

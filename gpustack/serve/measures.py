@@ -1,27 +1,27 @@
-"""The values that are served: which field of DCGM each is, in which unit, and how those of a pod's GPUs make one."""
+"""The values that are served: their fields of DCGM, their units, and how the values of a pod's GPUs are combined."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from gpustack.gpus.activity import LIMIT, POWER, SHARES, TEMPERATURE
-from gpustack.gpus.fleet import FREE, RESERVED, TOTAL, USED, memory_of
+from gpustack.gpus.fleet import FREE, RESERVED, TOTAL, USED, compute_memory
 from gpustack.metrics.fields import find_fields
 from gpustack.metrics.readings import Reading
-from gpustack.metrics.units import unit_of
+from gpustack.metrics.units import find_unit
 
 
 @dataclass(frozen=True)
 class Measure:
-    """`over` is `mean`, `sum` or `highest`, of the GPUs of a pod."""
+    """Hold a value that is served. `aggregation` is `mean`, `sum` or `highest`, over the GPUs of a pod."""
 
     field: str
-    over: str
+    aggregation: str
 
     @property
     def unit(self) -> str:
-        """`ratio`, `bytes`, `watts`, `celsius`."""
-        return unit_of(find_fields(self.field)[0].unit).base
+        """The unit is `ratio`, `bytes`, `watts` or `celsius`."""
+        return find_unit(find_fields(self.field)[0].unit).base
 
 
 MEASURES: Mapping[str, Measure] = {
@@ -32,36 +32,38 @@ MEASURES: Mapping[str, Measure] = {
     "power_limit": Measure(LIMIT, "sum"),
     "temperature": Measure(TEMPERATURE, "highest"),
 }
-OVER: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": fmean, "sum": sum, "highest": max}
+AGGREGATIONS: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": fmean, "sum": sum, "highest": max}
 
 
 @dataclass(frozen=True)
 class Point:
-    """`at` is in seconds since 1970, by the clock of Prometheus."""
+    """Hold a value. `timestamp` is in seconds since 1970, by the clock of Prometheus."""
 
     value: float
-    at: float
+    timestamp: float
 
 
-def point_of(found: Mapping[str, Reading], measure: Measure) -> Point | None:
-    """Of one GPU. A value that is made of several is as old as the oldest of them."""
-    if measure.field == TOTAL and (total := memory_of(found)) is not None:
-        parts = [TOTAL] if TOTAL in found else [USED, FREE, RESERVED]
-        return Point(total, min(found[name].at for name in parts))
-    reading = found.get(measure.field)
-    return Point(reading.value, reading.at) if reading else None
+def select_point(readings: Mapping[str, Reading], measure: Measure) -> Point | None:
+    """Select the value of one GPU. A value that is computed from several is as old as the oldest of them."""
+    if measure.field == TOTAL and (total := compute_memory(readings)) is not None:
+        parts = [TOTAL] if TOTAL in readings else [USED, FREE, RESERVED]
+        return Point(total, min(readings[name].time for name in parts))
+    reading = readings.get(measure.field)
+    return Point(reading.value, reading.time) if reading else None
 
 
 def combine(points: Sequence[Point], measure: Measure) -> Point:
-    """Of at least one."""
-    return Point(OVER[measure.over]([point.value for point in points]), min(point.at for point in points))
+    """Combine at least one point into that of a pod."""
+    return Point(
+        AGGREGATIONS[measure.aggregation]([point.value for point in points]), min(point.timestamp for point in points)
+    )
 
 
-def explain_absence(measure: Measure, who: str, doubts: Sequence[str]) -> str:
-    """Why a GPU has no such value, in a sentence."""
+def explain_absence(measure: Measure, subject: str, doubts: Sequence[str]) -> str:
+    """Explain in a sentence why a GPU has no such value."""
     field = find_fields(measure.field)[0]
     for doubt in doubts:
         if doubt.startswith(tuple(f"{spelling}:" for spelling in field.spellings)):
             return f"{doubt}."
     absent = f" Absent on: {field.absent}." if field.absent else ""
-    return f"The exporter sends no {field.name} of {who}.{absent}"
+    return f"The exporter sends no {field.name} of {subject}.{absent}"

@@ -1,6 +1,6 @@
-"""What is answered, as the OpenAPI document has it. A field is only ever added within a version of the paths.
+"""Models of the answers, as the OpenAPI document has them. Within a version of the paths fields are only ever added.
 
-Docstrings are the descriptions there.
+The docstrings are the descriptions in the document.
 """
 
 from datetime import datetime
@@ -8,13 +8,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from gpustack.ask.redact.printable import plain
+from gpustack.ask.redact.printable import clean_text
 from gpustack.metrics.fields import find_fields
 from gpustack.serve.measures import MEASURES
 
-Name = Annotated[str, BeforeValidator(plain)]
-NameOrNull = Annotated[str | None, BeforeValidator(lambda text: plain(text) if text else None)]
-Doubts = Annotated[list[Name], Field(description="sentences: what was left out, and why")]
+Name = Annotated[str, BeforeValidator(clean_text)]
+NameOrNull = Annotated[str | None, BeforeValidator(lambda text: clean_text(text) if text else None)]
+Warnings = list[Name]
 
 
 class Model(BaseModel):
@@ -22,59 +22,63 @@ class Model(BaseModel):
 
 
 class Value(Model):
-    """A value in its unit, when it was measured, by the clock of Prometheus, and how long ago that was. `value`, `time`
-    and `age_seconds` are null together where there is none, and `reason` says why; else that is null."""
+    """Describe a value in its unit, the time of its measurement by the clock of Prometheus, and its age. `value`,
+    `measured_at` and `age_seconds` are null together where there is none, and `reason` says why; else `reason` is
+    null."""
 
     value: float | None
-    unit: str
-    time: datetime | None
+    unit: str | None
+    measured_at: datetime | None
     age_seconds: float | None
     reason: NameOrNull
 
 
-def described(name: str) -> Any:
+def build_field(name: str) -> Any:
     measure = MEASURES[name]
-    return Field(description=f"{find_fields(measure.field)[0].meaning} Of a pod: the {measure.over} of its GPUs.")
+    return Field(
+        description=f"{find_fields(measure.field)[0].meaning} A pod has the {measure.aggregation} of its GPUs."
+    )
 
 
 class Values(Model):
-    """Of a pod, a value is there where all of its GPUs have it, and is as old as the oldest of them."""
+    """Describe the values of GPUs. A pod has a value where all of its GPUs have it, as old as the oldest of them."""
 
-    engine: Value = described("engine")
-    sm: Value = described("sm")
-    tensor: Value = described("tensor")
-    dram: Value = described("dram")
-    memory_used: Value = described("memory_used")
-    memory_total: Value = described("memory_total")
-    power: Value = described("power")
-    power_limit: Value = described("power_limit")
-    temperature: Value = described("temperature")
-
-
-class Doubted(Model):
-    doubts: Doubts
+    engine: Value = build_field("engine")
+    sm: Value = build_field("sm")
+    tensor: Value = build_field("tensor")
+    dram: Value = build_field("dram")
+    memory_used: Value = build_field("memory_used")
+    memory_total: Value = build_field("memory_total")
+    power: Value = build_field("power")
+    power_limit: Value = build_field("power_limit")
+    temperature: Value = build_field("temperature")
 
 
-class Measured(Model):
-    """One value alone. It is never null: where there is none, the answer is 404 with the reason."""
+class WarningList(Model):
+    warnings: Warnings
+
+
+class Measurement(Model):
+    """Describe one value alone. It is never null: a missing value is answered with 404 and the reason."""
 
     value: float
-    unit: str
-    time: datetime
+    unit: str | None
+    measured_at: datetime | None
     age_seconds: float
-    doubts: Doubts
+    warnings: Warnings
 
 
-class PodName(Model):
-    """The pod that the kubelet gave the GPU to, which is not yet that it is used."""
+class Owner(Model):
+    """Describe the pod to which the kubelet gave the GPU, whether the pod uses it or not."""
 
     namespace: Name
-    name: Name
+    pod: Name
     container: NameOrNull
 
 
 class GpuName(Model):
-    """A GPU, or an instance of one in MIG mode (`instance`, `profile`). What the exporter does not say is null."""
+    """Describe a GPU, or an instance of one in MIG mode (`instance`, `profile`). What the exporter does not send is
+    null."""
 
     node: Name
     index: NameOrNull
@@ -85,56 +89,58 @@ class GpuName(Model):
 
 
 class Gpu(Values, GpuName):
-    """What a GPU does. `pods` share it; none of a free one, and where the exporter does not ask the kubelet."""
+    """Describe the activity of a GPU. It has no owners where it is free, and where the exporter does not ask the
+    kubelet."""
 
-    pods: list[PodName]
+    owners: list[Owner]
 
 
 class PodGpus(Model):
     namespace: Name
-    name: Name
-    pods: list[Name]
+    pod: Name
+    pod_names: list[Name]
     gpus: list[GpuName]
 
 
 class Pod(Values, PodGpus):
-    """What the GPUs of a pod do; of all pods whose name begins so, where `name` ends with a star."""
+    """Describe the activity of the GPUs of a pod, or of all pods whose name begins so, where `pod` ends with a
+    star."""
 
 
-class GpuAnswer(Doubted, Gpu):
-    """A GPU."""
+class GpuAnswer(WarningList, Gpu):
+    """Describe a GPU, with warnings."""
 
 
-class PodAnswer(Doubted, Pod):
-    """A pod."""
+class PodAnswer(WarningList, Pod):
+    """Describe a pod, with warnings."""
 
 
 class GpuList(Model):
-    """By node and index; MIG instances after their GPU."""
+    """List GPUs by node and index, with MIG instances after their GPU."""
 
     gpus: list[Gpu]
-    doubts: Doubts
+    warnings: Warnings
 
 
 class PodList(Model):
-    """By namespace and name."""
+    """List pods by namespace and name."""
 
     pods: list[Pod]
-    doubts: Doubts
+    warnings: Warnings
 
 
 class Health(Model):
-    """The process answers. Whether Prometheus does is told by all other paths."""
+    """Say that the process answers. All other paths tell whether Prometheus does."""
 
-    status: Literal["ok"]
+    outcome: Literal["ok"]
 
 
 class Problem(Model):
-    """Why there is no value (RFC 9457). `detail` is for people, `reference` for programs; `gpustack explain REFERENCE`
-    has its page."""
+    """Explain why there is no value (RFC 9457). `detail` is for people, `reference` for programs; `gpustack explain
+    REFERENCE` has its page."""
 
     type: Literal["about:blank"]
     title: str
     status: int
     detail: str
-    reference: str
+    reference: str | None

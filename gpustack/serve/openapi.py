@@ -1,4 +1,5 @@
-"""The OpenAPI document, from the routes and the models of their answers. https://spec.openapis.org/oas/v3.1.0.html"""
+"""The OpenAPI document (https://spec.openapis.org/oas/v3.1.0.html), built from the routes and the models of their
+answers."""
 
 import re
 from collections.abc import Mapping
@@ -7,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
+from gpustack.files.json_fields import describe_properties
 from gpustack.files.json_text import dump_json
 from gpustack.serve.measures import MEASURES
 from gpustack.serve.models import Health, Model, Problem
@@ -15,8 +17,8 @@ from gpustack.serve.routes import HEALTH, OPENAPI, PARAMETERS, ROUTES, Route
 
 MODE: Literal["serialization"] = "serialization"
 REF = "#/components/schemas/"
-# Of paths that ask Prometheus; the connection itself may be refused by others.
-REFUSED = {
+# Paths that ask Prometheus have these; the connection itself may be refused with others.
+REFUSAL_RESPONSES = {
     "400": "The query has a parameter that the path does not take, or cannot be decoded.",
     "404": "There is no such path, GPU, pod or value; the reason says which, and why.",
     "503": "Prometheus does not answer, or too many requests are made at once; the reason says which.",
@@ -24,66 +26,71 @@ REFUSED = {
 
 
 class Generator(GenerateJsonSchema):
-    """Without the titles of fields, which repeat their names."""
+    """Generate schemas without the titles of fields, which repeat their names."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
 
 @cache
-def openapi() -> str:
+def render_openapi() -> str:
     models: list[type[Model]] = [*dict.fromkeys(route.model for route in ROUTES), Health, Problem]
     _, schemas = models_json_schema(
         [(model, MODE) for model in models], ref_template=f"{REF}{{model}}", schema_generator=Generator
     )
-    about = "What GPUs and their pods do, from Prometheus. Read-only. A value that is not there is never a number."
+    description = (
+        "What GPUs and their pods do, from Prometheus. Read-only. A value that is not there is never a number."
+    )
     document = {
         "openapi": "3.1.0",
-        "info": {"title": "gpustack serve", "version": "1", "description": about},
+        "info": {"title": "gpustack serve", "version": "1", "description": description},
         "paths": {
-            **{route.path: {"get": operation(route)} for route in ROUTES},
-            HEALTH: {"get": plain_operation("health", "Whether the process answers.", schema_of(Health))},
-            OPENAPI: {"get": plain_operation("openapi", "This document.", {"type": "object"})},
+            **{route.path: {"get": build_operation(route)} for route in ROUTES},
+            HEALTH: {"get": build_plain_operation("health", "Says that the process answers.", build_reference(Health))},
+            OPENAPI: {"get": build_plain_operation("openapi", "This document.", {"type": "object"})},
         },
-        "components": {"schemas": schemas["$defs"]},
+        "components": {"schemas": describe_properties(schemas["$defs"], "openapi")},
     }
-    return dump_json(unwrap(document), indent=2, ensure_ascii=False) + "\n"
+    return dump_json(unwrap_texts(document), indent=2, ensure_ascii=False) + "\n"
 
 
-def operation(route: Route) -> dict[str, Any]:
+def build_operation(route: Route) -> dict[str, Any]:
     names = re.findall(r"{(\w+)}", route.path)
-    parameters = [parameter("path", name, PARAMETERS[name]) for name in names]
-    parameters += [parameter("query", name, about) for name, about in route.query.items()]
-    found = plain_operation(route.answer.__name__, route.summary, schema_of(route.model))
-    refused = {status: response(about, CONTENT_TYPE, schema_of(Problem)) for status, about in REFUSED.items()}
-    return found | {"parameters": parameters, "responses": found["responses"] | refused}
+    parameters = [build_parameter("path", name, PARAMETERS[name]) for name in names]
+    parameters += [build_parameter("query", name, description) for name, description in route.query.items()]
+    base_operation = build_plain_operation(route.answer.__name__, route.summary, build_reference(route.model))
+    refusals = {
+        status: build_response(summary, CONTENT_TYPE, build_reference(Problem))
+        for status, summary in REFUSAL_RESPONSES.items()
+    }
+    return base_operation | {"parameters": parameters, "responses": base_operation["responses"] | refusals}
 
 
-def plain_operation(name: str, summary: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+def build_plain_operation(name: str, summary: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "operationId": name,
         "summary": summary,
-        "responses": {"200": response("The answer.", "application/json", schema)},
+        "responses": {"200": build_response("The answer.", "application/json", schema)},
     }
 
 
-def response(description: str, content: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+def build_response(description: str, content: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"description": description, "content": {content: {"schema": schema}}}
 
 
-def parameter(place: str, name: str, description: str) -> dict[str, Any]:
+def build_parameter(place: str, name: str, description: str) -> dict[str, Any]:
     schema = {"type": "string"} | ({"enum": list(MEASURES)} if name == "measure" else {})
     return {"name": name, "in": place, "required": place == "path", "description": description, "schema": schema}
 
 
-def schema_of(model: type[Model]) -> dict[str, str]:
+def build_reference(model: type[Model]) -> dict[str, str]:
     return {"$ref": f"{REF}{model.__name__}"}
 
 
-def unwrap(value: Any) -> Any:
-    """Descriptions on one line each."""
+def unwrap_texts(value: Any) -> Any:
+    """Put each description on one line."""
     if isinstance(value, dict):
-        return {key: unwrap(one) for key, one in value.items()}
+        return {key: unwrap_texts(entry) for key, entry in value.items()}
     if isinstance(value, list):
-        return [unwrap(one) for one in value]
+        return [unwrap_texts(element) for element in value]
     return " ".join(value.split()) if isinstance(value, str) else value

@@ -1,36 +1,36 @@
-"""Answers that are no values: why there is none, as RFC 9457 (Problem Details for HTTP APIs) has it."""
+"""Answers without a value, with the reason, as Problem Details for HTTP APIs (RFC 9457)."""
 
 from http import HTTPStatus
 
-from gpustack.ask.redact.printable import plain
+from gpustack.ask.redact.printable import clean_text
 from gpustack.ask.redact.redact import redact
 from gpustack.errors import GpustackError
 from gpustack.serve.models import Problem
 
 CONTENT_TYPE = "application/problem+json"
-SHOWN = 80
+MAX_INPUT = 80
 
 
 class Refusal(Exception):
-    """`reference` has a page of `gpustack explain`, `reason` is a sentence or two."""
+    """Signal an answer without a value. `reference` has a page of `gpustack explain`, `reason` is a sentence or two."""
 
     def __init__(self, status: HTTPStatus, reference: str, reason: str) -> None:
         super().__init__(reason)
         self.status, self.reference, self.reason = status, reference, reason
 
 
-def shown(text: str) -> str:
-    """What a client sent, as it may stand in an answer."""
-    return plain(text if len(text) <= SHOWN else f"{text[:SHOWN]}…")
+def quote_input(text: str) -> str:
+    """Clean and shorten the input of a client for an answer."""
+    return clean_text(text if len(text) <= MAX_INPUT else f"{text[:MAX_INPUT]}…")
 
 
 def refuse_error(error: BaseException) -> Refusal:
-    """Of asking Prometheus. Where it answered and has no GPU, that is an answer; all else may pass. Raises the error
-    that is a bug of ours."""
+    """Build the refusal for an error of asking Prometheus: 404 where it answered and has no GPU, else 503, as the
+    error may pass. Raise an error that is a bug of gpustack."""
     if not isinstance(error, GpustackError):
         raise error
     status = HTTPStatus.NOT_FOUND if error.reference == "gpu-no-series" else HTTPStatus.SERVICE_UNAVAILABLE
-    reason = redact(plain(f"{error.message} {error.why}")).strip()
+    reason = redact(clean_text(f"{error.message} {error.reason}")).strip()
     return Refusal(status, error.reference, reason if reason.endswith(".") else f"{reason}.")
 
 
@@ -40,10 +40,12 @@ def refuse_late(seconds: float) -> Refusal:
 
 
 def refuse_missing(reference: str, reason: str) -> Refusal:
-    return Refusal(HTTPStatus.NOT_FOUND, reference, plain(reason))
+    return Refusal(HTTPStatus.NOT_FOUND, reference, clean_text(reason))
 
 
-def problem(refusal: Refusal) -> str:
+def render_problem(refusal: Refusal) -> str:
     status, detail = refusal.status, refusal.reason
-    found = Problem(type="about:blank", title=status.phrase, status=status, detail=detail, reference=refusal.reference)
-    return found.model_dump_json()
+    problem = Problem(
+        type="about:blank", title=status.phrase, status=status, detail=detail, reference=refusal.reference
+    )
+    return problem.model_dump_json()

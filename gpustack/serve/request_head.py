@@ -1,5 +1,5 @@
-"""The head of a request, within limits of size and time. http.server has a limit for each line and each read, and none
-for all of them together: a client that sends a letter every few seconds would keep its thread."""
+"""Reading of the head of a request, within limits of size and time. http.server limits each line and each read, but
+not all of them together, so a client that sends a letter every few seconds would keep its thread."""
 
 import socket
 import time
@@ -13,7 +13,8 @@ ENDS = (b"\n\r\n", b"\n\n")
 
 
 def read_head(connection: socket.socket) -> bytes:
-    """Empty where the client went away first; the beginning of a body may follow it. Raises Refusal."""
+    """Read the head of a request; the beginning of a body may follow it. Return nothing where the client closed
+    first. Raise Refusal."""
     deadline, head = time.monotonic() + READ_LIMIT, b""
     while not any(end in head for end in ENDS):
         if len(head) >= HEAD_LIMIT:
@@ -31,7 +32,7 @@ def read_head(connection: socket.socket) -> bytes:
 
 
 def drain(connection: socket.socket) -> None:
-    """Reads on until the client closes: a connection that is closed before would reset, and lose what was answered."""
+    """Read until the client closes. A connection that is closed earlier would be reset, and the answer lost."""
     deadline = time.monotonic() + CLOSE_LIMIT
     try:
         connection.shutdown(socket.SHUT_WR)
@@ -42,8 +43,8 @@ def drain(connection: socket.socket) -> None:
 
 
 def receive(connection: socket.socket, size: int, deadline: float) -> bytes:
-    left = deadline - time.monotonic()
-    if left <= 0:
+    remaining_seconds = deadline - time.monotonic()
+    if remaining_seconds <= 0:
         raise TimeoutError
-    connection.settimeout(left)
+    connection.settimeout(remaining_seconds)
     return connection.recv(size)

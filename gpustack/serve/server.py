@@ -1,4 +1,4 @@
-"""Listens, with a thread for each connection, as many as THREADS at once."""
+"""A server with a thread for each connection, as many as THREADS at once."""
 
 import socket
 import socketserver
@@ -11,13 +11,13 @@ from http import HTTPStatus
 from http.server import ThreadingHTTPServer
 from typing import Any
 
-from gpustack.ask.redact.printable import plain
+from gpustack.ask.redact.printable import clean_text
 from gpustack.ask.redact.redact import redact
 from gpustack.serve.allowed_hosts import normalize_name
 from gpustack.serve.clients import PER_CLIENT, Clients
 from gpustack.serve.handler import RETRY_SECONDS, Handler
 from gpustack.serve.moment import Moment
-from gpustack.serve.refusal import CONTENT_TYPE, Refusal, problem
+from gpustack.serve.refusal import CONTENT_TYPE, Refusal, render_problem
 
 THREADS = 32
 POLL_INTERVAL = 0.2  # seconds within which it ends
@@ -28,7 +28,8 @@ BUSY = Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "serve-busy", f"{THREADS} request
 
 
 class Server(ThreadingHTTPServer):
-    """`hosts` are names beside localhost and that of the address. Raises OSError where the address cannot be had."""
+    """Listen on an address. `hosts` are allowed names beside localhost and that of the address. Raise OSError where
+    the address cannot be bound."""
 
     daemon_threads = False
     request_queue_size = 64
@@ -48,8 +49,9 @@ class Server(ThreadingHTTPServer):
         super().__init__(listen, Handler)
 
     @contextmanager
-    def answering(self) -> Iterator[None]:
-        """In threads of its own; the end waits until what was begun is answered."""
+    def run_server(self) -> Iterator[None]:
+        """Run the server in threads of its own until the block ends; the end waits for requests that are being
+        answered."""
         thread = threading.Thread(target=self.serve_forever, args=(POLL_INTERVAL,))
         thread.start()
         try:
@@ -65,7 +67,7 @@ class Server(ThreadingHTTPServer):
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     def server_bind(self) -> None:
-        """HTTPServer would look its name up, which takes seconds where no resolver answers."""
+        """Bind without looking up the name of the host, which takes seconds where no resolver answers."""
         socketserver.TCPServer.server_bind(self)
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -80,7 +82,7 @@ class Server(ThreadingHTTPServer):
             return
         try:
             super().process_request(request, client_address)
-        except RuntimeError:  # there is no thread that would release it
+        except RuntimeError:  # No thread was started that would release it.
             self.clients.leave(request)
             self.slots.release()
             raise
@@ -93,12 +95,12 @@ class Server(ThreadingHTTPServer):
             self.slots.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        sys.stderr.write(redact(plain(traceback.format_exc())))
+        sys.stderr.write(redact(clean_text(traceback.format_exc())))
 
 
 def refuse_busy(connection: socket.socket, refusal: Refusal) -> None:
-    """In the thread that listens: the few bytes fit into an empty buffer, so nothing is waited for."""
-    body = problem(refusal)
+    """Refuse a connection in the thread that listens. The few bytes fit into an empty buffer, so nothing blocks."""
+    body = render_problem(refusal)
     lines = (
         f"HTTP/1.1 {refusal.status} {refusal.status.phrase}",
         f"Content-Type: {CONTENT_TYPE}",

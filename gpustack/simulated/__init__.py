@@ -1,1 +1,2 @@
-"""What stands in for GPU silicon and for vendors' software in a lab. Everything here is simulated, and says so."""
+"""Stand-ins for GPU silicon and for vendors' software in a lab. Everything in this package is simulated, and says
+so."""

@@ -1,7 +1,7 @@
 """The GPU models that a lab host can have.
 
-Figures as in their makers' data sheets, rounded; PCI ids as in pci.ids. What NVML, nvidia-smi and the exporter show
-follows from them; nothing of the product may depend on a figure.
+Figures are as in their makers' data sheets, rounded; PCI ids as in pci.ids. The output of NVML, nvidia-smi and the
+exporter follows from them; nothing of the product may depend on a figure.
 """
 
 from dataclasses import dataclass
@@ -12,8 +12,9 @@ from gpustack.errors import LabError
 
 @dataclass(frozen=True)
 class Model:
-    """`device` is the PCI device id; `memory` in MiB; `limit`, `idle` in W; clocks in MHz. From `warm` °C on the driver
-    slows it down, from `hot` on the hardware does. `architecture` is NVML's number."""
+    """Describe a model. `device` is the PCI device id; `memory` is in MiB; `limit` and `idle` are in W; clocks are in
+    MHz. From `warm` °C on the driver slows it down, from `hot` on the hardware does. `architecture` is NVML's
+    number."""
 
     key: str
     name: str
@@ -48,14 +49,14 @@ MODELS = {
 DEFAULT = "H100"
 
 
-def model(key: str) -> Model:
-    """Upper and lower case alike. Raises LabError for one that there is not."""
-    found = MODELS.get(key.upper())
-    if found is None:
+def select_model(key: str) -> Model:
+    """Select a model, in upper or lower case. Raise LabError for an unknown one."""
+    model = MODELS.get(key.upper())
+    if model is None:
         raise LabError(
             "lab-bad-request",
             f"There is no simulated GPU {key!r}.",
             f"There are {', '.join(MODELS)}.",
             Command("gpustack", "lab", "up", "--gpus", "2", "--model", DEFAULT),
         )
-    return found
+    return model

@@ -1,4 +1,4 @@
-"""Where the sources are that the bundle compiles and packs."""
+"""The folders of the sources that the bundle compiles and packs."""
 
 from pathlib import Path
 

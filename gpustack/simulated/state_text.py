@@ -1,12 +1,13 @@
-"""The text in which the state of simulated GPUs is kept: what gpustack/simulated/driver/state.h describes.
+"""The text of the state of simulated GPUs, which gpustack/simulated/driver/state.h describes.
 
     driver 595.91.07
     cuda 13020
     load 1004 util=100 …
     gpu uuid=GPU-… bus=0000:65:00.0 minor=0 name=NVIDIA_H100_80GB_HBM3 mem=81559 … temp=92
 
-One line per GPU. First the facts of its silicon, then what is set live; what is not set follows from the model and the
-load. A line `load` is what a process sets that works on a GPU: read by others only, kept as it is here.
+There is one line per GPU. The facts of its silicon are first, then the live settings; other values follow from the
+model and the load. A line `load` has what a process sets that works on a GPU: only other programs read it, and it is
+kept.
 """
 
 import re
@@ -23,7 +24,7 @@ WORD = re.compile(r"([a-z][a-z0-9_]*)=([^\s=]+)")
 
 @dataclass(frozen=True)
 class Gpu:
-    """`facts` and `live` map keys to their values as text, without spaces."""
+    """Describe a GPU. `facts` and `live` map keys to their values as text, without spaces."""
 
     facts: Mapping[str, str]
     live: Mapping[str, str] = field(default_factory=dict)
@@ -40,25 +41,26 @@ class Gpu:
     def uuid(self) -> str:
         return self.facts["uuid"]
 
-    def having(self, **live: str) -> "Gpu":
+    def replace_live(self, **live: str) -> "Gpu":
         return replace(self, live={**self.live, **live})
 
-    def without(self, *keys: str) -> "Gpu":
+    def remove_live(self, *keys: str) -> "Gpu":
         return replace(self, live={key: value for key, value in self.live.items() if key not in keys})
 
 
 @dataclass(frozen=True)
 class State:
-    """`cuda` is 1000 times the major version and 10 times the minor one. `others` are lines of no kind known here."""
+    """Describe all GPUs of a host. `cuda` is 1000 times the major version and 10 times the minor one. `unknown_lines`
+    are lines of other kinds."""
 
     driver: str
     cuda: int
     gpus: tuple[Gpu, ...]
-    others: tuple[str, ...] = ()
+    unknown_lines: tuple[str, ...] = ()
 
 
 def render(state: State) -> str:
-    lines = [f"driver {state.driver}", f"cuda {state.cuda}", *state.others]
+    lines = [f"driver {state.driver}", f"cuda {state.cuda}", *state.unknown_lines]
     for gpu in state.gpus:
         words = [f"{key}={value}" for key, value in {**gpu.facts, **gpu.live}.items()]
         lines.append(" ".join(["gpu", *words]))
@@ -66,8 +68,8 @@ def render(state: State) -> str:
 
 
 def parse(text: str) -> State:
-    """Raises ValueError that names the line which cannot be read."""
-    driver, cuda, gpus, others = "", 0, [], []
+    """Parse a state. Raise ValueError that names the line which cannot be read."""
+    driver, cuda, gpus, unknown_lines = "", 0, [], []
     for number, line in enumerate(text.split("\n"), 1):
         kind, _, rest = line.strip(" ").partition(" ")
         try:
@@ -76,17 +78,17 @@ def parse(text: str) -> State:
             elif kind == "cuda":
                 cuda = int(rest)
             elif kind == "gpu":
-                gpus.append(_gpu(rest))
+                gpus.append(_parse_gpu(rest))
             elif kind:
-                others.append(line)
+                unknown_lines.append(line)
         except ValueError as wrong:
             raise ValueError(f"line {number}: {wrong}") from wrong
     if not driver:
         raise ValueError("there is no line `driver VERSION`")
-    return State(driver, cuda, tuple(gpus), tuple(others))
+    return State(driver, cuda, tuple(gpus), tuple(unknown_lines))
 
 
-def _gpu(text: str) -> Gpu:
+def _parse_gpu(text: str) -> Gpu:
     values: dict[str, str] = {}
     for word in text.split(" "):
         match = WORD.fullmatch(word)

@@ -1,4 +1,4 @@
-"""The words of `gpustack lab gpu set`: what each does to a GPU."""
+"""The words of `gpustack lab gpu set`, and the effect of each on a GPU."""
 
 import math
 from collections.abc import Sequence
@@ -53,69 +53,70 @@ KEY=NUMBER               {", ".join(NUMBERS)}"""
 
 
 @dataclass(frozen=True)
-class Set:
-    """A GPU after the words, and the Xid codes that the driver reports now; 0 ends what was reported before."""
+class GpuChange:
+    """Describe a GPU after the words, and the Xid codes that the driver reports now; 0 ends the report of earlier
+    ones."""
 
     gpu: Gpu
     xids: tuple[int, ...] = ()
 
 
-def apply(gpu: Gpu, words: Sequence[str]) -> Set:
-    """Raises LabError with every word that cannot be, and with all that can."""
-    done, wrong = Set(gpu), []
+def apply(gpu: Gpu, words: Sequence[str]) -> GpuChange:
+    """Apply words to a GPU. Raise LabError with every impossible word, and with all possible ones."""
+    done, wrong = GpuChange(gpu), []
     for word in words:
         try:
-            done = _one(done, word)
+            done = _apply_word(done, word)
         except ValueError as error:
             wrong.append(f"{word}: {error}")
     if wrong or not words:
-        why = "\n".join([*wrong, "There is:", ALLOWED])
+        reason = "\n".join([*wrong, "There is:", ALLOWED])
         raise LabError(
-            "lab-bad-gpu-word", "A GPU cannot be set so.", why, Command("gpustack", "lab", "gpu", "set", "--help")
+            "lab-bad-gpu-word", "A GPU cannot be set so.", reason, Command("gpustack", "lab", "gpu", "set", "--help")
         )
     return done
 
 
-def _one(at: Set, word: str) -> Set:
+def _apply_word(change: GpuChange, word: str) -> GpuChange:
     key, equals, value = word.partition("=")
     key = key.replace("-", "_")
     if not equals:
-        return _plain(at, key)
+        return _apply_plain_word(change, key)
     if key == "xid":
-        code = _whole(value, least=1, most=999)
-        return Set(at.gpu.having(xid=str(code)), (*at.xids, code))
+        code = _parse_whole(value, minimum=1, maximum=999)
+        return GpuChange(change.gpu.replace_live(xid=str(code)), (*change.xids, code))
     if key == "load":
-        return Set(_loaded(at.gpu, value), at.xids)
+        return GpuChange(_apply_load(change.gpu, value), change.xids)
     if key == "exporter_uuid":
-        return Set(at.gpu.having(exporter_uuid=_uuid(value)), at.xids)
+        return GpuChange(change.gpu.replace_live(exporter_uuid=_parse_uuid(value)), change.xids)
     if key in NUMBERS:
-        return Set(at.gpu.having(**{key: _number(value)}), at.xids)
+        return GpuChange(change.gpu.replace_live(**{key: _parse_number(value)}), change.xids)
     raise ValueError("there is no such key")
 
 
-def _plain(at: Set, word: str) -> Set:
+def _apply_plain_word(change: GpuChange, word: str) -> GpuChange:
     if word == "lost":
-        return Set(at.gpu.having(lost="1", xid="79"), (*at.xids, 79))
+        return GpuChange(change.gpu.replace_live(lost="1", xid="79"), (*change.xids, 79))
     if word == "found":
-        return Set(at.gpu.without("lost"), at.xids)
+        return GpuChange(change.gpu.remove_live("lost"), change.xids)
     if word == "power_brake":
-        return Set(at.gpu.having(viol_brake="1"), at.xids)
+        return GpuChange(change.gpu.replace_live(viol_brake="1"), change.xids)
     if word == "recover":
-        ended = (0,) if "xid" in at.gpu.live else ()
-        return Set(Gpu(at.gpu.facts), (*at.xids, *ended))
+        ended = (0,) if "xid" in change.gpu.live else ()
+        return GpuChange(Gpu(change.gpu.facts), (*change.xids, *ended))
     raise ValueError("there is no such word")
 
 
-def _loaded(gpu: Gpu, load: str) -> Gpu:
+def _apply_load(gpu: Gpu, load: str) -> Gpu:
     if load not in LOADS:
         raise ValueError(f"a load is one of {', '.join(LOADS)}")
     values = {key: float(value) for key, _, value in (word.partition("=") for word in LOADS[load].split())}
     if "used" in values:
         values["used"] = round(values["used"] * float(gpu.facts.get("mem", 0)))
-    return gpu.without(*LOAD_KEYS).having(**{key: f"{value:.10g}" for key, value in values.items()})
+    return gpu.remove_live(*LOAD_KEYS).replace_live(**{key: f"{value:.10g}" for key, value in values.items()})
 
 
-def _number(text: str) -> str:
+def _parse_number(text: str) -> str:
     try:
         number = float(text)
     except ValueError:
@@ -125,13 +126,13 @@ def _number(text: str) -> str:
     return f"{number:.15g}"
 
 
-def _whole(text: str, *, least: int, most: int) -> int:
-    if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
-        raise ValueError(f"not a whole number from {least} to {most}")
+def _parse_whole(text: str, *, minimum: int, maximum: int) -> int:
+    if not (text.isascii() and text.isdigit() and minimum <= int(text) <= maximum):
+        raise ValueError(f"not a whole number from {minimum} to {maximum}")
     return int(text)
 
 
-def _uuid(text: str) -> str:
+def _parse_uuid(text: str) -> str:
     if not text.startswith("GPU-") or not text.isascii() or not text.isprintable() or " " in text or "=" in text:
         raise ValueError("a UUID begins with GPU-")
     return text

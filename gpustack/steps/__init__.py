@@ -1,4 +1,4 @@
-"""STEPS: all steps, in the order of installation. The only list; an executor does not reorder it."""
+"""The list of all steps, in the order of installation. There is no other list, and an executor does not reorder it."""
 
 from types import ModuleType
 from typing import Any
@@ -47,6 +47,6 @@ MODULES: tuple[ModuleType, ...] = (
     standalone_exporters,
     standalone_monitoring,
 )
-"""Their docstrings are the manual pages."""
+"""The docstrings of these modules are the manual pages of the steps."""
 STEPS: tuple[Step, ...] = tuple(module.STEP for module in MODULES)
 PROBES: tuple[Probe[Any], ...] = tuple({probe.id: probe for step in STEPS for probe in step.probes}.values())

@@ -15,58 +15,61 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from gpustack.ask.judge import Result, as_text
+from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
-from gpustack.config.resources import shipped_yaml, values
-from gpustack.config.sections.usage import Capacity, series_label
+from gpustack.config.resources import locate_shipped_values, read_shipped_yaml
+from gpustack.config.sections.usage import Capacity, format_series_label
 from gpustack.config.spec import Spec
-from gpustack.probes.kubernetes.applied import RULES
-from gpustack.probes.monitoring.alerting import LOADED
+from gpustack.probes.kubernetes.applied_objects import RULES
+from gpustack.probes.monitoring.alerting import RULE_GROUPS
 from gpustack.steps import budget
-from gpustack.steps.applied import Object, differing, stamped
-from gpustack.steps.control_plane.step import control_planes
+from gpustack.steps.applied_objects import Object, build_object, find_object_mismatch
+from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.step import Step
 
 PAGE = "docs/alerts.md#"
 # What NVIDIA says of errors, for those who have no page of their own.
 VENDOR = "https://docs.nvidia.com/deploy/xid-errors/index.html"
 
-TEAM = series_label(Capacity().team_label)
-"""The label that the rules of values/rules read."""
+TEAM = format_series_label(Capacity().team_label)
+"""The rules in values/rules read this label."""
 ALERTS = "gpu-alerts"
 
 
 def applies(inventory: Inventory, host: Host) -> bool:
-    return inventory.spec.monitoring.enabled and inventory.spec.alerts.enabled and control_planes(inventory, host)
+    return inventory.spec.monitoring.enabled and inventory.spec.alerts.enabled and is_control_plane(inventory, host)
 
 
 @cache
-def groups(runbooks: str, team: str = TEAM) -> Mapping[str, list[dict[str, Any]]]:
-    """Groups of rules, by file. `runbooks` is the address before the names of alerts, `team` the label that names one,
-    as kube-state-metrics spells it."""
-    found = {path.stem: shipped_yaml(path)["groups"] for path in sorted((values() / "rules").glob("*.yaml"))}
-    for group in chain.from_iterable(found.values()):
-        group["rules"] = [named(explained(rule, runbooks), team) for rule in group["rules"]]
-    return found
+def load_groups(runbooks: str, team: str = TEAM) -> Mapping[str, list[dict[str, Any]]]:
+    """Load the groups of rules, by file. `runbooks` is the address before the names of alerts, `team` the label that
+    names a team, as kube-state-metrics spells it."""
+    groups_by_file = {
+        path.stem: read_shipped_yaml(path)["groups"]
+        for path in sorted((locate_shipped_values() / "rules").glob("*.yaml"))
+    }
+    for group in chain.from_iterable(groups_by_file.values()):
+        group["rules"] = [replace_team_label(add_runbook(rule, runbooks), team) for rule in group["rules"]]
+    return groups_by_file
 
 
-def groups_of(spec: Spec) -> Mapping[str, list[dict[str, Any]]]:
-    """With those that follow from its prices and budgets."""
-    shipped = groups(spec.alerts.runbooks, series_label(spec.capacity.team_label))
-    ours = budget.groups(spec)
-    for group in ours:
-        group["rules"] = [explained(rule, spec.alerts.runbooks) for rule in group["rules"]]
-    return {**shipped, ALERTS: [*shipped[ALERTS], *ours]}
+def build_groups(spec: Spec) -> Mapping[str, list[dict[str, Any]]]:
+    """Build the groups of rules, by file, with those that follow from the prices and budgets of the spec."""
+    shipped_groups = load_groups(spec.alerts.runbooks, format_series_label(spec.capacity.team_label))
+    budget_groups = budget.build_groups(spec)
+    for group in budget_groups:
+        group["rules"] = [add_runbook(rule, spec.alerts.runbooks) for rule in group["rules"]]
+    return {**shipped_groups, ALERTS: [*shipped_groups[ALERTS], *budget_groups]}
 
 
-def named(rule: dict[str, Any], team: str) -> dict[str, Any]:
+def replace_team_label(rule: dict[str, Any], team: str) -> dict[str, Any]:
     return rule | {"expr": rule["expr"].replace(TEAM, team)} if team != TEAM else rule
 
 
-def explained(rule: dict[str, Any], runbooks: str) -> dict[str, Any]:
-    """With an address that can be opened, and the command that says the same."""
+def add_runbook(rule: dict[str, Any], runbooks: str) -> dict[str, Any]:
+    """Add to a rule an address that can be opened, and the command that says the same."""
     annotations = rule.get("annotations", {})
     if "runbook_url" not in annotations:
         return rule
@@ -75,42 +78,44 @@ def explained(rule: dict[str, Any], runbooks: str) -> dict[str, Any]:
     return rule | {"annotations": annotations | {"runbook_url": url, "runbook": f"gpustack explain alert-{anchor}"}}
 
 
-def objects(here: View) -> list[Object]:
-    """A PrometheusRule for each file: two files may have a group of the same name, one object may not."""
-    space, api = here.spec.monitoring.namespace, "monitoring.coreos.com/v1"
+def build_objects(view: View) -> list[Object]:
+    """Build a PrometheusRule for each file: two files may have a group of the same name, one object may not."""
+    space, api = view.spec.monitoring.namespace, "monitoring.coreos.com/v1"
     return [
-        stamped("PrometheusRule", api, space, f"gpustack-{file}", {}, {"spec": {"groups": found}})
-        for file, found in groups_of(here.spec).items()
+        build_object("PrometheusRule", api, space, f"gpustack-{file}", {}, {"spec": {"groups": groups}})
+        for file, groups in build_groups(view.spec).items()
     ]
 
 
-def wanted(here: View) -> dict[str, Any]:
-    return {"objects": objects(here)}
+def build_variables(view: View) -> dict[str, Any]:
+    return {"objects": build_objects(view)}
 
 
-def rules(here: View) -> Result | None:
-    """Our PrometheusRules exist and match this release."""
-    return differing("PrometheusRules", objects(here), here[RULES])
+def rules(view: View) -> Result | None:
+    """The PrometheusRules of gpustack exist and match this release."""
+    return find_object_mismatch("PrometheusRules", build_objects(view), view[RULES])
 
 
-def loaded(here: View) -> Result | None:
-    """Prometheus has loaded every group of our rules, with all rules in it."""
-    wanted: Counter[str] = Counter()
-    for group in chain.from_iterable(groups_of(here.spec).values()):
-        wanted[group["name"]] += len(group["rules"])
-    found = here[LOADED]
-    missing = [name for name, count in wanted.items() if found.get(name) != count]
+def rules_loaded(view: View) -> Result | None:
+    """Prometheus has loaded every group of gpustack's rules, with all rules in it."""
+    expected_counts: Counter[str] = Counter()
+    for group in chain.from_iterable(build_groups(view.spec).values()):
+        expected_counts[group["name"]] += len(group["rules"])
+    rule_counts = view[RULE_GROUPS]
+    missing = [name for name, count in expected_counts.items() if rule_counts.get(name) != count]
     return (
-        Result("rule groups in Prometheus", "all loaded", f"no {as_text(missing)}", passing=True) if missing else None
+        Result("rule groups in Prometheus", "all loaded", f"no {format_value(missing)}", passing=True)
+        if missing
+        else None
     )
 
 
 STEP = Step(
     "alerts",
     scope="cluster",
-    probes=(RULES, LOADED),
-    checks=(rules, loaded),
+    probes=(RULES, RULE_GROUPS),
+    checks=(rules, rules_loaded),
     needs=("monitoring",),
-    settle=180,
+    settle_seconds=180,
     applies=applies,
 )

@@ -2,7 +2,7 @@
 
 Each is a ConfigMap with the label that Grafana's sidecar looks for, and the folder as an annotation. They use the data
 source with the uid `prometheus`, which the step monitoring creates; no second one is created. A dashboard that you edit
-in Grafana is saved under another name: ours stay unchanged, and are updated with each release of gpustack; yours
+in Grafana is saved under another name: those of gpustack stay unchanged, and are updated with each release; yours
 (`dashboards.files`) follow their files. One that is no longer wanted is removed.
 
 Settings: dashboards. Sources: the Grafana chart's documentation of sidecar.dashboards; values/dashboards.
@@ -13,89 +13,92 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-from gpustack.ask.judge import Result, as_text
+from gpustack.ask.judge import Result, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
-from gpustack.config.resources import values
-from gpustack.probes.kubernetes.applied import CONFIG_MAPS
-from gpustack.steps.applied import Object, differing, stamped
-from gpustack.steps.control_plane.step import control_planes
+from gpustack.config.resources import locate_shipped_values
+from gpustack.probes.kubernetes.applied_objects import CONFIG_MAPS
+from gpustack.steps.applied_objects import Object, build_object, find_object_mismatch
+from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.step import Step
 
 PREFIX = "gpustack-dashboard-"
-OWN = "own-"
-"""Begins the names of the operator's."""
+CUSTOM_PREFIX = "own-"
+"""The names of ConfigMaps for the operator's dashboards begin with this."""
 
 
 def applies(inventory: Inventory, host: Host) -> bool:
-    wanted = inventory.spec.dashboards.enabled or bool(inventory.spec.dashboards.files)
-    return inventory.spec.monitoring.enabled and wanted and control_planes(inventory, host)
+    has_dashboards = inventory.spec.dashboards.enabled or bool(inventory.spec.dashboards.files)
+    return inventory.spec.monitoring.enabled and has_dashboards and is_control_plane(inventory, host)
 
 
 @cache
-def texts() -> Mapping[str, str]:
-    """The JSON of our dashboards, by file name without suffix."""
-    return {path.stem: path.read_text() for path in sorted((values() / "dashboards").glob("*.json"))}
+def read_dashboards() -> Mapping[str, str]:
+    """Read the JSON of gpustack's dashboards, by file name without suffix."""
+    return {path.stem: path.read_text() for path in sorted((locate_shipped_values() / "dashboards").glob("*.json"))}
 
 
-def ours(here: View) -> list[Object]:
-    """A ConfigMap for each."""
-    return config_maps_of(here, texts()) if here.spec.dashboards.enabled else []
+def build_shipped_config_maps(view: View) -> list[Object]:
+    """Build a ConfigMap for each dashboard of gpustack."""
+    return build_config_maps(view, read_dashboards()) if view.spec.dashboards.enabled else []
 
 
-def own(here: View) -> list[Object]:
-    """Those of the spec. Raises FactUnavailable in a recording, which has no files."""
-    given = here.snapshot.inventory.dashboards
-    if here.spec.dashboards.files and not given:
+def build_custom_config_maps(view: View) -> list[Object]:
+    """Build a ConfigMap for each dashboard of the spec. Raise FactUnavailable in a recording, which has no files."""
+    custom_dashboards = view.snapshot.inventory.dashboards
+    if view.spec.dashboards.files and not custom_dashboards:
         raise FactUnavailable("a recording has no files of dashboards")
-    return config_maps_of(here, {f"{OWN}{board.name}": board.text for board in given})
+    return build_config_maps(view, {f"{CUSTOM_PREFIX}{board.name}": board.text for board in custom_dashboards})
 
 
-def config_maps_of(here: View, found: Mapping[str, str]) -> list[Object]:
-    more = {
+def build_config_maps(view: View, dashboards: Mapping[str, str]) -> list[Object]:
+    extra_metadata = {
         "labels": {"grafana_dashboard": "1"},
-        "annotations": {"grafana_folder": here.spec.dashboards.folder},
+        "annotations": {"grafana_folder": view.spec.dashboards.folder},
     }
-    space = here.spec.monitoring.namespace
+    space = view.spec.monitoring.namespace
     return [
-        stamped("ConfigMap", "v1", space, f"{PREFIX}{name}", more, {"data": {f"{name}.json": text}})
-        for name, text in found.items()
+        build_object("ConfigMap", "v1", space, f"{PREFIX}{name}", extra_metadata, {"data": {f"{name}.json": text}})
+        for name, text in dashboards.items()
     ]
 
 
-def unwanted(here: View) -> list[str]:
-    """Names of ConfigMaps of this step that belong to no dashboard of this release and spec."""
-    known = {one["metadata"]["name"] for one in [*ours(here), *own(here)]}
-    space = here.spec.monitoring.namespace
-    names = (key.partition("/")[2] for key in here[CONFIG_MAPS] or () if key.startswith(f"{space}/{PREFIX}"))
-    return sorted(set(names) - known)
+def find_stale_config_maps(view: View) -> list[str]:
+    """Find names of ConfigMaps of this step that belong to no dashboard of this release and spec."""
+    expected_names = {
+        config_map["metadata"]["name"]
+        for config_map in [*build_shipped_config_maps(view), *build_custom_config_maps(view)]
+    }
+    space = view.spec.monitoring.namespace
+    names = (key.partition("/")[2] for key in view[CONFIG_MAPS] or () if key.startswith(f"{space}/{PREFIX}"))
+    return sorted(set(names) - expected_names)
 
 
-def wanted(here: View) -> dict[str, Any]:
-    """`dropped` are to be deleted: those that are known of, as KIND NAMESPACE NAME."""
-    dropped: list[str] = []
-    space = here.spec.monitoring.namespace
+def build_variables(view: View) -> dict[str, Any]:
+    """Build what the role reads: `objects` are to be applied, `dropped` to be deleted, each as KIND NAMESPACE NAME."""
+    removals: list[str] = []
+    space = view.spec.monitoring.namespace
     with suppress(FactUnavailable):
-        dropped = [f"ConfigMap {space} {name}" for name in unwanted(here)]
-    return {"objects": [*ours(here), *own(here)], "dropped": dropped}
+        removals = [f"ConfigMap {space} {name}" for name in find_stale_config_maps(view)]
+    return {"objects": [*build_shipped_config_maps(view), *build_custom_config_maps(view)], "dropped": removals}
 
 
-def config_maps(here: View) -> Result | None:
-    """The ConfigMaps of our dashboards exist and match this release."""
-    return differing("dashboards", ours(here), here[CONFIG_MAPS])
+def config_maps(view: View) -> Result | None:
+    """The ConfigMaps of gpustack's dashboards exist and match this release."""
+    return find_object_mismatch("dashboards", build_shipped_config_maps(view), view[CONFIG_MAPS])
 
 
-def own_config_maps(here: View) -> Result | None:
+def own_config_maps(view: View) -> Result | None:
     """The ConfigMaps of the dashboards that dashboards.files names exist and match the files."""
-    return differing("dashboards of dashboards.files", own(here), here[CONFIG_MAPS])
+    return find_object_mismatch("dashboards of dashboards.files", build_custom_config_maps(view), view[CONFIG_MAPS])
 
 
-def no_others(here: View) -> Result | None:
-    """No dashboard is left in the cluster that neither this release nor dashboards.files has."""
-    left = unwanted(here)
-    return Result("further dashboards of gpustack", "nothing", as_text(left)) if left else None
+def no_others(view: View) -> Result | None:
+    """The cluster has no dashboard left that neither this release nor dashboards.files has."""
+    stale_names = find_stale_config_maps(view)
+    return Result("further dashboards of gpustack", "nothing", format_value(stale_names)) if stale_names else None
 
 
 STEP = Step(
@@ -104,6 +107,6 @@ STEP = Step(
     probes=(CONFIG_MAPS,),
     checks=(config_maps, own_config_maps, no_others),
     needs=("monitoring",),
-    settle=60,
+    settle_seconds=60,
     applies=applies,
 )

@@ -1,32 +1,35 @@
-"""Checks the files that contain the proxy or a login; the steps prereqs, containerd and kubernetes each own some of
+"""Checks of the files that contain the proxy or a login; the steps prereqs, containerd and kubernetes each own some of
 them."""
 
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
-from gpustack.config.egress import PATHS, host_files
+from gpustack.config.egress import PATHS, list_host_files
 from gpustack.probes.host.egress import DAEMONS, EGRESS
 
 
-def files_mismatch(here: View, step: str) -> Result | None:
-    """None if the files of the step match the spec and no unexpected one is left."""
-    wanted, found = host_files(here.snapshot.inventory), here[EGRESS]
+def find_file_mismatch(view: View, step: str) -> Result | None:
+    """Compare the files of the step with the spec. Return None if they match it and no unexpected one is left."""
+    expected_files, actual_files = list_host_files(view.snapshot.inventory), view[EGRESS]
     wrong = []
     for path in PATHS[step]:
-        file, there = wanted.get(path), found.get(path)
-        if file is None or there is None:
-            if file or there:
+        file, actual_file = expected_files.get(path), actual_files.get(path)
+        if file is None or actual_file is None:
+            if file or actual_file:
                 wrong.append(f"no {path}" if file else f"{path} left over")
-        elif there.content != "same":
+        elif actual_file.content != "same":
             wrong.append(f"{path} with different content")
-        elif there.mode != file.mode:
-            wrong.append(f"{path} with mode {there.mode} instead of {file.mode}")
+        elif actual_file.mode != file.mode:
+            wrong.append(f"{path} with mode {actual_file.mode} instead of {file.mode}")
     expected = "those of the spec"
     return Result("files with the proxy and the logins", expected, "; ".join(wrong)) if wrong else None
 
 
-def daemon_mismatch(here: View, unit: str) -> Result | None:
-    """None if the unit is not running, is running with the proxy of the spec, or the spec has no proxy."""
-    found = here[DAEMONS].get(unit, "same")
-    if here.spec.proxy is None or found == "same":
+def find_daemon_mismatch(view: View, unit: str) -> Result | None:
+    """Compare the proxy of a running unit with the spec. Return None if the unit is not running, is running with the
+    proxy of the spec, or the spec has no proxy."""
+    proxy_state = view[DAEMONS].get(unit, "same")
+    if view.spec.proxy is None or proxy_state == "same":
         return None
-    return Result(f"proxy of the running {unit}", "that of the spec", "a different one" if found == "other" else "none")
+    return Result(
+        f"proxy of the running {unit}", "that of the spec", "a different one" if proxy_state == "other" else "none"
+    )

@@ -13,16 +13,17 @@ from gpustack.ask.judge import Result, expect
 from gpustack.ask.view import View
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.helm import HELM
-from gpustack.steps.control_plane.step import control_planes
-from gpustack.steps.releases import any_wanted
+from gpustack.steps.control_plane.step import is_control_plane
+from gpustack.steps.releases import needs_any_release
 from gpustack.steps.step import Step
 
 
-def program(here: View) -> Result | None:
-    """If a chart is to be installed, our Helm is installed, runs, and has the version of the version set."""
-    if not any_wanted(here):
+def program(view: View) -> Result | None:
+    """If a chart is to be installed, the Helm of gpustack is installed, runs, and has the version of the version
+    set."""
+    if not needs_any_release(view):
         return None
-    return expect("Helm", here.versions.helm.version, here[HELM])
+    return expect("Helm", view.versions.helm.version, view[HELM])
 
 
 STEP = Step(
@@ -31,5 +32,5 @@ STEP = Step(
     probes=(HELM, GPU_DEVICES),
     checks=(program,),
     needs=("control-plane",),
-    applies=control_planes,
+    applies=is_control_plane,
 )

@@ -1,4 +1,4 @@
-"""What the roles of cluster steps create in the cluster besides Helm releases, by step: the variable
+"""The objects that the roles of cluster steps create besides Helm releases, by step: the variable
 `gpustack_objects`."""
 
 from collections.abc import Callable, Mapping
@@ -11,10 +11,10 @@ from gpustack.steps.gpu import plugin as gpu_plugin
 from gpustack.steps.gpu import sharing as gpu_sharing
 
 OBJECTS: Mapping[str, Callable[[View], dict[str, Any]]] = {
-    "gpu-sharing": gpu_sharing.wanted,
-    "gpu-plugin": gpu_plugin.wanted,
-    "gpu-metrics": gpu_metrics_objects.wanted,
-    "dashboards": dashboards.wanted,
-    "alerts": alerts.wanted,
-    "serve": serve.wanted,
+    "gpu-sharing": gpu_sharing.build_variables,
+    "gpu-plugin": gpu_plugin.build_variables,
+    "gpu-metrics": gpu_metrics_objects.build_variables,
+    "dashboards": dashboards.build_variables,
+    "alerts": alerts.build_variables,
+    "serve": serve.build_variables,
 }

@@ -1,8 +1,8 @@
-"""A Helm release as expected, and whether the one in the cluster matches.
+"""A Helm release as expected, and its comparison with the one in the cluster.
 
-What is compared is a digest of chart and values that `helm upgrade --labels` stores on the release: so values never
-leave the host, and one API read of metadata is enough. Changes made to the objects themselves, without Helm, are
-detected by the checks of the objects.
+A digest of chart and values is compared, which `helm upgrade --labels` stores on the release: so values never leave the
+host, and one API read of metadata is enough. Changes made to the objects themselves, without Helm, are detected by the
+checks of the objects.
 """
 
 import hashlib
@@ -13,18 +13,18 @@ from typing import Any
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose
-from gpustack.config.resolved import pinned
+from gpustack.config.resolution import build_download
 from gpustack.files.json_text import dump_json
 from gpustack.probes.helm import RELEASES
-from gpustack.probes.helm import Release as Found
+from gpustack.probes.helm import Release as HelmRelease
 
 LABEL_LENGTH = 40  # a label's value has at most 63 characters, a SHA-256 in hex has 64
 
 
 @dataclass(frozen=True)
 class Release:
-    """`chart` is a key of the version set's charts, `values` all that differs from the chart's own. `privileged`: its
-    pods may do what Pod Security calls privileged."""
+    """Describe a Helm release. `chart` is a key of the version set's charts, `values` all that differs from the chart's
+    own values. `privileged` tells whether its pods may do what Pod Security calls privileged."""
 
     name: str
     namespace: str
@@ -32,50 +32,65 @@ class Release:
     values: Mapping[str, Any]
     privileged: bool = False
 
-    def digest(self, here: View) -> str:
-        """Of chart and values: 40 hex digits."""
-        chart = here.versions.charts[self.chart]
+    def compute_digest(self, view: View) -> str:
+        """Compute the digest of chart and values: 40 hex digits."""
+        chart = view.versions.charts[self.chart]
         document = dump_json([chart.version, self.namespace, self.values], sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(document.encode()).hexdigest()[:LABEL_LENGTH]
 
-    def resolved(self, here: View) -> dict[str, Any]:
-        """What the role reads."""
+    def build_variables(self, view: View) -> dict[str, Any]:
+        """Build what the role reads."""
         return {
             "name": self.name,
             "namespace": self.namespace,
-            **pinned(here.spec, here.versions.charts[self.chart]),
-            "digest": self.digest(here),
+            **build_download(view.spec, view.versions.charts[self.chart]),
+            "digest": self.compute_digest(view),
             "privileged": self.privileged,
             "values": dict(self.values),
         }
 
 
-def compared(here: View, wanted: Release) -> Result | None:
-    """None, or how the release in the cluster differs."""
-    what, version = f"release {wanted.namespace}/{wanted.name}", here.versions.charts[wanted.chart].version
-    found = in_cluster(here, wanted)
-    if found is None:
-        return Result(what, f"{wanted.chart} {version}", "nothing")
-    if not found.ours:
+def find_release_mismatch(view: View, expected_release: Release) -> Result | None:
+    """Describe how the release in the cluster differs. Return None where it does not."""
+    subject, version = (
+        f"release {expected_release.namespace}/{expected_release.name}",
+        view.versions.charts[expected_release.chart].version,
+    )
+    actual_release = find_release(view, expected_release)
+    if actual_release is None:
+        return Result(subject, f"{expected_release.chart} {version}", "nothing")
+    if not actual_release.is_managed:
         rename = Prose(
             "give monitoring.release, gpu.release or autoscaling.release of the spec another name, "
             "or remove that one with helm uninstall"
         )
-        return Result(what, "gpustack's", f"not gpustack's, {found.status}", cure="operator", hint=rename)
-    if found.chart != version:
+        return Result(subject, "gpustack's", f"not gpustack's, {actual_release.status}", cure="operator", hint=rename)
+    if actual_release.chart != version:
         hint = Command("gpustack", "explain", "upgrade-needed")
-        return Result(what, f"{wanted.chart} {version}", f"{wanted.chart} {found.chart}", cure="upgrade", hint=hint)
-    if found.status != "deployed":
-        return Result(what, "deployed", found.status)
-    if found.by_hand:
         return Result(
-            what, "the last revision of gpustack", f"revision {found.revision}, created by another Helm client"
+            subject,
+            f"{expected_release.chart} {version}",
+            f"{expected_release.chart} {actual_release.chart}",
+            cure="upgrade",
+            hint=hint,
         )
-    if found.digest != wanted.digest(here):
-        return Result(what, "the values of the spec", "different values")
+    if actual_release.status != "deployed":
+        return Result(subject, "deployed", actual_release.status)
+    if actual_release.by_hand:
+        return Result(
+            subject,
+            "the last revision of gpustack",
+            f"revision {actual_release.revision}, created by another Helm client",
+        )
+    if actual_release.digest != expected_release.compute_digest(view):
+        return Result(subject, "the values of the spec", "different values")
     return None
 
 
-def in_cluster(here: View, wanted: Release) -> Found | None:
-    found = (one for one in here[RELEASES] if (one.namespace, one.name) == (wanted.namespace, wanted.name))
-    return next(found, None)
+def find_release(view: View, expected_release: Release) -> HelmRelease | None:
+    releases = (
+        release
+        for release in view[RELEASES]
+        if (release.namespace, release.name) == (expected_release.namespace, expected_release.name)
+    )
+    return next(releases, None)

@@ -1,4 +1,4 @@
-"""All our Helm releases, by the step that installs each, and whether the step has one to install."""
+"""The Helm releases of gpustack, by the step that installs each, with the condition for it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,20 +11,22 @@ from gpustack.steps.release import Release
 
 
 @dataclass(frozen=True)
-class Brought:
-    """Both raise FactUnavailable. Where it is not `wanted`, a forced play of the step brings nothing."""
+class StepRelease:
+    """Hold the condition for a release and its builder. Both raise FactUnavailable. Where the condition does not hold,
+    a forced play of the step installs nothing."""
 
-    wanted: Callable[[View], bool]
-    release: Callable[[View], Release]
+    condition: Callable[[View], bool]
+    builder: Callable[[View], Release]
 
 
-RELEASES: Mapping[str, Brought] = {
-    "monitoring": Brought(monitoring_values.wanted, monitoring_values.release),
-    "gpu-operator": Brought(gpu_operator_values.wanted, gpu_operator_values.release),
-    "autoscaling": Brought(keda_values.wanted, keda_values.release),
+RELEASES: Mapping[str, StepRelease] = {
+    "monitoring": StepRelease(monitoring_values.needs_release, monitoring_values.build_release),
+    "gpu-operator": StepRelease(gpu_operator_values.needs_release, gpu_operator_values.build_release),
+    "autoscaling": StepRelease(keda_values.needs_release, keda_values.build_release),
 }
 
 
-def any_wanted(here: View) -> bool:
-    """Raises FactUnavailable where no release is known to be wanted, and one is unknown."""
-    return any(one.wanted(here) for one in RELEASES.values())
+def needs_any_release(view: View) -> bool:
+    """Tell whether any release is needed. Raise FactUnavailable where none is known to be needed, and one is
+    unknown."""
+    return any(step_release.condition(view) for step_release in RELEASES.values())

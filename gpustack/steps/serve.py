@@ -20,21 +20,21 @@ from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
-from gpustack.config.served import PORT, image_of
-from gpustack.probes.kubernetes.applied import DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES, Applied
+from gpustack.config.serve_image import PORT, select_image
+from gpustack.probes.kubernetes.applied_objects import DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES, AppliedObject
 from gpustack.probes.kubernetes.nodes import add_reason
 from gpustack.probes.kubernetes.workloads import MONITORING_DEPLOYMENTS
-from gpustack.steps.applied import Object, differing, stamped
-from gpustack.steps.control_plane.step import control_planes
-from gpustack.steps.monitoring.values import prometheus_url
+from gpustack.steps.applied_objects import Object, build_object, find_object_mismatch
+from gpustack.steps.control_plane.step import is_control_plane
+from gpustack.steps.monitoring.values import format_prometheus_url
 from gpustack.steps.step import Step
 
 NAME = "gpustack-serve"
 LABELS = {"app.kubernetes.io/name": NAME}
 HEALTH = "/healthz"
-NOBODY = 65532
+USER_ID = 65532
 # The Deployment is the last to go: while it is there, `leftovers` finds the others.
-KINDS: Mapping[str, tuple[str, Probe[Mapping[str, Applied] | None]]] = {
+KINDS: Mapping[str, tuple[str, Probe[Mapping[str, AppliedObject] | None]]] = {
     "ServiceAccount": ("v1", SERVICE_ACCOUNTS),
     "Service": ("v1", SERVICES),
     "Deployment": ("apps/v1", DEPLOYMENTS),
@@ -42,35 +42,38 @@ KINDS: Mapping[str, tuple[str, Probe[Mapping[str, Applied] | None]]] = {
 
 
 def applies(inventory: Inventory, host: Host) -> bool:
-    return inventory.spec.monitoring.enabled and control_planes(inventory, host)
+    return inventory.spec.monitoring.enabled and is_control_plane(inventory, host)
 
 
-def objects(here: View) -> list[Object]:
-    """Those that are wanted, of each kind one."""
-    if not here.spec.serve.enabled:
+def build_objects(view: View) -> list[Object]:
+    """Build the objects that are to exist, of each kind one."""
+    if not view.spec.serve.enabled:
         return []
     port = {"name": "http", "port": PORT, "targetPort": "http", "protocol": "TCP"}
-    template = {"metadata": {"labels": LABELS}, "spec": pod(here)}
+    template = {"metadata": {"labels": LABELS}, "spec": build_pod(view)}
     contents: Mapping[str, Object] = {
         "ServiceAccount": {"automountServiceAccountToken": False},
         "Service": {"spec": {"type": "ClusterIP", "selector": LABELS, "ports": [port]}},
         "Deployment": {"spec": {"replicas": 1, "selector": {"matchLabels": LABELS}, "template": template}},
     }
-    space = here.spec.monitoring.namespace
-    return [stamped(kind, api, space, NAME, {"labels": LABELS}, contents[kind]) for kind, (api, _) in KINDS.items()]
+    space = view.spec.monitoring.namespace
+    return [
+        build_object(kind, api, space, NAME, {"labels": LABELS}, contents[kind]) for kind, (api, _) in KINDS.items()
+    ]
 
 
-def pod(here: View) -> dict[str, Any]:
-    """As the Pod Security Standard `restricted` wants it, and with nothing to write to.
+def build_pod(view: View) -> dict[str, Any]:
+    """Build the pod as the Pod Security Standard `restricted` requires it, and with nothing to write to.
 
     Readiness is that of the process: while Prometheus is down, it answers with the reason. A busy one answers 503 on
-    every path (gpustack/serve/server.py), so it is alive as long as one of twelve probes gets through."""
-    prometheus = prometheus_url(here.snapshot.inventory)
-    names = [word for name in list_names(here) for word in ("--allow-host", name)]
+    every path (gpustack/serve/server.py), so it is alive as long as one of twelve probes gets through.
+    """
+    prometheus = format_prometheus_url(view.snapshot.inventory)
+    names = [word for name in list_service_names(view) for word in ("--allow-host", name)]
     health = {"httpGet": {"path": HEALTH, "port": "http"}, "periodSeconds": 10, "timeoutSeconds": 5}
     container = {
         "name": "serve",
-        "image": image_of(here.spec),
+        "image": select_image(view.spec),
         "args": [
             "serve",
             "--prometheus",
@@ -96,71 +99,71 @@ def pod(here: View) -> dict[str, Any]:
         "enableServiceLinks": False,
         "securityContext": {
             "runAsNonRoot": True,
-            "runAsUser": NOBODY,
-            "runAsGroup": NOBODY,
+            "runAsUser": USER_ID,
+            "runAsGroup": USER_ID,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "containers": [container],
     }
 
 
-def list_names(here: View) -> tuple[str, ...]:
-    """Return the names of the Service, from the shortest on, as pods of any namespace may call it."""
-    space = here.spec.monitoring.namespace
+def list_service_names(view: View) -> tuple[str, ...]:
+    """List the names of the Service, from the shortest on, as pods of any namespace may call it."""
+    space = view.spec.monitoring.namespace
     service = f"{NAME}.{space}.svc"
-    return NAME, f"{NAME}.{space}", service, f"{service}.{here.spec.kubernetes.dns_domain}"
+    return NAME, f"{NAME}.{space}", service, f"{service}.{view.spec.kubernetes.dns_domain}"
 
 
-def ours(here: View, kind: str) -> bool:
-    return f"{here.spec.monitoring.namespace}/{NAME}" in (here[KINDS[kind][1]] or {})
+def owns_object(view: View, kind: str) -> bool:
+    return f"{view.spec.monitoring.namespace}/{NAME}" in (view[KINDS[kind][1]] or {})
 
 
-def wanted(here: View) -> dict[str, Any]:
-    """None of `objects` where the name is known to be somebody else's; `dropped` are to be deleted: those of ours that
-    are known of, as KIND NAMESPACE NAME."""
-    space = here.spec.monitoring.namespace
-    brought, dropped = objects(here), list[str]()
+def build_variables(view: View) -> dict[str, Any]:
+    """Build what the role reads. `objects` is empty where the name is known to be somebody else's; `dropped` are
+    objects of gpustack to be deleted, as KIND NAMESPACE NAME."""
+    space = view.spec.monitoring.namespace
+    objects, removals = build_objects(view), list[str]()
     with suppress(FactUnavailable):
-        if foreign(here):
-            brought = []
-        if not here.spec.serve.enabled:
-            dropped = [f"{kind} {space} {NAME}" for kind in KINDS if ours(here, kind)]
-    return {"objects": brought, "dropped": dropped}
+        if foreign(view):
+            objects = []
+        if not view.spec.serve.enabled:
+            removals = [f"{kind} {space} {NAME}" for kind in KINDS if owns_object(view, kind)]
+    return {"objects": objects, "dropped": removals}
 
 
-def foreign(here: View) -> Result | None:
-    """No Deployment of this name is somebody else's: it would be overwritten."""
-    if not here.spec.serve.enabled or NAME not in here[MONITORING_DEPLOYMENTS] or ours(here, "Deployment"):
+def foreign(view: View) -> Result | None:
+    """The Deployment of this name, if there is one, is gpustack's: another one would be overwritten."""
+    if not view.spec.serve.enabled or NAME not in view[MONITORING_DEPLOYMENTS] or owns_object(view, "Deployment"):
         return None
-    space = here.spec.monitoring.namespace
+    space = view.spec.monitoring.namespace
     hint = Command("kubectl", "-n", space, "delete", "deployment", NAME, note="if it is not needed")
     return Result(f"Deployment {space}/{NAME}", "gpustack's", "another's", cure="operator", hint=hint)
 
 
-def brought(here: View) -> Result | None:
+def objects_applied(view: View) -> Result | None:
     """ServiceAccount, Service and Deployment exist and match this release and the spec."""
-    if not here.spec.serve.enabled or foreign(here):
+    if not view.spec.serve.enabled or foreign(view):
         return None
-    for one in objects(here):
-        kind = one["kind"]
-        if found := differing(kind, [one], here[KINDS[kind][1]]):
-            return found
+    for document in build_objects(view):
+        kind = document["kind"]
+        if result := find_object_mismatch(kind, [document], view[KINDS[kind][1]]):
+            return result
     return None
 
 
-def available(here: View) -> Result | None:
-    """Its pod is running and answers."""
-    if not here.spec.serve.enabled or foreign(here):
+def available(view: View) -> Result | None:
+    """The pod of gpustack serve is running and answers."""
+    if not view.spec.serve.enabled or foreign(view):
         return None
-    found = here[MONITORING_DEPLOYMENTS].get(NAME)
-    if found is None or not found.wanted:
-        return Result(NAME, "running", "scaled to 0" if found else "nothing")
-    return None if found.runs else Result(NAME, "running", add_reason("not running", found.refused), passing=True)
+    workload = view[MONITORING_DEPLOYMENTS].get(NAME)
+    if workload is None or not workload.desired_pods:
+        return Result(NAME, "running", "scaled to 0" if workload else "nothing")
+    return None if workload.runs else Result(NAME, "running", add_reason("not running", workload.refusal), passing=True)
 
 
-def leftovers(here: View) -> Result | None:
-    """With serve.enabled: false, nothing of it is left in the cluster."""
-    if here.spec.serve.enabled or NAME not in here[MONITORING_DEPLOYMENTS] or not ours(here, "Deployment"):
+def leftovers(view: View) -> Result | None:
+    """If serve.enabled is false, nothing of gpustack serve is left in the cluster."""
+    if view.spec.serve.enabled or NAME not in view[MONITORING_DEPLOYMENTS] or not owns_object(view, "Deployment"):
         return None
     return Result(f"{NAME} without serve.enabled", "nothing", "a Deployment of gpustack")
 
@@ -169,9 +172,9 @@ STEP = Step(
     "serve",
     scope="cluster",
     probes=(*(probe for _, probe in KINDS.values()), MONITORING_DEPLOYMENTS),
-    checks=(foreign, brought, available, leftovers),
+    checks=(foreign, objects_applied, available, leftovers),
     needs=("monitoring",),
-    settle=120,
+    settle_seconds=120,
     pulls=True,
     applies=applies,
 )

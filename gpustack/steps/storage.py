@@ -7,52 +7,56 @@ directories on the node that runs the pod, and stay on that node.
 Settings: monitoring.persistence, storage. Source: rancher/local-path-provisioner README.
 """
 
-from gpustack.ask.judge import Result, as_text
+from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Prose
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.probes.kubernetes.nodes import add_reason
 from gpustack.probes.kubernetes.storage import CLASSES, PROVISIONER
-from gpustack.steps.control_plane.step import control_planes
+from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.step import Step
 
-OURS = "rancher.io/local-path"
+LOCAL_PATH = "rancher.io/local-path"
 NAME = "local-path-provisioner"
 
 
 def applies(inventory: Inventory, host: Host) -> bool:
     monitoring = inventory.spec.monitoring
-    return monitoring.enabled and monitoring.persistence.enabled and control_planes(inventory, host)
+    return monitoring.enabled and monitoring.persistence.enabled and is_control_plane(inventory, host)
 
 
-def default_class(here: View) -> Result | None:
+def default_class(view: View) -> Result | None:
     """The class named in the spec exists; if the spec names none, the cluster has one default class."""
-    named, found = here.spec.monitoring.persistence.storage_class, here[CLASSES]
-    names = [one.name for one in found]
-    if named:
+    class_name, storage_classes = view.spec.monitoring.persistence.storage_class, view[CLASSES]
+    names = [storage_class.name for storage_class in storage_classes]
+    if class_name:
         hint = Prose(
-            "kubectl get storageclass; then correct monitoring.persistence.storage_class, there is no {}", named
+            "kubectl get storageclass; then correct monitoring.persistence.storage_class, there is no {}", class_name
         )
-        return None if named in names else Result("StorageClass", named, as_text(names), cure="operator", hint=hint)
-    if any(one.default for one in found):
+        return (
+            None
+            if class_name in names
+            else Result("StorageClass", class_name, format_value(names), cure="operator", hint=hint)
+        )
+    if any(storage_class.default for storage_class in storage_classes):
         return None
-    if here.spec.storage.provisioner == "none":
+    if view.spec.storage.provisioner == "none":
         hint = Prose(
             "make one the default, or set storage.provisioner to local-path, or monitoring.persistence.enabled to false"
         )
-        return Result("default StorageClass", "one", f"none of {as_text(names)}", cure="operator", hint=hint)
+        return Result("default StorageClass", "one", f"none of {format_value(names)}", cure="operator", hint=hint)
     return Result("default StorageClass", "one", "none")
 
 
-def provisioner(here: View) -> Result | None:
-    """If the default class uses our provisioner, the provisioner is running."""
-    if not any(one.default and one.provisioner == OURS for one in here[CLASSES]):
+def provisioner(view: View) -> Result | None:
+    """If the default class uses the provisioner of gpustack, the provisioner is running."""
+    if not any(storage_class.default and storage_class.provisioner == LOCAL_PATH for storage_class in view[CLASSES]):
         return None
-    found = here[PROVISIONER].get(NAME)
-    if found is None or not found.wanted:
-        return Result(NAME, "running", "scaled to 0" if found else "nothing")
-    return None if found.runs else Result(NAME, "running", add_reason("not running", found.refused), passing=True)
+    workload = view[PROVISIONER].get(NAME)
+    if workload is None or not workload.desired_pods:
+        return Result(NAME, "running", "scaled to 0" if workload else "nothing")
+    return None if workload.runs else Result(NAME, "running", add_reason("not running", workload.refusal), passing=True)
 
 
 STEP = Step(
@@ -61,8 +65,8 @@ STEP = Step(
     probes=(CLASSES, PROVISIONER),
     checks=(default_class, provisioner),
     needs=("control-plane",),
-    follows=("flannel", "workers"),
-    settle=120,
+    predecessors=("flannel", "workers"),
+    settle_seconds=120,
     pulls=True,
     applies=applies,
 )

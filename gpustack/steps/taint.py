@@ -16,17 +16,23 @@ from gpustack.steps.step import Step
 TAINT = "node-role.kubernetes.io/control-plane:NoSchedule"
 
 
-def schedulable(here: View) -> Result | None:
+def schedulable(view: View) -> Result | None:
     """The only node does not have the taint of the control plane."""
-    tainted = {node.name for node in here[NODES] if TAINT in node.taints}
-    found = ", ".join(sorted(tainted)) or "none"
-    return expect(f"nodes with {TAINT}", "none", found, fault="control-plane-taint-single-node")
+    tainted = {node.name for node in view[NODES] if TAINT in node.taints}
+    actual = ", ".join(sorted(tainted)) or "none"
+    return expect(f"nodes with {TAINT}", "none", actual, fault="control-plane-taint-single-node")
 
 
-def alone(inventory: Inventory, host: Host) -> bool:
-    return len(inventory.in_cluster) == 1
+def is_only_host(inventory: Inventory, host: Host) -> bool:
+    return len(inventory.cluster_hosts) == 1
 
 
 STEP = Step(
-    "taint", scope="cluster", probes=(NODES,), checks=(schedulable,), needs=("control-plane",), settle=10, applies=alone
+    "taint",
+    scope="cluster",
+    probes=(NODES,),
+    checks=(schedulable,),
+    needs=("control-plane",),
+    settle_seconds=10,
+    applies=is_only_host,
 )

@@ -16,13 +16,13 @@ class Unusable(Exception):
     """Say why the record cannot be used, or why it cannot be written."""
 
 
-def machine():
+def read_machine_id():
     """Read the id of this machine; an image may have it behind a link."""
     with open(ROOT + "/etc/machine-id") as file:
         return file.read(4096).strip()
 
 
-def load():
+def load_records():
     """Read the records by path; none where nothing was recorded yet."""
     try:
         document = json.loads(read_bytes(RECORD).decode())
@@ -36,7 +36,7 @@ def load():
         raise Unusable("%s cannot be read: %s: %s" % (RECORD, type(error).__name__, error)) from error
     if not sound:
         raise Unusable(RECORD + " has another form than this release writes")
-    if document.get("machine") != machine():
+    if document.get("machine") != read_machine_id():
         raise Unusable(RECORD + " was written on another machine: its machine-id is not this one's")
     return records
 
@@ -61,7 +61,7 @@ def is_emptied(path, record, state):
     return status is not None and stat.S_ISDIR(status.st_mode)
 
 
-def label(path, record, state, cluster):
+def format_state(path, record, state, cluster):
     """Name a state for the operator's machine: states that are equal have one label, and no secret is in any."""
     if is_emptied(path, record, state):
         return EMPTY
@@ -85,7 +85,7 @@ def build_line(path, record, cluster):
         state = record[name]
         line[name] = "private %d" % [record["before"], record["after"]].index(state) if is_private(state) else state
     try:
-        line["now"] = label(path, record, find_state(path, record["kind"]), cluster)
+        line["now"] = format_state(path, record, find_state(path, record["kind"]), cluster)
     except OSError as error:
         line.update(now="", error=str(error.strerror))
     return line
@@ -97,7 +97,7 @@ def build_empty_record(kind):
 
 def read(*data):
     """Print a line with the cluster of this host, then one for each record, and for data without one that is there."""
-    records, cluster = load(), find_cluster()
+    records, cluster = load_records(), find_cluster()
     print(json.dumps({"cluster": cluster}))
     for path in data:
         if path not in records and find_state(path, "data") != ABSENT:

@@ -50,18 +50,18 @@ def ensure_folder(folder, mode):
         sync_folder(os.path.dirname(ROOT + folder))
 
 
-def save(records):
+def save_records(records):
     """Write the records, one on a line, so that a shell can look for one."""
     try:
         ensure_folder(HOME, 0o755)
     except OSError as error:
         raise Unusable("%s cannot be made: %s" % (HOME, error.strerror)) from error
     lines = ",\n".join(json.dumps(path) + ": " + json.dumps(records[path], sort_keys=True) for path in sorted(records))
-    head = json.dumps({"version": 1, "machine": machine()})[:-1]
+    head = json.dumps({"version": 1, "machine": read_machine_id()})[:-1]
     write_whole(RECORD, ('%s, "records": {\n%s\n}}\n' % (head, lines)).encode())
 
 
-def copy_of(path):
+def locate_copy(path):
     return COPIES + "/" + hashlib.sha256(path.encode()).hexdigest()[:16] + "-" + os.path.basename(path)
 
 
@@ -71,13 +71,13 @@ def keep_copy(path):
         content = read_bytes(path, 1 << 30)
     except OSError as error:
         raise Unusable("%s cannot be copied: %s" % (path, error.strerror)) from error
-    write_whole(copy_of(path), content)
+    write_whole(locate_copy(path), content)
 
 
 def forget(records, path):
     records.pop(path)
-    if os.path.lexists(ROOT + copy_of(path)):
-        os.unlink(ROOT + copy_of(path))
+    if os.path.lexists(ROOT + locate_copy(path)):
+        os.unlink(ROOT + locate_copy(path))
 
 
 def read_request():
@@ -101,7 +101,7 @@ def read_request():
 def begin():
     """Record how things are before the step changes them, with a copy of each file that others may need again."""
     things, _, asked = read_request()
-    records, run, at = load(), asked.get("run", ""), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    records, run, at = load_records(), asked.get("run", ""), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     before = json.dumps(records, sort_keys=True)
     for path, kind in things.items():
         state, record = find_state(path, kind), records.get(path)
@@ -117,20 +117,20 @@ def begin():
             # Somebody changed it since. Where it holds lines of others, it is theirs from now on.
             record.update({"after": EDITED} if kind == "lines" else {"drifted": state})
     if json.dumps(records, sort_keys=True) != before:
-        save(records)
+        save_records(records)
 
 
 def is_edited(path, edits):
     return any(path in one["paths"] for one in edits)
 
 
-def expected_lines(path, record, edits):
+def compute_expected_lines(path, record, edits):
     """Compute what the edits of the step make of the file as it was; None where that is unknown."""
     edit = next((one for one in edits if path in one["paths"]), None)
     if edit is None:
         return None
     if record["before"].startswith("file "):
-        text = read_bytes(copy_of(path)).decode("utf-8", "surrogateescape")
+        text = read_bytes(locate_copy(path)).decode("utf-8", "surrogateescape")
     elif record["before"] == ABSENT:
         text = edit.get("created", "")
     else:
@@ -143,7 +143,7 @@ def expected_lines(path, record, edits):
 def is_written_by_us(path, record, edits):
     """Tell whether the content is what the step writes, for files that others write as well."""
     if record["kind"] == "lines":
-        return read_bytes(path) == expected_lines(path, record, edits)
+        return read_bytes(path) == compute_expected_lines(path, record, edits)
     if path in COPY_OF:
         origin = look_up(COPY_OF[path])
         return origin is not None and read_bytes(path) == read_bytes(COPY_OF[path])
@@ -188,10 +188,10 @@ def settle(records, path, asked, cluster):
 def finish():
     """Record what the step leaves, and remove files of its earlier runs."""
     things, patterns, asked = read_request()
-    records, cluster = load(), find_cluster()
+    records, cluster = load_records(), find_cluster()
     for path in list(records):
         if path in things:
             settle(records, path, asked, cluster)
         else:
             remove_superseded(records, path, patterns)
-    save(records)
+    save_records(records)

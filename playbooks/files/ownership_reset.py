@@ -7,10 +7,10 @@ Last part of a program for hosts: follows ownership_record.py, and runs one of C
 def print_unchanged():
     """Print what was agreed on and is as it was then. Data of a cluster is marked first: its CA goes with it."""
     agreed = json.load(sys.stdin)
-    records, cluster, printed, marked = load(), find_cluster(), [], False
+    records, cluster, printed, marked = load_records(), find_cluster(), [], False
     for path, one in agreed.items():
         record = records.get(path, build_empty_record(one["kind"]))
-        state = label(path, record, find_state(path, record["kind"]), cluster)
+        state = format_state(path, record, find_state(path, record["kind"]), cluster)
         # Programs that end take what they wrote with them.
         if state != one["state"] and not (state == EMPTY and one["state"].startswith("present of ")):
             print("left: %s was changed since it was shown" % path, file=sys.stderr)
@@ -19,19 +19,19 @@ def print_unchanged():
             marked, record["removing"] = True, identify(path)
         printed.append("%s %s" % ("rmdir" if state == EMPTY else one["action"], path))
     if marked:
-        save(records)
+        save_records(records)
     print("\n".join(printed))
 
 
 def restore(path):
     """Write a file again as it was before the first step that changed it."""
-    record = load()[path]
+    record = load_records()[path]
     if find_state(path, record["kind"]) != record["after"]:
         raise Unusable(path + " was changed since it was shown")
     _, mode, owner, digest = record["before"].split()
-    content = read_bytes(copy_of(path), 1 << 30)
+    content = read_bytes(locate_copy(path), 1 << 30)
     if hashlib.sha256(content).hexdigest() != digest:
-        raise Unusable(copy_of(path) + " is not the file that was copied")
+        raise Unusable(locate_copy(path) + " is not the file that was copied")
     write_whole(path, content, int(mode, 8), tuple(map(int, owner.split(":"))))
     print("changed: restored " + path)
 
@@ -54,11 +54,11 @@ def list_copies():
 
 def clear():
     """Forget what is gone or as it was before. The record goes when nothing but folders would stay in it."""
-    records = load()
+    records = load_records()
     for path in [path for path, record in records.items() if is_over(path, record)]:
         forget(records, path)
     if any(record["kind"] != "folder" for record in records.values()):
-        save(records)
+        save_records(records)
         return
     for name in list_copies():
         os.unlink(ROOT + COPIES + "/" + name)
@@ -71,10 +71,10 @@ def clear():
 
 def drop_record(path):
     """Forget a thing of which nothing of ours is left."""
-    records = load()
+    records = load_records()
     if path in records:
         forget(records, path)
-        save(records)
+        save_records(records)
 
 
 # What kubeadm has written of a new cluster when this is called.
@@ -84,7 +84,7 @@ AUTHORITY = (SERVED, "/etc/kubernetes/pki/ca.key")
 def name_cluster(digest):
     """Record of which cluster the data is that the step is about to write: of this host's CA, or of the one given."""
     things, _, _ = read_request()
-    records, cluster = load(), digest if digest != "-" else find_cluster()
+    records, cluster = load_records(), digest if digest != "-" else find_cluster()
     if not cluster:
         raise Unusable("the CA of the cluster cannot be read")
     for path in things:
@@ -102,7 +102,7 @@ def name_cluster(digest):
         elif not record["cluster"]:
             # Somebody else's: it came before the first byte of ours.
             record["before"] = PRESENT
-    save(records)
+    save_records(records)
 
 
 def is_remnant(path, record):
@@ -120,7 +120,7 @@ def is_remnant(path, record):
 
 def print_remnants(*paths):
     """Print which of these files a join of this host left. What others put there names another cluster, or none."""
-    records = load()
+    records = load_records()
     print("".join(path + "\n" for path in paths if is_remnant(path, records.get(path, {}))), end="")
 
 

@@ -77,22 +77,22 @@ def find_state(path, kind):
     return ABSENT if empty else PRESENT
 
 
-def public_key(certificate):
+def extract_public_key(certificate):
     """Cut the SubjectPublicKeyInfo out of a certificate in DER."""
 
-    def element(start):
+    def find_element(start):
         length, first = certificate[start + 1], start + 2
         if length & 0x80:
             first += length & 0x7F
             length = int.from_bytes(certificate[start + 2 : first], "big")
         return first, first + length
 
-    at = element(element(0)[0])[0]
+    at = find_element(find_element(0)[0])[0]
     if certificate[at] == 0xA0:
-        at = element(at)[1]
+        at = find_element(at)[1]
     for _ in range(5):
-        at = element(at)[1]
-    return certificate[at : element(at)[1]]
+        at = find_element(at)[1]
+    return certificate[at : find_element(at)[1]]
 
 
 def digest_authority(pem):
@@ -100,7 +100,7 @@ def digest_authority(pem):
     found = re.search("-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", pem, re.DOTALL)
     try:
         certificate = base64.b64decode(found.group(1) if found else "", validate=False)
-        return "sha256:" + hashlib.sha256(public_key(certificate)).hexdigest()
+        return "sha256:" + hashlib.sha256(extract_public_key(certificate)).hexdigest()
     except IndexError as error:
         raise ValueError("no certificate") from error
 

@@ -1,4 +1,4 @@
-"""What was found, kept with the code that found it: a line of JSON for each case, by name."""
+"""Results of the accuracy run, kept with the code that made them: a line of JSON for each case, by name."""
 
 import hashlib
 import json
@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from gpustack.lab.faults.inject import functions
+from gpustack.lab.faults.inject import read_functions
 from scripts.accuracy.cases import Case
 
 ROOT = Path(__file__).parents[2]
@@ -20,57 +20,58 @@ PERSON, STAYS = "for a person", "not in a lab"
 
 @dataclass(frozen=True)
 class Result:
-    """`faults` were made, `found` are the ids of all roots; `seconds` to ask and judge; `actual` what the first root
-    rests on; `folded` how much it explains; `unexplained` ids; `healed`: whether undoing it left a healthy cluster;
-    `fixed`: how `doctor --fix` ended, where it was asked."""
+    """Hold the result of a case. `faults` were injected, `roots` are the ids of all roots; `seconds` is the time to ask
+    and judge; `actual` is the evidence of the first root; `folded_count` counts the impact; `unexplained_ids` are ids;
+    `healed` tells whether undoing it left a healthy cluster; `fix_outcome` is the ending of `doctor --fix`, where it
+    was asked."""
 
     name: str
     faults: list[str]
-    found: list[str]
+    roots: list[str]
     seconds: float
     actual: str
-    folded: int
-    unexplained: list[str]
+    folded_count: int
+    unexplained_ids: list[str]
     healed: bool
     code: str
-    fixed: str = ""
+    fix_outcome: str = ""
 
     @property
     def exact(self) -> bool:
         if not self.faults:
-            return not (self.found or self.unexplained)
-        return sorted(self.found) == sorted(self.faults)
+            return not (self.roots or self.unexplained_ids)
+        return sorted(self.roots) == sorted(self.faults)
 
 
-def read(kept: Path) -> dict[str, Result]:
-    records = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
-    return {one["name"]: Result(**one) for one in records}
+def read_results(path: Path) -> dict[str, Result]:
+    records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return {record["name"]: Result(**record) for record in records}
 
 
-def put(kept: Path, result: Result) -> None:
-    """Beside what another run, on another lab, has put there meanwhile."""
-    results = read(kept) | {result.name: result}
-    fresh = kept.with_suffix(".new")
+def save_result(path: Path, result: Result) -> None:
+    """Save a result beside those that another run, on another lab, has saved meanwhile."""
+    results = read_results(path) | {result.name: result}
+    fresh = path.with_suffix(".new")
     fresh.write_text("".join(json.dumps(asdict(results[name]), ensure_ascii=False) + "\n" for name in sorted(results)))
-    fresh.replace(kept)
+    fresh.replace(path)
 
 
-def code(case: Case) -> str:
-    """Sixteen hex digits of the rooms that judge, and of how it was made."""
-    return hashlib.sha256((rooms() + functions() + repr(case)).encode()).hexdigest()[:16]
+def compute_code(case: Case) -> str:
+    """Compute sixteen hex digits of the packages that judge, and of the way the case is made."""
+    return hashlib.sha256((hash_rooms() + read_functions() + repr(case)).encode()).hexdigest()[:16]
 
 
 @cache
-def rooms() -> str:
-    found = hashlib.sha256()
+def hash_rooms() -> str:
+    digest = hashlib.sha256()
     for room in ROOMS:
         for file in sorted((ROOT / room).rglob("*")):
             if file.suffix in {".py", ".yaml"}:
-                found.update(file.read_bytes())
-    return found.hexdigest()
+                digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
-def kept_as(kept: dict[str, Result], case: Case, *, fix: bool) -> bool:
-    """Whether there is a result of it by this code."""
-    there = kept.get(case.name)
-    return there is not None and there.code == code(case) and bool(there.fixed or not fix)
+def has_result(results: dict[str, Result], case: Case, *, fix: bool) -> bool:
+    """Tell whether there is a result of a case by this code."""
+    result = results.get(case.name)
+    return result is not None and result.code == compute_code(case) and bool(result.fix_outcome or not fix)

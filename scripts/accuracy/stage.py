@@ -1,4 +1,5 @@
-"""The lab of a run: brought up, installed, saved; broken, asked, healed. Its hosts carry the decoys all the time."""
+"""The lab of a run: brought up, installed and saved; broken, asked and healed. Its hosts carry the decoys all the
+time."""
 
 import json
 import subprocess
@@ -8,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from gpustack import lab
-from gpustack.doctor.graph import graph
+from gpustack.doctor.graph import load_graph
 from gpustack.errors import LabError
-from gpustack.lab.faults import broken, inject
+from gpustack.lab.faults import active_faults, inject
 from gpustack.lab.faults.entries import find
 from scripts.accuracy.cases import Case
 from scripts.accuracy.results import PERSON, STAYS, Result
-from scripts.accuracy.shapes import Shape, prepare
+from scripts.accuracy.shapes import Shape, prepare_hosts
 from tests.snapshots import fixture
 
 GPUSTACK = [sys.executable, "-m", "gpustack.cli.app"]
@@ -41,14 +42,14 @@ kubectl get daemonsets,deployments -A --no-headers -o custom-columns=:.metadata.
   done
 """
 REACTS = 10.0
-"""Seconds, until the GPU operator does what its policy says."""
+"""Seconds until the GPU operator does what its policy says."""
 
 
-def typed(*words: str | Path, codes: tuple[int, ...] = (0,), limit: float = 1800) -> str:
-    return ended(*words, codes=codes, limit=limit).stdout
+def run_gpustack(*words: str | Path, codes: tuple[int, ...] = (0,), limit: float = 1800) -> str:
+    return execute_gpustack(*words, codes=codes, limit=limit).stdout
 
 
-def ended(*words: str | Path, codes: tuple[int, ...], limit: float) -> subprocess.CompletedProcess[str]:
+def execute_gpustack(*words: str | Path, codes: tuple[int, ...], limit: float) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         [*GPUSTACK, *map(str, words)],
         capture_output=True,
@@ -62,134 +63,140 @@ def ended(*words: str | Path, codes: tuple[int, ...], limit: float) -> subproces
     return done
 
 
-def ready(name: str, shape: Shape | None = None) -> lab.Lab:
-    """The lab, healthy; it is made where it is not there."""
+def prepare_lab(name: str, shape: Shape | None = None) -> lab.Lab:
+    """Prepare a healthy lab, which is created where it does not exist."""
     try:
-        made = lab.find(name)
+        test_lab = lab.find_lab(name)
     except LabError:
-        bundle = typed("bundle", "build", "--quiet").strip()
-        words = shape.up if shape else ("--os", "debian-12,debian-13", "--gpus", "2")
-        typed("lab", "up", "--name", name, *words, "--mirror", bundle)
-        made = lab.find(name)
+        bundle = run_gpustack("bundle", "build", "--quiet").strip()
+        words = shape.up_options if shape else ("--os", "debian-12,debian-13", "--gpus", "2")
+        run_gpustack("lab", "up", "--name", name, *words, "--mirror", bundle)
+        test_lab = lab.find_lab(name)
         if shape:
-            prepare(made, shape)
-        typed("install", "-i", made.inventory, "--yes")
-        if not calm(made):
+            prepare_hosts(test_lab, shape)
+        run_gpustack("install", "-i", test_lab.inventory, "--yes")
+        if not wait_until_healthy(test_lab):
             sys.exit("The cluster was installed, and doctor does not call it healthy: gpustack doctor -v")
-        made.save(SAVED)
-    healed(made)
+        test_lab.save(SAVED)
+    repair_lab(test_lab)
     if not fixture.HEALTHY.exists():
-        fixture.keep_healthy(asked(made)[2])
-    return made
+        fixture.keep_healthy(run_doctor(test_lab)[2])
+    return test_lab
 
 
-def asked(made: lab.Lab) -> tuple[dict[str, Any], float, Path]:
-    """What doctor says, in how many seconds from the first question on, and the recording that it judged."""
-    recording = made.record.state / "accuracy.jsonl"
+def run_doctor(test_lab: lab.Lab) -> tuple[dict[str, Any], float, Path]:
+    """Run doctor, and return its document, the seconds from the first question on, and the recording that it judged."""
+    recording = test_lab.record.state / "accuracy.jsonl"
     recording.unlink(missing_ok=True)
     started = time.monotonic()
-    typed("snapshot", "-i", made.inventory, "--out", recording, "--quiet")
-    answer = typed("doctor", "--from", recording, "-o", "json", codes=(0, 1, 8), limit=120)
+    run_gpustack("snapshot", "-i", test_lab.inventory, "--out", recording, "--quiet")
+    answer = run_gpustack("doctor", "--from", recording, "-o", "json", codes=(0, 1, 8), limit=120)
     return json.loads(answer), time.monotonic() - started, recording
 
 
-def calm(made: lab.Lab) -> bool:
+def wait_until_healthy(test_lab: lab.Lab) -> bool:
     until = time.monotonic() + CALM
     while time.monotonic() < until:
-        if asked(made)[0]["healthy"] and settled(made):
+        if run_doctor(test_lab)[0]["healthy"] and is_rolled_out(test_lab):
             return True
-        made.exec("host1", ["sudo", "sh", "-s"], text=WAKE, limit=60)
+        test_lab.exec("host1", ["sudo", "sh", "-s"], text=WAKE, limit=60)
         time.sleep(5)
     return False
 
 
-def settled(made: lab.Lab) -> bool:
-    """What a controller makes anew is there again: the next fault would meet it half way."""
-    return not made.exec("host1", ["sudo", "sh", "-s"], text=ROLLED_OUT, limit=60).returncode
+def is_rolled_out(test_lab: lab.Lab) -> bool:
+    """Tell whether all controllers have rolled out: the next fault would meet them half way."""
+    return not test_lab.exec("host1", ["sudo", "sh", "-s"], text=ROLLED_OUT, limit=60).returncode
 
 
-def healed(made: lab.Lab) -> bool:
-    """Whether undoing everything but the decoys was enough. Where it was not, the lab is what it was when it was
-    saved."""
-    touched = any("clusterpolicy" in script for one in wrong(made) for script in find(one.injector).plane.values())
+def repair_lab(test_lab: lab.Lab) -> bool:
+    """Undo everything but the decoys, and tell whether that was enough. Where it was not, the lab is restored to its
+    saved state."""
+    touched = any(
+        "clusterpolicy" in script
+        for breakage in list_breakages(test_lab)
+        for script in find(breakage.injector).plane.values()
+    )
     try:
-        for one in reversed(wrong(made)):
-            inject.recover(made, one.injector)
-        inject.disguise(made)
+        for broken_fault in reversed(list_breakages(test_lab)):
+            inject.undo_faults(test_lab, broken_fault.injector)
+        inject.inject_decoys(test_lab)
     except LabError as error:
-        sys.stderr.write(f"{error.message} {error.why}\n")
+        sys.stderr.write(f"{error.message} {error.reason}\n")
     # The operator comes to what changed a few seconds later.
     time.sleep(REACTS if touched else 0)
-    if not wrong(made) and calm(made):
+    if not list_breakages(test_lab) and wait_until_healthy(test_lab):
         return True
-    made.restore(SAVED)
-    inject.disguise(made)
-    if not calm(made):
+    test_lab.restore(SAVED)
+    inject.inject_decoys(test_lab)
+    if not wait_until_healthy(test_lab):
         sys.exit("The saved lab is not healthy any more: gpustack doctor -v")
     return False
 
 
-def wrong(made: lab.Lab) -> list[broken.Broken]:
-    """What is broken, but for the decoys."""
-    return [one for one in broken.read(made.record) if not inject.is_decoy(one)]
+def list_breakages(test_lab: lab.Lab) -> list[active_faults.ActiveFault]:
+    """List the active faults without the decoys."""
+    return [breakage for breakage in active_faults.read(test_lab.record) if not inject.is_decoy(breakage)]
 
 
-def forget(made: lab.Lab) -> None:
-    """Events of what was broken and healed before are no part of the next case."""
-    done = made.exec("host1", ["sudo", "sh", "-s"], text=FORGET, limit=60)
+def forget_events(test_lab: lab.Lab) -> None:
+    """Delete events of earlier cases, which are no part of the next one."""
+    done = test_lab.exec("host1", ["sudo", "sh", "-s"], text=FORGET, limit=60)
     if done.returncode:
         sys.stderr.write(f"events of earlier cases are left: {done.stderr.strip()}\n")
 
 
-def try_fix(made: lab.Lab, case: Case) -> str:
-    """How `doctor --fix` ended with the one fault, and whether doctor calls the lab healthy after it."""
+def try_fix(test_lab: lab.Lab, case: Case) -> str:
+    """Run `doctor --fix` for the one fault, and say how it ended and whether doctor calls the lab healthy after it."""
     (fault,) = case.faults
-    known = graph().faults[fault]
-    if any(one.stays for one in case.injectors):
+    known = load_graph().faults[fault]
+    if any(injector.stays for injector in case.injectors):
         return STAYS
     if known.auto == "no" or known.remedy is None:
         return PERSON
     words = ("--fix", fault, "--yes", "--yes-to", fault)
-    done = ended("doctor", *words, "-i", made.inventory, "-q", "-o", "json", codes=tuple(range(10)), limit=1800)
+    done = execute_gpustack(
+        "doctor", *words, "-i", test_lab.inventory, "-q", "-o", "json", codes=tuple(range(10)), limit=1800
+    )
     if not done.stdout:
         return f"not begun: {' '.join(done.stderr.split())}"
-    (tried,) = json.loads(done.stdout)["attempts"] or [{"ending": "no root", "reason": ""}]
-    if tried["ending"] == "manual":
+    (tried,) = json.loads(done.stdout)["attempts"] or [{"outcome": "no root", "reason": ""}]
+    if tried["outcome"] == "manual":
         return PERSON
-    if tried["ending"] != "fixed":
-        return f"{tried['ending']}: {tried['reason']}"
-    return "fixed" if calm(made) else "fixed, and not healthy"
+    if tried["outcome"] != "fixed":
+        return f"{tried['outcome']}: {tried['reason']}"
+    return "fixed" if wait_until_healthy(test_lab) else "fixed, and not healthy"
 
 
-def play(made: lab.Lab, case: Case, code: str, *, fix: bool = False) -> Result:
-    """`fix`: where doctor named exactly the one fault, it is asked to fix it too."""
-    forget(made)
+def play_case(test_lab: lab.Lab, case: Case, code: str, *, fix: bool = False) -> Result:
+    """Play a case. With `fix`, doctor is also asked to fix a fault that it named exactly."""
+    forget_events(test_lab)
     try:
         # On a host that is cut off, what has to show in the cluster would never show.
-        for one in sorted(case.injectors, key=lambda one: not {"break", "shows"} & one.plane.keys()):
-            inject.give(made, one.name)
+        for injector in sorted(case.injectors, key=lambda candidate: not {"break", "shows"} & candidate.plane.keys()):
+            inject.inject_fault(test_lab, injector.name)
     except LabError as error:
-        actual = f"could not be made: {error.message} {error.why}"
-        return Result(case.name, list(case.faults), [], 0.0, actual, 0, [], healed(made), "")
-    answer, seconds, recording = asked(made)
+        actual = f"could not be made: {error.message} {error.reason}"
+        return Result(case.name, list(case.faults), [], 0.0, actual, 0, [], repair_lab(test_lab), "")
+    answer, seconds, recording = run_doctor(test_lab)
     roots = answer["roots"]
     # What comes from the same act as a root is part of it; where that was broken on purpose, it was named.
-    beside = {one["id"] for root in roots for one in root["correlated"]} & set(case.faults)
-    found = sorted({root["id"] for root in roots} | beside)
+    correlated_ids = {cause["id"] for root in roots for cause in root["correlated_causes"]} & set(case.faults)
+    root_ids = sorted({root["id"] for root in roots} | correlated_ids)
     if case.faults:
         fixture.keep(case.name, recording)
-    first = roots[0]["judged"][0] if roots and roots[0]["judged"] else {}
-    actual = f"{first['what']}: {first['found']}" if first else ""
-    fixed = try_fix(made, case) if fix and len(found) == 1 and found == list(case.faults) else ""
+    first = roots[0]["judgements"][0] if roots and roots[0]["judgements"] else {}
+    actual = f"{first['subject']}: {first['actual']}" if first else ""
+    fixed = try_fix(test_lab, case) if fix and len(root_ids) == 1 and root_ids == list(case.faults) else ""
     return Result(
         case.name,
         list(case.faults),
-        found,
+        root_ids,
         round(seconds, 1),
         actual,
         sum(len(root["impact"]) for root in roots),
-        [one["id"] for one in answer["unexplained"]],
-        healed(made),
+        [symptom["id"] for symptom in answer["unexplained_symptoms"]],
+        repair_lab(test_lab),
         code,
         fixed,
     )

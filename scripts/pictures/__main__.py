@@ -1,11 +1,11 @@
-"""Pictures of the dashboards and of a profile's page for the documents, in light and dark, over a made hour.
+"""Pictures of the dashboards and of a profile's page for the documents, in light and dark, over an invented hour.
 
     python -m scripts.pictures [DASHBOARD or profile …]
 
-Real: Prometheus, our recording rules, the dashboards' own queries, and Grafana's components (@grafana/ui) that draw the
-answers. Made: the series. Not there: a Grafana server and its panel plugins; what they would hand to the components,
-grafana/panels.jsx does. Needs npm and node, Prometheus of the bundle (make bundle) or of PATH, chromium-headless-shell
-and pngquant of Debian. npm's packages (460 MB) stay in the user's cache.
+Prometheus, the recording rules, the dashboards' own queries, and Grafana's components (@grafana/ui), which draw the
+answers, are real; the series are invented. There is no Grafana server with panel plugins; grafana/panels.jsx hands the
+components what these would hand them. It needs npm and node, Prometheus of the bundle (make bundle) or of PATH,
+chromium-headless-shell and pngquant of Debian. npm's packages (460 MB) stay in the user's cache.
 """
 
 import subprocess
@@ -15,9 +15,9 @@ from pathlib import Path
 
 from scripts.pictures.browser import SCHEMES, draw
 from scripts.pictures.cluster import NAMESPACE
-from scripts.pictures.dashboard import CHOSEN, answered
+from scripts.pictures.dashboard import CHOSEN, build_dashboard
 from scripts.pictures.grafana_page import bundle, install, write_page
-from scripts.pictures.prometheus import Prometheus, prometheus
+from scripts.pictures.prometheus import Prometheus, open_prometheus
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "docs" / "pictures"
@@ -31,16 +31,16 @@ def main(names: list[str]) -> None:
         sys.exit(f"no picture is called {', '.join(sorted(unknown))}; there are {', '.join((*CHOSEN, PROFILE))}")
     boards = [name for name in wanted if name in CHOSEN]
     PICTURES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, prometheus(Path(folder), recorded=bool(boards)) as server:
+    with tempfile.TemporaryDirectory() as folder, open_prometheus(Path(folder), recorded=bool(boards)) as server:
         if boards:
             install()
             bundle(Path(folder))
         for name in boards:
-            page, height = write_page(answered(name, server), Path(folder))
+            page, height = write_page(build_dashboard(name, server), Path(folder))
             draw_both(name, page, WIDTH, height)
         if PROFILE in wanted:
             page = Path(folder) / "profile.html"
-            page.write_text(profile(server))
+            page.write_text(render_profile(server))
             draw_both(PROFILE, page, *PROFILE_SIZE)
 
 
@@ -51,8 +51,8 @@ def draw_both(name: str, page: Path, width: int, height: int) -> None:
         sys.stderr.write(f"{picture.relative_to(ROOT)}: {picture.stat().st_size} bytes\n")
 
 
-def profile(server: Prometheus) -> str:
-    """The page of `profile analyze` about the training of the made hour."""
+def render_profile(server: Prometheus) -> str:
+    """Render the page of `profile analyze` about the training of the invented hour."""
     words = ["--prometheus", server.url, "--pod", f"{NAMESPACE}/train-0", "--since", "1h", "-o", "html"]
     command = [str(Path(sys.executable).parent / "gpustack"), "profile", "analyze", *words]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)

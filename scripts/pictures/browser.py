@@ -1,4 +1,4 @@
-"""A page as a picture: headless Chromium (Debian: chromium-headless-shell), and fewer colours by pngquant."""
+"""Pictures of pages by headless Chromium (Debian: chromium-headless-shell), with fewer colours by pngquant."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ SCHEMES = {"dark": 0, "light": 1}
 
 
 def draw(page: Path, picture: Path, *, width: int, height: int, scheme: str) -> None:
-    """Writes the picture; ends where it becomes too large for a repository."""
+    """Draw the picture. Exit where it becomes too large for a repository."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if not browser:
         sys.exit(f"none of {', '.join(BROWSERS)} is on PATH")

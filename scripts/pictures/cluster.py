@@ -1,4 +1,4 @@
-"""The made cluster of the pictures: GPUs, what they work at in an hour, and what goes wrong on them."""
+"""The invented cluster of the pictures: GPUs, their work in an hour, and the faults on them."""
 
 import math
 from collections.abc import Callable
@@ -19,7 +19,8 @@ IN_MIG = (
 
 @dataclass(frozen=True)
 class Board:
-    """A model. MiB, watts, MHz; `absent`: beginnings of the fields that it does not have (dcgm-fields.csv)."""
+    """Describe a model in MiB, watts and MHz; `absent` are beginnings of the fields that it does not have
+    (dcgm-fields.csv)."""
 
     model: str
     memory: int
@@ -38,45 +39,53 @@ L40S = Board("NVIDIA L40S", 46068, 350, 36, 2520, 9001, 4, (f"{DEV}MEMORY_TEMP",
 
 @dataclass(frozen=True)
 class Work:
-    """Load by minute, and at full load the share of the memory held and of the cycles of each part."""
+    """Describe the load by minute, and at full load the share of the memory held and of the cycles of each part."""
 
     load: Callable[[float], float]
-    held: float
+    memory_share: float
     parts: dict[str, float]
     pod: str = ""
 
 
-def pauses(minute: float) -> bool:
-    """For a checkpoint."""
+def is_paused(minute: float) -> bool:
+    """Tell whether the training pauses for a checkpoint."""
     return (minute + 5) % 12 < 1
 
 
-def train(minute: float) -> float:
-    return 0.0 if minute < STARTED else 0.12 if pauses(minute) else 0.96
+def compute_training_load(minute: float) -> float:
+    return 0.0 if minute < STARTED else 0.12 if is_paused(minute) else 0.96
 
 
-def serve(minute: float) -> float:
+def compute_serving_load(minute: float) -> float:
     return 0.5 + 0.25 * math.sin(minute / 9) + 0.1 * math.sin(minute / 2.3)
 
 
-def batch(minute: float) -> float:
+def compute_batch_load(minute: float) -> float:
     return 0.9 if minute % 20 < 13 else 0.0
 
 
-def rest(_: float) -> float:
+def compute_rest_load(_: float) -> float:
     return 0.0
 
 
-TRAINING = Work(train, 0.86, {"GR_ENGINE": 1, "SM": 0.93, "OCCUPANCY": 0.4, "TENSOR": 0.56, "DRAM": 0.61}, "train-0")
-SERVING = Work(serve, 0.91, {"GR_ENGINE": 1, "SM": 0.85, "OCCUPANCY": 0.35, "TENSOR": 0.17, "DRAM": 0.9}, "llm-0")
-TRANSCODING = Work(batch, 0.4, {"GR_ENGINE": 0.8, "SM": 0.6, "OCCUPANCY": 0.3, "TENSOR": 0.1, "DRAM": 0.3}, "video-0")
-NOTEBOOK = Work(batch, 0.5, {"GR_ENGINE": 0.5, "SM": 0.4, "OCCUPANCY": 0.2, "TENSOR": 0.1, "DRAM": 0.2}, "notebook-0")
-NOTHING = Work(rest, 0.0, {})
+TRAINING = Work(
+    compute_training_load, 0.86, {"GR_ENGINE": 1, "SM": 0.93, "OCCUPANCY": 0.4, "TENSOR": 0.56, "DRAM": 0.61}, "train-0"
+)
+SERVING = Work(
+    compute_serving_load, 0.91, {"GR_ENGINE": 1, "SM": 0.85, "OCCUPANCY": 0.35, "TENSOR": 0.17, "DRAM": 0.9}, "llm-0"
+)
+TRANSCODING = Work(
+    compute_batch_load, 0.4, {"GR_ENGINE": 0.8, "SM": 0.6, "OCCUPANCY": 0.3, "TENSOR": 0.1, "DRAM": 0.3}, "video-0"
+)
+NOTEBOOK = Work(
+    compute_batch_load, 0.5, {"GR_ENGINE": 0.5, "SM": 0.4, "OCCUPANCY": 0.2, "TENSOR": 0.1, "DRAM": 0.2}, "notebook-0"
+)
+NOTHING = Work(compute_rest_load, 0.0, {})
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU, or an instance of one: (profile, id)."""
+    """Describe a GPU, or an instance of one: (profile, id)."""
 
     node: str
     index: int

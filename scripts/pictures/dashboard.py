@@ -1,11 +1,11 @@
-"""A dashboard of values/dashboards with the answers to its queries, shaped as by Grafana's Prometheus data source."""
+"""Dashboards of values/dashboards with the answers to their queries, shaped as by Grafana's Prometheus data source."""
 
 import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from gpustack.config.resources import values
+from gpustack.config.resources import locate_shipped_values
 from scripts.pictures.cluster import NAMESPACE
 from scripts.pictures.prometheus import Prometheus
 from scripts.pictures.series import STEP
@@ -28,36 +28,42 @@ CHOSEN = {
 MACROS = {"__rate_interval": f"{4 * STEP}s", "__range": "1h"}
 
 
-def answered(name: str, server: Prometheus) -> dict[str, Any]:
-    """The dashboard with `frames` in each panel: tables of columns, as JSON."""
-    text = (values() / "dashboards" / f"{name}.json").read_text()
+def build_dashboard(name: str, server: Prometheus) -> dict[str, Any]:
+    """Build a dashboard with `frames` in each panel: tables of columns, as JSON."""
+    text = (locate_shipped_values() / "dashboards" / f"{name}.json").read_text()
     chosen = CHOSEN[name] | MACROS
-    board: dict[str, Any] = json.loads(re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda found: filled(found, chosen), text))
+    board: dict[str, Any] = json.loads(
+        re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda match: fill_variable(match, chosen), text)
+    )
     for panel in board["panels"]:
         several = len(panel.get("targets", [])) > 1
         panel["frames"] = [
-            frame for target in panel.get("targets", []) for frame in frames(target, server, several=several)
+            frame for target in panel.get("targets", []) for frame in build_frames(target, server, several=several)
         ]
     return board | {"chosen": CHOSEN[name], "from": server.begin * 1000, "to": server.end * 1000}
 
 
-def filled(found: re.Match[str], chosen: Mapping[str, str]) -> str:
-    return chosen.get(found[1] or found[2], found[0])
+def fill_variable(match: re.Match[str], choices: Mapping[str, str]) -> str:
+    return choices.get(match[1] or match[2], match[0])
 
 
-def frames(target: dict[str, Any], server: Prometheus, *, several: bool) -> list[dict[str, Any]]:
+def build_frames(target: dict[str, Any], server: Prometheus, *, several: bool) -> list[dict[str, Any]]:
     if target["format"] == "table":
-        return [as_table(server.now(target["expr"]), f"Value #{target['refId']}" if several else "Value")]
+        return [
+            build_table_frame(server.query_instant(target["expr"]), f"Value #{target['refId']}" if several else "Value")
+        ]
     if target["instant"]:
-        series = [one | {"values": [one["value"]]} for one in server.now(target["expr"])]
+        series = [
+            vector_entry | {"values": [vector_entry["value"]]} for vector_entry in server.query_instant(target["expr"])
+        ]
     else:
-        series = server.hour(target["expr"])
-    return [as_line(one, target["legendFormat"]) for one in series]
+        series = server.query_hour(target["expr"])
+    return [build_line_frame(frame_series, target["legendFormat"]) for frame_series in series]
 
 
-def as_line(series: Mapping[str, Any], legend: str) -> dict[str, Any]:
-    """A column of milliseconds and one of values. Without a name, Grafana makes one of the labels."""
-    named = re.sub(r"\{\{(\w+)\}\}", lambda found: series["metric"].get(found[1], ""), legend)
+def build_line_frame(series: Mapping[str, Any], legend: str) -> dict[str, Any]:
+    """Build a column of milliseconds and one of values. Without a name, Grafana makes one of the labels."""
+    named = re.sub(r"\{\{(\w+)\}\}", lambda match: series["metric"].get(match[1], ""), legend)
     times, numbers = zip(*series["values"], strict=True)
     return {
         "name": "" if legend == "__auto" else named,
@@ -67,8 +73,8 @@ def as_line(series: Mapping[str, Any], legend: str) -> dict[str, Any]:
     }
 
 
-def as_table(vector: list[dict[str, Any]], heading: str) -> dict[str, Any]:
-    """A column for each label and one of values; none where there is no data."""
+def build_table_frame(vector: list[dict[str, Any]], heading: str) -> dict[str, Any]:
+    """Build a column for each label and one of values; there are none without data."""
     labels = sorted({label for series in vector for label in series["metric"]})
     columns = {label: [series["metric"].get(label, "") for series in vector] for label in labels}
     return {"columns": columns, "heading": heading, "values": [float(series["value"][1]) for series in vector]}

@@ -20,7 +20,7 @@ HEAD, CELL, EDGE = 56, 38, 8
 
 
 def install() -> None:
-    """As the lock says, unless it is there already. No package runs a script of its own."""
+    """Install the packages of the lock, unless they are there already. No package runs a script of its own."""
     locked = SOURCE / "package-lock.json"
     done = CACHE / "node_modules" / "package-lock.json"
     if done.is_file() and done.read_bytes() == locked.read_bytes():
@@ -33,7 +33,7 @@ def install() -> None:
 
 
 def bundle(folder: Path) -> None:
-    """page.js and page.css, which every page of the folder loads."""
+    """Bundle page.js and page.css, which every page of the folder loads."""
     packages = CACHE / "node_modules"
     program = packages / "esbuild" / "bin" / "esbuild"
     options = ["--bundle", "--minify", '--define:process.env.NODE_ENV="production"', *LOADERS]
@@ -49,7 +49,7 @@ def bundle(folder: Path) -> None:
 
 
 def write_page(board: dict[str, Any], folder: Path) -> tuple[Path, int]:
-    """Its file and its height in pixels."""
+    """Write the page, and return its file and its height in pixels."""
     page = folder / f"{board['uid']}.html"
     text = json.dumps(board).replace("</", "<\\/")
     page.write_text(SHELL.format(title=board["title"], board=text))

@@ -1,46 +1,50 @@
-"""The made cluster as Prometheus stores what it scrapes: OpenMetrics text, with the labels that targets add."""
+"""Series of the invented cluster as Prometheus stores them: OpenMetrics text, with the labels that targets add."""
 
 import csv
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpustack.config.resources import own_counters
-from scripts.pictures.cluster import BROKEN, FAULTY, GPUS, MINUTES, NAMESPACE, NODES, NOTHING, STARTED, Gpu, pauses
-from scripts.pictures.values import XID, gauges, load_of, rates
+from gpustack.config.resources import read_own_counters
+from scripts.pictures.cluster import BROKEN, FAULTY, GPUS, MINUTES, NAMESPACE, NODES, NOTHING, STARTED, Gpu, is_paused
+from scripts.pictures.values import XID, compute_gauges, compute_load, compute_rates
 
 STEP = 30
 BEFORE = 10
-"""Seconds between samples, and minutes before the hour that is shown, so that its first rates have a past."""
+"""Minutes before the hour that is shown, so that its first rates have a past; STEP is in seconds."""
 
 
-def exported() -> dict[str, bool]:
-    """Our counters: field -> is it a counter."""
-    rows = csv.reader(line for line in own_counters().splitlines() if line and not line.startswith("#"))
+def list_counters() -> dict[str, bool]:
+    """List gpustack's counters: whether each field is a counter."""
+    rows = csv.reader(line for line in read_own_counters().splitlines() if line and not line.startswith("#"))
     return {name.strip(): kind.strip() == "counter" for name, kind, _ in rows if kind.strip() != "label"}
 
 
-def openmetrics(end: int) -> str:
-    """The hour until `end`, in seconds since 1970."""
-    lines = (f"{series} {value:.10g} {at}\n" for series, value, at in samples(end))
+def render_openmetrics(end: int) -> str:
+    """Render the hour until `end`, in seconds since 1970."""
+    lines = (f"{series} {value:.10g} {at}\n" for series, value, at in list_samples(end))
     return "".join([*lines, "# EOF\n"])
 
 
-def samples(end: int) -> Iterator[tuple[str, float, int]]:
+def list_samples(end: int) -> Iterator[tuple[str, float, int]]:
     begin = end - MINUTES * 60
     totals: dict[str, float] = defaultdict(float)
     for at in range(begin - BEFORE * 60, end + 1, STEP):
         minute = (at - begin) / 60
-        for series, value in (pair for gpu in GPUS for pair in of_gpu(gpu, minute, totals)):
+        for series, value in (pair for gpu in GPUS for pair in list_gpu_samples(gpu, minute, totals)):
             yield series, value, at
-        for series, value in (*of_cluster(minute), *(pair for node in NODES for pair in of_node(node, minute))):
+        for series, value in (
+            *list_cluster_samples(minute),
+            *(pair for node in NODES for pair in list_node_samples(node, minute)),
+        ):
             yield series, value, at
-        for series, growth in grown(minute):
+        for series, growth in list_growth(minute):
             totals[series] += growth * STEP
             yield series, totals[series], at
 
 
-def of_gpu(gpu: Gpu, minute: float, totals: dict[str, float]) -> Iterator[tuple[str, float]]:
-    """The namespace and pod of the workload are exported_…, as the target has labels of that name."""
+def list_gpu_samples(gpu: Gpu, minute: float, totals: dict[str, float]) -> Iterator[tuple[str, float]]:
+    """List the samples of a GPU. The namespace and pod of the workload are exported_…, as the target has labels of that
+    name."""
     profile, instance = gpu.instance
     labels = f'job="nvidia-dcgm-exporter",namespace="gpu-operator",pod="exporter-{gpu.node}",hostname="{gpu.node}"'
     labels += f',gpu="{gpu.index}",UUID="{gpu.uuid}",modelName="{gpu.board.model}"'
@@ -48,9 +52,9 @@ def of_gpu(gpu: Gpu, minute: float, totals: dict[str, float]) -> Iterator[tuple[
     owned = f',exported_namespace="{NAMESPACE}",exported_pod="{gpu.work.pod}",exported_container="main"'
     broken = gpu is FAULTY and minute >= BROKEN
     labels += "" if gpu.work is NOTHING or broken else owned
-    now = gauges(gpu, minute)
-    grows = rates(gpu, minute, now)
-    for name, counts in exported().items():
+    now = compute_gauges(gpu, minute)
+    grows = compute_rates(gpu, minute, now)
+    for name, counts in list_counters().items():
         if name.startswith(gpu.absent) or ("XID" in name and not broken):
             continue
         code = f',xid="{XID}"' if name.startswith("DCGM_EXP_XID") else ""
@@ -62,8 +66,8 @@ def of_gpu(gpu: Gpu, minute: float, totals: dict[str, float]) -> Iterator[tuple[
             yield f"{name}{{{labels}{code}}}", float(now.get(name, 0))
 
 
-def of_node(node: str, minute: float) -> Iterator[tuple[str, float]]:
-    """Names of Prometheus, kube-state-metrics, the kubelet and node-exporter."""
+def list_node_samples(node: str, minute: float) -> Iterator[tuple[str, float]]:
+    """List the samples of a node, by the names of Prometheus, kube-state-metrics, the kubelet and node-exporter."""
     mine = [gpu for gpu in GPUS if gpu.node == node]
     exporter = f'namespace="gpu-operator",pod="exporter-{node}"'
     host = f'namespace="monitoring",pod="node-exporter-{node}"'
@@ -90,7 +94,7 @@ def of_node(node: str, minute: float) -> Iterator[tuple[str, float]]:
             yield f'kube_pod_status_phase{{{own},phase="Running"}}', 1
 
 
-def of_cluster(minute: float) -> Iterator[tuple[str, float]]:
+def list_cluster_samples(minute: float) -> Iterator[tuple[str, float]]:
     for operand in ("nvidia-dcgm-exporter", "nvidia-device-plugin-daemonset"):
         labels = f'namespace="gpu-operator",daemonset="{operand}"'
         missing = operand == "nvidia-dcgm-exporter" and 20 <= minute < 23
@@ -104,22 +108,22 @@ def of_cluster(minute: float) -> Iterator[tuple[str, float]]:
         yield f"training_loss{{{job}}}", 1.9 + 2.6 * 0.93 ** (minute - STARTED)
 
 
-def grown(minute: float) -> Iterator[tuple[str, float]]:
-    """Counters of hosts, containers, the API server and the application, by what they grow in a second."""
+def list_growth(minute: float) -> Iterator[tuple[str, float]]:
+    """List the growth per second of counters of hosts, containers, the API server and the application."""
     for node in NODES:
         first = next(gpu for gpu in GPUS if gpu.node == node)
-        load = load_of(first, minute)
+        load = compute_load(first, minute)
         host = f'namespace="monitoring",pod="node-exporter-{node}"'
         for mode, share in (("user", 0.04 + 0.3 * load), ("iowait", 0.01 + 0.02 * load)):
             yield f'node_cpu_seconds_total{{{host},cpu="0",mode="{mode}"}}', share
         yield f'node_cpu_seconds_total{{{host},cpu="0",mode="idle"}}', 0.95 - 0.32 * load
         yield (
             f'node_disk_io_time_seconds_total{{{host},device="nvme0n1"}}',
-            0.02 + (0.5 if pauses(minute) else 0.08 * load),
+            0.02 + (0.5 if is_paused(minute) else 0.08 * load),
         )
         yield f'node_network_receive_bytes_total{{{host},device="eth0"}}', 2e6 + 4e8 * load
         yield f'node_network_transmit_bytes_total{{{host},device="eth0"}}', 1e6 + 9e7 * load
-    load = load_of(GPUS[0], minute)
+    load = compute_load(GPUS[0], minute)
     job = f'namespace="{NAMESPACE}",pod="train-0"'
     yield f'container_cpu_usage_seconds_total{{{job},container="main"}}', 0.5 + 21 * load
     yield f'container_cpu_cfs_periods_total{{{job},container="main"}}', 10

@@ -1,4 +1,4 @@
-"""What the exporter says of a made GPU at a minute of the hour: by DCGM's field, in the field's unit."""
+"""Values of an invented GPU at a minute of the hour, by DCGM's field, in the field's unit."""
 
 import random
 from collections.abc import Mapping
@@ -11,31 +11,36 @@ SLOWDOWN = 87
 XID = 94
 
 
-def slowed(minute: float) -> float:
-    """Share of the time in which the hardware cuts the clocks of the GPU without cooling."""
+def compute_slowdown(minute: float) -> float:
+    """Compute the share of the time in which the hardware cuts the clocks of the GPU without cooling."""
     return min(0.45, max(0.0, (minute - HOT - 6) / 30))
 
 
-def load_of(gpu: Gpu, minute: float) -> float:
-    """0 to 1. The others of a job wait for its slowest GPU; a faulty one loses its pod."""
+def compute_load(gpu: Gpu, minute: float) -> float:
+    """Compute the load, 0 to 1. The others of a job wait for its slowest GPU; a faulty one loses its pod."""
     if gpu is FAULTY and minute >= BROKEN:
         return 0.0
     load = gpu.work.load(minute)
-    return load * (1 - 0.35 * slowed(minute)) if gpu.work is COOLING_LOST.work else load
+    return load * (1 - 0.35 * compute_slowdown(minute)) if gpu.work is COOLING_LOST.work else load
 
 
-def gauges(gpu: Gpu, minute: float) -> dict[str, float]:
-    """Fields that are now so; those that are not named are 0."""
+def compute_gauges(gpu: Gpu, minute: float) -> dict[str, float]:
+    """Compute the current fields; those that are not named are 0."""
     noise = random.Random(f"{gpu.uuid}{gpu.instance}{minute}").gauss(1, 0.012)  # noqa: S311 - no secret
-    load = min(1.0, load_of(gpu, minute) * noise)
+    load = min(1.0, compute_load(gpu, minute) * noise)
     hot = gpu is COOLING_LOST and minute > HOT
     heat = 39 + 27 * load + gpu.index + (min(22.0, (minute - HOT) * 2.2) if hot else 0)
-    cut = slowed(minute) * 0.5 if hot else 0.0
+    cut = compute_slowdown(minute) * 0.5 if hot else 0.0
     parts = {name: share * load * (1 - cut) for name, share in gpu.work.parts.items()}
-    return activity(parts, load) | memory(gpu, minute) | board(gpu, load, heat, cut) | state(gpu, minute)
+    return (
+        compute_activity(parts, load)
+        | compute_memory(gpu, minute)
+        | compute_board(gpu, load, heat, cut)
+        | compute_state(gpu, minute)
+    )
 
 
-def activity(parts: Mapping[str, float], load: float) -> dict[str, float]:
+def compute_activity(parts: Mapping[str, float], load: float) -> dict[str, float]:
     part = {name: parts.get(name, 0.0) for name in ("GR_ENGINE", "SM", "OCCUPANCY", "TENSOR", "DRAM")}
     traffic = part["TENSOR"]
     return {
@@ -58,11 +63,13 @@ def activity(parts: Mapping[str, float], load: float) -> dict[str, float]:
     }
 
 
-def memory(gpu: Gpu, minute: float) -> dict[str, float]:
+def compute_memory(gpu: Gpu, minute: float) -> dict[str, float]:
     profile = gpu.instance[0]
     total = gpu.board.memory * (float(profile[0]) / 8 if profile else 1)
     gone = gpu is FAULTY and minute >= BROKEN
-    used = 4 if gpu.work is NOTHING or gone else gpu.work.held * total * (0.3 if gpu.work.load(minute) == 0 else 1)
+    used = (
+        4 if gpu.work is NOTHING or gone else gpu.work.memory_share * total * (0.3 if gpu.work.load(minute) == 0 else 1)
+    )
     reserved = 0.008 * total
     return {
         f"{D}FB_TOTAL": total,
@@ -72,7 +79,7 @@ def memory(gpu: Gpu, minute: float) -> dict[str, float]:
     }
 
 
-def board(gpu: Gpu, load: float, heat: float, cut: float) -> dict[str, float]:
+def compute_board(gpu: Gpu, load: float, heat: float, cut: float) -> dict[str, float]:
     made, idle = gpu.board, load < 0.02
     reasons = 1 if idle else 64 | 8 if cut > 0 else 4 if load > 0.9 else 0
     return {
@@ -96,8 +103,8 @@ def board(gpu: Gpu, load: float, heat: float, cut: float) -> dict[str, float]:
     }
 
 
-def state(gpu: Gpu, minute: float) -> dict[str, float]:
-    """Errors and verdicts: the faulty GPU has found a bad row of its memory, which a reset would replace."""
+def compute_state(gpu: Gpu, minute: float) -> dict[str, float]:
+    """Compute errors and verdicts: the faulty GPU has found a bad row of its memory, which a reset would replace."""
     broken = float(gpu is FAULTY and minute >= BROKEN)
     old = 3.0 if gpu.work is SERVING else 0.0
     return {
@@ -117,12 +124,12 @@ def state(gpu: Gpu, minute: float) -> dict[str, float]:
     }
 
 
-def rates(gpu: Gpu, minute: float, now: Mapping[str, float]) -> dict[str, float]:
-    """What counters grow by in a second: mJ, ns and events."""
-    heat = slowed(minute) if gpu is COOLING_LOST else 0.0
+def compute_rates(gpu: Gpu, minute: float, gauges: Mapping[str, float]) -> dict[str, float]:
+    """Compute the growth of counters per second: mJ, ns and events."""
+    heat = compute_slowdown(minute) if gpu is COOLING_LOST else 0.0
     return {
-        f"{D}TOTAL_ENERGY_CONSUMPTION": now[f"{D}POWER_USAGE"] * 1e3,
-        f"{D}CLOCKS_EVENT_REASON_SW_POWER_CAP_NS": 3e7 if now[f"{D}CLOCK_THROTTLE_REASONS"] == 4 else 0.0,
+        f"{D}TOTAL_ENERGY_CONSUMPTION": gauges[f"{D}POWER_USAGE"] * 1e3,
+        f"{D}CLOCKS_EVENT_REASON_SW_POWER_CAP_NS": 3e7 if gauges[f"{D}CLOCK_THROTTLE_REASONS"] == 4 else 0.0,
         f"{D}CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN_NS": heat * 1e9,
         f"{D}THERMAL_VIOLATION": heat * 1e9,
         f"{D}PCIE_REPLAY_COUNTER": 0.004 * (gpu.index == 1),

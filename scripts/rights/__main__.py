@@ -23,11 +23,11 @@ from typing import Any
 import yaml
 from jinja2 import Environment
 
-from gpustack.config.resources import playbooks
-from scripts.rights.page import find_stale, rights_page
+from gpustack.config.resources import locate_playbooks
+from scripts.rights.page import find_stale, render_page
 from scripts.rights.permissions import find_permissions
 from scripts.rights.pods import find_access
-from scripts.rights.sources import Chart, Manifest, charts, manifests
+from scripts.rights.sources import Chart, Manifest, list_charts, list_manifests
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "rights.md"
 KUBERNETES = "1.36.4"
@@ -46,27 +46,27 @@ def main() -> None:
         sys.stdout.write("".join(f"{line}\n" for line in stale))
         sys.exit(bool(stale))
     if given.objects:
-        sys.stdout.write(describe(documents(given.objects.read_text())))
+        sys.stdout.write(describe(parse_documents(given.objects.read_text())))
         return
     files = {name: rest for name, _, rest in (word.partition("=") for word in [*given.chart, *given.manifest])}
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        rendered = {chart: render_chart(chart, files.get(chart.name, ""), folder) for chart in charts()}
-        applied = {item: render_manifest(item, files.get(item.name, ""), folder) for item in manifests()}
-    PAGE.write_text(rights_page(rendered, applied))
+        rendered = {chart: render_chart(chart, files.get(chart.name, ""), folder) for chart in list_charts()}
+        applied = {item: render_manifest(item, files.get(item.name, ""), folder) for item in list_manifests()}
+    PAGE.write_text(render_page(rendered, applied))
 
 
 def describe(objects: list[dict[str, Any]]) -> str:
-    """Write what these objects may do as JSON."""
+    """Describe the rights of these objects as JSON."""
     access = [asdict(entry) for entry in find_access(objects, "default")]
     permissions = [asdict(entry) for entry in find_permissions(objects, "default")]
     return json.dumps({"access": access, "permissions": permissions})
 
 
-def render_chart(chart: Chart, given: str, folder: Path) -> tuple[str, list[dict[str, Any]]]:
-    """Render what Helm would install, with the place that the templates are from. Raises SystemExit for a chart of
+def render_chart(chart: Chart, argument: str, folder: Path) -> tuple[str, list[dict[str, Any]]]:
+    """Render the objects that Helm would install, with the origin of the templates. Raise SystemExit for a chart of
     another version or checksum."""
-    path, _, origin = given.partition("=")
+    path, _, origin = argument.partition("=")
     source = Path(path) if path else fetch(chart.url, folder)
     if source.is_dir():
         described = yaml.safe_load((source / "Chart.yaml").read_text())
@@ -79,16 +79,16 @@ def render_chart(chart: Chart, given: str, folder: Path) -> tuple[str, list[dict
     values = folder / f"{chart.name}.json"
     values.write_text(json.dumps(dict(chart.values)))
     words = ["helm", "template", chart.release, str(source), "--namespace", chart.namespace, "--values", str(values)]
-    return origin, documents(run(*words, "--kube-version", KUBERNETES))
+    return origin, parse_documents(run(*words, "--kube-version", KUBERNETES))
 
 
-def render_manifest(manifest: Manifest, given: str, folder: Path) -> list[dict[str, Any]]:
-    """Put our settings over an upstream manifest, as the role does."""
-    source = Path(given) if given else fetch(manifest.url, folder)
+def render_manifest(manifest: Manifest, argument: str, folder: Path) -> list[dict[str, Any]]:
+    """Render an upstream manifest under gpustack's settings, as the role does."""
+    source = Path(argument) if argument else fetch(manifest.url, folder)
     require_checksum(source, manifest.sha256)
     made = folder / manifest.name
     made.mkdir()
-    template = (playbooks() / "roles" / ROLES[manifest.name] / "templates" / "kustomization.yaml.j2").read_text()
+    template = (locate_playbooks() / "roles" / ROLES[manifest.name] / "templates" / "kustomization.yaml.j2").read_text()
     environment = Environment(autoescape=False)  # noqa: S701 - YAML
     environment.filters |= {
         "to_json": lambda value, **_: json.dumps(value),
@@ -98,7 +98,7 @@ def render_manifest(manifest: Manifest, given: str, folder: Path) -> list[dict[s
     (made / "kustomization.yaml").write_text(text)
     (name,) = re.findall(r"^resources: \[(.+)\]$", text, re.MULTILINE)
     shutil.copy(source, made / name)
-    return documents(run("kubectl", "kustomize", str(made)))
+    return parse_documents(run("kubectl", "kustomize", str(made)))
 
 
 def fetch(url: str, folder: Path) -> Path:
@@ -108,10 +108,10 @@ def fetch(url: str, folder: Path) -> Path:
     return target
 
 
-def require_checksum(path: Path, expected: str) -> str:
+def require_checksum(path: Path, expected_checksum: str) -> str:
     actual = hashlib.sha256(path.read_bytes()).hexdigest()
-    if actual != expected:
-        raise SystemExit(f"{path}: expected SHA-256 {expected}, found {actual}")
+    if actual != expected_checksum:
+        raise SystemExit(f"{path}: expected SHA-256 {expected_checksum}, found {actual}")
     return actual
 
 
@@ -119,7 +119,7 @@ def run(*words: str) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout
 
 
-def documents(text: str) -> list[dict[str, Any]]:
+def parse_documents(text: str) -> list[dict[str, Any]]:
     return [item for item in yaml.safe_load_all(text) if item]
 
 

@@ -6,8 +6,8 @@ from itertools import groupby
 
 from scripts.rights.permissions import EVERYWHERE, Object, Permission, find_permissions
 from scripts.rights.pods import NO_TOKEN, Access, find_access
-from scripts.rights.reasons import ACCOUNTS, PODS, reason_of
-from scripts.rights.sources import Chart, Manifest, charts, manifests, own_objects
+from scripts.rights.reasons import ACCOUNTS, PODS, find_reason
+from scripts.rights.sources import Chart, Manifest, build_own_objects, list_charts, list_manifests
 
 OWN = re.compile(r"\| \w+ [\w-]+/gpustack-")
 HEAD = """\
@@ -26,14 +26,14 @@ memory limit and no CPU limit, because a busy node would make its answers late a
 """
 
 
-def rights_page(
-    rendered: Mapping[Chart, tuple[str, Sequence[Object]]], applied: Mapping[Manifest, Sequence[Object]]
+def render_page(
+    chart_objects: Mapping[Chart, tuple[str, Sequence[Object]]], manifest_objects: Mapping[Manifest, Sequence[Object]]
 ) -> str:
-    """Write the page. By chart: where its templates came from, and what it renders. Raises KeyError for a program
-    without a reason."""
-    own = own_objects()
-    parts = {chart.name: (chart.namespace, objects) for chart, (_, objects) in rendered.items()}
-    parts |= {manifest.name: ("default", objects) for manifest, objects in applied.items()}
+    """Render the page. `chart_objects` has by chart the origin of its templates and the objects that it renders. Raise
+    KeyError for a program without a reason."""
+    own = build_own_objects()
+    parts = {chart.name: (chart.namespace, objects) for chart, (_, objects) in chart_objects.items()}
+    parts |= {manifest.name: ("default", objects) for manifest, objects in manifest_objects.items()}
     parts |= {f"gpustack: {name}": ("default", objects) for name, objects in own.items()}
     permissions = {name: find_permissions(objects, space) for name, (space, objects) in parts.items()}
     access = {name: find_access(objects, space) for name, (space, objects) in parts.items()}
@@ -43,57 +43,57 @@ def rights_page(
             "## Sources\n",
             "| what | version | digest | rendered from |",
             "|---|---|---|---|",
-            *(row(*identity(chart), origin) for chart, (origin, _) in rendered.items()),
-            *(row(*identity(manifest), manifest.url) for manifest in applied),
-            *(row(f"gpustack: {name}", "", "", "this release, compared line by line") for name in own),
+            *(format_row(*format_identity(chart), origin) for chart, (origin, _) in chart_objects.items()),
+            *(format_row(*format_identity(manifest), manifest.url) for manifest in manifest_objects),
+            *(format_row(f"gpustack: {name}", "", "", "this release, compared line by line") for name in own),
             "\n## Access to hosts\n",
             "Containers without a line have no host namespace, no host path and no added capability, and their",
             "manifest does not make them root. `token`: the ServiceAccount whose token is in the pod.\n",
-            *access_section(access),
+            *render_access(access),
             "\n## Permissions\n",
             f"Scope `{EVERYWHERE}` is every namespace and what is in none.\n",
-            *permission_section(permissions),
+            *render_permissions(permissions),
             "",
         ]
     )
 
 
-def identity(source: Chart | Manifest) -> tuple[str, str, str]:
-    """Name, version and digest, by which a test finds a page that is not of this release."""
+def format_identity(source: Chart | Manifest) -> tuple[str, str, str]:
+    """Format name, version and digest, by which a test finds a page of another release."""
     if isinstance(source, Chart):
         return source.name, source.version, f"values {source.digest}"
     return source.name, source.version, f"{source.sha256[:16]}, settings {source.digest}"
 
 
-def access_section(access: Mapping[str, list[Access]]) -> list[str]:
+def render_access(access: Mapping[str, list[Access]]) -> list[str]:
     lines = ["| workload | container | access to the host | user | token | why |", "|---|---|---|---|---|---|"]
-    for found in access.values():
+    for accesses in access.values():
         lines += [
-            row(
-                one.workload,
-                one.container,
-                one.host or "none",
-                one.user,
-                one.token,
-                reason_of(f"{one.workload}/{one.container}", PODS),
+            format_row(
+                entry.workload,
+                entry.container,
+                entry.host or "none",
+                entry.user,
+                entry.token,
+                find_reason(f"{entry.workload}/{entry.container}", PODS),
             )
-            for one in found
-            if one.special or one.token != NO_TOKEN
+            for entry in accesses
+            if entry.special or entry.token != NO_TOKEN
         ]
     return lines
 
 
-def permission_section(permissions: Mapping[str, list[Permission]]) -> list[str]:
+def render_permissions(permissions: Mapping[str, list[Permission]]) -> list[str]:
     lines: list[str] = []
-    for part, found in permissions.items():
-        for subject, rules in groupby(found, key=lambda one: one.subject):
-            lines += [f"### {subject} ({part})\n", reason_of(subject, ACCOUNTS) + "\n"]
+    for part, entries in permissions.items():
+        for subject, rules in groupby(entries, key=lambda permission: permission.subject):
+            lines += [f"### {subject} ({part})\n", find_reason(subject, ACCOUNTS) + "\n"]
             lines += ["| scope | resources | verbs |", "|---|---|---|"]
-            lines += [row(rule.scope, rule.resources, rule.verbs) for rule in rules] + [""]
+            lines += [format_row(rule.scope, rule.resources, rule.verbs) for rule in rules] + [""]
     return lines
 
 
-def row(*cells: str) -> str:
+def format_row(*cells: str) -> str:
     return f"| {' | '.join(escape(cells))} |"
 
 
@@ -102,13 +102,13 @@ def escape(cells: Iterable[str]) -> list[str]:
 
 
 def find_stale(page: str) -> list[str]:
-    """Name what of PAGE is not of this release: versions, digests, and lines of our own objects."""
-    names = [*map(identity, charts()), *map(identity, manifests())]
-    found = [f"not on the page: {' '.join(name)}" for name in names if row(*name).rstrip("|") not in page]
+    """Find the lines of a page that are not of this release: versions, digests, and gpustack's own objects."""
+    names = [*map(format_identity, list_charts()), *map(format_identity, list_manifests())]
+    stale_lines = [f"not on the page: {' '.join(name)}" for name in names if format_row(*name).rstrip("|") not in page]
     expected: list[str] = []
-    for name, objects in own_objects().items():
-        expected += access_section({name: find_access(objects, "default")})[2:]
-        expected += permission_section({name: find_permissions(objects, "default")})
-    found += [f"not on the page: {line}" for line in expected if line not in page]
+    for name, objects in build_own_objects().items():
+        expected += render_access({name: find_access(objects, "default")})[2:]
+        expected += render_permissions({name: find_permissions(objects, "default")})
+    stale_lines += [f"not on the page: {line}" for line in expected if line not in page]
     actual = [line for line in page.splitlines() if OWN.match(line)]
-    return found + [f"not of this release: {line}" for line in actual if line not in expected]
+    return stale_lines + [f"not of this release: {line}" for line in actual if line not in expected]

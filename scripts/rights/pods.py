@@ -1,4 +1,4 @@
-"""List the rights of containers on their host: privileges, host namespaces, host paths, capabilities, user, token."""
+"""Rights of containers on their host: privileges, host namespaces, host paths, capabilities, user and token."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,31 +28,33 @@ class Access:
 
 
 def find_access(objects: Sequence[Object], namespace: str) -> list[Access]:
-    """Read every pod of OBJECTS; `namespace` is that of objects which name none."""
+    """Find the rights of all containers; `namespace` is that of objects which name none."""
     accounts = {
         (item["metadata"].get("namespace", namespace), item["metadata"]["name"]): item
         for item in objects
         if item["kind"] == "ServiceAccount"
     }
-    found = []
-    for kind, metadata, pod in pods(objects):
+    accesses = []
+    for kind, metadata, pod in list_pods(objects):
         space = metadata.get("namespace", namespace)
         token = read_token(pod, accounts.get((space, pod.get("serviceAccountName", "default"))), space)
         for container in [*(pod.get("initContainers") or ()), *(pod.get("containers") or ())]:
-            host = ", ".join([*host_namespaces(pod), *privileges(container), *host_paths(pod, container)])
-            found.append(
+            host = ", ".join(
+                [*list_host_namespaces(pod), *list_privileges(container), *list_host_paths(pod, container)]
+            )
+            accesses.append(
                 Access(
                     f"{kind} {space}/{metadata['name']}",
                     container.get("name", "-"),
                     host,
-                    user_of(pod, container),
+                    find_user(pod, container),
                     token,
                 )
             )
-    return sorted(found)
+    return sorted(accesses)
 
 
-def pods(objects: Sequence[Object]) -> Iterator[tuple[str, Object, Object]]:
+def list_pods(objects: Sequence[Object]) -> Iterator[tuple[str, Object, Object]]:
     """Yield (kind, metadata, spec of the pod)."""
     for item in objects:
         kind, spec = item["kind"], item.get("spec", {})
@@ -70,16 +72,18 @@ def pods(objects: Sequence[Object]) -> Iterator[tuple[str, Object, Object]]:
             helper = yaml.safe_load(item["data"]["helperPod.yaml"])
             space = item["metadata"].get("namespace")
             volumes = {"volumes": [{"name": "data", "hostPath": {"path": "the folder of a volume"}}]}
-            containers = [{**one, "volumeMounts": [{"name": "data"}]} for one in helper["spec"]["containers"]]
+            containers = [
+                {**container, "volumeMounts": [{"name": "data"}]} for container in helper["spec"]["containers"]
+            ]
             pod = {**helper["spec"], **volumes, "containers": containers}
             yield "Pod", {"name": helper["metadata"]["name"], **({"namespace": space} if space else {})}, pod
 
 
-def host_namespaces(pod: Object) -> list[str]:
+def list_host_namespaces(pod: Object) -> list[str]:
     return [name for name in HOST_NAMESPACES if pod.get(name)]
 
 
-def privileges(container: Object) -> list[str]:
+def list_privileges(container: Object) -> list[str]:
     context = container.get("securityContext") or {}
     capabilities = context.get("capabilities") or {}
     added = [f"capability {name}" for name in capabilities.get("add") or ()]
@@ -87,7 +91,7 @@ def privileges(container: Object) -> list[str]:
     return ["privileged"] * bool(context.get("privileged")) + added + dropped
 
 
-def host_paths(pod: Object, container: Object) -> list[str]:
+def list_host_paths(pod: Object, container: Object) -> list[str]:
     paths = {volume["name"]: volume["hostPath"]["path"] for volume in pod.get("volumes") or () if "hostPath" in volume}
     return [
         f"hostPath {paths[mount['name']]}{' (read only)' if mount.get('readOnly') else ''}"
@@ -96,8 +100,8 @@ def host_paths(pod: Object, container: Object) -> list[str]:
     ]
 
 
-def user_of(pod: Object, container: Object) -> str:
-    """Read the user: of the container, of the pod, else what the image says."""
+def find_user(pod: Object, container: Object) -> str:
+    """Find the user: that of the container, of the pod, or else of the image."""
     contexts = (container.get("securityContext") or {}, pod.get("securityContext") or {})
     users = [context["runAsUser"] for context in contexts if "runAsUser" in context]
     if users:
@@ -106,6 +110,6 @@ def user_of(pod: Object, container: Object) -> str:
 
 
 def read_token(pod: Object, account: Object | None, space: str) -> str:
-    """Name the ServiceAccount whose token is in the pod; `none` where none is."""
+    """Read the ServiceAccount whose token is in the pod; `none` where none is."""
     said = pod.get("automountServiceAccountToken", (account or {}).get("automountServiceAccountToken", True))
     return f"{space}/{pod.get('serviceAccountName', 'default')}" if said else NO_TOKEN

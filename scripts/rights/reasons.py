@@ -1,4 +1,5 @@
-"""Give the reason for each program's rights: a sentence per workload and subject, or the page is not written."""
+"""Reasons for the rights of each program: a sentence per workload and subject, without which the page is not
+written."""
 
 # By the start of `Kind namespace/name/container`, the longest wins.
 PODS = {
@@ -65,8 +66,8 @@ ACCOUNTS = {
 }
 
 
-def reason_of(name: str, reasons: dict[str, str]) -> str:
-    """Find the sentence of the longest key that NAME begins with. Raises KeyError without one."""
+def find_reason(name: str, reasons: dict[str, str]) -> str:
+    """Find the sentence of the longest key that a name begins with. Raise KeyError without one."""
     keys = [key for key in reasons if name.startswith(key)]
     if not keys:
         raise KeyError(f"scripts/rights/reasons.py has no sentence for {name}")

@@ -1,5 +1,7 @@
-"""List the sources of gpustack's objects: Helm releases with their values, upstream manifests, and objects of its own.
-No chart is needed for the digests, so that a test can compare them with the page."""
+"""Sources of gpustack's objects: Helm releases with their values, upstream manifests, and objects of its own.
+
+The digests need no chart, so that a test can compare them with the page.
+"""
 
 import hashlib
 import json
@@ -13,9 +15,9 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from gpustack.config.spec import Spec
-from gpustack.proof.workload import namespace_manifest, pod_manifest
+from gpustack.proof.workload import build_namespace, build_pod
 from gpustack.steps import serve
 from gpustack.steps.gpu import plugin_objects
 from gpustack.steps.releases import RELEASES
@@ -29,7 +31,7 @@ SERVED: Mapping[str, Any] = {"serve": {"enabled": True, "image": "registry.examp
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """A release: `digest` is of the values that gpustack passes to the chart, 16 hex digits."""
+    """Describe a release; `digest` is of the values that gpustack passes to the chart, 16 hex digits."""
 
     name: str
     version: str
@@ -46,7 +48,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A manifest of an upstream project, and the folder of our role whose settings are put over it."""
+    """Describe a manifest of an upstream project, over which a role of gpustack puts its settings."""
 
     name: str
     version: str
@@ -55,26 +57,26 @@ class Manifest:
 
     @property
     def digest(self) -> str:
-        """Digest what our role puts over it."""
+        """Digest the settings that the role puts over it."""
         role = "flannel" if self.name == "flannel" else "storage"
-        return digest((playbooks() / "roles" / role / "templates" / "kustomization.yaml.j2").read_text())
+        return digest((locate_playbooks() / "roles" / role / "templates" / "kustomization.yaml.j2").read_text())
 
 
-def view(settings: Mapping[str, Any]) -> View:
+def build_view(settings: Mapping[str, Any]) -> View:
     """Build the view of a cluster of one host with these settings, of which nothing was asked."""
     host = Host("host1", "192.0.2.1", groups=frozenset({CONTROL_PLANE, NODE}))
     inventory = Inventory(None, (host,), Spec.model_validate(dict(settings)))
     return View(Snapshot(datetime(2026, 1, 1, tzinfo=UTC), inventory, {}, {}), CLUSTER)
 
 
-def charts() -> tuple[Chart, ...]:
+def list_charts() -> tuple[Chart, ...]:
     """Compose every Helm release at the defaults of the spec."""
-    cluster = view(SETTINGS)
-    found = []
+    cluster = build_view(SETTINGS)
+    charts = []
     for bringing in RELEASES.values():
-        release = bringing.release(cluster)
+        release = bringing.builder(cluster)
         pinned = cluster.versions.charts[release.chart]
-        found.append(
+        charts.append(
             Chart(
                 release.chart,
                 pinned.version,
@@ -85,22 +87,22 @@ def charts() -> tuple[Chart, ...]:
                 release.values,
             )
         )
-    return tuple(found)
+    return tuple(charts)
 
 
-def manifests() -> tuple[Manifest, ...]:
+def list_manifests() -> tuple[Manifest, ...]:
     """List the pinned manifests of upstream projects."""
-    versions = view(SETTINGS).versions
+    versions = build_view(SETTINGS).versions
     pinned = {"flannel": versions.flannel, "local-path-provisioner": versions.provisioner}
     return tuple(Manifest(name, file.version, file.url, file.sha256["all"]) for name, file in pinned.items())
 
 
-def own_objects() -> Mapping[str, list[Object]]:
-    """Compose what gpustack writes itself, by the part that brings it."""
+def build_own_objects() -> Mapping[str, list[Object]]:
+    """Build the objects that gpustack writes itself, by the part that brings them."""
     return {
-        "host-stack": plugin_objects.objects(view(HOST_STACK)),
-        "serve": serve.objects(view(SERVED)),
-        "prove": [namespace_manifest(), pod_manifest("proof", "host1", "run", 300)],
+        "host-stack": plugin_objects.build_objects(build_view(HOST_STACK)),
+        "serve": serve.build_objects(build_view(SERVED)),
+        "prove": [build_namespace(), build_pod("proof", "host1", "run", 300)],
     }
 
 

@@ -5,53 +5,53 @@ from pathlib import Path
 
 from gpustack.config.usage_series import INTERVAL
 from scripts.values import cluster_rules, gpu_rules, usage_rules, workload_rules
-from scripts.values.capacity import capacity
-from scripts.values.cost import cost
-from scripts.values.detail import detail
-from scripts.values.health import health
-from scripts.values.job import job
-from scripts.values.node import node
-from scripts.values.overview import overview
-from scripts.values.rule_file import rule_file
-from scripts.values.upstream import listed
+from scripts.values.capacity import render_capacity
+from scripts.values.cost import render_cost
+from scripts.values.detail import render_detail
+from scripts.values.health import render_health
+from scripts.values.job import render_job
+from scripts.values.node import render_node
+from scripts.values.overview import render_overview
+from scripts.values.rule_file import render_rule_file
+from scripts.values.upstream import render_list
 
 ROOT = Path(__file__).resolve().parents[2]
 VALUES = ROOT / "values"
 
 
-def files() -> dict[Path, str]:
-    """Every generated file with its text."""
-    recording = rule_file(
+def render_files() -> dict[Path, str]:
+    """Render every generated file."""
+    recording = render_rule_file(
         {
-            "gpustack-gpu-usage": ("30s", gpu_rules.usage()),
-            "gpustack-gpu-board": ("30s", gpu_rules.board()),
-            "gpustack-nodes": ("30s", cluster_rules.nodes()),
-            "gpustack-gpu-jobs": ("1m", [*workload_rules.pods(), *workload_rules.jobs()]),
-            "gpustack-day": ("1m", [*cluster_rules.day(), *workload_rules.days()]),
-            "gpustack-usage": (f"{INTERVAL}s", usage_rules.usage()),
-            "gpustack-operands": ("30s", cluster_rules.operands()),
-            "gpustack-certificates": ("30s", cluster_rules.certificates()),
+            "gpustack-gpu-usage": ("30s", gpu_rules.build_usage_rules()),
+            "gpustack-gpu-board": ("30s", gpu_rules.build_board_rules()),
+            "gpustack-nodes": ("30s", cluster_rules.build_node_rules()),
+            "gpustack-gpu-jobs": ("1m", [*workload_rules.build_pod_rules(), *workload_rules.build_job_rules()]),
+            "gpustack-day": ("1m", [*cluster_rules.build_day_rules(), *workload_rules.build_day_rules()]),
+            "gpustack-usage": (f"{INTERVAL}s", usage_rules.build_usage_rules()),
+            "gpustack-operands": ("30s", cluster_rules.build_operand_rules()),
+            "gpustack-certificates": ("30s", cluster_rules.build_certificate_rules()),
         }
     )
     dashboards = VALUES / "dashboards"
     return {
         VALUES / "rules" / "gpu-recording.yaml": recording,
-        dashboards / "gpu-overview.json": overview(),
-        dashboards / "gpu-capacity.json": capacity(),
-        dashboards / "gpu-cost.json": cost(),
-        dashboards / "gpu-detail.json": detail(),
-        dashboards / "gpu-health.json": health(),
-        dashboards / "gpu-job.json": job(),
-        dashboards / "gpu-node.json": node(),
-        ROOT / "scripts" / "upstream.list": listed(),
+        dashboards / "gpu-overview.json": render_overview(),
+        dashboards / "gpu-capacity.json": render_capacity(),
+        dashboards / "gpu-cost.json": render_cost(),
+        dashboards / "gpu-detail.json": render_detail(),
+        dashboards / "gpu-health.json": render_health(),
+        dashboards / "gpu-job.json": render_job(),
+        dashboards / "gpu-node.json": render_node(),
+        ROOT / "scripts" / "upstream.list": render_list(),
     }
 
 
 def main(*, check: bool) -> int:
-    stale = [path for path, text in files().items() if not path.is_file() or path.read_text() != text]
+    stale = [path for path, text in render_files().items() if not path.is_file() or path.read_text() != text]
     for path in stale:
         if not check:
-            path.write_text(files()[path])
+            path.write_text(render_files()[path])
         sys.stderr.write(f"{'differs' if check else 'written'}: {path}\n")
     return int(check and bool(stale))
 

@@ -1,6 +1,6 @@
 """Recording rules of nodes, operands and certificates, from kube-state-metrics, kubelet and kube-apiserver."""
 
-from scripts.values.normalise import Rule, indent, named, replaced
+from scripts.values.normalise import Rule, label_node, pad_lines, replace_label
 
 GPUS = 'resource=~"nvidia_com_(gpu|gpu_shared|mig_.+)"'
 EXPORTER = 'job=~".*dcgm.*"'
@@ -15,8 +15,8 @@ SHORT = "86400"
 CLIENTS = "apiserver_client_certificate_expiration_seconds_bucket"
 
 
-def by_exporter(metric: str) -> str:
-    """Of the target on each node: Prometheus knows its pod, kube-state-metrics the node."""
+def join_exporter_node(metric: str) -> str:
+    """Join a metric of each exporter with its node: Prometheus knows its pod, kube-state-metrics the node."""
     return (
         "max by (node) (\n"
         f"  {metric}{{{EXPORTER}}}\n"
@@ -25,12 +25,13 @@ def by_exporter(metric: str) -> str:
     )
 
 
-def nodes() -> list[Rule]:
+def build_node_rules() -> list[Rule]:
     return [
         Rule(
             "gpustack:node_gpus:count",
             "count by (node) (\n  count by (node, UUID) (gpustack:gpu:info)\n)",
-            why="What the exporter speaks of: distinct UUIDs, so neither MIG instances nor a second job count twice.",
+            comment="What the exporter speaks of: distinct UUIDs, so neither MIG instances nor a second job count "
+            "twice.",
         ),
         Rule(
             "gpustack:node_gpu_mig_instances:count",
@@ -38,27 +39,31 @@ def nodes() -> list[Rule]:
         ),
         Rule(
             "gpustack:node_gpu_exporter:up",
-            by_exporter("up"),
-            why="1 when a scrape of the node's exporter succeeded.",
+            join_exporter_node("up"),
+            comment="1 when a scrape of the node's exporter succeeded.",
         ),
-        Rule("gpustack:node_gpu_exporter_scrape:seconds", by_exporter("scrape_duration_seconds")),
+        Rule("gpustack:node_gpu_exporter_scrape:seconds", join_exporter_node("scrape_duration_seconds")),
         Rule(
             "gpustack:node_gpu_driver:info",
             "max by (node, modelName, driver) (\n"
-            + indent(replaced(replaced(named("DCGM_FI_DEV_GPU_TEMP * 0 + 1"), "driver", DRIVER), "driver", NEWER))
+            + pad_lines(
+                replace_label(
+                    replace_label(label_node("DCGM_FI_DEV_GPU_TEMP * 0 + 1"), "driver", DRIVER), "driver", NEWER
+                )
+            )
             + "\n)",
-            why="The label of the driver's version has another name since exporter 4.9.0.",
+            comment="The label of the driver's version has another name since exporter 4.9.0.",
         ),
         Rule(
             "gpustack:gpu_scrape_jobs:count",
             "count by (node, UUID) (\n"
-            f"  max by (node, UUID, job) (\n{indent(indent(named('DCGM_FI_DEV_GPU_TEMP')))}\n  )\n)",
-            why="More than 1: two monitors scrape the same exporter.",
+            f"  max by (node, UUID, job) (\n{pad_lines(pad_lines(label_node('DCGM_FI_DEV_GPU_TEMP')))}\n  )\n)",
+            comment="More than 1: two monitors scrape the same exporter.",
         ),
         Rule(
             "gpustack:node_gpu_capacity:count",
             f"max by (node, resource) (kube_node_status_capacity{{{GPUS}}})",
-            why="What the device plugin offers; with time-slicing and MPS these are shares, with MIG instances.",
+            comment="What the device plugin offers; with time-slicing and MPS these are shares, with MIG instances.",
         ),
         Rule(
             "gpustack:node_gpu_allocatable:count", f"max by (node, resource) (kube_node_status_allocatable{{{GPUS}}})"
@@ -70,12 +75,12 @@ def nodes() -> list[Rule]:
             f'    kube_pod_container_resource_requests{{{GPUS},node!=""}}\n  )\n'
             "  * on (namespace, pod, uid) group_left ()\n"
             '  max by (namespace, pod, uid) (kube_pod_status_phase{phase=~"Pending|Running"})\n)',
-            why="Finished pods keep their request until they are deleted, so only live ones count.",
+            comment="Finished pods keep their request until they are deleted, so only live ones count.",
         ),
         Rule(
             "gpustack:node_gpu_attributed:count",
             'count by (node) (\n  count by (node, UUID, GPU_I_ID) (gpustack:gpu_active:ratio{workload_pod!=""})\n)',
-            why="GPUs and MIG instances that the exporter says a pod has.",
+            comment="GPUs and MIG instances that the exporter says a pod has.",
         ),
         Rule("gpustack:node_cordoned:bool", "max by (node) (kube_node_spec_unschedulable)"),
         Rule(
@@ -86,7 +91,7 @@ def nodes() -> list[Rule]:
             ")\n"
             "and on (node) gpustack:node_ready:bool == 1\n"
             "unless on (node) gpustack:node_cordoned:bool == 1",
-            why="Of nodes that take pods.",
+            comment="Of nodes that take pods.",
         ),
         Rule(
             "gpustack:pod_gpus_pending:count",
@@ -95,7 +100,7 @@ def nodes() -> list[Rule]:
             f'    kube_pod_container_resource_requests{{{GPUS},node=""}}\n  )\n'
             "  * on (namespace, pod, uid) group_left ()\n"
             "  max by (namespace, pod, uid) (kube_pod_status_unschedulable == 1)\n)",
-            why="What pods wait for that the scheduler finds no node for.",
+            comment="What pods wait for that the scheduler finds no node for.",
         ),
         Rule(
             "gpustack:node_ready:bool",
@@ -104,7 +109,7 @@ def nodes() -> list[Rule]:
         Rule(
             "gpustack:node_gpu_unshared:bool",
             'max by (node) (kube_node_labels{label_nvidia_com_gpu_sharing_strategy="none"})',
-            why="Where known that one unit of nvidia.com/gpu is one GPU. Needs the label in metricLabelsAllowlist.",
+            comment="Where known that one unit of nvidia.com/gpu is one GPU. Needs the label in metricLabelsAllowlist.",
         ),
         Rule(
             "gpustack:node_gpu_present:bool",
@@ -113,12 +118,12 @@ def nodes() -> list[Rule]:
     ]
 
 
-def day() -> list[Rule]:
+def build_day_rules() -> list[Rule]:
     return [
         Rule(
             "gpustack:gpu_seen:max1d",
             "max by (node, UUID, modelName) (\n  max_over_time(gpustack:gpu:info[1d])\n)",
-            why="GPUs heard of within a day.",
+            comment="GPUs heard of within a day.",
         ),
         Rule(
             "gpustack:cluster_gpu_demand:count",
@@ -127,7 +132,7 @@ def day() -> list[Rule]:
             "  sum by (resource) (gpustack:pod_gpus_pending:count)\n"
             "  or sum by (resource) (gpustack:node_gpu_allocatable:count) * 0\n"
             ")",
-            why="What pods have and what they wait for.",
+            comment="What pods have and what they wait for.",
         ),
         Rule("gpustack:cluster_gpu_demand:max1d", "max_over_time(gpustack:cluster_gpu_demand:count[1d])"),
         Rule(
@@ -136,7 +141,7 @@ def day() -> list[Rule]:
             "  gpustack:node_gpu_allocatable:count\n"
             "  and on (node) gpustack:node_ready:bool == 1\n"
             "  unless on (node) gpustack:node_cordoned:bool == 1\n)",
-            why="What nodes that take pods can allocate.",
+            comment="What nodes that take pods can allocate.",
         ),
         Rule(
             "gpustack:node_gpu_expected:bool",
@@ -145,12 +150,12 @@ def day() -> list[Rule]:
             "  or on (node) gpustack:node_gpu_present:bool\n"
             ")\n"
             "and on (node) gpustack:node_ready:bool",
-            why="Nodes that should show GPUs: had a capacity within a day or carry the label, and are still nodes.",
+            comment="Nodes that should show GPUs: had a capacity within a day or carry the label, and are still nodes.",
         ),
     ]
 
 
-def operands() -> list[Rule]:
+def build_operand_rules() -> list[Rule]:
     return [
         Rule(
             "gpustack:operand_missing:count",
@@ -165,31 +170,33 @@ def operands() -> list[Rule]:
             f"    max by (namespace, deployment) (\n      kube_deployment_spec_replicas{{{OPERATORS}}}\n    )\n"
             "    - max by (namespace, deployment) (kube_deployment_status_replicas_available),\n"
             '    "operand", "$1", "deployment", "(.+)"\n  )\n)',
-            why="Pods of an operand that should be ready and are not; of the operator itself too.",
+            comment="Pods of an operand that should be ready and are not; of the operator itself too.",
         ),
         Rule(
             "gpustack:operator_reconciled:status",
             "max(gpu_operator_reconciliation_status)",
-            why="1 is success.",
+            comment="1 is success.",
         ),
         Rule("gpustack:cluster_nodes:count", "count(gpustack:node_ready:bool)"),
-        Rule("gpustack:cluster_gpu_exporters:count", f"count(up{{{EXPORTER}}})", why="Targets, reachable or not."),
+        Rule("gpustack:cluster_gpu_exporters:count", f"count(up{{{EXPORTER}}})", comment="Targets, reachable or not."),
     ]
 
 
-def certificates() -> list[Rule]:
+def build_certificate_rules() -> list[Rule]:
     within = [
         Rule(
             "gpustack:cluster_client_certificates_expiring:rate5m",
             f'sum(rate({CLIENTS}{{le="{bound}"}}[5m])) - sum(rate({CLIENTS}{{le="{SHORT}"}}[5m]))',
             {"within": days},
-            why="Requests a second with a certificate that ends within these days, not in one." if days == "7d" else "",
+            comment="Requests a second with a certificate that ends within these days, not in one."
+            if days == "7d"
+            else "",
         )
         for days, bound in EXPIRING.items()
     ]
     kubelet = Rule(
         "gpustack:node_kubelet_certificate:seconds",
         'min by (node) (kubelet_certificate_manager_client_ttl_seconds{node!=""} < +Inf)',
-        why="Until the certificate ends with which the kubelet speaks to the API.",
+        comment="Until the certificate ends with which the kubelet speaks to the API.",
     )
     return [*within, kubelet]

@@ -1,6 +1,14 @@
 """Dashboard of single GPUs: activity, memory, clocks, heat, power, links, errors. A line is a GPU or MIG instance."""
 
-from scripts.values.grafana import Panel, dashboard, heading, lines, query, table, variable
+from scripts.values.grafana import (
+    Panel,
+    build_heading,
+    build_lines,
+    build_query,
+    build_table,
+    build_variable,
+    render_dashboard,
+)
 
 THESE = 'node=~"$node",UUID=~"$UUID"'
 BY = "node, UUID, gpu, GPU_I_ID, GPU_I_PROFILE"
@@ -8,37 +16,49 @@ GPU = "{{node}} GPU {{gpu}} {{GPU_I_PROFILE}}"
 UNREPORTED = "not told by these GPUs"
 
 
-def of(name: str, *labels: str, where: str = "", these: str = THESE) -> str:
-    """Without the pod, so that a line goes on when the pod changes."""
-    return f"max by ({', '.join((BY, *labels))}) (gpustack:{name}{{{these}{where}}})"
+def select_series(name: str, *labels: str, matchers: str = "", selection: str = THESE) -> str:
+    """Select a recorded name without the pod, so that a line goes on when the pod changes."""
+    return f"max by ({', '.join((BY, *labels))}) (gpustack:{name}{{{selection}{matchers}}})"
 
 
-def one(title: str, unit: str, name: str, why: str, *, top: float | None = None, empty: str = UNREPORTED) -> Panel:
-    return lines(title, unit, query(of(name), GPU), why=why, top=top, empty=empty)
+def build_figure_panel(
+    title: str, unit: str, name: str, description: str, *, top: float | None = None, empty: str = UNREPORTED
+) -> Panel:
+    return build_lines(
+        title, unit, build_query(select_series(name), GPU), description=description, top=top, empty=empty
+    )
 
 
-def pair(title: str, unit: str, why: str, *named: tuple[str, str], empty: str = UNREPORTED) -> Panel:
-    """Several figures of each GPU in one panel: (word, recorded name)."""
-    return lines(title, unit, *(query(of(name), f"{GPU} {word}") for word, name in named), why=why, empty=empty)
+def build_figures_panel(
+    title: str, unit: str, description: str, *figures: tuple[str, str], empty: str = UNREPORTED
+) -> Panel:
+    """Build a panel of several figures of each GPU: (word, recorded name)."""
+    return build_lines(
+        title,
+        unit,
+        *(build_query(select_series(name), f"{GPU} {word}") for word, name in figures),
+        description=description,
+        empty=empty,
+    )
 
 
-def activity() -> list[Panel]:
+def build_activity_panels() -> list[Panel]:
     return [
-        pair(
+        build_figures_panel(
             "SM activity and occupancy",
             "percentunit",
             "Share of the SMs that have work, and of the warps that they could hold; low occupancy is often normal.",
             ("active", "gpu_sm_active:ratio"),
             ("occupancy", "gpu_sm_occupancy:ratio"),
         ),
-        one(
+        build_figure_panel(
             "Engine activity",
             "percentunit",
             "gpu_active:ratio",
             "Share of time the engine works, also of MIG instances. Where it is not measured: with any kernel.",
             top=1,
         ),
-        one(
+        build_figure_panel(
             "Memory utilisation",
             "percentunit",
             "gpu_memory_utilisation:ratio",
@@ -46,21 +66,21 @@ def activity() -> list[Panel]:
             top=1,
             empty="no data",
         ),
-        one(
+        build_figure_panel(
             "Tensor activity",
             "percentunit",
             "gpu_tensor_active:ratio",
             "Share of the cycles of tensor cores; 20 to 60 % is usual in training.",
             top=1,
         ),
-        one(
+        build_figure_panel(
             "Memory bandwidth activity",
             "percentunit",
             "gpu_dram_active:ratio",
             "Share of the cycles of memory; about 80 % is the most in practice.",
             top=1,
         ),
-        pair(
+        build_figures_panel(
             "Arithmetic pipes",
             "percentunit",
             "Share of cycles with the pipe active, without tensor cores.",
@@ -68,7 +88,7 @@ def activity() -> list[Panel]:
             ("FP32", "gpu_fp32_active:ratio"),
             ("FP16", "gpu_fp16_active:ratio"),
         ),
-        pair(
+        build_figures_panel(
             "Memory access, encoder, decoder",
             "percentunit",
             "Share of time in which memory was read or written at all, and in which the video engines worked.",
@@ -76,7 +96,7 @@ def activity() -> list[Panel]:
             ("encoder", "gpu_encoder:ratio"),
             ("decoder", "gpu_decoder:ratio"),
         ),
-        one(
+        build_figure_panel(
             "Time with any kernel",
             "percentunit",
             "gpu_utilisation:ratio",
@@ -87,9 +107,9 @@ def activity() -> list[Panel]:
     ]
 
 
-def board() -> list[Panel]:
+def build_board_panels() -> list[Panel]:
     return [
-        pair(
+        build_figures_panel(
             "Memory",
             "bytes",
             "The driver's reservation belongs to neither used nor free.",
@@ -99,7 +119,7 @@ def board() -> list[Panel]:
             ("total", "gpu_memory_total:bytes"),
             empty="no data",
         ),
-        pair(
+        build_figures_panel(
             "Temperature",
             "celsius",
             "Core and memory, with the board's own thresholds.",
@@ -109,7 +129,7 @@ def board() -> list[Panel]:
             ("shutdown at", "gpu_temperature_shutdown:celsius"),
             empty="no data",
         ),
-        pair(
+        build_figures_panel(
             "Power",
             "watt",
             "Draw and the limit in force.",
@@ -117,14 +137,14 @@ def board() -> list[Panel]:
             ("limit", "gpu_power_limit:watts"),
             empty="no data",
         ),
-        lines(
+        build_lines(
             "Energy of the time shown",
             "joule",
-            query(f"increase(gpustack:gpu_energy:joules_total{{{THESE}}}[$__range])", GPU),
-            why="1 kWh is 3.6 MJ. A reload of the driver begins the counter anew, which is accounted for.",
+            build_query(f"increase(gpustack:gpu_energy:joules_total{{{THESE}}}[$__range])", GPU),
+            description="1 kWh is 3.6 MJ. A reload of the driver begins the counter anew, which is accounted for.",
             empty=UNREPORTED,
         ),
-        pair(
+        build_figures_panel(
             "SM clock",
             "hertz",
             "Falls when the GPU idles; compare it under load only.",
@@ -132,35 +152,37 @@ def board() -> list[Panel]:
             ("highest", "gpu_sm_clock_max:hertz"),
             empty="no data",
         ),
-        one("Memory clock", "hertz", "gpu_memory_clock:hertz", "Nearly constant under load.", empty="no data"),
-        lines(
+        build_figure_panel(
+            "Memory clock", "hertz", "gpu_memory_clock:hertz", "Nearly constant under load.", empty="no data"
+        ),
+        build_lines(
             "Throttling",
             "percentunit",
-            query(of("gpu_throttled:ratio_rate5m", "reason"), GPU + " {{reason}}"),
-            why="Share of time with lowered clocks, by reason. The power limit is normal under full load.",
+            build_query(select_series("gpu_throttled:ratio_rate5m", "reason"), GPU + " {{reason}}"),
+            description="Share of time with lowered clocks, by reason. The power limit is normal under full load.",
             top=1,
             empty=UNREPORTED,
         ),
-        lines(
+        build_lines(
             "Throttle reasons now",
             "none",
-            query(of("gpu_throttle_reason:bool", "reason") + " > 0", GPU + " {{reason}}"),
-            why="1 while the driver names the reason; for GPUs that do not count the time.",
+            build_query(select_series("gpu_throttle_reason:bool", "reason") + " > 0", GPU + " {{reason}}"),
+            description="1 while the driver names the reason; for GPUs that do not count the time.",
             empty="not throttled, or not told by these GPUs",
         ),
     ]
 
 
-def links() -> list[Panel]:
+def build_link_panels() -> list[Panel]:
     return [
-        pair(
+        build_figures_panel(
             "PCIe",
             "Bps",
             "From the GPU's view: transmit goes to the host. With headers.",
             ("transmit", "gpu_pcie_transmit:bytes_per_second"),
             ("receive", "gpu_pcie_receive:bytes_per_second"),
         ),
-        pair(
+        build_figures_panel(
             "NVLink",
             "Bps",
             "Transmit and receive where the GPU tells them apart, and all links together.",
@@ -172,49 +194,49 @@ def links() -> list[Panel]:
     ]
 
 
-def errors() -> list[Panel]:
+def build_error_panels() -> list[Panel]:
     return [
-        lines(
+        build_lines(
             "ECC errors",
             "none",
-            query(of("gpu_ecc_errors:total", "kind"), GPU + " {{kind}}"),
-            why="Since the driver was loaded.",
+            build_query(select_series("gpu_ecc_errors:total", "kind"), GPU + " {{kind}}"),
+            description="Since the driver was loaded.",
             empty="these GPUs have no ECC",
         ),
-        lines(
+        build_lines(
             "Xid errors",
             "none",
-            query(of("gpu_xid_errors:count5m", "xid") + " > 0", GPU + " Xid {{xid}}"),
-            why="Within five minutes, by code.",
+            build_query(select_series("gpu_xid_errors:count5m", "xid") + " > 0", GPU + " Xid {{xid}}"),
+            description="Within five minutes, by code.",
             empty="no Xid in this time",
         ),
-        table(
+        build_table(
             "Who has the GPU",
             (
                 "Engine activity",
                 "percentunit",
-                of("gpu_active:ratio", "workload_namespace", "workload_pod", where=',workload_pod!=""'),
+                select_series("gpu_active:ratio", "workload_namespace", "workload_pod", matchers=',workload_pod!=""'),
             ),
-            why="Pods that the kubelet gave these GPUs to, now.",
+            description="Pods that the kubelet gave these GPUs to, now.",
             empty="these GPUs are free",
             height=6,
         ),
     ]
 
 
-def detail() -> str:
-    return dashboard(
+def render_detail() -> str:
+    return render_dashboard(
         "gpustack-gpu-detail",
         "GPU detail",
         "Single GPUs and MIG instances: activity, memory, clocks, heat, power, links and errors.",
         [
-            variable("node", "Node", "gpustack:gpu:info"),
-            variable("UUID", "GPU", 'gpustack:gpu:info{node=~"$node"}'),
+            build_variable("node", "Node", "gpustack:gpu:info"),
+            build_variable("UUID", "GPU", 'gpustack:gpu:info{node=~"$node"}'),
         ],
         [
-            *(heading("Activity"), *activity()),
-            *(heading("Board"), *board()),
-            *(heading("Links"), *links()),
-            *(heading("Errors and owners"), *errors()),
+            *(build_heading("Activity"), *build_activity_panels()),
+            *(build_heading("Board"), *build_board_panels()),
+            *(build_heading("Links"), *build_link_panels()),
+            *(build_heading("Errors and owners"), *build_error_panels()),
         ],
     )

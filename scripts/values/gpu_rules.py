@@ -13,16 +13,16 @@ from scripts.values.normalise import (
     SMALL,
     WATTS,
     Rule,
-    of_gpu,
-    of_workload,
-    taken,
+    group_by_gpu,
+    group_by_workload,
+    normalize_metric,
 )
 
 DEV, PROF = "DCGM_FI_DEV_", "DCGM_FI_PROF_"
-UTIL = taken(f"{DEV}GPU_UTIL", PERCENT, "/ 100")
-ENGINE = taken(f"{PROF}GR_ENGINE_ACTIVE", RATIO)
-USED = taken(f"{DEV}FB_USED", MEBIBYTES, "* 1048576")
-FREE = taken(f"{DEV}FB_FREE", MEBIBYTES, "* 1048576")
+UTIL = normalize_metric(f"{DEV}GPU_UTIL", PERCENT, "/ 100")
+ENGINE = normalize_metric(f"{PROF}GR_ENGINE_ACTIVE", RATIO)
+USED = normalize_metric(f"{DEV}FB_USED", MEBIBYTES, "* 1048576")
+FREE = normalize_metric(f"{DEV}FB_FREE", MEBIBYTES, "* 1048576")
 
 # Recorded name, source, bound, scale. These follow the pod that has the GPU.
 USAGE = (
@@ -112,53 +112,55 @@ LABELLED = (
 
 # Bits of DCGM_FI_DEV_CLOCK_THROTTLE_REASONS; bit 1 is "idle" and means nothing. PromQL has no bitwise and.
 BITS = {"power_cap": 4, "hw_slowdown": 8, "sync_boost": 16, "sw_thermal": 32, "hw_thermal": 64, "power_brake": 128}
-REASONS = taken(f"{DEV}CLOCK_THROTTLE_REASONS", COUNT)
+REASONS = normalize_metric(f"{DEV}CLOCK_THROTTLE_REASONS", COUNT)
 
 
-def usage() -> list[Rule]:
+def build_usage_rules() -> list[Rule]:
     both = [
         Rule(
             "gpustack:gpu_utilisation:ratio",
-            of_workload(f"{UTIL} or {ENGINE}"),
-            why="Share of time with any kernel resident; of MIG instances, which have no such figure, the engine's.",
+            group_by_workload(f"{UTIL} or {ENGINE}"),
+            comment="Share of time with any kernel resident; of MIG instances, which have no such figure, the "
+            "engine's.",
         ),
         Rule(
             "gpustack:gpu_active:ratio",
-            of_workload(f"{ENGINE} or {UTIL}"),
-            why="Share of time the engine is busy: the same meaning for GPUs and MIG instances.",
+            group_by_workload(f"{ENGINE} or {UTIL}"),
+            comment="Share of time the engine is busy: the same meaning for GPUs and MIG instances.",
         ),
         Rule(
             "gpustack:gpu_memory_utilisation:ratio",
-            of_workload(f"{USED} / ({USED} + {FREE})"),
-            why="Of what workloads can have: without the driver's reservation.",
+            group_by_workload(f"{USED} / ({USED} + {FREE})"),
+            comment="Of what workloads can have: without the driver's reservation.",
         ),
     ]
-    return both + [Rule(f"gpustack:{name}", of_workload(taken(*source))) for name, *source in USAGE]
+    return both + [Rule(f"gpustack:{name}", group_by_workload(normalize_metric(*source))) for name, *source in USAGE]
 
 
-def board() -> list[Rule]:
+def build_board_rules() -> list[Rule]:
+    temperature, memory = normalize_metric(f"{DEV}GPU_TEMP", CELSIUS), normalize_metric(f"{DEV}FB_USED", MEBIBYTES)
     info = Rule(
         "gpustack:gpu:info",
-        of_gpu(f"{taken(f'{DEV}GPU_TEMP', CELSIUS)} * 0 + 1 or {taken(f'{DEV}FB_USED', MEBIBYTES)} * 0 + 1"),
-        why="Always 1: the GPU or MIG instance is heard of.",
+        group_by_gpu(f"{temperature} * 0 + 1 or {memory} * 0 + 1"),
+        comment="Always 1: the GPU or MIG instance is heard of.",
     )
     xid = Rule(
         "gpustack:gpu_xid_errors:count5m",
-        of_gpu(taken('DCGM_EXP_XID_ERRORS_COUNT{xid!=""}', SMALL), "xid"),
-        why="By code, within the exporter's window of 300 s. Falls to 0 by itself, whatever the GPU's state.",
+        group_by_gpu(normalize_metric('DCGM_EXP_XID_ERRORS_COUNT{xid!=""}', SMALL), "xid"),
+        comment="By code, within the exporter's window of 300 s. Falls to 0 by itself, whatever the GPU's state.",
     )
     health = Rule(
         "gpustack:gpu_health:status",
-        of_gpu(taken("DCGM_EXP_GPU_HEALTH_STATUS", SMALL), "health_watch", "health_error_code"),
-        why="DCGM's own judgement by watch: 0 pass, 10 warn, 20 fail.",
+        group_by_gpu(normalize_metric("DCGM_EXP_GPU_HEALTH_STATUS", SMALL), "health_watch", "health_error_code"),
+        comment="DCGM's own judgement by watch: 0 pass, 10 warn, 20 fail.",
     )
-    plain = [Rule(f"gpustack:{name}", of_gpu(taken(*source))) for name, *source in BOARD]
+    plain = [Rule(f"gpustack:{name}", group_by_gpu(normalize_metric(*source))) for name, *source in BOARD]
     labelled = [
-        Rule(f"gpustack:{name}", of_gpu(taken(metric, BIG, scale)), {label: value})
+        Rule(f"gpustack:{name}", group_by_gpu(normalize_metric(metric, BIG, scale)), {label: value})
         for name, label, value, metric, scale in LABELLED
     ]
     bits = [
-        Rule("gpustack:gpu_throttle_reason:bool", of_gpu(f"floor({REASONS} / {bit}) % 2"), {"reason": reason})
+        Rule("gpustack:gpu_throttle_reason:bool", group_by_gpu(f"floor({REASONS} / {bit}) % 2"), {"reason": reason})
         for reason, bit in BITS.items()
     ]
     rates = [

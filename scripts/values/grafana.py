@@ -23,7 +23,7 @@ HEADINGS = {
 VALUE_WIDTH = 130
 
 
-def query(expr: str, legend: str = "", *, instant: bool = False) -> dict[str, Any]:
+def build_query(expr: str, legend: str = "", *, instant: bool = False) -> dict[str, Any]:
     return {
         "datasource": SOURCE,
         "editorMode": "code",
@@ -35,30 +35,32 @@ def query(expr: str, legend: str = "", *, instant: bool = False) -> dict[str, An
     }
 
 
-def panel(kind: str, title: str, unit: str, queries: Iterable[dict[str, Any]], *, why: str, empty: str) -> Panel:
-    """A panel without a place. `empty` is the text where there is no data, and says what that means."""
+def build_panel(
+    kind: str, title: str, unit: str, queries: Iterable[dict[str, Any]], *, description: str, empty: str
+) -> Panel:
+    """Build a panel without a place. `empty` is the text where there is no data, and says what that means."""
     return {
         "type": kind,
         "title": title,
-        "description": why,
+        "description": description,
         "datasource": SOURCE,
-        "targets": [one | {"refId": chr(ord("A") + index)} for index, one in enumerate(queries)],
+        "targets": [target | {"refId": chr(ord("A") + index)} for index, target in enumerate(queries)],
         "fieldConfig": {"defaults": {"unit": unit, "noValue": empty}, "overrides": []},
         "options": {},
     }
 
 
-def lines(
+def build_lines(
     title: str,
     unit: str,
     *queries: dict[str, Any],
-    why: str,
+    description: str,
     empty: str = "no data",
     top: float | None = None,
     width: int = 12,
 ) -> Panel:
-    """Lines over time. `top` is the upper end of the axis where it is known, as 1 for a ratio."""
-    made = panel("timeseries", title, unit, queries, why=why, empty=empty)
+    """Build a panel of lines over time. `top` is the upper end of the axis where it is known, as 1 for a ratio."""
+    made = build_panel("timeseries", title, unit, queries, description=description, empty=empty)
     defaults = made["fieldConfig"]["defaults"]
     defaults["min"] = 0
     if top is not None:
@@ -77,18 +79,20 @@ def lines(
     return made | {"gridPos": {"w": width, "h": 8}}
 
 
-def number(
+def build_number(
     title: str,
     unit: str,
     expr: str,
     *,
-    why: str,
+    description: str,
     empty: str = "no data",
     steps: Mapping[str, float] | None = None,
     width: int = 4,
 ) -> Panel:
-    """One number of now. `steps`: colour -> value from which it holds."""
-    made = panel("stat", title, unit, [query(expr, title, instant=True)], why=why, empty=empty)
+    """Build a panel of one current number. `steps` maps a colour to the value from which it holds."""
+    made = build_panel(
+        "stat", title, unit, [build_query(expr, title, instant=True)], description=description, empty=empty
+    )
     made["fieldConfig"]["defaults"]["thresholds"] = {
         "mode": "absolute",
         "steps": [{"color": "green", "value": None}]
@@ -102,10 +106,12 @@ def number(
     return made | {"gridPos": {"w": width, "h": 4}}
 
 
-def table(title: str, *columns: tuple[str, str, str], why: str, empty: str = "no data", height: int = 9) -> Panel:
-    """One line per GPU of now. `columns`: (heading, unit, expr)."""
-    queries = [query(expr, instant=True) for _, _, expr in columns]
-    made = panel("table", title, "none", queries, why=why, empty=empty)
+def build_table(
+    title: str, *columns: tuple[str, str, str], description: str, empty: str = "no data", height: int = 9
+) -> Panel:
+    """Build a table with one line per GPU. `columns` are (heading, unit, expr)."""
+    queries = [build_query(expr, instant=True) for _, _, expr in columns]
+    made = build_panel("table", title, "none", queries, description=description, empty=empty)
     names = {f"Value #{chr(ord('A') + index)}": heading for index, (heading, _, _) in enumerate(columns)}
     if len(columns) == 1:
         names["Value"] = columns[0][0]
@@ -119,43 +125,46 @@ def table(title: str, *columns: tuple[str, str, str], why: str, empty: str = "no
         },
     ]
     made["fieldConfig"]["overrides"] = [
-        *(column(heading, {"unit": unit, "noValue": "-", "custom.width": VALUE_WIDTH}) for heading, unit, _ in columns),
-        *(column(heading, {"custom.width": width}) for heading, width in HEADINGS.values() if width),
+        *(
+            build_column(heading, {"unit": unit, "noValue": "-", "custom.width": VALUE_WIDTH})
+            for heading, unit, _ in columns
+        ),
+        *(build_column(heading, {"custom.width": width}) for heading, width in HEADINGS.values() if width),
     ]
     sorted_by = [{"displayName": heading, "desc": False} for heading in ("Node", "GPU")]
     made["options"] = {"showHeader": True, "cellHeight": "sm", "sortBy": sorted_by}
     return made | {"gridPos": {"w": COLUMNS, "h": height}}
 
 
-def column(name: str, properties: Mapping[str, object]) -> dict[str, Any]:
+def build_column(name: str, properties: Mapping[str, object]) -> dict[str, Any]:
     return {
         "matcher": {"id": "byName", "options": name},
         "properties": [{"id": id, "value": value} for id, value in properties.items()],
     }
 
 
-def heading(title: str) -> Panel:
+def build_heading(title: str) -> Panel:
     return {"type": "row", "title": title, "collapsed": False, "panels": [], "gridPos": {"w": COLUMNS, "h": 1}}
 
 
-def placed(panels: Iterable[Panel]) -> list[Panel]:
-    """Left to right, a new line where the next one does not fit; ids in reading order."""
+def place_panels(panels: Iterable[Panel]) -> list[Panel]:
+    """Place panels left to right, in a new line where the next one does not fit; ids are in reading order."""
     x = y = height = 0
     done = []
-    for id, one in enumerate(panels, 1):
-        size = one["gridPos"]
+    for id, panel in enumerate(panels, 1):
+        size = panel["gridPos"]
         if x + size["w"] > COLUMNS:
             x, y, height = 0, y + height, 0
-        done.append({"id": id} | one | {"gridPos": size | {"x": x, "y": y}})
+        done.append({"id": id} | panel | {"gridPos": size | {"x": x, "y": y}})
         x, height = x + size["w"], max(height, size["h"])
     return done
 
 
-def variable(
-    name: str, label: str, series: str, *, key: str = "", kept: str = "", several: bool = True
+def build_variable(
+    name: str, label: str, series: str, *, key: str = "", pattern: str = "", several: bool = True
 ) -> dict[str, Any]:
-    """A choice among the values of the label `key` (default: `name`) of these series; `kept` is a regular expression,
-    of which the first group counts. One value instead of `several` cannot be all of them either."""
+    """Build a choice among the values of the label `key` (default: `name`) of these series; the first group of the
+    regular expression `pattern` counts. A variable without `several` cannot be all values either."""
     asked = f"label_values({series}, {key or name})"
     made = {
         "name": name,
@@ -169,13 +178,15 @@ def variable(
         "multi": several,
         "includeAll": several,
     }
-    if kept:
-        made["regex"] = f"/{kept}/"
+    if pattern:
+        made["regex"] = f"/{pattern}/"
     every = {"allValue": ".*", "current": {"text": ["All"], "value": ["$__all"]}}
     return made | every if several else made
 
 
-def dashboard(uid: str, title: str, about: str, variables: list[dict[str, Any]], panels: Iterable[Panel]) -> str:
+def render_dashboard(
+    uid: str, title: str, description: str, variables: list[dict[str, Any]], panels: Iterable[Panel]
+) -> str:
     source = {
         "name": "datasource",
         "label": "Data source",
@@ -186,7 +197,7 @@ def dashboard(uid: str, title: str, about: str, variables: list[dict[str, Any]],
     whole = {
         "uid": uid,
         "title": title,
-        "description": about,
+        "description": description,
         "tags": ["gpustack"],
         "schemaVersion": 41,
         "version": 1,
@@ -206,6 +217,6 @@ def dashboard(uid: str, title: str, about: str, variables: list[dict[str, Any]],
         ],
         "annotations": {"list": []},
         "templating": {"list": [source, *variables]},
-        "panels": placed(panels),
+        "panels": place_panels(panels),
     }
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"

@@ -1,28 +1,36 @@
-"""Dashboard of health: memory repairs, links, drivers' verdicts, and what Kubernetes and the operator say."""
+"""Dashboard of health: memory repairs, links, drivers' verdicts, and the state of Kubernetes and the operator."""
 
-from scripts.values.detail import GPU, THESE, of, one, pair
-from scripts.values.grafana import Panel, dashboard, heading, lines, query, table, variable
+from scripts.values.detail import GPU, THESE, build_figure_panel, build_figures_panel, select_series
+from scripts.values.grafana import (
+    Panel,
+    build_heading,
+    build_lines,
+    build_query,
+    build_table,
+    build_variable,
+    render_dashboard,
+)
 
 HERE = '{node=~"$node"}'
 
 
-def memory() -> list[Panel]:
+def build_memory_panels() -> list[Panel]:
     return [
-        lines(
+        build_lines(
             "ECC errors in the life of the board",
             "none",
-            query(of("gpu_ecc_errors_lifetime:total", "kind"), GPU + " {{kind}}"),
-            why="An old number is history; what counts is growth.",
+            build_query(select_series("gpu_ecc_errors_lifetime:total", "kind"), GPU + " {{kind}}"),
+            description="An old number is history; what counts is growth.",
             empty="these GPUs have no ECC",
         ),
-        lines(
+        build_lines(
             "Remapped rows",
             "none",
-            query(of("gpu_remapped_rows:total", "kind"), GPU + " {{kind}}"),
-            why="Ampere and later. After a reset a remapped row is a repaired one.",
+            build_query(select_series("gpu_remapped_rows:total", "kind"), GPU + " {{kind}}"),
+            description="Ampere and later. After a reset a remapped row is a repaired one.",
             empty="not told by these GPUs, or by GPUs with MIG instances",
         ),
-        pair(
+        build_figures_panel(
             "Memory repair",
             "none",
             "1: failed, waiting for a reset, unrepairable, or beyond the SRAM threshold.",
@@ -32,33 +40,35 @@ def memory() -> list[Panel]:
             ("SRAM threshold passed", "gpu_sram_threshold_passed:bool"),
             ("page retirement pending", "gpu_page_retirement_pending:bool"),
         ),
-        one(
+        build_figure_panel(
             "Banks without a spare row",
             "none",
             "gpu_banks_without_spare_rows:number",
             "The next fault in such a bank cannot be remapped.",
         ),
-        lines(
+        build_lines(
             "Retired pages",
             "none",
-            query(of("gpu_retired_pages:total", "kind"), GPU + " {{kind}}"),
-            why="Before Ampere; 64 is the end.",
+            build_query(select_series("gpu_retired_pages:total", "kind"), GPU + " {{kind}}"),
+            description="Before Ampere; 64 is the end.",
             empty="Ampere and later remap rows instead",
         ),
-        one("ECC on", "none", "gpu_ecc_on:bool", "0 where errors go unseen.", empty="these GPUs have no ECC"),
+        build_figure_panel(
+            "ECC on", "none", "gpu_ecc_on:bool", "0 where errors go unseen.", empty="these GPUs have no ECC"
+        ),
     ]
 
 
-def links() -> list[Panel]:
+def build_link_panels() -> list[Panel]:
     return [
-        lines(
+        build_lines(
             "PCIe replays per minute",
             "none",
-            query(f"rate(gpustack:gpu_pcie_replays:total{{{THESE}}}[$__rate_interval]) * 60", GPU),
-            why="A few are normal; how many depends on generation and lanes.",
+            build_query(f"rate(gpustack:gpu_pcie_replays:total{{{THESE}}}[$__rate_interval]) * 60", GPU),
+            description="A few are normal; how many depends on generation and lanes.",
             empty="not told by these GPUs",
         ),
-        pair(
+        build_figures_panel(
             "PCIe link",
             "none",
             "The generation may fall while a GPU idles; the number of lanes should not.",
@@ -67,14 +77,14 @@ def links() -> list[Panel]:
             ("lanes", "gpu_pcie_lanes:number"),
             ("lanes of", "gpu_pcie_lanes_max:number"),
         ),
-        lines(
+        build_lines(
             "NVLink errors",
             "none",
-            query(of("gpu_nvlink_errors:total", "kind"), GPU + " {{kind}}"),
-            why="A new replay or recovery is a fault to DCGM; so are 100 CRC errors per second.",
+            build_query(select_series("gpu_nvlink_errors:total", "kind"), GPU + " {{kind}}"),
+            description="A new replay or recovery is a fault to DCGM; so are 100 CRC errors per second.",
             empty="these GPUs have no NVLink",
         ),
-        one(
+        build_figure_panel(
             "Fabric Manager",
             "none",
             "gpu_fabric_manager:state",
@@ -83,71 +93,71 @@ def links() -> list[Panel]:
     ]
 
 
-def verdicts() -> list[Panel]:
+def build_verdict_panels() -> list[Panel]:
     return [
-        one(
+        build_figure_panel(
             "Recovery action",
             "none",
             "gpu_recovery_action:code",
             "What the driver asks for: 0 nothing, 1 reset, 2 reboot, 3 drain peer-to-peer work, 4 drain and reset.",
         ),
-        one(
+        build_figure_panel(
             "Distance to slowdown",
             "celsius",
             "gpu_temperature_margin:celsius",
             "To the nearest threshold, not a limit itself.",
         ),
-        lines(
+        build_lines(
             "Exporter answers",
             "none",
-            query(f"gpustack:node_gpu_exporter:up{HERE}", "{{node}}"),
-            why="1 while the node's exporter can be scraped.",
+            build_query(f"gpustack:node_gpu_exporter:up{HERE}", "{{node}}"),
+            description="1 while the node's exporter can be scraped.",
             empty="no exporter is scraped",
             top=1,
         ),
-        lines(
+        build_lines(
             "Operands that are not ready",
             "none",
-            query("gpustack:operand_missing:count", "{{namespace}} {{operand}}"),
-            why="Pods that should be ready and are not, by DaemonSet or Deployment.",
+            build_query("gpustack:operand_missing:count", "{{namespace}} {{operand}}"),
+            description="Pods that should be ready and are not, by DaemonSet or Deployment.",
             empty="no operands are known",
         ),
-        lines(
+        build_lines(
             "Kubelet certificates",
             "s",
-            query(f"gpustack:node_kubelet_certificate:seconds{HERE}", "{{node}}"),
-            why="Until they end. A healthy kubelet renews when at least 36 days of a year are left.",
+            build_query(f"gpustack:node_kubelet_certificate:seconds{HERE}", "{{node}}"),
+            description="Until they end. A healthy kubelet renews when at least 36 days of a year are left.",
             empty="kubelets do not tell",
         ),
-        lines(
+        build_lines(
             "Requests with old client certificates",
             "none",
-            query("gpustack:cluster_client_certificates_expiring:rate5m", "ends within {{within}}"),
-            why="Requests per second to the API whose certificate ends soon. Blind for serving certificates.",
+            build_query("gpustack:cluster_client_certificates_expiring:rate5m", "ends within {{within}}"),
+            description="Requests per second to the API whose certificate ends soon. Blind for serving certificates.",
             empty="the API server is not scraped",
         ),
-        table(
+        build_table(
             "Last Xid",
             ("Xid", "none", f"max by (node, UUID, gpu, modelName) (gpustack:gpu_last_xid:code{{{THESE}}})"),
-            why="The last code of each GPU, whenever that was; it stays until the exporter restarts.",
+            description="The last code of each GPU, whenever that was; it stays until the exporter restarts.",
             empty="no Xid since the exporters started",
             height=6,
         ),
     ]
 
 
-def health() -> str:
-    return dashboard(
+def render_health() -> str:
+    return render_dashboard(
         "gpustack-gpu-health",
         "GPU health",
         "Memory repairs, links, verdicts of drivers, and what Kubernetes and the GPU operator say.",
         [
-            variable("node", "Node", "gpustack:gpu:info"),
-            variable("UUID", "GPU", 'gpustack:gpu:info{node=~"$node"}'),
+            build_variable("node", "Node", "gpustack:gpu:info"),
+            build_variable("UUID", "GPU", 'gpustack:gpu:info{node=~"$node"}'),
         ],
         [
-            *(heading("Memory"), *memory()),
-            *(heading("Links"), *links()),
-            *(heading("Verdicts"), *verdicts()),
+            *(build_heading("Memory"), *build_memory_panels()),
+            *(build_heading("Links"), *build_link_panels()),
+            *(build_heading("Verdicts"), *build_verdict_panels()),
         ],
     )

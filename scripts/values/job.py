@@ -1,7 +1,15 @@
-"""Dashboard of a job: what its GPUs do beside what the application says of itself, and beside its containers."""
+"""Dashboard of a job: its GPUs beside the application's own metrics, and beside its containers."""
 
 from scripts.values.detail import BY, GPU, UNREPORTED
-from scripts.values.grafana import Panel, dashboard, heading, lines, query, table, variable
+from scripts.values.grafana import (
+    Panel,
+    build_heading,
+    build_lines,
+    build_query,
+    build_table,
+    build_variable,
+    render_dashboard,
+)
 
 JOBS = "gpustack:gpu_active:ratio"
 PODS = 'workload_namespace="$namespace",workload_pod=~"$pod"'
@@ -13,170 +21,179 @@ SERIES = f'{{{OWN},__name__=~"[^:]+",__name__!~"{OTHERS}"}}'
 NOTHING = "choose a metric; the pods have to be scraped (a PodMonitor)"
 
 
-def of_job(name: str, *labels: str) -> str:
+def select_pod_series(name: str, *labels: str) -> str:
     return f"max by ({', '.join((BY, 'workload_pod', *labels))}) (gpustack:{name}{{{PODS}}})"
 
 
-def of_its_gpus(name: str, *labels: str, above: str = "") -> str:
-    """What is known of the board alone, whoever uses it. Of a MIG instance that is the whole GPU's."""
-    return f"max by ({', '.join((BY, *labels))}) (gpustack:{name}){above} and on (node, UUID) {JOBS}{{{PODS}}}"
+def select_gpu_series(name: str, *labels: str, condition: str = "") -> str:
+    """Select a figure of the board, whoever uses it. A MIG instance has that of the whole GPU."""
+    return f"max by ({', '.join((BY, *labels))}) (gpustack:{name}){condition} and on (node, UUID) {JOBS}{{{PODS}}}"
 
 
-def beside() -> list[Panel]:
-    def gpu(title: str, unit: str, *named: tuple[str, str], why: str, top: float | None = None) -> Panel:
-        queries = (query(of_job(name), f"{LEGEND} {word}".strip()) for name, word in named)
-        return lines(title, unit, *queries, why=why, top=top, empty=UNREPORTED)
+def build_metric_panels() -> list[Panel]:
+    def build_gpu_panel(
+        title: str, unit: str, *figures: tuple[str, str], description: str, top: float | None = None
+    ) -> Panel:
+        queries = (build_query(select_pod_series(name), f"{LEGEND} {word}".strip()) for name, word in figures)
+        return build_lines(title, unit, *queries, description=description, top=top, empty=UNREPORTED)
 
     timing = [f'rate({{__name__="${{timing}}_{part}",{OWN}}}[$__rate_interval])' for part in ("sum", "count")]
     return [
-        gpu("SM activity", "percentunit", ("gpu_sm_active:ratio", ""), why="Share of the SMs that have work.", top=1),
-        lines(
+        build_gpu_panel(
+            "SM activity",
+            "percentunit",
+            ("gpu_sm_active:ratio", ""),
+            description="Share of the SMs that have work.",
+            top=1,
+        ),
+        build_lines(
             "$metric",
             "none",
-            query(f'{{__name__="$metric",{OWN}}}'),
-            why="The application's metric as it is: a loss, a queue.",
+            build_query(f'{{__name__="$metric",{OWN}}}'),
+            description="The application's metric as it is: a loss, a queue.",
             empty=NOTHING,
         ),
-        gpu(
+        build_gpu_panel(
             "Tensor cores and memory",
             "percentunit",
             ("gpu_tensor_active:ratio", "tensor"),
             ("gpu_dram_active:ratio", "memory"),
-            why="Share of cycles. 20 to 60 % of tensor cores is usual in training; about 80 % of memory is the most.",
+            description="Share of cycles. 20 to 60 % of tensor cores is usual in training; about 80 % of memory is the "
+            "most.",
             top=1,
         ),
-        lines(
+        build_lines(
             "Per second: $counter",
             "none",
-            query(f'rate({{__name__="$counter",{OWN}}}[$__rate_interval])'),
-            why="A counter of the application: samples, tokens, requests.",
+            build_query(f'rate({{__name__="$counter",{OWN}}}[$__rate_interval])'),
+            description="A counter of the application: samples, tokens, requests.",
             empty=NOTHING,
         ),
-        lines(
+        build_lines(
             "Power",
             "watt",
-            query(of_its_gpus("gpu_power:watts"), f"{GPU} draw"),
-            query(of_its_gpus("gpu_power_limit:watts"), f"{GPU} limit"),
-            why="Draw and the limit in force, of whole boards.",
+            build_query(select_gpu_series("gpu_power:watts"), f"{GPU} draw"),
+            build_query(select_gpu_series("gpu_power_limit:watts"), f"{GPU} limit"),
+            description="Draw and the limit in force, of whole boards.",
             empty=UNREPORTED,
         ),
-        lines(
+        build_lines(
             "Mean: $timing",
             "none",
-            query("sum by (pod) ({}) / (sum by (pod) ({}) > 0)".format(*timing), "{{pod}}"),
-            why="A histogram or summary of the application, as the time of a step: its sum by its count.",
+            build_query("sum by (pod) ({}) / (sum by (pod) ({}) > 0)".format(*timing), "{{pod}}"),
+            description="A histogram or summary of the application, as the time of a step: its sum by its count.",
             empty=NOTHING,
         ),
     ]
 
 
-def gpus() -> list[Panel]:
+def build_gpu_panels() -> list[Panel]:
     return [
-        table(
+        build_table(
             "Its GPUs",
-            ("SM activity", "percentunit", of_job("gpu_sm_active:ratio", "modelName")),
-            ("Engine activity", "percentunit", of_job("gpu_active:ratio", "modelName")),
-            ("Memory used", "bytes", of_job("gpu_memory_used:bytes", "modelName")),
-            why="GPUs and MIG instances that the kubelet gave to these pods, now.",
+            ("SM activity", "percentunit", select_pod_series("gpu_sm_active:ratio", "modelName")),
+            ("Engine activity", "percentunit", select_pod_series("gpu_active:ratio", "modelName")),
+            ("Memory used", "bytes", select_pod_series("gpu_memory_used:bytes", "modelName")),
+            description="GPUs and MIG instances that the kubelet gave to these pods, now.",
             empty="these pods have no GPU",
             height=6,
         ),
-        lines(
+        build_lines(
             "Memory used",
             "bytes",
-            query(of_job("gpu_memory_used:bytes"), LEGEND),
-            why="Frameworks reserve ahead: a full memory alone is no shortage.",
+            build_query(select_pod_series("gpu_memory_used:bytes"), LEGEND),
+            description="Frameworks reserve ahead: a full memory alone is no shortage.",
         ),
-        lines(
+        build_lines(
             "PCIe and NVLink",
             "Bps",
-            query(of_job("gpu_pcie_transmit:bytes_per_second"), f"{LEGEND} PCIe transmit"),
-            query(of_job("gpu_pcie_receive:bytes_per_second"), f"{LEGEND} PCIe receive"),
-            query(of_job("gpu_nvlink_transmit:bytes_per_second"), f"{LEGEND} NVLink transmit"),
-            query(of_job("gpu_nvlink_receive:bytes_per_second"), f"{LEGEND} NVLink receive"),
-            why="From the GPU's view: transmit leaves it.",
+            build_query(select_pod_series("gpu_pcie_transmit:bytes_per_second"), f"{LEGEND} PCIe transmit"),
+            build_query(select_pod_series("gpu_pcie_receive:bytes_per_second"), f"{LEGEND} PCIe receive"),
+            build_query(select_pod_series("gpu_nvlink_transmit:bytes_per_second"), f"{LEGEND} NVLink transmit"),
+            build_query(select_pod_series("gpu_nvlink_receive:bytes_per_second"), f"{LEGEND} NVLink receive"),
+            description="From the GPU's view: transmit leaves it.",
             empty=UNREPORTED,
         ),
-        lines(
+        build_lines(
             "Slowed by",
             "none",
-            query(of_its_gpus("gpu_throttle_reason:bool", "reason", above=" > 0"), GPU + " {{reason}}"),
-            why="What holds clocks down now. The power limit is normal under full load.",
+            build_query(select_gpu_series("gpu_throttle_reason:bool", "reason", condition=" > 0"), GPU + " {{reason}}"),
+            description="What holds clocks down now. The power limit is normal under full load.",
             empty="not throttled, or not told by these GPUs",
         ),
-        lines(
+        build_lines(
             "Xid errors",
             "none",
-            query(of_its_gpus("gpu_xid_errors:count5m", "xid", above=" > 0"), GPU + " Xid {{xid}}"),
-            why="Of its GPUs within five minutes, by code; another pod's on the same GPU, too.",
+            build_query(select_gpu_series("gpu_xid_errors:count5m", "xid", condition=" > 0"), GPU + " Xid {{xid}}"),
+            description="Of its GPUs within five minutes, by code; another pod's on the same GPU, too.",
             empty="no Xid in this time",
         ),
     ]
 
 
-def containers() -> list[Panel]:
-    """Names: google/cadvisor, docs/storage/prometheus.md; the kubelet serves them."""
+def build_container_panels() -> list[Panel]:
+    """Build panels of containers. Names: google/cadvisor, docs/storage/prometheus.md; the kubelet serves them."""
 
-    def rate(name: str, more: str = ',container!=""') -> str:
-        return f"sum by (pod) (rate(container_{name}_total{{{OWN}{more}}}[$__rate_interval]))"
+    def build_rate(name: str, matchers: str = ',container!=""') -> str:
+        return f"sum by (pod) (rate(container_{name}_total{{{OWN}{matchers}}}[$__rate_interval]))"
 
-    held_back = f"{rate('cpu_cfs_throttled_periods')} / ({rate('cpu_cfs_periods')} > 0)"
+    held_back = f"{build_rate('cpu_cfs_throttled_periods')} / ({build_rate('cpu_cfs_periods')} > 0)"
     return [
-        lines(
+        build_lines(
             "Processors in use",
             "none",
-            query(rate("cpu_usage_seconds"), "{{pod}}"),
-            why="Cores. About one of a loader that should use many: the GPU may wait for data.",
+            build_query(build_rate("cpu_usage_seconds"), "{{pod}}"),
+            description="Cores. About one of a loader that should use many: the GPU may wait for data.",
             empty="the kubelet does not tell",
         ),
-        lines(
+        build_lines(
             "Held back by the limit of processors",
             "percentunit",
-            query(held_back, "{{pod}}"),
-            why="Share of the kernel's periods in which a container had used up its limit.",
+            build_query(held_back, "{{pod}}"),
+            description="Share of the kernel's periods in which a container had used up its limit.",
             empty="these pods have no limit of processors",
             top=1,
         ),
-        lines(
+        build_lines(
             "Memory of the host",
             "bytes",
-            query(f'sum by (pod) (container_memory_working_set_bytes{{{OWN},container!=""}})', "{{pod}}"),
-            why="What the kubelet counts against the limit.",
+            build_query(f'sum by (pod) (container_memory_working_set_bytes{{{OWN},container!=""}})', "{{pod}}"),
+            description="What the kubelet counts against the limit.",
             empty="the kubelet does not tell",
         ),
-        lines(
+        build_lines(
             "Network",
             "Bps",
-            query(rate("network_receive_bytes", ""), "{{pod}} receive"),
-            query(rate("network_transmit_bytes", ""), "{{pod}} transmit"),
-            why="Of the pod's network; host network and RDMA are not among it.",
+            build_query(build_rate("network_receive_bytes", ""), "{{pod}} receive"),
+            build_query(build_rate("network_transmit_bytes", ""), "{{pod}} transmit"),
+            description="Of the pod's network; host network and RDMA are not among it.",
             empty="the kubelet does not tell",
         ),
     ]
 
 
-def job() -> str:
-    return dashboard(
+def render_job() -> str:
+    return render_dashboard(
         "gpustack-gpu-job",
         "GPU job",
         "GPUs of some pods beside the application's own metrics.",
         [
-            variable("namespace", "Namespace", JOBS, key="workload_namespace", several=False),
-            variable("pod", "Pod", f'{JOBS}{{workload_namespace="$namespace"}}', key="workload_pod"),
-            variable(
+            build_variable("namespace", "Namespace", JOBS, key="workload_namespace", several=False),
+            build_variable("pod", "Pod", f'{JOBS}{{workload_namespace="$namespace"}}', key="workload_pod"),
+            build_variable(
                 "metric",
                 "Metric",
                 SERIES,
                 key="__name__",
-                kept="^(?!.*_(?:total|bucket|count|sum|created|info)$).*$",
+                pattern="^(?!.*_(?:total|bucket|count|sum|created|info)$).*$",
                 several=False,
             ),
-            variable("counter", "Counter", SERIES, key="__name__", kept="^.*_(?:total|count)$", several=False),
-            variable("timing", "Mean of", SERIES, key="__name__", kept="^(.*)_sum$", several=False),
+            build_variable("counter", "Counter", SERIES, key="__name__", pattern="^.*_(?:total|count)$", several=False),
+            build_variable("timing", "Mean of", SERIES, key="__name__", pattern="^(.*)_sum$", several=False),
         ],
         [
-            *(heading("GPUs beside the application"), *beside()),
-            *(heading("GPUs"), *gpus()),
-            *(heading("Containers"), *containers()),
+            *(build_heading("GPUs beside the application"), *build_metric_panels()),
+            *(build_heading("GPUs"), *build_gpu_panels()),
+            *(build_heading("Containers"), *build_container_panels()),
         ],
     )

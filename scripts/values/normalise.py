@@ -1,8 +1,8 @@
-"""From an exporter's series to one series per GPU: PromQL text, one expression per recorded name.
+"""PromQL that makes one series per GPU of an exporter's series, one expression per recorded name.
 
 Every expression takes `max by` a fixed set of labels. So a second job that scrapes the same exporter changes nothing,
 an exporter's restart (another `instance`) and a new driver (another label) break no line, and blank values are gone:
-DCGM marks what it cannot say by huge numbers (2^31, 2^47 or 2^63), which old exporters print.
+DCGM marks unknown values by huge numbers (2^31, 2^47 or 2^63), which old exporters print.
 """
 
 from dataclasses import dataclass, field
@@ -19,40 +19,41 @@ BIG = "< 9.2e18"
 
 @dataclass(frozen=True)
 class Rule:
-    """One recording rule. `labels` are put on every series of it, so one name can have several rules."""
+    """Describe a recording rule. `labels` are put on every series of it, so one name can have several rules."""
 
     record: str
     expr: str
     labels: dict[str, str] = field(default_factory=dict)
-    why: str = ""
+    comment: str = ""
 
 
-def taken(metric: str, keep: str, scale: str = "") -> str:
-    """The metric without blanks and in base units: `taken("X_MIB", "< 1e9", "* 1048576")`."""
+def normalize_metric(metric: str, keep: str, scale: str = "") -> str:
+    """Normalize a metric, without blanks and in base units: `normalize_metric("X_MIB", "< 1e9", "* 1048576")`."""
     return f"({metric} {keep}) {scale}".strip()
 
 
-def of_gpu(expr: str, *more: str) -> str:
-    """One series for each GPU or MIG instance (and `more` labels); for what belongs to the board, whoever uses it."""
-    return f"max by ({', '.join((GPU, *more))}) (\n{indent(named(expr))}\n)"
+def group_by_gpu(expr: str, *labels: str) -> str:
+    """Group an expression to one series for each GPU or MIG instance (and `labels`); this is for figures of the board,
+    whoever uses it."""
+    return f"max by ({', '.join((GPU, *labels))}) (\n{pad_lines(label_node(expr))}\n)"
 
 
-def of_workload(expr: str, *more: str) -> str:
-    """As `of_gpu`, with the pod that the kubelet gave the GPU to; free GPUs have no such labels."""
-    labelled = replaced(
-        replaced(named(expr), "workload_namespace", "exported_namespace"), "workload_pod", "exported_pod"
+def group_by_workload(expr: str, *labels: str) -> str:
+    """Group as `group_by_gpu`, with the pod that the kubelet gave the GPU to; free GPUs have no such labels."""
+    labelled = replace_label(
+        replace_label(label_node(expr), "workload_namespace", "exported_namespace"), "workload_pod", "exported_pod"
     )
-    return f"max by ({', '.join((WORKLOAD, *more))}) (\n{indent(labelled)}\n)"
+    return f"max by ({', '.join((WORKLOAD, *labels))}) (\n{pad_lines(labelled)}\n)"
 
 
-def named(expr: str) -> str:
-    """`node` from the exporter's host label, which is `Hostname` up to 4.8.2 and `hostname` since."""
-    return replaced(replaced(expr, "node", "Hostname"), "node", "hostname")
+def label_node(expr: str) -> str:
+    """Set `node` from the exporter's host label, which is `Hostname` up to 4.8.2 and `hostname` since."""
+    return replace_label(replace_label(expr, "node", "Hostname"), "node", "hostname")
 
 
-def replaced(expr: str, target: str, source: str) -> str:
-    return f'label_replace(\n{indent(expr)},\n  "{target}", "$1", "{source}", "(.+)"\n)'
+def replace_label(expr: str, target: str, source: str) -> str:
+    return f'label_replace(\n{pad_lines(expr)},\n  "{target}", "$1", "{source}", "(.+)"\n)'
 
 
-def indent(text: str) -> str:
+def pad_lines(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())

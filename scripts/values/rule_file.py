@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from scripts.values.normalise import Rule, indent
+from scripts.values.normalise import Rule, pad_lines
 
 HEAD = """\
 # Recording rules: from the exporter's series to named ones in base units, one for each GPU.
@@ -10,23 +10,23 @@ HEAD = """\
 """
 
 
-def rule_file(groups: Mapping[str, tuple[str, Sequence[Rule]]]) -> str:
-    """`groups`: name -> (interval, rules)."""
-    return HEAD + "groups:\n" + "\n".join(group(name, *one) for name, one in groups.items())
+def render_rule_file(groups: Mapping[str, tuple[str, Sequence[Rule]]]) -> str:
+    """Render a file; `groups` has (interval, rules) by name."""
+    return HEAD + "groups:\n" + "\n".join(render_group(name, *group) for name, group in groups.items())
 
 
-def group(name: str, interval: str, rules: Iterable[Rule]) -> str:
-    body = "".join(indent(indent(rule(one))) + "\n" for one in rules)
-    return f"  - name: {name}\n    interval: {interval}\n    rules:\n" + indent(body) + "\n"
+def render_group(name: str, interval: str, rules: Iterable[Rule]) -> str:
+    body = "".join(pad_lines(pad_lines(render_rule(rule))) + "\n" for rule in rules)
+    return f"  - name: {name}\n    interval: {interval}\n    rules:\n" + pad_lines(body) + "\n"
 
 
-def rule(one: Rule) -> str:
-    lines = [f"# {one.why}"] if one.why else []
-    lines.append(f"- record: {one.record}")
-    if one.labels:
-        lines.append("  labels: {" + ", ".join(f"{key}: {value}" for key, value in one.labels.items()) + "}")
-    if "\n" in one.expr:
-        lines += ["  expr: |-", indent(indent(one.expr))]
+def render_rule(rule: Rule) -> str:
+    lines = [f"# {rule.comment}"] if rule.comment else []
+    lines.append(f"- record: {rule.record}")
+    if rule.labels:
+        lines.append("  labels: {" + ", ".join(f"{key}: {value}" for key, value in rule.labels.items()) + "}")
+    if "\n" in rule.expr:
+        lines += ["  expr: |-", pad_lines(pad_lines(rule.expr))]
     else:
-        lines.append("  expr: " + (f"'{one.expr}'" if any(mark in one.expr for mark in '{}:#"') else one.expr))
+        lines.append("  expr: " + (f"'{rule.expr}'" if any(mark in rule.expr for mark in '{}:#"') else rule.expr))
     return "\n".join(lines)

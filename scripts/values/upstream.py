@@ -1,4 +1,5 @@
-"""The list of what `scripts/upstream` asks the vendors for, out of a version set: a line each, words in its order."""
+"""The list of files, keys, packages and images that `scripts/upstream` asks the vendors for, from a version set. Each
+is one line, in the order of the set."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,13 +20,13 @@ SQV = ("debian13", "ubuntu2604")
 PLATFORMS = {"amd64": "x86_64", "arm64": "sbsa"}
 
 
-def listed(name: str = KNOWN_SETS[-1]) -> str:
+def render_list(name: str = KNOWN_SETS[-1]) -> str:
     data = yaml.safe_load((VERSIONS / f"{name}.yaml").read_text())
-    lines = [*files(data), *repositories(data), *packages(data), *images(data)]
+    lines = [*list_files(data), *list_repositories(data), *list_packages(data), *list_images(data)]
     return HEAD.format(name=name) + "".join(f"{line}\n" for line in dict.fromkeys(lines))
 
 
-def files(data: dict[str, Any]) -> Iterator[str]:
+def list_files(data: dict[str, Any]) -> Iterator[str]:
     for section in ("manifests", "programs", "charts"):
         for key, entry in data[section].items():
             version = str(entry.get("version") or data["components"][key]["version"])
@@ -34,34 +35,34 @@ def files(data: dict[str, Any]) -> Iterator[str]:
                 yield f"file {digest} {entry['url'].replace('{version}', version).replace('{arch}', arch)}"
 
 
-def repositories(data: dict[str, Any]) -> Iterator[str]:
-    """Their keys, and signatures that sqv must take on a system that has it."""
-    found = [place for name in data["apt"] for place in places(data, name, tuple(data["kubernetes_support"]))]
-    strict = {place["key"] for place in found if place["system"] in SQV}
-    for place in found:
+def list_repositories(data: dict[str, Any]) -> Iterator[str]:
+    """List the keys of repositories, and signatures that sqv must take on a system that has it."""
+    places = [place for name in data["apt"] for place in list_places(data, name, tuple(data["kubernetes_support"]))]
+    strict = {place["key"] for place in places if place["system"] in SQV}
+    for place in places:
         yield f"key {place['fingerprint']} {'sqv' if place['key'] in strict else '-'} {place['key']}"
-    for place in found:
+    for place in places:
         if place["system"] in SQV:
             yield f"signature {place['base']}{place['release']}"
 
 
-def packages(data: dict[str, Any]) -> Iterator[str]:
+def list_packages(data: dict[str, Any]) -> Iterator[str]:
     versions = {f"{{{key}}}": str(entry["version"]) for key, entry in data["components"].items()}
     minor = versions["{kubernetes}"].rpartition(".")[0]
     for package, entry in data["debs"].items():
         kind = "deb" if entry.get("installed", True) else "deb-asked"
-        pattern = filled(entry["version"], versions)
-        for place in places(data, entry["apt"], (minor,)):
+        pattern = fill_words(entry["version"], versions)
+        for place in list_places(data, entry["apt"], (minor,)):
             if place["system"] in entry.get("systems", (place["system"],)):
                 yield f"{kind} {package} {pattern} {place['arch']} {place['base']} {place['index']}"
 
 
-def images(data: dict[str, Any]) -> Iterator[str]:
+def list_images(data: dict[str, Any]) -> Iterator[str]:
     yield from (f"image {name} {digest}" for name, digest in data.get("images", {}).items())
 
 
-def places(data: dict[str, Any], name: str, minors: tuple[str, ...]) -> Iterator[dict[str, str]]:
-    """The repository as each system and architecture has it."""
+def list_places(data: dict[str, Any], name: str, minors: tuple[str, ...]) -> Iterator[dict[str, str]]:
+    """List the addresses of a repository by system and architecture."""
     source = data["apt"][name]
     for minor in minors:
         for system, (family, codename) in CODENAMES.items():
@@ -69,7 +70,7 @@ def places(data: dict[str, Any], name: str, minors: tuple[str, ...]) -> Iterator
                 words = {"{minor}": minor, "{os}{release}": system, "{os}": family, "{codename}": codename}
                 words |= {"{arch}": arch, "{platform}": platform}
                 words |= {f"{{{key}}}": text for key, text in source.get("keys", {}).get(system, {}).items()}
-                place = {key: filled(str(source[key]), words) for key in ("uri", "suite", "key", "fingerprint")}
+                place = {key: fill_words(str(source[key]), words) for key in ("uri", "suite", "key", "fingerprint")}
                 inside = "" if place["suite"] == "/" else f"dists/{place['suite']}/"
                 index = f"{inside}{source['components']}/binary-{arch}/Packages" if inside else "Packages"
                 yield {
@@ -82,7 +83,7 @@ def places(data: dict[str, Any], name: str, minors: tuple[str, ...]) -> Iterator
                 }
 
 
-def filled(text: str, words: dict[str, str]) -> str:
+def fill_words(text: str, words: dict[str, str]) -> str:
     for word, value in words.items():
         text = text.replace(word, value)
     return text

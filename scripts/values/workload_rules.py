@@ -1,6 +1,6 @@
-"""Recording rules for alerts about use: whose Xid it was, GPUs of a job side by side, what a model draws when idle."""
+"""Recording rules for alerts about use: owners of Xids, GPUs of a job side by side, idle power of a model."""
 
-from scripts.values.normalise import SMALL, Rule, indent, of_workload, replaced, taken
+from scripts.values.normalise import SMALL, Rule, group_by_workload, normalize_metric, pad_lines, replace_label
 
 # Owners of pods that work on one thing together. Replicas of a service do not: each has its own requests.
 JOBS = 'owner_kind=~".*Job",owner_is_controller="true"'
@@ -15,74 +15,75 @@ SIGNALS = {
 }
 
 
-def of_pod(expr: str) -> str:
-    return replaced(replaced(expr, "workload_namespace", "namespace"), "workload_pod", "pod")
+def group_by_pod(expr: str) -> str:
+    return replace_label(replace_label(expr, "workload_namespace", "namespace"), "workload_pod", "pod")
 
 
-def pods() -> list[Rule]:
+def build_pod_rules() -> list[Rule]:
     now, before = "gpustack:gpu_xid_errors:count5m", "gpustack:gpu_xid_errors:count5m offset 1m"
-    counted = of_workload(taken('DCGM_EXP_XID_ERRORS_COUNT{xid!=""}', SMALL), "xid")
-    owner = of_pod(f"kube_pod_owner{{{JOBS}}}")
-    killed = of_pod('kube_pod_container_status_last_terminated_reason{reason="OOMKilled"}')
+    counted = group_by_workload(normalize_metric('DCGM_EXP_XID_ERRORS_COUNT{xid!=""}', SMALL), "xid")
+    owner = group_by_pod(f"kube_pod_owner{{{JOBS}}}")
+    killed = group_by_pod('kube_pod_container_status_last_terminated_reason{reason="OOMKilled"}')
     return [
         Rule(
             "gpustack:gpu_xid_begun:count5m",
             f"{counted}\nand on (node, UUID, GPU_I_ID, xid) (\n"
             f"  {now} > {before}\n  or\n  {now} > 0 unless {before} > 0\n)",
-            why="In its first minute, when the pod beside it still is that which had it.",
+            comment="In its first minute, when the pod beside it still is that which had it.",
         ),
         Rule(
             "gpustack:pod_job:info",
             "max by (workload_namespace, workload_pod, job_name) (\n"
-            f"{indent(replaced(owner, 'job_name', 'owner_name'))}\n)",
+            f"{pad_lines(replace_label(owner, 'job_name', 'owner_name'))}\n)",
         ),
-        Rule("gpustack:pod_oom_killed:bool", f"max by (workload_namespace, workload_pod) (\n{indent(killed)}\n)"),
+        Rule("gpustack:pod_oom_killed:bool", f"max by (workload_namespace, workload_pod) (\n{pad_lines(killed)}\n)"),
     ]
 
 
-def jobs() -> list[Rule]:
+def build_job_rules() -> list[Rule]:
     return [
-        *(Rule("gpustack:gpu_job_signal:mean10m", in_job(expr), {"signal": name}) for name, expr in SIGNALS.items()),
+        *(Rule("gpustack:gpu_job_signal:mean10m", join_job(expr), {"signal": name}) for name, expr in SIGNALS.items()),
         Rule("gpustack:job_gpus:count", f"count by ({JOB}) (gpustack:gpu_job_signal:mean10m)"),
         Rule(
             "gpustack:job_signal:median",
             f"quantile by ({JOB}) (0.5, gpustack:gpu_job_signal:mean10m) > 0.05",
-            why="Of GPUs of one model. Where next to nothing is done, shares of it say nothing.",
+            comment="Of GPUs of one model. Where next to nothing is done, shares of it say nothing.",
         ),
         Rule(
             "gpustack:gpu_job_deviation:ratio",
             f"gpustack:gpu_job_signal:mean10m / on ({JOB}) group_left () gpustack:job_signal:median - 1",
-            why="Share of the median by which a GPU is above or below it.",
+            comment="Share of the median by which a GPU is above or below it.",
         ),
         Rule(
             "gpustack:job_deviation:median",
             f"quantile by ({JOB}) (0.5, abs(gpustack:gpu_job_deviation:ratio))",
-            why="Median absolute deviation: how far apart GPUs of this job usually are.",
+            comment="Median absolute deviation: how far apart GPUs of this job usually are.",
         ),
     ]
 
 
-def in_job(expr: str) -> str:
-    """With the name of the job; a pod without one is a job of its own."""
-    alone = replaced(
+def join_job(expr: str) -> str:
+    """Join the name of the job; a pod without one is a job of its own."""
+    alone = replace_label(
         f"{expr}\nunless on (workload_namespace, workload_pod) gpustack:pod_job:info", "job_name", "workload_pod"
     )
     return (
-        f"(\n{indent(expr)}\n)\n* on (workload_namespace, workload_pod) group_left (job_name) gpustack:pod_job:info\n"
+        f"(\n{pad_lines(expr)}\n)\n"
+        "* on (workload_namespace, workload_pod) group_left (job_name) gpustack:pod_job:info\n"
         f"or\n{alone}"
     )
 
 
-def days() -> list[Rule]:
+def build_day_rules() -> list[Rule]:
     return [
         Rule(
             "gpustack:gpu_profiled:max1d",
             "max by (node, UUID, modelName) (\n  present_over_time(gpustack:gpu_sm_active:ratio[1d])\n)",
-            why="GPUs, or their MIG instances, that had profiling fields within a day.",
+            comment="GPUs, or their MIG instances, that had profiling fields within a day.",
         ),
         Rule(
             "gpustack:model_idle_power:watts",
             'min by (modelName) (\n  min_over_time(gpustack:gpu_power:watts{modelName!=""}[1d])\n)',
-            why="The least that a GPU of this model drew within a day.",
+            comment="The least that a GPU of this model drew within a day.",
         ),
     ]

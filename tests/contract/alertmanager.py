@@ -11,10 +11,10 @@ import yaml
 
 from gpustack.config.sections.receiver import OURS
 from gpustack.config.spec import Spec
-from gpustack.config.values import merged
+from gpustack.config.values import merge_values
 from gpustack.proof.alertmanager import Alertmanager
 from gpustack.proof.http import NoAnswer, Web
-from gpustack.steps.monitoring.receiver import COUNTED, MOUNTED, alertmanager
+from gpustack.steps.monitoring.receiver import RECEIVER_METRICS, SECRETS_FOLDER, build_alertmanager_values
 from tests.contract.promtool import program
 from tests.lab.witness import until
 
@@ -26,8 +26,8 @@ def configuration(receivers: dict[str, Any], secrets: Path) -> str:
     each receiver."""
     spec = Spec.model_validate({"alerts": {"receivers": receivers}})
     of_chart = yaml.safe_load((CHART / "values.yaml").read_text())["alertmanager"]["config"]
-    return yaml.safe_dump(merged(of_chart, alertmanager(spec).get("config", {}))).replace(
-        f"{MOUNTED}/{OURS}", str(secrets)
+    return yaml.safe_dump(merge_values(of_chart, build_alertmanager_values(spec).get("config", {}))).replace(
+        f"{SECRETS_FOLDER}/{OURS}", str(secrets)
     )
 
 
@@ -47,7 +47,7 @@ def routed(folder: Path, text: str, labels: Sequence[str]) -> str:
 
 
 @contextmanager
-def running(folder: Path, text: str, features: str = COUNTED) -> Iterator[Alertmanager]:
+def running(folder: Path, text: str, features: str = RECEIVER_METRICS) -> Iterator[Alertmanager]:
     """An Alertmanager on loopback, as long as the `with` lasts."""
     (folder / "alertmanager.yaml").write_text(text)
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -70,6 +70,6 @@ def running(folder: Path, text: str, features: str = COUNTED) -> Iterator[Alertm
 
 def answers(there: Alertmanager) -> bool:
     try:
-        return bool(there.integrations())
+        return bool(there.fetch_integrations())
     except NoAnswer:
         return False

@@ -71,7 +71,7 @@ def openmetrics(first: int, last: int, step: int) -> str:
 
 def at_age(age: int) -> dict[str, str]:
     """By series; what is of no node is there once."""
-    return dict(chain.from_iterable((*of_gpus(one, age), *beside(one, age)) for one in EXPORTERS))
+    return dict(chain.from_iterable((*of_gpus(exporter, age), *beside(exporter, age)) for exporter in EXPORTERS))
 
 
 def of_gpus(one: Exporter, age: int) -> Iterator[tuple[str, str]]:

@@ -35,7 +35,7 @@ def started(folder: Path) -> tuple[list[str], int]:
     (folder / "series.txt").write_text(openmetrics(now - 600, now, 60))
     assert complaints("tsdb", "create-blocks-from", "openmetrics", folder / "series.txt", folder / "data") == ""
     rules = yaml.safe_load(re.sub(r"\[\d+[mh]\]", f"[{SPAN}]", (RULES / "gpu-recording.yaml").read_text()))
-    rules["groups"] += budget.groups(PRICED)
+    rules["groups"] += budget.build_groups(PRICED)
     for group in rules["groups"]:
         group["interval"] = "2s"
     (folder / "rules.yaml").write_text(yaml.safe_dump(rules))

@@ -97,7 +97,7 @@ def nodes(tree: Any) -> Iterator[Any]:
 
 
 def metrics(tree: Any) -> set[str]:
-    return {one.name or "" for one in nodes(tree) if isinstance(one, promql_parser.VectorSelector)}
+    return {node.name or "" for node in nodes(tree) if isinstance(node, promql_parser.VectorSelector)}
 
 
 def of_gpus(tree: Any) -> bool:
@@ -111,19 +111,21 @@ def unknown(expr: str, *, only_recorded: bool = False) -> list[str]:
 
 def rates_of_gauges(expr: str) -> list[str]:
     counters = exported() | recorded() | OTHERS
-    calls = [one for one in nodes(promql_parser.parse(expr)) if isinstance(one, promql_parser.Call)]
-    return [str(one) for one in calls if one.func.name in RATES if not all(counters.get(name) for name in metrics(one))]
+    calls = [node for node in nodes(promql_parser.parse(expr)) if isinstance(node, promql_parser.Call)]
+    return [
+        str(call) for call in calls if call.func.name in RATES if not all(counters.get(name) for name in metrics(call))
+    ]
 
 
 def lost(expr: str, *wanted: str) -> list[str]:
     """Aggregations over series of GPUs whose result has not all `wanted` labels."""
     found = []
-    for one in nodes(promql_parser.parse(expr)):
-        if not isinstance(one, promql_parser.AggregateExpr) or not of_gpus(one.expr):
+    for node in nodes(promql_parser.parse(expr)):
+        if not isinstance(node, promql_parser.AggregateExpr) or not of_gpus(node.expr):
             continue
-        named = set(one.modifier.labels) if one.modifier else set()
-        by = one.modifier is not None and one.modifier.type == promql_parser.AggModifierType.By
-        kept = set(wanted) & named if by or not one.modifier else set(wanted) - named
+        named = set(node.modifier.labels) if node.modifier else set()
+        by = node.modifier is not None and node.modifier.type == promql_parser.AggModifierType.By
+        kept = set(wanted) & named if by or not node.modifier else set(wanted) - named
         if kept != set(wanted):
-            found.append(str(one))
+            found.append(str(node))
     return found

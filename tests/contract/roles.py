@@ -6,9 +6,9 @@ from typing import Any
 
 import yaml
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 
-FOLDERS = (playbooks() / "roles", playbooks() / "remedy" / "roles")
+FOLDERS = (locate_playbooks() / "roles", locate_playbooks() / "remedy" / "roles")
 ROLES = sorted(path for folder in FOLDERS for path in folder.iterdir() if path.is_dir())
 
 

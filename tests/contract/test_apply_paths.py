@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from tests.worlds.api_objects import APPLIED, OTHERS, document
 
-ROOT = playbooks()
+ROOT = locate_playbooks()
 FILES = sorted(path for path in ROOT.rglob("*") if path.suffix in (".sh", ".yml", ".yaml", ".j2"))
 STATUS = {"manager": "kube-apiserver", "operation": "Update", "fieldsV1": {"f:status": {}}}
 RELEASE = {f"meta.helm.sh/release-{key}": key for key in ("name", "namespace")}

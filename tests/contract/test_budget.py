@@ -8,7 +8,7 @@ import yaml
 
 from gpustack.config.spec import Spec
 from gpustack.steps import budget
-from gpustack.steps.alerts import groups_of
+from gpustack.steps.alerts import build_groups
 from tests.contract.promtool import complaints
 
 UNIT, GPUS = "gpustack:node_usage_unit:ratio", "gpustack:node_usage_gpus:count"
@@ -24,7 +24,7 @@ def spec(*prices: dict[str, Any], **budgets: float) -> Spec:
 
 
 def judged(folder: Path, found: Spec, series: dict[str, str], *probes: dict[str, Any], interval: str) -> str:
-    (folder / "rules.yaml").write_text(yaml.safe_dump({"groups": budget.groups(found)}))
+    (folder / "rules.yaml").write_text(yaml.safe_dump({"groups": budget.build_groups(found)}))
     inputs = [{"series": name, "values": values} for name, values in series.items()]
     case = {"interval": interval, "input_series": inputs, "promql_expr_test": list(probes)}
     (folder / "test.yaml").write_text(
@@ -98,16 +98,16 @@ def test_an_alert_fires_above_the_budget_and_is_of_one_month(tmp_path: Path) -> 
 
 
 def test_without_budgets_there_are_none_and_with_them_they_are_loaded() -> None:
-    assert budget.groups(Spec()) == []
-    assert [one["name"] for one in budget.groups(spec({"per_gpu_hour": 1}))] == ["gpustack-spending"]
-    groups = groups_of(spec({"per_gpu_hour": 1}, a=1))["gpu-alerts"]
+    assert budget.build_groups(Spec()) == []
+    assert [group["name"] for group in budget.build_groups(spec({"per_gpu_hour": 1}))] == ["gpustack-spending"]
+    groups = build_groups(spec({"per_gpu_hour": 1}, a=1))["gpu-alerts"]
     assert [one["name"] for one in groups][-2:] == ["gpustack-spending", "gpustack-budgets"]
     assert groups[-1]["rules"][0]["annotations"]["runbook"] == "gpustack explain alert-gpubudgetexceeded"
 
 
 @pytest.mark.parametrize("label", ["team", "example.com/costCenter"])
 def test_rules_read_the_label_of_the_spec(label: str) -> None:
-    groups = groups_of(Spec.model_validate({"capacity": {"team_label": label}}))["gpu-recording"]
+    groups = build_groups(Spec.model_validate({"capacity": {"team_label": label}}))["gpu-recording"]
     (rule,) = [rule for group in groups for rule in group["rules"] if rule["record"] == "gpustack:pod_team:info"]
     assert ("label_team" in rule["expr"]) == (label == "team")
     assert ("label_example_com_cost_center" in rule["expr"]) == (label != "team")

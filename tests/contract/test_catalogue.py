@@ -11,28 +11,28 @@ from typer.main import get_command
 
 from gpustack.cli.app import app
 from gpustack.doctor.catalogue import FOLDER, LAYERS
-from gpustack.doctor.check import guard_of
+from gpustack.doctor.check import build_guard_id
 from gpustack.doctor.checks import BY_ID, PAIRS
 from gpustack.doctor.entry import Fault, State
-from gpustack.doctor.graph import graph
-from gpustack.report.explain.pages import checks, contents, error_pages, explain
+from gpustack.doctor.graph import load_graph
+from gpustack.report.explain.pages import explain_topic, list_checks, read_error_pages, render_contents
 from gpustack.steps import STEPS
 
 UNIT = Path(__file__).parents[1] / "unit" / "doctor"
 WITHOUT_CHECK: dict[str, dict[str, str]] = {
     path.stem: yaml.safe_load(path.read_text()) or {} for path in sorted((UNIT / "without_check").glob("*.yaml"))
 }
-FAULTS, STATES = graph().faults, graph().states
+FAULTS, STATES = load_graph().faults, load_graph().states
 ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 every_fault = pytest.mark.parametrize("fault", FAULTS.values(), ids=list(FAULTS))
 
 
 def guards() -> set[str]:
-    return {guard_of(fault.id) for fault in FAULTS.values() if fault.guard}
+    return {build_guard_id(fault.id) for fault in FAULTS.values() if fault.guard}
 
 
 def conditions() -> set[str]:
-    return {edge.id for edge in graph().edges if edge.condition}
+    return {edge.id for edge in load_graph().edges if edge.condition}
 
 
 def test_every_file_is_read() -> None:
@@ -40,7 +40,7 @@ def test_every_file_is_read() -> None:
 
 
 def test_the_catalogue_is_whole() -> None:
-    edges = sum(1 for _ in graph().edges)
+    edges = sum(1 for _ in load_graph().edges)
     found = (len(FAULTS), len(STATES), edges, len(guards()), len(conditions()))
     assert all(one >= least for one, least in zip(found, (157, 39, 405, 15, 30), strict=True)), found
 
@@ -79,20 +79,20 @@ def test_every_check_tells_something_of_the_catalogue() -> None:
 
 
 def test_every_pair_is_there_and_is_used() -> None:
-    assert {edge.pairs for edge in graph().edges if edge.pairs} == set(PAIRS)
+    assert {edge.pairs for edge in load_graph().edges if edge.pairs} == set(PAIRS)
 
 
 def test_pairs_join_hosts() -> None:
     odd = [
         edge.id
-        for edge in graph().edges
-        if edge.pairs and {graph()[edge.cause].scope, graph()[edge.effect].scope} != {"host"}
+        for edge in load_graph().edges
+        if edge.pairs and {load_graph()[edge.cause].scope, load_graph()[edge.effect].scope} != {"host"}
     ]
     assert odd == []
 
 
 def test_a_fault_of_a_step_has_no_second_check_and_its_scope() -> None:
-    steps = {name: step for name, (step, _) in checks().items()}
+    steps = {name: step for name, (step, _) in list_checks().items()}
     by_step = {fault.id: fault.checked_by for fault in FAULTS.values() if fault.checked_by}
     assert set(by_step.values()) <= set(steps)
     assert set(by_step) & set(BY_ID) == set()
@@ -126,20 +126,20 @@ def test_checks_have_probes_that_their_registration_names() -> None:
 
 @pytest.mark.parametrize("id", [*FAULTS, *STATES])
 def test_every_entry_has_its_page(id: str) -> None:
-    text = explain(id)
+    text = explain_topic(id)
     assert f"{id}: " in text
-    assert graph()[id].title in text
+    assert load_graph()[id].title in text
 
 
 def test_the_list_of_pages_has_them() -> None:
-    text = contents()
+    text = render_contents()
     assert all(f"  {id}\n" in text or f"  {id}  " in text for id in (*FAULTS, *STATES))
 
 
 @every_fault
 def test_commands_of_ours_that_are_advised_exist(fault: Fault) -> None:
     verbs = set(get_command(app).commands)  # type: ignore[attr-defined]
-    pages = {*FAULTS, *STATES, *checks(), *error_pages(), *(step.id for step in STEPS)}
+    pages = {*FAULTS, *STATES, *list_checks(), *read_error_pages(), *(step.id for step in STEPS)}
     for line in (*fault.fix.commands, *([fault.fix.do] if "gpustack" in fault.fix.do else [])):
         for verb, rest in re.findall(r"\bgpustack ([a-z]+)((?: [^ ]+)*)", line):
             if line == fault.fix.do and verb not in verbs:

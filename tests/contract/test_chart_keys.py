@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.config.chart_keys import CHARTS, Key, judged, keys_of
-from gpustack.config.resources import values as shipped_values
+from gpustack.config.chart_keys import CHARTS, Key, judge_values, read_chart_keys
+from gpustack.config.resources import locate_shipped_values as shipped_values
 
 ROOT = Path(__file__).parents[2]
 SIMULATED = ROOT / "gpustack" / "simulated" / "charts"
@@ -74,20 +74,20 @@ def test_facts_are_those_of_the_real_charts(path: Path) -> None:
 @pytest.mark.parametrize("path", OURS, ids=named)
 def test_the_real_chart_knows_every_key_of_ours(path: Path) -> None:
     values = yaml.safe_load(path.read_text()) or {}
-    assert [str(wrong) for wrong in judged(path.name, chart_of(path.stem), values)] == []
+    assert [str(wrong) for wrong in judge_values(path.name, chart_of(path.stem), values)] == []
 
 
 @pytest.mark.parametrize("folder", STAND_INS, ids=named)
 def test_the_real_chart_knows_every_key_of_the_simulated_one(folder: Path) -> None:
     chart = yaml.safe_load((folder / "Chart.yaml").read_text())
     values = yaml.safe_load((folder / "values.yaml").read_text())
-    assert [str(wrong) for wrong in judged(named(folder), f"{chart['name']}-{chart['version']}", values)] == []
+    assert [str(wrong) for wrong in judge_values(named(folder), f"{chart['name']}-{chart['version']}", values)] == []
 
 
 @pytest.mark.parametrize("folder", STAND_INS, ids=named)
 def test_the_schema_of_a_simulated_chart_is_of_keys_that_the_real_one_knows(folder: Path) -> None:
     chart = yaml.safe_load((folder / "Chart.yaml").read_text())
-    known = keys_of(f"{chart['name']}-{chart['version']}")
+    known = read_chart_keys(f"{chart['name']}-{chart['version']}")
     schema = json.loads((folder / "values.schema.json").read_text())
     assert [".".join(path) for path in schema_paths(schema) if not knows(known, path)] == []
 

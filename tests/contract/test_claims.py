@@ -21,15 +21,15 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.spec import Spec
 from gpustack.errors import RolloutError
-from gpustack.probes.firewall.live import FIREWALL
+from gpustack.probes.firewall.live_rules import FIREWALL
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.rollout.addresses import refuse_unconfirmed
-from gpustack.rollout.overlay import overlay
+from gpustack.rollout.overlay import build_overlay
 from gpustack.rollout.plan import plan
 from gpustack.steps import STEPS
-from gpustack.steps.firewall.packets import needed
+from gpustack.steps.firewall.packets import list_flows
 from gpustack.steps.node_address import find_node_address, find_trusted_address
-from gpustack.steps.own_node import confirm_own, own, removable
+from gpustack.steps.own_node import confirm_node, find_node, find_removable_node
 from tests.worlds.healthy import healthy
 
 STRANGER, STRANGE_ID, STRANGE_NAME, STRANGE_MAC = "203.0.113.66", "e" * 32, "x9", "02:66:66:66:66:66"
@@ -49,9 +49,9 @@ def world() -> Snapshot:
     inventory = replace(taken.inventory, spec=Spec.model_validate(spec))
     answers = dict(taken.answers)
     for probe in ("kube.nodes", "gpu.nodes"):
-        document = json.loads(answers[probe, CLUSTER].out)
+        document = json.loads(answers[probe, CLUSTER].stdout)
         document["items"].append(make_stranger(document["items"][-1]))
-        answers[probe, CLUSTER] = replace(answers[probe, CLUSTER], out=json.dumps(document))
+        answers[probe, CLUSTER] = replace(answers[probe, CLUSTER], stdout=json.dumps(document))
     return replace(taken, inventory=inventory, answers=MappingProxyType(answers))
 
 
@@ -75,8 +75,8 @@ def with_answers(taken: Snapshot, changed: Mapping[tuple[str, str], Answer]) -> 
 
 def find_lies() -> Iterator[tuple[str, Answer]]:
     for (probe, where), answer in sorted(world().answers.items()):
-        if where == LIAR and (text := lie(answer.out)) != answer.out:
-            yield probe, replace(answer, out=text)
+        if where == LIAR and (text := lie(answer.stdout)) != answer.stdout:
+            yield probe, replace(answer, stdout=text)
 
 
 LIES = dict(find_lies())
@@ -89,15 +89,15 @@ every_lie = pytest.mark.parametrize("lies", [pytest.param(LIES, id="all"), *ALON
 @every_lie
 def test_no_word_of_a_host_reaches_the_variables_of_another(lies: Mapping[str, Answer]) -> None:
     taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in lies.items()})
-    variables = json.dumps(overlay(taken)["all"]["hosts"][OTHER], default=str)
-    honest = json.dumps(overlay(world())["all"]["hosts"][OTHER], default=str)
+    variables = json.dumps(build_overlay(taken)["all"]["hosts"][OTHER], default=str)
+    honest = json.dumps(build_overlay(world())["all"]["hosts"][OTHER], default=str)
     assert [mark for mark in MARKS if mark in variables and mark not in honest] == []
 
 
 @every_lie
 def test_no_word_of_a_host_chooses_another_node(lies: Mapping[str, Answer]) -> None:
     taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in lies.items()})
-    for choose in (removable, confirm_own):
+    for choose in (find_removable_node, confirm_node):
         try:
             node = choose(View(taken, LIAR))
         except FactUnavailable:
@@ -109,7 +109,7 @@ def test_no_word_of_a_host_chooses_another_node(lies: Mapping[str, Answer]) -> N
 def test_no_word_of_a_host_is_let_in_by_another(lies: Mapping[str, Answer]) -> None:
     taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in lies.items()})
     try:
-        assert STRANGER not in json.dumps(needed(View(taken, OTHER)))
+        assert STRANGER not in json.dumps(list_flows(View(taken, OTHER)))
     except FactUnavailable as error:
         assert LIAR in str(error)  # noqa: PT017 - both are right
 
@@ -119,10 +119,10 @@ def test_no_word_of_a_host_names_another_node_in_a_command(names: Collection[str
     """Bind the host's GPUs for virtual machines and exclude its node from the operator, so that commands name it."""
     changed = {(probe, LIAR): LIES[probe] for probe in names}
     nodes = world().answers["gpu.nodes", CLUSTER]
-    excluded = json.loads(nodes.out)
+    excluded = json.loads(nodes.stdout)
     for item in excluded["items"]:
         item["metadata"].setdefault("labels", {})["nvidia.com/gpu.deploy.operands"] = "false"
-    changed["gpu.nodes", CLUSTER] = replace(nodes, out=json.dumps(excluded))
+    changed["gpu.nodes", CLUSTER] = replace(nodes, stdout=json.dumps(excluded))
     hints = [
         result.hint for state in plan(with_answers(world(), changed), STEPS).states for result in state.differences
     ]
@@ -134,7 +134,7 @@ def test_the_lies_change_answers() -> None:
     """The test above would hold of answers in which nothing was changed."""
     assert {"network.address", "network.addresses", "system.identity", "system.hostname", FIREWALL.id} <= set(LIES)
     taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in LIES.items()})
-    node = own(View(taken, LIAR))
+    node = find_node(View(taken, LIAR))
     assert node is not None
     assert node.name == STRANGE_NAME
     assert STRANGE_NAME in {found.name for found in View(taken, CLUSTER)[NODES]}
@@ -146,11 +146,15 @@ def test_install_refuses_a_host_with_an_address_that_ssh_did_not_reach() -> None
     with pytest.raises(RolloutError) as raised:
         refuse_unconfirmed(taken)
     assert raised.value.reference == "node-address-unconfirmed"
-    assert raised.value.why.startswith("k2: SSH reached 10.78.0.12, and the host reports 203.0.113.66; its addresses: ")
+    assert raised.value.reason.startswith(
+        "k2: SSH reached 10.78.0.12, and the host reports 203.0.113.66; its addresses: "
+    )
     with pytest.raises(FactUnavailable, match="gpustack_node_ip is not set"):
         find_node_address(View(taken, LIAR))
-    assert "flows" not in overlay(taken)["all"]["hosts"][OTHER]["gpustack"]["firewall"]
-    assert LIAR not in {name for name, found in overlay(taken)["all"]["hosts"].items() if "gpustack_host" in found}
+    assert "flows" not in build_overlay(taken)["all"]["hosts"][OTHER]["gpustack"]["firewall"]
+    assert LIAR not in {
+        name for name, found in build_overlay(taken)["all"]["hosts"].items() if "gpustack_host" in found
+    }
 
 
 ROLES = Path(__file__).parents[2] / "playbooks" / "roles"

@@ -17,15 +17,15 @@ from gpustack.command import Command, Hint
 from gpustack.errors import GpustackError
 from gpustack.remedy.commands import Commands
 from gpustack.remedy.offer import Offer
-from gpustack.report.findings import typed
-from gpustack.rollout.next import after_install, after_look, build_command
-from gpustack.rollout.plan import Played
+from gpustack.report.findings import print_command
+from gpustack.rollout.next_command import build_command, suggest_after_install, suggest_after_plan
+from gpustack.rollout.plan import PlaybookRun
 
 PACKAGE = Path(command.__file__).parent
 HERE = "command.py"
 INTERPRETERS = {"sh", "bash", "eval", "python", "python3", "perl", "awk", "xargs", "env"}
-WITH_NOTES = {"Command", "Prose", "extend", "join_hints", "reset_of", "known_hosts_command"}
-NOT_TEXT = {"ask/typed.py"}
+WITH_NOTES = {"Command", "Prose", "extend", "join_hints", "build_reset_command", "build_keygen_command"}
+NOT_TEXT = {"ask/type_check.py"}
 """A hint of a type, not of a person."""
 
 
@@ -94,6 +94,7 @@ def test_notes_stand_in_the_source() -> None:
     calls = [
         (path, node) for path, node in list_calls(*WITH_NOTES) if any(word.arg == "note" for word in node.keywords)
     ]
+    assert {name_call(node) for _, node in calls} == WITH_NOTES
     assert len(calls) > 30
     # A function that hands a note on takes a LiteralString.
     handed_on = {"steps/other_cluster.py", "ask/transport/ssh_options.py"}
@@ -163,11 +164,11 @@ def test_nothing_called_a_hint_is_a_plain_string() -> None:
         (Offer, "commands", tuple[Hint, ...]),
         (Commands, "repairs", tuple[Hint, ...]),
         (Commands, "fix", Hint),
-        (Played, "command", Command),
-        (typed, "command", Hint),
+        (PlaybookRun, "command", Command),
+        (print_command, "command", Hint),
         (build_command, "return", Command),
-        (after_look, "return", Hint),
-        (after_install, "return", Hint),
+        (suggest_after_plan, "return", Hint),
+        (suggest_after_install, "return", Hint),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )

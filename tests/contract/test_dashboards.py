@@ -152,7 +152,9 @@ def test_expressions_read_what_is_there(file: Path) -> None:
     found = [chosen(expr) for expr in expressions(read(file))]
     assert found
     assert [name for expr in found for name in unknown(expr) if name not in APPLICATION] == []
-    assert [one for expr in found for one in rates_of_gauges(expr) if "training" not in one] == []
+    assert [
+        rates_of_gauge for expr in found for rates_of_gauge in rates_of_gauges(expr) if "training" not in rates_of_gauge
+    ] == []
 
 
 def at(expr: str) -> str:
@@ -167,7 +169,7 @@ def test_every_expression_has_data_from_the_enabled_counters(file: Path, tmp_pat
         {"expr": f"count({expr}) > bool 0", "eval_time": at(expr), "exp_samples": [{"labels": "{}", "value": 1}]}
         for expr in found
     ]
-    (tmp_path / "priced.yaml").write_text(yaml.safe_dump({"groups": budget.groups(PRICED)}))
+    (tmp_path / "priced.yaml").write_text(yaml.safe_dump({"groups": budget.build_groups(PRICED)}))
     rule_files = [str(path) for path in (*sorted(RULES.glob("*.yaml")), tmp_path / "priced.yaml")]
     test = {"interval": "30s", "input_series": series(), "promql_expr_test": probes}
     written = tmp_path / "test.yaml"
@@ -194,9 +196,9 @@ def test_nothing_is_divided_by_what_may_be_nought(file: Path) -> None:
 
 def divided_by_nought(expr: str) -> list[str]:
     """Divisors without a comparison that have a rate, or a count of what there is to allocate."""
-    trees = [one for one in nodes(promql_parser.parse(expr)) if isinstance(one, promql_parser.BinaryExpr)]
-    divisors = [str(one.rhs) for one in trees if str(one.op) == "/"]
-    return [one for one in divisors if re.search(r"rate\(|allocatable", one) and " > 0" not in one]
+    trees = [node for node in nodes(promql_parser.parse(expr)) if isinstance(node, promql_parser.BinaryExpr)]
+    divisors = [str(tree.rhs) for tree in trees if str(tree.op) == "/"]
+    return [divisor for divisor in divisors if re.search(r"rate\(|allocatable", divisor) and " > 0" not in divisor]
 
 
 def test_a_division_by_nought_is_found() -> None:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from gpustack.report.doctor.metrics import text
+from gpustack.report.doctor.metrics import render_metrics
 from tests.contract.promtool import complaints
 from tests.worlds import diagnoses
 
 
 @pytest.mark.parametrize("name", ["healthy", "ufw", "unexplained", "together"])
 def test_prometheus_takes_the_metrics(name: str) -> None:
-    assert complaints("check", "metrics", given=text(getattr(diagnoses, name)())) == ""
+    assert complaints("check", "metrics", given=render_metrics(getattr(diagnoses, name)())) == ""

@@ -3,14 +3,14 @@
 import promql_parser
 import pytest
 
-from gpustack.forecast.read import expressions
+from gpustack.forecast.read import build_expressions
 from tests.contract.promql import unknown
 
 
 @pytest.mark.parametrize("nodes", ["", 'a"b\\d+'])
 def test_queries_are_promql_on_known_names(nodes: str) -> None:
     """Recorded ones, and of kube-state-metrics for the time before them."""
-    for expr in expressions(nodes):
+    for expr in build_expressions(nodes):
         promql_parser.parse(f"avg_over_time(({expr})[1h:5m])")
         assert unknown(expr) == []
         assert "or " in expr

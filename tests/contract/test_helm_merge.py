@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpustack.config.values import merged
+from gpustack.config.values import merge_values
 from tests.helm import helm
 from tests.worlds.value_layers import layers
 
@@ -32,7 +32,7 @@ def rendered(chart: Path, folder: Path, parts: list[dict[str, Any]]) -> tuple[st
         file.write_text(json.dumps(part))
         files += ["--values", file]
     whole = folder / "whole.json"
-    whole.write_text(json.dumps(merged(*parts)))
+    whole.write_text(json.dumps(merge_values(*parts)))
     return helm("template", "x", chart, "--values", whole), helm("template", "x", chart, *files)
 
 

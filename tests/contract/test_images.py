@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from gpustack.bundle.versions import NEWEST, load
-from gpustack.config.versions import version_set
+from gpustack.config.versions import read_version_set
 from gpustack.proof.workload import IMAGE
 
 RENDERED = Path(os.environ.get("GPUSTACK_REFERENCE_DATA") or Path(__file__).parents[3] / "shared" / "data") / "rendered"
@@ -32,8 +32,8 @@ def test_they_are_named_as_containerd_resolves_them() -> None:
 
 
 def test_only_pinned_ones_reach_hosts() -> None:
-    assert version_set(NEWEST).images == {name: text for name, text in IMAGES.items() if text != "unpinned"}
-    assert version_set(NEWEST).images
+    assert read_version_set(NEWEST).images == {name: text for name, text in IMAGES.items() if text != "unpinned"}
+    assert read_version_set(NEWEST).images
 
 
 def test_those_of_the_components() -> None:
@@ -58,7 +58,7 @@ def test_those_of_the_components() -> None:
 def test_those_of_the_charts() -> None:
     images: set[str] = set()
     for path in RENDERED.glob("*.yaml"):
-        images |= {re.sub('[" ]', "", found) for found in re.findall(r"\bimage: (\S+/\S+:\S+)", path.read_text())}
+        images |= {re.sub('[" ]', "", match) for match in re.findall(r"\bimage: (\S+/\S+:\S+)", path.read_text())}
     for path in RENDERED.glob("gpu-operator-*.yaml"):
         images |= set(operands(yaml.safe_load(path.read_text())))
     assert len(images) > 12

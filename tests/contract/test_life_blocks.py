@@ -76,5 +76,5 @@ def test_a_series_ends_with_its_pod(asked: Asked) -> None:
     assert gone
     for pod in gone:
         for at, there in ((pod.deleted - 1, True), (pod.deleted + 121, False)):
-            found = asked.server.answer(f'kube_pod_info{{uid="{pod.uid}"}} @ {at:.0f}')
-            assert bool(found) == (there and pod.created < pod.deleted - 70)
+            answer = asked.server.answer(f'kube_pod_info{{uid="{pod.uid}"}} @ {at:.0f}')
+            assert bool(answer) == (there and pod.created < pod.deleted - 70)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpustack.capacity.raw import expand, rules
-from gpustack.capacity.read import read_usage
-from gpustack.capacity.source import Source, choose
-from gpustack.capacity.usage import Hours, group
+from gpustack.capacity.raw_rules import expand_names, load_expressions
+from gpustack.capacity.read import query_usage
+from gpustack.capacity.source import Source, choose_source
+from gpustack.capacity.usage import Hours, group_hours
 from gpustack.capacity.window import Window
 from gpustack.config import usage_series as series
 from gpustack.metrics.prometheus import Prometheus
@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 def rule_file() -> str:
     """The rules that the reader asks for, each by raw series alone: promtool evaluates them all at once."""
     recorded = [{"record": series.SAMPLE, "expr": f"vector({series.INTERVAL})"}]
-    recorded += [{"record": name, "expr": expand(rules()[name])} for name in READ]
+    recorded += [{"record": name, "expr": expand_names(load_expressions()[name])} for name in READ]
     return yaml.safe_dump({"groups": [{"name": "usage", "interval": "60s", "rules": recorded}]})
 
 
@@ -72,17 +72,17 @@ def test_out_of_recorded_series_they_are_too(writer: Path, tmp_path: Path, seed:
     life = draw(seed, days=DAYS, small=True)
     life.blocks(writer, tmp_path / "data", names={*NAMES, *OTHERS})
     with prometheus(tmp_path, over(tmp_path, {}, OF_THE_PAST)) as server:
-        source = choose(Prometheus(Access(server.url)), window_of(life), "label_team", "")
+        source = choose_source(Prometheus(Access(server.url)), window_of(life), "label_team", "")
         assert not source.recorded
         assert find_wrong(judge(life, source)) == {}
         record_rules(tmp_path, server.url, life)
     for block in (tmp_path / "recorded").iterdir():
         shutil.move(block, tmp_path / "data")
     with prometheus(tmp_path, over(tmp_path, {}, OF_THE_PAST)) as server:
-        source = choose(Prometheus(Access(server.url)), window_of(life), "label_team", "")
+        source = choose_source(Prometheus(Access(server.url)), window_of(life), "label_team", "")
         assert source.recorded
         assert find_wrong(judge(life, source)) == {}
-        found, arithmetic = read_usage(source), read_usage(record(life).source())
-    for row in group(arithmetic, ("model", "namespace", "team")):
-        rows = [one for one in group(found, ("model", "namespace", "team")) if one.names == row.names]
+        usage, arithmetic = query_usage(source), query_usage(record(life).source())
+    for row in group_hours(arithmetic, ("model", "namespace", "team")):
+        rows = [one for one in group_hours(usage, ("model", "namespace", "team")) if one.names == row.names]
         assert vars(rows[0].hours if rows else Hours()) == pytest.approx(vars(row.hours), rel=0.002, abs=0.3)

@@ -9,16 +9,16 @@ import pytest
 import yaml
 
 from gpustack.ask.transport.refusal import HOST_MOST
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from gpustack.steps import STEPS
 from gpustack.steps.gpu import operator
 
 TABLE = (Path(__file__).parents[2] / "docs" / "limits.md").read_text()
 ROWS = [re.split(r" *\| *", line.strip("| ")) for line in TABLE.splitlines() if line.startswith("| `")]
-LIMITS = playbooks() / "files" / "limits.sh"
+LIMITS = locate_playbooks() / "files" / "limits.sh"
 SCRIPTS = [
     path
-    for path in playbooks().rglob("*")
+    for path in locate_playbooks().rglob("*")
     if path.suffix in (".sh", ".yml", ".j2") and path.is_file() and path != LIMITS
 ]
 
@@ -36,7 +36,7 @@ def test_every_step_is_in_the_table_with_its_time_to_settle() -> None:
         for id in re.findall(r"`([a-z-]+)`", row[0])
         if id in {step.id for step in STEPS}
     }
-    assert listed == {step.id: step.settle for step in STEPS}
+    assert listed == {step.id: step.settle_seconds for step in STEPS}
     (row,) = [row for row in ROWS if row[0] == "`gpu-operator`"]
     assert str(operator.SETTLE_WITH_DRIVERS) in row[2]
 
@@ -79,13 +79,13 @@ def test_every_answer_starts_the_limit_anew_up_to_what_the_table_says() -> None:
 LOOKUP = r"lookup\('ansible\.builtin\.file', '([\w./-]+)'\)"
 SILENT = re.compile(r"(?<!-)\btimeout (?:-\S+ )*(?:KILL )?[0-9\"$]|flock (?:--timeout|-w)|--(?:request-)?timeout=[0-9]")
 USED = re.compile(r"(?:^|[ (|!])(?:kube|limited|hold_lock) ", re.MULTILINE)
-TASKS = [path for path in playbooks().rglob("*.yml") if "lookup('ansible.builtin.file'" in path.read_text()]
+TASKS = [path for path in locate_playbooks().rglob("*.yml") if "lookup('ansible.builtin.file'" in path.read_text()]
 
 
-@pytest.mark.parametrize("path", TASKS, ids=lambda path: str(path.relative_to(playbooks())))
+@pytest.mark.parametrize("path", TASKS, ids=lambda path: str(path.relative_to(locate_playbooks())))
 def test_every_file_that_a_task_reads_is_found_and_follows_its_limits(path: Path) -> None:
     """Ansible looks in the role, then beside the playbook: of remedies that is another folder."""
-    base = playbooks() / "remedy" if "remedy" in path.parts else playbooks()
+    base = locate_playbooks() / "remedy" if "remedy" in path.parts else locate_playbooks()
     for task in re.split(r"\n\s*- name:", path.read_text()):
         before: list[str] = []
         for name in re.findall(LOOKUP, task):
@@ -97,7 +97,7 @@ def test_every_file_that_a_task_reads_is_found_and_follows_its_limits(path: Path
             before.append(found.name)
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(playbooks())))
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(locate_playbooks())))
 def test_no_program_ends_without_a_word(path: Path) -> None:
     """`timeout` and `flock --timeout` end with a number alone."""
     assert SILENT.findall(path.read_text()) == []
@@ -159,10 +159,10 @@ def test_the_factor_stretches_what_kubeadm_waits_for(role: str, template: str) -
         "tlsBootstrap": 300,
         "discovery": 300,
     }
-    text = (playbooks() / "roles" / role / "templates" / template).read_text()
-    found = re.findall(r"^  (\w+): \{\{ (\d+) \* (\w+) \}\}s$", text, re.MULTILINE)
-    assert {"kubeletHealthCheck", "kubernetesAPICall"} <= {name for name, _, _ in found}
-    for name, seconds, variable in found:
+    text = (locate_playbooks() / "roles" / role / "templates" / template).read_text()
+    matches = re.findall(r"^  (\w+): \{\{ (\d+) \* (\w+) \}\}s$", text, re.MULTILINE)
+    assert {"kubeletHealthCheck", "kubernetesAPICall"} <= {name for name, _, _ in matches}
+    for name, seconds, variable in matches:
         assert (int(seconds), variable) == (kubeadms[name], f"{role}_timeout_factor")
 
 
@@ -176,7 +176,7 @@ def test_the_factor_stretches_what_the_control_plane_waits_for(factor: int, leas
 
     jinja = Environment(trim_blocks=True, undefined=ChainableUndefined, autoescape=False)
     jinja.filters["to_json"] = str
-    text = (playbooks() / "roles" / "control_plane" / "templates" / "kubeadm.yaml.j2").read_text()
+    text = (locate_playbooks() / "roles" / "control_plane" / "templates" / "kubeadm.yaml.j2").read_text()
     rendered = jinja.from_string(text).render(control_plane_timeout_factor=factor)
     cluster = list(yaml.safe_load_all(rendered))[1]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from tests.contract.hostile_inputs import build_seeds, find_slow
 
 
@@ -24,7 +24,9 @@ def list_expressions(value: Any) -> Iterator[str]:
             yield from list_expressions(part)
 
 
-FOUND = [text for path in playbooks().rglob("*.yml") for text in list_expressions(yaml.safe_load(path.read_text()))]
+FOUND = [
+    text for path in locate_playbooks().rglob("*.yml") for text in list_expressions(yaml.safe_load(path.read_text()))
+]
 EXPRESSIONS = sorted({text for text in FOUND if "{{" not in text})
 
 

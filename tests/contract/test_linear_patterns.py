@@ -20,7 +20,7 @@ OWN = {
     "gpustack.config": "the inventory, values and dashboards of the operator; loaded with a most in bytes",
     "gpustack.lab": "what the lab itself writes",
     "gpustack.simulated": "what the lab's own drivers are told",
-    "gpustack.capacity.raw": "queries of the release",
+    "gpustack.capacity.raw_rules": "queries of the release",
     "gpustack.metrics.readings": "descriptions of fields, of the release",
     "gpustack.report.explain": "pages of the release",
     "gpustack.remedy.commands": "commands of the release's catalogue",

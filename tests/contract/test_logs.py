@@ -27,7 +27,7 @@ sys.path.insert(0, sys.argv[1])
 import importlib, logging, os, time
 logs = importlib.import_module(sys.argv[2])
 handler = logging.StreamHandler(sys.stdout)
-handler.setFormatter(logs.JsonFormatter(logs.Sampler(every=0.2)))
+handler.setFormatter(logs.JsonFormatter(logs.Sampler(interval=0.2)))
 logging.basicConfig(handlers=[handler])
 def report(word):
     end = time.monotonic() + 20
@@ -89,7 +89,7 @@ def test_without_a_driver_everything_is_null_with_the_reason(python: str) -> Non
 
 def test_a_copy_under_another_name_reads_the_driver(compiled: Path, python: str, tmp_path: Path) -> None:
     shutil.copy(MODULE, tmp_path / "gpu_logs.py")
-    hardware.fit(tmp_path, "lab", "host1", 2, "H100")
+    hardware.install_gpus(tmp_path, "lab", "host1", 2, "H100")
     hardware.change(tmp_path, [1], ["load=training", "temp=92"])
     (job, child), _ = ran(python, tmp_path, "gpu_logs", driver(compiled, tmp_path))
     state = hardware.read(tmp_path)
@@ -104,7 +104,7 @@ def test_a_copy_under_another_name_reads_the_driver(compiled: Path, python: str,
 
 
 def test_a_lost_gpu_is_unknown_and_the_other_is_not(compiled: Path, tmp_path: Path) -> None:
-    hardware.fit(tmp_path, "lab", "host1", 2, "H100")
+    hardware.install_gpus(tmp_path, "lab", "host1", 2, "H100")
     hardware.change(tmp_path, [0], ["lost"])
     (job, _), _ = ran(sys.executable, ROOT, "gpustack.logs", driver(compiled, tmp_path))
     lost, well = job["gpu"]["gpus"]
@@ -114,7 +114,7 @@ def test_a_lost_gpu_is_unknown_and_the_other_is_not(compiled: Path, tmp_path: Pa
 
 
 def test_uuids_of_cuda_visible_devices_choose(compiled: Path, tmp_path: Path) -> None:
-    hardware.fit(tmp_path, "lab", "host1", 2, "H100")
+    hardware.install_gpus(tmp_path, "lab", "host1", 2, "H100")
     state = hardware.read(tmp_path)
     assert state
     chosen = {"CUDA_VISIBLE_DEVICES": state.gpus[1].uuid[:12]}

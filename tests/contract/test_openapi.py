@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from gpustack.serve.openapi import openapi
-from gpustack.serve.refusal import Refusal, problem
+from gpustack.serve.openapi import render_openapi
+from gpustack.serve.refusal import Refusal, render_problem
 from gpustack.serve.routes import respond
 from tests.schemas import closed
 from tests.worlds.moments import moment, served
@@ -28,7 +28,7 @@ def validator(operation: Any, status: str) -> Draft202012Validator:
 
 def references(value: Any) -> set[str]:
     if isinstance(value, list):
-        return {found for one in value for found in references(one)}
+        return {reference for one in value for reference in references(one)}
     if not isinstance(value, dict):
         return set()
     own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
@@ -56,19 +56,19 @@ def test_each_answer_has_a_schema_that_requires_all_of_it(name: str) -> None:
 
 @pytest.mark.parametrize("path", OPERATIONS)
 def test_answers_have_their_schema(path: str) -> None:
-    target = re.sub(r"{(\w+)}", lambda found: WORDS[found[1]], path)
-    answer = json.loads(respond(target, lambda: MOMENT, openapi))
+    target = re.sub(r"{(\w+)}", lambda match: WORDS[match[1]], path)
+    answer = json.loads(respond(target, lambda: MOMENT, render_openapi))
     assert list(validator(OPERATIONS[path], "200").iter_errors(answer)) == []
 
 
 @pytest.mark.parametrize("path", [path for path in OPERATIONS if path.startswith("/v1/")])
 def test_refusals_have_theirs(path: str) -> None:
-    target = re.sub(r"{(\w+)}", lambda found: WORDS[found[1]], path)
+    target = re.sub(r"{(\w+)}", lambda match: WORDS[match[1]], path)
     with pytest.raises(Refusal) as caught:
-        respond(f"{target}?no=1", lambda: MOMENT, openapi)
-    document = json.loads(problem(caught.value))
+        respond(f"{target}?no=1", lambda: MOMENT, render_openapi)
+    document = json.loads(render_problem(caught.value))
     assert list(validator(OPERATIONS[path], str(document["status"])).iter_errors(document)) == []
 
 
 def test_a_value_alone_is_never_null() -> None:
-    assert SCHEMAS["Measured"]["properties"]["value"] == {"type": "number"}
+    assert SCHEMAS["Measurement"]["properties"]["value"]["type"] == "number"

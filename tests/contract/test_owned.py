@@ -11,13 +11,13 @@ import pytest
 import yaml
 
 from gpustack.config.egress import PATHS
-from gpustack.config.resources import PACKAGE, playbooks
+from gpustack.config.resources import PACKAGE, locate_playbooks
 from gpustack.probes.host.owned_resources import FILES as LOOKED_FOR
-from gpustack.probes.host.owned_resources import NO_TRACE, WHOLE
+from gpustack.probes.host.owned_resources import NO_TRACE, SEARCHED
 from gpustack.steps import STEPS
 from tests.contract.roles import tasks
 
-FILES = playbooks() / "files"
+FILES = locate_playbooks() / "files"
 DECLARED: dict[str, dict[str, list[str]]] = json.loads((FILES / "owned.json").read_text())
 KINDS = {"file", "lines", "marked", "folder", "data", "store", "link", "private"}
 WRITING = {"copy": "dest", "template": "dest", "file": "path", "replace": "path", "lineinfile": "path"}
@@ -45,7 +45,7 @@ PATH = re.compile(r"(?<![\w.$}/*-])/(?:etc|opt|root|usr/local|var/lib|var/log|ru
 
 
 def roles_of(step: str) -> Path:
-    return playbooks() / "roles" / step.replace("-", "_")
+    return locate_playbooks() / "roles" / step.replace("-", "_")
 
 
 def declared_of(step: str) -> set[str]:
@@ -82,7 +82,7 @@ def items_of(task: dict[str, Any]) -> list[Any]:
 
 def fill(text: str, item: Any) -> str:
     if isinstance(item, dict):
-        return re.sub(r"\{\{ item\.(\w+) \}\}", lambda found: str(item[found[1]]), text)
+        return re.sub(r"\{\{ item\.(\w+) \}\}", lambda match: str(item[match[1]]), text)
     return text.replace("{{ item }}", str(item))
 
 
@@ -118,7 +118,7 @@ def test_files_with_a_proxy_or_a_login_are_declared() -> None:
 
 def test_a_step_that_declares_something_records_it_first_and_last() -> None:
     for step in STEPS:
-        (play,) = yaml.safe_load((playbooks() / f"{step.id}.yml").read_text())
+        (play,) = yaml.safe_load((locate_playbooks() / f"{step.id}.yml").read_text())
         names = [task["ansible.builtin.import_tasks"] for task in (*play["pre_tasks"], *play.get("post_tasks", ()))]
         recording = [name for name in names if "record" in name]
         assert recording == (["tasks/record-before.yml", "tasks/record-after.yml"] if step.id in DECLARED else [])
@@ -127,7 +127,7 @@ def test_a_step_that_declares_something_records_it_first_and_last() -> None:
 
 def test_remedies_that_write_files_record_them() -> None:
     for name in ("sysctl", "drop_in"):
-        (play,) = yaml.safe_load((playbooks() / "remedy" / f"{name}.yml").read_text())
+        (play,) = yaml.safe_load((locate_playbooks() / "remedy" / f"{name}.yml").read_text())
         names = [task["ansible.builtin.import_tasks"] for task in (*play["pre_tasks"][1:], *play["post_tasks"])]
         assert names == ["../tasks/record-before.yml", "../tasks/record-after.yml"]
         assert play["vars"] == {"ownership_step": f"remedy-{name.replace('_', '-')}"}
@@ -137,7 +137,7 @@ def test_remedies_that_write_files_record_them() -> None:
 
 
 def test_ansible_keeps_no_copies_of_its_own() -> None:
-    for path in playbooks().rglob("*.yml"):
+    for path in locate_playbooks().rglob("*.yml"):
         assert "backup: true" not in path.read_text(), path
 
 
@@ -153,12 +153,12 @@ def test_what_is_declared_is_looked_for_once() -> None:
     lacking = [path for path in declared - passed if not any(is_declared(path, {one}) for one in paths)]
     assert sorted(lacking) == []
     folders = {path for one in DECLARED.values() for path in one.get("folder", ())}
-    assert {one.removesuffix("/*") for one in WHOLE} <= folders
+    assert {one.removesuffix("/*") for one in SEARCHED} <= folders
 
 
 def test_no_program_of_a_play_imports_from_the_folder_of_the_login() -> None:
     """`python3 -c` looks for modules in the working folder first, which is the home of whoever logs in."""
-    for path in [*playbooks().rglob("*.yml"), *playbooks().rglob("*.sh")]:
+    for path in [*locate_playbooks().rglob("*.yml"), *locate_playbooks().rglob("*.sh")]:
         for line in path.read_text().splitlines():
             if re.search(r"python3\b.* -c\b|\[python3,", line) and not line.lstrip().startswith("#"):
                 assert re.search(r"python3,? -I", line), f"{path}: {line}"

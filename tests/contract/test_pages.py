@@ -14,11 +14,11 @@ from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
 from gpustack.report.explain import alerts as alert_pages
 from gpustack.report.explain import pages
-from gpustack.report.explain.alerts import PREFIX, alerts
+from gpustack.report.explain.alerts import PREFIX, read_alerts
 from gpustack.report.explain.gpu import METRIC, XID
-from gpustack.report.explain.pages import PAGES, checks, contents, error_pages, explain
+from gpustack.report.explain.pages import PAGES, explain_topic, list_checks, read_error_pages, render_contents
 from gpustack.steps import STEPS
-from gpustack.steps.alerts import groups_of
+from gpustack.steps.alerts import build_groups
 
 PACKAGE = PAGES.parent
 ROLES = [path for kind in ("*.yml", "*.sh", "*.py") for path in sorted((PACKAGE.parent / "playbooks").rglob(kind))]
@@ -69,19 +69,19 @@ def constants(value: ast.expr) -> Iterator[str]:
 def test_every_reference_has_a_page() -> None:
     found = list(references())
     assert len({reference for _, reference in found}) > 50
-    assert sorted({(path, reference) for path, reference in found if reference not in error_pages()}) == []
+    assert sorted({(path, reference) for path, reference in found if reference not in read_error_pages()}) == []
 
 
 def test_every_page_is_of_a_reference_in_use() -> None:
     names = {text for _, text in references()}
     texts = {node.value for tree in sources().values() for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     advised = {name for path in ROLES for name in ADVICE.findall(path.read_text())}
-    assert sorted(reference for reference in error_pages() if reference not in names | texts | advised) == []
+    assert sorted(reference for reference in read_error_pages() if reference not in names | texts | advised) == []
 
 
 def test_pages_that_are_advised_exist() -> None:
     # The name of an alert is joined to the prefix when the rules are made; see the test of annotations below.
-    known = {*error_pages(), *checks(), *(step.id for step in STEPS), PREFIX, METRIC, XID}
+    known = {*read_error_pages(), *list_checks(), *(step.id for step in STEPS), PREFIX, METRIC, XID}
     files = {path: (PACKAGE / path).read_text() for path in sources()} | {str(path): path.read_text() for path in TEXTS}
     advised = {(path, name) for path, text in files.items() for name in ADVICE.findall(text)}
     commanded = set(find_commanded_pages())
@@ -125,36 +125,36 @@ def test_nothing_behind_a_number_sign_is_lost(path: Path) -> None:
 
 def test_every_step_and_check_has_its_page() -> None:
     for step in STEPS:
-        text = explain(step.id)
-        assert pages.document(step).split()[0] in text
-        assert all(f"{step.id}/{pages.name_of(check)}" in text for check in step.checks)
-    for name, (_, check) in checks().items():
+        text = explain_topic(step.id)
+        assert pages.read_docstring(step).split()[0] in text
+        assert all(f"{step.id}/{pages.format_check_name(check)}" in text for check in step.checks)
+    for name, (_, check) in list_checks().items():
         assert check.__doc__, f"{name} has no docstring, which is its page"
-        assert name in explain(name)
+        assert name in explain_topic(name)
 
 
 def test_a_check_is_found_by_its_own_name_where_only_one_has_it() -> None:
-    names = [name.partition("/")[2] for name in checks()]
-    alone = next(name for name in names if names.count(name) == 1 and name not in error_pages())
-    assert f"/{alone}: a check of" in explain(alone)
+    names = [name.partition("/")[2] for name in list_checks()]
+    alone = next(name for name in names if names.count(name) == 1 and name not in read_error_pages())
+    assert f"/{alone}: a check of" in explain_topic(alone)
 
 
 def rules() -> list[dict[str, Any]]:
     """Alerts, as they are put into the cluster."""
     spec = Spec.model_validate({"cost": {"currency": "EUR", "prices": [{"per_gpu_hour": 1}], "budgets": {"a": 1}}})
-    found = groups_of(spec).values()
+    found = build_groups(spec).values()
     return [rule for groups in found for group in groups for rule in group["rules"] if "alert" in rule]
 
 
 def test_every_alert_names_its_own_page() -> None:
     named = {(rule["alert"], rule["annotations"]["runbook"]) for rule in rules()}
-    assert named == {(alert.name, f"gpustack explain {name}") for name, alert in alerts().items()}
+    assert named == {(alert.name, f"gpustack explain {name}") for name, alert in read_alerts().items()}
 
 
-@pytest.mark.parametrize("name", alerts())
+@pytest.mark.parametrize("name", read_alerts())
 def test_the_page_of_an_alert_is_its_section(name: str) -> None:
-    text, alert = explain(name), alerts()[name]
-    assert explain(alert.name) == text
+    text, alert = explain_topic(name), read_alerts()[name]
+    assert explain_topic(alert.name) == text
     assert max(len(line) for line in text.splitlines()) <= alert_pages.WIDTH
     words = re.findall(r"\w+", alert.text)
     assert all(word in text for word in words)
@@ -163,11 +163,14 @@ def test_the_page_of_an_alert_is_its_section(name: str) -> None:
 
 def test_unknown_names_get_the_nearest_spelling() -> None:
     with pytest.raises(UsageError) as raised:
-        explain("contanerd")
+        explain_topic("contanerd")
     assert (raised.value.code, raised.value.hint) == (2, "gpustack explain containerd")
 
 
 def test_the_list_has_everything() -> None:
-    text = contents()
-    assert all(f"  {name}" in text for name in (*(step.id for step in STEPS), *checks(), *error_pages(), *alerts()))
+    text = render_contents()
+    assert all(
+        f"  {name}" in text
+        for name in (*(step.id for step in STEPS), *list_checks(), *read_error_pages(), *read_alerts())
+    )
     assert max(len(line) for line in text.splitlines()) <= 80

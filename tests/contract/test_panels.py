@@ -40,8 +40,9 @@ def at(expr: str, one: Exporter) -> str:
 def answered(server: Prometheus, asked: list[str]) -> list[str]:
     """Of a panel, by model; all of it is one query, that has a series for each expression with data."""
     parts = [
-        f'label_replace(label_replace(count({at(expr, one)}), "model", "{one.key}", "", ""), "part", "{part}", "", "")'
-        for one in EXPORTERS
+        f'label_replace(label_replace(count({at(expr, exporter)}), "model", "{exporter.key}", "", ""), '
+        f'"part", "{part}", "", "")'
+        for exporter in EXPORTERS
         for part, expr in enumerate(asked)
     ]
     found = [series["metric"]["model"] for series in server.answer(" or ".join(parts))]
@@ -61,7 +62,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
 @pytest.mark.timeout(900)
 def test_what_has_data_for_which_model(server: Prometheus) -> None:
     line = "{:<14}{:<40}" + "{:<8}" * len(EXPORTERS)
-    rows = [line.format("dashboard", "panel", *(one.key for one in EXPORTERS))]
+    rows = [line.format("dashboard", "panel", *(exporter.key for exporter in EXPORTERS))]
     rows += [line.format(board, title, *answered(server, asked)) for board, title, asked in panels()]
     found = "".join(f"{row.rstrip()}\n" for row in rows)
     if os.environ.get("GOLDEN") == "write":

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from gpustack.ask.probe import Probe, Shell
-from gpustack.ask.script import command
-from gpustack.doctor.diagnose import questions
+from gpustack.ask.script import format_command
+from gpustack.doctor.diagnose import list_probes
 from tests.worlds.cases import CASES, all_probes
 
-SHELL = [probe for probe in all_probes() if isinstance(probe.ask, Shell)]
+SHELL = [probe for probe in all_probes() if isinstance(probe.question, Shell)]
 every_probe = pytest.mark.parametrize("probe", all_probes(), ids=lambda probe: probe.id)
 
 # Programs that always change something, and those that do with certain words.
@@ -72,7 +72,7 @@ def test_it_has_recorded_answers(probe: Probe[Any]) -> None:
 
 @every_probe
 def test_changes_nothing(probe: Probe[Any]) -> None:
-    assert changes(command(probe)) == []
+    assert changes(format_command(probe)) == []
 
 
 @pytest.mark.parametrize(
@@ -122,13 +122,13 @@ def test_shellcheck(probe: Probe[Any]) -> None:
     assert program, "shellcheck comes with the development lock: make env"
     done = subprocess.run(
         [program, "--shell=sh", "--severity=style", "--format=gcc", "-"],
-        input=command(probe) + "\n", capture_output=True, text=True, timeout=30, check=False,
+        input=format_command(probe) + "\n", capture_output=True, text=True, timeout=30, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("probe", questions(), ids=lambda probe: probe.id)
+@pytest.mark.parametrize("probe", list_probes(), ids=lambda probe: probe.id)
 def test_what_a_diagnosis_asks_can_be_typed(probe: Probe[Any]) -> None:
     """Its report shows the command behind a finding on one line."""
-    typed = probe.like or command(probe).strip()
+    typed = probe.manual_command or format_command(probe).strip()
     assert len(typed.splitlines()) == 1

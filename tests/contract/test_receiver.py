@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.config.resources import playbooks
-from gpustack.events import silent
+from gpustack.config.resources import locate_playbooks
+from gpustack.events import ignore_event
 from gpustack.proof.alertmanager import Alertmanager, build_alert
 from gpustack.proof.delivery import Delivery, Trial
 from tests.contract.alertmanager import check, configuration, routed, running
@@ -40,7 +40,9 @@ SEVERITIES = ("critical", "warning", "info")
 @pytest.mark.parametrize("role", ["monitoring", "standalone_monitoring"])
 def test_a_role_hands_over_one_line_for_each_secret(tmp_path: Path, role: str) -> None:
     """As Ansible itself renders them: it makes some newlines of a template a backslash and an n."""
-    found = [task["ansible.builtin.command"] for _, task in tasks_of(playbooks() / "roles" / role) if "no_log" in task]
+    found = [
+        task["ansible.builtin.command"] for _, task in tasks_of(locate_playbooks() / "roles" / role) if "no_log" in task
+    ]
     (wanted,) = (one for one in found if "receivers.sh" in str(one["argv"]))
     (tmp_path / "secret").write_text("token")
     cases: tuple[tuple[str, ...], ...] = ((), ("default-webhook",), ("critical-pagerduty", "info-email"))
@@ -102,69 +104,74 @@ def test_info_that_goes_to_nobody(tmp_path: Path) -> None:
 
 
 def sent(there: Alertmanager, severity: str = "warning") -> Delivery:
-    done = Trial(there, silent, lambda: "", "demo", severity, "https://runbooks.example.com/gpus", limit=40).test()
-    assert (done.severity, done.left) == (severity, "")
+    done = Trial(
+        there, ignore_event, lambda: "", "demo", severity, "https://runbooks.example.com/gpus", limit=40
+    ).run_test()
+    assert (done.severity, done.unresolved_reason) == (severity, "")
     return done
 
 
 def arrivals(done: Delivery) -> dict[str, tuple[str, str]]:
-    return {one.receiver: (one.outcome, one.why) for one in done.arrivals}
+    return {arrival.receiver: (arrival.outcome, arrival.reason) for arrival in done.arrivals}
 
 
 def shown(hook: Webhook) -> list[str]:
-    return [found["status"] for found in hook.alerts(alertname="GpustackTest")]
+    return [alert["status"] for alert in hook.alerts(alertname="GpustackTest")]
 
 
 def test_an_alert_goes_all_the_way(tmp_path: Path) -> None:
     """One that is refused is known at once, too."""
-    with webhook(port=0) as hook, running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path)) as there:
+    with webhook(port=0) as hook, running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path)) as alertmanager:
         secret = tmp_path / "default-webhook"
         secret.write_text(hook.url)
-        assert arrivals(sent(there)) == {"default-webhook": ("delivered", "")}
+        assert arrivals(sent(alertmanager)) == {"default-webhook": ("delivered", "")}
         (body,) = hook.bodies
         (alert,) = body["alerts"]
         assert (alert["status"], alert["labels"]["severity"]) == ("firing", "warning")
         assert alert["annotations"]["runbook_url"] == alert["generatorURL"] == "https://runbooks.example.com/gpus"
         secret.write_text(f"{hook.url}/of-somebody-else")
-        assert arrivals(sent(there)) == {"default-webhook": ("failed", "it refused the alert (HTTP 4xx)")}
+        assert arrivals(sent(alertmanager)) == {"default-webhook": ("failed", "it refused the alert (HTTP 4xx)")}
 
 
 def test_which_receiver_got_what(tmp_path: Path) -> None:
     """All of one type, of which one refuses: it is not taken for the others."""
     receivers = {"critical": [HOOK, HOOK], "warning": [HOOK], "info": [HOOK]}
-    with webhook(port=0) as hook, running(tmp_path, configuration(receivers, tmp_path)) as there:
+    with webhook(port=0) as hook, running(tmp_path, configuration(receivers, tmp_path)) as alertmanager:
         for name in ("critical-webhook", "info-webhook"):
             (tmp_path / name).write_text(hook.url)
         for name in ("critical-webhook-2", "warning-webhook"):
             (tmp_path / name).write_text(f"{hook.url}/of-somebody-else")
         refused = ("failed", "it refused the alert (HTTP 4xx)")
-        found = {severity: sent(there, severity) for severity in SEVERITIES}
-        assert arrivals(found["critical"]) == {"critical-webhook": ("delivered", ""), "critical-webhook-2": refused}
-        assert arrivals(found["warning"]) == {"warning-webhook": refused}
-        assert arrivals(found["info"]) == {"info-webhook": ("delivered", "")}
-        assert [one.outcome for one in found.values()] == ["failed", "failed", "delivered"]
+        deliveries = {severity: sent(alertmanager, severity) for severity in SEVERITIES}
+        assert arrivals(deliveries["critical"]) == {
+            "critical-webhook": ("delivered", ""),
+            "critical-webhook-2": refused,
+        }
+        assert arrivals(deliveries["warning"]) == {"warning-webhook": refused}
+        assert arrivals(deliveries["info"]) == {"info-webhook": ("delivered", "")}
+        assert [delivery.outcome for delivery in deliveries.values()] == ["failed", "failed", "delivered"]
         assert {alert["labels"]["severity"] for alert in hook.alerts(alertname="GpustackTest")} == {"critical", "info"}
 
 
 def test_counters_that_do_not_tell_receivers_apart_prove_nothing(tmp_path: Path) -> None:
-    with webhook(port=0) as hook, running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path), "") as there:
+    with webhook(port=0) as hook, running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path), "") as alertmanager:
         (tmp_path / "default-webhook").write_text(hook.url)
-        done = Trial(there, silent, lambda: "", "demo", "info", limit=4).test()
+        done = Trial(alertmanager, ignore_event, lambda: "", "demo", "info", limit=4).run_test()
         assert done.outcome == "unknown"
-        assert "does not count by receiver" in done.arrivals[0].why
+        assert "does not count by receiver" in done.arrivals[0].reason
 
 
 @pytest.mark.slow
 def test_the_end_of_the_alert_and_a_receiver_that_is_down(tmp_path: Path) -> None:
-    with webhook(port=0) as hook, running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path)) as there:
+    with webhook(port=0) as hook, running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path)) as alertmanager:
         secret = tmp_path / "default-webhook"
         secret.write_text(hook.url)
-        assert sent(there).outcome == "delivered"
+        assert sent(alertmanager).outcome == "delivered"
         until("the end of the alert", lambda: shown(hook) == ["firing", "resolved"], limit=30)
         hook.status = 503
-        assert arrivals(sent(there)) == {"default-webhook": ("failed", "it failed (HTTP 5xx)")}
+        assert arrivals(sent(alertmanager)) == {"default-webhook": ("failed", "it failed (HTTP 5xx)")}
         secret.write_text("http://127.0.0.1:1/hook")
-        ((outcome, why),) = arrivals(sent(there)).values()
+        ((outcome, why),) = arrivals(sent(alertmanager)).values()
         assert (outcome, why.startswith("it was not reached, or refused")) == ("failed", True)
 
 
@@ -172,13 +179,13 @@ def test_an_alert_that_is_silenced_or_sent_to_nobody(tmp_path: Path) -> None:
     (tmp_path / "default-webhook").write_text("http://127.0.0.1:1/hook")
     with running(tmp_path, configuration({}, tmp_path)) as there:
         done = sent(there)
-        assert (done.outcome, done.why) == ("failed", "Alertmanager gives it to null, which has no integration")
-    with running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path)) as there:
+        assert (done.outcome, done.reason) == ("failed", "Alertmanager gives it to null, which has no integration")
+    with running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path)) as alertmanager:
         matcher = {"name": "severity", "value": "info", "isRegex": False}
         silence = {"matchers": [matcher], "startsAt": "2020-01-01T00:00:00Z", "endsAt": "2100-01-01T00:00:00Z"}
-        there.web.post("/api/v2/silences", {**silence, "createdBy": "us", "comment": "quiet"})
-        done = sent(there, "info")
-        assert (done.outcome, done.why.startswith("Alertmanager keeps it back: silenced by ")) == ("failed", True)
+        alertmanager.web.post("/api/v2/silences", {**silence, "createdBy": "us", "comment": "quiet"})
+        done = sent(alertmanager, "info")
+        assert (done.outcome, done.reason.startswith("Alertmanager keeps it back: silenced by ")) == ("failed", True)
 
 
 GPU = {"node": "host1", "UUID": "GPU-1"}
@@ -196,27 +203,27 @@ BELOW: list[tuple[str, dict[str, str], dict[str, str], bool]] = [
 
 
 def test_what_a_critical_alert_silences(tmp_path: Path) -> None:
-    with running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path)) as there:
+    with running(tmp_path, configuration(RECEIVERS["webhook"], tmp_path)) as alertmanager:
         for name, critical, lower, inhibited in BELOW:
             source = {**critical, "severity": "critical"}
-            with firing(there, source):
+            with firing(alertmanager, source):
                 for severity in ("warning", "info"):
                     labels = {**lower, "severity": severity, "pair": name}
-                    with firing(there, labels):
-                        until(f"{name}, {severity}", lambda: is_muted(there, labels) is inhibited, limit=30)  # noqa: B023
+                    with firing(alertmanager, labels):
+                        until(f"{name}, {severity}", lambda: is_muted(alertmanager, labels) is inhibited, limit=30)  # noqa: B023
 
 
 @contextmanager
 def firing(there: Alertmanager, labels: dict[str, str]) -> Iterator[None]:
     """A warning silences info of its name, too: each ends before the next one begins."""
-    there.post(build_alert(labels, {}, datetime.now(UTC) + timedelta(minutes=5)))
+    there.post_alert(build_alert(labels, {}, datetime.now(UTC) + timedelta(minutes=5)))
     until("it is there", lambda: there.find_alert(labels), limit=30)
     yield
-    there.post(build_alert(labels, {}, datetime.now(UTC)))
+    there.post_alert(build_alert(labels, {}, datetime.now(UTC)))
     until("it has ended", lambda: there.find_alert(labels) is None, limit=30)
 
 
 def is_muted(there: Alertmanager, labels: dict[str, str]) -> bool | None:
     """Whether it is inhibited; None where it is not there."""
-    found = there.find_alert(labels)
-    return bool(found.muted) if found else None
+    alert = there.find_alert(labels)
+    return bool(alert.mute_reason) if alert else None

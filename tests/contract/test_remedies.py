@@ -8,16 +8,16 @@ import pytest
 import yaml
 
 from gpustack.ask.judge import Judgement
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from gpustack.doctor.entry import Fault
 from gpustack.doctor.finding import Finding
-from gpustack.doctor.graph import graph
-from gpustack.remedy.offer import PLAYBOOKS, VARIABLE, offer
+from gpustack.doctor.graph import load_graph
+from gpustack.remedy.offer import PLAYBOOKS, VARIABLE, build_offer
 from gpustack.steps import STEPS
 from tests.worlds import hosts
 
-REMEDY = playbooks() / "remedy"
-FIXED = [fault for fault in graph().faults.values() if fault.remedy]
+REMEDY = locate_playbooks() / "remedy"
+FIXED = [fault for fault in load_graph().faults.values() if fault.remedy]
 every_playbook = pytest.mark.parametrize("name", PLAYBOOKS)
 TYPES: dict[str, type | tuple[type, ...]] = {"str": str, "path": str, "bool": bool, "list": (list, tuple), "dict": dict}
 
@@ -70,9 +70,9 @@ def test_a_remedy_is_a_step_or_fits_its_playbook(fault: Fault) -> None:
 def parameters(fault: Fault) -> dict[str, Any]:
     """As the overlay would have them."""
     root = Finding(fault.id, (Judgement(fault.id, "h1", "failed"),), "certain")
-    made = offer(hosts.snapshot(), root)
+    made = build_offer(hosts.snapshot(), root)
     assert made.play == f"remedy/{made.fault.remedy.kind if made.fault.remedy else ''}"
-    found: dict[str, Any] = next(iter(made.more.values()))[VARIABLE]
+    found: dict[str, Any] = next(iter(made.host_variables.values()))[VARIABLE]
     return found
 
 

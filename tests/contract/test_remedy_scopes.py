@@ -9,17 +9,17 @@ import jinja2
 import pytest
 import yaml
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from gpustack.doctor.entry import Fault
-from gpustack.doctor.graph import graph
-from gpustack.remedy.scope import SYSCTL_FILE, Scope, declare_drop_in, declare_sysctl, list_variants, rendered_file
-from gpustack.remedy.step_scope import MORE, bound_scope, declare_things, list_agreed
+from gpustack.doctor.graph import load_graph
+from gpustack.remedy.scope import SYSCTL_FILE, Scope, declare_drop_in, declare_sysctl, format_file_state, list_variants
+from gpustack.remedy.step_scope import STEP_SCOPES, declare_fault, declare_resources, list_agreed_patterns
 from gpustack.steps import STEPS
 from tests.contract.roles import tasks_of
 
-REMEDIES = [fault for fault in graph().faults.values() if fault.remedy]
+REMEDIES = [fault for fault in load_graph().faults.values() if fault.remedy]
 PLAYED = sorted({fault.remedy.step for fault in REMEDIES if fault.remedy and fault.remedy.step})
-ROLES = playbooks() / "remedy" / "roles"
+ROLES = locate_playbooks() / "remedy" / "roles"
 # Modules that write, and the argument that says where.
 WRITERS = {"copy": "dest", "template": "dest", "replace": "path", "lineinfile": "path", "file": "path"}
 SECRET = re.compile(r"/etc/(shadow|gshadow|ssh|ssl/private|kubernetes/(pki|[^/]*\.conf))|/run/")
@@ -47,16 +47,18 @@ def expand(path: str, loop: Any) -> Iterator[str]:
 
 
 def declares(scope: Scope, path: str) -> bool:
-    return any(scope.declares(kind, path) for kind in ("file", "folder", "pattern"))
+    return any(scope.covers(kind, path) for kind in ("file", "folder", "pattern"))
 
 
 @pytest.mark.parametrize("fault", REMEDIES, ids=lambda fault: fault.id)
 def test_every_remedy_declares_what_it_may_change(fault: Fault) -> None:
-    scope = bound_scope(fault)
+    scope = declare_fault(fault)
     remedy = fault.remedy
     assert remedy
-    assert scope.things or scope.targets or scope.beyond or MORE[remedy.step].beyond
-    for thing in scope.things:
+    assert (
+        scope.resources or scope.targets or scope.irreversible_changes or STEP_SCOPES[remedy.step].irreversible_changes
+    )
+    for thing in scope.resources:
         assert not {"\t", "\n"} & set(thing.name)
         if thing.kind in ("file", "pattern", "folder"):
             assert re.fullmatch(r"(/[\w.-]+)+(/[\w.-]*\*[\w.-]*)?", thing.name), "a path without .. and spaces"
@@ -64,18 +66,18 @@ def test_every_remedy_declares_what_it_may_change(fault: Fault) -> None:
 
 
 def test_every_step_that_is_played_is_declared() -> None:
-    assert sorted(MORE) == PLAYED
+    assert sorted(STEP_SCOPES) == PLAYED
     assert set(PLAYED) <= {step.id for step in STEPS}
 
 
 @pytest.mark.parametrize("step", PLAYED)
 def test_a_step_writes_what_is_declared(step: str) -> None:
     fault = next(fault for fault in REMEDIES if fault.remedy and fault.remedy.step == step)
-    scope, role = bound_scope(fault), playbooks() / "roles" / step.replace("-", "_")
+    scope, role = declare_fault(fault), locate_playbooks() / "roles" / step.replace("-", "_")
     undeclared = [
         (name, path)
         for name, path in written(role)
-        if "{{" not in path and path not in PASSING and not declares(scope, path) and path not in list_agreed()
+        if "{{" not in path and path not in PASSING and not declares(scope, path) and path not in list_agreed_patterns()
     ]
     assert undeclared == []
 
@@ -93,7 +95,7 @@ def parameters(kind: str) -> list[tuple[Scope, dict[str, Any]]]:
                 more = {"drop_in_path": variant.path, "drop_in_lines": variant.lines}
                 found.append((declare_drop_in(vars(variant)), more))
         if remedy.unit and kind == "unit":
-            found.append((bound_scope(fault), {"unit_name": remedy.unit.name}))
+            found.append((declare_fault(fault), {"unit_name": remedy.unit.name}))
     return found
 
 
@@ -116,14 +118,14 @@ def test_a_playbook_of_remedies_writes_what_is_declared(kind: str) -> None:
                 path = render(given[argument], variables)
                 assert declares(scope, path), (task["name"], path)
                 if "content" in given:
-                    assert rendered_file(render(given["content"], variables)) in {
-                        state for thing in scope.things if thing.name == path for state in thing.rendered
+                    assert format_file_state(render(given["content"], variables)) in {
+                        state for thing in scope.resources if thing.name == path for state in thing.possible_states
                     }
                     assert given["mode"] == "0644"
                 assert "backup" not in given, "a copy that no record has"
             if unit := task.get("ansible.builtin.systemd_service"):
                 name = unit["name"]
-                assert name == "{{ drop_in_reload }}" or scope.declares("unit", render(name, variables))
+                assert name == "{{ drop_in_reload }}" or scope.covers("unit", render(name, variables))
 
 
 def test_commands_of_remedies_change_what_is_declared() -> None:
@@ -144,7 +146,7 @@ def test_commands_of_remedies_change_what_is_declared() -> None:
 
 
 def test_no_secret_is_copied_before_a_fix() -> None:
-    names = [thing.name for step in MORE for thing in declare_things(step)]
+    names = [thing.name for step in STEP_SCOPES for thing in declare_resources(step)]
     assert [name for name in names if "receivers" in name or "join" in name] == []
 
 

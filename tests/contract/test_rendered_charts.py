@@ -54,7 +54,7 @@ def facts(name: str) -> Objects:
 @cache
 def simulated(name: str, folder: Path) -> Objects:
     step, changed = RENDERED[name]
-    release = RELEASES[step].release(View(snapshot(changed), CLUSTER))
+    release = RELEASES[step].builder(View(snapshot(changed), CLUSTER))
     values = folder / f"{name}.yaml"
     values.write_text(yaml.safe_dump(dict(release.values)))
     words = ("--namespace", release.namespace, "--values", values)
@@ -159,8 +159,8 @@ def test_services_that_probes_go_through_are_there_with_these_ports() -> None:
     real = facts("kube-prometheus-stack")
     asked = set()
     for probe in PROBES:
-        if isinstance(probe.ask, Api):
-            asked |= set(re.findall(r"/services/https?:([^:/]+):([^:/]+)/proxy", probe.ask.path))
+        if isinstance(probe.question, Api):
+            asked |= set(re.findall(r"/services/https?:([^:/]+):([^:/]+)/proxy", probe.question.path))
     assert asked
     for service, port in asked:
         found = real["Service", service.replace("$RELEASE", "monitoring")]

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.config.resources import playbooks
-from gpustack.probes.host.owned_resources import FILES, OURS
+from gpustack.config.resources import locate_playbooks
+from gpustack.probes.host.owned_resources import FILES, RESOURCE_PROBES
 from gpustack.rollout.removal import PROBES
 from gpustack.steps import STEPS
 
-ROLES = playbooks() / "roles"
+ROLES = locate_playbooks() / "roles"
 # Roles without a reset of their own, and why.
 OBJECTS = "what it makes are objects of the cluster, and go with it"
 WITHOUT = {
@@ -39,7 +39,7 @@ def role(step: str) -> Path:
 
 
 def plays() -> list[dict[str, Any]]:
-    loaded: list[dict[str, Any]] = yaml.safe_load((playbooks() / "reset.yml").read_text())
+    loaded: list[dict[str, Any]] = yaml.safe_load((locate_playbooks() / "reset.yml").read_text())
     return loaded
 
 
@@ -61,9 +61,9 @@ def test_steps_are_undone_in_reverse_order_on_workers_then_on_the_control_plane(
 
 
 def test_every_undone_step_has_its_questions_in_the_same_order() -> None:
-    assert list(OURS) == UNDONE
-    assert [probe.id for probe in OURS.values()] == [f"owned.{step}" for step in UNDONE]
-    assert {probe.id for probe in OURS.values()} <= {probe.id for probe in PROBES}
+    assert list(RESOURCE_PROBES) == UNDONE
+    assert [probe.id for probe in RESOURCE_PROBES.values()] == [f"owned.{step}" for step in UNDONE]
+    assert {probe.id for probe in RESOURCE_PROBES.values()} <= {probe.id for probe in PROBES}
 
 
 @every_undone
@@ -104,7 +104,7 @@ def test_containerd_s_folder_of_networks_is_never_removed() -> None:
 
 
 def test_no_reset_flushes_rules_or_removes_by_pattern_of_others() -> None:
-    scripts = [*map(text, UNDONE), *(path.read_text() for path in (playbooks() / "files").glob("*.sh"))]
+    scripts = [*map(text, UNDONE), *(path.read_text() for path in (locate_playbooks() / "files").glob("*.sh"))]
     for output in scripts:
         for word in ("flush ruleset", "iptables -F", "--flush", "netfilter-persistent flush", "autoremove"):
             assert word not in output
@@ -112,7 +112,11 @@ def test_no_reset_flushes_rules_or_removes_by_pattern_of_others() -> None:
 
 def test_nothing_is_removed_recursively_across_mounts() -> None:
     """But for folders that the same script made with mktemp a moment ago. remove-agreed.sh looks for mounts."""
-    for path in [*playbooks().rglob("*.sh"), *playbooks().rglob("*.yml"), *playbooks().rglob("*.j2")]:
+    for path in [
+        *locate_playbooks().rglob("*.sh"),
+        *locate_playbooks().rglob("*.yml"),
+        *locate_playbooks().rglob("*.j2"),
+    ]:
         script = path.read_text()
         made = set(re.findall(r"(\w+)=\$\(mktemp -d", script))
         for words in re.findall(r"\brm ((?:-\w*[rR]|--recursive\b|--?[\w-]+ +(?:-\w*[rR]|--recursive\b)).*)", script):
@@ -132,7 +136,11 @@ def test_what_has_a_mount_below_it_stays_whole(tmp_path: Path, name: str, linked
         (tmp_path / "kubelet").symlink_to(real)
     mounted = str(real / name / "volume").replace(" ", "\\040")
     (tmp_path / "mounts").write_text(f"tmpfs / tmpfs rw 0 0\nserver:/x {mounted} nfs rw 0 0\n")
-    script = (playbooks() / "files" / "remove-agreed.sh").read_text().replace("/proc/mounts", str(tmp_path / "mounts"))
+    script = (
+        (locate_playbooks() / "files" / "remove-agreed.sh")
+        .read_text()
+        .replace("/proc/mounts", str(tmp_path / "mounts"))
+    )
     script += 'is_agreed() { [ "$1" = remove ]; }\n'
     script += f'drop "{tmp_path}/other"\ndrop "{tmp_path}/kubelet/{name}"\necho went on\n'
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)

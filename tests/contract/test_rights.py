@@ -45,8 +45,8 @@ def described(tmp_path: Path, *objects: dict[str, Any]) -> dict[str, Any]:
     path.write_text(yaml.safe_dump_all(objects))
     done = run("--objects", path)
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    loads: dict[str, Any] = json.loads(done.stdout)
+    return loads
 
 
 def pod(name: str, container: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from jinja2 import Environment, nodes
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from gpustack.probes.control_plane.kubeadm import SIGNATURE
 from tests.contract.roles import ROLES, tasks_of
 
@@ -78,8 +78,10 @@ def test_no_defaults(role: Path) -> None:
     assert list(role.glob("defaults/*")) == []
 
 
-SAME_MACHINE = playbooks() / "tasks" / "same-machine.yml"
-PLAYBOOKS = [path for folder in (playbooks(), playbooks() / "remedy") for path in sorted(folder.glob("*.yml"))]
+SAME_MACHINE = locate_playbooks() / "tasks" / "same-machine.yml"
+PLAYBOOKS = [
+    path for folder in (locate_playbooks(), locate_playbooks() / "remedy") for path in sorted(folder.glob("*.yml"))
+]
 
 
 def asserts_machine(task: dict[str, Any], folder: Path) -> bool:
@@ -122,10 +124,12 @@ def test_no_sleeps(role: Path) -> None:
 def test_what_a_command_line_is_given_is_quoted() -> None:
     """A host names itself: `a;id` is a name that the kernel takes. One of two literals needs no quotes, nor has
     a script of ours."""
-    found = [one for path in playbooks().rglob("*.yml") for one in mappings(yaml.safe_load(path.read_text()))]
+    found = [
+        mapping for path in locate_playbooks().rglob("*.yml") for mapping in mappings(yaml.safe_load(path.read_text()))
+    ]
     words = ("cmd", *(f"ansible.builtin.{name}" for name in ("command", "raw", "shell")))
     lines = [str(one[word]) for one in found for word in words if isinstance(one.get(word), str)]
-    given = [one for line in lines for one in re.findall(r"\{\{ (.+?) \}\}", line)]
+    given = [match for line in lines for match in re.findall(r"\{\{ (.+?) \}\}", line)]
     unquoted = r".+ if .+ else '\w*'|lookup\('ansible\.builtin\.file', '[\w-]+\.sh'\)"
     assert [one for one in given if not one.endswith("| quote") and not re.fullmatch(unquoted, one)] == []
     assert any("same_machine_id" in one for one in given)
@@ -138,12 +142,12 @@ def test_task_files_are_short(role: Path) -> None:
 
 
 def test_the_token_of_a_join_is_known_by_one_id() -> None:
-    script = (playbooks() / "files" / "join-token.sh").read_text()
+    script = (locate_playbooks() / "files" / "join-token.sh").read_text()
     assert f"id={SIGNATURE.removeprefix('jws-kubeconfig-')}\n" in script
 
 
 def test_every_firewall_that_a_host_may_name_has_its_task_file() -> None:
-    role = playbooks() / "roles" / "firewall"
+    role = locate_playbooks() / "roles" / "firewall"
     named = set(re.findall(r"echo (\w+)", (role / "templates" / "who.sh.j2").read_text())) - {"none"}
     (chosen,) = (task for _, task in tasks_of(role) if "{{ firewall_keeper }}.yml" in str(task))
     assert set(chosen["loop"]) == named
@@ -153,12 +157,14 @@ def test_every_firewall_that_a_host_may_name_has_its_task_file() -> None:
 def test_no_answer_of_a_host_chooses_what_the_controller_opens() -> None:
     """A registered result, a fact, and all that is made of them: a host that was broken into would choose a file or a
     host for the operator's machine."""
-    files = {path: yaml.safe_load(path.read_text()) for path in sorted(playbooks().rglob("*.yml"))}
+    files = {path: yaml.safe_load(path.read_text()) for path in sorted(locate_playbooks().rglob("*.yml"))}
     known = answers(list(files.values()))
     chosen = [
-        f"{path.relative_to(playbooks())}: {text}" for path, found in files.items() for text in chosen_by(found, known)
+        f"{path.relative_to(locate_playbooks())}: {text}"
+        for path, found in files.items()
+        for text in chosen_by(found, known)
     ]
-    templates = sorted(path for path in playbooks().rglob("*.j2"))
+    templates = sorted(path for path in locate_playbooks().rglob("*.j2"))
     chosen += [f"{path.name}: {text}" for path in templates for text in opened_by(path.read_text(), known)]
     assert len(files) > 60
     assert len(templates) > 10
@@ -196,7 +202,9 @@ def test_an_answer_that_only_decides_is_let_through() -> None:
 
 def test_no_task_runs_on_the_controller_or_writes_there() -> None:
     """Then nothing that a host says can be a command, a text or a file there."""
-    found = [one for path in playbooks().rglob("*.yml") for one in mappings(yaml.safe_load(path.read_text()))]
+    found = [
+        mapping for path in locate_playbooks().rglob("*.yml") for mapping in mappings(yaml.safe_load(path.read_text()))
+    ]
     acting = {one["delegate_to"] for one in found if "delegate_to" in one}
     assert acting == {"{{ groups['kube_control_plane'] | first }}", "{{ same_machine_of }}"}
     assert [one for one in found if {"local_action", "connection", "ansible.builtin.fetch", "fetch"} & set(one)] == []
@@ -205,8 +213,8 @@ def test_no_task_runs_on_the_controller_or_writes_there() -> None:
 def answers(files: list[Any]) -> set[str]:
     """The variables that hold what a host answered, and those that are made of them."""
     known, assigned = set(FROM_HOSTS), dict[str, set[str]]()
-    for found in files:
-        for mapping in mappings(found):
+    for file in files:
+        for mapping in mappings(file):
             known |= {mapping["register"]} if "register" in mapping else set()
             for name, value in mapping.items():
                 assigned[name] = assigned.get(name, set()) | names(value)

@@ -84,7 +84,7 @@ def test_alerts_read_recorded_names_only() -> None:
 
 
 def test_no_rate_of_a_gauge() -> None:
-    assert [one for rule in RECORDING + ALERTS for one in rates_of_gauges(rule["expr"])] == []
+    assert [rates_of_gauge for rule in RECORDING + ALERTS for rates_of_gauge in rates_of_gauges(rule["expr"])] == []
 
 
 def test_a_gpu_stays_a_gpu() -> None:
@@ -151,7 +151,7 @@ def test_every_xid_is_of_one_class() -> None:
     (follows,) = [rule for rule in ALERTS if rule["alert"] == "GpuXidFollowsGpu"]
     assert re.findall(r'xid=~"(.+?)"', follows["expr"]) == positive["GpuXidApplication"]
     for code, (kind, severity) in table.items():
-        fires = [name for name, patterns in positive.items() for one in patterns if re.fullmatch(one, code)]
+        fires = [name for name, patterns in positive.items() for pattern in patterns if re.fullmatch(pattern, code)]
         fires += [] if any(re.fullmatch(one, code) for one in others) else ["GpuXidWarning"]
         notice = [] if severity == "info" else ["GpuXidWarning"]
         wanted = (

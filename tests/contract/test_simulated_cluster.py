@@ -25,7 +25,7 @@ def go(*argv: str) -> subprocess.CompletedProcess[str]:
     found = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
     if not found:
         pytest.skip("no go here: https://go.dev/dl/")
-    env = {**os.environ, **modules.environment(cgo=False)}
+    env = {**os.environ, **modules.build_go_environment(cgo=False)}
     return subprocess.run(
         [found, *argv], cwd=SOURCE, env=env, capture_output=True, text=True, timeout=COLD - 5, check=False
     )

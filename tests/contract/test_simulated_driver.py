@@ -21,7 +21,7 @@ CALLS = Path(__file__).with_name("nvml_calls.py")
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    hardware.fit(tmp_path, "lab", "host1", 2, "H100")
+    hardware.install_gpus(tmp_path, "lab", "host1", 2, "H100")
     return tmp_path
 
 
@@ -126,7 +126,7 @@ def test_a_query_of_rows(compiled: Path, root: Path) -> None:
 
 
 def test_no_mig_is_not_disabled_mig(compiled: Path, tmp_path: Path) -> None:
-    hardware.fit(tmp_path, "lab", "host1", 1, "T4")
+    hardware.install_gpus(tmp_path, "lab", "host1", 1, "T4")
     result = smi(compiled, tmp_path, "--query-gpu=mig.mode.current,ecc.mode.current", "--format=csv,noheader")
     assert result.stdout == "[N/A], Enabled\n"
 

@@ -18,10 +18,10 @@ NFD = "gpu-operator-node-feature-discovery"
 @cache
 def helm() -> Path:
     """The one that the bundle made; on a machine without it these tests are skipped."""
-    found = sorted(Path.home().glob(".cache/gpustack/parts/helm/*/out/helm"))
-    if not found:
+    paths = sorted(Path.home().glob(".cache/gpustack/parts/helm/*/out/helm"))
+    if not paths:
         pytest.skip("no helm in the bundle's cache; gpustack bundle build --from modules makes it")
-    return found[-1]
+    return paths[-1]
 
 
 def ran(*argv: str) -> subprocess.CompletedProcess[str]:

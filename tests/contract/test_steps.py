@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from gpustack.steps import MODULES, STEPS
 from gpustack.steps.step import Step
 
@@ -17,7 +17,7 @@ every_step = pytest.mark.parametrize("step", STEPS, ids=IDS)
 
 
 def plays(name: str) -> list[Mapping[str, Any]]:
-    loaded: list[Mapping[str, Any]] = yaml.safe_load((playbooks() / f"{name}.yml").read_text())
+    loaded: list[Mapping[str, Any]] = yaml.safe_load((locate_playbooks() / f"{name}.yml").read_text())
     return loaded
 
 
@@ -27,13 +27,13 @@ def test_ids_are_unique_and_kebab_case() -> None:
 
 
 def test_every_need_stands_earlier() -> None:
-    late = [(step.id, need) for at, step in enumerate(STEPS) for need in step.depends if need not in IDS[:at]]
+    late = [(step.id, need) for at, step in enumerate(STEPS) for need in step.dependencies if need not in IDS[:at]]
     assert late == []
 
 
 def test_playbooks_and_roles_are_those_of_the_steps() -> None:
-    assert sorted(path.stem for path in playbooks().glob("*.yml")) == sorted([*IDS, "site", "reset"])
-    roles = [path.name for path in (playbooks() / "roles").iterdir() if path.is_dir()]
+    assert sorted(path.stem for path in locate_playbooks().glob("*.yml")) == sorted([*IDS, "site", "reset"])
+    roles = [path.name for path in (locate_playbooks() / "roles").iterdir() if path.is_dir()]
     assert sorted(roles) == sorted(id.replace("-", "_") for id in IDS)
 
 
@@ -43,7 +43,7 @@ def test_site_runs_the_steps_in_their_order() -> None:
 
 @every_step
 def test_playbook_is_one_play_with_the_role_of_the_step(step: Step) -> None:
-    assert len((playbooks() / f"{step.id}.yml").read_text().splitlines()) <= 22
+    assert len((locate_playbooks() / f"{step.id}.yml").read_text().splitlines()) <= 22
     (play,) = plays(step.id)
     names = [role["role"] if isinstance(role, dict) else role for role in play["roles"]]
     assert names == [step.id.replace("-", "_")]

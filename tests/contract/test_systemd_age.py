@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from gpustack.ask.script import command
-from gpustack.config.resources import playbooks
+from gpustack.ask.script import format_command
+from gpustack.config.resources import locate_playbooks
 from tests.worlds.cases import all_probes
 
 # By the version after "Added in version" in the manual pages of systemd 257 (Debian 13: systemctl(1), journalctl(1),
@@ -21,8 +21,8 @@ YOUNGER = {
     "networkctl": ("edit", "cat", "mask", "unmask", "--drop-in", "--no-reload", "--stdin", "persistent-storage"),
 }  # fmt: skip
 SHELL = {
-    **{str(path): path.read_text() for end in ("sh", "yml") for path in sorted(playbooks().rglob(f"*.{end}"))},
-    **{probe.id: command(probe) for probe in all_probes()},
+    **{str(path): path.read_text() for end in ("sh", "yml") for path in sorted(locate_playbooks().rglob(f"*.{end}"))},
+    **{probe.id: format_command(probe) for probe in all_probes()},
 }
 
 

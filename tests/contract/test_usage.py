@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.capacity.now import see_now
-from gpustack.capacity.read import read_usage
-from gpustack.capacity.source import choose
-from gpustack.capacity.usage import DIMENSIONS, group
-from gpustack.capacity.window import HOUR, since
+from gpustack.capacity.current import query_current_state
+from gpustack.capacity.read import query_usage
+from gpustack.capacity.source import choose_source
+from gpustack.capacity.usage import DIMENSIONS, group_hours
+from gpustack.capacity.window import HOUR, build_recent_window
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.web import Access
 from tests.contract.promtool import complaints, program
@@ -76,12 +76,12 @@ def test_recorded_hours_are_those_that_were_put_in(tmp_path: Path) -> None:
     world.pod("m", "b", 100, 700, 2, active=0.01, resource="nvidia_com_mig_1g_10gb", profile="1g.10gb")
     world.lose(200, 211)
     with server(tmp_path, world.openmetrics()) as prometheus:
-        window = since(12 * HOUR, BEGIN + 12 * HOUR)
-        source = choose(prometheus, window, "label_team", "")
+        window = build_recent_window(12 * HOUR, BEGIN + 12 * HOUR)
+        source = choose_source(prometheus, window, "label_team", "")
         assert source.recorded
-        found, wanted = read_usage(source), read_usage(world.source())
-    assert found.recorded == wanted.recorded == 12
-    rows, others = by_name(group(found, DIMENSIONS)), by_name(group(wanted, DIMENSIONS))
+        usage, wanted = query_usage(source), query_usage(world.source())
+    assert usage.recorded_hours == wanted.recorded_hours == 12
+    rows, others = by_name(group_hours(usage, DIMENSIONS)), by_name(group_hours(wanted, DIMENSIONS))
     assert rows.keys() == others.keys()
     for names, hours in rows.items():
         assert vars(hours) == pytest.approx(vars(others[names]), abs=0.02), names
@@ -91,15 +91,15 @@ def test_raw_series_will_do_and_say_what_is_so_now(tmp_path: Path) -> None:
     end = int(time.time()) // 60 * 60
     lines = (f"{series} {value} {at}\n" for series, value in RAW.items() for at in range(end - 3 * HOUR, end + 1, 60))
     with server(tmp_path, lines) as prometheus:
-        source = choose(prometheus, since(2 * HOUR, end), "label_team", "")
+        source = choose_source(prometheus, build_recent_window(2 * HOUR, end), "label_team", "")
         assert not source.recorded
-        usage, now = read_usage(source), see_now(source)
-    rows = by_name(group(usage, ("namespace", "team", "model")))
+        usage, now = query_usage(source), query_current_state(source)
+    rows = by_name(group_hours(usage, ("namespace", "team", "model")))
     had = rows["t", "vision", "NVIDIA H100"]
     assert [had.allocated, had.attributed, had.idle, had.active] == pytest.approx([4, 4, 4, 0.04])
     assert rows["", "", "NVIDIA H100"].free == pytest.approx(4)
     (waiting,) = now.waiting
-    assert (waiting.pod, waiting.units, waiting.unschedulable, waiting.since) == ("w", 2, True, 1)
+    assert (waiting.pod, waiting.units, waiting.unschedulable, waiting.waiting_since) == ("w", 2, True, 1)
     (free,) = now.free
     assert (free.units, free.usable) == (2, False)
     assert free.reasons == ("t/w would fit, but for 4 CPUs, of which 2.0 are free",)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpustack.config.inventory import Inventory, load
+from gpustack.config.inventory import Inventory, load_inventory
 
 ROOT = Path(__file__).parents[2]
 INVENTORY = ROOT / "inventories" / "vagrant"
@@ -29,7 +29,7 @@ def declared() -> Any:
 
 @pytest.fixture(scope="module")
 def inventory() -> Inventory:
-    return load(INVENTORY)
+    return load_inventory(INVENTORY)
 
 
 def test_three_ubuntu_machines_large_enough_for_kubeadm(declared: Any, inventory: Inventory) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.config.versions import KNOWN_SETS, VERSIONS, version_set
+from gpustack.config.versions import KNOWN_SETS, VERSIONS, read_version_set
 from gpustack.steps.gpu.mode import LIBRARIES, MODULES
 
 ROOT = Path(__file__).parents[2]
@@ -87,7 +87,7 @@ def test_addresses_have_the_version_that_is_pinned(name: str) -> None:
 @pytest.mark.parametrize("name", KNOWN_SETS)
 def test_keys_are_named_by_their_whole_fingerprint(name: str) -> None:
     """A short id is that of other keys too."""
-    for source in version_set(name).apt.values():
+    for source in read_version_set(name).apt.values():
         wanted = [key["fingerprint"] for key in source.keys.values()] or [source.fingerprint]
         assert [fingerprint for fingerprint in wanted if not re.fullmatch("[0-9A-F]{40}", fingerprint)] == []
 

@@ -62,7 +62,7 @@ def test_commands_run_from_it(installed: Path, tmp_path: Path) -> None:
 
 
 def test_shipped_data_is_found_in_it(installed: Path, tmp_path: Path) -> None:
-    code = "from gpustack.config.resources import playbooks, values; print(playbooks(), values())"
+    code = "from gpustack.config import resources as r; print(r.locate_playbooks(), r.locate_shipped_values())"
     site = run(installed / "python", "-c", "import gpustack; print(gpustack.__path__[0])", cwd=tmp_path).strip()
     assert run(installed / "python", "-c", code, cwd=tmp_path).split() == [
         f"{site}/_data/playbooks",
@@ -71,7 +71,7 @@ def test_shipped_data_is_found_in_it(installed: Path, tmp_path: Path) -> None:
 
 
 def test_ansible_reads_the_playbooks_in_it(installed: Path, tmp_path: Path) -> None:
-    code = "from gpustack.config.resources import playbooks; print(playbooks())"
+    code = "from gpustack.config.resources import locate_playbooks; print(locate_playbooks())"
     folder = run(installed / "python", "-c", code, cwd=tmp_path).strip()
     output = run(installed / "ansible-playbook", "--syntax-check", f"{folder}/site.yml", cwd=tmp_path)
     assert "playbook:" in output

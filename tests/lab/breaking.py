@@ -45,9 +45,9 @@ class World:
     prelude: str = field(init=False)
 
     def __post_init__(self) -> None:
-        one, two = self.lab.hosts
+        host, two = self.lab.hosts
         machine = witness.host(self.lab, "host1").check_output("cat /etc/machine-id")
-        self.prelude = PRELUDE.format(host1=one.address, host2=two.address, id1=machine)
+        self.prelude = PRELUDE.format(host1=host.address, host2=two.address, id1=machine)
 
     def run(self, host: str, scripts: Sequence[str]) -> None:
         """Each script in a shell of its own, as root. Fails with its output."""
@@ -141,13 +141,13 @@ def checks(look: Mapping[str, Any], outcome: str) -> dict[str, dict[str, Any]]:
 
 def check_repair(world: World, batch: Sequence[Break]) -> None:
     """The whole life of breaks that are made at once. Every assertion is about each of them."""
-    world.everywhere([pair for one in batch for pair in one.also.items()])
+    world.everywhere([pair for change in batch for pair in change.also.items()])
     world.everywhere([(one.host, one.script) for one in batch])
     inventory = world.asked_by(batch[0])
     named_exactly(json.loads(world.gpustack("plan", "-i", inventory, "-o", "json", code=1).stdout), batch)
     done = world.gpustack("install", "-i", inventory, "--yes", "-o", "json", limit=900, code=None)
-    outcome = json.loads(done.stdout) if done.stdout else {"played": []}
-    played = sorted(f"{one['step']}@{host}" for one in outcome["played"] for host in one["hosts"])
+    outcome = json.loads(done.stdout) if done.stdout else {"playbook_runs": []}
+    played = sorted(f"{one['step']}@{host}" for one in outcome["playbook_runs"] for host in one["host_names"])
     beside = [play for one in batch for play in one.beside]
     if batch[0].cure == "install":
         assert played == sorted([*beside, *(f"{one.step}@{one.host}" for one in batch)])
@@ -169,7 +169,7 @@ def find_open(world: World) -> dict[str, str]:
     if done.returncode == 0:
         return {}
     look = json.loads(done.stdout)
-    unknown = {one: found["reason"] for one, found in checks(look, "unknown").items()}
+    unknown = {one: check["reason"] for one, check in checks(look, "unknown").items()}
     return describe(checks(look, "failed"), set()) | unknown or {"exit": str(done.returncode)}
 
 
@@ -199,7 +199,7 @@ def named_exactly(look: Mapping[str, Any], batch: Sequence[Break]) -> None:
     assert more == {}, f"unknown, and should be known: {more}"
     for entry in batch:
         values = broken[f"{entry.id}@{entry.where}"]
-        assert any(part in values["found"] for part in entry.found.split(" | ")), f"{entry}: {values['found']}"
+        assert any(part in values["actual"] for part in entry.found.split(" | ")), f"{entry}: {values['actual']}"
         assert values["cure"] == entry.cure, f"{entry}: {values['cure']}"
         assert entry.hint in (values["hint"] or ""), f"{entry}: {values['hint']}"
         assert values["hint"] or entry.cure == "install", f"{entry} has no hint"
@@ -208,4 +208,4 @@ def named_exactly(look: Mapping[str, Any], batch: Sequence[Break]) -> None:
 
 
 def describe(broken: Mapping[str, Any], wanted: set[str]) -> dict[str, str]:
-    return {one: check["found"] for one, check in broken.items() if one not in wanted}
+    return {one: check["actual"] for one, check in broken.items() if one not in wanted}

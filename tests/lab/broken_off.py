@@ -81,12 +81,12 @@ class Run:
         self.until(
             f"{step}: {task}",
             lambda: any(
-                (event["kind"], event["where"], event["what"]) == ("task", step, task) for event in self.events()
+                (event["kind"], event["subject"], event["message"]) == ("task", step, task) for event in self.events()
             ),
         )
 
     def until_step(self, step: str) -> None:
-        self.until(step, lambda: any(event["kind"] == "step" and event["where"] == step for event in self.events()))
+        self.until(step, lambda: any(event["kind"] == "step" and event["subject"] == step for event in self.events()))
 
     def end(self, limit: float = LIMIT) -> int:
         """Its exit status, when it has ended by itself."""

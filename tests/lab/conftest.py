@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpustack import lab
-from gpustack.cli.bundle import default_directory
+from gpustack.cli.bundle import find_default_directory
 from tests.lab import roads
 
 PORT = 8480
@@ -29,7 +29,7 @@ def pytest_sessionfinish() -> None:
 
 @pytest.fixture(scope="session")
 def bundle() -> Path:
-    folder = default_directory()
+    folder = find_default_directory()
     if not (folder / "manifest.yaml").is_file():
         pytest.fail(f"there is no bundle in {folder}: make bundle")
     return folder
@@ -71,8 +71,10 @@ def labs(mirror: lab.Mirror) -> Iterator[Make]:
         gpus: str = "",
     ) -> lab.Lab:
         whole = f"t{os.getpid()}-{name}"
-        lab.down(whole)
-        made.append(lab.up(whole, releases=releases, mirror=mirror if served else None, internet=internet, gpus=gpus))
+        lab.remove_lab(whole)
+        made.append(
+            lab.create_lab(whole, releases=releases, mirror=mirror if served else None, internet=internet, gpus=gpus)
+        )
         if not monitored:
             unmonitored(made[-1])
         return made[-1]

@@ -59,18 +59,18 @@ def kills() -> list[Case]:
     counts = {
         "prereqs": 3, "firewall": 2, "containerd": 4, "kubernetes": 3, "control-plane": 3, "flannel": 2, "workers": 3,
     }  # fmt: skip
-    found = []
+    cases = []
     for step, count in counts.items():
         for n in range(count):
             alone = n == 1
             # One of them goes on to the whole cluster.
             only = step if step in HOST_STEPS and (step, n) != ("kubernetes", 0) else ""
             play = partial(killed, step=step, alone=alone)
-            found.append(Case(f"{step}-{n + 1}", ALONE if alone else TREE, step, BEFORE[step], only, play))
+            cases.append(Case(f"{step}-{n + 1}", ALONE if alone else TREE, step, BEFORE[step], only, play))
     for step in ("containerd", "control-plane", "workers"):
         play = partial(killed, step=step, force=True)
-        found.append(Case(f"forced-{step}", f"{TREE}, --force on a healthy cluster", step, "cluster", "", play))
-    return found
+        cases.append(Case(f"forced-{step}", f"{TREE}, --force on a healthy cluster", step, "cluster", "", play))
+    return cases
 
 
 def moment(name: str, fault: str, step: str, host: str, condition: str, then: str = ":") -> Case:

@@ -274,7 +274,7 @@ def open_connection(at: lab.Lab) -> Iterator[Callable[[], None]]:
         opened = [
             stack.enter_context(
                 subprocess.Popen(
-                    [*at.ssh(host.name), "-o", "ControlPath=none", "cat"],
+                    [*at.build_ssh_command(host.name), "-o", "ControlPath=none", "cat"],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     text=True,

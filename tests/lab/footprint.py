@@ -27,7 +27,7 @@ def footprint() -> set[str]:
     found |= {f"loop {line}" for line in lines_of("losetup", "--list", "--noheadings", "--output", "BACK-FILE")}
     for directory in ("/run/gpustack-lab", "/run/systemd/nspawn/locks", "/run/systemd/nspawn/propagate"):
         found |= {f"file {path}" for path in Path(directory).glob("*")}
-    found |= {f"file {path}" for path in state.state_directory("x").parent.glob("*")}
+    found |= {f"file {path}" for path in state.locate_state("x").parent.glob("*")}
     for hierarchy in (Path("/sys/fs/cgroup"), *Path("/sys/fs/cgroup").glob("*")):
         found |= {f"cgroup {path}" for path in hierarchy.glob("gpustack-lab-*")}
     return found | processes() | sysctls()
@@ -64,7 +64,7 @@ def lines_of(*argv: str) -> list[str]:
 def left_by(name: str, before: set[str]) -> set[str]:
     """What is there now and was not before. While other labs are up, only what bears the name or mark of this one."""
     new = footprint() - before
-    if not state.records():
+    if not state.list_records():
         return new
     mark = state.Record(name, "", Path(), Path(), "", ()).mark
     return {line for line in new if mark in line or f"-{name}-" in line or f":{name}" in line or f"/{name}" in line}

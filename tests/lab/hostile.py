@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from gpustack import lab
-from gpustack.ask.redact.printable import harmless
+from gpustack.ask.redact.printable import is_printable
 from tests.lab.firewalls import root
 
 PROGRAMS = (
@@ -74,7 +74,7 @@ def talk(made: lab.Lab) -> None:
 
 
 def harmlessly(value: Any) -> None:
-    odd = {char for char in value.stdout + value.stderr if not harmless(char)}
+    odd = {char for char in value.stdout + value.stderr if not is_printable(char)}
     assert odd == set()
     assert "bug of its own" not in value.stderr
 
@@ -82,9 +82,12 @@ def harmlessly(value: Any) -> None:
 def calling(probes: Iterable[Any], names: Collection[str]) -> set[str]:
     """The probes whose scripts call one of these programs. Everything runs in a shell, and under timeout."""
     called = re.compile(rf"(?<![\w/-])({'|'.join(names)})(?![\w-])")
-    return {probe.id for probe in probes if called.search(f"sh timeout {getattr(probe.ask, 'text', '')}")}
+    return {probe.id for probe in probes if called.search(f"sh timeout {getattr(probe.question, 'script', '')}")}
 
 
 def answers(judged: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
     """Without the error output: what a killed program's child still says may stand in another one's."""
-    return {entry["probe"]: tuple(entry[key] for key in ("rc", "out", "cut", "lost")) for entry in judged["evidence"]}
+    return {
+        entry["probe"]: tuple(entry[key] for key in ("rc", "stdout", "truncated", "reason"))
+        for entry in judged["evidence"]
+    }

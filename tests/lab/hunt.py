@@ -142,10 +142,10 @@ def first_of_its_own(pid: int) -> bool:
 
 def root_of(made: lab.Lab, host: str) -> Path:
     """The host's file system with its memory-backed parts, as its first process sees it."""
-    (init,) = [pid for pid in cgroups.processes(made.record.group(host)) if first_of_its_own(pid)]
+    (init,) = [pid for pid in cgroups.list_processes(made.record.format_group_name(host)) if first_of_its_own(pid)]
     return Path(f"/proc/{init}/root")
 
 
 def journal_of(made: lab.Lab, host: str) -> bytes:
-    command = [*made.ssh(host), "sudo journalctl --quiet --all --output=export"]
+    command = [*made.build_ssh_command(host), "sudo journalctl --quiet --all --output=export"]
     return subprocess.run(command, capture_output=True, check=True, timeout=120).stdout

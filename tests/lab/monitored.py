@@ -7,9 +7,9 @@ from typing import Any
 from urllib.parse import quote
 
 from gpustack import lab
-from gpustack.config.versions import KNOWN_SETS, version_set
+from gpustack.config.versions import KNOWN_SETS, read_version_set
 
-PAUSE = f"registry.k8s.io/pause:{version_set(KNOWN_SETS[-1]).components['pause']}"
+PAUSE = f"registry.k8s.io/pause:{read_version_set(KNOWN_SETS[-1]).components['pause']}"
 SERVICE = "/api/v1/namespaces/monitoring/services/http:monitoring-{}:http-web/proxy"
 
 
@@ -25,8 +25,8 @@ def kubectl(made: lab.Lab, *words: str, text: str = "") -> str:
 def query(made: lab.Lab, expression: str) -> list[dict[str, Any]]:
     """The samples of an instant query, each with its labels below `metric` and `value` as (time, text)."""
     path = f"{SERVICE.format('prometheus')}/api/v1/query?query={quote(expression, safe='')}"
-    found: list[dict[str, Any]] = json.loads(kubectl(made, "get", "--raw", path))["data"]["result"]
-    return found
+    loads: list[dict[str, Any]] = json.loads(kubectl(made, "get", "--raw", path))["data"]["result"]
+    return loads
 
 
 def labels(made: lab.Lab, expression: str, *names: str) -> set[tuple[str, ...]]:

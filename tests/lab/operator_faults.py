@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from tests.lab import witness
 from tests.lab.aftermath import program
 from tests.lab.broken_off import LIMIT, Run
@@ -124,7 +124,7 @@ def played_by_hand(stage: Stage) -> str:
     first.until_task("containerd", tasks("containerd")[0])
     overlay = next(first.state.glob("gpustack/runs/*/overlay.yml"))
     inventory = str(stage.inventory or stage.story.lab.inventory)
-    playbook = str(playbooks() / "containerd.yml")
+    playbook = str(locate_playbooks() / "containerd.yml")
     words = ["ansible-playbook", "-i", inventory, "-i", str(overlay), "--limit", "host2", playbook]
 
     def play() -> "subprocess.CompletedProcess[str]":

@@ -125,8 +125,12 @@ def ways(at: lab.Lab, elsewhere: str) -> Iterator[tuple[str, list[str], list[str
     for host, peer, other in ((one, two, "10.244.2.5"), (two, one, "10.244.1.5")):
         words = [port.replace("/", f"/{host.address}/") for port in PORTS]
         pods = [f"tcp/{other}/9100", f"udp/{other}/30080"]
-        name, on, of_peer = host.name, [*at.ssh(host.name), "sudo", "python3"], [*at.ssh(peer.name), "python3"]
-        inside = [*at.ssh(host.name), "sudo", "ip", "netns", "exec", "pod", "python3"]
+        name, on, of_peer = (
+            host.name,
+            [*at.build_ssh_command(host.name), "sudo", "python3"],
+            [*at.build_ssh_command(peer.name), "python3"],
+        )
+        inside = [*at.build_ssh_command(host.name), "sudo", "ip", "netns", "exec", "pod", "python3"]
         yield f"{name} from the other node", of_peer, words
         yield f"{name} from itself", on, words
         yield f"{name} from a pod of its own", inside, words

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import yaml
 
 from gpustack import lab
-from gpustack.events import silent
-from gpustack.lab import detached, official_names
+from gpustack.events import ignore_event
+from gpustack.lab import background, official_names
 from gpustack.lab.internet import Internet, Twist
 from tests.lab.http_proxy import running
 
@@ -21,15 +21,15 @@ def internet(made: lab.Lab, twist: Twist | None = None, address: str = "", port:
     """In place of the lab's own, which is back afterwards. With another address hosts cannot find it by themselves."""
     record = made.record
     assert record.source
-    detached.end(record, official_names.PART)
+    background.end(record, official_names.PART)
     upstream = urlsplit(record.source.url).netloc
     where = address or record.gateway
-    server = Internet(where, upstream, official_names.certificates(record), twist, port=port)
+    server = Internet(where, upstream, official_names.locate_certificates(record), twist, port=port)
     try:
         with running(server):
             yield server
     finally:
-        official_names.start(record, record.source, silent)
+        official_names.start(record, record.source, ignore_event)
 
 
 def inventory(made: lab.Lab, folder: Path, hosts: list[str], **spec: Any) -> Path:

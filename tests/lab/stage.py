@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpustack.events import silent
+from gpustack.events import ignore_event
 from gpustack.lab import hosts, locks
 from tests.lab import witness
 from tests.lab.broken_off import Run
@@ -56,7 +56,7 @@ class Stage:
 
     def beside(self, host: str, *argv: str) -> "subprocess.Popen[str]":
         """A command on a host that goes on while the test does; it ends at the latest with its stdin."""
-        words = [*self.story.lab.ssh(host), "--", "sudo", *argv]
+        words = [*self.story.lab.build_ssh_command(host), "--", "sudo", *argv]
         return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     @contextmanager
@@ -78,10 +78,10 @@ class Stage:
         """The host is gone in this instant, and boots again. What it had written it has: the kernel under it lives."""
         record = self.story.lab.record
         (found,) = [entry for entry in record.hosts if entry.name == host]
-        with locks.locked(record.name):
+        with locks.hold_lock(record.name):
             hosts.kill(record, [found])
             hosts.boot(record, [found])
-        hosts.wait_for_ssh(record, [found], silent)
+        hosts.wait_for_ssh(record, [found], ignore_event)
 
     def reboot(self, host: str) -> None:
         """As its operator does it."""

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from gpustack import lab
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from gpustack.lab import snapshots
 from tests.lab import witness
 from tests.lab.conftest import Run
@@ -100,12 +100,14 @@ class Story:
 
 def again(made: lab.Lab, gpustack: Run) -> Story:
     """On a lab that has snapshots already."""
-    return Story(made, gpustack, saved=[point for point in POINTS if snapshots.directory(made.record, point).exists()])
+    return Story(
+        made, gpustack, saved=[point for point in POINTS if snapshots.locate_snapshot(made.record, point).exists()]
+    )
 
 
 def tasks(step: str) -> list[str]:
     """Names of the tasks that a play of the step begins on these hosts, in their order."""
-    role = playbooks() / "roles" / step.replace("-", "_") / "tasks"
+    role = locate_playbooks() / "roles" / step.replace("-", "_") / "tasks"
     files = ["main.yml", "nftables.yml"] if step == "firewall" else ["main.yml"]
     return [name for file in files for name in named(yaml.safe_load((role / file).read_text()))]
 

@@ -103,7 +103,7 @@ def test_a_test_alert_arrives_and_ends(inventory: Path, hook: Webhook, gpustack:
     assert SECRET not in done.stdout + done.stderr
     witness.until("their end arrives", lambda: sorted(statuses(hook)) == ["firing"] * 3 + ["resolved"] * 3, limit=60)
     document = json.loads(gpustack("alerts", "test", "-i", inventory, "-o", "json").stdout)
-    assert (document["outcome"], document["nobody"], document["exit"]["code"]) == ("delivered", [], 0)
+    assert (document["outcome"], document["unrouted_severities"], document["exit"]["code"]) == ("delivered", [], 0)
     assert [one["receivers"][0]["receiver"] for one in document["severities"]] == ["default-webhook"] * 3
 
 
@@ -112,7 +112,7 @@ def statuses(hook: Webhook) -> list[str]:
 
 
 def test_a_broken_gpu_reaches_a_human_and_so_does_its_end(inventory: Path, one: lab.Lab, hook: Webhook) -> None:
-    (gpu,) = one.gpus("host1")
+    (gpu,) = one.read_gpus("host1")
     assert hook.alerts(**XID) == []
     one.set_gpu("host1:0", "xid=79")
     first = witness.until("the Xid arrives", lambda: hook.alerts(**XID), limit=120)[0]

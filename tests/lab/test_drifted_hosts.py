@@ -84,9 +84,9 @@ def test_kinds_of_drift_are_distinguished(two: lab.Lab, gpustack: Run) -> None:
     }
     assert broken >= {
         ("prereqs", "packages"), ("prereqs", "modules-at-boot"), ("prereqs", "sysctls"), ("prereqs", "sysctls-at-boot"),
-        ("prereqs", "swap-stays-off"), ("containerd", "repository"), ("containerd", "held"),
+        ("prereqs", "swap-stays-off"), ("containerd", "repository"), ("containerd", "packages-held"),
         ("containerd", "configuration"), ("containerd", "mirrors"), ("containerd", "running"), ("containerd", "cri"),
-        ("kubernetes", "repository"), ("kubernetes", "held"), ("kubernetes", "kubelet-at-boot"),
+        ("kubernetes", "repository"), ("kubernetes", "packages-held"), ("kubernetes", "kubelet-at-boot"),
         ("kubernetes", "crictl-endpoint"),
     }  # fmt: skip
     assert {found["outcome"] for state in states for found in state["checks"]} == {"ok", "failed"}
@@ -131,7 +131,9 @@ def test_what_is_not_ours_survives(host: Any) -> None:
 def test_forced_again_nothing_changes(two: lab.Lab, gpustack: Run) -> None:
     before = started(two)
     values = install(two, gpustack, "--force")
-    assert [(play["step"], play["changed"]) for play in values["played"]] == [(step, []) for step in STEPS.split(",")]
+    assert [(play["step"], play["changed_hosts"]) for play in values["playbook_runs"]] == [
+        (step, []) for step in STEPS.split(",")
+    ]
     assert started(two) == before
 
 

@@ -45,9 +45,9 @@ def root(made: lab.Lab, host: str, script: str) -> str:
 
 def install(made: lab.Lab, gpustack: Run, code: int) -> dict[str, Any]:
     output = gpustack("install", "-i", made.inventory, "--yes", "-o", "json", limit=1500, code=code).stdout
-    found: dict[str, Any] = json.loads(output)
-    assert found["exit"]["code"] == code
-    return found
+    loads: dict[str, Any] = json.loads(output)
+    assert loads["exit"]["code"] == code
+    return loads
 
 
 def follow(found: dict[str, Any], gpustack: Run) -> dict[str, Any]:
@@ -64,8 +64,8 @@ def follow(found: dict[str, Any], gpustack: Run) -> dict[str, Any]:
 
 def only(found: dict[str, Any], host: str) -> None:
     """Nobody but this host failed or left, and all that differs now is at it."""
-    assert {bad["host"] for played in found["played"] for bad in played["failures"]} == {host}
-    assert {left["host"] for left in found["left"]} == {host}
+    assert {bad["host"] for played in found["playbook_runs"] for bad in played["failures"]} == {host}
+    assert {left["host"] for left in found["stopped_hosts"]} == {host}
     states = found["verification"]["states"]
     open_ones = {state["location"] for state in states if state["outcome"] != "ok"}
     assert open_ones <= {host, "@cluster"}, open_ones
@@ -95,7 +95,7 @@ def test_a_host_whose_apt_is_broken_is_left_and_later_joins(three: lab.Lab, gpus
 def test_a_host_whose_network_breaks_off_is_left_and_later_joins(three: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
     """Its link goes down as the step kubernetes begins, so its apt is at work and its SSH connections fall silent."""
     (host,) = [host for host in three.hosts if host.name == "host3"]
-    link = three.record.link(host)
+    link = three.record.format_link_name(host)
     words = [*GPUSTACK, "install", "-i", str(three.inventory), "--yes", "-o", "json"]
     texts: list[str] = []
     path = tmp_path / "report.json"
@@ -117,12 +117,12 @@ def test_a_host_whose_network_breaks_off_is_left_and_later_joins(three: lab.Lab,
     assert process.wait(timeout=60) == 5, "".join(texts) + rest
     print("".join(texts) + rest)
     assert time.monotonic() - began < 900
-    found = json.loads(path.read_text())
-    only(found, "host3")
-    assert any(bad["unreachable"] for played in found["played"] for bad in played["failures"])
+    loads = json.loads(path.read_text())
+    only(loads, "host3")
+    assert any(bad["unreachable"] for played in loads["playbook_runs"] for bad in played["failures"])
     assert ready(three, gpustack, tmp_path) == ["host1", "host2"]
     subprocess.run(["ip", "link", "set", link, "up"], check=True, timeout=30)
-    done = follow(found, gpustack)
+    done = follow(loads, gpustack)
     assert done["converged"] is True
     assert ready(three, gpustack, tmp_path) == ["host1", "host2", "host3"]
 
@@ -130,9 +130,9 @@ def test_a_host_whose_network_breaks_off_is_left_and_later_joins(three: lab.Lab,
 def test_a_failing_control_plane_stops_what_comes_after_it(three: lab.Lab, gpustack: Run) -> None:
     root(three, "host1", SCRIPT)
     found = install(three, gpustack, 5)
-    played = [one["step"] for one in found["played"]]
-    assert "host1" in found["stopped"]
-    failed = next(one["step"] for one in found["played"] if one["failures"])
+    played = [one["step"] for one in found["playbook_runs"]]
+    assert "host1" in found["stop_reason"]
+    failed = next(one["step"] for one in found["playbook_runs"] if one["failures"])
     assert played == STEPS[: STEPS.index(failed) + 1], "something was played after the control plane had failed"
     for host in ("host2", "host3"):
         assert root(three, host, "dpkg-query -Wf '${Package}\\n' kubelet containerd.io 2>/dev/null || :") == ""

@@ -39,8 +39,8 @@ def walled(bare: lab.Lab, who: str) -> lab.Lab:
 def install(at: lab.Lab, gpustack: Run, *words: str) -> dict[str, int]:
     """The tasks that changed something, by host; none where nothing was played."""
     done = gpustack("install", "-i", at.inventory, "--only", "firewall", "--yes", "-o", "json", *words)
-    played = json.loads(done.stdout).get("played", [])
-    return {host: play["tasks_changed"] for play in played for host in play["hosts"]}
+    played = json.loads(done.stdout).get("playbook_runs", [])
+    return {host: play["changed_task_count"] for play in played for host in play["host_names"]}
 
 
 def broken(at: lab.Lab, gpustack: Run) -> dict[str, str]:

@@ -37,9 +37,9 @@ def bare(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
 
 def traffic(core: client.CoreV1Api, at: lab.Lab) -> int:
     """Tries every flow of a working cluster from each node and says how many passed."""
-    with witness.pods(core, NODES) as found:
+    with witness.pods(core, NODES) as pods:
         nodeport = opened(core)
-        tries = [one for node in NODES for one in flows(core, at, found, node, nodeport)]
+        tries = [one for node in NODES for one in flows(core, at, pods, node, nodeport)]
         for what, passes in tries:
             witness.until(what, passes, 30)
         core.delete_namespaced_service("nodeport", "default")
@@ -58,7 +58,7 @@ def flows(
 ) -> Iterator[tuple[str, Callable[[], bool]]]:
     other = NODES[1 - NODES.index(node)]
     pod, target = found[node].metadata.name, found[other].status.pod_ip
-    address, value = at.record.host(other).address, witness.host(at, node)
+    address, value = at.record.select_host(other).address, witness.host(at, node)
     both = {found[one].metadata.name for one in NODES}
 
     def says(what: str, command: str) -> bool:
@@ -106,7 +106,7 @@ def stored(at: lab.Lab) -> list[str]:
 def forced(at: lab.Lab, gpustack: Run) -> int:
     """The tasks that changed something."""
     done = gpustack("install", "-i", at.inventory, "--yes", "--force", "--only", "firewall", "-o", "json")
-    return sum(play["tasks_changed"] for play in json.loads(done.stdout)["played"])
+    return sum(play["changed_task_count"] for play in json.loads(done.stdout)["playbook_runs"])
 
 
 def ready(core: client.CoreV1Api) -> bool:

@@ -94,7 +94,7 @@ def two(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
 @pytest.fixture
 def recovered(two: lab.Lab, gpustack: Run) -> Iterator[lab.Lab]:
     yield two
-    inject.recover(two)
+    inject.undo_faults(two)
     healthy(two, gpustack)
     for host in HOSTS:
         root(two, host, "rm -rf /var/lib/gpustack-cluster/fixes /etc/sysctl.d/zzz-gpustack.conf")
@@ -122,7 +122,7 @@ def test_fix_resolves_it_changes_nothing_else_and_undo_rolls_back(
     recovered: lab.Lab, gpustack: Run, fault: str, agreed: tuple[str, ...], named: dict[str, str]
 ) -> None:
     id = fault.partition("/")[0]
-    inject.give(recovered, fault)
+    inject.inject_fault(recovered, fault)
     broken, chosen = outlines(recovered), selector(recovered)
     witness.until("doctor names it", lambda: id in roots(doctor(recovered, gpustack, code=None)), limit=300)
 
@@ -131,8 +131,8 @@ def test_fix_resolves_it_changes_nothing_else_and_undo_rolls_back(
     assert differing(broken, outlines(recovered), {}) == []
 
     value = doctor(recovered, gpustack, "--fix", id, *agreed, code=None)
-    assert [(one["id"], one["ending"]) for one in value["attempts"]] == [(id, "fixed")], value
-    assert value["exit"]["code"] == 0, (value["roots"], value["unexplained"], value["drift"])
+    assert [(one["id"], one["outcome"]) for one in value["attempts"]] == [(id, "fixed")], value
+    assert value["exit"]["code"] == 0, (value["roots"], value["unexplained_symptom_ids"], value["drift"])
     healthy(recovered, gpustack)
     assert differing(broken, outlines(recovered), named) == []
 
@@ -144,7 +144,7 @@ def test_fix_resolves_it_changes_nothing_else_and_undo_rolls_back(
 
 
 def test_an_undo_refuses_where_somebody_worked_on(recovered: lab.Lab, gpustack: Run) -> None:
-    inject.give(recovered, "containerd-cri-disabled")
+    inject.inject_fault(recovered, "containerd-cri-disabled")
     doctor(recovered, gpustack, "--fix", "--yes", code=None)
     host = recovered.hosts[-1].name
     root(recovered, host, f"echo '# mine' >>{CRI}")
@@ -162,7 +162,7 @@ def team(recovered: lab.Lab) -> Iterator[lab.Lab]:
 
 
 def test_a_fix_that_does_not_help_leaves_what_others_do_meanwhile(team: lab.Lab, gpustack: Run) -> None:
-    inject.give(team, SELECTED)
+    inject.inject_fault(team, SELECTED)
     witness.until("doctor names it", lambda: SELECTED in roots(doctor(team, gpustack, code=None)), limit=300)
     root(team, "host1", STUBBORN)
     begun = "ls /var/lib/gpustack-cluster/fixes/*/record 2>/dev/null || :"
@@ -173,7 +173,7 @@ def test_a_fix_that_does_not_help_leaves_what_others_do_meanwhile(team: lab.Lab,
         theirs = root(team, "host1", THEIRS)
         value = fix.result()
     (attempt,) = value["attempts"]
-    assert (attempt["ending"], value["exit"]["code"]) == ("not-resolved", 6), value
+    assert (attempt["outcome"], value["exit"]["code"]) == ("not-resolved", 6), value
     assert root(team, "host1", THEIRS) == theirs
     # Who patches it all the time has the last word there too.
     assert json.loads(selector(team)) == {"matchLabels": {"release": "monitoring"}}
@@ -182,9 +182,9 @@ def test_a_fix_that_does_not_help_leaves_what_others_do_meanwhile(team: lab.Lab,
 def test_two_at_once_are_fixed_one_after_the_other(recovered: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
     # In this order: on a host that is cut off, what has to show in the cluster would not show.
     for fault in ("mon-selector-nil-uses-helm-values", "host-ip-forward-off"):
-        inject.give(recovered, fault)
+        inject.inject_fault(recovered, fault)
     value = doctor(recovered, gpustack, "--fix", "--yes", code=None)
-    assert {one["id"] for one in value["attempts"] if one["ending"] == "fixed"} == {
+    assert {one["id"] for one in value["attempts"] if one["outcome"] == "fixed"} == {
         "host-ip-forward-off",
         "mon-selector-nil-uses-helm-values",
     }
@@ -192,9 +192,10 @@ def test_two_at_once_are_fixed_one_after_the_other(recovered: lab.Lab, gpustack:
 
 
 def test_a_remedy_that_renews_pods(recovered: lab.Lab, gpustack: Run) -> None:
-    inject.give(recovered, "flannel-subnet-env-missing")
+    inject.inject_fault(recovered, "flannel-subnet-env-missing")
     value = doctor(recovered, gpustack, "--fix", "--yes", code=None)
-    assert [(one["id"], one["ending"]) for one in value["attempts"]] == [("flannel-subnet-env-missing", "fixed")], value
+    outcomes = [(one["id"], one["outcome"]) for one in value["attempts"]]
+    assert outcomes == [("flannel-subnet-env-missing", "fixed")], value
     healthy(recovered, gpustack)
 
 

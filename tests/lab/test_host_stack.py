@@ -86,8 +86,8 @@ def test_time_slicing_comes_and_goes(made: lab.Lab, gpustack: Run) -> None:
     roads.set_spec(made, gpu={"stack": "host"})
     gpustack("install", "-i", made.inventory, "--yes")
     assert allocatable(made) == 2
-    found = witness.host(made, "host1").check_output(f"{KUBE} -n gpu-operator get daemonsets -o name")
-    assert "time-slicing" not in found
+    output = witness.host(made, "host1").check_output(f"{KUBE} -n gpu-operator get daemonsets -o name")
+    assert "time-slicing" not in output
 
 
 def test_the_operator_is_not_put_beside_it(made: lab.Lab, gpustack: Run) -> None:

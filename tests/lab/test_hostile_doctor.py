@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from gpustack import lab
-from gpustack.doctor.diagnose import questions
+from gpustack.doctor.diagnose import list_probes
 from tests.lab.breaking import checks
 from tests.lab.conftest import Run
 from tests.lab.firewalls import root
@@ -50,14 +50,14 @@ def judged(gpustack: Run, inventory: Path) -> tuple[dict[str, Any], Judgement]:
     assert result.returncode in (1, 8), result.stderr
     harmlessly(result)
     document = json.loads(result.stdout)
-    return document, {(one["id"], one["location"]): one for one in document["judged"]}
+    return document, {(one["id"], one["location"]): one for one in document["judgements"]}
 
 
 def spoiled(now: Judgement, before: Judgement, names: tuple[str, ...]) -> set[str]:
     """Probes of host2 that call one of these programs and were answered otherwise than before. Fails where something is
     ruled out by such an answer, or host1 is judged otherwise. Where another answer is as before, and what was found,
     that one told."""
-    asked = calling(questions(), names) - NO_PROGRAM
+    asked = calling(list_probes(), names) - NO_PROGRAM
     found: set[str] = set()
     wrong: dict[str, str] = {}
     for (id, where), one in now.items():
@@ -69,10 +69,10 @@ def spoiled(now: Judgement, before: Judgement, names: tuple[str, ...]) -> set[st
         values, then = answers(one), answers(was) if was else {}
         other = {probe for probe, results in values.items() if probe in asked and results != then.get(probe)}
         found |= other
-        same = was is not None and one["found"] == was["found"]
+        same = was is not None and one["actual"] == was["actual"]
         whole = same and (set(values) - other or all((id, probe) in ANOTHER_PART for probe in other))
         if other and one["outcome"] == "ok" and not whole:
-            wrong[id] = f"{one['what']}: {one['found']}, of {[(probe, values[probe]) for probe in other]}"[:600]
+            wrong[id] = f"{one['subject']}: {one['actual']}, of {[(probe, values[probe]) for probe in other]}"[:600]
     assert not wrong, "\n".join(f"{id}: {why}" for id, why in wrong.items())
     return found
 
@@ -127,7 +127,7 @@ def test_a_password_for_sudo(two: lab.Lab, gpustack: Run, tmp_path: Path) -> Non
     (folder / "hosts.yml").write_text(yaml.safe_dump(hosts))
     document, now = judged(gpustack, folder)
     values = {host["name"]: host for host in document["hosts"]}
-    assert (values["host1"]["reached"], values["host2"]["reference"]) == (True, "host-sudo-password")
+    assert (values["host1"]["unreachable"], values["host2"]["reference"]) == (False, "host-sudo-password")
     assert [root["id"] for root in document["roots"] if root["locations"] == ["host2"]] == ["host-sudo-password"]
     # What is ruled out there is so by how it was reached.
     ruled_out = [one for (_, where), one in now.items() if where == "host2" and one["outcome"] == "ok"]

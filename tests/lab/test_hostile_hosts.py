@@ -9,7 +9,7 @@ from xml.etree.ElementTree import fromstring
 import pytest
 
 from gpustack import lab
-from gpustack.config.inventory import load
+from gpustack.config.inventory import load_inventory
 from gpustack.rollout.lock import lock
 from gpustack.steps import PROBES
 from tests.lab.conftest import Run
@@ -113,6 +113,6 @@ def test_a_login_that_talks_changes_nothing(two: lab.Lab, before: dict[Check, di
     assert {key: check["outcome"] for key, check in now.items()} == {
         key: check["outcome"] for key, check in before.items()
     }
-    with lock(load(two.inventory).control_planes[0], "test") as held:
-        assert held.lost == ""
+    with lock(load_inventory(two.inventory).control_planes[0], "test") as held:
+        assert held.loss_reason == ""
     harmlessly(gpustack("plan", "-i", two.inventory, "-v", code=1))

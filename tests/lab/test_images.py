@@ -13,7 +13,7 @@ import pytest
 
 from gpustack import lab
 from gpustack.bundle import manifest
-from gpustack.bundle.storage import storage
+from gpustack.bundle.storage import prepare_storage
 from tests.lab import roads, witness
 from tests.lab.conftest import Run
 
@@ -32,7 +32,7 @@ def one(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
 def changed(one: lab.Lab, bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a mirror with what is signed as it was, and kube-apiserver's tag on the image of kube-scheduler."""
     images = tmp_path_factory.mktemp("changed") / "images"
-    shutil.copytree(storage(bundle), images, symlinks=True)
+    shutil.copytree(prepare_storage(bundle), images, symlinks=True)
     repositories = images / "docker/registry/v2/repositories/registry.k8s.io"
     shutil.copytree(repositories / "kube-scheduler", repositories / "kube-apiserver", dirs_exist_ok=True)
     listen = f"{one.record.gateway}:{PORT}"
@@ -93,7 +93,7 @@ def test_from_the_right_mirror_all_of_them_are_pulled_and_the_second_install_has
         name, _, digest = line.split()[:3]
         assert listed.get(name, digest) == digest
         assert name in listed or "sha256:" in name, "every image of a bundle is listed"
-    assert json.loads(gpustack("install", "-i", one.inventory, "--yes", "-o", "json").stdout)["played"] == []
+    assert json.loads(gpustack("install", "-i", one.inventory, "--yes", "-o", "json").stdout)["playbook_runs"] == []
 
 
 def test_an_image_with_another_digest_under_its_name_is_pulled_anew(one: lab.Lab, gpustack: Run) -> None:
@@ -102,8 +102,10 @@ def test_an_image_with_another_digest_under_its_name_is_pulled_anew(one: lab.Lab
     host.check_output(f"ctr -n k8s.io images tag --force registry.k8s.io/etcd:3.6.8-0 {PAUSE}:3.10.2")
     assert f"{PAUSE}:3.10.2" in gpustack("plan", "-i", one.inventory, code=1).stdout
     gpustack("install", "-i", one.inventory, "--yes", limit=600)
-    found = host.check_output("crictl inspecti -o go-template --template '{{.status.id}}' registry.k8s.io/pause:3.10.2")
-    assert found == right
+    output = host.check_output(
+        "crictl inspecti -o go-template --template '{{.status.id}}' registry.k8s.io/pause:3.10.2"
+    )
+    assert output == right
 
 
 def test_a_list_that_is_cut_off_lets_no_image_through_until_the_next_install(one: lab.Lab, gpustack: Run) -> None:

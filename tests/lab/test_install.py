@@ -116,11 +116,11 @@ def test_an_address_that_only_the_host_reports_is_refused(installed: lab.Lab, gp
 
 def test_traffic(installed: lab.Lab, kubeconfig: Path) -> None:
     core = witness.api(kubeconfig)
-    with witness.pods(core, ["host1", "host2"]) as found:
-        one, two = found["host1"].metadata.name, found["host2"].metadata.name
-        for source, target in ((one, found["host2"]), (two, found["host1"])):
+    with witness.pods(core, ["host1", "host2"]) as pods:
+        one, two = pods["host1"].metadata.name, pods["host2"].metadata.name
+        for source, target in ((one, pods["host2"]), (two, pods["host1"])):
             assert " 0% packet loss" in witness.inside(core, source, f"ping -c 3 -W 2 {target.status.pod_ip}")
-        large = witness.inside(core, one, f"ping -c 2 -W 2 -s 1300 {found['host2'].status.pod_ip}")
+        large = witness.inside(core, one, f"ping -c 2 -W 2 -s 1300 {pods['host2'].status.pod_ip}")
         assert " 0% packet loss" in large
         for pod in (one, two):
             answers = witness.until(
@@ -139,7 +139,7 @@ def test_traffic(installed: lab.Lab, kubeconfig: Path) -> None:
             assert answers
             text = witness.inside(core, pod, "timeout 5 nslookup witness.default.svc.cluster.local")
             assert core.read_namespaced_service("witness", "default").spec.cluster_ip in text
-        for name in found:
+        for name in pods:
             # The image's wget speaks no TLS that the API accepts; the host's curl does, from inside the pod's network.
             value = witness.host(installed, name)
             assert '"gitVersion": "v1.36.4"' in witness.netns(value, "curl -sk --max-time 5 https://10.96.0.1/version")
@@ -147,9 +147,9 @@ def test_traffic(installed: lab.Lab, kubeconfig: Path) -> None:
 
 def test_other_hosts_do_not_get_at_the_metrics(installed: lab.Lab) -> None:
     """These hosts have no firewall, and this machine, which is no node, is on their network."""
-    one, two = installed.hosts
-    words = [port.replace("/", f"/{one.address}/") for port in (*packets.METRICS, "tcp/6443")]
-    assert packets.dialed([*installed.ssh(two.name), "python3"], words) == {*packets.METRICS, "tcp/6443"}
+    host, two = installed.hosts
+    words = [port.replace("/", f"/{host.address}/") for port in (*packets.METRICS, "tcp/6443")]
+    assert packets.dialed([*installed.build_ssh_command(two.name), "python3"], words) == {*packets.METRICS, "tcp/6443"}
     assert packets.dialed([sys.executable], words) == {"tcp/6443"}
     assert packets.dialed([sys.executable], [f"tcp/{two.address}/10249", f"tcp/{two.address}/10250"]) == {"tcp/10250"}
 
@@ -189,7 +189,7 @@ def test_forced_changes_nothing(installed: lab.Lab, gpustack: Run) -> None:
     before = state_of(installed)
     done = gpustack("install", "-i", installed.inventory, "--yes", "--force", "-o", "json", limit=900)
     document = json.loads(done.stdout)
-    assert {play["step"]: play["tasks_changed"] for play in document["played"]} == dict.fromkeys(
+    assert {play["step"]: play["changed_task_count"] for play in document["playbook_runs"]} == dict.fromkeys(
         (
             *("prereqs", "firewall", "containerd", "kubernetes", "control-plane", "flannel", "workers"),
             *("helm", "gpu-driver", "gpu-operator", "gpu-sharing"),
@@ -204,10 +204,10 @@ def test_drift_is_named_and_fixed_by_its_step_alone(installed: lab.Lab, gpustack
     some = (
         "prereqs/sysctls",
         "containerd/mirrors",
-        "kubernetes/held",
+        "kubernetes/packages-held",
         "control-plane/credentials",
         "workers/leftovers",
     )
-    (batch,) = batches([one for one in load() if str(one) in some])
+    (batch,) = batches([change for change in load() if str(change) in some])
     assert len(batch) == len(some)
     check_repair(World(installed, installed.inventory, gpustack, tmp_path), batch)

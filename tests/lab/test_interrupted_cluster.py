@@ -104,11 +104,11 @@ def test_a_proof_is_broken_off(stage: Stage) -> None:
 @pytest.mark.parametrize("how", [tree, alone], ids=["tree", "alone"])
 def test_a_fix_is_broken_off(stage: Stage, gpustack: Run, how: Break) -> None:
     began = time.monotonic()
-    inject.recover(stage.story.lab)
+    inject.undo_faults(stage.story.lab)
     for host in stage.story.lab.hosts:
         # An earlier fix, which outlives the next boot.
         stage.on(host.name, "rm -f /etc/sysctl.d/zzz-gpustack.conf")
-    inject.give(stage.story.lab, f"{FAULT}/overridden")
+    inject.inject_fault(stage.story.lab, f"{FAULT}/overridden")
     run = begin(stage, "doctor", FAULT, "--fix", "--yes")
     run.until_step("remedy/sysctl")
     delay = stage.rng.uniform(0, 2)
@@ -132,7 +132,7 @@ def test_an_undo_is_broken_off(stage: Stage, gpustack: Run) -> None:
     run.kill()
     undone = begin(stage, "doctor", "--undo", "--yes")
     assert undone.end(limit=1800) == 0 or "undo-nothing" in undone.output(), undone.output()
-    inject.recover(stage.story.lab)
+    inject.undo_faults(stage.story.lab)
     witness.until("doctor finds nothing", lambda: healthy(stage, gpustack), limit=600)
     assert aftermath.left(stage) == {}
     note("undo", NAMES[tree], "doctor --undo", f"{delay:.1f} s after it had the lock", "rolled back", began)

@@ -27,7 +27,7 @@ def story(make_lab: Callable[..., lab.Lab], mirror: lab.Mirror, gpustack: Run) -
     """INTERRUPT_LAB names a lab that stays up with its snapshots, for a second look at a case."""
     releases = ["debian-12", "debian-13"]
     if name := os.environ.get("INTERRUPT_LAB"):
-        return again(lab.up(name, releases=releases, mirror=mirror), gpustack)
+        return again(lab.create_lab(name, releases=releases, mirror=mirror), gpustack)
     return Story(make_lab("broken", releases), gpustack)
 
 

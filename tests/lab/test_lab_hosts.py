@@ -30,9 +30,9 @@ def before() -> set[str]:
 
 @pytest.fixture(scope="module")
 def two(before: set[str]) -> Iterator[lab.Lab]:
-    lab.down(NAME)
-    yield lab.up(NAME, releases=["debian-12", "debian-13"])
-    lab.down(NAME, graceful=False)
+    lab.remove_lab(NAME)
+    yield lab.create_lab(NAME, releases=["debian-12", "debian-13"])
+    lab.remove_lab(NAME, graceful=False)
 
 
 def output(on: lab.Lab, host: str, script: str) -> str:
@@ -112,7 +112,7 @@ def test_the_machine_s_swap_clock_and_modules_are_out_of_reach(two: lab.Lab) -> 
 
 
 def test_swapoff_of_everything_leaves_the_machine_s_swap_on(two: lab.Lab, tmp_path: Path) -> None:
-    file = state.cache_directory() / "swap-of-a-test"
+    file = state.locate_cache() / "swap-of-a-test"
     with file.open("wb") as empty:
         empty.write(bytes(8 << 20))
     file.chmod(0o600)
@@ -126,7 +126,7 @@ def test_swapoff_of_everything_leaves_the_machine_s_swap_on(two: lab.Lab, tmp_pa
         assert "Not superuser" in off.stderr  # so util-linux calls EPERM
         two.exec("host1", ["sudo", "swapoff", "--all"])
         assert str(file) in Path("/proc/swaps").read_text()
-        lab.up(NAME, releases=["debian-12", "debian-13"])
+        lab.create_lab(NAME, releases=["debian-12", "debian-13"])
         assert "swap: keep" in (two.inventory / "group_vars" / "all" / "gpustack.yml").read_text()
     finally:
         subprocess.run(["swapoff", file], check=False, capture_output=True, timeout=30)
@@ -156,7 +156,7 @@ def test_a_reboot_from_inside(two: lab.Lab) -> None:
 
 def test_a_second_lab_keeps_to_itself_and_has_many_addresses(two: lab.Lab) -> None:
     before = footprint()
-    other = lab.up(OTHER, releases=["debian-12"], addresses=30)
+    other = lab.create_lab(OTHER, releases=["debian-12"], addresses=30)
     try:
         assert other.record.net != two.record.net
         assert other.record.bridge != two.record.bridge
@@ -164,7 +164,7 @@ def test_a_second_lab_keeps_to_itself_and_has_many_addresses(two: lab.Lab) -> No
         logins = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for words in many]
         assert [login.communicate(timeout=120)[0].strip() for login in logins] == ["host1"] * 30
     finally:
-        other.down()
+        other.remove()
     assert left_by(OTHER, before) == set()
     assert output(two, "host1", "sudo apt-get -qq update && echo fine") == "fine"
 
@@ -172,20 +172,20 @@ def test_a_second_lab_keeps_to_itself_and_has_many_addresses(two: lab.Lab) -> No
 def test_up_again_starts_what_was_powered_off(two: lab.Lab) -> None:
     two.exec("host2", ["sudo", "systemctl", "poweroff"])
     deadline = time.monotonic() + 60
-    while cgroups.processes(two.record.group("host2")):
+    while cgroups.list_processes(two.record.format_group_name("host2")):
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    lab.up(NAME, releases=["debian-12", "debian-13"])
+    lab.create_lab(NAME, releases=["debian-12", "debian-13"])
     assert output(two, "host2", "hostname") == "host2"
     with pytest.raises(LabError) as caught:
-        lab.up(NAME, releases=["debian-13"])
+        lab.create_lab(NAME, releases=["debian-13"])
     assert caught.value.reference == "lab-already-up"
 
 
 @pytest.mark.parametrize("on_bridge", [True, False])
 def test_a_link_that_outlives_its_killed_host_is_not_in_the_way(two: lab.Lab, *, on_bridge: bool) -> None:
     """The kernel may keep it for a minute. What it keeps is made here by hand, with a peer in no host."""
-    group, link = two.record.group("host1"), two.record.link(two.hosts[0])
+    group, link = two.record.format_group_name("host1"), two.record.format_link_name(two.hosts[0])
     cgroups.kill(group)
     subprocess.run(["ip", "link", "delete", link], check=False, capture_output=True, timeout=30)
     peer = ["type", "veth", "peer", "name", f"vp-{two.record.mark}"]
@@ -193,40 +193,40 @@ def test_a_link_that_outlives_its_killed_host_is_not_in_the_way(two: lab.Lab, *,
     if on_bridge:
         subprocess.run(["ip", "link", "set", link, "master", two.record.bridge], check=True, timeout=30)
     begun = time.monotonic()
-    lab.up(NAME, releases=["debian-12", "debian-13"])
+    lab.create_lab(NAME, releases=["debian-12", "debian-13"])
     assert output(two, "host1", "hostname") == "host1"
     assert time.monotonic() - begun < 30
 
 
 def test_down_leaves_nothing_and_twice_is_fine(two: lab.Lab, before: set[str]) -> None:
-    two.down()
+    two.remove()
     assert left_by(NAME, before) == set()
-    assert lab.down(NAME) is False
+    assert lab.remove_lab(NAME) is False
     with pytest.raises(LabError) as caught:
-        lab.find(NAME)
+        lab.find_lab(NAME)
     assert caught.value.reference == "lab-not-up"
 
 
 @pytest.mark.parametrize("victim", ["python", "systemd-nspawn", "systemd"])
 def test_down_after_kill_9(before: set[str], victim: str) -> None:
     """The runner, systemd-nspawn, and PID 1 of the host."""
-    made = lab.up(ALONE, releases=["debian-12"])
-    group = made.record.group("host1")
-    killed = [pid for pid in cgroups.processes(group) if Path(f"/proc/{pid}/comm").read_text().strip() == victim]
+    made = lab.create_lab(ALONE, releases=["debian-12"])
+    group = made.record.format_group_name("host1")
+    killed = [pid for pid in cgroups.list_processes(group) if Path(f"/proc/{pid}/comm").read_text().strip() == victim]
     assert killed
     os.kill(killed[0], signal.SIGKILL)
     begun = time.monotonic()
-    made.down()
+    made.remove()
     assert time.monotonic() - begun < 30, "waited for a host that cannot be told to power off"
     assert left_by(ALONE, before) == set()
 
 
 def test_a_lab_whose_processes_are_gone_is_recognised_and_removed(before: set[str]) -> None:
-    made = lab.up(ALONE, releases=["debian-12"])
-    assert not leftovers.dead(made.record)
-    cgroups.kill(made.record.group("host1"))
-    assert leftovers.dead(made.record)
-    assert lab.down(f"{ALONE}-another") is False
+    made = lab.create_lab(ALONE, releases=["debian-12"])
+    assert not leftovers.is_dead(made.record)
+    cgroups.kill(made.record.format_group_name("host1"))
+    assert leftovers.is_dead(made.record)
+    assert lab.remove_lab(f"{ALONE}-another") is False
     assert state.read(ALONE) is None
     assert left_by(ALONE, before) == set()
 
@@ -234,10 +234,10 @@ def test_a_lab_whose_processes_are_gone_is_recognised_and_removed(before: set[st
 def test_a_failed_up_leaves_only_the_console(before: set[str]) -> None:
     silent = lab.Mirror(lambda address: ["sh", "-c", f"echo no mirror on {address}; exit 3"], 9, "0" * 40)
     with pytest.raises(LabError) as caught:
-        lab.up(ALONE, releases=["debian-12"], mirror=silent)
+        lab.create_lab(ALONE, releases=["debian-12"], mirror=silent)
     assert caught.value.reference == "lab-mirror-dead"
-    assert "no mirror on 10.77." in caught.value.why
-    assert left_by(ALONE, before) == {f"file {state.state_directory(ALONE)}"}
-    assert [path.name for path in state.state_directory(ALONE).iterdir()] == ["console"]
-    lab.up(ALONE, releases=["debian-12"]).kill()
+    assert "no mirror on 10.77." in caught.value.reason
+    assert left_by(ALONE, before) == {f"file {state.locate_state(ALONE)}"}
+    assert [path.name for path in state.locate_state(ALONE).iterdir()] == ["console"]
+    lab.create_lab(ALONE, releases=["debian-12"]).kill()
     assert left_by(ALONE, before) == set()

@@ -89,7 +89,7 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
             assert gpustack(verb, count) == 0
             counted[verb] = int(count.read_text())
     finally:
-        lab.down(NAME, graceful=False)
+        lab.remove_lab(NAME, graceful=False)
     return counted
 
 
@@ -112,7 +112,7 @@ def test_nothing_stays_of_a_lab_that_was_killed_before_its_first_disk(tmp_path: 
         assert gpustack("up", tmp_path / "count", step="snapshot") == -9
         assert state.read(NAME)
     finally:
-        lab.down(NAME)
+        lab.remove_lab(NAME)
     assert left_by(NAME, before) == set()
 
 
@@ -122,26 +122,26 @@ def test_nothing_stays_of_a_lab_whose_command_was_killed(moment: Moment, steps: 
     before = footprint()
     try:
         if moment.verb != "up":
-            made = lab.up(NAME, releases=RELEASES)
+            made = lab.create_lab(NAME, releases=RELEASES)
             mark(made, "saved")
             made.save("clean")
             mark(made, "changed")
         step = max(1, int(steps[moment.verb] * moment.far))
         assert gpustack(moment.verb, tmp_path / "count", step=step, delay=moment.delay, whom=moment.whom) == -9
         if moment.then == "up":
-            again = lab.up(NAME, releases=RELEASES)
+            again = lab.create_lab(NAME, releases=RELEASES)
             assert len(set(contents(again))) == 1, "disks of different times are mixed"
             if moment.verb == "save":
                 restorable(again)
-        lab.down(NAME)
+        lab.remove_lab(NAME)
         assert left_by(NAME, before) == set()
     finally:
-        lab.down(NAME, graceful=False)
+        lab.remove_lab(NAME, graceful=False)
 
 
 def restorable(made: lab.Lab) -> None:
     """A snapshot that was cut off is the new one, or none; never one of some hosts."""
-    snapshot = snapshots.directory(made.record, "clean")
+    snapshot = snapshots.locate_snapshot(made.record, "clean")
     if all((snapshot / host.name).exists() for host in made.hosts):
         made.restore("clean")
         assert contents(made) in (["saved", "saved"], ["changed", "changed"])
@@ -157,7 +157,7 @@ def test_a_restore_that_was_killed_is_finished(then: str, tmp_path: Path) -> Non
     serve = [sys.executable, "-m", "http.server", "8480", "--directory", str(tmp_path), "--bind"]
     mirror = lab.Mirror(lambda address: [*serve, address], 8480, "0" * 40)
     try:
-        made = lab.up(NAME, releases=RELEASES, mirror=mirror)
+        made = lab.create_lab(NAME, releases=RELEASES, mirror=mirror)
         mark(made, "saved")
         made.save("clean")
         mark(made, "changed")
@@ -166,7 +166,7 @@ def test_a_restore_that_was_killed_is_finished(then: str, tmp_path: Path) -> Non
         if then == "restore":
             made.restore("clean")
         else:
-            lab.up(NAME, releases=RELEASES, mirror=mirror)
+            lab.create_lab(NAME, releases=RELEASES, mirror=mirror)
         assert contents(made) == ["saved", "saved"]
     finally:
-        lab.down(NAME, graceful=False)
+        lab.remove_lab(NAME, graceful=False)

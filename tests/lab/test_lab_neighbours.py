@@ -30,7 +30,7 @@ class Checkout:
         self.folder = folder
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(Path(gpustack.__file__).parent, folder / "gpustack", ignore=ignore)
-        self.name = self.python("from gpustack.lab.state import default_name; print(default_name())")
+        self.name = self.python("from gpustack.lab.state import compute_default_name; print(compute_default_name())")
 
     def python(self, script: str) -> str:
         argv = [sys.executable, "-c", script]
@@ -54,15 +54,15 @@ def ended(process: "subprocess.Popen[str]") -> str:
 def checkouts(tmp_path: Path) -> Iterator[list[Checkout]]:
     made = [Checkout(tmp_path / name) for name in ("a", "b")]
     yield made
-    for one in made:
-        one.lab("down", "--force")
+    for checkout in made:
+        checkout.lab("down", "--force")
 
 
 @pytest.fixture
 def up() -> Iterator[Callable[[str], lab.Lab]]:
-    yield lambda name: lab.up(name, releases=["debian-12"])
+    yield lambda name: lab.create_lab(name, releases=["debian-12"])
     for name in (ONE, TWO):
-        lab.down(name, graceful=False)
+        lab.remove_lab(name, graceful=False)
 
 
 def answers(made: lab.Lab) -> bool:
@@ -74,7 +74,7 @@ def test_two_checkouts_come_up_at_once_and_one_goes_down_alone(checkouts: list[C
     before = footprint()
     a, b = checkouts
     assert a.name != b.name
-    for process in [one.begin("up", "--hosts", "1", "--os", "debian-12") for one in checkouts]:
+    for process in [checkout.begin("up", "--hosts", "1", "--os", "debian-12") for checkout in checkouts]:
         ended(process)
     assert a.name in a.lab("status")
     gone, again = a.begin("down"), b.begin("up", "--hosts", "1", "--os", "debian-12")
@@ -98,7 +98,7 @@ def test_a_living_lab_with_a_broken_record_is_left_alone_and_can_be_taken_down(u
     with pytest.raises(LabError) as caught:
         up(ONE)
     assert caught.value.reference == "lab-record-broken"
-    assert lab.down(ONE) is True
+    assert lab.remove_lab(ONE) is True
     assert left_by(ONE, before) == set()
     assert answers(two)
     assert answers(up(ONE))
@@ -109,27 +109,27 @@ def test_a_living_lab_with_a_broken_record_is_left_alone_and_can_be_taken_down(u
 def test_a_dead_lab_with_a_broken_record_or_none_is_swept(record: str, up: Callable[[str], lab.Lab]) -> None:
     before = footprint()
     one = up(ONE)
-    cgroups.kill(one.record.group("host1"))
+    cgroups.kill(one.record.format_group_name("host1"))
     if record == "broken":
         (locks.MACHINE / f"{ONE}.json").write_text('{"name": 3}')
     else:
         state.forget(ONE)
     two = up(TWO)
     assert left_by(ONE, before) == set()
-    two.down()
+    two.remove()
     assert left_by(TWO, before) == set()
 
 
 @pytest.mark.slow
 def test_settings_of_the_machine_that_a_host_changes_are_put_back_by_the_last_lab(up: Callable[[str], lab.Lab]) -> None:
-    if state.records():
+    if state.list_records():
         pytest.skip("another lab is up on this machine, and the last one puts them back")
     before = {name: (sysctls.PROC / name).read_text() for name in SHARED}
     one, two = up(ONE), up(TWO)
     for name, value in WRITES.items():
         assert one.exec("host1", ["sudo", "sh", "-c", f"echo {value} >/proc/sys/{name}"]).returncode == 0
         assert (sysctls.PROC / name).read_text().strip() == str(value)
-    one.down()
+    one.remove()
     assert (sysctls.PROC / "kernel/panic").read_text().strip() == "11"
-    two.down()
+    two.remove()
     assert {name: (sysctls.PROC / name).read_text() for name in before} == before

@@ -42,8 +42,8 @@ WORK = 45
 
 @pytest.fixture(scope="module")
 def made() -> Iterator[lab.Lab]:
-    lab.down(NAME)
-    made = lab.up(NAME, releases=["debian-12", "debian-13"], addresses=30)
+    lab.remove_lab(NAME)
+    made = lab.create_lab(NAME, releases=["debian-12", "debian-13"], addresses=30)
     make_bad(made, BAD | LATE)
     yield made
     made.kill()
@@ -55,7 +55,7 @@ def inventory(made: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("many")
     config = ssh_config(made, ["n28"], folder / "ssh")
     folder /= "inventory"
-    given = lab.inventory_path(NAME, addresses=True)
+    given = lab.locate_inventory(NAME, addresses=True)
     hosts = yaml.safe_load((given / "hosts.yml").read_text())
     hosts["all"]["vars"]["ansible_ssh_common_args"] = f"-F {config}"
     nodes = hosts["all"]["children"]["kube_node"]["hosts"]
@@ -83,8 +83,8 @@ class Connections:
     def count(self) -> None:
         query = ["ss", "-tnH", "state", "established", f"dst {self.net}.0/24 and dport = :22"]
         while not self.done.wait(0.05):
-            found = subprocess.run(query, capture_output=True, text=True, timeout=30, check=True).stdout
-            self.most = max(self.most, len(found.splitlines()))
+            stdout = subprocess.run(query, capture_output=True, text=True, timeout=30, check=True).stdout
+            self.most = max(self.most, len(stdout.splitlines()))
 
     def __enter__(self) -> "Connections":
         self.thread.start()
@@ -100,9 +100,9 @@ def test_good_ones_are_served_and_bad_ones_are_named(
     verb: str, made: lab.Lab, inventory: Path, address: dict[str, str], gpustack: Run
 ) -> None:
     with Connections(made.record.net) as connections:
-        found = json.loads(gpustack(verb, "-i", inventory, "-o", "json", code=1).stdout)
-    hosts = {host["name"]: host for host in found["hosts"]}
-    assert {name for name, host in hosts.items() if not host["reached"]} == set(BAD)
+        loads = json.loads(gpustack(verb, "-i", inventory, "-o", "json", code=1).stdout)
+    hosts = {host["name"]: host for host in loads["hosts"]}
+    assert {name for name, host in hosts.items() if host["unreachable"]} == set(BAD)
     assert {name: hosts[name]["reference"] for name in BAD} == {
         "n03": "host-ssh-unreachable",
         "n05": "host-no-shell",
@@ -129,12 +129,12 @@ def test_good_ones_are_served_and_bad_ones_are_named(
         "n28": f"the host key of {address['n28']} is not known",
     }
     assert all(hosts[name]["hint"] for name in BAD)
-    values = reasons(found)
+    values = reasons(loads)
     assert {name for name in values if any(f"{name} was not reached" in why for why in values[name])} == set(BAD)
     for name in set(hosts) - set(BAD):
         assert not any(bad in why for why in values[name] for bad in BAD), "what a bad one does not tell is its own"
-    assert found["next"]
-    assert HOST_LIMIT < found["seconds"] < CONNECT_LIMIT + HOST_LIMIT + WORK, "one after the other takes 155 s"
+    assert loads["next"]
+    assert HOST_LIMIT < loads["seconds"] < CONNECT_LIMIT + HOST_LIMIT + WORK, "one after the other takes 155 s"
     assert 2 <= connections.most <= 30, "one connection per host"
 
 

@@ -90,7 +90,7 @@ def test_a_changed_manifest_is_refused(many: lab.Lab, cluster: Path, gpustack: R
 
     def twist(request: Request, name: str, path: str) -> bool:
         if name == "raw.githubusercontent.com":
-            request.hand_on(name, lambda body: body.replace(b"kube-flannel", b"rude-flannel", 1))
+            request.forward(name, lambda body: body.replace(b"kube-flannel", b"rude-flannel", 1))
         return name == "raw.githubusercontent.com"
 
     with roads.internet(many, twist):
@@ -113,7 +113,7 @@ def test_a_key_that_ended_is_taken_over_under_its_fingerprint(
         tmp_path / "key",
         "/etc/apt/keyrings/gpustack-kubernetes.gpg",
     )
-    shutil.copytree(keys.home(), home, ignore=shutil.ignore_patterns("S.*"))
+    shutil.copytree(keys.locate_key_dir(), home, ignore=shutil.ignore_patterns("S.*"))
     gpg = ["gpg", "--homedir", str(home), "--batch", "--passphrase", "", "--pinentry-mode", "loopback"]
     subprocess.run([*gpg, "--quick-set-expire", print_of, "seconds=1"], check=True, capture_output=True)
     old = subprocess.run([*gpg, "--export", print_of], check=True, capture_output=True).stdout
@@ -175,17 +175,17 @@ def spoilt(many: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactor
         if name != "download.docker.com":
             return False
         if (host == "host3" and key) or (host == "host5" and deb):
-            request.answer(404, b"it is not there")
+            request.reply(404, b"it is not there")
         elif host == "host4" and key:
-            request.answer(200, another_key(tmp_path_factory.mktemp("gpg"), "1y"))
+            request.reply(200, another_key(tmp_path_factory.mktemp("gpg"), "1y"))
         elif host == "host6" and deb:
-            request.hand_on(name, lambda body: body[:-1] + bytes([body[-1] ^ 1]))
+            request.forward(name, lambda body: body[:-1] + bytes([body[-1] ^ 1]))
         elif host == "host7" and path.endswith("InRelease"):
-            request.hand_on(name, lambda body: body.replace(b"Codename: bookworm", b"Codename: bookwurm", 1))
+            request.forward(name, lambda body: body.replace(b"Codename: bookworm", b"Codename: bookwurm", 1))
         elif host == "host10" and key:
             time.sleep(100)
         elif host == SLOW and deb:
-            request.hand_on(name, pace=SLOWLY)
+            request.forward(name, pace=SLOWLY)
         else:
             return False
         return True
@@ -198,14 +198,14 @@ def spoilt(many: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.mark.parametrize("host", FAULTS, ids=lambda host: FAULTS[host][0].replace(" ", "-"))
 def test_what_is_wrong_on_the_way_is_reported(spoilt: Spoilt, host: str) -> None:
-    (played,) = spoilt[1]["played"]
-    (value,) = [failure["message"] for failure in played["failures"] if failure["host"] == host]
+    (played,) = spoilt[1]["playbook_runs"]
+    (value,) = [failure["reason"] for failure in played["failures"] if failure["host"] == host]
     assert [words for words in FAULTS[host][1] if words not in value] == [], value
 
 
 def test_a_slow_server_is_waited_for(spoilt: Spoilt, many: lab.Lab) -> None:
-    (played,) = spoilt[1]["played"]
-    assert SLOW not in played["failed"]
+    (played,) = spoilt[1]["playbook_runs"]
+    assert SLOW not in played["failed_hosts"]
     assert witness.host(many, SLOW).package("containerd.io").is_installed
 
 
@@ -218,7 +218,7 @@ def test_an_expired_key_is_reported(spoilt: Spoilt, many: lab.Lab, gpustack: Run
 
     def twist(request: Request, name: str, path: str) -> bool:
         if path == KEY:
-            request.answer(200, old)
+            request.reply(200, old)
         return path == KEY
 
     with roads.internet(many, twist):
@@ -232,9 +232,9 @@ def another_key(home: Path, expires: str) -> bytes:
     subprocess.run(
         [*gpg, "--quick-generate-key", "somebody", "ed25519", "sign", expires], check=True, capture_output=True
     )
-    found = subprocess.run([*gpg, "--armor", "--export"], check=True, capture_output=True).stdout
+    stdout = subprocess.run([*gpg, "--armor", "--export"], check=True, capture_output=True).stdout
     subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "gpg-agent"], check=True)
-    return found
+    return stdout
 
 
 def fingerprint_of(home: Path) -> str:

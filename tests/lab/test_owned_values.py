@@ -36,12 +36,12 @@ def world(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pyt
 def changes(value: Any) -> list[tuple[str, str, str]]:
     """(step, host, task) of all that reported a change, in order."""
     step, found = "", []
-    for line in (Path(value["evidence"]) / "events.jsonl").read_text().splitlines():
+    for line in (Path(value["evidence_directory"]) / "events.jsonl").read_text().splitlines():
         event = json.loads(line)
         if event["kind"] == "step":
-            step = event["where"]
+            step = event["subject"]
         elif event["kind"] == "changed":
-            found.append((step, event["where"], event["what"]))
+            found.append((step, event["subject"], event["message"]))
     return found
 
 
@@ -55,7 +55,7 @@ def test_exactly_the_tasks_that_own_a_value_change_it(world: World, values: list
     document = json.loads(done.stdout)
     assert sorted(changes(document)) == sorted(one for value in values for one in value.changed)
     assert document["converged"]
-    assert sum(play["tasks_changed"] for play in document["played"]) == len(changes(document))
+    assert sum(play["changed_task_count"] for play in document["playbook_runs"]) == len(changes(document))
     if values[0].hosts:
         taint = "kubectl taint node host1 node-role.kubernetes.io/control-plane:NoSchedule >/dev/null"
         world.everywhere([("host1", taint)])

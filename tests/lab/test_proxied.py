@@ -34,7 +34,7 @@ def one(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
 
 @pytest.fixture(scope="module")
 def way_out(one: lab.Lab) -> Iterator[Proxy]:
-    known = dict.fromkeys(official_names.names(), OUTSIDE[0])
+    known = dict.fromkeys(official_names.list_names(), OUTSIDE[0])
     ports = {443: OUTSIDE[1]}
     with roads.internet(one, None, *OUTSIDE), proxy(one.record.gateway, USER, PASSWORD, known, ports) as running:
         yield running

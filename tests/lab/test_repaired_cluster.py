@@ -26,7 +26,7 @@ def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
 
 
 def played(done: "subprocess.CompletedProcess[str]") -> dict[str, list[str]]:
-    return {play["step"]: play["hosts"] for play in json.loads(done.stdout)["played"]}
+    return {play["step"]: play["host_names"] for play in json.loads(done.stdout)["playbook_runs"]}
 
 
 def install(two: lab.Lab, gpustack: Run, code: int = 0) -> "subprocess.CompletedProcess[str]":
@@ -85,16 +85,18 @@ def test_credentials_that_are_lost_are_made_anew_for_the_same_node(two: lab.Lab,
 
 
 def test_flannels_settings_come_back_and_what_others_set_stays(two: lab.Lab, gpustack: Run) -> None:
-    one = witness.host(two, "host1")
+    host = witness.host(two, "host1")
     flannel = f"{KUBECTL} -n kube-flannel"
-    one.check_output(f"{flannel} set env daemonset/kube-flannel-ds -c kube-flannel SITE=theirs")
-    conf = one.check_output(f"{flannel} get configmap kube-flannel-cfg -o 'jsonpath={{.data.net-conf\\.json}}'")
+    host.check_output(f"{flannel} set env daemonset/kube-flannel-ds -c kube-flannel SITE=theirs")
+    conf = host.check_output(f"{flannel} get configmap kube-flannel-cfg -o 'jsonpath={{.data.net-conf\\.json}}'")
     patch = json.dumps({"data": {"net-conf.json": conf.replace("8472", "4789")}})
-    one.check_output(f"{flannel} patch configmap kube-flannel-cfg -p '{patch}'")
+    host.check_output(f"{flannel} patch configmap kube-flannel-cfg -p '{patch}'")
     assert played(install(two, gpustack)) == {"flannel": ["host1"]}
-    assert one.check_output(f"{flannel} get configmap kube-flannel-cfg -o 'jsonpath={{.data.net-conf\\.json}}'") == conf
+    assert (
+        host.check_output(f"{flannel} get configmap kube-flannel-cfg -o 'jsonpath={{.data.net-conf\\.json}}'") == conf
+    )
     container = "jsonpath={.spec.template.spec.containers[0]}"
-    document = json.loads(one.check_output(f"{flannel} get daemonset kube-flannel-ds -o '{container}'"))
+    document = json.loads(host.check_output(f"{flannel} get daemonset kube-flannel-ds -o '{container}'"))
     assert {"name": "SITE", "value": "theirs"} in document["env"]
     assert "--iface=$(HOST_IP)" in document["args"]
 

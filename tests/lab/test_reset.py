@@ -103,7 +103,7 @@ def test_without_a_yes_nothing_goes_and_a_control_plane_does_not_leave_its_worke
 def test_a_worker_leaves_and_the_next_install_brings_it_back(two: lab.Lab, before: Outlines, gpustack: Run) -> None:
     ssh = subprocess.Popen(["ssh", "-F", str(two.ssh_config), "host2", "sleep 600"])
     value = reset(two, gpustack, "--limit", "host2")
-    assert value["hosts"][0]["found"]["node"] == ["host2"]
+    assert value["hosts"][0]["traces"]["node"] == ["host2"]
     assert nodes(two) == {"host1": "Ready"}
     assert compare(two, before, "host2", packages=False) == []
     assert ssh.poll() is None, "the connection from before is still there"
@@ -126,7 +126,7 @@ def test_what_somebody_changed_since_stays_and_is_named(two: lab.Lab, gpustack: 
     files = "sha256sum /etc/fstab /etc/sysctl.d/90-gpustack.conf " + " ".join(theirs)
     sums = root(two, "host2", files)
     value = reset(two, gpustack, "--limit", "host2")
-    kept = " ".join(value["hosts"][0]["kept"])
+    kept = " ".join(value["hosts"][0]["kept_resources"])
     assert [path for path in ("/etc/fstab", "/etc/sysctl.d/90-gpustack.conf") if path not in kept] == []
     assert root(two, "host2", files) == sums
     root(
@@ -141,7 +141,9 @@ def test_a_dead_api_is_no_obstacle(two: lab.Lab, before: Outlines, gpustack: Run
     host.check_output("mv /etc/kubernetes/manifests/kube-apiserver.yaml /root/")
     witness.until("the API is gone", lambda: host.run("curl -sk https://127.0.0.1:6443/livez").rc != 0)
     value = reset(two, gpustack, "--limit", "host2", code=8)
-    assert [text.partition(":")[0] for text in value["hosts"][0]["unknown"]] == ["node of this host in the cluster"]
+    assert [text.partition(":")[0] for text in value["hosts"][0]["unknown_traces"]] == [
+        "node of this host in the cluster"
+    ]
     assert compare(two, before, "host2", packages=False) == []
 
 
@@ -170,7 +172,7 @@ def test_a_reset_that_is_killed_is_taken_up_again(two: lab.Lab, before: Outlines
     assert host.check_output("ctr -n person tasks ls | awk '$1 == \"theirs\" {print $2}'") == pid
     assert host.file("/root/.kube/config").content_string == "person\n"
     again = reset(two, gpustack)
-    assert (again["played"], [one["found"] for one in again["hosts"]]) == (None, [{}, {}])
+    assert (again["playbook_run"], [one["traces"] for one in again["hosts"]]) == (None, [{}, {}])
     kept = gpustack("reset", "-i", two.inventory, "--packages", code=5).stdout
     assert "package containerd.io: containerd's-namespace-person needs it" in kept
     root(two, "host1", "ctr -n person tasks rm -f theirs; ctr -n person containers rm theirs")
@@ -203,7 +205,7 @@ def test_with_its_packages_nothing_but_the_list_is_left(
     reset(two, gpustack, "--packages")
     for host in HOSTS:
         assert compare(two, before, host, packages=True) == []
-    assert reset(two, gpustack, "--packages")["played"] is None
+    assert reset(two, gpustack, "--packages")["playbook_run"] is None
 
 
 def test_a_host_of_another_cluster_needs_its_own_word(two: lab.Lab, gpustack: Run) -> None:

@@ -15,7 +15,7 @@ import pytest
 from gpustack import lab
 from gpustack.ask.probe import Answer
 from gpustack.ask.script_file import read_script
-from gpustack.events import silent
+from gpustack.events import ignore_event
 from gpustack.lab import hosts, locks
 from gpustack.probes.gpu import driver as driver_probe
 from gpustack.probes.gpu.driver import GpuDriver
@@ -55,38 +55,38 @@ def on(made: lab.Lab, script: str, *, text: str = "", code: int | None = 0) -> "
 def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lab.Lab]:
     """Its own kernel, signed with the key that its firmware knows."""
     folder = tmp_path_factory.mktemp("keys")
-    lab.down(NAME)
-    made = lab.up(NAME, releases=["debian-13"], vm=True)
+    lab.remove_lab(NAME)
+    made = lab.create_lab(NAME, releases=["debian-13"], vm=True)
     on(
         made,
         "apt-get -qqy update && apt-get -qqy install --no-install-recommends mokutil dkms linux-headers-cloud-amd64",
     )
-    root = made.record.root(made.hosts[0])
+    root = made.record.locate_root(made.hosts[0])
     key = folder / "key.pem"
     subprocess.run(
         ["openssl", "rsa", "-in", KEYS / "PkKek-1-snakeoil.key", "-passin", f"pass:{PASSWORD}", "-out", key],
         check=True,
         capture_output=True,
     )
-    with locks.locked(made.name):
-        hosts.stop(made.record, made.hosts, silent)
+    with locks.hold_lock(made.name):
+        hosts.stop(made.record, made.hosts, ignore_event)
         hosts.kill(made.record, made.hosts)
         shutil.copyfile(VARIABLES, root / "firmware.fd")
         certificate, kernel = KEYS / "PkKek-1-snakeoil.pem", root / "vmlinuz"
         sign = ["sbsign", "--key", str(key), "--cert", str(certificate), "--output", str(kernel), str(kernel)]
         subprocess.run(sign, check=True, capture_output=True)
         hosts.boot(made.record, made.hosts)
-    hosts.wait_for_ssh(made.record, made.hosts, silent)
+    hosts.wait_for_ssh(made.record, made.hosts, ignore_event)
     on(made, "cat >/root/key.pem", text=key.read_text())
     on(made, "cat >/root/certificate.pem", text=(KEYS / "PkKek-1-snakeoil.pem").read_text())
     yield made
-    made.down()
+    made.remove()
 
 
 def driver(made: lab.Lab) -> GpuDriver:
     """What our probe finds. The host has no GPU, without which it would not look."""
     done = on(made, "sh -s", text=read_script(driver_probe.__file__, "driver.sh"))
-    return driver_probe.gpu_driver(Answer("gpu.driver", "host1", done.returncode, done.stdout))
+    return driver_probe.parse_gpu_driver(Answer("gpu.driver", "host1", done.returncode, done.stdout))
 
 
 def test_the_kernel_loads_only_what_is_signed(one: lab.Lab) -> None:
@@ -100,8 +100,8 @@ def test_what_dkms_builds_is_signed_and_refused(one: lab.Lab) -> None:
     assert "DKMS module signing key" in on(one, "modinfo -F signer hello").stdout
     refused = on(one, "modprobe hello", code=1)
     assert "Key was rejected by service" in refused.stderr
-    found = driver(one)
-    assert (found.secure_boot, found.key, found.key_enrolled) == (True, "/var/lib/dkms/mok.pub", False)
+    gpu_driver = driver(one)
+    assert (gpu_driver.secure_boot, gpu_driver.key, gpu_driver.key_enrolled) == (True, "/var/lib/dkms/mok.pub", False)
 
 
 def test_with_a_key_of_the_firmware_it_is_loaded(one: lab.Lab) -> None:
@@ -111,5 +111,5 @@ def test_with_a_key_of_the_firmware_it_is_loaded(one: lab.Lab) -> None:
     on(one, f"printf '{conf}' >/etc/dkms/framework.conf.d/key.conf")
     on(one, "dkms remove -m hello -v 1 --all && dkms install -m hello -v 1")
     on(one, "modprobe hello && rmmod hello")
-    found = driver(one)
-    assert (found.secure_boot, found.key, found.key_enrolled) == (True, "/root/certificate.der", True)
+    gpu_driver = driver(one)
+    assert (gpu_driver.secure_boot, gpu_driver.key, gpu_driver.key_enrolled) == (True, "/root/certificate.der", True)

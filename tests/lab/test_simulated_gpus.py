@@ -25,9 +25,9 @@ VERSION = hardware.DRIVER
 
 @pytest.fixture(scope="module")
 def two(mirror: lab.Mirror) -> Iterator[lab.Lab]:
-    lab.down(NAME)
-    yield lab.up(NAME, releases=RELEASES, mirror=mirror, gpus=FLEET)
-    lab.down(NAME, graceful=False)
+    lab.remove_lab(NAME)
+    yield lab.create_lab(NAME, releases=RELEASES, mirror=mirror, gpus=FLEET)
+    lab.remove_lab(NAME, graceful=False)
 
 
 def ran(on: lab.Lab, host: str, script: str) -> tuple[int, str]:
@@ -59,18 +59,18 @@ def driven(two: lab.Lab, bundle: Path) -> lab.Lab:
 def test_hardware_is_there_before_any_driver(two: lab.Lab) -> None:
     for host, count in zip(BOTH, (2, 4), strict=True):
         text = output(two, host, "cd /sys/bus/pci/devices; for d in *; do echo $d $(cat $d/vendor $d/class); done")
-        assert text.splitlines() == [f"{pci.bus(index)} 0x10de 0x030200" for index in range(count)]
+        assert text.splitlines() == [f"{pci.format_bus(index)} 0x10de 0x030200" for index in range(count)]
         assert ran(two, host, "ls /dev/nvidia* /proc/driver/nvidia /usr/bin/nvidia-smi")[0] != 0
 
 
 def test_hosts_and_labs_do_not_share_a_uuid(two: lab.Lab) -> None:
-    uuids = [gpu.uuid for host in BOTH for gpu in two.gpus(host)]
+    uuids = [gpu.uuid for host in BOTH for gpu in two.read_gpus(host)]
     assert len(set(uuids)) == 6
 
 
 def test_the_driver_shows_what_the_hardware_is(driven: lab.Lab) -> None:
     for host, model in zip(BOTH, ("NVIDIA H100 80GB HBM3", "NVIDIA L4"), strict=True):
-        gpus = driven.gpus(host)
+        gpus = driven.read_gpus(host)
         wanted = [f"{gpu.uuid}, {model}, {VERSION}" for gpu in gpus]
         query = "nvidia-smi --query-gpu=uuid,name,driver_version --format=csv,noheader"
         assert output(driven, host, query).splitlines() == wanted
@@ -133,19 +133,19 @@ def test_all_of_it_survives_a_reboot_and_a_restore(driven: lab.Lab) -> None:
         "2",
     ]
     driven.restore("driven")
-    assert driven.gpus("host2")[3].live == {"ecc_dbe": "7"}
+    assert driven.read_gpus("host2")[3].live == {"ecc_dbe": "7"}
     query = "nvidia-smi --query-gpu=ecc.errors.uncorrected.volatile.total --format=csv,noheader"
     assert output(driven, "host2", f"systemctl is-system-running --wait; {query}").split() == ["running", *"0007"]
-    lab.find(NAME).set_gpu("host2:3", "recover")  # by another process
+    lab.find_lab(NAME).set_gpu("host2:3", "recover")  # by another process
     assert output(driven, "host2", query).split() == [*"0000"]
 
 
 def test_an_equal_lab_is_the_same_and_another_is_refused(driven: lab.Lab) -> None:
     driven.set_gpu("host1:0", "temp=60")
-    again = lab.up(NAME, releases=RELEASES, gpus=FLEET)
-    assert again.gpus("host1")[0].live == {"temp": "60"}
+    again = lab.create_lab(NAME, releases=RELEASES, gpus=FLEET)
+    assert again.read_gpus("host1")[0].live == {"temp": "60"}
     with pytest.raises(LabError, match="up with other hosts"):
-        lab.up(NAME, releases=RELEASES, gpus="2")
+        lab.create_lab(NAME, releases=RELEASES, gpus="2")
 
 
 def test_removed_packages_leave_the_hardware(driven: lab.Lab) -> None:

@@ -55,7 +55,7 @@ READY = "kubectl --kubeconfig /etc/kubernetes/admin.conf get --raw /readyz"
 
 @contextmanager
 def slow_line(made: lab.Lab) -> Iterator[None]:
-    link = made.record.link(made.hosts[0])
+    link = made.record.format_link_name(made.hosts[0])
     words = ["tc", "qdisc", "add", "dev", link, "root", "tbf"]
     subprocess.run([*words, "rate", f"{SLOW}kbit", "burst", "32k", "latency", "800ms"], check=True)
     try:
@@ -66,8 +66,8 @@ def slow_line(made: lab.Lab) -> Iterator[None]:
 
 @contextmanager
 def slow_processor(made: lab.Lab) -> Iterator[None]:
-    group = made.record.group("host1")
-    (place,) = [path for path in cgroups.directories(group) if (path / "cpu.cfs_quota_us").exists()]
+    group = made.record.format_group_name("host1")
+    (place,) = [path for path in cgroups.list_directories(group) if (path / "cpu.cfs_quota_us").exists()]
     (place / "cpu.cfs_period_us").write_text(str(PERIOD))
     (place / "cpu.cfs_quota_us").write_text(str(QUOTA))
     try:
@@ -82,7 +82,7 @@ def test_a_slow_pull_is_waited_for(ready: lab.Lab, gpustack: Run) -> None:
         done = gpustack("install", "-i", ready.inventory, "--only", "storage", "--yes", limit=900)
         took = time.monotonic() - began
     print(f"a slow pull: {took:.0f} s")
-    assert took > storage.STEP.settle, "it was not slow"
+    assert took > storage.STEP.settle_seconds, "it was not slow"
     assert "converged" in done.stdout
 
 
@@ -95,7 +95,7 @@ def test_a_pull_that_is_stuck_is_named(ready: lab.Lab, gpustack: Run) -> None:
         done = gpustack("install", "-i", ready.inventory, "--only", "storage", "--yes", "-o", "json", limit=900, code=6)
         took = time.monotonic() - began
     print(f"a stuck pull: {took:.0f} s")
-    assert f"with no progress of an image in the last {storage.STEP.settle} s" in done.stderr
+    assert f"with no progress of an image in the last {storage.STEP.settle_seconds} s" in done.stderr
     assert "local-path-provisioner" in done.stderr
     root(ready, "host1", "nft delete table inet stuck")
 
@@ -117,4 +117,6 @@ def test_a_host_ten_times_as_slow(ready: lab.Lab, gpustack: Run) -> None:
 def judged(made: lab.Lab, gpustack: Run) -> tuple[set[str], int]:
     """Ids of roots, and how much is unknown."""
     document = json.loads(gpustack("doctor", "-i", made.inventory, "-o", "json", code=None, limit=900).stdout)
-    return {root["id"] for root in document["roots"]}, sum(one["outcome"] == "unknown" for one in document["judged"])
+    return {root["id"] for root in document["roots"]}, sum(
+        one["outcome"] == "unknown" for one in document["judgements"]
+    )

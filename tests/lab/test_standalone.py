@@ -44,8 +44,8 @@ def made(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pyte
 
 def result(made: lab.Lab, query: str) -> list[dict[str, object]]:
     answer = witness.host(made, "host1").check_output(f"{QUERY}'{query}'")
-    found: list[dict[str, object]] = json.loads(answer)["data"]["result"]
-    return found
+    loads: list[dict[str, object]] = json.loads(answer)["data"]["result"]
+    return loads
 
 
 def test_prometheus_has_every_gpu_and_our_alerts(made: lab.Lab) -> None:
@@ -56,9 +56,9 @@ def test_prometheus_has_every_gpu_and_our_alerts(made: lab.Lab) -> None:
 
 
 def test_its_gpus_are_listed_over_ssh(made: lab.Lab, gpustack: Run) -> None:
-    found = json.loads(gpustack("gpu", "list", "-i", made.inventory, "-o", "json").stdout)
-    assert len(found["gpus"]) == 2
-    assert {gpu["node"] for gpu in found["gpus"]} == {"host1"}
+    loads = json.loads(gpustack("gpu", "list", "-i", made.inventory, "-o", "json").stdout)
+    assert len(loads["gpus"]) == 2
+    assert {gpu["node"] for gpu in loads["gpus"]} == {"host1"}
 
 
 def test_alertmanager_alone_reads_the_secret_of_a_receiver(made: lab.Lab) -> None:
@@ -74,7 +74,7 @@ def test_nothing_listens_beyond_loopback(made: lab.Lab) -> None:
     listening = witness.host(made, "host1").check_output("ss -Hltn")
     ports = ("9090", "9093", "9094", "9100", "9400", "5555")
     addresses = [line.split()[3] for line in listening.splitlines()]
-    assert [one for one in addresses if one.endswith(ports) and not one.startswith("127.0.0.1:")] == []
+    assert [address for address in addresses if address.endswith(ports) and not address.startswith("127.0.0.1:")] == []
 
 
 def test_there_is_no_kubernetes(made: lab.Lab) -> None:

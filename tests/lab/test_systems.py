@@ -67,7 +67,7 @@ def test_new_tools(make_lab: Callable[..., lab.Lab], gpustack: Run, wheel: Path,
 def packages(made: lab.Lab) -> str:
     """As the login sees them: its sudo asks for a password now."""
     return subprocess.run(
-        [*made.ssh("host2"), "dpkg-query", "-W"], capture_output=True, text=True, check=True, timeout=60
+        [*made.build_ssh_command("host2"), "dpkg-query", "-W"], capture_output=True, text=True, check=True, timeout=60
     ).stdout
 
 
@@ -97,4 +97,4 @@ def take_login(made: lab.Lab, name: str) -> None:
         ["tar", "-C", "/", "-c", *(str(path.relative_to("/")) for path in (state / "ssh", made.ssh_config))],
         capture_output=True, check=True, timeout=60,
     )  # fmt: skip
-    subprocess.run([*made.ssh(name), "sudo tar -C / -x"], input=packed.stdout, check=True, timeout=60)
+    subprocess.run([*made.build_ssh_command(name), "sudo tar -C / -x"], input=packed.stdout, check=True, timeout=60)

@@ -45,13 +45,13 @@ def before() -> set[str]:
 def one(before: set[str], mirror: lab.Mirror) -> Iterator[lab.Lab]:
     kept = os.environ.get("VM_LAB")
     if not kept:
-        lab.down(NAME)
-    made = lab.up(kept or NAME, releases=["debian-13"], vm=True, mirror=mirror)
+        lab.remove_lab(NAME)
+    made = lab.create_lab(kept or NAME, releases=["debian-13"], vm=True, mirror=mirror)
     if made.record.emulated:
         unmonitored(made)
     yield made
     if not kept:
-        made.down()
+        made.remove()
         assert left_by(NAME, before) == set()
 
 

@@ -45,7 +45,7 @@ def ready(core: client.CoreV1Api) -> list[str]:
     return [
         node.metadata.name
         for node in core.list_node().items
-        if any(found.type == "Ready" and found.status == "True" for found in node.status.conditions)
+        if any(condition.type == "Ready" and condition.status == "True" for condition in node.status.conditions)
     ]
 
 

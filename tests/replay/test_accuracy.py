@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.ask.judge import Judgement
-from gpustack.ask.recording import read
+from gpustack.ask.recording import read_recording
 from gpustack.doctor.diagnose import diagnose
 from tests.snapshots.fixture import whole
 
@@ -18,26 +18,26 @@ FIXTURES = [path for path in sorted(FOLDER.glob("*.jsonl")) if path not in HEALT
 def test_a_healthy_cluster_has_no_finding(path: Path, tmp_path: Path) -> None:
     recording = tmp_path / "recording.jsonl"
     recording.write_text(whole(path))
-    found = diagnose(read(recording))
-    assert [one.id for one in found.verdict.roots] == []
-    assert found.verdict.unexplained == ()
+    diagnosis = diagnose(read_recording(recording))
+    assert [root.id for root in diagnosis.verdict.roots] == []
+    assert diagnosis.verdict.unexplained_symptoms == ()
 
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
 def test_exactly_what_was_broken_is_named(path: Path, tmp_path: Path) -> None:
     recording = tmp_path / "recording.jsonl"
     recording.write_text(whole(path))
-    verdict = diagnose(read(recording)).verdict
-    found = verdict.roots
+    verdict = diagnose(read_recording(recording)).verdict
+    roots = verdict.roots
     wanted = {part.partition("--")[0] for part in path.stem.split("+")}
-    beside = {one.id for root in found for one in root.correlated} & wanted
-    assert {one.id for one in found} | beside == wanted
-    assert [one.id for one in verdict.unexplained] == []
-    assert [one.id for root in found for one in root.judged if not has_quote(one)] == []
+    beside = {judgement.id for root in roots for judgement in root.correlated_causes} & wanted
+    assert {finding.id for finding in roots} | beside == wanted
+    assert [one.id for one in verdict.unexplained_symptoms] == []
+    assert [one.id for root in roots for one in root.judgements if not has_quote(one)] == []
 
 
 def has_quote(one: Judgement) -> bool:
     """One line of a text answer has every word that the check quotes."""
     words = one.result.quote.split() if one.result else []
-    texts = (entry.answer.out for entry in one.evidence if not entry.answer.out.startswith(("{", "[")))
+    texts = (entry.answer.stdout for entry in one.evidence if not entry.answer.stdout.startswith(("{", "[")))
     return not words or any(all(word in line for word in words) for text in texts for line in text.splitlines())

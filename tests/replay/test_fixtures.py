@@ -6,10 +6,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack.ask.recording import read
+from gpustack.ask.recording import read_recording
 from gpustack.doctor.diagnose import diagnose
 from gpustack.probes.host.system import OS
-from gpustack.report.format import NOT_ASKED
+from gpustack.report.format import MISSING_PREFIX
 from tests.snapshots.fixture import HEALTHY, longer, pieces, same_fact, shorter
 
 JSON = st.recursive(
@@ -20,33 +20,33 @@ OUTS = st.text() | st.lists(st.sampled_from(["a", "b", "c d"])).map("\n".join) |
 
 
 def answer(out: str) -> dict[str, Any]:
-    return {"probe": "p", "where": "h", "rc": 0, "out": out}
+    return {"probe": "p", "location": "h", "rc": 0, "stdout": out}
 
 
 @given(was=OUTS, now=OUTS)
 def test_what_was_made_short_says_the_same(was: str, now: str) -> None:
     known, values = answer(was), answer(now)
     short = json.loads(json.dumps(shorter(values, known)))
-    assert pieces(longer(short, known)["out"]) == pieces(now)
+    assert pieces(longer(short, known)["stdout"]) == pieces(now)
 
 
 def test_one_line_of_many_is_stored_alone() -> None:
     was = "\n".join(map(str, range(100)))
     short = shorter(answer(was.replace("50", "fifty")), answer(was))
     assert short["lines"] == [[50, 51, ["fifty"]]]
-    assert "out" not in short
+    assert "stdout" not in short
 
 
 def test_an_answer_that_says_the_same_is_left_out() -> None:
     out = "x86_64\nID=debian\nVERSION_ID=13\nVERSION_CODENAME=trixie\n\n"
-    known = {"probe": OS.id, "where": "h", "rc": 0, "out": out}
-    assert same_fact(OS, {**known, "out": out.replace("ID=", "LOGO=swirl\nID=", 1)}, known)
-    assert not same_fact(OS, {**known, "out": out.replace("13", "12")}, known)
+    known = {"probe": OS.id, "location": "h", "rc": 0, "stdout": out}
+    assert same_fact(OS, {**known, "stdout": out.replace("ID=", "LOGO=swirl\nID=", 1)}, known)
+    assert not same_fact(OS, {**known, "stdout": out.replace("13", "12")}, known)
     assert not same_fact(OS, {**known, "rc": 1}, known)
-    assert not same_fact(None, {**known, "err": "of a probe that there is not any more"}, known)
+    assert not same_fact(None, {**known, "stderr": "of a probe that there is not any more"}, known)
 
 
 def test_every_answer_of_the_healthy_one_is_read() -> None:
     """What newer probes ask is not in it."""
-    unknown = diagnose(read(HEALTHY)).unknown
-    assert [one for one in unknown if not one.why.startswith(NOT_ASKED)] == []
+    unknown = diagnose(read_recording(HEALTHY)).unknown
+    assert [judgement for judgement in unknown if not judgement.reason.startswith(MISSING_PREFIX)] == []

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.ask.recording import read
+from gpustack.ask.recording import read_recording
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
-from gpustack.report.doctor.text import diagnosis
+from gpustack.report.doctor.text import render_human
 from gpustack.report.terminal import Terminal
 from tests.snapshots.fixture import HEALTHY
 
@@ -107,14 +107,14 @@ def baseline(items: list[Any]) -> None:
 
 def in_two_days(answer: Answer) -> Answer:
     """The recording is of 2026-11-22."""
-    return replace(answer, out=answer.out.replace("Nov 22 16:06:36 2027", "Nov 24 16:06:36 2026"))
+    return replace(answer, stdout=answer.stdout.replace("Nov 22 16:06:36 2027", "Nov 24 16:06:36 2026"))
 
 
 def edited(edit: Edit) -> Callable[[Answer], Answer]:
     def change(answer: Answer) -> Answer:
-        found = json.loads(answer.out)
-        edit(found["items"])
-        return replace(answer, out=json.dumps(found))
+        loads = json.loads(answer.stdout)
+        edit(loads["items"])
+        return replace(answer, stdout=json.dumps(loads))
 
     return change
 
@@ -144,14 +144,14 @@ def edited(edit: Edit) -> Callable[[Answer], Answer]:
          "opted-out", "certificates", "pod-security"],
 )  # fmt: skip
 def test_what_differs_is_reported(edits: dict[str, Any], check: str, words: str) -> None:
-    found = diagnose(changed(edits))
-    values = {f"{one.step}/{one.check}": one.result.found for one in found.drift}
-    assert words in values.get(check, ""), (values, [one.id for one in found.roots])
+    diagnosis = diagnose(changed(edits))
+    values = {f"{drift.step}/{drift.check}": drift.result.actual for drift in diagnosis.drift}
+    assert words in values.get(check, ""), (values, [root.id for root in diagnosis.roots])
 
 
 def changed(edits: dict[str, Any]) -> Snapshot:
     """The healthy recording, with answers edited by probe."""
-    snapshot = read(HEALTHY)
+    snapshot = read_recording(HEALTHY)
     for probe, edit in edits.items():
         where, change = (CLUSTER, edited(edit)) if (probe, CLUSTER) in snapshot.answers else ("host1", edit)
         answer = snapshot.answers[probe, where]
@@ -161,37 +161,37 @@ def changed(edits: dict[str, Any]) -> Snapshot:
 
 
 def test_the_label_that_keeps_the_operator_away_stands_with_what_it_takes() -> None:
-    found = diagnose(changed({"gpu.nodes": without_gpus}))
-    (one,) = found.verdict.unexplained
-    assert (one.id, one.judged[0].where, found.roots) == ("st-no-gpu-allocatable", "host2", ())
-    assert one.judged[0].result
-    assert "nvidia.com/gpu.deploy.operands=false" in one.judged[0].result.found
+    diagnosis = diagnose(changed({"gpu.nodes": without_gpus}))
+    (one,) = diagnosis.verdict.unexplained_symptoms
+    assert (one.id, one.judgements[0].location, diagnosis.roots) == ("st-no-gpu-allocatable", "host2", ())
+    assert one.judgements[0].result
+    assert "nvidia.com/gpu.deploy.operands=false" in one.judgements[0].result.actual
 
 
 def test_coredns_without_a_pod_is_what_breaks_names() -> None:
     """The API calls a Deployment of no replicas available."""
 
     def refuse(answer: Answer) -> Answer:
-        return replace(answer, out=re.sub(r"(?m)^(dns \S+) ok$", r"\1 refused", answer.out))
+        return replace(answer, stdout=re.sub(r"(?m)^(dns \S+) ok$", r"\1 refused", answer.stdout))
 
     def to_nothing(items: list[Any]) -> None:
         (one,) = named(items, "coredns")
         one["spec"]["replicas"] = 0
         del one["status"]["readyReplicas"]
 
-    found = diagnose(changed({"kube.deployments": to_nothing, "pod-network.paths": refuse}))
-    (root,) = found.roots
+    diagnosis = diagnose(changed({"kube.deployments": to_nothing, "pod-network.paths": refuse}))
+    (root,) = diagnosis.roots
     assert (root.id, root.certainty) == ("coredns-scaled-to-nothing", "certain")
-    assert [one.id for one in root.impact] == ["st-dns-broken"]
-    assert (found.verdict.unexplained, found.drift) == ((), ())
+    assert [judgement.id for judgement in root.impact] == ["st-dns-broken"]
+    assert (diagnosis.verdict.unexplained_symptoms, diagnosis.drift) == ((), ())
 
 
 def test_a_cordoned_node_is_noted_with_the_gpus_that_it_keeps() -> None:
     """The recording differs from today's spec by what gpustack brings otherwise since then, and by no more."""
-    found, before = diagnose(changed({"kube.nodes": cordoned})), diagnose(read(HEALTHY))
-    assert (found.roots, found.verdict.unexplained, found.drift) == ((), (), before.drift)
-    assert [(one.id, one.where) for one in found.verdict.notes] == [("node-cordoned", "host2")]
+    found, before = diagnose(changed({"kube.nodes": cordoned})), diagnose(read_recording(HEALTHY))
+    assert (found.roots, found.verdict.unexplained_symptoms, found.drift) == ((), (), before.drift)
+    assert [(note.id, note.location) for note in found.verdict.notes] == [("node-cordoned", "host2")]
     with (console := Terminal(width=140)).capture() as shown:
-        diagnosis(console, found)
+        render_human(console, found)
     assert "found host2 is cordoned; 2 of its GPUs accept no new pods" in shown.get()
     assert "the cluster $ kubectl get --raw /api/v1/nodes\n" in shown.get()

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from gpustack.ask.probe import Answer
-from gpustack.ask.recording import read
+from gpustack.ask.recording import read_recording
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor import catalogue, diagnose
 from gpustack.doctor.check import Check
 from gpustack.doctor.checks import CHECKS
-from gpustack.doctor.graph import Graph, joined
+from gpustack.doctor.graph import Graph, join_layers
 from tests.snapshots.fixture import whole
 
 FOLDER = Path(__file__).parents[1] / "snapshots"
@@ -29,17 +29,19 @@ UNKNOWN = (
 
 
 def docker(answer: Answer) -> Answer:
-    err = answer.err.replace("dpkg-query: no packages found matching docker.io\n", "")
-    return replace(answer, out=f"{answer.out}docker.io install installed 26.1.5+dfsg1-9\n", err=err)
+    err = answer.stderr.replace("dpkg-query: no packages found matching docker.io\n", "")
+    return replace(answer, stdout=f"{answer.stdout}docker.io install installed 26.1.5+dfsg1-9\n", stderr=err)
 
 
 def swap(answer: Answer) -> Answer:
-    return replace(answer, out=answer.out.replace("Priority\n", "Priority\n/dev/sda3\tpartition\t4194300\t0\t-2\n", 1))
+    return replace(
+        answer, stdout=answer.stdout.replace("Priority\n", "Priority\n/dev/sda3\tpartition\t4194300\t0\t-2\n", 1)
+    )
 
 
 def io_error(answer: Answer) -> Answer:
     line = "| I/O error, dev sda, sector 81920 op 0x1:(WRITE) flags 0x800 phys_seg 1 prio class 2"
-    return replace(answer, out=f"{answer.out.rstrip()}\n{line}\n")
+    return replace(answer, stdout=f"{answer.stdout.rstrip()}\n{line}\n")
 
 
 INNOCENT = {
@@ -54,35 +56,37 @@ def without(fault: str) -> tuple[Graph, list[Check]]:
         return fault not in id.removesuffix(" guard").split(" -> ")
 
     files = []
-    for layer in catalogue.layers():
-        groups = [replace(one, faults=tuple(id for id in one.faults if id != fault)) for one in layer.groups]
+    for layer in catalogue.load_layers():
+        groups = [replace(group, faults=tuple(id for id in group.faults if id != fault)) for group in layer.groups]
         files.append(
             replace(
                 layer,
                 faults=tuple(one for one in layer.faults if one.id != fault),
-                edges=tuple(one for one in layer.edges if fault not in (one.cause, one.effect)),
+                edges=tuple(edge for edge in layer.edges if fault not in (edge.cause, edge.effect)),
                 groups=tuple(one for one in groups if len(one.faults) > 1),
             )
         )
-    return joined(files), [check for check in CHECKS if stays(check.id)]
+    return join_layers(files), [check for check in CHECKS if stays(check.id)]
 
 
 def diagnose_snapshot(snapshot: Snapshot) -> tuple[set[tuple[str, str]], Collection[str]]:
     """States that are unexplained, and where; roots."""
-    found = diagnose.diagnose(snapshot).verdict
-    return {one.place for open_one in found.unexplained for one in open_one.judged}, {one.id for one in found.roots}
+    verdict = diagnose.diagnose(snapshot).verdict
+    return {judgement.place for open_one in verdict.unexplained_symptoms for judgement in open_one.judgements}, {
+        root.id for root in verdict.roots
+    }
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_nothing_innocent_swallows_it(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known, checks = without(name.partition("--")[0])
-    monkeypatch.setattr(diagnose, "graph", lambda: known)
+    monkeypatch.setattr(diagnose, "load_graph", lambda: known)
     monkeypatch.setattr(diagnose, "CHECKS", checks)
     (tmp_path / "recording").write_text(whole(FOLDER / f"{name}.jsonl"))
-    alone, roots = diagnose_snapshot(read(tmp_path / "recording"))
+    alone, roots = diagnose_snapshot(read_recording(tmp_path / "recording"))
     assert alone
     assert not set(INNOCENT) & set(roots)
-    changed = read(tmp_path / "recording")
+    changed = read_recording(tmp_path / "recording")
     answers = dict(changed.answers)
     for probe, change in INNOCENT.values():
         answers[probe, "host2"] = change(answers[probe, "host2"])

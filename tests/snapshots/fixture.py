@@ -3,7 +3,7 @@
 An answer from which the same fact is read as from the healthy one's is left out: verdicts come from facts alone. The
 first line of a fixture is what that of its recording has otherwise than the healthy one's, with the name of the healthy
 one in `base` and, in `gone`, which answers that one has and this has not. An output that is much like the healthy one
-is given by `lines` in place of `out`: [from, to, [what is there now]], counted in the healthy one's lines; JSON has
+is given by `lines` in place of `stdout`: [from, to, [what is there now]], counted in the healthy one's lines; JSON has
 a line for each value. Whole answers would take 13 MB in place of 4: after the faults before it no lab has the pods,
 their addresses and the ports that it began with.
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gpustack.ask.probe import Answer, FactUnavailable, Probe
-from gpustack.doctor.diagnose import questions
+from gpustack.doctor.diagnose import list_probes
 
 FOLDER = Path(__file__).parent
 HEALTHY = FOLDER / "healthy.jsonl"
@@ -46,7 +46,7 @@ def shrunk(base: Path, recording: Path) -> str:
     was = heading(base)
     first = {key: entry for key, entry in nameless(heading(recording)).items() if was.get(key) != entry}
     first |= {"base": base.name, "gone": [list(key) for key in known if key not in now]}
-    asked = {probe.id: probe for probe in questions()}
+    asked = {probe.id: probe for probe in list_probes()}
     different = [
         shorter(answer, known.get(key))
         for key, answer in now.items()
@@ -59,7 +59,7 @@ def same_fact(probe: Probe[Any] | None, answer: dict[str, Any], known: dict[str,
     if answer == known or probe is None:
         return answer == known
     try:
-        return bool(probe.fact(Answer(**answer)) == probe.fact(Answer(**known)))
+        return bool(probe.extract_fact(Answer(**answer)) == probe.extract_fact(Answer(**known)))
     except FactUnavailable:
         return False
 
@@ -74,8 +74,8 @@ def answers(recording: Path) -> dict[Key, dict[str, Any]]:
     found = {}
     for line in recording.read_text().splitlines()[1:]:
         document = json.loads(line)
-        document.pop("took", None)
-        found[document["probe"], document["where"]] = document
+        document.pop("seconds", None)
+        found[document["probe"], document["location"]] = document
     return found
 
 
@@ -83,11 +83,11 @@ def shorter(answer: dict[str, Any], known: dict[str, Any] | None) -> dict[str, A
     """By what is different, where that is shorter."""
     if known is None:
         return answer
-    was, now = pieces(known["out"]), pieces(answer["out"])
+    was, now = pieces(known["stdout"]), pieces(answer["stdout"])
     codes = SequenceMatcher(None, was, now).get_opcodes()
     lines = [[start, end, now[i:j]] for tag, start, end, i, j in codes if tag != "equal"]
     short = {**answer, "lines": lines}
-    del short["out"]
+    del short["stdout"]
     return min(answer, short, key=lambda one: len(json.dumps(one)))
 
 
@@ -95,10 +95,10 @@ def longer(answer: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
     """The answer that `shorter` made short."""
     if "lines" not in answer:
         return answer
-    out = pieces(known["out"])
+    out = pieces(known["stdout"])
     for start, end, now in reversed(answer["lines"]):
         out[start:end] = now
-    return {**{key: entry for key, entry in answer.items() if key != "lines"}, "out": "\n".join(out)}
+    return {**{key: entry for key, entry in answer.items() if key != "lines"}, "stdout": "\n".join(out)}
 
 
 def pieces(out: str) -> list[str]:
@@ -123,6 +123,6 @@ def whole(fixture: Path) -> str:
         merged.pop(tuple(key), None)
     for line in rest.splitlines():
         document = json.loads(line)
-        key = document["probe"], document["where"]
+        key = document["probe"], document["location"]
         merged[key] = longer(document, merged.get(key, {}))
     return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in (first, *merged.values()))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gpustack.gpus.burn.judge import Burn, LoadedPod, judge_gpus
 from gpustack.gpus.burn.loads import Load, choose_load
-from gpustack.gpus.burn.watch import Watched
+from gpustack.gpus.burn.watch import GpuObservation
 
 MODEL = "NVIDIA H100 80GB HBM3"
 UUIDS = tuple(f"GPU-0000000{number}-0000-0000-0000-000000000000" for number in range(4))
@@ -73,8 +73,8 @@ def pod(number: int, output: str = GOOD, code: int | None = 0, why: str = "") ->
     return LoadedPod("gpu1", UUIDS[number], MODEL, f"0000:{number}5:00.0", code, output, why)
 
 
-def watched(reached: float | None = 0.91, samples: int = 4, *slowed: str, hot: str = "") -> Watched:
-    found = Watched(1000.0, 1060.0, MODEL, 71.0, set(slowed), reached, hot=hot)
+def watched(reached: float | None = 0.91, samples: int = 4, *slowed: str, hot: str = "") -> GpuObservation:
+    found = GpuObservation(1000.0, 1060.0, MODEL, 71.0, set(slowed), reached, hot=hot)
     found.samples |= {1030.0 + number for number in range(samples)}
     return found
 
@@ -85,7 +85,12 @@ MIXED = Burn(
     60,
     judge_gpus(
         TENSOR,
-        [pod(0), pod(1, SLOW), pod(2, "", None), LoadedPod("gpu2", why="Unschedulable: Insufficient nvidia.com/gpu")],
+        [
+            pod(0),
+            pod(1, SLOW),
+            pod(2, "", None),
+            LoadedPod("gpu2", reason="Unschedulable: Insufficient nvidia.com/gpu"),
+        ],
         {
             UUIDS[0]: watched(0.91, 4, "power cap"),
             UUIDS[1]: watched(0.62),

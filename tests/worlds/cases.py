@@ -29,12 +29,12 @@ def probes() -> dict[str, Probe[Any]]:
 
 def recorded(probe: str, case: str, *edits: tuple[str, str], where: str = "") -> Answer:
     """The answer of a case file, with words replaced; each must be there."""
-    found = json.loads((CASES / probe / f"{case}.json").read_text())["answer"]
-    out = found["out"]
+    loads = json.loads((CASES / probe / f"{case}.json").read_text())["answer"]
+    out = loads["stdout"]
     for old, new in edits:
         assert old in out, f"{probe}/{case} has no {old}"
         out = out.replace(old, new)
-    return Answer(probe, where, found["rc"], out, found["err"])
+    return Answer(probe, where, loads["rc"], out, loads["stderr"])
 
 
 def written(probe: str, out: str, rc: int = 0) -> Answer:

@@ -12,10 +12,10 @@ from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
-from gpustack.probes.kubernetes.applied import DIGEST, MANAGER
-from gpustack.rollout.overlay import cluster_variables
+from gpustack.probes.kubernetes.applied_objects import DIGEST, MANAGER
+from gpustack.rollout.overlay import build_cluster_variables
 from gpustack.rollout.plan import StepState, plan
-from gpustack.steps.alerts import groups
+from gpustack.steps.alerts import load_groups
 from gpustack.steps.step import Step
 from tests.worlds.cases import CASES, answers_at, probes, recorded, written
 from tests.worlds.judge import judgements
@@ -44,24 +44,22 @@ def units(kubelet: str) -> Answer:
 @cache
 def as_recorded() -> dict[tuple[str, str], Answer]:
     """As they were recorded: of the control plane and the cluster, and of the worker."""
-    found = {
-        (path.name, CLUSTER if probes()[path.name].location == "cluster" else "k1"): recorded(
-            path.name, "control-plane"
-        )
+    answers = {
+        (path.name, CLUSTER if probes()[path.name].scope == "cluster" else "k1"): recorded(path.name, "control-plane")
         for path in CASES.iterdir()
         if (path / "control-plane.json").exists()
     }
     for probe in ("kubeadm.files", "kubeadm.certificates", "kubeadm.listeners", "kubelet.health", "flannel.host"):
-        found[probe, "k2"] = recorded(probe, "worker")
-    found["storage.classes", CLUSTER] = recorded("storage.classes", "local-path")
-    found["storage.provisioner", CLUSTER] = recorded("storage.provisioner", "local-path")
+        answers[probe, "k2"] = recorded(probe, "worker")
+    answers["storage.classes", CLUSTER] = recorded("storage.classes", "local-path")
+    answers["storage.provisioner", CLUSTER] = recorded("storage.provisioner", "local-path")
     machines = {"k1": "121ca0afe03a40a488e2456beddcd32a", "k2": "ba0ba3be313041508437d607678a4fb3"}
     for host, system in (("k1", "debian-12"), ("k2", "debian-13")):
-        found["units.services", host] = units(ACTIVE)
-        found["system.identity", host] = written("system.identity", f"{machines[host]}\n\n")
-        found["network.listeners", host] = recorded("network.listeners", f"monitored-{system}")
-        found["gpu.devices", host] = recorded("gpu.devices", "none")
-    return found
+        answers["units.services", host] = units(ACTIVE)
+        answers["system.identity", host] = written("system.identity", f"{machines[host]}\n\n")
+        answers["network.listeners", host] = recorded("network.listeners", f"monitored-{system}")
+        answers["gpu.devices", host] = recorded("gpu.devices", "none")
+    return answers
 
 
 def healthy() -> dict[tuple[str, str], Answer]:
@@ -77,7 +75,7 @@ def brought() -> dict[tuple[str, str], Answer]:
 def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
     """Where the recorded cluster has a release or an object of ours, it has it as this tree would bring it, and the
     dashboards of this tree that are newer than it."""
-    wanted = cluster_variables(build((K1, K2), answers, SPEC))
+    wanted = build_cluster_variables(build((K1, K2), answers, SPEC))
     digests = {release["name"]: release["digest"] for release in wanted["gpustack_releases"].values() if release}
     objects = [one for step in wanted["gpustack_objects"].values() for one in step.get("objects", ())]
     stamps = {one["metadata"]["name"]: one for one in objects if DIGEST in one["metadata"].get("annotations", {})}
@@ -92,13 +90,13 @@ def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
             metadata["managedFields"] = [{"manager": MANAGER, "fieldsV1": owned(one)}]
 
     for probe, stamp in (("helm.releases", release), ("applied.config-maps", applied), ("applied.rules", applied)):
-        listed = json.loads(found[probe, CLUSTER].out)
+        listed = json.loads(found[probe, CLUSTER].stdout)
         if probe == "applied.config-maps":
             listed["items"] += newer(listed["items"], wanted["gpustack_objects"]["dashboards"]["objects"])
         for entry in listed["items"]:
             stamp(entry["metadata"])
-        found[probe, CLUSTER] = replace(found[probe, CLUSTER], out=json.dumps(listed, separators=(",", ":")))
-    rules = [(group["name"], len(group["rules"])) for group in chain.from_iterable(groups("").values())]
+        found[probe, CLUSTER] = replace(found[probe, CLUSTER], stdout=json.dumps(listed, separators=(",", ":")))
+    rules = [(group["name"], len(group["rules"])) for group in chain.from_iterable(load_groups("").values())]
     result = [{"metric": {"rule_group": f"x;{name}"}, "value": [0, str(count)]} for name, count in rules]
     loaded = {"status": "success", "data": {"resultType": "vector", "result": result}}
     return found | answers_at(CLUSTER, written("alerting.rule-groups", json.dumps(loaded)))

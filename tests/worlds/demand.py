@@ -146,6 +146,8 @@ def forecasted() -> Forecast:
     """Three pools: one that grows, one of which too little is known, one that is full while nobody is known to wait."""
     growing = replace(draw_world("linear", "7").demand, capacity=[660.0] * BEFORE * HOURS_A_DAY)
     late = BEFORE // 2 * HOURS_A_DAY + 12 * HOURS_A_DAY
-    short = replace(growing, pool="nvidia_com_mig_1g_10gb", allocated=[None] * late + list(growing.allocated[late:]))
+    short = replace(
+        growing, pool="nvidia_com_mig_1g_10gb", allocated_gpus=[None] * late + list(growing.allocated_gpus[late:])
+    )
     hidden = replace(draw_world("step", "2", hidden=True, gaps=True).demand, pool="nvidia_com_gpu_shared")
     return forecast([growing, short, hidden], Terms(lead=14, horizon=21, reserve=2))

@@ -5,16 +5,16 @@ from pathlib import Path
 
 from gpustack.ask.judge import Result
 from gpustack.ask.probe import Answer
-from gpustack.ask.snapshot import Reach, keyed
+from gpustack.ask.snapshot import Reach, index_answers
 from gpustack.ask.view import Evidence
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.doctor.check import Blocks
 from gpustack.doctor.finding import Diagnosis, Drift
-from gpustack.doctor.graph import graph
+from gpustack.doctor.graph import load_graph
 from gpustack.doctor.placed_graph import PlacedGraph
-from gpustack.doctor.verdict import verdict
+from gpustack.doctor.verdict import build_verdict
 from tests.worlds.cases import recorded
 from tests.worlds.graphs import judged
 from tests.worlds.plans import PASSWORD, TAKEN
@@ -29,7 +29,7 @@ INVENTORY = Inventory(
     ),
     Spec(),
 )
-RULES = Answer("firewall.live", "gpu1", 0, "== ufw\nyes\n== iptables\n-P FORWARD DROP\n", took=0.2)
+RULES = Answer("firewall.live", "gpu1", 0, "== ufw\nyes\n== iptables\n-P FORWARD DROP\n", seconds=0.2)
 # What the host says of the last day: a secret in a file's name is not shown.
 RECENT = (
     Answer("recent.packages", "gpu1", 0, "5400 install ufw\n300 upgrade cmake\n"),
@@ -59,9 +59,9 @@ def diagnosed(values: Mapping[str, str], drift: tuple[Drift, ...] = (), unreache
     reached = [name for name in HOSTS if name != unreached]
     identity = [recorded(probe, "prepared-debian-12", where=name) for probe in IDENTITY for name in reached]
     addresses = [report_address(host) for host in INVENTORY.hosts if host.name in reached]
-    answers = keyed([RULES, *RECENT, *identity, *addresses])
+    answers = index_answers([RULES, *RECENT, *identity, *addresses])
     snapshot = build(INVENTORY.hosts, answers, reach=reach, inventory="site/hosts.yml", taken=TAKEN, seconds=4.2)
-    found = verdict(PlacedGraph(graph(), HOSTS, known, joins))
+    found = build_verdict(PlacedGraph(load_graph(), HOSTS, known, joins))
     return Diagnosis(snapshot, found, drift, known, 42)
 
 

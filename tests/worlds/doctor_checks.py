@@ -32,7 +32,7 @@ def on_cluster(id: str, answers: Answers, where: str = "k1", spec: Mapping[str, 
 
 
 def summary(found: Judgement) -> tuple[str, str]:
-    return found.outcome, found.result.found if found.result else found.why
+    return found.outcome, found.result.actual if found.result else found.reason
 
 
 def on_gpu_cluster(id: str, where: str = CLUSTER, **cases: str) -> Judgement:
@@ -47,7 +47,7 @@ def snapshot(where: str = CLUSTER, **cases: str) -> Snapshot:
     changed |= {(probe, host): recorded(probe, case) for probe, case in RUNTIME.items() for host, _ in SYSTEMS}
     for name, case in cases.items():
         probe = name.replace("__", ".").replace("_", "-")
-        of_cluster = probes()[probe].location == "cluster"
+        of_cluster = probes()[probe].scope == "cluster"
         place = CLUSTER if of_cluster else "k1" if where == CLUSTER else where
         nodes = probe == "gpu.nodes"
         changed[probe, place] = gpus.here(probe, case)[probe, place] if nodes else recorded(probe, case)

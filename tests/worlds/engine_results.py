@@ -3,13 +3,13 @@
 from datetime import timedelta
 
 from gpustack.gpus.engines.call import Reply
-from gpustack.gpus.engines.change import Changed, Preview
+from gpustack.gpus.engines.change import ChangeResult, Preview
 from gpustack.gpus.engines.diagnostic import judge_level
 from gpustack.gpus.engines.endings import NodeEnding
 from gpustack.gpus.engines.listings import Listing, parse_policies
-from gpustack.gpus.engines.put_back import PutBack
-from gpustack.gpus.engines.works import set_config
-from gpustack.probes.gpu.temporary import Mark
+from gpustack.gpus.engines.operations import set_config
+from gpustack.gpus.engines.revert import Revert
+from gpustack.probes.gpu.temporary_changes import Mark
 from tests.worlds import engines
 from tests.worlds.engines import ENGINES, diagnostic, result, software
 from tests.worlds.snapshot import TAKEN
@@ -27,7 +27,7 @@ POLICIES = Listing(
 LIMIT = set_config(250, "", ecc=None, keep=7200)
 MARKS = tuple(Mark(node, "power-limit", UNTIL, "ann@desk (pid 7)", "300", ("250",)) for node in ("gpu1", "gpu2"))
 PREVIEW = Preview(LIMIT, ENGINES, UNTIL, MARKS)
-CHANGED = Changed(
+CHANGED = ChangeResult(
     LIMIT,
     (
         NodeEnding("gpu1", "done"),
@@ -36,8 +36,8 @@ CHANGED = Changed(
     ),
     UNTIL,
     (
-        PutBack("gpu3", "profiling", "done"),
-        PutBack("gpu3", "clocks", "left", "GPU 0: clocks 2619,1500 MHz; somebody else has set it since, and it stays"),
+        Revert("gpu3", "profiling", "done"),
+        Revert("gpu3", "clocks", "left", "GPU 0: clocks 2619,1500 MHz; somebody else has set it since, and it stays"),
     ),
     marks=MARKS,
 )

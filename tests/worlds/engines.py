@@ -31,9 +31,9 @@ class Hosts:
     before: Callable[[str], None] = lambda _: None
 
     def execute(self, host: Host, script: str, *, limit: float, last: str = "") -> Iterator[str]:
-        found = CALL.search(script)
-        assert found, script
-        (command,) = shlex.split(found[1])
+        match = CALL.search(script)
+        assert match, script
+        (command,) = shlex.split(match[1])
         self.before(command)
         self.typed.append(command)
         rc, out = self.answer(command)

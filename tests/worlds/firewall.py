@@ -21,7 +21,7 @@ HOSTS = (
 CHECKS = {check.__name__.replace("_", "-"): check for check in STEP.checks}
 OPEN = "-P INPUT ACCEPT\n-P FORWARD ACCEPT\n-P OUTPUT ACCEPT\n"
 # Of a control plane: our table for the metrics, as the kernel has it and as it is stored.
-GUARD, KEPT = (cases.recorded(probe, "guarded-debian-12").out for probe in ("firewall.live", "firewall.stored"))
+GUARD, KEPT = (cases.recorded(probe, "guarded-debian-12").stdout for probe in ("firewall.live", "firewall.stored"))
 TABLE = GUARD[GUARD.index("== nft\n") :].rstrip("\n")
 NOTHING = "== unit nftables\nExecStartPost=\n== unit guard\n"
 

@@ -9,16 +9,16 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.command import Command
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis
-from gpustack.events import silent
+from gpustack.events import ignore_event
 from gpustack.ownership.decision import Decision
 from gpustack.ownership.record import Record
 from gpustack.remedy.fix import Fix
-from gpustack.remedy.fixed import Fixed
+from gpustack.remedy.fix_result import FixResult
 from gpustack.remedy.offer import Offer
 from gpustack.remedy.records import Change, HostRecord
 from gpustack.remedy.scope import Scope
 from gpustack.remedy.undo import LastFix, Rollback
-from gpustack.rollout.plan import Played, TaskFailure
+from gpustack.rollout.plan import PlaybookRun, TaskFailure
 from tests.worlds import hosts
 from tests.worlds.cases import recorded
 
@@ -47,16 +47,20 @@ class World:
         self.log.append("ask")
         ids = {probe.id for probe in probes}
         whole = self.all()
-        return replace(whole, answers={key: one for key, one in whole.answers.items() if key[0] in ids})
+        return replace(whole, answers={key: answer for key, answer in whole.answers.items() if key[0] in ids})
 
-    def play(self, offer: Offer, snapshot: Snapshot) -> Played:
+    def play(self, offer: Offer, snapshot: Snapshot) -> PlaybookRun:
         self.log.append(f"play {offer.play} on {' '.join(offer.hosts)}")
         failed = offer.hosts if offer.id in self.failing else ()
         if offer.id not in self.stubborn and not failed:
-            rests_on = {evidence.answer.probe for one in offer.finding.judged for evidence in one.evidence}
+            rests_on = {
+                evidence.answer.probe for judgement in offer.finding.judgements for evidence in judgement.evidence
+            }
             self.faults = {key: answer for key, answer in self.faults.items() if key[0] not in rests_on}
         failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in failed)
-        return Played(offer.play, offer.hosts, offer.hosts, failed, failures, 0.1, Command("ansible-playbook", "x.yml"))
+        return PlaybookRun(
+            offer.play, offer.hosts, offer.hosts, failed, failures, 0.1, Command("ansible-playbook", "x.yml")
+        )
 
     def begin(self, id: str, fault: str, scopes: Mapping[str, Scope]) -> None:
         self.log.append(f"copy {fault} on {' '.join(scopes)}")
@@ -74,13 +78,13 @@ class World:
         self.log.append(f"show {offer.id}")
 
     def agree(self, some: Sequence[Offer]) -> bool:
-        self.agrees.append([one.id for one in some])
+        self.agrees.append([offer.id for offer in some])
         self.log.append("yes?")
         return self.yes
 
-    def fix(self, *wanted: str) -> Fixed:
+    def fix(self, *wanted: str) -> FixResult:
         return Fix(
-            self.gather, self.play, self, self.undo, self.show, self.agree, silent, wanted, lambda: self.stop
+            self.gather, self.play, self, self.undo, self.show, self.agree, ignore_event, wanted, lambda: self.stop
         ).run(self.diagnosed())
 
     def diagnosed(self) -> Diagnosis:
@@ -100,5 +104,5 @@ def record_of(host: str, id: str, *names: str) -> HostRecord:
     return HostRecord(host, id, "some-fault", (host,), changes=tuple(changes))
 
 
-def endings(done: Fixed) -> dict[str, str]:
-    return {one.offer.id: one.ending for one in done.attempts}
+def endings(done: FixResult) -> dict[str, str]:
+    return {attempt.offer.id: attempt.ending for attempt in done.attempts}

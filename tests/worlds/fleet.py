@@ -57,7 +57,7 @@ def changes(number: int) -> tuple[re.Pattern[str], Callable[[re.Match[str]], str
         PODS: str(ip_address(int(POD_RANGE[0]) + number * 256))[:-1],
     }
     pattern = re.compile("|".join(rf"\b{re.escape(word)}" + (r"\b" if word != PODS else "") for word in new))
-    return pattern, lambda found: new[found[0]]
+    return pattern, lambda match: new[match[0]]
 
 
 def of_hosts(two: Snapshot, hosts: int) -> Iterator[Answer]:
@@ -67,14 +67,14 @@ def of_hosts(two: Snapshot, hosts: int) -> Iterator[Answer]:
         pattern, new = changes(number)
         probe, old, bad = BROKEN.get(number, ("", "", ""))
         for answer in mine:
-            out = answer.out.replace(old, bad) if answer.probe == probe else answer.out
-            yield replace(answer, where=f"k{number}", out=pattern.sub(new, out))
+            out = answer.stdout.replace(old, bad) if answer.probe == probe else answer.stdout
+            yield replace(answer, location=f"k{number}", stdout=pattern.sub(new, out))
 
 
 def of_cluster(answer: Answer, hosts: int) -> Answer:
     """Each entry of a list that speaks of the worker is there for each."""
     try:
-        document = json.loads(answer.out)
+        document = json.loads(answer.stdout)
         holder, key = (document, "items") if "items" in document else (document["data"], "result")
         entries = [json.dumps(entry) for entry in holder[key]]
     except (ValueError, KeyError, TypeError):
@@ -87,7 +87,7 @@ def of_cluster(answer: Answer, hosts: int) -> Answer:
         fixed += [words.sub(new, entry) for entry in mine]
     holder[key] = "ENTRIES"
     out = json.dumps(document).replace('"ENTRIES"', f"[{','.join(fixed)}]")
-    return replace(answer, out=COUNTS.sub(rf"\g<1> {hosts}", out))
+    return replace(answer, stdout=COUNTS.sub(rf"\g<1> {hosts}", out))
 
 
 def fleet(hosts: int) -> Snapshot:
@@ -96,11 +96,11 @@ def fleet(hosts: int) -> Snapshot:
         Host(f"k{number}", str(NODE_RANGE[number + 10]), groups=frozenset({NODE})) for number in range(2, hosts + 1)
     )
     everyone = (K1, *workers)
-    answers: Answers = {(answer.probe, answer.where): answer for answer in of_hosts(two, hosts)}
+    answers: Answers = {(answer.probe, answer.location): answer for answer in of_hosts(two, hosts)}
     answers |= {key: of_cluster(answer, hosts) for key, answer in two.answers.items() if key[1] == CLUSTER}
     inventory = replace(two.inventory, hosts=everyone)
-    return Snapshot(two.taken, inventory, {host.name: Reach(host.name) for host in everyone}, answers, 60.0)
+    return Snapshot(two.started_at, inventory, {host.name: Reach(host.name) for host in everyone}, answers, 60.0)
 
 
 if __name__ == "__main__":
-    recording.write(fleet(int(sys.argv[2])), Path(sys.argv[1]), redacted=False)
+    recording.write_recording(fleet(int(sys.argv[2])), Path(sys.argv[1]), redacted=False)

@@ -2,13 +2,13 @@
 
 from itertools import chain
 
-from gpustack.gpus.activity import Activity, see_activity
+from gpustack.gpus.activity import Activity, build_activity
 from gpustack.gpus.contract import Contract, Verdict
-from gpustack.gpus.fleet import Fleet, list_fleet
+from gpustack.gpus.fleet import Fleet, build_fleet
 from gpustack.gpus.series import Metric, Metrics
 from gpustack.metrics.fields import find_fields
 from gpustack.metrics.prometheus import Series
-from gpustack.metrics.readings import read
+from gpustack.metrics.readings import build_readings
 
 LABELS = {
     "job": "nvidia-dcgm-exporter",
@@ -54,7 +54,7 @@ def gpu_series(node: str, index: int, labels: dict[str, str] | None = None, /, *
 
 
 def fleet(*series: list[Series]) -> Fleet:
-    return list_fleet(read(chain(*series), {}), now=1010.0)
+    return build_fleet(build_readings(chain(*series), {}), time=1010.0)
 
 
 def mixed() -> Fleet:
@@ -72,7 +72,7 @@ def mixed() -> Fleet:
 
 
 def activity(*series: list[Series]) -> Activity:
-    return see_activity(read(chain(*series), {}))
+    return build_activity(build_readings(chain(*series), {}))
 
 
 def working() -> Activity:

@@ -13,10 +13,10 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import Host, HostSpec
-from gpustack.probes.kubernetes.applied import MANAGER
-from gpustack.steps.gpu.exporter import own_and_more
-from gpustack.steps.gpu.metrics_objects import OURS, monitor_of_ours, wanted_monitor
-from gpustack.steps.gpu.operator_values import release
+from gpustack.probes.kubernetes.applied_objects import MANAGER
+from gpustack.steps.gpu.exporter import render_counters
+from gpustack.steps.gpu.metrics_objects import MONITOR_NAME, build_monitor, select_monitor
+from gpustack.steps.gpu.operator_values import build_release
 from gpustack.steps.step import Step
 from tests.worlds import cluster
 from tests.worlds.cases import answers_at, recorded, written
@@ -62,9 +62,9 @@ def here(probe: str, case: str = "two-hosts") -> dict[tuple[str, str], Answer]:
 def edited(probe: str, change: Callable[[list[Any]], object], case: str = "two-hosts") -> Answers:
     """The same with its objects (or samples) changed in place."""
     ((key, answer),) = here(probe, case).items()
-    body = json.loads(answer.out)
+    body = json.loads(answer.stdout)
     change(body["items"] if "items" in body else body["data"]["result"])
-    return {key: replace(answer, out=json.dumps(body))}
+    return {key: replace(answer, stdout=json.dumps(body))}
 
 
 def devices(host: str, *buses: str) -> Answers:
@@ -87,13 +87,13 @@ def with_gpus(answers: Answers, spec: Mapping[str, Any] | None = None) -> dict[t
     found |= listed("gpu.temporary", [])
     found["gpu.cluster-policies", CLUSTER] = recorded("gpu.cluster-policies", "ready")
     wanted = View(cluster.snapshot(found, spec or {}, (K1, K2)), CLUSTER)
-    table = {"dcgm-metrics.csv": own_and_more(wanted)}
+    table = {"dcgm-metrics.csv": render_counters(wanted)}
     found |= listed("dcgm.counters", [{"metadata": {"name": "gpustack-dcgm-counters"}, "data": table}])
-    if wanted_monitor(wanted).name == OURS:
-        ours = monitor_of_ours(wanted)
+    if select_monitor(wanted).name == MONITOR_NAME:
+        ours = build_monitor(wanted)
         fields = [{"manager": MANAGER, "fieldsV1": owned(ours)}]
         found |= listed("applied.service-monitors", [{"metadata": {**ours["metadata"], "managedFields": fields}}])
-    return found | released(found, digest=release(wanted).digest(wanted)) | namespace(found)
+    return found | released(found, digest=build_release(wanted).compute_digest(wanted)) | namespace(found)
 
 
 def listed(probe: str, items: list[Any]) -> dict[tuple[str, str], Answer]:
@@ -102,7 +102,7 @@ def listed(probe: str, items: list[Any]) -> dict[tuple[str, str], Answer]:
 
 def others(probe: str, answers: Answers) -> list[Any]:
     """What a list has beside that of the GPUs."""
-    items = json.loads(answers[probe, CLUSTER].out)["items"] if (probe, CLUSTER) in answers else []
+    items = json.loads(answers[probe, CLUSTER].stdout)["items"] if (probe, CLUSTER) in answers else []
     return [one for one in items if "gpu-operator" not in one["metadata"]["name"]]
 
 
@@ -132,7 +132,7 @@ def snapshot(
     answers = with_gpus(cluster.healthy(), spec)
     if hosts != (K1, K2):
         whole = View(cluster.snapshot(answers, spec or {}, hosts), CLUSTER)
-        answers |= released(answers, digest=release(whole).digest(whole))
+        answers |= released(answers, digest=build_release(whole).compute_digest(whole))
     return cluster.snapshot(answers | dict(changed or {}), spec or {}, hosts)
 
 

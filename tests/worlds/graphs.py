@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from gpustack.ask.judge import Judgement, Result, ok
+from gpustack.ask.judge import Judgement, Result, build_ok_result
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import Evidence
 from gpustack.doctor.entry import Edge, Fault, Fix, Group, Layer, Question, Role, Scope, State
 from gpustack.doctor.finding import Verdict
-from gpustack.doctor.graph import Graph, joined
+from gpustack.doctor.graph import Graph, join_layers
 from gpustack.doctor.placed_graph import PlacedGraph
-from gpustack.doctor.verdict import verdict
+from gpustack.doctor.verdict import build_verdict
 
 HOSTS = ("one", "two", "three")
 
@@ -40,7 +40,9 @@ def graph(edges: Sequence[str], groups: Sequence[Sequence[str]] = (), alone: Seq
     entries = [entry(name) for name in names]
     faults = tuple(one for one in entries if isinstance(one, Fault))
     states = tuple(one for one in entries if isinstance(one, State))
-    return joined([Layer("host", faults, states, tuple(made), tuple(Group(tuple(one), "one act") for one in groups))])
+    return join_layers(
+        [Layer("host", faults, states, tuple(made), tuple(Group(tuple(group), "one act") for group in groups))]
+    )
 
 
 def judged(
@@ -59,17 +61,17 @@ def judged(
             elif word.startswith("?"):
                 judgements.append(Judgement(id, where, "unknown", None, word[1:]))
             else:
-                judgements.append(Judgement(id, where, "ok", ok(id, word), "", kept))
-    return {one.place: one for one in judgements}
+                judgements.append(Judgement(id, where, "ok", build_ok_result(id, word), "", kept))
+    return {judgement.place: judgement for judgement in judgements}
 
 
 def verdict_of(known: Graph, values: Mapping[str, str]) -> Verdict:
-    return verdict(PlacedGraph(known, HOSTS, judged(values), {"all": [(HOSTS, HOSTS)]}))
+    return build_verdict(PlacedGraph(known, HOSTS, judged(values), {"all": [(HOSTS, HOSTS)]}))
 
 
 def names(found: Sequence[Judgement]) -> list[str]:
-    return [f"{one.id}@{one.where}" for one in found]
+    return [f"{judgement.id}@{judgement.location}" for judgement in found]
 
 
 def roots(found: Verdict) -> list[tuple[str, tuple[str, ...]]]:
-    return sorted((one.id, one.locations) for one in found.roots)
+    return sorted((root.id, root.locations) for root in found.roots)

@@ -10,7 +10,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
-from gpustack.doctor.diagnose import questions
+from gpustack.doctor.diagnose import list_probes
 from tests.worlds import gpus, hosts
 from tests.worlds.cases import CASES, recorded
 
@@ -31,10 +31,10 @@ def healthy() -> Snapshot:
     spec |= {"firewall": {"manage": False}}
     world = gpus.snapshot(spec=spec)
     answers = dict(world.answers)
-    for probe in questions():
-        for where in SYSTEMS if probe.location == "host" else (CLUSTER,):
+    for probe in list_probes():
+        for where in SYSTEMS if probe.scope == "host" else (CLUSTER,):
             if (probe.id, where) not in answers and (answer := of_case(probe.id, where)):
-                answers[probe.id, where] = replace(answer, where=where)
+                answers[probe.id, where] = replace(answer, location=where)
     values = world.inventory.spec.model_dump(mode="json", by_alias=True)
     wide = Spec.model_validate(values | {"kubernetes": values["kubernetes"] | {"pod_cidr": str(POD_RANGE)}})
     inventory = Inventory(Path("hosts.yml"), world.inventory.hosts, wide, world.inventory.values)
@@ -50,7 +50,7 @@ def of_case(probe: str, where: str) -> Answer | None:
     if not there:
         return None
     answer = recorded(probe, there[0])
-    return replace(answer, out=with_nvidia(answer.out)) if probe == "containerd.runtime" else answer
+    return replace(answer, stdout=with_nvidia(answer.stdout)) if probe == "containerd.runtime" else answer
 
 
 def with_nvidia(text: str) -> str:
@@ -63,7 +63,7 @@ def with_nvidia(text: str) -> str:
 
 
 def same_addresses(answer: Answer) -> Answer:
-    out = ADDRESS.sub(r"10.78.0.\1", answer.out)
+    out = ADDRESS.sub(r"10.78.0.\1", answer.stdout)
     for old, new in OF_THIS_CLUSTER.items():
         out = out.replace(old, new)
-    return replace(answer, out=out)
+    return replace(answer, stdout=out)

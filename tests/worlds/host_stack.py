@@ -9,9 +9,9 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import Host, HostSpec
-from gpustack.probes.kubernetes.applied import MANAGER
+from gpustack.probes.kubernetes.applied_objects import MANAGER
 from gpustack.steps.gpu.plugin import PROBES
-from gpustack.steps.gpu.plugin_objects import objects
+from gpustack.steps.gpu.plugin_objects import build_objects
 from gpustack.steps.gpu.runtime import PACKAGES
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1, K2, SPEC
@@ -92,7 +92,7 @@ def snapshot(spec: Mapping[str, Any] = {}, changed: Answers = {}, k1: HostSpec |
     answers |= {(probe, CLUSTER): written(probe, out) for probe, out in cluster.items()}
     before = View(build(hosts, answers, whole), CLUSTER)
     for kind, probe in PROBES.items():
-        there = [applied(one) for one in objects(before) if one["kind"] == kind]
+        there = [applied(one) for one in build_objects(before) if one["kind"] == kind]
         answers[probe.id, CLUSTER] = written(probe.id, listed(there))
     return build(hosts, answers | dict(changed), whole)
 
@@ -104,4 +104,6 @@ def with_toolkit(*edits: tuple[str, str]) -> Answers:
         assert old in lines
         lines = lines.replace(old, new)
     driver = recorded("gpu.packages", "prepared-debian-12")
-    return answers_at("h1", written("gpu.packages", driver.out + lines), recorded("containerd.runtime", "with-nvidia"))
+    return answers_at(
+        "h1", written("gpu.packages", driver.stdout + lines), recorded("containerd.runtime", "with-nvidia")
+    )

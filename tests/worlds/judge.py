@@ -12,24 +12,26 @@ from gpustack.steps.step import Step
 
 
 def judge(check: Check, here: View) -> Judgement:
-    return judging.judge(plan.check_id(check), check, here.snapshot, here.where)
+    return judging.judge(plan.format_check_id(check), check, here.snapshot, here.location)
 
 
 def state(step: Step, here: View) -> StepState:
-    return plan.judge_step(step, here.snapshot, here.where)
+    return plan.judge_step(step, here.snapshot, here.location)
 
 
 def judgements(step: Step, snapshot: Snapshot, where: str = "") -> dict[str, Judgement]:
     """By check; at the step's only location unless `where` names one."""
-    (found,) = [plan.judge_step(step, snapshot, where)] if where else plan.plan(snapshot, [step]).states
-    return {one.id: one for one in found.judgements}
+    (step_state,) = [plan.judge_step(step, snapshot, where)] if where else plan.plan(snapshot, [step]).states
+    return {judgement.id: judgement for judgement in step_state.judgements}
 
 
 def failures(found: Mapping[str, Judgement]) -> dict[str, tuple[str, str]]:
     """(found, cure) of what differs, by check. Fails where a check is unknown."""
-    assert unknown(found) == set(), {one.id: one.why for one in found.values() if one.outcome == "unknown"}
-    return {check: (one.result.found, one.result.cure) for check, one in found.items() if one.result}
+    assert unknown(found) == set(), {
+        judgement.id: judgement.reason for judgement in found.values() if judgement.outcome == "unknown"
+    }
+    return {check: (one.result.actual, one.result.cure) for check, one in found.items() if one.result}
 
 
 def unknown(found: Mapping[str, Judgement]) -> set[str]:
-    return {check for check, one in found.items() if one.outcome == "unknown"}
+    return {check for check, judgement in found.items() if judgement.outcome == "unknown"}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from gpustack.gpus.engines.engine import Engines
-from gpustack.probes.gpu.temporary import PREFIX
+from gpustack.probes.gpu.temporary_changes import PREFIX
 from tests.worlds.engines import ENGINES, Answer, Hosts, policy, setting
 from tests.worlds.snapshot import TAKEN
 
@@ -58,8 +58,8 @@ class LiveHosts(Hosts):
             return next(
                 (failed for one in command.split(" && ") if (failed := self.annotate(shlex.split(one)))[0]), (0, "")
             )
-        if found := re.search(r"exec nvidia-dcgm-(\w+) .* dcgmi (config|policy) --(\w+) (.*)--host", command):
-            node, subsystem, verb, rest = found.groups()
+        if match := re.search(r"exec nvidia-dcgm-(\w+) .* dcgmi (config|policy) --(\w+) (.*)--host", command):
+            node, subsystem, verb, rest = match.groups()
             return (
                 self.show(node, subsystem) if verb == "get" else self.change(node, subsystem, verb, shlex.split(rest))
             )
@@ -80,7 +80,7 @@ class LiveHosts(Hosts):
     def show(self, node: str, subsystem: str) -> Answer:
         gpus = self.gpus[node]
         if subsystem == "policy":
-            return 0, "".join(one.policy.replace("GPU ID: 0", f"GPU ID: {at}") for at, one in enumerate(gpus))
+            return 0, "".join(gpu.policy.replace("GPU ID: 0", f"GPU ID: {at}") for at, gpu in enumerate(gpus))
         return 0, "".join(setting(at, **one.values) for at, one in enumerate(gpus))
 
     def change(self, node: str, subsystem: str, verb: str, words: list[str]) -> Answer:
@@ -95,10 +95,10 @@ class LiveHosts(Hosts):
 
     def engines(self, later: timedelta = timedelta()) -> Engines:
         """As a snapshot has them, so much later."""
-        return replace(ENGINES, marks=dict(self.annotations), taken=TAKEN + later)
+        return replace(ENGINES, marks=dict(self.annotations), taken_at=TAKEN + later)
 
     def in_force(self, name: str) -> set[str]:
-        return {one.values[name] for gpus in self.gpus.values() for one in gpus}
+        return {gpu.values[name] for gpus in self.gpus.values() for gpu in gpus}
 
 
 def build_values(words: list[str]) -> dict[str, str]:

@@ -3,8 +3,8 @@
 from itertools import chain
 
 from gpustack.metrics.prometheus import Series
-from gpustack.metrics.readings import read
-from gpustack.serve.moment import Moment, see_moment
+from gpustack.metrics.readings import build_readings
+from gpustack.serve.moment import Moment, build_moment
 from tests.worlds.gpu_series import BUSY, gpu_series
 
 NAN = float("nan")
@@ -34,4 +34,4 @@ def served() -> list[Series]:
 
 
 def moment(*series: list[Series]) -> Moment:
-    return see_moment(read(chain(*series), {}), now=1010.0)
+    return build_moment(build_readings(chain(*series), {}), prometheus_time=1010.0)

@@ -37,8 +37,8 @@ def month(gpus: int) -> Recorder:
 
 def tracks(recorder: Recorder) -> Iterator[Track]:
     """Several pods of one team on a node are one series: what overlaps is added up."""
-    for name, found in recorder.spans.items():
-        for labels, spans in found.items():
+    for name, span in recorder.spans.items():
+        for labels, spans in span.items():
             runs = [(BEGIN + MINUTE * (first + 1), int(last - first), value) for first, last, value in add_up(spans)]
             yield Track({"__name__": name, **dict(labels)}, MINUTE, runs)
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 
 PARTS = ("ownership_state.py", "ownership_read.py", "ownership_record.py", "ownership_reset.py")
-PROGRAM = "\n".join((playbooks() / "files" / part).read_text() for part in PARTS)
+PROGRAM = "\n".join((locate_playbooks() / "files" / part).read_text() for part in PARTS)
 MACHINE = "a" * 32
 RECORD = "var/lib/gpustack-cluster/owned.json"
 

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 from gpustack.ask.judge import Result, expect
 from gpustack.ask.probe import CLUSTER, Answer, Api, Probe, Shell
-from gpustack.ask.snapshot import Reach, keyed
+from gpustack.ask.snapshot import Reach, index_answers
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
-from gpustack.rollout.plan import Outcome, Plan, Played, TaskFailure, Verification, plan
+from gpustack.rollout.plan import Outcome, Plan, PlaybookRun, TaskFailure, Verification, plan
 from gpustack.steps.step import Step
 from tests.worlds.snapshot import build
 
@@ -19,8 +19,8 @@ PASSWORD = "hunter2!"
 
 def line(answer: Answer) -> str:
     if answer.rc:
-        raise ValueError(answer.err)
-    return answer.out.strip()
+        raise ValueError(answer.stderr)
+    return answer.stdout.strip()
 
 
 SWAP = Probe("invented.swap", Shell("cat /proc/swaps |\n  tail -n +2"), line)
@@ -75,14 +75,16 @@ def hosts(*names: str) -> tuple[Host, ...]:
 def made(
     names: Sequence[str], answers: Sequence[Answer], reach: Sequence[Reach] = (), steps: Sequence[Step] = STEPS
 ) -> Plan:
-    snapshot = build(hosts(*names), keyed(answers), reach=reach, inventory="site/hosts.yml", taken=TAKEN, seconds=0.64)
+    snapshot = build(
+        hosts(*names), index_answers(answers), reach=reach, inventory="site/hosts.yml", taken=TAKEN, seconds=0.64
+    )
     return plan(snapshot, steps)
 
 
 def answers_of(host: str, **other: str) -> list[Answer]:
     """The good answers of a host, but for those named by the probe's last word."""
     known = {probe.id.partition(".")[2]: (probe, out) for probe, out in GOOD.items()}
-    return [Answer(probe.id, host, 0, other.get(word, out), took=0.01) for word, (probe, out) in known.items()]
+    return [Answer(probe.id, host, 0, other.get(word, out), seconds=0.01) for word, (probe, out) in known.items()]
 
 
 def converged() -> Plan:
@@ -94,24 +96,26 @@ def bare() -> Plan:
     answers = [
         *answers_of("kube1", swap=WILD, runtime=""),
         *answers_of("kube2", swap=WILD, cpus="1", runtime="1.7.29"),
-        Answer(PODS.id, CLUSTER, 1, "", err="The connection to the server 10.0.0.1:6443 was refused"),
+        Answer(PODS.id, CLUSTER, 1, "", stderr="The connection to the server 10.0.0.1:6443 was refused"),
         *answers_of("kube4"),
     ]
-    late = Answer(CLOCK.id, "kube4", 124, "", err="\n".join(f"\x1b[31mline {n}\x1b[0m" for n in range(20)))
+    late = Answer(CLOCK.id, "kube4", 124, "", stderr="\n".join(f"\x1b[31mline {n}\x1b[0m" for n in range(20)))
     return made(["kube1", "kube2", "kube3", "kube4"], [*answers, late], [STRANGER])
 
 
 def wide() -> Plan:
     names = [f"node{number:02d}" for number in range(1, 31)]
-    answers = [found for name in names for found in answers_of(name, swap="/swapfile")]
+    answers = [answer for name in names for answer in answers_of(name, swap="/swapfile")]
     return made(names, [*answers, PODS_GOOD])
 
 
-def played(step: str, names: Sequence[str], changed: Sequence[str], failures: Sequence[TaskFailure] = ()) -> Played:
+def played(
+    step: str, names: Sequence[str], changed: Sequence[str], failures: Sequence[TaskFailure] = ()
+) -> PlaybookRun:
     sources = ("-i", "site/hosts.yml", "-i", "overlay.yml")
     command = Command("ansible-playbook", *sources, "--limit", ",".join(names), f"playbooks/{step}.yml")
     failed = tuple(dict.fromkeys(failure.host for failure in failures))
-    return Played(step, tuple(names), tuple(changed), failed, tuple(failures), 12.3, command, 3 * len(changed))
+    return PlaybookRun(step, tuple(names), tuple(changed), failed, tuple(failures), 12.3, command, 3 * len(changed))
 
 
 def installed() -> Outcome:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpustack.ask.probe import CLUSTER, Answer, Probe
-from gpustack.ask.snapshot import Reach, Snapshot, keyed
+from gpustack.ask.snapshot import Reach, Snapshot, index_answers
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.host.system import IDENTITY
@@ -29,7 +29,7 @@ def snapshot(
     groups = (frozenset({CONTROL_PLANE, NODE}), frozenset({NODE}))
     known = tuple(Host(name, name, groups=groups[min(at, 1)]) for at, name in enumerate(hosts))
     reach = [Reach(name, "host-ssh-unreachable", why) for name, why in (lost or {}).items()]
-    return build(known, keyed(answers), reach=reach)
+    return build(known, index_answers(answers), reach=reach)
 
 
 TWO = "0000:65:00.0 0x2330\n0000:66:00.0 0x2330\n"

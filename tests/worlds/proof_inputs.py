@@ -4,7 +4,7 @@ from that."""
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpustack.proof.chain import Asked, Place, Row, Shown, judge
+from gpustack.proof.chain import PanelComparison, Place, ProofAnswers, Row, judge
 from gpustack.proof.prometheus import Sample, Scrape, Series
 from gpustack.proof.workload import PodResult, VisibleGpu
 
@@ -45,16 +45,18 @@ def series(samples: Sequence[Sample]) -> Series:
     return Series("DCGM_FI_DEV_GPU_TEMP", NOW, tuple(samples), scrapes)
 
 
-def shown(samples: Sequence[Sample]) -> Shown:
+def shown(samples: Sequence[Sample]) -> PanelComparison:
     """A panel that shows what Prometheus has."""
-    return Shown({one.uuid: (NOW - 5, one.value) for one in samples}, {one.uuid: one.value for one in samples})
+    return PanelComparison(
+        {sample.uuid: (NOW - 5, sample.value) for sample in samples}, {one.uuid: one.value for one in samples}
+    )
 
 
-def asked(samples: Sequence[Sample] = (), pods: Sequence[PodResult] = (), **other: object) -> Asked:
+def asked(samples: Sequence[Sample] = (), pods: Sequence[PodResult] = (), **other: object) -> ProofAnswers:
     """All is well, but for what is given otherwise."""
     some = tuple(samples) or tuple(sample(number) for number in range(4))
     results = tuple(pods) or tuple(pod(number) for number in range(4))
-    found = Asked((place("gpu1"), place("gpu2")), results, series(some), shown(some))
+    found = ProofAnswers((place("gpu1"), place("gpu2")), results, series(some), shown(some))
     return replace(found, **other)  # type: ignore[arg-type]
 
 
@@ -63,5 +65,5 @@ def marks(rows: Sequence[Row]) -> list[str]:
     return [f"{row.node} {row.uuid[-2:] or '--'} {''.join(link.outcome[0] for _, link in row.links)}" for row in rows]
 
 
-def judged(found: Asked) -> list[str]:
+def judged(found: ProofAnswers) -> list[str]:
     return marks(judge(found))

@@ -45,9 +45,9 @@ def none() -> Proof:
 
 def interrupted() -> Proof:
     left = "the pods could not be removed (the API was not reached); they end by themselves within 240 s"
-    rows = tuple(replace(one, kernel=Link("unknown", "interrupted")) for one in good().rows)
-    return replace(good(), rows=rows, stopped="interrupted", left=left)
+    rows = tuple(replace(row, kernel=Link("unknown", "interrupted")) for row in good().rows)
+    return replace(good(), rows=rows, stop_reason="interrupted", remaining=left)
 
 
 def busy() -> Proof:
-    return replace(good(), rows=tuple(replace(one, kernel=Link("skipped", "in use")) for one in good().rows))
+    return replace(good(), rows=tuple(replace(row, kernel=Link("skipped", "in use")) for row in good().rows))

@@ -1,12 +1,12 @@
 """A report of two days, with everything that one can have, and the bill of it."""
 
-from gpustack.capacity.read import read_usage
-from gpustack.capacity.state import Capacity, Free, IdlePod, Now, Waiting
-from gpustack.capacity.usage import Usage, group
+from gpustack.capacity.read import query_usage
+from gpustack.capacity.state import Capacity, CurrentState, FreeUnits, IdlePod, WaitingPod
+from gpustack.capacity.usage import Usage, group_hours
 from gpustack.config import usage_series as series
 from gpustack.config.sections.usage import Cost
-from gpustack.cost.bill import Bill, make_bill
-from gpustack.cost.prices import price_hours
+from gpustack.cost.bill import Bill, build_bill
+from gpustack.cost.prices import find_prices
 from tests.worlds.usage import BEGIN, Recorder
 
 END = BEGIN + 2 * 86400
@@ -31,27 +31,27 @@ def used() -> Usage:
     world.put(series.WAITED, 300, 301, 28800, namespace="team-a")
     world.lose(1500, 1620)
     world.lose(2000, 2012)
-    return read_usage(world.source())
+    return query_usage(world.source())
 
 
 def capacity() -> Capacity:
     usage, by = used(), ("namespace", "profile")
     reason = "too few on one node: pods that wait want 8 or more"
-    now = Now(
+    now = CurrentState(
         END,
-        (Waiting("team-a", "train-7", "nvidia_com_gpu", 8, END - 5400, True),),
+        (WaitingPod("team-a", "train-7", "nvidia_com_gpu", 8, END - 5400, True),),
         (
-            Free("gpu1", "nvidia_com_gpu", 3, False, (reason,)),
-            Free("mig1", "nvidia_com_mig_3g_40gb", 1, True, ("no pod waits for them",)),
+            FreeUnits("gpu1", "nvidia_com_gpu", 3, False, (reason,)),
+            FreeUnits("mig1", "nvidia_com_mig_3g_40gb", 1, True, ("no pod waits for them",)),
         ),
         (
             IdlePod("team-b", "notebook-0", "", "StatefulSet/notebook", ("gpu1",), 1, END - 7 * 86400, True),
             IdlePod("team-b", "batch-x", "search", "", ("mig1",), 2, END - 5400, False),
         ),
     )
-    return Capacity(usage, by, group(usage, by), now)
+    return Capacity(usage, by, group_hours(usage, by), now)
 
 
 def bill() -> Bill:
     usage = used()
-    return make_bill(usage, ("namespace", "team"), price_hours(COST, usage.hours), COST.unit, COST.budgets)
+    return build_bill(usage, ("namespace", "team"), find_prices(COST, usage.hours), COST.unit, COST.budgets)

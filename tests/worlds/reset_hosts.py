@@ -93,11 +93,11 @@ def snapshot(
     for host in HOSTS:
         values = BARE | dict((answers or {}).get(host.name, {}))
         for probe in (*PROBES, *more_probes):
-            if probe.location == "host" and host.name not in unreached:
+            if probe.scope == "host" and host.name not in unreached:
                 out = values.get(probe.id, "").replace("ADDRESS", host.address).replace("NAME", host.name)
                 out = out.replace("MACHINE", machine(host.name))
                 found[probe.id, host.name] = Answer(probe.id, host.name, 0, out)
     found["kube.nodes", CLUSTER] = Answer("kube.nodes", CLUSTER, 1, "", "connection refused")
-    found |= {(answer.probe, answer.where): answer for answer in more}
+    found |= {(answer.probe, answer.location): answer for answer in more}
     reach = [Reach(name, "host-ssh-unreachable", "no answer") for name in unreached]
     return build(HOSTS, found, reach=reach, taken=datetime(2026, 11, 21, tzinfo=UTC), seconds=0.5)

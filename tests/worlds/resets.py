@@ -2,8 +2,8 @@
 
 from gpustack.ask.probe import Answer
 from gpustack.command import Command
-from gpustack.rollout.plan import Played, TaskFailure
-from gpustack.rollout.removal import Removal, removal
+from gpustack.rollout.plan import PlaybookRun, TaskFailure
+from gpustack.rollout.removal import Removal, judge_removal
 from gpustack.rollout.reset import ResetOutcome
 from tests.worlds.reset_hosts import PLANE, WORKER, node, nodes, recorded, snapshot
 
@@ -31,20 +31,22 @@ COMMAND = Command(
 def shown() -> Removal:
     """A worker alone, of a cluster that stays; a question without an answer."""
     found = snapshot({"k1": PLANE, "k2": BUSY}, nodes(node("k1"), node("k2")), LATE, unreached=("k3",))
-    return removal(found, ["k2", "k3"])
+    return judge_removal(found, ["k2", "k3"])
 
 
 def nothing() -> Removal:
-    return removal(snapshot(unreached=("k3",)), ())
+    return judge_removal(snapshot(unreached=("k3",)), ())
 
 
 def good() -> ResetOutcome:
-    played = Played("reset", ("k1", "k2"), ("k1", "k2"), (), (), 41.0, COMMAND, 23)
-    return ResetOutcome(removal(snapshot({"k1": PLANE, "k2": BUSY}), ()), played, removal(snapshot(), ()), 44.0)
+    played = PlaybookRun("reset", ("k1", "k2"), ("k1", "k2"), (), (), 41.0, COMMAND, 23)
+    return ResetOutcome(
+        judge_removal(snapshot({"k1": PLANE, "k2": BUSY}), ()), played, judge_removal(snapshot(), ()), 44.0
+    )
 
 
 def left() -> ResetOutcome:
     failure = TaskFailure("k2", "Ensure no pod is in the network", "roles/flannel/tasks/reset.yml:1", "busy")
-    played = Played("reset", ("k1", "k2"), ("k1", "k2"), ("k2",), (failure,), 41.0, COMMAND, 20)
+    played = PlaybookRun("reset", ("k1", "k2"), ("k1", "k2"), ("k2",), (failure,), 41.0, COMMAND, 20)
     after = snapshot({"k2": LINK})
-    return ResetOutcome(removal(snapshot({"k1": PLANE, "k2": BUSY}), ()), played, removal(after, ()), 44.0)
+    return ResetOutcome(judge_removal(snapshot({"k1": PLANE, "k2": BUSY}), ()), played, judge_removal(after, ()), 44.0)

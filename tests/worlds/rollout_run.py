@@ -12,7 +12,7 @@ from gpustack.command import Command
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
-from gpustack.rollout.plan import Played, TaskFailure
+from gpustack.rollout.plan import PlaybookRun, TaskFailure
 from gpustack.steps.step import Step
 
 HOSTS = tuple(
@@ -25,13 +25,13 @@ INVENTORY = Inventory(None, HOSTS, Spec())
 
 
 def step(name: str, needs: tuple[str, ...] = (), cure: Cure = "install", *, passing: bool = False) -> Step:
-    probe = Probe(name, Shell("true"), lambda answer: answer.out)
+    probe = Probe(name, Shell("true"), lambda answer: answer.stdout)
 
     def check(here: View) -> Result | None:
         found = here[probe]
         return None if found == "good" else Result(name, "good", found, cure, passing=passing)
 
-    return Step(name, "host", (probe,), (check,), needs, settle=0)
+    return Step(name, "host", (probe,), (check,), needs, settle_seconds=0)
 
 
 class World:
@@ -56,11 +56,11 @@ class World:
         }
         return Snapshot(datetime.now(UTC), INVENTORY, reach, answers)
 
-    def play(self, played: Step, hosts: Sequence[str], snapshot: Snapshot) -> Played:
+    def play(self, played: Step, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
         self.plays.append((played.id, tuple(hosts)))
         failed = tuple(host for host in hosts if (played.id, host) in self.fails)
         for host in hosts:
             if host not in failed:
                 self.facts[played.id, host] = "good"
         failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in failed)
-        return Played(played.id, tuple(hosts), tuple(hosts), failed, failures, 0.0, Command("ansible-playbook"))
+        return PlaybookRun(played.id, tuple(hosts), tuple(hosts), failed, failures, 0.0, Command("ansible-playbook"))

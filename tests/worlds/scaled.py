@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import cast
 
 from gpustack.autoscale.manifest import Bounds, Draft
-from gpustack.autoscale.suggest import Suggestion, suggest
+from gpustack.autoscale.suggest import Suggestion, suggest_metric
 from gpustack.autoscale.workload import ScaledWorkload
-from gpustack.metrics.prometheus import Found, Prometheus, Series
+from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
 from gpustack.profile.analysis import analyze
-from gpustack.profile.file import make_profile
+from gpustack.profile.file import build_profile
 from gpustack.profile.window import GpuWindow, Job
 from tests.worlds.windows import COMPUTE, window
 
@@ -21,15 +21,15 @@ class Queries:
     def __init__(self, known: Mapping[str, float], labels: Mapping[str, Mapping[str, str]] | None = None) -> None:
         self.known, self.labels = known, labels or {}
 
-    def instant(self, expr: str) -> Found:
+    def query_instant(self, expr: str) -> QueryResult:
         words = [word for word in self.known if word in expr]
         series = (Series(self.labels.get(word, {}), ((1000.0, self.known[word]),)) for word in words)
-        return Found(tuple(series))
+        return QueryResult(tuple(series))
 
 
 def suggestion(known: Mapping[str, float], of: GpuWindow) -> Suggestion:
-    profile = make_profile(Job((of,)), "team-a/vllm-7d9f8c-x2k4p", "", 0.0, 1.0)
-    return suggest(cast("Prometheus", Queries(known)), VLLM, analyze(profile))
+    profile = build_profile(Job((of,)), "team-a/vllm-7d9f8c-x2k4p", "", 0.0, 1.0)
+    return suggest_metric(cast("Prometheus", Queries(known)), VLLM, analyze(profile))
 
 
 def draft() -> Draft:

@@ -8,7 +8,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.steps.autoscaling.server import METRICS, OPERATOR, WEBHOOKS
-from gpustack.steps.autoscaling.values import release
+from gpustack.steps.autoscaling.values import build_release
 from tests.worlds import cluster
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.snapshot import Answers
@@ -30,18 +30,18 @@ def deployments(**replicas: int) -> Answer:
 
 def released(spec: Mapping[str, Any] = ON, **labels: str) -> Answer:
     """The releases of the healthy cluster, and that of the step, with these labels of ours, digest or chart."""
-    here = View(cluster.snapshot(answers_at(CLUSTER, SERVED), spec), CLUSTER)
-    wanted = release(here)
+    view = View(cluster.snapshot(answers_at(CLUSTER, SERVED), spec), CLUSTER)
+    wanted = build_release(view)
     ours = {
         "name": wanted.name, "owner": "helm", "status": "deployed", "version": "1",
-        "gpustack-chart": here.versions.charts[wanted.chart].version, "gpustack-digest": wanted.digest(here),
+        "gpustack-chart": view.versions.charts[wanted.chart].version, "gpustack-digest": wanted.compute_digest(view),
     }  # fmt: skip
     named = {
         "name": f"sh.helm.release.v1.{wanted.name}.v1",
         "namespace": wanted.namespace,
         "labels": ours | {f"gpustack-{name}": text for name, text in labels.items()},
     }
-    known = json.loads(cluster.healthy()["helm.releases", CLUSTER].out)["items"]
+    known = json.loads(cluster.healthy()["helm.releases", CLUSTER].stdout)["items"]
     return written("helm.releases", json.dumps({"items": [*known, {"metadata": named}]}))
 
 

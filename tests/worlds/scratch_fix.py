@@ -7,14 +7,16 @@ import pytest
 from gpustack.errors import RolloutError
 from gpustack.remedy.copies import Copies
 from gpustack.remedy.records import HostRecord
-from gpustack.remedy.scope import SYSCTL_FILE, Scope, Thing, declare_sysctl
-from gpustack.remedy.step_scope import declare_things
+from gpustack.remedy.scope import SYSCTL_FILE, HostResource, Scope, declare_sysctl
+from gpustack.remedy.step_scope import declare_resources
 from gpustack.remedy.undo import Rollback, find_last_fix, roll_back
 from tests.worlds.scratch_host import ScratchHost
 
 IP, CRI = "host-ip-forward-off", "containerd-cri-disabled"
 FORWARD = declare_sysctl({"net.ipv4.ip_forward": "1"})
-CONTAINERD = Scope((*declare_things("containerd"), Thing("file", "/etc/containerd/conf.d/a b.toml", ("present",))))
+CONTAINERD = Scope(
+    (*declare_resources("containerd"), HostResource("file", "/etc/containerd/conf.d/a b.toml", ("present",)))
+)
 TEXT = """# Written by gpustack doctor: another file sets these keys otherwise, and this one is read after it.
 net.ipv4.ip_forward = 1
 """

@@ -113,8 +113,8 @@ class ScratchHost:
 
     @property
     def cluster(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.folder / "cluster").read_text())
-        return found
+        loads: dict[str, Any] = json.loads((self.folder / "cluster").read_text())
+        return loads
 
     def apply(
         self, name: str, data: Mapping[str, str], manager: str, time: str, labels: Mapping[str, str] | None = None

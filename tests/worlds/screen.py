@@ -3,12 +3,12 @@
 import io
 from collections.abc import Callable
 
-from gpustack.doctor.graph import graph
+from gpustack.doctor.graph import load_graph
 from gpustack.report.terminal import Terminal
 from tests.worlds import diagnoses
 
-KNOWN = len(graph().faults)
-COUNTED = f"{KNOWN - diagnoses.healthy().unchecked} of {KNOWN} "
+KNOWN = len(load_graph().faults)
+COUNTED = f"{KNOWN - diagnoses.healthy().unchecked_faults} of {KNOWN} "
 
 
 def printed(draw: Callable[[Terminal], None]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.steps.serve import KINDS, NAME, objects
+from gpustack.steps.serve import KINDS, NAME, build_objects
 from tests.worlds import cluster
 from tests.worlds.cases import answers_at, written
 from tests.worlds.cluster import healthy
@@ -23,12 +23,12 @@ READY: dict[str, Any] = {"observedGeneration": 1, "replicas": 1, "updatedReplica
 
 def wanted() -> list[dict[str, Any]]:
     """The objects of the step."""
-    return objects(View(cluster.snapshot(spec=ON), CLUSTER))
+    return build_objects(View(cluster.snapshot(spec=ON), CLUSTER))
 
 
 def running(replicas: int = 1, **status: Any) -> Answer:
     """The Deployments of the monitoring, and this one."""
-    known = json.loads(healthy()[DEPLOYMENTS, CLUSTER].out)
+    known = json.loads(healthy()[DEPLOYMENTS, CLUSTER].stdout)
     metadata = {"name": NAME, "generation": 1}
     one = {"metadata": metadata, "spec": {"replicas": replicas}, "status": {**READY, **status}}
     return written(DEPLOYMENTS, json.dumps({"items": [*known["items"], one]}))

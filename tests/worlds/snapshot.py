@@ -29,7 +29,7 @@ def build(
     seconds: float = 0.0,
 ) -> Snapshot:
     """Each answer is of the location that its key names; hosts that `reach` leaves out were reached where they are."""
-    placed = {key: replace(answer, where=key[1]) for key, answer in answers.items()}
+    placed = {key: replace(answer, location=key[1]) for key, answer in answers.items()}
     reached = {host.name: Reach(host.name, address=find_address(host, placed)) for host in hosts}
     reached |= {one.host: one for one in reach}
     found = Inventory(Path(inventory), tuple(hosts), Spec.model_validate(spec or {}))
@@ -41,6 +41,6 @@ def find_address(host: Host, answers: Answers) -> str:
     if is_address(host.address) or (ADDRESS.id, host.name) not in answers:
         return ""
     try:
-        return ADDRESS.fact(answers[ADDRESS.id, host.name])
+        return ADDRESS.extract_fact(answers[ADDRESS.id, host.name])
     except FactUnavailable:
         return ""

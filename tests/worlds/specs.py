@@ -8,7 +8,7 @@ from gpustack.config.ansible.cfg import AnsibleCfg
 from gpustack.config.complaint import Complaint
 from gpustack.config.host import Host
 from gpustack.config.spec import Spec
-from gpustack.config.validate import judge
+from gpustack.config.validate import judge_inventory
 
 SOURCE = Path("nowhere/site/hosts.yml")
 SPEC_FILE = "nowhere/site/group_vars/all/gpustack.yml"
@@ -29,7 +29,7 @@ def judged(
     variables = {name: {**HOSTS.get(name, {}), **(every or {}), **hosts.get(name, {})} for name in names}
     if spec is not None:
         variables = {name: {"gpustack": spec, **given} for name, given in variables.items()}
-    return judge(SOURCE, groups, variables, AnsibleCfg(None, "", "", "", ""), password)
+    return judge_inventory(SOURCE, groups, variables, AnsibleCfg(None, "", "", "", ""), password)
 
 
 def complaints(spec: Any = None, **other: Any) -> list[Complaint]:

@@ -12,8 +12,8 @@ from gpustack.config.host import STANDALONE, Host
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.standalone.units import ENGINE
 from gpustack.steps.standalone import exporters, monitoring
-from gpustack.steps.standalone.files import Wanted, jobs
-from gpustack.steps.standalone.rules import derived
+from gpustack.steps.standalone.files import Service, map_job_ports
+from gpustack.steps.standalone.rules import derive_rules
 from gpustack.steps.step import Step
 from tests.worlds.cases import recorded, written
 from tests.worlds.hosts import SPEC
@@ -33,7 +33,7 @@ def built(answers: Answers, spec: Mapping[str, Any] | None = None) -> Snapshot:
     return build([W1], answers, SPEC | dict(spec or {}))
 
 
-def running(wanted: list[Wanted], engine: str = "nv-hostengine -n") -> str:
+def running(wanted: list[Service], engine: str = "nv-hostengine -n") -> str:
     """As standalone.programs answers where these run."""
     lines = [f"{one.unit} loaded active enabled yes {one.command}" for one in wanted]
     packages = [f"{name} hold installed {version}-1" for name, version in VERSIONS.items()]
@@ -53,27 +53,34 @@ VERSIONS = {
 
 def watched(here: View, *, down: str = "") -> str:
     """As standalone.watching answers where all of our rules are loaded, and all jobs but one are up."""
-    path = next(file.path for one in monitoring.wanted(here).wanted for file in one.files if "/rules-" in file.path)
+    path = next(
+        file.path
+        for one in monitoring.build_installation(here).services
+        for file in one.files
+        if "/rules-" in file.path
+    )
     groups = "".join(
         f'prometheus_rule_group_rules{{rule_group="{path};{group["name"]}"}} {len(group["rules"])}\n'
-        for group in derived(here)["groups"]
+        for group in derive_rules(here)["groups"]
     )
-    samples = ",".join(f'{{"metric":{{"job":"{job}"}},"value":[1,"{int(job != down)}"]}}' for job in jobs(here))
+    samples = ",".join(
+        f'{{"metric":{{"job":"{job}"}},"value":[1,"{int(job != down)}"]}}' for job in map_job_ports(here)
+    )
     up = f'{{"data":{{"result":[{samples}]}}}}'
     return f"== ready\nprometheus\nprometheus-alertmanager\n== rules\n{groups}== up\n{up}\n== end\n"
 
 
 def installed(spec: Mapping[str, Any] | None = None, *, down: str = "") -> dict[tuple[str, str], Answer]:
-    here = View(built(bare(), spec), "w1")
-    programs = [*exporters.wanted(here).wanted, *monitoring.wanted(here).wanted]
-    number = len(here[GPU_DEVICES])
+    view = View(built(bare(), spec), "w1")
+    programs = [*exporters.build_installation(view).services, *monitoring.build_installation(view).services]
+    number = len(view[GPU_DEVICES])
     found = (
         written("standalone.programs", running(programs)),
         written("standalone.exported", f"gpus {number}\nnode yes\n"),
-        written("standalone.watching", watched(here, down=down)),
+        written("standalone.watching", watched(view, down=down)),
         recorded("gpu.host-engines", "dcgm-4"),
     )
-    return bare() | {(answer.probe, "w1"): replace(answer, where="w1") for answer in found}
+    return bare() | {(answer.probe, "w1"): replace(answer, location="w1") for answer in found}
 
 
 def judged(

@@ -1,7 +1,7 @@
 """Answers of what was started when: an API server, an exporter's pod."""
 
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.probes.control_plane.control_plane import STARTED
+from gpustack.probes.control_plane.control_plane import STATIC_PODS
 from tests.worlds.cases import answers_at, recorded, written
 
 Answers = dict[tuple[str, str], Answer]
@@ -9,10 +9,10 @@ Answers = dict[tuple[str, str], Answer]
 
 def api_server(age: int) -> Answers:
     """Of k1, so many seconds ago by its clock."""
-    pods = recorded(STARTED.id, "control-plane")
-    now, rest = pods.out.split("\n", 1)
-    since = STARTED.fact(pods)["kube-apiserver"].age
-    return answers_at("k1", written(STARTED.id, f"{int(now) - since + age}\n{rest}"))
+    pods = recorded(STATIC_PODS.id, "control-plane")
+    now, rest = pods.stdout.split("\n", 1)
+    since = STATIC_PODS.extract_fact(pods)["kube-apiserver"].age
+    return answers_at("k1", written(STATIC_PODS.id, f"{int(now) - since + age}\n{rest}"))
 
 
 def exporter(since: str) -> Answers:

@@ -9,7 +9,7 @@ from typing import Any, cast
 from gpustack.capacity.source import Source
 from gpustack.capacity.window import HOUR, Window
 from gpustack.config import usage_series as series
-from gpustack.metrics.prometheus import Found, Prometheus, Series
+from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
 
 BEGIN = 1_790_812_800  # 2026-10-01 00:00 UTC
 MINUTE = 60
@@ -76,7 +76,7 @@ class Recorder:
             if lost in {"", name}:
                 yield max(0, min(end, last) - max(begin, first))
 
-    def range(self, expr: str, begin: float, end: float, step: float) -> Found:
+    def query_range(self, expr: str, begin: float, end: float, step: float) -> QueryResult:
         asked = ASKED.match(expr)
         assert asked is not None, expr
         by, function, name = asked.groups()
@@ -87,12 +87,12 @@ class Recorder:
             for at in range(int(begin), int(end) + 1, int(step)):
                 if parts := hours.get((at - HOUR - BEGIN) // HOUR):
                     found[kept][at] = max(found[kept].get(at, 0.0), over_time(function, parts))
-        return Found(tuple(Series(dict(key), tuple(sorted(points.items()))) for key, points in found.items()))
+        return QueryResult(tuple(Series(dict(key), tuple(sorted(points.items()))) for key, points in found.items()))
 
     def openmetrics(self) -> Iterator[str]:
         """A sample of every minute, at its beginning: those of an hour end before the next one's."""
-        for name, found in self.spans.items():
-            for key, spans in found.items():
+        for name, span in self.spans.items():
+            for key, spans in span.items():
                 labels = ",".join(f'{label}="{word}"' for label, word in key)
                 samples = {
                     minute: value
@@ -108,7 +108,7 @@ class Recorder:
         """Of all of it, or of the first hours."""
         window = Window(BEGIN, BEGIN + (hours * HOUR or self.minutes * MINUTE))
         access: Any = SimpleNamespace(url="http://prometheus.example.org")
-        fake: Any = SimpleNamespace(range=self.range, access=access)
+        fake: Any = SimpleNamespace(query_range=self.query_range, access=access)
         return Source(cast(Prometheus, fake), window, "label_team", "", recorded=True)
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpustack.metrics.gpus import Gpu
-from gpustack.profile.file import make_profile, write_profile
+from gpustack.profile.file import build_profile, write_profile
 from gpustack.profile.window import QUANTITIES, GpuWindow, Job
 
 # A decode of a language model: everything resident, little tensor work, memory near what is reachable.
@@ -23,7 +23,7 @@ COMPUTE = {"engine": 0.99, "sm": 0.9, "tensor": 0.7, "dram": 0.3, "occupancy": 0
 def window(levels: Mapping[str, float], samples: int = 90, *, seed: int = 7, **more: object) -> GpuWindow:
     rng = random.Random(seed)
     tracks = {name: [value * rng.gauss(1, 0.01) for _ in range(samples)] for name, value in levels.items()}
-    made = GpuWindow(Gpu("gpu1", "0", "GPU-0"), seconds=samples * 15.0, every=15.0, tracks=tracks)
+    made = GpuWindow(Gpu("gpu1", "0", "GPU-0"), seconds=samples * 15.0, interval=15.0, tracks=tracks)
     return replace(made, **more)  # type: ignore[arg-type]
 
 
@@ -32,11 +32,11 @@ def hour(gpus: int = 8, seconds: int = 3600) -> Job:
     windows = (window(levels, seconds, seed=number) for number in range(gpus))
     return Job(
         tuple(
-            replace(one, gpu=Gpu("gpu1", str(number), f"GPU-{number}"), seconds=float(seconds), every=1.0)
-            for number, one in enumerate(windows)
+            replace(gpu_window, gpu=Gpu("gpu1", str(number), f"GPU-{number}"), seconds=float(seconds), interval=1.0)
+            for number, gpu_window in enumerate(windows)
         )
     )
 
 
 if __name__ == "__main__":
-    write_profile(make_profile(hour(), "gpu1", "", 0.0, 3600.0), Path(sys.argv[1]))
+    write_profile(build_profile(hour(), "gpu1", "", 0.0, 3600.0), Path(sys.argv[1]))

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from gpustack.metrics.gpus import Gpu
 from gpustack.profile.analysis import Analysis, analyze
-from gpustack.profile.compare import Comparison, compare
+from gpustack.profile.compare import Comparison, compare_profiles
 from gpustack.profile.file import SCHEMA, Profile
-from gpustack.profile.gate import Judged, judge, parse_gates
+from gpustack.profile.gate import GateResult, evaluate_gate, parse_gates
 from gpustack.profile.window import GpuWindow, Job
 
 PCIE, NVLINK = 63e9, 450e9  # bytes a second, one way: PCIe 5 x16, 18 links of NVLink 4
@@ -221,9 +221,9 @@ def sampled(
     return GpuWindow(
         Gpu("gpu1", uuid[-1], uuid),
         seconds=samples * every,
-        every=every,
+        interval=every,
         tracks=tracks,
-        slowed={"hw_thermal": rng.uniform(0.05, 0.5)} if heat else {"power_cap": rng.uniform(0, 0.5)},
+        throttle_shares={"hw_thermal": rng.uniform(0.05, 0.5)} if heat else {"power_cap": rng.uniform(0, 0.5)},
         pcie_peak=PCIE,
         nvlink_peak=NVLINK,
         memory_total=MEMORY,
@@ -257,14 +257,14 @@ def integrate(cycle: list[Phase], seconds: float, place: float) -> tuple[dict[st
     return levels, power, place + left
 
 
-def compared() -> tuple[Comparison, tuple[Judged, ...]]:
+def compared() -> tuple[Comparison, tuple[GateResult, ...]]:
     """A loader that was made faster; and two changes that must not be."""
     slow, fast = (
         Profile(SCHEMA, label, "team-a/train-0", 0.0, 1800.0, make_job(name, random.Random(5)))
         for label, name in (("run1", "loader wait"), ("run2", "compute"))
     )
-    found = compare(slow, fast)
-    return found, tuple(judge(found, gate) for gate in parse_gates(["tensor<-5%", "power>10%"]))
+    comparison = compare_profiles(slow, fast)
+    return comparison, tuple(evaluate_gate(comparison, gate) for gate in parse_gates(["tensor<-5%", "power>10%"]))
 
 
 def analyzed() -> Analysis:

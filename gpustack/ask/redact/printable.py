@@ -1,4 +1,5 @@
-"""Takes out of texts what a terminal would act on. Apart from the secrets, whose patterns take long to compile."""
+"""Removal of what a terminal would act on. The patterns of secrets take long to compile, so this is a module of its
+own."""
 
 import re
 
@@ -9,21 +10,26 @@ ESCAPES = re.compile(
 )
 
 
-def harmless(char: str) -> bool:
-    """Printable, or a newline or tab. Not so: control characters, what turns the direction of writing or cannot be
-    seen, lone surrogates, line separators that only some programs take for one."""
+def is_printable(char: str) -> bool:
+    """Tell whether a character is printable, or a newline or tab.
+
+    Control characters, lone surrogates, characters that are invisible or change the direction of writing, and line
+    separators that only some programs know are not printable.
+    """
     return char.isprintable() or char in "\n\t"
 
 
-def plain(text: str) -> str:
-    """As it may be shown: escape sequences go, a return becomes a newline, an odd space a space, and each other
-    character that is not harmless is shown as U+FFFD."""
+def clean_text(text: str) -> str:
+    """Return a text as it may be shown: without escape sequences, a return as a newline, an odd space as a space, and
+    each other character that is not printable as U+FFFD."""
     if text.isprintable():
         return text
     text = ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    return "".join(char if harmless(char) else " " if char.isspace() and char > "\x7f" else "\ufffd" for char in text)
+    return "".join(
+        char if is_printable(char) else " " if char.isspace() and char > "\x7f" else "\ufffd" for char in text
+    )
 
 
 def flatten(text: str) -> str:
     """Return a text as one line of printable characters, as a cell of a table has it."""
-    return text if text.isprintable() else " ".join(plain(text).split())
+    return text if text.isprintable() else " ".join(clean_text(text).split())

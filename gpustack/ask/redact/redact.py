@@ -1,6 +1,7 @@
-"""Takes secrets out of texts. A recording keeps its shape: what is left still parses.
+"""Redaction of secrets. A recording keeps its shape: what is left still parses.
 
-Each rule keeps the name of what was there, so that a reader sees what is gone; what is no secret stays as it is.
+Each rule keeps the name of what was redacted, so that a reader sees what is missing. Texts that are no secrets stay as
+they are.
 """
 
 import re
@@ -9,11 +10,11 @@ from collections.abc import Sequence
 from gpustack.ask.redact.known_secrets import hide_known
 from gpustack.ask.redact.secret_commands import COMMANDS
 from gpustack.ask.redact.secret_names import FLAG, hide_named
-from gpustack.ask.redact.secret_shapes import GONE, SHAPES, Shape
+from gpustack.ask.redact.secret_shapes import REDACTED, SHAPES, Shape
 
 
 def redact(text: str, secrets: Sequence[str] = ()) -> str:
-    """`secrets` are values known to be secret; they go first, wherever and however they stand."""
+    """Redact the secrets of a text. `secrets` are values known to be secret; they are replaced first, in every form."""
     text = hide_known(text, secrets)
     for rule in (*SHAPES, *COMMANDS, FLAG):
         text = hide(rule, text)
@@ -21,10 +22,10 @@ def redact(text: str, secrets: Sequence[str] = ()) -> str:
 
 
 def hide(rule: Shape, text: str) -> str:
-    def instead(found: re.Match[str]) -> str:
-        if found["s"].startswith(GONE) or not rule.takes(found):
-            return found[0]
-        start, end = (at - found.start() for at in found.span("s"))
-        return f"{found[0][:start]}{rule.gone}{found[0][end:]}"
+    def replace_match(match: re.Match[str]) -> str:
+        if match["s"].startswith(REDACTED) or not rule.condition(match):
+            return match[0]
+        start, end = (position - match.start() for position in match.span("s"))
+        return f"{match[0][:start]}{rule.replacement}{match[0][end:]}"
 
-    return rule.pattern.sub(instead, text)
+    return rule.pattern.sub(replace_match, text)

@@ -1,20 +1,23 @@
-"""Secrets in commands and in settings whose name and value are parted by a blank: `htpasswd -b FILE USER x`,
-`echo x | sudo -S`, `requirepass x`. What lies between a program and its secret is bounded: a text of any length is read
-in linear time."""
+"""Rules for secrets in commands, and in settings whose name and value are separated by a blank: `htpasswd -b FILE USER
+x`, `echo x | sudo -S`, `requirepass x`.
+
+The text between a program and its secret is bounded, so that a text of any length is read in linear time.
+"""
 
 import re
 
-from gpustack.ask.redact.secret_shapes import EXACT, is_argument, shape
+from gpustack.ask.redact.secret_shapes import EXACT, build_shape, is_argument
 
 
-def looks_encoded(found: re.Match[str]) -> bool:
-    """A word of a sentence has no digit, no capital behind its first letter and no `=`."""
-    return any(char.isdigit() or char.isupper() or char == "=" for char in found["s"][1:])
+def is_encoded(match: re.Match[str]) -> bool:
+    """Tell whether the secret looks like base64: a word of a sentence has no digit, no capital behind its first letter
+    and no `=`."""
+    return any(char.isdigit() or char.isupper() or char == "=" for char in match["s"][1:])
 
 
-def is_read_as_password(found: re.Match[str]) -> bool:
-    """The command before it reads a password from standard input."""
-    return READERS.search(found.string, max(found.start() - LOOKS_BACK, 0), found.start()) is not None
+def is_read_as_password(match: re.Match[str]) -> bool:
+    """Tell whether the command before the secret reads a password from standard input."""
+    return READERS.search(match.string, max(match.start() - LOOKS_BACK, 0), match.start()) is not None
 
 
 LOOKS_BACK = 120
@@ -88,14 +91,14 @@ STDIN = (
     r"|[^\n|;&<]{0,200}?(?:--[\w-]{0,20}stdin|--passphrase-fd|--key-file[ \t=]-))"
 )
 COMMANDS = (
-    shape(
+    build_shape(
         "login as an argument",
         rf"(?:{LOGINS})(?P<s>[^\s\"'\\]++)",
         "curl -u kube:n0tapassword http://example.com",
         "curl(1), http(1), lftp(1), smbclient(1); crictl pull --creds; sqlplus USER/PASSWORD@DB",
         flags=EXACT,
     ),
-    shape(
+    build_shape(
         "password as an argument",
         rf"\b(?:{SHORT_FLAGS}){OPEN}{VALUE}",
         "mysql -pn0tapassword",
@@ -103,42 +106,42 @@ COMMANDS = (
         is_argument,
         flags=EXACT,
     ),
-    shape(
+    build_shape(
         "password at a place",
         rf"\b(?:{PLACES}){OPEN}{VALUE}",
         "htpasswd -b /etc/nginx/users kube n0tapassword",
         "htpasswd(1), mc alias set --help, wandb login --help, rabbitmqctl(8), wpa_passphrase(8), virsh(1)",
         is_argument,
     ),
-    shape(
+    build_shape(
         "setting of a server",
         rf"(?:\b|(?<=\\n)|(?<=\\t))(?:{SETTINGS}){OPEN}(?P<s>[^\s\"'\\]++)",
         "requirepass n0tapassword",
         "redis.conf, snmpd.conf(5), nslcd.conf(5), slapd.conf(5), ipsec.secrets(5), IOS: password 7",
         is_argument,
     ),
-    shape(
+    build_shape(
         "users of SNMP",
         r"\bcreateUser[ \t]++(?:-e[ \t]++\S{1,100}[ \t]++)?[^\s\"]{1,100}+[ \t]++(?:MD5|SHA\S{0,8})[ \t]++"
         r"(?P<s>(?:[^\n\\\"]|\\*+\"[^\"\\\n]{0,200}+\\*+\"(?=[ \t]))++)",
         "createUser kube SHA n0tapassword AES an0therpassword",
         "snmpd.conf(5)",
     ),
-    shape(
+    build_shape(
         "password through a pipe",
         rf"\b(?:echo|printf)[ \t]++(?:-[neE]{{1,3}}[ \t]++|{OPEN}%s(?:\\++n)?{OPEN}[ \t]++){{0,3}}{OPEN}"
         rf"(?P<s>[^\s\n|\"'\\][^\n|\"'\\]{{0,200}}?){OPEN}[ \t]*+(?:\\++n[\"'])?[ \t]*+\|[ \t]*+{STDIN}",
         "echo n0tapassword | sudo -S true",
         "sudo(8) -S, chpasswd(8), docker login --password-stdin, gpg(1) --passphrase-fd",
     ),
-    shape(
+    build_shape(
         "password on standard input",
         rf"<<<[ \t]*+{OPEN}{VALUE}",
         "sudo -S true <<< n0tapassword",
         "bash(1): Here Strings",
         is_read_as_password,
     ),
-    shape(
+    build_shape(
         "passwords of a here-document",
         r"\bchpasswd\b[^\n|;&<]{0,60}<<-?[ \t]*+\\*+[\"']?(?P<end>\w{1,20})\\*+[\"']?(?:\n|\\n)"
         r"(?P<s>(?:(?!(?P=end)).){1,4096})",
@@ -146,21 +149,21 @@ COMMANDS = (
         "bash(1): Here Documents",
         flags=re.IGNORECASE | re.DOTALL,
     ),
-    shape(
+    build_shape(
         "login of SMTP and IMAP",
         r"\bAUTH(?:ENTICATE)?[ \t]++(?:PLAIN|LOGIN|CRAM-MD5|NTLM|XOAUTH2|OAUTHBEARER|SCRAM-SHA-\d{1,3})[ \t]++"
         r"(?P<s>[A-Za-z0-9+/]{4,}+={0,2})",
         "AUTH PLAIN AGt1YmUAbjB0YXBhc3N3b3Jk",
         "RFC 4954, RFC 9051 6.2.2",
-        looks_encoded,
+        is_encoded,
     ),
-    shape(
+    build_shape(
         "answer to the question for a password in SMTP",
         r"\b334 UGFzc3dvcmQ6(?:\\[rn]|\W){1,12}+(?:C:[ \t]*+)?(?P<s>[A-Za-z0-9+/]{4,}+={0,2})",
         "334 UGFzc3dvcmQ6\nbjB0YXBhc3N3b3Jk",
         "draft-murchison-sasl-login: the server asks in base64",
     ),
-    shape(
+    build_shape(
         "line of .pgpass",
         r"(?<![\w.:*-])[\w.*-]{1,100}+:(?:5432|6432|\*):[\w.*-]{1,60}+:[\w.*-]{1,60}+:(?P<s>[^\s\"'\\]++)",
         "db.example.com:5432:metrics:kube:n0tapassword",

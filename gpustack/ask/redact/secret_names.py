@@ -1,13 +1,13 @@
-"""Secrets that are known by their names: `password: x`, `NGC_API_KEY=x`, `"auth_token": "x"`, `--token x`.
+"""Redaction of secrets that are known by their names: `password: x`, `NGC_API_KEY=x`, `"auth_token": "x"`, `--token x`.
 
-A name in a sentence is none: `join-token: vm1 did not answer`, `failed to fetch token: Get "https://…`. In a sentence
-more words follow, and what follows looks like a word.
+A name in a sentence has no secret behind it: `join-token: vm1 did not answer`, `failed to fetch token: Get "https://…`.
+In a sentence more words follow, and the text behind the name looks like a word.
 """
 
 import re
 from functools import partial
 
-from gpustack.ask.redact.secret_shapes import GONE, SENTENCE, Shape, is_argument, shape
+from gpustack.ask.redact.secret_shapes import REDACTED, SENTENCE, Shape, build_shape, is_argument
 
 KEYS = (
     r"(?:api|access|private|signing|client|routing|service|integration|certificate|encryption|shared|account|license|"
@@ -46,7 +46,7 @@ PASSWORD = re.compile(PASSWORDS, re.IGNORECASE)
 KEY_PLACE = re.compile(r"[\s{,\[\\-]*+(?:export[ \t]++)?")
 NO_SECRET = re.compile(
     rf"(?:true|false|null|none|nil|yes|no|~|\d{{1,3}}|\[+[\w.-]*:?|\{{+(?:[\w.-]*:)?|"
-    rf"\{{\}}|\[\]|[|>][+-]?\d?|\*+|<[\w .-]+>|[^\w]{{0,3}}|{GONE}.*|"
+    rf"\{{\}}|\[\]|[|>][+-]?\d?|\*+|<[\w .-]+>|[^\w]{{0,3}}|{REDACTED}.*|"
     r"\$\{[\w:.-]*\}?|\$\([\w.-]+\)?|\$[A-Z_]+|\{\{.*|"
     r"(?:~|/(?:etc|var|run|root|home|dev|opt|tmp|usr|proc|sys|mnt|srv|path))(?:/[\w.@+-]*)*)[,;)}\]]*",
     re.IGNORECASE | re.DOTALL,
@@ -77,7 +77,7 @@ PARTS = (
 
 
 def hide_named(text: str) -> str:
-    """All secrets that have a name."""
+    """Redact all secrets that have a name."""
     lower = text.lower()
     if not any(part in lower for part in PARTS):
         return text
@@ -87,19 +87,20 @@ def hide_named(text: str) -> str:
     return PATTERN.sub(hide_value, VARIABLE.sub(hide_variable, text))
 
 
-def hide_value(found: re.Match[str]) -> str:
-    """What was found, with its secret gone. The name, quotes and punctuation stay, so that a document still parses."""
-    value, more, before = found["s"], found["more"], found[0][: found.start("s") - found.start()]
+def hide_value(match: re.Match[str]) -> str:
+    """Return the match with its secret redacted. The name, quotes and punctuation stay, so that a document still
+    parses."""
+    value, more, before = match["s"], match["more"], match[0][: match.start("s") - match.start()]
     quote = find_quote(value)
     if quote:
         inner = value.removeprefix(quote).removesuffix(quote)
-        return before + quote + GONE + quote + more if takes_quoted(found, inner) else found[0]
-    taken = takes_bare(found)
-    if not taken:
-        return found[0]
+        return before + quote + REDACTED + quote + more if is_quoted_secret(match, inner) else match[0]
+    extent = classify_value(match)
+    if not extent:
+        return match[0]
     end = find_closing(value)
-    quote = found["close"]
-    return f"{before}{quote}{GONE}{quote}{end}{'' if taken == 'line' else more}"
+    quote = match["close"]
+    return f"{before}{quote}{REDACTED}{quote}{end}{'' if extent == 'line' else more}"
 
 
 def find_closing(value: str) -> str:
@@ -107,8 +108,9 @@ def find_closing(value: str) -> str:
     return value[len(value.rstrip(",;)}]")) :]
 
 
-def stands_as_key(line: str) -> bool:
-    """`line` is what stands before a name: nothing, a quote, brackets or dashes, and the first part of the name."""
+def is_key_prefix(line: str) -> bool:
+    """Tell whether a name is the key of a setting. `line` is the text before the name: nothing, a quote, brackets or
+    dashes, and the first part of the name."""
     end = len(line)
     while end and (line[end - 1].isalnum() or line[end - 1] in "_.-"):
         end -= 1
@@ -116,63 +118,66 @@ def stands_as_key(line: str) -> bool:
 
 
 def find_quote(value: str) -> str:
-    found = re.match(r"\\*[\"']", value)
-    return found[0] if found else ""
+    match = re.match(r"\\*[\"']", value)
+    return match[0] if match else ""
 
 
-def takes_quoted(found: re.Match[str], inner: str) -> bool:
-    if NO_SECRET.fullmatch(inner) or found.string.endswith("unexpected ", 0, found.start()):
+def is_quoted_secret(match: re.Match[str], inner: str) -> bool:
+    if NO_SECRET.fullmatch(inner) or match.string.endswith("unexpected ", 0, match.start()):
         return False
-    if is_reference(found) and REFERENCE.fullmatch(inner):
+    if is_reference(match) and REFERENCE.fullmatch(inner):
         return False
-    return is_address(inner) if re.fullmatch(ADDRESSES, found["name"], re.IGNORECASE) else True
+    return is_address(inner) if re.fullmatch(ADDRESSES, match["name"], re.IGNORECASE) else True
 
 
-def takes_bare(found: re.Match[str]) -> str:
-    """`word`, or `line` with the words behind it; empty when it is no secret."""
-    value, name = found["s"], found["name"]
+def classify_value(match: re.Match[str]) -> str:
+    """Return the extent of the secret: `word`, or `line` with the words behind it; empty where the value is no
+    secret."""
+    value, name = match["s"], match["name"]
     if NO_SECRET.fullmatch(value) or value.startswith("=") or SENTENCE.fullmatch(value):
         return ""
     if re.fullmatch(ADDRESSES, name, re.IGNORECASE):
         return "word" if is_address(value) else ""
-    before = found.string[max(found.start() - LOOKS_BACK, 0) : found.start()]
+    before = match.string[max(match.start() - LOOKS_BACK, 0) : match.start()]
     line = re.split(r"\n|\\n", before)[-1]
-    is_key = stands_as_key(line) and (len(line) < LOOKS_BACK or line != before)
+    is_key = is_key_prefix(line) and (len(line) < LOOKS_BACK or line != before)
     if line.endswith(IDS):
         return "word" if RANDOM.fullmatch(value) else ""
     if PASSWORD.match(name):
-        whole = name.lower() in ("pass", "pwd") and not found.string[found.start() - 1 : found.start()].isalpha()
-        if whole and (value.startswith("/") or value.isdigit()):
+        is_whole_name = (
+            name.lower() in ("pass", "pwd") and not match.string[match.start() - 1 : match.start()].isalpha()
+        )
+        if is_whole_name and (value.startswith("/") or value.isdigit()):
             return ""
-        if is_key and not found["close"]:
+        if is_key and not match["close"]:
             return "line"
-        return "word" if "=" in found["sep"] or not found["more"] or not looks_like_a_word(value) else ""
-    if "=" in found["sep"]:
-        return "" if is_reference(found) and REFERENCE.fullmatch(value) else "word"
-    if found["more"] or follows_quote(found):
+        return "word" if "=" in match["sep"] or not match["more"] or not is_word(value) else ""
+    if "=" in match["sep"]:
+        return "" if is_reference(match) and REFERENCE.fullmatch(value) else "word"
+    if match["more"] or follows_quote(match):
         return "word" if RANDOM.fullmatch(value) else ""
-    if is_key and found["sep"] != ":":
+    if is_key and match["sep"] != ":":
         return "word"
     return "word" if any(char.isdigit() for char in value) and len(value) >= 8 else ""
 
 
-def follows_quote(found: re.Match[str]) -> bool:
-    """Behind the value a sentence goes on with something in quotes."""
-    return bool(re.match(r"[ \t]+\\*[\"']", found.string[found.end() : found.end() + 8]))
+def follows_quote(match: re.Match[str]) -> bool:
+    """Tell whether the value is followed by a text in quotes, as in a sentence."""
+    return bool(re.match(r"[ \t]+\\*[\"']", match.string[match.end() : match.end() + 8]))
 
 
-def looks_like_a_word(value: str) -> bool:
+def is_word(value: str) -> bool:
     return bool(re.fullmatch(r"[A-Za-z]?[a-z'-]*[.,;:]?", value))
 
 
-def is_reference(found: re.Match[str]) -> bool:
-    """The name is `secret` alone."""
-    start = found.start()
-    return found["name"].lower() == "secret" and not re.match(r"[\w-]", found.string[start - 1 : start])
+def is_reference(match: re.Match[str]) -> bool:
+    """Tell whether the name is `secret` alone."""
+    start = match.start()
+    return match["name"].lower() == "secret" and not re.match(r"[\w-]", match.string[start - 1 : start])
 
 
 def is_address(value: str) -> bool:
-    """With a part that looks like no word: who has it may send."""
+    """Tell whether a value is an address with a random part, which allows whoever has it to send."""
     parts = re.findall(r"(?<=/)[\w-]{8,}", value) if re.match(r"https?://", value) else []
     return any(re.search(r"\d", part) and re.search(r"[A-Za-z]", part) for part in parts)
 
@@ -187,8 +192,8 @@ VARIABLE = re.compile(
 BLOCK = re.compile(r":[ \t]*+[|>][+-]?\d?[ \t]*+(?:\n|\\n)")
 
 
-def block_pattern(start: str, end: str, char: str) -> re.Pattern[str]:
-    """`end` is the end of a line, `char` one character in it."""
+def build_block_pattern(start: str, end: str, char: str) -> re.Pattern[str]:
+    """Build the pattern of a YAML block. `end` is the end of a line, `char` one character of a line."""
     return re.compile(
         rf"(?:{start}|{end})(?P<indent>[ \t]*+)(?:- )?"
         rf"(?:name:[ \t]*+[\"']?[\w.-]{{0,60}}?{NAMES}[\"']?{end}[ \t]*+value|[\w.-]{{0,60}}?{NAMES}[\"']?)"
@@ -200,32 +205,32 @@ def block_pattern(start: str, end: str, char: str) -> re.Pattern[str]:
 
 # By the end of a line.
 BLOCKS = {
-    "\n": block_pattern("^", r"\n", r"[^\n]"),
-    "\\n": block_pattern('^|"', r"\\n", r"(?:[^\\\n\"]|\\[^n])"),
+    "\n": build_block_pattern("^", r"\n", r"[^\n]"),
+    "\\n": build_block_pattern('^|"', r"\\n", r"(?:[^\\\n\"]|\\[^n])"),
 }
 
 
-def hide_variable(found: re.Match[str]) -> str:
-    quote = find_quote(found["s"])
-    inner = found["s"].removeprefix(quote).removesuffix(quote) if quote else found["s"]
+def hide_variable(match: re.Match[str]) -> str:
+    quote = find_quote(match["s"])
+    inner = match["s"].removeprefix(quote).removesuffix(quote) if quote else match["s"]
     if NO_SECRET.fullmatch(inner):
-        return found[0]
-    before = found[0][: found.start("s") - found.start()]
-    quote = quote or found["q"]
-    end = find_closing(found["s"])
-    return f"{before}{quote}{GONE}{quote}{end}"
+        return match[0]
+    before = match[0][: match.start("s") - match.start()]
+    quote = quote or match["q"]
+    end = find_closing(match["s"])
+    return f"{before}{quote}{REDACTED}{quote}{end}"
 
 
-def hide_block(found: re.Match[str], end: str) -> str:
-    if found["s"].strip() == GONE:
-        return found[0]
-    return f"{found[0][: found.start('s') - found.start()]}{end}{found['indent']}  {GONE}"
+def hide_block(match: re.Match[str], end: str) -> str:
+    if match["s"].strip() == REDACTED:
+        return match[0]
+    return f"{match[0][: match.start('s') - match.start()]}{end}{match['indent']}  {REDACTED}"
 
 
-FLAG: Shape = shape(
+FLAG: Shape = build_shape(
     "flag",
     rf"(?:(?<![\w-])|(?<=\\[nrt]))--[\w-]{{0,40}}?{NAMES}[ \t]++[\"']?(?P<s>{BARE})",
     "kubeadm join --certificate-key 0123456789abcdef",
     "kubeadm(1) and others: --name value",
-    lambda found: is_argument(found) and not NO_SECRET.fullmatch(found["s"]),
+    lambda flag_match: is_argument(flag_match) and not NO_SECRET.fullmatch(flag_match["s"]),
 )

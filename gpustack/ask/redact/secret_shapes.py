@@ -1,5 +1,8 @@
-"""Secrets that are known by what they look like, or by what stands before them. One rule each, with a secret that it
-takes (invented) and where its form is described. What is taken is the group `s` of the pattern."""
+"""Rules for secrets that are known by their form, or by the text before them.
+
+Each rule has an example of a secret (invented) and a source that describes the form. The group `s` of the pattern is
+redacted.
+"""
 
 import re
 from base64 import b64decode
@@ -7,7 +10,7 @@ from binascii import Error
 from collections.abc import Callable
 from dataclasses import dataclass
 
-GONE = "REDACTED"
+REDACTED = "REDACTED"
 
 B64 = "[A-Za-z0-9+/]"
 WORD = r"[^\s\"'\\]"
@@ -29,32 +32,38 @@ def accept_any(_: re.Match[str]) -> bool:
     return True
 
 
-def has_digit(found: re.Match[str]) -> bool:
-    """A word of a language has none."""
-    return any(char.isdigit() for char in found["s"])
+def has_digit(match: re.Match[str]) -> bool:
+    """Tell whether the secret has a digit. A word of a language has none."""
+    return any(char.isdigit() for char in match["s"])
 
 
-def is_token(found: re.Match[str]) -> bool:
-    """Not a host and its domain: letters, and a number behind them, in both parts. Of random tokens one in 500 is so
-    as well; where its name, flag or secret stands before it, it goes all the same."""
-    return not re.fullmatch(r"[a-z]+\d*\.[a-z]+\d{0,2}", found["s"])
+def is_token(match: re.Match[str]) -> bool:
+    """Tell whether the match is a token and not a host with its domain: letters, and a number behind them, in both
+    parts.
+
+    One in 500 random tokens has that form as well; where a name, a flag or a secret stands before it, it is redacted by
+    another rule.
+    """
+    return not re.fullmatch(r"[a-z]+\d*\.[a-z]+\d{0,2}", match["s"])
 
 
-def has_dots(found: re.Match[str]) -> bool:
-    """The first part alone is read as well, so that it is read once, and is none."""
-    return "." in found["s"]
+def has_dots(match: re.Match[str]) -> bool:
+    """Tell whether the match has all parts of a token. The pattern also matches the first part alone, so that it is
+    read once."""
+    return "." in match["s"]
 
 
-def is_token_of_address(found: re.Match[str]) -> bool:
-    """A user's name has letters of one case and, but for HTTP, may have digits."""
-    value = found["s"]
+def is_token_of_address(match: re.Match[str]) -> bool:
+    """Tell whether the match is a token and not the name of a user, which has letters of one case and, but for HTTP,
+    may have digits."""
+    value = match["s"]
     mixed = value.lower() != value and value.upper() != value
-    return (has_digit(found) or mixed) if found["other"] is None else has_digit(found) and len(value) >= 16
+    return (has_digit(match) or mixed) if match["other"] is None else has_digit(match) and len(value) >= 16
 
 
-def is_login(found: re.Match[str]) -> bool:
-    """base64 of `user:password`."""
-    word = found["s"].rstrip("=")
+def is_login(match: re.Match[str]) -> bool:
+    """Tell whether the match is base64 of `user:password`."""
+    word = match["s"].rstrip("=")
     try:
         text = b64decode(word + "=" * (-len(word) % 4), validate=True).decode()
     except (Error, ValueError):
@@ -62,49 +71,53 @@ def is_login(found: re.Match[str]) -> bool:
     return ":" in text and text.isprintable()
 
 
-def is_credential(found: re.Match[str]) -> bool:
-    """Behind a scheme that is known, any word; else what ends the line or the quotes, and looks like no word."""
-    if SENTENCE.fullmatch(found["s"]) or found["s"].startswith("realm="):
+def is_credential(match: re.Match[str]) -> bool:
+    """Tell whether the match is a credential.
+
+    Behind a known scheme each word is one; otherwise a text that ends the line or the quotes and looks like no word.
+    """
+    if SENTENCE.fullmatch(match["s"]) or match["s"].startswith("realm="):
         return False
-    if (found["scheme"] or "").lower() in SCHEMES:
+    if (match["scheme"] or "").lower() in SCHEMES:
         return True
-    after = found.string[found.end() : found.end() + 1]
-    return len(found["s"]) >= 8 and has_digit(found) and after in ("", "\n", "\r", '"', "'", "\\")
+    after = match.string[match.end() : match.end() + 1]
+    return len(match["s"]) >= 8 and has_digit(match) and after in ("", "\n", "\r", '"', "'", "\\")
 
 
-def is_hook(found: re.Match[str]) -> bool:
-    """In an address, and not in that of a Service, where admission webhooks are."""
-    address = re.split(r"[\s\"']", found.string[max(found.start() - 300, 0) : found.start()])[-1]
-    part = re.search(r"[A-Za-z0-9_-]{16,}", found["s"])
+def is_hook(match: re.Match[str]) -> bool:
+    """Tell whether the match is in an address, and not in that of a Service, where admission webhooks are."""
+    address = re.split(r"[\s\"']", match.string[max(match.start() - 300, 0) : match.start()])[-1]
+    part = re.search(r"[A-Za-z0-9_-]{16,}", match["s"])
     return part is not None and bool(re.search(r"\d", part[0])) and "://" in address and ".svc" not in address
 
 
-def is_argument(found: re.Match[str]) -> bool:
-    return not found["s"].startswith("-") and not SENTENCE.fullmatch(found["s"])
+def is_argument(match: re.Match[str]) -> bool:
+    return not match["s"].startswith("-") and not SENTENCE.fullmatch(match["s"])
 
 
 @dataclass(frozen=True)
 class Shape:
-    """`takes` has the last word on what the pattern found; `gone` stands in its place."""
+    """Describe a rule. `condition` decides on each match of the pattern; `replacement` is written in place of the group
+    `s`."""
 
     name: str
     pattern: re.Pattern[str]
     example: str
     source: str
-    takes: Callable[[re.Match[str]], bool] = accept_any
-    gone: str = GONE
+    condition: Callable[[re.Match[str]], bool] = accept_any
+    replacement: str = REDACTED
 
 
-def shape(
+def build_shape(
     name: str,
     pattern: str,
     example: str,
     source: str,
-    takes: Callable[[re.Match[str]], bool] = accept_any,
+    condition: Callable[[re.Match[str]], bool] = accept_any,
     flags: re.RegexFlag = re.IGNORECASE,
-    gone: str = GONE,
+    replacement: str = REDACTED,
 ) -> Shape:
-    return Shape(name, re.compile(pattern, flags), example, source, takes, gone)
+    return Shape(name, re.compile(pattern, flags), example, source, condition, replacement)
 
 
 EXACT = re.RegexFlag(0)
@@ -124,16 +137,18 @@ PREFIXED = (
     r"[a-z][a-z0-9]{1,11}_(?=[A-Za-z]{0,40}\d)(?=[a-z0-9]{0,40}[A-Z])(?=[A-Z0-9]{0,40}[a-z])[A-Za-z0-9]{32,}",
 )  # fmt: skip
 SHAPES = (
-    shape(
+    build_shape(
         "key or certificate",
-        rf"-----BEGIN {PEM_KIND}-----(?P<s>(?! {GONE}).*?)(?:-----END (?P=kind)-----|\Z)",
+        rf"-----BEGIN {PEM_KIND}-----(?P<s>(?! {REDACTED}).*?)(?:-----END (?P=kind)-----|\Z)",
         "-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQOYBGc\n-----END PGP PRIVATE KEY BLOCK-----",
         "RFC 7468; RFC 4880 6.2",
         flags=re.DOTALL,
-        gone=f" {GONE} ",
+        replacement=f" {REDACTED} ",
     ),
-    shape("the same in base64", r"(?P<s>LS0tLS1CRUdJTi[A-Za-z0-9+/=]*)", "LS0tLS1CRUdJTiBQUk", "RFC 7468", flags=EXACT),
-    shape(
+    build_shape(
+        "the same in base64", r"(?P<s>LS0tLS1CRUdJTi[A-Za-z0-9+/=]*)", "LS0tLS1CRUdJTiBQUk", "RFC 7468", flags=EXACT
+    ),
+    build_shape(
         "key in DER, in base64",
         rf"(?<!{B64})(?P<s>(?:MII{B64}{{3}}IBA(?:AKC|DANBgkqhkiG9w0B)|MHcCAQEEI|MIGHAgEAMBMG|MIG2AgEAMBAG|MC4CAQAwBQYDK2V)"
         rf"(?:{B64}|\\n|\n){{16,}}={{0,2}})",
@@ -141,13 +156,13 @@ SHAPES = (
         "RFC 8017 A.1.2, RFC 5958, RFC 5915: SEQUENCE, INTEGER 0 or 1",
         flags=EXACT,
     ),
-    shape(
+    build_shape(
         "data of a kubeconfig",
         rf"(?:certificate-authority|client-certificate|client-key)-data[\"']?[ \t]*:[ \t]*[\"']?(?P<s>{WORD}+)",
         "client-key-data: bm90LWEta2V5",
         "kubernetes.io/docs/reference/config-api/kubeconfig.v1",
     ),
-    shape(
+    build_shape(
         "JSON web token",
         r"(?P<s>eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]*+)?)",
         "eyJhbGciOiJub25lIn0.eyJpc3MiOiJ4In0.c2ln",
@@ -155,7 +170,7 @@ SHAPES = (
         has_dots,
         flags=EXACT,
     ),
-    shape(
+    build_shape(
         "Authorization",
         r"authorization\\*+[\"']?[ \t]*+[:=][ \t]*+(?!\\[nr])[\[\\]*+[\"']?"
         r"(?:(?P<scheme>[A-Za-z][\w-]{1,20})[ \t]++)?(?P<s>[^\s\"'\\,]++)",
@@ -163,23 +178,25 @@ SHAPES = (
         "RFC 9110 11.6.2",
         is_credential,
     ),
-    shape("bearer", r"\bbearer[ \t]+(?P<s>[A-Za-z0-9._~+/=-]{8,})", "bearer n0tatoken", "RFC 6750 2.1", has_digit),
-    shape("basic", r"\bbasic[ \t]+(?P<s>[A-Za-z0-9+/]{8,}={0,2})", "Basic dXNlcjpwYXNz", "RFC 7617", is_login),
-    shape(
+    build_shape(
+        "bearer", r"\bbearer[ \t]+(?P<s>[A-Za-z0-9._~+/=-]{8,})", "bearer n0tatoken", "RFC 6750 2.1", has_digit
+    ),
+    build_shape("basic", r"\bbasic[ \t]+(?P<s>[A-Za-z0-9+/]{8,}={0,2})", "Basic dXNlcjpwYXNz", "RFC 7617", is_login),
+    build_shape(
         "auth of a registry",
         r"(?<![A-Za-z0-9])auth\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']?(?P<s>[A-Za-z0-9+/]{4,}={0,2})",
         '"auth": "dXNlcjpwYXNz"',
         "docs.docker.com/reference/cli/docker/login: base64 of user:password",
         is_login,
     ),
-    shape(
+    build_shape(
         "cookie",
         r"\bcookie2?\\*+[\"']?[ \t]*+[:=][ \t]*+[\[\\]*+[\"']?(?P<s>[^\s\"'=;,\\]{1,256}+=[^\"'\n\r\\]++)",
         "Cookie: sid=n0tasession",
         "RFC 6265 4.2",
     ),
     # Also behind a newline or tab that JSON has escaped.
-    shape(
+    build_shape(
         "bootstrap token",
         r"(?:(?<![A-Za-z0-9_-])|(?<=\\n)|(?<=\\t))(?P<s>[a-z0-9]{6}\.[a-z0-9]{16})(?![A-Za-z0-9_-])",
         "abcdef.0123456789abcdef",
@@ -187,33 +204,33 @@ SHAPES = (
         is_token,
         flags=EXACT,
     ),
-    shape(
+    build_shape(
         "netrc",
         r"\b(?:machine|login)[ \t]++\S{1,300}?(?:[ \t]|\n|\\n){1,40}+password[ \t]++(?P<s>[^\s\"\\]++)",
         "machine mirror.example.com login kube password n0tapassword",
         "apt_auth.conf(5)",
     ),
-    shape(
+    build_shape(
         "key of NGC",
         r"\$oauthtoken[\"']?[ \t]*(?::|-p|--password)[ \t=]*[\"']?(?P<s>[^\s\"'\\]+)",
         "$oauthtoken:bm90YWtleQ",
         "docs.nvidia.com/ngc: the user is $oauthtoken, the password the key",
     ),
     # A password may have @ and /, but a port before a path is none.
-    shape(
+    build_shape(
         "login in an address",
         r"://(?P<s>[^/\s:@\"'\\]{0,256}:(?!\d{1,5}/)(?:(?!://)[^\s\"'\\]){1,512})@(?=[\w.\[-])",
         "http://kube:p@ss/w0rd@proxy.example.com:3128",
         "RFC 3986 3.2.1",
     ),
-    shape(
+    build_shape(
         "token in an address",
         r"(?:https?|(?P<other>[a-z][a-z0-9+.-]{0,20}))://(?P<s>[A-Za-z0-9_.~-]{6,256}+)@(?=[\w.\[-])",
         "https://0123456789abcdef0@example.com/1",
         "RFC 3986 3.2.1; docs.sentry.io: DSN",
         is_token_of_address,
     ),
-    shape(
+    build_shape(
         "webhook",
         r"(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks|"
         r"webhook\.office\.com/webhookb2|outlook\.office\.com/webhook|events\.pagerduty\.com/integration|"
@@ -221,14 +238,14 @@ SHAPES = (
         "https://hooks.slack.com/services/T000/B000/n0tahook",
         "api.slack.com/messaging/webhooks and the others' own pages: who has the address may send",
     ),
-    shape(
+    build_shape(
         "another webhook",
         r"hooks?/(?P<s>[^\s\"'\\<>]{16,})",
         "https://chat.example.com/hooks/x1y2z3x1y2z3x1y2z3",
         "docs.mattermost.com: incoming webhooks",
         is_hook,
     ),
-    shape(
+    build_shape(
         "parameter of an address",
         r"(?:[?&](?:[a-z_-]{0,20}token|(?:api_?)?key|sig|[a-z-]{0,20}signature|x-amz-credential|client_secret|"
         r"pass(?:word|wd|code)?|pwd|secret|otp|pin|code|code_verifier|device_code)=|(?:client_)?assertion=|samlresponse=|"
@@ -236,28 +253,28 @@ SHAPES = (
         "https://example.com/x?sig=n0tasignature",
         "AWS Signature Version 4, Azure SAS, RFC 6750 2.3, RFC 6749 4.1.3, RFC 7523 2.2",
     ),
-    shape(
+    build_shape(
         "token of a vendor",
         rf"(?<![\w-])(?P<s>{'|'.join(PREFIXED)})",
         "glpat-n0tatoken0n0tatoken0",
         "docs.github.com, docs.gitlab.com/security/tokens, api.slack.com/authentication/token-types: prefixes",
         flags=EXACT,
     ),
-    shape(
+    build_shape(
         "compressed, in base64",
         r"(?<![A-Za-z0-9+/])(?P<s>(?:H4sI|SDRzS|KLUv|S0xVd|QlpoO|UWxwb|/Td6W|L1RkNl)[A-Za-z0-9+/]{24,}+={0,2})",
         "SDRzSUFBQUFBQUFBLzZ0V0trOXNTczFWc2xJeVZLb0ZBQT09",
         "RFC 1952, RFC 8878; helm.sh/docs/topics/advanced: releases are Secrets. Its text cannot be looked through.",
         flags=EXACT,
     ),
-    shape(
+    build_shape(
         "code",
         r"(?<![A-Za-z0-9-])(?:t?otp|pin|(?:2fa|mfa|verification|one-time|auth(?:entication)?)[ _-]?code)(?:[ _-]?code)?"
         r"\\*+[\"']?[ \t]*+(?:[:=]|\bis\b)[ \t]*+\\*+[\"']?(?P<s>(?=[^\s\"'\\,;]{0,64}\d)[^\s\"'\\,;]{4,64})",
         "otp: 482915",
         "RFC 6238",
     ),
-    shape(
+    build_shape(
         "hash of a password",
         r"(?P<s>\$(?:1|2[abxy]|5|6|7|y|gy|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+]{16,}|"
         r"\{S?SHA\d*\}[A-Za-z0-9+/=]{16,})",

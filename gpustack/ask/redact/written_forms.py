@@ -1,8 +1,8 @@
-"""Finds a known text however a program has written it: escaped, quoted for an address or markup, wrapped over lines,
-coloured, in base64 once or twice, in hexadecimal, and cut off.
+"""Search for a known text however a program has written it: escaped, quoted for an address or markup, wrapped over
+lines, coloured, in base64 once or twice, in hexadecimal, and cut off.
 
 A text is read once into its plain characters, each with its place in the text. Blanks, quotes and backslashes are left
-out of both sides, so that no way of quoting and no line break hides what is looked for.
+out of both sides, so that no way of quoting and no line break hides the text that is searched for.
 """
 
 import re
@@ -17,9 +17,9 @@ from html import unescape
 from gpustack.ask.redact.printable import ESCAPES
 
 SHORTEST, SHORTEST_PART = 4, 6
-"""Characters of a form, and of a part of one where the text is cut. Fewer stand in many a word."""
+"""The fewest characters of a form, and of a part of a form where the text is cut. Shorter ones occur in many words."""
 ROUNDS = 3
-"""A writer may have written what another had written already: `%2525`."""
+"""A program may have escaped what another one had escaped already: `%2525`."""
 WRITTEN = re.compile(
     rf"(?P<skip>{ESCAPES.pattern}|\\++(?:033|x1[bB]|u001[bB]|e)\[[0-?]{{0,40}}+[ -/]?[@-~])"
     r"|(?P<bytes>(?:%[0-9A-Fa-f]{2}|\\++x[0-9A-Fa-f]{2}|\\++[0-3][0-7]{2})++)"
@@ -28,6 +28,7 @@ WRITTEN = re.compile(
     r"|\\++[nrt]|[\s\"']++|\\++"
 )
 UNIT = re.compile(r"(?:%|\\++[xuU]?\{?)([0-9A-Fa-f]+)\}?")
+QUOTING = re.compile(r"[\s\"'\\]+")
 BASE64 = re.compile(r"[A-Za-z0-9+/_-]")
 CUT_BEHIND = re.compile(r"[ \t]{0,4}(?:\Z|\\*+[\n\r\"']|\\++[nr]|…|\.\.\.|\[)")
 CUT_BEFORE = re.compile(r"(?:\A|[\n\r\"'…\]]|\\n|\.\.\.)[ \t]{0,4}\Z")
@@ -36,15 +37,15 @@ LOOKS_BACK = 16
 
 @dataclass(frozen=True)
 class Reading:
-    """The plain characters, and for the first of each piece its place there, its place in the text, and the length that
-    each of its characters has in the text (0: as many as the piece has)."""
+    """Hold the plain characters of a text in pieces. For each piece: the place of its first character, its place in the
+    text, and the length that each of its characters has in the text (0: as many as the piece has)."""
 
     plain: str
     places: "array[int]"
     starts: "array[int]"
     ends: "array[int]"
 
-    def span(self, first: int, last: int) -> tuple[int, int]:
+    def locate_span(self, first: int, last: int) -> tuple[int, int]:
         """Return where the characters from `first` up to `last`, both of them, stand in the text."""
         return self.locate(first)[0], self.locate(last)[1]
 
@@ -56,18 +57,18 @@ class Reading:
         return start, start + 1
 
 
-def read(text: str) -> Reading:
-    """Read a text into its plain characters."""
-    reading = read_once(text)
-    for _ in range(ROUNDS - 1):
-        again = read_once(reading.plain)
-        if again.plain == reading.plain:
-            break
-        reading = join(reading, again)
-    return reading
+def decode_text(text: str) -> tuple[Reading, ...]:
+    """Read a text into its plain characters, once and then again as long as an escape is left.
+
+    All readings are searched: where blanks are left out, the next reading takes `% be` for a byte.
+    """
+    readings = [decode_once(text)]
+    while len(readings) < ROUNDS and (again := decode_once(readings[-1].plain)).plain != readings[-1].plain:
+        readings.append(join_readings(readings[-1], again))
+    return tuple(readings)
 
 
-def read_once(text: str) -> Reading:
+def decode_once(text: str) -> Reading:
     parts: list[str] = []
     places, starts, ends = array("Q"), array("Q"), array("Q")
     length = behind = 0
@@ -85,15 +86,15 @@ def read_once(text: str) -> Reading:
             add(text[behind : match.start()], behind, 0)
         behind = match.end()
         if kind := match.lastgroup if match.lastgroup != "skip" else "":
-            for char, start, end in decode(kind, match):
+            for char, start, end in decode_match(kind, match):
                 add(char, start, end)
     if behind < len(text):
         add(text[behind:], behind, 0)
     return Reading("".join(parts), places, starts, ends)
 
 
-def decode(kind: str, match: re.Match[str]) -> Iterator[tuple[str, int, int]]:
-    """Yield each character that is written otherwise, and where it begins and ends."""
+def decode_match(kind: str, match: re.Match[str]) -> Iterator[tuple[str, int, int]]:
+    """Yield each escaped character with its start and end in the text."""
     if kind == "markup":
         yield unescape(match[0]), match.start(), match.end()
         return
@@ -117,7 +118,7 @@ def is_octal(unit: re.Match[str]) -> bool:
     return unit[0].startswith("\\") and "x" not in unit[0]
 
 
-def join(first: Reading, second: Reading) -> Reading:
+def join_readings(first: Reading, second: Reading) -> Reading:
     """Return the plain characters of the second reading with their places in the text of the first one."""
     joined = Reading(second.plain, array("Q"), array("Q"), array("Q"))
 
@@ -129,7 +130,7 @@ def join(first: Reading, second: Reading) -> Reading:
     for at, first_place in enumerate(second.places):
         place = first_place
         if second.ends[at]:
-            add(place, *first.span(second.starts[at], second.ends[at] - 1))
+            add(place, *first.locate_span(second.starts[at], second.ends[at] - 1))
             continue
         following = second.places[at + 1] if at + 1 < len(second.places) else len(second.plain)
         start, stop = second.starts[at], second.starts[at] + following - place
@@ -144,19 +145,23 @@ def join(first: Reading, second: Reading) -> Reading:
 
 
 @lru_cache(maxsize=256)
-def list_forms(secret: str) -> tuple[tuple[str, bool], ...]:
-    """Return what is looked for among plain characters, and whether it is base64."""
+def list_plain_forms(secret: str) -> tuple[tuple[str, bool], ...]:
+    """Return the forms of a secret among plain characters, each with whether it is base64."""
     data = secret.encode("utf-8", "surrogatepass")
-    once = list(dict.fromkeys(list_cores(data)))
-    twice = [core for inner in once for core in list_cores(inner.encode())]
-    texts = {read(secret).plain, data.hex(), data.hex().upper()}
-    found = [(text, False) for text in texts if len(text) >= SHORTEST]
-    return (*found, *((core, True) for core in dict.fromkeys((*once, *twice)) if len(core) >= SHORTEST_PART))
+    single_cores = list(dict.fromkeys(list_cores(data)))
+    double_cores = [core for inner in single_cores for core in list_cores(inner.encode())]
+    plain = (QUOTING.sub("", secret), *(reading.plain for reading in decode_text(secret)))
+    texts = {*plain, data.hex(), data.hex().upper()}
+    whole_forms = [(text, False) for text in texts if len(text) >= SHORTEST]
+    return (
+        *whole_forms,
+        *((core, True) for core in dict.fromkeys((*single_cores, *double_cores)) if len(core) >= SHORTEST_PART),
+    )
 
 
 def list_cores(data: bytes) -> Iterator[str]:
-    """Yield what of the base64 is the same whatever stands before and behind the data, such as a user's name: bytes
-    count in threes, so there are three."""
+    """Yield the part of the base64 that does not depend on what stands before and behind the data, such as a user's
+    name. Base64 encodes three bytes at a time, so there are three such parts."""
     for before in range(3):
         whole = b64encode(b"\0" * before + data).decode().rstrip("=")
         core = whole[(0, 2, 3)[before] : (before + len(data)) * 8 // 6]
@@ -165,11 +170,11 @@ def list_cores(data: bytes) -> Iterator[str]:
 
 
 def find_written(text: str, reading: Reading, secret: str) -> Iterator[tuple[int, int]]:
-    """Yield where a secret stands in a text, whole or, where the text is cut, the half of it or more."""
-    for form, is_base64 in list_forms(secret):
-        least, run = find_least(form), (0, 0)
-        for first, last in (*find_heads(reading.plain, form, least), *find_tails(reading.plain, form, least)):
-            start, end = reading.span(first, last - 1)
+    """Yield where a secret stands in a text, whole or, where the text is cut, half of it or more."""
+    for form, is_base64 in list_plain_forms(secret):
+        min_length, run = compute_min_length(form), (0, 0)
+        for first, last in (*find_heads(reading.plain, form, min_length), *find_tails(reading.plain, form, min_length)):
+            start, end = reading.locate_span(first, last - 1)
             if run[0] <= start and end <= run[1]:
                 continue  # to widen each of many places in one run would take quadratic time
             if last - first == len(form) or is_cut(text, start, end, ends=reading.plain[first] == form[0]):
@@ -177,8 +182,8 @@ def find_written(text: str, reading: Reading, secret: str) -> Iterator[tuple[int
                 yield run
 
 
-def find_least(form: str) -> int:
-    """Return how many characters of a form are told from other texts; in an address, what follows its host."""
+def compute_min_length(form: str) -> int:
+    """Return how many characters of a form are needed to recognize it; of an address, more than its host."""
     if len(form) < 2 * SHORTEST:
         return len(form)
     _, _, behind = form.partition("://")
@@ -186,24 +191,24 @@ def find_least(form: str) -> int:
     return min(max(SHORTEST_PART, (len(form) + 1) // 2, public + 2 * SHORTEST_PART if public else 0), len(form))
 
 
-def find_heads(plain: str, form: str, least: int) -> Iterator[tuple[int, int]]:
-    """Yield the places of a form, and of its beginning of so many characters or more."""
+def find_heads(plain: str, form: str, min_length: int) -> Iterator[tuple[int, int]]:
+    """Yield the places of a form, and of its first `min_length` characters or more."""
     start = -1
-    while (start := plain.find(form[:least], start + 1)) >= 0:
-        length = least
+    while (start := plain.find(form[:min_length], start + 1)) >= 0:
+        length = min_length
         while length < len(form) and plain[start + length : start + length + 1] == form[length]:
             length += 1
         yield start, start + length
 
 
-def find_tails(plain: str, form: str, least: int) -> Iterator[tuple[int, int]]:
-    """Yield the places of the end of a form, of so many characters or more, and not of the form."""
-    if least == len(form):
+def find_tails(plain: str, form: str, min_length: int) -> Iterator[tuple[int, int]]:
+    """Yield the places of the last `min_length` characters or more of a form, except those of the whole form."""
+    if min_length == len(form):
         return
-    end = least - 1
-    while (end := plain.find(form[-least:], end + 1 - least)) >= 0:
-        end += least
-        length = least
+    end = min_length - 1
+    while (end := plain.find(form[-min_length:], end + 1 - min_length)) >= 0:
+        end += min_length
+        length = min_length
         while length < len(form) and end > length and plain[end - length - 1] == form[-length - 1]:
             length += 1
         if length < len(form):
@@ -212,7 +217,8 @@ def find_tails(plain: str, form: str, least: int) -> Iterator[tuple[int, int]]:
 
 
 def is_cut(text: str, start: int, end: int, *, ends: bool) -> bool:
-    """The beginning of a secret ends the text, a line or what is in quotes; the end of one begins it."""
+    """Tell whether the text is cut there: the first half of a secret ends the text, a line or a quotation, the last
+    half begins it."""
     if ends:
         return CUT_BEHIND.match(text, end) is not None
     return CUT_BEFORE.search(text[max(start - LOOKS_BACK, 0) : start]) is not None

@@ -1,5 +1,7 @@
-"""Talks with a program at the other end of a channel: writes and reads in turn, so that neither side fills its window
-and waits for the other. Knows the channel by its methods only: one of Paramiko, or a local process."""
+"""Communication with a program at the other end of a channel, of Paramiko or of a local process.
+
+It writes and reads in turn, so that neither side fills its window and waits for the other.
+"""
 
 import time
 from collections.abc import Iterator
@@ -9,34 +11,40 @@ from typing import Any
 
 from gpustack.ask.transport.line_buffer import LineBuffer
 
-More = Queue[bytes | None] | None
+InputQueue = Queue[bytes | None] | None
 # Between two looks at a channel where nothing moves, in seconds: at first, and at most; a quarter of the time that
 # nothing moved. Looking costs, with thirty hosts at once more than all else.
 LOOK, LOOK_SELDOM = 0.002, 0.05
 WINDOW = 32768
 # What is kept of all error output, in bytes.
-KEPT_ERRORS = 1024 * 1024
+MAX_ERRORS = 1024 * 1024
 # After the last line of the output the errors may still be on their way, and a stray child may hold the channel open.
 AFTER_LAST = 0.5
 
 
 @dataclass
 class ChannelIO:
-    """`unsent` goes first; then what `more` brings, until it brings None. `rc` is set at the end, -1 without one.
-    `last` is the line that ends both outputs, if there is one; lines that begin with its first word are answers."""
+    """Write the input of a program and read its output.
+
+    `unsent` is written first, then the items of `input_queue` until it yields None. `rc` is set at the end, and is -1
+    without an exit status. `last` is the line that ends both outputs, if there is one; lines that begin with its first
+    word mark answers.
+    """
 
     channel: Any
     unsent: bytes
-    more: More = None
+    input_queue: InputQueue = None
     last: bytes = b""
     errors: bytes = b""
     rc: int = -1
     open_in: bool = True
-    rest: LineBuffer = field(default_factory=LineBuffer)
+    buffer: LineBuffer = field(default_factory=LineBuffer)
 
-    def lines(self, limit: float, most: float = 0.0) -> Iterator[str]:
-        """Lines of the output as they come; after `limit` seconds what has arrived counts. Each answer starts the limit
-        anew, up to `most` seconds in all."""
+    def stream_lines(self, limit: float, max_seconds: float = 0.0) -> Iterator[str]:
+        """Yield lines of the output as they come, until the program ends or `limit` seconds have passed.
+
+        Each answer extends the limit, up to `max_seconds` in all.
+        """
         started = moved = time.monotonic()
         deadline = started + limit
         while (now := time.monotonic()) < deadline:
@@ -47,7 +55,7 @@ class ChannelIO:
                 moved = now
                 for line in self.read_stdout():
                     yield line.decode(errors="replace")
-                    deadline = self.move_deadline(line, deadline, min(now + limit, started + most))
+                    deadline = self.move_deadline(line, deadline, min(now + limit, started + max_seconds))
             elif ended and not got_errors:
                 break
             elif sent or got_errors:
@@ -56,7 +64,7 @@ class ChannelIO:
                 time.sleep(min(LOOK_SELDOM, max(LOOK, (now - moved) / 4)))
         else:
             return
-        if rest := self.rest.flush():
+        if rest := self.buffer.flush():
             yield rest.decode(errors="replace")
         # Output that ended is not yet a program that ended: one that closed it may live on.
         while not self.channel.exit_status_ready():
@@ -73,7 +81,7 @@ class ChannelIO:
 
     def send(self) -> bool:
         if not self.unsent and self.open_in:
-            piece = self.next_input()
+            piece = self.take_input()
             if piece is None:
                 self.channel.shutdown_write()
                 self.open_in = False
@@ -83,20 +91,20 @@ class ChannelIO:
         self.unsent = self.unsent[self.channel.send(self.unsent[:WINDOW]) :]
         return True
 
-    def next_input(self) -> bytes | None:
-        """What to write next: nothing yet (empty), or the end (None)."""
-        if self.more is None:
+    def take_input(self) -> bytes | None:
+        """Return what to write next: empty for nothing yet, None for the end."""
+        if self.input_queue is None:
             return None
         try:
-            return self.more.get_nowait()
+            return self.input_queue.get_nowait()
         except Empty:
             return b""
 
     def read_stderr(self) -> bool:
         if not self.channel.recv_stderr_ready():
             return False
-        self.errors += self.channel.recv_stderr(65536)[: KEPT_ERRORS - len(self.errors)]
+        self.errors += self.channel.recv_stderr(65536)[: MAX_ERRORS - len(self.errors)]
         return True
 
     def read_stdout(self) -> list[bytes]:
-        return self.rest.feed(self.channel.recv(262144))
+        return self.buffer.push_data(self.channel.recv(262144))

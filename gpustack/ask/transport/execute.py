@@ -1,4 +1,5 @@
-"""Runs a script as root on a host, over SSH or locally: it goes to stdin, and its lines come as they are printed."""
+"""Running of a script as root on a host, over SSH or locally: it goes to stdin, and its lines come as they are
+printed."""
 
 import contextlib
 import secrets
@@ -8,7 +9,7 @@ from queue import Queue
 
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.transport import ssh
-from gpustack.ask.transport.channel import ChannelIO, More
+from gpustack.ask.transport.channel import ChannelIO, InputQueue
 from gpustack.ask.transport.local import LocalChannel
 from gpustack.ask.transport.refusal import HOST_LIMIT, HOST_MOST, HostRefused, parse_sudo_refusal
 from gpustack.ask.transport.ssh_options import build_login_command
@@ -30,72 +31,80 @@ SKIP = (
 )
 
 
-Reached = Callable[[str], None]
+PeerCallback = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Command:
-    """`line` for the login shell, then `stdin` and what `more` brings until None. Its output counts behind the line
-    `first`, if there is one, and ends with the line `last`, if there is one. `limit` in seconds from its start, and
-    from each answer on (ChannelIO.lines), times the host's timeout_factor."""
+    """Describe a command: `line` is for the login shell, `stdin` and then the items of `input_queue` until None are its
+    input.
+
+    Its output counts behind the line `first`, if there is one, and ends with the line `last`, if there is one. `limit`
+    is in seconds, from its start and from each answer on (ChannelIO.stream_lines), and is multiplied by the host's
+    timeout_factor.
+    """
 
     line: str
     stdin: bytes
     limit: float = HOST_LIMIT
     first: str = ""
     last: str = ""
-    more: More = None
+    input_queue: InputQueue = None
 
 
-def run(
-    host: Host, script: str, *, limit: float = HOST_LIMIT, last: str = "", reached: Reached = lambda _: None
+def run_script(
+    host: Host, script: str, *, limit: float = HOST_LIMIT, last: str = "", peer_callback: PeerCallback = lambda _: None
 ) -> Iterator[str]:
-    """Lines of the script's stdout as they come, then those of its stderr, without their newline. `last` is the line
-    that ends stdout, if there is one. `reached` gets the address of an SSH connection. Raises HostRefused when the host
-    cannot be asked.
+    """Run a script as root in `sh`, and yield the lines of its stdout as they come, then those of its stderr, without
+    their newline.
 
-    The script runs as root in `sh`, and nothing of it is visible in any argv.
+    `last` is the line that ends stdout, if there is one. `peer_callback` gets the address of an SSH connection. No part
+    of the script is visible in any argv. Raise HostRefused where the host cannot be asked.
     """
-    return execute(host, wrap_script(host, script, limit, last), reached)
+    return execute_command(host, wrap_script(host, script, limit, last), peer_callback)
 
 
-def interact(host: Host, script: str, more: "Queue[bytes | None]") -> Iterator[str]:
-    """Like `run`, without a limit: what `more` brings is written to the script's stdin, until it brings None."""
-    return execute(host, wrap_script(host, script, float("inf"), more=more))
+def interact(host: Host, script: str, inputs: "Queue[bytes | None]") -> Iterator[str]:
+    """Run a script like `run_script`, without a limit. The items of `inputs` are written to its stdin until None."""
+    return execute_command(host, wrap_script(host, script, float("inf"), input_queue=inputs))
 
 
-def execute(host: Host, command: Command, reached: Reached = lambda _: None) -> Iterator[str]:
-    """Lines of the output as they come, then those of the error output; at the limit what has arrived counts. Raises
-    HostRefused."""
+def execute_command(host: Host, command: Command, peer_callback: PeerCallback = lambda _: None) -> Iterator[str]:
+    """Run a command, and yield the lines of its output as they come, then those of its error output.
+
+    At the limit the lines that have arrived count. Raise HostRefused where the host cannot be asked.
+    """
     local = host.connection == "local"
-    opened = contextlib.closing(LocalChannel(command.line)) if local else ssh.open_channel(host, command.line)
-    with opened as channel:
+    channel_context = contextlib.closing(LocalChannel(command.line)) if local else ssh.open_channel(host, command.line)
+    with channel_context as channel:
         if not local:
-            reached(ssh.find_peer(host, channel))
-        talk = ChannelIO(channel, command.stdin, command.more, command.last.encode())
+            peer_callback(ssh.find_peer(host, channel))
+        talk = ChannelIO(channel, command.stdin, command.input_queue, command.last.encode())
         began = not command.first
         limit = command.limit * host.timeout_factor
-        for line in talk.lines(limit, limit * HOST_MOST):
+        for line in talk.stream_lines(limit, limit * HOST_MOST):
             if began:
                 yield line
             began = began or line == command.first
         errors = talk.errors.decode(errors="replace")
-        if not began and (refused := parse_sudo_refusal(host, errors, talk.rc)):
-            raise refused
+        if not began and (refusal := parse_sudo_refusal(host, errors, talk.rc)):
+            raise refusal
         if not began and talk.rc > 0:
-            why = f"the shell ended with {talk.rc}: {errors.strip()[:200]}"
-            raise HostRefused(Reach(host.name, "host-no-shell", why, NO_HINT if local else build_login_command(host)))
+            reason = f"the shell ended with {talk.rc}: {errors.strip()[:200]}"
+            raise HostRefused(
+                Reach(host.name, "host-no-shell", reason, NO_HINT if local else build_login_command(host))
+            )
         yield from errors.removesuffix("\n").split("\n") if errors else ()
 
 
-def wrap_script(host: Host, script: str, limit: float, last: str = "", more: More = None) -> Command:
+def wrap_script(host: Host, script: str, limit: float, last: str = "", input_queue: InputQueue = None) -> Command:
     mark = secrets.token_hex(16)
     line = build_root_command(mark, password=bool(host.become_password), sudo=host.become_exe)
-    return Command(line, build_stdin(script, mark, host.become_password), limit, mark, last, more)
+    return Command(line, build_stdin(script, mark, host.become_password), limit, mark, last, input_queue)
 
 
 def build_root_command(mark: str, *, password: bool, sudo: str = "sudo") -> str:
-    """The command that the login shell runs. Holds no secret. `sudo` is one of config.connection.SUDOS."""
+    """Build the command that the login shell runs. It holds no secret. `sudo` is one of config.connection.SUDOS."""
     skip = SKIP.format(mark=mark)
     return AS_ROOT.format(skip=skip, sudo=sudo, flags="-S" if password else "-n").strip()
 

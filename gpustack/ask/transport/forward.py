@@ -1,10 +1,10 @@
-"""Forwards ports of this machine to addresses that only a host reaches, over one SSH connection to it. From the local
-host the addresses are reached as they are.
+"""Forwarding of ports of this machine to addresses that only a host reaches, over one SSH connection to it. From the
+local host the addresses are reached directly.
 
-Whoever can log in here can connect to such a port as well, as with `kubectl port-forward`.
+Whoever can log in to this machine can connect to such a port as well, as with `kubectl port-forward`.
 
-Not Fabric's `forward_local`: after one connection that the far end refuses it takes no other, as while Grafana starts
-again, and it raises for a local port that is taken only when all is over.
+Fabric's `forward_local` is not used: after one connection that the far end refuses it accepts no other, as while
+Grafana restarts, and it raises for a local port in use only at its end.
 """
 
 import contextlib
@@ -23,15 +23,15 @@ from gpustack.config.host import Host
 HERE = "127.0.0.1"
 CHUNK = 65536
 POLL_INTERVAL = 0.1
-"""Seconds within which a listener ends."""
+"""The seconds within which a listener ends."""
 
 Dial = Callable[[str, int], Any]
-"""Opens a stream (recv, sendall, shutdown, close) to an address as the host sees it. Raises OSError."""
+"""Open a stream (recv, sendall, shutdown, close) to an address as the host sees it. Raise OSError where that fails."""
 
 
 @contextmanager
 def open_forwarder(host: Host) -> Iterator["PortForwarder"]:
-    """Open as long as the `with` lasts. Raises HostRefused when the host cannot be asked."""
+    """Open a forwarder for the time of the `with` block. Raise HostRefused where the host cannot be asked."""
     if host.connection == "local":
         with contextlib.closing(PortForwarder(None)) as forwarder:
             yield forwarder
@@ -44,15 +44,17 @@ def open_forwarder(host: Host) -> Iterator["PortForwarder"]:
 
 @dataclass
 class PortForwarder:
-    """`dial` is None where addresses are reached as they are."""
+    """Forward ports through `dial`, which is None where addresses are reached directly."""
 
     dial: Dial | None
     is_alive: Callable[[], bool] = lambda: True
     listeners: list["Listener"] = field(default_factory=list)
 
     def forward(self, address: str, port: int, local_port: int = 0) -> tuple[str, int]:
-        """Where the address is reached from here; 0 is any free port. Raises OSError when the local port is taken, or
-        when the host cannot connect to the address."""
+        """Forward a local port to an address, and return where it listens; port 0 is any free port.
+
+        Raise OSError where the local port is in use, or where the host cannot connect to the address.
+        """
         if self.dial is None and not local_port:
             return address, port
         dial = self.dial or dial_directly
@@ -77,7 +79,7 @@ class Listener(socketserver.ThreadingTCPServer):
         self.dial = dial
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """In a thread for each connection; one that cannot be forwarded is closed."""
+        """Relay one connection, in a thread of its own. A connection that cannot be forwarded is closed."""
         with contextlib.suppress(OSError):
             relay(request, self.dial())
 
@@ -87,7 +89,7 @@ def dial_directly(address: str, port: int) -> socket.socket:
 
 
 def relay(client: Any, upstream: Any) -> None:
-    """Both directions, until both have ended; then both are closed."""
+    """Copy in both directions until both have ended, and close both streams."""
     back = threading.Thread(target=copy, args=(upstream, client), daemon=True)
     back.start()
     copy(client, upstream)
@@ -98,7 +100,7 @@ def relay(client: Any, upstream: Any) -> None:
 
 
 def copy(source: Any, target: Any) -> None:
-    """One direction, to its end, which is passed on."""
+    """Copy one direction to its end, and shut the target down for writing."""
     with contextlib.suppress(OSError, EOFError):
         while data := source.recv(CHUNK):
             target.sendall(data)

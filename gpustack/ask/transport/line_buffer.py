@@ -1,4 +1,4 @@
-"""Cuts a stream of bytes into lines. What is kept of one line is bounded, whatever a host sends."""
+"""Splitting of a stream of bytes into lines. The size of one line is bounded, whatever a host sends."""
 
 from dataclasses import dataclass, field
 
@@ -7,13 +7,13 @@ LONGEST = 64 * 1024 * 1024
 
 @dataclass
 class LineBuffer:
-    """The line that has not ended yet, in pieces: joining them once keeps a long line linear."""
+    """Hold the line that has not ended yet, in pieces: they are joined once, so that a long line takes linear time."""
 
     pieces: list[bytes] = field(default_factory=list)
     size: int = 0
 
-    def feed(self, data: bytes) -> list[bytes]:
-        """The lines that end in `data`, without their newline."""
+    def push_data(self, data: bytes) -> list[bytes]:
+        """Return the lines that end in `data`, without their newline."""
         first, *others = data.split(b"\n")
         self.keep(first)
         if not others:
@@ -29,7 +29,7 @@ class LineBuffer:
             self.pieces.append(piece)
 
     def flush(self) -> bytes:
-        """What has come of the line; the next one begins."""
+        """Return the incomplete line and begin a new one."""
         line = b"".join(self.pieces)
         self.pieces.clear()
         self.size = 0

@@ -1,4 +1,4 @@
-"""A command on the local host, written to and read from as over SSH."""
+"""Commands on the local host, with the interface of an SSH channel."""
 
 import contextlib
 import os
@@ -9,7 +9,8 @@ from typing import IO
 
 
 class LocalChannel:
-    """The methods of a Paramiko channel that ask/transport/channel.py calls, for a process in a session of its own."""
+    """Offer the methods of a Paramiko channel that ask/transport/channel.py calls, for a process in a session of its
+    own."""
 
     closed = False
 
@@ -26,7 +27,8 @@ class LocalChannel:
 
     @property
     def eof_received(self) -> bool:
-        """A stray child may hold the error output open: what comes after the process ended is not waited for."""
+        """The output has ended and the process too. A child left behind may hold the error output open: it is not
+        waited for."""
         return self.stdout.closed and self.exit_status_ready()
 
     def recv_ready(self) -> bool:
@@ -57,13 +59,13 @@ class LocalChannel:
         return self.process.poll() is not None
 
     def recv_exit_status(self) -> int:
-        """As shells count: 128 and the number of the signal."""
+        """Return the exit status as shells count it: 128 and the number of the signal."""
         rc = self.process.wait()
         return rc if rc >= 0 else 128 - rc
 
     def close(self) -> None:
-        """Ends the shell and all that it started. What sudo started cannot be signalled by others; it ends with its
-        pipes."""
+        """End the shell and its process group. Processes of sudo cannot be signalled by other users; they end with
+        their pipes."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         for stream in (self.stdin, self.stdout, self.stderr):
@@ -72,7 +74,7 @@ class LocalChannel:
 
 
 def is_ready(stream: IO[bytes], event: int) -> bool:
-    """Also at the end of a stream. poll(2) takes any descriptor, select(2) those below 1024."""
+    """Tell whether a stream is ready, also at its end. poll(2) takes any descriptor, select(2) those below 1024."""
     if stream.closed:
         return False
     poll = select.poll()

@@ -1,4 +1,4 @@
-"""Why a host could not be asked, and how long each part of asking may take, in seconds."""
+"""Reasons why a host could not be asked, and how long each part of asking may take, in seconds."""
 
 import re
 
@@ -16,28 +16,29 @@ DENIED = re.compile(r"^.*(?:is not in the sudoers file|is not allowed to (?:run 
 
 
 class HostRefused(UnreachableError):
-    """A host could not be asked; `reach` says why."""
+    """Report that a host could not be asked; `reach` says why."""
 
     def __init__(self, reach: Reach) -> None:
-        super().__init__(reach.reference, f"{reach.host}: {reach.why}", "", reach.hint)
+        super().__init__(reach.reference, f"{reach.host}: {reach.reason}", "", reach.hint)
         self.reach = reach
 
 
 def parse_sudo_refusal(host: Host, errors: str, rc: int) -> HostRefused | None:
-    """In any language sudo's lines begin with `sudo:`, and it ended badly."""
+    """Parse why sudo ran nothing, or return None. In any language its lines begin with `sudo:`, and its exit status is
+    not 0."""
     reference = "host-sudo-password"
     hint: Hint = NO_HINT
     if "GPUSTACK-NO-SUDO" in errors:
-        reference, why = "host-no-sudo", f"there is no {host.become_exe} on it and the login is not root"
+        reference, reason = "host-no-sudo", f"there is no {host.become_exe} on it and the login is not root"
         hint = Prose("ssh as root to {}, or install {} there", host.name, host.become_exe)
     elif "GPUSTACK-SUDO-ASKS-MORE" in errors:
-        why = f"{host.become_exe} asks for more than a password, and nothing was run"
+        reason = f"{host.become_exe} asks for more than a password, and nothing was run"
         hint = Prose("let sudo ask this login for the password alone, or for nothing (NOPASSWD)")
     elif rc > 0 and (denied := DENIED.search(errors)):
-        why = denied[0].strip()[:200]
+        reason = denied[0].strip()[:200]
         hint = Prose("let this login use {} (visudo), or log in as root", host.become_exe)
     elif rc > 0 and "sudo:" in errors:
-        why = next(line for line in errors.splitlines() if "sudo:" in line).strip()
+        reason = next(line for line in errors.splitlines() if "sudo:" in line).strip()
         hint = (
             Prose("the password was wrong, or it asks for more than that; try again with -K")
             if host.become_password
@@ -45,4 +46,4 @@ def parse_sudo_refusal(host: Host, errors: str, rc: int) -> HostRefused | None:
         )
     else:
         return None
-    return HostRefused(Reach(host.name, reference, why, hint))
+    return HostRefused(Reach(host.name, reference, reason, hint))

@@ -1,8 +1,8 @@
-"""One SSH connection to a host, through Fabric. The only file that knows Fabric and Paramiko.
+"""An SSH connection to a host, through Fabric. No other file knows Fabric and Paramiko.
 
-Traps: Fabric accepts unknown host keys unless told otherwise, and Paramiko fails at markers in known_hosts and knows no
-patterns there, so a check of our own is the only one; Fabric's `in_stream` reads one byte per 10 ms (invoke #774,
-fabric #2296), so the script is written to the channel itself.
+Fabric accepts unknown host keys unless told otherwise, and Paramiko fails at markers in known_hosts and knows no
+patterns there, so HostKeyCheck is the only check. Fabric's `in_stream` reads one byte per 10 ms (invoke #774, fabric
+#2296), so the script is written to the channel itself.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 @contextmanager
 def open_channel(host: Host, command: str) -> Iterator[Any]:
-    """The channel that the command runs on. Raises HostRefused, also when the connection breaks while it is used."""
+    """Open the channel that a command runs on. Raise HostRefused, also when the connection breaks while it is used."""
     from paramiko import SSHException
 
     connection = connect(host)
@@ -48,8 +48,11 @@ def open_channel(host: Host, command: str) -> Iterator[Any]:
 
 
 def find_peer(host: Host, channel: Any) -> str:
-    """Return the address at the other end of a channel's connection. Behind a jump host that is the address in the
-    inventory or in ssh_config(5), or what this machine resolves the name to; empty where it resolves to none."""
+    """Find the address at the other end of a channel's connection.
+
+    Behind a jump host that is the address in the inventory or in ssh_config(5), or what this machine resolves the name
+    to; empty where it resolves to none.
+    """
     with contextlib.suppress(OSError, UnicodeError):
         address = str(channel.get_transport().getpeername()[0])
         if is_address(address):
@@ -67,10 +70,11 @@ def is_address(text: str) -> bool:
 
 
 def start_command(connection: "Connection", command: str) -> Any:
-    """Paramiko waits without a limit for the answer to it."""
+    """Start a command on a connection. A timer closes the connection, since Paramiko waits without a limit for the
+    reply."""
     transport = connection.transport
     assert transport is not None
-    started = time.monotonic()
+    start_time = time.monotonic()
     clock = threading.Timer(CONNECT_LIMIT, transport.close)
     clock.daemon = True
     clock.start()
@@ -78,15 +82,18 @@ def start_command(connection: "Connection", command: str) -> Any:
         channel = transport.open_session(timeout=CONNECT_LIMIT)
         channel.exec_command(command)
     except Exception as error:
-        raise convert_timeout(error, started) from error
+        raise convert_timeout(error, start_time) from error
     finally:
         clock.cancel()
     return channel
 
 
 def dial(connection: "Connection", address: str, port: int) -> Any:
-    """A stream to an address as the host sees it. Raises ConnectionRefusedError in the words of sshd, which has but a
-    few: that it may not forward (AllowTcpForwarding), or that the port is closed."""
+    """Open a stream to an address as the host sees it.
+
+    Raise ConnectionRefusedError with the message of sshd, which says that it may not forward (AllowTcpForwarding), or
+    that the port is closed.
+    """
     from paramiko import ChannelException, SSHException
 
     transport = connection.transport
@@ -104,29 +111,30 @@ def is_alive(connection: "Connection") -> bool:
     return transport is not None and bool(transport.is_active())
 
 
-def convert_timeout(error: Exception, started: float) -> Exception:
-    """Paramiko has many words for a host that keeps silent; what they have in common is the time they take."""
+def convert_timeout(error: Exception, start_time: float) -> Exception:
+    """Return a TimeoutError for an error that came at the limit. Paramiko has many messages for a host that does not
+    answer; they share the time that they take."""
     from paramiko import AuthenticationException
 
     refused = isinstance(error, AuthenticationException) and "timeout" not in str(error).lower()
     if refused or isinstance(error, TimeoutError):
         return error
-    return TimeoutError(str(error)) if time.monotonic() - started >= CONNECT_LIMIT else error
+    return TimeoutError(str(error)) if time.monotonic() - start_time >= CONNECT_LIMIT else error
 
 
 def connect(host: Host) -> "Connection":
-    """An open Fabric connection whose host key was checked. Raises HostRefused."""
+    """Open a Fabric connection and check the host key. Raise HostRefused where the host cannot be asked."""
     from fabric import Config, Connection
 
     options = resolve_options(host)
-    known = read_known_keys(options.known_name, options.known_hosts)
+    known_keys = read_known_keys(options.known_name, options.known_hosts)
     config = Config(lazy=True, overrides={"load_ssh_configs": False})
     arguments: dict[str, Any] = {
         "look_for_keys": False,
         "allow_agent": options.agent,
         "banner_timeout": CONNECT_LIMIT,
         "auth_timeout": CONNECT_LIMIT,
-        "transport_factory": lambda *args, **kwargs: build_transport(known, *args, **kwargs),
+        "transport_factory": lambda *args, **kwargs: build_transport(known_keys, *args, **kwargs),
     }
     if present := options.find_key_files():
         arguments["key_filename"] = list(present)
@@ -139,8 +147,8 @@ def connect(host: Host) -> "Connection":
         gateway=options.proxy_command or None,
         connect_kwargs=arguments,
     )
-    connection.client.set_missing_host_key_policy(HostKeyCheck(host, options, known))
-    started = time.monotonic()
+    connection.client.set_missing_host_key_policy(HostKeyCheck(host, options, known_keys))
+    start_time = time.monotonic()
     try:
         if options.agent and options.identities_only:
             # Paramiko has no option for it, and takes an agent that its client already has.
@@ -151,12 +159,12 @@ def connect(host: Host) -> "Connection":
         connection.close()
         if isinstance(error, HostRefused):
             raise
-        raise HostRefused(describe_failure(host, options, convert_timeout(error, started))) from error
+        raise HostRefused(describe_failure(host, options, convert_timeout(error, start_time))) from error
     return connection
 
 
 def build_agent(fingerprints: Collection[str]) -> Any:
-    """The user's agent with these keys alone, as ssh(1) asks it under IdentitiesOnly."""
+    """Build the user's agent with these keys alone, as ssh(1) asks it under IdentitiesOnly."""
     from paramiko import Agent
 
     class LimitedAgent(Agent):  # type: ignore[misc] # Paramiko has no types
@@ -166,12 +174,12 @@ def build_agent(fingerprints: Collection[str]) -> Any:
     return LimitedAgent()
 
 
-def build_transport(known: KnownKeys, *args: Any, **kwargs: Any) -> Any:
-    """Asks the host for a key of a type that is known before others, as ssh(1) does."""
+def build_transport(known_keys: KnownKeys, *args: Any, **kwargs: Any) -> Any:
+    """Build a transport that prefers host keys of a known type, as ssh(1) does."""
     from paramiko import Transport
 
     transport = Transport(*args, **kwargs)
-    kinds = set(known.trusted.values())
+    kinds = set(known_keys.trusted_keys.values())
     # One RSA key has three names, by the hash that it signs with (RFC 8332).
     options = transport.get_security_options()
     options.key_types = sorted(options.key_types, key=lambda kind: ("ssh-rsa" if "rsa" in kind else kind) not in kinds)
@@ -179,46 +187,49 @@ def build_transport(known: KnownKeys, *args: Any, **kwargs: Any) -> Any:
 
 
 class UnknownHostKey(HostRefused):
-    """The host proved itself with a key that known_hosts does not have. `kind` and `encoded` are that key;
-    `certified`: known_hosts has an authority that may have signed a certificate of the host."""
+    """Report that the host proved itself with a key that known_hosts does not have.
 
-    def __init__(self, host: Host, name: str, kind: str, encoded: str, *, certified: bool) -> None:
+    `kind` and `base64_blob` are that key; `certified`: known_hosts has an authority that may have signed a certificate
+    of the host.
+    """
+
+    def __init__(self, host: Host, name: str, kind: str, base64_blob: str, *, certified: bool) -> None:
         unread = f"known_hosts has an authority for {name}, and no key of its own: certificates are not read here"
-        why = unread if certified else f"the host key of {name} is not known"
+        reason = unread if certified else f"the host key of {name} is not known"
         hint = Command("gpustack", "trust", host.name, note="shows its key, and adds it after a confirmation")
-        super().__init__(Reach(host.name, "host-key-unknown", why, hint))
-        self.kind, self.encoded, self.certified = kind, encoded, certified
+        super().__init__(Reach(host.name, "host-key-unknown", reason, hint))
+        self.kind, self.base64_blob, self.certified = kind, base64_blob, certified
 
 
 @dataclass(frozen=True)
 class HostKeyCheck:
-    """Paramiko knows no host and leaves every key to this."""
+    """Check each host key. Paramiko knows no keys and leaves all of them to this policy."""
 
     host: Host
     options: SshOptions
-    known: KnownKeys
+    known_keys: KnownKeys
 
     def missing_host_key(self, client: object, name: str, key: Any) -> None:
-        """Raises HostRefused for every key but a known one that is not revoked."""
-        shown, name = key.get_base64(), self.options.known_name
+        """Accept a known key that is not revoked. Raise HostRefused where the key is any other one."""
+        base64_blob, name = key.get_base64(), self.options.known_name
         hint: Hint
-        if shown in self.known.revoked:
-            reference, why = "host-key-revoked", f"the host key of {name} is marked @revoked in known_hosts"
-            hint = self.options.known_hosts_command(
+        if base64_blob in self.known_keys.revoked_keys:
+            reference, reason = "host-key-revoked", f"the host key of {name} is marked @revoked in known_hosts"
+            hint = self.options.build_keygen_command(
                 "-F", note="and give the host a new key: gpustack explain host-key-revoked"
             )
-        elif shown in self.known.trusted:
+        elif base64_blob in self.known_keys.trusted_keys:
             return
-        elif self.known.trusted:
-            reference, why = "host-key-changed", f"the host key of {name} is another than the known one"
-            hint = self.options.known_hosts_command("-R", note="only after finding out why it changed")
+        elif self.known_keys.trusted_keys:
+            reference, reason = "host-key-changed", f"the host key of {name} is another than the known one"
+            hint = self.options.build_keygen_command("-R", note="only after finding out why it changed")
         else:
-            raise UnknownHostKey(self.host, name, key.get_name(), shown, certified=self.known.authority)
-        raise HostRefused(Reach(self.host.name, reference, why, hint))
+            raise UnknownHostKey(self.host, name, key.get_name(), base64_blob, certified=self.known_keys.authority)
+        raise HostRefused(Reach(self.host.name, reference, reason, hint))
 
 
 def describe_failure(host: Host, options: SshOptions, error: Exception) -> Reach:
-    """What went wrong, as one of the references that `gpustack explain` knows."""
+    """Describe why a connection failed, by one of the references that `gpustack explain` knows."""
     from paramiko import AuthenticationException, PasswordRequiredException
     from paramiko.ssh_exception import NoValidConnectionsError
 
@@ -226,16 +237,16 @@ def describe_failure(host: Host, options: SshOptions, error: Exception) -> Reach
     if isinstance(error, PasswordRequiredException):
         return Reach(host.name, "host-ssh-login", "the key is encrypted and no agent holds it", Command("ssh-add"))
     if isinstance(error, AuthenticationException) or str(error) == NO_KEY:
-        why = f"{options.user}@{address} was refused with every key"
+        reason = f"{options.user}@{address} was refused with every key"
         if host.key_file and "%" not in host.key_file and not Path(expand_home(host.key_file)).exists():
-            why += f"; there is no {host.key_file}, which ansible_ssh_private_key_file or ansible.cfg names"
-        return Reach(host.name, "host-ssh-login", why, command)
+            reason += f"; there is no {host.key_file}, which ansible_ssh_private_key_file or ansible.cfg names"
+        return Reach(host.name, "host-ssh-login", reason, command)
     if isinstance(error, socket.gaierror):
-        why = f"the name {options.hostname} does not resolve"
+        reason = f"the name {options.hostname} does not resolve"
     elif isinstance(error, TimeoutError):
-        why = f"no answer from {address} within {CONNECT_LIMIT} s"
+        reason = f"no answer from {address} within {CONNECT_LIMIT} s"
     elif isinstance(error, NoValidConnectionsError):
-        why = f"{address}: connection refused"
+        reason = f"{address}: connection refused"
     else:
-        why = f"{address}: {str(error) or type(error).__name__}"
-    return Reach(host.name, "host-ssh-unreachable", why, command)
+        reason = f"{address}: {str(error) or type(error).__name__}"
+    return Reach(host.name, "host-ssh-unreachable", reason, command)

@@ -1,4 +1,4 @@
-"""Ask a host for its key, to add it to known_hosts."""
+"""Fetching of a host's key, to add it to known_hosts."""
 
 import contextlib
 import os
@@ -21,26 +21,31 @@ STRICT = (
 )  # fmt: skip
 LIMIT = 3 * CONNECT_LIMIT
 LARGEST = 16384
-"""Bytes of an answer. A key of 16384 bits has 2800."""
+"""The most bytes of an answer. A key of 16384 bits has 2800."""
 
 
 def fetch_key(host: Host) -> tuple[HostKey, bool] | None:
     """Return the key with which the host proves itself, and whether known_hosts has an authority for the host; None
-    where the key is known already. Raises HostRefused where the host is not reached, or its key is another than the
-    known one or revoked, and UnreachableError for a key of a type that is not written."""
+    where the key is known already.
+
+    Raise HostRefused where the host is not reached, or its key is another than the known one or revoked, and
+    UnreachableError where the key is of a type that is not written.
+    """
     try:
         connect(host).close()
     except UnknownHostKey as unknown:
         try:
-            return build_host_key(unknown.kind, unknown.encoded), unknown.certified
+            return build_host_key(unknown.kind, unknown.base64_blob), unknown.certified
         except ValueError as error:
             raise UnreachableError("host-key-refused", f"The key of {host.name} is not used.", str(error)) from error
     return None
 
 
 def require_certified(host: Host, key: HostKey) -> None:
-    """Ask for the key once more, over a connection for which ssh(1) checks the certificate of the host. Raises
-    UnreachableError where ssh(1) does not connect, and where the answer is not this key."""
+    """Ask for the key once more, over a connection for which ssh(1) checks the certificate of the host.
+
+    Raise UnreachableError where ssh(1) does not connect, and where the answer is not this key.
+    """
     command = ["ssh", *STRICT, *build_arguments(host), host.address, "cat", key.file]
     try:
         process = subprocess.Popen(
@@ -52,16 +57,16 @@ def require_certified(host: Host, key: HostKey) -> None:
         )
     except FileNotFoundError as error:
         raise UnreachableError("ssh-missing", "There is no ssh on this machine.", str(error)) from error
-    out, err, ended = read_answer(process)
+    stdout, stderr, ended = read_answer(process)
     if ended:
-        reason = err.decode(errors="replace").strip().splitlines()
+        reason = stderr.decode(errors="replace").strip().splitlines()
         raise UnreachableError(
             "host-key-unverified",
             f"ssh did not connect to {host.name} by its certificate; nothing was written.",
             reason[-1][:300] if reason else f"ssh ended with {ended}.",
         )
     try:
-        answer = parse_host_key(out.decode("ascii"))
+        answer = parse_host_key(stdout.decode("ascii"))
         if answer != key:
             raise ValueError(f"it is {answer.fingerprint}, and the host proves itself with {key.fingerprint}")
     except ValueError as error:
@@ -70,20 +75,21 @@ def require_certified(host: Host, key: HostKey) -> None:
 
 
 def read_answer(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes, int]:
-    """Return what came, of a limited size, and the exit status; a process that says too much or is late is ended."""
+    """Read the output and error output, of a limited size, and the exit status. A process that prints too much or is
+    late is ended."""
     assert process.stdout is not None
     assert process.stderr is not None
     with process:
         timer = start_timer(process)
         try:
-            out = process.stdout.read(LARGEST)
-            if len(out) == LARGEST:
+            stdout = process.stdout.read(LARGEST)
+            if len(stdout) == LARGEST:
                 end_group(process)
-            err = process.stderr.read(LARGEST)
+            stderr = process.stderr.read(LARGEST)
         finally:
             status = process.wait()
             timer.cancel()
-    return out, err, 0 if len(out) == LARGEST else status
+    return stdout, stderr, 0 if len(stdout) == LARGEST else status
 
 
 def start_timer(process: "subprocess.Popen[bytes]") -> threading.Timer:

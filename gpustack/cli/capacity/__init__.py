@@ -1,1 +1,1 @@
-"""`gpustack capacity`: how many GPUs there are, for whom, and what they do."""
+"""The commands `gpustack capacity`, which report and forecast the use of GPUs."""

@@ -1,4 +1,4 @@
-"""`gpustack capacity forecast`."""
+"""The command `gpustack capacity forecast`."""
 
 from typing import Annotated
 
@@ -7,17 +7,30 @@ import typer
 from gpustack.cli import options
 from gpustack.cli.gpu.prometheus import Source, open_prometheus
 
-HistoryOption = Annotated[str, typer.Option("--history", metavar="TIME", help="How much of the past to read.")]
-LeadOption = Annotated[
-    str, typer.Option("--lead-time", metavar="TIME", help="From an order to GPUs that take pods: 30d, 12d.")
+HistoryOption = Annotated[
+    str, typer.Option("--history", metavar="TIME", help="Length of the history to read, such as 90d.")
 ]
-HorizonOption = Annotated[str, typer.Option("--horizon", metavar="TIME", help="How far to look.")]
-ReserveOption = Annotated[float, typer.Option("--reserve", metavar="GPUS", min=0, help="GPUs that are to stay free.")]
+LeadOption = Annotated[
+    str,
+    typer.Option(
+        "--lead-time", metavar="TIME", help="Time from an order until its GPUs run pods, in whole days: 12d, 30d."
+    ),
+]
+HorizonOption = Annotated[
+    str, typer.Option("--horizon", metavar="TIME", help="Length of the forecast, in whole days, such as 90d.")
+]
+ReserveOption = Annotated[float, typer.Option("--reserve", metavar="GPUS", min=0, help="Number of GPUs to keep free.")]
 NodesOption = Annotated[
-    str, typer.Option("--nodes", metavar="REGEX", help="Only these nodes; who waits for them is not known then.")
+    str,
+    typer.Option(
+        "--nodes", metavar="REGEX", help="Limit the forecast to these nodes. Pending pods are not counted then."
+    ),
 ]
 ResourceOption = Annotated[
-    str, typer.Option("--resource", metavar="NAME", help="Only this pool, as kube-state-metrics names it.")
+    str,
+    typer.Option(
+        "--resource", metavar="NAME", help="Limit the forecast to this resource, by its name in kube-state-metrics."
+    ),
 ]
 
 
@@ -35,28 +48,27 @@ def forecast(
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Forecast when a pool of GPUs is full, with an interval, and how many GPUs to order so that nine of ten paths are
-    served after the lead time.
+    """Forecast when a pool of GPUs is full, and how many GPUs to order now.
 
-    Demand is what pods have requested and wait for. Exits with 1 where GPUs are to be ordered, with 8 where a pool has
-    no forecast, and says why."""
+    The order is enough for nine of ten simulated paths after the lead time. Demand is the number of GPUs that pods have
+    or wait for. The command exits with 1 if GPUs have to be ordered, and with 8 if a pool has no forecast."""
     from gpustack.forecast.outlook import Terms
     from gpustack.forecast.pool import forecast as predict
-    from gpustack.forecast.read import read_demands
-    from gpustack.report.codes import forecast_code
-    from gpustack.report.render import show
+    from gpustack.forecast.read import query_demands
+    from gpustack.report.codes import compute_forecast_code
+    from gpustack.report.render import show_result
 
     terms = Terms(parse_days("--lead-time", lead_time), parse_days("--horizon", horizon), reserve)
     with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
-        demands = read_demands(prometheus, options.parse_duration(history), nodes, resource)
-    found = predict(demands, terms)
-    show(found, output.value, inventory=hosts)
-    raise typer.Exit(forecast_code(found))
+        demands = query_demands(prometheus, options.parse_duration(history), nodes, resource)
+    result = predict(demands, terms)
+    show_result(result, output.value, inventory=hosts)
+    raise typer.Exit(compute_forecast_code(result))
 
 
 def parse_days(option: str, text: str) -> int:
-    """Whole days, at least one. Raises BadParameter."""
-    days, rest = divmod(options.parse_duration(text), options.UNITS["d"])
-    if rest:
+    """Parse a duration of whole days. Raise BadParameter for other durations."""
+    days, remainder = divmod(options.parse_duration(text), options.UNITS["d"])
+    if remainder:
         raise typer.BadParameter(f"{option} takes days, as 30d, not {text!r}")
     return int(days)

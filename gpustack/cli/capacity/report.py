@@ -1,43 +1,45 @@
-"""`gpustack capacity report`."""
+"""The command `gpustack capacity report`."""
 
 import typer
 
 from gpustack.cli import options
-from gpustack.cli.capacity.usage import ByOption, Period, dimensions, open_source
+from gpustack.cli.capacity.usage import ByOption, Period, open_source, parse_dimensions
 from gpustack.cli.gpu.prometheus import Source
 
 
 def report(
     *,
     period: Period,
-    by: ByOption = "namespace",
+    grouping: ByOption = "namespace",
     inventory: options.InventoryOption = None,
     source: Source,
     output: options.ReportOutputOption = options.ReportOutput.HUMAN,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Report GPU-hours: allocated to pods, attributed, active and idle, free; with the queue, and what is so now.
+    """Report GPU-hours by use: allocated, attributed, active, idle and free, with the queue and the current state.
 
-    Each number is of another question, and docs/capacity.md names its series. Exits with 8 when less than 95 % of the
-    time was recorded."""
-    names = dimensions(by)
+    docs/capacity.md defines the columns and names their series. The command exits with 8 if less than 95 % of the time
+    was recorded."""
+    names = parse_dimensions(grouping)
     with open_source(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
-        from gpustack.capacity.now import see_now
-        from gpustack.capacity.read import read_usage
-        from gpustack.capacity.source import choose
+        from gpustack.capacity.current import query_current_state
+        from gpustack.capacity.read import query_usage
+        from gpustack.capacity.source import choose_source
         from gpustack.capacity.state import Capacity
-        from gpustack.capacity.usage import group
-        from gpustack.config.sections.usage import series_label
+        from gpustack.capacity.usage import group_hours
+        from gpustack.config.sections.usage import format_series_label
 
         spec = hosts.spec.capacity
-        now = prometheus.now()
-        chosen = choose(prometheus, period.window(now), series_label(spec.team_label), period.cluster)
-        usage = read_usage(chosen, pool_label=spec.pool_label, renamed=spec.renamed)
-        state = see_now(chosen)
-    from gpustack.report.codes import capacity_code
-    from gpustack.report.render import show
+        timestamp = prometheus.fetch_time()
+        metric_source = choose_source(
+            prometheus, period.build_window(timestamp), format_series_label(spec.team_label), period.cluster
+        )
+        usage = query_usage(metric_source, pool_label=spec.pool_label, renames=spec.renamed)
+        state = query_current_state(metric_source)
+    from gpustack.report.codes import compute_capacity_code
+    from gpustack.report.render import show_result
 
-    found = Capacity(usage, names, group(usage, names), state)
-    show(found, output.value, inventory=hosts)
-    raise typer.Exit(capacity_code(found))
+    capacity = Capacity(usage, names, group_hours(usage, names), state)
+    show_result(capacity, output.value, inventory=hosts)
+    raise typer.Exit(compute_capacity_code(capacity))

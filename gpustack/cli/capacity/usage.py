@@ -1,4 +1,4 @@
-"""What the commands that read hours of GPUs have in common: the time, the labels, the Prometheus."""
+"""Options and the Prometheus of the commands that read GPU-hours."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,38 +17,56 @@ if TYPE_CHECKING:
     from gpustack.metrics.prometheus import Prometheus
 
 SinceOption = Annotated[
-    str, typer.Option("--since", metavar="TIME", help="How long ago it begins, in whole hours: 12h, 7d, 30d.")
+    str,
+    typer.Option(
+        "--since", metavar="TIME", help="Start of the report, as whole hours or days before now: 12h, 7d, 30d."
+    ),
 ]
-MonthOption = Annotated[str, typer.Option("--month", metavar="YYYY-MM", help="Instead of it a month, in UTC.")]
+MonthOption = Annotated[
+    str, typer.Option("--month", metavar="YYYY-MM", help="Report this calendar month in UTC, instead of --since.")
+]
 ClusterOption = Annotated[
-    str, typer.Option("--cluster", metavar="NAME", help="One of several clusters (the external label cluster).")
+    str,
+    typer.Option(
+        "--cluster",
+        metavar="NAME",
+        help="Select this cluster by the external label `cluster`, if Prometheus has several.",
+    ),
 ]
 ByOption = Annotated[
     str,
-    typer.Option("--by", metavar="NAMES", help="day, pool, node, model, profile, namespace, team; comma-separated."),
+    typer.Option(
+        "--by",
+        metavar="NAMES",
+        help="Group by these: day, pool, node, model, profile, namespace, team (comma-separated).",
+    ),
 ]
 
 
 @dataclass(frozen=True)
 class Period:
-    """Options that say which hours."""
+    """Hold the options that select the hours of a report."""
 
-    since: SinceOption = "30d"
+    lookback: SinceOption = "30d"
     month: MonthOption = ""
     cluster: ClusterOption = ""
 
-    def window(self, now: float) -> "Window":
-        """Raises UsageError."""
-        from gpustack.capacity.window import month_of, since
+    def build_window(self, timestamp: float) -> "Window":
+        """Build the window of hours that ends at a timestamp. Raise UsageError for an invalid month."""
+        from gpustack.capacity.window import build_recent_window, parse_month
 
-        return month_of(self.month, now) if self.month else since(options.parse_duration(self.since), now)
+        return (
+            parse_month(self.month, timestamp)
+            if self.month
+            else build_recent_window(options.parse_duration(self.lookback), timestamp)
+        )
 
 
-def dimensions(text: str) -> tuple[str, ...]:
-    """Raises BadParameter for a name that is none of them."""
+def parse_dimensions(text: str) -> tuple[str, ...]:
+    """Parse the names of --by. Raise BadParameter for a name that is not a dimension."""
     from gpustack.capacity.usage import DIMENSIONS
 
-    names = tuple(dict.fromkeys(filter(None, (one.strip() for one in text.split(",")))))
+    names = tuple(dict.fromkeys(filter(None, (part.strip() for part in text.split(",")))))
     if wrong := [name for name in names if name not in DIMENSIONS]:
         raise typer.BadParameter(f"--by takes {', '.join(DIMENSIONS)}, not {', '.join(wrong)}")
     return names
@@ -58,16 +76,16 @@ def dimensions(text: str) -> tuple[str, ...]:
 def open_source(
     source: Source, inventory: Path | None, *, become: bool, quiet: bool
 ) -> "Iterator[tuple[Prometheus, Inventory]]":
-    """The Prometheus that is given, else that of the cluster; and the inventory in any case, which has the names of
-    labels, and prices."""
+    """Open the Prometheus of --prometheus, or else that of the cluster. Yield it with the inventory, which has the
+    names of labels and the prices."""
     from gpustack.metrics.prometheus import Prometheus
     from gpustack.metrics.web import Access
 
     hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
     if source.address:
-        yield Prometheus(source.access()), hosts
+        yield Prometheus(source.build_access()), hosts
         return
     from gpustack.proof.services import SCHEME
 
-    with forward_to("prometheus", hosts, session.progress(quiet=quiet)) as (address, number):
+    with forward_to("prometheus", hosts, session.build_reporter(quiet=quiet)) as (address, number):
         yield Prometheus(Access(f"{SCHEME}://{address}:{number}")), hosts

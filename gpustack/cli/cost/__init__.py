@@ -1,1 +1,1 @@
-"""`gpustack cost`: what GPUs cost, and whom."""
+"""The commands `gpustack cost`, which report the cost of GPUs."""

@@ -1,4 +1,4 @@
-"""`gpustack cost`: GPU-hours times the prices of the spec."""
+"""The command `gpustack cost report`, which multiplies GPU-hours by the prices of the spec."""
 
 from decimal import Decimal, InvalidOperation
 from typing import Annotated
@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from gpustack.cli import options
-from gpustack.cli.capacity.usage import ByOption, Period, dimensions, open_source
+from gpustack.cli.capacity.usage import ByOption, Period, open_source, parse_dimensions
 from gpustack.cli.gpu.prometheus import Source
-from gpustack.cli.help import declare, group
+from gpustack.cli.help import build_group, declare_command
 
-app = group(
-    "Report what GPUs cost, by the prices of the spec.",
+app = build_group(
+    "Report the cost of GPUs by the prices of the spec.",
     "gpustack cost report -i mycluster --month 2026-10",
     "gpustack cost report -i mycluster --budget team-a=5000",
 )
@@ -21,7 +21,7 @@ BudgetOption = Annotated[
     typer.Option(
         "--budget",
         metavar="NAMESPACE=AMOUNT",
-        help="End with 1 when it has spent more (repeatable). Default: the spec's.",
+        help="Exit with 1 if this namespace has spent more (repeatable). Default: cost.budgets of the spec.",
     ),
 ]
 
@@ -32,34 +32,34 @@ def cost() -> None:
 
 
 def parse_budgets(texts: list[str]) -> dict[str, Decimal]:
-    """Raises BadParameter for all that are none."""
-    found, wrong = {}, []
+    """Parse the budgets of --budget by namespace. Raise BadParameter that names every invalid text."""
+    budgets, wrong = {}, []
     for text in texts:
         name, equals, amount = text.partition("=")
         try:
-            found[name] = Decimal(amount)
+            budgets[name] = Decimal(amount)
         except InvalidOperation:
             equals = ""
-        if not (name and equals and found[name].is_finite() and found[name] >= 0):
+        if not (name and equals and budgets[name].is_finite() and budgets[name] >= 0):
             wrong.append(text)
     if wrong:
         raise typer.BadParameter(f"--budget takes NAMESPACE=AMOUNT, not {', '.join(wrong)}")
-    return found
+    return budgets
 
 
-@declare(
+@declare_command(
     app,
     "gpustack cost report -i mycluster --month 2026-10",
     "gpustack cost report --since 7d --by namespace,team",
     "gpustack cost report --month 2026-10 --by day,namespace -o csv > october.csv",
     "gpustack cost report --month 2026-10 -o html > october.html",
     "gpustack cost report --month 2026-10 --budget team-a=5000 --budget team-b=800",
-    short="Report what GPUs cost, to the cent.",
+    short="Report the cost of used, idle and free GPUs.",
 )
 def report(
     *,
     period: Period,
-    by: ByOption = "namespace",
+    grouping: ByOption = "namespace",
     budget: BudgetOption = None,
     inventory: options.InventoryOption = None,
     source: Source,
@@ -67,29 +67,32 @@ def report(
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Report what GPUs cost: what pods had, of it what was idle, and what nobody had. All rows add up to the total.
+    """Report the cost of used, idle and free GPUs. The rows add up to the total.
 
-    Prices are the spec's (cost.prices). Exits with 1 above a budget, with 8 when less than 95 % of the time was
-    recorded."""
-    names, budgets = dimensions(by), parse_budgets(budget or [])
+    The prices are cost.prices of the spec. The command exits with 1 if a budget is exceeded, and with 8 if less than
+    95 % of the time was recorded."""
+    names, budgets = parse_dimensions(grouping), parse_budgets(budget or [])
     with open_source(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
-        from gpustack.capacity.read import read_usage
-        from gpustack.capacity.source import choose
-        from gpustack.config.sections.usage import series_label
-        from gpustack.cost.bill import make_bill
-        from gpustack.cost.prices import price_hours, require_prices
+        from gpustack.capacity.read import query_usage
+        from gpustack.capacity.source import choose_source
+        from gpustack.config.sections.usage import format_series_label
+        from gpustack.cost.bill import build_bill
+        from gpustack.cost.prices import find_prices, require_prices
 
         spec = hosts.spec
         require_prices(spec.cost)
-        chosen = choose(
-            prometheus, period.window(prometheus.now()), series_label(spec.capacity.team_label), period.cluster
+        metric_source = choose_source(
+            prometheus,
+            period.build_window(prometheus.fetch_time()),
+            format_series_label(spec.capacity.team_label),
+            period.cluster,
         )
-        usage = read_usage(chosen, pool_label=spec.capacity.pool_label, renamed=spec.capacity.renamed)
-    from gpustack.report.codes import cost_code
-    from gpustack.report.render import show
+        usage = query_usage(metric_source, pool_label=spec.capacity.pool_label, renames=spec.capacity.renamed)
+    from gpustack.report.codes import compute_cost_code
+    from gpustack.report.render import show_result
 
-    # What the spec allows is of a calendar month.
+    # The budgets of the spec are for a calendar month.
     limits = budgets or (spec.cost.budgets if period.month else {})
-    found = make_bill(usage, names, price_hours(spec.cost, usage.hours), spec.cost.unit, limits)
-    show(found, output.value, inventory=hosts)
-    raise typer.Exit(cost_code(found))
+    bill = build_bill(usage, names, find_prices(spec.cost, usage.hours), spec.cost.unit, limits)
+    show_result(bill, output.value, inventory=hosts)
+    raise typer.Exit(compute_cost_code(bill))

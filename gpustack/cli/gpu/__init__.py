@@ -1,1 +1,1 @@
-"""`gpustack gpu`: the GPUs of a cluster, as its Prometheus has them."""
+"""The commands `gpustack gpu`, which list, watch, test and change the GPUs of a cluster."""

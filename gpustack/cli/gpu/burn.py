@@ -1,4 +1,4 @@
-"""`gpustack gpu burn`: a full load on free GPUs for a bounded time, and whether they reach what is expected."""
+"""The command `gpustack gpu burn`, which loads free GPUs for a limited time and compares them with expected values."""
 
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -22,23 +22,30 @@ if TYPE_CHECKING:
     from gpustack.gpus.engines.engine import Engines
 
 LEAST, MOST = 60, 3600
-"""Seconds. Exporters are scraped every 30 s: a shorter load leaves no value that is of it alone."""
+"""Limits of --for in seconds. Exporters are scraped every 30 s, so a shorter load leaves no sample of it alone."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How long, and how hot."""
+    """Hold the options that limit the time and the temperature of a load."""
 
-    duration: Annotated[str, typer.Option("--for", metavar="TIME", help="How long, 1m to 1h.")] = "1m"
-    most: Annotated[
+    duration: Annotated[str, typer.Option("--for", metavar="TIME", help="Duration of the load, 1m to 1h.")] = "1m"
+    max_temperature: Annotated[
         int | None,
-        typer.Option("--max-temperature", min=1, metavar="CELSIUS", help="Stop there. Default: what each GPU says."),
+        typer.Option(
+            "--max-temperature",
+            min=1,
+            metavar="CELSIUS",
+            help="Stop at this temperature. Default: the limit of each GPU.",
+        ),
     ] = None
-    blind: Annotated[bool, typer.Option("--without-temperature", help="Also where heat cannot be read.")] = False
+    blind: Annotated[
+        bool, typer.Option("--without-temperature", help="Load GPUs even if their temperature cannot be read.")
+    ] = False
 
     @property
     def seconds(self) -> int:
-        """Raises UsageError."""
+        """Return the duration in seconds. Raise UsageError for one that is too short or too long."""
         seconds = int(options.parse_duration(self.duration))
         if not LEAST <= seconds <= MOST:
             message = f"--for takes {LEAST // 60}m to {MOST // 3600}h, not {self.duration}."
@@ -49,13 +56,14 @@ class Limits:
 def burn(
     *,
     field: Annotated[
-        str, typer.Option("--field", metavar="FIELD", help="What is loaded: a field of DCGM, by name or id.")
+        str, typer.Option("--field", metavar="FIELD", help="Field of DCGM to load, by name or id.")
     ] = "tensor-active",
     limits: Limits,
     inventory: options.InventoryOption = None,
     node: NodesOption = None,
     gpu: Annotated[
-        list[str] | None, typer.Option("--gpu", metavar="UUID", help="Only these GPUs (repeatable, or with commas).")
+        list[str] | None,
+        typer.Option("--gpu", metavar="UUID", help="Load only these GPUs (repeatable, or comma-separated)."),
     ] = None,
     yes: options.YesOption = False,
     without_lock: options.WithoutLockOption = None,
@@ -64,91 +72,104 @@ def burn(
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Load free GPUs fully with DCGM's dcgmproftester, and compare what they reach with what DCGM expects.
+    """Stress-test free GPUs with DCGM's dcgmproftester, and compare them with the values that DCGM expects.
 
-    On one node unless --node names several, by pods that end by themselves. Ctrl-C and heat stop it. Exits with 1 when
-    a GPU failed, with 8 when one is unknown."""
+    The load runs on one node unless --node names several, in pods that end by themselves. Ctrl-C and heat stop it. The
+    command exits with 1 if a GPU failed, and with 8 if one is unknown."""
     from gpustack.gpus.burn.loads import choose_load
 
     load, seconds = choose_load(field), limits.seconds
-    report = session.progress(quiet=quiet)
-    hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
+    report = session.build_reporter(quiet=quiet)
+    hosts = session.open_for_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
     from gpustack.cli.gpu.load import Task
     from gpustack.gpus.burn.judge import Burn, judge_gpus
     from gpustack.gpus.engines.engine import PROBES, compare_offers, find_idle
-    from gpustack.gpus.engines.works import load_gpus
-    from gpustack.report.codes import burn_code
-    from gpustack.report.render import show
+    from gpustack.gpus.engines.operations import load_gpus
+    from gpustack.report.codes import compute_burn_code
+    from gpustack.report.render import show_result
 
-    taken, wanted = session.gather_all(hosts, report, PROBES), session.split_words(gpu)
-    idle = find_idle(taken, session.split_words(node))
-    with ExitStack() as opened:
-        watcher = open_watcher(opened, hosts, load.field.name, limits, report)
-        engines = choose_nodes(idle, wanted, watcher, several=bool(node))
+    snapshot, uuids = session.gather_all(hosts, report, PROBES), session.split_words(gpu)
+    idle = find_idle(snapshot, session.split_words(node))
+    with ExitStack() as stack:
+        watcher = open_watcher(stack, hosts, load.field.name, limits, report)
+        engines = choose_nodes(idle, uuids, watcher, several=bool(node))
         if not limits.blind:
-            require_temperatures(watcher, engines, limits.most)
-        task = Task(taken, load, seconds, tuple(wanted), watcher)
+            require_temperatures(watcher, engines, limits.max_temperature)
+        task = Task(snapshot, load, seconds, tuple(uuids), watcher)
         work = load_gpus(f"{load.field.name} for {seconds} s", task.command, task.life, blind=limits.blind)
-        done, _, folder = run_work(
-            hosts, taken, engines, work, output.value, report, yes=yes, act=task.act, without_lock=without_lock
+        change, _, folder = run_work(
+            hosts, snapshot, engines, work, output.value, report, yes=yes, act=task.act, without_lock=without_lock
         )
-    if task.refused:
-        raise task.refused
-    watched = watcher.gpus if watcher else {}
-    gpus = judge_gpus(load, task.pods(), watched, task.stopped, blind=limits.blind)
-    lost, unread = compare_offers(engines, read_offers(hosts, report))
-    found = Burn(load, seconds, gpus, {**engines.unread, **unread}, lost, done.seconds, task.stopped, task.left)
-    show(found, output.value, inventory=hosts, evidence=str(folder))
-    raise typer.Exit(burn_code(found))
+    if task.error:
+        raise task.error
+    readings = watcher.gpus if watcher else {}
+    gpus = judge_gpus(load, task.list_pods(), readings, task.stop_reason, blind=limits.blind)
+    lost_gpus, unread = compare_offers(engines, read_offers(hosts, report))
+    result = Burn(
+        load,
+        seconds,
+        gpus,
+        {**engines.unread, **unread},
+        lost_gpus,
+        change.seconds,
+        task.stop_reason,
+        task.cleanup_error,
+    )
+    show_result(result, output.value, inventory=hosts, evidence=str(folder))
+    raise typer.Exit(compute_burn_code(result))
 
 
 def open_watcher(
-    opened: ExitStack, hosts: "Inventory", metric: str, limits: Limits, report: "Reporter"
+    stack: ExitStack, hosts: "Inventory", metric: str, limits: Limits, report: "Reporter"
 ) -> "Watcher | None":
-    """None where Prometheus is not reached, and need not be. Raises UsageError."""
-    from gpustack.gpus.ask import ask_readings
-    from gpustack.gpus.burn.watch import FIELDS, Watcher, explain_unknown
+    """Open the Prometheus that has the temperatures. Return None where it is not reached and --without-temperature is
+    set. Raise UsageError otherwise."""
+    from gpustack.gpus.burn.watch import FIELDS, Watcher, build_heat_error
+    from gpustack.gpus.queries import query_readings
     from gpustack.metrics.prometheus import Prometheus
     from gpustack.metrics.web import Access
     from gpustack.proof.services import SCHEME
 
     try:
-        address, number = opened.enter_context(forward_to("prometheus", hosts, report))
+        address, number = stack.enter_context(forward_to("prometheus", hosts, report))
     except GpustackError as error:
         if limits.blind:
             return None
-        raise explain_unknown(error.message) from error
+        raise build_heat_error(error.message) from error
     prometheus = Prometheus(Access(f"{SCHEME}://{address}:{number}"))
-    ask = lambda: ask_readings(prometheus, (metric, *FIELDS))  # noqa: E731
-    return Watcher(prometheus.now, ask, metric, limits.most, limits.blind)
+    ask = lambda: query_readings(prometheus, (metric, *FIELDS))  # noqa: E731
+    return Watcher(prometheus.fetch_time, ask, metric, limits.max_temperature, limits.blind)
 
 
-def choose_nodes(idle: "Engines", wanted: "Sequence[str]", watcher: "Watcher | None", *, several: bool) -> "Engines":
-    """Those of the wanted GPUs, all that were named, or the one with the most free GPUs. Raises UsageError."""
-    if wanted:
-        places = watcher.places() if watcher else {}
-        if odd := [uuid for uuid in wanted if uuid not in places]:
-            message, why = f"There is no GPU {', '.join(odd)}.", "Prometheus has no metrics of it."
-            raise UsageError("gpu-no-gpu", message, why, Command("gpustack", "gpu", "list", "-o", "json"))
-        nodes = {places[uuid] for uuid in wanted}
-        found = tuple(one for one in idle.found if one.node in nodes)
+def choose_nodes(idle: "Engines", uuids: "Sequence[str]", watcher: "Watcher | None", *, several: bool) -> "Engines":
+    """Choose the nodes of these GPUs, or all nodes of --node, or else the node with the most free GPUs. Raise
+    UsageError for an unknown GPU, and where no GPU is free."""
+    if uuids:
+        places = watcher.map_nodes() if watcher else {}
+        if unknown_uuids := [uuid for uuid in uuids if uuid not in places]:
+            message, reason = f"There is no GPU {', '.join(unknown_uuids)}.", "Prometheus has no metrics of it."
+            raise UsageError("gpu-no-gpu", message, reason, Command("gpustack", "gpu", "list", "-o", "json"))
+        nodes = {places[uuid] for uuid in uuids}
+        engines = tuple(engine for engine in idle.members if engine.node in nodes)
         missing = {node: idle.unread.get(node, "it was not named, or has no GPUs") for node in nodes}
-        if not found:
-            why = "\n".join(f"{node}: {reason}" for node, reason in missing.items())
+        if not engines:
+            reason = "\n".join(f"{node}: {cause}" for node, cause in missing.items())
             raise UsageError(
-                "gpu-none-free", "No GPU is free; nothing was done.", why, Command("gpustack", "gpu", "top", "pods")
+                "gpu-none-free", "No GPU is free; nothing was done.", reason, Command("gpustack", "gpu", "top", "pods")
             )
-        for one in found:
-            missing.pop(one.node)
-        return replace(idle, found=found, unread=missing)
+        for chosen_engine in engines:
+            missing.pop(chosen_engine.node)
+        return replace(idle, members=engines, unread=missing)
     if several:
         return idle
-    return replace(idle, found=(max(idle.found, key=lambda one: one.free),), unread={})
+    return replace(idle, members=(max(idle.members, key=lambda engine: engine.free),), unread={})
 
 
-def require_temperatures(watcher: "Watcher | None", engines: "Engines", most: int | None) -> None:
-    """Raises UsageError."""
+def require_temperatures(watcher: "Watcher | None", engines: "Engines", max_temperature: int | None) -> None:
+    """Raise UsageError where the temperature of a GPU cannot be read."""
     from gpustack.gpus.burn import watch
 
     if watcher:
-        watch.require_temperatures(watcher.ask, {one.node: one.gpus for one in engines.found}, most)
+        watch.require_temperatures(
+            watcher.ask, {engine.node: engine.gpus for engine in engines.members}, max_temperature
+        )

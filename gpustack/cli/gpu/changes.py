@@ -1,4 +1,4 @@
-"""Commands that change GPUs through their host engines: each names a piece of work, and one place does it."""
+"""Commands that change GPUs through their host engines. Each builds an operation, and `run_change` applies it."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -8,18 +8,18 @@ import typer
 from gpustack.cli import options, session
 from gpustack.cli.gpu.engines import NodesOption, open_engines, run_work
 from gpustack.cli.gpu.listings import JobArgument, groups, policies, profiling, settings, stats
-from gpustack.cli.help import declare
+from gpustack.cli.help import declare_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gpustack.gpus.engines.change import Work
+    from gpustack.gpus.engines.change import Operation
     from gpustack.gpus.engines.engine import Engines
 
 
 @dataclass(frozen=True)
-class Given:
-    """The options that all of them have."""
+class ChangeOptions:
+    """Hold the options that all commands of this module share."""
 
     inventory: options.InventoryOption = None
     node: NodesOption = None
@@ -31,172 +31,197 @@ class Given:
     quiet: options.QuietOption = False
 
 
-def change(plan: "Callable[[Engines], Work]", given: Given) -> None:
-    """Ends the command with its exit status."""
-    report = session.progress(quiet=given.quiet)
-    hosts = session.open_to_change(
-        given.inventory, this_host=given.this_host, yes=given.yes, ask_password=given.become, quiet=given.quiet
+def run_change(plan: "Callable[[Engines], Operation]", change_options: ChangeOptions) -> None:
+    """Apply an operation to the engines, show the result, and end the command with its exit status."""
+    report = session.build_reporter(quiet=change_options.quiet)
+    hosts = session.open_for_change(
+        change_options.inventory,
+        this_host=change_options.this_host,
+        yes=change_options.yes,
+        ask_password=change_options.become,
+        quiet=change_options.quiet,
     )
-    taken, engines = open_engines(hosts, given.node, report)
-    done, _, folder = run_work(
+    snapshot, engines = open_engines(hosts, change_options.node, report)
+    result, _, folder = run_work(
         hosts,
-        taken,
+        snapshot,
         engines,
         plan(engines),
-        given.output.value,
+        change_options.output.value,
         report,
-        yes=given.yes,
-        without_lock=given.without_lock,
+        yes=change_options.yes,
+        without_lock=change_options.without_lock,
     )
-    from gpustack.report.codes import changed_code
-    from gpustack.report.render import show
+    from gpustack.report.codes import compute_change_code
+    from gpustack.report.render import show_result
 
-    show(done, given.output.value, inventory=hosts, evidence=str(folder))
-    raise typer.Exit(changed_code(done))
+    show_result(result, change_options.output.value, inventory=hosts, evidence=str(folder))
+    raise typer.Exit(compute_change_code(result))
 
 
 DeadlineOption = Annotated[
-    str, typer.Option("--for", metavar="TIME", help="Put back after, such as 2h; at most 30d. Default: it stays.")
+    str,
+    typer.Option(
+        "--for", metavar="TIME", help="Revert the change after this time, such as 2h, at most 30d. Default: keep it."
+    ),
 ]
 LONGEST = 30 * 86400.0
 
 
 def parse_deadline(text: str) -> float:
-    """Seconds; 0 of an empty text. Raises BadParameter."""
+    """Parse a duration to seconds, and an empty text to 0. Raise BadParameter for more than 30 days."""
     seconds = options.parse_duration(text) if text else 0.0
     if seconds > LONGEST:
         raise typer.BadParameter(f"at most 30d, not {text}", param_hint="--for")
     return seconds
 
 
-@declare(groups, "gpustack gpu group create training --gpus 0,1 -i mycluster", name="create")
+@declare_command(groups, "gpustack gpu group create training --gpus 0,1 -i mycluster", name="create")
 def create_group(
     *,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the group.")],
-    gpus: Annotated[str, typer.Option("--gpus", metavar="0,1", help="Numbers as DCGM counts them. Default: all.")] = "",
-    given: Given,
+    gpus: Annotated[
+        str, typer.Option("--gpus", metavar="0,1", help="Indices of the GPUs in DCGM. Default: all GPUs of the node.")
+    ] = "",
+    change_options: ChangeOptions,
 ) -> None:
     """Create a group of GPUs in every host engine."""
-    from gpustack.gpus.engines import works
+    from gpustack.gpus.engines import operations
 
-    work = works.create_group(name, [gpu for gpu in gpus.split(",") if gpu])
-    change(lambda _: work, given)
+    work = operations.create_group(name, [gpu for gpu in gpus.split(",") if gpu])
+    run_change(lambda _: work, change_options)
 
 
-@declare(groups, "gpustack gpu group delete training -i mycluster", name="delete")
+@declare_command(groups, "gpustack gpu group delete training -i mycluster", name="delete")
 def delete_group(
     *,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the group.")],
-    given: Given,
+    change_options: ChangeOptions,
 ) -> None:
     """Delete a group of GPUs in every host engine that has it."""
-    from gpustack.gpus.engines import works
-    from gpustack.gpus.engines.listings import list_all
+    from gpustack.gpus.engines import operations
+    from gpustack.gpus.engines.listings import list_topic
 
-    change(lambda engines: works.delete_group(name, list_all(engines, "groups")), given)
+    run_change(lambda engines: operations.delete_group(name, list_topic(engines, "groups")), change_options)
 
 
-@declare(policies, "gpustack gpu policy set --ecc --xid --temperature 85 --for 8h -i mycluster", name="set")
+@declare_command(policies, "gpustack gpu policy set --ecc --xid --temperature 85 --for 8h -i mycluster", name="set")
 def set_policy(
     *,
-    ecc: Annotated[bool, typer.Option("--ecc", help="Double-bit errors of ECC.")] = False,
-    pcie: Annotated[bool, typer.Option("--pcie", help="Replays of PCIe.")] = False,
-    nvlink: Annotated[bool, typer.Option("--nvlink", help="Errors of NVLink.")] = False,
-    xid: Annotated[bool, typer.Option("--xid", help="Xid errors of the driver.")] = False,
+    ecc: Annotated[bool, typer.Option("--ecc", help="Watch for double-bit ECC errors.")] = False,
+    pcie: Annotated[bool, typer.Option("--pcie", help="Watch for PCIe replays.")] = False,
+    nvlink: Annotated[bool, typer.Option("--nvlink", help="Watch for NVLink errors.")] = False,
+    xid: Annotated[bool, typer.Option("--xid", help="Watch for Xid errors of the driver.")] = False,
     temperature: Annotated[
-        int | None, typer.Option("--temperature", min=1, max=999, metavar="CELSIUS", help="Above.")
+        int | None,
+        typer.Option("--temperature", min=1, max=999, metavar="CELSIUS", help="Watch for temperatures above this."),
     ] = None,
-    power: Annotated[int | None, typer.Option("--power", min=1, max=99999, metavar="WATTS", help="Above.")] = None,
-    pages: Annotated[int | None, typer.Option("--pages", min=1, max=9999, metavar="COUNT", help="Retired.")] = None,
+    power: Annotated[
+        int | None, typer.Option("--power", min=1, max=99999, metavar="WATTS", help="Watch for power draw above this.")
+    ] = None,
+    pages: Annotated[
+        int | None,
+        typer.Option("--pages", min=1, max=9999, metavar="COUNT", help="Watch for this many retired memory pages."),
+    ] = None,
     duration: DeadlineOption = "",
-    given: Given,
+    change_options: ChangeOptions,
 ) -> None:
-    """Set which violations host engines watch for."""
-    from gpustack.gpus.engines import works
+    """Set the violations that host engines watch for."""
+    from gpustack.gpus.engines import operations
 
     flags = {"ecc": ecc, "pcie": pcie, "nvlink": nvlink, "xid": xid}
     limits = {"temperature": temperature, "power": power, "pages": pages}
-    work = works.set_policy({**flags, **limits}, parse_deadline(duration))
-    change(lambda _: work, given)
+    work = operations.set_policy({**flags, **limits}, parse_deadline(duration))
+    run_change(lambda _: work, change_options)
 
 
-@declare(policies, "gpustack gpu policy clear --node gpu1", name="clear")
+@declare_command(policies, "gpustack gpu policy clear --node gpu1", name="clear")
 def clear_policy(
-    given: Given,
+    change_options: ChangeOptions,
 ) -> None:
-    """Watch for no violation any more."""
-    from gpustack.gpus.engines import works
+    """Clear the policy of host engines. They report no violations then."""
+    from gpustack.gpus.engines import operations
 
-    change(lambda _: works.clear_policy(), given)
+    run_change(lambda _: operations.clear_policy(), change_options)
 
 
-@declare(settings, "gpustack gpu config set --power-limit 300 --for 2h --node gpu1 -i mycluster", name="set")
+@declare_command(settings, "gpustack gpu config set --power-limit 300 --for 2h --node gpu1 -i mycluster", name="set")
 def set_config(
     *,
     power: Annotated[
-        int | None, typer.Option("--power-limit", min=1, max=99999, metavar="WATTS", help="Power limit.")
+        int | None, typer.Option("--power-limit", min=1, max=99999, metavar="WATTS", help="Power limit of each GPU.")
     ] = None,
-    clocks: Annotated[str, typer.Option("--clocks", metavar="MEMORY,SM", help="Application clocks in MHz.")] = "",
-    ecc: Annotated[bool | None, typer.Option("--ecc/--no-ecc", help="ECC, after the next reset.")] = None,
+    clocks: Annotated[
+        str, typer.Option("--clocks", metavar="MEMORY,SM", help="Application clocks of memory and SMs in MHz.")
+    ] = "",
+    ecc: Annotated[
+        bool | None, typer.Option("--ecc/--no-ecc", help="Turn ECC on or off, from the next reset of the GPU.")
+    ] = None,
     duration: DeadlineOption = "",
-    given: Given,
+    change_options: ChangeOptions,
 ) -> None:
-    """Set power limit, clocks or ECC of the GPUs of nodes."""
-    from gpustack.gpus.engines import works
+    """Set the power limit, clocks or ECC of GPUs."""
+    from gpustack.gpus.engines import operations
 
-    work = works.set_config(power, clocks, ecc=ecc, keep=parse_deadline(duration))
-    change(lambda _: work, given)
+    work = operations.set_config(power, clocks, ecc=ecc, keep=parse_deadline(duration))
+    run_change(lambda _: work, change_options)
 
 
-@declare(profiling, "gpustack gpu profiling pause --for 30m --node gpu1 -i mycluster", name="pause")
+@declare_command(profiling, "gpustack gpu profiling pause --for 30m --node gpu1 -i mycluster", name="pause")
 def pause_profiling(
     *,
-    duration: Annotated[str, typer.Option("--for", metavar="TIME", help="Such as 30m; at most a day.")] = "30m",
-    given: Given,
+    duration: Annotated[
+        str, typer.Option("--for", metavar="TIME", help="Resume profiling after this time, such as 30m, at most 1d.")
+    ] = "30m",
+    change_options: ChangeOptions,
 ) -> None:
-    """Pause profiling for another tool, until a deadline."""
-    from gpustack.gpus.engines import works
+    """Pause the profiling metrics of DCGM. Another tool can profile meanwhile."""
+    from gpustack.gpus.engines import operations
 
-    work = works.pause_profiling(min(options.parse_duration(duration), 86400.0))
-    change(lambda _: work, given)
+    work = operations.pause_profiling(min(options.parse_duration(duration), 86400.0))
+    run_change(lambda _: work, change_options)
 
 
-@declare(profiling, "gpustack gpu profiling resume -i mycluster", name="resume")
+@declare_command(profiling, "gpustack gpu profiling resume -i mycluster", name="resume")
 def resume_profiling(
-    given: Given,
+    change_options: ChangeOptions,
 ) -> None:
-    """Resume profiling that was paused."""
-    from gpustack.gpus.engines import works
+    """Resume the profiling metrics of DCGM."""
+    from gpustack.gpus.engines import operations
 
-    change(lambda _: works.resume_profiling(), given)
+    run_change(lambda _: operations.resume_profiling(), change_options)
 
 
-@declare(stats, "gpustack gpu stats start train-7 --every 10s --node gpu1 -i mycluster", name="start")
+@declare_command(stats, "gpustack gpu stats start train-7 --every 10s --node gpu1 -i mycluster", name="start")
 def start_stats(
     *,
     job: JobArgument,
-    every: Annotated[str, typer.Option("--every", metavar="TIME", help="How often is measured.")] = "30s",
-    keep: Annotated[str, typer.Option("--keep", metavar="TIME", help="How long; longer than the job.")] = "1d",
-    given: Given,
+    interval: Annotated[
+        str, typer.Option("--every", metavar="TIME", help="Interval between two measurements.")
+    ] = "30s",
+    keep: Annotated[
+        str, typer.Option("--keep", metavar="TIME", help="Time to keep the record, longer than the job.")
+    ] = "1d",
+    change_options: ChangeOptions,
 ) -> None:
-    """Record what GPUs do during a job."""
-    from gpustack.gpus.engines import works
+    """Start to record the metrics of GPUs during a job."""
+    from gpustack.gpus.engines import operations
 
-    work = works.start_job(job, options.parse_duration(every), options.parse_duration(keep))
-    change(lambda _: work, given)
+    work = operations.start_job(job, options.parse_duration(interval), options.parse_duration(keep))
+    run_change(lambda _: work, change_options)
 
 
-@declare(stats, "gpustack gpu stats stop train-7 --node gpu1 -i mycluster", name="stop")
+@declare_command(stats, "gpustack gpu stats stop train-7 --node gpu1 -i mycluster", name="stop")
 def stop_stats(
     *,
     job: JobArgument,
-    given: Given,
+    change_options: ChangeOptions,
 ) -> None:
-    """End the record of a job; what was recorded stays."""
-    from gpustack.gpus.engines import works
+    """Stop the record of a job. The recorded values are kept."""
+    from gpustack.gpus.engines import operations
 
-    work = works.stop_job(job)
-    change(lambda _: work, given)
+    work = operations.stop_job(job)
+    run_change(lambda _: work, change_options)
 
 
 MEMBERS = {"group": groups, "policy": policies, "config": settings, "profiling": profiling, "stats": stats}

@@ -1,4 +1,4 @@
-"""`gpustack gpu diag`: DCGM's diagnostic, on nodes side by side."""
+"""The command `gpustack gpu diag`, which runs DCGM's diagnostic on nodes in parallel."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 
 def diag(
     level: Annotated[
-        int, typer.Option("-r", "--level", min=1, max=4, metavar="1-4", help="1: quick, no load; from 2: idle GPUs.")
+        int,
+        typer.Option(
+            "-r",
+            "--level",
+            min=1,
+            max=4,
+            metavar="1-4",
+            help="Level of the diagnostic; 1 is quick and adds no load, 2 to 4 load idle GPUs.",
+        ),
     ] = 1,
     inventory: options.InventoryOption = None,
     node: NodesOption = None,
@@ -34,78 +42,81 @@ def diag(
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Run DCGM's diagnostic on the GPUs of nodes, and say which tests passed, failed and were skipped.
+    """Run DCGM's diagnostic on the GPUs of nodes, and list the tests that passed, failed and were skipped.
 
-    From level 2 on it loads GPUs: only nodes whose GPUs are all free are tested, pods keep them free, and alerts of
-    load are silenced. To skip is not to pass. Exits with 1 when a test failed, with 8 when a node is unknown."""
-    report = session.progress(quiet=quiet)
-    hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
-    taken, engines = open_engines(hosts, node, report)
+    Levels 2 to 4 load GPUs: only nodes whose GPUs are all free are tested, pods keep them free, and alerts of load are
+    silenced. A skipped test does not count as passed. The command exits with 1 if a test failed, and with 8 if a node
+    is unknown."""
+    report = session.build_reporter(quiet=quiet)
+    hosts = session.open_for_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
+    snapshot, engines = open_engines(hosts, node, report)
     from gpustack.gpus.engines.diagnostic import TIMES, add_losses, judge_level
-    from gpustack.gpus.engines.engine import compare_offers, only_free
-    from gpustack.gpus.engines.works import diagnose
-    from gpustack.report.codes import diagnostic_code
-    from gpustack.report.render import show
+    from gpustack.gpus.engines.engine import compare_offers, select_free
+    from gpustack.gpus.engines.operations import diagnose
+    from gpustack.report.codes import compute_diagnostic_code
+    from gpustack.report.render import show_result
 
-    engines = only_free(engines) if level > 1 else engines
-    done, replies, folder = run_work(
+    engines = select_free(engines) if level > 1 else engines
+    change, replies, folder = run_work(
         hosts,
-        taken,
+        snapshot,
         engines,
         diagnose(level),
         output.value,
         report,
         yes=yes,
         without_lock=without_lock,
-        around=(lambda run: keep_free(run, taken, engines, TIMES[level])) if level > 1 else None,
+        guard=(lambda run: keep_free(run, snapshot, engines, TIMES[level])) if level > 1 else None,
     )
-    answered = {one.node for one in replies}
-    unread = {one.node: one.why for one in done.endings if one.node not in answered}
-    found = replace(judge_level(level, replies, unread), seconds=done.seconds, stopped=done.stopped)
+    answered_nodes = {reply.node for reply in replies}
+    unread = {ending.node: ending.reason for ending in change.endings if ending.node not in answered_nodes}
+    diagnostic = replace(judge_level(level, replies, unread), seconds=change.seconds, stop_reason=change.stop_reason)
     if level > 1:
-        found = add_losses(found, *compare_offers(engines, read_offers(hosts, report)))
-    show(found, output.value, verbose=verbose, inventory=hosts, evidence=str(folder))
-    raise typer.Exit(diagnostic_code(found))
+        diagnostic = add_losses(diagnostic, *compare_offers(engines, read_offers(hosts, report)))
+    show_result(diagnostic, output.value, verbose=verbose, inventory=hosts, evidence=str(folder))
+    raise typer.Exit(compute_diagnostic_code(diagnostic))
 
 
 @contextmanager
-def keep_free(run: "Run", taken: "Snapshot", engines: "Engines", seconds: float) -> Iterator[Mapping[str, str]]:
-    """Yields why not, by node."""
+def keep_free(run: "Run", snapshot: "Snapshot", engines: "Engines", seconds: float) -> Iterator[Mapping[str, str]]:
+    """Keep the GPUs of the engines free with pods. Yield the reasons of nodes where that failed."""
     from gpustack.proof.connect import open_pods
     from gpustack.proof.hold import Holder
 
-    wanted = {engine.node: engine.gpus for engine in engines.found}
-    holder = Holder(lambda: open_pods(taken, run.private), run.record, seconds, run.stop_reason)
-    with silence_load(run, list(wanted), seconds), holder.hold(wanted) as refused:
-        yield refused
+    gpu_counts = {engine.node: engine.gpus for engine in engines.members}
+    holder = Holder(lambda: open_pods(snapshot, run.private), run.record, seconds, run.find_stop_reason)
+    with silence_load(run, list(gpu_counts), seconds), holder.hold(gpu_counts) as refusals:
+        yield refusals
 
 
 @contextmanager
 def silence_load(run: "Run", nodes: list[str], seconds: float) -> Iterator[None]:
-    """Where that cannot be, it is noted, and the test goes on."""
+    """Silence alerts of load on these nodes. A failure is recorded as a note, and raises no error."""
     from gpustack.ask.transport.refusal import HostRefused
     from gpustack.proof.http import Web
     from gpustack.proof.silence import silence
 
-    with ExitStack() as opened:
+    with ExitStack() as stack:
         try:
-            address, number = opened.enter_context(forward_to("alertmanager", run.hosts, run.record))
+            address, number = stack.enter_context(forward_to("alertmanager", run.hosts, run.record))
             web = Web("Alertmanager", address, number)
-            why = opened.enter_context(silence(web, nodes, seconds, run.lock.who))
+            reason = stack.enter_context(silence(web, nodes, seconds, run.lock.holder))
         except (GpustackError, HostRefused) as error:
-            why = str(error)
-        if why:
-            run.record(Event("note", "", f"alerts of load are not silenced: {why}"))
+            reason = str(error)
+        if reason:
+            run.record(Event("note", "", f"alerts of load are not silenced: {reason}"))
         yield
 
 
 def read_offers(hosts: "Inventory", report: Reporter) -> Mapping[str, int]:
-    """How many GPUs nodes offer now."""
+    """Read the number of GPUs that each node offers. Return an empty mapping without an answer."""
     from gpustack.ask.probe import CLUSTER, FactUnavailable
     from gpustack.ask.view import View
     from gpustack.probes.proof import NODES
 
     try:
-        return {one.name: one.allocatable for one in View(session.gather_all(hosts, report, [NODES]), CLUSTER)[NODES]}
+        return {
+            node.name: node.allocatable for node in View(session.gather_all(hosts, report, [NODES]), CLUSTER)[NODES]
+        }
     except (FactUnavailable, GpustackError):
         return {}

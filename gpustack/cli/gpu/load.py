@@ -1,4 +1,4 @@
-"""One load on GPUs: pods and metrics together, from the first pod until the last value of it is there."""
+"""A load on GPUs, from the first pod until its last sample is scraped."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,59 +16,59 @@ from gpustack.gpus.burn.loads import Load
 from gpustack.gpus.burn.watch import LAG, Watcher
 from gpustack.gpus.engines.call import Reply
 from gpustack.gpus.engines.engine import Engine
-from gpustack.probes.gpu.engine_pods import image
+from gpustack.probes.gpu.engine_pods import format_image
 from gpustack.proof.connect import open_pods
 from gpustack.proof.load import BESIDE, LOOK, START, Loader, LoadPod
 
 SETTLE = 2 * LAG
-"""Seconds, at most, until Prometheus has scraped each GPU after its load."""
+"""The longest time in seconds until Prometheus has scraped each GPU after its load."""
 
 
 @dataclass
 class Task:
-    """`wanted` are UUIDs, or none for all. `stopped` says why it ended early, `left` what could not be removed,
-    `refused` why nothing could be made."""
+    """Hold a load and its state. `uuids` select GPUs, and are empty for all. `stop_reason` is why the load ended early,
+    `cleanup_error` why pods could not be removed, and `error` why no pod could be created."""
 
-    taken: Snapshot
+    snapshot: Snapshot
     load: Load
     seconds: int
-    wanted: Sequence[str]
+    uuids: Sequence[str]
     watcher: Watcher | None
     loader: Loader | None = None
     nodes: dict[str, int] = field(default_factory=dict)
-    stopped: str = ""
-    refused: RolloutError | None = None
+    stop_reason: str = ""
+    error: RolloutError | None = None
 
     @property
     def image(self) -> str:
-        return image(View(self.taken, CLUSTER).versions.components["dcgm"])
+        return format_image(View(self.snapshot, CLUSTER).versions.components["dcgm"])
 
     @property
     def command(self) -> str:
-        return f"{self.image}: dcgmproftester {' '.join(self.load.words(self.seconds))}"
+        return f"{self.image}: dcgmproftester {' '.join(self.load.build_options(self.seconds))}"
 
     @property
     def life(self) -> float:
-        """Seconds that all of it may take."""
+        """Return the longest time in seconds that the load may take."""
         return START + self.seconds + BESIDE + SETTLE
 
     @property
-    def left(self) -> str:
-        return self.loader.left if self.loader else ""
+    def cleanup_error(self) -> str:
+        return self.loader.cleanup_error if self.loader else ""
 
     def act(self, run: Run, engines: Sequence[Engine]) -> list[Reply]:
-        """A reply for each node, with what its pods printed."""
-        self.nodes = {one.node: one.free for one in engines}
-        words = self.load.words(self.seconds)
+        """Run the load, and return a reply for each node with the output of its pods."""
+        self.nodes = {engine.node: engine.free for engine in engines}
+        words = self.load.build_options(self.seconds)
         self.loader = loader = Loader(
-            lambda: open_pods(self.taken, run.private),
-            run.record, self.image, words, self.seconds, self.wanted, run.stop_reason,
+            lambda: open_pods(self.snapshot, run.private),
+            run.record, self.image, words, self.seconds, self.uuids, run.find_stop_reason,
         )  # fmt: skip
         with silence_load(run, list(self.nodes), self.life):
             try:
-                self.stopped = loader.load(self.nodes, self.watch)
+                self.stop_reason = loader.load(self.nodes, self.watch)
             except RolloutError as error:
-                self.refused = error
+                self.error = error
             else:
                 self.settle(run)
         return [self.reply(node) for node in self.nodes]
@@ -76,44 +76,47 @@ class Task:
     def watch(self, pods: Sequence[LoadPod]) -> str:
         if self.watcher is None:
             return ""
-        by_stage = {stage: [uuid_of(one) for one in pods if one.stage == stage and one.gpus] for stage in STAGES}
-        return self.watcher.look(by_stage["running"], by_stage["ended"], monotonic())
+        by_stage = {stage: [select_uuid(pod) for pod in pods if pod.stage == stage and pod.gpus] for stage in STAGES}
+        return self.watcher.observe_gpus(by_stage["running"], by_stage["ended"], monotonic())
 
     def settle(self, run: Run) -> None:
-        """A value under load arrives after it."""
+        """Wait until the last values under load are scraped, which happens after the load."""
         end = monotonic() + SETTLE
-        while self.watcher and not self.stopped and not self.watcher.is_complete() and monotonic() < end:
-            if run.stop_reason():
+        while self.watcher and not self.stop_reason and not self.watcher.is_complete() and monotonic() < end:
+            if run.find_stop_reason():
                 return
             run.record(Event("waiting", "", "the last values are scraped"))
             sleep(LOOK)
             self.watch(tuple(self.loader.pods.values()) if self.loader else ())
 
-    def pods(self) -> list[LoadedPod]:
-        """Of each GPU that was to be loaded."""
-        found = [one for one in (self.loader.pods.values() if self.loader else ()) if one.stage != "held"]
-        if not self.wanted:
-            return list(map(loaded, found))
-        of = {uuid_of(one): one for one in found if one.gpus}
-        why = "no pod got it: it is in use, or not offered"
-        return [loaded(of[uuid]) if uuid in of else LoadedPod("", uuid, why=why) for uuid in self.wanted]
+    def list_pods(self) -> list[LoadedPod]:
+        """List the pods of the GPUs that were to be loaded. A GPU that no pod got has a reason instead."""
+        load_pods = [pod for pod in (self.loader.pods.values() if self.loader else ()) if pod.stage != "held"]
+        if not self.uuids:
+            return list(map(build_loaded_pod, load_pods))
+        pods_by_uuid = {select_uuid(pod): pod for pod in load_pods if pod.gpus}
+        reason = "no pod got it: it is in use, or not offered"
+        return [
+            build_loaded_pod(pods_by_uuid[uuid]) if uuid in pods_by_uuid else LoadedPod("", uuid, reason=reason)
+            for uuid in self.uuids
+        ]
 
     def reply(self, node: str) -> Reply:
         pods: Iterable[LoadPod] = self.loader.pods.values() if self.loader else ()
-        output = "\n".join(f"{one.name}: {one.why}\n{one.output}" for one in pods if one.node == node)
-        if self.refused:
-            return Reply(node, self.command, 1, output, str(self.refused.why))
-        return Reply(node, self.command, 0, output, lost=self.left)
+        output = "\n".join(f"{pod.name}: {pod.reason}\n{pod.output}" for pod in pods if pod.node == node)
+        if self.error:
+            return Reply(node, self.command, 1, output, str(self.error.reason))
+        return Reply(node, self.command, 0, output, missing_reason=self.cleanup_error)
 
 
 STAGES = ("running", "ended")
 
 
-def uuid_of(pod: LoadPod) -> str:
+def select_uuid(pod: LoadPod) -> str:
     return pod.gpus[0].uuid
 
 
-def loaded(pod: LoadPod) -> LoadedPod:
+def build_loaded_pod(pod: LoadPod) -> LoadedPod:
     (gpu,) = pod.gpus[:1] or (None,)
-    who = (gpu.uuid, gpu.model, gpu.bus) if gpu else ("", "", "")
-    return LoadedPod(pod.node, *who, pod.code, pod.output, pod.why)
+    identity = (gpu.uuid, gpu.model, gpu.bus) if gpu else ("", "", "")
+    return LoadedPod(pod.node, *identity, pod.code, pod.output, pod.reason)

@@ -1,4 +1,4 @@
-"""Which Prometheus a command reads: the one that is given, or the cluster's own, through its control plane."""
+"""Options and connections to the Prometheus that a command reads, by its URL or through the control plane."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,23 +25,28 @@ AddressOption = Annotated[
         "--prometheus",
         metavar="URL",
         envvar="GPUSTACK_PROMETHEUS",
-        help="A Prometheus, Thanos or Mimir. Default: that of the cluster, through its control plane.",
+        help="URL of Prometheus, Thanos or Mimir. Default: Prometheus of the cluster, through its control plane.",
     ),
 ]
-TokenOption = Annotated[Path | None, typer.Option("--token-file", metavar="FILE", help="File with its bearer token.")]
+TokenOption = Annotated[
+    Path | None, typer.Option("--token-file", metavar="FILE", help="Read the bearer token from this file.")
+]
 CertificateOption = Annotated[
     Path | None,
-    typer.Option("--client-certificate", metavar="FILE", help="PEM file of a client certificate, with its key."),
+    typer.Option("--client-certificate", metavar="FILE", help="Use this client certificate with its key, in PEM."),
 ]
 CaOption = Annotated[
-    Path | None, typer.Option("--ca-file", metavar="FILE", help="PEM file of who signed its certificate.")
+    Path | None, typer.Option("--ca-file", metavar="FILE", help="Verify the server by this CA certificate, in PEM.")
 ]
-TenantOption = Annotated[str, typer.Option("--tenant", metavar="ID", help="X-Scope-OrgID, for Mimir and Cortex.")]
+TenantOption = Annotated[
+    str, typer.Option("--tenant", metavar="ID", help="Value of the X-Scope-OrgID header, for Mimir and Cortex.")
+]
 
 
 @dataclass(frozen=True)
 class Source:
-    """Options of all that read a Prometheus: the address, empty for the cluster's own, and what proves who asks."""
+    """Hold the options of commands that read a Prometheus. `address` is empty for the Prometheus of the cluster, and
+    the other options authenticate."""
 
     address: AddressOption = ""
     token: TokenOption = None
@@ -49,18 +54,18 @@ class Source:
     ca: CaOption = None
     tenant: TenantOption = ""
 
-    def access(self) -> "Access":
-        """Raises UsageError for a file that cannot be read."""
+    def build_access(self) -> "Access":
+        """Build the access to the address. Raise UsageError for a file that cannot be read."""
         from gpustack.metrics.web import Access
 
         return Access(
             self.address,
-            token=plain_line(f"--token-file: {self.token}", read_file("--token-file", self.token))
+            token=parse_header(f"--token-file: {self.token}", read_file("--token-file", self.token))
             if self.token
             else "",
-            certificate=named("--client-certificate", self.certificate),
-            ca=named("--ca-file", self.ca),
-            tenant=plain_line("--tenant", self.tenant) if self.tenant else "",
+            certificate=require_readable("--client-certificate", self.certificate),
+            ca=require_readable("--ca-file", self.ca),
+            tenant=parse_header("--tenant", self.tenant) if self.tenant else "",
         )
 
 
@@ -75,38 +80,38 @@ def read_file(option: str, path: Path) -> str:
         ) from None
 
 
-def plain_line(what: str, text: str) -> str:
-    """What stands in a header. Raises UsageError, without the text."""
+def parse_header(label: str, text: str) -> str:
+    """Return the text as the value of a header. Raise UsageError, without the text, for more than a line of ASCII."""
     line = text.strip()
     if not line or not line.isascii() or not line.isprintable():
-        raise UsageError("prometheus-file", f"{what} is not one line of ASCII.", "It is sent as a header of HTTP.")
+        raise UsageError("prometheus-file", f"{label} is not one line of ASCII.", "It is sent as a header of HTTP.")
     return line
 
 
-def named(option: str, path: Path | None) -> str:
+def require_readable(option: str, path: Path | None) -> str:
     return str(path) if path and read_file(option, path) else ""
 
 
 @contextmanager
 def forward_to(part: "Part", hosts: "Inventory", report: Reporter) -> Iterator[tuple[str, int]]:
-    """Address and port on this machine that lead to a part of the cluster's monitoring, or of that of the one host
-    without Kubernetes."""
-    from gpustack.proof.connect import acting_host, forward_part, forward_standalone
+    """Forward a part of the monitoring of the cluster, or of the only host without Kubernetes. Yield the local address
+    and port."""
+    from gpustack.proof.connect import find_acting_host, forward_part, forward_standalone
     from gpustack.proof.services import ACCESS_PROBES, find_access
 
-    if not hosts.in_cluster:
-        with forward_standalone(hosts, part) as there:
-            yield there
+    if not hosts.cluster_hosts:
+        with forward_standalone(hosts, part) as standalone:
+            yield standalone
         return
-    taken = session.gather_all(hosts, report, ACCESS_PROBES)
-    with forward_part(acting_host(taken), find_access(taken, part)) as (_, address, number):
+    snapshot = session.gather_all(hosts, report, ACCESS_PROBES)
+    with forward_part(find_acting_host(snapshot), find_access(snapshot, part)) as (_, address, number):
         yield address, number
 
 
 @contextmanager
 def open_part(part: "Part", inventory: Path | None, *, become: bool, quiet: bool) -> "Iterator[tuple[str, Inventory]]":
-    """The address of a part of the cluster's monitoring, through its control plane."""
-    report = session.progress(quiet=quiet)
+    """Forward a part of the monitoring through the control plane. Yield its URL and the inventory."""
+    report = session.build_reporter(quiet=quiet)
     hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
     from gpustack.proof.services import SCHEME
 
@@ -118,12 +123,13 @@ def open_part(part: "Part", inventory: Path | None, *, become: bool, quiet: bool
 def open_prometheus(
     source: Source, inventory: Path | None, *, become: bool, quiet: bool
 ) -> "Iterator[tuple[Prometheus, Inventory | None]]":
-    """And the inventory, where one led there. Raises UsageError, UnreachableError, and as reading an inventory."""
+    """Open the Prometheus of a source. Yield it with the inventory, which is None for a given address. Raise
+    UsageError, UnreachableError, and the errors of an inventory that cannot be read."""
     from gpustack.metrics.prometheus import Prometheus
     from gpustack.metrics.web import Access
 
     if source.address:
-        yield Prometheus(source.access()), None
+        yield Prometheus(source.build_access()), None
         return
     with open_part("prometheus", inventory, become=become, quiet=quiet) as (address, hosts):
         yield Prometheus(Access(address)), hosts

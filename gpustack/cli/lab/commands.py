@@ -1,4 +1,4 @@
-"""`gpustack lab`: throw-away hosts to rehearse an inventory on."""
+"""The commands `gpustack lab`, which run throw-away hosts to rehearse an inventory on."""
 
 import shlex
 import subprocess
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options, session
-from gpustack.cli.help import declare, group
+from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.lab import faults as lab_faults
 from gpustack.cli.lab import gpu as lab_gpu
 from gpustack.command import Command
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 MIRROR_PORT = 8480
 
-app = group(
-    "Throw-away hosts with systemd, sshd and apt, to rehearse on.",
+app = build_group(
+    "Run throw-away hosts with systemd, sshd and apt.",
     "gpustack lab up --hosts 2 --gpus 2 --mirror $(gpustack bundle build --quiet)",
     "gpustack install -i lab",
     "gpustack lab down",
 )
 HOSTS, DISKS, REHEARSE = "Hosts", "Disks", "Faults and GPUs"
 
-Name = Annotated[str | None, typer.Option(help="Name of the lab. Default: this checkout's.")]
-HostName = Annotated[str, typer.Argument(metavar="HOST", help="host1, host2, …")]
+Name = Annotated[str | None, typer.Option(help="Name of the lab. Default: the lab of this checkout.")]
+HostName = Annotated[str, typer.Argument(metavar="HOST", help="Name of a host of the lab, such as host1.")]
 Snapshot = Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Name of the snapshot.")]
 
 
@@ -39,7 +39,7 @@ def complete_model(incomplete: str) -> list[str]:
     return [key for key in MODELS if key.startswith(incomplete.upper())]
 
 
-@declare(
+@declare_command(
     app,
     "gpustack lab up --mirror $(gpustack bundle build --quiet)",
     "gpustack lab up --hosts 3 --os debian-12,debian-13 --gpus host2:4xA100,host3:2",
@@ -48,54 +48,58 @@ def complete_model(incomplete: str) -> list[str]:
 )
 def up(
     name: Name = None,
-    hosts: Annotated[int, typer.Option(min=1, help="Number of hosts.")] = 2,
+    hosts: Annotated[int, typer.Option(min=1, help="Number of hosts to start.")] = 2,
     release: Annotated[
         list[str] | None,
         typer.Option(
             "--os",
-            help="debian-12, debian-13, old-tools or new-tools, comma-separated, in turn. Default: this machine's.",
+            help="Systems of the hosts in turn: debian-12, debian-13, old-tools, new-tools. Default: this machine's.",
         ),
     ] = None,
     mirror: Annotated[
         str | None,
-        typer.Option(help="What the hosts install from: a bundle directory to serve, or the URL of a mirror."),
+        typer.Option(help="Bundle directory to serve as a mirror, or the URL of a mirror."),
     ] = None,
-    fingerprint: Annotated[str, typer.Option(help="Key fingerprint of a mirror given by URL, 40 hex digits.")] = "",
+    fingerprint: Annotated[
+        str, typer.Option(help="Fingerprint of the key of a mirror given by URL, 40 hex digits.")
+    ] = "",
     addresses: Annotated[
-        int, typer.Option(min=0, help="Further addresses n01, n02, …, as hosts of an inventory of their own.")
+        int, typer.Option(min=0, help="Number of further addresses n01, n02, …, in a second inventory.")
     ] = 0,
     *,
     fake_internet: Annotated[
         bool,
-        typer.Option("--fake-internet", help="Resolve the official names on the bridge, and answer from the mirror."),
+        typer.Option("--fake-internet", help="Resolve official host names to the mirror."),
     ] = False,
     gpus: Annotated[
-        str, typer.Option(help="Simulated GPUs: N for every host, HOST:N or HOST:NxMODEL for one; comma-separated.")
+        str,
+        typer.Option(help="Simulated GPUs: N for every host, HOST:N or HOST:NxMODEL for one host (comma-separated)."),
     ] = "",
     model: Annotated[
-        str, typer.Option(help="Model of the GPUs: H100, A100, L4, T4, …", autocompletion=complete_model)
+        str, typer.Option(help="Model of the simulated GPUs: H100, A100, L4, T4, …", autocompletion=complete_model)
     ] = "",
     vm: Annotated[
-        bool, typer.Option("--vm", help="Virtual machines of QEMU, each with a kernel of its own; KVM where it works.")
+        bool, typer.Option("--vm", help="Run the hosts as virtual machines in QEMU, with KVM if available.")
     ] = False,
     image: Annotated[
-        str, typer.Option(metavar="FILE|URL", help="Virtual machines from a cloud image; a URL ends with #sha256=HEX.")
+        str,
+        typer.Option(metavar="FILE|URL", help="Run virtual machines of this cloud image. A URL ends with #sha256=HEX."),
     ] = "",
     quiet: options.QuietOption = False,
 ) -> None:
-    """Start hosts and write an inventory for them; `-i lab` is short for it.
+    """Start hosts and write an inventory for them. Other commands read it with `-i lab`.
 
-    Root in one of these hosts is root of this machine, unless they are virtual machines."""
+    Root in one of these hosts is root of this machine, unless the hosts are virtual machines."""
     from gpustack import lab
-    from gpustack.lab.releases import chosen
+    from gpustack.lab.releases import select_releases
     from gpustack.lab.vm.image import find
 
     if image and release:
         raise typer.BadParameter("--image has a system of its own: leave out --os")
     file = find(image) if image else None
-    made = lab.up(
+    started_lab = lab.create_lab(
         name,
-        releases=[file.stem] * hosts if file else chosen(hosts, release or []),
+        releases=[file.stem] * hosts if file else select_releases(hosts, release or []),
         vm=vm,
         image=str(file or ""),
         mirror=_find_mirror(mirror, fingerprint),
@@ -103,14 +107,14 @@ def up(
         internet=fake_internet,
         gpus=gpus,
         model=model,
-        report=session.progress(quiet=quiet),
+        report=session.build_reporter(quiet=quiet),
     )
-    for host in made.hosts:
+    for host in started_lab.hosts:
         typer.echo("  ".join([host.name, host.os, host.address, *_describe_gpus(host)]))
-    typer.echo(f"inventory: {made.inventory}")
-    if made.record.emulated:
+    typer.echo(f"inventory: {started_lab.inventory}")
+    if started_lab.record.emulated:
         typer.echo("KVM does not work here: the hosts are emulated, 10 to 20 times slower than this machine", err=True)
-    if not made.record.vm:
+    if not started_lab.record.vm:
         typer.echo(
             "root in these hosts is root of this machine: install nothing on them that may not run here", err=True
         )
@@ -121,36 +125,37 @@ def _describe_gpus(host: "Host") -> list[str]:
 
 
 def _find_mirror(text: str | None, fingerprint: str) -> "Mirror | Source | None":
-    """A mirror that runs, or one to run with the lab from a bundle. Raises LabError when it can be neither."""
+    """Return a running mirror by its URL, or the mirror of a bundle directory, which the lab runs. Raise LabError for
+    other texts."""
     from gpustack.lab import Mirror, Source
 
     if text is None:
         return None
     if text.startswith(("http://", "https://")):
         if len(fingerprint) != 40:
-            why = "Hosts trust a mirror by the key it signs with."
+            reason = "Hosts trust a mirror by the key it signs with."
             hint = Command("gpustack", "bundle", "fingerprint", note="on the machine that has the bundle")
-            raise LabError("lab-mirror-unknown-key", "A mirror's URL needs --fingerprint, 40 hex digits.", why, hint)
+            raise LabError("lab-mirror-unknown-key", "A mirror's URL needs --fingerprint, 40 hex digits.", reason, hint)
         return Source(text.rstrip("/"), fingerprint)
     directory = Path(text).resolve()
     if not directory.is_dir():
-        why = "It is neither a directory nor a URL."
+        reason = "It is neither a directory nor a URL."
         raise LabError(
-            "lab-mirror-missing", f"There is no mirror {text}.", why, Command("gpustack", "bundle", "build", text)
+            "lab-mirror-missing", f"There is no mirror {text}.", reason, Command("gpustack", "bundle", "build", text)
         )
-    from gpustack.bundle.verify import fingerprint as signed_by
+    from gpustack.bundle.verify import read_fingerprint
 
     program = [sys.executable, "-c", "from gpustack.cli.app import main; main()"]
     serve = [*program, "bundle", "serve", str(directory), "--listen"]
-    return Mirror(lambda address: [*serve, f"{address}:{MIRROR_PORT}"], MIRROR_PORT, signed_by(directory))
+    return Mirror(lambda address: [*serve, f"{address}:{MIRROR_PORT}"], MIRROR_PORT, read_fingerprint(directory))
 
 
-@declare(
+@declare_command(
     app,
     "gpustack lab down",
     "gpustack lab down --force --name two",
     heading=HOSTS,
-    short="Stop the hosts and remove all that `up` made.",
+    short="Stop the hosts and remove everything that `up` created.",
 )
 def down(
     name: Name = None,
@@ -158,20 +163,20 @@ def down(
     force: Annotated[bool, typer.Option("--force", help="Do not wait for the hosts to shut down.")] = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Stop the hosts and remove all that `up` made. Running it twice does no harm."""
+    """Stop the hosts and remove everything that `up` created. A second run changes nothing."""
     from gpustack import lab
 
-    gone = lab.down(name, graceful=not force, report=session.progress(quiet=quiet))
-    typer.echo("the lab is down" if gone else "there was no lab")
+    was_running = lab.remove_lab(name, graceful=not force, report=session.build_reporter(quiet=quiet))
+    typer.echo("the lab is down" if was_running else "there was no lab")
 
 
-@declare(app, "gpustack lab status", heading=HOSTS, short="List all labs of this machine and their hosts.")
+@declare_command(app, "gpustack lab status", heading=HOSTS, short="List all labs of this machine and their hosts.")
 def status() -> None:
     """List all labs of this machine, of every checkout, and their hosts."""
     from gpustack.lab import hosts, state
 
-    found = state.records()
-    for record in found:
+    records = state.list_records()
+    for record in records:
         if not record.readable:
             down = Command("gpustack", "lab", "down", "--name", record.name)
             typer.echo(f"{record.name}  its record cannot be read: {down}")
@@ -181,25 +186,25 @@ def status() -> None:
             words.append(f"mirror {record.source.url}")
         if record.vm:
             words.append("emulated virtual machines" if record.emulated else "virtual machines")
-        if record.name == state.default_name():
+        if record.name == state.compute_default_name():
             words.append("(this checkout's)")
         typer.echo("  ".join(words))
         for host in record.hosts:
-            doing = "running" if hosts.running(record, host) else "stopped"
+            doing = "running" if hosts.is_running(record, host) else "stopped"
             typer.echo("  ".join([f"  {host.name}", host.os, host.address, doing, *_describe_gpus(host)]))
-    if not found:
+    if not records:
         typer.echo("there is no lab")
 
 
-@declare(app, "gpustack lab ssh host1", "gpustack lab ssh host1 --name two", heading=HOSTS)
+@declare_command(app, "gpustack lab ssh host1", "gpustack lab ssh host1 --name two", heading=HOSTS)
 def ssh(host: HostName, name: Name = None) -> None:
     """Open a shell on a host, as user ops with sudo."""
     from gpustack import lab
 
-    raise typer.Exit(subprocess.run(lab.find(name).ssh(host), check=False).returncode)
+    raise typer.Exit(subprocess.run(lab.find_lab(name).build_ssh_command(host), check=False).returncode)
 
 
-@declare(
+@declare_command(
     app,
     "gpustack lab exec host1 -- sudo apt-get update",
     "gpustack lab exec --name two host1 -- uptime",
@@ -209,34 +214,34 @@ def ssh(host: HostName, name: Name = None) -> None:
 def execute(
     host: HostName,
     command: Annotated[
-        list[str], typer.Argument(metavar="COMMAND", help="What to run; after `--` where it has options.")
+        list[str], typer.Argument(metavar="COMMAND", help="Command to run, after `--` if it has options.")
     ],
     name: Name = None,
 ) -> None:
     """Run a command on a host, as user ops with sudo."""
     from gpustack import lab
 
-    words = [*lab.find(name).ssh(host), "--", shlex.join(command)]
+    words = [*lab.find_lab(name).build_ssh_command(host), "--", shlex.join(command)]
     raise typer.Exit(subprocess.run(words, check=False).returncode)
 
 
-@declare(app, "gpustack lab save installed", heading=DISKS, short="Save the disks of all hosts under a name.")
+@declare_command(app, "gpustack lab save installed", heading=DISKS, short="Save the disks of all hosts under a name.")
 def save(snapshot: Snapshot, name: Name = None, *, quiet: options.QuietOption = False) -> None:
-    """Save the disks of all hosts under a name, in a fraction of a second. Hosts may be running."""
+    """Save the disks of all hosts under a name. Hosts may be running."""
     from gpustack import lab
 
-    lab.find(name, report=session.progress(quiet=quiet)).save(snapshot)
+    lab.find_lab(name, report=session.build_reporter(quiet=quiet)).save(snapshot)
 
 
-@declare(app, "gpustack lab restore installed", heading=DISKS, short="Go back to saved disks, and boot.")
+@declare_command(app, "gpustack lab restore installed", heading=DISKS, short="Restore the saved disks, and boot.")
 def restore(snapshot: Snapshot, name: Name = None, *, quiet: options.QuietOption = False) -> None:
-    """Replace the disks of all hosts with saved ones, and boot."""
+    """Restore the saved disks of all hosts, and boot."""
     from gpustack import lab
 
-    lab.find(name, report=session.progress(quiet=quiet)).restore(snapshot)
+    lab.find_lab(name, report=session.build_reporter(quiet=quiet)).restore(snapshot)
 
 
-declare(
+declare_command(
     app,
     "gpustack lab inject host-ip-forward-off",
     "gpustack lab inject --noise",
@@ -244,8 +249,10 @@ declare(
     heading=REHEARSE,
     short="Inject a fault, to rehearse `gpustack doctor`.",
 )(lab_faults.inject)
-declare(app, "gpustack lab recover", "gpustack lab recover host-ip-forward-off", name="recover", heading=REHEARSE)(
-    lab_faults.recover
+declare_command(
+    app, "gpustack lab recover", "gpustack lab recover host-ip-forward-off", name="recover", heading=REHEARSE
+)(lab_faults.recover)
+declare_command(app, "gpustack lab faults", heading=REHEARSE, short="List the faults that can be injected.")(
+    lab_faults.faults
 )
-declare(app, "gpustack lab faults", heading=REHEARSE, short="List the faults that can be injected.")(lab_faults.faults)
 app.add_typer(lab_gpu.app, name="gpu", rich_help_panel=REHEARSE, short_help="List and change the simulated GPUs.")

@@ -1,58 +1,68 @@
-"""`gpustack lab inject`, `recover` and `faults`: faults on purpose, to rehearse what `gpustack doctor` finds."""
+"""The commands `gpustack lab inject`, `recover` and `faults`, which rehearse the faults that doctor finds."""
 
 from typing import Annotated
 
 import typer
 
-Name = Annotated[str | None, typer.Option(help="Name of the lab. Default: this checkout's.")]
+Name = Annotated[str | None, typer.Option(help="Name of the lab. Default: the lab of this checkout.")]
 
 
 def complete_fault(incomplete: str) -> list[str]:
-    from gpustack.lab.faults.entries import injectors
+    from gpustack.lab.faults.entries import read_injectors
 
-    return [name for name in injectors() if name.startswith(incomplete)]
+    return [name for name in read_injectors() if name.startswith(incomplete)]
 
 
 def faults() -> None:
-    """List the faults that can be injected: where, and what is done. Then those that a lab cannot have, and why."""
-    from gpustack.lab.faults.entries import injectors, uncarried
+    """List the faults that can be injected, with target and effect, and those that a lab cannot have."""
+    from gpustack.lab.faults.entries import read_injectors, read_uncarried_faults
 
-    width, unavailable = max(map(len, injectors())), "not available in the lab"
-    for name, injector in injectors().items():
-        typer.echo(f"{name:{width}}  {injector.where:{len(unavailable)}}  {injector.does}")
-    for layer in uncarried().values():
-        for fault, why in layer.items():
-            typer.echo(f"{fault:{width}}  {unavailable}  {why}")
+    width, unavailable = max(map(len, read_injectors())), "not available in the lab"
+    for name, injector in read_injectors().items():
+        typer.echo(f"{name:{width}}  {injector.target:{len(unavailable)}}  {injector.does}")
+    for layer in read_uncarried_faults().values():
+        for fault, reason in layer.items():
+            typer.echo(f"{fault:{width}}  {unavailable}  {reason}")
 
 
 def inject(
     fault: Annotated[
-        str, typer.Argument(metavar="FAULT", help="A fault of `gpustack lab faults`.", autocompletion=complete_fault)
+        str,
+        typer.Argument(metavar="FAULT", help="Id of a fault of `gpustack lab faults`.", autocompletion=complete_fault),
     ] = "",
-    on: Annotated[str, typer.Option(metavar="HOST", help="On this host. Default: where it has the most effect.")] = "",
+    on: Annotated[
+        str, typer.Option(metavar="HOST", help="Host to inject the fault on. Default: the host with the most effect.")
+    ] = "",
     name: Name = None,
     *,
-    quick: Annotated[bool, typer.Option("--quick", help="Do not wait until the fault shows.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Do not wait until the fault takes effect.")] = False,
     noise: Annotated[
-        bool, typer.Option("--noise", help="Instead of a fault: what looks like faults on all hosts, and is harmless.")
+        bool,
+        typer.Option(
+            "--noise", help="Inject harmless conditions that look like faults on all hosts, instead of a fault."
+        ),
     ] = False,
 ) -> None:
-    """Inject one fault into a lab, as it happens in the field, and wait until it shows."""
+    """Inject one fault into a lab, and wait until it takes effect."""
     from gpustack import lab
     from gpustack.lab.faults import inject
     from gpustack.lab.faults.entries import find
 
     if bool(fault) == noise:
         raise typer.BadParameter("Give either a fault, or --noise.")
-    made = lab.find(name)
-    for broken in inject.disguise(made) if noise else inject.give(made, fault, on, wait=not quick):
-        typer.echo(f"{broken.host}: {broken.injector}: {find(broken.injector).does}")
+    target_lab = lab.find_lab(name)
+    for injection in (
+        inject.inject_decoys(target_lab) if noise else inject.inject_fault(target_lab, fault, on, wait=not quick)
+    ):
+        typer.echo(f"{injection.host}: {injection.injector}: {find(injection.injector).does}")
 
 
 def recover(
     fault: Annotated[
         str | None,
-        typer.Argument(metavar="FAULT", help="Only this one. Default: all.", autocompletion=complete_fault),
+        typer.Argument(
+            metavar="FAULT", help="Undo only this fault. Default: all faults.", autocompletion=complete_fault
+        ),
     ] = None,
     name: Name = None,
 ) -> None:
@@ -60,8 +70,8 @@ def recover(
     from gpustack import lab
     from gpustack.lab.faults import inject
 
-    recovered = inject.recover(lab.find(name), fault or "")
-    for broken in recovered:
-        typer.echo(f"{broken.host}: {broken.injector} recovered")
-    if not recovered:
+    injections = inject.undo_faults(lab.find_lab(name), fault or "")
+    for injection in injections:
+        typer.echo(f"{injection.host}: {injection.injector} recovered")
+    if not injections:
         typer.echo("no fault was injected")

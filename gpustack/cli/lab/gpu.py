@@ -1,21 +1,21 @@
-"""`gpustack lab gpu`: the simulated GPUs of lab hosts, changed while they run."""
+"""The commands `gpustack lab gpu`, which list and change the simulated GPUs of lab hosts."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli.help import declare, group
+from gpustack.cli.help import build_group, declare_command
 
 if TYPE_CHECKING:
     from gpustack.simulated.state_text import Gpu
 
-app = group(
-    "The simulated GPUs of lab hosts, which `gpustack lab up --gpus 2` gives them.",
+app = build_group(
+    "List and change the simulated GPUs of `gpustack lab up --gpus`.",
     "gpustack lab gpu list",
     "gpustack lab gpu set host1:0 xid=79",
 )
 
-Name = Annotated[str | None, typer.Option(help="Name of the lab. Default: this checkout's.")]
+Name = Annotated[str | None, typer.Option(help="Name of the lab. Default: the lab of this checkout.")]
 
 
 def complete_gpu(incomplete: str) -> list[str]:
@@ -23,10 +23,10 @@ def complete_gpu(incomplete: str) -> list[str]:
     from gpustack.errors import LabError
 
     try:
-        made = lab.find()
+        current_lab = lab.find_lab()
     except LabError:
         return []
-    names = [f"{host.name}:{index}" for host in made.hosts for index in range(host.gpus)]
+    names = [f"{host.name}:{index}" for host in current_lab.hosts for index in range(host.gpus)]
     return [name for name in names if name.startswith(incomplete)]
 
 
@@ -39,31 +39,39 @@ def complete_word(incomplete: str) -> list[str]:
 
 
 Which = Annotated[
-    str, typer.Argument(metavar="HOST:INDEX", help="host1:0, or host1 for all of it.", autocompletion=complete_gpu)
+    str,
+    typer.Argument(
+        metavar="HOST:INDEX",
+        help="GPU by host and index, such as host1:0, or host1 for all of its GPUs.",
+        autocompletion=complete_gpu,
+    ),
 ]
 Words = Annotated[
     list[str],
     typer.Argument(
         metavar="WORD…",
-        help="lost, found, xid=79, load=training|inference|idle, temp=92, power-brake, ecc-dbe=1, recover, KEY=NUMBER.",
+        help="State: lost, found, xid=79, load=training|inference|idle, temp=92, power-brake, ecc-dbe=1, recover, "
+        "KEY=NUMBER.",
         autocompletion=complete_word,
     ),
 ]
 
 
-@declare(app, "gpustack lab gpu list", name="list", short="List the GPUs of each host.")
+@declare_command(app, "gpustack lab gpu list", name="list", short="List the GPUs of each host.")
 def list_gpus(name: Name = None) -> None:
-    """List each GPU of each host: UUID, model, and what was set."""
+    """List the GPUs of all hosts with UUID, model and values that were set."""
     from gpustack import lab
 
-    made = lab.find(name)
+    current_lab = lab.find_lab(name)
     lines = [
-        _describe_gpu(host.name, index, gpu) for host in made.hosts for index, gpu in enumerate(made.gpus(host.name))
+        _describe_gpu(host.name, index, gpu)
+        for host in current_lab.hosts
+        for index, gpu in enumerate(current_lab.read_gpus(host.name))
     ]
-    typer.echo("\n".join(lines) or f"lab {made.name} has no GPUs")
+    typer.echo("\n".join(lines) or f"lab {current_lab.name} has no GPUs")
 
 
-@declare(
+@declare_command(
     app,
     "gpustack lab gpu show host1:0",
     "gpustack lab gpu show host1",
@@ -71,19 +79,19 @@ def list_gpus(name: Name = None) -> None:
     short="Show all values of a GPU.",
 )
 def show_gpu(gpu: Which, name: Name = None) -> None:
-    """Show all values of a GPU, or of all GPUs of a host: its properties, then what was set."""
+    """Show the properties of a GPU, or of all GPUs of a host, and the values that were set."""
     from gpustack import lab
 
-    made = lab.find(name)
-    host, indices = made.which_gpus(gpu)
+    current_lab = lab.find_lab(name)
+    host, indices = current_lab.select_gpus(gpu)
     for index in indices:
-        found = made.gpus(host)[index]
+        gpus = current_lab.read_gpus(host)[index]
         typer.echo(f"{host}:{index}")
-        for key, value in {**found.facts, **found.live}.items():
+        for key, value in {**gpus.facts, **gpus.live}.items():
             typer.echo(f"  {key:12} {value}")
 
 
-@declare(
+@declare_command(
     app,
     "gpustack lab gpu set host1:0 xid=79",
     "gpustack lab gpu set host1 load=training",
@@ -92,12 +100,12 @@ def show_gpu(gpu: Which, name: Name = None) -> None:
     short="Change the state of a simulated GPU.",
 )
 def set_gpu(gpu: Which, words: Words, name: Name = None) -> None:
-    """Change the state of a GPU, at once for the host and for every container that has it."""
+    """Change the state of a simulated GPU. The host and its containers see it at once."""
     from gpustack import lab
 
-    made = lab.find(name)
-    host, indices = made.which_gpus(gpu)
-    for index, after in zip(indices, made.set_gpu(gpu, *words), strict=True):
+    current_lab = lab.find_lab(name)
+    host, indices = current_lab.select_gpus(gpu)
+    for index, after in zip(indices, current_lab.set_gpu(gpu, *words), strict=True):
         typer.echo(_describe_gpu(host, index, after))
 
 

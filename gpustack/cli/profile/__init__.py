@@ -1,1 +1,1 @@
-"""`gpustack profile`: record, judge and compare what GPUs do for a workload."""
+"""The commands `gpustack profile`, which record, analyze and compare the metrics of GPUs."""

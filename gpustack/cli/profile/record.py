@@ -1,4 +1,4 @@
-"""`gpustack profile record` and `gpustack profile baseline`."""
+"""The commands `gpustack profile record` and `gpustack profile baseline`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,16 +9,16 @@ from gpustack.cli import options
 from gpustack.cli.gpu.prometheus import Source
 from gpustack.cli.profile.selection import GpuOption, NodeOption, PodOption, select
 from gpustack.errors import UsageError
-from gpustack.events import count
+from gpustack.events import format_count
 
 if TYPE_CHECKING:
     from gpustack.profile.file import Profile
 
-FileOption = Annotated[Path, typer.Option("-f", "--file", metavar="FILE", help="Where to.")]
-ForOption = Annotated[str, typer.Option("--for", metavar="TIME", help="How long: 90s, 15m, 1h30m.")]
-LabelOption = Annotated[str, typer.Option("--label", metavar="TEXT", help="A name for it.")]
+FileOption = Annotated[Path, typer.Option("-f", "--file", metavar="FILE", help="Write the profile to this file.")]
+ForOption = Annotated[str, typer.Option("--for", metavar="TIME", help="Duration of the record: 90s, 15m, 1h30m.")]
+LabelOption = Annotated[str, typer.Option("--label", metavar="TEXT", help="Label of the profile in reports.")]
 ExporterOption = Annotated[
-    str, typer.Option("--exporter", metavar="URL", help="Ask this exporter itself, http://HOST:9400/metrics.")
+    str, typer.Option("--exporter", metavar="URL", help="Scrape this exporter instead, http://HOST:9400/metrics.")
 ]
 
 
@@ -36,14 +36,14 @@ def record(
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Record what the GPUs of a pod, a node, or one GPU measure from now on, in a file for `profile analyze`.
+    """Record the metrics of a GPU, or of the GPUs of a pod or node, in a file for `profile analyze`.
 
-    From a Prometheus, or with --exporter from the exporter itself, at its own pace. Ctrl-C ends it earlier and keeps
-    what there is."""
+    The metrics are read from Prometheus, or with --exporter from the exporter at its own interval. Ctrl-C ends the
+    record early, and the file is written."""
     from gpustack.profile.file import require_writable, write_profile
 
     require_writable(file)
-    profile = take((pod, node, gpu), duration, label, source, exporter, inventory, become=become, quiet=quiet)
+    profile = record_profile((pod, node, gpu), duration, label, source, exporter, inventory, become=become, quiet=quiet)
     write_profile(profile, file)
     typer.echo(summarize(file, profile))
 
@@ -60,21 +60,23 @@ def baseline(
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Record what idle GPUs measure, in a file for `profile analyze --baseline`: power, heat and memory without work.
+    """Record the power, temperature and memory of idle GPUs, in a file for `profile analyze --baseline`.
 
-    GPUs that do something give no baseline: nothing is written then."""
+    GPUs that are busy give no baseline, and no file is written for them."""
     from gpustack.profile.baseline import require_idle
     from gpustack.profile.file import require_writable, write_profile
 
     require_writable(file)
-    profile = take(("", node, gpu), duration, "baseline", source, exporter, inventory, become=become, quiet=quiet)
+    profile = record_profile(
+        ("", node, gpu), duration, "baseline", source, exporter, inventory, become=become, quiet=quiet
+    )
     require_idle(profile.job)
     write_profile(profile, file)
     typer.echo(summarize(file, profile))
 
 
-def take(
-    chosen: tuple[str, str, str],
+def record_profile(
+    pod_node_gpu: tuple[str, str, str],
     duration: str,
     label: str,
     source: Source,
@@ -84,22 +86,22 @@ def take(
     become: bool,
     quiet: bool,
 ) -> "Profile":
-    """What is measured from now on."""
+    """Record from now on, from Prometheus or an exporter. Raise UsageError for options that exclude each other."""
     from dataclasses import replace
 
     from gpustack.cli.profile.recording import record_exporter, record_prometheus
 
-    seconds, (which, what) = options.parse_duration(duration), select(*chosen, exporter)
+    seconds, (selection, subject) = options.parse_duration(duration), select(*pod_node_gpu, exporter)
     if not exporter:
-        return record_prometheus(source, inventory, which, what, seconds, label, become=become, quiet=quiet)
+        return record_prometheus(source, inventory, selection, subject, seconds, label, become=become, quiet=quiet)
     if inventory or source.tenant:
-        why = "-i and --tenant belong to a Prometheus."
-        raise UsageError("profile-exporter", "An exporter is asked without them.", why)
-    return record_exporter(exporter, replace(source, address=exporter), which, what, seconds, label, quiet=quiet)
+        reason = "-i and --tenant belong to a Prometheus."
+        raise UsageError("profile-exporter", "An exporter is asked without them.", reason)
+    return record_exporter(exporter, replace(source, address=exporter), selection, subject, seconds, label, quiet=quiet)
 
 
 def summarize(file: Path, profile: "Profile") -> str:
     first = profile.job.windows[0]
-    gpus, samples = count(len(profile.job.windows), "GPU"), count(first.samples, "sample")
-    without = f"; not measured: {', '.join(profile.missing)}" if profile.missing else ""
-    return f"{file}: {gpus}, {samples}, one in {first.every:.3g} s{without}"
+    gpus, samples = format_count(len(profile.job.windows), "GPU"), format_count(first.samples, "sample")
+    missing_text = f"; not measured: {', '.join(profile.missing)}" if profile.missing else ""
+    return f"{file}: {gpus}, {samples}, one in {first.interval:.3g} s{missing_text}"

@@ -1,4 +1,4 @@
-"""Waits while GPUs are measured, and takes what there is when the time is over or Ctrl-C ends it."""
+"""Recordings of the metrics of GPUs, which end after a time or by Ctrl-C."""
 
 import time
 from pathlib import Path
@@ -14,80 +14,88 @@ if TYPE_CHECKING:
     from gpustack.profile.file import Profile
     from gpustack.profile.selection import Selection
 
-LEAST, PARTS = 15.0, 20  # seconds between two lines of progress, and how many there are at most
+LEAST, PARTS = 15.0, 20  # Seconds between two lines of progress, and their greatest number.
 
 
-def read(prometheus: "Prometheus", which: "Selection", what: str, begin: float, end: float, label: str) -> "Profile":
-    from gpustack.profile.file import make_profile
-    from gpustack.profile.read import read_job
+def read_profile(
+    prometheus: "Prometheus", selection: "Selection", subject: str, begin: float, end: float, label: str
+) -> "Profile":
+    from gpustack.profile.file import build_profile
+    from gpustack.profile.read import query_job
 
-    return make_profile(read_job(prometheus, which, begin, end), what, label, begin, end)
+    return build_profile(query_job(prometheus, selection, begin, end), subject, label, begin, end)
 
 
-def read_last(prometheus: "Prometheus", which: "Selection", what: str, seconds: float) -> "Profile":
-    """Until now, by the clock of Prometheus."""
-    now = prometheus.now()
-    return read(prometheus, which, what, now - seconds, now, "")
+def read_last(prometheus: "Prometheus", selection: "Selection", subject: str, seconds: float) -> "Profile":
+    """Read the last seconds until now, by the clock of Prometheus."""
+    end = prometheus.fetch_time()
+    return read_profile(prometheus, selection, subject, end - seconds, end, "")
 
 
 def record_prometheus(
     source: Source,
     inventory: Path | None,
-    which: "Selection",
-    what: str,
+    selection: "Selection",
+    subject: str,
     seconds: float,
     label: str,
     *,
     become: bool,
     quiet: bool,
 ) -> "Profile":
-    report = session.progress(quiet=quiet)
+    report = session.build_reporter(quiet=quiet)
     with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, _):
-        begin = prometheus.now()
+        begin = prometheus.fetch_time()
         try:
-            wait(seconds, what, report)
+            wait_for_end(seconds, subject, report)
         except KeyboardInterrupt:
-            report(Event("note", what, "ended by Ctrl-C"))
-        return read(prometheus, which, what, begin, prometheus.now(), label)
+            report(Event("note", subject, "ended by Ctrl-C"))
+        return read_profile(prometheus, selection, subject, begin, prometheus.fetch_time(), label)
 
 
-def wait(seconds: float, what: str, report: Reporter) -> None:
-    begun = time.monotonic()
-    while (left := seconds - (time.monotonic() - begun)) > 0:
-        say_left(what, left, report)
-        time.sleep(min(left, max(LEAST, seconds / PARTS)))
+def wait_for_end(seconds: float, subject: str, report: Reporter) -> None:
+    started_at = time.monotonic()
+    while (remaining := seconds - (time.monotonic() - started_at)) > 0:
+        report_remaining(subject, remaining, report)
+        time.sleep(min(remaining, max(LEAST, seconds / PARTS)))
 
 
-def say_left(what: str, left: float, report: Reporter) -> None:
-    from gpustack.report.format import duration
+def report_remaining(subject: str, seconds: float, report: Reporter) -> None:
+    from gpustack.report.format import format_duration
 
-    report(Event("waiting", what, f"is recorded for {duration(left)} more; Ctrl-C ends it and keeps what there is"))
+    report(
+        Event(
+            "waiting",
+            subject,
+            f"is recorded for {format_duration(seconds)} more; Ctrl-C ends it and keeps what there is",
+        )
+    )
 
 
 def record_exporter(
-    url: str, source: Source, which: "Selection", what: str, seconds: float, label: str, *, quiet: bool
+    url: str, source: Source, selection: "Selection", subject: str, seconds: float, label: str, *, quiet: bool
 ) -> "Profile":
-    """Goes on when the exporter does not answer for a while: that is a gap. Raises UnreachableError where it never
-    answered."""
+    """Record by scraping an exporter. A failed scrape leaves a gap, and UnreachableError is raised where the first one
+    fails."""
     from gpustack.metrics.exposition import fetch_families
     from gpustack.metrics.web import Web
-    from gpustack.profile.file import make_profile
-    from gpustack.profile.scrape import Scrapes, time_of_day
+    from gpustack.profile.file import build_profile
+    from gpustack.profile.scrape import Scrapes, read_wall_clock
 
-    report, scrapes = session.progress(quiet=quiet), Scrapes(which)
-    web = Web(source.access())
-    begin, begun, shown = time_of_day(), time.monotonic(), 0.0
-    scrapes.add(fetch_families(web), begun)
+    report, scrapes = session.build_reporter(quiet=quiet), Scrapes(selection)
+    web = Web(source.build_access())
+    begin, started_at, next_report = read_wall_clock(), time.monotonic(), 0.0
+    scrapes.add(fetch_families(web), started_at)
     try:
-        while (passed := time.monotonic() - begun) < seconds:
-            if passed >= shown:
-                say_left(what, seconds - passed, report)
-                shown = passed + max(LEAST, seconds / PARTS)
-            time.sleep(min(scrapes.pause, seconds - passed))
+        while (seconds_passed := time.monotonic() - started_at) < seconds:
+            if seconds_passed >= next_report:
+                report_remaining(subject, seconds - seconds_passed, report)
+                next_report = seconds_passed + max(LEAST, seconds / PARTS)
+            time.sleep(min(scrapes.pause, seconds - seconds_passed))
             try:
                 scrapes.add(fetch_families(web), time.monotonic())
             except UnreachableError as error:
-                report(Event("note", url, error.why or error.message))
+                report(Event("note", url, error.reason or error.message))
     except KeyboardInterrupt:
-        report(Event("note", what, "ended by Ctrl-C"))
-    return make_profile(scrapes.job(url), what, label, begin, begin + scrapes.moments[-1] - begun)
+        report(Event("note", subject, "ended by Ctrl-C"))
+    return build_profile(scrapes.build_job(url), subject, label, begin, begin + scrapes.moments[-1] - started_at)

@@ -1,4 +1,4 @@
-"""Options by which a command chooses GPUs."""
+"""Options that select the GPUs of a command."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,21 +7,24 @@ import typer
 if TYPE_CHECKING:
     from gpustack.profile.selection import Selection
 
-PodOption = Annotated[str, typer.Option("--pod", metavar="NAMESPACE/POD", help="The GPUs of this pod.")]
-NodeOption = Annotated[str, typer.Option("--node", metavar="NAME", help="The GPUs of this node.")]
+PodOption = Annotated[str, typer.Option("--pod", metavar="NAMESPACE/POD", help="Select the GPUs of this pod.")]
+NodeOption = Annotated[str, typer.Option("--node", metavar="NAME", help="Select the GPUs of this node.")]
 ThresholdOption = Annotated[
     list[str] | None,
-    typer.Option("--threshold", metavar="NAME=VALUE", help="Another threshold (repeatable): `profile thresholds`."),
+    typer.Option(
+        "--threshold", metavar="NAME=VALUE", help="Override a threshold of `profile thresholds` (repeatable)."
+    ),
 ]
-GpuOption = Annotated[str, typer.Option("--gpu", metavar="UUID", help="One GPU.")]
+GpuOption = Annotated[str, typer.Option("--gpu", metavar="UUID", help="Select this GPU.")]
 
 
 def select(pod: str, node: str, gpu: str, exporter: str = "") -> "tuple[Selection, str]":
-    """And what it is called. Raises BadParameter unless it is one of them; of an exporter it may be all of its GPUs."""
+    """Return the selected GPUs and their label. Raise BadParameter unless one option selects them. With an exporter, no
+    option selects all of its GPUs."""
     from gpustack.profile.selection import Selection
 
-    chosen = sum(map(bool, (pod, node, gpu)))
-    if chosen > 1 or not (chosen or exporter):
+    choices = sum(map(bool, (pod, node, gpu)))
+    if choices > 1 or not (choices or exporter):
         raise typer.BadParameter("give one of --pod, --node and --gpu")
     namespace, slash, name = pod.partition("/")
     if pod and not (namespace and slash and name):

@@ -1,4 +1,4 @@
-"""How a host is reached, from Ansible's connection variables: honoured alike by probes and plays, or refused."""
+"""The connection to a host, from Ansible's variables: honoured alike by probes and plays, or refused."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -33,47 +33,48 @@ LOGIN = (*ADDRESS, *PORT, *USER, *KEY_FILE, *ARGUMENTS)
 READ = ("ansible_connection", *LOGIN, METHOD, BECOME_USER, *EXE, *PASSWORD, PYTHON)
 
 
-def secret(key: str) -> bool:
-    """Its value is not to be shown."""
+def is_secret(key: str) -> bool:
+    """Tell whether the value of a key may not be shown."""
     return "pass" in key.lower()
 
 
-def connection(
-    name: str, given: Mapping[str, Any], cfg: AnsibleCfg, password: str | None
+def parse_connection(
+    name: str, variables: Mapping[str, Any], cfg: AnsibleCfg, password: str | None
 ) -> tuple[dict[str, Any], list[Complaint]]:
-    """Fields of Host without groups and spec; and what cannot be honoured."""
-    found = [
-        Complaint("", key, "a value", allowed, "connection-unsupported")
-        for key, allowed in REFUSED.items()
-        if given.get(key)
+    """Parse the fields of Host without groups and spec. Return them with complaints about settings that cannot be
+    honoured."""
+    complaints = [
+        Complaint("", key, "a value", rule, "connection-unsupported")
+        for key, rule in REFUSED.items()
+        if variables.get(key)
     ]
 
-    def setting(*keys: str, default: Any = None) -> Any:
-        return next((given[key] for key in keys if given.get(key) not in (None, "")), default)
+    def select_setting(*keys: str, default: Any = None) -> Any:
+        return next((variables[key] for key in keys if variables.get(key) not in (None, "")), default)
 
-    kind = setting("ansible_connection", default=cfg.transport or "ssh")
+    kind = select_setting("ansible_connection", default=cfg.transport or "ssh")
     if kind in ("smart", "ansible.builtin.ssh", "ansible.builtin.local"):
         kind = "local" if kind.endswith("local") else "ssh"
-    method = str(setting(METHOD, default=cfg.become_method or "sudo")).removeprefix("ansible.builtin.")
-    become_user = setting(BECOME_USER, default=cfg.become_user or "root")
-    become_exe = str(setting(*EXE, default=cfg.become_exe or "sudo"))
-    for key, value, allowed in (
+    method = str(select_setting(METHOD, default=cfg.become_method or "sudo")).removeprefix("ansible.builtin.")
+    become_user = select_setting(BECOME_USER, default=cfg.become_user or "root")
+    become_exe = str(select_setting(*EXE, default=cfg.become_exe or "sudo"))
+    for key, value, choices in (
         ("ansible_connection", kind, ("ssh", "local")),
         (METHOD, method, ("sudo",)),
         (BECOME_USER, become_user, ("root",)),
         ("ansible_become_exe", become_exe, SUDOS),
     ):
-        if value not in allowed:
-            found.append(Complaint("", key, str(value), " or ".join(allowed), "connection-unsupported"))
-    args, wrong = arguments([cfg.ssh_args, *(setting(key) for key in ARGUMENTS)])
-    port = setting(*PORT, default=cfg.remote_port or None)
+        if value not in choices:
+            complaints.append(Complaint("", key, str(value), " or ".join(choices), "connection-unsupported"))
+    args, wrong = parse_arguments([cfg.ssh_args, *(select_setting(key) for key in ARGUMENTS)])
+    port = select_setting(*PORT, default=cfg.remote_port or None)
     if port is not None and not (str(port).isdigit() and 0 < int(port) < 65536):
         wrong.append(Complaint("", "ansible_port", repr(port), "a port number, 1 to 65535"))
         port = None
-    key_file = setting(*KEY_FILE, default=cfg.private_key_file or None)
+    key_file = select_setting(*KEY_FILE, default=cfg.private_key_file or None)
     # As for Ansible, whose variables win over -K (docs: "Controlling how Ansible behaves: precedence rules").
-    become_password = setting(*PASSWORD, default=password)
-    address = str(setting(*ADDRESS, default=name))
+    become_password = select_setting(*PASSWORD, default=password)
+    address = str(select_setting(*ADDRESS, default=name))
     if address.startswith("-"):  # ssh(1) would take it for an option
         wrong.append(Complaint("", "ansible_host", repr(address), "a name or an address"))
     fields = {
@@ -81,31 +82,31 @@ def connection(
         "address": address,
         "connection": kind,
         "port": int(port) if port is not None else None,
-        "user": setting(*USER, default=cfg.remote_user or None),
+        "user": select_setting(*USER, default=cfg.remote_user or None),
         "key_file": str(key_file) if key_file else None,
         "ssh_args": args,
         "become": True,
         "become_exe": become_exe,
         "become_password": str(become_password) if become_password else None,
-        "python": setting(PYTHON),
+        "python": select_setting(PYTHON),
     }
-    return fields, found + wrong
+    return fields, complaints + wrong
 
 
-def arguments(parts: Sequence[Any]) -> tuple[tuple[str, ...], list[Complaint]]:
-    """The arguments of ssh(1) in the order in which Ansible gives them."""
-    key, allowed = "ansible_ssh_common_args", "arguments that set ssh options"
+def parse_arguments(parts: Sequence[Any]) -> tuple[tuple[str, ...], list[Complaint]]:
+    """Parse the arguments of ssh(1) in the order in which Ansible gives them."""
+    key, rule = "ansible_ssh_common_args", "arguments that set ssh options"
     try:
         args = tuple(word for part in parts if part for word in shlex.split(str(part)))
     except ValueError as error:
         return (), [Complaint("", key, str(error), "arguments that a shell can split")]
-    if odd := unsupported(args):
-        return (), [Complaint("", key, odd, allowed, "connection-unsupported")]
+    if odd := find_unsupported(args):
+        return (), [Complaint("", key, odd, rule, "connection-unsupported")]
     return args, []
 
 
-def unsupported(args: tuple[str, ...]) -> str:
-    """The first argument that is more than an option, or an empty string."""
+def find_unsupported(args: tuple[str, ...]) -> str:
+    """Find the first argument that is more than an option. Return an empty string where there is none."""
     rest = iter(args)
     for arg in rest:
         if arg in WITH_VALUE:

@@ -1,5 +1,7 @@
-"""Judge the files of an inventory before Ansible reads them: it waits for a pipe, reads a device to the end of memory,
-and writes out what aliases stand for."""
+"""Judge the files of an inventory before Ansible reads them.
+
+Ansible waits for a pipe, reads a device to the end of memory, and expands all aliases.
+"""
 
 import os
 import stat
@@ -19,7 +21,8 @@ MOST = 20_000
 
 
 def refuse_files(source: Path) -> None:
-    """Raise ConfigError for what Ansible would read and should not. What is no YAML at all, Ansible says itself."""
+    """Raise ConfigError for files that Ansible would read and should not. A file that is no YAML at all is left to
+    Ansible's own error."""
     refuse([wrong for path in list_files(source) if (wrong := judge_file(path))])
 
 
@@ -47,7 +50,7 @@ def list_files(source: Path) -> Iterator[Path]:
 
 
 def judge_file(path: Path) -> Complaint | None:
-    """Return what is wrong with a file. One that is not there, such as the end of a link, is Ansible's to judge."""
+    """Return the complaint about a file. A missing one, such as the end of a link, is left to Ansible."""
     try:
         status = path.stat()
     except OSError:
@@ -62,14 +65,14 @@ def judge_file(path: Path) -> Complaint | None:
 
 
 def judge_aliases(path: Path) -> Complaint | None:
-    """Return what is wrong with the aliases of a file, if it has some."""
+    """Return the complaint about the aliases of a file, if it has some."""
     try:
         content = read_file(path, YAML_TEXT)
     except OSError:
         return None
     if b"&" not in content or b"*" not in content:
         return None
-    from gpustack.config.yaml_files import judged
+    from gpustack.config.yaml_files import judge_yaml_file
 
-    wrong = judged(path)
+    wrong = judge_yaml_file(path)
     return wrong if wrong and wrong.reference == REFERENCE else None

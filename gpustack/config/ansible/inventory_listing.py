@@ -1,6 +1,6 @@
-"""What ansible-inventory lists, read in a process of its own.
+"""The output of ansible-inventory, read in a process of its own.
 
-It takes half a second, most of a run that finds nothing to do: a command begins it first, and loads the rest of the
+It takes half a second, most of a run that finds nothing to do: a command starts it first, and loads the rest of the
 program meanwhile. So this module imports nothing heavy.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gpustack.command import Command
-from gpustack.config.ansible.cfg import ansible_cfg, for_ansible
+from gpustack.config.ansible.cfg import build_environment, read_ansible_cfg
 from gpustack.config.ansible.inventory_files import refuse_files
 from gpustack.errors import ConfigError, UsageError
 
@@ -27,22 +27,22 @@ NAMED = "GPUSTACK_INVENTORY"
 
 @dataclass(frozen=True)
 class Listing:
-    """A reading that has begun. `command` is what a person would type."""
+    """Hold a listing that has begun. `command` is what a person would type."""
 
     source: Path
     command: tuple[str, ...]
     process: "subprocess.Popen[str]"
 
 
-def chosen(option: Path | None, env: Mapping[str, str] = os.environ) -> Path | None:
-    """The inventory in force, or None for the local host. Raises ConfigError when the named one does not exist, and
-    UsageError for a variable of blanks."""
+def select_inventory(option: Path | None, env: Mapping[str, str] = os.environ) -> Path | None:
+    """Select the inventory in force, or None for the local host. Raise ConfigError when the named one does not exist,
+    and UsageError for a variable of blanks."""
     if not option and env.get(NAMED, "").isspace():
-        why = "It names no inventory, and is not unset either."
+        reason = "It names no inventory, and is not unset either."
         raise UsageError(
-            "inventory-empty", f"{NAMED} is blank; nothing was asked or changed.", why, Command("unset", NAMED)
+            "inventory-empty", f"{NAMED} is blank; nothing was asked or changed.", reason, Command("unset", NAMED)
         )
-    name = str(option) if option else env.get(NAMED, "") or ansible_cfg(env).inventory
+    name = str(option) if option else env.get(NAMED, "") or read_ansible_cfg(env).inventory
     if not name:
         return None
     path = Path(name).expanduser()
@@ -56,33 +56,34 @@ def chosen(option: Path | None, env: Mapping[str, str] = os.environ) -> Path | N
     return path
 
 
-def named_by(option: Path | None, env: Mapping[str, str] = os.environ) -> str:
-    """Who named the inventory in force, where that was no option: a variable or a file; empty where nobody did."""
+def find_inventory_origin(option: Path | None, env: Mapping[str, str] = os.environ) -> str:
+    """Find the variable or file that names the inventory in force, where that was no option. Return an empty string
+    where none does."""
     if option:
         return ""
     if env.get(NAMED):
         return NAMED
-    cfg = ansible_cfg(env)
+    cfg = read_ansible_cfg(env)
     return "" if not cfg.inventory else "ANSIBLE_INVENTORY" if env.get("ANSIBLE_INVENTORY") else str(cfg.path)
 
 
-def ignored() -> str:
-    """Of an inventory that is a folder Ansible would read `values/` and `dashboards/` as hosts and groups: they are for
-    Helm and Grafana."""
-    return ",".join(filter(None, (ansible_cfg().ignored, "^values$", "^dashboards$")))
+def build_ignore_pattern() -> str:
+    """Build the pattern of files that Ansible must not read in the folder of an inventory: `values/` is for Helm,
+    `dashboards/` for Grafana."""
+    return ",".join(filter(None, (read_ansible_cfg().ignore_patterns, "^values$", "^dashboards$")))
 
 
-def begin(source: Path) -> Listing:
-    """Raises ConfigError where there is no Ansible, and for files that it should not read."""
+def start_listing(source: Path) -> Listing:
+    """Start ansible-inventory. Raise ConfigError where there is no Ansible, and for files that it should not read."""
     refuse_files(source)
     program = Path(sys.executable).with_name("ansible-inventory")
     command = (str(program) if program.exists() else "ansible-inventory", "-i", str(source), "--list")
     env = os.environ | {
-        **for_ansible(),
+        **build_environment(),
         "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "1",
         "ANSIBLE_DUPLICATE_YAML_DICT_KEY": "error",
         "ANSIBLE_NOCOLOR": "1",
-        "ANSIBLE_INVENTORY_IGNORE_REGEX": ignored(),
+        "ANSIBLE_INVENTORY_IGNORE_REGEX": build_ignore_pattern(),
     }
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
@@ -93,10 +94,10 @@ def begin(source: Path) -> Listing:
     return Listing(source, command, process)
 
 
-def finished(listing: Listing) -> dict[str, Any]:
-    """The groups, and below `_meta` the variables of hosts. Raises ConfigError with Ansible's words."""
+def finish_listing(listing: Listing) -> dict[str, Any]:
+    """Return the groups, and below `_meta` the variables of hosts. Raise ConfigError with Ansible's words."""
     from gpustack.config.complaint import refuse
-    from gpustack.config.yaml_files import broken
+    from gpustack.config.yaml_files import find_broken_files
 
     typed = Command(*listing.command)
     try:
@@ -104,35 +105,36 @@ def finished(listing: Listing) -> dict[str, Any]:
     except subprocess.TimeoutExpired as error:
         listing.process.kill()
         listing.process.communicate()
-        why = f"ansible-inventory did not read {listing.source} in {READ_LIMIT} s."
-        raise ConfigError("inventory-slow", why, "", typed) from error
+        reason = f"ansible-inventory did not read {listing.source} in {READ_LIMIT} s."
+        raise ConfigError("inventory-slow", reason, "", typed) from error
     if listing.process.returncode != 0:
-        refuse(broken(listing.source))
+        refuse(find_broken_files(listing.source))
         raise ConfigError(
             "inventory-unreadable", f"Ansible cannot read {listing.source}.", pick_errors(listing.source, err), typed
         )
-    listed: dict[str, Any] = json.loads(out)
+    document: dict[str, Any] = json.loads(out)
     if SURROGATE.search(out):
-        refuse_surrogates(listing, listed)
-    return listed
+        refuse_surrogates(listing, document)
+    return document
 
 
-def refuse_surrogates(listing: Listing, listed: dict[str, Any]) -> None:
+def refuse_surrogates(listing: Listing, document: dict[str, Any]) -> None:
     """Raise ConfigError for a text that is not Unicode: it can be written nowhere. Half a character is one."""
     try:
-        json.dumps(listed, ensure_ascii=False).encode()
+        json.dumps(document, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        why = f"U+{ord(str(error.object)[error.start]):04X} is not a character."
+        reason = f"U+{ord(str(error.object)[error.start]):04X} is not a character."
         message = f"{listing.source} has a text that is not Unicode."
-        raise ConfigError("config-file-limit", message, why, Command(*listing.command)) from None
+        raise ConfigError("config-file-limit", message, reason, Command(*listing.command)) from None
 
 
 def pick_errors(source: Path, text: str) -> str:
-    """Ansible tries every plugin and tells each one's failure: those of the plugin for such a file, and the errors."""
+    """Pick the errors of the plugin that reads such a file. Ansible tries every plugin and prints the failure of
+    each."""
     plugin = "'yaml'" if source.suffix in (".yml", ".yaml", ".json") or source.is_dir() else "'ini'"
-    kept = [
+    errors = [
         line
         for line in text.splitlines()
         if line.startswith("[ERROR]") or (line.startswith("[WARNING]") and plugin in line)
     ]
-    return "\n".join(kept) or text.strip()
+    return "\n".join(errors) or text.strip()

@@ -1,1 +1,1 @@
-"""The operator's own dashboards: which files the spec names, and what is in them."""
+"""The operator's own dashboards: their files, and the content of each."""

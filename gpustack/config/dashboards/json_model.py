@@ -1,8 +1,8 @@
 """A dashboard in Grafana's classic JSON model, as Grafana exports it and grafana.com has it.
 
-What such a file leaves open (`__inputs`, `${DS_…}`) becomes our data source; what belongs to the Grafana that it comes
-from is left out. Sources: grafana.com/docs/grafana/latest, "Dashboard JSON model" and "Share dashboards and panels"; a
-ConfigMap has at most 1 MiB (kubernetes.io/docs/concepts/configuration/configmap).
+The places that such a file leaves open (`__inputs`, `${DS_…}`) take the data source of the cluster; what belongs to the
+Grafana that it comes from is left out. Sources: grafana.com/docs/grafana/latest, "Dashboard JSON model" and "Share
+dashboards and panels"; a ConfigMap has at most 1 MiB (kubernetes.io/docs/concepts/configuration/configmap).
 """
 
 import re
@@ -30,7 +30,8 @@ FOREIGN = ("id", "__inputs", "__requires", "__elements")
 
 @dataclass(frozen=True)
 class Dashboard:
-    """`name` is of letters, digits and hyphens, `text` the JSON as it is brought to Grafana, in ASCII."""
+    """Hold a dashboard. `name` is of letters, digits and hyphens, `text` the JSON as it is brought to Grafana, in
+    ASCII."""
 
     name: str
     uid: str
@@ -38,35 +39,37 @@ class Dashboard:
     text: str
 
 
-def complaint(path: Path, key: str, found: str, allowed: str) -> Complaint:
-    return Complaint(str(path), key, found, allowed, REFERENCE)
+def build_complaint(path: Path, key: str, actual: str, rule: str) -> Complaint:
+    return Complaint(str(path), key, actual, rule, REFERENCE)
 
 
 def read_dashboard(path: Path) -> tuple[Dashboard | None, list[Complaint]]:
-    """Without a uid it gets one of its file's name, which stays the same."""
-    board, why = load(path)
+    """Read a dashboard. Without a uid it has one derived from the name of its file, which stays the same."""
+    board, reason = load(path)
     if board is None:
-        return None, [complaint(path, "", why, CLASSIC)]
+        return None, [build_complaint(path, "", reason, CLASSIC)]
     name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower())[:36].strip("-")
     uid, title = board.get("uid") or f"own-{name}", board.get("title")
-    given, wrong = read_inputs(path, board)
+    inputs, wrong = read_inputs(path, board)
     if not name:
-        wrong.append(complaint(path, "", f"the file name {path.name}", "one with letters or digits"))
+        wrong.append(build_complaint(path, "", f"the file name {path.name}", "one with letters or digits"))
     if not isinstance(title, str) or not title.strip():
-        wrong.append(complaint(path, "title", "nothing" if title is None else repr(title), "the dashboard's name"))
+        wrong.append(
+            build_complaint(path, "title", "nothing" if title is None else repr(title), "the dashboard's name")
+        )
     if not isinstance(uid, str) or not UID.fullmatch(uid):
-        wrong.append(complaint(path, "uid", repr(uid), "at most 40 letters, digits, - and _, or none"))
+        wrong.append(build_complaint(path, "uid", repr(uid), "at most 40 letters, digits, - and _, or none"))
     if board.get("__elements"):
-        wrong.append(complaint(path, "__elements", "library panels", "panels that stand in the file"))
-    kept = {key: value for key, value in board.items() if key not in FOREIGN} | {"uid": uid}
-    text = dump_json(fill(kept, given, variables(board)), separators=(",", ":"))
+        wrong.append(build_complaint(path, "__elements", "library panels", "panels that stand in the file"))
+    portable = {key: value for key, value in board.items() if key not in FOREIGN} | {"uid": uid}
+    text = dump_json(fill_inputs(portable, inputs, collect_variables(board)), separators=(",", ":"))
     if len(text) > LARGEST:
-        wrong.append(complaint(path, "", f"{len(text)} bytes", f"at most {LARGEST}"))
+        wrong.append(build_complaint(path, "", f"{len(text)} bytes", f"at most {LARGEST}"))
     return (None if wrong else Dashboard(name, str(uid), str(title), text)), wrong
 
 
 def load(path: Path) -> tuple[dict[str, Any] | None, str]:
-    """A JSON object that is no resource of Grafana's API, or why there is none."""
+    """Load a JSON object that is no resource of Grafana's API, or return the reason why there is none."""
     if not path.is_file():
         return None, "no plain file"
     try:
@@ -83,39 +86,46 @@ def load(path: Path) -> tuple[dict[str, Any] | None, str]:
 
 
 def read_inputs(path: Path, board: Mapping[str, Any]) -> tuple[dict[str, str], list[Complaint]]:
-    """What stands for each name of `__inputs`: our data source for one of Prometheus, its own value for a constant."""
-    given, wrong = {}, []
-    asked = board.get("__inputs") or []
-    for at, one in enumerate(asked if isinstance(asked, list) else [asked]):
-        entry = one if isinstance(one, dict) else {}
+    """Read the value of each name of `__inputs`: the data source of the cluster for one of Prometheus, its own value
+    for a constant."""
+    inputs, wrong = {}, []
+    declared_inputs = board.get("__inputs") or []
+    for index, declared_input in enumerate(declared_inputs if isinstance(declared_inputs, list) else [declared_inputs]):
+        entry = declared_input if isinstance(declared_input, dict) else {}
         name, kind, value = entry.get("name"), entry.get("type"), entry.get("value")
         if name and kind == "datasource" and entry.get("pluginId") == DATA_SOURCE:
-            given[str(name)] = DATA_SOURCE
+            inputs[str(name)] = DATA_SOURCE
         elif name and kind == "constant" and isinstance(value, str):
-            given[str(name)] = value
+            inputs[str(name)] = value
         else:
-            what = entry.get("pluginId") or kind or one
-            wrong.append(complaint(path, f"__inputs.{at}", repr(what), "a data source of prometheus, or a constant"))
-    return given, wrong
+            what = entry.get("pluginId") or kind or declared_input
+            wrong.append(
+                build_complaint(path, f"__inputs.{index}", repr(what), "a data source of prometheus, or a constant")
+            )
+    return inputs, wrong
 
 
-def variables(board: Mapping[str, Any]) -> set[str]:
-    """Its own: a data source that a reader chooses may be called DS_… too."""
-    listed = board["templating"].get("list") if isinstance(board.get("templating"), dict) else None
-    return {str(one.get("name")) for one in listed if isinstance(one, dict)} if isinstance(listed, list) else set()
+def collect_variables(board: Mapping[str, Any]) -> set[str]:
+    """Collect the names of the dashboard's variables: a data source that a reader chooses may be called DS_… too."""
+    declared_variables = board["templating"].get("list") if isinstance(board.get("templating"), dict) else None
+    return (
+        {str(variable.get("name")) for variable in declared_variables if isinstance(variable, dict)}
+        if isinstance(declared_variables, list)
+        else set()
+    )
 
 
-def fill(value: Any, given: Mapping[str, str], known: set[str], key: str = "") -> Any:
-    """The same with all that was left open put in. A data source by its name alone becomes one by its uid."""
+def fill_inputs(value: Any, inputs: Mapping[str, str], variables: set[str], key: str = "") -> Any:
+    """Fill all places that were left open. A data source that is given by its name alone becomes one by its uid."""
     if isinstance(value, dict):
-        return {name: fill(inner, given, known, name) for name, inner in value.items()}
+        return {name: fill_inputs(inner, inputs, variables, name) for name, inner in value.items()}
     if isinstance(value, list):
-        return [fill(inner, given, known, key) for inner in value]
+        return [fill_inputs(inner, inputs, variables, key) for inner in value]
     if not isinstance(value, str) or "${" not in value:
         return value
     text = value
-    for name, word in given.items():
+    for name, word in inputs.items():
         text = text.replace(f"${{{name}}}", word)
-    text = OPEN.sub(lambda match: match[0] if match[1] in known else DATA_SOURCE, text)
+    text = OPEN.sub(lambda match: match[0] if match[1] in variables else DATA_SOURCE, text)
     by_name = key == "datasource" and text == DATA_SOURCE
     return {"type": "prometheus", "uid": DATA_SOURCE} if by_name else text

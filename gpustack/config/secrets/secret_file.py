@@ -12,7 +12,7 @@ from gpustack.files.read import open_file, read_text
 
 @dataclass(frozen=True)
 class Kind:
-    """What a file holds: its name, the most characters it may have, and its form."""
+    """Describe what a file holds: its name, the most characters it may have, and its form."""
 
     name: str
     longest: int
@@ -27,12 +27,12 @@ INTEGRATION = Kind("an integration key", 256)
 URL = Kind("an address that begins with http:// or https://", 2048, re.compile(r"https?://[^/]"))
 
 
-def secret(path: str, kind: Kind = PASSWORD) -> str:
-    """The content without white space at its end. Raises ConfigError, which names the file, never what is in it."""
-    if wrong := judged(path, kind=kind):
-        found, allowed = wrong
+def read_secret(path: str, kind: Kind = PASSWORD) -> str:
+    """Read a secret without white space at its end. Raise ConfigError, which names the file and never its content."""
+    if wrong := judge_secret_file(path, kind=kind):
+        actual, rule = wrong
         raise ConfigError(
-            "config-secret-file", f"{path}: {found}.", f"Allowed: {allowed}.", Command("ls", "-l", expand_home(path))
+            "config-secret-file", f"{path}: {actual}.", f"Allowed: {rule}.", Command("ls", "-l", expand_home(path))
         )
     return read_text(Path(path).expanduser(), LARGEST).rstrip()
 
@@ -42,8 +42,8 @@ def expand_home(path: str) -> str:
     return str(Path(path).expanduser())
 
 
-def misplaced(file: Path, inventory: Path | None, kind: Kind) -> tuple[str, str] | None:
-    """(found, allowed) of what is not to be opened at all."""
+def judge_secret_place(file: Path, inventory: Path | None, kind: Kind) -> tuple[str, str] | None:
+    """Return (actual, rule) of a file that may not be opened at all."""
     if not file.is_absolute():
         return "a relative path", "an absolute path, or one that begins with ~/"
     if inventory and file.resolve().is_relative_to(inventory.resolve()):
@@ -53,10 +53,10 @@ def misplaced(file: Path, inventory: Path | None, kind: Kind) -> tuple[str, str]
     return None
 
 
-def judged(path: str, inventory: Path | None = None, kind: Kind = PASSWORD) -> tuple[str, str] | None:
-    """(found, allowed) of a file that cannot be used. `inventory` is the folder that Ansible reads whole."""
+def judge_secret_file(path: str, inventory: Path | None = None, kind: Kind = PASSWORD) -> tuple[str, str] | None:
+    """Return (actual, rule) of a file that cannot be used. `inventory` is the folder that Ansible reads as a whole."""
     file = Path(path).expanduser()
-    if wrong := misplaced(file, inventory, kind):
+    if wrong := judge_secret_place(file, inventory, kind):
         return wrong
     try:
         with open_file(file, LARGEST) as opened:

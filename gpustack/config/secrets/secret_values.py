@@ -1,7 +1,9 @@
-"""Secrets in clear among Helm values. They would stand in the plan, in Helm's own record of the release, in whatever
-keeps the inventory, and in each snapshot; charts take the name of a Secret instead.
+"""Secrets in clear among Helm values.
 
-Whether a key names a secret is seen by its end, as charts and the programs below them name theirs: Grafana's
+They would stand in the plan, in Helm's own record of the release, in any store of the inventory, and in each snapshot;
+charts take the name of a Secret instead.
+
+The end of a key tells whether it names a secret, as charts and the programs below them name theirs: Grafana's
 `adminPassword` and `client_secret`, Alertmanager's `routing_key` and `smtp_auth_password`, Prometheus' `credentials`
 (`<secret>` in their documentation).
 """
@@ -45,78 +47,81 @@ CLEAR = re.compile(
 # A line of INI or TOML, as of Grafana's LDAP.
 LINE = re.compile(r"^[ \t]*([\w.-]+)[ \t]*=[ \t]*[\"']?([^\s\"'#;$<{(][^\s\"']*)", re.MULTILINE)
 
-GONE = "REDACTED"
+PLACEHOLDER = "REDACTED"
 EMBEDDED = Rules(aliases=True, tags=True, dates=False)
-WITHIN = 3
+MAX_DEPTH = 3
 """Documents around a document that is still read."""
 
 
-def secrets_in(file: str, values: Mapping[str, Any]) -> list[Complaint]:
-    """One complaint for each, none of which says the secret."""
-    return [Complaint(file, ".".join(path), "a secret in clear", ALLOWED, REFERENCE) for path in secret_paths(values)]
+def find_secrets(file: str, values: Mapping[str, Any]) -> list[Complaint]:
+    """Return one complaint for each secret. No complaint holds the secret."""
+    return [
+        Complaint(file, ".".join(path), "a secret in clear", ALLOWED, REFERENCE) for path in find_secret_paths(values)
+    ]
 
 
-def secret_paths(
-    value: Any, path: tuple[str, ...] = (), *, inside: bool = False, within: int = 0
+def find_secret_paths(
+    value: Any, path: tuple[str, ...] = (), *, inside: bool = False, depth: int = 0
 ) -> Iterator[tuple[str, ...]]:
-    """Where the secrets are. `inside`: the key above names one. A mapping below such a key says where it is (`name` and
-    `key` of a Secret), or is settings with names of their own. `within` counts the documents around this one."""
+    """Yield the paths of secrets. `inside` says that the key above names one. A mapping below such a key says where the
+    secret is (`name` and `key` of a Secret), or is settings with names of their own. `depth` counts the documents
+    around this one."""
     if isinstance(value, Mapping):
-        if names_secret(str(value.get("name", ""))) and is_clear(value.get("value")):
+        if is_secret_name(str(value.get("name", ""))) and is_clear(value.get("value")):
             yield (*path, "value")
         if value.get("kind") == "Secret" and isinstance(value.get("data"), Mapping):
             yield from ((*path, "data", str(key)) for key, inner in value["data"].items() if is_clear(inner))
         for key, inner in value.items():
-            word = plain(str(key))
-            held = HOLDERS & {word, *map(plain, path)} or (inside and word == "value")
-            below = bool(held) or names_secret(word) or (ADDRESS.fullmatch(word) is not None and has_token(inner))
-            yield from secret_paths(inner, (*path, str(key)), inside=below, within=within)
+            word = normalize_key(str(key))
+            held = HOLDERS & {word, *map(normalize_key, path)} or (inside and word == "value")
+            below = bool(held) or is_secret_name(word) or (ADDRESS.fullmatch(word) is not None and has_token(inner))
+            yield from find_secret_paths(inner, (*path, str(key)), inside=below, depth=depth)
     elif isinstance(value, list):
-        for at, inner in enumerate(value):
-            yield from secret_paths(inner, (*path, str(at)), inside=inside, within=within)
-    elif (inside and is_clear(value)) or (isinstance(value, str) and holds_secret(value, within)):
+        for index, inner in enumerate(value):
+            yield from find_secret_paths(inner, (*path, str(index)), inside=inside, depth=depth)
+    elif (inside and is_clear(value)) or (isinstance(value, str) and holds_secret(value, depth)):
         yield path
 
 
-def holds_secret(text: str, within: int = 0) -> bool:
+def holds_secret(text: str, depth: int = 0) -> bool:
     """Tell whether a text is a secret that is known by its looks, or a document of several lines that has a secret or
     may have one, because it is too large or too deep to be read."""
     if CLEAR.search(text):
         return True
     if "\n" not in text:
         return False
-    if any(names_secret(name) and is_clear(value) for name, value in LINE.findall(text)):
+    if any(is_secret_name(name) and is_clear(value) for name, value in LINE.findall(text)):
         return True
     try:
-        return within > WITHIN or any(True for _ in secret_paths(document(text), within=within + 1))
+        return depth > MAX_DEPTH or any(True for _ in find_secret_paths(parse_document(text), depth=depth + 1))
     except LimitError:
         return True
 
 
-def without_secrets(values: Any) -> Any:
-    """The same with GONE in the place of each."""
-    gone = set(secret_paths(values))
-    return replaced(values, gone) if gone else values
+def redact_secrets(values: Any) -> Any:
+    """Return the same values with PLACEHOLDER in place of each secret."""
+    secret_paths = set(find_secret_paths(values))
+    return redact_paths(values, secret_paths) if secret_paths else values
 
 
-def replaced(value: Any, gone: set[tuple[str, ...]], path: tuple[str, ...] = ()) -> Any:
-    if path in gone:
-        return GONE
+def redact_paths(value: Any, secret_paths: set[tuple[str, ...]], path: tuple[str, ...] = ()) -> Any:
+    if path in secret_paths:
+        return PLACEHOLDER
     if isinstance(value, Mapping):
-        return {key: replaced(inner, gone, (*path, str(key))) for key, inner in value.items()}
+        return {key: redact_paths(inner, secret_paths, (*path, str(key))) for key, inner in value.items()}
     return (
-        [replaced(inner, gone, (*path, str(at))) for at, inner in enumerate(value)]
+        [redact_paths(inner, secret_paths, (*path, str(index))) for index, inner in enumerate(value)]
         if isinstance(value, list)
         else value
     )
 
 
-def plain(key: str) -> str:
+def normalize_key(key: str) -> str:
     return re.sub(r"[_-]", "", key).lower()
 
 
-def names_secret(key: str) -> bool:
-    return SECRET.fullmatch(plain(key)) is not None or SHORT.search(key) is not None
+def is_secret_name(key: str) -> bool:
+    return SECRET.fullmatch(normalize_key(key)) is not None or SHORT.search(key) is not None
 
 
 def is_clear(value: Any) -> bool:
@@ -126,15 +131,16 @@ def is_clear(value: Any) -> bool:
 
 
 def has_token(value: Any) -> bool:
-    """Of an address: a part that looks like no word. Who has it may send."""
+    """Tell whether an address has a part that looks like no word. Whoever has such an address may send."""
     parts = re.findall(r"(?<=/)[\w-]{8,}", value) if isinstance(value, str) else []
     return any(re.search(r"\d", part) and re.search(r"[A-Za-z]", part) for part in parts)
 
 
-def document(text: str) -> Any:
-    """Return what a text of several lines says as YAML, such as a configuration for another program; None for another.
+def parse_document(text: str) -> Any:
+    """Parse a text of several lines as YAML, such as a configuration for another program. Return None for another text.
 
-    Raise LimitError for one that is YAML as far as it was read."""
+    Raise LimitError for one that is YAML as far as it was read.
+    """
     try:
         return parse_yaml(text, EMBEDDED)
     except LimitError:

@@ -1,4 +1,4 @@
-"""KEDA in the cluster."""
+"""Section of the cluster spec about KEDA."""
 
 from typing import Annotated
 

@@ -1,8 +1,8 @@
-"""Section of the cluster spec about dcgm-exporter: what it reads, for whom, and how Prometheus gets it.
+"""Section of the cluster spec about dcgm-exporter: its counters, their users, and how Prometheus scrapes it.
 
 Variables, defaults and grammars of the exporter: NVIDIA/dcgm-exporter 4.5.3-4.8.2 pkg/cmd/app.go (NewApp,
-parseDeviceOptions). That of the pinned 4.8.3 was not public where we could read it; the operator's v26.7.0
-controllers/object_controls.go (TransformDCGMExporter) sets the same names for it.
+parseDeviceOptions). That of the pinned 4.8.3 was not public; the operator's v26.7.0 controllers/object_controls.go
+(TransformDCGMExporter) sets the same names for it.
 """
 
 import re
@@ -19,7 +19,7 @@ LISTEN = 9400  # the exporter's own default, and the port of the operator's Serv
 NOT_RE2 = re.compile(r"\(\?(=|!|<=|<!)|\\[1-9]")  # Go's expressions have neither look-around nor references
 
 
-def regular(text: str) -> str:
+def validate_expression(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
@@ -29,24 +29,24 @@ def regular(text: str) -> str:
     return text
 
 
-def without_comma(text: str) -> str:
-    """The exporter takes one text and splits it at commas."""
+def refuse_comma(text: str) -> str:
+    """Refuse a comma, since the exporter takes one text and splits it at commas."""
     if "," in text or not text:
         raise ValueError("a regular expression without a comma")
     return text
 
 
-Expression = Annotated[str, AfterValidator(regular)]
+Expression = Annotated[str, AfterValidator(validate_expression)]
 LabelName = Annotated[str, Field(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*$")]
 FieldName = Annotated[str, Field(pattern=r"^DCGM_(FI|EXP)_[A-Z0-9_]+$")]
 
 
 class Relabeling(Section):
-    """One of Prometheus' metric_relabel_configs, as the Prometheus operator has it (RelabelConfig)."""
+    """Describe one of Prometheus' metric_relabel_configs, as the Prometheus operator has it (RelabelConfig)."""
 
     action: Annotated[
         Literal["replace", "keep", "drop", "labeldrop", "labelkeep"],
-        Field(description="what is done", examples=["replace"]),
+        Field(description="action on a series", examples=["replace"]),
     ] = "replace"
     source_labels: Annotated[
         tuple[LabelName, ...], Field(description="labels whose values are joined by ;", examples=["[exported_pod]"])
@@ -54,14 +54,15 @@ class Relabeling(Section):
     regex: Annotated[Expression, Field(description="the whole value, or name, has to match it", examples=["(.+)"])] = (
         "(.*)"
     )
-    target_label: Annotated[
-        LabelName | None, Field(description="with replace: the label that is set", examples=["workload"])
-    ] = None
-    replacement: Annotated[str, Field(description="with replace: its value", examples=["$1"])] = "$1"
+    target_label: Annotated[LabelName | None, Field(description="label that replace sets", examples=["workload"])] = (
+        None
+    )
+    replacement: Annotated[str, Field(description="value that replace sets", examples=["$1"])] = "$1"
 
     @model_validator(mode="after")
-    def whole(self) -> Self:
-        """What Prometheus refuses at its start (model/relabel, Config.Validate), and a keep that would keep nothing."""
+    def validate_action(self) -> Self:
+        """Refuse what Prometheus refuses at its start (model/relabel, Config.Validate), and a keep that would keep
+        nothing."""
         if self.action == "replace" and not self.target_label:
             raise ValueError("target_label, with action replace")
         if self.action in ("keep", "drop") and not self.source_labels:
@@ -96,16 +97,16 @@ class Metrics(Section):
         str,
         Field(
             pattern=r"^localhost:[1-9]\d{1,4}$",
-            description="with gpu.dcgm: host, where the engine of each host listens",
+            description="address at which the engine of each host listens with gpu.dcgm: host",
         ),
     ] = "localhost:5555"
     pod_labels: Annotated[
-        tuple[Annotated[Expression, AfterValidator(without_comma)], ...],
+        tuple[Annotated[Expression, AfterValidator(refuse_comma)], ...],
         Field(description="labels of pods that become labels of their GPUs' series, as regular expressions"),
     ] = ()
     pod_uid: Annotated[bool, Field(description="the pod's UID as a label: a new series for each pod")] = False
     shared_gpus: Annotated[
-        bool, Field(description="with time-slicing or MPS: a copy of a GPU's series for each of its pods")
+        bool, Field(description="copy a GPU's series for each of its pods, with time-slicing or MPS")
     ] = False
     service_monitor: Annotated[Literal["operator", "ours"], Field(description="ServiceMonitor of the exporter")] = (
         "operator"

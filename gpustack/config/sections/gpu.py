@@ -25,7 +25,7 @@ class Driver(Section):
         Literal["open", "proprietary"], Field(description="open needs Turing or newer; Blackwell needs open")
     ] = "open"
     guard: Annotated[
-        bool, Field(description="with host: hold driver packages, and exclude them from unattended upgrades")
+        bool, Field(description="hold driver packages of hosts, and exclude them from unattended upgrades")
     ] = True
 
 
@@ -52,4 +52,6 @@ class Gpu(Section):
         ),
     ] = "embedded"
     metrics: Annotated[Metrics, Field(description="what DCGM measures")] = Metrics()
-    sharing: Annotated[Sharing, Field(description="for all nodes; gpustack_sharing of a host wins")] = Sharing()
+    sharing: Annotated[Sharing, Field(description="sharing of GPUs on all nodes; gpustack_sharing of a host wins")] = (
+        Sharing()
+    )

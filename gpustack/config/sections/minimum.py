@@ -1,4 +1,4 @@
-"""What a host has at least."""
+"""Minimum resources of a host."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from gpustack.config.sections.section import Section
 
 
 class Minimum(Section):
-    """Minimum resources of a host. kubeadm needs 2 CPUs and 1700 MB."""
+    """Hold the minimum resources of a host. kubeadm needs 2 CPUs and 1700 MB."""
 
     cpus: Annotated[int, Field(ge=1, description="CPUs of a host")] = 2
     memory_mib: Annotated[int, Field(ge=512, description="memory of a host, in MiB")] = 1700

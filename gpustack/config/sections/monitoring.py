@@ -1,4 +1,4 @@
-"""Sections of the cluster spec about what watches the cluster: storage, monitoring, dashboards, alerts."""
+"""Sections of the cluster spec about storage, monitoring, dashboards and alerts."""
 
 import re
 from typing import Annotated, Literal
@@ -23,16 +23,17 @@ class Storage(Section):
     ] = "/opt/local-path-provisioner"
 
 
-def added_labels(labels: dict[str, str]) -> dict[str, str]:
-    """The Prometheus operator sets the last two itself (externalLabels in its Documentation/api-reference/api.md)."""
-    ours = {"cluster", "prometheus", "prometheus_replica"}
-    if any(not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or name in ours for name in labels):
-        raise ValueError(f"names of letters, digits and _, other than {', '.join(sorted(ours))}")
+def validate_labels(labels: dict[str, str]) -> dict[str, str]:
+    """Refuse labels that Prometheus does not take, or that the Prometheus operator sets itself (externalLabels in its
+    Documentation/api-reference/api.md)."""
+    reserved_labels = {"cluster", "prometheus", "prometheus_replica"}
+    if any(not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or name in reserved_labels for name in labels):
+        raise ValueError(f"names of letters, digits and _, other than {', '.join(sorted(reserved_labels))}")
     return labels
 
 
 class Persistence(Section):
-    """Without it the history is lost when the pod restarts."""
+    """Describe the volume of Prometheus. Without it the history is lost when the pod restarts."""
 
     enabled: Annotated[bool, Field(description="keep data of Prometheus and Alertmanager on volumes")] = True
     size: Annotated[Quantity, Field(description="size of Prometheus' volume, such as 20Gi")] = "20Gi"
@@ -42,15 +43,15 @@ class Persistence(Section):
 
 
 class Access(Section):
-    """How people reach Grafana and Prometheus from outside the cluster; `gpustack access` needs none of it."""
+    """Describe how people reach Grafana and Prometheus from outside the cluster; `gpustack access` needs none of it."""
 
     type: Annotated[
         Literal["none", "node-port", "ingress"], Field(description="access to Grafana from outside the cluster")
     ] = "none"
-    node_port: Annotated[int, Field(ge=30000, le=32767, description="with node-port: the port")] = 30300
-    host: Annotated[str, Field(pattern=r"^[a-z0-9.-]*$", description="with ingress: the host name")] = ""
+    node_port: Annotated[int, Field(ge=30000, le=32767, description="port of Grafana with node-port")] = 30300
+    host: Annotated[str, Field(pattern=r"^[a-z0-9.-]*$", description="host name with ingress")] = ""
     ingress_class: Annotated[
-        str, Field(pattern=r"^[a-z0-9.-]*$", description="with ingress: the class; default: that of the cluster")
+        str, Field(pattern=r"^[a-z0-9.-]*$", description="class of the ingress; default: that of the cluster")
     ] = ""
     prometheus_node_port: Annotated[
         int | None,
@@ -76,7 +77,7 @@ class Monitoring(Section):
     ] = ""
     external_labels: Annotated[
         dict[str, str],
-        AfterValidator(added_labels),
+        AfterValidator(validate_labels),
         Field(description="labels of what leaves this Prometheus, such as alerts, beside cluster (cluster_name)"),
     ] = {}  # noqa: RUF012 - pydantic copies it
     scrape_interval: Annotated[Duration, Field(description="scrape interval of Prometheus, such as 30s")] = "30s"

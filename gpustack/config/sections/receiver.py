@@ -1,5 +1,8 @@
-"""Who gets alerts, by severity. The secret part of an address is a file on this machine, mode 0600, or a key of a
-Secret that is in the cluster already: never a value of the spec."""
+"""Receivers of alerts, by severity.
+
+The secret part of an address is a file on this machine, mode 0600, or a key of a Secret that is in the cluster already:
+never a value of the spec.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -9,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gpustack.config.complaint import Complaint
-from gpustack.config.secrets.secret_file import INTEGRATION, PASSWORD, URL, Kind, judged, secret
+from gpustack.config.secrets.secret_file import INTEGRATION, PASSWORD, URL, Kind, judge_secret_file, read_secret
 from gpustack.config.sections.section import Section
 
 KEY = "alerts.receivers"
@@ -18,7 +21,7 @@ SEVERITIES = ("critical", "warning", "info")
 NEVER_FORGOTTEN = ("critical", "warning")
 DEFAULT = "default"
 OURS = "gpustack-receivers"
-"""The Secret of ours, with the content of the files of all receivers, each under its name."""
+"""The Secret that gpustack writes, with the content of the files of all receivers, each under its name."""
 
 
 class Receiver(Section):
@@ -37,23 +40,23 @@ class Receiver(Section):
         str | None,
         Field(
             pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?/[A-Za-z0-9._-]+$",
-            description="instead of it NAME/KEY: a Secret that is in the namespace of the monitoring already",
+            description="NAME/KEY of a Secret in the namespace of the monitoring, instead of secret_file",
         ),
     ] = None
-    channel: Annotated[str, Field(description="with slack, the channel")] = ""
-    to: Annotated[str, Field(description="with email, the recipient")] = ""
-    sender: Annotated[str, Field(description="with email, the sender")] = ""
+    channel: Annotated[str, Field(description="channel of slack")] = ""
+    to: Annotated[str, Field(description="recipient of email")] = ""
+    sender: Annotated[str, Field(description="sender of email")] = ""
     smarthost: Annotated[
-        str, Field(pattern=r"^([A-Za-z0-9.-]+:[0-9]{1,5})?$", description="with email, the mail server as name:port")
+        str, Field(pattern=r"^([A-Za-z0-9.-]+:[0-9]{1,5})?$", description="mail server as name:port")
     ] = ""
-    user: Annotated[str, Field(description="with email, the login at the mail server; default: none")] = ""
+    user: Annotated[str, Field(description="login at the mail server; default: none")] = ""
 
 
 Several = tuple[Receiver, ...] | None
 
 
 class Receivers(Section):
-    """None: not said, so those of `default`; an empty list: nobody."""
+    """Hold the receivers of each severity. None is unset, so those of `default` count; an empty list is nobody."""
 
     default: Annotated[
         Several,
@@ -64,42 +67,47 @@ class Receivers(Section):
     ] = None
     critical: Annotated[
         Several,
-        Field(description="of critical alerts, as [{type: pagerduty, secret_file: FILE}]; [] is nobody"),
+        Field(description="receivers of critical alerts, as [{type: pagerduty, secret_file: FILE}]; [] is nobody"),
     ] = None
     warning: Annotated[
         Several,
-        Field(description="of warnings, as [{type: slack, channel: '#gpus', secret_file: FILE}]"),
+        Field(description="receivers of warnings, as [{type: slack, channel: '#gpus', secret_file: FILE}]"),
     ] = None
     info: Annotated[
         Several,
-        Field(description="of info alerts, as [{type: email, to: …, sender: …, smarthost: 'mail.example.com:587'}]"),
+        Field(
+            description="receivers of info alerts, as [{type: email, to: …, sender: …, smarthost: "
+            "'mail.example.com:587'}]"
+        ),
     ] = None
 
-    def of(self, severity: str) -> tuple[str, tuple[Receiver, ...]]:
-        """The list that counts for a severity: its key, and who is in it."""
+    def select_receivers(self, severity: str) -> tuple[str, tuple[Receiver, ...]]:
+        """Select the list that counts for a severity. Return its key and its receivers."""
         own: Several = getattr(self, severity)
         return (DEFAULT, self.default or ()) if own is None else (severity, own)
 
-    def named(self) -> dict[str, Receiver]:
-        """All, by the name that Alertmanager, the Secret and reports have for them: critical-slack, and
+    def name_receivers(self) -> dict[str, Receiver]:
+        """Return all receivers by the name that Alertmanager, the Secret and reports have for them: critical-slack, and
         critical-slack-2 for the second of that type."""
-        found: dict[str, Receiver] = {}
+        named_receivers: dict[str, Receiver] = {}
         for key in (*SEVERITIES, DEFAULT):
-            found |= {f"{key}-{name}": one for name, one in numbered(getattr(self, key) or ())}
-        return found
+            named_receivers |= {
+                f"{key}-{name}": receiver for name, receiver in number_receivers(getattr(self, key) or ())
+            }
+        return named_receivers
 
-    def names(self, severity: str) -> tuple[str, ...]:
-        """Who gets the alerts of a severity."""
-        key, receivers = self.of(severity)
-        return tuple(f"{key}-{name}" for name, _ in numbered(receivers))
+    def list_names(self, severity: str) -> tuple[str, ...]:
+        """List the names of the receivers of a severity."""
+        key, receivers = self.select_receivers(severity)
+        return tuple(f"{key}-{name}" for name, _ in number_receivers(receivers))
 
 
-def numbered(receivers: tuple[Receiver, ...]) -> Iterator[tuple[str, Receiver]]:
+def number_receivers(receivers: tuple[Receiver, ...]) -> Iterator[tuple[str, Receiver]]:
     count: Counter[str] = Counter()
-    for one in receivers:
-        kind = one.type or ""
+    for receiver in receivers:
+        kind = receiver.type or ""
         count[kind] += 1
-        yield (kind if count[kind] == 1 else f"{kind}-{count[kind]}"), one
+        yield (kind if count[kind] == 1 else f"{kind}-{count[kind]}"), receiver
 
 
 # Settings that a type needs, and those that it may have; none of the others has an effect.
@@ -120,63 +128,74 @@ KINDS = {"webhook": URL, "slack": URL, "pagerduty": INTEGRATION}
 SETTINGS = ("secret_file", "channel", "to", "sender", "smarthost", "user")
 
 
-def kind(receiver: Receiver) -> Kind:
-    """What its file has to hold."""
+def select_kind(receiver: Receiver) -> Kind:
+    """Select what the file of a receiver has to hold."""
     return KINDS.get(receiver.type or "", PASSWORD)
 
 
-def place_of(name: str, receiver: Receiver) -> tuple[str, str] | None:
-    """The Secret and the key in the cluster that Alertmanager reads; None where it needs none."""
+def locate_secret(name: str, receiver: Receiver) -> tuple[str, str] | None:
+    """Return the Secret and the key in the cluster that Alertmanager reads, or None where it needs none."""
     if receiver.secret:
-        theirs, _, key = receiver.secret.partition("/")
-        return theirs, key
+        secret_name, _, key = receiver.secret.partition("/")
+        return secret_name, key
     return (OURS, name) if receiver.secret_file else None
 
 
-def secrets_of(receivers: Receivers) -> dict[str, str]:
-    """The content of their files, by name. Raises ConfigError when one cannot be used."""
-    files = {name: one for name, one in receivers.named().items() if one.secret_file}
-    return {name: secret(one.secret_file, kind(one)) for name, one in files.items() if one.secret_file}
+def read_secrets(receivers: Receivers) -> dict[str, str]:
+    """Read the contents of the receivers' files, by name. Raise ConfigError when one cannot be used."""
+    files = {name: receiver for name, receiver in receivers.name_receivers().items() if receiver.secret_file}
+    return {
+        name: read_secret(file_receiver.secret_file, select_kind(file_receiver))
+        for name, file_receiver in files.items()
+        if file_receiver.secret_file
+    }
 
 
-def complaints(file: str, receivers: Receivers, inventory: Path | None) -> Iterator[tuple[set[str], Complaint]]:
-    """The keys that each is about, and the complaint. `inventory` is the folder that Ansible reads whole."""
+def judge_receivers(file: str, receivers: Receivers, inventory: Path | None) -> Iterator[tuple[set[str], Complaint]]:
+    """Yield the keys that a complaint is about, and the complaint. `inventory` is the folder that Ansible reads as a
+    whole."""
     if any(getattr(receivers, key) for key in (*SEVERITIES, DEFAULT)) and receivers.default is None:
         for severity in NEVER_FORGOTTEN:
             if getattr(receivers, severity) is None:
-                allowed = f"a list of receivers here or in {KEY}.{DEFAULT}; [] for nobody"
-                yield of(file, f"{KEY}.{severity}", "", "nothing, while others have a receiver", allowed)
+                rule = f"a list of receivers here or in {KEY}.{DEFAULT}; [] for nobody"
+                yield build_complaint(file, f"{KEY}.{severity}", "", "nothing, while others have a receiver", rule)
     for key in (*SEVERITIES, DEFAULT):
-        for at, one in enumerate(getattr(receivers, key) or ()):
-            yield from of_one(file, f"{KEY}.{key}.{at}", one, inventory)
+        for index, receiver in enumerate(getattr(receivers, key) or ()):
+            yield from judge_receiver(file, f"{KEY}.{key}.{index}", receiver, inventory)
 
 
-def of_one(file: str, place: str, one: Receiver, inventory: Path | None) -> Iterator[tuple[set[str], Complaint]]:
-    if one.type is None:
-        yield of(file, place, "type", "nothing", " or ".join(NEEDED))
+def judge_receiver(
+    file: str, place: str, receiver: Receiver, inventory: Path | None
+) -> Iterator[tuple[set[str], Complaint]]:
+    if receiver.type is None:
+        yield build_complaint(file, place, "type", "nothing", " or ".join(NEEDED))
         return
-    given = {name for name in SETTINGS if getattr(one, name)} | ({"secret_file"} if one.secret else set())
-    optional = {"user", "secret_file"} if one.type == "email" else set()
-    for name in NEEDED[one.type]:
-        if name not in given:
-            yield of(file, place, name, f"nothing, with type {one.type}", WORDS[name])
-    for name in sorted(given - {*NEEDED[one.type], *optional}):
+    present_keys = {name for name in SETTINGS if getattr(receiver, name)} | (
+        {"secret_file"} if receiver.secret else set()
+    )
+    optional = {"user", "secret_file"} if receiver.type == "email" else set()
+    for name in NEEDED[receiver.type]:
+        if name not in present_keys:
+            yield build_complaint(file, place, name, f"nothing, with type {receiver.type}", WORDS[name])
+    for name in sorted(present_keys - {*NEEDED[receiver.type], *optional}):
         types = [each for each, needed in NEEDED.items() if name in needed] or ["email"]
-        found, allowed = f"a setting without effect, with type {one.type}", f"nothing, or type {' or '.join(types)}"
-        yield of(file, place, name, found, allowed)
-    if one.type == "email" and ("user" in given) != ("secret_file" in given):
-        there, other = ("user", "secret_file") if "user" in given else ("secret_file", "user")
-        yield of(file, place, other, f"{there} without {other}", "both or none")
-    if one.secret and one.secret_file:
-        yield of(file, place, "secret", "secret beside secret_file", "one of them")
-    if one.secret_file and (wrong := judged(one.secret_file, inventory, kind(one))):
-        yield of(file, place, "secret_file", f"{one.secret_file}: {wrong[0]}", wrong[1], "config-secret-file")
+        actual, rule = f"a setting without effect, with type {receiver.type}", f"nothing, or type {' or '.join(types)}"
+        yield build_complaint(file, place, name, actual, rule)
+    if receiver.type == "email" and ("user" in present_keys) != ("secret_file" in present_keys):
+        present_key, missing_key = ("user", "secret_file") if "user" in present_keys else ("secret_file", "user")
+        yield build_complaint(file, place, missing_key, f"{present_key} without {missing_key}", "both or none")
+    if receiver.secret and receiver.secret_file:
+        yield build_complaint(file, place, "secret", "secret beside secret_file", "one of them")
+    if receiver.secret_file and (wrong := judge_secret_file(receiver.secret_file, inventory, select_kind(receiver))):
+        yield build_complaint(
+            file, place, "secret_file", f"{receiver.secret_file}: {wrong[0]}", wrong[1], "config-secret-file"
+        )
 
 
-def of(
-    file: str, place: str, name: str, found: str, allowed: str, reference: str = "config-invalid"
+def build_complaint(
+    file: str, place: str, name: str, actual: str, rule: str, reference: str = "config-invalid"
 ) -> tuple[set[str], Complaint]:
     key = f"{place}.{name}" if name else place
     # Whether one is missing is not asked where the other one is wrong.
     instead = {f"{place}.secret"} if name == "secret_file" else set()
-    return {key, f"{place}.type", *instead}, Complaint(file, f"gpustack.{key}", found, allowed, reference)
+    return {key, f"{place}.type", *instead}, Complaint(file, f"gpustack.{key}", actual, rule, reference)

@@ -1,4 +1,4 @@
-"""What all sections of the cluster spec are: frozen, no unknown key, and nothing behind a key says nothing."""
+"""The base of all sections of the cluster spec: frozen, without unknown keys, and null counts as unset."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,9 +11,9 @@ class Section(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def drop_null(cls, given: Any) -> Any:
-        """A known key with nothing behind it (`kubelet:`) says nothing: its default counts."""
-        if not isinstance(given, Mapping):
-            return given
+    def drop_null(cls, settings: Any) -> Any:
+        """Drop a known key without a value (`kubelet:`), so that its default counts."""
+        if not isinstance(settings, Mapping):
+            return settings
         known = {word for name, field in cls.model_fields.items() for word in (name, field.alias)}
-        return {key: value for key, value in given.items() if value is not None or key not in known}
+        return {key: value for key, value in settings.items() if value is not None or key not in known}

@@ -1,4 +1,4 @@
-"""`gpustack serve` in the cluster."""
+"""Section of the cluster spec about `gpustack serve` in the cluster."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from gpustack.config.complaint import Complaint
 from gpustack.config.sections.section import Section
-from gpustack.config.served import image_of
+from gpustack.config.serve_image import select_image
 
 if TYPE_CHECKING:
     from gpustack.config.spec import Spec
@@ -20,8 +20,8 @@ PATH = r"[a-z0-9]+([._-]+[a-z0-9]+)*"
 REFERENCE = re.compile(rf"{REGISTRY}(/{PATH})+(:\w[\w.-]{{0,127}})?(@sha256:[0-9a-f]{{64}})?")
 
 
-def whole_reference(image: str) -> str:
-    """With its registry, and with a tag or a digest."""
+def validate_reference(image: str) -> str:
+    """Refuse an image without its registry, and one without a tag or a digest."""
     last = image.rpartition("/")[2]
     if image and not (REFERENCE.fullmatch(image) and ({":", "@"} & set(last))):
         raise ValueError(f"REGISTRY/PATH:TAG or REGISTRY/PATH@sha256:DIGEST, as {EXAMPLE}")
@@ -34,18 +34,18 @@ class Serve(Section):
     ] = False
     image: Annotated[
         str,
-        AfterValidator(whole_reference),
+        AfterValidator(validate_reference),
         Field(description=f"its image, which you build and push, such as {EXAMPLE}; a bundle brings its own"),
     ] = ""
 
 
-def complaints(file: str, spec: "Spec") -> Iterator[tuple[set[str], Complaint]]:
-    """What serve.enabled needs: the keys that it is about, and the complaint."""
+def judge_serve(file: str, spec: "Spec") -> Iterator[tuple[set[str], Complaint]]:
+    """Yield the keys that a complaint about serve.enabled concerns, and the complaint."""
     if not spec.serve.enabled:
         return
-    if not image_of(spec):
-        allowed = f"an image of gpustack in a registry of yours, as {EXAMPLE}: none is published (docs/serve.md)"
-        yield {"serve", "source"}, Complaint(file, "gpustack.serve.image", "nothing", allowed)
+    if not select_image(spec):
+        rule = f"an image of gpustack in a registry of yours, as {EXAMPLE}: none is published (docs/serve.md)"
+        yield {"serve", "source"}, Complaint(file, "gpustack.serve.image", "nothing", rule)
     if not spec.monitoring.enabled:
-        allowed = "true, or serve.enabled: false: it reads this Prometheus"
-        yield {"serve", "monitoring"}, Complaint(file, "gpustack.monitoring.enabled", "false", allowed)
+        rule = "true, or serve.enabled: false: it reads this Prometheus"
+        yield {"serve", "monitoring"}, Complaint(file, "gpustack.monitoring.enabled", "false", rule)

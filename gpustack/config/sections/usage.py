@@ -1,4 +1,4 @@
-"""Sections of the cluster spec about who uses GPUs, and what that costs."""
+"""Sections of the cluster spec about the users of GPUs, and the cost of their use."""
 
 import re
 from collections import Counter
@@ -29,15 +29,17 @@ class Capacity(Section):
 
 
 class Price(Section):
-    """The last one that fits a GPU counts. A MIG instance costs its compute slices of a GPU."""
+    """Describe a price. The last one that fits a GPU counts. A MIG instance costs its compute slices of a GPU."""
 
     model: Annotated[str, Field(description="default: all models", examples=["H100 80GB HBM3"])] = ""
     pool: Annotated[str, Field(description="default: all pools", examples=["spot"])] = ""
     begin: Annotated[
         date | None, Field(alias="from", description="first day, in UTC; default: always", examples=["2026-10-01"])
     ] = None
-    per_gpu_hour: Annotated[Money, Field(description="of one GPU for one hour", examples=["2.10"])]
-    currency: Annotated[Currency, Field(description="the same of all; default: cost.currency", examples=["EUR"])] = ""
+    per_gpu_hour: Annotated[Money, Field(description="price of one GPU for one hour", examples=["2.10"])]
+    currency: Annotated[
+        Currency, Field(description="currency, the same in all prices; default: cost.currency", examples=["EUR"])
+    ] = ""
 
 
 class Cost(Section):
@@ -48,16 +50,18 @@ class Cost(Section):
     ] = ()
     budgets: Annotated[
         Mapping[str, Money],
-        Field(description="of a namespace for a calendar month, such as {team-a: 5000}: an alert fires above it"),
+        Field(
+            description="budget of a namespace for a calendar month, such as {team-a: 5000}: an alert fires above it"
+        ),
     ] = {}
 
     @model_validator(mode="after")
-    def one_currency(self) -> "Cost":
-        found = Counter(one.currency or self.currency for one in self.prices)
-        if len(found) > 1:
-            words = ", ".join(f"{name or 'none'} ({number})" for name, number in sorted(found.items()))
+    def validate_currency(self) -> "Cost":
+        currencies = Counter(price.currency or self.currency for price in self.prices)
+        if len(currencies) > 1:
+            words = ", ".join(f"{name or 'none'} ({number})" for name, number in sorted(currencies.items()))
             raise ValueError(f"prices in one currency, not in {words}")
-        if self.prices and not found.keys() - {""}:
+        if self.prices and not currencies.keys() - {""}:
             raise ValueError("a currency, such as EUR, where there are prices")
         if self.budgets and not self.prices:
             raise ValueError("prices, where there are budgets")
@@ -65,12 +69,12 @@ class Cost(Section):
 
     @property
     def unit(self) -> str:
-        """The currency of all prices."""
-        return next((one.currency for one in self.prices if one.currency), self.currency)
+        """Return the currency of all prices."""
+        return next((price.currency for price in self.prices if price.currency), self.currency)
 
 
-def series_label(name: str) -> str:
-    """How kube-state-metrics spells a label of Kubernetes: example.com/costCenter is label_example_com_cost_center
+def format_series_label(name: str) -> str:
+    """Format a label of Kubernetes as kube-state-metrics does: example.com/costCenter is label_example_com_cost_center
     (internal/store/utils.go)."""
     words = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return "label_" + re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", words).lower()

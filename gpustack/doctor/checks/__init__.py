@@ -1,5 +1,5 @@
-"""CHECKS: all that the doctor checks beside the checks of steps, by layer. PAIRS: which hosts an edge between different
-hosts joins (graph_pairs of the catalogue)."""
+"""Checks of the doctor, by layer: CHECKS has all but the checks of steps. PAIRS lists the hosts that an edge between
+different hosts joins (graph_pairs of the catalogue)."""
 
 from collections.abc import Callable, Mapping
 
@@ -47,7 +47,7 @@ from gpustack.doctor.checks.monitoring import scrape as monitoring_scrape
 from gpustack.doctor.checks.monitoring import selectors as monitoring
 from gpustack.doctor.checks.monitoring import stack as monitoring_stack
 from gpustack.doctor.checks.monitoring import targets as monitoring_targets
-from gpustack.doctor.checks.pairs import every_host, plane_to_hosts
+from gpustack.doctor.checks.pairs import pair_all_hosts, pair_planes_with_hosts
 
 CHECKS: tuple[Check, ...] = (
     *autoscaling.CHECKS,
@@ -92,4 +92,4 @@ CHECKS: tuple[Check, ...] = (
     *scheduling.CHECKS,
 )
 BY_ID: Mapping[str, Check] = {check.id: check for check in CHECKS}
-PAIRS: Mapping[str, Callable[[View], Blocks]] = {"plane-to-hosts": plane_to_hosts, "every-host": every_host}
+PAIRS: Mapping[str, Callable[[View], Blocks]] = {"plane-to-hosts": pair_planes_with_hosts, "every-host": pair_all_hosts}

@@ -1,10 +1,10 @@
-"""Faults of the layer `autoscaling`: what HorizontalPodAutoscalers say of themselves, whoever made them."""
+"""Faults of the layer `autoscaling`, from the conditions of all HorizontalPodAutoscalers."""
 
 import re
 
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
-from gpustack.doctor.check import check, names
+from gpustack.doctor.check import build_names, check
 from gpustack.probes.kubernetes.autoscaling import SCALINGS, Scaling
 
 # Reasons of conditions that are False (kubernetes/kubernetes pkg/controller/podautoscaler/horizontal.go).
@@ -24,51 +24,57 @@ MOST = 3  # that are shown
 SELECTOR = re.compile(r"/&LabelSelector\{.{0,2000}?\}:")
 
 
-def judge_scalings(here: View, what: str, expected: str, reasons: tuple[str, ...]) -> Result:
-    found = [one for one in here[SCALINGS] if one.reason in reasons]
-    named = names(NAMESPACE=[one.namespace for one in found])
-    return Result(what, expected, describe(found), ok=not found, names=named)
+def judge_scalings(view: View, subject: str, expected: str, reasons: tuple[str, ...]) -> Result:
+    scalings = [scaling for scaling in view[SCALINGS] if scaling.reason in reasons]
+    names = build_names(NAMESPACE=[scaling.namespace for scaling in scalings])
+    return Result(subject, expected, describe_scalings(scalings), ok=not scalings, names=names)
 
 
-def describe(found: list[Scaling]) -> str:
-    if not found:
+def describe_scalings(scalings: list[Scaling]) -> str:
+    if not scalings:
         return "none without"
-    more = f" (and {len(found) - MOST} more)" if len(found) > MOST else ""
-    return "; ".join(f"{one.place} for {one.target}: {shorten(one.why)}" for one in found[:MOST]) + more
+    more = f" (and {len(scalings) - MOST} more)" if len(scalings) > MOST else ""
+    return (
+        "; ".join(
+            f"{scaling.place} for {scaling.target}: {shorten_reason(scaling.message)}" for scaling in scalings[:MOST]
+        )
+        + more
+    )
 
 
-def shorten(why: str) -> str:
-    """Without the selector of a metric, which Go prints in full, and before which nothing says what is wrong."""
-    return SELECTOR.sub(":", why)[:240]
+def shorten_reason(reason: str) -> str:
+    """Drop the selector of a metric, which Go prints in full before it says what is wrong. Return at most 240
+    characters."""
+    return SELECTOR.sub(":", reason)[:240]
 
 
 @check("hpa-target-missing", SCALINGS)
-def target_missing(here: View) -> Result:
-    return judge_scalings(here, "targets of HorizontalPodAutoscalers", "all there", (TARGET,))
+def target_missing(view: View) -> Result:
+    return judge_scalings(view, "targets of HorizontalPodAutoscalers", "all there", (TARGET,))
 
 
 @check("hpa-metric-missing", SCALINGS)
-def metric_missing(here: View) -> Result:
-    return judge_scalings(here, "metrics of HorizontalPodAutoscalers", "all there", METRIC)
+def metric_missing(view: View) -> Result:
+    return judge_scalings(view, "metrics of HorizontalPodAutoscalers", "all there", METRIC)
 
 
-def external_missing(here: View) -> Result:
-    return judge_scalings(here, "external metrics of HorizontalPodAutoscalers", "missing", (EXTERNAL,))
+def judge_external_metrics(view: View) -> Result:
+    return judge_scalings(view, "external metrics of HorizontalPodAutoscalers", "missing", (EXTERNAL,))
 
 
 @check("autoscaling-api-taken -> hpa-metric-missing", SCALINGS)
-def taken_external(here: View) -> Result:
-    return external_missing(here)
+def taken_external(view: View) -> Result:
+    return judge_external_metrics(view)
 
 
 @check("autoscaling-api-down -> hpa-metric-missing", SCALINGS)
-def down_external(here: View) -> Result:
-    return external_missing(here)
+def down_external(view: View) -> Result:
+    return judge_external_metrics(view)
 
 
 @check("st-no-metrics -> hpa-metric-missing", SCALINGS)
-def unfed_external(here: View) -> Result:
-    return external_missing(here)
+def unfed_external(view: View) -> Result:
+    return judge_external_metrics(view)
 
 
 CHECKS = (target_missing, metric_missing, taken_external, down_external, unfed_external)

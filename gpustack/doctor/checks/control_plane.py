@@ -2,71 +2,106 @@
 
 from ipaddress import IPv4Network, ip_network
 
-from gpustack.ask.judge import Result, as_text, ok
+from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
-from gpustack.probes.control_plane.control_plane import API_PROXY, LAST_WORDS, MADE_FOR, STARTED, MadeFor, Started
+from gpustack.probes.control_plane.control_plane import (
+    API_PROXY,
+    LAST_LOGS,
+    MANIFEST_ADDRESSES,
+    STATIC_PODS,
+    ComponentRun,
+    ManifestAddresses,
+)
 from gpustack.probes.control_plane.kubeadm import CERTIFICATES, FILES
 from gpustack.probes.kubelet.kubelet import HEALTH
 from gpustack.probes.network.addresses import ADDRESSES
 
-ANY = "0.0.0.0"  # noqa: S104 - what a program listens on that listens everywhere
-# Seconds. What lasted shorter and started twice already is going round.
+ANY = "0.0.0.0"  # noqa: S104 - the address of a program that listens everywhere
+# Seconds. A run that was shorter counts as flapping, after two starts.
 RECENT = 600
-# Within which those that need the API server are back after it is: the kubelet starts again after 5 minutes at most.
+# Seconds after which clients of the API server run again: the kubelet starts them after 5 minutes at most.
 BACK = 300
 
 
-def local(here: View) -> set[str]:
-    return {address for found in here[ADDRESSES].values() for address in found}
+def list_local_addresses(view: View) -> set[str]:
+    return {address for addresses in view[ADDRESSES].values() for address in addresses}
 
 
 @check("controlplane-certs-expired", CERTIFICATES)
-def certificates(here: View) -> Result:
-    """By the clock of the machine that runs gpustack."""
-    known = here[CERTIFICATES]
-    ended = [f"{one.subject} on {one.expires:%Y-%m-%d}" for one in known if one.expires < here.taken]
-    first = f"Not After : {min(one.expires for one in known):%b %e %H:%M:%S %Y}" if known else ""
-    now = f"valid until {min(one.expires for one in known):%Y-%m-%d}" if known else "none on this host"
-    return Result("certificates", "valid", f"expired: {as_text(ended)}" if ended else now, ok=not ended, quote=first)
+def certificates(view: View) -> Result:
+    """Judge the expiry of certificates by the clock of the machine that runs gpustack."""
+    certificates_on_host = view[CERTIFICATES]
+    ended = [
+        f"{certificate.subject} on {certificate.expires:%Y-%m-%d}"
+        for certificate in certificates_on_host
+        if certificate.expires < view.started_at
+    ]
+    first = (
+        f"Not After : {min(certificate.expires for certificate in certificates_on_host):%b %e %H:%M:%S %Y}"
+        if certificates_on_host
+        else ""
+    )
+    actual = (
+        f"valid until {min(certificate.expires for certificate in certificates_on_host):%Y-%m-%d}"
+        if certificates_on_host
+        else "none on this host"
+    )
+    return Result(
+        "certificates", "valid", f"expired: {format_value(ended)}" if ended else actual, ok=not ended, quote=first
+    )
 
 
-@check("control-plane-settings-refused", LAST_WORDS, MADE_FOR)
-def settings_refused(here: View) -> Result:
-    """A component that is not running and logs nothing about its settings may have been stopped. The API server logs
-    the same for an absent etcd as for a stopped one: the manifests of both decide."""
-    found, what = here[LAST_WORDS], "settings of the control plane"
-    if refused := [f"{name}: {words}" for name, words in found.items() if words]:
-        return Result(what, "accepted", as_text(refused))
-    made = here[MADE_FOR]
-    if made.asks and made.serves and not any(serves(made, place) for place in made.asks):
-        return Result("etcd address of the API server", as_text(made.serves), as_text(made.asks))
-    if found:
-        raise FactUnavailable(f"not running, without a logged reason: {as_text(list(found))}")
-    return ok(what, "accepted")
+@check("control-plane-settings-refused", LAST_LOGS, MANIFEST_ADDRESSES)
+def settings_refused(view: View) -> Result:
+    """Look for components that refuse their settings. A component that is not running and logs nothing about them may
+    have been stopped. The API server logs the same for an absent etcd as for a stopped one, so the manifests of both
+    decide."""
+    messages, subject = view[LAST_LOGS], "settings of the control plane"
+    if refused := [f"{name}: {words}" for name, words in messages.items() if words]:
+        return Result(subject, "accepted", format_value(refused))
+    manifest_addresses = view[MANIFEST_ADDRESSES]
+    if (
+        manifest_addresses.etcd_servers
+        and manifest_addresses.client_listeners
+        and not any(serves_address(manifest_addresses, place) for place in manifest_addresses.etcd_servers)
+    ):
+        return Result(
+            "etcd address of the API server",
+            format_value(manifest_addresses.client_listeners),
+            format_value(manifest_addresses.etcd_servers),
+        )
+    if messages:
+        raise FactUnavailable(f"not running, without a logged reason: {format_value(list(messages))}")
+    return build_ok_result(subject, "accepted")
 
 
-def serves(made: MadeFor, place: str) -> bool:
+def serves_address(manifest_addresses: ManifestAddresses, place: str) -> bool:
     host, _, port = place.rpartition(":")
     address = "127.0.0.1" if host == "localhost" else host
-    return bool({f"{address}:{port}", f"{ANY}:{port}"} & set(made.serves))
+    return bool({f"{address}:{port}", f"{ANY}:{port}"} & set(manifest_addresses.client_listeners))
 
 
-@check("node-ip-changed", MADE_FOR, ADDRESSES)
-def address_lost(here: View) -> Result:
-    """etcd cannot listen on an address that the host does not have. The address of the API may belong to a router."""
-    found = here[MADE_FOR]
-    lost = [address for address in found.etcd if address not in local(here) and address != ANY]
+@check("node-ip-changed", MANIFEST_ADDRESSES, ADDRESSES)
+def address_lost(view: View) -> Result:
+    """Check that the host has the addresses on which etcd listens. The address of the API may belong to a router."""
+    manifest_addresses = view[MANIFEST_ADDRESSES]
+    lost = [
+        address for address in manifest_addresses.etcd if address not in list_local_addresses(view) and address != ANY
+    ]
     if not lost:
-        return ok("addresses of the control plane", as_text(found.etcd) if found.etcd else "no etcd on this host")
-    return Result("addresses of the control plane", "assigned to this host", f"{as_text(lost)} not assigned")
+        return build_ok_result(
+            "addresses of the control plane",
+            format_value(manifest_addresses.etcd) if manifest_addresses.etcd else "no etcd on this host",
+        )
+    return Result("addresses of the control plane", "assigned to this host", f"{format_value(lost)} not assigned")
 
 
-@check("node-ip-changed -> st-service-ip-broken", MADE_FOR, ADDRESSES)
-def address_of_api_lost(here: View) -> Result:
-    api = here[MADE_FOR].api
-    lost = bool(api) and api not in local(here)
+@check("node-ip-changed -> st-service-ip-broken", MANIFEST_ADDRESSES, ADDRESSES)
+def address_of_api_lost(view: View) -> Result:
+    api = view[MANIFEST_ADDRESSES].api
+    lost = bool(api) and api not in list_local_addresses(view)
     return Result(
         "address of the API",
         "not assigned to this host",
@@ -76,68 +111,73 @@ def address_of_api_lost(here: View) -> Result:
 
 
 @check("no-proxy-missing-cluster-cidrs", API_PROXY)
-def calls_through_proxy(here: View) -> Result:
-    """According to the running API server."""
-    found, what = here[API_PROXY], "no_proxy of the API server"
-    if found is None or not found.set:
-        return ok(what, "no API server on this host" if found is None else "no proxy")
-    spec = here.spec.kubernetes
-    lacking = [str(net) for net in (spec.pod_cidr, spec.service_cidr) if not covered(net, found.past)]
-    if not {".svc", "svc"} & set(found.past):
+def calls_through_proxy(view: View) -> Result:
+    """Check the no_proxy variable of the running API server."""
+    api_proxy, subject = view[API_PROXY], "no_proxy of the API server"
+    if api_proxy is None or not api_proxy.is_set:
+        return build_ok_result(subject, "no API server on this host" if api_proxy is None else "no proxy")
+    spec = view.spec.kubernetes
+    lacking = [str(net) for net in (spec.pod_cidr, spec.service_cidr) if not is_covered(net, api_proxy.no_proxy)]
+    if not {".svc", "svc"} & set(api_proxy.no_proxy):
         lacking.append(".svc")
     return Result(
-        what,
+        subject,
         "pods, services and .svc",
-        f"no {as_text(lacking)}" if lacking else as_text(found.past),
+        f"no {format_value(lacking)}" if lacking else format_value(api_proxy.no_proxy),
         ok=not lacking,
     )
 
 
-def covered(net: IPv4Network, past: tuple[str, ...]) -> bool:
-    """Names stand among the networks."""
-    if "*" in past:
+def is_covered(net: IPv4Network, exceptions: tuple[str, ...]) -> bool:
+    """Tell whether an exception of no_proxy covers the network. Exceptions that are names do not count."""
+    if "*" in exceptions:
         return True
-    known = []
-    for entry in past:
+    networks = []
+    for entry in exceptions:
         try:
-            known.append(ip_network(entry, strict=False))
+            networks.append(ip_network(entry, strict=False))
         except ValueError:
             continue
-    return any(isinstance(one, IPv4Network) and net.subnet_of(one) for one in known)
+    return any(isinstance(network, IPv4Network) and net.subnet_of(network) for network in networks)
 
 
-@check("st-kubelet-down -> st-apiserver-down", STARTED, FILES)
-def api_not_started(here: View) -> Result:
-    """A running API server does not need the kubelet."""
-    what, api = "API server of the host", here[STARTED].get("kube-apiserver")
-    if not here[FILES].api_server:
-        return ok(what, "none")
+@check("st-kubelet-down -> st-apiserver-down", STATIC_PODS, FILES)
+def api_not_started(view: View) -> Result:
+    """Check that the API server is running. A running one does not need the kubelet."""
+    subject, api = "API server of the host", view[STATIC_PODS].get("kube-apiserver")
+    if not view[FILES].api_server:
+        return build_ok_result(subject, "none")
     runs = api is not None and api.running
-    return Result(what, "running", "running" if runs else "stopped", ok=bool(runs))
+    return Result(subject, "running", "running" if runs else "stopped", ok=bool(runs))
 
 
-@check("st-controlplane-flapping", STARTED, HEALTH)
-def flapping(here: View) -> Result:
-    """At least two restarts, the last one recent, after a short run. Without the kubelet nothing is restarted."""
-    if here[HEALTH] == "silent":
-        return ok("static pods", "not restarted: the kubelet is down")
-    found = {
-        name: f"restart {one.attempt}, {one.age} s ago, after a run of {one.lived} s"
-        for name, one in here[STARTED].items()
-        if one.attempt > 1 and one.lived is not None and max(one.age, one.lived) < RECENT
-        if not settled(name, one, here[STARTED].get("kube-apiserver"))
+@check("st-controlplane-flapping", STATIC_PODS, HEALTH)
+def flapping(view: View) -> Result:
+    """Look for at least two restarts, the last one recent, after a short run. Without the kubelet nothing is
+    restarted."""
+    if view[HEALTH] == "silent":
+        return build_ok_result("static pods", "not restarted: the kubelet is down")
+    restarts = {
+        name: f"restart {start.attempt}, {start.age} s ago, after a run of {start.previous_lifetime} s"
+        for name, start in view[STATIC_PODS].items()
+        if start.attempt > 1
+        and start.previous_lifetime is not None
+        and max(start.age, start.previous_lifetime) < RECENT
+        if not is_settled(name, start, view[STATIC_PODS].get("kube-apiserver"))
     }
-    now = as_text([f"{name}: {words}" for name, words in found.items()])
-    return Result("static pods", "stable", now if found else "stable", ok=not found)
+    actual = format_value([f"{name}: {words}" for name, words in restarts.items()])
+    return Result("static pods", "stable", actual if restarts else "stable", ok=not restarts)
 
 
-def settled(name: str, one: Started, api: Started | None) -> bool:
-    """It runs for twice as long as the start before did; or it ends itself while there is no API, and came back with
-    the API server."""
-    if not one.running:
+def is_settled(name: str, start: ComponentRun, api: ComponentRun | None) -> bool:
+    """Tell whether a component runs for twice as long as its previous run, or whether it ends itself without an API and
+    came back with the API server."""
+    if not start.running:
         return False
     leads = name in ("kube-controller-manager", "kube-scheduler")
-    return one.age > 2 * (one.lived or 0) or bool(leads and api and api.running and one.age > api.age - BACK)
+    return start.age > 2 * (start.previous_lifetime or 0) or bool(
+        leads and api and api.running and start.age > api.age - BACK
+    )
 
 
 CHECKS = (

@@ -1,61 +1,69 @@
-"""Layer `dns`: whether names of the cluster resolve, asked from pods on every host."""
+"""Faults of the layer `dns`, by names that pods on every host resolve."""
 
-from gpustack.ask.judge import Result, as_text, ok
+from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.probes.kubernetes.nodes import DEPLOYMENTS
 from gpustack.probes.network.flannel import FLANNEL_DAEMON_SET
 from gpustack.probes.network.nameservers import NAMESERVERS
-from gpustack.probes.network.pod_network import POD_PATHS, Ways
+from gpustack.probes.network.pod_network import POD_PATHS, NetworkPaths
 
 WHAT, MOST = "DNS of the cluster", 3
 
 
-def unanswered(found: Ways) -> str:
-    """The error that pods got from the service address of DNS; empty where one of them got an answer."""
-    asked = list(found.of("dns"))
-    service = [way for way in asked if way.target == asked[0].target]
-    return "" if any(way.result == "ok" for way in service) else f"{service[0].target}: {service[0].result}"
+def find_dns_error(pod_paths: NetworkPaths) -> str:
+    """Return the error that pods got from the service address of DNS, or an empty text where one of them got an
+    answer."""
+    dns_paths = list(pod_paths.list_paths("dns"))
+    service = [path for path in dns_paths if path.target == dns_paths[0].target]
+    return "" if any(path.result == "ok" for path in service) else f"{service[0].target}: {service[0].result}"
 
 
 @check("st-dns-broken", POD_PATHS, FLANNEL_DAEMON_SET, DEPLOYMENTS)
-def dns_broken(here: View) -> Result:
-    """If no host has a pod to test from, the state of the CoreDNS Deployment decides."""
-    there = [here.on(host.name) for host in here.hosts]
+def dns_broken(cluster_view: View) -> Result:
+    """Check that DNS of the cluster answers pods. If no host has a pod to test from, the state of the CoreDNS
+    Deployment decides."""
+    views = [cluster_view.select_host(host.name) for host in cluster_view.hosts]
     sure = [
         view
-        for view in there
-        if view.reached and view.available(POD_PATHS) and view.snapshot.fact(POD_PATHS, view.where).pods
+        for view in views
+        if view.reached and view.has_fact(POD_PATHS) and view.snapshot.require_fact(POD_PATHS, view.location).pods
     ]
     for view in sure:
-        if failure := unanswered(view.snapshot.fact(POD_PATHS, view.where)):
+        if failure := find_dns_error(view.snapshot.require_fact(POD_PATHS, view.location)):
             return Result(
-                WHAT, "reachable from pods", f"not from pods on {view.where}: {unanswered(view[POD_PATHS]) or failure}"
+                WHAT,
+                "reachable from pods",
+                f"not from pods on {view.location}: {find_dns_error(view[POD_PATHS]) or failure}",
             )
-    if asked := [view.where for view in there if view.reached and view[POD_PATHS].pods]:
-        return ok(WHAT, f"reachable from pods on {as_text(asked) if len(asked) <= MOST else f'{len(asked)} hosts'}")
-    if here[FLANNEL_DAEMON_SET] is None:
-        return ok(WHAT, "no pod network yet")
-    found = here[DEPLOYMENTS].get("coredns")
-    available = found is not None and found.available
+    if answering_hosts := [view.location for view in views if view.reached and view[POD_PATHS].pods]:
+        count = len(answering_hosts)
+        hosts = format_value(answering_hosts) if count <= MOST else f"{count} hosts"
+        return build_ok_result(WHAT, f"reachable from pods on {hosts}")
+    if cluster_view[FLANNEL_DAEMON_SET] is None:
+        return build_ok_result(WHAT, "no pod network yet")
+    deployment = cluster_view[DEPLOYMENTS].get("coredns")
+    available = deployment is not None and deployment.available
     return Result("CoreDNS", "available", "available" if available else "not available", ok=bool(available))
 
 
 @check("coredns-scaled-to-nothing", DEPLOYMENTS)
-def scaled_to_nothing(here: View) -> Result:
-    """A missing Deployment is checked by the step flannel."""
-    found = here[DEPLOYMENTS].get("coredns")
-    if found is None or found.wanted:
-        return ok("CoreDNS", f"{found.wanted} replicas" if found else "no such Deployment")
+def scaled_to_nothing(view: View) -> Result:
+    """Check that CoreDNS has replicas. The step flannel checks a missing Deployment."""
+    deployment = view[DEPLOYMENTS].get("coredns")
+    if deployment is None or deployment.desired_pods:
+        return build_ok_result("CoreDNS", f"{deployment.desired_pods} replicas" if deployment else "no such Deployment")
     return Result("replicas of CoreDNS", "1 or more", "0")
 
 
 @check("dns-nameserver-limit", NAMESERVERS)
-def nameserver_limit(here: View) -> Result:
-    """Of the file that the kubelet reads: resolv.conf(5) allows three."""
-    found = here[NAMESERVERS]
-    more = len(found.servers) > MOST
-    return Result(f"name servers in {found.file}", f"at most {MOST}", as_text(found.servers), ok=not more)
+def nameserver_limit(view: View) -> Result:
+    """Count the name servers in the file that the kubelet reads. resolv.conf(5) allows three."""
+    nameservers = view[NAMESERVERS]
+    more = len(nameservers.servers) > MOST
+    return Result(
+        f"name servers in {nameservers.file}", f"at most {MOST}", format_value(nameservers.servers), ok=not more
+    )
 
 
 CHECKS = (dns_broken, scaled_to_nothing, nameserver_limit)

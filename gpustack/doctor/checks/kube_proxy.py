@@ -1,12 +1,12 @@
-"""Faults of the layer `kube-proxy`: whether services work on a host, and whether its rules are there."""
+"""Faults of the layer `kube-proxy`: Services that do not work on a host, and missing rules."""
 
-from gpustack.ask.judge import Result, ok
+from gpustack.ask.judge import Result, build_ok_result
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Command, Hint, Prose
 from gpustack.doctor.check import check
-from gpustack.doctor.checks.startup import api_known
-from gpustack.probes.control_plane.control_plane import STARTED
+from gpustack.doctor.checks.startup import require_settled_api
+from gpustack.probes.control_plane.control_plane import STATIC_PODS
 from gpustack.probes.control_plane.kubeadm import FILES, UNFINISHED
 from gpustack.probes.firewall.service_rules import PROXY, PROXY_SET, Proxy
 from gpustack.probes.kubelet.join_endpoint import API_PATHS
@@ -16,69 +16,73 @@ from gpustack.probes.kubernetes.nodes import NODES, READYZ
 
 
 @check("kube-proxy-down", PROXY, LEFTOVERS, FILES, HEALTH, READYZ, PROXY_SET, NODES)
-def kube_proxy_down(here: View) -> Result:
-    """kube-proxy does not listen, or its rules are missing. Unknown if nothing could have started it."""
-    found, what = here[PROXY], "kube-proxy"
-    if not here[LEFTOVERS].servers:
-        return ok(what, "the host is not in a cluster yet")
-    if not here[FILES].lacks(UNFINISHED):
+def kube_proxy_down(view: View) -> Result:
+    """Check that kube-proxy listens and has its rules. Raise FactUnavailable if nothing could have started it."""
+    proxy, subject = view[PROXY], "kube-proxy"
+    if not view[LEFTOVERS].servers:
+        return build_ok_result(subject, "the host is not in a cluster yet")
+    if not view[FILES].lacks(UNFINISHED):
         raise FactUnavailable("kubeadm, which adds it at its end, has not finished")
-    if lost := find_missing_rules(found, here.spec.kube_proxy.mode):
-        return Result("rules of kube-proxy", "in the kernel", lost)
-    if not found.listening and (here[HEALTH] != "ok" or not here[READYZ].ready):
+    if missing_rules := find_missing_rules(proxy, view.spec.kube_proxy.mode):
+        return Result("rules of kube-proxy", "in the kernel", missing_rules)
+    if not proxy.listening and (view[HEALTH] != "ok" or not view[READYZ].ready):
         raise FactUnavailable("the kubelet or the API, which start it, are down")
-    if found.listening:
-        return ok(what, "listening on port 10256")
-    return Result(what, "listening on port 10256", "not listening", person=explain_absence(here))
+    if proxy.listening:
+        return build_ok_result(subject, "listening on port 10256")
+    return Result(subject, "listening on port 10256", "not listening", person=explain_absence(view))
 
 
-def explain_absence(here: View) -> Hint:
-    """Why no restart brings it here; empty where that is not so, or unknown."""
-    if not (here.available(PROXY_SET) and here.available(NODES)):
+def explain_absence(view: View) -> Hint:
+    """Explain why no restart brings kube-proxy to this host. Return an empty hint where that is not so, or unknown."""
+    if not (view.has_fact(PROXY_SET) and view.has_fact(NODES)):
         return NO_HINT
-    found = here[PROXY_SET]
-    if found is None:
+    daemon_set = view[PROXY_SET]
+    if daemon_set is None:
         return Prose(
             "the cluster has no DaemonSet kube-proxy; kubeadm init phase addon kube-proxy on the control plane"
         )
-    if not found.kept or found.wanted >= len(here[NODES]):
+    if not daemon_set.is_restricted or daemon_set.desired_pods >= len(view[NODES]):
         return NO_HINT
     change = Command("kubectl", "-n", "kube-system", "edit", "daemonset", "kube-proxy")
     return Prose("an affinity or a selector excludes nodes from its DaemonSet; {}", change)
 
 
-def find_missing_rules(found: Proxy, mode: str) -> str:
-    """What is missing of its rules; empty for nothing. Rules outlive kube-proxy, so that it may have gone first."""
+def find_missing_rules(proxy: Proxy, mode: str) -> str:
+    """Describe the missing rules of kube-proxy, or return an empty text. Rules outlive kube-proxy, so it may have
+    stopped before."""
     if mode == "nftables":
-        return "" if found.table else "no table kube-proxy"
-    rules = found.nft if found.nft.all >= found.legacy.all else found.legacy
+        return "" if proxy.table else "no table kube-proxy"
+    rules = proxy.nft if proxy.nft.total >= proxy.legacy.total else proxy.legacy
     if not rules.services:
         return "no rule in KUBE-SERVICES"
     return "" if rules.jumps > 1 else f"{rules.jumps} of 2 jumps into KUBE-SERVICES"
 
 
-@check("st-service-ip-broken", API_PATHS, STARTED)
-def service_address(here: View) -> Result:
-    """The Service address of the API. Unknown without the API itself; after its restart, kube-proxy needs a moment."""
-    api, service = here[API_PATHS]["api"], here[API_PATHS]["service"]
-    if not api.connected and api.ended:
-        raise FactUnavailable(f"the API server itself is not reached: {api.why}")
-    works = service.connected or service.ended == 0
+@check("st-service-ip-broken", API_PATHS, STATIC_PODS)
+def service_address(view: View) -> Result:
+    """Check the Service address of the API. Raise FactUnavailable without the API itself, and while kube-proxy may not
+    know of its restart."""
+    api, service = view[API_PATHS]["api"], view[API_PATHS]["service"]
+    if not api.connected and api.curl_rc:
+        raise FactUnavailable(f"the API server itself is not reached: {api.reason}")
+    works = service.connected or service.curl_rc == 0
     if not works:
-        api_known(here)
+        require_settled_api(view)
     return Result(
         f"connection to {service.place}",
         "established",
-        "established" if works else service.why or "none",
+        "established" if works else service.reason or "none",
         ok=bool(works),
     )
 
 
 @check("st-service-ip-broken -> mon-admission-webhook-down", FILES)
-def on_control_plane(here: View) -> Result:
-    """The API server that calls the webhook is running on this host."""
-    here_too = here[FILES].api_server
-    return Result("API server", "on this node", "on this node" if here_too else "on another node", ok=not here_too)
+def on_control_plane(view: View) -> Result:
+    """Tell whether the API server that calls the webhook is running on this host."""
+    has_api_server = view[FILES].api_server
+    return Result(
+        "API server", "on this node", "on this node" if has_api_server else "on another node", ok=not has_api_server
+    )
 
 
 CHECKS = (kube_proxy_down, service_address, on_control_plane)

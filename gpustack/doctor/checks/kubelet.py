@@ -1,95 +1,99 @@
-"""Faults of the layer `kubeadm` that lie in the kubelet: its unit, its configuration, its certificate."""
+"""Faults of the layer `kubeadm` in the kubelet: its unit, its configuration, and its certificate."""
 
-from gpustack.ask.judge import Result, ok
+from gpustack.ask.judge import Result, build_ok_result
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.probes.control_plane.kubeadm import BOOTSTRAP, CA, FILES, KUBELET_CONF
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubelet.kubelet import HEALTH
-from gpustack.probes.kubelet.start import SHOWN, START
+from gpustack.probes.kubelet.start import KUBELET_CERTIFICATE, START
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.monitoring.workloads import TARGETS
-from gpustack.steps.own_node import own
+from gpustack.steps.own_node import find_node
 
 
 @check("kubelet-no-config-yet", START, NODES)
-def no_config_yet(here: View) -> Result:
-    """Installed, but never joined. Not applicable without a cluster to join."""
-    found, what = here[START], "configuration of the kubelet"
-    if found is None or found.configured:
-        return ok(what, "not installed" if found is None else "present")
-    return Result(what, f"that of the cluster with {len(here[NODES])} nodes", "none")
+def no_config_yet(view: View) -> Result:
+    """Look for an installed kubelet that never joined, where there is a cluster to join."""
+    start, subject = view[START], "configuration of the kubelet"
+    if start is None or start.has_config:
+        return build_ok_result(subject, "not installed" if start is None else "present")
+    return Result(subject, f"that of the cluster with {len(view[NODES])} nodes", "none")
 
 
 @check("kubelet-no-config-yet guard", NODES)
-def cluster_to_belong_to(here: View) -> Result:
-    """The cluster that the inventory assigns the host to exists."""
-    count = len(here[NODES])
+def cluster_to_belong_to(view: View) -> Result:
+    """Check that the cluster exists to which the inventory assigns the host."""
+    count = len(view[NODES])
     return Result("cluster of the inventory", "present", f"{count} nodes", ok=count <= 0)
 
 
 @check("st-join-failed", NODES, IDENTITY, FILES, START)
-def join_failed(here: View) -> Result:
-    """The host is not a node, but has files of a join. A join that failed before it wrote any leaves no trace."""
-    node = own(here)
+def join_failed(view: View) -> Result:
+    """Look for files of a join on a host that is not a node. A join that failed before it wrote any leaves no trace."""
+    node = find_node(view)
     if node:
-        return ok("node of this host", node.name)
-    start = here[START]
-    tried = [path for path in (KUBELET_CONF, BOOTSTRAP, CA) if path in here[FILES].modes]
-    if not tried and not (start and start.configured):
+        return build_ok_result("node of this host", node.name)
+    start = view[START]
+    tried = [path for path in (KUBELET_CONF, BOOTSTRAP, CA) if path in view[FILES].modes]
+    if not tried and not (start and start.has_config):
         raise FactUnavailable("no evidence of an attempted join")
     return Result("node of this host", "one", f"none, despite {tried[0] if tried else 'a configured kubelet'}")
 
 
 @check("kubelet-unknown-flag", START, HEALTH)
-def unknown_flag(here: View) -> Result:
-    """By its last log message while it does not respond."""
-    found = here[START]
-    if found is None or not found.unknown_flag:
-        return ok("flags of the kubelet", "not installed" if found is None else found.message or "no error")
-    if here[HEALTH] == "ok":
-        return ok("flags of the kubelet", "accepted by the kubelet")
-    where = f" (in {', '.join(found.files)})" if found.files else ""
-    return Result("flags of the kubelet", "known", f"{found.unknown_flag}{where}", quote=found.unknown_flag)
+def unknown_flag(view: View) -> Result:
+    """Judge the last log message of a kubelet that does not respond."""
+    start = view[START]
+    if start is None or not start.unknown_flag:
+        return build_ok_result(
+            "flags of the kubelet", "not installed" if start is None else start.message or "no error"
+        )
+    if view[HEALTH] == "ok":
+        return build_ok_result("flags of the kubelet", "accepted by the kubelet")
+    location = f" (in {', '.join(start.files)})" if start.files else ""
+    return Result("flags of the kubelet", "known", f"{start.unknown_flag}{location}", quote=start.unknown_flag)
 
 
-def stopped(here: View) -> Result:
-    """The unit rests, and nothing went wrong when it last ran. One that starts and fails has a deeper reason."""
-    found, what = here[START], "kubelet.service"
-    if found is None or not here[LEFTOVERS].servers:
-        return ok(what, "not installed" if found is None else "the host is not in a cluster yet")
-    now = f"{found.active}, {found.file}, last result {found.result}"
-    rests = found.active in ("inactive", "failed") and (found.result == "success" or found.file != "enabled")
-    return Result(what, "active, enabled", now, ok=not rests)
+def judge_kubelet_unit(view: View) -> Result:
+    """Look for an inactive unit whose last run succeeded. A unit that starts and fails has another cause."""
+    start, subject = view[START], "kubelet.service"
+    if start is None or not view[LEFTOVERS].servers:
+        return build_ok_result(subject, "not installed" if start is None else "the host is not in a cluster yet")
+    actual = f"{start.active}, {start.file}, last result {start.result}"
+    rests = start.active in ("inactive", "failed") and (start.result == "success" or start.file != "enabled")
+    return Result(subject, "active, enabled", actual, ok=not rests)
 
 
 @check("kubelet-not-running", START, LEFTOVERS)
-def not_running(here: View) -> Result:
-    """Stopped on purpose."""
-    return stopped(here)
+def not_running(view: View) -> Result:
+    """Look for a kubelet that was stopped on purpose."""
+    return judge_kubelet_unit(view)
 
 
 @check("kubelet-not-running guard", START, LEFTOVERS)
-def was_stopped(here: View) -> Result:
-    return stopped(here)
+def was_stopped(view: View) -> Result:
+    return judge_kubelet_unit(view)
 
 
-@check("kubelet-client-cert-expired", SHOWN)
-def client_certificate(here: View) -> Result:
-    """The certificate in its credentials, by the clock of the machine that runs gpustack."""
-    found = here[SHOWN]
-    if found is None:
-        return ok("certificate of the kubelet", "none on this host")
-    now = f"expiry {found.ends:%Y-%m-%d %H:%M} UTC ({found.place})"
-    return Result("certificate of the kubelet", "valid", now, ok=found.ends >= here.taken, quote="notAfter=")
+@check("kubelet-client-cert-expired", KUBELET_CERTIFICATE)
+def client_certificate(view: View) -> Result:
+    """Judge the certificate in the kubelet's credentials by the clock of the machine that runs gpustack."""
+    certificate = view[KUBELET_CERTIFICATE]
+    if certificate is None:
+        return build_ok_result("certificate of the kubelet", "none on this host")
+    actual = f"expiry {certificate.expires_at:%Y-%m-%d %H:%M} UTC ({certificate.place})"
+    return Result(
+        "certificate of the kubelet", "valid", actual, ok=certificate.expires_at >= view.started_at, quote="notAfter="
+    )
 
 
 @check("st-kubelet-down -> st-target-down", TARGETS)
-def kubelet_targets(here: View) -> Result:
-    """Whether Prometheus reaches the kubelets."""
-    up = here[TARGETS]["kubelet"]
+def kubelet_targets(view: View) -> Result:
+    """Judge whether Prometheus reaches the kubelets."""
+    up = view[TARGETS]["kubelet"]
     return Result("targets of the kubelets", "one is down", "one is down" if up == 0 else "all up", ok=up != 0)
 
 

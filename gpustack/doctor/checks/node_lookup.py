@@ -1,37 +1,37 @@
-"""What a list of the cluster has of this host's node, looked up: each host would otherwise go through all of it."""
+"""Lookup of a node's entries in a list of the cluster. The list is grouped once, not searched again for each host."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
-from gpustack.steps.own_node import own
+from gpustack.steps.own_node import find_node
 
 Kind = TypeVar("Kind")
 
 
-def node_of(one: Any) -> str:
-    return str(one.node)
+def select_node_name(entry: Any) -> str:
+    return str(entry.node)
 
 
-def on_own_node(here: View, probe: Probe[tuple[Kind, ...]]) -> Sequence[Kind]:
-    """Those of a probe of the cluster; none where the host is no node."""
-    node = own(here)
-    return on_node(here, probe, node.name if node else "")
+def list_own_node_entries(view: View, probe: Probe[tuple[Kind, ...]]) -> Sequence[Kind]:
+    """List the entries of a probe of the cluster that are of this host's node. A host that is not a node has none."""
+    node = find_node(view)
+    return list_node_entries(view, probe, node.name if node else "")
 
 
-def on_node(
-    here: View, probe: Probe[tuple[Kind, ...]], name: str, key: Callable[[Kind], str] = node_of
+def list_node_entries(
+    view: View, probe: Probe[tuple[Kind, ...]], name: str, key: Callable[[Kind], str] = select_node_name
 ) -> Sequence[Kind]:
-    """`key` says which node one of them is of."""
-    by_node = here.once(listed_by_node, probe, key)
+    """List the entries of a probe that are of a node. `key` returns the node of an entry."""
+    by_node = view.compute_once(group_by_node, probe, key)
     return by_node.get(name, ()) if name else ()
 
 
-def listed_by_node(
-    here: View, probe: Probe[tuple[Kind, ...]], key: Callable[[Kind], str]
+def group_by_node(
+    view: View, probe: Probe[tuple[Kind, ...]], key: Callable[[Kind], str]
 ) -> Mapping[str, Sequence[Kind]]:
-    found: dict[str, list[Kind]] = {}
-    for one in here[probe]:
-        found.setdefault(key(one), []).append(one)
-    return found
+    entries_by_node: dict[str, list[Kind]] = {}
+    for entry in view[probe]:
+        entries_by_node.setdefault(key(entry), []).append(entry)
+    return entries_by_node

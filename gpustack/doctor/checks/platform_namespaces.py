@@ -1,10 +1,16 @@
-"""Which objects of the cluster are the platform's: in other namespaces they are a user's own, and no fault of ours."""
+"""Namespaces of the platform. Objects in other namespaces belong to users."""
 
 from gpustack.ask.view import View
 
 
-def namespaces(here: View) -> frozenset[str]:
-    spec = here.spec
+def list_platform_namespaces(view: View) -> frozenset[str]:
+    spec = view.spec
     scaling = {spec.autoscaling.namespace} if spec.autoscaling.enabled else set[str]()
-    ours = {"kube-system", "kube-flannel", "local-path-storage", spec.monitoring.namespace, spec.gpu.namespace}
-    return frozenset(ours | scaling)
+    fixed_namespaces = {
+        "kube-system",
+        "kube-flannel",
+        "local-path-storage",
+        spec.monitoring.namespace,
+        spec.gpu.namespace,
+    }
+    return frozenset(fixed_namespaces | scaling)

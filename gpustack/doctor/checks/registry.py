@@ -1,15 +1,16 @@
-"""Layer `registry`: pods that wait for an image, and the registry's answer. A user's own image is left to the user."""
+"""Faults of the layer `registry` in pods that wait for an image, and in the registry's answer. Images of users do not
+count."""
 
 import re
 
-from gpustack.ask.judge import Result, ok
+from gpustack.ask.judge import Result, build_ok_result
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
-from gpustack.doctor.checks.platform_namespaces import namespaces
+from gpustack.doctor.checks.platform_namespaces import list_platform_namespaces
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
-from gpustack.probes.kubernetes.pods import STARTING_PODS, Pending, WaitingContainer
-from gpustack.steps.own_node import own
+from gpustack.probes.kubernetes.pods import STARTING_PODS, PendingPod, WaitingContainer
+from gpustack.steps.own_node import find_node
 
 PULLING = {"ErrImagePull", "ImagePullBackOff", "RegistryUnavailable"}
 RATE = re.compile(r"toomanyrequests|429 Too Many Requests")
@@ -18,75 +19,95 @@ FAILING = re.compile(
     r"(unexpected status|HTTP status)[^:]*(: | )\"?5[0-9][0-9]|50[0234] (Internal|Bad|Service|Gateway)"
 )
 DOWN = re.compile(r"dial tcp [0-9.:]+: connect: connection refused")
-Pull = tuple[Pending, WaitingContainer]
+Pull = tuple[PendingPod, WaitingContainer]
 
 
-def pulls(here: View) -> list[Pull]:
-    """Containers that wait for their image, on all nodes."""
-    return [(pod, one) for pod in here[STARTING_PODS] for one in pod.waiting if one.reason in PULLING]
+def list_waiting_pulls(view: View) -> list[Pull]:
+    """List the containers that wait for their image, on all nodes."""
+    return [(pod, container) for pod in view[STARTING_PODS] for container in pod.waiting if container.reason in PULLING]
 
 
-def ours(here: View, pull: Pull) -> bool:
-    return pull[0].namespace in namespaces(here)
+def is_platform_pull(view: View, pull: Pull) -> bool:
+    return pull[0].namespace in list_platform_namespaces(view)
 
 
-def limited(pull: Pull) -> bool:
+def is_rate_limited(pull: Pull) -> bool:
     return bool(RATE.search(pull[1].message))
 
 
-def here_only(here: View, found: list[Pull]) -> list[Pull]:
-    node = own(here)
-    return [pull for pull in found if node and pull[0].node == node.name]
+def select_on_own_node(view: View, pulls: list[Pull]) -> list[Pull]:
+    node = find_node(view)
+    return [pull for pull in pulls if node and pull[0].node == node.name]
 
 
-def words(found: list[Pull]) -> str:
-    pod, one = found[0]
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return f"{pod.namespace}/{pod.name} cannot pull {one.image}: {one.message or one.reason}"[:400] + more
+def format_pulls(pulls: list[Pull]) -> str:
+    pod, container = pulls[0]
+    more = f" (and {len(pulls) - 1} more)" if len(pulls) > 1 else ""
+    problem = container.message or container.reason
+    return f"{pod.namespace}/{pod.name} cannot pull {container.image}: {problem}"[:400] + more
 
 
 @check("st-image-pull-fails", STARTING_PODS, NODES, IDENTITY)
-def pull_fails(here: View) -> Result:
-    """Of gpustack's images, or of any image if the registry limits this address."""
-    found = [pull for pull in here_only(here, pulls(here)) if ours(here, pull) or limited(pull)]
-    return Result("images", "pulled", words(found) if found else "none waiting", ok=not found)
+def pull_fails(view: View) -> Result:
+    """Look for images of gpustack that cannot be pulled, or any image if the registry limits this address."""
+    pulls = [
+        pull
+        for pull in select_on_own_node(view, list_waiting_pulls(view))
+        if is_platform_pull(view, pull) or is_rate_limited(pull)
+    ]
+    return Result("images", "pulled", format_pulls(pulls) if pulls else "none waiting", ok=not pulls)
 
 
 @check("image-pull-rate-limited", STARTING_PODS, NODES, IDENTITY)
-def rate_limited(here: View) -> Result:
-    """By the error of the registry."""
-    found = [pull for pull in here_only(here, pulls(here)) if limited(pull)]
-    return Result("image pulls", "not rate-limited", words(found) if found else "not rate-limited", ok=not found)
+def rate_limited(view: View) -> Result:
+    """Look for the registry's error about too many requests."""
+    limited_pulls = [pull for pull in select_on_own_node(view, list_waiting_pulls(view)) if is_rate_limited(pull)]
+    return Result(
+        "image pulls",
+        "not rate-limited",
+        format_pulls(limited_pulls) if limited_pulls else "not rate-limited",
+        ok=not limited_pulls,
+    )
 
 
 @check("image-registry-down-or-not-found", STARTING_PODS)
-def registry_fails(here: View) -> Result:
-    """A removed image of the GPU operator is another fault; a proxy that refuses is not a registry."""
-    what, found = "registry", [pull for pull in pulls(here) if ours(here, pull) and not limited(pull)]
-    gone = [pull for pull in found if ABSENT.search(pull[1].message) and pull[0].namespace != here.spec.gpu.namespace]
-    failing = [pull for pull in found if fails(pull[1].message)]
-    if gone or failing:
-        return Result(what, "available, with the image", words(gone or failing))
-    return ok(what, "no failed pull of an image of gpustack")
+def registry_fails(view: View) -> Result:
+    """Look for errors of the registry about images of the platform. A removed image of the GPU operator is another
+    fault; a proxy that refuses is not a registry."""
+    subject = "registry"
+    platform_pulls = [
+        pull for pull in list_waiting_pulls(view) if is_platform_pull(view, pull) and not is_rate_limited(pull)
+    ]
+    missing_pulls = [
+        pull
+        for pull in platform_pulls
+        if ABSENT.search(pull[1].message) and pull[0].namespace != view.spec.gpu.namespace
+    ]
+    failing = [pull for pull in platform_pulls if is_registry_failure(pull[1].message)]
+    if missing_pulls or failing:
+        return Result(subject, "available, with the image", format_pulls(missing_pulls or failing))
+    return build_ok_result(subject, "no failed pull of an image of gpustack")
 
 
-def fails(message: str) -> bool:
+def is_registry_failure(message: str) -> bool:
     return bool(FAILING.search(message) or (DOWN.search(message) and "proxyconnect" not in message))
 
 
-def waits_for(here: View, part: str) -> Result:
-    found = [pull for pull in here_only(here, pulls(here)) if part in pull[1].image]
-    return Result(f"image of {part}", "present", words(found) if found else "not waiting on this node", ok=not found)
+def judge_image_wait(view: View, part: str) -> Result:
+    pulls = [pull for pull in select_on_own_node(view, list_waiting_pulls(view)) if part in pull[1].image]
+    return Result(
+        f"image of {part}", "present", format_pulls(pulls) if pulls else "not waiting on this node", ok=not pulls
+    )
 
 
 @check("st-image-pull-fails -> st-dns-broken", STARTING_PODS, NODES, IDENTITY)
-def of_coredns(here: View) -> Result:
-    return waits_for(here, "coredns")
+def of_coredns(view: View) -> Result:
+    return judge_image_wait(view, "coredns")
 
 
 @check("st-image-pull-fails -> op-nodes-not-labelled", STARTING_PODS, NODES, IDENTITY)
-def of_discovery(here: View) -> Result:
-    return waits_for(here, "node-feature-discovery")
+def of_discovery(view: View) -> Result:
+    return judge_image_wait(view, "node-feature-discovery")
 
 
 CHECKS = (pull_fails, rate_limited, registry_fails, of_coredns, of_discovery)

@@ -1,134 +1,148 @@
-"""Faults of the layer `scheduling`. Of pods that wait only those of the platform count, not users'."""
+"""Faults of the layer `scheduling` in pods of the platform. Pods of users do not count."""
 
 import re
 from datetime import timedelta
 
-from gpustack.ask.judge import Result, as_text, ok
+from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
-from gpustack.doctor.checks.platform_namespaces import namespaces
+from gpustack.doctor.checks.platform_namespaces import list_platform_namespaces
 from gpustack.probes.gpu.cluster import GPU_NODES
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES, Node
-from gpustack.probes.kubernetes.pods_waiting import GPU, WAITING, UnscheduledPod
-from gpustack.steps.gpu.hosts import expected, silent
-from gpustack.steps.own_node import own
+from gpustack.probes.kubernetes.scheduling import GPU, UNSCHEDULED_PODS, UnscheduledPod
+from gpustack.steps.gpu.hosts import count_host_gpus, list_silent_hosts
+from gpustack.steps.own_node import find_node
 from gpustack.steps.taint import TAINT
 
 LIFECYCLE = "node.kubernetes.io/"
 CORDON = f"{LIFECYCLE}unschedulable"
 CORDONED = "were unschedulable"
 SHORT = re.compile(r"Insufficient ([\w-]+(?:[./][\w-]+)*)|Too many (pods)")
-# Reasons that the graph knows. Others are a wish of somebody: a selector, an affinity, a taint of theirs.
+# Reasons that the graph knows. Others are set by a person: a selector, an affinity, another taint.
 NAMED = re.compile(rf"untolerated taint \{{(node-role\.kubernetes\.io/control-plane|{LIFECYCLE}(?!unschedulable))")
-# Kubernetes 1.34 and newer do not say which.
+# Kubernetes 1.34 and newer do not name the taints.
 UNNAMED = "untolerated taint(s)"
 A_WHILE = timedelta(seconds=60)
 
 
-def lifecycle(node: Node) -> list[str]:
-    return [one for one in node.taints if one.startswith(LIFECYCLE) and not one.startswith(CORDON)]
+def list_lifecycle_taints(node: Node) -> list[str]:
+    return [taint for taint in node.taints if taint.startswith(LIFECYCLE) and not taint.startswith(CORDON)]
 
 
-def known(here: View, why: str) -> bool:
-    """Whether it is the cluster's doing, as far as the graph knows it; a cordoned node is somebody's wish."""
-    if CORDONED in why:
+def is_known_reason(view: View, reason: str) -> bool:
+    """Tell whether a pod waits for a reason of the cluster that the graph knows. A person cordoned a cordoned node on
+    purpose."""
+    if CORDONED in reason:
         return False
-    if SHORT.search(why) or NAMED.search(why):
+    if SHORT.search(reason) or NAMED.search(reason):
         return True
-    nodes = here[NODES] if UNNAMED in why else ()
-    return any(map(lifecycle, nodes)) or bool(nodes and all(TAINT in node.taints for node in nodes))
+    nodes = view[NODES] if UNNAMED in reason else ()
+    return any(map(list_lifecycle_taints, nodes)) or bool(nodes and all(TAINT in node.taints for node in nodes))
 
 
-def platform(here: View) -> list[UnscheduledPod]:
-    """Those that wait for a while."""
-    ours = namespaces(here)
-    waiting = [one for one in here[WAITING] if one.namespace in ours and here.taken - one.since > A_WHILE]
-    return [one for one in waiting if known(here, one.why)]
+def list_platform_pods(view: View) -> list[UnscheduledPod]:
+    """List pods of the platform that have been waiting for A_WHILE."""
+    namespaces = list_platform_namespaces(view)
+    waiting_pods = [
+        pod
+        for pod in view[UNSCHEDULED_PODS]
+        if pod.namespace in namespaces and view.started_at - pod.pending_since > A_WHILE
+    ]
+    return [pod for pod in waiting_pods if is_known_reason(view, pod.reason)]
 
 
-def shown(found: list[UnscheduledPod]) -> str:
-    return f"{as_text([f'{one.namespace}/{one.name}' for one in found[:5]])}: {found[0].why[:200]}" if found else "none"
+def format_pods(unscheduled_pods: list[UnscheduledPod]) -> str:
+    if not unscheduled_pods:
+        return "none"
+    names = format_value([f"{pod.namespace}/{pod.name}" for pod in unscheduled_pods[:5]])
+    return f"{names}: {unscheduled_pods[0].reason[:200]}"
 
 
-@check("st-pods-pending", WAITING, NODES)
-def pods_pending(here: View) -> Result:
-    found = platform(here)
-    return Result("unscheduled pods of the platform", "none", shown(found), ok=not found)
+@check("st-pods-pending", UNSCHEDULED_PODS, NODES)
+def pods_pending(view: View) -> Result:
+    unscheduled_pods = list_platform_pods(view)
+    return Result("unscheduled pods of the platform", "none", format_pods(unscheduled_pods), ok=not unscheduled_pods)
 
 
-def short(here: View) -> list[tuple[UnscheduledPod, str]]:
-    """With what there is not enough of."""
-    return [(one, name or pods) for one in platform(here) for name, pods in SHORT.findall(one.why)]
+def list_shortages(view: View) -> list[tuple[UnscheduledPod, str]]:
+    """List pods of the platform with each resource that is insufficient for them."""
+    return [(pod, name or pods) for pod in list_platform_pods(view) for name, pods in SHORT.findall(pod.reason)]
 
 
-@check("insufficient-resources", WAITING, NODES)
-def insufficient(here: View) -> Result:
-    found = [one for one, _ in short(here)]
-    return Result("platform pods without enough resources", "none", shown(found), ok=not found)
+@check("insufficient-resources", UNSCHEDULED_PODS, NODES)
+def insufficient(view: View) -> Result:
+    unscheduled_pods = [pod for pod, _ in list_shortages(view)]
+    return Result(
+        "platform pods without enough resources", "none", format_pods(unscheduled_pods), ok=not unscheduled_pods
+    )
 
 
-@check("insufficient-resources guard", WAITING, NODES, GPU_NODES)
-def in_use(here: View) -> Result:
-    """GPUs exist; other resources always do."""
-    lacking = {what for _, what in short(here)}
-    total = sum(node.allocatable for node in here[GPU_NODES])
+@check("insufficient-resources guard", UNSCHEDULED_PODS, NODES, GPU_NODES)
+def in_use(view: View) -> Result:
+    """Check that the insufficient resource exists. GPUs may be missing; other resources always exist."""
+    lacking = {subject for _, subject in list_shortages(view)}
+    total = sum(node.allocatable for node in view[GPU_NODES])
     if lacking - {GPU}:
-        return Result("insufficient resource", "CPU, memory or pods", as_text(lacking))
+        return Result("insufficient resource", "CPU, memory or pods", format_value(lacking))
     return Result(
         "allocatable GPUs",
         "1 or more, all in use",
-        f"{total}, insufficient: {as_text(lacking)}",
+        f"{total}, insufficient: {format_value(lacking)}",
         ok=not (lacking and total > 0),
     )
 
 
-@check("st-gpu-pods-pending", WAITING, GPU_NODES, GPU_DEVICES, IDENTITY)
-def gpu_pods_pending(here: View) -> Result:
-    """Only while no node has allocatable GPUs. If all are in use, pods just wait; if no host has one, the scheduler's
-    message shows it."""
-    found = [one for one in here[WAITING] if one.gpu and f"Insufficient {GPU}" in one.why]
-    total = sum(node.allocatable for node in here[GPU_NODES])
+@check("st-gpu-pods-pending", UNSCHEDULED_PODS, GPU_NODES, GPU_DEVICES, IDENTITY)
+def gpu_pods_pending(view: View) -> Result:
+    """Look for waiting GPU pods while no node has allocatable GPUs. If all are in use, pods just wait; if no host has
+    one, the scheduler's message shows it."""
+    unscheduled_pods = [pod for pod in view[UNSCHEDULED_PODS] if pod.gpu and f"Insufficient {GPU}" in pod.reason]
+    total = sum(node.allocatable for node in view[GPU_NODES])
     if total:
-        return ok("unscheduled GPU pods", f"{total} GPUs are allocatable")
-    if found and not silent(here) and not expected(here):
-        return ok("unscheduled GPU pods", "no host has a GPU")
-    return Result("unscheduled GPU pods", "none", shown(found), ok=not found)
+        return build_ok_result("unscheduled GPU pods", f"{total} GPUs are allocatable")
+    if unscheduled_pods and not list_silent_hosts(view) and not count_host_gpus(view):
+        return build_ok_result("unscheduled GPU pods", "no host has a GPU")
+    return Result("unscheduled GPU pods", "none", format_pods(unscheduled_pods), ok=not unscheduled_pods)
 
 
 @check("node-lifecycle-taints", NODES, IDENTITY)
-def lifecycle_taints(here: View) -> Result:
-    """The taint of a cordoned node does not count: it is intended."""
-    node = own(here)
-    taints = lifecycle(node) if node else []
-    return Result("condition taints of the node", "none", as_text(taints) if taints else "none", ok=not taints)
+def lifecycle_taints(view: View) -> Result:
+    """Look for condition taints of the node. The taint of a cordoned node does not count, because it is intended."""
+    node = find_node(view)
+    taints = list_lifecycle_taints(node) if node else []
+    return Result("condition taints of the node", "none", format_value(taints) if taints else "none", ok=not taints)
 
 
-@check("node-cordoned", NODES, IDENTITY, WAITING, GPU_NODES)
-def cordoned(here: View) -> Result:
-    """With its GPUs, and the pods for which the scheduler skipped a cordoned node."""
-    node = own(here)
-    if not node or not any(one.startswith(CORDON) for one in node.taints):
-        return ok("node", "schedulable" if node else "none")
-    offers = sum(one.allocatable for one in here[GPU_NODES] if one.name == node.name)
-    waits = [f"{one.namespace}/{one.name}" for one in here[WAITING] if CORDONED in one.why]
-    keeps = [f"{node.name} is cordoned", f"{offers} of its GPUs accept no new pods" if offers else ""]
-    keeps.append(f"{as_text(waits[:5])} {'wait' if len(waits) > 1 else 'waits'} for a node" if waits else "")
-    return Result("node", "schedulable", "; ".join(filter(None, keeps)))
+@check("node-cordoned", NODES, IDENTITY, UNSCHEDULED_PODS, GPU_NODES)
+def is_cordoned(view: View) -> Result:
+    """Look for a cordoned node, with its GPUs, and the pods for which the scheduler skipped a cordoned node."""
+    node = find_node(view)
+    if not node or not any(taint.startswith(CORDON) for taint in node.taints):
+        return build_ok_result("node", "schedulable" if node else "none")
+    gpus = sum(gpu_node.allocatable for gpu_node in view[GPU_NODES] if gpu_node.name == node.name)
+    pods = [f"{pod.namespace}/{pod.name}" for pod in view[UNSCHEDULED_PODS] if CORDONED in pod.reason]
+    parts = [f"{node.name} is cordoned", f"{gpus} of its GPUs accept no new pods" if gpus else ""]
+    parts.append(f"{format_value(pods[:5])} {'wait' if len(pods) > 1 else 'waits'} for a node" if pods else "")
+    return Result("node", "schedulable", "; ".join(filter(None, parts)))
 
 
-@check("st-pods-pending -> op-nodes-not-labelled", WAITING, NODES)
-def labeller_waits(here: View) -> Result:
-    found = [one for one in platform(here) if re.search(r"node-feature-discovery|gpu-feature-discovery", one.name)]
-    return Result("pods that label nodes", "unscheduled", shown(found), ok=not found)
+@check("st-pods-pending -> op-nodes-not-labelled", UNSCHEDULED_PODS, NODES)
+def labeller_waits(view: View) -> Result:
+    unscheduled_pods = [
+        pod for pod in list_platform_pods(view) if re.search(r"node-feature-discovery|gpu-feature-discovery", pod.name)
+    ]
+    return Result("pods that label nodes", "unscheduled", format_pods(unscheduled_pods), ok=not unscheduled_pods)
 
 
-@check("st-pods-pending -> st-no-metrics", WAITING, NODES)
-def prometheus_waits(here: View) -> Result:
-    space = here.spec.monitoring.namespace
-    found = [one for one in platform(here) if one.namespace == space and one.name.startswith("prometheus-")]
-    return Result("Prometheus", "unscheduled", shown(found), ok=not found)
+@check("st-pods-pending -> st-no-metrics", UNSCHEDULED_PODS, NODES)
+def prometheus_waits(view: View) -> Result:
+    space = view.spec.monitoring.namespace
+    unscheduled_pods = [
+        pod for pod in list_platform_pods(view) if pod.namespace == space and pod.name.startswith("prometheus-")
+    ]
+    return Result("Prometheus", "unscheduled", format_pods(unscheduled_pods), ok=not unscheduled_pods)
 
 
 CHECKS = (
@@ -137,7 +151,7 @@ CHECKS = (
     in_use,
     gpu_pods_pending,
     lifecycle_taints,
-    cordoned,
+    is_cordoned,
     labeller_waits,
     prometheus_waits,
 )

@@ -1,1 +1,1 @@
-"""`gpu burn`: what DCGM's load generator puts on GPUs, what they reach under it, and whether that is enough."""
+"""`gpu burn` loads GPUs with DCGM's load generator, and judges the values that they reach under it."""

@@ -1,4 +1,4 @@
-"""Whether a GPU did under load what is expected of it. What is not known is unknown, never passed."""
+"""Verdicts on GPUs under load. A value that is missing makes the verdict unknown, never passed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,8 +6,8 @@ from typing import Literal
 
 from gpustack.gpus.burn.loads import Load
 from gpustack.gpus.burn.output import Output, parse_output
-from gpustack.gpus.burn.watch import Watched
-from gpustack.metrics.fields import short
+from gpustack.gpus.burn.watch import GpuObservation
+from gpustack.metrics.fields import strip_prefix
 
 Outcome = Literal["passed", "failed", "unknown"]
 WRONG_TESTER = 256 - 12
@@ -23,8 +23,8 @@ gpu-fryer (huggingface/gpu-fryer, README.md)."""
 
 @dataclass(frozen=True)
 class LoadedPod:
-    """What became of a pod with a GPU. `code` is the tester's exit status, None where it did not end by itself; `why`
-    says why it never ran, or did not end."""
+    """Hold the result of a pod with a GPU. `code` is the tester's exit status, None where it did not end by itself;
+    `reason` says why it never ran, or did not end."""
 
     node: str
     uuid: str = ""
@@ -32,67 +32,72 @@ class LoadedPod:
     bus: str = ""
     code: int | None = None
     output: str = ""
-    why: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
 class BurnedGpu:
-    """`reached` is the highest value of the field that Prometheus has of it, of `samples`; `expected` the least that is
-    enough. `figure` is what dcgmproftester counted. `slowed` is by what, None where that is not known."""
+    """Hold the verdict on a GPU. `actual` is the highest value of the field in Prometheus, among `samples` values;
+    `expected` is the least that is enough. `figure` is dcgmproftester's own count. `throttle_reasons` are None where
+    they are not known."""
 
     node: str
     uuid: str
     model: str = ""
     bus: str = ""
     outcome: Outcome = "unknown"
-    why: tuple[str, ...] = ()
-    reached: float | None = None
+    reasons: tuple[str, ...] = ()
+    actual: float | None = None
     expected: float | None = None
     samples: int = 0
     figure: float | None = None
     temperature: float | None = None
-    slowed: tuple[str, ...] | None = None
+    throttle_reasons: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
 class Burn:
-    """`duration` is how long GPUs were to be loaded, `seconds` how long all of it took. `unread` is, by node, why
-    nothing is known of it, `lost` what it lacks afterwards. `left` could not be removed."""
+    """Hold the result of a load. `duration` is the time for which GPUs were to be loaded, `seconds` that of the whole
+    run. `unread` has by node the reason why nothing is known of it, `lost_gpus` the GPUs that it lacks afterwards.
+    `cleanup_error` names what could not be removed."""
 
     load: Load
     duration: int
     gpus: tuple[BurnedGpu, ...]
     unread: Mapping[str, str] = field(default_factory=dict)
-    lost: Mapping[str, str] = field(default_factory=dict)
+    lost_gpus: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
-    stopped: str = ""
-    left: str = ""
+    stop_reason: str = ""
+    cleanup_error: str = ""
 
     def count(self, outcome: Outcome) -> int:
-        return sum(one.outcome == outcome for one in self.gpus)
+        return sum(burned_gpu.outcome == outcome for burned_gpu in self.gpus)
 
 
 def judge_gpus(
-    load: Load, pods: Iterable[LoadedPod], watched: Mapping[str, Watched], stopped: str, *, blind: bool
+    load: Load, pods: Iterable[LoadedPod], observations: Mapping[str, GpuObservation], stop_reason: str, *, blind: bool
 ) -> tuple[BurnedGpu, ...]:
-    """`blind`: heat and what slows a GPU need not be known."""
-    found = [judge_gpu(load, one, watched.get(one.uuid), stopped, blind=blind) for one in pods]
-    return tuple(compare_peers(found, load.figure))
+    """Judge all GPUs, each by itself and compared with its peers. With `blind`, heat and throttling need not be
+    known."""
+    burned_gpus = [judge_gpu(load, pod, observations.get(pod.uuid), stop_reason, blind=blind) for pod in pods]
+    return tuple(compare_peers(burned_gpus, load.figure))
 
 
-def judge_gpu(load: Load, pod: LoadedPod, watched: Watched | None, stopped: str, *, blind: bool) -> BurnedGpu:
+def judge_gpu(
+    load: Load, pod: LoadedPod, observation: GpuObservation | None, stop_reason: str, *, blind: bool
+) -> BurnedGpu:
     output = parse_output(pod.output, load.field.id)
-    floor = load.floor(output)
+    floor = load.compute_floor(output)
     gpu = BurnedGpu(pod.node, pod.uuid, pod.model, pod.bus, figure=output.figure, expected=floor[1] if floor else None)
-    if watched:
-        slowed = None if watched.slowed is None else tuple(sorted(watched.slowed))
-        gpu = replace(gpu, reached=watched.reached, samples=len(watched.samples), slowed=slowed)
-        gpu = replace(gpu, temperature=watched.temperature, model=watched.model or pod.model)
-    wrong = tuple(find_faults(load, output, gpu, floor, watched.hot if watched else ""))
+    if observation:
+        slowed = None if observation.throttle_reasons is None else tuple(sorted(observation.throttle_reasons))
+        gpu = replace(gpu, actual=observation.highest_value, samples=len(observation.samples), throttle_reasons=slowed)
+        gpu = replace(gpu, temperature=observation.temperature, model=observation.model or pod.model)
+    wrong = tuple(find_faults(load, output, gpu, floor, observation.hot if observation else ""))
     if wrong:
-        return replace(gpu, outcome="failed", why=wrong)
-    unsure = tuple(find_doubts(load, pod, output, gpu, floor, stopped, blind=blind))
-    return replace(gpu, outcome="unknown" if unsure else "passed", why=unsure)
+        return replace(gpu, outcome="failed", reasons=wrong)
+    unsure = tuple(find_doubts(load, pod, output, gpu, floor, stop_reason, blind=blind))
+    return replace(gpu, outcome="unknown" if unsure else "passed", reasons=unsure)
 
 
 def find_faults(
@@ -102,12 +107,12 @@ def find_faults(
         yield f"too hot: {hot}"
     if output.ending == "failed":
         yield f"dcgmproftester: {'; '.join(output.reasons)}"
-    if output.figure == 0 or output.generated == 0:
+    if output.figure == 0 or output.bandwidth_share == 0:
         yield "dcgmproftester put no load on it"
-    if brakes := [word for word in gpu.slowed or () if word in BRAKES and not hot]:
+    if brakes := [word for word in gpu.throttle_reasons or () if word in BRAKES and not hot]:
         yield f"slowed down by {', '.join(brakes)}"
-    if floor and gpu.reached is not None and gpu.samples >= SAMPLES and gpu.reached < floor[0]:
-        yield f"{short(load.field.name)} is too low"
+    if floor and gpu.actual is not None and gpu.samples >= SAMPLES and gpu.actual < floor[0]:
+        yield f"{strip_prefix(load.field.name)} is too low"
 
 
 def find_doubts(
@@ -116,13 +121,13 @@ def find_doubts(
     output: Output,
     gpu: BurnedGpu,
     floor: tuple[float, float] | None,
-    stopped: str,
+    stop_reason: str,
     *,
     blind: bool,
 ) -> Iterable[str]:
-    name = short(load.field.name)
+    name = strip_prefix(load.field.name)
     if pod.code is None:
-        yield pod.why or f"it was stopped: {stopped or 'nobody says why'}"
+        yield pod.reason or f"it was stopped: {stop_reason or 'nobody says why'}"
         return
     if pod.code == WRONG_TESTER:
         yield "no dcgmproftester of this image is for the CUDA version of the driver"
@@ -130,26 +135,28 @@ def find_doubts(
         yield f"dcgmproftester ended with {pod.code}: {'; '.join(output.reasons) or 'it printed nothing'}"
     elif not output.ticks:
         yield "dcgmproftester says nothing of its load"
-    if gpu.reached is None:
+    if gpu.actual is None:
         yield f"Prometheus has no {name} of it from that time"
     elif floor is None:
         yield f"what {name} is to be is not known: dcgmproftester says nothing of its load"
-    elif gpu.reached < floor[0]:
+    elif gpu.actual < floor[0]:
         yield f"{name} is too low, by {gpu.samples} samples only: load it for longer"
-    elif gpu.reached < floor[1]:
+    elif gpu.actual < floor[1]:
         yield f"{name} is enough for some generations only, and dcgmproftester does not say which this is"
-    if gpu.slowed is None and not blind:
+    if gpu.throttle_reasons is None and not blind:
         yield "whether it was slowed down is not known"
 
 
 def compare_peers(gpus: Sequence[BurnedGpu], unit: str) -> Iterable[BurnedGpu]:
     best: dict[str, float] = {}
-    for one in gpus:
-        best[one.model] = max(one.figure or 0.0, best.get(one.model, 0.0))
-    for one in gpus:
-        slow = one.model and one.figure is not None and one.figure < best[one.model] * BEHIND
-        if not slow or one.outcome == "unknown":
-            yield one
+    for burned_gpu in gpus:
+        best[burned_gpu.model] = max(burned_gpu.figure or 0.0, best.get(burned_gpu.model, 0.0))
+    for burned_gpu in gpus:
+        slow = (
+            burned_gpu.model and burned_gpu.figure is not None and burned_gpu.figure < best[burned_gpu.model] * BEHIND
+        )
+        if not slow or burned_gpu.outcome == "unknown":
+            yield burned_gpu
             continue
-        why = f"{one.figure:g} {unit}, and the best of its model {best[one.model]:g}"
-        yield replace(one, outcome="failed", why=(*one.why, why))
+        why = f"{burned_gpu.figure:g} {unit}, and the best of its model {best[burned_gpu.model]:g}"
+        yield replace(burned_gpu, outcome="failed", reasons=(*burned_gpu.reasons, why))

@@ -1,4 +1,4 @@
-"""What dcgmproftester prints of one GPU that it sees alone, with --no-dcgm-validation.
+"""Output of dcgmproftester about the one GPU that it sees, with --no-dcgm-validation.
 
 DCGM 4.6.0, dcgmproftester/: PhysicalGpu.cpp (the lines of each load, with {:#.3}: `0.851`, `1.66e+03`; the worker's
 messages), DcgmProfTester.cpp (the lines of the end), DistributedCudaContext.cpp (RunTest: what the messages are).
@@ -11,9 +11,9 @@ messages), DcgmProfTester.cpp (the lines of the end), DistributedCudaContext.cpp
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: 9
     GPU 0, TestField 1004 test PASSED.
 
-Three things are not what they look like. Without validation no value is read, and `dcgm 0` is printed in its place
-(GetLatestDcgmValues). PASSED then says that the load ran, not what it reached. `All Tests Passed.` also follows a test
-that was skipped. Never seen live.
+Three texts mislead. Without validation no value is read, and `dcgm 0` is printed in its place (GetLatestDcgmValues).
+PASSED then says that the load ran, not which value it reached. `All Tests Passed.` also follows a test that was
+skipped. It was never seen live.
 """
 
 import re
@@ -38,14 +38,14 @@ KEPT, REASONS = 300, 3
 
 @dataclass(frozen=True)
 class Output:
-    """`ending` is of the test of the field; none where it did not come to its end, or was skipped. `ticks` counts its
-    lines under load. `generated` is the share of the memory's bandwidth that it moved, `figure` what it counted in
-    gflops or GiB/sec: medians of all lines, None where it counts nothing. DCGM's value is `divisor` times that, where
-    ECC takes a part. `reasons` are lines that say what went wrong."""
+    """Hold the parsed output. `ending` is that of the test of the field; none where the test did not end, or was
+    skipped. `ticks` counts its lines under load. `bandwidth_share` is the share of the memory's bandwidth that it
+    moved, `figure` its count in gflops or GiB/sec: medians of all lines, None where it counts nothing. DCGM's value is
+    `divisor` times that, where ECC takes a part. `reasons` are lines that name an error."""
 
     ending: Ending = "none"
     ticks: int = 0
-    generated: float | None = None
+    bandwidth_share: float | None = None
     figure: float | None = None
     divisor: float = 1.0
     capability: tuple[int, int] | None = None
@@ -53,16 +53,16 @@ class Output:
 
 
 def parse_output(text: str, id: str) -> Output:
-    """`id` of the field. What is not of these shapes is left out."""
-    gemm = [float(words[0]) for words in find(GEMM, text, id)]
-    memory = [tuple(map(float, words)) for words in find(MEMORY, text, id)]
+    """Parse the output for the field `id`. Lines of other shapes are left out."""
+    gemm = [float(words[0]) for words in find_lines(GEMM, text, id)]
+    memory = [tuple(map(float, words)) for words in find_lines(MEMORY, text, id)]
     figures = gemm or [second for _, _, second, _ in memory]
-    ends = [word for (word,) in find(END, text, id)]
+    ends = [word for (word,) in find_lines(END, text, id)]
     capability = CAPABILITY.search(text)
     return Output(
         ending="failed" if "FAILED" in ends else "passed" if ends else "none",
-        ticks=len(gemm) + len(memory) + len(find(TARGET, text, id)),
-        generated=median(current for _, current, _, _ in memory) if memory else None,
+        ticks=len(gemm) + len(memory) + len(find_lines(TARGET, text, id)),
+        bandwidth_share=median(current for _, current, _, _ in memory) if memory else None,
         figure=median(figures) if figures else None,
         divisor=memory[-1][-1] if memory else 1.0,
         capability=(int(capability[1]), int(capability[2])) if capability else None,
@@ -70,13 +70,13 @@ def parse_output(text: str, id: str) -> Output:
     )
 
 
-def find(pattern: re.Pattern[str], text: str, id: str) -> list[tuple[str, ...]]:
-    """What a pattern has beside the id, of the lines of this field."""
+def find_lines(pattern: re.Pattern[str], text: str, id: str) -> list[tuple[str, ...]]:
+    """Find the groups of a pattern beside the id, in the lines of this field."""
     return [match.groups()[1:] for match in pattern.finditer(text) if match["id"] == id]
 
 
 def find_reasons(text: str) -> list[str]:
-    """The first lines with a word of an error, each once; else the last line."""
+    """Find the first lines with a word of an error, each once, or else the last line."""
     lines = [" ".join(line.split())[:KEPT] for line in text.splitlines() if line.strip()]
-    found = list(dict.fromkeys(line for line in lines if REASON.search(line)))
-    return found[:REASONS] or lines[-1:]
+    reasons = list(dict.fromkeys(line for line in lines if REASON.search(line)))
+    return reasons[:REASONS] or lines[-1:]

@@ -1,6 +1,5 @@
-"""What GPUs show while they are under load, by the metrics that their cluster has: heat, what slows them, and how far
-the field of the load goes. A GPU whose temperature is not known any more is not loaded on.
-"""
+"""Heat, throttling and load of GPUs under `gpu burn`, by the metrics of their cluster. The load stops where the
+temperature of a GPU is not known any more."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -8,8 +7,8 @@ from dataclasses import dataclass, field
 from gpustack.command import Command
 from gpustack.errors import GpustackError, UsageError
 from gpustack.gpus.activity import BITS, REASONS, TEMPERATURE
-from gpustack.gpus.ask import BACK
-from gpustack.gpus.fleet import readings_by_gpu
+from gpustack.gpus.fleet import group_readings
+from gpustack.gpus.queries import BACK
 from gpustack.metrics.fields import DEV
 from gpustack.metrics.readings import Reading, Readings
 
@@ -18,133 +17,152 @@ FIELDS = (TEMPERATURE, OPERATING, SLOWDOWN, MARGIN, REASONS)
 HEAT = ("heat", "heat (hardware)")
 LAG = 30
 """Seconds that a value may be old when it is scraped: dcgm-exporter collects every 30 s (--collect-interval)."""
-By = Mapping[str, Reading]
+FieldReadings = Mapping[str, Reading]
 
 
 @dataclass
-class Watched:
-    """Of one GPU, from `begun` to `ended` in seconds of Prometheus' clock. `temperature` is the highest, in degrees
-    Celsius; `slowed` is by what, None where that is not known. `reached` is the highest value of the load's field of
-    `samples`; a value is a mean since the one before, so that one of the edges is too low. `hot` says how it was too
-    hot."""
+class GpuObservation:
+    """Hold the observation of one GPU from `started_at` to `ended_at`, in seconds of Prometheus' clock. `temperature`
+    is the highest, in degrees Celsius; `throttle_reasons` are None where they are not known. `highest_value` is that of
+    the load's field; `samples` are the times of its values. A value is a mean since the one before, so that one at an
+    edge is too low. `hot` is a sentence where it was too hot."""
 
-    begun: float
-    ended: float | None = None
+    started_at: float
+    ended_at: float | None = None
     model: str = ""
     temperature: float | None = None
-    slowed: set[str] | None = None
-    reached: float | None = None
+    throttle_reasons: set[str] | None = None
+    highest_value: float | None = None
     samples: set[float] = field(default_factory=set)
     hot: str = ""
 
 
 @dataclass
 class Watcher:
-    """`now` and `ask` are of one Prometheus; `metric` is the field of the load. `most` in degrees Celsius, None for
-    what the GPU itself says. `blind`: what is not known does not stop the load."""
+    """Watch GPUs under load. `server_clock` and `ask` are of one Prometheus; `metric` is the field of the load.
+    `temperature_limit` is in degrees Celsius, None for the GPU's own. With `blind`, unknown values do not stop the
+    load."""
 
-    now: Callable[[], float]
+    server_clock: Callable[[], float]
     ask: Callable[[], Readings]
     metric: str
-    most: float | None = None
+    temperature_limit: float | None = None
     blind: bool = False
-    gpus: dict[str, Watched] = field(default_factory=dict)
-    answered: float = 0.0
+    gpus: dict[str, GpuObservation] = field(default_factory=dict)
+    answered_at: float = 0.0
 
-    def look(self, running: Collection[str], ended: Collection[str], clock: float) -> str:
-        """UUIDs; `clock` is this machine's, in seconds. Returns why the load is to stop."""
+    def observe_gpus(self, running: Collection[str], ended_uuids: Collection[str], clock: float) -> str:
+        """Observe the GPUs with these UUIDs; `clock` is the local one, in seconds. Return the reason to stop the load,
+        or an empty text."""
         try:
-            now, found = self.now(), find_gpus(self.ask())
+            now, gpu_readings = self.server_clock(), find_gpus(self.ask())
         except GpustackError as error:
-            self.answered = self.answered or clock
-            silent = running and not self.blind and clock - self.answered > BACK
+            self.answered_at = self.answered_at or clock
+            silent = running and not self.blind and clock - self.answered_at > BACK
             return f"Prometheus gave no answer for {BACK} s: {error.message}" if silent else ""
-        self.answered = clock
-        for uuid in (*running, *ended):
-            self.gpus.setdefault(uuid, Watched(now))
-        for uuid in ended:
-            self.gpus[uuid].ended = self.gpus[uuid].ended or now
-        for uuid, one in self.gpus.items():
-            self.update(one, found.get(uuid, {}))
-        return next(filter(None, (self.why_stop(uuid, found.get(uuid, {})) for uuid in running)), "")
+        self.answered_at = clock
+        for uuid in (*running, *ended_uuids):
+            self.gpus.setdefault(uuid, GpuObservation(now))
+        for uuid in ended_uuids:
+            self.gpus[uuid].ended_at = self.gpus[uuid].ended_at or now
+        for uuid, observation in self.gpus.items():
+            self.update_observation(observation, gpu_readings.get(uuid, {}))
+        return next(filter(None, (self.find_stop_reason(uuid, gpu_readings.get(uuid, {})) for uuid in running)), "")
 
     def is_complete(self) -> bool:
-        """Whether each GPU has been scraped after its load."""
-        ended = [one for one in self.gpus.values() if one.ended is not None]
-        return all(one.ended <= max(one.samples, default=0.0) for one in ended if one.ended)
+        """Tell whether each GPU has been scraped after its load."""
+        ended = [observation for observation in self.gpus.values() if observation.ended_at is not None]
+        return all(
+            ended_observation.ended_at <= max(ended_observation.samples, default=0.0)
+            for ended_observation in ended
+            if ended_observation.ended_at
+        )
 
-    def places(self) -> dict[str, str]:
-        """The nodes of GPUs. Raises UsageError and UnreachableError."""
-        return {uuid: next(iter(by.values())).gpu.node for uuid, by in find_gpus(self.ask()).items()}
+    def map_nodes(self) -> dict[str, str]:
+        """Map UUIDs to their nodes. Raise UsageError and UnreachableError."""
+        return {uuid: next(iter(readings.values())).gpu.node for uuid, readings in find_gpus(self.ask()).items()}
 
-    def update(self, one: Watched, by: By) -> None:
-        if temperature := by.get(TEMPERATURE):
-            one.model = temperature.gpu.model
-        if one.ended is None:
-            if temperature and temperature.at > one.begun:
-                one.temperature = max(temperature.value, one.temperature or 0.0)
-            if (bits := by.get(REASONS)) and bits.at > one.begun:
-                one.slowed = (one.slowed or set()) | {word for bit, word in BITS.items() if int(bits.value) & bit}
-        value = by.get(self.metric)
-        if value and one.begun + LAG <= value.at <= (one.ended or value.at) + LAG:
-            one.reached = max(value.value, one.reached or 0.0)
-            one.samples.add(value.at)
+    def update_observation(self, observation: GpuObservation, readings: FieldReadings) -> None:
+        if temperature := readings.get(TEMPERATURE):
+            observation.model = temperature.gpu.model
+        if observation.ended_at is None:
+            if temperature and temperature.time > observation.started_at:
+                observation.temperature = max(temperature.value, observation.temperature or 0.0)
+            if (bits := readings.get(REASONS)) and bits.time > observation.started_at:
+                observation.throttle_reasons = (observation.throttle_reasons or set()) | {
+                    word for bit, word in BITS.items() if int(bits.value) & bit
+                }
+        value = readings.get(self.metric)
+        if value and observation.started_at + LAG <= value.time <= (observation.ended_at or value.time) + LAG:
+            observation.highest_value = max(value.value, observation.highest_value or 0.0)
+            observation.samples.add(value.time)
 
-    def why_stop(self, uuid: str, by: By) -> str:
-        one = self.gpus[uuid]
-        one.hot = one.hot or explain_heat(by, one, self.most)
-        if one.hot:
-            return f"{uuid} is too hot: {one.hot}"
-        if self.blind or TEMPERATURE in by:
+    def find_stop_reason(self, uuid: str, readings: FieldReadings) -> str:
+        observation = self.gpus[uuid]
+        observation.hot = observation.hot or explain_heat(readings, observation, self.temperature_limit)
+        if observation.hot:
+            return f"{uuid} is too hot: {observation.hot}"
+        if self.blind or TEMPERATURE in readings:
             return ""
         return f"the temperature of {uuid} is not known any more"
 
 
-def find_gpus(readings: Readings) -> dict[str, By]:
-    """By UUID, without MIG instances."""
-    groups = (by for by in readings_by_gpu(readings) if by)
-    return {gpu.uuid: by for by in groups if not (gpu := next(iter(by.values())).gpu).instance}
+def find_gpus(readings: Readings) -> dict[str, FieldReadings]:
+    """Find the readings of each GPU by UUID, without MIG instances."""
+    groups = (gpu_readings for gpu_readings in group_readings(readings) if gpu_readings)
+    return {gpu.uuid: group for group in groups if not (gpu := next(iter(group.values())).gpu).instance}
 
 
-def limit_of(by: By) -> float | None:
-    """At which the driver lowers clocks, else the hardware."""
-    found = by.get(OPERATING) or by.get(SLOWDOWN)
-    return found.value if found else None
+def find_limit(readings: FieldReadings) -> float | None:
+    """Find the temperature at which the driver lowers clocks, or else at which the hardware does."""
+    reading = readings.get(OPERATING) or readings.get(SLOWDOWN)
+    return reading.value if reading else None
 
 
-def explain_heat(by: By, one: Watched, most: float | None) -> str:
-    """Empty where it is not too hot by what is known."""
-    temperature, limit = by.get(TEMPERATURE), most if most is not None else limit_of(by)
+def explain_heat(readings: FieldReadings, observation: GpuObservation, temperature_limit: float | None) -> str:
+    """Explain why a GPU is too hot. Return an empty text where the readings do not show it."""
+    temperature, limit = (
+        readings.get(TEMPERATURE),
+        temperature_limit if temperature_limit is not None else find_limit(readings),
+    )
     if temperature and limit is not None and temperature.value >= limit:
         return f"{temperature.value:.0f} °C, and its limit is {limit:.0f} °C"
-    if most is None and limit is None and (margin := by.get(MARGIN)) and margin.value <= 0:
+    if temperature_limit is None and limit is None and (margin := readings.get(MARGIN)) and margin.value <= 0:
         return "no degree is left until it slows down"
-    slow = [word for word in HEAT if word in (one.slowed or ())]
+    slow = [word for word in HEAT if word in (observation.throttle_reasons or ())]
     return f"it is slowed down by {slow[0]}" if slow else ""
 
 
-def explain_unknown(why: str) -> UsageError:
+def build_heat_error(reason: str) -> UsageError:
     message = "It would not be known when GPUs get too hot; nothing was done."
-    return UsageError("gpu-heat-unknown", message, why, Command("gpustack", "explain", "gpu-heat-unknown"))
+    return UsageError("gpu-heat-unknown", message, reason, Command("gpustack", "explain", "gpu-heat-unknown"))
 
 
-def require_temperatures(ask: Callable[[], Readings], gpus: Mapping[str, int], most: float | None) -> None:
-    """`gpus` by node are those that it offers. Raises UsageError where the heat of one of them would not be known, or
-    not from when on it is too much."""
+def require_temperatures(ask: Callable[[], Readings], gpus: Mapping[str, int], temperature_limit: float | None) -> None:
+    """Require readings of the heat of all GPUs; `gpus` are the numbers of offered GPUs by node. Raise UsageError where
+    the heat of one of them, or its limit, would not be known."""
     try:
-        found = list(find_gpus(ask()).values())
+        gpu_readings = list(find_gpus(ask()).values())
     except GpustackError as error:
-        raise explain_unknown(error.message) from error
-    missing = [f"{node}: {why}" for node, number in gpus.items() if (why := why_unknown(found, node, number, most))]
+        raise build_heat_error(error.message) from error
+    missing = [
+        f"{node}: {why}"
+        for node, number in gpus.items()
+        if (why := explain_unknown_heat(gpu_readings, node, number, temperature_limit))
+    ]
     if missing:
-        raise explain_unknown("\n".join(missing))
+        raise build_heat_error("\n".join(missing))
 
 
-def why_unknown(found: Iterable[By], node: str, number: int, most: float | None) -> str:
-    there = [by for by in found if next(iter(by.values())).gpu.node == node]
-    warm = [by for by in there if TEMPERATURE in by]
+def explain_unknown_heat(
+    gpu_readings: Iterable[FieldReadings], node: str, number: int, temperature_limit: float | None
+) -> str:
+    node_readings = [readings for readings in gpu_readings if next(iter(readings.values())).gpu.node == node]
+    warm = [node_gpu for node_gpu in node_readings if TEMPERATURE in node_gpu]
     if len(warm) < number:
         return f"Prometheus has the temperature of {len(warm)} of {number} GPUs"
-    if most is None and (odd := [by for by in warm if limit_of(by) is None and MARGIN not in by]):
+    if temperature_limit is None and (
+        odd := [warm_gpu for warm_gpu in warm if find_limit(warm_gpu) is None and MARGIN not in warm_gpu]
+    ):
         return f"{len(odd)} of {number} GPUs do not say from when on they are too hot"
     return ""

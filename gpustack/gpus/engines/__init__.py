@@ -1,1 +1,1 @@
-"""DCGM's host engines of a cluster: which there are, what they answer, and the one place that acts through them."""
+"""DCGM's host engines of a cluster: their answers, and the one module that changes GPUs through them."""

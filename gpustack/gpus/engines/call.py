@@ -1,7 +1,7 @@
-"""Runs dcgmi for several engines at once, each within a limit.
+"""Calls of dcgmi on several engines at once, each within a limit.
 
 dcgmi ends with DCGM's return code, which is negative: a shell sees 256 more of it, and 254 of a command line that dcgmi
-does not take (DCGM 4.6.0, dcgmi/main_dcgmi.cpp; dcgmlib/dcgm_structs.h, dcgmReturn_enum). Never seen live.
+does not take (DCGM 4.6.0, dcgmi/main_dcgmi.cpp; dcgmlib/dcgm_structs.h, dcgmReturn_enum). It was never seen live.
 """
 
 import secrets
@@ -9,66 +9,68 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.pool import ThreadPool
 
-from gpustack.ask.answers import parse
+from gpustack.ask.answers import parse_answers
 from gpustack.ask.probe import Answer, Probe, Shell
-from gpustack.ask.script import build_last_line, render
-from gpustack.ask.transport.execute import run
+from gpustack.ask.script import build_last_line, render_script
+from gpustack.ask.transport.execute import run_script
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import Host
 from gpustack.gpus.engines.engine import Engine
 
 AT_ONCE = 8
-"""A control plane's sshd lets ten logins be under way (sshd_config, MaxStartups)."""
+"""A control plane's sshd accepts ten logins at a time (sshd_config, MaxStartups)."""
 LIMIT = 30
-"""Seconds for what an engine answers at once."""
+"""Seconds for commands that an engine answers at once."""
 MARGIN = 15
-"""Seconds that our connection stays beyond the limit on the host."""
+"""Seconds for which the connection stays open beyond the limit on the host."""
 ENDED = (124, 137)
 NVVS_ERROR, NVVS_ISOLATE_ERROR = -30, -51
 BAD_COMMAND_LINE = -2
 
 Run = Callable[..., Iterable[str]]
-"""`run(host, script, limit=…, last=…)`, as gpustack/ask/transport/execute.py has it."""
+"""`run(host, script, limit=…, last=…)` has the parameters of gpustack/ask/transport/execute.py."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """Of one engine: what dcgmi printed; `status` is DCGM's return code where it gave one, else the shell's; `lost` is
-    why no answer came."""
+    """Hold the output of dcgmi on one engine. `status` is DCGM's return code where it gave one, else the shell's;
+    `missing_reason` says why no answer came."""
 
     node: str
     command: str
     status: int = 0
-    out: str = ""
-    err: str = ""
-    lost: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    missing_reason: str = ""
 
     @property
     def fault(self) -> str:
-        """Why it is no answer; empty when it is."""
-        if self.lost or not self.status:
-            return self.lost
-        lines = [line.strip() for line in f"{self.out}\n{self.err}".splitlines()]
+        """Say why the reply is no answer; the text is empty when it is one."""
+        if self.missing_reason or not self.status:
+            return self.missing_reason
+        lines = [line.strip() for line in f"{self.stdout}\n{self.stderr}".splitlines()]
         shown = [line for line in lines if line.startswith(("Error", "error", "ERROR"))] or [*filter(None, lines)]
         who = "DCGM" if self.status < 0 else "the command"
         return f"{who} returned {self.status}{f': {shown[0][:300]}' if shown else ''}"
 
 
-def call(engines: Sequence[Engine], words: Sequence[str], limit: float = LIMIT, execute: Run = run) -> list[Reply]:
-    """The same words to all, side by side."""
-    return call_each({engine: engine.command(words) for engine in engines}, limit, execute)
+def call_engines(
+    engines: Sequence[Engine], words: Sequence[str], limit: float = LIMIT, execute: Run = run_script
+) -> list[Reply]:
+    """Call all engines with the same words, side by side."""
+    return call_each({engine: engine.build_command(words) for engine in engines}, limit, execute)
 
 
 def call_each(
     commands: Mapping[Engine, str],
     limit: float = LIMIT,
-    execute: Run = run,
+    execute: Run = run_script,
     waiting: Callable[[], object] = lambda: None,
 ) -> list[Reply]:
-    """`waiting` is called every second until all have answered."""
+    """Call each engine with its command. `waiting` is called every second until all have answered."""
     with ThreadPool(min(AT_ONCE, max(1, len(commands)))) as pool:
         pending = pool.map_async(
-            lambda one: reply(one[0].node, one[0].via, one[1], limit, execute), commands.items(), 1
+            lambda entry: run_command(entry[0].node, entry[0].via, entry[1], limit, execute), commands.items(), 1
         )
         while not pending.ready():
             pending.wait(1)
@@ -76,22 +78,23 @@ def call_each(
         return pending.get()
 
 
-def reply(node: str, via: Host, command: str, limit: float = LIMIT, execute: Run = run) -> Reply:
-    """Of one command on a host; it ends there at the limit."""
-    probe = Probe("dcgm.call", Shell(command), lambda answer: answer.out, limit=round(limit))
+def run_command(node: str, via: Host, command: str, limit: float = LIMIT, execute: Run = run_script) -> Reply:
+    """Run a command on a host, where it ends at the limit."""
+    probe = Probe("dcgm.call", Shell(command), lambda answer: answer.stdout, limit=round(limit))
     marker = secrets.token_hex(16)
-    script = render([probe], marker, {"TIMEOUT_FACTOR": str(via.timeout_factor)})
+    script = render_script([probe], marker, {"TIMEOUT_FACTOR": str(via.timeout_factor)})
     try:
         lines = execute(via, script, limit=limit + MARGIN, last=build_last_line(marker))
-        found = next(iter(parse(lines, marker, via.name, {probe.id: probe})), None)
+        result = next(iter(parse_answers(lines, marker, via.name, {probe.id: probe})), None)
     except HostRefused as refused:
-        return Reply(node, command, lost=refused.reach.why)
-    if found is None or found.lost or found.cut or found.rc in ENDED:
-        cut = "the answer was longer than what is kept" if found and found.cut else f"no answer within {limit:.0f} s"
-        return Reply(node, command, lost=found.lost or cut if found else cut)
-    return Reply(node, command, as_return(found), found.out, found.err)
+        return Reply(node, command, missing_reason=refused.reach.reason)
+    if result is None or result.missing_reason or result.cut or result.rc in ENDED:
+        cut = "the answer was longer than what is kept" if result and result.cut else f"no answer within {limit:.0f} s"
+        return Reply(node, command, missing_reason=result.missing_reason or cut if result else cut)
+    return Reply(node, command, decode_status(result), result.stdout, result.stderr)
 
 
-def as_return(answer: Answer) -> int:
-    """DCGM's own codes are the upper half of what a shell can see; a signal is 128 and its number."""
+def decode_status(answer: Answer) -> int:
+    """Decode an exit status: DCGM's own codes are the upper half of the values that a shell can see; a signal is 128
+    and its number."""
     return answer.rc - 256 if answer.rc >= 256 - 90 else answer.rc

@@ -1,6 +1,8 @@
-"""The one place that acts on GPUs, with the manners of `doctor --fix`: what a killed gpustack left is put back, what
-is to be done is shown, a yes, a mark with a deadline and the values before, the change, and a line of audit on the
-control plane. Who calls holds the lock of the cluster.
+"""The one module that changes GPUs, in the order of `doctor --fix`.
+
+Overdue changes of a killed gpustack are reverted, the commands are shown and confirmed, a mark with a deadline and the
+former values is written, the change is made, and the control plane gets a line of audit. The caller holds the lock of
+the cluster.
 """
 
 import shlex
@@ -10,31 +12,31 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from gpustack.ask.transport.execute import run
+from gpustack.ask.transport.execute import run_script
 from gpustack.command import Command
 from gpustack.errors import RolloutError
-from gpustack.events import Event, Reporter, count
-from gpustack.gpus.engines.call import LIMIT, Reply, Run, call_each, reply
-from gpustack.gpus.engines.endings import NodeEnding, check_settings, judge
+from gpustack.events import Event, Reporter, format_count
+from gpustack.gpus.engines.call import LIMIT, Reply, Run, call_each, run_command
+from gpustack.gpus.engines.endings import NodeEnding, check_settings, judge_reply
 from gpustack.gpus.engines.engine import Engine, Engines
-from gpustack.gpus.engines.listings import SHOWN, Listing, list_all
-from gpustack.gpus.engines.marks import Place, remove_commands, remove_pods_command, write_commands
-from gpustack.gpus.engines.put_back import GONE, PutBack, check_former, is_as_before, weigh
-from gpustack.gpus.engines.values import WORDS, find_former, read_values
-from gpustack.probes.gpu.temporary import KINDS, LOAD, WITHOUT_VALUES, Mark
+from gpustack.gpus.engines.listings import SHOWN, Listing, list_topic
+from gpustack.gpus.engines.marks import Place, build_mark_commands, build_pod_removal, build_unmark_commands
+from gpustack.gpus.engines.revert import GONE, Revert, check_former, is_as_before, judge_mark
+from gpustack.gpus.engines.values import WORDS, extract_values, find_former
+from gpustack.probes.gpu.temporary_changes import KINDS, LOAD, WITHOUT_VALUES, Mark
 
 Line = tuple[str, ...]
 UNMARKED = "the mark with its deadline could not be written on the nodes"
 
 
 @dataclass(frozen=True)
-class Work:
-    """`lines` are the words for dcgmi, one line after the other until one is refused; by node in `by_node` where they
-    differ. `notes` are read before the yes: what is lost, and what stays. `limit` in seconds. `kinds` are the values
-    that it sets, by kind of temporary change: put back after `keep` seconds, and without that no longer temporary.
-    `pods` is what pods run in place of dcgmi.
-    `expected` are settings that are looked at afterwards: DCGM says yes also of a GPU that has no such setting, or is
-    lost (DcgmConfigManager.cpp); an empty value is one that only comes into force later."""
+class Operation:
+    """Describe a change. `lines` are the words for dcgmi, run one line after the other until one is refused; `by_node`
+    has them by node where they differ. `notes` are shown before the confirmation: they name the losses and the settings
+    that stay. `limit` is in seconds. `kinds` are the values that it sets, by kind of temporary change: they are
+    reverted after `keep` seconds, and without that they are no longer temporary. `pods` names the program that pods run
+    in place of dcgmi. `expected_settings` are checked afterwards: DCGM also accepts a setting of a GPU that has no such
+    setting, or is lost (DcgmConfigManager.cpp); an empty value is one that only comes into force later."""
 
     name: str
     lines: tuple[Line, ...] = ()
@@ -44,208 +46,240 @@ class Work:
     keep: float = 0.0
     stoppable: bool = False
     by_node: Mapping[str, tuple[Line, ...]] = field(default_factory=dict)
-    expected: Mapping[str, str] = field(default_factory=dict)
+    expected_settings: Mapping[str, str] = field(default_factory=dict)
     pods: str = ""
 
-    def command(self, engine: Engine) -> str:
+    def build_command(self, engine: Engine) -> str:
         if self.pods:
-            return f"{count(engine.free, 'pod')} with a GPU each, of {self.pods}"
-        return " && ".join(map(engine.command, self.by_node.get(engine.node, self.lines)))
+            return f"{format_count(engine.free, 'pod')} with a GPU each, of {self.pods}"
+        return " && ".join(map(engine.build_command, self.by_node.get(engine.node, self.lines)))
 
 
 @dataclass(frozen=True)
 class Preview:
-    """What would be done: a command for each engine, and where it is typed; `marks` have what is put back then."""
+    """Show a change before it is made: a command for each engine and the host that runs it; `marks` have the values
+    that are reverted later."""
 
-    work: Work
+    operation: Operation
     engines: Engines
-    until: datetime | None
+    deadline: datetime | None
     marks: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True)
-class Changed:
-    """`put_back` are overdue changes, which came first; `marks` are what is now changed until a deadline."""
+class ChangeResult:
+    """Hold the result of a change. `reverts` are overdue changes, which came first; `marks` are the changes that now
+    last until a deadline."""
 
-    work: Work
+    operation: Operation
     endings: tuple[NodeEnding, ...]
-    until: datetime | None = None
-    put_back: tuple[PutBack, ...] = ()
-    stopped: str = ""
+    deadline: datetime | None = None
+    reverts: tuple[Revert, ...] = ()
+    stop_reason: str = ""
     seconds: float = 0.0
     marks: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True)
 class Change:
-    """`who` stands in the audit; `show` and `agree` are as of a fix; `cancelled` says why to stop. The change is made
-    within `around`, which says by node where it is not to be; `act` makes it where that is not by dcgmi."""
+    """Apply changes. `author` is written to the audit; `show` and `agree` are those of a fix; `cancel_reason` says why
+    to stop. A change is made within `context`, which names by node why it is to be left out; `act` makes it where dcgmi
+    does not."""
 
     engines: Engines
-    who: str
+    author: str
     show: Callable[[Preview], None]
     agree: Callable[[Preview], bool]
     report: Reporter
-    cancelled: Callable[[], str] = lambda: ""
-    execute: Run = run
-    around: Callable[[], AbstractContextManager[Mapping[str, str]]] = lambda: nullcontext({})
+    cancel_reason: Callable[[], str] = lambda: ""
+    execute: Run = run_script
+    context: Callable[[], AbstractContextManager[Mapping[str, str]]] = lambda: nullcontext({})
     act: Callable[[Sequence[Engine]], list[Reply]] | None = None
 
-    def make(self, work: Work) -> tuple[Changed, list[Reply]]:
-        """With what dcgmi printed. Raises RolloutError where it was declined, cannot be put back later, or cannot be
-        marked: then nothing was done."""
-        back = self.put_back_overdue()
-        there = self.engines.without(one.place for one in back if one.ending in GONE)
-        until = there.taken + timedelta(seconds=work.keep) if work.keep else None
-        marks = self.plan_marks(work, there, until) if until else ()
-        preview = Preview(work, self.engines, until, marks)
+    def apply_operation(self, operation: Operation) -> tuple[ChangeResult, list[Reply]]:
+        """Apply an operation, and return the result with the output of dcgmi. Raise RolloutError where it was declined,
+        cannot be reverted later, or cannot be marked: then nothing was done."""
+        back = self.revert_overdue()
+        engines = self.engines.drop_marks(
+            finished_revert.place for finished_revert in back if finished_revert.ending in GONE
+        )
+        deadline = engines.taken_at + timedelta(seconds=operation.keep) if operation.keep else None
+        marks = self.plan_marks(operation, engines, deadline) if deadline else ()
+        preview = Preview(operation, self.engines, deadline, marks)
         self.show(preview)
-        if self.cancelled() or not self.agree(preview):
-            why = self.cancelled() or "It was declined."
+        if self.cancel_reason() or not self.agree(preview):
+            why = self.cancel_reason() or "It was declined."
             raise RolloutError(
                 "change-declined", "Nothing was changed.", why, Command("gpustack", "explain", "change-declined")
             )
         if marks:
-            self.write_marks(marks, there.marks)
-        self.report(Event("step", "", f"{work.name} on {', '.join(one.node for one in self.engines.found)}"))
+            self.write_marks(marks, engines.marks)
+        self.report(
+            Event("step", "", f"{operation.name} on {', '.join(engine.node for engine in self.engines.members)}")
+        )
         began = time.monotonic()
-        with self.around() as kept_out:
-            some = [engine for engine in self.engines.found if engine.node not in kept_out and not self.cancelled()]
-            replies = self.act(some) if self.act else self.call(work, some)
+        with self.context() as kept_out:
+            some = [
+                engine for engine in self.engines.members if engine.node not in kept_out and not self.cancel_reason()
+            ]
+            replies = self.act(some) if self.act else self.call_engines(operation, some)
         self.audit(replies)
-        endings = tuple(map(judge, replies))
-        if work.expected:
-            endings = check_settings(endings, work.expected, list_all(self.engines, "settings", self.execute))
-        gone = self.find_ended(marks, endings, there.marks) if marks else list_lasting(work, endings, there.marks)
+        endings = tuple(map(judge_reply, replies))
+        if operation.expected_settings:
+            endings = check_settings(
+                endings, operation.expected_settings, list_topic(self.engines, "settings", self.execute)
+            )
+        gone = (
+            self.find_ended(marks, endings, engines.marks) if marks else list_lasting(operation, endings, engines.marks)
+        )
         self.remove_marks(gone)
         refused = (NodeEnding(node, "refused", why) for node, why in kept_out.items())
         left = (NodeEnding(node, "unknown", why) for node, why in self.engines.unread.items())
-        stand = tuple(mark for mark in marks if (mark.node, mark.what) not in gone)
+        stand = tuple(mark for mark in marks if (mark.node, mark.kind) not in gone)
         whole = (*endings, *refused, *left)
-        return Changed(work, whole, until, back, self.cancelled(), time.monotonic() - began, stand), replies
+        return ChangeResult(
+            operation, whole, deadline, back, self.cancel_reason(), time.monotonic() - began, stand
+        ), replies
 
-    def plan_marks(self, work: Work, there: Engines, until: datetime) -> tuple[Mark, ...]:
-        """With what is in force now, or was before an earlier change for a time. Raises RolloutError."""
+    def plan_marks(self, operation: Operation, engines: Engines, deadline: datetime) -> tuple[Mark, ...]:
+        """Plan the marks with the values in force, or those before an earlier temporary change. Raise RolloutError
+        where a value cannot be reverted later."""
         marks, missing = list[Mark](), list[str]()
-        for what, value in work.kinds.items():
-            found = self.look(what, there.found)
-            for engine in there.found:
-                earlier = there.standing.get((engine.node, what))
-                values = (*(one for one in (earlier.values if earlier else ()) if one != value), value)
+        for kind, value in operation.kinds.items():
+            listing = self.list_current(kind, engines.members)
+            for engine in engines.members:
+                earlier = engines.standing.get((engine.node, kind))
+                values = (
+                    *(former_value for former_value in (earlier.values if earlier else ()) if former_value != value),
+                    value,
+                )
                 try:
-                    former = find_former(what, read_values(what, found, engine.node), earlier) if found else ""
+                    former = find_former(kind, extract_values(kind, listing, engine.node), earlier) if listing else ""
                 except ValueError as error:
-                    why = found.unread.get(engine.node, str(error)) if found else str(error)
-                    missing.append(f"{engine.node}: {KINDS[what]}: {why}")
+                    why = listing.unread.get(engine.node, str(error)) if listing else str(error)
+                    missing.append(f"{engine.node}: {KINDS[kind]}: {why}")
                 else:
-                    marks.append(Mark(engine.node, what, until, self.who, former, values))
+                    marks.append(Mark(engine.node, kind, deadline, self.author, former, values))
         if missing:
             hint = Command("gpustack", "explain", "change-no-former")
             raise RolloutError("change-no-former", "Nothing was changed.", "\n".join(missing), hint)
         return tuple(marks)
 
-    def call(self, work: Work, engines: Sequence[Engine]) -> list[Reply]:
-        commands = {engine: line for engine in engines if (line := work.command(engine))}
-        return call_each(commands, work.limit, self.execute, self.stopper(work))
+    def call_engines(self, operation: Operation, engines: Sequence[Engine]) -> list[Reply]:
+        commands = {engine: line for engine in engines if (line := operation.build_command(engine))}
+        return call_each(commands, operation.limit, self.execute, self.build_stopper(operation))
 
     def find_ended(
         self, marks: Sequence[Mark], endings: Sequence[NodeEnding], standing: Collection[Place]
     ) -> set[Place]:
-        """Marks of this change that stand for nothing: not asked, or refused and all is as before. An answer that did
-        not come, and an earlier change that is still in force, keep theirs."""
-        by_node = {one.node: one.ending for one in endings}
-        new = [mark for mark in marks if (mark.node, mark.what) not in standing]
-        ended = {(mark.node, mark.what) for mark in new if mark.node not in by_node}
+        """Find the marks of this change that are not needed: nothing was sent, or it was refused and all values are the
+        former ones. A missing answer, and an earlier change that is still in force, keep their marks."""
+        by_node = {ending.node: ending.ending for ending in endings}
+        new = [mark for mark in marks if (mark.node, mark.kind) not in standing]
+        ended = {(mark.node, mark.kind) for mark in new if mark.node not in by_node}
         # A load has ended when it is over, also that of an earlier one.
-        ended |= {(mark.node, LOAD) for mark in marks if mark.what == LOAD and by_node.get(mark.node) != "unknown"}
+        ended |= {(mark.node, LOAD) for mark in marks if mark.kind == LOAD and by_node.get(mark.node) != "unknown"}
         refused = [mark for mark in new if by_node.get(mark.node) == "refused"]
-        for what in {mark.what for mark in refused}:
+        for kind in {mark.kind for mark in refused}:
             nodes = {mark.node for mark in refused}
-            found = self.look(what, [engine for engine in self.engines.found if engine.node in nodes])
-            ended |= {(mark.node, what) for mark in refused if mark.what == what and is_as_before(mark, found)}
+            listing = self.list_current(kind, [engine for engine in self.engines.members if engine.node in nodes])
+            ended |= {(mark.node, kind) for mark in refused if mark.kind == kind and is_as_before(mark, listing)}
         return ended
 
-    def put_back_overdue(self) -> tuple[PutBack, ...]:
-        """What was to be put back by now, by whomever it was done. A mark stays where that was refused."""
+    def revert_overdue(self) -> tuple[Revert, ...]:
+        """Revert all overdue changes, whoever made them. A mark stays where that was refused."""
         overdue = self.engines.overdue
-        back = list[PutBack]()
-        for what in KINDS:
-            asked = {one.node: one for one in self.engines.found if one.address}
-            if what == LOAD:
+        back = list[Revert]()
+        for change_kind in KINDS:
+            asked = {engine.node: engine for engine in self.engines.members if engine.address}
+            if change_kind == LOAD:
                 asked = {node: Engine(node, self.engines.acting, address="") for node, kind in overdue if kind == LOAD}
-            late = {one: overdue[node, what] for node, one in asked.items() if (node, what) in overdue}
-            back += self.put_back(what, late) if late else ()
+            late = {
+                late_engine: overdue[node, change_kind]
+                for node, late_engine in asked.items()
+                if (node, change_kind) in overdue
+            }
+            back += self.revert_changes(change_kind, late) if late else ()
         return tuple(back)
 
-    def put_back(self, what: str, late: Mapping[Engine, Mark]) -> tuple[PutBack, ...]:
-        found = self.look(what, [*late])
-        weighed = {engine: weigh(mark, found) for engine, mark in late.items()}
+    def revert_changes(self, kind: str, late: Mapping[Engine, Mark]) -> tuple[Revert, ...]:
+        listing = self.list_current(kind, [*late])
+        weighed = {engine: judge_mark(mark, listing) for engine, mark in late.items()}
         commands = {
-            one: remove_pods_command(one.node) if what == LOAD else one.command(WORDS[what](late[one].former))
-            for one in late
-            if weighed[one] is None
+            late_engine: build_pod_removal(late_engine.node)
+            if kind == LOAD
+            else late_engine.build_command(WORDS[kind](late[late_engine].former))
+            for late_engine in late
+            if weighed[late_engine] is None
         }
-        replies = {one.node: one for one in call_each(commands, execute=self.execute)} if commands else {}
+        replies = {reply.node: reply for reply in call_each(commands, execute=self.execute)} if commands else {}
         self.audit([*replies.values()])
-        after = self.look(what, [*commands]) if commands else None
-        back = list[PutBack]()
+        after = self.list_current(kind, [*commands]) if commands else None
+        back = list[Revert]()
         for engine, mark in late.items():
-            one = weighed[engine]
-            if one is None:
-                answer = judge(replies[engine.node])
+            revert = weighed[engine]
+            if revert is None:
+                answer = judge_reply(replies[engine.node])
                 done = answer.ending == "done"
-                one = check_former(mark, after) if done else PutBack(mark.node, what, answer.ending, answer.why)
-            if one.why:
+                revert = check_former(mark, after) if done else Revert(mark.node, kind, answer.ending, answer.reason)
+            if revert.reason:
                 self.report(
-                    Event("note" if one.ending in GONE else "failed", one.node, f"{KINDS[what]}, overdue: {one.why}")
+                    Event(
+                        "note" if revert.ending in GONE else "failed",
+                        revert.node,
+                        f"{KINDS[kind]}, overdue: {revert.reason}",
+                    )
                 )
-            back.append(one)
-        self.remove_marks({one.place for one in back if one.ending in GONE})
+            back.append(revert)
+        self.remove_marks({finished_revert.place for finished_revert in back if finished_revert.ending in GONE})
         return tuple(back)
 
-    def look(self, what: str, engines: Sequence[Engine]) -> Listing | None:
-        """What is in force; None for what has no values."""
-        if what in WITHOUT_VALUES:
+    def list_current(self, kind: str, engines: Sequence[Engine]) -> Listing | None:
+        """List the values in force. Return None for a kind that has no values."""
+        if kind in WITHOUT_VALUES:
             return None
-        return list_all(replace(self.engines, found=tuple(engines)), SHOWN[what], self.execute)
+        return list_topic(replace(self.engines, members=tuple(engines)), SHOWN[kind], self.execute)
 
     def write_marks(self, marks: Sequence[Mark], standing: Collection[Place]) -> None:
-        if fault := self.on_acting(write_commands(marks, standing)).fault:
+        if fault := self.run_on_control_plane(build_mark_commands(marks, standing)).fault:
             raise RolloutError(
                 "change-not-marked", "Nothing was changed.", f"{UNMARKED}: {fault}", Command("gpustack", "verify")
             )
 
     def remove_marks(self, places: Collection[Place]) -> None:
-        """One that stays is looked at again when it is overdue: all is as before, so it goes then."""
-        if places and (fault := self.on_acting(remove_commands(sorted(places))).fault):
+        """Remove marks. One that stays is checked again when it is overdue: its values are the former ones, so it is
+        removed then."""
+        if places and (fault := self.run_on_control_plane(build_unmark_commands(sorted(places))).fault):
             self.report(Event("failed", "", f"the mark of a temporary change could not be removed: {fault}"))
 
-    def stopper(self, work: Work) -> Callable[[], object]:
-        """Called every second: stops the work once, on all engines, when there is a reason."""
+    def build_stopper(self, operation: Operation) -> Callable[[], object]:
+        """Build a function that is called every second and stops the work once, on all engines, when there is a
+        reason."""
         sent = list[bool]()
 
         def stop() -> None:
-            if work.stoppable and not sent and self.cancelled():
+            if operation.stoppable and not sent and self.cancel_reason():
                 sent.append(True)
-                for engine in self.engines.found:
-                    reply(engine.node, engine.via, engine.stop_command, LIMIT, self.execute)
+                for engine in self.engines.members:
+                    run_command(engine.node, engine.via, engine.stop_command, LIMIT, self.execute)
 
         return stop
 
     def audit(self, replies: Sequence[Reply]) -> None:
-        """A line for each node, in the run's record and in the journal of the control plane: journalctl -t gpustack."""
+        """Write a line for each node to the run's record and to the journal of the control plane: journalctl -t
+        gpustack."""
         if not replies:
             return
-        lines = [f"{self.who}: {one.node}: {one.command}: {one.fault or 'done'}" for one in replies]
-        for one, line in zip(replies, lines, strict=True):
-            self.report(Event("failed" if one.fault else "changed", one.node, line))
-        self.on_acting("\n".join(f"logger -t gpustack -- {shlex.quote(line[:900])}" for line in lines))
+        lines = [f"{self.author}: {reply.node}: {reply.command}: {reply.fault or 'done'}" for reply in replies]
+        for audited_reply, line in zip(replies, lines, strict=True):
+            self.report(Event("failed" if audited_reply.fault else "changed", audited_reply.node, line))
+        self.run_on_control_plane("\n".join(f"logger -t gpustack -- {shlex.quote(line[:900])}" for line in lines))
 
-    def on_acting(self, command: str) -> Reply:
-        return reply(self.engines.acting.name, self.engines.acting, command, LIMIT, self.execute)
+    def run_on_control_plane(self, command: str) -> Reply:
+        return run_command(self.engines.acting.name, self.engines.acting, command, LIMIT, self.execute)
 
 
-def list_lasting(work: Work, endings: Sequence[NodeEnding], standing: Collection[Place]) -> set[Place]:
-    """Marks of what was set to stay."""
-    done = {one.node for one in endings if one.ending == "done"}
-    return {(node, what) for node, what in standing if node in done and what in work.kinds}
+def list_lasting(operation: Operation, endings: Sequence[NodeEnding], standing: Collection[Place]) -> set[Place]:
+    """List the marks of kinds that were now set to stay."""
+    done = {ending.node for ending in endings if ending.ending == "done"}
+    return {(node, kind) for node, kind in standing if node in done and kind in operation.kinds}

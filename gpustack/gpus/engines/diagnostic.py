@@ -1,4 +1,4 @@
-"""DCGM's diagnostic as dcgmi prints it with --json: which tests passed, failed and were skipped, on which GPU.
+"""DCGM's diagnostic as dcgmi prints it with --json: tests that passed, failed and were skipped, by GPU.
 
 DCGM 4.6.0, dcgmi/Diag.cpp (HelperJsonBuildOutput, HelperJsonAddResult) and nvvs/include/NvvsJsonStrings.h:
 
@@ -6,8 +6,8 @@ DCGM 4.6.0, dcgmi/Diag.cpp (HelperJsonBuildOutput, HelperJsonAddResult) and nvvs
       "entity_id": 0, "status": "Pass"|"Skip"|"Fail", "warnings": [{"warning": …, "error_id": …, "error_category": …,
       "error_severity": …}], "info": […]}], "test_summary": {"status": …}}]}]}, "entity_groups": […], "metadata": {…}}
 
-A warning is printed as Fail; a test that did not run has a name and nothing else. What could not be run at all has
-`runtime_error` in place of the categories. NVIDIA promises no shape for other versions. Never seen live.
+A warning is printed as Fail; a test that did not run has a name and nothing else. A diagnostic that could not run has
+`runtime_error` in place of the categories. NVIDIA promises no shape for other versions. It was never seen live.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,61 +15,63 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from gpustack.ask.probe import UNREADABLE
-from gpustack.gpus.engines.boxes import OTHER_SHAPE, read_documents
 from gpustack.gpus.engines.call import NVVS_ERROR, NVVS_ISOLATE_ERROR, Reply
+from gpustack.gpus.engines.dcgmi_json import OTHER_SHAPE, parse_documents
 
 Outcome = Literal["passed", "failed", "skipped", "unknown"]
 OUTCOMES: Mapping[str, Outcome] = {"Pass": "passed", "Fail": "failed", "Skip": "skipped"}
 SEVERITIES = {0: "none", 1: "monitor", 2: "isolate", 3: "unknown", 4: "triage", 5: "config", 6: "reset"}
-"""What DCGM advises: dcgmlib/dcgm_errors.h, dcgmErrorSeverity_enum."""
+"""Advice of DCGM by severity: dcgmlib/dcgm_errors.h, dcgmErrorSeverity_enum."""
 READ = (0, NVVS_ERROR, NVVS_ISOLATE_ERROR)
-"""Return codes with results: all passed, a test failed, and so that the GPU is to be isolated."""
+"""Return codes with results: all tests passed, a test failed, and a test failed so that the GPU is to be isolated."""
 TIMES = {1: 120.0, 2: 900.0, 3: 3600.0, 4: 10800.0}
-"""Seconds after which a level is stopped: several times what dcgmi's help (seconds, 2 and 15 minutes) and NVIDIA's
-documentation (1 to 2 hours for 4) say."""
+"""Seconds after which a level is stopped: several times the times of dcgmi's help (seconds, 2 and 15 minutes) and of
+NVIDIA's documentation (1 to 2 hours for 4)."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One test. `entity` is `GPU 0`, or empty for the whole node; `why` are DCGM's words, each with its advice."""
+    """Hold the outcome of one test. `entity` is `GPU 0`, or empty for the whole node; `reasons` are DCGM's words, each
+    with its advice."""
 
     node: str
     category: str
     test: str
     entity: str
     outcome: Outcome
-    why: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """`versions` are DCGM's and the driver's, `unread` is why nothing is known of a node; both by node."""
+    """Hold the verdicts of a level. `versions` are DCGM's and the driver's, `unread` says why nothing is known of a
+    node; both are by node."""
 
     level: int
     verdicts: tuple[Verdict, ...]
     versions: Mapping[str, str] = field(default_factory=dict)
     unread: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
-    stopped: str = ""
+    stop_reason: str = ""
 
     def count(self, outcome: Outcome, node: str = "") -> int:
-        return sum(1 for one in self.verdicts if one.outcome == outcome and node in ("", one.node))
+        return sum(1 for verdict in self.verdicts if verdict.outcome == outcome and node in ("", verdict.node))
 
     @property
-    def unproven(self) -> tuple[str, ...]:
-        """Nodes on which no test passed: to skip all is not to pass."""
-        nodes = dict.fromkeys(one.node for one in self.verdicts)
+    def unproven_nodes(self) -> tuple[str, ...]:
+        """List the nodes on which no test passed: a node that skipped all tests has not passed."""
+        nodes = dict.fromkeys(verdict.node for verdict in self.verdicts)
         return tuple(node for node in nodes if not self.count("passed", node))
 
 
-def add_losses(found: Diagnostic, lost: Mapping[str, str], unread: Mapping[str, str]) -> Diagnostic:
-    """What nodes lack after a test under load."""
-    verdicts = (Verdict(node, "gpustack", "offered GPUs", "", "failed", (why,)) for node, why in lost.items())
-    return replace(found, verdicts=(*found.verdicts, *verdicts), unread={**unread, **found.unread})
+def add_losses(diagnostic: Diagnostic, lost_gpus: Mapping[str, str], unread: Mapping[str, str]) -> Diagnostic:
+    """Add the GPUs that nodes lack after a test under load."""
+    verdicts = (Verdict(node, "gpustack", "offered GPUs", "", "failed", (why,)) for node, why in lost_gpus.items())
+    return replace(diagnostic, verdicts=(*diagnostic.verdicts, *verdicts), unread={**unread, **diagnostic.unread})
 
 
-def words(level: int) -> tuple[str, ...]:
-    """The engine itself ends it at the limit, whatever becomes of us."""
+def build_options(level: int) -> tuple[str, ...]:
+    """Build the options of dcgmi. The engine itself ends the diagnostic at the limit, also when gpustack is gone."""
     return ("diag", "--run", str(level), "--json", "--timeout", str(round(TIMES[level])))
 
 
@@ -78,26 +80,26 @@ def judge_level(level: int, replies: Sequence[Reply], unread: Mapping[str, str])
     for reply in replies:
         try:
             document = read_diagnostic(reply)
-            found = tuple(parse_tests(reply.node, document))
+            node_verdicts = tuple(parse_tests(reply.node, document))
         except UNREADABLE as error:
             lost[reply.node] = str(error) if type(error) is ValueError else f"{OTHER_SHAPE}: {type(error).__name__}"
             continue
-        verdicts += found
+        verdicts += node_verdicts
         metadata = document.get("metadata", {})
         versions[reply.node] = (
             f"DCGM {metadata.get('version', '?')}, driver {metadata.get('Driver Version Detected', '?')}"
         )
-        if reply.status and not any(one.outcome == "failed" for one in found):
+        if reply.status and not any(verdict.outcome == "failed" for verdict in node_verdicts):
             lost[reply.node] = f"DCGM returned {reply.status}, and no test says why"
     return Diagnostic(level, tuple(verdicts), versions, lost)
 
 
 def read_diagnostic(reply: Reply) -> Mapping[str, Any]:
-    """Raises ValueError, in words, where there are no results."""
-    if reply.lost:
-        raise ValueError(reply.lost)
+    """Read the document of a reply. Raise ValueError with a sentence where there are no results."""
+    if reply.missing_reason:
+        raise ValueError(reply.missing_reason)
     try:
-        (document,) = read_documents(reply.out) if "{" in reply.out else ({},)
+        (document,) = parse_documents(reply.stdout) if "{" in reply.stdout else ({},)
     except ValueError:
         raise ValueError(reply.fault or OTHER_SHAPE) from None
     body = document.get("DCGM Diagnostic", {})
@@ -115,22 +117,22 @@ def parse_tests(node: str, document: Mapping[str, Any]) -> Iterator[Verdict]:
 
 
 def parse_test(node: str, category: str, test: Mapping[str, Any]) -> Iterator[Verdict]:
-    """A line for each entity, and one for the node where its summary says what none of them does."""
+    """Parse a verdict for each entity, and one for the node where its summary has a status that none of them has."""
     results, summary = list(test.get("results") or ()), test.get("test_summary")
-    for one in results:
-        yield verdict(node, category, test["name"], f"{one['entity_group']} {one['entity_id']}", one)
-    if summary and summary["status"] not in [one["status"] for one in results]:
-        yield verdict(node, category, test["name"], "", summary)
+    for result in results:
+        yield parse_verdict(node, category, test["name"], f"{result['entity_group']} {result['entity_id']}", result)
+    if summary and summary["status"] not in [entry["status"] for entry in results]:
+        yield parse_verdict(node, category, test["name"], "", summary)
     if not results and not summary:
         yield Verdict(node, category, test["name"], "", "unknown", ("it was not run",))
 
 
-def verdict(node: str, category: str, test: str, entity: str, found: Mapping[str, Any]) -> Verdict:
-    outcome = OUTCOMES.get(found["status"], "unknown")
-    warnings = (f"{one['warning'].strip()} ({advice(one)})" for one in found.get("warnings", ()))
-    why = (*warnings, *map(str, found.get("info", ()))) if outcome != "passed" else ()
-    return Verdict(node, category, test, entity, outcome, tuple(why))
+def parse_verdict(node: str, category: str, test: str, entity: str, result: Mapping[str, Any]) -> Verdict:
+    outcome = OUTCOMES.get(result["status"], "unknown")
+    warnings = (f"{warning['warning'].strip()} ({format_advice(warning)})" for warning in result.get("warnings", ()))
+    reasons = (*warnings, *map(str, result.get("info", ()))) if outcome != "passed" else ()
+    return Verdict(node, category, test, entity, outcome, tuple(reasons))
 
 
-def advice(warning: Mapping[str, Any]) -> str:
+def format_advice(warning: Mapping[str, Any]) -> str:
     return f"error {warning['error_id']}, {SEVERITIES.get(warning['error_severity'], 'unknown')}"

@@ -1,11 +1,11 @@
-"""What became of a change on a node: by what dcgmi answered, and by what is in force afterwards."""
+"""Outcomes of a change by node, by dcgmi's reply and by the settings in force afterwards."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gpustack.gpus.engines.boxes import BLANK
 from gpustack.gpus.engines.call import Reply
+from gpustack.gpus.engines.dcgmi_json import BLANK
 from gpustack.gpus.engines.listings import Listing, Setting
 
 Ending = Literal["done", "refused", "unknown"]
@@ -14,33 +14,39 @@ NO_GPU = "no GPU was named afterwards"
 
 @dataclass(frozen=True)
 class NodeEnding:
-    """`unknown`: no answer came, and it may have been done."""
+    """Hold the outcome of a change on a node. With `unknown` no answer came, and the change may have been made."""
 
     node: str
     ending: Ending
-    why: str = ""
+    reason: str = ""
 
 
-def judge(one: Reply) -> NodeEnding:
-    ending: Ending = "unknown" if one.lost else "refused" if one.fault else "done"
-    return NodeEnding(one.node, ending, one.fault)
+def judge_reply(reply: Reply) -> NodeEnding:
+    ending: Ending = "unknown" if reply.missing_reason else "refused" if reply.fault else "done"
+    return NodeEnding(reply.node, ending, reply.fault)
 
 
 def check_settings(
-    endings: Sequence[NodeEnding], expected: Mapping[str, str], found: Listing
+    endings: Sequence[NodeEnding], expected_settings: Mapping[str, str], listing: Listing
 ) -> tuple[NodeEnding, ...]:
-    """Those that were done, by what is in force now."""
-    return tuple(check_node(one, expected, found) if one.ending == "done" else one for one in endings)
+    """Check the changes that were made by the settings that are in force now."""
+    return tuple(
+        check_node(ending, expected_settings, listing) if ending.ending == "done" else ending for ending in endings
+    )
 
 
-def check_node(one: NodeEnding, expected: Mapping[str, str], found: Listing) -> NodeEnding:
-    rows = [row for row in found.rows if isinstance(row, Setting) and row.node == one.node]
+def check_node(node_ending: NodeEnding, expected_settings: Mapping[str, str], listing: Listing) -> NodeEnding:
+    rows = [row for row in listing.rows if isinstance(row, Setting) and row.node == node_ending.node]
     if not rows:
-        return NodeEnding(one.node, "unknown", found.unread.get(one.node, NO_GPU))
-    odd = [row for row in rows if row.setting in expected and not is_as_expected(row.current, expected[row.setting])]
+        return NodeEnding(node_ending.node, "unknown", listing.unread.get(node_ending.node, NO_GPU))
+    odd = [
+        row
+        for row in rows
+        if row.setting in expected_settings and not matches_setting(row.current, expected_settings[row.setting])
+    ]
     why = "; ".join(f"GPU {row.gpu}: {row.setting} is {row.current}" for row in odd)
-    return NodeEnding(one.node, "refused", why) if odd else one
+    return NodeEnding(node_ending.node, "refused", why) if odd else node_ending
 
 
-def is_as_expected(current: str, expected: str) -> bool:
-    return current == expected if expected else current not in BLANK
+def matches_setting(current: str, expected_value: str) -> bool:
+    return current == expected_value if expected_value else current not in BLANK

@@ -1,7 +1,7 @@
-"""What a host engine recorded of a job, out of the table of `dcgmi stats --job JOB --verbose`: there is no JSON of it.
+"""Statistics of a job by a host engine, from the table of `dcgmi stats --job JOB --verbose`, which has no JSON.
 
-DCGM 4.6.0, dcgmi/ProcessStats.cpp: STATS_HEADER, STATS_DATA, the section lines, and HelperDisplayJob*. What does not
-fit in a cell ends with `...` (CommandOutputController.cpp, ReplaceTag). Never seen live.
+DCGM 4.6.0, dcgmi/ProcessStats.cpp: STATS_HEADER, STATS_DATA, the section lines, and HelperDisplayJob*. A text that does
+not fit in its cell ends with `...` (CommandOutputController.cpp, ReplaceTag). It was never seen live.
 
     +------------------------------------------------------------------------------+
     | GPU ID: 0                                                                    |
@@ -24,7 +24,8 @@ SLOWDOWN, PROCESS = "Slowdown Stats", "PID"
 
 @dataclass(frozen=True)
 class Figure:
-    """`gpu` is empty for what is of all GPUs of the node; `value` in DCGM's words, its unit stands in the name."""
+    """Hold one figure. `gpu` is empty for a figure of all GPUs of the node; `value` is in DCGM's words, its unit stands
+    in the name."""
 
     node: str
     gpu: str
@@ -34,11 +35,11 @@ class Figure:
 
 
 def parse_figures(reply: Reply) -> Iterator[Figure]:
-    """Slowdown is said to be of the node: DCGM prints the sum of all GPUs below each of them (ViewJobStats). Raises
-    ValueError for a row outside of a section."""
+    """Parse the figures of a job. Slowdown is that of the node: DCGM prints the sum of all GPUs below each of them
+    (ViewJobStats). Raise ValueError for a row outside of a section."""
     gpu = section = process = ""
-    found = dict[tuple[str, str, str], Figure]()
-    for line in map(str.rstrip, reply.out.splitlines()):
+    figures = dict[tuple[str, str, str], Figure]()
+    for line in map(str.rstrip, reply.stdout.splitlines()):
         if match := GPU.fullmatch(line):
             gpu, section = match[1], ""
         elif match := SECTION.fullmatch(line):
@@ -50,5 +51,5 @@ def parse_figures(reply: Reply) -> Iterator[Figure]:
             name, of = match[1].strip().removeprefix("Due to").strip(" -"), "" if section == SLOWDOWN else gpu
             process = value if name == PROCESS else process
             name = f"{PROCESS} {process} {name}" if process and name != PROCESS else name
-            found.setdefault((of, section, name), Figure(reply.node, of, section, name, value))
-    yield from (one for one in found.values() if one.figure != PROCESS)
+            figures.setdefault((of, section, name), Figure(reply.node, of, section, name, value))
+    yield from (figure for figure in figures.values() if figure.figure != PROCESS)

@@ -1,7 +1,7 @@
-"""What host engines say of their groups, policies, configuration and profiling metrics.
+"""Groups, policies, configuration and profiling metrics of host engines.
 
-Words of dcgmi and its texts are those of DCGM 4.6.0: dcgmi/CommandLineParser.cpp, and the file below each parser. Never
-seen live.
+Words of dcgmi and its texts are those of DCGM 4.6.0: dcgmi/CommandLineParser.cpp, and the file below each parser. They
+were never seen live.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,36 +9,44 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gpustack.ask.probe import UNREADABLE
-from gpustack.ask.transport.execute import run
-from gpustack.gpus.engines.boxes import NO_GROUPS, OTHER_SHAPE, all_of, child, header, read_documents, text_of
-from gpustack.gpus.engines.call import LIMIT, Reply, Run, call, call_each
+from gpustack.ask.transport.execute import run_script
+from gpustack.gpus.engines.call import LIMIT, Reply, Run, call_each, call_engines
+from gpustack.gpus.engines.dcgmi_json import (
+    NO_GROUPS,
+    OTHER_SHAPE,
+    extract_child,
+    extract_header,
+    extract_text,
+    list_texts,
+    parse_documents,
+)
 from gpustack.gpus.engines.engine import Engines
 from gpustack.gpus.engines.job import Figure, parse_figures
-from gpustack.gpus.engines.samples import Sample, parse_samples, words_for
-from gpustack.gpus.engines.violations import Violation, listen_command, parse_violations
+from gpustack.gpus.engines.samples import Sample, build_options, parse_samples
+from gpustack.gpus.engines.violations import Violation, build_listen_command, parse_violations
 from gpustack.metrics.fields import Field
-from gpustack.probes.gpu import temporary
-from gpustack.probes.gpu.temporary import Mark
+from gpustack.probes.gpu import temporary_changes
+from gpustack.probes.gpu.temporary_changes import Mark
 
-About = Literal["groups", "policies", "settings", "metrics", "figures", "samples", "violations"]
+Topic = Literal["groups", "policies", "settings", "metrics", "figures", "samples", "violations"]
 Parse = Callable[[Reply], Iterator[Any]]
 # Names of settings (dcgmi/Config.cpp).
 POWER_LIMIT, ECC_MODE = "Power Limit", "ECC Mode"
 MEMORY_CLOCK, SM_CLOCK = "Memory Application Clock", "SM Application Clock"
 GPU_ID = "GPU ID: "
-SHOWN: Mapping[str, About] = {
-    temporary.PROFILING: "metrics",
-    temporary.POLICY: "policies",
-    temporary.POWER_LIMIT: "settings",
-    temporary.CLOCKS: "settings",
+SHOWN: Mapping[str, Topic] = {
+    temporary_changes.PROFILING: "metrics",
+    temporary_changes.POLICY: "policies",
+    temporary_changes.POWER_LIMIT: "settings",
+    temporary_changes.CLOCKS: "settings",
 }
-"""The listing of a kind that can be changed for a time."""
+"""The topic that lists the values of each kind of temporary change."""
 ALL_GPUS = "DCGM_ALL_SUPPORTED_GPUS"
 
 
 @dataclass(frozen=True)
 class Group:
-    """`entities` as dcgmi names them: `GPU 0`, `Switch 1`."""
+    """Describe a group of GPUs; `entities` have dcgmi's names: `GPU 0`, `Switch 1`."""
 
     node: str
     id: int
@@ -48,7 +56,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Policy:
-    """Of a GPU. `conditions` are empty where there are none; a limit stands behind its condition (°C, W, pages)."""
+    """Describe the policy of a GPU. `conditions` may be empty; a limit stands behind its condition (°C, W, pages)."""
 
     node: str
     gpu: str
@@ -59,7 +67,8 @@ class Policy:
 
 @dataclass(frozen=True)
 class Setting:
-    """Of a GPU: what was set through this engine, and what is in force. Power in W, clocks in MHz."""
+    """Describe a setting of a GPU: the target that was set through this engine, and the value in force. Power is in W,
+    clocks are in MHz."""
 
     node: str
     gpu: str
@@ -71,7 +80,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class MetricGroup:
-    """A profiling field. Fields of one letter and different numbers are measured in turn."""
+    """Describe a profiling field. Fields with one letter and different numbers are measured in turn."""
 
     node: str
     group: str
@@ -84,69 +93,75 @@ Row = Group | Policy | Setting | MetricGroup | Figure | Sample | Violation
 
 @dataclass(frozen=True)
 class Listing:
-    """`unread` is why nothing is known of a node, by its name. `temporary` is what of it is changed for a time."""
+    """Hold the rows of a topic. `unread` says by node why nothing is known of it. `temporary` are the marks of
+    temporary changes of the topic."""
 
-    about: About
+    topic: Topic
     rows: tuple[Row, ...]
     unread: Mapping[str, str] = field(default_factory=dict)
     temporary: tuple[Mark, ...] = ()
 
 
 def parse_groups(reply: Reply) -> Iterator[Group]:
-    """Group.cpp, RunGroupList and RunGroupInfo."""
-    if NO_GROUPS in reply.out:
+    """Parse groups (Group.cpp, RunGroupList and RunGroupInfo)."""
+    if NO_GROUPS in reply.stdout:
         return
-    (document,) = read_documents(reply.out)
+    (document,) = parse_documents(reply.stdout)
     for box in document["body"]["Groups"]["children"].values():
-        members = child(box, "Entities")
-        entities = () if members == "None" else tuple(one.strip() for one in members.split(","))
-        yield Group(reply.node, int(child(box, "Group ID")), child(box, "Group Name"), entities)
+        members = extract_child(box, "Entities")
+        entities = () if members == "None" else tuple(member.strip() for member in members.split(","))
+        yield Group(reply.node, int(extract_child(box, "Group ID")), extract_child(box, "Group Name"), entities)
 
 
 def parse_policies(reply: Reply) -> Iterator[Policy]:
-    """Policy.cpp, DisplayCurrentViolationPolicy; the header's second line names the GPU."""
-    for document in read_documents(reply.out):
+    """Parse policies (Policy.cpp, DisplayCurrentViolationPolicy); the header's second line names the GPU."""
+    for document in parse_documents(reply.stdout):
         body = document["body"]
-        conditions = all_of(body["Violation conditions"])
+        conditions = list_texts(body["Violation conditions"])
         yield Policy(
             reply.node,
-            gpu_of(header(document, 1)),
+            parse_gpu_id(extract_header(document, 1)),
             () if conditions == ("None",) else conditions,
-            text_of(body["Action on violation"]),
-            text_of(body["Validation after action"]),
+            extract_text(body["Action on violation"]),
+            extract_text(body["Validation after action"]),
         )
 
 
 def parse_settings(reply: Reply) -> Iterator[Setting]:
-    """Config.cpp, RunGetConfig. Its Sync Boost is left out: it prints that of the first GPU for all of them."""
-    for document in read_documents(reply.out):
-        gpu, model = gpu_of(header(document, 0)), header(document, 1)
+    """Parse settings (Config.cpp, RunGetConfig). Its Sync Boost is left out: it prints that of the first GPU for all of
+    them."""
+    for document in parse_documents(reply.stdout):
+        gpu, model = parse_gpu_id(extract_header(document, 0)), extract_header(document, 1)
         for name, box in document["body"].items():
             if name != "Sync Boost":
-                yield Setting(reply.node, gpu, model, name, child(box, "Target"), child(box, "Current"))
+                yield Setting(reply.node, gpu, model, name, extract_child(box, "Target"), extract_child(box, "Current"))
 
 
 def parse_metrics(reply: Reply) -> Iterator[MetricGroup]:
-    """DcgmiProfile.cpp, RunProfileList: of the first GPU of a node, with keys `group_field`."""
-    if reply.out.strip() == "null":  # no group at all: the JSON was never begun
+    """Parse the profiling fields of the first GPU of a node, with keys `group_field` (DcgmiProfile.cpp,
+    RunProfileList)."""
+    if reply.stdout.strip() == "null":  # no group at all: the JSON was never begun
         return
-    (document,) = read_documents(reply.out)
+    (document,) = parse_documents(reply.stdout)
     body = document["body"]
     for key in sorted(body, key=lambda name: tuple(map(int, name.split("_")))):
         box = body[key]
         yield MetricGroup(
-            reply.node, child(box, "Group.Subgroup"), int(child(box, "Field ID")), child(box, "Field Tag")
+            reply.node,
+            extract_child(box, "Group.Subgroup"),
+            int(extract_child(box, "Field ID")),
+            extract_child(box, "Field Tag"),
         )
 
 
-def gpu_of(text: str) -> str:
-    """`GPU ID: 3`. Raises ValueError for another."""
+def parse_gpu_id(text: str) -> str:
+    """Parse the number of `GPU ID: 3`. Raise ValueError for another text."""
     if not text.startswith(GPU_ID):
         raise ValueError(text)
     return text.removeprefix(GPU_ID)
 
 
-LISTS: Mapping[About, tuple[Sequence[str], Parse]] = {
+LISTS: Mapping[Topic, tuple[Sequence[str], Parse]] = {
     "groups": (("group", "--list", "--json"), parse_groups),
     "policies": (("policy", "--get", "--verbose", "--json"), parse_policies),
     "settings": (("config", "--get", "--verbose", "--json"), parse_settings),
@@ -154,34 +169,34 @@ LISTS: Mapping[About, tuple[Sequence[str], Parse]] = {
 }
 
 
-def list_all(engines: Engines, about: About, execute: Run = run) -> Listing:
-    words, parse = LISTS[about]
-    return ask(engines, about, words, parse, execute)
+def list_topic(engines: Engines, topic: Topic, execute: Run = run_script) -> Listing:
+    words, parse = LISTS[topic]
+    return query_listing(engines, topic, words, parse, execute)
 
 
-def list_figures(engines: Engines, job: str, execute: Run = run) -> Listing:
-    """Of a job."""
-    return ask(engines, "figures", ("stats", "--job", job, "--verbose"), parse_figures, execute)
+def list_figures(engines: Engines, job: str, execute: Run = run_script) -> Listing:
+    """List the statistics of a job."""
+    return query_listing(engines, "figures", ("stats", "--job", job, "--verbose"), parse_figures, execute)
 
 
-def list_samples(engines: Engines, fields: Sequence[Field], milliseconds: int, execute: Run = run) -> Listing:
-    """Measured that often."""
-    words = words_for(fields, milliseconds)
-    return ask(engines, "samples", words, lambda reply: parse_samples(reply, fields), execute)
+def list_samples(engines: Engines, fields: Sequence[Field], milliseconds: int, execute: Run = run_script) -> Listing:
+    """List values of fields, measured at this interval."""
+    words = build_options(fields, milliseconds)
+    return query_listing(engines, "samples", words, lambda reply: parse_samples(reply, fields), execute)
 
 
-def list_violations(engines: Engines, seconds: int, execute: Run = run) -> Listing:
-    """Those that come within this time."""
-    commands = {engine: listen_command(engine, seconds) for engine in engines.found}
-    return read("violations", call_each(commands, seconds + LIMIT, execute), engines, parse_violations)
+def list_violations(engines: Engines, seconds: int, execute: Run = run_script) -> Listing:
+    """List the violations that come within this time."""
+    commands = {engine: build_listen_command(engine, seconds) for engine in engines.members}
+    return build_listing("violations", call_each(commands, seconds + LIMIT, execute), engines, parse_violations)
 
 
-def ask(engines: Engines, about: About, words: Sequence[str], parse: Parse, execute: Run) -> Listing:
-    return read(about, call(engines.found, words, execute=execute), engines, parse)
+def query_listing(engines: Engines, topic: Topic, words: Sequence[str], parse: Parse, execute: Run) -> Listing:
+    return build_listing(topic, call_engines(engines.members, words, execute=execute), engines, parse)
 
 
-def read(about: About, replies: Sequence[Reply], engines: Engines, parse: Parse) -> Listing:
-    """An answer of another shape is unknown."""
+def build_listing(topic: Topic, replies: Sequence[Reply], engines: Engines, parse: Parse) -> Listing:
+    """Build a listing of all replies. A reply of another shape makes its node unknown."""
     rows, unread = list[Row](), dict(engines.unread)
     for reply in replies:
         if reply.fault:
@@ -191,6 +206,6 @@ def read(about: About, replies: Sequence[Reply], engines: Engines, parse: Parse)
             rows += list(parse(reply))
         except UNREADABLE as error:
             unread[reply.node] = f"{OTHER_SHAPE}: {type(error).__name__}"
-    asked = {engine.node for engine in engines.found} | {*engines.unread}
-    marks = [mark for mark in engines.standing.values() if mark.node in asked and SHOWN.get(mark.what) == about]
-    return Listing(about, tuple(rows), unread, tuple(marks))
+    asked = {engine.node for engine in engines.members} | {*engines.unread}
+    marks = [mark for mark in engines.standing.values() if mark.node in asked and SHOWN.get(mark.kind) == topic]
+    return Listing(topic, tuple(rows), unread, tuple(marks))

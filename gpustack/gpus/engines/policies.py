@@ -1,7 +1,8 @@
 """Policies of host engines as one text, which a mark can hold: `ecc temperature=85`, empty without conditions.
 
 Texts: DCGM 4.6.0, dcgmi/Policy.cpp, DisplayCurrentViolationPolicy, in its order; options: dcgmi/CommandLineParser.cpp,
-ProcessPolicyCommandLine. What dcgmi cannot set (validation `Extended`, an action without a condition) has no text.
+ProcessPolicyCommandLine. A policy that dcgmi cannot set (validation `Extended`, an action without a condition) has no
+text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,8 +29,8 @@ VALIDATIONS = {
 }
 
 
-def read_policy(conditions: Sequence[str], action: str, validation: str) -> str:
-    """Of dcgmi's texts. Raises KeyError or ValueError for what dcgmi cannot set again."""
+def translate_policy(conditions: Sequence[str], action: str, validation: str) -> str:
+    """Translate dcgmi's texts of a policy. Raise KeyError or ValueError for a policy that dcgmi cannot set again."""
     words = list[str]()
     for condition in conditions:
         text, _, limit = condition.partition(LIMIT)
@@ -41,14 +42,14 @@ def read_policy(conditions: Sequence[str], action: str, validation: str) -> str:
     return " ".join(words + more)
 
 
-def write_policy(wanted: Mapping[str, bool | int | None]) -> str:
-    """By our names: whether it is watched for, or its limit."""
-    chosen = [(name, limit) for name, _, _ in CONDITIONS if (limit := wanted.get(name))]
+def format_policy(limits: Mapping[str, bool | int | None]) -> str:
+    """Format limits by gpustack's names of the conditions; a limit of True is a condition without a number."""
+    chosen = [(name, limit) for name, _, _ in CONDITIONS if (limit := limits.get(name))]
     return " ".join(name if limit is True else f"{name}={limit}" for name, limit in chosen)
 
 
-def policy_words(policy: str) -> tuple[str, ...]:
-    """With which dcgmi sets it."""
+def build_policy_options(policy: str) -> tuple[str, ...]:
+    """Build the options with which dcgmi sets a policy."""
     pairs = [word.partition("=")[::2] for word in policy.split()]
     then = dict(pairs)
     given = [word for name, limit in pairs if name in OPTIONS for word in (OPTIONS[name], limit) if word]

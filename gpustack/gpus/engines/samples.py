@@ -1,8 +1,8 @@
-"""Values of fields as a host engine measures them now, out of the table of `dcgmi dmon`: there is no JSON of it.
+"""Values of fields as a host engine measures them now, from the table of `dcgmi dmon`, which has no JSON.
 
 DCGM 4.6.0, dcgmi/DeviceMonitor.cpp: SetHeaderForOutput (a column begins where its name begins in the line `#Entity`),
 PrintMetricsRow (`GPU 0`, `GPU_I 1`; a field without a value is blank), `N/A` for a blank number, and `...` at the end
-of what does not fit. The watch that it sets in the engine ends with it. Never seen live.
+of a text that does not fit. The watch that it sets in the engine ends with it. It was never seen live.
 """
 
 import re
@@ -22,7 +22,8 @@ ROUNDS = "2"
 
 @dataclass(frozen=True)
 class Sample:
-    """`value` is empty where there is none, or it did not fit. `unit` is that of DCGM's field."""
+    """Hold the value of a field. `value` is empty where there is none, or it did not fit. `unit` is that of DCGM's
+    field."""
 
     node: str
     entity: str
@@ -32,9 +33,9 @@ class Sample:
 
 
 def choose_fields(words: Sequence[str]) -> tuple[Field, ...]:
-    """Raises UsageError for a word that is no field of DCGM, or of several."""
-    found = [(word, [one for one in find_fields(word) if one.id != EXPORTER]) for word in words]
-    if odd := [word for word, some in found if len(some) != 1]:
+    """Choose the fields of these words. Raise UsageError for a word that names no field of DCGM, or several."""
+    matches = [(word, [field for field in find_fields(word) if field.id != EXPORTER]) for word in words]
+    if odd := [word for word, some in matches if len(some) != 1]:
         why = "Any spelling of a field will do, and its number where a name has two."
         raise UsageError(
             "gpu-no-field",
@@ -42,18 +43,18 @@ def choose_fields(words: Sequence[str]) -> tuple[Field, ...]:
             why,
             Command("gpustack", "explain", "metric"),
         )
-    return tuple(some[0] for _, some in found)
+    return tuple(some[0] for _, some in matches)
 
 
-def words_for(fields: Sequence[Field], milliseconds: int) -> tuple[str, ...]:
-    ids = ",".join(one.id for one in fields)
+def build_options(fields: Sequence[Field], milliseconds: int) -> tuple[str, ...]:
+    ids = ",".join(field.id for field in fields)
     return ("dmon", "--field-id", ids, "--delay", str(milliseconds), "--count", ROUNDS)
 
 
 def parse_samples(reply: Reply, fields: Sequence[Field]) -> Iterator[Sample]:
-    """The last row of each entity. Raises ValueError where the header is not of these fields."""
+    """Parse the last row of each entity. Raise ValueError where the header has not these fields."""
     starts, rows = list[int](), dict[str, list[str]]()
-    for line in reply.out.splitlines():
+    for line in reply.stdout.splitlines():
         if line.startswith(HEADER):
             starts = [match.start() for match in WORD.finditer(line)][1:]
         elif starts and (match := ENTITY.match(line)):

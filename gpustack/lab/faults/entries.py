@@ -1,10 +1,10 @@
 """The faults that a lab can be given, read from the files beside this one, one for each layer or part of it.
 
-Of an entry, `fault` is the id of the doctor's catalogue, `way` tells two ways of one fault apart, `where` is worker,
-control-plane or every, `does` says what is done. `break`, `heal` and `shows` are scripts of sh, run there as root;
-`plane` holds the same for the control plane, run after those. `shows` ends well when the symptom is there. `gpu` are
-words for the host's first simulated GPU. What scripts may call is in prelude.sh. With `decoy`, a name, in place of
-`fault` it is something harmless that looks like a fault, for every host.
+An entry has the id `fault` of the doctor's catalogue, and the `variant` tells apart entries of one fault. Its `target`
+is worker, control-plane or every, `does` says what is done. `break`, `heal` and `shows` are scripts of sh that root
+runs on the target; `plane` holds the same for the control plane, run after those. `shows` ends well when the symptom is
+there. `gpu` are words for the host's first simulated GPU. prelude.sh has the functions for scripts. With `decoy`, a
+name, in place of `fault` an entry is something harmless that looks like a fault, for every host.
 """
 
 from collections.abc import Mapping
@@ -14,27 +14,27 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gpustack.command import Command
-from gpustack.config.resources import shipped_yaml
+from gpustack.config.resources import read_shipped_yaml
 from gpustack.errors import LabError
 
-Where = Literal["worker", "control-plane", "every"]
+Target = Literal["worker", "control-plane", "every"]
 PARTS = ("break", "heal", "shows")
-# Beside the injectors' files: what is not broken, and why; and what looks like a fault and is none.
+# Files without injectors: faults that no injector makes, and changes that only look like faults.
 OTHERS = ("uncarried", "decoys", "healthy")
 DECOY = "decoy"
-KEYS = {"fault", DECOY, "way", "where", "does", "gpu", "plane", "alone", "one_host", "stays", *PARTS}
+KEYS = {"fault", DECOY, "variant", "target", "does", "gpu", "plane", "alone", "one_host", "stays", *PARTS}
 
 
 @dataclass(frozen=True)
 class Injector:
-    """`host`, `plane`: scripts by part (break, heal, shows). `gpu`: words by part. `alone`: not to be made beside
-    another fault, as it takes the whole cluster with it, or hides what else is wrong with its host. `one_host`: it is
-    a fault only where there is but one. `stays`: no remedy turns it in a lab, only `heal`. A decoy is a way of the
-    fault `decoy`."""
+    """Describe an entry. `host` and `plane` are scripts by part (break, heal, shows), `gpu` are words by part. `alone`
+    must not be injected beside another fault, as it takes the whole cluster with it, or hides what else is wrong with
+    its host. `one_host` is a fault only where there is but one. `stays` says that no remedy undoes it in a lab, only
+    `heal`. A decoy is a variant of the fault `decoy`."""
 
     fault: str
-    way: str
-    where: Where
+    variant: str
+    target: Target
     does: str
     host: Mapping[str, str] = field(default_factory=dict)
     plane: Mapping[str, str] = field(default_factory=dict)
@@ -45,26 +45,26 @@ class Injector:
 
     @property
     def name(self) -> str:
-        return f"{self.fault}/{self.way}" if self.way else self.fault
+        return f"{self.fault}/{self.variant}" if self.variant else self.fault
 
 
 def read(path: Path) -> list[Injector]:
-    """Raises ValueError for a key that there is not."""
-    found: list[Injector] = []
-    entries: Any = shipped_yaml(path)
+    """Read the entries of a file. Raise ValueError for an unknown key."""
+    injectors: list[Injector] = []
+    entries: Any = read_shipped_yaml(path)
     for entry in entries or ():
         if strange := set(entry) - KEYS:
             raise ValueError(f"{path.name}: {entry.get('fault')}: {sorted(strange)}")
-        found.append(injector(entry))
-    return found
+        injectors.append(build_injector(entry))
+    return injectors
 
 
-def injector(entry: Mapping[str, Any]) -> Injector:
+def build_injector(entry: Mapping[str, Any]) -> Injector:
     decoy = entry.get(DECOY, "")
     return Injector(
         DECOY if decoy else entry["fault"],
-        decoy or entry.get("way", ""),
-        entry.get("where", "every" if decoy else "worker"),
+        decoy or entry.get("variant", ""),
+        entry.get("target", "every" if decoy else "worker"),
         entry["does"],
         {part: entry[part] for part in PARTS if part in entry},
         entry.get("plane", {}),
@@ -76,41 +76,43 @@ def injector(entry: Mapping[str, Any]) -> Injector:
 
 
 @cache
-def injectors() -> Mapping[str, Injector]:
-    """By name, in the order of layers and files."""
+def read_injectors() -> Mapping[str, Injector]:
+    """Read all injectors by name, in the order of layers and files."""
     paths = sorted(path for path in Path(__file__).parent.glob("*.yaml") if path.stem not in OTHERS)
-    return {one.name: one for path in paths for one in read(path)}
+    return {injector.name: injector for path in paths for injector in read(path)}
 
 
 @cache
-def variants() -> Mapping[str, Injector]:
-    """Changes that are none of doctor's business, by name: `healthy/NAME`. Given and taken away as faults are."""
-    return {one.name: one for one in read(Path(__file__).parent / "healthy.yaml")}
+def read_healthy_changes() -> Mapping[str, Injector]:
+    """Read the changes that are no faults, by name: `healthy/NAME`. They are injected and undone as faults are."""
+    return {injector.name: injector for injector in read(Path(__file__).parent / "healthy.yaml")}
 
 
 @cache
-def decoys() -> Mapping[str, Injector]:
-    """By name, decoy/WHAT."""
-    return {one.name: one for one in read(Path(__file__).parent / "decoys.yaml")}
+def read_decoys() -> Mapping[str, Injector]:
+    """Read the decoys by name, `decoy/NAME`."""
+    return {injector.name: injector for injector in read(Path(__file__).parent / "decoys.yaml")}
 
 
 @cache
-def uncarried() -> Mapping[str, Mapping[str, str]]:
-    """By layer, by fault: why no injector makes it though the catalogue calls it real or sim."""
-    reasons: Mapping[str, Mapping[str, str]] = shipped_yaml(Path(__file__).parent / "uncarried.yaml")
+def read_uncarried_faults() -> Mapping[str, Mapping[str, str]]:
+    """Read by layer and fault the reason why no injector makes it, though the catalogue calls it real or sim."""
+    reasons: Mapping[str, Mapping[str, str]] = read_shipped_yaml(Path(__file__).parent / "uncarried.yaml")
     return reasons
 
 
 def find(name: str) -> Injector:
-    """By FAULT or FAULT/WAY; a fault of several ways is made in the first. Raises LabError, which names those that are
-    alike."""
-    there = {**injectors(), **decoys(), **variants()}
-    if name in there:
-        return there[name]
-    if ways := [one for one in injectors().values() if one.fault == name]:
-        return ways[0]
+    """Find an injector by FAULT or FAULT/VARIANT. A fault with several variants is made in the first. Raise LabError,
+    which names similar ones."""
+    candidates = {**read_injectors(), **read_decoys(), **read_healthy_changes()}
+    if name in candidates:
+        return candidates[name]
+    if variants := [injector for injector in read_injectors().values() if injector.fault == name]:
+        return variants[0]
     from difflib import get_close_matches
 
-    similar = get_close_matches(name, list(there), n=3)
-    why = f"Similar: {', '.join(similar)}." if similar else "No name is like it."
-    raise LabError("lab-unknown-fault", f"The lab knows no fault {name!r}.", why, Command("gpustack", "lab", "faults"))
+    similar = get_close_matches(name, list(candidates), n=3)
+    reason = f"Similar: {', '.join(similar)}." if similar else "No name is like it."
+    raise LabError(
+        "lab-unknown-fault", f"The lab knows no fault {name!r}.", reason, Command("gpustack", "lab", "faults")
+    )

@@ -16,11 +16,11 @@ FSTAB = "LABEL=root / ext4 defaults,errors=remount-ro 0 1\nLABEL=swap none swap 
 
 
 def make(record: Record, host: Host, report: Reporter) -> None:
-    """disk.img and what the host is started with, in the host's root. What is there already stays."""
-    root = record.root(host)
+    """Create disk.img and the files that the host is started with, in the host's root. Existing files stay."""
+    root = record.locate_root(host)
     if root.exists():
         return
-    seed = None if record.image else seeds.seed(host.os, record.pool, report, kernel=True)
+    seed = None if record.image else seeds.build_seed(host.os, record.pool, report, kernel=True)
     begun, part = time.monotonic(), root.with_name(f"{host.name}.part")
     report(Event("waiting", host.name, "its disk is made, about half a minute"))
     if part.exists():
@@ -28,7 +28,7 @@ def make(record: Record, host: Host, report: Reporter) -> None:
     pool.create(part)
     part.chmod(0o700)  # a disk image has all of a host's secrets in it
     if seed:
-        _from_seed(record, host, seed, part)
+        _fill_from_seed(record, host, seed, part)
     else:
         image.copy(Path(record.image), part / "disk.img", DISK)
         image.write_seed(record, host, part / "cidata")
@@ -36,22 +36,22 @@ def make(record: Record, host: Host, report: Reporter) -> None:
     report(Event("done", host.name, "its disk is made", time.monotonic() - begun))
 
 
-def _from_seed(record: Record, host: Host, seed: Path, part: Path) -> None:
+def _fill_from_seed(record: Record, host: Host, seed: Path, part: Path) -> None:
     tree = part / "tree"
     pool.copy(seed, tree)
     identity.give_identity(record, host, tree)
     (tree / "etc/fstab").write_text(FSTAB)
     for name in ("vmlinuz", "initrd.img"):
-        shutil.copyfile(newest(tree / "boot", name), part / name)
+        shutil.copyfile(find_newest(tree / "boot", name), part / name)
     run(["mkfs.ext4", "-q", "-L", "root", "-d", str(tree), str(part / "disk.img"), DISK], limit=600.0)
     pool.delete(tree)
     run(["truncate", "--size", SWAP, str(part / "swap.img")])
     run(["mkswap", "--quiet", "--label", "swap", str(part / "swap.img")])
 
 
-def newest(boot: Path, name: str) -> Path:
-    """A seed has one kernel: boot/vmlinuz-6.12.48+deb13-cloud-amd64. Raises FileNotFoundError without any."""
-    found = sorted(boot.glob(f"{name}-*"))
-    if not found:
+def find_newest(boot: Path, name: str) -> Path:
+    """Find the kernel of a seed: boot/vmlinuz-6.12.48+deb13-cloud-amd64. Raise FileNotFoundError without any."""
+    paths = sorted(boot.glob(f"{name}-*"))
+    if not paths:
         raise FileNotFoundError(boot / f"{name}-*")
-    return found[-1]
+    return paths[-1]

@@ -1,7 +1,7 @@
 """Cloud images as disks of lab hosts: found, verified, copied, and given their identity by cloud-init.
 
-cloud-init takes it from a disk with the label cidata:
-https://cloudinit.readthedocs.io/en/latest/reference/datasources/nocloud.html
+cloud-init takes it from a disk with the label cidata
+(https://cloudinit.readthedocs.io/en/latest/reference/datasources/nocloud.html).
 """
 
 import hashlib
@@ -19,8 +19,8 @@ import yaml
 from gpustack.command import Command, Prose
 from gpustack.errors import LabError
 from gpustack.lab import identity, releases
-from gpustack.lab.commands import attempt, run
-from gpustack.lab.state import Host, Record, cache_directory
+from gpustack.lab.commands import run, try_run
+from gpustack.lab.state import Host, Record, locate_cache
 
 HINT = Command("gpustack", "lab", "up", "--image", "FILE")
 BOOT_SECTOR, SIGNATURE = 512, b"\x55\xaa"
@@ -32,7 +32,7 @@ PIECE = 1 << 20
 
 
 def find(text: str) -> Path:
-    """The file that `--image` names, fetched first where it is an address, once. Raises LabError."""
+    """Find the file that `--image` names. An address is fetched first, once. Raise LabError."""
     if text.lower().startswith(("http://", "https://")):
         return _fetch(text)
     file = Path(text).resolve()
@@ -43,74 +43,80 @@ def find(text: str) -> Path:
 
 
 def _require_disk(file: Path) -> None:
-    """QEMU takes whatever it does not know for a raw disk: such a one has to begin with a boot sector."""
-    done = attempt(["qemu-img", "info", "--output=json", str(file)])
+    """Require a disk image. QEMU takes an unknown file for a raw disk, so a raw one has to begin with a boot sector.
+    Raise LabError."""
+    done = try_run(["qemu-img", "info", "--output=json", str(file)])
     about = json.loads(done.stdout) if done.returncode == 0 else {}
     kind = about.get("format", "")
     # Such an image is more than its file: it would read others of this machine into the host's disk.
     elsewhere = about.get("backing-filename") or about.get("format-specific", {}).get("data", {}).get("data-file")
     if kind not in ("", *FORMATS) or elsewhere:
-        why = f"It refers to {elsewhere}." if elsewhere else f"Its format is {kind}; {' and '.join(FORMATS)} are taken."
+        reason = (
+            f"It refers to {elsewhere}." if elsewhere else f"Its format is {kind}; {' and '.join(FORMATS)} are taken."
+        )
         raise LabError(
-            "lab-bad-image", f"{file} cannot be a lab host's disk.", why, Command("qemu-img", "info", str(file))
+            "lab-bad-image", f"{file} cannot be a lab host's disk.", reason, Command("qemu-img", "info", str(file))
         )
     with file.open("rb") as stream:
         sector = stream.read(BOOT_SECTOR)
     if not kind or (kind == "raw" and not sector.endswith(SIGNATURE)):
-        why = done.stderr.strip() or "It has the format of no disk image, and no boot sector."
-        raise LabError("lab-bad-image", f"{file} is no disk image.", why, Command("qemu-img", "info", str(file)))
+        reason = done.stderr.strip() or "It has the format of no disk image, and no boot sector."
+        raise LabError("lab-bad-image", f"{file} is no disk image.", reason, Command("qemu-img", "info", str(file)))
 
 
 def _fetch(text: str) -> Path:
     address, fragment = urldefrag(text)
-    wanted = fragment.removeprefix(SUM).lower()
-    if not fragment.startswith(SUM) or not DIGEST.fullmatch(wanted):
-        why = "What is downloaded is verified. Publishers of images have a file SHA256SUMS beside them."
+    expected_digest = fragment.removeprefix(SUM).lower()
+    if not fragment.startswith(SUM) or not DIGEST.fullmatch(expected_digest):
+        reason = "What is downloaded is verified. Publishers of images have a file SHA256SUMS beside them."
         raise LabError(
             "lab-bad-image",
             "The address of an image needs its checksum.",
-            why,
+            reason,
             Prose("gpustack lab up --image URL#{}HEX", SUM),
         )
-    file = cache_directory() / "images" / f"{wanted}.img"
+    file = locate_cache() / "images" / f"{expected_digest}.img"
     if not file.exists():
-        part, found = file.with_suffix(f".{os.getpid()}"), hashlib.sha256()
+        part, checksum = file.with_suffix(f".{os.getpid()}"), hashlib.sha256()
         part.parent.mkdir(parents=True, exist_ok=True)
         try:
             with urllib.request.urlopen(address, timeout=TRANSFER_LIMIT) as answer, part.open("wb") as out:  # noqa: S310
                 while piece := answer.read(PIECE):
-                    found.update(piece)
+                    checksum.update(piece)
                     out.write(piece)
-            if found.hexdigest() != wanted:
-                why = f"Its SHA-256 is {found.hexdigest()}, not {wanted}."
-                raise LabError("lab-bad-image", f"{address} is another file.", why, Command("curl", "--head", address))
+            if checksum.hexdigest() != expected_digest:
+                reason = f"Its SHA-256 is {checksum.hexdigest()}, not {expected_digest}."
+                raise LabError(
+                    "lab-bad-image", f"{address} is another file.", reason, Command("curl", "--head", address)
+                )
             _require_disk(part)
             part.rename(file)
         except (OSError, HTTPException, ValueError) as failed:  # URLError is an OSError; an address may be none at all
-            why, hint = str(failed), Command("curl", "-v", address)
-            raise LabError("lab-bad-image", f"{address} cannot be fetched.", why, hint) from None
+            reason, hint = str(failed), Command("curl", "-v", address)
+            raise LabError("lab-bad-image", f"{address} cannot be fetched.", reason, hint) from None
         finally:
             part.unlink(missing_ok=True)
     return file
 
 
 def copy(image: Path, disk: Path, size: str) -> None:
-    """The image as a raw disk of that size; cloud-init lets its last filesystem grow into it."""
+    """Copy the image to a raw disk of that size. cloud-init lets its last filesystem grow into it."""
     kind = json.loads(run(["qemu-img", "info", "--output=json", str(image)]))["format"]
     run(["qemu-img", "convert", "-f", kind, "-O", "raw", str(image), str(disk)], limit=600.0)
-    grown = attempt(["qemu-img", "resize", "-f", "raw", str(disk), size])
+    grown = try_run(["qemu-img", "resize", "-f", "raw", str(disk), size])
     if grown.returncode != 0:
-        why = grown.stderr.strip()
+        reason = grown.stderr.strip()
         raise LabError(
-            "lab-bad-image", f"{image} does not fit a disk of {size}.", why, Command("qemu-img", "info", str(image))
+            "lab-bad-image", f"{image} does not fit a disk of {size}.", reason, Command("qemu-img", "info", str(image))
         )
 
 
 def write_seed(record: Record, host: Host, directory: Path) -> None:
-    """What cloud-init makes the host from: user ops with the lab's key, the host key that we know, its address."""
+    """Write the files that cloud-init configures the host from: user ops with the lab's key, the known host key, its
+    address."""
     directory.mkdir(mode=0o700)
     keys = record.state / "ssh"
-    _write(directory / "meta-data", {"instance-id": record.machine(host), "local-hostname": host.name})
+    _write(directory / "meta-data", {"instance-id": record.format_machine_name(host), "local-hostname": host.name})
     _write(
         directory / "network-config",
         {
@@ -120,7 +126,9 @@ def write_seed(record: Record, host: Host, directory: Path) -> None:
                     "match": {"driver": "virtio_net"},
                     "addresses": [f"{host.address}/24"],
                     "routes": [{"to": "0.0.0.0/0", "via": record.gateway}],
-                    "nameservers": {"addresses": [line.split()[1] for line in identity.nameservers().splitlines()]},
+                    "nameservers": {
+                        "addresses": [line.split()[1] for line in identity.read_nameservers().splitlines()]
+                    },
                 }
             },
         },
@@ -141,7 +149,7 @@ def write_seed(record: Record, host: Host, directory: Path) -> None:
         },
         "package_update": False,
     }
-    settings, certificates = releases.environment()
+    settings, certificates = releases.read_environment()
     if settings:
         data["write_files"] = [{"path": "/etc/apt/apt.conf.d/90machine", "content": settings}]
     if certificates:

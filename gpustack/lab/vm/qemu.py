@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from gpustack.lab import detached, locks
+from gpustack.lab import background, locks
 from gpustack.lab.commands import PATH, run
 from gpustack.lab.state import EMULATION, Host, Record
 
@@ -28,18 +28,18 @@ KERNEL_WORDS = "root=LABEL=root rw console=ttyS0 panic=10"
 
 
 def start(record: Record, host: Host) -> None:
-    """Returns when QEMU runs; the host's kernel begins then."""
-    link = record.link(host)
+    """Start a host. Return when QEMU runs, before the host's kernel begins."""
+    link = record.format_link_name(host)
     run(["ip", "tuntap", "add", "dev", link, "mode", "tap"])
     run(["ip", "link", "set", link, "master", record.bridge, "up"])
-    monitor_of(record, host).unlink(missing_ok=True)
-    words = [*machine(record.root(host), record.vm), *devices(record, host)]
-    detached.start(record, host.name, [PROGRAM, *words])
+    locate_monitor(record, host).unlink(missing_ok=True)
+    words = [*build_machine_options(record.locate_root(host), record.vm), *build_device_options(record, host)]
+    background.start(record, host.name, [PROGRAM, *words])
 
 
-def machine(root: Path, accelerator: str) -> list[str]:
-    """Processors, memory and disks. A disk of ours is started with its own kernel, an image by its own boot loader.
-    With a file firmware.fd beside it, which holds its keys, by UEFI with Secure Boot."""
+def build_machine_options(root: Path, accelerator: str) -> list[str]:
+    """Build the options for processors, memory and disks. A disk from a seed is started with its own kernel, an image
+    by its own boot loader; with a file firmware.fd beside it, which holds its keys, by UEFI with Secure Boot."""
     secure = (root / "firmware.fd").exists()
     # Not every hypervisor below lets its guests use system management mode, which only the firmware's keys need.
     words = [
@@ -52,82 +52,86 @@ def machine(root: Path, accelerator: str) -> list[str]:
     if secure:
         words += ["-global", "driver=cfi.pflash01,property=secure,value=on"]
         words += ["-drive", f"if=pflash,unit=0,format=raw,readonly=on,file={FIRMWARE}"]
-        words += ["-drive", f"if=pflash,unit=1,format=raw,file={escaped(root / 'firmware.fd')}"]
+        words += ["-drive", f"if=pflash,unit=1,format=raw,file={escape_path(root / 'firmware.fd')}"]
     words += ["-smp", str(PROCESSORS), "-m", str(MEMORY_MB), "-display", "none", "-serial", "stdio"]
     words += ["-device", "virtio-rng-pci", "-rtc", "base=utc"]
     for disk in ("disk", "swap"):
         if (root / f"{disk}.img").exists():
             # Firmware boots the first disk: by its order on the bus that would be the one for cloud-init.
             order = ",bootindex=1" if disk == "disk" else ""
-            file = escaped(root / f"{disk}.img")
+            file = escape_path(root / f"{disk}.img")
             words += ["-drive", f"if=none,id={disk},file={file},format=raw,cache=unsafe,discard=unmap"]
             words += ["-device", f"virtio-blk-pci,drive={disk}{order}"]
     if (root / "vmlinuz").exists():
         words += ["-kernel", str(root / "vmlinuz"), "-initrd", str(root / "initrd.img"), "-append", KERNEL_WORDS]
     if (root / "cidata").is_dir():
-        words += ["-blockdev", f"driver=vvfat,node-name=seed,dir={escaped(root / 'cidata')},label=cidata,read-only=on"]
+        words += [
+            "-blockdev",
+            f"driver=vvfat,node-name=seed,dir={escape_path(root / 'cidata')},label=cidata,read-only=on",
+        ]
         words += ["-device", "virtio-blk-pci,drive=seed"]
     return words
 
 
-def escaped(path: Path) -> str:
-    """In an option of QEMU a comma ends a value, and two of them are one."""
+def escape_path(path: Path) -> str:
+    """Escape a path for an option of QEMU, in which a comma ends a value, and two of them are one."""
     return str(path).replace(",", ",,")
 
 
-def devices(record: Record, host: Host) -> list[str]:
-    """What ties it to this lab: its link, and the socket that it is asked to power off by."""
+def build_device_options(record: Record, host: Host) -> list[str]:
+    """Build the options that tie a host to this lab: its link, and the socket for its power button."""
     return [
-        *("-name", record.machine(host)),
-        *("-netdev", f"tap,id=net0,ifname={record.link(host)},script=no,downscript=no"),
-        *("-device", f"virtio-net-pci,netdev=net0,mac={mac_address(record, host)}"),
-        *("-monitor", f"unix:{monitor_of(record, host)},server=on,wait=off"),
+        *("-name", record.format_machine_name(host)),
+        *("-netdev", f"tap,id=net0,ifname={record.format_link_name(host)},script=no,downscript=no"),
+        *("-device", f"virtio-net-pci,netdev=net0,mac={compute_mac_address(record, host)}"),
+        *("-monitor", f"unix:{locate_monitor(record, host)},server=on,wait=off"),
     ]
 
 
-def mac_address(record: Record, host: Host) -> str:
-    """52:54:00 is QEMU's own prefix."""
-    digits = hashlib.sha256(record.machine(host).encode()).hexdigest()
+def compute_mac_address(record: Record, host: Host) -> str:
+    """Compute the address of a host's link, below QEMU's own prefix 52:54:00."""
+    digits = hashlib.sha256(record.format_machine_name(host).encode()).hexdigest()
     return ":".join(("52", "54", "00", digits[:2], digits[2:4], digits[4:6]))
 
 
-def monitor_of(record: Record, host: Host) -> Path:
-    """In the run directory: the name of a socket has at most 107 bytes (unix(7))."""
-    return Path("/run") / f"{record.machine(host)}.monitor"
+def locate_monitor(record: Record, host: Host) -> Path:
+    """Return the socket of a host in the run directory: its name has at most 107 bytes (unix(7))."""
+    return Path("/run") / f"{record.format_machine_name(host)}.monitor"
 
 
 def power_off(record: Record, host: Host) -> None:
-    """Press the power button, which the host's systemd-logind hears. One that is gone needs none."""
+    """Press the power button, which the host's systemd-logind hears. A host that is gone needs none."""
     try:
         with socket.socket(socket.AF_UNIX) as monitor:
             monitor.settimeout(5.0)
-            monitor.connect(str(monitor_of(record, host)))
+            monitor.connect(str(locate_monitor(record, host)))
             monitor.sendall(b"system_powerdown\n")
     except OSError:
         return
 
 
 def forget(record: Record, host: Host) -> None:
-    """Nothing listens at its socket any more."""
-    monitor_of(record, host).unlink(missing_ok=True)
+    """Delete the socket of a host that was killed."""
+    locate_monitor(record, host).unlink(missing_ok=True)
 
 
 def find_accelerator(root: Path) -> str:
-    """`kvm` where a machine with this disk comes up by it, else `tcg`, QEMU's emulation: 10 to 20 times slower.
+    """Find `kvm` where a machine with this disk comes up by it, else `tcg`, QEMU's emulation, which is 10 to 20 times
+    slower.
 
     /dev/kvm alone says little: inside another hypervisor it can be there and let every guest hang.
     """
     if not os.access(KVM, os.R_OK | os.W_OK):
         return EMULATION
     # It ends with this process, however that one ends: nothing else would find it.
-    words = ["setpriv", "--pdeathsig=KILL", PROGRAM, *machine(root, "kvm"), "-snapshot", "-no-reboot"]
+    words = ["setpriv", "--pdeathsig=KILL", PROGRAM, *build_machine_options(root, "kvm"), "-snapshot", "-no-reboot"]
     trial = subprocess.Popen(
         words,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env={"PATH": PATH},
-        pass_fds=locks.held(),
+        pass_fds=locks.list_descriptors(),
     )
     assert trial.stdout
     os.set_blocking(trial.stdout.fileno(), False)

@@ -1,4 +1,4 @@
-"""containerd: as the running daemon answers, and what its files would make of it after a restart."""
+"""Probes of containerd: the answers of the running daemon, and the files that it reads at its next start."""
 
 import tomllib
 from collections.abc import Mapping
@@ -8,14 +8,14 @@ from typing import Any
 from gpustack.ask.probe import Answer, Lines, Probe, Shell
 from gpustack.files.json_text import dump_json, load_json
 from gpustack.probes.containerd.toml_keys import FUNCTION
-from gpustack.probes.host.units import is_unsettled, show_units
-from gpustack.probes.parsing import number, yaml_mapping
-from gpustack.probes.sections import named, sections
+from gpustack.probes.host.units import build_units_script, is_unsettled
+from gpustack.probes.parsing import parse_integer, parse_yaml_mapping
+from gpustack.probes.sections import index_sections, split_sections
 
 SOCKET = "unix:///run/containerd/containerd.sock"
 UNSERVED = "code = Unimplemented"
-"""What crictl says of a daemon that answers and has no CRI."""
-OURS = "# Written by gpustack; a change here is undone by the next install."
+"""The message of crictl for a daemon that answers and has no CRI."""
+MANAGED_HEADER = "# Written by gpustack; a change here is undone by the next install."
 FOLDER = "/etc/containerd/"
 DROP_IN = "conf.d/gpustack.toml"
 OPTIONS = ("SystemdCgroup", "BinaryName")
@@ -24,7 +24,8 @@ REGISTRIES = ("docker.io", "ghcr.io", "nvcr.io", "quay.io", "registry.k8s.io")
 
 @dataclass(frozen=True)
 class Runtime:
-    """What CRI v1 tells of the running daemon. `nvidia` is the program of its runtime of that name, empty for none."""
+    """Hold the settings of the running daemon as CRI v1 shows them. `nvidia` is the program of its runtime of that
+    name, empty for none."""
 
     systemd_cgroup: bool
     bin_dirs: tuple[str, ...]
@@ -34,10 +35,14 @@ class Runtime:
 
 @dataclass(frozen=True)
 class Mirror:
-    """A hosts.toml: whether it is ours, the server that is asked last, the hosts that are asked before it; `login` is
-    `same` or `other`, compared with that of the spec on the host, with the file's mode, and empty without any."""
+    """Hold a hosts.toml: whether gpustack manages it, the server that is asked last, and the hosts that are asked
+    before it.
 
-    ours: bool
+    `login` is `same` or `other`, compared with that of the spec on the host, with the file's mode, and empty without a
+    login.
+    """
+
+    is_managed: bool
     server: str
     hosts: tuple[str, ...]
     login: str = ""
@@ -45,33 +50,40 @@ class Mirror:
 
 @dataclass(frozen=True)
 class Configuration:
-    """config.toml and the files of conf.d. `drop_in` is ours, parsed, None when it is not there; `disabled` are plugins
-    by the file that disables them; `broken` says of files that are no TOML why; `newest` is when the last of all was
-    written, in seconds of the epoch, 0 without any. `systemd`: of the files that say it, in the order of reading,
-    whether runc leaves cgroups to systemd."""
+    """Hold config.toml and the files of conf.d.
+
+    `drop_in` is gpustack's file, parsed, or None where it is missing. `disabled_plugins` are plugins by the file that
+    disables them; `parse_errors` are the reasons why files are not TOML; `newest` is when the last file was written, in
+    seconds of the epoch, 0 without any. `systemd` says, for each file that sets it and in the order of reading, whether
+    runc leaves cgroups to systemd.
+    """
 
     imports: tuple[str, ...]
-    disabled: Mapping[str, tuple[str, ...]]
+    disabled_plugins: Mapping[str, tuple[str, ...]]
     drop_in: Mapping[str, Any] | None
-    broken: Mapping[str, str]
+    parse_errors: Mapping[str, str]
     newest: int
     systemd: Mapping[str, bool]
 
     @property
     def last_without_systemd(self) -> str:
-        """The file that has the last word on it, where that is another's and a no; empty for none."""
+        """The last file that sets the cgroup driver, where that is another's file and sets no systemd; empty for
+        none."""
         last = next(reversed(list(self.systemd)), "")
         return last if last and last != DROP_IN and not self.systemd[last] else ""
 
 
-def runtime(answer: Answer) -> Runtime | None:
-    """None when no daemon answers CRI v1. Raises KeyError on any other shape of `info`, ValueError while the daemon is
-    restarted: one that serves no CRI says so."""
+def parse_runtime(answer: Answer) -> Runtime | None:
+    """Parse the settings of the running daemon, or None where no daemon answers CRI v1.
+
+    Raise KeyError where `info` has another shape, and ValueError while the daemon restarts: a daemon that serves no CRI
+    says so.
+    """
     if answer.rc != 0:
-        if answer.out and UNSERVED not in answer.err and is_unsettled(answer.out):
+        if answer.stdout and UNSERVED not in answer.stderr and is_unsettled(answer.stdout):
             raise ValueError("just being started or stopped")
         return None
-    config = load_json(answer.out)["config"]
+    config = load_json(answer.stdout)["config"]
     cni, runtimes = config["cni"], config["containerd"]["runtimes"]
     runc, nvidia = runtimes["runc"], runtimes.get("nvidia", {})
     # containerd 2.1 names a list beside the older single directory.
@@ -84,20 +96,20 @@ def runtime(answer: Answer) -> Runtime | None:
     )
 
 
-def runtime_only(text: str) -> str:
-    """What `runtime` reads of `crictl info`, which has the logins of registries as well."""
+def prune_runtime(text: str) -> str:
+    """Keep the part of `crictl info` that `parse_runtime` reads. The rest has the logins of registries."""
     config = load_json(text)["config"]
     runtimes = {
-        name: {"options": pick(config["containerd"]["runtimes"][name].get("options") or {}, OPTIONS)}
+        name: {"options": pick_keys(config["containerd"]["runtimes"][name].get("options") or {}, OPTIONS)}
         for name in ("runc", "nvidia")
         if name in config["containerd"]["runtimes"]
     }
-    cni = pick(config["cni"], ("binDir", "binDirs"))
-    settings = {"cni": cni, "containerd": {"runtimes": runtimes}, **pick(config, ("restrictOOMScoreAdj",))}
+    cni = pick_keys(config["cni"], ("binDir", "binDirs"))
+    settings = {"cni": cni, "containerd": {"runtimes": runtimes}, **pick_keys(config, ("restrictOOMScoreAdj",))}
     return dump_json({"config": settings}, indent=2) + "\n"
 
 
-def pick(table: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+def pick_keys(table: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     return {key: table[key] for key in keys if key in table}
 
 
@@ -107,37 +119,37 @@ RUNTIME = Probe(
     Shell(f"""[ -S {SOCKET.removeprefix("unix://")} ] || exit 1
 crictl --runtime-endpoint {SOCKET} info && exit
 rc=$?
-({show_units("containerd")}
+({build_units_script("containerd")}
 )
 exit $rc"""),
-    runtime,
-    ends=(0, 1),
-    like="crictl info",
-    shorten=runtime_only,
+    parse_runtime,
+    exit_codes=(0, 1),
+    manual_command="crictl info",
+    pruner=prune_runtime,
 )
 
 
-def configuration(answer: Answer) -> Configuration:
+def parse_configuration(answer: Answer) -> Configuration:
     files: dict[str, dict[str, Any]] = {}
-    broken: dict[str, str] = {}
+    parse_errors: dict[str, str] = {}
     times = [0]
-    for title, lines in named(sections(answer.out)).items():
+    for title, lines in index_sections(split_sections(answer.stdout)).items():
         name, time = title.rsplit(" ", 1)
-        times.append(number(time))
+        times.append(parse_integer(time))
         try:
             files[name] = tomllib.loads("\n".join(lines))
         except tomllib.TOMLDecodeError as error:
-            broken[name] = str(error)
+            parse_errors[name] = str(error)
     plugins = {name: table.get("disabled_plugins") for name, table in files.items()}
-    disabled = {name: tuple(found) for name, found in plugins.items() if found}
+    disabled_plugins = {name: tuple(file_plugins) for name, file_plugins in plugins.items() if file_plugins}
     imports = tuple(files.get("config.toml", {}).get("imports", ()))
-    systemd = {name: value for name, table in files.items() if isinstance(value := cgroups(table), bool)}
-    return Configuration(imports, disabled, files.get(DROP_IN), broken, max(times), systemd)
+    systemd = {name: value for name, table in files.items() if isinstance(value := find_cgroup_setting(table), bool)}
+    return Configuration(imports, disabled_plugins, files.get(DROP_IN), parse_errors, max(times), systemd)
 
 
-def cgroups(document: Mapping[str, Any]) -> Any:
-    """What a file says of runc's SystemdCgroup, in the table of version 3."""
-    found: Any = document
+def find_cgroup_setting(document: Mapping[str, Any]) -> Any:
+    """Find runc's SystemdCgroup in a file, in the table of version 3."""
+    table: Any = document
     for key in (
         "plugins",
         "io.containerd.cri.v1.runtime",
@@ -147,25 +159,25 @@ def cgroups(document: Mapping[str, Any]) -> Any:
         "options",
         "SystemdCgroup",
     ):
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return found
+        table = table.get(key) if isinstance(table, Mapping) else None
+    return table
 
 
-def mirrors(answer: Answer) -> Mapping[str, Mirror]:
-    """By registry."""
-    return {name: mirror(lines) for name, lines in named(sections(answer.out)).items()}
+def parse_mirrors(answer: Answer) -> Mapping[str, Mirror]:
+    """Parse the mirrors by registry."""
+    return {name: parse_mirror(lines) for name, lines in index_sections(split_sections(answer.stdout)).items()}
 
 
-def mirror(lines: list[str]) -> Mirror:
-    ours = lines[:1] == [OURS]
+def parse_mirror(lines: list[str]) -> Mirror:
+    is_managed = lines[:1] == [MANAGED_HEADER]
     try:
         document = tomllib.loads("\n".join(lines))
     except tomllib.TOMLDecodeError:
-        return Mirror(ours, "(the file is not TOML)", ())
+        return Mirror(is_managed, "(the file is not TOML)", ())
     hosts: dict[str, Any] = document.get("host", {})
     headers = (host.get("header", {}) for host in hosts.values() if isinstance(host, dict))
     logins = {str(header["Authorization"]) for header in headers if "Authorization" in header}
-    return Mirror(ours, str(document.get("server", "")), tuple(hosts), ", ".join(sorted(logins)))
+    return Mirror(is_managed, str(document.get("server", "")), tuple(hosts), ", ".join(sorted(logins)))
 
 
 CONFIGURATION = Probe(
@@ -187,8 +199,8 @@ $times
 TIMES
 toml_keys 'version|imports|disabled_plugins|config_path|bin_dirs?' "$@" """
     ),
-    configuration,
-    like="cat /etc/containerd/config.toml /etc/containerd/conf.d/*.toml",
+    parse_configuration,
+    manual_command="cat /etc/containerd/config.toml /etc/containerd/conf.d/*.toml",
 )
 # What is said as Authorization never leaves the host, in foreign files neither, nor does any other header.
 MIRRORS = Probe(
@@ -221,14 +233,14 @@ $file
 done
 [ $# -eq 0 ] || toml_keys 'server|capabilities' "$@" """
     ),
-    mirrors,
-    like="cat /etc/containerd/certs.d/*/hosts.toml",
+    parse_mirrors,
+    manual_command="cat /etc/containerd/certs.d/*/hosts.toml",
 )
 
 
-def crictl(answer: Answer) -> Mapping[str, str]:
-    """/etc/crictl.yaml, empty when there is none. Raises ValueError when it is no mapping."""
-    document = yaml_mapping(answer.out) if answer.out.strip() else {}
+def parse_crictl_config(answer: Answer) -> Mapping[str, str]:
+    """Parse /etc/crictl.yaml, empty where it is missing. Raise ValueError where it is no mapping."""
+    document = parse_yaml_mapping(answer.stdout) if answer.stdout.strip() else {}
     return {str(key): str(value) for key, value in document.items()}
 
 
@@ -247,6 +259,6 @@ CRICTL = Probe(
   /^["\047]?[A-Za-z][A-Za-z-]*["\047]?[ \t]*:([ \t]|$)/ { sub(/:.*/, ": REDACTED"); print; next }
   { print "- REDACTED" }' /etc/crictl.yaml"""
     ),
-    crictl,
-    like="cat /etc/crictl.yaml",
+    parse_crictl_config,
+    manual_command="cat /etc/crictl.yaml",
 )

@@ -1,4 +1,5 @@
-"""What stands between a registry and this host's images: our list, the program that compares, how containerd pulls."""
+"""Checks of containerd between a registry and this host's images: the list, the program that compares, and how
+containerd pulls."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,36 +11,39 @@ from gpustack.probes.containerd.daemon import SOCKET
 
 @dataclass(frozen=True)
 class Images:
-    """SHA-256 of the list and of the verifier, empty where there is none; `mode` of the verifier, as `755 root`.
-    `settings` are containerd's on pulling, by key, empty without containerd: `bin_dir` of verifiers, those of CRI's
-    images, and a table `registry.*` that would change the way of a pull. `others` are listed images that are here with
-    another digest."""
+    """Hold the state of the image verifier.
+
+    `list` and `verifier` are the SHA-256 of these files, empty where one is missing; `mode` is the verifier's, as `755
+    root`. `settings` are containerd's on pulling, by key, empty without containerd: `bin_dir` of verifiers, those of
+    CRI's images, and a table `registry.*` that would change the way of a pull. `mismatched_images` are listed images
+    that the host has with another digest.
+    """
 
     list: str
     verifier: str
     mode: str
     settings: Mapping[str, str]
-    others: tuple[str, ...]
+    mismatched_images: tuple[str, ...]
 
 
-def images(answer: Answer) -> Images:
-    """Raises ValueError for a line that is none of these."""
-    found = {"list": "", "verifier": "", "mode": ""}
+def parse_images(answer: Answer) -> Images:
+    """Parse the state of the image verifier. Raise ValueError where a line has another shape."""
+    properties = {"list": "", "verifier": "", "mode": ""}
     settings: dict[str, str] = {}
-    others = []
-    for line in answer.out.splitlines():
+    mismatched_images = []
+    for line in answer.stdout.splitlines():
         match line.split(" "):
             case ["list", digest]:
-                found["list"] = digest
+                properties["list"] = digest
             case ["verifier", digest, *mode]:
-                found |= {"verifier": digest, "mode": " ".join(mode)}
+                properties |= {"verifier": digest, "mode": " ".join(mode)}
             case ["setting", key, value]:
                 settings[key] = value
             case ["other", name]:
-                others.append(name)
+                mismatched_images.append(name)
             case _:
                 raise ValueError(line)
-    return Images(**found, settings=settings, others=tuple(others))
+    return Images(**properties, settings=settings, mismatched_images=tuple(mismatched_images))
 
 
 # The whole configuration has logins of registries: only switches and numbers leave the host.
@@ -68,7 +72,7 @@ printf '%s\n' "$config" | awk '/^ *\[/ {{ table = $1 }}
 found=$(ctr --timeout "$((4 * ${{TIMEOUT_FACTOR:-1}}))s" --namespace k8s.io images list) || exit
 printf '%s\n' "$found" | awk 'NR == FNR {{ wanted[$1] = $2; next }}
   $1 in wanted && wanted[$1] != $3 {{ print "other", $1 }}' {LIST} -"""),
-    images,
+    parse_images,
     limit=10,
-    like="containerd config dump; ctr -n k8s.io images list",
+    manual_command="containerd config dump; ctr -n k8s.io images list",
 )

@@ -1,4 +1,5 @@
-"""What containerd needs for every pod: the network, the pause image, an end to containers; and runtimes beside it."""
+"""Requirements of pods on containerd: the network, the pause image, an end to containers; and other runtimes on the
+host."""
 
 import re
 from dataclasses import dataclass
@@ -7,8 +8,8 @@ from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.files.json_text import load_json
 from gpustack.probes.containerd.daemon import SOCKET
 from gpustack.probes.log_lines import strip_prefix
-from gpustack.probes.parsing import number
-from gpustack.probes.sections import read_sections
+from gpustack.probes.parsing import parse_integer
+from gpustack.probes.sections import parse_sections
 
 ADDRESS = SOCKET.removeprefix("unix://")
 IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9./:@_-]*")
@@ -35,63 +36,71 @@ NAME_KINDS = f"""
 
 @dataclass(frozen=True)
 class Network:
-    """`ready` is what the daemon says of it, `why` what it said when it last read its files; `newest` is the age in
-    seconds of the youngest file of /etc/cni/net.d, None without any."""
+    """Hold containerd's network.
+
+    `ready` is the daemon's word, `reason` its message when it last read its files; `newest` is the age in seconds of
+    the youngest file of /etc/cni/net.d, None without any.
+    """
 
     ready: bool
-    why: str
+    reason: str
     newest: int | None
 
 
 @dataclass(frozen=True)
 class Sandbox:
-    """The pause image by its name and whether it is here; `registries` are those of the images that are; `failed` is
-    what the daemon said lately of fetching it, empty for nothing."""
+    """Hold the pause image: its name and whether the host has it.
+
+    `registries` are those of the images that the host has; `pull_error` is the daemon's latest error from pulling it,
+    empty for none.
+    """
 
     image: str
-    there: bool
+    present: bool
     registries: frozenset[str]
-    failed: str
+    pull_error: str
 
 
-def network(answer: Answer) -> Network:
-    """Raises ValueError or KeyError for an answer of another shape."""
-    (now,), files, (loaded,), status = read_sections(answer.out, "now", "files", "loaded", "status")
-    conditions = {one["type"]: one for one in load_json("{" + "\n".join(status))["status"]["conditions"]}
+def parse_network(answer: Answer) -> Network:
+    """Parse containerd's network. Raise ValueError or KeyError where the answer has another shape."""
+    (now,), files, (load_status,), status = parse_sections(answer.stdout, "now", "files", "loaded", "status")
+    conditions = {entry["type"]: entry for entry in load_json("{" + "\n".join(status))["status"]["conditions"]}
     condition = conditions["NetworkReady"]
     if condition["status"] not in (True, False):
         raise ValueError(condition["status"])
-    times = [number(line) for line in files]
-    return Network(condition["status"] is True, load_json(loaded), number(now) - max(times) if times else None)
+    times = [parse_integer(line) for line in files]
+    return Network(
+        condition["status"] is True, load_json(load_status), parse_integer(now) - max(times) if times else None
+    )
 
 
-def sandbox(answer: Answer) -> Sandbox:
-    (image,), there, others, failed = read_sections(answer.out, "image", "there", "others", "failed")
-    if not IMAGE.fullmatch(image) or not all(IMAGE.fullmatch(name) for name in others):
+def parse_sandbox(answer: Answer) -> Sandbox:
+    (image,), presence, other_images, failures = parse_sections(answer.stdout, "image", "there", "others", "failed")
+    if not IMAGE.fullmatch(image) or not all(IMAGE.fullmatch(name) for name in other_images):
         raise ValueError(image)
-    error = strip_prefix(failed[0].removeprefix("| ")) if failed else ""
-    return Sandbox(image, bool(there), frozenset(registry(name) for name in others), error)
+    error = strip_prefix(failures[0].removeprefix("| ")) if failures else ""
+    return Sandbox(image, bool(presence), frozenset(parse_registry(name) for name in other_images), error)
 
 
-def registry(image: str) -> str:
-    """`a.b/c/d` is of a.b, `c/d` and `d` of docker.io."""
+def parse_registry(image: str) -> str:
+    """Parse the registry of an image: `a.b/c/d` is of a.b, `c/d` and `d` are of docker.io."""
     first, slash, _ = image.partition("/")
     return first if slash and ("." in first or ":" in first or first == "localhost") else "docker.io"
 
 
-def read_stuck(answer: Answer) -> str:
-    """The last complaint about a container that would not end, empty for none."""
-    lines = answer.out.splitlines()
+def parse_stop_error(answer: Answer) -> str:
+    """Parse the last error about a container that did not stop, empty for none."""
+    lines = answer.stdout.splitlines()
     if len(lines) > 1 or not all(line.startswith("| ") for line in lines):
-        raise ValueError(answer.out)
+        raise ValueError(answer.stdout)
     return strip_prefix(lines[0].removeprefix("| ")) if lines else ""
 
 
-def runtimes(answer: Answer) -> tuple[str, ...]:
-    """Sockets of other runtimes that are listened on."""
-    if odd := [line for line in answer.out.splitlines() if not line.startswith(("/run/", "/var/run/"))]:
+def parse_other_runtimes(answer: Answer) -> tuple[str, ...]:
+    """Parse the sockets of other runtimes that are listened on."""
+    if odd := [line for line in answer.stdout.splitlines() if not line.startswith(("/run/", "/var/run/"))]:
         raise ValueError(odd[0])
-    return tuple(sorted(set(answer.out.splitlines())))
+    return tuple(sorted(set(answer.stdout.splitlines())))
 
 
 # The document of crictl ends with its key `status`.
@@ -112,8 +121,8 @@ printf '%s\n' "$info" | awk '
   /^  "status": \{{/ {{ within = 1 }}
   within {{ status = status $0 "\n" }}
   END {{ printf "== loaded\n%s== status\n%s", loaded, status }}'"""),
-    network,
-    like="crictl info; ls -l /etc/cni/net.d",
+    parse_network,
+    manual_command="crictl info; ls -l /etc/cni/net.d",
 )
 # An image that is not listed by its name and tag may be there by another: of one image only `inspecti` tells
 # (`crictl images NAME` of 1.36 lists them all).
@@ -143,8 +152,8 @@ journalctl -u containerd --since -15min -o cat --no-pager 2>/dev/null |
     /RunPodSandbox.*failed to (get sandbox|pull) image/ {{line = $0}}
     END {{if (line != "") print "| " name_kinds(line)}}'
 exit 0"""),
-    sandbox,
-    like="containerd config dump | grep sandbox; crictl images",
+    parse_sandbox,
+    manual_command="containerd config dump | grep sandbox; crictl images",
 )
 # Of `time="…" level=… msg="StopPodSandbox for \"ID\" …`. What ended when the kubelet asked again is not stuck: a shim
 # cannot stop a container while the toolkit's own pod has taken its runtime away.
@@ -159,13 +168,13 @@ STUCK_NOW = (
     }
   }"""
 )
-STUCK = Probe(
+STUCK_CONTAINERS = Probe(
     "containerd.stuck-containers",
     Lines(rf"""command -v journalctl >/dev/null || exit
 journalctl -u containerd --since -15min -o cat --no-pager 2>/dev/null | awk -F '"' '{STUCK_NOW}'
 exit 0"""),
-    read_stuck,
-    like="journalctl -u containerd --since -15min",
+    parse_stop_error,
+    manual_command="journalctl -u containerd --since -15min",
 )
 # Of /proc/net/unix: flag 00010000 is a socket that accepts connections.
 RUNTIMES = Probe(
@@ -174,6 +183,6 @@ RUNTIMES = Probe(
         r"""
 awk '$4 == "00010000" && $NF ~ /^(\/var)?\/run\/(crio\/crio|cri-dockerd)\.sock$/ {print $NF}' /proc/net/unix"""
     ),
-    runtimes,
-    like="ss -xl | grep -E 'crio|cri-dockerd'",
+    parse_other_runtimes,
+    manual_command="ss -xl | grep -E 'crio|cri-dockerd'",
 )

@@ -1,7 +1,9 @@
-"""Which tables containerd's files have, and so what a daemon reads past. Source: containerd docs/cri/config.md.
+"""Tables of containerd's files, and with them the settings that a daemon ignores. Source: containerd
+docs/cri/config.md.
 
 Version 1 of the file knows `plugins.cri`, version 2 `plugins."io.containerd.grpc.v1.cri"`, version 3
-`plugins."io.containerd.cri.v1.runtime"` and `…images`. A key in another one's table is read past in silence.
+`plugins."io.containerd.cri.v1.runtime"` and `…images`. A key in a table of another version is ignored without a
+message.
 """
 
 import tomllib
@@ -11,8 +13,8 @@ from typing import Any
 
 from gpustack.ask.probe import Answer, Probe
 from gpustack.probes.containerd.daemon import CONFIGURATION
-from gpustack.probes.parsing import number
-from gpustack.probes.sections import named, sections
+from gpustack.probes.parsing import parse_integer
+from gpustack.probes.sections import index_sections, split_sections
 
 TABLES = {
     "cri": 1,
@@ -24,9 +26,12 @@ TABLES = {
 
 @dataclass(frozen=True)
 class Tables:
-    """Of one file. `version` is what it says of itself, 1 where it says nothing. The others are the versions whose
-    tables have it: `cri` anything at all, `systemd` runc with systemd cgroups (`misspelt`: by another spelling),
-    `nvidia` a runtime of that name. `paths` and `mirrors`: a config_path, the older table of mirrors."""
+    """Hold the tables of one file.
+
+    `version` is the one that it declares, 1 where it declares none. The others are the versions whose tables have it:
+    `cri` anything at all, `systemd` runc with systemd cgroups (`misspelt`: by another spelling), `nvidia` a runtime of
+    that name. `paths` and `mirrors`: a config_path, the older table of mirrors.
+    """
 
     version: int
     cri: frozenset[int]
@@ -37,23 +42,24 @@ class Tables:
     mirrors: bool
 
 
-def tables(answer: Answer) -> Mapping[str, Tables]:
-    """By file; one that is no TOML is not among them. Raises ValueError for an answer of another shape."""
-    found = {}
-    for title, lines in named(sections(answer.out)).items():
+def parse_tables(answer: Answer) -> Mapping[str, Tables]:
+    """Parse the tables by file; a file that is not TOML is left out. Raise ValueError where the answer has another
+    shape."""
+    tables = {}
+    for title, lines in index_sections(split_sections(answer.stdout)).items():
         name, time = title.rsplit(" ", 1)
-        number(time)
+        parse_integer(time)
         try:
-            found[name] = of_file(tomllib.loads("\n".join(lines)))
+            tables[name] = parse_file_tables(tomllib.loads("\n".join(lines)))
         except tomllib.TOMLDecodeError:
             continue
-    return found
+    return tables
 
 
-def of_file(document: Mapping[str, Any]) -> Tables:
+def parse_file_tables(document: Mapping[str, Any]) -> Tables:
     plugins = {TABLES[name]: table for name, table in document.get("plugins", {}).items() if name in TABLES}
     parts = [(TABLES[name], table) for name, table in document.get("plugins", {}).items() if name in TABLES and table]
-    runtimes = [(version, name, body) for version, table in parts for name, body in runtimes_of(table)]
+    runtimes = [(version, name, body) for version, table in parts for name, body in list_runtimes(table)]
     runc = [(version, body.get("options", {})) for version, name, body in runtimes if name == "runc"]
     options = [(version, key, value) for version, table in runc for key, value in table.items()]
     cgroups = [(version, key) for version, key, value in options if key.lower() == "systemdcgroup" and value is True]
@@ -69,10 +75,13 @@ def of_file(document: Mapping[str, Any]) -> Tables:
     )
 
 
-def runtimes_of(table: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def list_runtimes(table: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     yield from table.get("containerd", {}).get("runtimes", {}).items()
 
 
-CONFIGURED = Probe(
-    "containerd.tables", CONFIGURATION.ask, tables, like="cat /etc/containerd/config.toml /etc/containerd/conf.d/*.toml"
+CONFIG_TABLES = Probe(
+    "containerd.tables",
+    CONFIGURATION.question,
+    parse_tables,
+    manual_command="cat /etc/containerd/config.toml /etc/containerd/conf.d/*.toml",
 )

@@ -1,8 +1,8 @@
-"""A file of containerd's as it leaves the host: tables, keys, numbers, and the texts of the keys that are named. Logins
-of registries, headers, comments and whatever else stands there stay on the host, also where a line is no TOML; lines
-keep their numbers, and what is no TOML stays none, so that the parser finds a fault in the same line.
+"""Pruning of containerd's files on the host: tables, keys, numbers, and the texts of the named keys leave it.
 
-A text that says how a login compares (`same, mode 0600`) was put there by the probe, and stays.
+Logins of registries, headers and comments stay on the host, also where a line is not TOML. Lines keep their numbers,
+and a line that is not TOML stays so, so that the parser finds the error in the same line. A text that says how a login
+compares (`same, mode 0600`) is written by the probe, and is kept.
 """
 
 from gpustack.ask.script_file import read_script

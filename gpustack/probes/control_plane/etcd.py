@@ -1,41 +1,46 @@
-"""etcd, as its own member on a control plane says it is."""
+"""Health of etcd, as its own member on a control plane reports it."""
 
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.files.json_text import load_json
 from gpustack.probes.containerd.daemon import SOCKET
-from gpustack.probes.parsing import number
+from gpustack.probes.parsing import parse_integer
 
 
 @dataclass(frozen=True)
 class Health:
-    """`why` is etcd's own reason, such as `ALARM NOSPACE`."""
+    """Hold the health of etcd. `reason` is etcd's own, such as `ALARM NOSPACE`."""
 
     healthy: bool
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True)
-class Slow:
-    """In five minutes: how often a write took longer than a second to be on disk, and how many images were asked for;
-    `memory` is what is available now, in per cent."""
+class SlowRequests:
+    """Count in five minutes how often a write took longer than a second to be on disk, and how many images were pulled.
+
+    `memory` is the memory available at the time of the question, in per cent.
+    """
 
     times: int
     pulls: int
     memory: int
 
 
-def health(answer: Answer) -> Health | None:
-    """None where no etcd of a control plane has to run. Raises KeyError or ValueError for another shape."""
-    if not answer.out:
+def parse_etcd_health(answer: Answer) -> Health | None:
+    """Parse the health of etcd, or None where no etcd of a control plane has to run.
+
+    Raise KeyError or ValueError where the answer has another shape.
+    """
+    if not answer.stdout:
         return None
-    document = load_json(answer.out)
+    document = load_json(answer.stdout)
     return Health({"true": True, "false": False}[document["health"]], str(document.get("reason", "")))
 
 
-def read_slow_requests(answer: Answer) -> Slow:
-    return Slow(*map(number, answer.out.split()))
+def parse_slow_requests(answer: Answer) -> SlowRequests:
+    return SlowRequests(*map(parse_integer, answer.stdout.split()))
 
 
 HEALTH = Probe(
@@ -44,10 +49,10 @@ HEALTH = Probe(
 [ -e "$file" ] || exit 0
 place=$(sed -nE '/.*--listen-metrics-urls=([^, ]+).*/{s//\1/;s/0\.0\.0\.0/127.0.0.1/;p}' "$file")
 curl -s --noproxy '*' -m "$((4 * ${TIMEOUT_FACTOR:-1}))" "$place/health" && echo"""),
-    health,
-    like="curl http://127.0.0.1:2381/health",
+    parse_etcd_health,
+    manual_command="curl http://127.0.0.1:2381/health",
 )
-SLOW = Probe(
+SLOW_REQUESTS = Probe(
     "etcd.slow-requests",
     Lines(rf"""while read -r name kilobytes _; do
   case $name in
@@ -66,6 +71,6 @@ case $output in *'slow fdatasync'*) times=$(printf '%s\n' "$output" | grep -c 's
 output=$(journalctl -u containerd --since -5min -o cat --no-pager 2>/dev/null) || exit
 case $output in *'msg="PullImage'*) pulls=$(printf '%s\n' "$output" | grep -c 'msg="PullImage') ;; esac
 echo "$times $pulls $memory" """),
-    read_slow_requests,
-    like="crictl logs --since 5m ETCD | grep -c 'slow fdatasync'",
+    parse_slow_requests,
+    manual_command="crictl logs --since 5m ETCD | grep -c 'slow fdatasync'",
 )

@@ -1,4 +1,4 @@
-"""What kubeadm left: files on a host, the cluster's own record of its settings, certificates, listening components."""
+"""Results of kubeadm: files on a host, the cluster's record of its settings, certificates, and listening components."""
 
 import re
 from collections.abc import Mapping
@@ -8,8 +8,8 @@ from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.files.json_text import dump_json, load_json
-from gpustack.probes.kubernetes.nodes import entries
-from gpustack.probes.parsing import number, yaml_mapping
+from gpustack.probes.kubernetes.nodes import list_objects
+from gpustack.probes.parsing import parse_integer, parse_yaml_mapping
 
 ADMIN = "/etc/kubernetes/admin.conf"
 SUPER_ADMIN = "/etc/kubernetes/super-admin.conf"
@@ -30,7 +30,8 @@ CONTROL_PLANE = (ADMIN, CA_KEY, *MANIFESTS)
 
 @dataclass(frozen=True)
 class Files:
-    """`modes` (octal) of the files that exist; `servers` are the API addresses in the kubelet's kubeconfigs."""
+    """Hold the `modes` (octal) of the files that exist; `servers` are the API addresses in the kubelet's
+    kubeconfigs."""
 
     modes: Mapping[str, str]
     servers: Mapping[str, str]
@@ -40,13 +41,13 @@ class Files:
 
     @property
     def api_server(self) -> bool:
-        """Whether one is to run here."""
+        """The manifest of an API server is on the host, so one has to run."""
         return MANIFESTS[COMPONENTS.index("kube-apiserver")] in self.modes
 
 
 @dataclass(frozen=True)
 class KubeadmSettings:
-    """The ConfigMaps of kube-system as parsed documents, None where one does not exist."""
+    """Hold the ConfigMaps of kube-system as parsed documents, None where one does not exist."""
 
     cluster: Mapping[str, Any] | None
     kubelet: Mapping[str, Any] | None
@@ -55,48 +56,52 @@ class KubeadmSettings:
 
 @dataclass(frozen=True)
 class Certificate:
-    """`subject` is the common name, `names` the subject alternative names without their kind."""
+    """Hold a certificate: `subject` is the common name, `names` the subject alternative names without their kind."""
 
     subject: str
     expires: datetime
     names: tuple[str, ...] = ()
 
 
-def files(answer: Answer) -> Files:
-    """Lines `mode path` of stat(1) and `path: server: address` of grep(1). Raises ValueError for any other line."""
+def parse_kubeadm_files(answer: Answer) -> Files:
+    """Parse lines `mode path` of stat(1) and `path: server: address` of grep(1). Raise ValueError where a line is
+    another one."""
     modes: dict[str, str] = {}
     servers: dict[str, str] = {}
-    for line in answer.out.splitlines():
-        if found := MODE.fullmatch(line):
-            modes[found[2]] = found[1]
-        elif found := SERVER.fullmatch(line):
-            servers[found[1]] = found[2]
+    for line in answer.stdout.splitlines():
+        if match := MODE.fullmatch(line):
+            modes[match[2]] = match[1]
+        elif match := SERVER.fullmatch(line):
+            servers[match[1]] = match[2]
         else:
             raise ValueError(line)
     return Files(modes, servers)
 
 
-def settings(answer: Answer) -> KubeadmSettings:
-    found = {entry["metadata"]["name"]: entry.get("data", {}) for entry in entries(answer)}
-    return KubeadmSettings(*(document(found, name, key) for name, key in MAPS.items()))
+def parse_kubeadm_settings(answer: Answer) -> KubeadmSettings:
+    config_maps = {entry["metadata"]["name"]: entry.get("data", {}) for entry in list_objects(answer)}
+    return KubeadmSettings(*(parse_config_map(config_maps, name, key) for name, key in MAPS.items()))
 
 
-def settings_only(text: str) -> str:
-    """The ConfigMaps of everybody else go."""
-    ours = [entry for entry in load_json(text)["items"] if entry["metadata"]["name"] in MAPS]
-    return dump_json({"items": ours}, separators=(",", ":"))
+def prune_settings(text: str) -> str:
+    """Drop the ConfigMaps of others."""
+    kubeadm_maps = [entry for entry in load_json(text)["items"] if entry["metadata"]["name"] in MAPS]
+    return dump_json({"items": kubeadm_maps}, separators=(",", ":"))
 
 
-def document(maps: Mapping[str, Any], name: str, key: str) -> Mapping[str, Any] | None:
-    """Raises KeyError when the ConfigMap has no such key, ValueError when it is no YAML mapping."""
-    return yaml_mapping(maps[name][key]) if name in maps else None
+def parse_config_map(maps: Mapping[str, Any], name: str, key: str) -> Mapping[str, Any] | None:
+    """Parse one key of a ConfigMap, or None without the ConfigMap.
+
+    Raise KeyError where the ConfigMap has no such key, and ValueError where it is no YAML mapping.
+    """
+    return parse_yaml_mapping(maps[name][key]) if name in maps else None
 
 
-def certificates(answer: Answer) -> tuple[Certificate, ...]:
-    """Of `openssl pkcs7 -print_certs -text`, in its order; none on a host without a control plane."""
-    found: list[Certificate] = []
+def parse_certificates(answer: Answer) -> tuple[Certificate, ...]:
+    """Parse the output of `openssl pkcs7 -print_certs -text`, in its order; none on a host without a control plane."""
+    certificates: list[Certificate] = []
     expires: datetime | None = None
-    for line in (raw.strip() for raw in answer.out.splitlines()):
+    for line in (raw.strip() for raw in answer.stdout.splitlines()):
         word, _, rest = line.partition(":")
         if word.rstrip() == "Not After":
             expires = datetime.strptime(rest.strip(), "%b %d %H:%M:%S %Y GMT").replace(tzinfo=UTC)
@@ -104,30 +109,30 @@ def certificates(answer: Answer) -> tuple[Certificate, ...]:
             name = re.search(r"CN ?= ?([^,/]+)", rest)
             if expires is None or name is None:
                 raise ValueError(line)
-            found.append(Certificate(name[1].strip(), expires))
+            certificates.append(Certificate(name[1].strip(), expires))
             expires = None
         elif word in ("DNS", "IP Address"):
             names = tuple(part.partition(":")[2].strip() for part in line.split(","))
-            found[-1] = Certificate(found[-1].subject, found[-1].expires, names)
+            certificates[-1] = Certificate(certificates[-1].subject, certificates[-1].expires, names)
         else:
             raise ValueError(line)
     if expires is not None:
         raise ValueError("a certificate without a subject")
-    return tuple(found)
+    return tuple(certificates)
 
 
-def read_listeners(answer: Answer) -> Mapping[int, tuple[str, ...]]:
-    """Addresses by TCP port: `*`, `0.0.0.0`, `127.0.0.1`, … as ss(8) prints them."""
-    found: dict[int, set[str]] = {}
-    for line in answer.out.splitlines():
+def parse_component_listeners(answer: Answer) -> Mapping[int, tuple[str, ...]]:
+    """Parse addresses by TCP port: `*`, `0.0.0.0`, `127.0.0.1`, … as ss(8) prints them."""
+    addresses_by_port: dict[int, set[str]] = {}
+    for line in answer.stdout.splitlines():
         address, _, port = line.split()[3].rpartition(":")
-        found.setdefault(number(port), set()).add(address.partition("%")[0])
-    return {port: tuple(sorted(addresses)) for port, addresses in sorted(found.items())}
+        addresses_by_port.setdefault(parse_integer(port), set()).add(address.partition("%")[0])
+    return {port: tuple(sorted(addresses)) for port, addresses in sorted(addresses_by_port.items())}
 
 
-def join_token(answer: Answer) -> bool:
-    """Whether there is a token of ours that hosts can join with."""
-    infos = [entry for entry in entries(answer) if entry["metadata"]["name"] == "cluster-info"]
+def has_join_token(answer: Answer) -> bool:
+    """Tell whether there is a token of gpustack that hosts can join with."""
+    infos = [entry for entry in list_objects(answer) if entry["metadata"]["name"] == "cluster-info"]
     return any(SIGNATURE in (entry.get("data") or {}) for entry in infos)
 
 
@@ -152,8 +157,8 @@ cat /etc/kubernetes/pki/*.crt /etc/kubernetes/pki/etcd/*.crt |
 FILES = Probe(
     "kubeadm.files",
     Lines(FILES_SCRIPT),
-    files,
-    like="ls -l /etc/kubernetes /etc/kubernetes/manifests /etc/kubernetes/pki",
+    parse_kubeadm_files,
+    manual_command="ls -l /etc/kubernetes /etc/kubernetes/manifests /etc/kubernetes/pki",
 )
 SETTINGS = Probe(
     "kubeadm.settings",
@@ -161,20 +166,23 @@ SETTINGS = Probe(
         "/api/v1/namespaces/kube-system/configmaps",
         ("metadata.name", "data.ClusterConfiguration", "data.kubelet", r"data.config\.conf"),
     ),
-    settings,
-    shorten=settings_only,
+    parse_kubeadm_settings,
+    pruner=prune_settings,
 )
 JOIN_TOKEN = Probe(
     "kubeadm.join-token",
     Api("/api/v1/namespaces/kube-public/configmaps", ("metadata.name", f"data.{SIGNATURE}")),
-    join_token,
+    has_join_token,
 )
 CERTIFICATES = Probe(
-    "kubeadm.certificates", Lines(CERTIFICATES_SCRIPT), certificates, like="kubeadm certs check-expiration"
+    "kubeadm.certificates",
+    Lines(CERTIFICATES_SCRIPT),
+    parse_certificates,
+    manual_command="kubeadm certs check-expiration",
 )
 # etcd's metrics, kube-proxy's, the controller-manager and the scheduler.
-LISTENING = Probe(
+COMPONENT_LISTENERS = Probe(
     "kubeadm.listeners",
     Lines("ss -Hltn 'sport = :2381 or sport = :10249 or sport = :10257 or sport = :10259'"),
-    read_listeners,
+    parse_component_listeners,
 )

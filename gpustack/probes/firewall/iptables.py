@@ -1,11 +1,11 @@
-"""Reads rules in the form of `iptables -S`, which is that of iptables-restore too. Source: iptables-extensions(8)."""
+"""Parsing of `iptables -S`, whose form is that of iptables-restore too. Source: iptables-extensions(8)."""
 
 import shlex
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Literal
 
-from gpustack.probes.firewall.packet_filter import Base, Filter, Hook, Rule, check_readable, filter_of
+from gpustack.probes.firewall.packet_filter import Base, Filter, Hook, Rule, build_filter, check_readable
 
 VERDICTS = {"ACCEPT": "accept", "DROP": "drop", "REJECT": "drop", "RETURN": "return"}
 # Targets that do something to a packet and let it go on.
@@ -13,17 +13,17 @@ GOES_ON = {"LOG", "NFLOG", "ULOG", "MARK", "CONNMARK", "TCPMSS", "AUDIT", "TRACE
 HOOKS: dict[str, Hook] = {"INPUT": "input", "FORWARD": "forward", "OUTPUT": "output"}
 
 
-def parse(lines: Iterable[str], family: Literal["ip", "ip6"] = "ip") -> Filter:
-    """Of `iptables -S`, or of `ip6tables -S`. Raises ValueError on a line that is none of it."""
-    return filter_of(*read(lines, f"{family} filter"))
+def parse_filter(lines: Iterable[str], family: Literal["ip", "ip6"] = "ip") -> Filter:
+    """Parse the output of `iptables -S` or `ip6tables -S`. Raise ValueError where a line is of another form."""
+    return build_filter(*parse_chains(lines, f"{family} filter"))
 
 
-def read(lines: Iterable[str], table: str = "ip filter") -> tuple[list[Base], dict[str, list[Rule]]]:
-    """Every chain, asked or not."""
+def parse_chains(lines: Iterable[str], table: str = "ip filter") -> tuple[list[Base], dict[str, list[Rule]]]:
+    """Parse every chain, whether or not a base chain leads to it."""
     bases: list[Base] = []
     chains: dict[str, list[Rule]] = {}
     for line in lines:
-        words = split(line)
+        words = split_words(line)
         if words[:1] == ["-P"]:
             _, name, policy = words
             chains[f"{table} {name}"] = []
@@ -33,38 +33,38 @@ def read(lines: Iterable[str], table: str = "ip filter") -> tuple[list[Base], di
         elif words[:1] == ["-N"]:
             chains[f"{table} {words[1]}"] = []
         elif words[:1] == ["-A"]:
-            chains.setdefault(f"{table} {words[1]}", []).append(rule(words[2:], line))
+            chains.setdefault(f"{table} {words[1]}", []).append(parse_rule(words[2:], line))
         elif words:
             raise ValueError(f"not a line of iptables -S: {line}")
     return bases, chains
 
 
 @lru_cache(maxsize=4096)
-def split(line: str) -> list[str]:
-    """Many hosts have the same lines."""
+def split_words(line: str) -> list[str]:
+    """Split a line into words. Results are cached, since many hosts have the same lines."""
     return shlex.split(line)
 
 
-def rule(words: list[str], text: str) -> Rule:
+def parse_rule(words: list[str], text: str) -> Rule:
     fields: dict[str, Any] = {"verdict": "", "text": text, "judged": True}
     rest = iter(words)
     for word in rest:
         if word in ("-j", "-g"):
-            fields["verdict"] = verdict(word, next(rest, ""))
+            fields["verdict"] = parse_verdict(word, next(rest, ""))
             break
-        if word == "!" or not match(word, rest, fields):
+        if word == "!" or not parse_option(word, rest, fields):
             fields["judged"] = False
     return check_readable(Rule(**fields))
 
 
-def verdict(option: str, target: str) -> str:
+def parse_verdict(option: str, target: str) -> str:
     if option == "-g":
         return f"goto {target}"
     return VERDICTS.get(target) or ("" if target in GOES_ON else f"jump {target}")
 
 
-def match(word: str, rest: Iterator[str], fields: dict[str, Any]) -> bool:
-    """Notes what one option asks for; false if it is not modelled."""
+def parse_option(word: str, rest: Iterator[str], fields: dict[str, Any]) -> bool:
+    """Add the match of one option to the fields of a rule; return False where it is not modelled."""
     match word:
         case "-p":
             proto = next(rest, "")

@@ -1,11 +1,11 @@
-"""Reads tables in the form of `nft -j list table`. Source: libnftables-json(5)."""
+"""Parsing of tables in the form of `nft -j list table`. Source: libnftables-json(5)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from gpustack.files.json_text import load_json
-from gpustack.probes.firewall.packet_filter import Base, Filter, Rule, check_readable, filter_of
+from gpustack.probes.firewall.packet_filter import Base, Filter, Rule, build_filter, check_readable
 
 HOOKS = ("input", "forward", "output")
 FAMILIES = ("ip", "ip6", "inet")
@@ -30,50 +30,52 @@ VERSIONS = {"ip": 4, "ip6": 6, "ipv4": 4, "ipv6": 6}
 BESIDE = {"counter", "log", "comment", "mangle", "ct helper", "flow", "meter"}
 
 
-def parse(tables: Iterable[str]) -> Filter:
-    """Of several answers, one table each. Raises ValueError or KeyError if they are of another shape."""
+def parse_filter(tables: Iterable[str]) -> Filter:
+    """Parse several answers of one table each. Raise ValueError or KeyError where one has another shape."""
     bases: list[Base] = []
     chains: dict[str, list[Rule]] = {}
     for text in tables:
         for entry in load_json(text)["nftables"]:
             if chain := entry.get("chain"):
                 if chain["family"] in FAMILIES:
-                    chains.setdefault(name(chain, chain["name"]), [])
-                    bases += base(chain)
+                    chains.setdefault(format_chain(chain, chain["name"]), [])
+                    bases += parse_base(chain)
             elif (definition := entry.get("rule")) and definition["family"] in FAMILIES:
-                found = map(check_readable, rules(definition["expr"]))
-                chains.setdefault(name(definition, definition["chain"]), []).extend(found)
-    return filter_of(sorted(bases, key=lambda found: found.chain), chains)
+                checked_rules = map(check_readable, parse_rules(definition["expr"]))
+                chains.setdefault(format_chain(definition, definition["chain"]), []).extend(checked_rules)
+    return build_filter(sorted(bases, key=lambda base: base.chain), chains)
 
 
-def name(entry: dict[str, Any], chain: str) -> str:
+def format_chain(entry: dict[str, Any], chain: str) -> str:
     return f"{entry['family']} {entry['table']} {chain}"
 
 
-def base(chain: dict[str, Any]) -> Iterator[Base]:
+def parse_base(chain: dict[str, Any]) -> Iterator[Base]:
     if chain.get("type") == "filter" and chain.get("hook") in HOOKS:
-        yield Base(name(chain, chain["name"]), chain["hook"], "drop" if chain.get("policy") == "drop" else "accept")
+        yield Base(
+            format_chain(chain, chain["name"]), chain["hook"], "drop" if chain.get("policy") == "drop" else "accept"
+        )
 
 
-def rules(expressions: list[dict[str, Any]]) -> Iterator[Rule]:
-    """One rule, or one for each element of a verdict map."""
-    found = Rule("", describe_rule(expressions))
+def parse_rules(expressions: list[dict[str, Any]]) -> Iterator[Rule]:
+    """Parse one rule, or one for each element of a verdict map."""
+    rule = Rule("", describe_rule(expressions))
     for expression in expressions:
         ((kind, value),) = expression.items()
         if kind == "match":
-            found = add_match(found, value["left"], value["right"], value["op"])
+            rule = add_match(rule, value["left"], value["right"], value["op"])
         elif kind in ("accept", "drop", "return"):
-            found = replace(found, verdict=kind)
+            rule = replace(rule, verdict=kind)
         elif kind == "reject":
-            found = replace(found, verdict="drop")
+            rule = replace(rule, verdict="drop")
         elif kind in ("jump", "goto"):
-            found = replace(found, verdict=f"{kind} {value['target']}")
+            rule = replace(rule, verdict=f"{kind} {value['target']}")
         elif kind == "vmap":
-            yield from expand_map(found, value)
+            yield from expand_map(rule, value)
             return
         elif kind not in BESIDE:
-            found = replace(found, judged=False)
-    yield found
+            rule = replace(rule, judged=False)
+    yield rule
 
 
 def expand_map(before: Rule, value: dict[str, Any]) -> Iterator[Rule]:
@@ -84,61 +86,68 @@ def expand_map(before: Rule, value: dict[str, Any]) -> Iterator[Rule]:
         yield replace(add_match(before, value["key"], key, "=="), verdict=words)
 
 
-def add_match(found: Rule, left: Any, right: Any, op: str) -> Rule:
-    """The rule with one more match; not judged if that is not modelled or no new connection can match."""
-    unknown = replace(found, judged=False)
-    if op not in ("==", "in") or not isinstance(left, dict):
+def add_match(rule: Rule, left_side: Any, right: Any, op: str) -> Rule:
+    """Return the rule with one more match; it is not judged if the match is not modelled or no new connection can
+    match."""
+    unknown = replace(rule, judged=False)
+    if op not in ("==", "in") or not isinstance(left_side, dict):
         return unknown
-    ((kind, of),) = left.items()
-    if not isinstance(of, dict):
+    ((kind, selector),) = left_side.items()
+    if not isinstance(selector, dict):
         return unknown  # of a part of it, as `meta mark & 0x4000`
-    values = elements(right)
-    about = (kind, of.get("protocol", ""), of.get("field") or of.get("key") or of.get("result"))
-    if about == ("ct", "", "state"):
-        return found if "new" in values else unknown
-    if about == ("meta", "", "nfproto"):
-        return replace(found, version=VERSIONS[values[0]]) if len(values) == 1 and values[0] in VERSIONS else unknown
-    if about == ("fib", "", "type"):
-        return replace(found, local=True) if of.get("flags") == ["daddr"] and values == ("local",) else unknown
-    if about not in FIELDS or not values:
+    values = list_elements(right)
+    match_key = (
+        kind,
+        selector.get("protocol", ""),
+        selector.get("field") or selector.get("key") or selector.get("result"),
+    )
+    if match_key == ("ct", "", "state"):
+        return rule if "new" in values else unknown
+    if match_key == ("meta", "", "nfproto"):
+        return replace(rule, version=VERSIONS[values[0]]) if len(values) == 1 and values[0] in VERSIONS else unknown
+    if match_key == ("fib", "", "type"):
+        return replace(rule, local=True) if selector.get("flags") == ["daddr"] and values == ("local",) else unknown
+    if match_key not in FIELDS or not values:
         return unknown
-    fields: dict[str, Any] = {FIELDS[about]: values}
-    if about[1] in ("tcp", "udp"):
-        fields["protos"] = (about[1],)
-    if about[1] in VERSIONS:
-        fields["version"] = VERSIONS[about[1]]
-    return replace(found, **fields)
+    fields: dict[str, Any] = {FIELDS[match_key]: values}
+    if match_key[1] in ("tcp", "udp"):
+        fields["protos"] = (match_key[1],)
+    if match_key[1] in VERSIONS:
+        fields["version"] = VERSIONS[match_key[1]]
+    return replace(rule, **fields)
 
 
-def elements(right: Any) -> tuple[str, ...]:
-    """Values, networks and ranges as text; nothing for a named set, whose elements are not listed."""
+def list_elements(right: Any) -> tuple[str, ...]:
+    """List values, networks and ranges as text; none for a named set, whose elements are not listed."""
     if isinstance(right, str) and right.startswith("@"):
         return ()
     if isinstance(right, dict) and "set" in right:
-        return tuple(part for element in right["set"] for part in elements(element))
+        return tuple(part for element in right["set"] for part in list_elements(element))
     if isinstance(right, list):
-        return tuple(part for element in right for part in elements(element))
+        return tuple(part for element in right for part in list_elements(element))
     if isinstance(right, dict) and "range" in right:
         first, last = right["range"]
         return (f"{first}-{last}",)
     if isinstance(right, dict) and "prefix" in right:
         return (f"{right['prefix']['addr']}/{right['prefix']['len']}",)
     if isinstance(right, dict) and "elem" in right:
-        return elements(right["elem"]["val"])
+        return list_elements(right["elem"]["val"])
     return (str(right),)
 
 
 def describe_rule(expressions: list[dict[str, Any]]) -> str:
-    """A rule in words close to nft's, for people."""
+    """Describe a rule in words close to nft's, for people."""
     words = []
     for expression in expressions:
         ((kind, value),) = expression.items()
         if kind == "match":
-            left = next(iter(value["left"].values())) if isinstance(value["left"], dict) else {}
+            left_side = next(iter(value["left"].values())) if isinstance(value["left"], dict) else {}
             key = " ".join(
-                str(left[part]) for part in ("protocol", "field", "key") if isinstance(left, dict) and part in left
+                str(left_side[part])
+                for part in ("protocol", "field", "key")
+                if isinstance(left_side, dict) and part in left_side
             )
-            words.append(f"{key} {','.join(elements(value['right'])) or value['right']}")
+            words.append(f"{key} {','.join(list_elements(value['right'])) or value['right']}")
         elif kind in ("jump", "goto"):
             words.append(f"{kind} {value['target']}")
         elif kind != "counter":

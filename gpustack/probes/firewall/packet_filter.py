@@ -1,7 +1,8 @@
-"""What a host's packet filter does with a packet that opens a connection: rules as values, and the walk through them.
+"""The verdict of a host's packet filter on a packet that opens a connection: rules as values, and the walk through
+them.
 
 The kernel asks every base chain of a hook; a packet passes if all of them accept it (nft(8), "Chains"). A rule with a
-match that is not modelled here is passed over, as it would be by a packet that does not match it.
+match that is not modelled is passed over, as a packet passes over a rule that it does not match.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,14 +13,17 @@ from ipaddress import ip_address, ip_network
 from typing import Literal
 
 Hook = Literal["input", "forward", "output"]
-Way = tuple[str, tuple["Rule", ...]]
+RulePath = tuple[str, tuple["Rule", ...]]
 
 
 @dataclass(frozen=True)
 class Rule:
-    """`verdict`: accept, drop (or reject), return, `jump CHAIN`, `goto CHAIN`, or empty for none. Empty tuples match
-    all. `local` rules match packets to the host itself only, those of a `version` packets of that version of IP.
-    `judged` is false if no new connection can match, or something in the rule is not modelled."""
+    """Hold a rule.
+
+    `verdict`: accept, drop (or reject), return, `jump CHAIN`, `goto CHAIN`, or empty for none. Empty tuples match all.
+    `local` rules match packets to the host itself only, those of a `version` packets of that version of IP. `judged` is
+    false if no new connection can match, or a part of the rule is not modelled.
+    """
 
     verdict: str
     text: str
@@ -36,7 +40,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Base:
-    """A base chain. `chain` is a key of the filter's chains, `FAMILY TABLE CHAIN`."""
+    """Describe a base chain. `chain` is a key of the filter's chains, `FAMILY TABLE CHAIN`."""
 
     chain: str
     hook: Hook
@@ -45,7 +49,7 @@ class Base:
 
     @property
     def version(self) -> int:
-        """Of IP; 0 for both."""
+        """The version of IP, or 0 for both."""
         return {"ip": 4, "ip6": 6}.get(self.chain.split(" ")[0], 0)
 
 
@@ -55,22 +59,22 @@ class Filter:
     chains: Mapping[str, tuple[Rule, ...]]
 
     @cached_property
-    def stops(self) -> bool:
-        """Whether it could stop any packet. That of most hosts could not, and of those no packet has to be followed."""
+    def can_stop(self) -> bool:
+        """The filter can stop some packet. Most hosts have one that cannot, and then no packet has to be followed."""
         rules = (rule for rules in self.chains.values() for rule in rules)
         return any(base.policy == "drop" for base in self.bases) or any(rule.verdict == "drop" for rule in rules)
 
 
 @dataclass(frozen=True)
 class Packet:
-    """One that stands for as many as `times`, of which no rule tells one from another."""
+    """Describe a packet that stands for `times` packets which no rule tells apart."""
 
     source: str
     proto: str
     port: int
     interface: str
     target: str
-    out: str = ""
+    out_interface: str = ""
     hook: Hook = "input"
     times: int = 1
 
@@ -86,14 +90,14 @@ class Packet:
 
 @dataclass(frozen=True)
 class Stop:
-    """Who stops a packet: the path of rules (none: the policy of the base chain)."""
+    """Hold the base chain that stops a packet, and the path of rules (none: the policy of the base chain)."""
 
     base: Base
     path: tuple[Rule, ...]
 
     @property
     def general(self) -> bool:
-        """It would have stopped any other packet as well."""
+        """Any other packet would have been stopped as well."""
         return not any(rule.sources or rule.targets or rule.ports or rule.interfaces or rule.outs for rule in self.path)
 
     def __str__(self) -> str:
@@ -104,30 +108,30 @@ class Stop:
         return f"chain {self.base.chain}: {' > '.join(rule.text for rule in self.path)}"
 
 
-def filter_of(bases: Sequence[Base], chains: Mapping[str, Sequence[Rule]]) -> Filter:
-    """What the kernel asks for packets: the base chains and those they lead to."""
-    wanted, known = [base.chain for base in bases], dict[str, tuple[Rule, ...]]()
-    while wanted:
-        chain = wanted.pop()
-        if chain in known:
+def build_filter(bases: Sequence[Base], chains: Mapping[str, Sequence[Rule]]) -> Filter:
+    """Build the filter of the base chains and the chains they lead to."""
+    pending, reachable = [base.chain for base in bases], dict[str, tuple[Rule, ...]]()
+    while pending:
+        chain = pending.pop()
+        if chain in reachable:
             continue
-        known[chain] = tuple(chains.get(chain, ()))
+        reachable[chain] = tuple(chains.get(chain, ()))
         table = chain.rsplit(" ", 1)[0]
-        wanted += [f"{table} {rule.verdict.split(' ')[1]}" for rule in known[chain] if " " in rule.verdict]
-    return Filter(tuple(bases), {chain: rules for chain, rules in known.items() if rules})
+        pending += [f"{table} {rule.verdict.split(' ')[1]}" for rule in reachable[chain] if " " in rule.verdict]
+    return Filter(tuple(bases), {chain: rules for chain, rules in reachable.items() if rules})
 
 
-def stop(found: Filter, packet: Packet) -> Stop | None:
-    """The first base chain that does not let the packet pass."""
-    for base in found.bases if found.stops else ():
-        asked = base.hook == packet.hook and base.version in (0, packet.version)
-        if asked and (stopped := at(found, base, packet)):
-            return stopped
+def find_stop(packet_filter: Filter, packet: Packet) -> Stop | None:
+    """Find the first base chain that does not accept the packet."""
+    for base in packet_filter.bases if packet_filter.can_stop else ():
+        applies = base.hook == packet.hook and base.version in (0, packet.version)
+        if applies and (stop := find_base_stop(packet_filter, base, packet)):
+            return stop
     return None
 
 
-def at(found: Filter, base: Base, packet: Packet) -> Stop | None:
-    verdict, path = walk(found.chains, base.chain, packet, {})
+def find_base_stop(packet_filter: Filter, base: Base, packet: Packet) -> Stop | None:
+    verdict, path = walk_chain(packet_filter.chains, base.chain, packet, {})
     if verdict == "accept":
         return None
     if verdict == "drop":
@@ -137,16 +141,19 @@ def at(found: Filter, base: Base, packet: Packet) -> Stop | None:
     return Stop(base, ()) if by_policy else None
 
 
-def walk(chains: Mapping[str, Sequence[Rule]], chain: str, packet: Packet, walked: dict[str, Way]) -> Way:
-    """The verdict and the rules that led to it; an empty verdict at the end of the chain. Each chain is walked once,
-    however many rules lead to it; the kernel takes no loops, and here one ends at its beginning."""
-    if chain not in walked:
-        walked[chain] = "", ()
-        walked[chain] = way(chains, chain, packet, walked)
-    return walked[chain]
+def walk_chain(chains: Mapping[str, Sequence[Rule]], chain: str, packet: Packet, memo: dict[str, RulePath]) -> RulePath:
+    """Return the verdict and the rules that led to it; an empty verdict at the end of the chain.
+
+    Each chain is walked once, however many rules lead to it. The kernel accepts no loops; in the walk a loop ends at
+    its beginning.
+    """
+    if chain not in memo:
+        memo[chain] = "", ()
+        memo[chain] = walk_rules(chains, chain, packet, memo)
+    return memo[chain]
 
 
-def way(chains: Mapping[str, Sequence[Rule]], chain: str, packet: Packet, walked: dict[str, Way]) -> Way:
+def walk_rules(chains: Mapping[str, Sequence[Rule]], chain: str, packet: Packet, memo: dict[str, RulePath]) -> RulePath:
     table = chain.rsplit(" ", 1)[0]
     for rule in chains.get(chain, ()):
         if not matches(rule, packet):
@@ -157,7 +164,7 @@ def way(chains: Mapping[str, Sequence[Rule]], chain: str, packet: Packet, walked
         if kind == "return":
             return "", ()
         if kind in ("jump", "goto"):
-            verdict, path = walk(chains, f"{table} {name}", packet, walked)
+            verdict, path = walk_chain(chains, f"{table} {name}", packet, memo)
             if verdict or kind == "goto":
                 return verdict, (rule, *path)
     return "", ()
@@ -172,7 +179,7 @@ def matches(rule: Rule, packet: Packet) -> bool:
         and (not rule.targets or any(contains_address(packet.target, net) for net in rule.targets))
         and (not rule.ports or any(covers(ports, packet.port) for ports in rule.ports))
         and (not rule.interfaces or any(fnmatchcase(packet.interface, name) for name in rule.interfaces))
-        and (not rule.outs or any(fnmatchcase(packet.out, name) for name in rule.outs))
+        and (not rule.outs or any(fnmatchcase(packet.out_interface, name) for name in rule.outs))
         and (not rule.local or packet.hook == "input")
     )
 
@@ -180,16 +187,18 @@ def matches(rule: Rule, packet: Packet) -> bool:
 @cache
 def contains_address(address: str, net: str) -> bool:
     first, dash, last = net.partition("-")
-    one = ip_address(address)
+    ip = ip_address(address)
     if dash:
         ends = ip_address(first), ip_address(last)
-        return ends[0].version == one.version and int(ends[0]) <= int(one) <= int(ends[1])
-    return one in ip_network(net, strict=False)
+        return ends[0].version == ip.version and int(ends[0]) <= int(ip) <= int(ends[1])
+    return ip in ip_network(net, strict=False)
 
 
-def networks(found: Filter) -> frozenset[str]:
-    """All that the rules name."""
-    return frozenset(net for rules in found.chains.values() for rule in rules for net in (*rule.sources, *rule.targets))
+def list_networks(packet_filter: Filter) -> frozenset[str]:
+    """List all networks that the rules name."""
+    return frozenset(
+        net for rules in packet_filter.chains.values() for rule in rules for net in (*rule.sources, *rule.targets)
+    )
 
 
 def covers(ports: str, port: int) -> bool:
@@ -198,7 +207,7 @@ def covers(ports: str, port: int) -> bool:
 
 
 def check_readable(rule: Rule) -> Rule:
-    """The rule, not judged if its networks or ports are in a form that is not known here."""
+    """Return the rule, not judged if its networks or ports are in an unknown form."""
     try:
         for net in (*rule.sources, *rule.targets):
             contains_address("0.0.0.0", net)  # noqa: S104 - any address will do
@@ -209,28 +218,31 @@ def check_readable(rule: Rule) -> Rule:
     return rule
 
 
-def whole(net: str) -> str:
+def format_cidr(net: str) -> str:
     return net if "/" in net else f"{net}/32"
 
 
-def own_passes(rules: Sequence[Rule], hook: Hook) -> frozenset[str]:
-    """What a chain of ours lets pass, in the form of config/flows.py."""
+def list_passes(rules: Sequence[Rule], hook: Hook) -> frozenset[str]:
+    """List the packets that a chain of gpustack accepts, in the form of config/flows.py."""
     passes: set[str] = set()
     for rule in rules:
         if rule.verdict != "accept" or not rule.judged:
             continue
         if hook == "forward":
-            passes |= {f"forward from {whole(net)}" for net in rule.sources}
-            passes |= {f"forward to {whole(net)}" for net in rule.targets}
+            passes |= {f"forward from {format_cidr(net)}" for net in rule.sources}
+            passes |= {f"forward to {format_cidr(net)}" for net in rule.targets}
             continue
-        way, interfaces, nets = "in", rule.interfaces, rule.sources
+        direction, interfaces, nets = "in", rule.interfaces, rule.sources
         if hook == "output":
-            way, interfaces, nets = "out", rule.outs, rule.targets
+            direction, interfaces, nets = "out", rule.outs, rule.targets
         if interfaces == ("lo",):
-            passes.add(f"{way} lo")
+            passes.add(f"{direction} lo")
             continue
         protos, ports = rule.protos or ("any",), rule.ports or ("all",)
         passes |= {
-            f"{way} {proto} {whole(net)} {port}" for proto in protos for net in nets or ("0.0.0.0/0",) for port in ports
+            f"{direction} {proto} {format_cidr(net)} {port}"
+            for proto in protos
+            for net in nets or ("0.0.0.0/0",)
+            for port in ports
         }
     return frozenset(passes)

@@ -1,64 +1,74 @@
-"""kube-proxy on a host: whether it answers, and whether the kernel has the rules that it writes, in which backend."""
+"""State of kube-proxy on a host: whether it answers, and whether the kernel has the rules that it writes, in which
+backend."""
 
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.ask.script_file import read_script
-from gpustack.probes.kubernetes.nodes import entries
-from gpustack.probes.parsing import number
-from gpustack.probes.sections import read_sections
+from gpustack.probes.kubernetes.nodes import list_objects
+from gpustack.probes.parsing import parse_integer
+from gpustack.probes.sections import parse_sections
 
 
 @dataclass(frozen=True)
-class Rules:
-    """One backend of iptables. In table nat, `jumps` into KUBE-SERVICES from PREROUTING and OUTPUT, and rules in it
-    (`services`); in any, all rules of Kubernetes or Flannel (`all`)."""
+class RuleCounts:
+    """Count rules of one backend of iptables.
+
+    In table nat, `jumps` into KUBE-SERVICES from PREROUTING and OUTPUT, and rules in it (`services`); in any table, all
+    rules of Kubernetes or Flannel (`total`).
+    """
 
     jumps: int
     services: int
-    all: int
+    total: int
 
 
 @dataclass(frozen=True)
 class Proxy:
-    """`listening` where something answers on its port of health; `table`: the kernel has nftables' table kube-proxy."""
+    """Hold the state of kube-proxy on a host. `listening`: a program listens on its port of health; `table`: the kernel
+    has nftables' table kube-proxy."""
 
     listening: bool
-    legacy: Rules
-    nft: Rules
+    legacy: RuleCounts
+    nft: RuleCounts
     table: bool
 
 
 @dataclass(frozen=True)
 class ProxySet:
-    """The DaemonSet of kube-proxy. `wanted`: how many nodes it is to run on; `kept` where it has an affinity, or a
-    selector of nodes that kubeadm does not give it (kubernetes.io/os: linux alone)."""
+    """Describe the DaemonSet of kube-proxy.
 
-    wanted: int
-    kept: bool
+    `desired_pods`: how many nodes it is to run on; `is_restricted`: it has an affinity, or a selector of nodes that
+    kubeadm does not set (kubernetes.io/os: linux alone).
+    """
+
+    desired_pods: int
+    is_restricted: bool
 
 
-def proxy_set(answer: Answer) -> ProxySet | None:
-    found = next((entry for entry in entries(answer) if entry["metadata"]["name"] == "kube-proxy"), None)
-    if found is None:
+def parse_proxy_set(answer: Answer) -> ProxySet | None:
+    daemon_set = next((entry for entry in list_objects(answer) if entry["metadata"]["name"] == "kube-proxy"), None)
+    if daemon_set is None:
         return None
-    pods = found["spec"]["template"].get("spec", {})
-    kept = bool(pods.get("affinity")) or pods.get("nodeSelector", {}) != {"kubernetes.io/os": "linux"}
-    return ProxySet(found.get("status", {}).get("desiredNumberScheduled", 0), kept)
+    pods = daemon_set["spec"]["template"].get("spec", {})
+    is_restricted = bool(pods.get("affinity")) or pods.get("nodeSelector", {}) != {"kubernetes.io/os": "linux"}
+    return ProxySet(daemon_set.get("status", {}).get("desiredNumberScheduled", 0), is_restricted)
 
 
-def proxy(answer: Answer) -> Proxy:
-    """Raises ValueError for an answer of another shape."""
-    health, legacy, nft, table = read_sections(answer.out, "health", "legacy", "nft", "table")
-    (ended,), (there,) = health, table
-    if ended not in ("0", "7", "28", "52", "56"):
-        raise ValueError(ended)
-    return Proxy(ended != "7", rules(legacy), rules(nft), {"yes": True, "no": False}[there])
+def parse_proxy(answer: Answer) -> Proxy:
+    """Parse the state of kube-proxy. Raise ValueError where the answer has another shape."""
+    health, legacy, nft, table = parse_sections(answer.stdout, "health", "legacy", "nft", "table")
+    (curl_rc,), (nft_table,) = health, table
+    if curl_rc not in ("0", "7", "28", "52", "56"):
+        raise ValueError(curl_rc)
+    return Proxy(
+        curl_rc != "7", parse_rule_counts(legacy), parse_rule_counts(nft), {"yes": True, "no": False}[nft_table]
+    )
 
 
-def rules(lines: list[str]) -> Rules:
+def parse_rule_counts(lines: list[str]) -> RuleCounts:
     (line,) = lines
-    return Rules(*map(number, line.split(" ")))
+    return RuleCounts(*map(parse_integer, line.split(" ")))
 
 
 PROXY_SET = Probe(
@@ -72,12 +82,12 @@ PROXY_SET = Probe(
             "status.desiredNumberScheduled",
         ),
     ),
-    proxy_set,
+    parse_proxy_set,
 )
 # The tables of the older backend are asked only where they are: asking would load them.
 PROXY = Probe(
     "kube-proxy.host",
     Lines(read_script(__file__, "kube_proxy.sh")),
-    proxy,
-    like="curl http://127.0.0.1:10256/healthz; iptables-save | grep KUBE-",
+    parse_proxy,
+    manual_command="curl http://127.0.0.1:10256/healthz; iptables-save | grep KUBE-",
 )

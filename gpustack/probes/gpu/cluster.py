@@ -1,4 +1,4 @@
-"""GPUs as Kubernetes knows them: nodes with their labels and counts, and what NVIDIA's operator says of its own work.
+"""GPUs as Kubernetes knows them: nodes with their labels and counts, and the status that NVIDIA's operator reports.
 
 Labels: NFD's pci-10de.present, GPU feature discovery's nvidia.com/gpu.*, the operator's nvidia.com/gpu.deploy.*. States
 and reasons of a ClusterPolicy: NVIDIA/gpu-operator internal/conditions.
@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kubernetes.nodes import entries, entries_if_known
-from gpustack.probes.kubernetes.workloads import probe as workloads
-from gpustack.probes.parsing import number
+from gpustack.probes.kubernetes.nodes import list_objects, list_objects_if_known
+from gpustack.probes.kubernetes.workloads import build_probe as workloads
+from gpustack.probes.parsing import parse_integer
 
 RESOURCE = "nvidia.com/gpu"
 RESOURCES = "nvidia.com/"  # MIG instances have names of their own
@@ -20,8 +20,11 @@ RELEASE = "meta.helm.sh/release-name"
 
 @dataclass(frozen=True)
 class GpuNode:
-    """`labels` are those about GPUs. `capacity` and `allocatable` count whole `nvidia.com/gpu`, or their replicas where
-    GPUs are shared; of MIG instances, each profile by its resource's name in `slices`."""
+    """Describe the GPUs of a node.
+
+    `labels` are those about GPUs. `capacity` and `allocatable` count whole `nvidia.com/gpu`, or their replicas where
+    GPUs are shared; `slices` counts MIG instances, each profile by the name of its resource.
+    """
 
     name: str
     machine_id: str
@@ -33,8 +36,8 @@ class GpuNode:
 
 @dataclass(frozen=True)
 class Policy:
-    """A ClusterPolicy: `state` ready, notReady, ignored or disabled; `reason` and `message` of its condition Ready, or
-    of Error where that holds; `release` is the Helm release that made it."""
+    """Hold a ClusterPolicy: `state` is ready, notReady, ignored or disabled; `reason` and `message` are of its
+    condition Ready, or of Error where that holds; `release` is the Helm release that made it."""
 
     name: str
     state: str
@@ -45,59 +48,62 @@ class Policy:
 
 @dataclass(frozen=True)
 class Pod:
-    """`node` is where it was to run."""
+    """Identify a pod. `node` is where it was to run."""
 
     namespace: str
     name: str
     node: str
 
 
-def find_stranded(answer: Answer) -> tuple[Pod, ...]:
-    """Pods that the kubelet refused, as the device plugin had no healthy GPU to give at that moment. They stay as they
-    are until somebody deletes them, and who made them makes others (kubernetes/kubernetes pkg/kubelet/cm/devicemanager,
-    Allocate)."""
-    found = []
-    for entry in entries(answer):
+def parse_stranded_pods(answer: Answer) -> tuple[Pod, ...]:
+    """Parse the pods that the kubelet refused because the device plugin had no healthy GPU to give at that moment.
+
+    They stay until somebody deletes them, and their controller makes others (kubernetes/kubernetes
+    pkg/kubelet/cm/devicemanager, Allocate).
+    """
+    pods = []
+    for entry in list_objects(answer):
         status = entry.get("status", {})
         if status.get("reason") == REFUSED and RESOURCES in status.get("message", ""):
             metadata = entry["metadata"]
-            found.append(Pod(metadata["namespace"], metadata["name"], entry.get("spec", {}).get("nodeName", "")))
-    return tuple(found)
+            pods.append(Pod(metadata["namespace"], metadata["name"], entry.get("spec", {}).get("nodeName", "")))
+    return tuple(pods)
 
 
-def nodes(answer: Answer) -> tuple[GpuNode, ...]:
-    return tuple(node(entry) for entry in entries(answer))
+def parse_gpu_nodes(answer: Answer) -> tuple[GpuNode, ...]:
+    return tuple(parse_gpu_node(entry) for entry in list_objects(answer))
 
 
-def node(entry: dict[str, dict[str, dict[str, str]]]) -> GpuNode:
+def parse_gpu_node(entry: dict[str, dict[str, dict[str, str]]]) -> GpuNode:
     metadata, status = entry["metadata"], entry["status"]
     labels = metadata.get("labels", {})
     about = ("nvidia.com/", "feature.node.kubernetes.io/pci-")
     allocatable = status.get("allocatable", {})
-    slices = {key: number(value) for key, value in allocatable.items() if key.startswith("nvidia.com/mig-")}
+    slices = {key: parse_integer(value) for key, value in allocatable.items() if key.startswith("nvidia.com/mig-")}
     return GpuNode(
         str(metadata["name"]),
         status["nodeInfo"]["machineID"],
         {key: value for key, value in labels.items() if key.startswith(about)},
-        number(status.get("capacity", {}).get(RESOURCE, "0")),
-        number(allocatable.get(RESOURCE, "0")),
+        parse_integer(status.get("capacity", {}).get(RESOURCE, "0")),
+        parse_integer(allocatable.get(RESOURCE, "0")),
         slices,
     )
 
 
-def policies(answer: Answer) -> tuple[Policy, ...] | None:
-    """None while the API does not know the kind. Raises ValueError for another refusal."""
-    known = entries_if_known(answer)
+def parse_policies(answer: Answer) -> tuple[Policy, ...] | None:
+    """Parse the ClusterPolicies, or None while the API does not know the kind. Raise ValueError where it refuses for
+    another reason."""
+    known = list_objects_if_known(answer)
     if known is None:
         return None
-    found = []
+    policies = []
     for entry in known:
         status = entry.get("status", {})
-        conditions = {one["type"]: one for one in status.get("conditions", ())}
+        conditions = {raw_condition["type"]: raw_condition for raw_condition in status.get("conditions", ())}
         failed = conditions.get("Error", {}).get("status") == "True"
         condition = conditions.get("Error" if failed else "Ready", {})
         release = entry["metadata"].get("annotations", {}).get(RELEASE, "")
-        found.append(
+        policies.append(
             Policy(
                 entry["metadata"]["name"],
                 status.get("state", ""),
@@ -106,7 +112,7 @@ def policies(answer: Answer) -> tuple[Policy, ...] | None:
                 release,
             )
         )
-    return tuple(found)
+    return tuple(policies)
 
 
 GPU_NODES = Probe(
@@ -115,7 +121,7 @@ GPU_NODES = Probe(
         "/api/v1/nodes",
         ("metadata.name", "metadata.labels", "status.nodeInfo.machineID", "status.capacity", "status.allocatable"),
     ),
-    nodes,
+    parse_gpu_nodes,
 )
 CLUSTER_POLICIES = Probe(
     "gpu.cluster-policies",
@@ -123,16 +129,16 @@ CLUSTER_POLICIES = Probe(
         "/apis/nvidia.com/v1/clusterpolicies",
         ("metadata.name", r"metadata.annotations.meta\.helm\.sh/release-name", "status.state", "status.conditions"),
     ),
-    policies,
-    ends=(0, 1),
+    parse_policies,
+    exit_codes=(0, 1),
 )
-STRANDED = Probe(
+STRANDED_PODS = Probe(
     "gpu.stranded-pods",
     Api(
         "/api/v1/pods?fieldSelector=status.phase%3DFailed",
         ("metadata.namespace", "metadata.name", "spec.nodeName", "status.reason", "status.message"),
     ),
-    find_stranded,
+    parse_stranded_pods,
 )
 GPU_DAEMON_SETS = workloads("gpu.daemon-sets", "daemonsets", "GPU_NAMESPACE")
 GPU_DEPLOYMENTS = workloads("gpu.deployments", "deployments", "GPU_NAMESPACE")

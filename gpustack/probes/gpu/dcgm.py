@@ -1,4 +1,4 @@
-"""DCGM's metrics on their way: the exporter's counters, its monitors, and what Prometheus has of each GPU.
+"""The way of DCGM's metrics: the exporter's counters, its monitors, and the series that Prometheus has of each GPU.
 
 Labels of series: dcgm-exporter internal/pkg/transformation; the label of the host is Hostname to 4.8.2 and hostname
 since.
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.files.number import parse_number
-from gpustack.probes.kubernetes.nodes import entries, entries_if_known
-from gpustack.probes.monitoring.workloads import instant, samples
+from gpustack.probes.kubernetes.nodes import list_objects, list_objects_if_known
+from gpustack.probes.monitoring.workloads import build_query, list_samples
 
 EXPORTER = "nvidia-dcgm-exporter"
 APP = {"app": EXPORTER}
@@ -17,7 +17,7 @@ APP = {"app": EXPORTER}
 
 @dataclass(frozen=True)
 class Monitor:
-    """A ServiceMonitor that lets Prometheus find the exporter."""
+    """Identify a ServiceMonitor that lets Prometheus find the exporter."""
 
     namespace: str
     name: str
@@ -25,8 +25,11 @@ class Monitor:
 
 @dataclass(frozen=True)
 class GpuSeries:
-    """One GPU as Prometheus has it. `host` is the exporter's word for the node, `job` the scrape job; `pod` is the pod
-    that the kubelet gave it to, empty while it is free. `age`: seconds since it was scraped last."""
+    """Describe one GPU as Prometheus has it.
+
+    `host` is the exporter's word for the node, `job` the scrape job; `pod` is the pod that the kubelet gave the GPU to,
+    empty while it is free. `age`: seconds since it was scraped last.
+    """
 
     uuid: str
     host: str
@@ -37,31 +40,31 @@ class GpuSeries:
     age: float
 
 
-def counters(answer: Answer) -> dict[str, str]:
-    """The CSV by name of its ConfigMap, for each that has one."""
-    found = {}
-    for entry in entries(answer):
+def parse_counters(answer: Answer) -> dict[str, str]:
+    """Parse the CSV by name of its ConfigMap, for each that has one."""
+    counters = {}
+    for entry in list_objects(answer):
         text = entry.get("data", {}).get("dcgm-metrics.csv")
         if text is not None:
-            found[str(entry["metadata"]["name"])] = str(text)
-    return found
+            counters[str(entry["metadata"]["name"])] = str(text)
+    return counters
 
 
-def monitors(answer: Answer) -> tuple[Monitor, ...] | None:
-    """Those that select the exporter's Service; None while the API does not know the kind."""
-    known = entries_if_known(answer)
+def parse_monitors(answer: Answer) -> tuple[Monitor, ...] | None:
+    """Parse the monitors that select the exporter's Service, or None while the API does not know the kind."""
+    known = list_objects_if_known(answer)
     if known is None:
         return None
-    found = []
+    monitors = []
     for entry in known:
-        wanted = entry["spec"].get("selector", {}).get("matchLabels", {})
-        if wanted and wanted.items() <= APP.items():
-            found.append(Monitor(entry["metadata"]["namespace"], entry["metadata"]["name"]))
-    return tuple(sorted(found, key=lambda one: (one.namespace, one.name)))
+        match_labels = entry["spec"].get("selector", {}).get("matchLabels", {})
+        if match_labels and match_labels.items() <= APP.items():
+            monitors.append(Monitor(entry["metadata"]["namespace"], entry["metadata"]["name"]))
+    return tuple(sorted(monitors, key=lambda monitor: (monitor.namespace, monitor.name)))
 
 
-def series(answer: Answer) -> tuple[GpuSeries, ...]:
-    """Raises ValueError for what is no answer to an instant query."""
+def parse_gpu_series(answer: Answer) -> tuple[GpuSeries, ...]:
+    """Parse the series of GPUs. Raise ValueError where the answer is none to an instant query."""
     return tuple(
         GpuSeries(
             labels["UUID"],
@@ -72,7 +75,7 @@ def series(answer: Answer) -> tuple[GpuSeries, ...]:
             labels.get("exported_pod", ""),
             round(parse_number(sample["value"][0]) - parse_number(sample["value"][1]), 3),
         )
-        for sample in samples(answer)
+        for sample in list_samples(answer)
         for labels in (sample["metric"],)
     )
 
@@ -83,7 +86,7 @@ COUNTERS = Probe(
         "/api/v1/namespaces/$GPU_NAMESPACE/configmaps?fieldSelector=metadata.name%3Dgpustack-dcgm-counters",
         ("metadata.name", r"data.dcgm-metrics\.csv"),
     ),
-    counters,
+    parse_counters,
 )
 MONITORS = Probe(
     "dcgm.monitors",
@@ -91,14 +94,14 @@ MONITORS = Probe(
         "/apis/monitoring.coreos.com/v1/servicemonitors",
         ("metadata.name", "metadata.namespace", "spec.selector.matchLabels"),
     ),
-    monitors,
-    ends=(0, 1),
+    parse_monitors,
+    exit_codes=(0, 1),
 )
 # The temperature: every GPU has one, also without ECC, profiling or a process.
 SERIES = Probe(
     "dcgm.series",
-    instant(
+    build_query(
         "max by (UUID, Hostname, hostname, gpu, modelName, job, exported_pod) (timestamp(DCGM_FI_DEV_GPU_TEMP))",
     ),
-    series,
+    parse_gpu_series,
 )

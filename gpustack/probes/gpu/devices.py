@@ -1,4 +1,5 @@
-"""NVIDIA's display controllers of a host, as the PCI bus tells it: without a driver, without a program of NVIDIA's."""
+"""NVIDIA's display controllers of a host, as the PCI bus shows them: without a driver and without a program of
+NVIDIA's."""
 
 import re
 from dataclasses import dataclass
@@ -14,9 +15,12 @@ LINE = re.compile(
 
 @dataclass(frozen=True)
 class Device:
-    """`bus` like `0000:65:00.0`; `device` is the PCI device id in hex, 2330 for an H100 SXM. `kind` is the PCI class,
-    0300 for what can drive a screen at boot, 0302 for what computes alone; `driver` is what the function is bound to,
-    empty for nothing."""
+    """Describe a display controller.
+
+    `bus` is like `0000:65:00.0`; `device` is the PCI device id in hex, 2330 for an H100 SXM. `kind` is the PCI class,
+    0300 for one that can drive a screen at boot, 0302 for one that only computes; `driver` is the one that the function
+    is bound to, empty for none.
+    """
 
     bus: str
     device: str
@@ -25,20 +29,20 @@ class Device:
 
     @property
     def number(self) -> int:
-        """The device id, to be compared: newer generations have higher ones."""
+        """The device id as a number, for comparison: newer generations have higher ones."""
         return int(self.device, 16)
 
 
-def devices(answer: Answer) -> tuple[Device, ...]:
-    """Raises ValueError for a line that is none."""
-    found = []
-    for line in answer.out.splitlines():
+def parse_devices(answer: Answer) -> tuple[Device, ...]:
+    """Parse the display controllers. Raise ValueError where a line describes none."""
+    devices = []
+    for line in answer.stdout.splitlines():
         match = LINE.fullmatch(line)
         if not match:
             raise ValueError(line)
         driver = match[4] or "-"
-        found.append(Device(match[1], match[2], match[3] or "", "" if driver == "-" else driver))
-    return tuple(sorted(found, key=lambda device: device.bus))
+        devices.append(Device(match[1], match[2], match[3] or "", "" if driver == "-" else driver))
+    return tuple(sorted(devices, key=lambda device: device.bus))
 
 
 # Whose each is, is decided in gpustack/steps/gpu/count.py.
@@ -56,4 +60,4 @@ done
 exit 0
 """
 
-GPU_DEVICES = Probe("gpu.devices", Lines(SCRIPT), devices, like="lspci -nnk -d 10de:")
+GPU_DEVICES = Probe("gpu.devices", Lines(SCRIPT), parse_devices, manual_command="lspci -nnk -d 10de:")

@@ -1,5 +1,5 @@
-"""The NVIDIA driver as it works on a host: the loaded module, the libraries beside it, what stands in its way, and
-whether nvidia-smi gets an answer.
+"""The NVIDIA driver on a host: the loaded module, the libraries beside it, obstacles to it, and whether nvidia-smi gets
+an answer.
 
 A host without a display controller of NVIDIA's is asked nothing: it says so, and every fact is empty.
 """
@@ -12,7 +12,7 @@ from typing import Literal
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU
-from gpustack.probes.parsing import number
+from gpustack.probes.parsing import parse_integer
 
 VERSION = re.compile(r"\d{3}\.\d{2,3}(?:\.\d{2})?(?![.\d])")
 LIBRARY = re.compile(r"libnvidia-ml\.so\.(\d{3}\.\d{2,3}(?:\.\d{2})?)")
@@ -30,10 +30,13 @@ PERSISTENCE = ("none", "active", "inactive")
 
 @dataclass(frozen=True)
 class GpuDriver:
-    """`module` is the version of the loaded nvidia module, `library` that of libnvidia-ml on the host; empty for none.
-    `secure_boot`: the firmware starts only what is signed; `key_enrolled`: it takes the key that DKMS signs with,
-    whose certificate is the file `key` (empty without Secure Boot).
-    `uninstaller`: NVIDIA's .run installer was here. `persistence` is the state of nvidia-persistenced."""
+    """Describe the driver.
+
+    `module` is the version of the loaded nvidia module, `library` that of libnvidia-ml on the host; empty for none.
+    `secure_boot`: the firmware starts only signed code; `key_enrolled`: it accepts the key that DKMS signs with, whose
+    certificate is the file `key` (empty without Secure Boot). `uninstaller`: NVIDIA's .run installer was used.
+    `persistence` is the state of nvidia-persistenced.
+    """
 
     module: str = ""
     library: str = ""
@@ -48,10 +51,12 @@ class GpuDriver:
 
 @dataclass(frozen=True)
 class Smi:
-    """How nvidia-smi ended. `rc` is -1 unless it did; `hangs`: not even KILL ends it. `gpus` are the PCI addresses it
-    shows; `message` the first line that is none of these. `rows`: GPUs with rows of memory to replace, each as
-    `ADDRESS: pending` (until a reset) or `ADDRESS: failure` (none is left to take their place); None where nvidia-smi
-    does not tell."""
+    """Describe how nvidia-smi ended.
+
+    `rc` is -1 unless it ended; `hangs`: not even KILL ends it. `gpus` are the PCI addresses it shows; `message` is the
+    first line that is not one of these. `rows`: GPUs with rows of memory to replace, each as `ADDRESS: pending` (until
+    a reset) or `ADDRESS: failure` (no spare row is left); None where nvidia-smi does not report it.
+    """
 
     state: Literal["absent", "hangs", "ended"]
     rc: int = -1
@@ -60,19 +65,20 @@ class Smi:
     rows: tuple[str, ...] | None = None
 
 
-def gpu_driver(answer: Answer) -> GpuDriver:
-    """Lines `WHAT VALUE`; a word alone is a yes. Raises ValueError or KeyError for an answer of another shape."""
-    if answer.out == f"{NO_GPU}\n":
+def parse_gpu_driver(answer: Answer) -> GpuDriver:
+    """Parse lines `NAME VALUE`; a name alone is a yes. Raise ValueError or KeyError where the answer has another
+    shape."""
+    if answer.stdout == f"{NO_GPU}\n":
         return GpuDriver()
-    lines = [line.partition(" ") for line in answer.out.splitlines()]
+    lines = [line.partition(" ") for line in answer.stdout.splitlines()]
     values = {what: value for what, _, value in lines}
     words = {what for what, gap, _ in lines if not gap}
     if len(values) < len(lines) or words - set(WORDS) or set(values) - words - {"key"} != VALUES:
-        raise ValueError(answer.out[:80])
+        raise ValueError(answer.stdout[:80])
     module, library = values["module"], values["library"]
     loaded, named = VERSION.search(module), LIBRARY.fullmatch(library)
     if (module != "-" and not loaded) or (library != "-" and not named) or values["persistence"] not in PERSISTENCE:
-        raise ValueError(answer.out[:80])
+        raise ValueError(answer.stdout[:80])
     if (key := values.get("key", "")) and not PATH.fullmatch(key):
         raise ValueError(key)
     nouveau, blacklisted, secure_boot, enrolled, uninstaller = (word in words for word in WORDS)
@@ -82,11 +88,12 @@ def gpu_driver(answer: Answer) -> GpuDriver:
     )  # fmt: skip
 
 
-def smi(answer: Answer) -> Smi:
-    """The last line is ours: `absent`, `hangs` or `rc N`. Raises ValueError for another."""
-    if answer.out == f"{NO_GPU}\n":
+def parse_smi(answer: Answer) -> Smi:
+    """Parse the end of nvidia-smi. The last line is the probe's: `absent`, `hangs` or `rc N`. Raise ValueError where it
+    is another."""
+    if answer.stdout == f"{NO_GPU}\n":
         return Smi("absent")
-    *lines, last = [line for line in answer.out.splitlines() if line.strip()]
+    *lines, last = [line for line in answer.stdout.splitlines() if line.strip()]
     if last in ("absent", "hangs"):
         return Smi("absent" if last == "absent" else "hangs")
     word, _, rc = last.partition(" ")
@@ -96,14 +103,14 @@ def smi(answer: Answer) -> Smi:
     shown, remapped = [line.strip() for line in lines[:end]], lines[end + 1 :]
     gpus = tuple(line.lower()[4:] for line in shown if BUS.fullmatch(line))
     others = [line for line in shown if not BUS.fullmatch(line)]
-    return Smi("ended", number(rc), gpus, others[0][:120] if others else "", rows(remapped))
+    return Smi("ended", parse_integer(rc), gpus, others[0][:120] if others else "", parse_rows(remapped))
 
 
-def rows(lines: Sequence[str]) -> tuple[str, ...] | None:
-    """Lines `ADDRESS, pending, failure`. GPUs before Ampere replace pages, not rows, and say [N/A]."""
-    found = [ROWS.fullmatch(line.strip()) for line in lines]
-    matches = [match for match in found if match]
-    if not matches or len(matches) < len(found):
+def parse_rows(lines: Sequence[str]) -> tuple[str, ...] | None:
+    """Parse lines `ADDRESS, pending, failure`. GPUs before Ampere replace pages, not rows, and report [N/A]."""
+    row_matches = [ROWS.fullmatch(line.strip()) for line in lines]
+    matches = [match for match in row_matches if match]
+    if not matches or len(matches) < len(row_matches):
         return None
     words = ((match[1].lower()[4:], kind) for match in matches for kind in ("pending", "failure") if match[kind] in YES)
     return tuple(f"{address}: {kind}" for address, kind in words)
@@ -116,8 +123,8 @@ def rows(lines: Sequence[str]) -> tuple[str, ...] | None:
 GPU_DRIVER = Probe(
     "gpu.driver",
     Lines(ONLY_WITH_GPU + read_script(__file__, "driver.sh")),
-    gpu_driver,
-    like="cat /proc/driver/nvidia/version; modinfo nvidia",
+    parse_gpu_driver,
+    manual_command="cat /proc/driver/nvidia/version; modinfo nvidia",
 )
 # A process that the driver does not let go (state D) cannot be killed, and would be waited for for ever. So it runs
 # beside the shell, which goes on without it. One that `timeout` can end is only slow, and that is no answer. Without
@@ -126,7 +133,7 @@ GPU_DRIVER = Probe(
 GPU_SMI = Probe(
     "gpu.smi",
     Lines(ONLY_WITH_GPU + read_script(__file__, "smi.sh")),
-    smi,
+    parse_smi,
     limit=30,
-    like="nvidia-smi",
+    manual_command="nvidia-smi",
 )

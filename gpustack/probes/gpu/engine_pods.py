@@ -10,21 +10,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kubernetes.nodes import entries
+from gpustack.probes.kubernetes.nodes import list_objects
 
 # Of DaemonSet, Service and label, and of the container.
 ENGINE, CONTAINER = "nvidia-dcgm", "nvidia-dcgm-ctr"
 EXPORTER = "nvidia-dcgm-exporter"
 
 
-def image(version: str) -> str:
-    """Of DCGM: nv-hostengine, dcgmi and, for each major version of CUDA, dcgmproftester."""
+def format_image(version: str) -> str:
+    """Format the name of DCGM's image, with nv-hostengine, dcgmi and, for each major version of CUDA,
+    dcgmproftester."""
     return f"nvcr.io/nvidia/cloud-native/dcgm:{version}-ubuntu24.04"
 
 
 @dataclass(frozen=True)
 class EnginePod:
-    """`running` is the phase, not yet that the engine answers."""
+    """Describe a pod with an engine. `running` is the phase, and does not say that the engine answers."""
 
     name: str
     namespace: str
@@ -32,13 +33,13 @@ class EnginePod:
     running: bool
 
 
-def engine_pods(answer: Answer) -> tuple[EnginePod, ...]:
-    """Select the pods with an engine that a node was found for. A recording of an earlier release has no containers:
-    what it has are pods of the engine alone."""
-    found = [(entry["metadata"], entry.get("spec", {}), entry.get("status", {})) for entry in entries(answer)]
+def parse_engine_pods(answer: Answer) -> tuple[EnginePod, ...]:
+    """Parse the pods with an engine that have a node. A recording of an earlier release has no containers: its pods all
+    have an engine."""
+    pod_parts = [(entry["metadata"], entry.get("spec", {}), entry.get("status", {})) for entry in list_objects(answer)]
     return tuple(
         EnginePod(name["name"], name["namespace"], spec["nodeName"], status.get("phase") == "Running")
-        for name, spec, status in found
+        for name, spec, status in pod_parts
         if "nodeName" in spec and "deletionTimestamp" not in name and has_engine(spec)
     )
 
@@ -56,5 +57,5 @@ ENGINE_PODS = Probe(
             "spec.containers.name", "status.phase",
         ),
     ),
-    engine_pods,
+    parse_engine_pods,
 )  # fmt: skip

@@ -1,7 +1,7 @@
-"""DCGM's host engines that run on a host outside of pods, and DCGM's packages there.
+"""DCGM's host engines that run on a host outside of pods, and DCGM's packages on it.
 
 nv-hostengine listens on 127.0.0.1:5555 unless configured otherwise, or on a socket of the host alone (DCGM
-documentation, nv-hostengine); DCGM's packages bring it as nvidia-dcgm.service. One in a pod is the operator's.
+documentation, nv-hostengine); DCGM's packages bring it as nvidia-dcgm.service. An engine in a pod is the operator's.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU
-from gpustack.probes.packages.software import upstream
+from gpustack.probes.packages.software import parse_upstream_version
 
 EVERY_ADDRESS = ("*", "0.0.0.0", "[::]")  # noqa: S104 - as ss(8) prints them
 ENGINE = re.compile(r"engine (\S{1,120}) ([\w.:%*\[\]-]{1,80})")
@@ -20,7 +20,8 @@ PACKAGE = re.compile(r"package (datacenter-gpu-manager[a-z0-9+.-]*) ([a-z-]+) (\
 
 @dataclass(frozen=True)
 class HostEngine:
-    """`unit` is the last part of its control group; `address` is empty where it listens on no TCP port."""
+    """Describe an engine. `unit` is the last part of its control group; `address` is empty where it listens on no TCP
+    port."""
 
     unit: str
     address: str
@@ -28,31 +29,32 @@ class HostEngine:
 
 @dataclass(frozen=True)
 class HostEngines:
-    """`packages` are installed ones, version by name."""
+    """Hold the engines and, in `packages`, the installed packages of DCGM, version by name."""
 
     running: tuple[HostEngine, ...]
     packages: Mapping[str, str]
 
 
-def host_engines(answer: Answer) -> HostEngines:
-    """Lines `engine UNIT ADDRESS` and `package NAME STATUS VERSION`. Raises ValueError for another."""
-    if answer.out == f"{NO_GPU}\n":
+def parse_host_engines(answer: Answer) -> HostEngines:
+    """Parse lines `engine UNIT ADDRESS` and `package NAME STATUS VERSION`. Raise ValueError where a line is another
+    one."""
+    if answer.stdout == f"{NO_GPU}\n":
         return HostEngines((), {})
     running, packages = set(), {}
-    for line in answer.out.splitlines():
+    for line in answer.stdout.splitlines():
         if match := ENGINE.fullmatch(line):
             running.add((match[1], "" if match[2] == "-" else match[2]))
         elif match := PACKAGE.fullmatch(line):
             if match[2] == "installed":
-                packages[match[1]] = upstream(match[3])
+                packages[match[1]] = parse_upstream_version(match[3])
         else:
             raise ValueError(line[:80])
-    return HostEngines(tuple(HostEngine(*one) for one in sorted(running)), packages)
+    return HostEngines(tuple(HostEngine(*engine) for engine in sorted(running)), packages)
 
 
 HOST_ENGINES = Probe(
     "gpu.host-engines",
     Lines(ONLY_WITH_GPU + read_script(__file__, "host_engines.sh")),
-    host_engines,
-    like="pgrep -a nv-hostengine; systemctl status nvidia-dcgm; ss -ltnp",
+    parse_host_engines,
+    manual_command="pgrep -a nv-hostengine; systemctl status nvidia-dcgm; ss -ltnp",
 )

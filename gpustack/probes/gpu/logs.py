@@ -1,4 +1,4 @@
-"""What programs of NVIDIA's said on a host of what hinders them: the kernel's module, and the containers of the stack.
+"""Errors of NVIDIA's programs in the logs of a host: the kernel's module, and the containers of the stack.
 
 Their texts are constants of their sources: open-gpu-kernel-modules src/nvidia (NVRM), dcgm-exporter internal/pkg,
 k8s-device-plugin cmd, gpu-driver-container, gpu-operator cmd/nvidia-validator. Only lines with one of these leave the
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU
-from gpustack.probes.host.disk import writable
+from gpustack.probes.host.disk import build_space_test
 from gpustack.probes.log_lines import strip_prefix
-from gpustack.probes.parsing import number
+from gpustack.probes.parsing import parse_integer
 
 # With MIG the instances follow the address (open-gpu-kernel-modules src/nvidia/src/kernel/gpu/rc/kernel_rc.c).
 XID = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)(?: GPU-I:\d+)?(?: GPU-CI:\d+)?\): (\d{1,4})\b")
@@ -38,54 +38,54 @@ PATTERNS = {
 
 @dataclass(frozen=True)
 class LogLine:
-    """A line of a container's present log. `what` is a key of PATTERNS."""
+    """Hold a line of a container's present log. `kind` is a key of PATTERNS."""
 
     pod: str
     container: str
-    what: str
+    kind: str
     line: str
 
 
 @dataclass(frozen=True)
-class KernelWords:
-    """`xids` are (PCI address, code) since the last boot, in order; `refused` the line of a module that was not let in,
-    `adapter` that of a GPU that did not start."""
+class KernelLog:
+    """Hold lines of the kernel's log: `xids` are (PCI address, code) since the last boot, in order; `module_rejection`
+    is the line about a module that was not loaded, `adapter` that about a GPU that did not start."""
 
     xids: tuple[tuple[str, int], ...] = ()
-    refused: str = ""
+    module_rejection: str = ""
     adapter: str = ""
 
 
-def logs(answer: Answer) -> tuple[LogLine, ...]:
-    """Lines `POD CONTAINER LINE`. Raises ValueError for another shape."""
-    if answer.out == f"{NO_GPU}\n":
+def parse_logs(answer: Answer) -> tuple[LogLine, ...]:
+    """Parse lines `POD CONTAINER LINE`. Raise ValueError where a line has another shape."""
+    if answer.stdout == f"{NO_GPU}\n":
         return ()
-    first, *lines = answer.out.splitlines()
+    first, *lines = answer.stdout.splitlines()
     if first != "== logs":
         raise ValueError(first[:80])
-    found = []
+    log_lines = []
     for text in lines:
         pod, container, line = text.split(" ", 2)
-        what = next((name for name, pattern in PATTERNS.items() if re.search(pattern, line)), None)
-        if what is None:
+        kind = next((name for name, pattern in PATTERNS.items() if re.search(pattern, line)), None)
+        if kind is None:
             raise ValueError(text[:80])
-        found.append(LogLine(pod, container, what, strip_prefix(line.strip())[:300]))
-    return tuple(dict.fromkeys(found))
+        log_lines.append(LogLine(pod, container, kind, strip_prefix(line.strip())[:300]))
+    return tuple(dict.fromkeys(log_lines))
 
 
-def kernel_words(answer: Answer) -> KernelWords:
-    if answer.out == f"{NO_GPU}\n":
-        return KernelWords()
-    first, *lines = answer.out.splitlines()
+def parse_kernel_log(answer: Answer) -> KernelLog:
+    if answer.stdout == f"{NO_GPU}\n":
+        return KernelLog()
+    first, *lines = answer.stdout.splitlines()
     if first != "== kernel":
         raise ValueError(first[:80])
-    xids = [(match[1].lower(), number(match[2])) for line in lines if (match := XID.search(line))]
-    refused = [line for line in lines if re.search(REFUSED, line)]
+    xids = [(match[1].lower(), parse_integer(match[2])) for line in lines if (match := XID.search(line))]
+    rejections = [line for line in lines if re.search(REFUSED, line)]
     adapter = [line for line in lines if re.search(ADAPTER, line)]
-    return KernelWords(tuple(dict.fromkeys(xids)), last(refused), last(adapter))
+    return KernelLog(tuple(dict.fromkeys(xids)), select_last_line(rejections), select_last_line(adapter))
 
 
-def last(lines: list[str]) -> str:
+def select_last_line(lines: list[str]) -> str:
     return lines[-1].strip()[:300] if lines else ""
 
 
@@ -96,11 +96,14 @@ ALL = "|".join(PATTERNS.values())
 # is free, nothing is logged any more: that no log says something is no answer.
 LOGS = Probe(
     "gpu.logs",
-    Lines(ONLY_WITH_GPU + read_script(__file__, "logs.sh").replace("PATTERNS", ALL).replace("WRITABLE", writable("."))),
-    logs,
-    like="tail /var/log/pods/gpu-operator_*/*/*.log",
+    Lines(
+        ONLY_WITH_GPU
+        + read_script(__file__, "logs.sh").replace("PATTERNS", ALL).replace("WRITABLE", build_space_test("."))
+    ),
+    parse_logs,
+    manual_command="tail /var/log/pods/gpu-operator_*/*/*.log",
 )
-KERNEL_WORDS = Probe(
+KERNEL_LOG = Probe(
     "gpu.kernel-log",
     Lines(
         ONLY_WITH_GPU
@@ -110,6 +113,6 @@ output=$(printf '%s\n' "$output" | grep -aE 'NVRM: Xid|{REFUSED}|{ADAPTER}')
 [ -z "$output" ] || printf '%s\n' "$output" | tr -cd '\11\12\40-\176' | tail -n 100 | cut -c 1-400
 exit 0"""
     ),
-    kernel_words,
-    like="journalctl -k | grep NVRM",
+    parse_kernel_log,
+    manual_command="journalctl -k | grep NVRM",
 )

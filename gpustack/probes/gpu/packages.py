@@ -1,4 +1,4 @@
-"""Packages of the NVIDIA driver, the kernels they are built for, and what keeps both from moving apart.
+"""Packages of the NVIDIA driver, the kernels they are built for, and the settings that keep both together.
 
 A host without a display controller of NVIDIA's is asked nothing: it says so, and every fact is empty.
 """
@@ -9,7 +9,13 @@ from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
-from gpustack.probes.packages.software import Package, Repositories, read_repositories, stored_script, upstream
+from gpustack.probes.packages.software import (
+    Package,
+    Repositories,
+    build_repository_script,
+    parse_named_repositories,
+    parse_upstream_version,
+)
 
 NO_GPU = "no GPU"
 # Any function of NVIDIA's will do; whether it is a GPU is asked by gpu.devices.
@@ -30,7 +36,8 @@ RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+~_-]*")
 
 @dataclass(frozen=True)
 class Kernel:
-    """An installed kernel. `module` is the version of the nvidia module that modprobe would load, empty for none."""
+    """Describe an installed kernel. `module` is the version of the nvidia module that modprobe would load, empty for
+    none."""
 
     release: str
     headers: bool
@@ -39,78 +46,81 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Kernels:
-    """`running` as uname says; `installed` are those of /boot. A container has none, and runs somebody else's.
-    `unknown` are packages that would bring headers of each new kernel, but that no repository of apt has."""
+    """Hold the kernels of a host.
+
+    `running` is as uname says; `installed_kernels` are those of /boot. A container has none, and runs the kernel of its
+    host. `unknown` are packages that would bring headers of each new kernel, but that no repository of apt has.
+    """
 
     running: Kernel
-    installed: tuple[Kernel, ...]
+    installed_kernels: tuple[Kernel, ...]
     unknown: tuple[str, ...] = ()
 
     @property
     def next(self) -> Kernel | None:
-        """The newest of /boot, which a boot loader takes unless configured otherwise."""
-        return max(self.installed, key=lambda kernel: order(kernel.release), default=None)
+        """The newest kernel of /boot, which a boot loader takes unless configured otherwise."""
+        return max(self.installed_kernels, key=lambda kernel: build_sort_key(kernel.release), default=None)
 
 
-def order(release: str) -> list[tuple[int, str]]:
-    """Sorts 6.1.0-28-amd64 behind 6.1.0-9-amd64."""
+def build_sort_key(release: str) -> list[tuple[int, str]]:
+    """Build the key that sorts 6.1.0-28-amd64 behind 6.1.0-9-amd64."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.findall(r"\d+|[^\d.~+_-]+", release)]
 
 
-def gpu_packages(answer: Answer) -> Mapping[str, Package]:
-    """Installed ones by name. Without any, dpkg-query ends with 1 and names the patterns."""
-    if answer.out == f"{NO_GPU}\n":
+def parse_gpu_packages(answer: Answer) -> Mapping[str, Package]:
+    """Parse installed packages by name. Without any, dpkg-query ends with 1 and names the patterns."""
+    if answer.stdout == f"{NO_GPU}\n":
         return {}
-    lines = answer.out.splitlines()
-    if not lines and "no packages found" not in answer.err:
+    lines = answer.stdout.splitlines()
+    if not lines and "no packages found" not in answer.stderr:
         raise ValueError("no line")
-    found = {}
+    packages = {}
     for line in lines:
         name, want, status, version = line.split(" ")
         if not NAME.fullmatch(name):
             raise ValueError(line)
         if status == "installed":
-            found[name] = Package(upstream(version), held=want == "hold")
-    return found
+            packages[name] = Package(parse_upstream_version(version), held=want == "hold")
+    return packages
 
 
-def gpu_repository(answer: Answer) -> Repositories:
-    """Of the one with the driver."""
-    return stored_with_gpu(answer, "nvidia")
+def parse_gpu_repository(answer: Answer) -> Repositories:
+    """Parse the repository of the driver."""
+    return parse_gpu_host_repository(answer, "nvidia")
 
 
-def stored_with_gpu(answer: Answer, name: str) -> Repositories:
-    """As packages.stored, of a repository that only hosts with a GPU have."""
-    return Repositories({name: None}) if answer.out == f"{NO_GPU}\n" else read_repositories(answer, name)
+def parse_gpu_host_repository(answer: Answer, name: str) -> Repositories:
+    """Parse a repository that only hosts with a GPU have, as `parse_named_repositories` does."""
+    return Repositories({name: None}) if answer.stdout == f"{NO_GPU}\n" else parse_named_repositories(answer, name)
 
 
-def gpu_kernels(answer: Answer) -> Kernels:
-    """The first line is the running one; lines `unknown PACKAGE` come last."""
-    if answer.out == f"{NO_GPU}\n":
+def parse_kernels(answer: Answer) -> Kernels:
+    """Parse the kernels. The first line is the running one; lines `unknown PACKAGE` come last."""
+    if answer.stdout == f"{NO_GPU}\n":
         return Kernels(Kernel("", headers=False, module=""), ())
-    lines = answer.out.splitlines()
+    lines = answer.stdout.splitlines()
     unknown = [line.removeprefix(UNKNOWN) for line in lines if line.startswith(UNKNOWN)]
     if odd := [name for name in unknown if not NAME.fullmatch(name)]:
         raise ValueError(odd[0])
-    running, *installed = (kernel(line) for line in lines if not line.startswith(UNKNOWN))
-    return Kernels(running, tuple(installed), tuple(unknown))
+    running, *installed_kernels = (parse_kernel(line) for line in lines if not line.startswith(UNKNOWN))
+    return Kernels(running, tuple(installed_kernels), tuple(unknown))
 
 
-def kernel(line: str) -> Kernel:
+def parse_kernel(line: str) -> Kernel:
     release, headers, module = line.split(" ")
     if not RELEASE.fullmatch(release) or (module != "-" and not MODULE_VERSION.fullmatch(module)):
         raise ValueError(line)
     return Kernel(release, {"yes": True, "no": False}[headers], "" if module == "-" else module)
 
 
-def gpu_guard(answer: Answer) -> tuple[str, ...]:
-    """What unattended upgrades leave alone, by all of apt's configuration."""
-    if answer.out == f"{NO_GPU}\n":
+def parse_upgrade_blacklist(answer: Answer) -> tuple[str, ...]:
+    """Parse the packages that unattended upgrades leave alone, by all of apt's configuration."""
+    if answer.stdout == f"{NO_GPU}\n":
         return ()
-    first, *lines = answer.out.splitlines()
+    first, *lines = answer.stdout.splitlines()
     matches = [re.fullmatch(rf'{BLACKLIST}(?:::\S*)? "(.*)";', line) for line in lines]
     if first != "== guard" or not all(matches):
-        raise ValueError(answer.out[:80])
+        raise ValueError(answer.stdout[:80])
     return tuple(match[1] for match in matches if match and match[1])
 
 
@@ -121,15 +131,15 @@ GPU_PACKAGES = Probe(
         + r"dpkg-query -Wf '${Package} ${db:Status-Want} ${db:Status-Status} ${Version}\n' "
         + " ".join(f"'{pattern}'" for pattern in PATTERNS)
     ),
-    gpu_packages,
-    ends=(0, 1),
-    like="dpkg -l | grep -i nvidia",
+    parse_gpu_packages,
+    exit_codes=(0, 1),
+    manual_command="dpkg -l | grep -i nvidia",
 )
 GPU_REPOSITORY = Probe(
     "gpu.repository",
-    Lines(ONLY_WITH_GPU + stored_script("nvidia")),
-    gpu_repository,
-    like="cat /etc/apt/sources.list.d/*.sources",
+    Lines(ONLY_WITH_GPU + build_repository_script("nvidia")),
+    parse_gpu_repository,
+    manual_command="cat /etc/apt/sources.list.d/*.sources",
 )
 # Headers are where DKMS looks for them. apt-cache madison names what is in lists of repositories, not what is installed
 # alone (apt-cache(8)); whether there are lists is seen by apt itself, which every distribution has. It does not write
@@ -137,12 +147,12 @@ GPU_REPOSITORY = Probe(
 GPU_KERNELS = Probe(
     "gpu.kernels",
     Lines(ONLY_WITH_GPU + read_script(__file__, "kernels.sh")),
-    gpu_kernels,
-    like="dkms status; ls /lib/modules",
+    parse_kernels,
+    manual_command="dkms status; ls /lib/modules",
 )
 GPU_GUARD = Probe(
     "gpu.guard",
     Lines(f"{ONLY_WITH_GPU}echo '== guard'\napt-config -o APT::Architectures::=all dump {BLACKLIST}"),
-    gpu_guard,
-    like="apt-config dump Unattended-Upgrade::Package-Blacklist",
+    parse_upgrade_blacklist,
+    manual_command="apt-config dump Unattended-Upgrade::Package-Blacklist",
 )

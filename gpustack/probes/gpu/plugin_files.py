@@ -1,8 +1,9 @@
-"""What the GPU stack leaves on a host as it comes up: the operator's word of each part, the device plugin's sockets,
-switches between GPUs, and CDI's descriptions.
+"""Files that the GPU stack writes on a host as it comes up: the operator's mark of each part, the device plugin's
+sockets, switches between GPUs, and CDI's descriptions.
 
 Marks in /run/nvidia/validations: NVIDIA/gpu-operator cmd/nvidia-validator. Sockets: the kubelet makes its own anew when
-it starts, and a plugin its own when it registers (https://kubernetes.io/docs/concepts/extend-kubernetes/device-plugins).
+it starts, and a plugin its own when it registers
+(https://kubernetes.io/docs/concepts/extend-kubernetes/device-plugins).
 """
 
 from dataclasses import dataclass
@@ -10,8 +11,8 @@ from dataclasses import dataclass
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU
-from gpustack.probes.parsing import number
-from gpustack.probes.sections import named, sections
+from gpustack.probes.parsing import parse_integer
+from gpustack.probes.sections import index_sections, split_sections
 
 MARKS = ("driver-ready", "toolkit-ready", "plugin-ready", "cuda-ready")
 UNIT = ("none", "active", "inactive", "failed")
@@ -19,9 +20,12 @@ UNIT = ("none", "active", "inactive", "failed")
 
 @dataclass(frozen=True)
 class PluginFiles:
-    """`marks` are those that are there. Times are seconds of the epoch: `kubelet` when the kubelet's socket was made, 0
+    """Hold the files of the GPU stack.
+
+    `marks` are those that exist. Times are seconds of the epoch: `kubelet` when the kubelet's socket was made, 0
     without one, `plugin` when the newest of NVIDIA's was. `switches` counts NVSwitches, `fabric_manager` is the state
-    of its unit. `devices` are kinds (vendor.com/class) that CDI knows."""
+    of its unit. `devices` are kinds (vendor.com/class) that CDI knows.
+    """
 
     marks: tuple[str, ...]
     kubelet: int
@@ -33,41 +37,42 @@ class PluginFiles:
 
 @dataclass(frozen=True)
 class Watchers:
-    """inotify instances that root has, and how many a user may have (inotify(7)). The device plugin needs one."""
+    """Count the inotify instances that root uses, and the limit of a user (inotify(7)). The device plugin needs one."""
 
-    used: int
+    used_instances: int
     limit: int
 
 
-def watchers(answer: Answer) -> Watchers | None:
-    """None on a host without a GPU."""
-    if answer.out == f"{NO_GPU}\n":
+def parse_watchers(answer: Answer) -> Watchers | None:
+    """Parse the inotify instances, or None on a host without a GPU."""
+    if answer.stdout == f"{NO_GPU}\n":
         return None
-    used, limit = answer.out.split()
-    return Watchers(number(used), number(limit))
+    used_instances, limit = answer.stdout.split()
+    return Watchers(parse_integer(used_instances), parse_integer(limit))
 
 
-def plugin_files(answer: Answer) -> PluginFiles | None:
-    """None on a host without a GPU. Raises ValueError or KeyError for another shape."""
-    if answer.out == f"{NO_GPU}\n":
+def parse_plugin_files(answer: Answer) -> PluginFiles | None:
+    """Parse the files of the GPU stack, or None on a host without a GPU. Raise ValueError or KeyError where the answer
+    has another shape."""
+    if answer.stdout == f"{NO_GPU}\n":
         return None
-    parts = named(sections(answer.out))
+    parts = index_sections(split_sections(answer.stdout))
     marks = tuple(line for line in parts["marks"] if line in MARKS)
     times = [line.split(" ") for line in parts["sockets"]]
-    made = {kind: max([number(time) for name, time in times if (name == "kubelet.sock") == own] or [0])
+    newest_times = {kind: max([parse_integer(time) for name, time in times if (name == "kubelet.sock") == own] or [0])
             for kind, own in (("kubelet", True), ("plugin", False))}  # fmt: skip
     switches, unit = parts["fabric"]
     if unit not in UNIT:
         raise ValueError(unit[:40])
     kinds = tuple(sorted({line for line in parts["devices"] if line}))
-    return PluginFiles(marks, made["kubelet"], made["plugin"], number(switches), unit, kinds)
+    return PluginFiles(marks, newest_times["kubelet"], newest_times["plugin"], parse_integer(switches), unit, kinds)
 
 
 PLUGIN_FILES = Probe(
     "gpu.plugin-files",
     Lines(ONLY_WITH_GPU + read_script(__file__, "plugin_files.sh")),
-    plugin_files,
-    like="systemctl status nvidia-fabricmanager; ls /run/nvidia/validations",
+    parse_plugin_files,
+    manual_command="systemctl status nvidia-fabricmanager; ls /run/nvidia/validations",
 )
 WATCHERS = Probe(
     "gpu.inotify",
@@ -77,6 +82,6 @@ WATCHERS = Probe(
 used=$(find /proc/[0-9]*/fd -lname anon_inode:inotify -user root -printf x 2>/dev/null)
 echo "${#used} $limit" """
     ),
-    watchers,
-    like="sysctl fs.inotify.max_user_instances",
+    parse_watchers,
+    manual_command="sysctl fs.inotify.max_user_instances",
 )

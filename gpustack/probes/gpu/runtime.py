@@ -1,7 +1,7 @@
-"""What lets containers have GPUs on a host without an operator: NVIDIA's container toolkit, and what containerd and CDI
-say of it.
+"""GPUs for containers on a host without an operator: NVIDIA's container toolkit, and the files of containerd and CDI.
 
-CDI, the Container Device Interface, describes devices in files (https://github.com/cncf-tags/container-device-interface).
+CDI, the Container Device Interface, describes devices in files
+(https://github.com/cncf-tags/container-device-interface).
 """
 
 import re
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU, stored_with_gpu
-from gpustack.probes.packages.software import Repositories, stored_script
-from gpustack.probes.sections import named, sections
+from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU, parse_gpu_host_repository
+from gpustack.probes.packages.software import Repositories, build_repository_script
+from gpustack.probes.sections import index_sections, split_sections
 
 DROP_IN = "/etc/containerd/conf.d/gpustack-nvidia.toml"
 # A GPU as nvidia-ctk names it beside its index; parts of one (MIG) begin otherwise.
@@ -22,42 +22,47 @@ DEVICE = re.compile(r"GPU-[0-9a-f-]{36}")
 
 @dataclass(frozen=True)
 class RuntimeFiles:
-    """`drop_in` is our file for containerd, parsed, empty where there is none; `broken` says why it is no TOML.
-    `others` are further files of containerd's that define a runtime `nvidia`. `devices` are the GPUs that the toolkit's
-    file for CDI names, by UUID."""
+    """Hold the files of the runtime.
+
+    `drop_in` is gpustack's file for containerd, parsed, empty where there is none; `parse_error` says why it is not
+    TOML. `other_files` are further files of containerd's that define a runtime `nvidia`. `devices` are the GPUs that
+    the toolkit's file for CDI names, by UUID.
+    """
 
     drop_in: Mapping[str, Any]
-    broken: str
-    others: tuple[str, ...]
+    parse_error: str
+    other_files: tuple[str, ...]
     devices: tuple[str, ...]
 
 
-def toolkit_repository(answer: Answer) -> Repositories:
-    """Of the one with the toolkit."""
-    return stored_with_gpu(answer, "toolkit")
+def parse_toolkit_repository(answer: Answer) -> Repositories:
+    """Parse the repository of the toolkit."""
+    return parse_gpu_host_repository(answer, "toolkit")
 
 
-def runtime_files(answer: Answer) -> RuntimeFiles:
-    """Raises ValueError or KeyError for an answer of another shape."""
-    if answer.out == f"{NO_GPU}\n":
+def parse_runtime_files(answer: Answer) -> RuntimeFiles:
+    """Parse the files of the runtime. Raise ValueError or KeyError where the answer has another shape."""
+    if answer.stdout == f"{NO_GPU}\n":
         return RuntimeFiles({}, "", (), ())
-    parts = named(sections(answer.out))
+    parts = index_sections(split_sections(answer.stdout))
     devices = tuple(line for line in parts["devices"] if line)
     if odd := [line for line in devices if not DEVICE.fullmatch(line)]:
         raise ValueError(odd)
-    drop_in, broken = {}, ""
+    drop_in, parse_error = {}, ""
     try:
         drop_in = tomllib.loads("\n".join(parts["drop-in"]))
     except tomllib.TOMLDecodeError as error:
-        broken = str(error)
-    return RuntimeFiles(drop_in, broken, tuple(line for line in parts["others"] if line), tuple(sorted(set(devices))))
+        parse_error = str(error)
+    return RuntimeFiles(
+        drop_in, parse_error, tuple(line for line in parts["others"] if line), tuple(sorted(set(devices)))
+    )
 
 
 TOOLKIT_REPOSITORY = Probe(
     "gpu.toolkit-repository",
-    Lines(ONLY_WITH_GPU + stored_script("toolkit")),
-    toolkit_repository,
-    like="cat /etc/apt/sources.list.d/*.sources",
+    Lines(ONLY_WITH_GPU + build_repository_script("toolkit")),
+    parse_toolkit_repository,
+    manual_command="cat /etc/apt/sources.list.d/*.sources",
 )
 RUNTIME_FILES = Probe(
     "gpu.runtime-files",
@@ -76,6 +81,6 @@ for file in /etc/cdi/nvidia.yaml /var/run/cdi/nvidia.yaml; do
   [ ! -e "$file" ] || sed -n 's/^ *-\{{0,1\}} *name: "\{{0,1\}}\(GPU-[^"]*\)"\{{0,1\}}$/\1/p' "$file"
 done"""
     ),
-    runtime_files,
-    like="cat /etc/containerd/conf.d/*.toml; ls /etc/cdi /var/run/cdi",
+    parse_runtime_files,
+    manual_command="cat /etc/containerd/conf.d/*.toml; ls /etc/cdi /var/run/cdi",
 )

@@ -1,5 +1,5 @@
-"""How the GPU operator is configured: the parts of its ClusterPolicy that faults turn on, what pods of the
-exporter get, and which ConfigMaps are there."""
+"""Configuration of the GPU operator: the parts of its ClusterPolicy that faults depend on, the pods of the exporter,
+and the ConfigMaps that exist."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,17 +7,22 @@ from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.files.json_text import dump_json, load_json
-from gpustack.probes.kubernetes.nodes import entries, entries_if_known
+from gpustack.probes.kubernetes.nodes import list_objects, list_objects_if_known
 
-KEPT = ("driver.enabled", "dcgm.enabled", "devicePlugin.config", "dcgmExporter.serviceMonitor", "dcgmExporter.config",
-        "cdi", "hostPaths", "daemonsets.tolerations")  # fmt: skip
+POLICY_FIELDS = (
+    "driver.enabled", "dcgm.enabled", "devicePlugin.config", "dcgmExporter.serviceMonitor", "dcgmExporter.config",
+    "cdi", "hostPaths", "daemonsets.tolerations",
+)  # fmt: skip
 BY_POD = "DCGM_EXPORTER_KUBERNETES"
 
 
 @dataclass(frozen=True)
 class PolicySettings:
-    """Of a ClusterPolicy. `parts` are those of KEPT that it has at all; `plugin_config` names the device plugin's
-    ConfigMap, `plugin_default` the key in it; `tolerated` are keys of taints, with an empty one for all."""
+    """Hold settings of a ClusterPolicy.
+
+    `parts` are those of POLICY_FIELDS that it has at all; `plugin_config` names the device plugin's ConfigMap,
+    `plugin_default` the key in it; `tolerations` are keys of taints, an empty one for all taints.
+    """
 
     name: str
     parts: tuple[str, ...]
@@ -26,13 +31,16 @@ class PolicySettings:
     plugin_config: str
     plugin_default: str
     counters_config: str
-    tolerated: tuple[str, ...]
+    tolerations: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class ExporterPod:
-    """What a DaemonSet of the exporter gives its pods. `asks_kubelet`: the kubelet is asked which pod has which GPU,
-    and its folder is there for that. `config_map` has the list of counters, empty without one."""
+    """Describe the pods that a DaemonSet of the exporter makes.
+
+    `asks_kubelet`: the kubelet is asked which pod has which GPU; `mounts_kubelet`: its folder is mounted for that.
+    `config_map` has the list of counters, empty without one.
+    """
 
     name: str
     image: str
@@ -41,25 +49,26 @@ class ExporterPod:
     config_map: str
 
 
-def settings(answer: Answer) -> tuple[PolicySettings, ...] | None:
-    """None while the API does not know the kind. Raises ValueError for another refusal."""
-    known = entries_if_known(answer)
-    return None if known is None else tuple(of_policy(entry) for entry in known)
+def parse_policy_settings(answer: Answer) -> tuple[PolicySettings, ...] | None:
+    """Parse the settings, or None while the API does not know the kind. Raise ValueError where it refuses for another
+    reason."""
+    known = list_objects_if_known(answer)
+    return None if known is None else tuple(parse_policy_entry(entry) for entry in known)
 
 
-def of_policy(entry: Any) -> PolicySettings:
+def parse_policy_entry(entry: Any) -> PolicySettings:
     spec = entry.get("spec", {})
     plugin = spec.get("devicePlugin", {}).get("config") or {}
     counters = spec.get("dcgmExporter", {}).get("config") or {}
     return PolicySettings(
         entry["metadata"]["name"],
-        tuple(path for path in KEPT if has_path(spec, path.split("."))),
+        tuple(path for path in POLICY_FIELDS if has_path(spec, path.split("."))),
         spec.get("driver", {}).get("enabled") is True,
         spec.get("dcgm", {}).get("enabled") is True,
         plugin.get("name", ""),
         plugin.get("default", ""),
         counters.get("name", ""),
-        tuple(one.get("key", "") for one in spec.get("daemonsets", {}).get("tolerations") or ()),
+        tuple(toleration.get("key", "") for toleration in spec.get("daemonsets", {}).get("tolerations") or ()),
     )
 
 
@@ -67,15 +76,17 @@ def has_path(spec: Any, path: list[str]) -> bool:
     return not path or (isinstance(spec, dict) and path[0] in spec and has_path(spec[path[0]], path[1:]))
 
 
-def exporters(answer: Answer) -> tuple[ExporterPod, ...]:
-    return tuple(exporter(entry["metadata"]["name"], entry["spec"]["template"]["spec"]) for entry in entries(answer))
+def parse_exporters(answer: Answer) -> tuple[ExporterPod, ...]:
+    return tuple(
+        parse_exporter(entry["metadata"]["name"], entry["spec"]["template"]["spec"]) for entry in list_objects(answer)
+    )
 
 
-def exporter(name: str, spec: Any) -> ExporterPod:
-    container, *_ = (one for one in spec["containers"] if "dcgm" in one["name"])
-    env = {one["name"]: one.get("value", "") for one in container.get("env", ())}
-    mounts = {one["mountPath"].rstrip("/") for one in container.get("volumeMounts", ())}
-    maps = [one["configMap"].get("name", "") for one in spec.get("volumes", ()) if "configMap" in one]
+def parse_exporter(name: str, spec: Any) -> ExporterPod:
+    container, *_ = (candidate for candidate in spec["containers"] if "dcgm" in candidate["name"])
+    env = {variable["name"]: variable.get("value", "") for variable in container.get("env", ())}
+    mounts = {volume_mount["mountPath"].rstrip("/") for volume_mount in container.get("volumeMounts", ())}
+    maps = [volume["configMap"].get("name", "") for volume in spec.get("volumes", ()) if "configMap" in volume]
     return ExporterPod(
         name,
         container.get("image", ""),
@@ -85,30 +96,30 @@ def exporter(name: str, spec: Any) -> ExporterPod:
     )
 
 
-def config_maps(answer: Answer) -> Mapping[str, tuple[str, ...]]:
-    """Keys by name."""
-    return {str(entry["metadata"]["name"]): tuple(sorted(entry.get("data") or {})) for entry in entries(answer)}
+def parse_config_maps(answer: Answer) -> Mapping[str, tuple[str, ...]]:
+    """Parse the keys of ConfigMaps by name."""
+    return {str(entry["metadata"]["name"]): tuple(sorted(entry.get("data") or {})) for entry in list_objects(answer)}
 
 
-def keys_only(text: str) -> str:
+def prune_values(text: str) -> str:
     items = [entry | {"data": dict.fromkeys(entry.get("data") or {}, "")} for entry in load_json(text)["items"]]
     return dump_json({"items": items}, separators=(",", ":"))
 
 
-def counters_only(text: str) -> str:
-    """Of an environment what is read; any other variable may hold a secret."""
+def prune_environment(text: str) -> str:
+    """Keep the variables of an environment that are read; any other one may hold a secret."""
     items = load_json(text)["items"]
     for entry in items:
-        for one in entry["spec"]["template"]["spec"]["containers"]:
-            one["env"] = [variable for variable in one.get("env", ()) if variable["name"] == BY_POD]
+        for container in entry["spec"]["template"]["spec"]["containers"]:
+            container["env"] = [variable for variable in container.get("env", ()) if variable["name"] == BY_POD]
     return dump_json({"items": items}, separators=(",", ":"))
 
 
 SETTINGS = Probe(
     "gpu.policy-settings",
-    Api("/apis/nvidia.com/v1/clusterpolicies", ("metadata.name", *(f"spec.{path}" for path in KEPT))),
-    settings,
-    ends=(0, 1),
+    Api("/apis/nvidia.com/v1/clusterpolicies", ("metadata.name", *(f"spec.{path}" for path in POLICY_FIELDS))),
+    parse_policy_settings,
+    exit_codes=(0, 1),
 )
 EXPORTERS = Probe(
     "gpu.exporters",
@@ -120,12 +131,12 @@ EXPORTERS = Probe(
             "spec.template.spec.volumes",
         ),
     ),
-    exporters,
-    shorten=counters_only,
+    parse_exporters,
+    pruner=prune_environment,
 )
 GPU_CONFIG_MAPS = Probe(
     "gpu.config-maps",
     Api("/api/v1/namespaces/$GPU_NAMESPACE/configmaps", ("metadata.name", "data")),
-    config_maps,
-    shorten=keys_only,
+    parse_config_maps,
+    pruner=prune_values,
 )

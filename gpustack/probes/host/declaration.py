@@ -1,9 +1,9 @@
 """The declaration of what each step may touch on a host: playbooks/files/owned.json, by step and kind.
 
-Kinds: `file` (whole files of ours), `lines` (lines in a file of others), `marked` (files that others write as well, and
-ours say whose they are), `folder` (made where it is missing, removed when it is empty: files of others may be in it),
-`data` (what programs of a cluster write), `store` (what containerd keeps), `link` (a network link),
-`private` (a folder in which gpustack alone keeps things).
+Kinds: `file` (whole files of gpustack), `lines` (lines in a file of others), `marked` (files that others write as well,
+and gpustack's say whose they are), `folder` (made where it is missing, removed when it is empty: files of others may be
+in it), `data` (written by programs of a cluster), `store` (kept by containerd), `link` (a network link), `private` (a
+folder in which gpustack alone keeps things).
 """
 
 import fnmatch
@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from gpustack.files.json_text import load_json
 
 PLAIN = re.compile(r"(?:/[\w.@-]+)+", re.ASCII)
@@ -21,7 +21,7 @@ Declaration = Mapping[str, Mapping[str, tuple[str, ...]]]
 @cache
 def read_declaration() -> Declaration:
     """Read the declared paths by step and kind."""
-    text = (playbooks() / "files" / "owned.json").read_text("utf-8")
+    text = (locate_playbooks() / "files" / "owned.json").read_text("utf-8")
     return {step: {kind: tuple(paths) for kind, paths in kinds.items()} for step, kinds in load_json(text).items()}
 
 
@@ -43,7 +43,10 @@ def find_kinds(path: str) -> frozenset[str]:
         kind
         for kinds in read_declaration().values()
         for kind, paths in kinds.items()
-        if any(path == one or (path.count("/") == one.count("/") and fnmatch.fnmatchcase(path, one)) for one in paths)
+        if any(
+            path == pattern or (path.count("/") == pattern.count("/") and fnmatch.fnmatchcase(path, pattern))
+            for pattern in paths
+        )
     )
 
 

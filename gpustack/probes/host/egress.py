@@ -1,4 +1,4 @@
-"""Whether the files that name a proxy or hold a login are the wanted ones, and whether daemons run with that proxy.
+"""Files that name a proxy or hold a login, compared with the wanted ones, and the proxy of running daemons.
 
 No answer holds a secret: a file, a line or an environment is compared on the host, by a hash with a random salt.
 """
@@ -10,11 +10,11 @@ from typing import Literal
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.config.egress import PATHS
 
-Compared = Literal["same", "other", "none"]
+Comparison = Literal["same", "other", "none"]
 
 # `way URL`: the proxy of the spec for it, as lines for `curl --config -`. Its address may hold a password, which no
 # argument and no environment of a program is to have. Without the file, the environment's counts.
-WAY = r"""way() (
+PROXY_FUNCTION = r"""way() (
   file=/etc/gpustack-cluster/proxy.env
   [ -r "$file" ] || exit 0
   value_of() { sed -n "s/^$1=//p" "$file" | tr -d '"'; }
@@ -25,28 +25,30 @@ WAY = r"""way() (
 
 
 @dataclass(frozen=True)
-class FoundFile:
-    """A file that is there: whether its content is the wanted one, and its mode, as 0600."""
+class EgressFile:
+    """Describe a file that exists: whether its content is the wanted one, and its mode, as 0600."""
 
-    content: Compared
+    content: Comparison
     mode: str
 
 
-def files(answer: Answer) -> Mapping[str, FoundFile]:
-    """Those that are there, by path."""
-    found = {}
-    for line in answer.out.splitlines():
+def parse_egress_files(answer: Answer) -> Mapping[str, EgressFile]:
+    """Parse the files that exist, by path."""
+    files = {}
+    for line in answer.stdout.splitlines():
         path, content, mode, owner = line.split(" ")
-        found[path] = FoundFile(check_word(content), f"{int(mode, 8):04o}" if owner == "root" else f"{mode} of {owner}")
-    return found
+        files[path] = EgressFile(
+            check_word(content), f"{int(mode, 8):04o}" if owner == "root" else f"{mode} of {owner}"
+        )
+    return files
 
 
-def daemons(answer: Answer) -> Mapping[str, Compared]:
-    """Of units that run: whether their proxy is the wanted one, another, or none."""
-    return {unit: check_word(content) for unit, content in (line.split(" ") for line in answer.out.splitlines())}
+def parse_daemons(answer: Answer) -> Mapping[str, Comparison]:
+    """Parse for each running unit whether its proxy is the wanted one, another, or none."""
+    return {unit: check_word(content) for unit, content in (line.split(" ") for line in answer.stdout.splitlines())}
 
 
-def check_word(word: str) -> Compared:
+def check_word(word: str) -> Comparison:
     if word not in ("same", "other", "none"):
         raise ValueError(word)
     return word  # type: ignore[return-value]
@@ -62,8 +64,8 @@ EGRESS = Probe(
   echo "$file $is $(stat -c '%a %U' "$file")"
 done"""
     ),
-    files,
-    like="ls -l /etc/apt/apt.conf.d/99gpustack-proxy /etc/gpustack-cluster/proxy.env",
+    parse_egress_files,
+    manual_command="ls -l /etc/apt/apt.conf.d/99gpustack-proxy /etc/gpustack-cluster/proxy.env",
 )
 DAEMONS = Probe(
     "egress.daemons",
@@ -82,6 +84,6 @@ for unit in containerd kubelet; do
   fi
   echo "$unit $is"
 done"""),
-    daemons,
-    like="systemctl show -p Environment containerd kubelet",
+    parse_daemons,
+    manual_command="systemctl show -p Environment containerd kubelet",
 )

@@ -1,7 +1,7 @@
-"""What of ours is on a host, by step: what `gpustack reset` takes away, and asks for again afterwards.
+"""Resources of gpustack on a host, by step: those that `gpustack reset` removes, and asks for again afterwards.
 
-Each answer has a line `KIND NAME` per thing. Files are those of the declaration; what a role makes beside them, and its
-tasks/reset.yml removes, stands here too.
+Each answer has a line `KIND NAME` per resource. Files are those of the declaration; a resource that a role makes beside
+them, and its tasks/reset.yml removes, is listed in this module too.
 """
 
 import fnmatch
@@ -13,26 +13,26 @@ from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.probes.host.declaration import read_declaration
 
-# Folders in which everything is looked for, so that what others put there is named when it stays.
-WHOLE = (
+# Folders in which everything is looked for, so that files that others put there are named when they stay.
+SEARCHED = (
     "/etc/kubernetes/pki", "/etc/kubernetes/gpustack-flannel/*", "/etc/kubernetes/gpustack-storage/*",
     "/var/lib/gpustack-cluster/charts/*", "/etc/gpustack-cluster/standalone/receivers/*",
 )  # fmt: skip
-# What the scripts below look at more closely, what any person may have, and descriptions of devices, which are made
-# anew by whoever needs them.
+# Paths that the scripts below look at more closely, paths that any person may have, and descriptions of devices, which
+# are made anew by whoever needs them.
 NO_TRACE = (
     "/var/lib/kubelet", "/etc/kubernetes/manifests/*", "/opt/cni/bin/flannel", "/etc/gpustack-cluster/firewalld-source",
     "/root/.kube/config", "/var/run/cdi/*",
 )  # fmt: skip
-UNDONE = (
+RESET_STEPS = (
     "workers", "standalone-monitoring", "standalone-exporters", "gpu-operator", "gpu-runtime", "gpu-driver", "storage",
     "helm", "flannel", "control-plane", "kubernetes", "containerd", "firewall", "prereqs",
 )  # fmt: skip
 """The steps that have a reset, the last one first."""
 
 
-def find_undoing(step: str, kind: str, path: str) -> str:
-    """Find the step whose reset takes a declared path: data of a cluster goes with the program that wrote it."""
+def find_reset_step(step: str, kind: str, path: str) -> str:
+    """Find the step whose reset removes a declared path: data of a cluster goes with the program that wrote it."""
     if kind == "data" and re.search("flannel|/cni/", path):
         return "flannel"
     if kind == "data":
@@ -41,35 +41,35 @@ def find_undoing(step: str, kind: str, path: str) -> str:
         return "helm"
     if "/gpustack-kubernetes." in path:
         return "kubernetes"
-    return step if step in UNDONE else "prereqs"
+    return step if step in RESET_STEPS else "prereqs"
 
 
-def list_traced() -> Mapping[str, tuple[str, ...]]:
-    """List the declared files, data and private folders by the step whose reset takes them. What matches a pattern of
-    data is recorded together, and no single file of it by its name."""
-    traced: dict[str, list[str]] = {step: [] for step in UNDONE}
+def list_traced_paths() -> Mapping[str, tuple[str, ...]]:
+    """List the declared files, data and private folders by the step whose reset removes them. Data that matches a
+    pattern is recorded together, and no single file of it by its name."""
+    traced: dict[str, list[str]] = {step: [] for step in RESET_STEPS}
     declared = (
         (step, kind, path)
         for step, kinds in read_declaration().items()
         for kind in ("file", "data", "private")
         for path in kinds.get(kind, ())
-        if not (kind == "data" and "*" in path) and not any(fnmatch.fnmatchcase(path, one) for one in NO_TRACE)
+        if not (kind == "data" and "*" in path) and not any(fnmatch.fnmatchcase(path, name) for name in NO_TRACE)
     )
     for step, kind, path in declared:
-        whole = next((one for one in WHOLE if path.startswith(f"{one.removesuffix('/*')}/")), path)
-        if not any(whole in paths for paths in traced.values()):
-            traced[find_undoing(step, kind, path)].append(whole)
+        folder = next((name for name in SEARCHED if path.startswith(f"{name.removesuffix('/*')}/")), path)
+        if not any(folder in paths for paths in traced.values()):
+            traced[find_reset_step(step, kind, path)].append(folder)
     return {step: tuple(paths) for step, paths in traced.items()}
 
 
-FILES = list_traced()
+FILES = list_traced_paths()
 
 KINDS = {"file", "link", "route", "chains", "chain", "table", "rules", "source", "containers", "unit", "change", "line"}
 
 
 @dataclass(frozen=True)
 class Trace:
-    """`kind` is file, link, chains, …; `name` says which, as people write it."""
+    """Identify a resource. `kind` is file, link, chains, …; `name` says which one, as people write it."""
 
     kind: str
     name: str
@@ -78,15 +78,15 @@ class Trace:
         return self.name if self.kind == "file" else f"{self.kind} {self.name}"
 
 
-def traces(answer: Answer) -> tuple[Trace, ...]:
-    """Raises ValueError for a line that is none of these."""
-    found = tuple(Trace(*line.split(" ", 1)) for line in answer.out.splitlines())
-    if odd := next((trace for trace in found if trace.kind not in KINDS), None):
+def parse_traces(answer: Answer) -> tuple[Trace, ...]:
+    """Parse the resources. Raise ValueError where a line names none of these kinds."""
+    traces = tuple(Trace(*line.split(" ", 1)) for line in answer.stdout.splitlines())
+    if odd := next((trace for trace in traces if trace.kind not in KINDS), None):
         raise ValueError(str(odd))
-    return found
+    return traces
 
 
-def files(paths: Iterable[str]) -> str:
+def build_files_script(paths: Iterable[str]) -> str:
     return f"""set -- {" ".join(paths)}
 for path; do
   [ ! -e "$path" ] || echo "file $path"
@@ -94,8 +94,8 @@ done
 """
 
 
-def chains(prefix: str) -> str:
-    """Both kernel interfaces may have some; the older one is asked only where it has tables."""
+def build_chains_script(prefix: str) -> str:
+    """Build a script that lists chains of both kernel interfaces; the older one is asked only where it has tables."""
     return f"""for tool in iptables ip6tables; do
   command -v "$tool-save" >/dev/null || continue
   others=
@@ -111,20 +111,20 @@ done
 """
 
 
-def probe(step: str, more: str = "") -> Probe[tuple[Trace, ...]]:
-    return Probe(f"owned.{step}", Lines(f"{files(FILES[step])}{more}exit 0"), traces)
+def build_probe(step: str, extra_script: str = "") -> Probe[tuple[Trace, ...]]:
+    return Probe(f"owned.{step}", Lines(f"{build_files_script(FILES[step])}{extra_script}exit 0"), parse_traces)
 
 
-STANDALONE_MONITORING = probe("standalone-monitoring")
-STANDALONE_EXPORTERS = probe("standalone-exporters")
+STANDALONE_MONITORING = build_probe("standalone-monitoring")
+STANDALONE_EXPORTERS = build_probe("standalone-exporters")
 # Its operands leave them, and nobody else's; device descriptions are made anew by whoever needs them.
-GPU_OPERATOR = probe("gpu-operator")
-GPU_RUNTIME = probe("gpu-runtime")
-GPU_DRIVER = probe("gpu-driver")
-STORAGE = probe("storage")
-HELM = probe("helm")
-WORKERS = probe("workers")
-FLANNEL = probe(
+GPU_OPERATOR = build_probe("gpu-operator")
+GPU_RUNTIME = build_probe("gpu-runtime")
+GPU_DRIVER = build_probe("gpu-driver")
+STORAGE = build_probe("storage")
+HELM = build_probe("helm")
+WORKERS = build_probe("workers")
+FLANNEL = build_probe(
     "flannel",
     r"""plugin=/opt/cni/bin/flannel
 [ ! -e $plugin ] || dpkg -S $plugin >/dev/null 2>&1 || echo "file $plugin"
@@ -135,9 +135,9 @@ network=${network:-$POD_CIDR}
 routes=$(ip -4 route show root "$network") || exit
 printf '%s\n' "$routes" | sed -n '/flannel\.1/!s/^\([0-9./]* via .*\)/route \1/p'
 """
-    + chains("FLANNEL-"),
+    + build_chains_script("FLANNEL-"),
 )
-CONTROL_PLANE = probe(
+CONTROL_PLANE = build_probe(
     "control-plane",
     r"""for folder in /etc/kubernetes/manifests /var/lib/kubelet; do
   [ -z "$(ls -A "$folder" 2>/dev/null)" ] || echo "file $folder"
@@ -153,9 +153,9 @@ if command -v nft >/dev/null; then
   printf '%s\n' "$tables" | sed -n 's/^table \(ip6\? kube-proxy\)$/table \1/p'
 fi
 """
-    + chains("KUBE-"),
+    + build_chains_script("KUBE-"),
 )
-KUBERNETES = probe(
+KUBERNETES = build_probe(
     "kubernetes",
     r"""! systemctl -q is-active kubepods.slice || echo 'unit kubepods.slice'
 [ -e /etc/apt/sources.list.d/gpustack-kubernetes.sources ] || exit 0
@@ -165,7 +165,7 @@ esac
 ! systemctl -q is-enabled kubelet.service 2>/dev/null || echo 'unit kubelet.service (starts at boot)'
 """,
 )
-CONTAINERD = probe(
+CONTAINERD = build_probe(
     "containerd",
     r"""cd /etc/containerd 2>/dev/null || exit 0
 for file in certs.d/*/hosts.toml; do
@@ -173,14 +173,14 @@ for file in certs.d/*/hosts.toml; do
 done
 """,
 )
-FIREWALL = probe(
+FIREWALL = build_probe(
     "firewall",
-    read_script(__file__, "owned_firewall.sh") + chains("GPUSTACK-"),
+    read_script(__file__, "owned_firewall.sh") + build_chains_script("GPUSTACK-"),
 )
-PREREQS = probe("prereqs")
+PREREQS = build_probe("prereqs")
 
 # By step, the last step first.
-OURS: Mapping[str, Probe[tuple[Trace, ...]]] = {
+RESOURCE_PROBES: Mapping[str, Probe[tuple[Trace, ...]]] = {
     "workers": WORKERS,
     "standalone-monitoring": STANDALONE_MONITORING,
     "standalone-exporters": STANDALONE_EXPORTERS,

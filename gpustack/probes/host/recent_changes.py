@@ -1,12 +1,12 @@
-"""What became different on a host within a day: what apt did, when it was booted, and files of its settings."""
+"""Changes on a host within a day: actions of apt, the last boot, and files of its settings."""
 
 import re
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
-from gpustack.probes.parsing import number
-from gpustack.probes.sections import read_sections
+from gpustack.probes.parsing import parse_integer
+from gpustack.probes.sections import parse_sections
 
 VERBS = ("install", "reinstall", "upgrade", "downgrade", "remove", "purge")
 # Debian Policy 5.6.1.
@@ -21,53 +21,57 @@ PLACES = (
 
 @dataclass(frozen=True)
 class AptAction:
-    """What apt did, `ago` seconds before it was asked. `how` is one of VERBS."""
+    """Describe an action of apt, `seconds_ago` before the question. `action` is one of VERBS."""
 
-    ago: int
-    how: str
+    seconds_ago: int
+    action: str
     packages: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class FileTimes:
-    """`now` and `booted` are seconds of the epoch by the host's own clock, `booted` None where systemd does not say;
-    `written` are the newest files with theirs."""
+    """Hold times in seconds of the epoch by the host's own clock: `current_time`, and `booted_at`, None where systemd
+    does not report it. `modified_files` are the newest files with theirs."""
 
-    now: int
-    booted: int | None
-    written: tuple[tuple[str, int], ...]
+    current_time: int
+    booted_at: int | None
+    modified_files: tuple[tuple[str, int], ...]
 
 
-def read_packages(answer: Answer) -> tuple[AptAction, ...]:
-    """The oldest first; what a clock that was put back makes of the future is now. Raises ValueError for a line of
-    another shape."""
-    found = []
-    for line in answer.out.splitlines():
-        ago, how, *names = line.split()
-        if how not in VERBS or not names or not all(map(PACKAGE.fullmatch, names)):
+def parse_apt_actions(answer: Answer) -> tuple[AptAction, ...]:
+    """Parse the actions, the oldest first. An action in the future, of a clock that was put back, counts as one of now.
+
+    Raise ValueError where a line has another shape.
+    """
+    apt_actions = []
+    for line in answer.stdout.splitlines():
+        seconds_ago, action, *names = line.split()
+        if action not in VERBS or not names or not all(map(PACKAGE.fullmatch, names)):
             raise ValueError(line)
-        found.append(AptAction(0 if ago.startswith("-") else number(ago), how, tuple(names)))
-    return tuple(found)
+        apt_actions.append(
+            AptAction(0 if seconds_ago.startswith("-") else parse_integer(seconds_ago), action, tuple(names))
+        )
+    return tuple(apt_actions)
 
 
-def read_times(answer: Answer) -> FileTimes:
-    (now,), booted, files = read_sections(answer.out, "now", "booted", "files")
+def parse_file_times(answer: Answer) -> FileTimes:
+    (now,), booted, files = parse_sections(answer.stdout, "now", "booted", "files")
     stamp = booted[0].removeprefix("@") if booted else ""
-    written = []
+    modified_files = []
     for line in files:
-        at, path = line.split(" ", 1)
+        modified_at, path = line.split(" ", 1)
         if not path.startswith("/"):
             raise ValueError(line)
-        written.append((path, number(at.partition(".")[0])))
-    return FileTimes(number(now), number(stamp) if stamp else None, tuple(written))
+        modified_files.append((path, parse_integer(modified_at.partition(".")[0])))
+    return FileTimes(parse_integer(now), parse_integer(stamp) if stamp else None, tuple(modified_files))
 
 
 # apt writes the host's local time, which is compared with the same; only what is new is made a number of.
 PACKAGES = Probe(
     "recent.packages",
     Lines(read_script(__file__, "recent_packages.sh")),
-    read_packages,
-    like="cat /var/log/apt/history.log",
+    parse_apt_actions,
+    manual_command="cat /var/log/apt/history.log",
 )
 TIMES = Probe(
     "recent.files",
@@ -88,6 +92,6 @@ for file in /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env; do
   [ ! -e "$file" ] || set -- "$@" "$file"
 done
 [ $# -eq 0 ] || find "$@" -mmin -1440 -printf '%T@ %p\n'"""),
-    read_times,
-    like="uptime -s; find /etc -type f -mtime -1",
+    parse_file_times,
+    manual_command="uptime -s; find /etc -type f -mtime -1",
 )

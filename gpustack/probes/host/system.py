@@ -1,11 +1,11 @@
-"""The host itself: what system it runs, how big it is, who it says it is."""
+"""Properties of the host: its operating system, its size, and its identity."""
 
 import re
 import shlex
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.parsing import number
+from gpustack.probes.parsing import parse_integer
 
 # os-release(5): lower case, digits, and these; the words of uname(1) are of the same kind.
 WORD = re.compile("[A-Za-z0-9._+~-]*", re.ASCII)
@@ -17,7 +17,7 @@ ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 @dataclass(frozen=True)
 class System:
-    """`id`, `version` and `codename` as in os-release(5); `arch` as dpkg names it."""
+    """Describe the operating system: `id`, `version` and `codename` as in os-release(5); `arch` as dpkg names it."""
 
     id: str
     version: str
@@ -27,7 +27,7 @@ class System:
 
 @dataclass(frozen=True)
 class Identity:
-    """`product_uuid` is None where the firmware tells none (containers, some boards)."""
+    """Hold the ids of a host. `product_uuid` is None where the firmware has none (containers, some boards)."""
 
     machine_id: str
     product_uuid: str | None
@@ -35,7 +35,8 @@ class Identity:
 
 @dataclass(frozen=True)
 class Capacity:
-    """`memory_mib` is all memory that the kernel manages, `disk_gib` what is free below /var."""
+    """Hold the size of a host: `memory_mib` is all memory that the kernel manages, `disk_gib` the free space below
+    /var."""
 
     cpus: int
     memory_mib: int
@@ -44,25 +45,25 @@ class Capacity:
 
 @dataclass(frozen=True)
 class Pythons:
-    """(major, minor) of those that have a versioned name on the path, and of the one called python3."""
+    """Hold (major, minor) of the Pythons with a versioned name on the path, and of the one called python3."""
 
-    named: tuple[tuple[int, int], ...]
+    versions: tuple[tuple[int, int], ...]
     default: tuple[int, int] | None
 
 
 @dataclass(frozen=True)
 class Sudo:
-    """The program called sudo: whether it is sudo-rs, and then whether it wants the password of who logged in; whether
-    the other one is there as sudo.ws (Ubuntu from 25.10 on)."""
+    """Describe the program called sudo: whether it is sudo-rs, and then whether it needs the password of the login;
+    whether the other sudo is installed as sudo.ws (Ubuntu from 25.10 on)."""
 
     rust: bool
-    asks: bool
-    other: bool
+    needs_password: bool
+    has_sudo_ws: bool
 
 
-def system(answer: Answer) -> System:
-    """The first line is what dpkg says, or uname(1) where there is no dpkg."""
-    machine, *lines = answer.out.splitlines()
+def parse_system(answer: Answer) -> System:
+    """Parse the operating system. The first line is the output of dpkg, or of uname(1) where there is no dpkg."""
+    machine, *lines = answer.stdout.splitlines()
     words = (shlex.split(line) for line in lines if "=" in line and not line.startswith("#"))
     release = dict(word[0].split("=", 1) for word in words if word)
     fields = (release["ID"], release.get("VERSION_ID", ""), release.get("VERSION_CODENAME", ""), machine)
@@ -71,56 +72,58 @@ def system(answer: Answer) -> System:
     return System(*fields[:3], ARCHITECTURES.get(machine, machine))
 
 
-def hostname(answer: Answer) -> str:
-    """The name that kubeadm gives the node: the host's, in lower case. Raises ValueError for what hostnamectl would not
-    take in any case (systemd: ASCII)."""
-    name = one_word(answer)
+def parse_hostname(answer: Answer) -> str:
+    """Parse the name that kubeadm gives the node: the host's, in lower case.
+
+    Raise ValueError where hostnamectl would refuse the name in any case (systemd: ASCII).
+    """
+    name = parse_word(answer)
     if not name.isascii():
         raise ValueError(name)
     return name.lower()
 
 
-def identity(answer: Answer) -> Identity:
-    machine_id, uuid = (line.strip() for line in answer.out.splitlines())
+def parse_identity(answer: Answer) -> Identity:
+    machine_id, uuid = (line.strip() for line in answer.stdout.splitlines())
     if not MACHINE_ID.fullmatch(machine_id) or not UUID.fullmatch(uuid):
-        raise ValueError(answer.out)
+        raise ValueError(answer.stdout)
     return Identity(machine_id.removeprefix("uninitialized"), uuid.lower() or None)
 
 
-def capacity(answer: Answer) -> Capacity:
-    cpus, memory_kib, disk_kib = answer.out.split()
-    return Capacity(number(cpus), number(memory_kib) // 1024, number(disk_kib) // 1024**2)
+def parse_capacity(answer: Answer) -> Capacity:
+    cpus, memory_kib, disk_kib = answer.stdout.split()
+    return Capacity(parse_integer(cpus), parse_integer(memory_kib) // 1024, parse_integer(disk_kib) // 1024**2)
 
 
-def read_time(answer: Answer) -> int:
-    """Seconds of the epoch, by the host's own clock."""
-    return number(one_word(answer))
+def parse_time(answer: Answer) -> int:
+    """Parse seconds of the epoch, by the host's own clock."""
+    return parse_integer(parse_word(answer))
 
 
-def cgroup(answer: Answer) -> int:
-    """The version of the hierarchy that systemd works with: 2 only when all controllers are in it."""
-    return {"cgroup2fs": 2, "tmpfs": 1}[one_word(answer)]
+def parse_cgroup_version(answer: Answer) -> int:
+    """Parse the version of the hierarchy that systemd works with: 2 only when all controllers are in it."""
+    return {"cgroup2fs": 2, "tmpfs": 1}[parse_word(answer)]
 
 
-def python(answer: Answer) -> Pythons:
-    *names, default = answer.out.splitlines()
-    return Pythons(tuple(version(name) for name in names), version(default) if default != "-" else None)
+def parse_pythons(answer: Answer) -> Pythons:
+    *names, default = answer.stdout.splitlines()
+    return Pythons(tuple(parse_version(name) for name in names), parse_version(default) if default != "-" else None)
 
 
-def sudo(answer: Answer) -> Sudo:
-    name, *lines = answer.out.splitlines()
+def parse_sudo(answer: Answer) -> Sudo:
+    name, *lines = answer.stdout.splitlines()
     if not SUDO_NAME.fullmatch(name) or not {"asks", "sudo.ws"}.issuperset(lines):
-        raise ValueError(answer.out)
+        raise ValueError(answer.stdout)
     return Sudo(name.startswith("sudo-rs "), "asks" in lines, "sudo.ws" in lines)
 
 
-def version(text: str) -> tuple[int, int]:
+def parse_version(text: str) -> tuple[int, int]:
     major, minor = text.split(".")
-    return number(major), number(minor)
+    return parse_integer(major), parse_integer(minor)
 
 
-def one_word(answer: Answer) -> str:
-    (word,) = answer.out.split()
+def parse_word(answer: Answer) -> str:
+    (word,) = answer.stdout.split()
     return word
 
 
@@ -128,18 +131,18 @@ def one_word(answer: Answer) -> str:
 OS = Probe(
     "system.os",
     Lines("dpkg --print-architecture 2>/dev/null || uname -m; cat /etc/os-release && echo"),
-    system,
-    like="dpkg --print-architecture; cat /etc/os-release",
+    parse_system,
+    manual_command="dpkg --print-architecture; cat /etc/os-release",
 )
-HOSTNAME = Probe("system.hostname", Lines("cat /proc/sys/kernel/hostname"), hostname)
+HOSTNAME = Probe("system.hostname", Lines("cat /proc/sys/kernel/hostname"), parse_hostname)
 IDENTITY = Probe(
     "system.identity",
     Lines(r"""machine=; uuid=
 read -r machine </etc/machine-id
 [ ! -r /sys/class/dmi/id/product_uuid ] || read -r uuid </sys/class/dmi/id/product_uuid
 printf '%s\n%s\n' "$machine" "$uuid" """),
-    identity,
-    like="cat /etc/machine-id /sys/class/dmi/id/product_uuid",
+    parse_identity,
+    manual_command="cat /etc/machine-id /sys/class/dmi/id/product_uuid",
 )
 CAPACITY = Probe(
     "system.capacity",
@@ -148,11 +151,11 @@ while read -r name kilobytes _; do
   [ "$name" != MemTotal: ] || echo "$kilobytes"
 done </proc/meminfo
 df -k --output=avail /var | { read -r _ && read -r free && echo "$free"; }"""),
-    capacity,
-    like="nproc --all; grep MemTotal /proc/meminfo; df -Pk /var",
+    parse_capacity,
+    manual_command="nproc --all; grep MemTotal /proc/meminfo; df -Pk /var",
 )
-NOW = Probe("system.time", Lines("date +%s"), read_time)
-CGROUP = Probe("system.cgroup", Lines("stat -fc %T /sys/fs/cgroup"), cgroup)
+NOW = Probe("system.time", Lines("date +%s"), parse_time)
+CGROUP = Probe("system.cgroup", Lines("stat -fc %T /sys/fs/cgroup"), parse_cgroup_version)
 PYTHON = Probe(
     "system.python",
     Lines(r"""for minor in 8 9 10 11 12 13 14 15; do
@@ -160,8 +163,8 @@ PYTHON = Probe(
 done
 found=$(command -v /usr/bin/python3 || command -v python3) || { echo -; exit 0; }
 "$found" -IESc 'import sys; print("%d.%d" % sys.version_info[:2])'"""),
-    python,
-    like="python3 --version",
+    parse_pythons,
+    manual_command="python3 --version",
 )
 # Under sudo SUDO_UID is who logged in; asked again with -n, which fails where a password would be asked for.
 SUDO = Probe(
@@ -176,6 +179,6 @@ case "${SUDO_UID-} $name" in
 [0-9]*' sudo-rs '*)
   setpriv --reuid="$SUDO_UID" --regid="$SUDO_GID" --init-groups sudo -n true 2>/dev/null || echo asks ;;
 esac"""),
-    sudo,
-    like="sudo --version",
+    parse_sudo,
+    manual_command="sudo --version",
 )

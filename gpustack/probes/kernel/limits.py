@@ -1,10 +1,10 @@
-"""What the kernel refuses: further inotify instances, signals that AppArmor denies."""
+"""Refusals of the kernel: further inotify instances, and signals that AppArmor denies."""
 
 import re
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.parsing import number
+from gpustack.probes.parsing import parse_integer
 
 DENIED = re.compile(
     r'([0-9]{1,18})\.[0-9]++ (?:(?!apparmor=").)*+apparmor="DENIED" operation="signal"'
@@ -14,33 +14,34 @@ DENIED = re.compile(
 
 @dataclass(frozen=True)
 class Inotify:
-    """`limit` instances of one user; `used` by all processes seen; `refused`: one more was asked for in vain."""
+    """Hold the `limit` of instances of one user, and the `used_instances` of all processes seen; `refused`: one more
+    could not be made."""
 
     limit: int
-    used: int
+    used_instances: int
     refused: bool
 
 
 @dataclass(frozen=True)
 class Denial:
-    """When, in seconds of the epoch, whose signal to whom."""
+    """Describe a denied signal: when, in seconds of the epoch, from which profile, and to which peer."""
 
-    at: int
+    denied_at: int
     profile: str
     peer: str
 
 
-def inotify(answer: Answer) -> Inotify:
-    limit, used, refused = answer.out.split()
-    return Inotify(number(limit), number(used), {"0": False, "1": True}[refused])
+def parse_inotify(answer: Answer) -> Inotify:
+    limit, used_instances, refused = answer.stdout.split()
+    return Inotify(parse_integer(limit), parse_integer(used_instances), {"0": False, "1": True}[refused])
 
 
-def denials(answer: Answer) -> tuple[Denial, ...]:
-    """Raises ValueError for a line of another shape."""
-    found = [DENIED.match(line) for line in answer.out.splitlines()]
-    if not all(found):
-        raise ValueError(answer.out)
-    return tuple(Denial(number(one[1]), one[2], one[3]) for one in found if one)
+def parse_denials(answer: Answer) -> tuple[Denial, ...]:
+    """Parse the denied signals. Raise ValueError where a line has another shape."""
+    matches = [DENIED.match(line) for line in answer.stdout.splitlines()]
+    if not all(matches):
+        raise ValueError(answer.stdout)
+    return tuple(Denial(parse_integer(match[1]), match[2], match[3]) for match in matches if match)
 
 
 # tail(1) follows a file with inotify, and says so where it cannot; a symbolic link, as /etc/os-release is on Debian, it
@@ -55,8 +56,8 @@ echo "${#used}"
 wait "$over"
 output=$(timeout 0.4 tail -n 0 -f --pid="$over" /etc/passwd 2>&1)
 case $output in *inotify*) echo 1 ;; *) echo 0 ;; esac"""),
-    inotify,
-    like="sysctl fs.inotify.max_user_instances",
+    parse_inotify,
+    manual_command="sysctl fs.inotify.max_user_instances",
 )
 DENIALS = Probe(
     "kernel.denials",
@@ -65,6 +66,6 @@ output=$(journalctl -k -b -n 3000 -o short-unix --no-pager |
   grep 'apparmor="DENIED" operation="signal".* profile="[^"]*".* peer="')
 [ -z "$output" ] || printf '%s\n' "$output" | tail -n 5 | cut -c1-600
 exit 0"""),
-    denials,
-    like="journalctl -k -b | grep -i denied",
+    parse_denials,
+    manual_command="journalctl -k -b | grep -i denied",
 )

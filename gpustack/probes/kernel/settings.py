@@ -1,11 +1,12 @@
-"""The kernel, judged by effect: file systems, sysctls and swap as they are now, and what a boot would make of them."""
+"""Settings of the kernel, judged by effect: file systems, sysctls and swap as they are now, and as a boot would set
+them."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.sections import sections
+from gpustack.probes.sections import split_sections
 
 SYSCTLS = ("net.ipv4.ip_forward", "net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables")
 # Two names of one switch: Documentation/networking/ip-sysctl.rst, "conf/all/forwarding".
@@ -14,7 +15,8 @@ ALIASES = {"net.ipv4.conf.all.forwarding": "net.ipv4.ip_forward"}
 
 @dataclass(frozen=True)
 class Modules:
-    """`working` shows its effect now, `at_boot` is named in our file of modules-load.d."""
+    """Hold modules: `working` ones show their effect now, `at_boot` ones are named in gpustack's file of
+    modules-load.d."""
 
     working: frozenset[str]
     at_boot: frozenset[str]
@@ -23,7 +25,7 @@ class Modules:
 
 @dataclass(frozen=True)
 class Setting:
-    """A value, and the file that sets it at boot."""
+    """Hold a value, and the file that sets it at boot."""
 
     file: str
     value: str
@@ -31,7 +33,8 @@ class Setting:
 
 @dataclass(frozen=True)
 class Sysctls:
-    """`live` has None for a key that the kernel does not have; `at_boot` lists who sets a key, the last one wins."""
+    """Hold sysctls: `live` has None for a key that the kernel does not have; `at_boot` lists the settings of a key, of
+    which the last one wins."""
 
     live: Mapping[str, str | None]
     at_boot: Mapping[str, tuple[Setting, ...]]
@@ -39,32 +42,33 @@ class Sysctls:
 
 @dataclass(frozen=True)
 class Swap:
-    """`active` are devices and files in use; `fstab` lines and `units` would bring swap back."""
+    """Describe the swap of a host: `active` are devices and files in use; `fstab` lines and `units` would enable swap
+    at boot."""
 
     active: tuple[str, ...]
     fstab: tuple[str, ...]
     units: tuple[str, ...]
 
 
-def parts(answer: Answer, *names: str) -> list[list[str]]:
-    """The lines below each `== NAME` line, in order. Raises ValueError unless these names are there."""
-    found = sections(answer.out)
-    if [name for name, _ in found] != list(names):
+def parse_answer_sections(answer: Answer, *names: str) -> list[list[str]]:
+    """Parse the lines below each `== NAME` line, in order. Raise ValueError where these names are not all there."""
+    sections = split_sections(answer.stdout)
+    if [name for name, _ in sections] != list(names):
         raise ValueError(f"expected the parts {names}")
-    return [lines for _, lines in found]
+    return [lines for _, lines in sections]
 
 
-def modules(answer: Answer) -> Modules:
-    working, at_boot, apparmor = parts(answer, "working", "boot", "apparmor")
+def parse_modules(answer: Answer) -> Modules:
+    working, at_boot, apparmor = parse_answer_sections(answer, "working", "boot", "apparmor")
     if odd := set(working) - KERNEL_MODULES:
         raise ValueError(f"found {sorted(odd)}")
     named = {line.strip() for line in at_boot if line.strip() and line.strip()[0] not in "#;"}
     return Modules(frozenset(working), frozenset(named), apparmor == ["Y"])
 
 
-def sysctls(answer: Answer) -> Sysctls:
-    """At boot systemd-sysctl sets what its configuration says, then ufw what its own file says, if it is on."""
-    live, files, ufw = parts(answer, "live", "boot", "ufw")
+def parse_sysctls(answer: Answer) -> Sysctls:
+    """Parse the sysctls. At boot systemd-sysctl applies its configuration, then ufw its own file, if it is on."""
+    live, files, ufw = parse_answer_sections(answer, "live", "boot", "ufw")
     pairs = (line.replace("/", ".").split(" ", 1) for line in live)
     values = {key: None if value == "-" else value for key, value in pairs}
     if set(values) != set(SYSCTLS):
@@ -80,11 +84,11 @@ def sysctls(answer: Answer) -> Sysctls:
             key = ALIASES.get(dotted, dotted)
             if key in settings:
                 settings[key].append(Setting(file, value))
-    return Sysctls(values, {key: tuple(found) for key, found in settings.items()})
+    return Sysctls(values, {key: tuple(setting) for key, setting in settings.items()})
 
 
-def swap(answer: Answer) -> Swap:
-    active, fstab, units = parts(answer, "active", "fstab", "units")
+def parse_swap(answer: Answer) -> Swap:
+    active, fstab, units = parse_answer_sections(answer, "active", "fstab", "units")
     if not active or not active[0].startswith("Filename"):
         raise ValueError("not the format of /proc/swaps")
     fields = [line.split() for line in fstab]
@@ -112,8 +116,8 @@ echo '== boot'
 [ ! -e /etc/modules-load.d/gpustack.conf ] || { cat /etc/modules-load.d/gpustack.conf; echo; }
 echo '== apparmor'
 [ ! -e /sys/module/apparmor/parameters/enabled ] || cat /sys/module/apparmor/parameters/enabled"""),
-    modules,
-    like="lsmod; cat /etc/modules-load.d/*",
+    parse_modules,
+    manual_command="lsmod; cat /etc/modules-load.d/*",
 )
 SYSCTL = Probe(
     "kernel.sysctls",
@@ -130,8 +134,8 @@ for tool in /usr/lib/systemd/systemd-sysctl /lib/systemd/systemd-sysctl; do
 done
 echo '== ufw'
 [ ! -e /etc/ufw/ufw.conf ] || ! grep -qi '^ENABLED=yes' /etc/ufw/ufw.conf || { cat /etc/ufw/sysctl.conf && echo; }"""),
-    sysctls,
-    like="sysctl -a; systemd-analyze cat-config sysctl.d",
+    parse_sysctls,
+    manual_command="sysctl -a; systemd-analyze cat-config sysctl.d",
 )
 SWAP = Probe(
     "kernel.swap",
@@ -141,6 +145,6 @@ echo '== fstab'
 [ ! -e /etc/fstab ] || awk '/^[ \t]*#/ { next } $3 == "swap" { sub(/[ \t]#.*/, ""); print }' /etc/fstab
 echo '== units'
 systemctl list-unit-files --no-legend --plain swap.target '*.swap' zramswap.service"""),
-    swap,
-    like="swapon --show; grep swap /etc/fstab",
+    parse_swap,
+    manual_command="swapon --show; grep swap /etc/fstab",
 )

@@ -1,52 +1,57 @@
-"""What the host reaches with a connection of its own: the source of its packages, the API server, a service address."""
+"""Endpoints that the host reaches with a connection of its own: the source of its packages, the API server, a service
+address."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.host.egress import WAY
-from gpustack.probes.parsing import number
+from gpustack.probes.host.egress import PROXY_FUNCTION
+from gpustack.probes.parsing import parse_integer
 
 
 @dataclass(frozen=True)
-class Tried:
-    """`ended` is curl's exit status, `connected` whether a connection was made, `why` what curl says of it."""
+class ConnectionAttempt:
+    """Describe an attempt to connect: `curl_rc` is curl's exit status, `connected` whether a connection was made,
+    `reason` curl's message."""
 
     place: str
-    ended: int
+    curl_rc: int
     connected: bool
-    why: str
+    reason: str
 
     @property
     def refused(self) -> bool:
-        """Somebody there said no, at once."""
-        return self.ended == 7 and "refused" in self.why
+        """The other end refused the connection at once."""
+        return self.curl_rc == 7 and "refused" in self.reason
 
 
-def read_attempt(line: str) -> Tried:
-    """`place status seconds words`: without a connection it took no time to connect, and curl does not end well. It
-    gives microseconds: fewer digits are a line that was cut. Raises ValueError."""
-    place, ended, seconds, *why = line.split(" ", 3)
+def parse_attempt(line: str) -> ConnectionAttempt:
+    """Parse a line `PLACE STATUS SECONDS WORDS`.
+
+    Without a connection the time to connect is zero, and curl does not end well. curl prints microseconds: fewer digits
+    are a truncated line. Raise ValueError where the line has another shape.
+    """
+    place, curl_rc, seconds, *reasons = line.split(" ", 3)
     whole, _, rest = seconds.partition(".")
     if len(rest) != 6:
         raise ValueError(seconds)
-    connected = number(whole) > 0 or number(rest) > 0
-    if number(ended) == 0 and not connected:
+    connected = parse_integer(whole) > 0 or parse_integer(rest) > 0
+    if parse_integer(curl_rc) == 0 and not connected:
         raise ValueError(line)
-    return Tried(place, number(ended), connected, why[0] if why else "")
+    return ConnectionAttempt(place, parse_integer(curl_rc), connected, reasons[0] if reasons else "")
 
 
-def source(answer: Answer) -> Tried:
-    (line,) = answer.out.splitlines()
-    return read_attempt(line)
+def parse_source_attempt(answer: Answer) -> ConnectionAttempt:
+    (line,) = answer.stdout.splitlines()
+    return parse_attempt(line)
 
 
-def ways(answer: Answer) -> Mapping[str, Tried]:
-    """`api` and `service`. Raises ValueError unless both are there."""
-    found = {name: read_attempt(line) for name, line in (line.split(" ", 1) for line in answer.out.splitlines())}
-    if set(found) != {"api", "service"}:
-        raise ValueError(sorted(found))
-    return found
+def parse_attempts(answer: Answer) -> Mapping[str, ConnectionAttempt]:
+    """Parse the attempts `api` and `service`. Raise ValueError where one is missing."""
+    attempts = {name: parse_attempt(line) for name, line in (line.split(" ", 1) for line in answer.stdout.splitlines())}
+    if set(attempts) != {"api", "service"}:
+        raise ValueError(sorted(attempts))
+    return attempts
 
 
 # Prints `status seconds words`. Only the verbose lines show that nobody listens.
@@ -67,12 +72,12 @@ SOURCE = Probe(
     "reach.source",
     Lines(
         TRY
-        + WAY
+        + PROXY_FUNCTION
         + r"""url=${MIRROR:-https://pkgs.k8s.io/}
 echo "$url $(way "$url" | try --config - "$url")" """
     ),
-    source,
-    like="curl -v SOURCE",
+    parse_source_attempt,
+    manual_command="curl -v SOURCE",
 )
 # The first address of the service network is the API's own service (kubernetes.default).
 API_PATHS = Probe(
@@ -85,7 +90,7 @@ ask api "$API" &
 ask service "${net%.*}.$((${net##*.} + 1)):443" &
 wait"""
     ),
-    ways,
+    parse_attempts,
     limit=6,
-    like="curl -kv https://CONTROL-PLANE:6443",
+    manual_command="curl -kv https://CONTROL-PLANE:6443",
 )

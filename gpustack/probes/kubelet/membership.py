@@ -1,4 +1,4 @@
-"""Which cluster a host is part of, as which node, and what runs on it."""
+"""Membership of a host in a cluster: which cluster, as which node, and the pods that run on it."""
 
 import re
 from dataclasses import dataclass
@@ -7,26 +7,29 @@ from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.probes.containerd.daemon import SOCKET
 from gpustack.probes.control_plane.kubeadm import CONFIG, UNFINISHED
-from gpustack.probes.sections import named, sections
+from gpustack.probes.sections import index_sections, split_sections
 
 YES = {"yes": True, "no": False}
 
 
 @dataclass(frozen=True)
 class Membership:
-    """`cluster` and `node` as the host's own credentials name them, empty without any; `made`: the control plane here
-    was made by us; `etcd`: the data of a cluster lies here; `pods` as namespace/name, None when unknown."""
+    """Describe the membership.
+
+    `cluster` and `node` are those of the host's own credentials, empty without any; `is_managed`: gpustack made the
+    control plane of this host; `etcd`: the host has the data of a cluster; `pods` as namespace/name, None when unknown.
+    """
 
     cluster: str
     node: str
-    made: bool
+    is_managed: bool
     etcd: bool
     pods: tuple[str, ...] | None
 
 
-def membership(answer: Answer) -> Membership:
-    """Raises ValueError or KeyError for an answer of another shape."""
-    parts = named(sections(answer.out))
+def parse_membership(answer: Answer) -> Membership:
+    """Parse the membership. Raise ValueError or KeyError where the answer has another shape."""
+    parts = index_sections(split_sections(answer.stdout))
     subject = re.search(r"CN ?= ?system:node:(\S+)", " ".join(parts["node"]))
     (made,), (etcd,), pods = parts["made"], parts["etcd"], parts["pods"]
     if pods != ["unknown"] and not all(pod.count("/") == 1 for pod in pods):
@@ -34,7 +37,7 @@ def membership(answer: Answer) -> Membership:
     return Membership(
         cluster=parts["cluster"][0] if parts["cluster"] else "",
         node=subject[1] if subject else "",
-        made=YES[made],
+        is_managed=YES[made],
         etcd=YES[etcd],
         pods=None if pods == ["unknown"] else tuple(sorted(pods)),
     )
@@ -48,5 +51,5 @@ MEMBERSHIP = Probe(
         .replace("UNFINISHED", UNFINISHED)
         .replace("SOCKET", SOCKET)
     ),
-    membership,
+    parse_membership,
 )

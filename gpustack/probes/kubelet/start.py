@@ -1,59 +1,62 @@
-"""How the kubelet's unit is, what it said when it last gave up, which certificate it shows, and until when."""
+"""The state of the kubelet's unit, its message when it last ended by itself, and the certificate it shows."""
 
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.sections import read_sections
+from gpustack.probes.sections import parse_sections
 
 
 @dataclass(frozen=True)
 class Start:
-    """systemd's words for the unit; `message` is its last line about giving up, empty for none; `files` are those that
-    name the flag it does not know; `configured`: there is a configuration to start with."""
+    """Describe the start of the kubelet by systemd's words for its unit.
+
+    `message` is its last line about why it ended, empty for none; `files` are those that name the flag it does not
+    know; `has_config`: there is a configuration to start with.
+    """
 
     active: str
     result: str
     file: str
     message: str
     files: tuple[str, ...]
-    configured: bool
+    has_config: bool
 
     @property
     def unknown_flag(self) -> str:
-        found = re.search(r"unknown flag: (--[a-zA-Z0-9-]+)", self.message)
-        return found[1] if found else ""
+        match = re.search(r"unknown flag: (--[a-zA-Z0-9-]+)", self.message)
+        return match[1] if match else ""
 
 
 @dataclass(frozen=True)
-class Shown:
-    """Where the certificate lies, and its last moment."""
+class KubeletCertificate:
+    """Describe the kubelet's certificate: where it lies, and its last moment."""
 
     place: str
-    ends: datetime
+    expires_at: datetime
 
 
-def start(answer: Answer) -> Start | None:
-    """None where the kubelet is not installed."""
-    unit, messages, files, config = read_sections(answer.out, "unit", "said", "files", "config")
+def parse_start(answer: Answer) -> Start | None:
+    """Parse the start of the kubelet, or None where it is not installed."""
+    unit, messages, files, config = parse_sections(answer.stdout, "unit", "said", "files", "config")
     words = dict(line.split("=", 1) for line in unit)
     if words["LoadState"] == "not-found":
         return None
     if not all(line.startswith("| ") for line in messages) or not all(line.startswith("/") for line in files):
-        raise ValueError(answer.out)
+        raise ValueError(answer.stdout)
     line = messages[-1].removeprefix("| ") if messages else ""
-    there = {"yes": True, "no": False}[config[0]]
-    return Start(words["ActiveState"], words["Result"], words["UnitFileState"], line, tuple(files), there)
+    has_config = {"yes": True, "no": False}[config[0]]
+    return Start(words["ActiveState"], words["Result"], words["UnitFileState"], line, tuple(files), has_config)
 
 
-def read_start(answer: Answer) -> Shown | None:
-    """None where the kubelet has no credentials."""
-    if not answer.out:
+def parse_kubelet_certificate(answer: Answer) -> KubeletCertificate | None:
+    """Parse the kubelet's certificate, or None where it has no credentials."""
+    if not answer.stdout:
         return None
-    place, end = answer.out.splitlines()
-    moment = datetime.strptime(end.removeprefix("notAfter="), "%b %d %H:%M:%S %Y GMT").replace(tzinfo=UTC)
-    return Shown(place.removeprefix("in "), moment)
+    place, end = answer.stdout.splitlines()
+    expires_at = datetime.strptime(end.removeprefix("notAfter="), "%b %d %H:%M:%S %Y GMT").replace(tzinfo=UTC)
+    return KubeletCertificate(place.removeprefix("in "), expires_at)
 
 
 START = Probe(
@@ -74,12 +77,12 @@ esac
   /usr/lib/systemd/system/kubelet.service /usr/lib/systemd/system/kubelet.service.d/*.conf
 echo '== config'
 if [ -e /var/lib/kubelet/config.yaml ]; then echo yes; else echo no; fi"""),
-    start,
-    like="systemctl status kubelet; journalctl -u kubelet",
+    parse_start,
+    manual_command="systemctl status kubelet; journalctl -u kubelet",
 )
 # The certificate alone is printed: the file of the kubelet's key holds both. `openssl x509` of OpenSSL 3.0 takes five
 # times the processor time.
-SHOWN = Probe(
+KUBELET_CERTIFICATE = Probe(
     "kubelet.certificate",
     Lines(r"""show_end() {
   end=$(openssl storeutl -noout -text -certs "$1" | sed -n '/^ *Not After *: /{s//notAfter=/p;q}')
@@ -102,6 +105,6 @@ else
   echo "in $path"
   show_end "$path"
 fi"""),
-    read_start,
-    like="openssl x509 -noout -enddate -in /var/lib/kubelet/pki/kubelet-client-current.pem",
+    parse_kubelet_certificate,
+    manual_command="openssl x509 -noout -enddate -in /var/lib/kubelet/pki/kubelet-client-current.pem",
 )

@@ -1,4 +1,4 @@
-"""Webhooks that the API server asks before it takes an object, and Services with pods behind them.
+"""Webhooks that the API server asks before it accepts an object, and Services with pods behind them.
 
 Kinds: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers.
 """
@@ -6,43 +6,49 @@ Kinds: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admiss
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kubernetes.nodes import entries
+from gpustack.probes.kubernetes.nodes import list_objects
 
 PATH = "/apis/admissionregistration.k8s.io/v1"
 
 
 @dataclass(frozen=True)
 class Webhook:
-    """`service` is namespace/name, empty for one that a URL leads to; `groups` are those of the objects that it judges;
-    `must`: without its answer the object is refused. `signed`: somebody put in the certificate by which it is known."""
+    """Describe a webhook.
+
+    `service` is namespace/name, empty for one at a URL; `groups` are those of the objects that it judges;
+    `is_required`: without its answer the object is refused. `has_ca_bundle`: the certificate by which it is verified is
+    set.
+    """
 
     name: str
     service: str
     groups: tuple[str, ...]
-    must: bool
-    signed: bool
+    is_required: bool
+    has_ca_bundle: bool
 
 
-def webhooks(answer: Answer) -> tuple[Webhook, ...]:
-    found = []
-    for entry in entries(answer):
-        for one in entry.get("webhooks") or ():
-            client = one["clientConfig"]
-            at = client.get("service") or {}
-            found.append(
+def parse_webhooks(answer: Answer) -> tuple[Webhook, ...]:
+    webhooks = []
+    for entry in list_objects(answer):
+        for webhook in entry.get("webhooks") or ():
+            client = webhook["clientConfig"]
+            service = client.get("service") or {}
+            webhooks.append(
                 Webhook(
-                    f"{entry['metadata']['name']}/{one['name']}",
-                    f"{at['namespace']}/{at['name']}" if at else "",
-                    tuple(sorted({group for rule in one.get("rules") or () for group in rule.get("apiGroups") or ()})),
-                    one.get("failurePolicy", "Fail") == "Fail",
+                    f"{entry['metadata']['name']}/{webhook['name']}",
+                    f"{service['namespace']}/{service['name']}" if service else "",
+                    tuple(
+                        sorted({group for rule in webhook.get("rules") or () for group in rule.get("apiGroups") or ()})
+                    ),
+                    webhook.get("failurePolicy", "Fail") == "Fail",
                     bool(client.get("caBundle")),
                 )
             )
-    return tuple(found)
+    return tuple(webhooks)
 
 
 KEEP = (
     "metadata.name", "webhooks.name", "webhooks.clientConfig", "webhooks.rules.apiGroups", "webhooks.failurePolicy"
 )  # fmt: skip
-VALIDATING = Probe("admission.validating", Api(f"{PATH}/validatingwebhookconfigurations", KEEP), webhooks)
-MUTATING = Probe("admission.mutating", Api(f"{PATH}/mutatingwebhookconfigurations", KEEP), webhooks)
+VALIDATING = Probe("admission.validating", Api(f"{PATH}/validatingwebhookconfigurations", KEEP), parse_webhooks)
+MUTATING = Probe("admission.mutating", Api(f"{PATH}/mutatingwebhookconfigurations", KEEP), parse_webhooks)

@@ -1,4 +1,4 @@
-"""What scales replicas: who serves the metrics of other systems, and what HorizontalPodAutoscalers say of theirs.
+"""Scaling of replicas: the servers of metrics of other systems, and the conditions of HorizontalPodAutoscalers.
 
 Kinds: https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/horizontal-pod-autoscaler-v2 and
 /cluster-resources/api-service-v1.
@@ -8,60 +8,68 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kubernetes.nodes import entries
+from gpustack.probes.kubernetes.nodes import list_objects
 
 EXTERNAL = "v1beta1.external.metrics.k8s.io"
 
 
 @dataclass(frozen=True)
-class Served:
-    """Who answers for an API group. `service` is namespace/name; `why` is empty where it is available."""
+class ApiService:
+    """Describe the server of an API group. `service` is namespace/name; `reason` is empty where it is available."""
 
     service: str
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """A HorizontalPodAutoscaler. `target` is kind/name; `reason` and `why` are of its condition ScalingActive or
-    AbleToScale where that is False: it keeps the size that there is. Both are empty where it scales, and where its
-    target was scaled to 0, which switches it off."""
+    """Describe a HorizontalPodAutoscaler.
+
+    `target` is kind/name; `reason` and `message` are of its condition ScalingActive or AbleToScale where that is False,
+    and the size stays. Both are empty where it scales, and where its target was scaled to 0, which disables it.
+    """
 
     namespace: str
     name: str
     target: str
     reason: str
-    why: str
+    message: str
 
     @property
     def place(self) -> str:
         return f"{self.namespace}/{self.name}"
 
 
-def served(answer: Answer) -> Served | None:
-    """None where nobody does."""
-    for entry in entries(answer):
-        at = entry["spec"].get("service") or {}
-        conditions = {one["type"]: one for one in entry.get("status", {}).get("conditions") or ()}
+def parse_api_service(answer: Answer) -> ApiService | None:
+    """Parse the server of an API group, or None where there is none."""
+    for entry in list_objects(answer):
+        service = entry["spec"].get("service") or {}
+        conditions = {condition["type"]: condition for condition in entry.get("status", {}).get("conditions") or ()}
         available = conditions.get("Available", {"status": "Unknown", "message": "not judged yet"})
-        why = "" if available["status"] == "True" else f"{available.get('message') or available.get('reason')}"
-        return Served(f"{at['namespace']}/{at['name']}" if at else "", why)
+        reason = "" if available["status"] == "True" else f"{available.get('message') or available.get('reason')}"
+        return ApiService(f"{service['namespace']}/{service['name']}" if service else "", reason)
     return None
 
 
-def scalings(answer: Answer) -> tuple[Scaling, ...]:
-    return tuple(scaling(entry) for entry in entries(answer))
+def parse_scalings(answer: Answer) -> tuple[Scaling, ...]:
+    return tuple(parse_scaling(entry) for entry in list_objects(answer))
 
 
-def scaling(entry: Any) -> Scaling:
-    conditions = {one["type"]: one for one in entry.get("status", {}).get("conditions") or ()}
-    found = (conditions[kind] for kind in ("AbleToScale", "ScalingActive") if kind in conditions)
-    stopped = (one for one in found if one["status"] == "False" and one.get("reason") != SWITCHED_OFF)
+def parse_scaling(entry: Any) -> Scaling:
+    conditions = {condition["type"]: condition for condition in entry.get("status", {}).get("conditions") or ()}
+    candidates = (conditions[kind] for kind in ("AbleToScale", "ScalingActive") if kind in conditions)
+    stopped = (
+        candidate
+        for candidate in candidates
+        if candidate["status"] == "False" and candidate.get("reason") != SWITCHED_OFF
+    )
     stuck: dict[str, str] = next(stopped, {})
     target = entry["spec"]["scaleTargetRef"]
     metadata = entry["metadata"]
-    at = f"{target['kind']}/{target['name']}"
-    return Scaling(metadata["namespace"], metadata["name"], at, stuck.get("reason", ""), stuck.get("message", ""))
+    target_name = f"{target['kind']}/{target['name']}"
+    return Scaling(
+        metadata["namespace"], metadata["name"], target_name, stuck.get("reason", ""), stuck.get("message", "")
+    )
 
 
 # Its target has 0 replicas: somebody's wish (HorizontalPodAutoscaler, "Implicit maintenance-mode deactivation").
@@ -73,7 +81,7 @@ EXTERNAL_METRICS = Probe(
         f"/apis/apiregistration.k8s.io/v1/apiservices?fieldSelector=metadata.name%3D{EXTERNAL}",
         ("metadata.name", "spec.service", "status.conditions"),
     ),
-    served,
+    parse_api_service,
 )
 SCALINGS = Probe(
     "autoscaling.scalings",
@@ -81,5 +89,5 @@ SCALINGS = Probe(
         "/apis/autoscaling/v2/horizontalpodautoscalers",
         ("metadata.name", "metadata.namespace", "spec.scaleTargetRef", "status.conditions"),
     ),
-    scalings,
+    parse_scalings,
 )

@@ -1,4 +1,4 @@
-"""Find leftovers on a host: Kubernetes that somebody else put there, and files of an installation that broke off."""
+"""Leftovers on a host: Kubernetes that somebody else installed, and files of an interrupted installation."""
 
 from dataclasses import dataclass
 
@@ -23,18 +23,19 @@ TEMPORARY = "~/.ansible/gpustack"
 
 @dataclass(frozen=True)
 class Leftovers:
-    """`distributions` found on the host; `servers` are the API addresses (host:port) its kubelet files name."""
+    """Hold the `distributions` found on the host; `servers` are the API addresses (host:port) that its kubelet files
+    name."""
 
     distributions: tuple[str, ...]
     servers: tuple[str, ...]
 
 
-def leftovers(answer: Answer) -> Leftovers:
-    lines = answer.out.split()
+def parse_leftovers(answer: Answer) -> Leftovers:
+    lines = answer.stdout.split()
     paths = [line for line in lines if line in DISTRIBUTIONS]
     servers = [line.removeprefix("https://").rstrip("/") for line in lines if line.startswith("https://")]
     if len(paths) + len(servers) != len(lines):
-        raise ValueError(answer.out)
+        raise ValueError(answer.stdout)
     return Leftovers(tuple(sorted({DISTRIBUTIONS[path] for path in paths})), tuple(sorted(set(servers))))
 
 
@@ -48,16 +49,16 @@ for file in /etc/kubernetes/kubelet.conf /etc/kubernetes/admin.conf; do
   [ ! -e "$file" ] || set -- "$@" "$file"
 done
 [ $# -eq 0 ] || awk '$1 == "server:" {{print $2}}' "$@" """),
-    leftovers,
-    like="ls -d /etc/rancher /var/lib/rancher /var/snap/microk8s; cat /etc/kubernetes/*.conf",
+    parse_leftovers,
+    manual_command="ls -d /etc/rancher /var/lib/rancher /var/snap/microk8s; cat /etc/kubernetes/*.conf",
 )
 
 
-def temporary(answer: Answer) -> tuple[str, ...]:
-    """Paths. Raises ValueError for an answer of another shape."""
-    lines = answer.out.splitlines()
+def parse_temporary_paths(answer: Answer) -> tuple[str, ...]:
+    """Parse paths. Raise ValueError where the answer has another shape."""
+    lines = answer.stdout.splitlines()
     if answer.rc != 0 or not all(line.startswith("/") for line in lines):
-        raise ValueError(answer.out or answer.err)
+        raise ValueError(answer.stdout or answer.stderr)
     return tuple(lines)
 
 
@@ -73,6 +74,6 @@ found=$(getent passwd "$@" | while IFS=: read -r _ _ _ _ _ home _; do
   done
 done)
 [ -z "$found" ] || printf '%s\n' "$found" | sort -u"""),
-    temporary,
-    like=f"ls {TEMPORARY}",
+    parse_temporary_paths,
+    manual_command=f"ls {TEMPORARY}",
 )

@@ -1,4 +1,4 @@
-"""The names that the API server accepts. An answer with another name comes from something else, and is not used.
+"""Names that the API server accepts. An answer with another name comes from another program, and is not used.
 
 Rules: RFC 1123 as https://kubernetes.io/docs/concepts/overview/working-with-objects/names describes it, and
 ValidatePathSegmentName of k8s.io/apimachinery/pkg/api/validation/path for kinds that have no narrower rule.
@@ -25,8 +25,8 @@ def require_names(entry: Any, name: re.Pattern[str] = SUBDOMAIN) -> None:
 
 
 def list_names(entry: Any, name: re.Pattern[str]) -> Iterator[tuple[re.Pattern[str], Any]]:
-    """Yield the names of the object, of its node and of the object that an event is about, each with its rule. What
-    the object does not have is left out."""
+    """Yield the names of the object, of its node and of the object that an event is about, each with its rule. A name
+    that the object does not have is left out."""
     metadata, spec = entry.get("metadata") or {}, entry.get("spec") or {}
     rules = [
         (name, metadata.get("name")),

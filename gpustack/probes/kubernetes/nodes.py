@@ -1,7 +1,7 @@
 """The Kubernetes API as it answers on the acting control plane.
 
 Facts are unavailable where there is no kubectl, no admin.conf or no answer; only `kube.readyz` takes a refusal for an
-answer. Lists are asked, never single objects: an empty list needs no error text to be understood.
+answer. Lists are read, never single objects: an empty list needs no error text to be understood.
 """
 
 from collections.abc import Mapping
@@ -16,16 +16,17 @@ from gpustack.probes.kubernetes.names import require_names
 
 @dataclass(frozen=True)
 class Readiness:
-    """`why` is what the API server, or the way to it, said instead of ok."""
+    """Hold whether the API server is ready. `reason` is the message of the API server, or of the way to it, in place of
+    ok."""
 
     ready: bool
-    why: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
 class Node:
-    """`reason` is why it is not Ready; `taints` as `key:effect`; `pod_cidr` is empty until one is given; `address` is
-    its InternalIP."""
+    """Describe a node: `reason` is why it is not Ready; `taints` as `key:effect`; `pod_cidr` is empty until it has one;
+    `address` is its InternalIP."""
 
     name: str
     address: str
@@ -39,67 +40,78 @@ class Node:
 
 @dataclass(frozen=True)
 class Deployment:
-    """`available` is the API's own judgement; `wanted` and `ready` count replicas; `refused` as of `refusal`."""
+    """Describe a Deployment: `available` is the API's own judgement; `desired_pods` and `ready` count replicas;
+    `refusal` is as `find_pod_refusal` returns it."""
 
     available: bool
-    wanted: int
+    desired_pods: int
     ready: int
-    refused: str = ""
+    refusal: str = ""
 
 
-def body(answer: Answer) -> Any:
-    return load_json(answer.out)
+def load_body(answer: Answer) -> Any:
+    return load_json(answer.stdout)
 
 
-def entries(answer: Answer) -> list[Any]:
-    """Return the objects of a list. Raises KeyError or ValueError for what is no list, and
-    FactUnavailable where a name is none."""
-    found = body(answer)["items"]
-    if not isinstance(found, list):
+def list_objects(answer: Answer) -> list[Any]:
+    """Return the objects of a list. Raise KeyError or ValueError where the answer is no list, and FactUnavailable where
+    a name is not accepted."""
+    objects = load_body(answer)["items"]
+    if not isinstance(objects, list):
         raise ValueError("no list")
-    for entry in found:
+    for entry in objects:
         require_names(entry)
-    return found
+    return objects
 
 
-def entries_if_known(answer: Answer) -> list[Any] | None:
-    """As `entries`, of a probe that may end with 1: None while the API does not know the kind. Raises ValueError for
-    another refusal."""
+def list_objects_if_known(answer: Answer) -> list[Any] | None:
+    """Return the objects as `list_objects`, of a probe that may end with 1: None while the API does not know the kind.
+
+    Raise ValueError where it refuses for another reason.
+    """
     if answer.rc:
-        if ABSENT in answer.err:
+        if ABSENT in answer.stderr:
             return None
-        raise ValueError(answer.err)
-    return entries(answer)
+        raise ValueError(answer.stderr)
+    return list_objects(answer)
 
 
-def readyz(answer: Answer) -> Readiness:
-    """Raises ValueError where there is no kubectl or no admin.conf to ask with."""
-    if answer.rc == 0 and answer.out.strip() == "ok":
+def parse_readiness(answer: Answer) -> Readiness:
+    """Parse whether the API server is ready. Raise ValueError where there is no kubectl or no admin.conf to ask
+    with."""
+    if answer.rc == 0 and answer.stdout.strip() == "ok":
         return Readiness(ready=True)
-    text = (answer.err or answer.out).strip()
+    text = (answer.stderr or answer.stdout).strip()
     if answer.rc in (126, 127) or "no such file" in text or not text:
         raise ValueError(text)
-    return Readiness(ready=False, why=text.splitlines()[-1][:300])
+    return Readiness(ready=False, reason=text.splitlines()[-1][:300])
 
 
-def version(answer: Answer) -> str:
-    """`1.36.4`. Raises ValueError for what is no version."""
-    found = str(body(answer)["gitVersion"])
-    if not found.startswith("v"):
-        raise ValueError(found)
-    return found.removeprefix("v")
+def parse_server_version(answer: Answer) -> str:
+    """Parse a version like `1.36.4`. Raise ValueError where the answer has none."""
+    version = str(load_body(answer)["gitVersion"])
+    if not version.startswith("v"):
+        raise ValueError(version)
+    return version.removeprefix("v")
 
 
-def nodes(answer: Answer) -> tuple[Node, ...]:
-    return tuple(node(entry) for entry in entries(answer))
+def parse_nodes(answer: Answer) -> tuple[Node, ...]:
+    return tuple(parse_node(entry) for entry in list_objects(answer))
 
 
-def node(entry: Any) -> Node:
+def parse_node(entry: Any) -> Node:
     spec, status = entry.get("spec", {}), entry["status"]
-    ready, reason = ready_or_why(status)
+    ready, reason = parse_ready_condition(status)
     return Node(
         name=entry["metadata"]["name"],
-        address=next((found["address"] for found in status.get("addresses", ()) if found["type"] == "InternalIP"), ""),
+        address=next(
+            (
+                node_address["address"]
+                for node_address in status.get("addresses", ())
+                if node_address["type"] == "InternalIP"
+            ),
+            "",
+        ),
         machine_id=status["nodeInfo"]["machineID"],
         kubelet=status["nodeInfo"]["kubeletVersion"].removeprefix("v"),
         ready=ready,
@@ -109,47 +121,54 @@ def node(entry: Any) -> Node:
     )
 
 
-def ready_or_why(status: Any) -> tuple[bool, str]:
-    """Whether a node of this status is Ready, and why not."""
-    ready = next((found for found in status.get("conditions", ()) if found["type"] == "Ready"), None)
+def parse_ready_condition(status: Any) -> tuple[bool, str]:
+    """Parse whether a node of this status is Ready, and why not."""
+    ready = next((condition for condition in status.get("conditions", ()) if condition["type"] == "Ready"), None)
     fine = ready is not None and ready["status"] == "True"
     return fine, "" if fine else (ready or {}).get("message", "it never reported")
 
 
-def deployments(answer: Answer) -> Mapping[str, Deployment]:
-    return {entry["metadata"]["name"]: deployment(entry) for entry in entries(answer)}
+def parse_deployments(answer: Answer) -> Mapping[str, Deployment]:
+    return {entry["metadata"]["name"]: parse_deployment(entry) for entry in list_objects(answer)}
 
 
-def deployment(entry: Any) -> Deployment:
+def parse_deployment(entry: Any) -> Deployment:
     status = entry["status"]
-    conditions = {found["type"]: found["status"] for found in status.get("conditions", ())}
+    conditions = {condition["type"]: condition["status"] for condition in status.get("conditions", ())}
     available, ready = conditions.get("Available") == "True", status.get("readyReplicas", 0)
-    return Deployment(available, entry["spec"]["replicas"], ready, refusal(status))
+    return Deployment(available, entry["spec"]["replicas"], ready, find_pod_refusal(status))
 
 
-def refusal(status: Any) -> str:
-    """What the API server refuses a Deployment its pods with: a webhook, a quota, Pod Security; empty where it makes
-    them. The controllers of DaemonSets and StatefulSets set no such condition (kubernetes/api apps/v1/types.go,
-    ReplicaFailure)."""
-    found = (one for one in status.get("conditions", ()) if one["type"] == "ReplicaFailure" and one["status"] == "True")
-    return next((str(one.get("message", "")) for one in found), "")
+def find_pod_refusal(status: Any) -> str:
+    """Find why the API server refuses the pods of a Deployment: a webhook, a quota, Pod Security; empty where it
+    accepts them.
+
+    The controllers of DaemonSets and StatefulSets set no such condition (kubernetes/api apps/v1/types.go,
+    ReplicaFailure).
+    """
+    failures = (
+        condition
+        for condition in status.get("conditions", ())
+        if condition["type"] == "ReplicaFailure" and condition["status"] == "True"
+    )
+    return next((str(failure.get("message", "")) for failure in failures), "")
 
 
-def add_reason(words: str, refused: str) -> str:
-    """The words, and with what the API server refuses the pods."""
-    return f"{words}: {refused}" if refused else words
+def add_reason(words: str, reason: str) -> str:
+    """Add the reason for which the API server refuses the pods to a text."""
+    return f"{words}: {reason}" if reason else words
 
 
 CONDITIONS = ("status.conditions.type", "status.conditions.status", "status.conditions.message")
 NODE_INFO = ("status.nodeInfo.machineID", "status.nodeInfo.kubeletVersion")
 
 # A refusal is 1, or what curl(1) ended with before this read: no name, no connection, too late, TLS, broken off.
-READYZ = Probe("kube.readyz", Api("/readyz"), readyz, ends=(0, 1, 6, 7, 28, 35, 52, 56, 60))
-VERSION = Probe("kube.version", Api("/version", ("gitVersion",)), version)
+READYZ = Probe("kube.readyz", Api("/readyz"), parse_readiness, exit_codes=(0, 1, 6, 7, 28, 35, 52, 56, 60))
+VERSION = Probe("kube.version", Api("/version", ("gitVersion",)), parse_server_version)
 NODES = Probe(
     "kube.nodes",
     Api("/api/v1/nodes", ("metadata.name", "spec.podCIDR", "spec.taints", "status.addresses", *CONDITIONS, *NODE_INFO)),
-    nodes,
+    parse_nodes,
 )
 DEPLOYMENTS = Probe(
     "kube.deployments",
@@ -157,5 +176,5 @@ DEPLOYMENTS = Probe(
         "/apis/apps/v1/namespaces/kube-system/deployments",
         ("metadata.name", "spec.replicas", "status.readyReplicas", *CONDITIONS),
     ),
-    deployments,
+    parse_deployments,
 )

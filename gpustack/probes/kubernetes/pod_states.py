@@ -1,4 +1,4 @@
-"""Pods of ours, and those of everybody that wait: where they are, and what keeps their containers from running.
+"""States of pods of gpustack, and of all pods that wait: their nodes, and why their containers do not run.
 
 Waiting and ended containers: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle. A pod that is to be
 scheduled, pulls an image, or runs its init containers has the phase Pending.
@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kubernetes.nodes import entries
-from gpustack.probes.parsing import number
+from gpustack.probes.kubernetes.nodes import list_objects
+from gpustack.probes.parsing import parse_integer
 
 LONGEST = 600
 APP = ("app", "app.kubernetes.io/name")
@@ -19,23 +19,27 @@ APP = ("app", "app.kubernetes.io/name")
 
 @dataclass(frozen=True)
 class Container:
-    """`why` is the reason for which it waits or ended (empty while it runs), `last` that of its run before; `message`
-    and `last_message` are the kubelet's words for these. `ended` is when that last run did, `started` since
-    when it runs now."""
+    """Describe a container.
+
+    `reason` is why it waits or ended (empty while it runs), `last_reason` that of its run before; `message` and
+    `last_message` are the kubelet's words for these. `ended_at` is when that last run ended, `started_at` when the
+    present one started.
+    """
 
     name: str
     init: bool
     ready: bool
-    why: str
+    reason: str
     message: str
-    last: str
+    last_reason: str
     last_message: str
-    ended: datetime | None
-    started: datetime | None = None
+    ended_at: datetime | None
+    started_at: datetime | None = None
 
     @property
     def words(self) -> str:
-        """Of what is ready by now, nothing: after a reboot a container may fail once, before what it needs is there."""
+        """The words of the kubelet, empty for a ready container: after a reboot a container may fail once, until its
+        dependencies run."""
         if self.ready:
             return ""
         return " ".join(filter(None, (self.message, self.last_message)))
@@ -43,8 +47,11 @@ class Container:
 
 @dataclass(frozen=True)
 class PodState:
-    """`app` is its label app or app.kubernetes.io/name. `unscheduled` is why no node takes it. `gpus` counts what it
-    asks of nvidia.com/…; `own_users` says that it wants a user namespace (hostUsers false)."""
+    """Describe a pod.
+
+    `app` is its label app or app.kubernetes.io/name. `unscheduled_reason` is why no node accepts it. `gpus` counts the
+    nvidia.com/… that it requests; `own_users`: it requests a user namespace (hostUsers false).
+    """
 
     namespace: str
     name: str
@@ -52,7 +59,7 @@ class PodState:
     node: str
     phase: str
     ready: bool
-    unscheduled: str
+    unscheduled_reason: str
     containers: tuple[Container, ...]
     gpus: int = 0
     own_users: bool = False
@@ -61,14 +68,14 @@ class PodState:
         return f"{self.namespace}/{self.name}"
 
 
-def pod_states(answer: Answer) -> tuple[PodState, ...]:
-    return tuple(pod_state(entry) for entry in entries(answer))
+def parse_pod_states(answer: Answer) -> tuple[PodState, ...]:
+    return tuple(parse_pod_state(entry) for entry in list_objects(answer))
 
 
-def pod_state(entry: Any) -> PodState:
+def parse_pod_state(entry: Any) -> PodState:
     metadata, spec, status = entry["metadata"], entry.get("spec", {}), entry.get("status", {})
     labels = metadata.get("labels", {})
-    conditions = {one["type"]: one for one in status.get("conditions", ())}
+    conditions = {condition["type"]: condition for condition in status.get("conditions", ())}
     placed = conditions.get("PodScheduled", {})
     return PodState(
         metadata["namespace"],
@@ -78,35 +85,35 @@ def pod_state(entry: Any) -> PodState:
         status.get("phase", ""),
         conditions.get("Ready", {}).get("status") == "True",
         str(placed.get("message", ""))[:LONGEST] if placed.get("status") == "False" else "",
-        tuple(containers(status)),
-        sum(count_gpus(one) for one in spec.get("containers", ())),
+        tuple(parse_containers(status)),
+        sum(count_gpus(container) for container in spec.get("containers", ())),
         spec.get("hostUsers") is False,
     )
 
 
-def containers(status: Any) -> Iterator[Container]:
+def parse_containers(status: Any) -> Iterator[Container]:
     for part, init in (("initContainerStatuses", True), ("containerStatuses", False)):
-        for one in status.get(part, ()):
-            state, last = one.get("state", {}), one.get("lastState", {}).get("terminated", {})
-            held = state.get("waiting") or state.get("terminated") or {}
-            ended = last.get("finishedAt") or state.get("terminated", {}).get("finishedAt")
-            started = state.get("running", {}).get("startedAt")
+        for container_status in status.get(part, ()):
+            state, last = container_status.get("state", {}), container_status.get("lastState", {}).get("terminated", {})
+            state_details = state.get("waiting") or state.get("terminated") or {}
+            ended_at = last.get("finishedAt") or state.get("terminated", {}).get("finishedAt")
+            started_at = state.get("running", {}).get("startedAt")
             yield Container(
-                one["name"],
+                container_status["name"],
                 init,
-                one.get("ready", False),
-                held.get("reason", ""),
-                str(held.get("message", ""))[:LONGEST],
+                container_status.get("ready", False),
+                state_details.get("reason", ""),
+                str(state_details.get("message", ""))[:LONGEST],
                 last.get("reason", ""),
                 str(last.get("message", ""))[:LONGEST],
-                datetime.fromisoformat(ended) if ended else None,
-                datetime.fromisoformat(started) if started else None,
+                datetime.fromisoformat(ended_at) if ended_at else None,
+                datetime.fromisoformat(started_at) if started_at else None,
             )
 
 
 def count_gpus(container: Any) -> int:
     limits = container.get("resources", {}).get("limits", {})
-    return sum(number(str(count)) for name, count in limits.items() if name.startswith("nvidia.com/"))
+    return sum(parse_integer(str(count)) for name, count in limits.items() if name.startswith("nvidia.com/"))
 
 
 KEEP = (
@@ -119,7 +126,7 @@ KEEP = (
         for field in ("name", "ready", "state", "lastState")
     ),
 )  # fmt: skip
-GPU_PODS = Probe("gpu.pods", Api("/api/v1/namespaces/$GPU_NAMESPACE/pods", KEEP), pod_states)
+GPU_PODS = Probe("gpu.pods", Api("/api/v1/namespaces/$GPU_NAMESPACE/pods", KEEP), parse_pod_states)
 # node-exporter has one on every node, and its DaemonSet says how many run.
 MONITORING_PODS = Probe(
     "monitoring.pods",
@@ -128,6 +135,6 @@ MONITORING_PODS = Probe(
         "?labelSelector=app.kubernetes.io/name%21%3Dprometheus-node-exporter%2Capp%21%3Dprometheus-node-exporter",
         KEEP,
     ),
-    pod_states,
+    parse_pod_states,
 )
-PENDING_PODS = Probe("pods.pending", Api("/api/v1/pods?fieldSelector=status.phase%3DPending", KEEP), pod_states)
+PENDING_PODS = Probe("pods.pending", Api("/api/v1/pods?fieldSelector=status.phase%3DPending", KEEP), parse_pod_states)

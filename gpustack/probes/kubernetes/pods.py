@@ -1,6 +1,7 @@
-"""Pods that do not come up: those that wait on a node, and why their sandbox could not be made; and where ours run.
+"""Pods that do not start: those that wait on a node, and why their sandbox could not be made; and the nodes of
+gpustack's pods.
 
-Of a cluster with thousands of nodes only the few that wait are read: the API server does the choosing.
+Only the few pods that wait are read, also of a cluster with thousands of nodes: the API server selects them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kubernetes.nodes import entries
+from gpustack.probes.kubernetes.nodes import list_objects
 
 # What the kubelet says of containers before there is a sandbox: kubelet_pods.go, convertToAPIContainerStatuses.
 BEFORE, LONGEST = ("ContainerCreating", "PodInitializing"), 600
@@ -18,7 +19,7 @@ PROMETHEUS, OPERATOR = "prometheus", "kube-prometheus-stack-prometheus-operator"
 
 @dataclass(frozen=True)
 class WaitingContainer:
-    """A container that waits: its image, and the kubelet's reason (ContainerCreating, ImagePullBackOff, …)."""
+    """Describe a waiting container: its image, and the kubelet's reason (ContainerCreating, ImagePullBackOff, …)."""
 
     image: str
     reason: str
@@ -26,9 +27,9 @@ class WaitingContainer:
 
 
 @dataclass(frozen=True)
-class Pending:
-    """A pod that has its node and does not run there yet. `begun`: one of its containers ran, or pulls its image, so
-    that its sandbox is made."""
+class PendingPod:
+    """Describe a pod that has its node and does not run there yet. `begun`: one of its containers ran, or pulls its
+    image, so that its sandbox is made."""
 
     namespace: str
     name: str
@@ -38,40 +39,51 @@ class Pending:
     waiting: tuple[WaitingContainer, ...]
 
 
-def read_pending(answer: Answer) -> tuple[Pending, ...]:
-    return tuple(sorted((pod(entry) for entry in entries(answer)), key=lambda one: (one.namespace, one.name)))
+def parse_pending_pods(answer: Answer) -> tuple[PendingPod, ...]:
+    return tuple(
+        sorted(
+            (parse_pending_pod(entry) for entry in list_objects(answer)),
+            key=lambda pending: (pending.namespace, pending.name),
+        )
+    )
 
 
-def pod(entry: Any) -> Pending:
+def parse_pending_pod(entry: Any) -> PendingPod:
     metadata, status = entry["metadata"], entry["status"]
     containers = (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ()))
-    waiting = tuple(waits(containers))
-    begun = len(waiting) < len(containers) or any(one.reason not in BEFORE for one in waiting)
-    return Pending(metadata["namespace"], metadata["name"], metadata["uid"], entry["spec"]["nodeName"], begun, waiting)
+    waiting = tuple(list_waiting_containers(containers))
+    begun = len(waiting) < len(containers) or any(
+        waiting_container.reason not in BEFORE for waiting_container in waiting
+    )
+    return PendingPod(
+        metadata["namespace"], metadata["name"], metadata["uid"], entry["spec"]["nodeName"], begun, waiting
+    )
 
 
-def waits(containers: Any) -> Iterator[WaitingContainer]:
+def list_waiting_containers(containers: Any) -> Iterator[WaitingContainer]:
     for container in containers:
-        if found := container["state"].get("waiting"):
-            yield WaitingContainer(container["image"], found.get("reason", ""), found.get("message", "")[:LONGEST])
+        if waiting_state := container["state"].get("waiting"):
+            yield WaitingContainer(
+                container["image"], waiting_state.get("reason", ""), waiting_state.get("message", "")[:LONGEST]
+            )
 
 
-def failures(answer: Answer) -> Mapping[str, str]:
-    """What the kubelet said last, by the pod's uid."""
-    found: dict[str, tuple[str, str]] = {}
-    for entry in entries(answer):
-        uid, when = str(entry["involvedObject"]["uid"]), str(entry.get("lastTimestamp") or "")
-        found[uid] = max(found.get(uid, ("", "")), (when, str(entry["message"])))
-    return {uid: message for uid, (_, message) in found.items()}
+def parse_sandbox_failures(answer: Answer) -> Mapping[str, str]:
+    """Parse the kubelet's last message, by the pod's uid."""
+    last_messages: dict[str, tuple[str, str]] = {}
+    for entry in list_objects(answer):
+        uid, timestamp = str(entry["involvedObject"]["uid"]), str(entry.get("lastTimestamp") or "")
+        last_messages[uid] = max(last_messages.get(uid, ("", "")), (timestamp, str(entry["message"])))
+    return {uid: message for uid, (_, message) in last_messages.items()}
 
 
-def read_nodes(answer: Answer) -> Mapping[str, tuple[str, ...]]:
-    """Nodes by app.kubernetes.io/name; a pod without a node is left out."""
-    found: dict[str, list[str]] = {}
-    for entry in entries(answer):
+def parse_nodes_by_app(answer: Answer) -> Mapping[str, tuple[str, ...]]:
+    """Parse nodes by app.kubernetes.io/name; a pod without a node is left out."""
+    nodes_by_app: dict[str, list[str]] = {}
+    for entry in list_objects(answer):
         name = str(entry["metadata"]["labels"]["app.kubernetes.io/name"])
-        found.setdefault(name, []).extend(filter(None, [str(entry["spec"].get("nodeName", ""))]))
-    return {name: tuple(sorted(nodes)) for name, nodes in found.items()}
+        nodes_by_app.setdefault(name, []).extend(filter(None, [str(entry["spec"].get("nodeName", ""))]))
+    return {name: tuple(sorted(nodes)) for name, nodes in nodes_by_app.items()}
 
 
 CONTAINER = ("image", "state.waiting")
@@ -80,7 +92,9 @@ KEEP = (
     *(f"status.{kind}.{part}" for kind in ("initContainerStatuses", "containerStatuses") for part in CONTAINER),
 )  # fmt: skip
 STARTING_PODS = Probe(
-    "pods.starting", Api("/api/v1/pods?fieldSelector=status.phase%3DPending%2Cspec.nodeName%21%3D", KEEP), read_pending
+    "pods.starting",
+    Api("/api/v1/pods?fieldSelector=status.phase%3DPending%2Cspec.nodeName%21%3D", KEEP),
+    parse_pending_pods,
 )
 SANDBOX_FAILURES = Probe(
     "pods.sandbox-failures",
@@ -88,7 +102,7 @@ SANDBOX_FAILURES = Probe(
         "/api/v1/events?fieldSelector=reason%3DFailedCreatePodSandBox&limit=2000",
         ("involvedObject.uid", "lastTimestamp", "message"),
     ),
-    failures,
+    parse_sandbox_failures,
 )
 MONITORING_PODS = Probe(
     "pods.monitoring",
@@ -97,5 +111,5 @@ MONITORING_PODS = Probe(
         f"?labelSelector=app.kubernetes.io%2Fname%20in%20%28{PROMETHEUS}%2C{OPERATOR}%29",
         ("metadata.labels.app\\.kubernetes\\.io/name", "spec.nodeName"),
     ),
-    read_nodes,
+    parse_nodes_by_app,
 )

@@ -1,17 +1,17 @@
-"""Storage: the classes that volumes can be of, and the provisioner that we bring."""
+"""Storage: the classes of volumes, and the provisioner that gpustack installs."""
 
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kubernetes.nodes import entries
-from gpustack.probes.kubernetes.workloads import KEEP, workloads
+from gpustack.probes.kubernetes.nodes import list_objects
+from gpustack.probes.kubernetes.workloads import KEEP, parse_workloads
 
 DEFAULT = "storageclass.kubernetes.io/is-default-class"
 
 
 @dataclass(frozen=True)
 class StorageClass:
-    """`default`: a claim that names no class gets this one."""
+    """Describe a class. `default`: a claim that names no class gets this one."""
 
     name: str
     provisioner: str
@@ -20,38 +20,38 @@ class StorageClass:
 
 @dataclass(frozen=True)
 class Claim:
-    """A PersistentVolumeClaim. `storage_class` is None where it takes the default one."""
+    """Describe a PersistentVolumeClaim. `storage_class` is None where it takes the default one."""
 
     name: str
     storage_class: str | None
     phase: str
 
 
-def claims(answer: Answer) -> tuple[Claim, ...]:
+def parse_claims(answer: Answer) -> tuple[Claim, ...]:
     return tuple(
         Claim(entry["metadata"]["name"], entry.get("spec", {}).get("storageClassName"), entry["status"]["phase"])
-        for entry in entries(answer)
+        for entry in list_objects(answer)
     )
 
 
-def classes(answer: Answer) -> tuple[StorageClass, ...]:
+def parse_storage_classes(answer: Answer) -> tuple[StorageClass, ...]:
     return tuple(
         StorageClass(
             entry["metadata"]["name"],
             entry["provisioner"],
             entry["metadata"].get("annotations", {}).get(DEFAULT) == "true",
         )
-        for entry in entries(answer)
+        for entry in list_objects(answer)
     )
 
 
 CLASSES = Probe(
     "storage.classes",
     Api("/apis/storage.k8s.io/v1/storageclasses", ("metadata.name", "metadata.annotations", "provisioner")),
-    classes,
+    parse_storage_classes,
 )
 PROVISIONER = Probe(
-    "storage.provisioner", Api("/apis/apps/v1/namespaces/local-path-storage/deployments", KEEP), workloads
+    "storage.provisioner", Api("/apis/apps/v1/namespaces/local-path-storage/deployments", KEEP), parse_workloads
 )
 CLAIMS = Probe(
     "monitoring.claims",
@@ -59,5 +59,5 @@ CLAIMS = Probe(
         "/api/v1/namespaces/$MONITORING/persistentvolumeclaims",
         ("metadata.name", "spec.storageClassName", "status.phase"),
     ),
-    claims,
+    parse_claims,
 )

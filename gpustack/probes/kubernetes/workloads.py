@@ -1,53 +1,53 @@
-"""What of a namespace's workloads runs: Deployments, DaemonSets and StatefulSets, as their controllers tell it."""
+"""Workloads of a namespace: Deployments, DaemonSets and StatefulSets, as their controllers report them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kubernetes.nodes import entries, refusal
+from gpustack.probes.kubernetes.nodes import find_pod_refusal, list_objects
 
 KEEP = ("metadata.name", "metadata.labels", "metadata.generation", "spec.replicas", "status")
 
 
 @dataclass(frozen=True)
 class Workload:
-    """`wanted` and `ready` count pods; `current` says that all of them are of the present template; `refused` as of
-    `kube.refusal`."""
+    """Describe a workload: `desired_pods` and `ready` count pods; `current`: all of them are of the present template;
+    `refusal` is as `find_pod_refusal` returns it."""
 
-    wanted: int
+    desired_pods: int
     ready: int
     current: bool
-    refused: str = ""
+    refusal: str = ""
 
     @property
     def runs(self) -> bool:
-        return self.current and self.ready >= self.wanted
+        return self.current and self.ready >= self.desired_pods
 
 
-def workloads(answer: Answer) -> Mapping[str, Workload]:
-    """By name, `namespace/name`-less: one namespace at a time."""
-    return {entry["metadata"]["name"]: workload(entry) for entry in entries(answer)}
+def parse_workloads(answer: Answer) -> Mapping[str, Workload]:
+    """Parse the workloads of one namespace by name."""
+    return {entry["metadata"]["name"]: parse_workload(entry) for entry in list_objects(answer)}
 
 
-def workload(entry: Any) -> Workload:
-    """Of a Deployment or StatefulSet (spec.replicas), or of a DaemonSet."""
+def parse_workload(entry: Any) -> Workload:
+    """Parse a Deployment or StatefulSet (spec.replicas), or a DaemonSet."""
     status = entry["status"]
     observed = status.get("observedGeneration") == entry["metadata"]["generation"]
     if "replicas" in entry.get("spec", {}):
-        wanted: int = entry["spec"]["replicas"]
-        current = observed and status.get("updatedReplicas", 0) >= wanted
-        return Workload(wanted, status.get("readyReplicas", 0), current, refusal(status))
-    wanted = status.get("desiredNumberScheduled", 0)
+        desired_pods: int = entry["spec"]["replicas"]
+        current = observed and status.get("updatedReplicas", 0) >= desired_pods
+        return Workload(desired_pods, status.get("readyReplicas", 0), current, find_pod_refusal(status))
+    desired_pods = status.get("desiredNumberScheduled", 0)
     return Workload(
-        wanted, status.get("numberReady", 0), observed and status.get("updatedNumberScheduled", 0) >= wanted
+        desired_pods, status.get("numberReady", 0), observed and status.get("updatedNumberScheduled", 0) >= desired_pods
     )
 
 
-def probe(id: str, kind: str, namespace: str) -> Probe[Mapping[str, Workload]]:
-    return Probe(id, Api(f"/apis/apps/v1/namespaces/${namespace}/{kind}", KEEP), workloads)
+def build_probe(id: str, kind: str, namespace: str) -> Probe[Mapping[str, Workload]]:
+    return Probe(id, Api(f"/apis/apps/v1/namespaces/${namespace}/{kind}", KEEP), parse_workloads)
 
 
-MONITORING_DEPLOYMENTS = probe("monitoring.deployments", "deployments", "MONITORING")
-KEDA_DEPLOYMENTS = probe("autoscaling.deployments", "deployments", "KEDA")
-MONITORING_DAEMON_SETS = probe("monitoring.daemon-sets", "daemonsets", "MONITORING")
+MONITORING_DEPLOYMENTS = build_probe("monitoring.deployments", "deployments", "MONITORING")
+KEDA_DEPLOYMENTS = build_probe("autoscaling.deployments", "deployments", "KEDA")
+MONITORING_DAEMON_SETS = build_probe("monitoring.daemon-sets", "daemonsets", "MONITORING")

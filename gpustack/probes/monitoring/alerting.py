@@ -1,4 +1,4 @@
-"""What Prometheus and Alertmanager say of rules and receivers that they work with."""
+"""Rules and receivers that Prometheus and Alertmanager work with, as they report them."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -6,46 +6,50 @@ from collections.abc import Mapping
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.files.json_text import dump_json, load_json
 from gpustack.files.number import parse_number
-from gpustack.probes.host.egress import Compared, check_word
-from gpustack.probes.monitoring.workloads import instant, samples
-from gpustack.probes.parsing import yaml_mapping
+from gpustack.probes.host.egress import Comparison, check_word
+from gpustack.probes.monitoring.workloads import build_query, list_samples
+from gpustack.probes.parsing import parse_yaml_mapping
 
 
-def read_rule_groups(answer: Answer) -> Mapping[str, int]:
-    """Number of rules by group, of those in our PrometheusRules. Raises ValueError for what is no instant query.
+def parse_rule_groups(answer: Answer) -> Mapping[str, int]:
+    """Parse the number of rules by group, of those in gpustack's PrometheusRules.
 
-    Prometheus calls a group FILE;NAME, and the operator calls the file NAMESPACE-NAME-UID.yaml.
+    Prometheus calls a group FILE;NAME, and the operator calls the file NAMESPACE-NAME-UID.yaml. Raise ValueError where
+    the answer is none to an instant query.
     """
-    found: Counter[str] = Counter()
-    for sample in samples(answer):
+    rule_counts: Counter[str] = Counter()
+    for sample in list_samples(answer):
         _, _, name = str(sample["metric"]["rule_group"]).rpartition(";")
-        found[name] += int(parse_number(sample["value"][1], 0))
-    return dict(found)
+        rule_counts[name] += int(parse_number(sample["value"][1], 0))
+    return dict(rule_counts)
 
 
-def receivers(answer: Answer) -> tuple[str, ...]:
-    """Their names. Alertmanager puts <secret> where one is."""
-    document = yaml_mapping(load_json(answer.out)["config"]["original"])
-    return tuple(str(one["name"]) for one in document.get("receivers", ()))
+def parse_receivers(answer: Answer) -> tuple[str, ...]:
+    """Parse the names of the receivers. Alertmanager prints <secret> in place of a secret."""
+    document = parse_yaml_mapping(load_json(answer.stdout)["config"]["original"])
+    return tuple(str(receiver["name"]) for receiver in document.get("receivers", ()))
 
 
-def receivers_only(text: str) -> str:
-    """Their names: who gets alerts, and by which server, is nobody else's."""
-    document = yaml_mapping(load_json(text)["config"]["original"])
-    names = [{"name": one["name"]} for one in document.get("receivers", ())]
+def prune_receivers(text: str) -> str:
+    """Keep the names of receivers: recipients and servers of alerts are confidential."""
+    document = parse_yaml_mapping(load_json(text)["config"]["original"])
+    names = [{"name": receiver["name"]} for receiver in document.get("receivers", ())]
     return dump_json({"config": {"original": dump_json({"receivers": names})}}, separators=(",", ":"))
 
 
-def secrets(answer: Answer) -> Mapping[str, Compared]:
-    """By name of the receiver: whether the cluster has what the file on our machine holds, or anything at all where the
-    Secret is not ours. Empty where none is wanted or no cluster is there."""
-    return {name: check_word(word) for name, word in (line.split(" ") for line in answer.out.splitlines())}
+def parse_secret_states(answer: Answer) -> Mapping[str, Comparison]:
+    """Parse by name of the receiver whether the cluster has the content of the file on the operator's machine, or any
+    content where gpustack does not manage the Secret.
+
+    The result is empty where no receiver needs one, or there is no cluster.
+    """
+    return {name: check_word(word) for name, word in (line.split(" ") for line in answer.stdout.splitlines())}
 
 
-LOADED = Probe(
+RULE_GROUPS = Probe(
     "alerting.rule-groups",
-    instant('max by (rule_group) (prometheus_rule_group_rules{rule_group=~".+-gpustack-gpu-.+"})'),
-    read_rule_groups,
+    build_query('max by (rule_group) (prometheus_rule_group_rules{rule_group=~".+-gpustack-gpu-.+"})'),
+    parse_rule_groups,
 )
 RECEIVERS = Probe(
     "alerting.receivers",
@@ -53,8 +57,8 @@ RECEIVERS = Probe(
         "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-alertmanager:http-web/proxy/api/v2/status",
         ("config.original",),
     ),
-    receivers,
-    shorten=receivers_only,
+    parse_receivers,
+    pruner=prune_receivers,
 )
 # Secrets stay where they are: they are compared on the control plane, by a hash with a random salt.
 SECRETS = Probe(
@@ -75,6 +79,6 @@ printf '%s' "$RECEIVERS" | while read -r name secret key wanted; do
   echo "$name $is"
 done
 """),
-    secrets,
-    like="kubectl -n MONITORING get secret gpustack-receivers",
+    parse_secret_states,
+    manual_command="kubectl -n MONITORING get secret gpustack-receivers",
 )

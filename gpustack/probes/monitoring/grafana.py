@@ -1,6 +1,6 @@
-"""Grafana: its data sources and dashboards, as its side-cars are given them, and what it answers to its own login.
+"""Probes of Grafana: its data sources and dashboards, as its side-cars read them, and its answers to its own login.
 
-Side-cars take ConfigMaps with the labels grafana_datasource and grafana_dashboard (kube-prometheus-stack, values).
+Side-cars read ConfigMaps with the labels grafana_datasource and grafana_dashboard (kube-prometheus-stack, values).
 """
 
 import re
@@ -10,8 +10,8 @@ from typing import Any
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.files.json_text import dump_json, load_json
-from gpustack.probes.kubernetes.nodes import entries
-from gpustack.probes.parsing import number, yaml_mapping
+from gpustack.probes.kubernetes.nodes import list_objects
+from gpustack.probes.parsing import parse_integer, parse_yaml_mapping
 
 METRIC = re.compile(r"\bDCGM_(?:FI|EXP)_[A-Z0-9_]+\b")
 SOURCE = ("uid", "url", "isDefault")
@@ -20,7 +20,7 @@ HOST_LABEL = re.compile(r"\b[Hh]ostname\b(?=\s*(?:[=!]|[,)]))")
 
 @dataclass(frozen=True)
 class DataSource:
-    """`default`: panels that name none ask this one."""
+    """Describe a data source. `default`: panels that name no source ask this one."""
 
     uid: str
     url: str
@@ -29,8 +29,8 @@ class DataSource:
 
 @dataclass(frozen=True)
 class Dashboard:
-    """`valid`: all of it is JSON. `metrics` are those of DCGM's that it names; `labels` how it calls the exporter's
-    label of the host."""
+    """Describe a dashboard. `valid`: all of it is JSON. `metrics` are those of DCGM that it names; `labels` are its
+    words for the exporter's label of the host."""
 
     namespace: str
     name: str
@@ -41,9 +41,12 @@ class Dashboard:
 
 @dataclass(frozen=True)
 class Response:
-    """What Grafana answers: HTTP status for its Secret's login and for the health of the data source `prometheus`, 0
-    where none came; `samples`: a question for GPUs by way of that source has an answer with values; `registered` is
-    not so where Grafana has lost the plugin of Prometheus' data sources (messageId plugin.notRegistered)."""
+    """Hold the answers of Grafana: the HTTP status for its Secret's login and for the health of the data source
+    `prometheus`, 0 where none came.
+
+    `samples`: a query for GPUs through that source has an answer with values; `registered` is false where Grafana has
+    lost the plugin of Prometheus' data sources (messageId plugin.notRegistered).
+    """
 
     login: int
     health: int
@@ -51,45 +54,46 @@ class Response:
     registered: bool = True
 
 
-def data_sources(answer: Answer) -> tuple[DataSource, ...]:
-    """Of every ConfigMap; one without a uid is left out. Raises ValueError for what is no YAML."""
-    found: list[DataSource] = []
-    for entry in entries(answer):
+def parse_data_sources(answer: Answer) -> tuple[DataSource, ...]:
+    """Parse the data sources of every ConfigMap; one without a uid is left out. Raise ValueError where a text is no
+    YAML."""
+    data_sources: list[DataSource] = []
+    for entry in list_objects(answer):
         for text in entry.get("data", {}).values():
-            sources: list[dict[str, Any]] = yaml_mapping(text).get("datasources") or []
-            found += [
-                DataSource(str(one["uid"]), str(one.get("url", "")), one.get("isDefault") is True)
-                for one in sources
-                if one.get("uid")
+            sources: list[dict[str, Any]] = parse_yaml_mapping(text).get("datasources") or []
+            data_sources += [
+                DataSource(str(source["uid"]), str(source.get("url", "")), source.get("isDefault") is True)
+                for source in sources
+                if source.get("uid")
             ]
-    return tuple(found)
+    return tuple(data_sources)
 
 
-def data_sources_only(text: str) -> str:
-    """Of each source what is read: others hold logins. What is no YAML mapping stays none."""
+def prune_data_sources(text: str) -> str:
+    """Keep the fields of each source that are read: the others hold logins. A text that is no YAML mapping stays so."""
     items = load_json(text)["items"]
     for entry in items:
-        entry["data"] = {key: sources_only(value) for key, value in (entry.get("data") or {}).items()}
+        entry["data"] = {key: prune_data_source_text(value) for key, value in (entry.get("data") or {}).items()}
     return dump_json({"items": items}, separators=(",", ":"))
 
 
-def sources_only(text: str) -> str:
-    """JSON, which is YAML too."""
+def prune_data_source_text(text: str) -> str:
+    """Keep the read fields of one text, and return it as JSON, which is YAML too."""
     try:
-        sources = yaml_mapping(text).get("datasources") or []
+        sources = parse_yaml_mapping(text).get("datasources") or []
     except ValueError:
         return ""
-    return dump_json({"datasources": [{key: one[key] for key in SOURCE if key in one} for one in sources]})
+    return dump_json({"datasources": [{key: source[key] for key in SOURCE if key in source} for source in sources]})
 
 
-def dashboards(answer: Answer) -> tuple[Dashboard, ...]:
+def parse_dashboards(answer: Answer) -> tuple[Dashboard, ...]:
     return tuple(
-        dashboard(entry["metadata"], [str(text) for text in entry.get("data", {}).values()])
-        for entry in entries(answer)
+        parse_dashboard(entry["metadata"], [str(text) for text in entry.get("data", {}).values()])
+        for entry in list_objects(answer)
     )
 
 
-def dashboard(metadata: Any, texts: list[str]) -> Dashboard:
+def parse_dashboard(metadata: Any, texts: list[str]) -> Dashboard:
     whole = "\n".join(texts)
     return Dashboard(
         metadata["namespace"],
@@ -100,15 +104,15 @@ def dashboard(metadata: Any, texts: list[str]) -> Dashboard:
     )
 
 
-def dashboards_only(text: str) -> str:
-    """Of each text the words that are looked for, as JSON where it was JSON."""
+def prune_dashboards(text: str) -> str:
+    """Keep the words of each text that are searched for, as JSON where it was JSON."""
     items = load_json(text)["items"]
     for entry in items:
-        entry["data"] = {key: words_only(str(value)) for key, value in (entry.get("data") or {}).items()}
+        entry["data"] = {key: prune_dashboard_text(str(value)) for key, value in (entry.get("data") or {}).items()}
     return dump_json({"items": items}, separators=(",", ":"))
 
 
-def words_only(text: str) -> str:
+def prune_dashboard_text(text: str) -> str:
     labels = [f"{label}=" for label in HOST_LABEL.findall(text)]
     words = sorted({*METRIC.findall(text), *labels})
     return dump_json({"words": words}) if is_readable(text) else " ".join(["no JSON:", *words])
@@ -121,21 +125,24 @@ def is_readable(text: str) -> bool:
         return False
 
 
-def read_response(answer: Answer) -> Response | None:
-    """None on a host that has no way to ask, or a cluster without Grafana. Raises ValueError for another shape."""
-    if not answer.out:
+def parse_response(answer: Answer) -> Response | None:
+    """Parse the answers, or None on a host that has no way to ask, or in a cluster without Grafana.
+
+    Raise ValueError where the answer has another shape.
+    """
+    if not answer.stdout:
         return None
-    login, health, samples, *plugin = answer.out.split()
+    login, health, samples, *plugin = answer.stdout.split()
     if plugin not in ([], ["unregistered"]):
-        raise ValueError(answer.out)
-    return Response(number(login), number(health), {"yes": True, "no": False}[samples], not plugin)
+        raise ValueError(answer.stdout)
+    return Response(parse_integer(login), parse_integer(health), {"yes": True, "no": False}[samples], not plugin)
 
 
 DATA_SOURCES = Probe(
     "grafana.data-sources",
     Api("/api/v1/configmaps?labelSelector=grafana_datasource%3D1", ("metadata.name", "data")),
-    data_sources,
-    shorten=data_sources_only,
+    parse_data_sources,
+    pruner=prune_data_sources,
 )
 # Those that the chart itself brings are many, and have nothing about GPUs.
 DASHBOARDS = Probe(
@@ -144,14 +151,14 @@ DASHBOARDS = Probe(
         "/api/v1/configmaps?labelSelector=grafana_dashboard%3D1%2Capp%21%3Dkube-prometheus-stack-grafana",
         ("metadata.name", "metadata.namespace", "data"),
     ),
-    dashboards,
-    shorten=dashboards_only,
+    parse_dashboards,
+    pruner=prune_dashboards,
 )
 # The password stays on the host, and is in no argument. One that is refused is tried once: Grafana locks a user out for
 # five minutes after five failed logins (configure-grafana/#brute_force_login_protection_max_attempts).
 RESPONSE = Probe(
     "grafana.response",
     Lines(read_script(__file__, "response.sh")),
-    read_response,
-    like="curl -u USER:PASSWORD http://GRAFANA/api/org",
+    parse_response,
+    manual_command="curl -u USER:PASSWORD http://GRAFANA/api/org",
 )

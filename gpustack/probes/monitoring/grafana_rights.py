@@ -1,19 +1,22 @@
-"""Read the rules of the ClusterRole by which Grafana's ServiceAccount reads in all namespaces.
+"""The rules of the ClusterRole by which Grafana's ServiceAccount reads in all namespaces.
 
 Kind: https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/cluster-role-v1.
 """
 
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kubernetes.nodes import entries
+from gpustack.probes.kubernetes.nodes import list_objects
 
 ROLE = "grafana-clusterrole"
-"""Follows the name of the release, as in the chart: a ClusterRoleBinding cannot be changed to another name."""
+"""The end of the name, behind that of the release as in the chart: a ClusterRoleBinding cannot be changed to another
+name."""
 
 
-def read_rules(answer: Answer) -> tuple[str, ...] | None:
-    """Read `VERB GROUP/RESOURCE` of every rule; None without such a ClusterRole. Raises KeyError or ValueError for
-    another shape."""
-    roles = entries(answer)
+def parse_role_rules(answer: Answer) -> tuple[str, ...] | None:
+    """Parse `VERB GROUP/RESOURCE` of every rule, or None without such a ClusterRole.
+
+    Raise KeyError or ValueError where the answer has another shape.
+    """
+    roles = list_objects(answer)
     if not roles:
         return None
     return tuple(
@@ -31,6 +34,6 @@ GRAFANA_RULES = Probe(
         f"/apis/rbac.authorization.k8s.io/v1/clusterroles?fieldSelector=metadata.name%3D$RELEASE-{ROLE}",
         ("metadata.name", "rules"),
     ),
-    read_rules,
-    like="kubectl describe clusterrole RELEASE-grafana-clusterrole",
+    parse_role_rules,
+    manual_command="kubectl describe clusterrole RELEASE-grafana-clusterrole",
 )

@@ -1,8 +1,8 @@
-"""What Prometheus may list, as the API server answers, and who else runs an operator of it.
+"""Rights of Prometheus to list, as the API server answers, and other Deployments that run an operator of it.
 
 Each question is a SubjectAccessReview, as that of `kubectl auth can-i` is (kubernetes/kubectl pkg/cmd/auth/cani.go):
 the API server answers it and stores nothing. A service account has these groups
-(https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-subjects). What Prometheus reads:
+(https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-subjects). The kinds that Prometheus reads:
 prometheus-operator Documentation/platform/rbac.md.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.ask.script_file import read_script
-from gpustack.probes.kubernetes.nodes import entries
+from gpustack.probes.kubernetes.nodes import list_objects
 
 SLICES = "endpointslices.discovery.k8s.io"
 ANSWERS = {"yes": True, "no": False, "unknown": None}
@@ -20,7 +20,7 @@ ANSWERS = {"yes": True, "no": False, "unknown": None}
 
 @dataclass(frozen=True)
 class Rights:
-    """`lists`: whether the service account `account` (namespace/name) may list a kind in a namespace; None is
+    """Hold in `lists` whether the service account `account` (namespace/name) may list a kind in a namespace; None is
     unknown."""
 
     account: str
@@ -29,7 +29,7 @@ class Rights:
 
 @dataclass(frozen=True)
 class Operator:
-    """A Deployment that runs prometheus-operator. `narrowed`: it is limited to some namespaces or objects."""
+    """Describe a Deployment that runs prometheus-operator. `narrowed`: it is limited to some namespaces or objects."""
 
     namespace: str
     name: str
@@ -37,30 +37,38 @@ class Operator:
     narrowed: bool
 
 
-def read_rights(answer: Answer) -> Rights | None:
-    """None without a Prometheus of ours. Raises ValueError or KeyError for another shape, and where there is no
-    admin.conf to ask with."""
-    if answer.out == "none\n":
+def parse_rights(answer: Answer) -> Rights | None:
+    """Parse the rights, or None without a Prometheus of gpustack.
+
+    Raise ValueError or KeyError where the answer has another shape, and where there is no admin.conf to ask with.
+    """
+    if answer.stdout == "none\n":
         return None
-    lines = [line.split(" ") for line in answer.out.splitlines()]
+    lines = [line.split(" ") for line in answer.stdout.splitlines()]
     (account,) = {account for account, *_ in lines}
     return Rights(account, {(kind, space): ANSWERS[may] for _, kind, space, may in lines})
 
 
-def operators(answer: Answer) -> tuple[Operator, ...]:
+def parse_operators(answer: Answer) -> tuple[Operator, ...]:
     return tuple(
         Operator(
             entry["metadata"]["namespace"],
             entry["metadata"]["name"],
             entry.get("status", {}).get("readyReplicas", 0) > 0,
-            any(has_flag(container, *NARROWING) for container in ours),
+            any(has_flag(container, *NARROWING) for container in operator_containers),
         )
-        for entry in entries(answer)
-        if (ours := [one for one in entry["spec"]["template"]["spec"]["containers"] if runs(one.get("image", ""))])
+        for entry in list_objects(answer)
+        if (
+            operator_containers := [
+                candidate
+                for candidate in entry["spec"]["template"]["spec"]["containers"]
+                if is_operator_image(candidate.get("image", ""))
+            ]
+        )
     )
 
 
-def runs(image: str) -> bool:
+def is_operator_image(image: str) -> bool:
     return image.rpartition("/")[2].partition(":")[0].partition("@")[0] == "prometheus-operator"
 
 
@@ -76,9 +84,9 @@ NARROWING = (
 RIGHTS = Probe(
     "monitoring.rights",
     Lines(read_script(__file__, "rights.sh").replace("SLICES", SLICES)),
-    read_rights,
+    parse_rights,
     limit=10,
-    like="kubectl auth can-i list endpointslices -n NAMESPACE --as=system:serviceaccount:NAMESPACE:NAME",
+    manual_command="kubectl auth can-i list endpointslices -n NAMESPACE --as=system:serviceaccount:NAMESPACE:NAME",
 )
 OPERATORS = Probe(
     "monitoring.operators",
@@ -89,5 +97,5 @@ OPERATORS = Probe(
             "spec.template.spec.containers.args",
         ),
     ),
-    operators,
+    parse_operators,
 )  # fmt: skip

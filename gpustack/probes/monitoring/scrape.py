@@ -1,6 +1,7 @@
-"""What Prometheus says of its own scraping, and of the GPU exporter's samples that no single number shows.
+"""Prometheus' word about its own scraping, and samples of the GPU exporter that no single number shows.
 
-Placeholders for "no value": DCGM dcgmlib/dcgm_structs.h, DCGM_INT64_BLANK and DCGM_FP64_BLANK with what follows them.
+Placeholders for "no value": DCGM dcgmlib/dcgm_structs.h, DCGM_INT64_BLANK and DCGM_FP64_BLANK with the values after
+them.
 """
 
 from collections.abc import Mapping
@@ -9,25 +10,25 @@ from dataclasses import dataclass
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.files.json_text import load_json
 from gpustack.files.number import parse_number
-from gpustack.probes.kubernetes.nodes import entries
-from gpustack.probes.monitoring.workloads import instant, samples
+from gpustack.probes.kubernetes.nodes import list_objects
+from gpustack.probes.monitoring.workloads import build_query, list_samples
 
 NO_NUMBER = ("NaN", "+Inf", "-Inf")
 
 
 @dataclass(frozen=True)
 class ScrapeJob:
-    """What is scraped together. `up`: every target of it answers."""
+    """Describe targets that are scraped together. `is_up`: every target of them answers."""
 
     job: str
     namespace: str
     service: str
-    up: bool
+    is_up: bool
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A value of one GPU. `host` is the exporter's word for the node."""
+class Measurement:
+    """Hold a value of one GPU. `host` is the exporter's word for the node."""
 
     name: str
     host: str
@@ -37,34 +38,34 @@ class Measured:
 
 @dataclass(frozen=True)
 class Target:
-    """`node` and `error` are Prometheus' own words; no error is a target that answers."""
+    """Describe a target in Prometheus' own words. A target without an `error` answers."""
 
     node: str
     error: str
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """An object that the Prometheus operator does not take, and its words for why."""
+class RejectedObject:
+    """Describe an object that the Prometheus operator rejects, and its reason."""
 
     kind: str
     namespace: str
     name: str
-    why: str
+    reason: str
 
 
-def left_out(answer: Answer) -> tuple[LeftOut, ...]:
-    """Each once. Raises ValueError for what is no list of events."""
-    found = {}
-    for entry in entries(answer):
+def parse_rejected_objects(answer: Answer) -> tuple[RejectedObject, ...]:
+    """Parse the rejected objects, each once. Raise ValueError where the answer is no list of events."""
+    rejected_objects = {}
+    for entry in list_objects(answer):
         regards = entry["involvedObject"]
         place = str(regards["kind"]), str(regards["namespace"]), str(regards["name"])
-        found[place] = LeftOut(*place, str(entry["message"])[:300])
-    return tuple(found[place] for place in sorted(found))
+        rejected_objects[place] = RejectedObject(*place, str(entry["message"])[:300])
+    return tuple(rejected_objects[place] for place in sorted(rejected_objects))
 
 
-def jobs(answer: Answer) -> tuple[ScrapeJob, ...]:
-    """Raises ValueError for what is no instant query."""
+def parse_scrape_jobs(answer: Answer) -> tuple[ScrapeJob, ...]:
+    """Parse the scrape jobs. Raise ValueError where the answer is none to an instant query."""
     return tuple(
         ScrapeJob(
             metric.get("job", ""),
@@ -72,123 +73,128 @@ def jobs(answer: Answer) -> tuple[ScrapeJob, ...]:
             metric.get("service", ""),
             sample["value"][1] == "1",
         )
-        for sample in samples(answer)
+        for sample in list_samples(answer)
         for metric in (sample["metric"],)
     )
 
 
-def by(label: str, answer: Answer) -> dict[str, float]:
-    return {str(sample["metric"].get(label, "")): parse_number(sample["value"][1]) for sample in samples(answer)}
+def parse_values_by_label(label: str, answer: Answer) -> dict[str, float]:
+    return {str(sample["metric"].get(label, "")): parse_number(sample["value"][1]) for sample in list_samples(answer)}
 
 
-def instances(answer: Answer) -> Mapping[str, float]:
-    return by("instance", answer)
+def parse_instance_values(answer: Answer) -> Mapping[str, float]:
+    return parse_values_by_label("instance", answer)
 
 
-def read_names(answer: Answer) -> Mapping[str, float]:
-    return by("__name__", answer)
+def parse_metric_values(answer: Answer) -> Mapping[str, float]:
+    return parse_values_by_label("__name__", answer)
 
 
-def labels(answer: Answer) -> Mapping[str, float]:
-    return by("label", answer)
+def parse_label_values(answer: Answer) -> Mapping[str, float]:
+    return parse_values_by_label("label", answer)
 
 
-def resources(answer: Answer) -> Mapping[str, float]:
-    return by("resource", answer)
+def parse_resource_values(answer: Answer) -> Mapping[str, float]:
+    return parse_values_by_label("resource", answer)
 
 
-def read_down_targets(answer: Answer) -> tuple[tuple[str, str], ...]:
-    """(job, instance) of each target that does not answer."""
-    found = (sample["metric"] for sample in samples(answer))
-    return tuple(sorted((metric.get("job", ""), metric.get("instance", "")) for metric in found))
+def parse_down_targets(answer: Answer) -> tuple[tuple[str, str], ...]:
+    """Parse (job, instance) of each target that does not answer."""
+    metrics = (sample["metric"] for sample in list_samples(answer))
+    return tuple(sorted((metric.get("job", ""), metric.get("instance", "")) for metric in metrics))
 
 
-def read_values(answer: Answer) -> tuple[Measured, ...]:
-    """A series whose value is not a number is not measured; Prometheus writes it as NaN or Inf."""
+def parse_measurements(answer: Answer) -> tuple[Measurement, ...]:
+    """Parse the measurements. A series whose value is not a number is left out; Prometheus writes it as NaN or Inf."""
     return tuple(
-        Measured(
+        Measurement(
             metric.get("__name__", ""),
             metric.get("hostname") or metric.get("Hostname", ""),
             metric.get("gpu", ""),
             parse_number(sample["value"][1]),
         )
-        for sample in samples(answer)
+        for sample in list_samples(answer)
         for metric in (sample["metric"],)
         if sample["value"][1] not in NO_NUMBER
     )
 
 
-def targets(answer: Answer) -> tuple[Target, ...]:
-    """Raises ValueError for what is no answer of /api/v1/targets."""
-    body = load_json(answer.out)
+def parse_targets(answer: Answer) -> tuple[Target, ...]:
+    """Parse the targets. Raise ValueError where the answer is none of /api/v1/targets."""
+    body = load_json(answer.stdout)
     if body["status"] != "success":
-        raise ValueError(answer.out[:200])
+        raise ValueError(answer.stdout[:200])
     return tuple(
-        Target(str(one["labels"].get("node") or one["labels"].get("instance", "")), str(one["lastError"])[:300])
-        for one in body["data"]["activeTargets"]
+        Target(
+            str(target["labels"].get("node") or target["labels"].get("instance", "")), str(target["lastError"])[:300]
+        )
+        for target in body["data"]["activeTargets"]
     )
 
 
 LAST = "timestamp(DCGM_FI_DEV_GPU_TEMP)"
 FIRST = f"min_over_time({LAST}[5m:15s])"
 SOURCE = "UUID, job, instance"
-GONE = 120
-"""Seconds without a scrape, after which a job is one of before. Of a job that was taken from its configuration
-Prometheus marks no series as ended: each is answered with for five minutes
-(https://prometheus.io/docs/prometheus/latest/querying/basics)."""
-JOBS = Probe("scrape.jobs", instant("min by (job, namespace, service) (up)"), jobs)
-DOWN = Probe("scrape.down-targets", instant("up == 0"), read_down_targets)
+STALE_SECONDS = 120
+"""The seconds without a scrape after which a job is no longer configured. Prometheus marks no series of a removed job
+as ended: it answers with each for five minutes (https://prometheus.io/docs/prometheus/latest/querying/basics)."""
+JOBS = Probe("scrape.jobs", build_query("min by (job, namespace, service) (up)"), parse_scrape_jobs)
+DOWN_TARGETS = Probe("scrape.down-targets", build_query("up == 0"), parse_down_targets)
 # Of each node its clock when it was scraped, beside Prometheus' own.
 CLOCKS = Probe(
-    "scrape.clocks", instant("max by (instance) (abs(timestamp(node_time_seconds) - node_time_seconds)) > 5"), instances
+    "scrape.clocks",
+    build_query("max by (instance) (abs(timestamp(node_time_seconds) - node_time_seconds)) > 5"),
+    parse_instance_values,
 )
 # Of a GPU in parts (MIG) one source says several. An exporter that was made anew is another source after the first:
 # only where their times overlap is their sum longer than the time from the first sample to the last.
-TWICE = Probe(
+DUPLICATE_JOBS = Probe(
     "scrape.duplicates",
-    instant(
+    build_query(
         "max by (job, namespace, service) (DCGM_FI_DEV_GPU_TEMP and on (UUID) ("
-        f"sum by (UUID) (max by ({SOURCE}) ({LAST} > time() - {GONE}) - min by ({SOURCE}) ({FIRST})) "
+        f"sum by (UUID) (max by ({SOURCE}) ({LAST} > time() - {STALE_SECONDS}) - min by ({SOURCE}) ({FIRST})) "
         f"> max by (UUID) ({LAST}) - min by (UUID) ({FIRST})))"
     ),
-    jobs,
+    parse_scrape_jobs,
 )
-BLANKS = Probe(
+BLANK_VALUES = Probe(
     "scrape.blanks",
-    instant(
+    build_query(
         'count by (__name__) ({__name__=~"DCGM_FI_.+"} >= 9223372036854775000 '
         'or ({__name__=~"DCGM_FI_.+"} >= 140737488355328 <= 140737488355342))'
     ),
-    read_names,
+    parse_metric_values,
 )
-REJECTED = Probe(
+REJECTED_OBJECTS = Probe(
     "scrape.rejected-objects",
-    instant('sum by (resource) (prometheus_operator_managed_resources{state="rejected"}) > 0'),
-    resources,
+    build_query('sum by (resource) (prometheus_operator_managed_resources{state="rejected"}) > 0'),
+    parse_resource_values,
 )
 # Which ones, the operator says in events alone, and says it again with each look at them (prometheus-operator
 # pkg/prometheus/resource_selector.go); the API keeps an event for an hour.
-LEFT_OUT = Probe(
+REJECTION_EVENTS = Probe(
     "scrape.rejection-events",
     Api(
         "/api/v1/events?fieldSelector=reason%3DInvalidConfiguration&limit=2000",
         ("involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "message"),
     ),
-    left_out,
+    parse_rejected_objects,
 )
-DCGM_NAMES = Probe("scrape.dcgm-names", instant('count by (__name__) ({__name__=~"DCGM_.+"})'), read_names)
+DCGM_NAMES = Probe("scrape.dcgm-names", build_query('count by (__name__) ({__name__=~"DCGM_.+"})'), parse_metric_values)
 HOST_LABELS = Probe(
     "scrape.host-labels",
-    instant(
+    build_query(
         " or ".join(
             f'label_replace(count(DCGM_FI_DEV_GPU_TEMP{{{name}!=""}}), "label", "{name}", "", "")'
             for name in ("hostname", "Hostname")
         )
     ),
-    labels,
+    parse_label_values,
 )
-XIDS = Probe("scrape.xids", instant("DCGM_FI_DEV_XID_ERRORS > 0"), read_values)
-ROW_REMAP = Probe("scrape.row-remap", instant('{__name__=~"DCGM_FI_DEV_ROW_REMAP_(PENDING|FAILURE)"} > 0'), read_values)
+XIDS = Probe("scrape.xids", build_query("DCGM_FI_DEV_XID_ERRORS > 0"), parse_measurements)
+ROW_REMAP = Probe(
+    "scrape.row-remap", build_query('{__name__=~"DCGM_FI_DEV_ROW_REMAP_(PENDING|FAILURE)"} > 0'), parse_measurements
+)
 # The name of the pool follows from those of the chart's ServiceMonitor.
 KUBELETS = Probe(
     "scrape.kubelets",
@@ -197,5 +203,5 @@ KUBELETS = Probe(
         "/api/v1/targets?state=active&scrapePool=serviceMonitor/$MONITORING/$RELEASE-kubelet/0",
         ("status", "data.activeTargets.labels", "data.activeTargets.lastError"),
     ),
-    targets,
+    parse_targets,
 )

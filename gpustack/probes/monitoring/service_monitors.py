@@ -1,7 +1,7 @@
-"""What Prometheus is configured to watch: the selectors of each Prometheus, and the labels of each ServiceMonitor.
+"""The selectors of each Prometheus, and the labels of each ServiceMonitor.
 
-How both meet: prometheus-operator Documentation/api-reference/api.md, serviceMonitorSelector: an empty selector takes
-everything, an absent one nothing; an absent selector of namespaces means the namespace of the Prometheus itself.
+The match of both: prometheus-operator Documentation/api-reference/api.md, serviceMonitorSelector: an empty selector
+takes everything, an absent one nothing; an absent selector of namespaces means the namespace of the Prometheus itself.
 """
 
 from collections.abc import Mapping
@@ -10,22 +10,23 @@ from typing import Any
 
 from gpustack.ask.api import ABSENT
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kubernetes.nodes import entries
+from gpustack.probes.kubernetes.nodes import list_objects
 
 PATH = "/apis/monitoring.coreos.com/v1"
 
 
 @dataclass(frozen=True)
 class Selector:
-    """`plain`: it has labels alone, and no expressions."""
+    """Hold the labels of a selector. `plain`: it has labels alone, and no expressions."""
 
     labels: Mapping[str, str]
     plain: bool
 
 
 @dataclass(frozen=True)
-class Watching:
-    """A Prometheus: how it chooses monitors, and namespaces to look in. None is an absent selector."""
+class PrometheusSelectors:
+    """Hold the selectors of a Prometheus for monitors, and for the namespaces to look in. None is an absent
+    selector."""
 
     namespace: str
     name: str
@@ -35,61 +36,69 @@ class Watching:
 
 @dataclass(frozen=True)
 class ServiceMonitor:
-    """`wanted` are the labels of the Services that it is for, `ports` the names of their ports, None for one that is
-    named otherwise. `spaces` are the namespaces that it looks in, empty for its own, None for all."""
+    """Describe a ServiceMonitor.
+
+    `match_labels` are the labels of the Services that it is for, `ports` the names of their ports, None for one that is
+    named otherwise. `spaces` are the namespaces that it looks in, empty for its own, None for all.
+    """
 
     namespace: str
     name: str
     labels: Mapping[str, str]
-    wanted: Mapping[str, str]
+    match_labels: Mapping[str, str]
     ports: tuple[str | None, ...] = ()
     spaces: tuple[str, ...] | None = ()
 
 
-def objects(answer: Answer) -> list[Any] | None:
-    """None while the API does not know the kind. Raises ValueError for another refusal."""
+def list_objects_if_known(answer: Answer) -> list[Any] | None:
+    """Return the objects of a list, or None while the API does not know the kind. Raise ValueError where it refuses for
+    another reason."""
     if answer.rc:
-        if ABSENT in answer.err:
+        if ABSENT in answer.stderr:
             return None
-        raise ValueError(answer.err)
-    return entries(answer)
+        raise ValueError(answer.stderr)
+    return list_objects(answer)
 
 
-def selector(document: Any) -> Selector | None:
+def parse_selector(document: Any) -> Selector | None:
     if document is None:
         return None
     return Selector(dict(document.get("matchLabels") or {}), not document.get("matchExpressions"))
 
 
-def selectors(answer: Answer) -> tuple[Watching, ...] | None:
-    found = objects(answer)
-    return None if found is None else tuple(read_selectors(entry["metadata"], entry.get("spec", {})) for entry in found)
-
-
-def read_selectors(metadata: Any, spec: Any) -> Watching:
-    return Watching(
-        metadata["namespace"],
-        metadata["name"],
-        selector(spec.get("serviceMonitorSelector")),
-        selector(spec.get("serviceMonitorNamespaceSelector")),
+def parse_selectors(answer: Answer) -> tuple[PrometheusSelectors, ...] | None:
+    objects = list_objects_if_known(answer)
+    return (
+        None
+        if objects is None
+        else tuple(parse_prometheus(entry["metadata"], entry.get("spec", {})) for entry in objects)
     )
 
 
-def service_monitors(answer: Answer) -> tuple[ServiceMonitor, ...] | None:
-    found = objects(answer)
-    if found is None:
+def parse_prometheus(metadata: Any, spec: Any) -> PrometheusSelectors:
+    return PrometheusSelectors(
+        metadata["namespace"],
+        metadata["name"],
+        parse_selector(spec.get("serviceMonitorSelector")),
+        parse_selector(spec.get("serviceMonitorNamespaceSelector")),
+    )
+
+
+def parse_service_monitors(answer: Answer) -> tuple[ServiceMonitor, ...] | None:
+    objects = list_objects_if_known(answer)
+    if objects is None:
         return None
-    return tuple(service_monitor(entry["metadata"], entry.get("spec", {})) for entry in found)
+    return tuple(parse_service_monitor(entry["metadata"], entry.get("spec", {})) for entry in objects)
 
 
-def service_monitor(metadata: Any, spec: Any) -> ServiceMonitor:
+def parse_service_monitor(metadata: Any, spec: Any) -> ServiceMonitor:
     spaces = spec.get("namespaceSelector", {})
     return ServiceMonitor(
         metadata["namespace"],
         metadata["name"],
         dict(metadata.get("labels") or {}),
         dict(spec.get("selector", {}).get("matchLabels") or {}),
-        tuple(one.get("port") for one in spec.get("endpoints") or ()),
+        tuple(endpoint.get("port") for endpoint in spec.get("endpoints") or ()),
         None if spaces.get("any") else tuple(spaces.get("matchNames") or ()),
     )
 
@@ -98,8 +107,8 @@ NAMED = ("metadata.name", "metadata.namespace")
 SELECTORS = Probe(
     "service-monitors.selectors",
     Api(f"{PATH}/prometheuses", (*NAMED, "spec.serviceMonitorSelector", "spec.serviceMonitorNamespaceSelector")),
-    selectors,
-    ends=(0, 1),
+    parse_selectors,
+    exit_codes=(0, 1),
 )
 SERVICE_MONITORS = Probe(
     "service-monitors.objects",
@@ -107,6 +116,6 @@ SERVICE_MONITORS = Probe(
         f"{PATH}/servicemonitors",
         (*NAMED, "metadata.labels", "spec.selector.matchLabels", "spec.endpoints.port", "spec.namespaceSelector"),
     ),
-    service_monitors,
-    ends=(0, 1),
+    parse_service_monitors,
+    exit_codes=(0, 1),
 )

@@ -1,4 +1,5 @@
-"""Monitoring: the definitions of the Prometheus operator, its Prometheus and Alertmanager, and what Prometheus scrapes.
+"""Objects of monitoring: the definitions of the Prometheus operator, its Prometheus and Alertmanager, and the scraped
+jobs.
 
 Conditions and their reasons: prometheus-operator Documentation/api-reference/api.md. The version of the definitions
 stands in their annotation operator.prometheus.io/version.
@@ -12,78 +13,90 @@ from urllib.parse import quote
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.files.json_text import load_json
 from gpustack.files.number import parse_number
-from gpustack.probes.kubernetes.nodes import entries, entries_if_known
+from gpustack.probes.kubernetes.nodes import list_objects, list_objects_if_known
 
 GROUP = "monitoring.coreos.com"
 VERSION = "operator.prometheus.io/version"
 SELECTED = ("serviceMonitor", "podMonitor", "probe", "rule", "scrapeConfig")
-SELECTORS = tuple(f"{what}{whose}" for what in SELECTED for whose in ("Selector", "NamespaceSelector"))
+SELECTORS = tuple(f"{prefix}{suffix}" for prefix in SELECTED for suffix in ("Selector", "NamespaceSelector"))
 
 
 @dataclass(frozen=True)
-class Custom:
-    """An object of the operator's: whether it is Available and Reconciled, and why not. `narrow` are those selectors of
-    a Prometheus that leave something out: an empty one takes all, none at all takes nothing (for namespaces: its own).
+class CustomResource:
+    """Describe an object of the operator: whether it is Available and Reconciled, and why not.
+
+    `narrow` are those selectors of a Prometheus that leave objects out: an empty one takes all, an absent one nothing
+    (for namespaces: its own).
     """
 
     available: bool
     reconciled: bool
-    why: str
+    reason: str
     narrow: tuple[str, ...] = ()
 
 
-def definitions(answer: Answer) -> Mapping[str, str]:
-    """Version by name; empty for a definition without the annotation."""
-    found = {}
-    for entry in entries(answer):
+def parse_definitions(answer: Answer) -> Mapping[str, str]:
+    """Parse the version by name; empty for a definition without the annotation."""
+    definitions = {}
+    for entry in list_objects(answer):
         metadata = entry["metadata"]
-        found[str(metadata["name"])] = str(metadata.get("annotations", {}).get(VERSION, ""))
-    return found
+        definitions[str(metadata["name"])] = str(metadata.get("annotations", {}).get(VERSION, ""))
+    return definitions
 
 
-def customs(answer: Answer) -> Mapping[str, Custom] | None:
-    """By name; None while the API does not know the kind. Raises ValueError for another refusal."""
-    known = entries_if_known(answer)
+def parse_custom_resources(answer: Answer) -> Mapping[str, CustomResource] | None:
+    """Parse the objects by name, or None while the API does not know the kind. Raise ValueError where it refuses for
+    another reason."""
+    known = list_objects_if_known(answer)
     if known is None:
         return None
-    return {entry["metadata"]["name"]: custom(entry) for entry in known}
+    return {entry["metadata"]["name"]: parse_custom_resource(entry) for entry in known}
 
 
-def custom(entry: Mapping[str, Any]) -> Custom:
+def parse_custom_resource(entry: Mapping[str, Any]) -> CustomResource:
     conditions: Sequence[Mapping[str, str]] = entry.get("status", {}).get("conditions", ())
     spec = entry.get("spec")
     narrow = [] if spec is None else [name for name in SELECTORS if spec.get(name) != {}]
-    by_type = {found["type"]: found for found in conditions}
+    by_type = {condition["type"]: condition for condition in conditions}
     # What keeps it from being made comes first: that it is not available may be a consequence.
     true = {kind: by_type.get(kind, {}).get("status", "") == "True" for kind in ("Reconciled", "Available")}
-    why = next((by_type[kind].get("message", "") for kind, holds in true.items() if not holds and kind in by_type), "")
-    return Custom(true["Available"], true["Reconciled"], why, tuple(narrow))
+    reason = next(
+        (by_type[kind].get("message", "") for kind, holds in true.items() if not holds and kind in by_type), ""
+    )
+    return CustomResource(true["Available"], true["Reconciled"], reason, tuple(narrow))
 
 
-def vector(answer: Answer) -> Mapping[str, float]:
-    """The values of an instant query, by the label `job`. Raises ValueError for what is no such answer."""
-    return {sample["metric"].get("job", ""): parse_number(sample["value"][1]) for sample in samples(answer)}
+def parse_vector(answer: Answer) -> Mapping[str, float]:
+    """Parse the values of an instant query, by the label `job`. Raise ValueError where the answer is none to an instant
+    query."""
+    return {sample["metric"].get("job", ""): parse_number(sample["value"][1]) for sample in list_samples(answer)}
 
 
-def instant(expression: str) -> Api:
-    """An instant query of the cluster's Prometheus, through the API server. The port's name is that of the chart."""
+def build_query(expression: str) -> Api:
+    """Build an instant query of the cluster's Prometheus through the API server. The port's name is that of the
+    chart."""
     service = "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-prometheus:http-web/proxy"
     return Api(f"{service}/api/v1/query?query={quote(expression, safe='')}")
 
 
-def samples(answer: Answer) -> list[Any]:
-    """Of an instant query, each with its labels in `metric` and time and text of its `value`
-    (https://prometheus.io/docs/prometheus/latest/querying/api). Raises ValueError for what is no vector."""
-    body = load_json(answer.out)
+def list_samples(answer: Answer) -> list[Any]:
+    """List the samples of an instant query, each with its labels in `metric` and time and text of its `value`
+    (https://prometheus.io/docs/prometheus/latest/querying/api).
+
+    Raise ValueError where the answer is no vector.
+    """
+    body = load_json(answer.stdout)
     if body["status"] != "success" or body["data"]["resultType"] != "vector":
-        raise ValueError(answer.out[:200])
-    found: list[Any] = body["data"]["result"]
-    return found
+        raise ValueError(answer.stdout[:200])
+    samples: list[Any] = body["data"]["result"]
+    return samples
 
 
-def kind(id: str, plural: str, *more: str) -> Probe[Mapping[str, Custom] | None]:
+def build_probe(id: str, plural: str, *extra_fields: str) -> Probe[Mapping[str, CustomResource] | None]:
     path = f"/apis/{GROUP}/v1/namespaces/$MONITORING/{plural}"
-    return Probe(id, Api(path, ("metadata.name", "status.conditions", *more)), customs, ends=(0, 1))
+    return Probe(
+        id, Api(path, ("metadata.name", "status.conditions", *extra_fields)), parse_custom_resources, exit_codes=(0, 1)
+    )
 
 
 DEFINITIONS = Probe(
@@ -93,9 +106,9 @@ DEFINITIONS = Probe(
         ("metadata.name", r"metadata.annotations.operator\.prometheus\.io/version"),
         metadata=True,
     ),
-    definitions,
+    parse_definitions,
 )
-PROMETHEUSES = kind("monitoring.prometheuses", "prometheuses", *(f"spec.{name}" for name in SELECTORS))
-ALERTMANAGERS = kind("monitoring.alertmanagers", "alertmanagers")
+PROMETHEUSES = build_probe("monitoring.prometheuses", "prometheuses", *(f"spec.{name}" for name in SELECTORS))
+ALERTMANAGERS = build_probe("monitoring.alertmanagers", "alertmanagers")
 # 1 where every target of the job is up, 0 where one is not.
-TARGETS = Probe("monitoring.targets", instant("min by (job) (up)"), vector)
+TARGETS = Probe("monitoring.targets", build_query("min by (job) (up)"), parse_vector)

@@ -1,4 +1,4 @@
-"""Addresses of the host and who listens on its ports."""
+"""Addresses of the host and programs that listen on its ports."""
 
 import re
 from collections.abc import Mapping
@@ -7,28 +7,29 @@ from ipaddress import IPv4Interface, IPv4Network
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
-from gpustack.probes.parsing import ipv4, number
+from gpustack.probes.parsing import parse_integer, parse_ipv4
 
 USERS = re.compile(r'\("((?:[^"\\]|\\.)*)",pid=(\d+)')
 
 
 @dataclass(frozen=True)
 class Listener:
-    """`process` is the first one's name as the kernel keeps it (15 characters), empty for the kernel itself."""
+    """Describe a listener. `process` is the name of the first process as the kernel keeps it (15 characters), empty for
+    the kernel itself."""
 
     protocol: str
     port: int
     process: str
 
 
-def is_taken(found: tuple[Listener, ...], port: int) -> bool:
-    """Whether anybody listens on a port of TCP."""
-    return any((one.protocol, one.port) == ("tcp", port) for one in found)
+def is_taken(listeners: tuple[Listener, ...], port: int) -> bool:
+    """Tell whether any program listens on a port of TCP."""
+    return any((listener.protocol, listener.port) == ("tcp", port) for listener in listeners)
 
 
 @dataclass(frozen=True)
 class Route:
-    """`via` is empty for a network that the link itself is in."""
+    """Describe a route. `via` is empty for a network that the link itself is in."""
 
     network: str
     via: str
@@ -37,63 +38,65 @@ class Route:
 
 @dataclass(frozen=True)
 class Program:
-    """Who has a TCP port open: `unit` is the last part of its control group, `pod` for what runs in one."""
+    """Describe a program that listens on a TCP port. `unit` is the last part of its control group, `pod` for a program
+    in a pod."""
 
     port: int
     unit: str
 
 
-def address(answer: Answer) -> str:
-    """The source address of the default route. Without a route the fact is unavailable, with the kernel's words."""
-    words = answer.out.split()
-    return ipv4(words[words.index("src") + 1])
+def parse_address(answer: Answer) -> str:
+    """Parse the source address of the default route. Without a route the fact is unavailable, with the kernel's
+    words."""
+    words = answer.stdout.split()
+    return parse_ipv4(words[words.index("src") + 1])
 
 
-def addresses(answer: Answer) -> Mapping[str, tuple[str, ...]]:
-    """IPv4 addresses by interface, loopback included."""
-    found: dict[str, tuple[str, ...]] = {}
-    for line in answer.out.splitlines():
+def parse_addresses(answer: Answer) -> Mapping[str, tuple[str, ...]]:
+    """Parse IPv4 addresses by interface, loopback included."""
+    addresses: dict[str, tuple[str, ...]] = {}
+    for line in answer.stdout.splitlines():
         _, interface, family, cidr = line.split()[:4]
         if family != "inet":
             raise ValueError(line)
-        found[interface] = (*found.get(interface, ()), ipv4(cidr.split("/")[0]))
-    return found
+        addresses[interface] = (*addresses.get(interface, ()), parse_ipv4(cidr.split("/")[0]))
+    return addresses
 
 
-def bridge(answer: Answer) -> tuple[str, ...]:
-    """IPv4 addresses of the bridge of pods, with their prefixes; none where there is no such bridge."""
-    return tuple(str(IPv4Interface(line)) for line in answer.out.splitlines())
+def parse_bridge(answer: Answer) -> tuple[str, ...]:
+    """Parse IPv4 addresses of the bridge of pods, with their prefixes; none where there is no such bridge."""
+    return tuple(str(IPv4Interface(line)) for line in answer.stdout.splitlines())
 
 
-def listeners(answer: Answer) -> tuple[Listener, ...]:
-    """Of `ss -Hltunp`: netid, state, two queues, local, peer, processes."""
-    found = set()
-    for line in answer.out.splitlines():
+def parse_listeners(answer: Answer) -> tuple[Listener, ...]:
+    """Parse the output of `ss -Hltunp`: netid, state, two queues, local, peer, processes."""
+    sockets = set()
+    for line in answer.stdout.splitlines():
         protocol, _, _, _, local, *rest = line.split()
         port = local.rsplit(":", 1)[1]
         users = USERS.search(" ".join(rest))
-        found.add((protocol, number(port), users[1] if users else ""))
-    return tuple(Listener(*one) for one in sorted(found))
+        sockets.add((protocol, parse_integer(port), users[1] if users else ""))
+    return tuple(Listener(*socket) for socket in sorted(sockets))
 
 
-def routes(answer: Answer) -> tuple[Route, ...]:
-    """Lines `NETWORK LINK VIA`, with - for none."""
-    words = [line.split(" ") for line in answer.out.splitlines()]
+def parse_routes(answer: Answer) -> tuple[Route, ...]:
+    """Parse lines `NETWORK LINK VIA`, with - for none."""
+    words = [line.split(" ") for line in answer.stdout.splitlines()]
     return tuple(
-        Route(str(IPv4Network(network)), ipv4(via) if via != "-" else "", link) for network, link, via in words
+        Route(str(IPv4Network(network)), parse_ipv4(via) if via != "-" else "", link) for network, link, via in words
     )
 
 
-def programs(answer: Answer) -> tuple[Program, ...]:
-    """Lines `PORT UNIT`. Raises ValueError for another."""
-    found = (line.split(" ", 1) for line in answer.out.splitlines())
-    return tuple(Program(number(port), unit[:120]) for port, unit in sorted(map(tuple, found)))
+def parse_port_programs(answer: Answer) -> tuple[Program, ...]:
+    """Parse lines `PORT UNIT`. Raise ValueError where a line has another shape."""
+    rows = (line.split(" ", 1) for line in answer.stdout.splitlines())
+    return tuple(Program(parse_integer(port), unit[:120]) for port, unit in sorted(map(tuple, rows)))
 
 
 # 192.0.2.1 is TEST-NET-1 (RFC 5737): never local, so the default route is what answers. Nothing is sent.
-ADDRESS = Probe("network.address", Lines("ip -4 -o route get 192.0.2.1"), address)
-ADDRESSES = Probe("network.addresses", Lines("ip -4 -o addr show"), addresses)
-LISTENERS = Probe("network.listeners", Lines("ss -Hltunp"), listeners)
+ADDRESS = Probe("network.address", Lines("ip -4 -o route get 192.0.2.1"), parse_address)
+ADDRESSES = Probe("network.addresses", Lines("ip -4 -o addr show"), parse_addresses)
+LISTENERS = Probe("network.listeners", Lines("ss -Hltunp"), parse_listeners)
 # Routes of the main table within the ranges of pods or services that are not those of the pod network's own links, and
 # of those with a next hop the first 50: with host-gw Flannel has one to every node.
 ROUTES = Probe(
@@ -112,18 +115,18 @@ $1 !~ /^[0-9.]+(\/[0-9]+)?$/ { next }
   for (i = 2; i < NF; i++) { if ($i == "dev") link = $(i + 1); if ($i == "via") via = $(i + 1) }
   if (link ~ /^(cni|flannel)/ || !(within(net, pods) || within(net, services))) next
   if (via == "-" || hops++ < 50) print net, link, via }'"""),
-    routes,
-    like="ip -4 route",
+    parse_routes,
+    manual_command="ip -4 route",
 )
 BRIDGE = Probe(
     "network.bridge",
     Lines("[ ! -e /sys/class/net/cni0 ] || ip -4 -o address show dev cni0 | awk '{print $4}'"),
-    bridge,
-    like="ip -4 address show dev cni0",
+    parse_bridge,
+    manual_command="ip -4 address show dev cni0",
 )
 PROGRAMS = Probe(
     "network.programs",
     Lines(read_script(__file__, "programs.sh")),
-    programs,
-    like="ss -Hltnp",
+    parse_port_programs,
+    manual_command="ss -Hltnp",
 )

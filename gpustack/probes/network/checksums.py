@@ -1,33 +1,36 @@
-"""Checksums of vxlan packets: who computes them on this host, and whose were wrong when they came in."""
+"""Checksums of vxlan packets: who computes them on this host, and who sent packets with wrong ones."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.parsing import ipv4, number
-from gpustack.probes.sections import named, sections
+from gpustack.probes.parsing import parse_integer, parse_ipv4
+from gpustack.probes.sections import index_sections, split_sections
 
 COUNTED = re.compile(r" *([0-9]+) ([0-9.]+)")
 
 
 @dataclass(frozen=True)
 class Checksums:
-    """`offload`: Flannel's link leaves the outer checksum to kernel and card, as they do by default; None where that
-    is unknown. `wrong` counts packets in the kernel's log, by the address that sent them."""
+    """Hold the state of checksums.
+
+    `offload`: Flannel's link leaves the outer checksum to kernel and card, as they do by default; None where that is
+    unknown. `wrong` counts packets in the kernel's log, by the address that sent them.
+    """
 
     offload: bool | None
     wrong: Mapping[str, int]
 
 
-def checksums(answer: Answer) -> Checksums:
-    parts = named(sections(answer.out))
+def parse_checksums(answer: Answer) -> Checksums:
+    parts = index_sections(split_sections(answer.stdout))
     words = " ".join(parts["offload"])
     offload = {"": None, "on": True, "off": False}[words]
     counted = [COUNTED.fullmatch(line) for line in parts["log"]]
     if not all(counted):
         raise ValueError(parts["log"])
-    return Checksums(offload, {ipv4(one[2]): number(one[1]) for one in counted if one})
+    return Checksums(offload, {parse_ipv4(match[2]): parse_integer(match[1]) for match in counted if match})
 
 
 # net/ipv4/udp.c: "UDP: bad checksum. From ADDRESS:PORT to ADDRESS:PORT ulen N"; of Flannel's port, 8472.
@@ -41,6 +44,6 @@ log=$(dmesg) || exit
 case $log in *'UDP: bad checksum'*) ;; *) exit 0 ;; esac
 echo "$log" | sed -n 's/.*UDP: bad checksum\. From \([0-9.]*\):[0-9]* to [0-9.]*:8472 .*/\1/p' |
   sort | uniq -c | sort -rn | head -n 20"""),
-    checksums,
-    like="ethtool -k flannel.1; dmesg | grep 'bad checksum'",
+    parse_checksums,
+    manual_command="ethtool -k flannel.1; dmesg | grep 'bad checksum'",
 )

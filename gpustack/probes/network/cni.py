@@ -1,4 +1,4 @@
-"""What connects pods on a host: the programs that containerd calls, and whether what they forward is let through."""
+"""Connections of pods on a host: the programs that containerd calls, and whether forwarded packets are accepted."""
 
 import re
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from ipaddress import IPv4Network
 from typing import Literal
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.sections import named, sections
+from gpustack.probes.sections import index_sections, split_sections
 
 # What is called: loopback by containerd, flannel and portmap by Flannel's file, the others by flannel.
 PROGRAMS = ("loopback", "flannel", "bridge", "host-local", "portmap")
@@ -20,35 +20,36 @@ POLICY = re.compile(r"-P FORWARD (ACCEPT|DROP)")
 
 @dataclass(frozen=True)
 class Forwarding:
-    """Of iptables: the policy of its chain FORWARD, and from which networks Flannel's rules at its end accept. The
-    policy is empty without iptables."""
+    """Hold the policy of iptables' chain FORWARD, empty without iptables, and the networks from which Flannel's rules
+    at its end accept."""
 
     policy: str
-    accepted: frozenset[str]
+    accepted_networks: frozenset[str]
 
 
-def programs(answer: Answer) -> Mapping[str, frozenset[str]]:
-    """By folder, those that can be run on this machine. Raises ValueError for a name that was not asked for."""
-    found = {folder: frozenset(lines) for folder, lines in named(sections(answer.out)).items()}
-    if tuple(found) != FOLDERS or not frozenset().union(*found.values()) <= set(PROGRAMS):
-        raise ValueError(answer.out[:200])
-    return found
+def parse_cni_programs(answer: Answer) -> Mapping[str, frozenset[str]]:
+    """Parse by folder the programs that this machine can run. Raise ValueError where a name was not asked for."""
+    programs = {folder: frozenset(lines) for folder, lines in index_sections(split_sections(answer.stdout)).items()}
+    if tuple(programs) != FOLDERS or not frozenset().union(*programs.values()) <= set(PROGRAMS):
+        raise ValueError(answer.stdout[:200])
+    return programs
 
 
-def read_forwarding(answer: Answer) -> Forwarding:
-    """Lines of `iptables -S`; Flannel's chain counts only where FORWARD leads to it. Raises ValueError for others."""
-    parts = named(sections(answer.out))
+def parse_forwarding(answer: Answer) -> Forwarding:
+    """Parse lines of `iptables -S`; Flannel's chain counts only where FORWARD leads to it. Raise ValueError where a
+    line has another shape."""
+    parts = index_sections(split_sections(answer.stdout))
     lines = parts["forward"]
-    policy = next((found[1] for line in lines if (found := POLICY.fullmatch(line))), "")
+    policy = next((match[1] for line in lines if (match := POLICY.fullmatch(line))), "")
     if lines and not policy:
         raise ValueError(lines[0])
     joined = any(line.endswith("-j FLANNEL-FWD") for line in lines)
     matches = (ACCEPTED.fullmatch(line) for line in parts["flannel"] if joined)
-    return Forwarding(policy, frozenset(str(IPv4Network(one[1])) for one in matches if one))
+    return Forwarding(policy, frozenset(str(IPv4Network(rule_match[1])) for rule_match in matches if rule_match))
 
 
-def vxlan(answer: Answer) -> Vxlan:
-    word = answer.out.strip()
+def parse_vxlan(answer: Answer) -> Vxlan:
+    word = answer.stdout.strip()
     if word not in ("working", "loadable", "missing"):
         raise ValueError(word)
     return word  # type: ignore[return-value]
@@ -72,8 +73,8 @@ for folder in {" ".join(FOLDERS)}; do
     [ "$machine" != "$own" ] || echo "$name"
   done
 done"""),
-    programs,
-    like="file /opt/cni/bin/*",
+    parse_cni_programs,
+    manual_command="file /opt/cni/bin/*",
 )
 FORWARDING = Probe(
     "cni.forwarding",
@@ -85,8 +86,8 @@ fi
 echo '== flannel'
 iptables -w 2 -S FLANNEL-FWD 2>/dev/null
 :"""),
-    read_forwarding,
-    like="iptables -S FORWARD",
+    parse_forwarding,
+    manual_command="iptables -S FORWARD",
 )
 # The kernel knows vxlan as soon as it is loaded or built in (Documentation/networking/vxlan.rst); what could be loaded
 # modprobe(8) finds without loading it. A kernel without its folder of modules can load none.
@@ -99,6 +100,6 @@ elif modprobe -n -q vxlan; then
 else
   echo missing
 fi"""),
-    vxlan,
-    like="lsmod | grep vxlan",
+    parse_vxlan,
+    manual_command="lsmod | grep vxlan",
 )

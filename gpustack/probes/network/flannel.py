@@ -1,4 +1,4 @@
-"""Flannel: how the cluster is configured (API) and what the daemon on a host does."""
+"""Flannel: its configuration in the cluster (API) and the state of its daemon on a host."""
 
 import re
 from collections.abc import Mapping
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.files.json_text import load_json
-from gpustack.probes.kubernetes.nodes import entries
-from gpustack.probes.parsing import ipv4
+from gpustack.probes.kubernetes.nodes import list_objects
+from gpustack.probes.parsing import parse_ipv4
 
 DAEMON_SET, CONFIG_MAP = "kube-flannel-ds", "kube-flannel-cfg"
 YES = {"yes": True, "no": False}
@@ -18,17 +18,17 @@ MAC = re.compile("[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 
 @dataclass(frozen=True)
 class DaemonSet:
-    """`current` is whether every scheduled pod runs the present template."""
+    """Describe the DaemonSet of Flannel. `current`: every scheduled pod runs the present template."""
 
     version: str
-    wanted: int
+    desired_pods: int
     ready: int
     current: bool
 
 
 @dataclass(frozen=True)
 class NetConf:
-    """`port` is 0 when the backend's own is in force."""
+    """Hold the configuration of the network. `port` is 0 when the backend's own is in force."""
 
     network: str
     backend: str
@@ -37,9 +37,12 @@ class NetConf:
 
 @dataclass(frozen=True)
 class Flanneld:
-    """`running` is its own readiness endpoint; `network` the one it was started with, and `subnet` the part of it that
-    is this node's, as the address of its bridge (10.244.1.1/24): both empty without its file. `masquerades`: what pods
-    send out of the network has the node's address. `conflist` is the CNI file."""
+    """Describe Flannel's daemon on a host.
+
+    `running` is its own readiness endpoint; `network` the one it was started with, and `subnet` the part of it that is
+    this node's, as the address of its bridge (10.244.1.1/24): both empty without its file. `masquerades`: packets of
+    pods to addresses outside of the network get the node's address. `conflist` is the CNI file.
+    """
 
     running: bool
     network: str
@@ -49,8 +52,9 @@ class Flanneld:
 
 
 @dataclass(frozen=True)
-class Announced:
-    """What a node's Flannel tells all others: the address of its end, and the MAC of its link (vxlan only)."""
+class FlannelAnnotations:
+    """Hold the announcements of a node's Flannel to all others: the address of its end, and the MAC of its link (vxlan
+    only)."""
 
     address: str
     mac: str
@@ -58,72 +62,73 @@ class Announced:
 
 @dataclass(frozen=True)
 class Link:
-    """Flannel's link on a host, flannel.1 with vxlan."""
+    """Describe Flannel's link on a host, flannel.1 with vxlan."""
 
     name: str
     mac: str
-    up: bool
+    is_up: bool
 
 
-def daemon_set(answer: Answer) -> DaemonSet | None:
-    found = next((entry for entry in entries(answer) if entry["metadata"]["name"] == DAEMON_SET), None)
-    if found is None:
+def parse_daemon_set(answer: Answer) -> DaemonSet | None:
+    daemon_set = next((entry for entry in list_objects(answer) if entry["metadata"]["name"] == DAEMON_SET), None)
+    if daemon_set is None:
         return None
-    (container,) = found["spec"]["template"]["spec"]["containers"]
-    status = found["status"]
-    wanted = status.get("desiredNumberScheduled", 0)
-    observed = status.get("observedGeneration") == found["metadata"]["generation"]
+    (container,) = daemon_set["spec"]["template"]["spec"]["containers"]
+    status = daemon_set["status"]
+    desired_pods = status.get("desiredNumberScheduled", 0)
+    observed = status.get("observedGeneration") == daemon_set["metadata"]["generation"]
     return DaemonSet(
         container["image"].rpartition(":")[2].removeprefix("v"),
-        wanted,
+        desired_pods,
         status.get("numberReady", 0),
-        observed and status.get("updatedNumberScheduled", 0) == wanted,
+        observed and status.get("updatedNumberScheduled", 0) == desired_pods,
     )
 
 
-def net_conf(answer: Answer) -> NetConf | None:
-    found = next((entry for entry in entries(answer) if entry["metadata"]["name"] == CONFIG_MAP), None)
-    if found is None:
+def parse_net_conf(answer: Answer) -> NetConf | None:
+    config_map = next((entry for entry in list_objects(answer) if entry["metadata"]["name"] == CONFIG_MAP), None)
+    if config_map is None:
         return None
-    conf = load_json(found["data"]["net-conf.json"])
+    conf = load_json(config_map["data"]["net-conf.json"])
     backend = conf["Backend"]
     return NetConf(conf["Network"], backend["Type"], backend.get("Port", 0))
 
 
-def flanneld(answer: Answer) -> Flanneld:
-    """Raises KeyError where there is no curl to ask with."""
-    values: Mapping[str, str] = dict(line.split("=", 1) for line in answer.out.splitlines() if line)
+def parse_flanneld(answer: Answer) -> Flanneld:
+    """Parse the state of Flannel's daemon. Raise KeyError where there is no curl to ask with."""
+    values: Mapping[str, str] = dict(line.split("=", 1) for line in answer.stdout.splitlines() if line)
     masquerades = values.get("FLANNEL_IPMASQ", "") == "true"
     network, subnet = values.get("FLANNEL_NETWORK", ""), values.get("FLANNEL_SUBNET", "")
     return Flanneld(YES[values["READY"]], network, YES[values["CONFLIST"]], subnet, masquerades)
 
 
-def read_annotations(answer: Answer) -> Mapping[str, Announced]:
-    """By node; one whose Flannel has not registered is left out."""
-    found = {}
-    for entry in entries(answer):
+def parse_flannel_annotations(answer: Answer) -> Mapping[str, FlannelAnnotations]:
+    """Parse the annotations by node; a node whose Flannel has not registered is left out."""
+    node_annotations = {}
+    for entry in list_objects(answer):
         annotations = entry["metadata"].get("annotations") or {}
         if ADDRESS in annotations:
             data = load_json(annotations.get(DATA, "null")) or {}
-            found[str(entry["metadata"]["name"])] = Announced(
-                ipv4(annotations[ADDRESS]), data.get("VtepMAC", "").lower()
+            node_annotations[str(entry["metadata"]["name"])] = FlannelAnnotations(
+                parse_ipv4(annotations[ADDRESS]), data.get("VtepMAC", "").lower()
             )
-    return found
+    return node_annotations
 
 
-def annotation(key: str) -> str:
+def format_annotation_path(key: str) -> str:
     return "metadata.annotations." + key.replace(".", r"\.")
 
 
-def links(answer: Answer) -> tuple[Link, ...]:
-    """Lines `NAME MAC FLAGS`, flags as the kernel's hexadecimal number, of which the first bit says that it is up."""
-    found = []
-    for line in answer.out.splitlines():
+def parse_links(answer: Answer) -> tuple[Link, ...]:
+    """Parse lines `NAME MAC FLAGS`, flags as the kernel's hexadecimal number, of which the first bit says that the link
+    is up."""
+    links = []
+    for line in answer.stdout.splitlines():
         name, mac, flags = line.split(" ")
         if not MAC.fullmatch(mac):
             raise ValueError(line)
-        found.append(Link(name, mac, int(flags, 16) % 2 == 1))
-    return tuple(found)
+        links.append(Link(name, mac, int(flags, 16) % 2 == 1))
+    return tuple(links)
 
 
 # 8081 is the port of the manifest's --healthz-port.
@@ -145,22 +150,22 @@ FLANNEL_DAEMON_SET = Probe(
             "status",
         ),
     ),
-    daemon_set,
+    parse_daemon_set,
 )
 NET_CONF = Probe(
     "flannel.net-conf",
     Api("/api/v1/namespaces/kube-flannel/configmaps", ("metadata.name", r"data.net-conf\.json")),
-    net_conf,
+    parse_net_conf,
 )
-FLANNELD = Probe("flannel.host", Lines(SCRIPT), flanneld, like="cat /run/flannel/subnet.env")
-ANNOUNCED = Probe(
+FLANNELD = Probe("flannel.host", Lines(SCRIPT), parse_flanneld, manual_command="cat /run/flannel/subnet.env")
+FLANNEL_ANNOTATIONS = Probe(
     "flannel.annotations",
     Api(
         "/api/v1/nodes",
-        ("metadata.name", *(annotation(key) for key in (ADDRESS, DATA))),
+        ("metadata.name", *(format_annotation_path(key) for key in (ADDRESS, DATA))),
         metadata=True,
     ),
-    read_annotations,
+    parse_flannel_annotations,
 )
 # That of wireguard has no MAC, and is none of these.
 LINKS = Probe(
@@ -169,6 +174,6 @@ LINKS = Probe(
   [ -e "$link" ] || continue
   read -r mac <"$link/address" && read -r flags <"$link/flags" && echo "${link##*/} $mac $flags"
 done"""),
-    links,
-    like="ip -d link show type vxlan",
+    parse_links,
+    manual_command="ip -d link show type vxlan",
 )

@@ -1,30 +1,35 @@
-"""Whether a network manager looks after the links that Flannel and its plugins make."""
+"""Network managers that manage the links that Flannel and its plugins make."""
 
 from collections.abc import Mapping
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.sections import read_sections
+from gpustack.probes.sections import parse_sections
 
 # What a manager says of a link that it leaves alone: networkctl(1), nmcli(1).
 ALONE = ("unmanaged", "connected (externally)", "linger")
 
 
-def read_managed(answer: Answer) -> Mapping[str, Mapping[str, str]]:
-    """By manager that runs here, what it says of cni0 and flannel.*: `unmanaged`, `configured`, … (networkctl(1)), or
+def parse_link_states(answer: Answer) -> Mapping[str, Mapping[str, str]]:
+    """Parse by running manager the state of cni0 and flannel.*: `unmanaged`, `configured`, … (networkctl(1)), or
     `connected (externally)` and so on (nmcli(1))."""
-    networkd, manager = read_sections(answer.out, "systemd-networkd", "NetworkManager")
+    networkd, manager = parse_sections(answer.stdout, "systemd-networkd", "NetworkManager")
     return {
         "systemd-networkd": dict(line.split(" ") for line in networkd),
         "NetworkManager": dict(line.split(":", 1) for line in manager),
     }
 
 
-def find_managed(found: Mapping[str, Mapping[str, str]]) -> list[tuple[str, str, str]]:
-    """(manager, link, state) of those that a manager does not leave alone."""
-    return [(one, link, state) for one, links in found.items() for link, state in links.items() if state not in ALONE]
+def find_managed_links(links_by_manager: Mapping[str, Mapping[str, str]]) -> list[tuple[str, str, str]]:
+    """Find (manager, link, state) of the links that a manager does not leave alone."""
+    return [
+        (manager, link, state)
+        for manager, links in links_by_manager.items()
+        for link, state in links.items()
+        if state not in ALONE
+    ]
 
 
-MANAGED = Probe(
+LINK_STATES = Probe(
     "network.managed-links",
     Lines(r"""active=$(systemctl is-active systemd-networkd NetworkManager)
 echo '== systemd-networkd'
@@ -38,6 +43,6 @@ if [ "${active##*
   nmcli -t -f DEVICE,STATE dev | grep -E '^(cni0|flannel)'
 fi
 exit 0"""),
-    read_managed,
-    like="networkctl list; nmcli device",
+    parse_link_states,
+    manual_command="networkctl list; nmcli device",
 )

@@ -1,25 +1,25 @@
-"""Which name servers a host's pods are given: those of the file that the kubelet is configured to read."""
+"""Name servers of a host's pods: those of the file that the kubelet is configured to read."""
 
 from dataclasses import dataclass
 from ipaddress import ip_address
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.sections import sections
+from gpustack.probes.sections import split_sections
 
 
 @dataclass(frozen=True)
 class Nameservers:
-    """The file, and its name servers in their order."""
+    """Hold the file, and its name servers in their order."""
 
     file: str
     servers: tuple[str, ...]
 
 
-def nameservers(answer: Answer) -> Nameservers:
-    """Raises ValueError for anything but one file."""
-    ((file, lines),) = sections(answer.out)
+def parse_nameservers(answer: Answer) -> Nameservers:
+    """Parse the file and its name servers. Raise ValueError where the answer has any number of files but one."""
+    ((file, lines),) = split_sections(answer.stdout)
     if not file.startswith("/"):
-        raise ValueError(answer.out[:200])
+        raise ValueError(answer.stdout[:200])
     return Nameservers(file, tuple(str(ip_address(line)) for line in lines))
 
 
@@ -31,6 +31,6 @@ file=${file:-/etc/resolv.conf}
 [ -r "$file" ] || exit
 echo "== $file"
 awk '$1 == "nameserver" && n++ < 20 {print $2}' "$file" """),
-    nameservers,
-    like="grep resolvConf /var/lib/kubelet/config.yaml; cat /etc/resolv.conf",
+    parse_nameservers,
+    manual_command="grep resolvConf /var/lib/kubelet/config.yaml; cat /etc/resolv.conf",
 )

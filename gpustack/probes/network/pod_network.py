@@ -1,9 +1,10 @@
-"""What a host and its pods reach: the API, the service address of the API, the DNS servers, and pods of other nodes.
+"""Connections of a host and its pods: to the API, the service address of the API, the DNS servers, and pods of other
+nodes.
 
-Asked from the network namespaces of pods that run here, and from the host's own: one connection, DNS question or echo
-each, all at once, within two seconds; nothing is made. Whom to ask is known to the host itself: the routes of Flannel
-name the other nodes, what kube-proxy wrote names their pods and those of CoreDNS. Each host asks the next nodes in the
-order of their addresses, so that with thousands of them every one is asked by a few and nobody by all.
+The question is asked from the network namespaces of pods that run on the host, and from the host's own: one connection,
+DNS query or echo each, all at once, within two seconds; nothing is made. The host itself knows the targets: the routes
+of Flannel name the other nodes, the rules of kube-proxy name their pods and those of CoreDNS. Each host asks the next
+nodes in the order of their addresses, so that of thousands every one is asked by a few and none by all.
 
 perl does the asking: perl-base is essential in Debian and Ubuntu, and ping, dig and nc are not. A datagram that must
 not be split (IP_MTU_DISCOVER, ip(7)) is as long as the link of the pod allows.
@@ -17,8 +18,8 @@ from ipaddress import IPv4Address, IPv4Network
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
-from gpustack.probes.parsing import ipv4
-from gpustack.probes.sections import named, sections
+from gpustack.probes.parsing import parse_ipv4
+from gpustack.probes.sections import index_sections, split_sections
 
 RESULTS = frozenset({"ok", "refused", "timeout", "unreachable", "too-large", "no-answer"})
 SUBNET, MAC = re.compile(r"[0-9.]{7,15}/[0-9]{1,2}"), re.compile(r"-|[0-9a-f]{2}(:[0-9a-f]{2}){5}")
@@ -29,8 +30,8 @@ KINDS = frozenset(
 
 @dataclass(frozen=True)
 class Peer:
-    """Another node by its part of the pod network, as this host's kernel knows it. `via` is the next hop, `mac` and
-    `node` what the overlay has for it; empty where it has nothing."""
+    """Describe another node by its part of the pod network, as this host's kernel knows it. `via` is the next hop,
+    `mac` and `node` are those of the overlay, empty where it has none."""
 
     subnet: str
     via: str
@@ -48,11 +49,14 @@ def is_within(address: str, subnet: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Way:
-    """`kind`: the API by its address, by its service; a DNS server; another node (connection, echo), its end of the
+class NetworkPath:
+    """Describe a target and the result of asking it.
+
+    `kind`: the API by its address, by its service; a DNS server; another node (connection, echo), its end of the
     overlay, its bridge, its pods; `large` is an echo as long as the link allows. `target` is an address, or
-    address:port. `no-answer` is a server that said it does not know the name of the API; `too-large` is what the own
-    link did not take."""
+    address:port. `no-answer` is a server that said it does not know the name of the API; `too-large` is a packet that
+    the host's own link refused.
+    """
 
     kind: str
     target: str
@@ -60,48 +64,51 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Ways:
-    """From the host, and from each of its pods by address. `own` is the host's part of the pod network, empty without
-    one."""
+class NetworkPaths:
+    """Hold the paths from the host, and from each of its pods by address. `subnet` is the host's part of the pod
+    network, empty without one."""
 
-    own: str
+    subnet: str
     peers: tuple[Peer, ...]
-    host: tuple[Way, ...]
-    pods: Mapping[str, tuple[Way, ...]]
+    host: tuple[NetworkPath, ...]
+    pods: Mapping[str, tuple[NetworkPath, ...]]
 
-    def of(self, *kinds: str) -> Iterator[Way]:
-        """Of all pods, or of the host where there is no pod to ask from."""
-        for found in self.pods.values() or (self.host,):
-            yield from (way for way in found if way.kind in kinds)
+    def list_paths(self, *kinds: str) -> Iterator[NetworkPath]:
+        """List the paths of all pods, or of the host where there is no pod to ask from."""
+        for paths in self.pods.values() or (self.host,):
+            yield from (path for path in paths if path.kind in kinds)
 
 
-def ways(answer: Answer) -> Ways:
-    """Raises ValueError for a line that is not as ours are."""
-    found = named(sections(answer.out))
-    (word, own), *peers = (line.split(" ") for line in found.pop("known"))
+def parse_paths(answer: Answer) -> NetworkPaths:
+    """Parse the paths. Raise ValueError where a line is none that the script prints."""
+    sections = index_sections(split_sections(answer.stdout))
+    (word, subnet), *peers = (line.split(" ") for line in sections.pop("known"))
     if word != "own":
         raise ValueError(f"found {word}")
-    host = tuple(way(line) for line in found.pop("host"))
-    pods = {ipv4(name.removeprefix("pod ")): tuple(way(line) for line in lines) for name, lines in found.items()}
-    return Ways("" if own == "-" else own, tuple(peer(*words) for words in peers), host, pods)
+    host = tuple(parse_path(line) for line in sections.pop("host"))
+    pods = {
+        parse_ipv4(name.removeprefix("pod ")): tuple(parse_path(line) for line in lines)
+        for name, lines in sections.items()
+    }
+    return NetworkPaths("" if subnet == "-" else subnet, tuple(parse_peer(*words) for words in peers), host, pods)
 
 
 @lru_cache(maxsize=4096)
-def peer(word: str, subnet: str, via: str, link: str, mac: str, node: str) -> Peer:
+def parse_peer(word: str, subnet: str, via: str, link: str, mac: str, node: str) -> Peer:
     if word != "peer" or not SUBNET.fullmatch(subnet) or not MAC.fullmatch(mac):
         raise ValueError(f"{word} {subnet} {mac}")
     IPv4Network(subnet)
-    return Peer(subnet, ipv4(via), link, mac.removeprefix("-"), ipv4(node) if node != "-" else "")
+    return Peer(subnet, parse_ipv4(via), link, mac.removeprefix("-"), parse_ipv4(node) if node != "-" else "")
 
 
 @lru_cache(maxsize=4096)
-def way(line: str) -> Way:
-    """Many pods of many hosts are asked the same."""
+def parse_path(line: str) -> NetworkPath:
+    """Parse one path. Results are cached, since many pods of many hosts ask the same targets."""
     kind, target, result = line.split(" ")
     if kind not in KINDS or result not in RESULTS:
         raise ValueError(line)
-    ipv4(target.partition(":")[0])
-    return Way(kind, target, result)
+    parse_ipv4(target.partition(":")[0])
+    return NetworkPath(kind, target, result)
 
 
 # `plan` reads what the host knows and prints whom to ask; `ask` asks them. A node that the overlay knows and to which
@@ -127,7 +134,7 @@ SCRIPT = (
 POD_PATHS = Probe(
     "pod-network.paths",
     Lines(SCRIPT),
-    ways,
+    parse_paths,
     limit=8,
-    like="nsenter --net=/run/netns/POD nc -zv ADDRESS PORT; ping -M do -s 1400 PEER",
+    manual_command="nsenter --net=/run/netns/POD nc -zv ADDRESS PORT; ping -M do -s 1400 PEER",
 )

@@ -1,32 +1,32 @@
-"""Which name servers CoreDNS is handed: the file that the kubelet gives pods, and whether CoreDNS asks it."""
+"""Name servers of CoreDNS: the file that the kubelet gives pods, and whether CoreDNS asks its servers."""
 
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
-from gpustack.probes.kubernetes.nodes import entries
+from gpustack.probes.kubernetes.nodes import list_objects
 
 
 @dataclass(frozen=True)
 class Resolver:
-    """The file that the kubelet hands out, and its name servers."""
+    """Hold the file that the kubelet gives pods, and its name servers."""
 
     file: str
     servers: tuple[str, ...]
 
 
-def resolver(answer: Answer) -> Resolver | None:
-    """None where there is no kubelet with a configuration."""
-    if not answer.out:
+def parse_resolver(answer: Answer) -> Resolver | None:
+    """Parse the file and its name servers, or None where there is no kubelet with a configuration."""
+    if not answer.stdout:
         return None
-    first, *rest = (line.split(" ", 1) for line in answer.out.splitlines())
+    first, *rest = (line.split(" ", 1) for line in answer.stdout.splitlines())
     if first[0] != "file" or any(word != "nameserver" for word, _ in rest):
-        raise ValueError(answer.out)
+        raise ValueError(answer.stdout)
     return Resolver(first[1], tuple(server for _, server in rest))
 
 
-def forwards(answer: Answer) -> bool:
-    """Whether CoreDNS asks the servers of the file that it was handed."""
-    maps = {entry["metadata"]["name"]: entry.get("data", {}) for entry in entries(answer)}
+def uses_resolver_file(answer: Answer) -> bool:
+    """Tell whether CoreDNS asks the servers of its file."""
+    maps = {entry["metadata"]["name"]: entry.get("data", {}) for entry in list_objects(answer)}
     words = [line.split() for line in str(maps.get("coredns", {}).get("Corefile", "")).splitlines()]
     return any(line[:1] == ["forward"] and "/etc/resolv.conf" in line for line in words)
 
@@ -45,8 +45,8 @@ fi
 file=${file:-/etc/resolv.conf}
 echo "file $file"
 [ ! -e "$file" ] || awk '$1 == "nameserver" {print $1, $2}' "$file" """),
-    resolver,
-    like="grep resolvConf /var/lib/kubelet/config.yaml; cat /etc/resolv.conf",
+    parse_resolver,
+    manual_command="grep resolvConf /var/lib/kubelet/config.yaml; cat /etc/resolv.conf",
 )
 FORWARDS = Probe(
     "resolver.upstreams",
@@ -54,5 +54,5 @@ FORWARDS = Probe(
         "/api/v1/namespaces/kube-system/configmaps?fieldSelector=metadata.name%3Dcoredns",
         ("metadata.name", "data.Corefile"),
     ),
-    forwards,
+    uses_resolver_file,
 )

@@ -1,4 +1,4 @@
-"""Which of the node's programs apt has upgraded, by its own history."""
+"""Upgrades of the node's programs by apt, as its own history has them."""
 
 import re
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 @dataclass(frozen=True)
 class Upgrade:
-    """`when` is apt's own date and time, local to the host."""
+    """Describe an upgrade. `started_at` is apt's own date and time, local to the host."""
 
-    when: str
+    started_at: str
     packages: tuple[str, ...]
 
 
-def upgrades(answer: Answer) -> tuple[Upgrade, ...]:
-    """The last ones. Raises ValueError for a line of another shape."""
-    found = []
-    for line in answer.out.splitlines():
+def parse_upgrades(answer: Answer) -> tuple[Upgrade, ...]:
+    """Parse the last upgrades. Raise ValueError where a line has another shape."""
+    upgrades = []
+    for line in answer.stdout.splitlines():
         date, time, *packages = line.split()
         if not DATE.fullmatch(date) or not set(packages) <= set(NAMES):
             raise ValueError(line)
-        found.append(Upgrade(f"{date} {time}", tuple(packages)))
-    return tuple(found)
+        upgrades.append(Upgrade(f"{date} {time}", tuple(packages)))
+    return tuple(upgrades)
 
 
 UPGRADES = Probe(
@@ -39,6 +39,6 @@ awk '/^Start-Date:/ {{ when = $2 " " $3 }}
   if (found != "") line[many++] = when found
 }}
 END {{ for (i = many < 5 ? 0 : many - 5; i < many; i++) print line[i] }}' /var/log/apt/history.log"""),
-    upgrades,
-    like="cat /var/log/apt/history.log",
+    parse_upgrades,
+    manual_command="cat /var/log/apt/history.log",
 )

@@ -1,10 +1,10 @@
-"""Debian packages, and the apt repositories that the product adds."""
+"""Debian packages, and the apt repositories that gpustack adds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.sections import named, sections
+from gpustack.probes.sections import index_sections, split_sections
 
 # What a host needs beside Kubernetes itself. `socat` and `conntrack`: port-forward and the clearing of UDP entries;
 # apt and gpg for the repositories; the rest for what probes and kubeadm run.
@@ -18,14 +18,14 @@ DOCKER_CE = "docker-ce"
 # Runtimes of other origin: both own /usr/bin/containerd or the same socket.
 DOCKER = ("docker.io", "docker-engine", "moby-engine")
 FOREIGN_RUNTIMES = ("containerd", *DOCKER, "moby-containerd")
-OURS = ("containerd.io", "cri-tools", "kubeadm", "kubectl", "kubelet", "kubernetes-cni")
+MAIN_PACKAGES = ("containerd.io", "cri-tools", "kubeadm", "kubectl", "kubelet", "kubernetes-cni")
 MISSING = "dpkg-query: no packages found matching "
-PACKAGE_NAMES = (*HOST_PACKAGES, "apparmor", DOCKER_CE, *FOREIGN_RUNTIMES, *OURS)
+PACKAGE_NAMES = (*HOST_PACKAGES, "apparmor", DOCKER_CE, *FOREIGN_RUNTIMES, *MAIN_PACKAGES)
 
 
 @dataclass(frozen=True)
 class Package:
-    """An installed package; `version` is the upstream part, without epoch and packaging revision."""
+    """Describe an installed package; `version` is the upstream part, without epoch and packaging revision."""
 
     version: str
     held: bool
@@ -33,7 +33,7 @@ class Package:
 
 @dataclass(frozen=True)
 class Repository:
-    """One deb822 file of ours; `fingerprints` are the primary keys of its keyring."""
+    """Describe a deb822 file of gpustack; `fingerprints` are the primary keys of its keyring."""
 
     uri: str
     suite: str
@@ -44,65 +44,69 @@ class Repository:
 
 @dataclass(frozen=True)
 class Repositories:
-    """Ours by name, None for one that is not there."""
+    """Hold the repositories of gpustack by name, None for a missing one."""
 
-    ours: Mapping[str, Repository | None]
+    by_name: Mapping[str, Repository | None]
 
 
-def packages(answer: Answer) -> Mapping[str, Package | None]:
-    """By name; None for a package that is not, or not wholly, installed. dpkg-query ends with 1 when it misses one,
-    and names it: a package of which nothing is said raises ValueError."""
-    found: dict[str, Package | None] = dict.fromkeys(PACKAGE_NAMES)
-    expected = set(PACKAGE_NAMES) - {line.removeprefix(MISSING) for line in answer.err.splitlines()}
-    for line in answer.out.splitlines():
+def parse_packages(answer: Answer) -> Mapping[str, Package | None]:
+    """Parse packages by name; None for a package that is not, or not wholly, installed.
+
+    dpkg-query ends with 1 when it misses one, and names it. Raise ValueError where a package is in neither output.
+    """
+    packages: dict[str, Package | None] = dict.fromkeys(PACKAGE_NAMES)
+    expected = set(PACKAGE_NAMES) - {line.removeprefix(MISSING) for line in answer.stderr.splitlines()}
+    for line in answer.stdout.splitlines():
         name, want, status, version = line.split(" ")
         expected.discard(name)
-        if name not in found:
+        if name not in packages:
             raise ValueError(line)
         if status == "installed":
-            found[name] = Package(upstream(version), held=want == "hold")
+            packages[name] = Package(parse_upstream_version(version), held=want == "hold")
     if expected:
         raise ValueError(f"no line for {sorted(expected)}")
-    return found
+    return packages
 
 
-def upstream(version: str) -> str:
-    """`5:1.36.4-1.1` is upstream 1.36.4 (deb-version(7))."""
+def parse_upstream_version(version: str) -> str:
+    """Parse the upstream part of a version: that of `5:1.36.4-1.1` is 1.36.4 (deb-version(7))."""
     return version.split(":", 1)[-1].rsplit("-", 1)[0]
 
 
-def repositories(answer: Answer) -> Repositories:
-    return read_repositories(answer, "containerd", "kubernetes")
+def parse_repositories(answer: Answer) -> Repositories:
+    return parse_named_repositories(answer, "containerd", "kubernetes")
 
 
-def read_repositories(answer: Answer, *names: str) -> Repositories:
-    """Parts `== NAME` hold a deb822 file, then what gpg says of its keyring; one more ends the answer. Raises KeyError
-    or ValueError where a part is missing."""
-    parts = named(sections(answer.out))
+def parse_named_repositories(answer: Answer, *names: str) -> Repositories:
+    """Parse sections `== NAME` with a deb822 file and gpg's listing of its keyring; an empty section ends the answer.
+
+    Raise KeyError or ValueError where a section is missing.
+    """
+    parts = index_sections(split_sections(answer.stdout))
     if not set(parts) - set(names):
         raise ValueError("cut off")
-    return Repositories({name: repository(parts[name]) for name in names})
+    return Repositories({name: parse_repository(parts[name]) for name in names})
 
 
-def repository(lines: list[str]) -> Repository | None:
-    """None where there is no file; what a damaged one lacks is empty."""
+def parse_repository(lines: list[str]) -> Repository | None:
+    """Parse a repository, or None where there is no file; the missing fields of a damaged file are empty."""
     fields = dict(line.split(": ", 1) for line in lines if ": " in line)
     if not fields:
         return None
     uri, suite, components, keyring = (fields.get(key, "") for key in ("URIs", "Suites", "Components", "Signed-By"))
-    return Repository(uri, suite, components, keyring, primary_keys(lines))
+    return Repository(uri, suite, components, keyring, parse_primary_keys(lines))
 
 
-def primary_keys(lines: list[str]) -> tuple[str, ...]:
-    """gpg's colon listing tells a primary key in a `pub` line and its fingerprint in the next `fpr` line."""
-    found: list[str] = []
+def parse_primary_keys(lines: list[str]) -> tuple[str, ...]:
+    """Parse primary keys of gpg's colon listing: a `pub` line is one, and the next `fpr` line has its fingerprint."""
+    fingerprints: list[str] = []
     primary = False
     for line in lines:
         kind, *fields = line.split(":")
         if kind == "fpr" and primary:
-            found.append(fields[8])
+            fingerprints.append(fields[8])
         primary = kind == "pub" or (primary and kind != "fpr")
-    return tuple(found)
+    return tuple(fingerprints)
 
 
 # The options keep gpg from making a directory and a trust database of its own. Of a key that has ended it wants that
@@ -119,8 +123,8 @@ show_keys() {
 """
 
 
-def stored_script(names: str) -> str:
-    """Asks what `stored` reads."""
+def build_repository_script(names: str) -> str:
+    """Build the script whose output `parse_named_repositories` reads."""
     return rf"""{SHOW_KEYS}set -- {names}
 for name do
   echo "== $name"
@@ -135,13 +139,13 @@ echo '== end'
 PACKAGES = Probe(
     "packages.installed",
     Lines("dpkg-query -Wf '${Package} ${db:Status-Want} ${db:Status-Status} ${Version}\\n' " + " ".join(PACKAGE_NAMES)),
-    packages,
-    ends=(0, 1),
-    like="dpkg -l; apt-mark showhold",
+    parse_packages,
+    exit_codes=(0, 1),
+    manual_command="dpkg -l; apt-mark showhold",
 )
 REPOSITORIES = Probe(
     "packages.repositories",
-    Lines(stored_script("containerd kubernetes")),
-    repositories,
-    like="cat /etc/apt/sources.list.d/*.sources",
+    Lines(build_repository_script("containerd kubernetes")),
+    parse_repositories,
+    manual_command="cat /etc/apt/sources.list.d/*.sources",
 )

@@ -1,4 +1,4 @@
-"""What exporters and Prometheus of a host without Kubernetes answer on its loopback interface."""
+"""Answers of exporters and Prometheus of a host without Kubernetes on its loopback interface."""
 
 import re
 from collections.abc import Mapping
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.files.json_text import load_json
 from gpustack.files.number import parse_number
-from gpustack.probes.parsing import number
-from gpustack.probes.sections import named, sections
+from gpustack.probes.parsing import parse_integer
+from gpustack.probes.sections import index_sections, split_sections
 from gpustack.probes.standalone.units import ALERTMANAGER, PORTS, PROMETHEUS
 
 GROUP = re.compile(r'prometheus_rule_group_rules\{rule_group="([^";]+);([^"]+)"\} ([0-9.e+]+)')
@@ -16,46 +16,47 @@ NOTHING = "none"
 
 
 @dataclass(frozen=True)
-class Exported:
-    """`gpus` are those with series, None where nothing answers; `node`: node-exporter answers."""
+class ExporterState:
+    """Describe the exporters. `gpus` are those with series, None where nothing answers; `node`: node-exporter
+    answers."""
 
     gpus: int | None
     node: bool
 
 
 @dataclass(frozen=True)
-class Watching:
-    """`ready` are programs that say so of themselves. `rules` are counts of loaded rules by (file, group), `up` the
-    last scrape by job."""
+class MonitoringState:
+    """Describe the monitoring. `ready` are programs that report to be so. `rules` are counts of loaded rules by (file,
+    group), `job_health` the last scrape by job."""
 
     ready: frozenset[str]
     rules: Mapping[tuple[str, str], int]
-    up: Mapping[str, bool]
+    job_health: Mapping[str, bool]
 
 
-def exported(answer: Answer) -> Exported:
-    """Raises ValueError or KeyError for an answer of another shape."""
-    found = dict(line.split(" ", 1) for line in answer.out.splitlines())
-    return Exported(
-        None if found["gpus"] == NOTHING else number(found["gpus"]), {"yes": True, "no": False}[found["node"]]
+def parse_exporter_state(answer: Answer) -> ExporterState:
+    """Parse the state of the exporters. Raise ValueError or KeyError where the answer has another shape."""
+    words = dict(line.split(" ", 1) for line in answer.stdout.splitlines())
+    return ExporterState(
+        None if words["gpus"] == NOTHING else parse_integer(words["gpus"]), {"yes": True, "no": False}[words["node"]]
     )
 
 
-def watching(answer: Answer) -> Watching:
-    """Raises ValueError or KeyError for an answer of another shape."""
-    parts = named(sections(answer.out))
+def parse_monitoring_state(answer: Answer) -> MonitoringState:
+    """Parse the state of the monitoring. Raise ValueError or KeyError where the answer has another shape."""
+    parts = index_sections(split_sections(answer.stdout))
     matches = [GROUP.fullmatch(line) for line in parts["rules"]]
     if not all(matches):
         raise ValueError("a group of rules of another shape")
     rules = {(match[1], match[2]): int(parse_number(match[3], 0)) for match in matches if match}
-    up = {}
+    job_health = {}
     for line in parts["up"]:
         for sample in load_json(line)["data"]["result"]:
-            up[str(sample["metric"]["job"])] = sample["value"][1] == "1"
-    return Watching(frozenset(parts["ready"]), rules, up)
+            job_health[str(sample["metric"]["job"])] = sample["value"][1] == "1"
+    return MonitoringState(frozenset(parts["ready"]), rules, job_health)
 
 
-EXPORTED = Probe(
+EXPORTER_STATE = Probe(
     "standalone.exported",
     Lines(r"""get() { curl -sf --noproxy '*' --max-time 3 "http://127.0.0.1:$1/metrics"; }
 found=$(get "$GPU_EXPORTER_PORT") && found=$(printf '%s\n' "$found" | sed -n 's/^DCGM_FI_.*UUID="\([^"]*\)".*/\1/p' |
@@ -63,11 +64,11 @@ found=$(get "$GPU_EXPORTER_PORT") && found=$(printf '%s\n' "$found" | sed -n 's/
 echo "gpus $found"
 if get "$NODE_EXPORTER_PORT" | grep -q '^node_'; then echo 'node yes'; else echo 'node no'; fi
 exit 0"""),
-    exported,
+    parse_exporter_state,
     limit=8,
-    like="curl -s http://127.0.0.1:9400/metrics",
+    manual_command="curl -s http://127.0.0.1:9400/metrics",
 )
-WATCHING = Probe(
+MONITORING_STATE = Probe(
     "standalone.watching",
     Lines(rf"""get() {{ curl -sf --noproxy '*' --max-time 3 "$@"; }}
 echo '== ready'
@@ -78,7 +79,7 @@ get http://127.0.0.1:{PORTS[PROMETHEUS]}/metrics | grep '^prometheus_rule_group_
 echo '== up'
 ! found=$(get 'http://127.0.0.1:{PORTS[PROMETHEUS]}/api/v1/query?query=up') || printf '%s\n' "$found"
 echo '== end'"""),
-    watching,
+    parse_monitoring_state,
     limit=12,
-    like=f"curl -s http://127.0.0.1:{PORTS[PROMETHEUS]}/api/v1/query?query=up",
+    manual_command=f"curl -s http://127.0.0.1:{PORTS[PROMETHEUS]}/api/v1/query?query=up",
 )

@@ -1,7 +1,7 @@
-"""The programs that measure and watch a host without Kubernetes: their packages and units, and what runs.
+"""Programs that measure and watch a host without Kubernetes: their packages and units, and the running processes.
 
-The command line that counts is that of the running process; of its words only those that gpustack sets are told, and a
-question mark for each other one. `mine` are units with our drop-in.
+The command line that counts is that of the running process. Only the words of it that gpustack sets are reported, and a
+question mark for each other word.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.probes.packages.software import Package
-from gpustack.probes.sections import named, sections
+from gpustack.probes.sections import index_sections, split_sections
 
 DCGM = ("datacenter-gpu-manager-4-core", "datacenter-gpu-manager-4-proprietary", "datacenter-gpu-manager-exporter")
 PACKAGES = (*DCGM, "prometheus-node-exporter", "prometheus", "prometheus-alertmanager")
@@ -33,27 +33,28 @@ NAME = re.compile(r"[a-z0-9][a-z0-9+.-]+")
 
 @dataclass(frozen=True)
 class Program:
-    """`command` has the words of its main process that gpustack sets, `?` for each other, empty where none runs."""
+    """Describe a program. `has_drop_in`: its unit has a drop-in of gpustack. `command` has the words of its
+    main process that gpustack sets, `?` for each other word; it is empty where none runs."""
 
     active: bool
     enabled: bool
-    mine: bool
+    has_drop_in: bool
     command: str
 
 
 @dataclass(frozen=True)
 class Programs:
-    """`packages` are installed ones by name, `units` those that exist. `secrets` are receivers of alerts, by name
-    whether the host has what our file holds."""
+    """Hold the programs of a host. `packages` are installed ones by name, `units` those that exist. `secrets` are
+    receivers of alerts, by name whether the host has the content of the operator's file."""
 
     packages: Mapping[str, Package]
     units: Mapping[str, Program]
     secrets: Mapping[str, bool]
 
 
-def programs(answer: Answer) -> Programs:
-    """Raises ValueError or KeyError for an answer of another shape."""
-    parts = named(sections(answer.out))
+def parse_standalone_programs(answer: Answer) -> Programs:
+    """Parse the programs. Raise ValueError or KeyError where the answer has another shape."""
+    parts = index_sections(split_sections(answer.stdout))
     packages = {}
     for line in parts["packages"]:
         name, want, status, version = line.split(" ")
@@ -61,27 +62,27 @@ def programs(answer: Answer) -> Programs:
             raise ValueError(line[:80])
         if status == "installed":
             packages[name] = Package(version, held=want == "hold")
-    units = dict(filter(None, map(unit, parts["units"])))
+    units = dict(filter(None, map(parse_program, parts["units"])))
     secrets = {
         name: {"same": True, "other": False}[word] for name, word in (line.split(" ") for line in parts["secrets"])
     }
     return Programs(packages, units, secrets)
 
 
-def unit(line: str) -> tuple[str, Program] | None:
-    """Of `NAME LOAD ACTIVE ENABLED MINE COMMAND…`."""
-    name, load, active, enabled, mine, *command = line.split(" ", 5)
-    if name not in UNITS or mine not in ("yes", "no"):
+def parse_program(line: str) -> tuple[str, Program] | None:
+    """Parse a line `NAME LOAD ACTIVE ENABLED MINE COMMAND…`."""
+    name, load, active, enabled, has_drop_in, *command = line.split(" ", 5)
+    if name not in UNITS or has_drop_in not in ("yes", "no"):
         raise ValueError(line[:80])
     if load != "loaded":
         return None
-    return name, Program(active == "active", enabled == "enabled", mine == "yes", "".join(command))
+    return name, Program(active == "active", enabled == "enabled", has_drop_in == "yes", "".join(command))
 
 
 SCRIPT = read_script(__file__, "units.sh").replace("WORDS", " | ".join(WORDS))
 PROGRAMS = Probe(
     "standalone.programs",
     Lines(SCRIPT.replace("PACKAGES", " ".join(PACKAGES)).replace("UNITS", " ".join(UNITS))),
-    programs,
-    like=f"systemctl status {' '.join(UNITS)}",
+    parse_standalone_programs,
+    manual_command=f"systemctl status {' '.join(UNITS)}",
 )

@@ -1,1 +1,1 @@
-"""What `gpustack autoscale` prints."""
+"""Output of `gpustack autoscale`."""

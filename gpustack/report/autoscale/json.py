@@ -1,19 +1,19 @@
-"""A suggestion as one JSON document. A field is only ever added within a version."""
+"""A suggestion as one JSON document. Within a version fields are only ever added."""
 
 from typing import Any, Literal
 
 from pydantic import Field
 
-from gpustack.autoscale.manifest import Draft, scaled_object
+from gpustack.autoscale.manifest import Draft, build_scaled_object
 from gpustack.config.inventory import Inventory
 from gpustack.profile.classes import Id
-from gpustack.report.codes import SUGGESTED, suggestion_code
-from gpustack.report.document import document, ending
-from gpustack.report.schema import Document, Shape, TextOrNull
+from gpustack.report.codes import SUGGESTION_MEANINGS, compute_suggestion_code
+from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.schema import Document, Shape, TextOrNull, take
 
 
 class WorkloadShape(Shape):
-    """What is scaled; `replicas` as they should be now, null where that is not known."""
+    """Describe the workload that is scaled."""
 
     namespace: str
     kind: Literal["Deployment", "StatefulSet"]
@@ -22,27 +22,30 @@ class WorkloadShape(Shape):
 
 
 class SuggestionDocument(Document):
-    """Result of `gpustack autoscale suggest`. `metric` and all after it are null where none suits; `why` says the
-    reason either way, `doubts` what speaks against it. `now` and `target` are in the unit of the metric, of one
-    replica; `manifest` is a ScaledObject of KEDA."""
+    """Describe the result of `gpustack autoscale suggest`. `metric` and all fields after it are null where no metric
+    suits."""
 
     kind: Literal["gpustack/autoscale-suggestion/v1"] = Field("gpustack/autoscale-suggestion/v1", alias="schema")
     workload: WorkloadShape
     verdict: Id
-    why: list[str]
-    doubts: list[str]
+    reasons: list[str]
+    warnings: list[str] = take("doubts")
     metric: TextOrNull
     query: TextOrNull
-    target: float | None
-    now: float | None
+    target_value: float | None = take("target")
+    current_value: float | None
     manifest: dict[str, Any] | None
 
 
-def text(found: Draft, *, inventory: Inventory | None = None) -> str:
-    suggestion = found.suggestion
-    values = {**vars(suggestion), "exit": ending(suggestion_code(suggestion), SUGGESTED), "manifest": None}
+def render_json(draft: Draft, *, inventory: Inventory | None = None) -> str:
+    suggestion = draft.suggestion
+    values = {
+        **vars(suggestion),
+        "exit": build_exit(compute_suggestion_code(suggestion), SUGGESTION_MEANINGS),
+        "manifest": None,
+    }
     if suggestion.metric:
-        values["manifest"] = scaled_object(found)
+        values["manifest"] = build_scaled_object(draft)
     else:
-        values |= {"target": None, "now": None}
-    return document(SuggestionDocument, values, inventory)
+        values |= {"target": None, "current_value": None}
+    return render_json_document(SuggestionDocument, values, inventory)

@@ -1,37 +1,39 @@
-"""A suggestion as a manifest to look at: the reasons are its comments."""
+"""A suggestion as a manifest with the reasons as its comments."""
 
 from collections.abc import Iterator
 from textwrap import wrap
 
-from gpustack.autoscale.manifest import Draft, scaled_object
+from gpustack.autoscale.manifest import Draft, build_scaled_object
 from gpustack.report.terminal import Terminal
 
 WIDTH = 76
-UNBROKEN = 2**31 - 1
+UNLIMITED_WIDTH = 2**31 - 1
 
 
-def draft(console: Terminal, found: Draft) -> None:
-    """No line of the manifest is wrapped: it is meant for a file, or for kubectl."""
-    for line in lines(found):
+def render_human(console: Terminal, draft: Draft) -> None:
+    """Print the manifest without wrapping its lines, since it is meant for a file or for kubectl."""
+    for line in list_lines(draft):
         console.print(console.clean(line), soft_wrap=True)
 
 
-def lines(found: Draft) -> Iterator[str]:
-    suggestion, workload = found.suggestion, found.suggestion.workload
-    what = f"{workload.namespace}/{workload.name}"
-    head = f"{what} ({workload.kind}): " + (f"by {suggestion.metric}" if suggestion.metric else "no metric suits")
-    yield from comment(head)
-    for reason in suggestion.why:
-        yield from comment(reason)
+def list_lines(draft: Draft) -> Iterator[str]:
+    suggestion, workload = draft.suggestion, draft.suggestion.workload
+    name = f"{workload.namespace}/{workload.name}"
+    head = f"{name} ({workload.kind}): " + (f"by {suggestion.metric}" if suggestion.metric else "no metric suits")
+    yield from format_comment(head)
+    for reason in suggestion.reasons:
+        yield from format_comment(reason)
     if not suggestion.metric:
         return
-    yield from comment(f"Now {suggestion.now:.3g}; more replicas above {suggestion.target:g}, fewer below.")
+    yield from format_comment(
+        f"Now {suggestion.current_value:.3g}; more replicas above {suggestion.target:g}, fewer below."
+    )
     for doubt in suggestion.doubts:
-        yield from comment(f"But: {doubt}")
+        yield from format_comment(f"But: {doubt}")
     import yaml
 
-    yield from yaml.safe_dump(scaled_object(found), sort_keys=False, width=UNBROKEN).splitlines()
+    yield from yaml.safe_dump(build_scaled_object(draft), sort_keys=False, width=UNLIMITED_WIDTH).splitlines()
 
 
-def comment(text: str) -> Iterator[str]:
+def format_comment(text: str) -> Iterator[str]:
     yield from (f"# {line}" for line in wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False))

@@ -1,1 +1,1 @@
-"""Hours of GPUs as text, JSON, CSV and HTML."""
+"""GPU-hours as text, JSON, CSV and HTML."""

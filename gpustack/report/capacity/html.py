@@ -1,10 +1,10 @@
-"""Hours of GPUs as one HTML file, with a plot by day, in light, dark and print."""
+"""GPU-hours as one HTML file, with a plot by day, for light and dark screens and for print."""
 
 from gpustack.capacity.state import Capacity
-from gpustack.capacity.usage import Hours, Usage, group
+from gpustack.capacity.usage import Hours, Usage, group_hours
 from gpustack.config.inventory import Inventory
 from gpustack.report.capacity import text as words
-from gpustack.report.codes import capacity_code
+from gpustack.report.codes import compute_capacity_code
 from gpustack.report.page import make_environment, render_plots
 from gpustack.report.profile.plot import Line, Plot, name_days
 
@@ -12,33 +12,33 @@ LINES = ("total", "allocated", "attributed", "active", "idle")
 DAY = 86400.0
 
 
-def text(found: Capacity, *, inventory: Inventory | None = None) -> str:
-    parts = words.parts_of(found.usage.queue, found.now)
-    rows = [words.cells(row) for row in words.rows_of(found)]
+def render_html(capacity: Capacity, *, inventory: Inventory | None = None) -> str:
+    parts = words.list_parts(capacity.usage.queue, capacity.current_state)
+    rows = [words.format_cells(row) for row in words.list_rows(capacity)]
     return render_plots(
         make_environment(),
         "capacity.html.j2",
         inventory,
-        usage=found.usage,
-        span=words.span(found.usage),
-        parts_now=list(parts),
-        headings=words.headings(found),
+        usage=capacity.usage,
+        span=words.format_span(capacity.usage),
+        state_parts=list(parts),
+        headings=words.list_headings(capacity),
         rows=rows,
-        plots=plots_of(found.usage),
-        names=len(found.by),
-        code=capacity_code(found),
+        plots=build_plots(capacity.usage),
+        name_count=len(capacity.dimensions),
+        code=compute_capacity_code(capacity),
     )
 
 
-def plots_of(usage: Usage) -> list[Plot]:
-    """Means of each day, of the hours that are known; a single day is no line."""
-    known = usage.known_hours()
-    by_day = {row.names[0]: row.hours for row in group(usage, ("day",))}
-    days = [day for day, hours in known.items() if hours]
+def build_plots(usage: Usage) -> list[Plot]:
+    """Build a plot of the mean of each day, over the hours that are known. There is none for a single day."""
+    known_hours = usage.count_known_hours()
+    by_day = {row.names[0]: row.hours for row in group_hours(usage, ("day",))}
+    days = [day for day, hours in known_hours.items() if hours]
     if len(days) < 2:
         return []
     lines = tuple(
-        Line(name, [getattr(by_day.get(day, Hours()), name) / known[day] for day in days], number)
+        Line(name, [getattr(by_day.get(day, Hours()), name) / known_hours[day] for day in days], number)
         for number, name in enumerate(LINES)
     )
     return [Plot("GPUs, mean of each day", "gpus", len(days) * DAY, lines, dates=name_days(days))]

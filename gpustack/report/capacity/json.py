@@ -1,75 +1,73 @@
-"""Hours of GPUs as one JSON document, and as CSV. A field is only ever added within a version."""
+"""GPU-hours as one JSON document, and as CSV. Within a version fields are only ever added."""
 
 from typing import Literal
 
 from pydantic import Field
 
 from gpustack.capacity.state import Capacity
-from gpustack.capacity.usage import total
+from gpustack.capacity.usage import sum_hours
 from gpustack.config.inventory import Inventory
-from gpustack.report.codes import REPORTED, capacity_code
+from gpustack.report.codes import CAPACITY_MEANINGS, compute_capacity_code
 from gpustack.report.csv_text import write_csv
-from gpustack.report.document import document, ending
-from gpustack.report.format import cleaner
-from gpustack.report.schema import Document, Shape, TextOrNull, take
+from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.format import build_cleaner
+from gpustack.report.schema import Document, Hours, Seconds, Shape, TextOrNull, Time, TimeOrNull, take
 
 COLUMNS = ("total", "allocated", "attributed", "active", "idle", "unmeasured", "free", "unoffered")
 
 
 class HoursShape(Shape):
-    """GPU-hours. `allocated`, `free` and `unoffered` add up to `total`. `attributed`, `active`, `idle` are measured
-    and of `allocated`; of what is `unmeasured`, no exporter said anything. `active` is the time in which the engine
-    was busy, `idle` the time in which it was busy for less than 5 %."""
+    """Describe GPU-hours. Allocated, free and unoffered hours add up to the total. Attributed, active and idle hours
+    are measured, and parts of the allocated ones."""
 
-    total: float
-    allocated: float
-    attributed: float
-    active: float
-    idle: float
-    unmeasured: float
-    free: float
-    unoffered: float
+    total_gpu_hours: Hours = take("total")
+    allocated_gpu_hours: Hours = take("allocated")
+    attributed_gpu_hours: Hours = take("attributed")
+    active_gpu_hours: Hours = take("active")
+    idle_gpu_hours: Hours = take("idle")
+    unmeasured_gpu_hours: Hours = take("unmeasured")
+    free_gpu_hours: Hours = take("free")
+    unoffered_gpu_hours: Hours = take("unoffered")
 
 
 class RowShape(Shape):
-    """Of one value of each dimension in `by`, in its order; an empty one is not known, or of what no pod has."""
+    """Describe the hours of one value of each dimension."""
 
     names: list[str]
     hours: HoursShape
 
 
 class GapShape(Shape):
-    """Hours of which nothing was recorded: seconds since 1970, the end not part of it."""
+    """Describe a time of which nothing was recorded, without its end."""
 
-    begin: int
-    end: int
+    begin: Time
+    end: Time
 
 
 class QueueShape(Shape):
-    """Units (GPUs, MIG instances, shares) times the hours that pods waited for them; pods that got a node, and how
-    long these waited together, by namespace alone (`team` is null)."""
+    """Describe the pods of a namespace that waited for GPUs. `scheduled_pod_count` and `waited_seconds` are known by
+    namespace alone (`team` is null)."""
 
     namespace: str
     team: TextOrNull
-    waited_unit_hours: float = take("waited_units")
-    scheduled_pods: float = take("scheduled")
-    waited_seconds: float = take("waited")
+    waited_unit_hours: Hours = take("waited_units")
+    scheduled_pod_count: float = take("scheduled_pods")
+    waited_seconds: Seconds
 
 
 class WaitingShape(Shape):
-    """A pod without a node; `since` it was created, null where that is not known. `unschedulable`: the scheduler found
-    no node for it."""
+    """Describe a pod without a node."""
 
     namespace: str
     pod: str
     resource: str
     units: float
-    since: float | None
+    waiting_since: TimeOrNull
     unschedulable: bool
 
 
 class FreeShape(Shape):
-    """Units of a node that no pod has, and why; `usable` is false where no pod that waits could take them."""
+    """Describe units of a node that no pod has, and the reasons."""
 
     node: str
     resource: str
@@ -79,56 +77,62 @@ class FreeShape(Shape):
 
 
 class IdleShape(Shape):
-    """A pod that has GPUs and did nothing with them for an hour or longer; `owner` is its controller. With `at_least`
-    it may be longer than `since`."""
+    """Describe a pod that has GPUs and has not used them for an hour or longer."""
 
     namespace: str
     pod: str
     team: TextOrNull
-    owner: TextOrNull
-    nodes: list[str]
-    gpus: int
-    since: float
+    controller: TextOrNull = take("owner")
+    node_names: list[str] = take("nodes")
+    gpu_count: int = take("gpus")
+    idle_since: Time
     at_least: bool
 
 
-class NowShape(Shape):
-    """What is so at `at`. Times are in seconds since 1970."""
+class CurrentStateShape(Shape):
+    """Describe the pods and nodes at one time."""
 
-    at: float
-    waiting: list[WaitingShape]
-    free: list[FreeShape]
-    idle: list[IdleShape]
+    measured_at: TimeOrNull = take("time")
+    waiting_pods: list[WaitingShape] = take("waiting")
+    free_units: list[FreeShape] = take("free")
+    idle_pods: list[IdleShape] = take("idle")
 
 
 class CapacityDocument(Document):
-    """Result of `gpustack capacity report`: from `begin` to `end`, in seconds since 1970. `recorded` of the `asked`
-    hours are known; `bridged` hours of gaps are in it, each shorter than half an hour. `source` says which series were
-    read. `doubts` are sentences."""
+    """Describe the result of `gpustack capacity report` from `begin` to `end`. Of `window_hours`,
+    `recorded_hours` are known; they include `bridged_hours`."""
 
     kind: Literal["gpustack/capacity/v1"] = Field("gpustack/capacity/v1", alias="schema")
-    begin: int
-    end: int
-    asked: int
-    recorded: float
-    bridged: float
+    begin: Time
+    end: Time
+    window_hours: int
+    recorded_hours: Hours
+    bridged_hours: Hours
     source: str
-    by: list[str]
+    dimensions: list[str]
     rows: list[RowShape]
     total: HoursShape
     gaps: list[GapShape]
     queue: list[QueueShape]
-    now: NowShape
-    doubts: list[str]
+    current_state: CurrentStateShape
+    warnings: list[str] = take("doubts")
 
 
-def text(found: Capacity, *, inventory: Inventory | None = None) -> str:
-    values = {**vars(found.usage), "by": found.by, "rows": found.rows, "total": total(found.rows), "now": found.now}
-    return document(CapacityDocument, values | {"exit": ending(capacity_code(found), REPORTED)}, inventory)
+def render_json(capacity: Capacity, *, inventory: Inventory | None = None) -> str:
+    values = {
+        **vars(capacity.usage),
+        "dimensions": capacity.dimensions,
+        "rows": capacity.rows,
+        "total": sum_hours(capacity.rows),
+        "current_state": capacity.current_state,
+    }
+    return render_json_document(
+        CapacityDocument, values | {"exit": build_exit(compute_capacity_code(capacity), CAPACITY_MEANINGS)}, inventory
+    )
 
 
-def table(found: Capacity, *, inventory: Inventory | None = None) -> str:
-    """A line for each row, with the names of the JSON document; hours to a thousandth."""
-    heading = [*found.by, *(f"{name}_gpu_hours" for name in COLUMNS)]
-    rows = ([*row.names, *(f"{getattr(row.hours, name):.3f}" for name in COLUMNS)] for row in found.rows)
-    return write_csv(heading, rows, cleaner(inventory))
+def render_csv(capacity: Capacity, *, inventory: Inventory | None = None) -> str:
+    """Render a line for each row, with the names of the JSON document and hours to a thousandth."""
+    heading = [*capacity.dimensions, *(f"{name}_gpu_hours" for name in COLUMNS)]
+    rows = ([*row.names, *(f"{getattr(row.hours, name):.3f}" for name in COLUMNS)] for row in capacity.rows)
+    return write_csv(heading, rows, build_cleaner(inventory))

@@ -1,122 +1,140 @@
-"""Hours of GPUs for people."""
+"""GPU-hours for people."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from gpustack.capacity.state import Capacity, Free, IdlePod, Now, Waiting
-from gpustack.capacity.units import profile_of
-from gpustack.capacity.usage import Hours, Queue, Row, Usage, total
-from gpustack.capacity.window import Window, moment
-from gpustack.report.format import duration
-from gpustack.report.table import draw
+from gpustack.capacity.state import Capacity, CurrentState, FreeUnits, IdlePod, WaitingPod
+from gpustack.capacity.units import parse_profile
+from gpustack.capacity.usage import Hours, Queue, Row, Usage, sum_hours
+from gpustack.capacity.window import Window, format_time
+from gpustack.report.format import format_duration
+from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 
-NOBODY = "-"
+EMPTY_CELL = "-"
 HEADINGS = ("TOTAL", "ALLOCATED", "ATTRIBUTED", "ACTIVE", "IDLE", "FREE", "UNUSABLE")
-MOST = 20
-"""Rows of what is so now; the other forms have all."""
-Thing = TypeVar("Thing")
+MAX_ROWS = 20
+"""A table of the current state has so many rows at most; the other forms have all of them."""
+Entry = TypeVar("Entry")
 
 
-def capacity(console: Terminal, found: Capacity) -> None:
-    usage = found.usage
-    console.print(f"GPU-hours, {span(usage)}")
-    console.print(f"{usage.recorded:.1f} of {usage.asked} hours recorded ({usage.coverage:.1%}); {usage.source}\n")
-    console.print(draw(console, headings(found), map(cells, rows_of(found))))
+def render_human(console: Terminal, capacity: Capacity) -> None:
+    usage = capacity.usage
+    console.print(f"GPU-hours, {format_span(usage)}")
+    console.print(
+        f"{usage.recorded_hours:.1f} of {usage.window_hours} hours recorded ({usage.coverage:.1%}); {usage.source}\n"
+    )
+    console.print(draw_table(console, list_headings(capacity), map(format_cells, list_rows(capacity))))
     for doubt in usage.doubts:
         console.print(console.clean(f"note: {doubt}"))
-    for title, names, rows in parts_of(usage.queue, found.now):
+    for title, names, rows in list_parts(usage.queue, capacity.current_state):
         console.print(f"\n{title}")
         if rows:
-            console.print(draw(console, names, rows[:MOST]))
-        if len(rows) > MOST:
-            console.print(f"and {len(rows) - MOST} more: -o json")
+            console.print(draw_table(console, names, rows[:MAX_ROWS]))
+        if len(rows) > MAX_ROWS:
+            console.print(f"and {len(rows) - MAX_ROWS} more: -o json")
 
 
-def headings(found: Capacity) -> tuple[str, ...]:
-    return (*(name.upper() for name in found.by), *HEADINGS)
+def list_headings(capacity: Capacity) -> tuple[str, ...]:
+    return (*(name.upper() for name in capacity.dimensions), *HEADINGS)
 
 
-def rows_of(found: Capacity) -> list[Row]:
-    """With one of all, at the end."""
-    whole = Row(("all", *("" for _ in found.by[1:])) if found.by else (), total(found.rows))
-    return [*found.rows, whole] if found.by else [whole]
+def list_rows(capacity: Capacity) -> list[Row]:
+    """List the rows of the report, with the total at the end."""
+    total_row = Row(
+        ("all", *("" for _ in capacity.dimensions[1:])) if capacity.dimensions else (), sum_hours(capacity.rows)
+    )
+    return [*capacity.rows, total_row] if capacity.dimensions else [total_row]
 
 
-def span(usage: Usage) -> str:
-    return Window(usage.begin, usage.end).shown
+def format_span(usage: Usage) -> str:
+    return Window(usage.begin, usage.end).description
 
 
-def cells(row: Row) -> tuple[str, ...]:
-    return (*(name or NOBODY for name in row.names), *map(shown, figures(row.hours)))
+def format_cells(row: Row) -> tuple[str, ...]:
+    return (*(name or EMPTY_CELL for name in row.names), *map(format_hours, list_figures(row.hours)))
 
 
-def figures(hours: Hours) -> tuple[float, ...]:
+def list_figures(hours: Hours) -> tuple[float, ...]:
     return (hours.total, hours.allocated, hours.attributed, hours.active, hours.idle, hours.free, hours.unoffered)
 
 
-def shown(hours: float) -> str:
+def format_hours(hours: float) -> str:
     return f"{hours:,.1f}"
 
 
 Part = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
 
 
-def parts_of(queue: Sequence[Queue], now: Now) -> Iterator[Part]:
-    """Title, headings and rows."""
-    at = f"at {moment(now.at)} UTC"
-    waited = [row for one in queue for row in queue_cells(one)]
+def list_parts(queue: Sequence[Queue], state: CurrentState) -> Iterator[Part]:
+    """List the tables of the current state: title, headings and rows."""
+    time = f"at {format_time(state.time)} UTC"
+    queue_rows = [row for queue_entry in queue for row in list_queue_rows(queue_entry)]
     yield (
         "Queue: hours that pods waited for GPUs",
         ("NAMESPACE", "TEAM", "GPU-HOURS WAITED", "PODS", "MEAN WAIT"),
-        waited,
+        queue_rows,
     )
     yield (
-        titled("Waiting", "no pod waits for a GPU", now.waiting, at),
+        format_title("Waiting", "no pod waits for a GPU", state.waiting, time),
         ("POD", "WANTS", "SINCE", "WHY"),
-        each(now.waiting, lambda one: waiting_cells(one, now.at)),
+        format_entries(state.waiting, lambda waiting_pod: format_waiting_cells(waiting_pod, state.time)),
     )
-    yield titled("Free", "no GPU is free", now.free, at), ("NODE", "FREE", "WHY"), each(now.free, free_cells)
     yield (
-        titled("Idle for an hour or longer, and allocated", "no allocated GPU is idle", now.idle, at),
+        format_title("Free", "no GPU is free", state.free, time),
+        ("NODE", "FREE", "WHY"),
+        format_entries(state.free, format_free_cells),
+    )
+    yield (
+        format_title("Idle for an hour or longer, and allocated", "no allocated GPU is idle", state.idle, time),
         ("POD", "GPUS", "NODES", "TEAM", "OWNER", "SINCE"),
-        each(now.idle, lambda one: idle_cells(one, now.at)),
+        format_entries(state.idle, lambda idle_pod: format_idle_cells(idle_pod, state.time)),
     )
 
 
-def titled(some: str, none: str, found: Sequence[object], at: str) -> str:
-    return f"{some} {at}" if found else f"{none[0].upper()}{none[1:]} {at}"
+def format_title(title: str, empty_title: str, entries: Sequence[object], time: str) -> str:
+    return f"{title} {time}" if entries else f"{empty_title[0].upper()}{empty_title[1:]} {time}"
 
 
-def each(found: Iterable[Thing], show: Callable[[Thing], tuple[str, ...]]) -> list[tuple[str, ...]]:
-    return [show(one) for one in found]
+def format_entries(entries: Iterable[Entry], format_entry: Callable[[Entry], tuple[str, ...]]) -> list[tuple[str, ...]]:
+    return [format_entry(entry) for entry in entries]
 
 
-def queue_cells(one: Queue) -> Iterator[tuple[str, ...]]:
-    if one.waited_units or one.scheduled:
-        mean = duration(one.waited / one.scheduled) if one.scheduled else NOBODY
-        pods = f"{one.scheduled:,.0f}" if one.scheduled else NOBODY
-        yield one.namespace, one.team or NOBODY, shown(one.waited_units), pods, mean
+def list_queue_rows(queue: Queue) -> Iterator[tuple[str, ...]]:
+    if queue.waited_units or queue.scheduled_pods:
+        mean = format_duration(queue.waited_seconds / queue.scheduled_pods) if queue.scheduled_pods else EMPTY_CELL
+        pods = f"{queue.scheduled_pods:,.0f}" if queue.scheduled_pods else EMPTY_CELL
+        yield queue.namespace, queue.team or EMPTY_CELL, format_hours(queue.waited_units), pods, mean
 
 
-def unit_name(resource: str, units: float) -> str:
-    """`2 GPUs`, `1 1g.10gb`."""
-    profile = profile_of(resource)
+def format_units(resource: str, units: float) -> str:
+    """Format a number of units: `2 GPUs`, `1 1g.10gb`."""
+    profile = parse_profile(resource)
     words = profile or ("shares of GPUs" if resource.endswith("_shared") else "GPU" if units == 1 else "GPUs")
     return f"{units:g} {words}"
 
 
-def waiting_cells(one: Waiting, now: float) -> tuple[str, ...]:
-    since = NOBODY if one.since is None else f"{duration(now - one.since)} ago"
-    why = "no node fits" if one.unschedulable else "not tried yet, or held back"
-    return f"{one.namespace}/{one.pod}", unit_name(one.resource, one.units), since, why
+def format_waiting_cells(waiting_pod: WaitingPod, current_time: float) -> tuple[str, ...]:
+    age = (
+        EMPTY_CELL
+        if waiting_pod.waiting_since is None
+        else f"{format_duration(current_time - waiting_pod.waiting_since)} ago"
+    )
+    reason = "no node fits" if waiting_pod.unschedulable else "not tried yet, or held back"
+    return (
+        f"{waiting_pod.namespace}/{waiting_pod.pod}",
+        format_units(waiting_pod.resource, waiting_pod.units),
+        age,
+        reason,
+    )
 
 
-def free_cells(one: Free) -> tuple[str, ...]:
-    return one.node, unit_name(one.resource, one.units), "; ".join(one.reasons)
+def format_free_cells(free_units: FreeUnits) -> tuple[str, ...]:
+    return free_units.node, format_units(free_units.resource, free_units.units), "; ".join(free_units.reasons)
 
 
-def idle_cells(one: IdlePod, now: float) -> tuple[str, ...]:
-    since = f"{moment(one.since)} ({duration(now - one.since)}{' or longer' if one.at_least else ''})"
-    names = f"{one.namespace}/{one.pod}", str(one.gpus), ", ".join(one.nodes)
-    return (*names, one.team or NOBODY, one.owner or NOBODY, since)
+def format_idle_cells(idle_pod: IdlePod, current_time: float) -> tuple[str, ...]:
+    duration = f"{format_duration(current_time - idle_pod.idle_since)}{' or longer' if idle_pod.at_least else ''}"
+    age = f"{format_time(idle_pod.idle_since)} ({duration})"
+    names = f"{idle_pod.namespace}/{idle_pod.pod}", str(idle_pod.gpus), ", ".join(idle_pod.nodes)
+    return (*names, idle_pod.team or EMPTY_CELL, idle_pod.owner or EMPTY_CELL, age)

@@ -1,1 +1,1 @@
-"""What GPUs cost, as text, JSON, CSV and HTML."""
+"""Costs of GPUs as text, JSON, CSV and HTML."""

@@ -1,4 +1,4 @@
-"""A bill as one JSON document, and as CSV. Money is text, as a fraction of two would not be exact."""
+"""A bill as one JSON document, and as CSV. Money is text, because a binary fraction would not be exact."""
 
 from typing import Annotated, Literal
 
@@ -7,73 +7,72 @@ from pydantic import BeforeValidator, Field
 from gpustack.config.inventory import Inventory
 from gpustack.cost.bill import CELLS, Bill
 from gpustack.report.capacity.json import COLUMNS, GapShape, HoursShape
-from gpustack.report.codes import COSTED, cost_code
+from gpustack.report.codes import COST_MEANINGS, compute_cost_code
 from gpustack.report.csv_text import write_csv
-from gpustack.report.document import document, ending
-from gpustack.report.format import cleaner
-from gpustack.report.schema import Document, Shape
+from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.format import build_cleaner
+from gpustack.report.schema import Document, Hours, Shape, Time, take
 
-Money = Annotated[str, BeforeValidator(lambda value: f"{value:.2f}"), Field(description="such as 1204.50")]
-MONEY = (*CELLS, "allocated", "total")
+Money = Annotated[str, BeforeValidator(lambda value: f"{value:.2f}")]
+MONEY = (*CELLS, "allocated_cost", "total_cost")
 
 
 class LineShape(Shape):
-    """Of one value of each dimension in `by`, in its order; an empty one is not known, or of what no pod has. `used`,
-    `idle` and `unmeasured` are what pods had, together `allocated`; with `free` and `unoffered` they are `total`."""
+    """Describe the cost of one value of each dimension. Used, idle and unmeasured cost add up to the allocated cost;
+    with the free and unoffered cost they are the total cost."""
 
     names: list[str]
     hours: HoursShape
-    used: Money
-    idle: Money
-    unmeasured: Money
-    free: Money
-    unoffered: Money
-    allocated: Money
-    total: Money
+    used_cost: Money
+    idle_cost: Money
+    unmeasured_cost: Money
+    free_cost: Money
+    unoffered_cost: Money
+    allocated_cost: Money
+    total_cost: Money
 
 
 class BudgetShape(Shape):
-    """What a namespace may spend, and has; `known`: it had GPUs."""
+    """Describe what a namespace may spend and has spent."""
 
     namespace: str
     amount: Money
-    spent: Money
-    known: bool
+    spent_amount: Money
+    has_gpus: bool
     exceeded: bool
 
 
 class CostDocument(Document):
-    """Result of `gpustack cost report`: from `begin` to `end`, in seconds since 1970, in `currency`. Of the `asked`
-    hours, `recorded` are known and billed. All `lines` add up to `total`, to the cent, and so do `days`. `doubts` are
-    sentences."""
+    """Describe the result of `gpustack cost report` from `begin` to `end`, in `currency`. Of `window_hours`,
+    `recorded_hours` are known and billed. All `rows` add up to `total`, to the cent, and so does `cost_by_day`."""
 
     kind: Literal["gpustack/cost/v1"] = Field("gpustack/cost/v1", alias="schema")
-    begin: int
-    end: int
-    asked: int
-    recorded: float
-    bridged: float
+    begin: Time
+    end: Time
+    window_hours: int
+    recorded_hours: Hours
+    bridged_hours: Hours
     source: str
     currency: str
-    by: list[str]
-    lines: list[LineShape]
+    dimensions: list[str]
+    rows: list[LineShape] = take("lines")
     total: LineShape
-    days: dict[str, Money]
+    cost_by_day: dict[str, Money] = take("days")
     budgets: list[BudgetShape]
     gaps: list[GapShape]
-    doubts: list[str]
+    warnings: list[str] = take("doubts")
 
 
-def text(found: Bill, *, inventory: Inventory | None = None) -> str:
-    values = {**vars(found.usage), **vars(found), "exit": ending(cost_code(found), COSTED)}
-    return document(CostDocument, values, inventory)
+def render_json(bill: Bill, *, inventory: Inventory | None = None) -> str:
+    values = {**vars(bill.usage), **vars(bill), "exit": build_exit(compute_cost_code(bill), COST_MEANINGS)}
+    return render_json_document(CostDocument, values, inventory)
 
 
-def table(found: Bill, *, inventory: Inventory | None = None) -> str:
-    """A line for each row, with the names of the JSON document."""
-    heading, rows = [*found.by, "currency", *MONEY, *(f"{name}_gpu_hours" for name in COLUMNS)], []
-    for line in found.lines:
+def render_csv(bill: Bill, *, inventory: Inventory | None = None) -> str:
+    """Render a line for each row, with the names of the JSON document."""
+    heading, rows = [*bill.dimensions, "currency", *MONEY, *(f"{name}_gpu_hours" for name in COLUMNS)], []
+    for line in bill.lines:
         values = [f"{getattr(line, name):.2f}" for name in MONEY]
         hours = [f"{getattr(line.hours, name):.3f}" for name in COLUMNS]
-        rows.append([*line.names, found.currency, *values, *hours])
-    return write_csv(heading, rows, cleaner(inventory))
+        rows.append([*line.names, bill.currency, *values, *hours])
+    return write_csv(heading, rows, build_cleaner(inventory))

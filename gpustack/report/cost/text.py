@@ -1,47 +1,51 @@
-"""What GPUs cost, for people."""
+"""Costs of GPUs for people."""
 
 from decimal import Decimal
 
 from gpustack.cost.bill import CELLS, Bill, Budget, Line
-from gpustack.report.capacity.text import NOBODY, span
-from gpustack.report.capacity.text import shown as hours_shown
-from gpustack.report.table import draw
+from gpustack.report.capacity.text import EMPTY_CELL, format_hours, format_span
+from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 
-SHORT = {"unmeasured": "UNKNOWN", "unoffered": "UNUSABLE"}
-HEADINGS = ("GPU-HOURS", *(SHORT.get(name, name.upper()) for name in CELLS), "TOTAL")
+HEADINGS = ("GPU-HOURS", "USED", "IDLE", "UNKNOWN", "FREE", "UNUSABLE", "TOTAL")
 
 
-def bill(console: Terminal, found: Bill) -> None:
-    usage = found.usage
-    console.print(f"Cost in {found.currency}, {span(usage)}")
-    console.print(f"{usage.recorded:.1f} of {usage.asked} hours recorded ({usage.coverage:.1%}); {usage.source}\n")
-    console.print(draw(console, headings(found), rows_of(found)))
-    for one in found.budgets:
-        console.print(console.clean(budget(one, found.currency)))
-    for doubt in found.doubts:
+def render_human(console: Terminal, bill: Bill) -> None:
+    usage = bill.usage
+    console.print(f"Cost in {bill.currency}, {format_span(usage)}")
+    console.print(
+        f"{usage.recorded_hours:.1f} of {usage.window_hours} hours recorded ({usage.coverage:.1%}); {usage.source}\n"
+    )
+    console.print(draw_table(console, list_headings(bill), list_rows(bill)))
+    for budget in bill.budgets:
+        console.print(console.clean(format_budget(budget, bill.currency)))
+    for doubt in bill.doubts:
         console.print(console.clean(f"note: {doubt}"))
 
 
-def headings(found: Bill) -> tuple[str, ...]:
-    return (*(name.upper() for name in found.by), *HEADINGS)
+def list_headings(bill: Bill) -> tuple[str, ...]:
+    return (*(name.upper() for name in bill.dimensions), *HEADINGS)
 
 
-def rows_of(found: Bill) -> list[tuple[str, ...]]:
-    """With the total at the end."""
-    whole = ("all", *("" for _ in found.by[1:])) if found.by else ()
-    return [*(cells(line, line.names) for line in found.lines if found.by), cells(found.total, whole)]
+def list_rows(bill: Bill) -> list[tuple[str, ...]]:
+    """List the rows of the table, with the total at the end."""
+    total_names = ("all", *("" for _ in bill.dimensions[1:])) if bill.dimensions else ()
+    return [
+        *(format_cells(line, line.names) for line in bill.lines if bill.dimensions),
+        format_cells(bill.total, total_names),
+    ]
 
 
-def cells(line: Line, names: tuple[str, ...]) -> tuple[str, ...]:
-    values = (*(getattr(line, name) for name in CELLS), line.total)
-    return (*(name or NOBODY for name in names), hours_shown(line.hours.total), *map(amount, values))
+def format_cells(line: Line, names: tuple[str, ...]) -> tuple[str, ...]:
+    values = (*(getattr(line, name) for name in CELLS), line.total_cost)
+    return (*(name or EMPTY_CELL for name in names), format_hours(line.hours.total), *map(format_amount, values))
 
 
-def amount(value: Decimal) -> str:
+def format_amount(value: Decimal) -> str:
     return f"{value:,.2f}"
 
 
-def budget(one: Budget, currency: str) -> str:
-    word = "exceeded" if one.exceeded else "kept"
-    return f"budget of {one.namespace} {word}: {amount(one.spent)} of {amount(one.amount)} {currency}"
+def format_budget(budget: Budget, currency: str) -> str:
+    word = "exceeded" if budget.exceeded else "kept"
+    amounts = f"{format_amount(budget.spent_amount)} of {format_amount(budget.amount)} {currency}"
+    return f"budget of {budget.namespace} {word}: {amounts}"

@@ -1,34 +1,36 @@
-"""A diagnosis in a line for each cause, for where it stands below something else."""
+"""A diagnosis in one line per root cause, for use below another report."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from gpustack.command import Command
 from gpustack.doctor.finding import Diagnosis
-from gpustack.doctor.graph import graph
-from gpustack.events import count
-from gpustack.report.doctor.format import heading
-from gpustack.report.format import Clean, cleaner, places
+from gpustack.doctor.graph import load_graph
+from gpustack.events import format_count
+from gpustack.report.doctor.format import format_heading
+from gpustack.report.format import Clean, build_cleaner, format_locations
 
-SHOWN = 10
-"""Causes; of a cluster where so much is wrong, the whole report says more."""
+MAX_CAUSES = 10
+"""The brief form lists so many causes at most; the whole report has the others."""
 
 
-def text(found: Diagnosis, path: Path) -> str:
-    """`path` is the snapshot that was diagnosed."""
-    found_lines = list(lines(found, cleaner(found.snapshot.inventory)))
-    more = [f"and {len(found_lines) - SHOWN} more"] if len(found_lines) > SHOWN else []
-    shown = [*found_lines[:SHOWN], *more] or ["no root cause found"]
-    if found.unknown:
-        shown.append(f"{count(len(found.unknown), 'check')} unknown")
-    body = "".join(f"  {line}\n" for line in shown)
+def render_brief(diagnosis: Diagnosis, path: Path) -> str:
+    """Render a diagnosis in one line per root cause. `path` is the snapshot that was diagnosed."""
+    cause_lines = list(list_lines(diagnosis, build_cleaner(diagnosis.snapshot.inventory)))
+    remainder = [f"and {len(cause_lines) - MAX_CAUSES} more"] if len(cause_lines) > MAX_CAUSES else []
+    lines = [*cause_lines[:MAX_CAUSES], *remainder] or ["no root cause found"]
+    if diagnosis.unknown:
+        lines.append(f"{format_count(len(diagnosis.unknown), 'check')} unknown")
+    body = "".join(f"  {line}\n" for line in lines)
     command = Command("gpustack", "doctor", "--from", str(path), "-v")
-    return f"\nsnapshot of the hosts: {path}\n{heading(found)}\n{body}more:  {command}\n"
+    return f"\nsnapshot of the hosts: {path}\n{format_heading(diagnosis)}\n{body}more:  {command}\n"
 
 
-def lines(found: Diagnosis, clean: Clean) -> Iterator[str]:
-    for root in found.roots:
-        title = graph()[root.id].title
-        yield clean(f"root cause {root.id} on {places(root.locations)} ({root.certainty}): {title}")
-    for one in found.unexplained:
-        yield clean(f"unexplained {one.id} on {places(one.locations)}: {graph()[one.id].title}")
+def list_lines(diagnosis: Diagnosis, clean: Clean) -> Iterator[str]:
+    for root in diagnosis.roots:
+        title = load_graph()[root.id].title
+        yield clean(f"root cause {root.id} on {format_locations(root.locations)} ({root.certainty}): {title}")
+    for symptom in diagnosis.unexplained_symptoms:
+        yield clean(
+            f"unexplained {symptom.id} on {format_locations(symptom.locations)}: {load_graph()[symptom.id].title}"
+        )

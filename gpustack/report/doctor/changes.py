@@ -1,15 +1,15 @@
-"""What changed since the diagnosis before, for whoever watches."""
+"""Changes since the last diagnosis, for `gpustack doctor --watch`."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from gpustack.doctor.graph import graph
+from gpustack.doctor.graph import load_graph
 from gpustack.doctor.watch import Change
-from gpustack.report.doctor.format import summed
-from gpustack.report.doctor.text import finding, unexplained
-from gpustack.report.format import places
+from gpustack.report.doctor.format import format_summary
+from gpustack.report.doctor.text import print_root_cause, print_symptom
+from gpustack.report.format import format_locations
 
 if TYPE_CHECKING:
     from gpustack.doctor.finding import Diagnosis
@@ -24,29 +24,35 @@ KINDS = {
 STYLES = {"new": "red", "resolved": "green", "changed": "yellow"}
 
 
-def changes(console: "Terminal", now: "Diagnosis", changed: Sequence[Change], *, verbose: bool = False) -> None:
-    """A line each; then what is new, in full."""
-    console.hide(now.snapshot.inventory)
-    console.print(Text(f"\n{now.snapshot.taken:%Y-%m-%d %H:%M:%S %Z}: {summed(now)}", "bold"), soft_wrap=True)
-    for one in changed:
+def print_changes(
+    console: "Terminal", diagnosis: "Diagnosis", changes: Sequence[Change], *, verbose: bool = False
+) -> None:
+    """Print one line per change, and then each new finding in full."""
+    console.hide_secrets(diagnosis.snapshot.inventory)
+    console.print(
+        Text(f"\n{diagnosis.snapshot.started_at:%Y-%m-%d %H:%M:%S %Z}: {format_summary(diagnosis)}", "bold"),
+        soft_wrap=True,
+    )
+    for change in changes:
         console.print(
-            Text.assemble("  ", (f"{one.turn:<10}", STYLES[one.turn]), console.clean(described(one))), soft_wrap=True
+            Text.assemble("  ", (f"{change.turn:<10}", STYLES[change.turn]), console.clean(describe_change(change))),
+            soft_wrap=True,
         )
-    new = {(one.line.kind, one.line.id) for one in changed if one.turn == "new"}
-    for root in now.roots:
-        if ("root", root.id) in new:
-            finding(console, root, now, verbose=verbose)
-    for state in now.unexplained:
-        if ("unexplained", state.id) in new:
-            unexplained(console, state, verbose=verbose)
-    if now.healthy:
+    new_findings = {(change.line.kind, change.line.id) for change in changes if change.turn == "new"}
+    for root in diagnosis.roots:
+        if ("root", root.id) in new_findings:
+            print_root_cause(console, root, diagnosis, verbose=verbose)
+    for state in diagnosis.unexplained_symptoms:
+        if ("unexplained", state.id) in new_findings:
+            print_symptom(console, state, verbose=verbose)
+    if diagnosis.healthy:
         console.print(Text("healthy", "green"))
 
 
-def described(change: Change) -> str:
+def describe_change(change: Change) -> str:
     line = change.line
     if line.kind == "unknown":
-        return f"{KINDS[line.kind]} on {places(line.locations)}"
-    title = f": {graph()[line.id].title}" if line.id in graph() else ""
-    how = f" ({line.how})" if line.how else ""
-    return f"{KINDS[line.kind]} {line.id} on {places(line.locations)}{title}{how}"
+        return f"{KINDS[line.kind]} on {format_locations(line.locations)}"
+    title = f": {load_graph()[line.id].title}" if line.id in load_graph() else ""
+    detail = f" ({line.detail})" if line.detail else ""
+    return f"{KINDS[line.kind]} {line.id} on {format_locations(line.locations)}{title}{detail}"

@@ -1,4 +1,4 @@
-"""How a diagnosis is put into words: what every form of its report says the same way."""
+"""Words that all forms of a diagnosis share."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -7,126 +7,134 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.command import NO_HINT, Hint
 from gpustack.doctor.entry import Auto
 from gpustack.doctor.finding import Branch, Diagnosis
-from gpustack.doctor.graph import graph
+from gpustack.doctor.graph import load_graph
 from gpustack.doctor.peers import Peers
 from gpustack.doctor.recent_changes import Change
-from gpustack.events import count
-from gpustack.report.format import NOT_ASKED, OLDER, Clean, cut, duration, places
-from gpustack.rollout.next import build_command
+from gpustack.events import format_count
+from gpustack.report.format import MISSING_PREFIX, OLDER_RECORDING, Clean, cut, format_duration, format_locations
+from gpustack.rollout.next_command import build_command
 
-API = {"failed": "API down", "ok": "API reachable", "unknown": "API unknown"}
-AUTO: dict[Auto, str] = {"safe": "automatic", "ask": "needs confirmation", "no": "manual"}
-SHOWN = 4
-"""Items of a list; the rest is shown on request."""
-REASON = 90
-"""Characters of why a check is unknown."""
-
-
-def heading(found: Diagnosis) -> str:
-    """`3 hosts, API reachable, 61 facts, 4.2 s`"""
-    snapshot = found.snapshot
-    api = found.judged.get(("st-apiserver-down", CLUSTER))
-    facts = sum(not answer.lost for answer in snapshot.answers.values())
-    hosts = count(len(snapshot.inventory.hosts), "host")
-    return f"{hosts}, {API[api.outcome if api else 'unknown']}, {count(facts, 'fact')}, {duration(snapshot.took)}"
+API_TEXTS = {"failed": "API down", "ok": "API reachable", "unknown": "API unknown"}
+AUTO_TEXTS: dict[Auto, str] = {"safe": "automatic", "ask": "needs confirmation", "no": "manual"}
+MAX_ENTRIES = 4
+"""Lists are cut behind so many entries; -v shows the others."""
+REASON_WIDTH = 90
+"""A reason is cut behind so many characters."""
 
 
-def calm(found: Diagnosis) -> str:
-    """Of a healthy cluster: how much was checked."""
-    known = len(graph().faults)
-    return f"no fault found ({known - found.unchecked} of {known} known faults checked)"
+def format_heading(diagnosis: Diagnosis) -> str:
+    """Format the head of the report: `3 hosts, API reachable, 61 facts, 4.2 s`."""
+    snapshot = diagnosis.snapshot
+    api = diagnosis.judgements.get(("st-apiserver-down", CLUSTER))
+    facts = sum(not answer.missing_reason for answer in snapshot.answers.values())
+    hosts = format_count(len(snapshot.inventory.hosts), "host")
+    api_text = API_TEXTS[api.outcome if api else "unknown"]
+    return f"{hosts}, {api_text}, {format_count(facts, 'fact')}, {format_duration(snapshot.seconds)}"
 
 
-def summed(found: Diagnosis) -> str:
-    """`2 root causes, 1 unexplained`"""
-    parts = [count(len(found.roots), "root cause")] if found.roots else []
-    parts += [f"{len(found.unexplained)} unexplained"] if found.unexplained else []
-    parts += [f"{count(len(found.drift), 'difference')} from the spec"] if found.drift else []
+def describe_health(diagnosis: Diagnosis) -> str:
+    """Describe how many faults were checked on a healthy cluster."""
+    fault_count = len(load_graph().faults)
+    return f"no fault found ({fault_count - diagnosis.unchecked_faults} of {fault_count} known faults checked)"
+
+
+def format_summary(diagnosis: Diagnosis) -> str:
+    """Format the counts of all findings: `2 root causes, 1 unexplained`."""
+    parts = [format_count(len(diagnosis.roots), "root cause")] if diagnosis.roots else []
+    parts += [f"{len(diagnosis.unexplained_symptoms)} unexplained"] if diagnosis.unexplained_symptoms else []
+    parts += [f"{format_count(len(diagnosis.drift), 'difference')} from the spec"] if diagnosis.drift else []
     return ", ".join(parts) or "no root cause found"
 
 
-def next_command(found: Diagnosis) -> tuple[str, Hint]:
-    """What to type in the end, and when; empty where nothing is left to do."""
-    inventory = found.snapshot.inventory
-    if found.roots:
+def suggest_next_command(diagnosis: Diagnosis) -> tuple[str, Hint]:
+    """Suggest the command to type next, and say when. Both are empty where nothing differs."""
+    inventory = diagnosis.snapshot.inventory
+    if diagnosis.roots:
         return "after the fix", build_command(inventory, "doctor")
-    return ("next", build_command(inventory, "plan")) if found.drift else ("", NO_HINT)
+    return ("next", build_command(inventory, "plan")) if diagnosis.drift else ("", NO_HINT)
 
 
-def by_text(judged: Iterable[Judgement], clean: Clean) -> dict[str, list[Judgement]]:
-    """What was found, each text once with all checks that found it."""
-    found: dict[str, list[Judgement]] = {}
-    for one in judged:
-        found.setdefault(clean(str(one.result or one.why)), []).append(one)
-    return found
+def group_by_text(judgements: Iterable[Judgement], clean: Clean) -> dict[str, list[Judgement]]:
+    """Group judgements by what they found, in the order of the first of each text."""
+    groups: dict[str, list[Judgement]] = {}
+    for judgement in judgements:
+        groups.setdefault(clean(str(judgement.result or judgement.reason)), []).append(judgement)
+    return groups
 
 
-def first(texts: Sequence[str], shown: int, where: str = "", between: str = ", ") -> str:
-    """The first ones, and how many more there are."""
-    more = len(texts) - shown
-    return between.join(texts[:shown]) + (f"  (+{more}{where})" if more > 0 else "")
+def join_first(texts: Sequence[str], limit: int, suffix: str = "", separator: str = ", ") -> str:
+    """Join the first texts and say how many more there are."""
+    remaining_count = len(texts) - limit
+    return separator.join(texts[:limit]) + (f"  (+{remaining_count}{suffix})" if remaining_count > 0 else "")
 
 
-def titles(judged: Iterable[Judgement]) -> list[str]:
-    """Each once, with its places."""
-    return [titled(id, locations) for id, locations in located(judged).items()]
+def list_titles(judgements: Iterable[Judgement]) -> list[str]:
+    """List the titles of the judged faults, each once with its locations."""
+    return [format_title(id, locations) for id, locations in group_locations(judgements).items()]
 
 
-def identified(judged: Iterable[Judgement]) -> list[str]:
-    """Like `titles`, with the ids that `gpustack explain` takes."""
-    return [f"{id} ({places(locations)})" for id, locations in located(judged).items()]
+def list_ids(judgements: Iterable[Judgement]) -> list[str]:
+    """List the ids of the judged faults, as `gpustack explain` takes them, each once with its locations."""
+    return [f"{id} ({format_locations(locations)})" for id, locations in group_locations(judgements).items()]
 
 
-def located(judged: Iterable[Judgement]) -> dict[str, list[str]]:
-    by_id: dict[str, list[str]] = {}
-    for one in judged:
-        by_id.setdefault(one.id, []).append(one.where)
-    return by_id
+def group_locations(judgements: Iterable[Judgement]) -> dict[str, list[str]]:
+    locations_by_id: dict[str, list[str]] = {}
+    for judgement in judgements:
+        locations_by_id.setdefault(judgement.id, []).append(judgement.location)
+    return locations_by_id
 
 
-def titled(id: str, locations: Sequence[str]) -> str:
-    where = "" if list(locations) == [CLUSTER] else f" ({places(locations)})"
-    return f"{graph()[id].title}{where}"
+def format_title(id: str, locations: Sequence[str]) -> str:
+    location_suffix = "" if list(locations) == [CLUSTER] else f" ({format_locations(locations)})"
+    return f"{load_graph()[id].title}{location_suffix}"
 
 
-def refusals(judged: Iterable[Judgement]) -> list[str]:
-    """`id (the value that refuted it)`, each once: those of several hosts by the first."""
-    by_id = {one.id: one for one in reversed(list(judged))}
-    return [f"{one.id} ({one.result})" for one in reversed(by_id.values())]
+def list_refutations(judgements: Iterable[Judgement]) -> list[str]:
+    """List the refuted faults as `id (the value that refuted it)`, each once with the value of its first location."""
+    by_id = {judgement.id: judgement for judgement in reversed(list(judgements))}
+    return [f"{judgement.id} ({judgement.result})" for judgement in reversed(by_id.values())]
 
 
-def earlier(changes: Iterable[Change], clean: Clean) -> list[str]:
-    """`/etc/… written (host2, 2 min earlier)`; of hours the minutes do."""
-    return [f"{clean(one.what)} ({one.where}, {duration(rounded(one.ago))} earlier)" for one in changes]
+def describe_changes(changes: Iterable[Change], clean: Clean) -> list[str]:
+    """Describe changes as `/etc/… written (host2, 2 min earlier)`, without the seconds of long times."""
+    return [
+        f"{clean(change.description)} ({change.location}, {format_duration(round_seconds(change.seconds_ago))} earlier)"
+        for change in changes
+    ]
 
 
-def rounded(seconds: int) -> int:
+def round_seconds(seconds: int) -> int:
     return seconds if seconds < 600 else round(seconds / 60) * 60
 
 
-def well(peers: Iterable[Peers], clean: Clean) -> list[str]:
-    """`host2, host3: 1`"""
-    return [f"{places(one.hosts)}: {clean(one.found)}" for one in peers]
+def describe_healthy_hosts(peers: Iterable[Peers], clean: Clean) -> list[str]:
+    """Describe what the check found on healthy hosts: `host2, host3: 1`."""
+    return [f"{format_locations(peer.hosts)}: {clean(peer.actual)}" for peer in peers]
 
 
-def because(judged: Iterable[Judgement], clean: Clean) -> str:
-    """The reasons, each once."""
-    return "; ".join(dict.fromkeys(clean(one.why) for one in judged))
+def join_reasons(judgements: Iterable[Judgement], clean: Clean) -> str:
+    """Join the reasons of unknown judgements, each once."""
+    return "; ".join(dict.fromkeys(clean(judgement.reason) for judgement in judgements))
 
 
-def missing(judged: Iterable[Judgement], clean: Clean) -> list[str]:
-    """Why checks are unknown, the most frequent reason first. JSON has each whole."""
-    counted: dict[str, int] = {}
-    for one in judged:
-        why = OLDER if one.why.startswith(NOT_ASKED) else cut(clean(one.why), REASON)
-        counted[why] = counted.get(why, 0) + 1
-    return [f"{why} ({number})" for why, number in sorted(counted.items(), key=lambda pair: -pair[1])]
+def list_reason_counts(judgements: Iterable[Judgement], clean: Clean) -> list[str]:
+    """List why checks are unknown, with counts, the most frequent reason first. The JSON form has each reason whole."""
+    counts: dict[str, int] = {}
+    for judgement in judgements:
+        reason = (
+            OLDER_RECORDING
+            if judgement.reason.startswith(MISSING_PREFIX)
+            else cut(clean(judgement.reason), REASON_WIDTH)
+        )
+        counts[reason] = counts.get(reason, 0) + 1
+    return [f"{text} ({number})" for text, number in sorted(counts.items(), key=lambda pair: -pair[1])]
 
 
-def tree(branch: Branch, depth: int = 0) -> Iterator[str]:
-    """From the root to what was seen, further in with each step."""
-    entry = graph()[branch.id]
-    where = "" if branch.locations == (CLUSTER,) else f" ({places(branch.locations)})"
-    yield f"{'   ' * (depth - 1)}{'└─ ' if depth else ''}{branch.id}: {entry.title}{where}"
-    for below in branch.branches:
-        yield from tree(below, depth + 1)
+def draw_tree(branch: Branch, depth: int = 0) -> Iterator[str]:
+    """Draw the tree of effects from the root cause down, one line per fault, indented by depth."""
+    entry = load_graph()[branch.id]
+    location_suffix = "" if branch.locations == (CLUSTER,) else f" ({format_locations(branch.locations)})"
+    yield f"{'   ' * (depth - 1)}{'└─ ' if depth else ''}{branch.id}: {entry.title}{location_suffix}"
+    for child in branch.branches:
+        yield from draw_tree(child, depth + 1)

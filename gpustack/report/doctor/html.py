@@ -1,12 +1,15 @@
-"""A diagnosis as one HTML file for a ticket: no script, nothing from elsewhere, readable in light, dark and print.
+"""A diagnosis as one HTML file for a ticket: without scripts and external files, for light and dark screens and for
+print.
 
-The page is gpustack/report/templates/doctor.html.j2. Whatever it prints passes gpustack/report/page.py:
-answers of hosts have no secret, no terminal escape and no markup left.
+The page is gpustack/report/templates/doctor.html.j2. Its output passes gpustack/report/page.py, so answers of hosts
+have no secret, no terminal escape and no markup left.
 """
 
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
+from typing import Any
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
@@ -14,75 +17,113 @@ from markupsafe import Markup, escape
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.view import Evidence
 from gpustack.doctor.finding import Diagnosis
-from gpustack.doctor.graph import graph
-from gpustack.doctor.peers import peers
-from gpustack.doctor.recent_changes import changed
-from gpustack.events import count
-from gpustack.remedy.commands import commands
-from gpustack.report import evidence
-from gpustack.report.codes import DIAGNOSED, doctor_code
-from gpustack.report.doctor import format as doctor_words
-from gpustack.report.doctor.format import AUTO, SHOWN
-from gpustack.report.format import Clean, cleaner, cut, place, places
-from gpustack.report.page import make_environment, style_of
+from gpustack.doctor.graph import load_graph
+from gpustack.doctor.peers import group_peers
+from gpustack.doctor.recent_changes import find_recent_changes
+from gpustack.events import format_count
+from gpustack.remedy.commands import build_commands
+from gpustack.report.codes import DIAGNOSIS_MEANINGS, compute_diagnosis_code
+from gpustack.report.doctor.format import (
+    AUTO_TEXTS,
+    MAX_ENTRIES,
+    describe_changes,
+    describe_health,
+    describe_healthy_hosts,
+    format_heading,
+    format_summary,
+    format_title,
+    group_by_text,
+    join_reasons,
+    list_reason_counts,
+    list_refutations,
+    list_titles,
+    suggest_next_command,
+)
+from gpustack.report.evidence import format_command, quote_answer
+from gpustack.report.format import Clean, build_cleaner, cut, format_location, format_locations
+from gpustack.report.page import make_environment, read_style
 
-# Characters of a text that are shown, of one that stands in one line, and of an answer, with its lines. More is read
-# than shown: what was cut in the middle of a secret is not recognised as one, and stands behind what is shown.
-TEXT, LINE, ANSWER, LINES, READ = 2_000, 400, 8_000, 60, 32_000
+# Characters that the page shows of a text, of a line and of an answer, and lines of an answer. More is cleaned than
+# shown, since a secret that was cut is not recognized: the cut is then behind the end of what is shown.
+TEXT_LIMIT, LINE_LIMIT, ANSWER_LIMIT, MAX_LINES, READ_LIMIT = 2_000, 400, 8_000, 60, 32_000
 
 
-def text(found: Diagnosis, *, verbose: bool = False) -> str:
-    """`verbose` unfolds everything."""
-    made, clean = environment(), cleaner(found.snapshot.inventory)
-    code = doctor_code(found)
-    return made.get_template("doctor.html.j2").render(
-        clean=short(clean, TEXT),
-        whole=short(clean, ANSWER),
-        found=found,
-        inventory=found.snapshot.inventory,
+def render_html(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
+    """Render the page of a diagnosis. `verbose` unfolds all details."""
+    environment, clean = build_environment(), build_cleaner(diagnosis.snapshot.inventory)
+    code = compute_diagnosis_code(diagnosis)
+    return environment.get_template("doctor.html.j2").render(
+        clean=build_shortener(clean, TEXT_LIMIT),
+        shorten_answer=build_shortener(clean, ANSWER_LIMIT),
+        diagnosis=diagnosis,
+        inventory=diagnosis.snapshot.inventory,
         verbose=verbose,
         code=code,
-        meaning=DIAGNOSED[code],
+        meaning=DIAGNOSIS_MEANINGS[code],
         product=version("gpustack-cluster"),
-        unreached=unreached(found),
-        style=style_of(made, "doctor.css"),
+        unreachable=list_unreachable_hosts(diagnosis),
+        style=read_style(environment, "doctor.css"),
     )
 
 
 @cache
-def environment() -> Environment:
-    made = make_environment()
-    made.globals |= {name: getattr(doctor_words, name) for name in ("heading", "calm", "summed", "next_command")}
-    made.globals |= {"graph": graph(), "titled": doctor_words.titled}
-    made.globals |= {"command_line": command_line, "answer": evidence.answer, "changed": changed, "peers": peers}
-    made.globals |= {"commands": commands, "shown": SHOWN, "auto": AUTO}
-    made.filters |= {name: getattr(doctor_words, name) for name in ("titles", "refusals", "because", "earlier", "well")}
-    made.filters |= {"places": places, "place": place, "count": count, "excerpt": excerpt}
-    made.filters |= {"by_text": doctor_words.by_text, "missing": doctor_words.missing}
-    return made
+def build_environment() -> Environment:
+    environment = make_environment()
+    environment.globals |= {function.__name__: function for function in FUNCTIONS}
+    environment.globals |= {"graph": load_graph(), "max_entries": MAX_ENTRIES, "auto_texts": AUTO_TEXTS}
+    environment.filters |= {function.__name__: function for function in FILTERS}
+    return environment
 
 
-def short(clean: Clean, length: int) -> Clean:
-    return lambda output: clean(output) if len(output) <= length else f"{clean(output[:READ])[:length]}…"
+def build_shortener(clean: Clean, length: int) -> Clean:
+    return lambda output: clean(output) if len(output) <= length else f"{clean(output[:READ_LIMIT])[:length]}…"
 
 
-def command_line(entry: Evidence) -> str:
-    return cut(evidence.command(entry), LINE)
+def format_command_line(entry: Evidence) -> str:
+    return cut(format_command(entry), LINE_LIMIT)
 
 
-def excerpt(entry: Evidence, clean: Clean) -> Markup:
-    """What an answer says, as much of it as a reader takes in."""
+def format_excerpt(entry: Evidence, clean: Clean) -> Markup:
+    """Format the beginning of an answer, its exit status and whether it is cut."""
     answer = entry.answer
-    if answer.lost:
-        return escape(f"(no answer: {clean(answer.lost)})")
-    output = clean(answer.out) + clean(answer.err)
-    lines = "\n".join(output.splitlines()[:LINES])[:ANSWER]
-    more = [] if lines == output.rstrip("\n") else ["… cut here; -o json has all of it"]
-    ended = [f"(ended with {answer.rc})"] if answer.rc else []
-    return escape("\n".join([*filter(None, [lines]), *more, *ended]) or "(nothing)")
+    if answer.missing_reason:
+        return escape(f"(no answer: {clean(answer.missing_reason)})")
+    output = clean(answer.stdout) + clean(answer.stderr)
+    lines = "\n".join(output.splitlines()[:MAX_LINES])[:ANSWER_LIMIT]
+    remainder = [] if lines == output.rstrip("\n") else ["… cut here; -o json has all of it"]
+    exit_note = [f"(ended with {answer.rc})"] if answer.rc else []
+    return escape("\n".join([*filter(None, [lines]), *remainder, *exit_note]) or "(nothing)")
 
 
-def unreached(found: Diagnosis) -> list[tuple[Reach, int]]:
-    """Hosts that could not be command_line, each with how many checks need it."""
-    needed = Counter(one.where for one in found.unknown)
-    return [(reach, needed[reach.host]) for reach in found.snapshot.reach.values() if not reach.reached]
+def list_unreachable_hosts(diagnosis: Diagnosis) -> list[tuple[Reach, int]]:
+    """List the hosts that were not reached, each with the number of checks that are unknown because of it."""
+    check_counts = Counter(judgement.location for judgement in diagnosis.unknown)
+    return [(reach, check_counts[reach.host]) for reach in diagnosis.snapshot.reach.values() if not reach.reached]
+
+
+# Templates call these by their names, with arguments and as filters.
+FUNCTIONS: tuple[Callable[..., Any], ...] = (
+    build_commands,
+    describe_health,
+    find_recent_changes,
+    format_command_line,
+    format_heading,
+    format_summary,
+    format_title,
+    group_peers,
+    quote_answer,
+    suggest_next_command,
+)
+FILTERS: tuple[Callable[..., Any], ...] = (
+    describe_changes,
+    describe_healthy_hosts,
+    format_count,
+    format_excerpt,
+    format_location,
+    format_locations,
+    group_by_text,
+    join_reasons,
+    list_reason_counts,
+    list_refutations,
+    list_titles,
+)

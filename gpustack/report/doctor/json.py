@@ -4,56 +4,60 @@ from typing import Any
 
 from gpustack.ask.judge import Outcome
 from gpustack.command import Command
-from gpustack.doctor.finding import Diagnosis, Finding, Unexplained, with_outcome
-from gpustack.doctor.graph import graph
-from gpustack.doctor.peers import peers
-from gpustack.doctor.recent_changes import changed
-from gpustack.remedy.commands import commands
-from gpustack.report.codes import DIAGNOSED, doctor_code
+from gpustack.doctor.finding import Diagnosis, Finding, UnexplainedSymptom, filter_judgements
+from gpustack.doctor.graph import load_graph
+from gpustack.doctor.peers import group_peers
+from gpustack.doctor.recent_changes import find_recent_changes
+from gpustack.remedy.commands import build_commands
+from gpustack.report.codes import DIAGNOSIS_MEANINGS, compute_diagnosis_code
 from gpustack.report.doctor.shape import DoctorDocument
-from gpustack.report.document import document, ending
+from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.json import drop_evidence, select_snapshot
 
-BESIDE = ("suspects", "ruled_out", "impact", "caused", "uncertain")
+BRIEF_FIELDS = ("suspects", "ruled_out", "impact", "caused_faults", "uncertain")
 
 
-def text(found: Diagnosis, *, verbose: bool = False) -> str:
-    wanted: tuple[Outcome, ...] = ("failed", "unknown", *(("ok",) if verbose else ()))
-    kept = [one for one in with_outcome(found.judged, *wanted) if one.id in graph()]
+def render_json(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
+    outcomes: tuple[Outcome, ...] = ("failed", "unknown", *(("ok",) if verbose else ()))
+    judgements = [
+        judgement for judgement in filter_judgements(diagnosis.judgements, *outcomes) if judgement.id in load_graph()
+    ]
     values = {
-        **select_snapshot(found.snapshot),
-        "exit": ending(doctor_code(found), DIAGNOSED),
-        "healthy": found.healthy,
-        "roots": [root(one, found, verbose=verbose) for one in found.roots],
-        "unexplained": [select_fields(one, verbose=verbose) for one in found.unexplained],
-        "notes": drop_evidence(found.verdict.notes),
-        "drift": found.drift,
-        "judged": kept if verbose else drop_evidence(kept),
-        "unchecked": found.unchecked,
+        **select_snapshot(diagnosis.snapshot),
+        "exit": build_exit(compute_diagnosis_code(diagnosis), DIAGNOSIS_MEANINGS),
+        "healthy": diagnosis.healthy,
+        "roots": [build_root(finding, diagnosis, verbose=verbose) for finding in diagnosis.roots],
+        "unexplained_symptoms": [select_fields(symptom, verbose=verbose) for symptom in diagnosis.unexplained_symptoms],
+        "harmless_judgements": drop_evidence(diagnosis.verdict.notes),
+        "drift": diagnosis.drift,
+        "judgements": judgements if verbose else drop_evidence(judgements),
+        "unchecked_fault_count": diagnosis.unchecked_faults,
     }
-    return document(DoctorDocument, values, found.snapshot.inventory)
+    return render_json_document(DoctorDocument, values, diagnosis.snapshot.inventory)
 
 
-def root(found: Finding, of: Diagnosis, *, verbose: bool) -> dict[str, Any]:
-    fault = graph().faults[found.id]
+def build_root(finding: Finding, diagnosis: Diagnosis, *, verbose: bool) -> dict[str, Any]:
+    fault = load_graph().faults[finding.id]
     return {
-        **select_fields(found, verbose=verbose),
+        **select_fields(finding, verbose=verbose),
         "layer": fault.layer,
         "cause": fault.cause,
-        "changed": changed(found, of.snapshot),
-        "healthy_hosts": peers(found, of.judged),
+        "changes": find_recent_changes(finding, diagnosis.snapshot),
+        "healthy_hosts": group_peers(finding, diagnosis.judgements),
         "fix": {
             "auto": fault.auto,
-            "reason": fault.why,
+            "reason": fault.reason,
             "do": fault.fix.do,
-            "commands": commands(found, of.snapshot).repairs,
-            "step": fault.remedy and fault.remedy.step,
+            "commands": build_commands(finding, diagnosis.snapshot).repairs,
+            "repair_step": fault.remedy and fault.remedy.step,
         },
-        "explain": Command("gpustack", "explain", found.id),
+        "explain": Command("gpustack", "explain", finding.id),
     }
 
 
-def select_fields(found: Finding | Unexplained, *, verbose: bool) -> dict[str, Any]:
-    """Without -v, only what is confirmed has evidence."""
-    values = {**vars(found), "locations": found.locations}
-    return values if verbose else values | {name: drop_evidence(values[name]) for name in BESIDE if name in values}
+def select_fields(finding: Finding | UnexplainedSymptom, *, verbose: bool) -> dict[str, Any]:
+    """Select the fields of a finding. Without `verbose`, only confirmed judgements keep their evidence."""
+    values = {**vars(finding), "locations": finding.locations}
+    return (
+        values if verbose else values | {name: drop_evidence(values[name]) for name in BRIEF_FIELDS if name in values}
+    )

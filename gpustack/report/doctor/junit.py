@@ -1,5 +1,5 @@
-"""A diagnosis for CI systems: a suite per layer, a case per fault or state and place. A root, and what is unexplained,
-is a failure; what is unknown is an error; what is only a consequence is skipped and names its root."""
+"""A diagnosis for CI systems, with a suite per layer and a case per fault or state and location. Root causes and
+unexplained symptoms are failures, unknown checks are errors, and consequences are skipped and name their root cause."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -7,49 +7,63 @@ from xml.etree.ElementTree import Element
 
 from gpustack.ask.judge import Judgement
 from gpustack.doctor.finding import Diagnosis, Place
-from gpustack.doctor.graph import graph
-from gpustack.report.junit import add, document, entry_for, shown, suite
+from gpustack.doctor.graph import load_graph
+from gpustack.report.junit import add_result, build_entry, build_suite, format_evidence, render_junit_document
 
 
-def text(found: Diagnosis) -> str:
-    snapshot = found.snapshot
-    taken = snapshot.taken.strftime("%Y-%m-%dT%H:%M:%S")
-    known, because = graph(), dict(consequences(found))
-    guilty = {one.place for root in found.roots for one in (*root.judged, *root.correlated)}
-    layered = sorted((one for one in found.judged.values() if one.id in known), key=lambda one: known[one.id].layer)
+def render_junit(diagnosis: Diagnosis) -> str:
+    snapshot = diagnosis.snapshot
+    timestamp = snapshot.started_at.strftime("%Y-%m-%dT%H:%M:%S")
+    graph_nodes, reasons = load_graph(), dict(list_consequences(diagnosis))
+    guilty = {judgement.place for root in diagnosis.roots for judgement in (*root.judgements, *root.correlated_causes)}
+    sorted_judgements = sorted(
+        (judgement for judgement in diagnosis.judgements.values() if judgement.id in graph_nodes),
+        key=lambda judgement: graph_nodes[judgement.id].layer,
+    )
     suites = [
-        suite(layer, [case(one, one.place in guilty, because.get(one.place, "")) for one in some], taken)
-        for layer, some in groupby(layered, key=lambda one: known[one.id].layer)
+        build_suite(
+            layer,
+            [
+                build_case(judgement, judgement.place in guilty, reasons.get(judgement.place, ""))
+                for judgement in judgements
+            ],
+            timestamp,
+        )
+        for layer, judgements in groupby(sorted_judgements, key=lambda judgement: graph_nodes[judgement.id].layer)
     ]
-    if found.drift:
-        suites.append(suite("spec", list(drifted(found)), taken))
-    return document("gpustack doctor", suites, snapshot.took, snapshot.inventory)
+    if diagnosis.drift:
+        suites.append(build_suite("spec", list(build_drift_cases(diagnosis)), timestamp))
+    return render_junit_document("gpustack doctor", suites, snapshot.seconds, snapshot.inventory)
 
 
-def consequences(found: Diagnosis) -> Iterator[tuple[Place, str]]:
-    for note in found.verdict.notes:
+def list_consequences(diagnosis: Diagnosis) -> Iterator[tuple[Place, str]]:
+    for note in diagnosis.verdict.notes:
         yield note.place, "harmless"
-    for open_one in found.unexplained:
-        yield from ((below.place, f"caused by {open_one.id}") for below in open_one.impact)
-    for root in found.roots:
-        yield from ((below.place, f"caused by {root.id}") for below in root.impact)
+    for symptom in diagnosis.unexplained_symptoms:
+        yield from ((effect.place, f"caused by {symptom.id}") for effect in symptom.impact)
+    for root in diagnosis.roots:
+        yield from ((effect.place, f"caused by {root.id}") for effect in root.impact)
 
 
-def case(one: Judgement, guilty: bool, because: str) -> Element:  # noqa: FBT001 - two kinds of confirmed
-    made = entry_for(f"{graph()[one.id].layer}.{one.id}", one.where, sum(entry.answer.took for entry in one.evidence))
-    output = "\n".join(shown(entry) for entry in one.evidence)
-    if one.outcome == "unknown":
-        add(made, "error", one.why, "unknown", output)
-    elif one.outcome == "failed" and because and not guilty:
-        add(made, "skipped", because)
-    elif one.outcome == "failed":
-        add(made, "failure", str(one.result), "root cause" if guilty else "unexplained", output)
-    return made
+def build_case(judgement: Judgement, guilty: bool, reason: str) -> Element:  # noqa: FBT001 - two kinds of confirmed
+    element = build_entry(
+        f"{load_graph()[judgement.id].layer}.{judgement.id}",
+        judgement.location,
+        sum(entry.answer.seconds for entry in judgement.evidence),
+    )
+    output = "\n".join(format_evidence(entry) for entry in judgement.evidence)
+    if judgement.outcome == "unknown":
+        add_result(element, "error", judgement.reason, "unknown", output)
+    elif judgement.outcome == "failed" and reason and not guilty:
+        add_result(element, "skipped", reason)
+    elif judgement.outcome == "failed":
+        add_result(element, "failure", str(judgement.result), "root cause" if guilty else "unexplained", output)
+    return element
 
 
-def drifted(found: Diagnosis) -> Iterator[Element]:
-    for one in found.drift:
-        for where in one.locations:
-            made = entry_for(f"spec.{one.step}.{one.check}", where, 0.0)
-            add(made, "failure", str(one.result), one.result.cure)
-            yield made
+def build_drift_cases(diagnosis: Diagnosis) -> Iterator[Element]:
+    for drift in diagnosis.drift:
+        for location in drift.locations:
+            element = build_entry(f"spec.{drift.step}.{drift.check}", location, 0.0)
+            add_result(element, "failure", str(drift.result), drift.result.cure)
+            yield element

@@ -1,90 +1,105 @@
-"""A diagnosis in Prometheus' text format, for node-exporter's textfile collector.
+"""A diagnosis in Prometheus' text format, for the textfile collector of node-exporter.
 
-What is asked for by name is always there, so that a rule can tell *nothing found* from *nobody asked*. Labels are ids
-of the catalogue and hosts of the inventory, never the output of a host; and there are at most SERIES of them.
+Every metric is always present, so that a rule can distinguish *nothing found* from *not run*. Labels are ids of the
+catalogue and hosts of the inventory, never output of a host. A metric has at most SERIES series.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from gpustack.ask.redact.printable import plain
+from gpustack.ask.redact.printable import clean_text
 from gpustack.command import Command
 from gpustack.doctor.finding import Diagnosis
-from gpustack.doctor.graph import graph
+from gpustack.doctor.graph import load_graph
 from gpustack.errors import UsageError
 from gpustack.files.write import write_file
 
 SERIES = 1_000
-"""Of each metric. `gpustack_doctor_findings` counts all."""
+"""A metric has so many series at most; `gpustack_doctor_findings` counts all of them."""
 
 Series = tuple[Mapping[str, str], float]
 
 
-def text(found: Diagnosis) -> str:
-    """`host` is a host of the inventory or @cluster."""
-    roots = [series(one.id, "fault", one.locations, certainty=one.certainty) for one in found.roots]
-    correlated = [
-        series(one.id, "fault", (one.where,), certainty=root.certainty)
-        for root in found.roots
-        for one in root.correlated
+def render_metrics(diagnosis: Diagnosis) -> str:
+    """Render all metrics of a diagnosis. The label `host` is a host of the inventory or @cluster."""
+    roots = [
+        list_series(finding.id, "fault", finding.locations, certainty=finding.certainty) for finding in diagnosis.roots
     ]
-    open_ones = [series(one.id, "state", one.locations) for one in found.unexplained]
-    causes, bare = joined(*roots, *correlated), joined(*open_ones)
+    correlated_series = [
+        list_series(judgement.id, "fault", (judgement.location,), certainty=root.certainty)
+        for root in diagnosis.roots
+        for judgement in root.correlated_causes
+    ]
+    symptoms = [list_series(symptom.id, "state", symptom.locations) for symptom in diagnosis.unexplained_symptoms]
+    cause_series, symptom_series = merge_series(*roots, *correlated_series), merge_series(*symptoms)
     return "".join(
         (
-            metric("finding", "A root cause that the doctor confirmed.", causes[:SERIES]),
-            metric("unexplained", "A symptom without a confirmed cause.", bare[:SERIES]),
-            metric("doctor_findings", "Root causes, each on each host.", single(len(causes))),
-            metric("doctor_drift", "Differences from the spec without a known fault.", single(len(found.drift))),
-            metric("doctor_unknown_checks", "Checks that could not be evaluated.", single(len(found.unknown))),
-            metric("doctor_healthy", "1 if nothing is wrong and no check is unknown.", single(found.healthy)),
-            metric("doctor_duration_seconds", "How long the asking took.", single(found.snapshot.took)),
-            metric(
+            render_metric("finding", "A root cause that the doctor confirmed.", cause_series[:SERIES]),
+            render_metric("unexplained", "A symptom without a confirmed cause.", symptom_series[:SERIES]),
+            render_metric("doctor_findings", "Root causes, each on each host.", build_series(len(cause_series))),
+            render_metric(
+                "doctor_drift", "Differences from the spec without a known fault.", build_series(len(diagnosis.drift))
+            ),
+            render_metric(
+                "doctor_unknown_checks", "Checks that could not be evaluated.", build_series(len(diagnosis.unknown))
+            ),
+            render_metric(
+                "doctor_healthy", "1 if nothing is wrong and no check is unknown.", build_series(diagnosis.healthy)
+            ),
+            render_metric(
+                "doctor_duration_seconds", "How long the asking took.", build_series(diagnosis.snapshot.seconds)
+            ),
+            render_metric(
                 "doctor_last_run_timestamp_seconds",
                 "When the hosts were asked.",
-                single(found.snapshot.taken.timestamp()),
+                build_series(diagnosis.snapshot.started_at.timestamp()),
             ),
         )
     )
 
 
-def series(id: str, name: str, locations: Iterable[str], **more: str) -> Iterator[Series]:
-    for where in locations:
-        yield {name: id, "host": plain(where), "layer": graph()[id].layer, **more}, 1
+def list_series(id: str, name: str, locations: Iterable[str], **labels: str) -> Iterator[Series]:
+    for location in locations:
+        yield {name: id, "host": clean_text(location), "layer": load_graph()[id].layer, **labels}, 1
 
 
-def joined(*several: Iterable[Series]) -> list[Series]:
-    """Each once: Prometheus refuses a file that says a thing twice."""
-    found = {tuple(labels.items()): (labels, value) for some in several for labels, value in some}
-    return list(found.values())
+def merge_series(*series_lists: Iterable[Series]) -> list[Series]:
+    """Merge series and keep each set of labels once, since Prometheus refuses a file with duplicates."""
+    series_by_labels = {
+        tuple(labels.items()): (labels, value) for series_list in series_lists for labels, value in series_list
+    }
+    return list(series_by_labels.values())
 
 
-def single(value: float) -> list[Series]:
+def build_series(value: float) -> list[Series]:
     return [({}, value)]
 
 
-def metric(name: str, help: str, found: Iterable[Series]) -> str:  # noqa: A002 - the word of the format
+def render_metric(name: str, help: str, series: Iterable[Series]) -> str:  # noqa: A002 - the word of the format
     lines = [f"# HELP gpustack_{name} {help}", f"# TYPE gpustack_{name} gauge"]
-    for labels, value in found:
-        pairs = ",".join(f'{label}="{escaped(text)}"' for label, text in labels.items())
-        lines.append(f"gpustack_{name}{{{pairs}}} {number(value)}" if pairs else f"gpustack_{name} {number(value)}")
+    for labels, value in series:
+        pairs = ",".join(f'{label}="{escape_label(text)}"' for label, text in labels.items())
+        lines.append(
+            f"gpustack_{name}{{{pairs}}} {format_number(value)}" if pairs else f"gpustack_{name} {format_number(value)}"
+        )
     return "\n".join(lines) + "\n"
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     return f"{value:.3f}".rstrip("0").rstrip(".")
 
 
-def escaped(label: str) -> str:
+def escape_label(label: str) -> str:
     return label.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
-def write(found: Diagnosis, path: Path) -> None:
-    """In one piece or not at all: the collector may read at any moment, and takes only *.prom. Raises UsageError."""
+def write_metrics(diagnosis: Diagnosis, path: Path) -> None:
+    """Write the metrics atomically, because the collector may read at any moment. It reads only *.prom. Raise
+    UsageError where the file cannot be written."""
     try:
-        write_file(path, text(found), readers="all")  # node-exporter is another user than ours
+        write_file(path, render_metrics(diagnosis), readers="all")  # node-exporter runs as another user
     except OSError as error:
-        why = f"{error.strerror or error}. It takes a plain file, or a new one, in a folder that you can write to."
+        reason = f"{error.strerror or error}. It takes a plain file, or a new one, in a folder that you can write to."
         raise UsageError(
-            "metrics-not-written", f"{path} was not written.", why, Command("ls", "-ld", str(path.parent))
+            "metrics-not-written", f"{path} was not written.", reason, Command("ls", "-ld", str(path.parent))
         ) from error

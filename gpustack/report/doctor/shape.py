@@ -1,6 +1,5 @@
-"""The shape of `gpustack doctor -o json`: the part of the output that scripts may rely on. A field is only ever added
-within a version. Ids are those of the catalogue and do not change.
-"""
+"""The shape of `gpustack doctor -o json`. Scripts may rely on it: within a version fields are only ever added, and
+ids of the catalogue do not change."""
 
 from typing import Annotated, Any, Literal
 
@@ -9,143 +8,140 @@ from pydantic import Field
 from gpustack.ask.judge import Outcome
 from gpustack.doctor.entry import Auto
 from gpustack.doctor.finding import Certainty
-from gpustack.doctor.graph import graph
-from gpustack.doctor.peers import Peers
+from gpustack.doctor.graph import load_graph
 from gpustack.report.schema import (
     Document,
     Evidence,
     Host,
-    Location,
     Seconds,
     Shape,
-    Source,
     TextOrNull,
     Time,
-    optional,
     take,
+    take_optional,
 )
 
 
 def find_title(before: dict[str, Any]) -> str:
-    """Of what has the id that stands before it."""
-    return graph()[before["id"]].title
+    """Find the title of the fault or state whose `id` was validated before."""
+    return load_graph()[before["id"]].title
 
 
 Title = Annotated[str, Field(default_factory=find_title)]
 
 
-class Judged(Shape):
-    """A fault or symptom, judged at one location: `failed` is confirmed, `ok` refuted. `what` to `found` are null where
-    it is unknown, and `reason` says why; `expected` is null also where it was refuted. Without -v, only what is
-    confirmed as a root cause, or not explained, has evidence."""
+class Judgement(Shape):
+    """Describe a fault or symptom that was judged at one location: `failed` is confirmed, `ok` is refuted.
+    `subject`, `expected` and `actual` are null where it is unknown, and `reason` says why; `expected` is null also
+    where it was refuted. Without -v, only judgements of root causes and unexplained symptoms have evidence."""
 
     id: str
-    location: Location = take("where")
+    location: str
     title: Title
     outcome: Outcome
-    what: str | None = optional("result", "what")
-    expected: TextOrNull = optional("result", "expected")
-    found: str | None = optional("result", "found")
-    reason: TextOrNull = take("why")
+    subject: str | None = take_optional("result", "subject")
+    expected: TextOrNull = take_optional("result", "expected")
+    actual: str | None = take_optional("result", "actual")
+    reason: TextOrNull
     evidence: list[Evidence]
 
 
 class Fix(Shape):
-    """What resolves the fault: in words (`do`) and as commands. `auto`: `gpustack doctor --fix` does it after one
-    confirmation for all (`safe`), after its own (`ask`) or not at all (`no`), for this `reason`. `step` is the step of
-    `gpustack install` that repairs it, else null."""
+    """Describe what resolves the fault, in words and as `commands`. `reason` says why `auto` has its value."""
 
     auto: Auto
-    reason: str
-    do: str
+    reason: TextOrNull
+    description: TextOrNull = take("do")
     commands: list[str]
-    step: TextOrNull
+    repair_step: TextOrNull
+
+
+class Peers(Shape):
+    """Describe hosts on which the same check found no fault, and the value that all of them have."""
+
+    host_names: list[str] = take("hosts")
+    actual: TextOrNull
 
 
 class Branch(Shape):
-    """A confirmed fault, and in `branches` what it led to."""
+    """Describe a confirmed fault and its effects."""
 
     id: str
     title: Title
-    locations: list[Location]
+    locations: list[str]
     branches: list["Branch"]
 
 
 class Change(Shape):
-    """What changed on a host, so many seconds before it was asked, by its own clock."""
+    """Describe a change on a host."""
 
-    location: Location = take("where")
-    seconds_ago: int = take("ago")
-    what: str
+    location: str
+    seconds_ago: Seconds
+    description: TextOrNull
 
 
 class Root(Shape):
-    """A root cause, with all `locations` where it is confirmed. `correlated` are root causes with the same origin,
-    which `correlation` names. `changed` is what changed on its first ten hosts within a day, `healthy_hosts` are those
-    on which the same check found no fault. `ruled_out` are other causes that were refuted, `uncertain` those that are
-    unknown. `impact` is what it explains; of that, `caused` are faults of their own. `hidden_checks` is the number of
-    checks that are unknown because of it. `explain` is the command that prints its page."""
+    """Describe a root cause and all `locations` where it is confirmed. `changes` are changes on its first ten hosts
+    within a day."""
 
     id: str
     layer: str
     title: Title
     cause: str
     certainty: Certainty
-    locations: list[Location]
-    judged: list[Judged]
-    correlated: list[Judged]
+    locations: list[str]
+    judgements: list[Judgement]
+    correlated_causes: list[Judgement]
     correlation: TextOrNull
-    changed: list[Change]
+    changes: list[Change]
     healthy_hosts: list[Peers]
-    ruled_out: list[Judged]
-    impact: list[Judged]
-    caused: list[Judged]
-    uncertain: list[Judged]
+    ruled_out: list[Judgement]
+    impact: list[Judgement]
+    caused_faults: list[Judgement]
+    uncertain_causes: list[Judgement] = take("uncertain")
     chain: Branch | None
-    hidden_checks: int
+    hidden_check_count: int = take("hidden_checks")
     fix: Fix
     explain: str
 
 
-class Unexplained(Shape):
-    """A confirmed symptom without a confirmed cause. `suspects` are causes that are unknown, `ruled_out` those that
-    were refuted. `next_check` is the command to type next."""
+class UnexplainedSymptom(Shape):
+    """Describe a confirmed symptom without a confirmed cause."""
 
     id: str
     title: Title
-    locations: list[Location]
-    judged: list[Judged]
-    suspects: list[Judged]
-    ruled_out: list[Judged]
-    impact: list[Judged]
-    next_check: str = take("ask")
+    locations: list[str]
+    judgements: list[Judgement]
+    uncertain_causes: list[Judgement] = take("suspects")
+    ruled_out: list[Judgement]
+    impact: list[Judgement]
+    next: TextOrNull = take("next_check")
 
 
 class Drift(Shape):
-    """A check of a step that differs and confirms no fault."""
+    """Describe a check of a step that differs and confirms no fault."""
 
     step: str
     check: str
-    locations: list[Location]
-    what: str = take("result", "what")
-    expected: str = take("result", "expected")
-    found: str = take("result", "found")
+    locations: list[str]
+    subject: str | None = take("result", "subject")
+    expected: str | None = take("result", "expected")
+    actual: str | None = take("result", "actual")
 
 
 class DoctorDocument(Document):
-    """Result of `gpustack doctor`. `notes` are true and harmless. `judged` is what is confirmed or unknown; with -v,
-    all that was judged. `unchecked` faults of the catalogue have no check yet."""
+    """Describe the result of `gpustack doctor`. `judgements` are the confirmed and unknown ones, with -v all."""
 
     kind: Literal["gpustack/doctor/v1"] = Field("gpustack/doctor/v1", alias="schema")
     healthy: bool
-    taken: Time
+    started_at: Time
     seconds: Seconds
-    probes: int
-    inventory: Source
+    probe_count: int
+    inventory: TextOrNull
     hosts: list[Host]
     roots: list[Root]
-    unexplained: list[Unexplained]
-    notes: list[Judged]
+    unexplained_symptoms: list[UnexplainedSymptom]
+    harmless_judgements: list[Judgement]
     drift: list[Drift]
-    judged: list[Judged]
-    unchecked: int
+    judgements: list[Judgement]
+    unchecked_fault_count: int

@@ -1,4 +1,4 @@
-"""A diagnosis for people: what is wrong first, how sure that is, what it rests on, its impact and its fix."""
+"""A diagnosis for people: each finding with its certainty, evidence, impact and fix."""
 
 from collections.abc import Sequence
 
@@ -7,172 +7,197 @@ from rich.text import Text
 from gpustack.ask.judge import Judgement
 from gpustack.ask.snapshot import Snapshot
 from gpustack.command import Command, Prose
-from gpustack.doctor.finding import Diagnosis, Drift, Finding, Unexplained
-from gpustack.doctor.graph import graph
-from gpustack.doctor.peers import peers
-from gpustack.doctor.recent_changes import changed
-from gpustack.events import count
-from gpustack.remedy.commands import commands as to_type
+from gpustack.doctor.finding import Diagnosis, Drift, Finding, UnexplainedSymptom
+from gpustack.doctor.graph import load_graph
+from gpustack.doctor.peers import group_peers
+from gpustack.doctor.recent_changes import find_recent_changes
+from gpustack.events import format_count
+from gpustack.remedy.commands import build_commands
 from gpustack.report.doctor.format import (
-    AUTO,
-    SHOWN,
-    because,
-    by_text,
-    calm,
-    earlier,
-    first,
-    heading,
-    identified,
-    missing,
-    next_command,
-    refusals,
-    summed,
-    titles,
-    tree,
-    well,
+    AUTO_TEXTS,
+    MAX_ENTRIES,
+    describe_changes,
+    describe_health,
+    describe_healthy_hosts,
+    draw_tree,
+    format_heading,
+    format_summary,
+    group_by_text,
+    join_first,
+    join_reasons,
+    list_ids,
+    list_reason_counts,
+    list_refutations,
+    list_titles,
+    suggest_next_command,
 )
-from gpustack.report.evidence import commands
-from gpustack.report.findings import field, say, typed, verbatim, witness, wrapped
-from gpustack.report.format import cut, places
+from gpustack.report.evidence import list_commands
+from gpustack.report.findings import print_command, print_evidence, print_field, print_text, print_unwrapped, wrap_text
+from gpustack.report.format import cut, format_locations
 from gpustack.report.terminal import Terminal
 
 INDENT = 14
-"""Of what a finding broke and what it is not; all with -v."""
+"""Texts of a finding begin behind the names of its parts."""
 
 
-def diagnosis(console: Terminal, found: Diagnosis, *, verbose: bool = False) -> None:
-    console.hide(found.snapshot.inventory)
-    say(console, heading(found))
-    if found.healthy and not found.verdict.notes:
-        say(console, calm(found), "green")
-        say(console, "healthy", "green")
+def render_human(console: Terminal, diagnosis: Diagnosis, *, verbose: bool = False) -> None:
+    console.hide_secrets(diagnosis.snapshot.inventory)
+    print_text(console, format_heading(diagnosis))
+    if diagnosis.healthy and not diagnosis.verdict.notes:
+        print_text(console, describe_health(diagnosis), "green")
+        print_text(console, "healthy", "green")
         return
-    for root in found.roots:
-        finding(console, root, found, verbose=verbose)
-    for one in found.unexplained:
-        unexplained(console, one, verbose=verbose)
-    for note in found.verdict.notes:
-        head(console, "INFO", note.id, (note.where,), "harmless", "dim")
-        paragraph(console, graph()[note.id].title)
-        rests(console, (note,), verbose=verbose)
-    differing(console, found.drift)
-    closing(console, found, verbose=verbose)
+    for root in diagnosis.roots:
+        print_root_cause(console, root, diagnosis, verbose=verbose)
+    for symptom in diagnosis.unexplained_symptoms:
+        print_symptom(console, symptom, verbose=verbose)
+    for note in diagnosis.verdict.notes:
+        print_heading(console, "INFO", note.id, (note.location,), "harmless", "dim")
+        print_paragraph(console, load_graph()[note.id].title)
+        print_judgements(console, (note,), verbose=verbose)
+    print_drift(console, diagnosis.drift)
+    print_summary(console, diagnosis, verbose=verbose)
 
 
-def finding(console: Terminal, found: Finding, of: Diagnosis, *, verbose: bool) -> None:
-    fault = graph().faults[found.id]
-    head(console, "ROOT CAUSE", found.id, found.locations, found.certainty, "bold red")
-    paragraph(console, fault.title, "bold")
-    paragraph(console, fault.cause)
-    for other in {one.id: one for one in found.correlated}.values():
-        paragraph(console, f"correlated: {other.id} ({graph()[other.id].title}): {found.correlation}")
-    if found.hidden_checks:
-        paragraph(console, f"{count(found.hidden_checks, 'check')} need this host; they could hide another cause.")
-    rests(console, found.judged, verbose=verbose)
-    listed(console, "changed", earlier(changed(found, of.snapshot), console.clean), verbose=verbose)
-    listed(console, "healthy on", well(peers(found, of.judged), console.clean), verbose=verbose)
-    ruled_out(console, found.ruled_out, verbose=verbose)
-    broke(console, found, verbose=verbose)
-    if found.uncertain:
-        names = list(dict.fromkeys(one.id for one in found.uncertain))
-        why = because(found.uncertain, console.clean)
-        part(console, "possible", f"{first(names, SHOWN)} (unknown: {why})", "yellow")
-    remedy(console, found, of.snapshot)
-    part(console, "more", Command("gpustack", "explain", found.id), "cyan")
+def print_root_cause(console: Terminal, finding: Finding, diagnosis: Diagnosis, *, verbose: bool) -> None:
+    fault = load_graph().faults[finding.id]
+    print_heading(console, "ROOT CAUSE", finding.id, finding.locations, finding.certainty, "bold red")
+    print_paragraph(console, fault.title, "bold")
+    print_paragraph(console, fault.cause)
+    for cause in {judgement.id: judgement for judgement in finding.correlated_causes}.values():
+        print_paragraph(console, f"correlated: {cause.id} ({load_graph()[cause.id].title}): {finding.correlation}")
+    if finding.hidden_checks:
+        print_paragraph(
+            console, f"{format_count(finding.hidden_checks, 'check')} need this host; they could hide another cause."
+        )
+    print_judgements(console, finding.judgements, verbose=verbose)
+    print_list(
+        console,
+        "changed",
+        describe_changes(find_recent_changes(finding, diagnosis.snapshot), console.clean),
+        verbose=verbose,
+    )
+    print_list(
+        console,
+        "healthy on",
+        describe_healthy_hosts(group_peers(finding, diagnosis.judgements), console.clean),
+        verbose=verbose,
+    )
+    print_ruled_out(console, finding.ruled_out, verbose=verbose)
+    print_impact(console, finding, verbose=verbose)
+    if finding.uncertain:
+        names = list(dict.fromkeys(judgement.id for judgement in finding.uncertain))
+        reason = join_reasons(finding.uncertain, console.clean)
+        print_detail(console, "possible", f"{join_first(names, MAX_ENTRIES)} (unknown: {reason})", "yellow")
+    print_fix(console, finding, diagnosis.snapshot)
+    print_detail(console, "more", Command("gpustack", "explain", finding.id), "cyan")
 
 
-def remedy(console: Terminal, found: Finding, snapshot: Snapshot) -> None:
-    fault = graph().faults[found.id]
-    part(console, "fix", f"{fault.fix.do} ({AUTO[fault.auto]}: {fault.why})")
-    todo = to_type(found, snapshot)
-    for line in todo.all:
-        typed(console, line, INDENT)
-    for why in todo.manual:
-        part(console, "manual", why, "yellow")
+def print_fix(console: Terminal, finding: Finding, snapshot: Snapshot) -> None:
+    fault = load_graph().faults[finding.id]
+    print_detail(console, "fix", f"{fault.fix.do} ({AUTO_TEXTS[fault.auto]}: {fault.reason})")
+    commands = build_commands(finding, snapshot)
+    for line in commands.hints:
+        print_command(console, line, INDENT)
+    for reason in commands.manual:
+        print_detail(console, "manual", reason, "yellow")
 
 
-def rests(console: Terminal, judged: Sequence[Judgement], *, verbose: bool) -> None:
-    """What was found, each once with its places; then the commands that show it."""
-    texts = by_text(judged, console.clean)
-    for text, some in texts.items():
-        where = f"{places([one.where for one in some])}: " if len(texts) > 1 else ""
-        part(console, "evidence", f"{where}{text}")
+def print_judgements(console: Terminal, judgements: Sequence[Judgement], *, verbose: bool) -> None:
+    """Print what was found, each text once with its locations, and then the commands that show it."""
+    texts = group_by_text(judgements, console.clean)
+    for text, group in texts.items():
+        prefix = f"{format_locations([judgement.location for judgement in group])}: " if len(texts) > 1 else ""
+        print_detail(console, "evidence", f"{prefix}{text}")
         if verbose:
-            for entry in some[0].evidence:
-                witness(console, entry)
+            for entry in group[0].evidence:
+                print_evidence(console, entry)
             continue
-        lines = commands(some[0], console.clean)
-        more = [f"(+{len(lines) - SHOWN}, -v)"] if len(lines) > SHOWN else []
-        verbatim(console, "\n".join([*lines[:SHOWN], *more]), INDENT, "dim")
+        lines = list_commands(group[0], console.clean)
+        remainder = [f"(+{len(lines) - MAX_ENTRIES}, -v)"] if len(lines) > MAX_ENTRIES else []
+        print_unwrapped(console, "\n".join([*lines[:MAX_ENTRIES], *remainder]), INDENT, "dim")
 
 
-def ruled_out(console: Terminal, judged: Sequence[Judgement], *, verbose: bool) -> None:
-    if judged:
-        texts = refusals(judged)
-        part(console, "ruled out", first(texts, len(texts) if verbose else SHOWN))
+def print_ruled_out(console: Terminal, judgements: Sequence[Judgement], *, verbose: bool) -> None:
+    if judgements:
+        texts = list_refutations(judgements)
+        print_detail(console, "ruled out", join_first(texts, len(texts) if verbose else MAX_ENTRIES))
 
 
-def listed(console: Terminal, name: str, texts: Sequence[str], *, verbose: bool) -> None:
+def print_list(console: Terminal, name: str, texts: Sequence[str], *, verbose: bool) -> None:
     if texts:
-        part(console, name, first(texts, len(texts) if verbose else SHOWN, "" if verbose else ", -v", "; "))
+        print_detail(
+            console, name, join_first(texts, len(texts) if verbose else MAX_ENTRIES, "" if verbose else ", -v", "; ")
+        )
 
 
-def broke(console: Terminal, found: Finding, *, verbose: bool) -> None:
-    if not found.impact:
+def print_impact(console: Terminal, finding: Finding, *, verbose: bool) -> None:
+    if not finding.impact:
         return
-    if verbose and found.chain:
-        part(console, "impact", "")
-        verbatim(console, "\n".join(cut(line, console.width - 4) for line in tree(found.chain)), 4, "")
+    if verbose and finding.chain:
+        print_detail(console, "impact", "")
+        print_unwrapped(console, "\n".join(cut(line, console.width - 4) for line in draw_tree(finding.chain)), 4, "")
     else:
-        part(console, "impact", first(titles(found.impact), SHOWN, ", -v"))
-    if found.caused:
-        names = list(dict.fromkeys(one.id for one in found.caused))
-        part(console, "", f"probably caused by it: {first(names, SHOWN)}")
+        print_detail(console, "impact", join_first(list_titles(finding.impact), MAX_ENTRIES, ", -v"))
+    if finding.caused_faults:
+        names = list(dict.fromkeys(judgement.id for judgement in finding.caused_faults))
+        print_detail(console, "", f"probably caused by it: {join_first(names, MAX_ENTRIES)}")
 
 
-def unexplained(console: Terminal, found: Unexplained, *, verbose: bool) -> None:
-    head(console, "UNEXPLAINED", found.id, found.locations, "no confirmed cause", "bold yellow")
-    paragraph(console, graph()[found.id].title)
-    rests(console, found.judged, verbose=verbose)
-    ruled_out(console, found.ruled_out, verbose=verbose)
-    if found.impact:
-        part(console, "impact", first(titles(found.impact), SHOWN))
-    if found.suspects:
-        names = list(dict.fromkeys(one.id for one in found.suspects))
-        part(console, "possible", f"{first(names, SHOWN)} (unknown: {because(found.suspects, console.clean)})")
-    part(console, "next check", found.ask, "cyan")
+def print_symptom(console: Terminal, symptom: UnexplainedSymptom, *, verbose: bool) -> None:
+    print_heading(console, "UNEXPLAINED", symptom.id, symptom.locations, "no confirmed cause", "bold yellow")
+    print_paragraph(console, load_graph()[symptom.id].title)
+    print_judgements(console, symptom.judgements, verbose=verbose)
+    print_ruled_out(console, symptom.ruled_out, verbose=verbose)
+    if symptom.impact:
+        print_detail(console, "impact", join_first(list_titles(symptom.impact), MAX_ENTRIES))
+    if symptom.suspects:
+        names = list(dict.fromkeys(suspect.id for suspect in symptom.suspects))
+        print_detail(
+            console,
+            "possible",
+            f"{join_first(names, MAX_ENTRIES)} (unknown: {join_reasons(symptom.suspects, console.clean)})",
+        )
+    print_detail(console, "next check", symptom.next_check, "cyan")
 
 
-def differing(console: Terminal, drift: Sequence[Drift]) -> None:
+def print_drift(console: Terminal, drift: Sequence[Drift]) -> None:
     if drift:
-        say(console, "\nDRIFT  (no known fault)", "bold")
-    for one in drift:
-        paragraph(console, f"{one.step}/{one.check}: {one.result!s} ({places(one.locations)})")
+        print_text(console, "\nDRIFT  (no known fault)", "bold")
+    for difference in drift:
+        print_paragraph(
+            console,
+            f"{difference.step}/{difference.check}: {difference.result!s} ({format_locations(difference.locations)})",
+        )
 
 
-def closing(console: Terminal, found: Diagnosis, *, verbose: bool) -> None:
+def print_summary(console: Terminal, diagnosis: Diagnosis, *, verbose: bool) -> None:
     console.print()
-    if lines := missing(found.unknown, console.clean):
-        more = "" if verbose else "; -v lists them"
-        say(console, f"{count(len(found.unknown), 'check')} unknown: {first(lines, 3)}{more}", "yellow")
+    if lines := list_reason_counts(diagnosis.unknown, console.clean):
+        hint = "" if verbose else "; -v lists them"
+        print_text(
+            console, f"{format_count(len(diagnosis.unknown), 'check')} unknown: {join_first(lines, 3)}{hint}", "yellow"
+        )
         if verbose:
-            verbatim(console, "\n".join(identified(found.unknown)), 2, "")
-    say(console, summed(found), "bold")
-    _, then = next_command(found)
-    if then:
-        typed(console, Prose("after the fix: {}" if found.roots else "next: {}", then), 0)
+            print_unwrapped(console, "\n".join(list_ids(diagnosis.unknown)), 2, "")
+    print_text(console, format_summary(diagnosis), "bold")
+    _, command = suggest_next_command(diagnosis)
+    if command:
+        print_command(console, Prose("after the fix: {}" if diagnosis.roots else "next: {}", command), 0)
 
 
-def head(console: Terminal, kind: str, id: str, locations: Sequence[str], how: str, style: str) -> None:
+def print_heading(console: Terminal, kind: str, id: str, locations: Sequence[str], detail: str, style: str) -> None:
     console.print()
-    line = Text.assemble((kind, style), "  ", (console.clean(id), "bold"), f"  on {places(locations)}  ({how})")
+    line = Text.assemble(
+        (kind, style), "  ", (console.clean(id), "bold"), f"  on {format_locations(locations)}  ({detail})"
+    )
     console.print(line, soft_wrap=True)
 
 
-def paragraph(console: Terminal, text: str, style: str = "") -> None:
-    for line in wrapped(console.clean(text), max(console.width - 2, 40)):
+def print_paragraph(console: Terminal, text: str, style: str = "") -> None:
+    for line in wrap_text(console.clean(text), max(console.width - 2, 40)):
         console.print(Text(f"  {line}", style), soft_wrap=True)
 
 
-def part(console: Terminal, name: str, text: str, style: str = "") -> None:
-    field(console, f"  {name}", text, INDENT, style)
+def print_detail(console: Terminal, name: str, text: str, style: str = "") -> None:
+    print_field(console, f"  {name}", text, INDENT, style)

@@ -1,4 +1,4 @@
-"""The pages of alerts: sections of docs/alerts.md, which is their one source, at 80 columns."""
+"""The pages of alerts, rendered from the sections of docs/alerts.md at 80 columns."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from textwrap import fill
 
-from gpustack.config.resources import docs
+from gpustack.config.resources import locate_docs
 
 # The alert's annotation `runbook` names its page so; what follows is the heading as a link of the document has it.
 PREFIX = "alert-"
@@ -17,44 +17,45 @@ EMPTY = re.compile(r"[\s|:-]*")
 
 @dataclass(frozen=True)
 class Alert:
-    """`text` is Markdown: paragraphs and tables."""
+    """Hold the page of an alert. `text` is Markdown with paragraphs and tables."""
 
     name: str
     text: str
 
 
 @cache
-def alerts() -> Mapping[str, Alert]:
-    """By the name of the page: alert-gpulost. Raises FileNotFoundError when the installation lacks the document."""
-    whole = (docs() / "alerts.md").read_text()
-    found: dict[str, Alert] = {}
-    for part in re.split(r"(?m)^(?=##)", whole):
-        if match := HEADING.match(part):
-            found[PREFIX + match[1].lower()] = Alert(match[1], part[match.end() :].strip())
-    return found
+def read_alerts() -> Mapping[str, Alert]:
+    """Read all pages by their names, such as alert-gpulost. Raise FileNotFoundError where the installation lacks the
+    document."""
+    document = (locate_docs() / "alerts.md").read_text()
+    pages: dict[str, Alert] = {}
+    for section in re.split(r"(?m)^(?=##)", document):
+        if match := HEADING.match(section):
+            pages[PREFIX + match[1].lower()] = Alert(match[1], section[match.end() :].strip())
+    return pages
 
 
-def of_alert(name: str, alert: Alert) -> Iterator[str]:
+def render_alert(name: str, alert: Alert) -> Iterator[str]:
     yield f"{name}: the alert {alert.name}\n"
-    yield "\n\n".join(paragraph(text) for text in alert.text.split("\n\n"))
+    yield "\n\n".join(render_paragraph(text) for text in alert.text.split("\n\n"))
     yield "\nMore\n  gpustack explain alerts\n"
 
 
-def paragraph(text: str) -> str:
+def render_paragraph(text: str) -> str:
     lines = text.splitlines()
     if all(line.startswith("|") for line in lines):
-        return "\n".join(table(lines))
+        return "\n".join(render_table(lines))
     return fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
-def table(lines: list[str]) -> Iterator[str]:
-    """Row by row: what stands first, below it the other cells with the name of their column."""
-    columns, *rows = (cells(line) for line in lines if not EMPTY.fullmatch(line))
-    for first, *others in rows:
+def render_table(lines: list[str]) -> Iterator[str]:
+    """Render a table row by row: the first cell, and below it the other cells with the names of their columns."""
+    columns, *rows = (parse_cells(line) for line in lines if not EMPTY.fullmatch(line))
+    for first, *values in rows:
         yield first
-        for column, cell in zip(columns[1:], others, strict=True):
+        for column, cell in zip(columns[1:], values, strict=True):
             yield fill(f"{column}: {cell}", WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 6)
 
 
-def cells(line: str) -> list[str]:
+def parse_cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]

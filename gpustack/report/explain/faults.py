@@ -1,11 +1,11 @@
-"""The pages of faults and states: what the catalogue says of one, and where the graph has it. At 80 columns."""
+"""The pages of faults and states of the catalogue, with their neighbours in the graph, at 80 columns."""
 
 from collections.abc import Iterator, Mapping
 from textwrap import fill, wrap
 
 from gpustack.doctor.entry import Edge, Fault, State
-from gpustack.doctor.graph import graph
-from gpustack.report.doctor.format import AUTO
+from gpustack.doctor.graph import load_graph
+from gpustack.report.doctor.format import AUTO_TEXTS
 
 WIDTH = 80
 ROLES = {
@@ -16,65 +16,70 @@ ROLES = {
 SCOPES = {"host": "Scope: host.", "cluster": "Scope: cluster."}
 
 
-def faults() -> Mapping[str, Fault]:
-    return graph().faults
+def list_faults() -> Mapping[str, Fault]:
+    return load_graph().faults
 
 
-def states() -> Mapping[str, State]:
-    return graph().states
+def list_states() -> Mapping[str, State]:
+    return load_graph().states
 
 
-def of_fault(fault: Fault) -> Iterator[str]:
+def render_fault(fault: Fault) -> Iterator[str]:
     yield f"{fault.id}: {fault.title}\n"
-    yield filled(fault.cause)
+    yield wrap_text(fault.cause)
     role = ROLES.get(fault.role) or f"It is a root cause only if {fault.guard}; else it is a symptom."
-    yield f"\n{filled(f'{role} {SCOPES[fault.scope]} Layer: {fault.layer}.')}"
+    yield f"\n{wrap_text(f'{role} {SCOPES[fault.scope]} Layer: {fault.layer}.')}"
     if fault.alias_of:
-        yield f"\n{filled(f'Another name for the state {fault.alias_of}.')}"
-    yield from listed("Symptoms", fault.symptoms)
+        yield f"\n{wrap_text(f'Another name for the state {fault.alias_of}.')}"
+    yield from render_list("Symptoms", fault.symptoms)
     yield "\nDetection"
-    for one in fault.evidence:
-        yield f"  {one.run}"
-        yield fill(one.proves, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
-    yield from neighbours(fault.id)
-    yield f"\nFix ({AUTO[fault.auto]}: {fault.why})"
+    for evidence in fault.evidence:
+        yield f"  {evidence.run}"
+        yield fill(evidence.proves, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    yield from render_neighbours(fault.id)
+    yield f"\nFix ({AUTO_TEXTS[fault.auto]}: {fault.reason})"
     yield fill(fault.fix.do, WIDTH, initial_indent="  ", subsequent_indent="  ")
     yield from (f"    {line}" for line in fault.fix.commands)
     if fault.remedy:
         yield f"    gpustack doctor --fix {fault.id}"
-    yield from listed("Sources", fault.sources)
+    yield from render_list("Sources", fault.sources)
     yield ""
 
 
-def of_state(state: State) -> Iterator[str]:
+def render_state(state: State) -> Iterator[str]:
     yield f"{state.id}: {state.title}\n"
-    yield filled(f"{state.means} Several faults lead here; it is never the cause itself. {SCOPES[state.scope]}")
+    yield wrap_text(f"{state.means} Several faults lead here; it is never the cause itself. {SCOPES[state.scope]}")
     yield f"\nDetection\n  {state.ask}"
-    yield from neighbours(state.id)
+    yield from render_neighbours(state.id)
     yield ""
 
 
-def neighbours(id: str) -> Iterator[str]:
-    """What stands directly above it and below it in the graph."""
-    yield from edges("Causes", graph().above[id], effects=False)
-    yield from edges("Effects", graph().below[id], effects=True)
+def render_neighbours(id: str) -> Iterator[str]:
+    """Render the direct causes and effects of a fault or state."""
+    yield from render_edges("Causes", load_graph().incoming_edges[id], effects=False)
+    yield from render_edges("Effects", load_graph().outgoing_edges[id], effects=True)
 
 
-def edges(title: str, found: tuple[Edge, ...], *, effects: bool) -> Iterator[str]:
-    if found:
+def render_edges(title: str, edges: tuple[Edge, ...], *, effects: bool) -> Iterator[str]:
+    if edges:
         yield f"\n{title}"
-    for edge in found:
-        other = edge.effect if effects else edge.cause
-        when = f", if {edge.condition}" if edge.condition else ""
-        yield fill(f"{other}: {graph()[other].title}{when}", WIDTH, initial_indent="  ", subsequent_indent="      ")
+    for edge in edges:
+        neighbour = edge.effect if effects else edge.cause
+        condition = f", if {edge.condition}" if edge.condition else ""
+        yield fill(
+            f"{neighbour}: {load_graph()[neighbour].title}{condition}",
+            WIDTH,
+            initial_indent="  ",
+            subsequent_indent="      ",
+        )
 
 
-def listed(title: str, texts: tuple[str, ...]) -> Iterator[str]:
+def render_list(title: str, texts: tuple[str, ...]) -> Iterator[str]:
     if texts:
         yield f"\n{title}"
     for text in texts:
         yield from wrap(text, WIDTH, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
 
 
-def filled(text: str) -> str:
+def wrap_text(text: str) -> str:
     return fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)

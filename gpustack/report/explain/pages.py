@@ -1,5 +1,5 @@
-"""The manual: a page per step (its module's docstring), check (its function's), error (gpustack/pages), alert, and
-fault or state of the catalogue."""
+"""The manual. A step has the docstring of its module as its page, a check the docstring of its function; errors have
+gpustack/pages, alerts have docs/alerts.md, faults and states have the catalogue."""
 
 import inspect
 from collections.abc import Iterator, Mapping
@@ -9,12 +9,12 @@ from textwrap import fill
 
 from gpustack.ask.judge import Check
 from gpustack.command import Command
-from gpustack.config.complaint import nearest
+from gpustack.config.complaint import find_nearest
 from gpustack.config.resources import PACKAGE
 from gpustack.errors import UsageError
 from gpustack.files.yaml_text import parse_shipped
-from gpustack.report.explain.alerts import PREFIX, alerts, of_alert
-from gpustack.report.explain.faults import faults, of_fault, of_state, states
+from gpustack.report.explain.alerts import PREFIX, read_alerts, render_alert
+from gpustack.report.explain.faults import list_faults, list_states, render_fault, render_state
 from gpustack.steps import MODULES, STEPS
 from gpustack.steps.step import Step
 
@@ -24,7 +24,8 @@ WIDTH = 80
 
 @dataclass(frozen=True)
 class Page:
-    """`title` is a sentence, `text` paragraphs, `do` one or more commands or sentences (or empty)."""
+    """Hold the page of an error. `title` is a sentence, `text` has paragraphs, and `do` has one or more commands or
+    sentences, or is empty."""
 
     title: str
     text: str
@@ -32,119 +33,131 @@ class Page:
 
 
 @cache
-def error_pages() -> Mapping[str, Page]:
-    """Of all rooms, by reference."""
-    found: dict[str, Page] = {}
+def read_error_pages() -> Mapping[str, Page]:
+    """Read the pages of all errors, by their references."""
+    pages: dict[str, Page] = {}
     for path in sorted(PAGES.glob("*.yaml")):
         for reference, page in parse_shipped(path.read_text()).items():
-            found[reference] = Page(**{key: str(value).strip() for key, value in page.items()})
-    return found
+            pages[reference] = Page(**{key: str(value).strip() for key, value in page.items()})
+    return pages
 
 
-def checks() -> Mapping[str, tuple[Step, Check]]:
-    """By `step/check`."""
-    return {f"{step.id}/{name_of(check)}": (step, check) for step in STEPS for check in step.checks}
+def list_checks() -> Mapping[str, tuple[Step, Check]]:
+    """List all checks by `step/check`."""
+    return {f"{step.id}/{format_check_name(check)}": (step, check) for step in STEPS for check in step.checks}
 
 
-def name_of(check: Check) -> str:
+def format_check_name(check: Check) -> str:
     return check.__name__.replace("_", "-")
 
 
-def explain(wanted: str) -> str:
-    """The page of a step, a check (`step/check`, or its name where only one has it), an error reference, an alert
-    (`alert-gpulost`, or GpuLost), a fault or a state. An error that is a fault too has both pages.
+def explain_topic(topic: str) -> str:
+    """Return the page of a step, a check (`step/check`, or its name where only one step has it), the reference of an
+    error, an alert (`alert-gpulost` or GpuLost), a fault or a state. An error that is a fault too has both pages.
 
-    Raises UsageError with the nearest spelling.
+    Raise UsageError with the nearest spelling where there is no such page.
     """
-    steps, known, errors = {step.id: step for step in STEPS}, checks(), error_pages()
-    if step := steps.get(wanted):
-        return "\n".join(of_step(step))
-    if page := errors.get(wanted):
-        return "\n".join([*of_page(wanted, page), *(of_fault(faults()[wanted]) if wanted in faults() else ())])
-    if wanted in faults() or wanted in states():
-        return "\n".join(of_fault(faults()[wanted]) if wanted in faults() else of_state(states()[wanted]))
-    alert = PREFIX + wanted.lower().removeprefix(PREFIX)
-    if alert in alerts():
-        return "\n".join(of_alert(alert, alerts()[alert]))
-    named = [name for name in known if wanted in (name, name.partition("/")[2])]
-    if len(named) == 1:
-        return "\n".join(of_check(named[0], *known[named[0]]))
-    everything = [*steps, *known, *errors, *alerts(), *faults(), *states()]
-    near = nearest(wanted, everything)
-    why = f"Several have this name: {', '.join(named)}" if named else f"Did you mean {near}?" if near else ""
-    name = named[0] if named else near
+    steps, checks, errors = {step.id: step for step in STEPS}, list_checks(), read_error_pages()
+    if step := steps.get(topic):
+        return "\n".join(render_step(step))
+    if page := errors.get(topic):
+        return "\n".join(
+            [*render_page(topic, page), *(render_fault(list_faults()[topic]) if topic in list_faults() else ())]
+        )
+    if topic in list_faults() or topic in list_states():
+        return "\n".join(
+            render_fault(list_faults()[topic]) if topic in list_faults() else render_state(list_states()[topic])
+        )
+    alert = PREFIX + topic.lower().removeprefix(PREFIX)
+    if alert in read_alerts():
+        return "\n".join(render_alert(alert, read_alerts()[alert]))
+    matches = [name for name in checks if topic in (name, name.partition("/")[2])]
+    if len(matches) == 1:
+        return "\n".join(render_check(matches[0], *checks[matches[0]]))
+    topics = [*steps, *checks, *errors, *read_alerts(), *list_faults(), *list_states()]
+    suggestion = find_nearest(topic, topics)
+    reason = (
+        f"Several have this name: {', '.join(matches)}"
+        if matches
+        else f"Did you mean {suggestion}?"
+        if suggestion
+        else ""
+    )
+    name = matches[0] if matches else suggestion
     hint = Command("gpustack", "explain", *([name] if name else []))
-    raise UsageError("unknown-page", f"There is no page {wanted}.", why, hint)
+    raise UsageError("unknown-page", f"There is no page {topic}.", reason, hint)
 
 
-def contents() -> str:
-    """All pages by name, each with its first sentence."""
+def render_contents() -> str:
+    """Render the list of all pages by name, each with its first sentence."""
     lines = ["Steps, in the order in which they are installed"]
-    lines += [entry(step.id, first(document(step))) for step in STEPS]
+    lines += [format_entry(step.id, extract_summary(read_docstring(step))) for step in STEPS]
     lines += ["", "Checks"]
-    lines += [entry(name, first(check.__doc__ or "")) for name, (_, check) in checks().items()]
+    lines += [format_entry(name, extract_summary(check.__doc__ or "")) for name, (_, check) in list_checks().items()]
     lines += ["", "Alerts"]
-    lines += [entry(name, alert.name) for name, alert in alerts().items()]
+    lines += [format_entry(name, alert.name) for name, alert in read_alerts().items()]
     lines += ["", "Faults that the doctor knows"]
-    lines += [entry(name, fault.title) for name, fault in faults().items()]
+    lines += [format_entry(name, fault.title) for name, fault in list_faults().items()]
     lines += ["", "States that several faults lead to"]
-    lines += [entry(name, state.title) for name, state in states().items()]
+    lines += [format_entry(name, state.title) for name, state in list_states().items()]
     lines += ["", "Errors"]
-    lines += [entry(reference, page.title) for reference, page in sorted(error_pages().items())]
+    lines += [format_entry(reference, page.title) for reference, page in sorted(read_error_pages().items())]
     return "\n".join(lines) + "\n"
 
 
-def of_step(step: Step) -> Iterator[str]:
+def render_step(step: Step) -> Iterator[str]:
     yield f"{step.id}\n"
-    yield reflowed(document(step))
+    yield wrap_paragraphs(read_docstring(step))
     yield "\nChecks"
     for check in step.checks:
-        yield entry(f"{step.id}/{name_of(check)}", first(check.__doc__ or ""))
+        yield format_entry(f"{step.id}/{format_check_name(check)}", extract_summary(check.__doc__ or ""))
     yield "\nAnsible"
-    where = "on one control plane" if step.scope == "cluster" else "on every host that differs"
-    yield f"  playbooks/{step.id}.yml, {where}"
-    if step.depends:
-        yield f"\nNeeds\n  {', '.join(step.depends)}"
+    target = "on one control plane" if step.scope == "cluster" else "on every host that differs"
+    yield f"  playbooks/{step.id}.yml, {target}"
+    if step.dependencies:
+        yield f"\nNeeds\n  {', '.join(step.dependencies)}"
     yield ""
 
 
-def of_check(name: str, step: Step, check: Check) -> Iterator[str]:
+def render_check(name: str, step: Step, check: Check) -> Iterator[str]:
     yield f"{name}: a check of the step {step.id}\n"
-    yield reflowed(inspect.cleandoc(check.__doc__ or ""))
+    yield wrap_paragraphs(inspect.cleandoc(check.__doc__ or ""))
     yield f"\nMore\n  gpustack explain {step.id}\n"
 
 
-def of_page(reference: str, page: Page) -> Iterator[str]:
+def render_page(reference: str, page: Page) -> Iterator[str]:
     yield f"{reference}: {page.title}\n"
-    yield reflowed(page.text)
+    yield wrap_paragraphs(page.text)
     if page.do:
         yield "\nWhat to do"
         yield "\n".join(f"  {line}" for line in page.do.splitlines())
     yield ""
 
 
-def document(step: Step) -> str:
-    """The docstring of the module that makes the step."""
+def read_docstring(step: Step) -> str:
+    """Read the docstring of the module that defines the step."""
     module = next(module for module in MODULES if module.STEP is step)
     return inspect.cleandoc(module.__doc__ or "")
 
 
-def first(text: str) -> str:
+def extract_summary(text: str) -> str:
     return inspect.cleandoc(text).partition("\n\n")[0].replace("\n", " ")
 
 
-def entry(name: str, text: str) -> str:
-    """`name  text`, the text on the next line where the name is long; wrapped."""
+def format_entry(name: str, text: str) -> str:
+    """Format a name and its text on one line, or the wrapped text below a long name."""
     indent = " " * 4
     if len(name) + len(text) + 4 <= WIDTH:
         return f"  {name}  {text}"
     return f"  {name}\n{fill(text, WIDTH, initial_indent=indent, subsequent_indent=indent)}"
 
 
-def reflowed(text: str) -> str:
-    """Paragraphs at 80 columns; what is indented or a list is kept as it is."""
+def wrap_paragraphs(text: str) -> str:
+    """Wrap paragraphs at 80 columns. Indented text and lists stay as they are."""
     parts = []
     for paragraph in text.split("\n\n"):
-        kept = any(line.startswith((" ", "- ", "* ")) for line in paragraph.splitlines())
-        parts.append(paragraph if kept else fill(paragraph, WIDTH, break_long_words=False, break_on_hyphens=False))
+        is_preformatted = any(line.startswith((" ", "- ", "* ")) for line in paragraph.splitlines())
+        parts.append(
+            paragraph if is_preformatted else fill(paragraph, WIDTH, break_long_words=False, break_on_hyphens=False)
+        )
     return "\n\n".join(parts)

@@ -1,4 +1,4 @@
-"""A fix and an undo as one JSON document each. A field is only ever added within a version. Ids are those of the
+"""A fix and a rollback as one JSON document each. Within a version fields are only ever added. Ids are those of the
 catalogue."""
 
 from typing import Annotated, Literal
@@ -8,105 +8,100 @@ from pydantic import BeforeValidator, Field
 from gpustack.command import NO_HINT
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.entry import Auto
-from gpustack.remedy.fixed import Ending, Fixed
+from gpustack.remedy.fix_result import Ending, FixResult
 from gpustack.remedy.undo import Rollback
-from gpustack.report.codes import FIXED, fix_code
-from gpustack.report.doctor.json import root
+from gpustack.report.codes import FIX_MEANINGS, compute_fix_code
+from gpustack.report.doctor.json import build_root
 from gpustack.report.doctor.shape import Root
-from gpustack.report.document import document, ending
-from gpustack.report.schema import Document, Folder, Location, Seconds, Shape, Stopped, TextOrNull, take
-from gpustack.rollout.next import build_command
-from gpustack.rollout.plan import Played
+from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.schema import Document, PlaybookRun, Seconds, Shape, TextOrNull, take
+from gpustack.rollout.next_command import build_command
 
-Left = Annotated[str, BeforeValidator(str)]
+RemainderText = Annotated[str, BeforeValidator(str)]
 
 
-class Changes(Shape):
-    """What the fix changed on a host: paths, and units and kernel parameters as `name before -> after`."""
+class HostChanges(Shape):
+    """Describe the changes of a fix on a host: paths, and units and kernel parameters as `name before -> after`."""
 
     host: str
     files: list[str]
-    units: list[str]
-    keys: list[str]
+    systemd_units: list[str] = take("units")
+    kernel_parameters: list[str] = take("keys")
 
 
 class Attempt(Shape):
-    """The fix of one root cause and its result, `ending`. `play` is its playbook and `commands` do the same by hand;
-    `interrupts` is what does not work meanwhile. `played` is null when nothing was played. `kept` is what it changed,
-    `undone` what was rolled back because the fault was not resolved, and `left` what stays, as others had changed it
-    meanwhile; `remaining` are symptoms that were still there."""
+    """Describe the fix of one root cause. `remaining` are changes of the fix that stay after a rollback, because others
+    had changed the same objects meanwhile."""
 
     id: str = take("offer", "id")
-    locations: list[Location] = take("offer", "finding", "locations")
+    locations: list[str] = take("offer", "finding", "locations")
     auto: Auto = take("offer", "fault", "auto")
-    ending: Ending
+    outcome: Ending = take("ending")
     play: TextOrNull = take("offer", "play")
-    hosts: list[str] = take("offer", "hosts")
+    host_names: list[str] = take("offer", "hosts")
     commands: list[str] = take("offer", "commands")
     interrupts: TextOrNull = take("offer", "interrupts")
-    played: Played | None
-    kept: list[Changes] = take("records")
-    undone: list[str]
-    left: list[Left]
-    remaining: list[str]
-    reason: TextOrNull = take("why")
+    playbook_run: PlaybookRun | None = take("play_result")
+    changes: list[HostChanges] = take("records")
+    rollback_actions: list[str]
+    remaining: list[RemainderText] = take("remainders")
+    remaining_symptoms: list[str] = take("remaining")
+    reason: TextOrNull
     seconds: Seconds
 
 
 class FixDocument(Document):
-    """Result of `gpustack doctor --fix`. `found` are the root causes before, `roots` those after. `undo` is the command
-    that rolls it back, null when nothing was changed."""
+    """Describe the result of `gpustack doctor --fix`. `roots` are the root causes after the fix."""
 
     kind: Literal["gpustack/fix/v1"] = Field("gpustack/fix/v1", alias="schema")
     healthy: bool
     seconds: Seconds
-    found: list[str]
+    initial_root_ids: list[str]
     attempts: list[Attempt]
     roots: list[Root]
-    unexplained: list[str]
-    stopped: Stopped
-    evidence: Folder
+    unexplained_symptom_ids: list[str]
+    stop_reason: TextOrNull
+    evidence_directory: TextOrNull
     undo: TextOrNull
 
 
 class UndoDocument(Document):
-    """Result of `gpustack doctor --undo`: which fix (`id`) of which fault was rolled back, what that restored, and what
-    stays because it was changed since (`left`)."""
+    """Describe the result of `gpustack doctor --undo`. `id` is that of the fix that was rolled back."""
 
     kind: Literal["gpustack/undo/v1"] = Field("gpustack/undo/v1", alias="schema")
     id: str
-    fault: str
-    hosts: list[str]
-    did: list[str]
-    left: list[Left]
+    fault: TextOrNull
+    host_names: list[str]
+    actions: list[str]
+    remaining: list[RemainderText] = take("remainders")
     seconds: Seconds
-    evidence: Folder
+    evidence_directory: TextOrNull
 
 
-def text(done: Fixed, evidence: str) -> str:
-    inventory = done.after.snapshot.inventory
-    stays = any(one.stays for one in done.attempts)
+def render_json(fix_result: FixResult, evidence: str) -> str:
+    inventory = fix_result.after.snapshot.inventory
+    is_undoable = any(attempt.is_undoable for attempt in fix_result.attempts)
     values = {
-        **vars(done),
-        "exit": ending(fix_code(done), FIXED),
-        "healthy": done.after.healthy,
-        "found": [one.id for one in done.before.roots],
-        "roots": [root(one, done.after, verbose=False) for one in done.after.roots],
-        "unexplained": [one.id for one in done.after.unexplained],
-        "evidence": evidence,
-        "undo": build_command(inventory, "doctor", "--undo") if stays else NO_HINT,
+        **vars(fix_result),
+        "exit": build_exit(compute_fix_code(fix_result), FIX_MEANINGS),
+        "healthy": fix_result.after.healthy,
+        "initial_root_ids": [root.id for root in fix_result.before.roots],
+        "roots": [build_root(finding, fix_result.after, verbose=False) for finding in fix_result.after.roots],
+        "unexplained_symptom_ids": [symptom.id for symptom in fix_result.after.unexplained_symptoms],
+        "evidence_directory": evidence,
+        "undo": build_command(inventory, "doctor", "--undo") if is_undoable else NO_HINT,
     }
-    return document(FixDocument, values, inventory)
+    return render_json_document(FixDocument, values, inventory)
 
 
-def undone(done: Rollback, inventory: Inventory, evidence: str) -> str:
-    fix, done_now = done.fix, ending(0, {0: "the last fix was rolled back"})
+def render_rollback(rollback: Rollback, inventory: Inventory, evidence: str) -> str:
+    fix, exit_status = rollback.fix, build_exit(0, {0: "the last fix was rolled back"})
     values = {
-        **vars(done),
-        "exit": done_now,
+        **vars(rollback),
+        "exit": exit_status,
         "id": fix.id,
         "fault": fix.fault,
-        "hosts": fix.hosts,
-        "evidence": evidence,
+        "host_names": fix.hosts,
+        "evidence_directory": evidence,
     }
-    return document(UndoDocument, values, inventory)
+    return render_json_document(UndoDocument, values, inventory)

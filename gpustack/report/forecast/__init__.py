@@ -1,1 +1,1 @@
-"""What `gpustack capacity forecast` prints."""
+"""Output of `gpustack capacity forecast`."""

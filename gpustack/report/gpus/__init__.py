@@ -1,1 +1,1 @@
-"""What `gpustack gpu` prints."""
+"""Output of `gpustack gpu`."""

@@ -1,4 +1,4 @@
-"""What GPUs do now, as a table for people and as a JSON document."""
+"""The current activity of GPUs, as a table for people and as a JSON document."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 from rich.console import Group, RenderableType
 
-from gpustack.gpus.activity import Activity, PodWork, Work
+from gpustack.gpus.activity import Activity, GpuActivity, PodActivity
 from gpustack.metrics.fields import find_fields
-from gpustack.report.document import document, ending
+from gpustack.report.codes import LISTING_MEANINGS
+from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.gpus.json import Owner
-from gpustack.report.gpus.text import GIB, UNKNOWN, VENDOR, index_of, used_by
-from gpustack.report.schema import Document, Shape, TextOrNull, take
-from gpustack.report.table import draw
+from gpustack.report.gpus.text import GIB, UNKNOWN, VENDOR, format_index, format_owners
+from gpustack.report.schema import Document, Shape, TextOrNull, TimeOrNull, take
+from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -22,116 +23,120 @@ GPU_HEADINGS = ("NODE", "GPU", "POD", "SM", "TENSOR", "DRAM", "MEMORY", "POWER",
 POD_HEADINGS = ("POD", "GPUS", "SM", "TENSOR", "DRAM", "MEMORY", "POWER")
 
 
-def activity(console: Terminal, found: Activity, *, pods: bool = False) -> None:
-    console.print(drawing(console, found, pods=pods))
+def render_human(console: Terminal, activity: Activity, *, pods: bool = False) -> None:
+    console.print(draw_activity(console, activity, pods=pods))
 
 
-def drawing(console: Terminal, found: Activity, *, pods: bool) -> RenderableType:
-    """The table, and below it what no GPU of a model says."""
-    rows = map(pod_cells, found.pods) if pods else map(gpu_cells, found.work)
-    return Group(draw(console, POD_HEADINGS if pods else GPU_HEADINGS, rows), *map(console.clean, notes(found)))
+def draw_activity(console: Terminal, activity: Activity, *, pods: bool) -> RenderableType:
+    """Draw the table, and notes below it on fields that no GPU of a model has."""
+    rows = map(format_pod_cells, activity.pods) if pods else map(format_gpu_cells, activity.gpus)
+    return Group(
+        draw_table(console, POD_HEADINGS if pods else GPU_HEADINGS, rows), *map(console.clean, list_notes(activity))
+    )
 
 
-def gpu_cells(one: Work) -> tuple[str, ...]:
-    """Where the SMs are not measured, the engine stands in for them, with a mark."""
-    sm = f"{share(one.engine)}*" if one.sm is None and one.engine is not None else share(one.sm)
+def format_gpu_cells(gpu_activity: GpuActivity) -> tuple[str, ...]:
+    """Format the row of a GPU. The engine replaces SMs that are not measured, marked with a star."""
+    sm = (
+        f"{format_share(gpu_activity.engine)}*"
+        if gpu_activity.sm is None and gpu_activity.engine is not None
+        else format_share(gpu_activity.sm)
+    )
     return (
-        one.gpu.node,
-        index_of(one.gpu),
-        used_by(one.owners) or "free",
+        gpu_activity.gpu.node,
+        format_index(gpu_activity.gpu),
+        format_owners(gpu_activity.owners) or "free",
         sm,
-        share(one.tensor),
-        share(one.dram),
-        part(one.memory, one.memory_total, GIB, "GiB"),
-        part(one.power, one.power_limit, 1, "W"),
-        UNKNOWN if one.temperature is None else f"{one.temperature:.0f} C",
-        UNKNOWN if one.slowed is None else ", ".join(one.slowed) or "nothing",
+        format_share(gpu_activity.tensor),
+        format_share(gpu_activity.dram),
+        format_amount(gpu_activity.memory, gpu_activity.memory_total, GIB, "GiB"),
+        format_amount(gpu_activity.power, gpu_activity.power_limit, 1, "W"),
+        UNKNOWN if gpu_activity.temperature is None else f"{gpu_activity.temperature:.0f} C",
+        UNKNOWN if gpu_activity.throttle_reasons is None else ", ".join(gpu_activity.throttle_reasons) or "nothing",
     )
 
 
-def pod_cells(one: PodWork) -> tuple[str, ...]:
+def format_pod_cells(pod_activity: PodActivity) -> tuple[str, ...]:
     return (
-        one.owner.path,
-        f"{one.gpus} shared" if one.shared else str(one.gpus),
-        share(one.sm),
-        share(one.tensor),
-        share(one.dram),
-        part(one.memory, None, GIB, "GiB"),
-        part(one.power, None, 1, "W"),
+        pod_activity.owner.path,
+        f"{pod_activity.gpus} shared" if pod_activity.shared_gpus else str(pod_activity.gpus),
+        format_share(pod_activity.sm),
+        format_share(pod_activity.tensor),
+        format_share(pod_activity.dram),
+        format_amount(pod_activity.memory, None, GIB, "GiB"),
+        format_amount(pod_activity.power, None, 1, "W"),
     )
 
 
-def share(value: float | None) -> str:
+def format_share(value: float | None) -> str:
     return UNKNOWN if value is None else f"{min(value, 1) * 100:.0f}%"
 
 
-def part(value: float | None, whole: float | None, unit: int, name: str) -> str:
+def format_amount(value: float | None, total: float | None, unit: int, name: str) -> str:
     if value is None:
         return UNKNOWN
-    return f"{value / unit:.0f} {name}" if whole is None else f"{value / unit:.0f}/{whole / unit:.0f} {name}"
+    return f"{value / unit:.0f} {name}" if total is None else f"{value / unit:.0f}/{total / unit:.0f} {name}"
 
 
-def notes(found: Activity) -> Iterable[str]:
-    if any(one.sm is None and one.engine is not None for one in found.work):
+def list_notes(activity: Activity) -> Iterable[str]:
+    if any(gpu_activity.sm is None and gpu_activity.engine is not None for gpu_activity in activity.gpus):
         yield "* the graphics or compute engine: the SMs are not measured"
-    for model, names in found.lacking.items():
+    for model, names in activity.lacking.items():
         (first, *_) = (field for name in names for field in find_fields(name))
         yield f"note: {model.removeprefix(VENDOR)} gives no {', '.join(names)}. Absent on: {first.absent}"
-    for doubt in found.doubts:
+    for doubt in activity.doubts:
         yield f"note: {doubt}"
 
 
-class Activities(Shape):
-    """A GPU, or an instance of one in MIG mode. Shares are 0 to 1; what its exporter does not say is null. `owners` are
-    all pods that share it, of which `owner` is the first. `slowed_by` is empty for a GPU that nothing slows down.
-    `last_sample` is in seconds since 1970."""
+class GpuActivityShape(Shape):
+    """Describe the activity of a GPU, or of an instance of one in MIG mode. What its exporter does not send is null."""
 
     node: str = take("gpu", "node")
     index: TextOrNull = take("gpu", "index")
     uuid: TextOrNull = take("gpu", "uuid")
     instance: TextOrNull = take("gpu", "instance")
     model: TextOrNull = take("gpu", "model")
-    owner: Owner | None
     owners: list[Owner]
-    engine: float | None
-    sm: float | None
-    tensor: float | None
-    dram: float | None
+    engine_ratio: float | None = take("engine")
+    sm_ratio: float | None = take("sm")
+    tensor_ratio: float | None = take("tensor")
+    dram_ratio: float | None = take("dram")
     memory_used_bytes: float | None = take("memory")
     memory_bytes: float | None = take("memory_total")
     power_watts: float | None = take("power")
     power_limit_watts: float | None = take("power_limit")
     temperature_celsius: float | None = take("temperature")
-    slowed_by: list[str] | None = take("slowed")
-    last_sample: float = take("at")
+    throttle_reasons: list[str] | None
+    measured_at: TimeOrNull = take("time")
 
 
-class PodActivities(Shape):
-    """A pod: how many GPUs it has, the mean of their shares, the sum of their memory and power; null where one of its
-    GPUs does not say. `shared` of its GPUs are other pods' as well, and count whole for each."""
+class PodActivityShape(Shape):
+    """Describe the activity of a pod: the means of the ratios of its GPUs, the sums of their memory and power. A value
+    is null where one of its GPUs has none."""
 
     namespace: str = take("owner", "namespace")
     pod: str = take("owner", "pod")
-    gpus: int
-    shared: int
-    engine: float | None
-    sm: float | None
-    tensor: float | None
-    dram: float | None
+    gpu_count: int = take("gpus")
+    shared_gpu_count: int = take("shared_gpus")
+    engine_ratio: float | None = take("engine")
+    sm_ratio: float | None = take("sm")
+    tensor_ratio: float | None = take("tensor")
+    dram_ratio: float | None = take("dram")
     memory_used_bytes: float | None = take("memory")
     power_watts: float | None = take("power")
 
 
 class ActivityDocument(Document):
-    """Result of `gpustack gpu top`. `lacking` are fields that no GPU of a model has, by model; `doubts` are sentences:
-    what was left out, and why."""
+    """Describe the result of `gpustack gpu top`."""
 
     kind: Literal["gpustack/gpu-activity/v1"] = Field("gpustack/gpu-activity/v1", alias="schema")
-    gpus: list[Activities] = take("work")
-    pods: list[PodActivities]
-    lacking: dict[str, list[str]]
-    doubts: list[str]
+    gpus: list[GpuActivityShape]
+    pods: list[PodActivityShape]
+    missing_fields: dict[str, list[str]] = take("lacking")
+    warnings: list[str] = take("doubts")
 
 
-def text(found: Activity, *, inventory: "Inventory | None" = None) -> str:
-    return document(ActivityDocument, {**vars(found), "exit": ending(0)}, inventory)
+def render_json(activity: Activity, *, inventory: "Inventory | None" = None) -> str:
+    return render_json_document(
+        ActivityDocument, {**vars(activity), "exit": build_exit(0, LISTING_MEANINGS)}, inventory
+    )

@@ -1,107 +1,113 @@
-"""What GPUs reached under a full load: as text, and as a JSON document."""
+"""The values that GPUs reached under a full load, as text and as a JSON document."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from gpustack.config.inventory import Inventory
 from gpustack.gpus.burn.judge import Burn, BurnedGpu, Outcome
-from gpustack.metrics.fields import short
-from gpustack.report.codes import BURNED, burn_code
-from gpustack.report.document import document, ending
-from gpustack.report.format import duration
-from gpustack.report.gpus.engines import Unread, list_unread, unread
+from gpustack.metrics.fields import strip_prefix
+from gpustack.report.codes import BURN_MEANINGS, compute_burn_code
+from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.format import format_duration
+from gpustack.report.gpus.engines import UnreadNode, list_unread_nodes, print_unread_nodes
 from gpustack.report.gpus.text import UNKNOWN
-from gpustack.report.schema import Document, Folder, Seconds, Shape, Stopped, TextOrNull
-from gpustack.report.table import draw
+from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
+from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 
-SHOWN = len("GPU-01234567")
+UUID_WIDTH = len("GPU-01234567")
 OUTCOMES: tuple[Outcome, ...] = ("passed", "failed", "unknown")
 
 
-def burn(console: Terminal, found: Burn, *, evidence: str = "") -> None:
-    field = found.load.field
-    counted = [found.load.figure.upper()] if found.load.figure else []
-    headings = ("NODE", "GPU", "REACHED", "EXPECTED", *counted, "PEAK", "SLOWED BY", "OUTCOME")
-    console.print(draw(console, headings, (tuple(cells(one, counts=bool(counted))) for one in found.gpus)))
-    for one in found.gpus:
-        for why in one.why:
-            console.print(console.clean(f"{one.outcome}: {one.node or UNKNOWN} {one.uuid or 'a GPU'}: {why}"))
-    for node, why in found.lost.items():
-        console.print(console.clean(f"failed: {node}: {why}"))
-    unread(console, found.unread)
-    counts = ", ".join(f"{number} {outcome}" for outcome in OUTCOMES if (number := found.count(outcome)))
-    time = f"{duration(found.duration)} of load, {duration(found.seconds)} in all"
-    console.print(console.clean(f"{short(field.name)}: {counts or 'no GPU'} ({time})"))
-    if found.stopped:
-        console.print(console.clean(f"ended early: {found.stopped}"))
-    if found.left:
-        console.print(console.clean(f"pods were not removed, and end by themselves: {found.left}"))
+def render_human(console: Terminal, burn: Burn, *, evidence: str = "") -> None:
+    field = burn.load.field
+    count_headings = [burn.load.figure.upper()] if burn.load.figure else []
+    headings = ("NODE", "GPU", "REACHED", "EXPECTED", *count_headings, "PEAK", "SLOWED BY", "OUTCOME")
+    console.print(
+        draw_table(
+            console,
+            headings,
+            (tuple(format_cells(burned_gpu, counts=bool(count_headings))) for burned_gpu in burn.gpus),
+        )
+    )
+    for gpu in burn.gpus:
+        for reason in gpu.reasons:
+            console.print(console.clean(f"{gpu.outcome}: {gpu.node or UNKNOWN} {gpu.uuid or 'a GPU'}: {reason}"))
+    for node, reason in burn.lost_gpus.items():
+        console.print(console.clean(f"failed: {node}: {reason}"))
+    print_unread_nodes(console, burn.unread)
+    counts = ", ".join(f"{number} {outcome}" for outcome in OUTCOMES if (number := burn.count(outcome)))
+    time = f"{format_duration(burn.duration)} of load, {format_duration(burn.seconds)} in all"
+    console.print(console.clean(f"{strip_prefix(field.name)}: {counts or 'no GPU'} ({time})"))
+    if burn.stop_reason:
+        console.print(console.clean(f"ended early: {burn.stop_reason}"))
+    if burn.cleanup_error:
+        console.print(console.clean(f"pods were not removed, and end by themselves: {burn.cleanup_error}"))
     if evidence:
         console.print(console.clean(f"evidence: {evidence}"), soft_wrap=True)
 
 
-def cells(one: BurnedGpu, *, counts: bool) -> Iterator[str]:
-    yield one.node or UNKNOWN
-    yield one.uuid[:SHOWN] or UNKNOWN
-    yield share(one.reached)
-    yield share(one.expected)
+def format_cells(burned_gpu: BurnedGpu, *, counts: bool) -> Iterator[str]:
+    yield burned_gpu.node or UNKNOWN
+    yield burned_gpu.uuid[:UUID_WIDTH] or UNKNOWN
+    yield format_share(burned_gpu.actual)
+    yield format_share(burned_gpu.expected)
     if counts:
-        yield f"{one.figure:,.0f}" if one.figure is not None else UNKNOWN
-    yield f"{one.temperature:.0f} °C" if one.temperature is not None else UNKNOWN
-    yield UNKNOWN if one.slowed is None else ", ".join(one.slowed) or "nothing"
-    yield one.outcome
+        yield f"{burned_gpu.figure:,.0f}" if burned_gpu.figure is not None else UNKNOWN
+    yield f"{burned_gpu.temperature:.0f} °C" if burned_gpu.temperature is not None else UNKNOWN
+    yield UNKNOWN if burned_gpu.throttle_reasons is None else ", ".join(burned_gpu.throttle_reasons) or "nothing"
+    yield burned_gpu.outcome
 
 
-def share(value: float | None) -> str:
+def format_share(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:.2f}"
 
 
 class BurnedRow(Shape):
-    """`reached` is the highest value of the field that Prometheus has of it, of that many `samples`; `expected` the
-    least that DCGM's test takes for enough; both are 0 to 1. `figure` is what dcgmproftester counted. What is not known
-    is null."""
+    """Describe the result of a GPU. Unknown values are null."""
 
     node: str
-    uuid: str
-    model: str
-    bus: str
+    uuid: TextOrNull
+    model: TextOrNull
+    bus: TextOrNull
     outcome: Outcome
-    why: list[str]
-    reached: float | None
-    expected: float | None
-    samples: int
-    figure: float | None
-    temperature: Annotated[float | None, Field(description="the highest, in degrees Celsius")]
-    slowed: Annotated[list[str] | None, Field(description="what slowed it down; null where that is not known")]
+    reasons: list[str]
+    actual_ratio: float | None = take("actual")
+    expected_ratio: float | None = take("expected")
+    sample_count: int = take("samples")
+    load_value: float | None = take("figure")
+    temperature_celsius: float | None = take("temperature")
+    throttle_reasons: list[str] | None
 
 
 class BurnDocument(Document):
-    """Result of `gpustack gpu burn`. `unit` is that of the figures; `lost` are nodes with fewer GPUs afterwards."""
+    """Describe the result of `gpustack gpu burn`. `unit` is that of `load_value`; `remaining` says why pods of the
+    load are still there."""
 
     kind: Literal["gpustack/gpu-burn/v1"] = Field("gpustack/gpu-burn/v1", alias="schema")
-    field: Annotated[str, Field(description="DCGM's field, by its name until DCGM 4.5")]
-    duration: Annotated[int, Field(description="seconds of load that were asked for")]
+    field: str
+    load_seconds: Seconds = take("duration")
     seconds: Seconds
     unit: TextOrNull
-    stopped: Stopped
-    left: Annotated[TextOrNull, Field(description="why pods of the load are still there, else null")]
+    stop_reason: TextOrNull
+    remaining: list[str]
     gpus: list[BurnedRow]
-    lost: list[Unread]
-    unread: list[Unread]
-    evidence: Folder
+    lost_gpus: list[UnreadNode]
+    unreachable_nodes: list[UnreadNode]
+    evidence_directory: TextOrNull
 
 
-def text(found: Burn, *, inventory: Inventory | None = None, evidence: str = "") -> str:
+def render_json(burn: Burn, *, inventory: Inventory | None = None, evidence: str = "") -> str:
     values = {
-        **vars(found),
-        "field": found.load.field.name,
-        "unit": found.load.figure,
-        "lost": list_unread(found.lost),
-        "unread": list_unread(found.unread),
-        "evidence": evidence,
-        "exit": ending(burn_code(found), BURNED),
+        **vars(burn),
+        "field": burn.load.field.name,
+        "unit": burn.load.figure,
+        "lost_gpus": list_unread_nodes(burn.lost_gpus),
+        "remaining": [burn.cleanup_error] if burn.cleanup_error else [],
+        "unreachable_nodes": list_unread_nodes(burn.unread),
+        "evidence_directory": evidence,
+        "exit": build_exit(compute_burn_code(burn), BURN_MEANINGS),
     }
-    return document(BurnDocument, values, inventory)
+    return render_json_document(BurnDocument, values, inventory)

@@ -1,23 +1,23 @@
-"""What is to be done on GPUs and what became of it: as text, and as a JSON document."""
+"""Changes of GPUs through their host engines, as text and as a JSON document: the preview and the results."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from gpustack.config.inventory import Inventory
-from gpustack.gpus.engines.change import Changed, Preview
+from gpustack.gpus.engines.change import ChangeResult, Preview
 from gpustack.gpus.engines.endings import Ending, NodeEnding
-from gpustack.gpus.engines.put_back import Outcome, PutBack
-from gpustack.probes.gpu.temporary import KINDS, LOAD
-from gpustack.report.codes import CHANGED, changed_code
-from gpustack.report.document import document, ending
-from gpustack.report.gpus.engines import TemporaryRow, unread
-from gpustack.report.schema import Document, Folder, Shape, Stopped, TextOrNull, take
+from gpustack.gpus.engines.revert import Outcome, Revert
+from gpustack.probes.gpu.temporary_changes import KINDS, LOAD
+from gpustack.report.codes import CHANGE_MEANINGS, compute_change_code
+from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.gpus.engines import TemporaryRow, print_unread_nodes
+from gpustack.report.schema import Document, Shape, TextOrNull, TimeOrNull, take
 from gpustack.report.terminal import Terminal
 
 MARKS = {"done": "✓", "left": "-", "refused": "✗", "unknown": "?"}
-PUT_BACK = {
+REVERT_TEXTS = {
     "done": "put back, it was overdue",
     "left": "overdue, and left as it is",
     "refused": "overdue, and not put back",
@@ -25,85 +25,85 @@ PUT_BACK = {
 }
 
 
-def preview(console: Terminal, found: Preview) -> None:
-    """On the terminal of the question."""
-    console.print(console.clean(f"{found.work.name}:"))
-    for engine in found.engines.found:
+def render_preview(console: Terminal, preview: Preview) -> None:
+    """Print the commands of a change on the terminal before the question whether to run them."""
+    console.print(console.clean(f"{preview.operation.name}:"))
+    for engine in preview.engines.members:
         console.print(console.clean(f"  {engine.node}:"))
-        console.print(console.clean(f"    {found.work.command(engine)}"), soft_wrap=True)
-        for mark in found.marks:
+        console.print(console.clean(f"    {preview.operation.build_command(engine)}"), soft_wrap=True)
+        for mark in preview.marks:
             if mark.node == engine.node:
-                console.print(console.clean(f"    {mark.described}"))
-    unread(console, found.engines.unread)
-    for note in found.work.notes:
+                console.print(console.clean(f"    {mark.description}"))
+    print_unread_nodes(console, preview.engines.unread)
+    for note in preview.operation.notes:
         console.print(console.clean(f"  {note}"))
-    if found.until and LOAD in found.work.kinds:
-        latest = when(found.until)
+    if preview.deadline and LOAD in preview.operation.kinds:
+        latest = format_time(preview.deadline)
         console.print(f"  It ends by itself, by {latest}; what a kill leaves is removed by the next such command then.")
-    elif found.until:
-        console.print(f"  It is put back by the next gpustack command on GPUs after {when(found.until)}.")
+    elif preview.deadline:
+        console.print(f"  It is put back by the next gpustack command on GPUs after {format_time(preview.deadline)}.")
 
 
-def when(time: datetime) -> str:
+def format_time(time: datetime) -> str:
     return f"{time:%Y-%m-%d %H:%M UTC}"
 
 
-def changed(console: Terminal, found: Changed, *, evidence: str = "") -> None:
-    for back in found.put_back:
-        console.print(line(console, f"{KINDS[back.what]}: {PUT_BACK[back.ending]}", back))
-    for one in found.endings:
-        console.print(line(console, found.work.name, one))
-    if found.until:
-        console.print(f"until {when(found.until)}")
+def render_human(console: Terminal, change_result: ChangeResult, *, evidence: str = "") -> None:
+    for revert in change_result.reverts:
+        console.print(format_ending(console, f"{KINDS[revert.kind]}: {REVERT_TEXTS[revert.ending]}", revert))
+    for ending in change_result.endings:
+        console.print(format_ending(console, change_result.operation.name, ending))
+    if change_result.deadline:
+        console.print(f"until {format_time(change_result.deadline)}")
     if evidence:
         console.print(console.clean(f"evidence: {evidence}"), soft_wrap=True)
 
 
-def line(console: Terminal, name: str, one: NodeEnding | PutBack) -> str:
-    return console.clean(f"{MARKS[one.ending]} {one.node}: {name}{f': {one.why}' if one.why else ''}")
+def format_ending(console: Terminal, name: str, ending: NodeEnding | Revert) -> str:
+    return console.clean(f"{MARKS[ending.ending]} {ending.node}: {name}{f': {ending.reason}' if ending.reason else ''}")
 
 
 class EndingRow(Shape):
-    """`unknown`: no answer came, and it may have been done."""
+    """Describe the result on a node. `unknown` says that no answer came and that the change may have been made."""
 
     node: str
-    ending: Ending
-    reason: TextOrNull = take("why")
+    outcome: Ending = take("ending")
+    reason: TextOrNull
 
 
-class PutBackRow(Shape):
-    """`left`: somebody else has changed it since, and it stays. After `refused` and `unknown` it is tried again by the
-    next command. `kind` is profiling, policy, power-limit or clocks."""
+class RevertRow(Shape):
+    """Describe how an overdue change was reverted. `left` says that somebody else has changed it since, so that it
+    stays. After `refused` and `unknown` the next command tries again."""
 
     node: str
-    kind: str = take("what")
-    ending: Outcome
-    reason: TextOrNull = take("why")
+    kind: str
+    outcome: Outcome = take("ending")
+    reason: TextOrNull
 
 
 class ChangeDocument(Document):
-    """Result of a command that changes GPUs through their host engines. `until` is the deadline after which it is put
-    back, `temporary` with what; `put_back` are overdue changes of earlier commands."""
+    """Describe the result of a command that changes GPUs through their host engines. `expires_at` is null for a
+    change that stays."""
 
     kind: Literal["gpustack/gpu-change/v1"] = Field("gpustack/gpu-change/v1", alias="schema")
-    what: str
-    until: Annotated[TextOrNull, Field(description="ISO 8601; null for what stays")]
+    operation: str
+    expires_at: TimeOrNull
     nodes: list[EndingRow]
-    temporary: list[TemporaryRow]
-    put_back: list[PutBackRow]
-    stopped: Stopped
-    evidence: Folder
+    temporary_changes: list[TemporaryRow]
+    reverts: list[RevertRow]
+    stop_reason: TextOrNull
+    evidence_directory: TextOrNull
 
 
-def text(found: Changed, *, inventory: Inventory | None = None, evidence: str = "") -> str:
+def render_json(change_result: ChangeResult, *, inventory: Inventory | None = None, evidence: str = "") -> str:
     values = {
-        "what": found.work.name,
-        "until": found.until.isoformat(timespec="seconds") if found.until else "",
-        "nodes": found.endings,
-        "temporary": found.marks,
-        "put_back": found.put_back,
-        "stopped": found.stopped,
-        "evidence": evidence,
-        "exit": ending(changed_code(found), CHANGED),
+        "operation": change_result.operation.name,
+        "expires_at": change_result.deadline,
+        "nodes": change_result.endings,
+        "temporary_changes": change_result.marks,
+        "reverts": change_result.reverts,
+        "stop_reason": change_result.stop_reason,
+        "evidence_directory": evidence,
+        "exit": build_exit(compute_change_code(change_result), CHANGE_MEANINGS),
     }
-    return document(ChangeDocument, values, inventory)
+    return render_json_document(ChangeDocument, values, inventory)

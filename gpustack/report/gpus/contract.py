@@ -1,62 +1,63 @@
-"""What is right and wrong of an exporter: as text, as a JSON document, as JUnit."""
+"""The contract of an exporter, checked: as text, as a JSON document and as JUnit."""
 
 from typing import Literal
 
 from pydantic import Field
 
 from gpustack.config.inventory import Inventory
-from gpustack.events import count
+from gpustack.events import format_count
 from gpustack.gpus.contract import Contract, Outcome
-from gpustack.report.codes import CHECKED, contract_code
-from gpustack.report.document import document, ending
-from gpustack.report.format import places
-from gpustack.report.junit import add, entry_for, suite
-from gpustack.report.junit import document as junit_document
-from gpustack.report.schema import Document, Shape
+from gpustack.report.codes import CONTRACT_MEANINGS, compute_contract_code
+from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.format import format_locations
+from gpustack.report.junit import add_result, build_entry, build_suite, render_junit_document
+from gpustack.report.schema import Document, Shape, TextOrNull, take
 from gpustack.report.terminal import Terminal
 
 
-def contract(console: Terminal, found: Contract) -> None:
-    gpus = count(found.gpus, "GPU")
-    console.print(console.clean(f"{found.url}: {count(found.families, 'metric')}, {gpus}"))
-    for one in found.verdicts:
-        console.print(console.clean(f"  {one.outcome:8} {one.check:11} {one.about}"))
-        if one.where:
-            console.print(console.clean(f"                       {places(one.where)}"))
+def render_human(console: Terminal, contract: Contract) -> None:
+    gpus = format_count(contract.gpus, "GPU")
+    console.print(console.clean(f"{contract.url}: {format_count(contract.families, 'metric')}, {gpus}"))
+    for verdict in contract.verdicts:
+        console.print(console.clean(f"  {verdict.outcome:8} {verdict.check:11} {verdict.message}"))
+        if verdict.names:
+            console.print(console.clean(f"                       {format_locations(verdict.names)}"))
 
 
 class VerdictRow(Shape):
-    """`where` names metrics or GPUs."""
+    """Describe the verdict of a check."""
 
     check: str
     outcome: Outcome
-    about: str
-    where: list[str]
+    description: TextOrNull = take("message")
+    names: list[str]
 
 
 class ContractDocument(Document):
-    """Result of `gpustack gpu check-exporter`."""
+    """Describe the result of `gpustack gpu check-exporter`."""
 
     kind: Literal["gpustack/exporter/v1"] = Field("gpustack/exporter/v1", alias="schema")
     url: str
-    metrics: int
-    gpus: int
-    kept: bool
-    verdicts: list[VerdictRow]
+    metric_count: int = take("families")
+    gpu_count: int = take("gpus")
+    compliant: bool
+    checks: list[VerdictRow] = take("verdicts")
 
 
-def text(found: Contract, *, inventory: Inventory | None = None) -> str:
-    values = {**vars(found), "metrics": found.families, "kept": found.kept}
-    return document(ContractDocument, {**values, "exit": ending(contract_code(found), CHECKED)}, inventory)
+def render_json(contract: Contract, *, inventory: Inventory | None = None) -> str:
+    values = {**vars(contract), "compliant": contract.kept}
+    return render_json_document(
+        ContractDocument, {**values, "exit": build_exit(compute_contract_code(contract), CONTRACT_MEANINGS)}, inventory
+    )
 
 
-def cases(found: Contract, *, inventory: Inventory | None = None) -> str:
-    """Wrong is a failure, unknown an error."""
+def render_junit(contract: Contract, *, inventory: Inventory | None = None) -> str:
+    """Render the verdicts as JUnit. A wrong one is a failure, an unknown one is an error."""
     entries = []
-    for one in found.verdicts:
-        entry = entry_for("exporter", one.check, 0.0)
-        if one.outcome != "ok":
-            tag = "failure" if one.outcome == "wrong" else "error"
-            add(entry, tag, one.about, one.outcome, "\n".join(one.where))
+    for verdict in contract.verdicts:
+        entry = build_entry("exporter", verdict.check, 0.0)
+        if verdict.outcome != "ok":
+            tag = "failure" if verdict.outcome == "wrong" else "error"
+            add_result(entry, tag, verdict.message, verdict.outcome, "\n".join(verdict.names))
         entries.append(entry)
-    return junit_document("gpustack gpu check-exporter", [suite(found.url, entries)], 0.0, inventory)
+    return render_junit_document("gpustack gpu check-exporter", [build_suite(contract.url, entries)], 0.0, inventory)

@@ -1,97 +1,106 @@
-"""DCGM's diagnostic of GPUs: as text, as a JSON document, as JUnit."""
+"""DCGM's diagnostic of GPUs, as text, as a JSON document and as JUnit."""
 
 from typing import Literal
 
 from pydantic import Field
 
 from gpustack.config.inventory import Inventory
-from gpustack.events import count
+from gpustack.events import format_count
 from gpustack.gpus.engines.diagnostic import Diagnostic, Outcome, Verdict
-from gpustack.report.codes import DIAGNOSTIC, diagnostic_code
-from gpustack.report.document import document, ending
-from gpustack.report.format import duration
-from gpustack.report.gpus.engines import Unread, list_unread, unread
-from gpustack.report.junit import add, entry_for, suite
-from gpustack.report.junit import document as junit_document
-from gpustack.report.schema import Document, Folder, Seconds, Shape, Stopped
-from gpustack.report.table import draw
+from gpustack.report.codes import DIAGNOSTIC_MEANINGS, compute_diagnostic_code
+from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.format import format_duration
+from gpustack.report.gpus.engines import UnreadNode, list_unread_nodes, print_unread_nodes
+from gpustack.report.junit import add_result, build_entry, build_suite, render_junit_document
+from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
+from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 
 HEADINGS = ("NODE", "TEST", "ON", "OUTCOME", "WHY")
 
 
-def diagnostic(console: Terminal, found: Diagnostic, *, verbose: bool = False, evidence: str = "") -> None:
-    """Tests that passed are counted; with -v they are listed."""
-    shown = [one for one in found.verdicts if verbose or one.outcome != "passed"]
-    if shown:
-        console.print(draw(console, HEADINGS, map(cells, shown)))
-    for node, version in found.versions.items():
-        console.print(console.clean(f"{node}: {summary(found, node)} ({version})"))
-    for node in found.unproven:
+def render_human(console: Terminal, diagnostic: Diagnostic, *, verbose: bool = False, evidence: str = "") -> None:
+    """Print the results of a diagnostic. Tests that passed are counted; with `verbose` they are listed."""
+    verdicts = [verdict for verdict in diagnostic.verdicts if verbose or verdict.outcome != "passed"]
+    if verdicts:
+        console.print(draw_table(console, HEADINGS, map(format_cells, verdicts)))
+    for node, version in diagnostic.versions.items():
+        console.print(console.clean(f"{node}: {format_summary(diagnostic, node)} ({version})"))
+    for node in diagnostic.unproven_nodes:
         console.print(console.clean(f"unknown: {node}: no test passed, and to skip is not to pass"))
-    unread(console, found.unread)
-    console.print(f"level {found.level}, {duration(found.seconds)}")
-    if found.stopped:
-        console.print(console.clean(f"ended early: {found.stopped}"))
+    print_unread_nodes(console, diagnostic.unread)
+    console.print(f"level {diagnostic.level}, {format_duration(diagnostic.seconds)}")
+    if diagnostic.stop_reason:
+        console.print(console.clean(f"ended early: {diagnostic.stop_reason}"))
     if evidence:
         console.print(console.clean(f"evidence: {evidence}"), soft_wrap=True)
 
 
-def cells(one: Verdict) -> tuple[str, ...]:
-    return one.node, f"{one.category}: {one.test}", one.entity or "node", one.outcome, "; ".join(one.why)
+def format_cells(verdict: Verdict) -> tuple[str, ...]:
+    return (
+        verdict.node,
+        f"{verdict.category}: {verdict.test}",
+        verdict.entity or "node",
+        verdict.outcome,
+        "; ".join(verdict.reasons),
+    )
 
 
-def summary(found: Diagnostic, node: str) -> str:
+def format_summary(diagnostic: Diagnostic, node: str) -> str:
     outcomes: tuple[Outcome, ...] = ("failed", "skipped", "unknown")
-    words = [f"{number} {outcome}" for outcome in outcomes if (number := found.count(outcome, node))]
-    return ", ".join([f"{count(found.count('passed', node), 'result')} passed", *words])
+    words = [f"{number} {outcome}" for outcome in outcomes if (number := diagnostic.count(outcome, node))]
+    return ", ".join([f"{format_count(diagnostic.count('passed', node), 'result')} passed", *words])
 
 
 class VerdictRow(Shape):
-    """`entity` is the GPU as DCGM counts them, empty for the whole node; `why` are DCGM's words."""
+    """Describe the result of a test. Its reasons are in DCGM's words."""
 
     node: str
     category: str
     test: str
     entity: str
     outcome: Outcome
-    why: list[str]
+    reasons: list[str]
 
 
 class DiagnosticDocument(Document):
-    """Result of `gpustack gpu diag`. `unproven` are nodes on which no test passed."""
+    """Describe the result of `gpustack gpu diag`."""
 
     kind: Literal["gpustack/gpu-diag/v1"] = Field("gpustack/gpu-diag/v1", alias="schema")
     level: int
     seconds: Seconds
-    stopped: Stopped
-    evidence: Folder
-    verdicts: list[VerdictRow]
+    stop_reason: TextOrNull
+    evidence_directory: TextOrNull
+    tests: list[VerdictRow] = take("verdicts")
     versions: dict[str, str]
-    unproven: list[str]
-    unread: list[Unread]
+    unproven_nodes: list[str]
+    unreachable_nodes: list[UnreadNode]
 
 
-def text(found: Diagnostic, *, inventory: Inventory | None = None, evidence: str = "") -> str:
-    lists = {"unproven": found.unproven, "unread": list_unread(found.unread), "evidence": evidence}
-    values = {**vars(found), **lists, "exit": ending(diagnostic_code(found), DIAGNOSTIC)}
-    return document(DiagnosticDocument, values, inventory)
+def render_json(diagnostic: Diagnostic, *, inventory: Inventory | None = None, evidence: str = "") -> str:
+    lists = {
+        "unproven_nodes": diagnostic.unproven_nodes,
+        "unreachable_nodes": list_unread_nodes(diagnostic.unread),
+        "evidence_directory": evidence,
+    }
+    values = {**vars(diagnostic), **lists, "exit": build_exit(compute_diagnostic_code(diagnostic), DIAGNOSTIC_MEANINGS)}
+    return render_json_document(DiagnosticDocument, values, inventory)
 
 
-def cases(found: Diagnostic, *, inventory: Inventory | None = None) -> str:
-    """A suite for each node; unknown is an error, and skipped is skipped."""
+def render_junit(diagnostic: Diagnostic, *, inventory: Inventory | None = None) -> str:
+    """Render a suite for each node. An unknown result is an error, a skipped test is skipped."""
     suites = []
-    for node in dict.fromkeys([*found.versions, *found.unread]):
+    for node in dict.fromkeys([*diagnostic.versions, *diagnostic.unread]):
         entries = []
-        for one in (one for one in found.verdicts if one.node == node):
-            entry = entry_for(f"{one.category}.{one.test}", one.entity or node, 0.0)
+        for verdict in (candidate for candidate in diagnostic.verdicts if candidate.node == node):
+            entry = build_entry(f"{verdict.category}.{verdict.test}", verdict.entity or node, 0.0)
             tags = {"failed": "failure", "skipped": "skipped", "unknown": "error"}
-            if tag := tags.get(one.outcome):
-                add(entry, tag, "; ".join(one.why), one.outcome)
+            if tag := tags.get(verdict.outcome):
+                add_result(entry, tag, "; ".join(verdict.reasons), verdict.outcome)
             entries.append(entry)
-        if why := found.unread.get(node) or ("no test passed" if node in found.unproven else ""):
-            entry = entry_for("diag", node, 0.0)
-            add(entry, "error", why, "unknown")
+        if reason := diagnostic.unread.get(node) or ("no test passed" if node in diagnostic.unproven_nodes else ""):
+            entry = build_entry("diag", node, 0.0)
+            add_result(entry, "error", reason, "unknown")
             entries.append(entry)
-        suites.append(suite(node, entries))
-    return junit_document("gpustack gpu diag", suites, found.seconds, inventory)
+        suites.append(build_suite(node, entries))
+    return render_junit_document("gpustack gpu diag", suites, diagnostic.seconds, inventory)

@@ -1,21 +1,21 @@
-"""What host engines say, as a table for people and as one JSON document."""
+"""Listings of host engines, as a table for people and as one JSON document."""
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from gpustack.config.inventory import Inventory
-from gpustack.gpus.engines.listings import About, Listing, Row
-from gpustack.report.codes import LISTED, listing_code
-from gpustack.report.document import document, ending
+from gpustack.gpus.engines.listings import Listing, Row, Topic
+from gpustack.report.codes import LISTING_MEANINGS, compute_listing_code
+from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.gpus.text import UNKNOWN
-from gpustack.report.schema import Document, Shape, TextOrNull, take
-from gpustack.report.table import draw
+from gpustack.report.schema import Document, Shape, TextOrNull, TimeOrNull, take
+from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 
-EMPTY: Mapping[About, str] = {
+EMPTY: Mapping[Topic, str] = {
     "groups": "no groups",
     "policies": "no policies: no engine names a GPU",
     "settings": "no settings: no engine names a GPU",
@@ -26,38 +26,38 @@ EMPTY: Mapping[About, str] = {
 }
 
 
-def listing(console: Terminal, found: Listing) -> None:
-    if found.rows:
-        headings = [field.name.upper().replace("_", " ") for field in fields(found.rows[0])]
-        console.print(draw(console, headings, map(cells, found.rows)))
-    elif not found.unread:
-        console.print(EMPTY[found.about])
-    for mark in found.temporary:
-        console.print(console.clean(f"{mark.node}: {mark.described}, by {mark.who}"))
-    unread(console, found.unread)
+def render_human(console: Terminal, listing: Listing) -> None:
+    if listing.rows:
+        headings = [field.name.upper().replace("_", " ") for field in fields(listing.rows[0])]
+        console.print(draw_table(console, headings, map(format_cells, listing.rows)))
+    elif not listing.unread:
+        console.print(EMPTY[listing.topic])
+    for mark in listing.temporary:
+        console.print(console.clean(f"{mark.node}: {mark.description}, by {mark.author}"))
+    print_unread_nodes(console, listing.unread)
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def format_cells(row: Row) -> tuple[str, ...]:
     values = (getattr(row, field.name) for field in fields(row))
     return tuple((", ".join(value) if isinstance(value, tuple) else str(value)) or UNKNOWN for value in values)
 
 
-def unread(console: Terminal, nodes: Mapping[str, str]) -> None:
-    for node, why in nodes.items():
-        console.print(console.clean(f"unknown: {node}: {why}"))
+def print_unread_nodes(console: Terminal, nodes: Mapping[str, str]) -> None:
+    for node, reason in nodes.items():
+        console.print(console.clean(f"unknown: {node}: {reason}"))
 
 
 class GroupRow(Shape):
-    """`entities` as DCGM names them: `GPU 0`."""
+    """Describe a group of DCGM."""
 
     node: str
-    id: int
+    group_id: int = take("id")
     name: str
     entities: list[str]
 
 
 class PolicyRow(Shape):
-    """`gpu` is DCGM's index. `conditions` are empty where there are none; a limit stands behind its condition."""
+    """Describe the policy of a GPU."""
 
     node: str
     gpu: str
@@ -67,18 +67,18 @@ class PolicyRow(Shape):
 
 
 class SettingRow(Shape):
-    """What was set through the host engine and what is in force, in dcgmi's words; power in W, clocks in MHz."""
+    """Describe a setting of a GPU in dcgmi's words. Power is in W, clocks are in MHz."""
 
     node: str
     gpu: str
-    model: str
+    model: TextOrNull
     setting: str
-    target: str
-    current: str
+    target_setting: str = take("target")
+    current_setting: TextOrNull = take("current")
 
 
 class MetricGroupRow(Shape):
-    """A profiling field of a node's first GPU. Groups of one letter are measured in turn."""
+    """Describe a profiling field of the first GPU of a node. Groups with the same letter are measured in turn."""
 
     node: str
     group: str
@@ -87,58 +87,60 @@ class MetricGroupRow(Shape):
 
 
 class FigureRow(Shape):
-    """`gpu` is empty for what is of all GPUs of the node; `value` in DCGM's words, with its unit in `figure`."""
+    """Describe a recorded figure in DCGM's words."""
 
     node: str
     gpu: str
     section: str
     figure: str
-    value: str
+    value_text: TextOrNull = take("value")
 
 
 class SampleRow(Shape):
-    """The newest value of a field; null where there is none."""
+    """Describe the newest value of a field in DCGM's words."""
 
     node: str
     entity: str
     field: str
-    value: TextOrNull
-    unit: str
+    value_text: TextOrNull = take("value")
+    unit: TextOrNull
 
 
 class ViolationRow(Shape):
-    """`time` is that of the engine's host, as it prints it; DCGM does not say of which GPU it is."""
+    """Describe a violation of a policy. DCGM does not name the GPU."""
 
     node: str
-    time: str
+    engine_time: str = take("time")
     violation: str
     values: list[str]
 
 
 class TemporaryRow(Shape):
-    """What is changed until a deadline. `kind` is profiling, policy, power-limit (W) or clocks (MHz of memory and SM);
-    a policy is written as `ecc temperature=85`. `value` is what was set, `former` what is put back; empty for none."""
+    """Describe a change that is reverted after a time. A power limit is in W, clocks are in MHz of memory and SM, a
+    policy is written as `ecc temperature=85`."""
 
     node: str
-    kind: str = take("what")
-    value: str
-    former: str
-    until: Annotated[str, Field(description="ISO 8601")] = take("deadline")
-    who: str
+    kind: str
+    target_setting: str = take("value")
+    former_setting: TextOrNull = take("former")
+    expires_at: TimeOrNull
+    author: str
     overdue: bool
 
 
-class Unread(Shape):
+class UnreadNode(Shape):
+    """Describe a node of which nothing is known, or that lost GPUs, and the reason."""
+
     node: str
-    reason: str
+    reason: TextOrNull
 
 
 class EnginesDocument(Document):
-    """Result of the commands of `gpustack gpu` that ask host engines: the list that `about` names; the others are
-    empty. `temporary` is what of it is changed for a time; `unread` are nodes of which nothing is known."""
+    """Describe the result of the commands of `gpustack gpu` that ask host engines. `topic` names the list that has
+    the result; the other lists are empty."""
 
     kind: Literal["gpustack/gpu-engines/v1"] = Field("gpustack/gpu-engines/v1", alias="schema")
-    about: About
+    topic: Topic
     groups: list[GroupRow]
     policies: list[PolicyRow]
     settings: list[SettingRow]
@@ -146,15 +148,22 @@ class EnginesDocument(Document):
     figures: list[FigureRow]
     samples: list[SampleRow]
     violations: list[ViolationRow]
-    temporary: list[TemporaryRow]
-    unread: list[Unread]
+    temporary_changes: list[TemporaryRow] = take("temporary")
+    unreachable_nodes: list[UnreadNode]
 
 
-def text(found: Listing, *, inventory: Inventory | None = None) -> str:
-    lists: dict[str, object] = {name: found.rows if name == found.about else () for name in EMPTY}
-    values = {"about": found.about, **lists, "temporary": found.temporary, "unread": list_unread(found.unread)}
-    return document(EnginesDocument, {**values, "exit": ending(listing_code(found), LISTED)}, inventory)
+def render_json(listing: Listing, *, inventory: Inventory | None = None) -> str:
+    lists: dict[str, object] = {name: listing.rows if name == listing.topic else () for name in EMPTY}
+    values = {
+        "topic": listing.topic,
+        **lists,
+        "temporary": listing.temporary,
+        "unreachable_nodes": list_unread_nodes(listing.unread),
+    }
+    return render_json_document(
+        EnginesDocument, {**values, "exit": build_exit(compute_listing_code(listing), LISTING_MEANINGS)}, inventory
+    )
 
 
-def list_unread(nodes: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"node": node, "reason": why} for node, why in nodes.items()]
+def list_unread_nodes(nodes: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"node": node, "reason": reason} for node, reason in nodes.items()]

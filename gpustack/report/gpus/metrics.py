@@ -1,78 +1,87 @@
-"""The metrics that a Prometheus has, as a table for people and as a JSON document."""
+"""The GPU metrics that a Prometheus has, as a table for people and as a JSON document."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from rich.padding import Padding
 
 from gpustack.config.inventory import Inventory
-from gpustack.events import count
+from gpustack.events import format_count
 from gpustack.gpus.series import Metric, Metrics
-from gpustack.metrics.fields import first_sentence
-from gpustack.report.document import document, ending
+from gpustack.metrics.fields import extract_sentence
+from gpustack.report.codes import LISTING_MEANINGS
+from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.gpus.text import UNKNOWN
-from gpustack.report.schema import Document, Shape, TextOrNull, optional
+from gpustack.report.schema import Document, Shape, TextOrNull, take, take_optional
 from gpustack.report.terminal import Terminal
 
 HEADINGS = ("METRIC", "SERIES", "VALUES", "UNIT")
 POWERS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
-def metrics(console: Terminal, found: Metrics) -> None:
-    rows = [(metric.name, str(metric.series), values(metric), unit(metric)) for metric in found.found]
+def render_human(console: Terminal, metrics: Metrics) -> None:
+    rows = [(metric.name, str(metric.series), format_range(metric), select_unit(metric)) for metric in metrics.metrics]
     widths = [max(map(len, column)) for column in zip(HEADINGS, *rows, strict=True)]
-    for row, metric in zip((HEADINGS, *rows), (None, *found.found), strict=True):
+    for row, metric in zip((HEADINGS, *rows), (None, *metrics.metrics), strict=True):
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         console.print(console.clean(line.rstrip()))
         if metric and metric.field:
-            console.print(Padding(console.clean(first_sentence(metric.field)), (0, 0, 0, 2)))
-    console.print(f"\n{count(len(found.found), 'metric')}; what one means: gpustack explain metric NAME")
-    for doubt in found.doubts:
+            console.print(Padding(console.clean(extract_sentence(metric.field)), (0, 0, 0, 2)))
+    console.print(f"\n{format_count(len(metrics.metrics), 'metric')}; what one means: gpustack explain metric NAME")
+    for doubt in metrics.doubts:
         console.print(console.clean(f"note: {doubt}"))
 
 
-def unit(metric: Metric) -> str:
-    """Of codes, flags and numbers of things the word of the table."""
-    plain = metric.field is not None and metric.unit == "count"
-    return metric.field.unit if plain and metric.field else metric.unit or UNKNOWN
+def select_unit(metric: Metric) -> str:
+    """Select the unit of a metric. Codes, flags and counts have the word of the table of fields."""
+    is_count = metric.field is not None and metric.unit == "count"
+    return metric.field.unit if is_count and metric.field else metric.unit or UNKNOWN
 
 
-def values(metric: Metric) -> str:
-    least, most = metric.least, metric.most
-    if least is None or most is None:
+def format_range(metric: Metric) -> str:
+    minimum, maximum = metric.minimum, metric.maximum
+    if minimum is None or maximum is None:
         return UNKNOWN
-    return short(least) if least == most else f"{short(least)} to {short(most)}"
+    return format_number(minimum) if minimum == maximum else f"{format_number(minimum)} to {format_number(maximum)}"
 
 
-def short(value: float) -> str:
-    """`1.98 G`; three digits that count."""
+def format_number(value: float) -> str:
+    """Format a number with three significant digits: `1.98 G`."""
     for size, letter in POWERS:
         if abs(value) >= size:
             return f"{value / size:.3g} {letter}"
     return f"{value:.3g}"
 
 
+def parse_field_id(id: str | None) -> int | None:
+    """Parse the id of a DCGM field. A metric of the exporter itself has none."""
+    return int(id) if id and id.isdigit() else None
+
+
 class MetricRow(Shape):
-    """`id` is that of DCGM's field. `least` and `most` are the newest values of all series, in `unit`; null where the
-    unit is not proven, or a value is blank."""
+    """Describe a metric. `minimum` and `maximum` are null where the unit is not proven, or a value is blank."""
 
     name: str
-    series: int
-    id: str | None = optional("field", "id")
+    series_count: int = take("series")
+    field_id: Annotated[int | None, BeforeValidator(parse_field_id)] = take_optional("field", "id")
     unit: TextOrNull
-    kind: str | None = optional("field", "kind")
-    meaning: str | None = optional("field", "meaning")
-    least: float | None
-    most: float | None
+    metric_kind: str | None = take_optional("field", "kind")
+    description: TextOrNull = take_optional("field", "meaning")
+    minimum: float | None
+    maximum: float | None
 
 
 class MetricsDocument(Document):
-    """Result of `gpustack gpu metrics`. `doubts` are sentences: what was left out, and why."""
+    """Describe the result of `gpustack gpu metrics`."""
 
     kind: Literal["gpustack/gpu-metrics/v1"] = Field("gpustack/gpu-metrics/v1", alias="schema")
     metrics: list[MetricRow]
-    doubts: list[str]
+    warnings: list[str]
 
 
-def text(found: Metrics, *, inventory: Inventory | None = None) -> str:
-    return document(MetricsDocument, {"metrics": found.found, "doubts": found.doubts, "exit": ending(0)}, inventory)
+def render_json(metrics: Metrics, *, inventory: Inventory | None = None) -> str:
+    return render_json_document(
+        MetricsDocument,
+        {"metrics": metrics.metrics, "warnings": metrics.doubts, "exit": build_exit(0, LISTING_MEANINGS)},
+        inventory,
+    )

@@ -2,78 +2,90 @@
 
 from collections.abc import Iterable
 
-from gpustack.events import count
+from gpustack.events import format_count
 from gpustack.gpus.fleet import Card, Fleet
 from gpustack.metrics.gpus import Gpu, Owner
-from gpustack.report.format import duration
-from gpustack.report.table import draw
+from gpustack.report.format import format_duration
+from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 
 GIB = 2**30
 HEADINGS = ("NODE", "GPU", "MODEL", "MEMORY", "PCIE", "ECC", "DRIVER", "USED BY", "HEALTH")
 UNKNOWN = "-"
 VENDOR = "NVIDIA "
-STALE = 60  # seconds; a younger value needs no age
+STALE_SECONDS = 60  # The age of a younger value is not shown.
 
 
-def fleet(console: Terminal, found: Fleet) -> None:
-    # Without any pod at all, it may be that the exporters do not ask the kubelet.
-    nobody = "free" if any(card.owner for card in found.cards) else UNKNOWN
-    console.print(draw(console, HEADINGS, (cells(card, found.now, nobody) for card in found.cards)))
-    console.print(f"\n{summary(found)}")
-    if nobody == UNKNOWN:
+def render_human(console: Terminal, fleet: Fleet) -> None:
+    # Where no GPU has a pod, the exporters may not ask the kubelet.
+    free_label = "free" if any(card.owner for card in fleet.cards) else UNKNOWN
+    console.print(draw_table(console, HEADINGS, (format_cells(card, fleet.time, free_label) for card in fleet.cards)))
+    console.print(f"\n{format_summary(fleet)}")
+    if free_label == UNKNOWN:
         console.print("note: no GPU has a pod: none is in use, or the exporters do not ask the kubelet")
-    for doubt in found.doubts:
+    for doubt in fleet.doubts:
         console.print(console.clean(f"note: {doubt}"))
 
 
-def index_of(gpu: Gpu) -> str:
-    """`3`, and `3:1` for a MIG instance of it."""
+def format_index(gpu: Gpu) -> str:
+    """Format the index of a GPU as `3`, and of a MIG instance as `3:1`."""
     return f"{gpu.index}:{gpu.instance}" if gpu.instance else gpu.index
 
 
-def cells(card: Card, now: float, nobody: str) -> tuple[str, ...]:
+def format_cells(card: Card, current_time: float, free_label: str) -> tuple[str, ...]:
     return (
         card.gpu.node,
-        index_of(card.gpu),
+        format_index(card.gpu),
         " ".join(filter(None, (card.gpu.model.removeprefix(VENDOR), card.gpu.profile))) or UNKNOWN,
         f"{card.memory / GIB:.0f} GiB" if card.memory else UNKNOWN,
-        link(card),
+        format_link(card),
         {None: UNKNOWN, True: "on", False: "off"}[card.ecc],
         card.gpu.driver or UNKNOWN,
-        used_by(card.owners) or nobody,
-        health(card, now),
+        format_owners(card.owners) or free_label,
+        describe_health(card, current_time),
     )
 
 
-def used_by(owners: Iterable[Owner]) -> str:
-    """By name; the containers of a pod once."""
+def format_owners(owners: Iterable[Owner]) -> str:
+    """Format the paths of pods; a pod with several containers is there once."""
     return ", ".join(dict.fromkeys(owner.path for owner in owners))
 
 
-def link(card: Card) -> str:
-    """`5 x16`, and `3 x8 of 5 x16` where the slot could do more. An idle link may run slower: only lanes tell."""
-    now, most = (card.generation, card.width), (card.most_generation, card.most_width)
-    if None in now:
+def format_link(card: Card) -> str:
+    """Format the PCIe link as `5 x16`, or as `3 x8 of 5 x16` where the slot could do more. An idle link may run
+    slower, so only fewer lanes are a defect."""
+    current_link, best_link = (card.generation, card.width), (card.most_generation, card.most_width)
+    if None in current_link:
         return UNKNOWN
-    shown = f"{now[0]} x{now[1]}"
-    return shown if None in most or now == most else f"{shown} of {most[0]} x{most[1]}"
+    link_text = f"{current_link[0]} x{current_link[1]}"
+    return (
+        link_text
+        if None in best_link or current_link == best_link
+        else f"{link_text} of {best_link[0]} x{best_link[1]}"
+    )
 
 
-def health(card: Card, now: float) -> str:
+def describe_health(card: Card, current_time: float) -> str:
     words = list(card.ill) or ([] if card.known else ["unknown"])
     words += [f"differs: {', '.join(card.odd)}"] if card.odd else []
-    words += [f"last sample {duration(now - card.at)} ago"] if now - card.at > STALE else []
+    words += (
+        [f"last sample {format_duration(current_time - card.time)} ago"]
+        if current_time - card.time > STALE_SECONDS
+        else []
+    )
     return "; ".join(words) or "ok"
 
 
-def summary(found: Fleet) -> str:
-    """`8 GPUs on 2 nodes, 5 in use, 1 not well`. MIG instances count with their GPU."""
-    nodes = {card.gpu.node for card in found.cards}
-    used = count_gpus(card for card in found.cards if card.owner)
-    ill = count_gpus(card for card in found.cards if card.ill)
-    words = [f"{count(count_gpus(found.cards), 'GPU')} on {count(len(nodes), 'node')}", f"{used} in use"]
-    return ", ".join([*words, f"{ill} not well"] if ill else words)
+def format_summary(fleet: Fleet) -> str:
+    """Format the counts of the fleet: `8 GPUs on 2 nodes, 5 in use, 1 not well`. MIG instances count with their GPU."""
+    nodes = {card.gpu.node for card in fleet.cards}
+    used_count = count_gpus(card for card in fleet.cards if card.owner)
+    ill_count = count_gpus(card for card in fleet.cards if card.ill)
+    words = [
+        f"{format_count(count_gpus(fleet.cards), 'GPU')} on {format_count(len(nodes), 'node')}",
+        f"{used_count} in use",
+    ]
+    return ", ".join([*words, f"{ill_count} not well"] if ill_count else words)
 
 
 def count_gpus(cards: Iterable[Card]) -> int:

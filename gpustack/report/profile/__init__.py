@@ -1,1 +1,1 @@
-"""What `gpustack profile` prints."""
+"""Output of `gpustack profile`."""

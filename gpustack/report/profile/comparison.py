@@ -1,4 +1,4 @@
-"""Two profiles compared, for people and for programs."""
+"""A comparison of two profiles, for people and for programs."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -10,164 +10,168 @@ from gpustack.profile.classes import Id
 from gpustack.profile.classify import Confidence
 from gpustack.profile.compare import Change, Comparison
 from gpustack.profile.compare import Outcome as Compared
-from gpustack.profile.gate import Judged
+from gpustack.profile.gate import GateResult
 from gpustack.profile.gate import Outcome as Gated
-from gpustack.report.codes import COMPARED, comparison_code
-from gpustack.report.document import document, ending
-from gpustack.report.profile.text import SURE, headline
-from gpustack.report.profile.values import percent, shown
+from gpustack.report.codes import COMPARISON_MEANINGS, compute_comparison_code
+from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.profile.text import CONFIDENCE_TEXTS, format_headline
+from gpustack.report.profile.values import format_percent, format_value
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
 from gpustack.report.terminal import Terminal
 
-SAME = "no difference that this data can show"
+SAME_TEXT = "no difference that this data can show"
 
 
-def comparison(console: Terminal, found: Comparison, gates: Sequence[Judged]) -> None:
-    for line in lines(found, gates):
+def render_human(console: Terminal, comparison: Comparison, gates: Sequence[GateResult]) -> None:
+    for line in list_lines(comparison, gates):
         console.print(console.clean(line))
 
 
-def lines(found: Comparison, gates: Sequence[Judged]) -> Iterator[str]:
-    for which, run in (("before", found.before), ("after ", found.after)):
-        yield f"{which} {headline(run)}: {judged(run)}"
+def list_lines(comparison: Comparison, gates: Sequence[GateResult]) -> Iterator[str]:
+    for label, run in (("before", comparison.before), ("after ", comparison.after)):
+        yield f"{label} {format_headline(run)}: {format_verdict(run)}"
     yield ""
-    yield summary(found)
-    yield from (f"  {reason}" for reason in found.refused)
-    moved = [change for change in found.changes if change.moved]
-    still = [change for change in found.changes if not change.moved]
-    for heading, changes in (("beyond its own noise", moved), ("not beyond it", still)):
+    yield format_summary(comparison)
+    yield from (f"  {reason}" for reason in comparison.refusals)
+    moved_changes = [change for change in comparison.changes if change.moved]
+    unmoved_changes = [change for change in comparison.changes if not change.moved]
+    for heading, changes in (("beyond its own noise", moved_changes), ("not beyond it", unmoved_changes)):
         if changes:
             yield ""
             yield heading
-            yield from map(row, changes)
+            yield from map(format_row, changes)
     yield ""
-    differing = [one for one in found.machine if one.differs]
+    differing = [trait for trait in comparison.machine if trait.differs]
     yield "another machine" if differing else "the same machine, as far as known"
-    yield from (f"  {one.what:16} {one.before}, then {one.after}" for one in differing)
-    yield from (f"  {note}" for note in found.notes)
+    yield from (f"  {trait.name:16} {trait.before}, then {trait.after}" for trait in differing)
+    yield from (f"  {note}" for note in comparison.notes)
     for gate in gates:
-        yield f"--fail-if {gate.gate.text}: {gate.outcome}: {gate.why}"
+        yield f"--fail-if {gate.gate.text}: {gate.outcome}: {gate.reason}"
 
 
-def judged(run: Analysis) -> str:
-    return f"{SURE[run.verdict.confidence]} {run.verdict.id}" if run.verdict.confidence != "none" else "no verdict"
+def format_verdict(run: Analysis) -> str:
+    return (
+        f"{CONFIDENCE_TEXTS[run.verdict.confidence]} {run.verdict.id}"
+        if run.verdict.confidence != "none"
+        else "no verdict"
+    )
 
 
-def summary(found: Comparison) -> str:
-    """The one sentence."""
-    if found.outcome == "insufficient-data":
+def format_summary(comparison: Comparison) -> str:
+    """Format the result of a comparison as one sentence."""
+    if comparison.outcome == "insufficient-data":
         return "no comparison: too little data"
-    if found.outcome == "another-machine":
+    if comparison.outcome == "another-machine":
         return "no winner: the machine was another"
-    main = found.find(found.work)
-    if main is None:
-        return SAME
-    amount = f"{found.work}, per GPU-hour: {shown(main.before, main.unit)}, then {shown(main.after, main.unit)}"
-    if found.outcome == "same":
-        return f"{SAME} in useful work ({amount}; {apart(main)})"
-    return f"{found.outcome} useful work: {amount} ({apart(main)}){energy(found)}"
+    work_change = comparison.find_change(comparison.work)
+    if work_change is None:
+        return SAME_TEXT
+    before, after = (format_value(value, work_change.unit) for value in (work_change.before, work_change.after))
+    amount = f"{comparison.work}, per GPU-hour: {before}, then {after}"
+    if comparison.outcome == "same":
+        return f"{SAME_TEXT} in useful work ({amount}; {format_change(work_change)})"
+    return f"{comparison.outcome} useful work: {amount} ({format_change(work_change)}){describe_energy(comparison)}"
 
 
-def apart(change: Change) -> str:
+def format_change(change: Change) -> str:
     if change.share_noise is None:
-        return f"{percent(change.share)}; it drifts, so its noise cannot be told"
-    return f"{percent(change.share)}, give or take {percent(change.share_noise, '')}"
+        return f"{format_percent(change.share)}; it drifts, so its noise cannot be told"
+    return f"{format_percent(change.share)}, give or take {format_percent(change.share_noise, '')}"
 
 
-def energy(found: Comparison) -> str:
-    """Of the same work."""
-    power, work = found.find("power"), found.find(found.work)
+def describe_energy(comparison: Comparison) -> str:
+    """Describe the change of the energy for the same work. The text is empty where power or work is unknown."""
+    power, work = comparison.find_change("power"), comparison.find_change(comparison.work)
     if not power or not work or not (power.before and work.before and work.after):
         return ""
     change = (power.after / work.after) / (power.before / work.before) - 1
-    return f", for {percent(change)} energy each"
+    return f", for {format_percent(change)} energy each"
 
 
-def row(change: Change) -> str:
-    values = f"{shown(change.before, change.unit):>11} {shown(change.after, change.unit):>11}"
-    noise = percent(change.share_noise, "") or ("unknown" if change.noise is None else "0")
-    return f"  {change.name:16} {values} {percent(change.share):>10}  ± {noise}"
+def format_row(change: Change) -> str:
+    values = f"{format_value(change.before, change.unit):>11} {format_value(change.after, change.unit):>11}"
+    noise = format_percent(change.share_noise, "") or ("unknown" if change.noise is None else "0")
+    return f"  {change.name:16} {values} {format_percent(change.share):>10}  ± {noise}"
 
 
 class RunShape(Shape):
-    """One of the two profiles, with its own verdict."""
+    """Describe one of the two profiles, with its own verdict."""
 
-    what: str
+    subject: TextOrNull
     label: TextOrNull
-    gpus: int
+    gpu_count: int
     seconds: Seconds
-    samples: int
+    sample_count: int
     verdict: Id
     confidence: Confidence
 
 
 class ChangeShape(Shape):
-    """Means over time and GPUs, in `unit`. `share` is the change of what was before, null where that is 0; `noise` by
-    how much it may be off by chance, as such a share, null where that cannot be told. `moved`: beyond its noise."""
+    """Describe a change of a mean over time and GPUs."""
 
     name: str
-    unit: str
+    unit: TextOrNull
     before: float
     after: float
-    share: float | None
+    relative_change: float | None = take("share")
     noise: float | None = take("share_noise")
     moved: bool
 
 
 class TraitShape(Shape):
-    """What GPUs are or are set to; null where it is not known."""
+    """Describe a property or a setting of the GPUs."""
 
-    what: str
-    before: TextOrNull
-    after: TextOrNull
+    name: str
+    former_setting: TextOrNull = take("before")
+    current_setting: TextOrNull = take("after")
     differs: bool
 
 
 class GateShape(Shape):
-    """What became of a --fail-if."""
+    """Describe the result of a --fail-if."""
 
     expression: str = take("gate", "text")
     outcome: Gated
-    reason: str = take("why")
+    reason: TextOrNull
 
 
 class ComparisonDocument(Document):
-    """Result of `gpustack profile compare`. `outcome` says whether the second did more or less useful work per
-    GPU-hour, by the quantity that `work` names; `refused` why that is not said."""
+    """Describe the result of `gpustack profile compare`. `outcome` says whether the second profile did more or less
+    useful work per GPU-hour; `reasons` say why no winner is named."""
 
     kind: Literal["gpustack/comparison/v1"] = Field("gpustack/comparison/v1", alias="schema")
-    before: RunShape
-    after: RunShape
+    before_run: RunShape
+    after_run: RunShape
     outcome: Compared
-    work: TextOrNull
+    work_quantity: TextOrNull = take("work")
     summary: str
-    refused: list[str]
+    reasons: list[str] = take("refusals")
     changes: list[ChangeShape]
     machine: list[TraitShape]
     notes: list[str]
     fail_if: list[GateShape]
 
 
-def text(found: Comparison, gates: Sequence[Judged]) -> str:
+def render_json(comparison: Comparison, gates: Sequence[GateResult]) -> str:
     values = {
-        **vars(found),
-        "exit": ending(comparison_code(found, gates), COMPARED),
-        "before": select_run(found.before),
-        "after": select_run(found.after),
-        "summary": summary(found),
+        **vars(comparison),
+        "exit": build_exit(compute_comparison_code(comparison, gates), COMPARISON_MEANINGS),
+        "before_run": select_run(comparison.before),
+        "after_run": select_run(comparison.after),
+        "summary": format_summary(comparison),
         "fail_if": gates,
     }
-    return document(ComparisonDocument, values, None)
+    return render_json_document(ComparisonDocument, values, None)
 
 
 def select_run(run: Analysis) -> dict[str, object]:
     first = run.job.windows[0]
     return {
-        "what": run.profile.what,
+        "subject": run.profile.subject,
         "label": run.profile.label,
-        "gpus": len(run.job.windows),
+        "gpu_count": len(run.job.windows),
         "seconds": first.seconds,
-        "samples": first.samples,
+        "sample_count": first.samples,
         "verdict": run.verdict.id,
         "confidence": run.verdict.confidence,
     }

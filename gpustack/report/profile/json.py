@@ -1,4 +1,4 @@
-"""A verdict as one JSON document. A field is only ever added within a version."""
+"""A verdict as one JSON document. Within a version fields are only ever added."""
 
 from typing import Literal
 
@@ -8,109 +8,108 @@ from gpustack.config.inventory import Inventory
 from gpustack.profile.analysis import Analysis
 from gpustack.profile.classes import Id
 from gpustack.profile.classify import Confidence
-from gpustack.profile.expected import Workload
-from gpustack.report.codes import ANALYSED, analysis_code
-from gpustack.report.document import document, ending
+from gpustack.profile.usual import Workload
+from gpustack.report.codes import ANALYSIS_MEANINGS, compute_analysis_code
+from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
 
 
 class RuledOut(Shape):
-    """A class that it is not, and the condition that does not hold."""
+    """Describe a class that was ruled out, and the condition that does not hold."""
 
     id: Id
-    reason: str
+    reason: TextOrNull
 
 
 class StretchShape(Shape):
-    """A part of the time that differs from the others: `begin` in seconds after the warm-up, and what bounds it."""
+    """Describe a part of the time that differs from the others."""
 
-    begin: Seconds
+    begin_seconds: Seconds = take("begin")
     seconds: Seconds
     verdict: Id = take("verdict", "id")
     confidence: Confidence = take("verdict", "confidence")
     means: dict[str, float]
 
 
-class Outside(Shape):
-    """A number outside of what a kind of work usually shows."""
+class Outlier(Shape):
+    """Describe a number outside of the usual range of a kind of work."""
 
     name: str
     value: float
-    least: float
-    most: float
+    minimum: float
+    maximum: float
 
 
 class UsualShape(Shape):
-    """A kind of work, and which numbers are not as it usually shows them."""
-
-    what: str
-    outside: list[Outside]
-
-
-class AboveShape(Shape):
-    """A mean at work, and what a baseline has of it when idle, in `unit`."""
+    """Describe a kind of work, and which numbers are outside of its usual ranges."""
 
     name: str
-    unit: str
-    idle: float
+    outliers: list[Outlier]
+
+
+class IdleComparisonShape(Shape):
+    """Describe a mean at work and that of an idle baseline."""
+
+    name: str
+    unit: TextOrNull
+    idle_value: float = take("idle")
     value: float
 
 
 class AnalysisDocument(Document):
-    """Result of `gpustack profile analyze`. `verdict` is a class of docs/profiling.md; `means` are the numbers that it
-    was decided by, shares from 0 to 1, medians over the GPUs; tensor and dram are of what is reachable. `parts` are
-    there where the time has several stretches. `missing` was not measured. `usual` is what kinds of the `workload` that
-    was named usually show, nearest first."""
+    """Describe the result of `gpustack profile analyze`. `stretches` are present where there are several."""
 
     kind: Literal["gpustack/analysis/v1"] = Field("gpustack/analysis/v1", alias="schema")
-    what: str
+    subject: TextOrNull
     label: TextOrNull
-    gpus: list[str]
+    gpu_names: list[str]
     seconds: Seconds
-    samples: int
-    stretches: int
-    parts: list[StretchShape]
-    warm_up: Seconds
-    missing: list[str]
+    sample_count: int
+    stretch_count: int
+    stretches: list[StretchShape]
+    warm_up_seconds: Seconds
+    unmeasured_quantities: list[str]
     verdict: Id = take("id")
     title: str
     confidence: Confidence
-    because: list[str] = take("reasons")
+    reasons: list[str]
     support: list[str]
-    against: list[str]
+    objections: list[str]
     notes: list[str]
     advice: list[str]
-    helped: str
-    nearly: Id | None = take("second")
+    success_criterion: str
+    second_verdict: Id | None = take("second")
     ruled_out: list[RuledOut]
     means: dict[str, float]
-    workload: Workload | None
-    usual: list[UsualShape]
-    over_idle: list[AboveShape] = take("idle")
+    workload_kind: Workload | None
+    usual_ranges: list[UsualShape]
+    idle_comparison: list[IdleComparisonShape]
 
 
-def text(found: Analysis, *, inventory: Inventory | None = None) -> str:
-    verdict, first = found.verdict, found.job.windows[0]
+def render_json(analysis: Analysis, *, inventory: Inventory | None = None) -> str:
+    verdict, first = analysis.verdict, analysis.job.windows[0]
     values = {
         **vars(verdict),
-        "exit": ending(analysis_code(found), ANALYSED),
-        "what": found.profile.what,
-        "label": found.profile.label,
-        "gpus": [window.gpu.uuid or window.gpu.index for window in found.job.windows],
+        "exit": build_exit(compute_analysis_code(analysis), ANALYSIS_MEANINGS),
+        "subject": analysis.profile.subject,
+        "label": analysis.profile.label,
+        "gpu_names": [window.gpu.uuid or window.gpu.index for window in analysis.job.windows],
         "seconds": first.seconds,
-        "samples": first.samples,
-        "stretches": max(1, len(found.stretches)),
-        "parts": [{**vars(one), "means": dict(one.verdict.means)} for one in found.stretches],
-        "warm_up": found.warm_up,
-        "missing": found.profile.job.unmeasured,
-        "idle": found.idle,
-        "workload": found.workload,
-        "usual": [{"what": one.what, "outside": list(map(outside, one.outside))} for one in found.usual],
-        "ruled_out": [{"id": id, "reason": why} for id, why in verdict.ruled_out],
+        "sample_count": first.samples,
+        "stretch_count": max(1, len(analysis.stretches)),
+        "stretches": [{**vars(stretch), "means": dict(stretch.verdict.means)} for stretch in analysis.stretches],
+        "warm_up_seconds": analysis.warm_up,
+        "unmeasured_quantities": analysis.profile.job.unmeasured_quantities,
+        "idle_comparison": analysis.idle,
+        "workload_kind": analysis.workload,
+        "usual_ranges": [
+            {"name": usual.name, "outliers": list(map(build_outlier, usual.outliers))} for usual in analysis.usual
+        ],
+        "ruled_out": [{"id": id, "reason": reason} for id, reason in verdict.ruled_out],
         "means": dict(verdict.means),
     }
-    return document(AnalysisDocument, values, inventory)
+    return render_json_document(AnalysisDocument, values, inventory)
 
 
-def outside(one: tuple[str, float, float, float]) -> dict[str, str | float]:
-    return dict(zip(Outside.model_fields, one, strict=True))
+def build_outlier(outlier: tuple[str, float, float, float]) -> dict[str, str | float]:
+    return dict(zip(Outlier.model_fields, outlier, strict=True))

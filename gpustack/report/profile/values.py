@@ -1,7 +1,7 @@
-"""Values of quantities as people read them."""
+"""Formats of quantities for people."""
 
-# Base unit: what one of the shown unit is of it, decimals, and the shown unit.
-SHOWN = {
+# By base unit: the size of the displayed unit in it, decimals, and the name of the displayed unit.
+UNIT_FORMATS = {
     "ratio": (1.0, 2, ""),
     "bytes_per_second": (1e9, 1, " GB/s"),
     "bytes": (2.0**30, 1, " GiB"),
@@ -13,11 +13,11 @@ SHOWN = {
 }
 
 
-def shown(value: float, unit: str) -> str:
-    scale, decimals, word = SHOWN[unit]
-    return f"{value / scale:.{decimals}f}{word}"
+def format_value(value: float, unit: str) -> str:
+    scale, decimals, unit_text = UNIT_FORMATS[unit]
+    return f"{value / scale:.{decimals}f}{unit_text}"
 
 
-def percent(share: float | None, sign: str = "+") -> str:
-    """`+8.1 %`; a minus sign of the same width as the plus."""
+def format_percent(share: float | None, sign: str = "+") -> str:
+    """Format a share as `+8.1 %`, with a minus sign as wide as the plus sign. The text is empty for None."""
     return "" if share is None else f"{share * 100:{sign}.1f} %".replace("-", "\N{MINUS SIGN}")

@@ -1,4 +1,4 @@
-"""What became of test alerts, for people and as one JSON document. A field is only ever added within a version."""
+"""Results of test alerts, for people and as one JSON document. Within a version fields are only ever added."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -8,17 +8,17 @@ from pydantic import Field
 from gpustack.command import NO_HINT, Command, Hint
 from gpustack.config.inventory import Inventory
 from gpustack.proof.delivery import Deliveries, Delivery, Outcome
-from gpustack.report.codes import delivery_code
-from gpustack.report.document import document, ending
-from gpustack.report.findings import say
-from gpustack.report.format import duration
-from gpustack.report.human import following
-from gpustack.report.schema import Document, Next, Seconds, Shape, Stopped, TextOrNull, take
+from gpustack.report.codes import compute_delivery_code
+from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.findings import print_text
+from gpustack.report.format import format_duration
+from gpustack.report.human import print_next_command
+from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
 from gpustack.report.terminal import Terminal
-from gpustack.rollout.next import build_command
+from gpustack.rollout.next_command import build_command
 
-FAILED = "alerts-not-delivered"
-WORDS: dict[Outcome, tuple[str, str]] = {
+FAILURE_REFERENCE = "alerts-not-delivered"
+OUTCOME_TEXTS: dict[Outcome, tuple[str, str]] = {
     "delivered": ("delivered", "green"),
     "failed": ("not delivered", "red"),
     "unknown": ("unknown", "yellow"),
@@ -26,76 +26,74 @@ WORDS: dict[Outcome, tuple[str, str]] = {
 
 
 class ArrivalShape(Shape):
-    """At one receiver, by its integration (webhook, slack, …). `reason` is null when it was delivered."""
+    """Describe the arrival at one receiver by one integration. `reason` is null when the alert was delivered."""
 
     receiver: str
     integration: str
     outcome: Outcome
-    reason: TextOrNull = take("why")
+    reason: TextOrNull
 
 
 class DeliveryShape(Shape):
-    """Of the test alert of one severity. `receivers` are those that Alertmanager chose; `reason` concerns all of them,
-    else null; `left` says why the test alert was not resolved, else null."""
+    """Describe the test alert of one severity. `reason` concerns all receivers, else it is null."""
 
     severity: str
     outcome: Outcome
-    reason: TextOrNull = take("why")
+    reason: TextOrNull
     receivers: list[ArrivalShape] = take("arrivals")
     seconds: Seconds
-    left: TextOrNull
+    unresolved_reason: TextOrNull
 
 
 class AlertTestDocument(Document):
-    """Result of `gpustack alerts test`. `severities` are those that were tested, `nobody` those that the spec sends to
-    nobody."""
+    """Describe the result of `gpustack alerts test`."""
 
     kind: Literal["gpustack/alert-test/v1"] = Field("gpustack/alert-test/v1", alias="schema")
     outcome: Outcome
-    severities: list[DeliveryShape] = take("each")
-    nobody: list[str]
-    stopped: Stopped
-    next: Next
+    severities: list[DeliveryShape] = take("deliveries")
+    unrouted_severities: list[str]
+    stop_reason: TextOrNull
+    next: TextOrNull
 
 
-def deliveries(console: Terminal, done: Deliveries, inventory: Inventory) -> None:
-    console.hide(inventory)
-    for one in done.each:
-        for text, style in lines(one):
-            say(console, text, style)
-    for severity in done.nobody:
-        say(console, f"{severity}: to nobody, by the spec")
-    following(console, after(done, inventory))
+def render_human(console: Terminal, deliveries: Deliveries, inventory: Inventory) -> None:
+    console.hide_secrets(inventory)
+    for delivery in deliveries.deliveries:
+        for text, style in list_lines(delivery):
+            print_text(console, text, style)
+    for severity in deliveries.unrouted_severities:
+        print_text(console, f"{severity}: to nobody, by the spec")
+    print_next_command(console, suggest_after_test(deliveries, inventory))
 
 
-def lines(one: Delivery) -> Iterator[tuple[str, str]]:
-    """With their styles: a line for each receiver, or one where none is known."""
-    for arrival in one.arrivals:
-        word, style = WORDS[arrival.outcome]
-        why = f": {arrival.why}" if arrival.why else f" in {duration(one.seconds)}"
-        yield f"{one.severity}: {word} to {arrival.receiver} by {arrival.integration}{why}", style
-    if not one.arrivals:
-        word, style = WORDS[one.outcome]
-        yield f"{one.severity}: {word} in {duration(one.seconds)}: {one.why}", style
-    if one.left:
-        yield f"{one.severity}: the test alert was not resolved: {one.left}", "yellow"
+def list_lines(delivery: Delivery) -> Iterator[tuple[str, str]]:
+    """List a line for each receiver, or one where no receiver is known, each with its style."""
+    for arrival in delivery.arrivals:
+        word, style = OUTCOME_TEXTS[arrival.outcome]
+        detail = f": {arrival.reason}" if arrival.reason else f" in {format_duration(delivery.seconds)}"
+        yield f"{delivery.severity}: {word} to {arrival.receiver} by {arrival.integration}{detail}", style
+    if not delivery.arrivals:
+        word, style = OUTCOME_TEXTS[delivery.outcome]
+        yield f"{delivery.severity}: {word} in {format_duration(delivery.seconds)}: {delivery.reason}", style
+    if delivery.unresolved_reason:
+        yield f"{delivery.severity}: the test alert was not resolved: {delivery.unresolved_reason}", "yellow"
 
 
-def after(done: Deliveries, inventory: Inventory) -> Hint:
-    if done.stopped:
+def suggest_after_test(deliveries: Deliveries, inventory: Inventory) -> Hint:
+    if deliveries.stop_reason:
         return build_command(inventory, "alerts", "test")
-    if done.outcome == "failed":
-        return Command("gpustack", "explain", FAILED)
-    return NO_HINT if done.outcome == "delivered" else build_command(inventory, "verify")
+    if deliveries.outcome == "failed":
+        return Command("gpustack", "explain", FAILURE_REFERENCE)
+    return NO_HINT if deliveries.outcome == "delivered" else build_command(inventory, "verify")
 
 
-def text(done: Deliveries, inventory: Inventory) -> str:
+def render_json(deliveries: Deliveries, inventory: Inventory) -> str:
     values = {
-        "outcome": done.outcome,
-        "each": done.each,
-        "nobody": done.nobody,
-        "stopped": done.stopped,
-        "exit": ending(delivery_code(done)),
-        "next": after(done, inventory),
+        "outcome": deliveries.outcome,
+        "deliveries": deliveries.deliveries,
+        "unrouted_severities": deliveries.unrouted_severities,
+        "stop_reason": deliveries.stop_reason,
+        "exit": build_exit(compute_delivery_code(deliveries)),
+        "next": suggest_after_test(deliveries, inventory),
     }
-    return document(AlertTestDocument, values, inventory)
+    return render_json_document(AlertTestDocument, values, inventory)

@@ -1,30 +1,30 @@
-"""A proof as one JSON document. A field is only ever added within a version."""
+"""A proof as one JSON document. Within a version fields are only ever added."""
 
 from typing import Literal
 
 from pydantic import Field
 
 from gpustack.config.inventory import Inventory
+from gpustack.proof.chain import Link as ProofLink
 from gpustack.proof.chain import Outcome
 from gpustack.proof.prove import Proof
-from gpustack.report.codes import proof_code
-from gpustack.report.document import document, ending
-from gpustack.report.proof.text import after_proof
-from gpustack.report.schema import Document, Folder, Next, Seconds, Shape, Stopped, TextOrNull, Time, take
+from gpustack.report.codes import compute_proof_code
+from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.proof.text import suggest_after_proof
+from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, Time, take
 
 
 class Link(Shape):
-    """`link` is kernel, series or dashboard. `reason` is null when it holds; then `note` may be set."""
+    """Describe a link between a GPU and the dashboard. `reason` is null when it holds; then it may have notes."""
 
     link: str
     outcome: Outcome
-    reason: TextOrNull = take("why")
-    note: TextOrNull
+    reason: TextOrNull
+    notes: list[str]
 
 
 class Gpu(Shape):
-    """A GPU and the links from its kernel to the dashboard. `index` is that of the exporter, `bus` the PCI address;
-    what is unknown is null."""
+    """Describe a GPU and the links from its kernel to the dashboard."""
 
     node: str
     index: TextOrNull
@@ -34,43 +34,48 @@ class Gpu(Shape):
     links: list[Link]
 
 
-class Unasked(Shape):
-    """A host whose GPUs were not proven."""
+class SkippedHost(Shape):
+    """Describe a host whose GPUs were not proven."""
 
     host: str
-    reason: str
+    reason: TextOrNull
 
 
 class ProofDocument(Document):
-    """Result of `gpustack prove`. `parts` are the durations of its parts; `swept` is the number of pods of an earlier
-    proof that were removed first; `left` is what could not be removed, else null."""
+    """Describe the result of `gpustack prove`. `remaining` is what could not be removed."""
 
     kind: Literal["gpustack/proof/v1"] = Field("gpustack/proof/v1", alias="schema")
     proven: bool
-    taken: Time
+    started_at: Time
     seconds: Seconds
-    parts: dict[str, Seconds]
-    swept: int
+    seconds_by_part: dict[str, Seconds] = take("parts")
+    removed_pod_count: int = take("removed_pods")
     gpus: list[Gpu]
-    unasked: list[Unasked]
-    stopped: Stopped
-    left: TextOrNull
-    evidence: Folder
-    next: Next
+    skipped_hosts: list[SkippedHost]
+    stop_reason: TextOrNull
+    remaining: list[str]
+    evidence_directory: TextOrNull
+    next: TextOrNull
 
 
-def text(done: Proof, inventory: Inventory, evidence: str = "") -> str:
-    code = proof_code(done)
+def select_link(link: ProofLink) -> dict[str, object]:
+    return {**vars(link), "notes": [link.note] if link.note else []}
+
+
+def render_json(proof: Proof, inventory: Inventory, evidence: str = "") -> str:
+    code = compute_proof_code(proof)
     values = {
-        **vars(done),
-        "exit": ending(code),
-        "proven": bool(done.rows) and code == 0,
-        "parts": dict(done.parts),
+        **vars(proof),
+        "exit": build_exit(code),
+        "proven": bool(proof.rows) and code == 0,
+        "parts": dict(proof.parts),
+        "remaining": [proof.remaining] if proof.remaining else [],
         "gpus": [
-            {**vars(row), "links": [{"link": name, **vars(link)} for name, link in row.links]} for row in done.rows
+            {**vars(row), "links": [{"link": name, **select_link(link)} for name, link in row.links]}
+            for row in proof.rows
         ],
-        "unasked": [{"host": host, "reason": why} for host, why in done.unasked],
-        "evidence": evidence,
-        "next": after_proof(done, inventory, code),
+        "skipped_hosts": [{"host": host, "reason": reason} for host, reason in proof.skipped_hosts],
+        "evidence_directory": evidence,
+        "next": suggest_after_proof(proof, inventory, code),
     }
-    return document(ProofDocument, values, inventory)
+    return render_json_document(ProofDocument, values, inventory)

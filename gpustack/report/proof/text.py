@@ -1,4 +1,4 @@
-"""A proof for people: GPU by GPU which link of the chain holds, and why one does not."""
+"""A proof for people: the links of each GPU, and why a link does not hold."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -7,50 +7,53 @@ from rich.text import Text
 
 from gpustack.command import NO_HINT, Hint
 from gpustack.config.inventory import Inventory
-from gpustack.events import count
+from gpustack.events import format_count
 from gpustack.proof.chain import LINKS, Outcome, Row
 from gpustack.proof.prove import Proof
-from gpustack.report.codes import proof_code
-from gpustack.report.findings import field, say
-from gpustack.report.format import duration, places
-from gpustack.report.human import following
+from gpustack.report.codes import compute_proof_code
+from gpustack.report.findings import print_field, print_text
+from gpustack.report.format import format_duration, format_locations
+from gpustack.report.human import print_next_command
 from gpustack.report.terminal import Terminal
-from gpustack.rollout.next import build_command
+from gpustack.rollout.next_command import build_command
 
 MARKS: dict[Outcome, str] = {"ok": "✓", "failed": "✗", "unknown": "unknown", "skipped": "in use"}
-PLAIN: dict[Outcome, str] = {**MARKS, "ok": "yes", "failed": "NO"}
+ASCII_MARKS: dict[Outcome, str] = {**MARKS, "ok": "yes", "failed": "NO"}
 STYLES: dict[Outcome, str] = {"ok": "green", "failed": "red", "unknown": "yellow", "skipped": "dim"}
 WIDTH = 11
 INDENT = 11
-"""Of the reasons: behind the name of their link."""
+"""Reasons begin behind the name of their link."""
 
 
-def proof(console: Terminal, done: Proof, inventory: Inventory, evidence: str = "") -> None:
-    console.hide(inventory)
-    code = proof_code(done)
-    if done.swept:
-        say(console, f"{count(done.swept, 'pod')} of an interrupted earlier proof were removed", "dim")
-    for node, rows in groupby(done.rows, key=lambda row: row.node):
-        of_node(console, node, list(rows))
-    reasons(console, done)
-    for host, why in done.unasked:
-        field(console, "not asked", f"{host}: {why}", INDENT, label="yellow")
-    if done.stopped:
-        say(console, f"\nstopped: {done.stopped}", "red")
-    if done.left:
-        say(console, f"\nleft behind: {done.left}", "red")
-    say(console, f"\n{standing(done)}", "" if code else "green")
-    if done.parts:
-        say(console, f"{duration(done.seconds)}: {', '.join(f'{part} {duration(took)}' for part, took in done.parts)}")
+def render_human(console: Terminal, proof: Proof, inventory: Inventory, evidence: str = "") -> None:
+    console.hide_secrets(inventory)
+    code = compute_proof_code(proof)
+    if proof.removed_pods:
+        print_text(
+            console, f"{format_count(proof.removed_pods, 'pod')} of an interrupted earlier proof were removed", "dim"
+        )
+    for node, rows in groupby(proof.rows, key=lambda row: row.node):
+        print_node(console, node, list(rows))
+    print_reasons(console, proof)
+    for host, reason in proof.skipped_hosts:
+        print_field(console, "not asked", f"{host}: {reason}", INDENT, label="yellow")
+    if proof.stop_reason:
+        print_text(console, f"\nstopped: {proof.stop_reason}", "red")
+    if proof.remaining:
+        print_text(console, f"\nleft behind: {proof.remaining}", "red")
+    print_text(console, f"\n{describe_state(proof)}", "" if code else "green")
+    if proof.parts:
+        parts = ", ".join(f"{part} {format_duration(seconds)}" for part, seconds in proof.parts)
+        print_text(console, f"{format_duration(proof.seconds)}: {parts}")
     if code and evidence:
-        say(console, f"evidence: {evidence}")
-    following(console, after_proof(done, inventory, code))
+        print_text(console, f"evidence: {evidence}")
+    print_next_command(console, suggest_after_proof(proof, inventory, code))
 
 
-def of_node(console: Terminal, node: str, rows: Sequence[Row]) -> None:
+def print_node(console: Terminal, node: str, rows: Sequence[Row]) -> None:
     models = list(dict.fromkeys(row.model for row in rows if row.model))
-    say(console, f"\n{node}  {', '.join(models)}".rstrip(), "bold")
-    marks = MARKS if console.encoding.lower().startswith("utf") else PLAIN
+    print_text(console, f"\n{node}  {', '.join(models)}".rstrip(), "bold")
+    marks = MARKS if console.encoding.lower().startswith("utf") else ASCII_MARKS
     heads = "".join(f"{name:<{WIDTH}}" for name in LINKS)
     console.print(Text(f"  {'gpu':<5}{'uuid':<42}{heads}".rstrip(), style="dim"), soft_wrap=True)
     for row in rows:
@@ -61,48 +64,51 @@ def of_node(console: Terminal, node: str, rows: Sequence[Row]) -> None:
         console.print(line, soft_wrap=True)
 
 
-def reasons(console: Terminal, done: Proof) -> None:
-    """Each once, with the GPUs that it is of."""
-    folded: dict[tuple[str, str, Outcome], list[str]] = {}
-    for row in done.rows:
-        for name, link in row.links if row.uuid else row.links[:1]:  # what nobody named was not looked for
-            if text := link.why or link.note:
-                folded.setdefault((name, text, link.outcome), []).append(called(row))
-    if folded:
+def print_reasons(console: Terminal, proof: Proof) -> None:
+    """Print each reason once, with its GPUs."""
+    gpus_by_reason: dict[tuple[str, str, Outcome], list[str]] = {}
+    for row in proof.rows:
+        for name, link in row.links if row.uuid else row.links[:1]:  # Without a UUID the other links were not checked.
+            if text := link.reason or link.note:
+                gpus_by_reason.setdefault((name, text, link.outcome), []).append(format_gpu(row))
+    if gpus_by_reason:
         console.print()
-    for (name, text, outcome), gpus in folded.items():
+    for (name, text, outcome), gpus in gpus_by_reason.items():
         label = STYLES[outcome] if outcome != "ok" else "dim"
-        field(console, name, f"{places(gpus)}: {text}", INDENT, label=label)
+        print_field(console, name, f"{format_locations(gpus)}: {text}", INDENT, label=label)
 
 
-def called(row: Row) -> str:
+def format_gpu(row: Row) -> str:
     return f"{row.node} {row.index or row.bus}".rstrip()
 
 
-def standing(done: Proof) -> str:
-    """In one line."""
-    if not done.rows:
-        if done.unasked:
+def describe_state(proof: Proof) -> str:
+    """Describe the result of all GPUs in one line."""
+    if not proof.rows:
+        if proof.skipped_hosts:
             return "no GPU was found, and not all hosts could be asked"
-        return f"no GPU: nothing to prove (0 NVIDIA devices on {count(done.hosts, 'host')}, 0 offered by nodes)"
-    kinds = [kind(row) for row in done.rows]
-    total = f"{count(len(done.rows), 'GPU')} on {count(len({row.node for row in done.rows}), 'node')}"
+        return f"no GPU: nothing to prove (0 NVIDIA devices on {format_count(proof.hosts, 'host')}, 0 offered by nodes)"
+    kinds = [select_worst_outcome(row) for row in proof.rows]
+    total = f"{format_count(len(proof.rows), 'GPU')} on {format_count(len({row.node for row in proof.rows}), 'node')}"
     if set(kinds) == {"ok"}:
         return f"{total}: all proven"
     words = {"ok": "proven", "failed": "failed", "unknown": "unknown", "skipped": "in use and left alone"}
-    return f"{total}: {', '.join(f'{kinds.count(one)} {word}' for one, word in words.items() if one in kinds)}"
+    return (
+        f"{total}: {', '.join(f'{kinds.count(outcome)} {word}' for outcome, word in words.items() if outcome in kinds)}"
+    )
 
 
-def kind(row: Row) -> Outcome:
-    """Of a GPU: what is worst of its links."""
-    found = {link.outcome for _, link in row.links}
-    return next(one for one in ("failed", "unknown", "skipped", "ok") if one in found)
+def select_worst_outcome(row: Row) -> Outcome:
+    """Select the worst outcome among the links of a GPU."""
+    outcomes = {link.outcome for _, link in row.links}
+    return next(outcome for outcome in ("failed", "unknown", "skipped", "ok") if outcome in outcomes)
 
 
-def after_proof(done: Proof, inventory: Inventory, code: int) -> Hint:
-    """The steps' own checks know more of why a link does not hold; a proof of all is seen best in Grafana."""
-    if done.stopped:
+def suggest_after_proof(proof: Proof, inventory: Inventory, code: int) -> Hint:
+    """Suggest the next command: `verify` where a link does not hold, as its checks say more, and Grafana where all
+    GPUs are proven."""
+    if proof.stop_reason:
         return build_command(inventory, "prove")
     if code:
         return build_command(inventory, "verify")
-    return build_command(inventory, "access", "grafana") if done.rows else NO_HINT
+    return build_command(inventory, "access", "grafana") if proof.rows else NO_HINT

@@ -1,71 +1,79 @@
-"""What a reset took and what is left, as one JSON document. A field is only ever added within a version."""
+"""A reset as one JSON document: what it removed and what remains. Within a version fields are only ever added."""
 
 from typing import Any, Literal
 
 from pydantic import Field
 
-from gpustack.report.codes import reset_code
-from gpustack.report.document import document, ending
-from gpustack.report.removal.text import after_reset
-from gpustack.report.schema import Document, Folder, Next, Seconds, Shape, Stopped, TextOrNull
-from gpustack.rollout.plan import Played
+from gpustack.report.codes import compute_reset_code
+from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.removal.text import suggest_after_reset
+from gpustack.report.schema import Document, PlaybookRun, Seconds, Shape, TextOrNull, take
 from gpustack.rollout.removal import HostRemoval, Removal
 from gpustack.rollout.reset import ResetOutcome
 
 
 class Host(Shape):
-    """`found` was there before, `left` is there now, by step; also `node`, `holds` and `packages`. `unknown` could not
-    be checked, `kept` stays on purpose, each with the reason. `cluster` is null outside a cluster, `foreign` (why it is
-    not gpustack's to remove) when it is gpustack's, `pods` when they are unknown."""
+    """Describe a host before and after the reset. `reason` says why its cluster is not gpustack's to remove, and is
+    null when it is."""
 
     name: str
     cluster: TextOrNull
-    foreign: TextOrNull
-    pods: list[str] | None
-    found: dict[str, list[str]]
-    left: dict[str, list[str]]
-    unknown: list[str]
-    kept: list[str]
+    reason: TextOrNull = take("foreign")
+    pod_names: list[str] | None = take("pods")
+    traces: dict[str, list[str]]
+    remaining_traces: dict[str, list[str]]
+    unknown_traces: list[str] = take("unknown")
+    kept_resources: list[str]
 
 
 class ResetDocument(Document):
-    """Result of `gpustack reset`. `unreached` are hosts that could not be checked; `played` is null when nothing was
-    played."""
+    """Describe the result of `gpustack reset`."""
 
     kind: Literal["gpustack/reset/v1"] = Field("gpustack/reset/v1", alias="schema")
     seconds: Seconds
     hosts: list[Host]
-    unreached: list[str]
-    played: Played | None
-    stopped: Stopped
-    evidence: Folder
-    next: Next
+    unreachable_hosts: list[str]
+    playbook_run: PlaybookRun | None
+    stop_reason: TextOrNull
+    evidence_directory: TextOrNull
+    next: TextOrNull
 
 
-def nothing(found: Removal) -> str:
-    took = found.snapshot.took
-    return text(ResetOutcome(found, None, found, took), "")
+def render_empty_reset(removal: Removal) -> str:
+    seconds = removal.snapshot.seconds
+    return render_json(ResetOutcome(removal, None, removal, seconds), "")
 
 
-def text(done: ResetOutcome, evidence: str) -> str:
-    after = {one.host: one for one in done.after.hosts}
+def render_json(outcome: ResetOutcome, evidence: str) -> str:
+    after = {host_after.host: host_after for host_after in outcome.after.hosts}
     values = {
-        **vars(done),
-        "exit": ending(reset_code(done)),
-        "hosts": [host(one, after.get(one.host, one)) for one in done.before.hosts],
-        "unreached": done.after.unreached,
-        "evidence": evidence,
-        "next": after_reset(done),
+        **vars(outcome),
+        "exit": build_exit(compute_reset_code(outcome)),
+        "hosts": [
+            build_host(host_before, after.get(host_before.host, host_before)) for host_before in outcome.before.hosts
+        ],
+        "unreachable_hosts": outcome.after.unreachable_hosts,
+        "evidence_directory": evidence,
+        "next": suggest_after_reset(outcome),
     }
-    return document(ResetDocument, values, done.before.snapshot.inventory)
+    return render_json_document(ResetDocument, values, outcome.before.snapshot.inventory)
 
 
-def host(before: HostRemoval, after: HostRemoval) -> dict[str, Any]:
-    found = {"name": before.host, "found": things(before), "left": things(after), "kept": after.stays}
-    return {**vars(before), **found, "unknown": after.unknown}
+def build_host(before: HostRemoval, after: HostRemoval) -> dict[str, Any]:
+    fields = {
+        "name": before.host,
+        "traces": list_traces(before),
+        "remaining_traces": list_traces(after),
+        "kept_resources": after.kept_resources,
+    }
+    return {**vars(before), **fields, "unknown": after.unknown}
 
 
-def things(one: HostRemoval) -> dict[str, list[str]]:
-    found = {step: [str(trace) for trace in traces] for step, traces in one.traces}
-    beside = {"node": [one.node] if one.node else [], "holds": list(one.holds), "packages": list(one.packages)}
-    return found | {name: names for name, names in beside.items() if names}
+def list_traces(host_removal: HostRemoval) -> dict[str, list[str]]:
+    traces_by_step = {step: [str(trace) for trace in traces] for step, traces in host_removal.traces}
+    other_traces = {
+        "node": [host_removal.node] if host_removal.node else [],
+        "holds": list(host_removal.holds),
+        "packages": list(host_removal.packages),
+    }
+    return traces_by_step | {name: names for name, names in other_traces.items() if names}

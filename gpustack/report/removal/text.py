@@ -1,133 +1,142 @@
-"""What a reset would take, what it took and what is left, for people. report/removal/json.py has it for programs."""
+"""A reset for people: what it would remove, what it removed, and what remains. report/removal/json.py has it for
+programs."""
 
 from collections.abc import Iterator
 
 from gpustack.command import NO_HINT, Hint
-from gpustack.events import count
-from gpustack.report.codes import reset_code
-from gpustack.report.findings import field, say, typed
-from gpustack.report.format import duration, places
-from gpustack.report.human import failures, following, playbook
+from gpustack.events import format_count
+from gpustack.report.codes import compute_reset_code
+from gpustack.report.findings import print_command, print_field, print_text
+from gpustack.report.format import format_duration, format_locations
+from gpustack.report.human import print_failures, print_next_command, print_playbook
 from gpustack.report.terminal import Terminal
-from gpustack.rollout.next import build_command
+from gpustack.rollout.next_command import build_command
 from gpustack.rollout.removal import HostRemoval, Removal
 from gpustack.rollout.reset import ResetOutcome
 
-SYSTEM = ("kube-system/", "kube-flannel/")
-SHOWN_PODS = 8
+SYSTEM_NAMESPACES = ("kube-system/", "kube-flannel/")
+MAX_PODS = 8
 INDENT = 17
-"""Of what goes: behind the name of its step."""
+"""Names of what is removed begin behind their step."""
 STYLES = {"foreign": "magenta", "unknown": "yellow"}
 
 
-def nothing(console: Terminal, found: Removal) -> None:
-    console.hide(found.snapshot.inventory)
-    who = "it" if len(found.hosts) == 1 else "them"
-    say(console, f"{count(len(found.hosts), 'host')}, {fact_count(found)}: nothing of gpustack is on {who}", "green")
-    show_kept(console, found)
+def print_empty_reset(console: Terminal, removal: Removal) -> None:
+    console.hide_secrets(removal.snapshot.inventory)
+    hosts, pronoun = format_count(len(removal.hosts), "host"), "it" if len(removal.hosts) == 1 else "them"
+    print_text(console, f"{hosts}, {format_fact_summary(removal)}: nothing of gpustack is on {pronoun}", "green")
+    print_remaining(console, removal)
 
 
-def removal(console: Terminal, found: Removal) -> None:
-    """Per host: which cluster, what runs, what goes; then what stays."""
-    if not found.due:
-        nothing(console, found)
+def render_removal(console: Terminal, removal: Removal) -> None:
+    """Print, for each host, its cluster, its pods and what would be removed; then what stays."""
+    if not removal.due_hosts:
+        print_empty_reset(console, removal)
         return
-    console.hide(found.snapshot.inventory)
-    say(console, f"{count(len(found.hosts), 'host')}, {fact_count(found)}: to be removed")
-    for one in found.hosts:
-        host(console, one)
-    show_kept(console, found)
-    if any(one.pods or one.cluster for one in found.due):
-        say(console, "\nWhat pods and etcd stored on these hosts is lost.", "bold")
+    console.hide_secrets(removal.snapshot.inventory)
+    print_text(console, f"{format_count(len(removal.hosts), 'host')}, {format_fact_summary(removal)}: to be removed")
+    for host_removal in removal.hosts:
+        print_host(console, host_removal)
+    print_remaining(console, removal)
+    if any(host_removal.pods or host_removal.cluster for host_removal in removal.due_hosts):
+        print_text(console, "\nWhat pods and etcd stored on these hosts is lost.", "bold")
 
 
-def outcome(console: Terminal, done: ResetOutcome, evidence: str) -> None:
-    console.hide(done.before.snapshot.inventory)
-    after, code = done.after, reset_code(done)
-    if done.played:
-        playbook(console, done.played)
-        failures(console, done.played)
-    if done.stopped:
-        say(console, f"\nstopped: {done.stopped}", "red")
-    for one in done.after.hosts if code else ():
-        if one.due:
-            host(console, one)
-    say(console, f"\n{count(len(after.hosts), 'host')}: {standing(done)}", "" if code else "green")
-    say(console, f"{duration(done.seconds)}; verified: {fact_count(after)}")
-    show_kept(console, after)
+def render_outcome(console: Terminal, outcome: ResetOutcome, evidence: str) -> None:
+    console.hide_secrets(outcome.before.snapshot.inventory)
+    after, code = outcome.after, compute_reset_code(outcome)
+    if outcome.playbook_run:
+        print_playbook(console, outcome.playbook_run)
+        print_failures(console, outcome.playbook_run)
+    if outcome.stop_reason:
+        print_text(console, f"\nstopped: {outcome.stop_reason}", "red")
+    for host_removal in outcome.after.hosts if code else ():
+        if host_removal.due:
+            print_host(console, host_removal)
+    print_text(
+        console, f"\n{format_count(len(after.hosts), 'host')}: {describe_state(outcome)}", "" if code else "green"
+    )
+    print_text(console, f"{format_duration(outcome.seconds)}; verified: {format_fact_summary(after)}")
+    print_remaining(console, after)
     if code:
-        say(console, f"\nevidence: {evidence}")
-    following(console, after_reset(done))
+        print_text(console, f"\nevidence: {evidence}")
+    print_next_command(console, suggest_after_reset(outcome))
 
 
-def standing(done: ResetOutcome) -> str:
-    if done.left:
-        return f"something is left on {places([one.host for one in done.left])}"
-    if done.unknown:
-        return f"what is left on {places([one.host for one in done.unknown])} is unknown"
+def describe_state(outcome: ResetOutcome) -> str:
+    if outcome.incomplete_hosts:
+        return f"something is left on {format_locations([removal.host for removal in outcome.incomplete_hosts])}"
+    if outcome.unknown:
+        return f"what is left on {format_locations([removal.host for removal in outcome.unknown])} is unknown"
     return "nothing of gpustack is left"
 
 
-def after_reset(done: ResetOutcome) -> Hint:
-    """The next command to type."""
-    inventory, named = done.before.snapshot.inventory, [one.host for one in done.before.hosts]
-    if not (done.stopped or done.left or (done.played and done.played.failures)):
+def suggest_after_reset(outcome: ResetOutcome) -> Hint:
+    """Suggest the command that continues an incomplete reset."""
+    inventory, names = outcome.before.snapshot.inventory, [host.host for host in outcome.before.hosts]
+    if not (
+        outcome.stop_reason or outcome.incomplete_hosts or (outcome.playbook_run and outcome.playbook_run.failures)
+    ):
         return NO_HINT
-    some = len(named) + len(done.before.unreached) < len(inventory.hosts)
-    return build_command(inventory, "reset").extend(*(["--limit", ",".join(named)] if some else []))
+    is_partial = len(names) + len(outcome.before.unreachable_hosts) < len(inventory.hosts)
+    return build_command(inventory, "reset").extend(*(["--limit", ",".join(names)] if is_partial else []))
 
 
-def host(console: Terminal, one: HostRemoval) -> None:
-    title = f"{'control plane' if one.control_plane else 'worker'}{f' of {one.cluster}' if one.cluster else ''}"
-    say(console, f"\n{one.host}  {title}", "bold")
-    for name, text in rows(one):
+def print_host(console: Terminal, host_removal: HostRemoval) -> None:
+    role = "control plane" if host_removal.control_plane else "worker"
+    cluster_suffix = f" of {host_removal.cluster}" if host_removal.cluster else ""
+    print_text(console, f"\n{host_removal.host}  {role}{cluster_suffix}", "bold")
+    for name, text in list_rows(host_removal):
         style = STYLES.get(name, "")
-        field(console, f"  {name}", text, INDENT, style, style)
+        print_field(console, f"  {name}", text, INDENT, style, style)
 
 
-def rows(one: HostRemoval) -> Iterator[tuple[str, str]]:
-    if not one.due:
+def list_rows(host_removal: HostRemoval) -> Iterator[tuple[str, str]]:
+    if not host_removal.due:
         yield "nothing", "of gpustack is on it"
-    if one.foreign:
-        yield "foreign", one.foreign
-    if one.node:
-        yield "node", f"{one.node}: {'its pods move away, then it is deleted' if one.drain else 'deleted'}"
-    if one.pods is None:
+    if host_removal.foreign:
+        yield "foreign", host_removal.foreign
+    if host_removal.node:
+        yield (
+            "node",
+            f"{host_removal.node}: {'its pods move away, then it is deleted' if host_removal.drain else 'deleted'}",
+        )
+    if host_removal.pods is None:
         yield "pods", "unknown which ones run"
-    elif one.pods:
-        yield "pods stop", pods(one.pods)
-    for step, traces in one.traces:
+    elif host_removal.pods:
+        yield "pods stop", describe_pods(host_removal.pods)
+    for step, traces in host_removal.traces:
         yield step, ", ".join(map(str, traces))
-    if one.holds:
-        yield "holds", ", ".join(one.holds)
-    if one.packages:
-        yield "packages", ", ".join(one.packages)
-    for text in one.unknown:
+    if host_removal.holds:
+        yield "holds", ", ".join(host_removal.holds)
+    if host_removal.packages:
+        yield "packages", ", ".join(host_removal.packages)
+    for text in host_removal.unknown:
         yield "unknown", text
 
 
-def pods(names: tuple[str, ...]) -> str:
-    mine = [name for name in names if not name.startswith(SYSTEM)]
-    theirs = f"{len(names) - len(mine)} of Kubernetes"
-    shown = ", ".join(mine[:SHOWN_PODS]) + (", …" if len(mine) > SHOWN_PODS else "")
-    return f"{len(mine)} of yours ({shown}), {theirs}" if mine else theirs
+def describe_pods(names: tuple[str, ...]) -> str:
+    user_pods = [name for name in names if not name.startswith(SYSTEM_NAMESPACES)]
+    system_text = f"{len(names) - len(user_pods)} of Kubernetes"
+    pod_list = ", ".join(user_pods[:MAX_PODS]) + (", …" if len(user_pods) > MAX_PODS else "")
+    return f"{len(user_pods)} of yours ({pod_list}), {system_text}" if user_pods else system_text
 
 
-def show_kept(console: Terminal, found: Removal) -> None:
-    """What stays, and who could not be asked."""
-    folded = dict[str, list[str]]()
-    for one in found.hosts:
-        for text in one.stays:
-            folded.setdefault(text, []).append(one.host)
-    if folded:
-        say(console, "\nkept", "bold")
-    for text, names in folded.items():
-        field(console, f"  {places(names)}", text, INDENT, "dim")
-    for name in found.unreached:
-        reach = found.snapshot.reach[name]
-        say(console, f"\n{name}: not reached, {reach.why} ({reach.reference})", "yellow")
-        typed(console, reach.hint, INDENT)
+def print_remaining(console: Terminal, removal: Removal) -> None:
+    """Print what stays on purpose, and which hosts were not reached."""
+    hosts_by_text = dict[str, list[str]]()
+    for host in removal.hosts:
+        for text in host.kept_resources:
+            hosts_by_text.setdefault(text, []).append(host.host)
+    if hosts_by_text:
+        print_text(console, "\nkept", "bold")
+    for text, names in hosts_by_text.items():
+        print_field(console, f"  {format_locations(names)}", text, INDENT, "dim")
+    for name in removal.unreachable_hosts:
+        reach = removal.snapshot.reach[name]
+        print_text(console, f"\n{name}: not reached, {reach.reason} ({reach.reference})", "yellow")
+        print_command(console, reach.hint, INDENT)
 
 
-def fact_count(found: Removal) -> str:
-    return f"{count(len(found.snapshot.answers), 'fact')}, {duration(found.snapshot.took)}"
+def format_fact_summary(removal: Removal) -> str:
+    return f"{format_count(len(removal.snapshot.answers), 'fact')}, {format_duration(removal.snapshot.seconds)}"

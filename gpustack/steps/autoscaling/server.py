@@ -1,5 +1,5 @@
-"""What of KEDA is wanted by the operator's values, and who serves external.metrics.k8s.io, of which a cluster has one
-server."""
+"""The parts of KEDA that the operator's values leave, and the server of external.metrics.k8s.io, of which a cluster has
+one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ OPERATOR, WEBHOOKS, METRICS = "keda-operator", "keda-admission-webhooks", "{}-me
 
 
 @dataclass(frozen=True)
-class Parts:
-    """Names of the Deployments; empty for one that the operator's values leave out."""
+class Deployments:
+    """Name the Deployments of KEDA; empty for one that the operator's values leave out."""
 
     operator: str
     metrics: str
@@ -27,24 +27,24 @@ class Parts:
         return tuple(filter(None, (self.operator, self.metrics, self.webhooks)))
 
 
-def parts(here: View) -> Parts:
-    values = here.snapshot.inventory.values.get(here.spec.autoscaling.release, {})
+def select_deployments(view: View) -> Deployments:
+    values = view.snapshot.inventory.values.get(view.spec.autoscaling.release, {})
 
-    def section(name: str) -> Mapping[str, Any]:
+    def read_section(name: str) -> Mapping[str, Any]:
         return values.get(name) or {}
 
-    operator = section("operator").get("name", OPERATOR)
-    metrics = METRICS.format(operator) if section("metricsServer").get("enabled", True) else ""
-    webhooks = section("webhooks").get("name", WEBHOOKS) if section("webhooks").get("enabled", True) else ""
-    return Parts(operator, metrics, webhooks)
+    operator = read_section("operator").get("name", OPERATOR)
+    metrics = METRICS.format(operator) if read_section("metricsServer").get("enabled", True) else ""
+    webhooks = read_section("webhooks").get("name", WEBHOOKS) if read_section("webhooks").get("enabled", True) else ""
+    return Deployments(operator, metrics, webhooks)
 
 
-def other_server(here: View) -> Result | None:
-    """Nobody but this KEDA serves external.metrics.k8s.io."""
-    found, metrics = here[EXTERNAL_METRICS], parts(here).metrics
-    ours = f"{here.spec.autoscaling.namespace}/{metrics}"
-    if not metrics or found is None or found.service == ours:
+def other_server(view: View) -> Result | None:
+    """The server of external.metrics.k8s.io, if there is one, is this KEDA."""
+    external_metrics, metrics = view[EXTERNAL_METRICS], select_deployments(view).metrics
+    expected_service = f"{view.spec.autoscaling.namespace}/{metrics}"
+    if not metrics or external_metrics is None or external_metrics.service == expected_service:
         return None
     hint = Prose("remove that one first, or set autoscaling.enabled: false: a cluster has one server of this API")
-    theirs = found.service or "the API server itself"
-    return Result(EXTERNAL, ours, theirs, cure="operator", fault="autoscaling-api-taken", hint=hint)
+    actual_service = external_metrics.service or "the API server itself"
+    return Result(EXTERNAL, expected_service, actual_service, cure="operator", fault="autoscaling-api-taken", hint=hint)

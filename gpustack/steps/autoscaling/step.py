@@ -10,7 +10,7 @@ Settings: autoscaling. Sources: chart keda 2.20.2, its templates/metrics-server/
 "Deploying KEDA" and "Cluster"; docs/autoscaling.md.
 """
 
-from gpustack.ask.judge import Result, as_text
+from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -18,44 +18,50 @@ from gpustack.probes.helm import RELEASES
 from gpustack.probes.kubernetes.autoscaling import EXTERNAL, EXTERNAL_METRICS
 from gpustack.probes.kubernetes.nodes import add_reason
 from gpustack.probes.kubernetes.workloads import KEDA_DEPLOYMENTS
-from gpustack.steps.autoscaling.server import other_server, parts
-from gpustack.steps.autoscaling.values import release
-from gpustack.steps.control_plane.step import control_planes
-from gpustack.steps.release import compared
+from gpustack.steps.autoscaling.server import other_server, select_deployments
+from gpustack.steps.autoscaling.values import build_release
+from gpustack.steps.control_plane.step import is_control_plane
+from gpustack.steps.release import find_release_mismatch
 from gpustack.steps.step import Step
 
 
 def applies(inventory: Inventory, host: Host) -> bool:
-    return inventory.spec.autoscaling.enabled and control_planes(inventory, host)
+    return inventory.spec.autoscaling.enabled and is_control_plane(inventory, host)
 
 
-def chart(here: View) -> Result | None:
+def chart(view: View) -> Result | None:
     """The Helm release is deployed, with the chart of the version set and the values of the spec."""
-    return None if other_server(here) else compared(here, release(here))
+    return None if other_server(view) else find_release_mismatch(view, build_release(view))
 
 
-def workloads(here: View) -> Result | None:
-    """Operator, metrics server and admission webhooks run."""
-    if other_server(here):
+def workloads(view: View) -> Result | None:
+    """The operator, the metrics server and the admission webhooks run."""
+    if other_server(view):
         return None
-    what, found, wanted = "workloads of KEDA", here[KEDA_DEPLOYMENTS], parts(here).names
-    if missing := [part for part in wanted if part not in found]:
-        return Result(what, "all present", f"no {as_text(missing)}")
-    if idle := [part for part in wanted if not found[part].wanted]:
-        return Result(what, "all running", f"{as_text(idle)} scaled to 0")
-    down = [add_reason(part, found[part].refused) for part in wanted if not found[part].runs]
-    return Result(what, "all running", as_text(down), passing=True) if down else None
+    subject, actual_workloads, expected_names = (
+        "workloads of KEDA",
+        view[KEDA_DEPLOYMENTS],
+        select_deployments(view).names,
+    )
+    if missing := [part for part in expected_names if part not in actual_workloads]:
+        return Result(subject, "all present", f"no {format_value(missing)}")
+    if idle := [part for part in expected_names if not actual_workloads[part].desired_pods]:
+        return Result(subject, "all running", f"{format_value(idle)} scaled to 0")
+    failures = [
+        add_reason(part, actual_workloads[part].refusal) for part in expected_names if not actual_workloads[part].runs
+    ]
+    return Result(subject, "all running", format_value(failures), passing=True) if failures else None
 
 
-def metrics_api(here: View) -> Result | None:
+def metrics_api(view: View) -> Result | None:
     """The API server reaches KEDA's metrics: without them every HorizontalPodAutoscaler keeps its size."""
-    if other_server(here) or not parts(here).metrics:
+    if other_server(view) or not select_deployments(view).metrics:
         return None
-    found = here[EXTERNAL_METRICS]
-    if found is None:
+    external_metrics = view[EXTERNAL_METRICS]
+    if external_metrics is None:
         return Result(EXTERNAL, "available", "nobody serves it", fault="autoscaling-api-down")
-    if found.why:
-        return Result(EXTERNAL, "available", found.why, fault="autoscaling-api-down", passing=True)
+    if external_metrics.reason:
+        return Result(EXTERNAL, "available", external_metrics.reason, fault="autoscaling-api-down", passing=True)
     return None
 
 
@@ -65,8 +71,8 @@ STEP = Step(
     probes=(RELEASES, KEDA_DEPLOYMENTS, EXTERNAL_METRICS),
     checks=(other_server, chart, workloads, metrics_api),
     needs=("helm", "workers"),
-    follows=("flannel", "monitoring"),
-    settle=180,
+    predecessors=("flannel", "monitoring"),
+    settle_seconds=180,
     pulls=True,
     applies=applies,
 )

@@ -1,20 +1,26 @@
-"""The values for the chart keda: ours < those that follow from the spec < the operator's."""
+"""The values for the chart keda: gpustack's < those that follow from the spec < the operator's."""
 
 from gpustack.ask.view import View
-from gpustack.config.values import merged, ours
+from gpustack.config.values import merge_values, read_own_values
 from gpustack.steps.autoscaling.server import other_server
 from gpustack.steps.release import Release
 
 CHART = "keda"
 
 
-def wanted(here: View) -> bool:
-    """Raises FactUnavailable where it is unknown whether somebody else serves the API."""
-    return here.spec.autoscaling.enabled and other_server(here) is None
+def needs_release(view: View) -> bool:
+    """Tell whether KEDA is to be installed. Raise FactUnavailable where it is unknown whether somebody else serves the
+    API."""
+    return view.spec.autoscaling.enabled and other_server(view) is None
 
 
-def release(here: View) -> Release:
-    spec = here.spec
-    theirs = here.snapshot.inventory.values.get(spec.autoscaling.release, {})
-    named = {"clusterName": spec.cluster_name, "clusterDomain": spec.kubernetes.dns_domain}
-    return Release(spec.autoscaling.release, spec.autoscaling.namespace, CHART, merged(ours(CHART), named, theirs))
+def build_release(view: View) -> Release:
+    spec = view.spec
+    operator_values = view.snapshot.inventory.values.get(spec.autoscaling.release, {})
+    cluster_values = {"clusterName": spec.cluster_name, "clusterDomain": spec.kubernetes.dns_domain}
+    return Release(
+        spec.autoscaling.release,
+        spec.autoscaling.namespace,
+        CHART,
+        merge_values(read_own_values(CHART), cluster_values, operator_values),
+    )

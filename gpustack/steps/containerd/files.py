@@ -2,65 +2,65 @@
 
 from typing import Any
 
-from gpustack.ask.judge import Result, as_text
+from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Prose
-from gpustack.config.resolved import mirror_of
+from gpustack.config.resolution import resolve_mirror
 from gpustack.config.spec import Mirror
 from gpustack.probes.containerd.daemon import CONFIGURATION, DROP_IN, MIRRORS, REGISTRIES
 from gpustack.probes.packages.software import DOCKER_CE, PACKAGES
-from gpustack.steps.egress_files import files_mismatch
+from gpustack.steps.egress_files import find_file_mismatch
 
 IMPORTS = {"/etc/containerd/conf.d/*.toml", "/etc/containerd/conf.d/gpustack.toml"}
 CRI = ("cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime", "io.containerd.cri.v1.images")
 
 
-def readable(here: View) -> Result | None:
+def readable(view: View) -> Result | None:
     """The files are valid TOML: with an invalid one, containerd does not start again."""
-    broken = [f"{name}: {why}" for name, why in here[CONFIGURATION].broken.items()]
+    broken = [f"{name}: {why}" for name, why in view[CONFIGURATION].parse_errors.items()]
     hint = Prose("correct the file; containerd config dump shows whether it can be read")
     return (
-        Result("configuration files of containerd", "valid TOML", as_text(broken), "operator", hint=hint)
+        Result("configuration files of containerd", "valid TOML", format_value(broken), "operator", hint=hint)
         if broken
         else None
     )
 
 
-def configuration(here: View) -> Result | None:
-    """config.toml imports our file, whose content is as expected, and does not disable CRI."""
-    found = here[CONFIGURATION]
+def configuration(view: View) -> Result | None:
+    """The file config.toml imports gpustack's file, whose content is as expected, and does not disable CRI."""
+    configuration_files = view[CONFIGURATION]
     wrong = []
-    if found.drop_in != drop_in(restrict_oom_score_adj=here.spec.containerd.restrict_oom_score_adj):
-        wrong.append(f"{DROP_IN} has different content" if found.drop_in else f"no {DROP_IN}")
-    if not IMPORTS & set(found.imports):
+    if configuration_files.drop_in != build_drop_in(restrict_oom_score_adj=view.spec.containerd.restrict_oom_score_adj):
+        wrong.append(f"{DROP_IN} has different content" if configuration_files.drop_in else f"no {DROP_IN}")
+    if not IMPORTS & set(configuration_files.imports):
         wrong.append("config.toml does not import conf.d")
-    if disabled := set(CRI) & set(found.disabled.get("config.toml", ())):
-        wrong.append(f"config.toml disables {as_text(disabled)}")
+    if disabled := set(CRI) & set(configuration_files.disabled_plugins.get("config.toml", ())):
+        wrong.append(f"config.toml disables {format_value(disabled)}")
     if not wrong:
         return None
-    shared = "; containerd is restarted for it, and the containers of Docker keep running"
+    docker_note = "; containerd is restarted for it, and the containers of Docker keep running"
     return Result(
         "configuration of containerd",
         "gpustack's, imported",
-        as_text(wrong) + (shared if here[PACKAGES][DOCKER_CE] else ""),
+        format_value(wrong) + (docker_note if view[PACKAGES][DOCKER_CE] else ""),
     )
 
 
-def cri_disabled_elsewhere(here: View) -> Result | None:
-    """No other file in conf.d disables CRI."""
-    files = disabling(here)
+def cri_disabled_elsewhere(view: View) -> Result | None:
+    """The other files in conf.d do not disable CRI."""
+    files = find_disabling_files(view)
     hint = Prose("take cri out of disabled_plugins there")
-    return Result("files that disable CRI", "none", as_text(files), "operator", hint=hint) if files else None
+    return Result("files that disable CRI", "none", format_value(files), "operator", hint=hint) if files else None
 
 
-def disabling(here: View) -> list[str]:
-    """Files of others, below /etc/containerd."""
-    disabled = here[CONFIGURATION].disabled
+def find_disabling_files(view: View) -> list[str]:
+    """Find files of others, below /etc/containerd, that disable CRI."""
+    disabled = view[CONFIGURATION].disabled_plugins
     return [name for name, plugins in disabled.items() if name != "config.toml" and set(CRI) & set(plugins)]
 
 
-def drop_in(*, restrict_oom_score_adj: bool) -> dict[str, Any]:
-    """What conf.d/gpustack.toml says (roles/containerd/templates), as containerd reads it."""
+def build_drop_in(*, restrict_oom_score_adj: bool) -> dict[str, Any]:
+    """Build what conf.d/gpustack.toml says (roles/containerd/templates), as containerd reads it."""
     runtime = {
         "restrict_oom_score_adj": restrict_oom_score_adj,
         "cni": {"bin_dir": "", "bin_dirs": ["/opt/cni/bin"]},
@@ -71,23 +71,30 @@ def drop_in(*, restrict_oom_score_adj: bool) -> dict[str, Any]:
     return {"version": 3, "plugins": plugins}
 
 
-def mirrors(here: View) -> Result | None:
-    """Images are pulled only from the mirror of the spec; without a mirror, no mirror configuration of ours remains."""
-    found, address = here[MIRRORS], mirror_of(here.spec)
-    foreign = [name for name in REGISTRIES if name in found and not found[name].ours]
+def mirrors(view: View) -> Result | None:
+    """Images are pulled only from the mirror of the spec; without a mirror, no mirror configuration of gpustack
+    remains."""
+    mirror_files, address = view[MIRRORS], resolve_mirror(view.spec)
+    foreign = [name for name in REGISTRIES if name in mirror_files and not mirror_files[name].is_managed]
     if address and foreign:
         hint = Prose("move /etc/containerd/certs.d/REGISTRY/hosts.toml away")
-        return Result("hosts.toml", f"for {address}", f"different for {as_text(foreign)}", "operator", hint=hint)
-    login = "same, mode 0600" if isinstance(here.spec.source, Mirror) and here.spec.source.user else ""
-    wanted = dict.fromkeys(REGISTRIES, (address, (address,), login)) if address else {}
-    ours = {name: (mirror.server, mirror.hosts, mirror.login) for name, mirror in found.items() if mirror.ours}
-    wrong = sorted(name for name in {*wanted, *ours} if wanted.get(name) != ours.get(name))
-    return Result("registry mirror", address or "none", f"different for {as_text(wrong)}") if wrong else None
+        return Result("hosts.toml", f"for {address}", f"different for {format_value(foreign)}", "operator", hint=hint)
+    login = "same, mode 0600" if isinstance(view.spec.source, Mirror) and view.spec.source.user else ""
+    expected_mirrors = dict.fromkeys(REGISTRIES, (address, (address,), login)) if address else {}
+    managed_mirrors = {
+        name: (mirror.server, mirror.hosts, mirror.login) for name, mirror in mirror_files.items() if mirror.is_managed
+    }
+    wrong = sorted(
+        name
+        for name in {*expected_mirrors, *managed_mirrors}
+        if expected_mirrors.get(name) != managed_mirrors.get(name)
+    )
+    return Result("registry mirror", address or "none", f"different for {format_value(wrong)}") if wrong else None
 
 
-def egress(here: View) -> Result | None:
-    """apt has the login of the mirror, and systemd the proxy for containerd, if the spec has them."""
-    return files_mismatch(here, "containerd")
+def egress(view: View) -> Result | None:
+    """The login of the mirror is configured for apt, and the proxy for containerd in systemd, if the spec has them."""
+    return find_file_mismatch(view, "containerd")
 
 
 CHECKS = (readable, configuration, cri_disabled_elsewhere, mirrors, egress)

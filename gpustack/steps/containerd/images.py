@@ -1,13 +1,13 @@
 """Checks of step containerd: a listed image is pulled only with its digest."""
 
-from gpustack.ask.judge import Result, as_text
+from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.config import images
-from gpustack.config.images import LIST, VERIFIER, VERIFIERS, text_digest, verifier_digest
-from gpustack.config.resolved import mirror_of
+from gpustack.config.images import LIST, VERIFIER, VERIFIERS, compute_digest, compute_verifier_digest
+from gpustack.config.resolution import resolve_mirror
 from gpustack.probes.containerd.images import IMAGES
-from gpustack.probes.containerd.mirror import SERVED
+from gpustack.probes.containerd.mirror import MIRROR_STATE
 
 UNVERIFIED = "images-unverified"
 OFF = "containerd.verify_images is false"
@@ -22,31 +22,35 @@ SETTINGS = {
 }
 
 
-def image_list(here: View) -> Result | None:
+def image_list(view: View) -> Result | None:
     """The host has the list of images and digests: the one that the mirror signs, or that of the version set."""
-    found = here[IMAGES].list
-    if not here.spec.containerd.verify_images:
-        return Result(LIST, f"none: {OFF}", "present") if found else None
-    wanted = here[SERVED].images if mirror_of(here.spec) else text_digest(images.image_list(here.spec))
-    if found and wanted in ("", found):
+    image_list_digest = view[IMAGES].list
+    if not view.spec.containerd.verify_images:
+        return Result(LIST, f"none: {OFF}", "present") if image_list_digest else None
+    expected_digest = (
+        view[MIRROR_STATE].images
+        if resolve_mirror(view.spec)
+        else compute_digest(images.render_pinned_images(view.spec))
+    )
+    if image_list_digest and expected_digest in ("", image_list_digest):
         return None
-    return Result(LIST, "that of the mirror or the version set", "different" if found else "none")
+    return Result(LIST, "that of the mirror or the version set", "different" if image_list_digest else "none")
 
 
-def image_verifier(here: View) -> Result | None:
+def image_verifier(view: View) -> Result | None:
     """The image verifier is where containerd looks for it."""
-    found = here[IMAGES]
-    if not here.spec.containerd.verify_images:
-        return Result(VERIFIER, f"none: {OFF}", "present") if found.verifier else None
-    if found.verifier == verifier_digest() and found.mode == "755 root":
+    images = view[IMAGES]
+    if not view.spec.containerd.verify_images:
+        return Result(VERIFIER, f"none: {OFF}", "present") if images.verifier else None
+    if images.verifier == compute_verifier_digest() and images.mode == "755 root":
         return None
-    return Result(VERIFIER, "gpustack's, 755 root", f"different, {found.mode}" if found.verifier else "none")
+    return Result(VERIFIER, "gpustack's, 755 root", f"different, {images.mode}" if images.verifier else "none")
 
 
-def pulls_verified(here: View) -> Result | None:
-    """containerd runs the verifier before each image pull."""
-    settings = here[IMAGES].settings
-    if not here.spec.containerd.verify_images or not settings:
+def pulls_verified(view: View) -> Result | None:
+    """The verifier is run by containerd before each image pull."""
+    settings = view[IMAGES].settings
+    if not view.spec.containerd.verify_images or not settings:
         return None
     wrong = [
         f"{key} = {settings.get(key, '(unknown option)')}" for key in SETTINGS if settings.get(key) != SETTINGS[key]
@@ -56,15 +60,15 @@ def pulls_verified(here: View) -> Result | None:
     if "registry" in settings:
         wrong.append("registry.mirrors, configs or auths")
     hint = Command("gpustack", "explain", UNVERIFIED)
-    what = "image verification of containerd"
-    return Result(what, "enabled", as_text(wrong), "operator", hint=hint) if wrong else None
+    subject = "image verification of containerd"
+    return Result(subject, "enabled", format_value(wrong), "operator", hint=hint) if wrong else None
 
 
-def images_as_listed(here: View) -> Result | None:
+def images_as_listed(view: View) -> Result | None:
     """Images that are already on the host have the listed digest."""
-    others = here[IMAGES].others if here.spec.containerd.verify_images else ()
+    others = view[IMAGES].mismatched_images if view.spec.containerd.verify_images else ()
     return (
-        Result("images", "with the digests of the list", f"with a different digest: {as_text(others)}")
+        Result("images", "with the digests of the list", f"with a different digest: {format_value(others)}")
         if others
         else None
     )

@@ -26,20 +26,20 @@ Sources: containerd docs/cri/config.md, docs/hosts.md and docs/image-verificatio
 
 from dataclasses import replace
 
-from gpustack.ask.judge import Result, as_text
+from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command
-from gpustack.probes.containerd.candidates import OFFERED
+from gpustack.probes.containerd.candidates import CONTAINERD_OFFERS
 from gpustack.probes.containerd.daemon import CONFIGURATION, MIRRORS, RUNTIME
 from gpustack.probes.containerd.images import IMAGES
-from gpustack.probes.containerd.mirror import SERVED
+from gpustack.probes.containerd.mirror import MIRROR_STATE
 from gpustack.probes.host.egress import DAEMONS, EGRESS
 from gpustack.probes.host.system import OS
 from gpustack.probes.host.units import UNITS
 from gpustack.probes.kubelet.kubelet import CGROUPS
 from gpustack.probes.packages.dpkg import SOURCES
 from gpustack.probes.packages.software import DOCKER, FOREIGN_RUNTIMES, PACKAGES, REPOSITORIES
-from gpustack.steps.apt_repository import repository_mismatch
+from gpustack.steps.apt_repository import find_repository_mismatch
 from gpustack.steps.containerd import files as containerd_files
 from gpustack.steps.containerd import images as containerd_images
 from gpustack.steps.containerd import running as containerd_running
@@ -47,33 +47,38 @@ from gpustack.steps.containerd.version import version
 from gpustack.steps.step import Step
 
 
-def other_runtimes(here: View) -> Result | None:
-    """No container runtime from another source is installed: both would own the same files and socket. Docker CE is not
+def other_runtimes(view: View) -> Result | None:
+    """The host has no container runtime from another source: both would own the same files and socket. Docker CE is not
     one: it depends on containerd.io and shares it."""
-    found = [name for name in FOREIGN_RUNTIMES if here[PACKAGES][name]]
-    hint = Command("apt-get", "remove", *found, note="after its containers have moved away")
-    if not found:
+    runtimes = [name for name in FOREIGN_RUNTIMES if view[PACKAGES][name]]
+    hint = Command("apt-get", "remove", *runtimes, note="after its containers have moved away")
+    if not runtimes:
         return None
     wrong = Result(
-        "other container runtimes", "none", as_text(found), "operator", fault="host-docker-preinstalled", hint=hint
+        "other container runtimes",
+        "none",
+        format_value(runtimes),
+        "operator",
+        fault="host-docker-preinstalled",
+        hint=hint,
     )
-    return wrong if set(found) & set(DOCKER) else replace(wrong, fault="")
+    return wrong if set(runtimes) & set(DOCKER) else replace(wrong, fault="")
 
 
-def repository(here: View) -> Result | None:
+def repository(view: View) -> Result | None:
     """The apt repository is configured with the expected key and no other."""
-    return repository_mismatch(here, "containerd")
+    return find_repository_mismatch(view, "containerd")
 
 
-def crictl(here: View) -> Result | None:
-    """crictl is installed."""
-    return None if here[PACKAGES]["cri-tools"] else Result("package cri-tools", "installed", "missing")
+def crictl(view: View) -> Result | None:
+    """The package cri-tools is installed."""
+    return None if view[PACKAGES]["cri-tools"] else Result("package cri-tools", "installed", "missing")
 
 
-def held(here: View) -> Result | None:
+def packages_held(view: View) -> Result | None:
     """The packages are on hold, so that an upgrade of the host does not change them."""
-    loose = [name for name in ("containerd.io", "cri-tools") if (found := here[PACKAGES][name]) and not found.held]
-    return Result("packages", "held", f"not held: {as_text(loose)}") if loose else None
+    loose = [name for name in ("containerd.io", "cri-tools") if (package := view[PACKAGES][name]) and not package.held]
+    return Result("packages", "held", f"not held: {format_value(loose)}") if loose else None
 
 
 STEP = Step(
@@ -81,13 +86,13 @@ STEP = Step(
     scope="host",
     needs=("prereqs",),
     probes=(
-        PACKAGES, REPOSITORIES, SOURCES, OFFERED, OS, UNITS, CONFIGURATION, RUNTIME, CGROUPS, MIRRORS, EGRESS, DAEMONS,
-        IMAGES, SERVED,
+        PACKAGES, REPOSITORIES, SOURCES, CONTAINERD_OFFERS, OS, UNITS, CONFIGURATION, RUNTIME, CGROUPS, MIRRORS, EGRESS,
+        DAEMONS, IMAGES, MIRROR_STATE,
     ),
     checks=(
-        other_runtimes, repository, version, crictl, held, *containerd_files.CHECKS, *containerd_images.CHECKS,
+        other_runtimes, repository, version, crictl, packages_held, *containerd_files.CHECKS, *containerd_images.CHECKS,
         *containerd_running.CHECKS,
     ),
-    settle=30,
+    settle_seconds=30,
     interrupts="containerd restarts; pods run on, and none starts for some seconds",
 )  # fmt: skip

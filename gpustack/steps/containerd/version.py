@@ -9,77 +9,84 @@ import re
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
 from gpustack.command import Command
-from gpustack.config.resolved import containerd_version_of, kubernetes_version_of
-from gpustack.config.versions import minor
-from gpustack.probes.containerd.candidates import OFFERED
+from gpustack.config.resolution import resolve_containerd_version, resolve_kubernetes_version
+from gpustack.config.versions import parse_minor
+from gpustack.probes.containerd.candidates import CONTAINERD_OFFERS
 from gpustack.probes.packages.software import PACKAGES
 
 RELEASE = re.compile(r"\d+\.\d+\.\d+")
 
 
-def version(here: View) -> Result | None:
-    """containerd.io is of a release line that supports this Kubernetes; if the spec has `containerd.version`, it is
-    that version, or a patch of that line. Another patch of such a line is not drift."""
-    found = here[PACKAGES]["containerd.io"]
-    if not found:
-        return Result("containerd.io", missing(here), "nothing")
-    if fits(here, found.version):
+def version(view: View) -> Result | None:
+    """The version of containerd.io is of a release line that supports this Kubernetes; if the spec has
+    `containerd.version`, it is that version, or a patch of that line. Another patch of such a line is not drift."""
+    package = view[PACKAGES]["containerd.io"]
+    if not package:
+        return Result("containerd.io", describe_install_version(view), "nothing")
+    if fits_spec(view, package.version):
         return None
     hint = Command("gpustack", "explain", "upgrade-needed")
-    return Result("containerd.io", expected(here), found.version, "upgrade", hint=hint)
+    return Result("containerd.io", describe_expected_version(view), package.version, "upgrade", hint=hint)
 
 
-def fits(here: View, found: str) -> bool:
-    """A version before its release fits only where the spec names it."""
-    wanted = here.spec.containerd.version
-    if found == wanted:
+def fits_spec(view: View, candidate: str) -> bool:
+    """Tell whether a version fits the spec. A version before its release fits only where the spec names it."""
+    spec_version = view.spec.containerd.version
+    if candidate == spec_version:
         return True
-    if not RELEASE.fullmatch(found) or (wanted and minor(found) != wanted):
+    if not RELEASE.fullmatch(candidate) or (spec_version and parse_minor(candidate) != spec_version):
         return False
-    return bool(wanted) or any(minor(found) == minor(least) and patch(found) >= patch(least) for least in lines(here))
+    return bool(spec_version) or any(
+        parse_minor(candidate) == parse_minor(minimum) and parse_patch(candidate) >= parse_patch(minimum)
+        for minimum in list_minimum_versions(view)
+    )
 
 
-def lines(here: View) -> tuple[str, ...]:
-    """The first version of each line that serves the Kubernetes of the spec."""
-    return here.versions.containerd_lines[minor(kubernetes_version_of(here.spec))]
+def list_minimum_versions(view: View) -> tuple[str, ...]:
+    """List the first version of each line that serves the Kubernetes of the spec."""
+    return view.versions.containerd_lines[parse_minor(resolve_kubernetes_version(view.spec))]
 
 
-def patch(version: str) -> int:
+def parse_patch(version: str) -> int:
     return int(version.split(".")[2])
 
 
-def expected(here: View) -> str:
-    if wanted := here.spec.containerd.version:
-        return wanted if RELEASE.fullmatch(wanted) else f"a patch of {wanted}"
-    kubernetes = minor(kubernetes_version_of(here.spec))
-    return f"{' or '.join(f'{least} or newer of {minor(least)}' for least in lines(here))}, for Kubernetes {kubernetes}"
+def describe_expected_version(view: View) -> str:
+    if spec_version := view.spec.containerd.version:
+        return spec_version if RELEASE.fullmatch(spec_version) else f"a patch of {spec_version}"
+    kubernetes = parse_minor(resolve_kubernetes_version(view.spec))
+    lines = (f"{minimum} or newer of {parse_minor(minimum)}" for minimum in list_minimum_versions(view))
+    return f"{' or '.join(lines)}, for Kubernetes {kubernetes}"
 
 
-def missing(here: View) -> str:
-    """What a host without containerd.io gets, and why that."""
-    wanted, chosen = containerd_version_of(here.spec), cluster_patch(here)
-    if chosen == wanted:
-        return wanted
-    newest = f"the newest {wanted} of its repository"
-    plane = here.on(here.acting)
-    if not chosen:
+def describe_install_version(view: View) -> str:
+    """Describe the version that a host without containerd.io gets, and the reason."""
+    spec_version, choice = resolve_containerd_version(view.spec), choose_version(view)
+    if choice == spec_version:
+        return spec_version
+    newest = f"the newest {spec_version} of its repository"
+    plane = view.select_host(view.acting_host)
+    if not choice:
         return newest
-    if (found := plane[PACKAGES]["containerd.io"]) and found.version == chosen:
-        return f"{chosen}, as on {here.acting}"
-    gone = [offer.version for offer in plane[OFFERED] if not offer.there]
-    return f"{chosen}, {newest}" + "".join(f"; the file of {one} is not there (404)" for one in gone)
+    if (package := plane[PACKAGES]["containerd.io"]) and package.version == choice:
+        return f"{choice}, as on {view.acting_host}"
+    missing_versions = [offer.version for offer in plane[CONTAINERD_OFFERS] if not offer.available]
+    return f"{choice}, {newest}" + "".join(
+        f"; the file of {missing_version} is not there (404)" for missing_version in missing_versions
+    )
 
 
-def cluster_patch(here: View) -> str:
-    """The version of the spec where that is a full one; else what the acting control plane has, else the newest that it
-    is offered. Empty where that is unknown, or nothing is offered: then each host takes the newest it is offered."""
-    wanted = containerd_version_of(here.spec)
-    if not here.hosts:
+def choose_version(view: View) -> str:
+    """Choose the version of the spec where that is a full one; else what the acting control plane has, else the newest
+    that it is offered. Return an empty text where that is unknown, or nothing is offered: then each host takes the
+    newest it is offered."""
+    spec_version = resolve_containerd_version(view.spec)
+    if not view.hosts:
         return ""
-    plane = here.on(here.acting)
-    if RELEASE.fullmatch(wanted):
-        return wanted
-    if plane.available(PACKAGES) and (found := plane[PACKAGES]["containerd.io"]) and fits(here, found.version):
-        return found.version
-    offered = plane[OFFERED] if plane.available(OFFERED) else ()
-    return next((offer.version for offer in offered if offer.there), "")
+    plane = view.select_host(view.acting_host)
+    if RELEASE.fullmatch(spec_version):
+        return spec_version
+    if plane.has_fact(PACKAGES) and (package := plane[PACKAGES]["containerd.io"]) and fits_spec(view, package.version):
+        return package.version
+    offers = plane[CONTAINERD_OFFERS] if plane.has_fact(CONTAINERD_OFFERS) else ()
+    return next((offer.version for offer in offers if offer.available), "")

@@ -20,21 +20,21 @@ from gpustack.probes.control_plane.kubeadm import (
     UNFINISHED,
 )
 from gpustack.probes.host.units import UNITS
-from gpustack.steps.other_cluster import reset_of
+from gpustack.steps.other_cluster import build_reset_command
 
 
-def cure(here: View) -> Cure:
-    """Install mends what is missing until kubeadm has finished here, and starts a kubelet that does not run. Else
-    it is for a person."""
-    files = here[FILES]
-    settled = files.lacks(UNFINISHED) and not files.lacks(ADMIN)
-    unit = here[UNITS]["kubelet"]
-    return "operator" if settled and unit and unit.active else "install"
+def choose_cure(view: View) -> Cure:
+    """Choose the cure: install repairs what is missing until kubeadm has finished, and starts a kubelet that does not
+    run. Else it is for a person."""
+    files = view[FILES]
+    is_initialised = files.lacks(UNFINISHED) and not files.lacks(ADMIN)
+    unit = view[UNITS]["kubelet"]
+    return "operator" if is_initialised and unit and unit.active else "install"
 
 
-def initialised(here: View) -> Result | None:
-    """kubeadm has created a complete control plane on this host."""
-    files = here[FILES]
+def cluster_initialised(view: View) -> Result | None:
+    """A complete control plane that kubeadm has created is on this host."""
+    files = view[FILES]
     if not files.lacks(UNFINISHED):
         return Result("control plane", "initialised", "an interrupted initialisation")
     lacking = files.lacks(*CONTROL_PLANE, KUBELET_CONF)
@@ -43,18 +43,19 @@ def initialised(here: View) -> Result | None:
     if len(lacking) == len(CONTROL_PLANE) + 1 and files.lacks(BOOTSTRAP):
         return Result("control plane", "initialised", "nothing")
     if set(lacking) <= set(MANIFESTS):
-        return stopped(lacking)
-    found = f"parts of another or an incomplete cluster, without {', '.join(lacking)}"
-    hint = reset_of(here, note="removes what is left of the cluster that was on it")
-    return Result("control plane", "initialised", found, cure="operator", hint=hint)
+        return build_manifest_result(lacking)
+    actual = f"parts of another or an incomplete cluster, without {', '.join(lacking)}"
+    hint = build_reset_command(view, note="removes what is left of the cluster that was on it")
+    return Result("control plane", "initialised", actual, cure="operator", hint=hint)
 
 
-def stopped(lacking: Collection[str]) -> Result:
-    """All that makes it this cluster's control plane is there: never one to reset."""
+def build_manifest_result(lacking: Collection[str]) -> Result:
+    """Build the Result for missing manifests. All that makes it this cluster's control plane is there: it is never
+    reset."""
     phases = [Command("kubeadm", "init", "phase", *name_phase(path), "--config", CONFIG) for path in lacking]
-    hint = join_hints(*phases, by=" && ", note="writes it anew; if it was moved away, move it back instead")
-    found = f"no {', '.join(lacking)}"
-    return Result("control plane", "initialised", found, "operator", fault="control-plane-manifest-missing", hint=hint)
+    hint = join_hints(*phases, separator=" && ", note="writes it anew; if it was moved away, move it back instead")
+    actual = f"no {', '.join(lacking)}"
+    return Result("control plane", "initialised", actual, "operator", fault="control-plane-manifest-missing", hint=hint)
 
 
 def name_phase(manifest: str) -> tuple[str, str]:
@@ -63,19 +64,21 @@ def name_phase(manifest: str) -> tuple[str, str]:
     return ("etcd", "local") if name == "etcd" else ("control-plane", name.removeprefix("kube-"))
 
 
-def kubelet(here: View) -> Result | None:
+def kubelet(view: View) -> Result | None:
     """The kubelet, which runs the pods of the control plane, is running."""
-    unit = here[UNITS]["kubelet"]
+    unit = view[UNITS]["kubelet"]
     return expect("kubelet", "active", "active" if unit and unit.active else "not active" if unit else "not installed")
 
 
-def certificates(here: View) -> Result | None:
-    """No certificate of the control plane expires within 30 days."""
-    soon, known = here.taken + timedelta(days=30), here[CERTIFICATES]
-    if not known and not here[FILES].lacks(ADMIN):
+def certificates(view: View) -> Result | None:
+    """The certificates of the control plane are valid for at least 30 days."""
+    soon, all_certificates = view.started_at + timedelta(days=30), view[CERTIFICATES]
+    if not all_certificates and not view[FILES].lacks(ADMIN):
         hint = Command("kubeadm", "init", "phase", "certs", "apiserver", "--config", CONFIG)
         return Result("certificates of the control plane", "present", "none", cure="operator", hint=hint)
-    ending = {found.subject: found.expires for found in known if found.expires < soon}
+    ending = {
+        certificate.subject: certificate.expires for certificate in all_certificates if certificate.expires < soon
+    }
     if not ending:
         return None
     dates = ", ".join(f"{subject} until {until:%Y-%m-%d}" for subject, until in sorted(ending.items()))
@@ -83,12 +86,12 @@ def certificates(here: View) -> Result | None:
     return Result("certificates of the control plane", "valid for at least 30 days", dates, cure="operator", hint=hint)
 
 
-def credentials(here: View) -> Result | None:
-    """Only root can read admin.conf, and root's kubectl has a kubeconfig."""
-    modes = here[FILES].modes
+def credentials(view: View) -> Result | None:
+    """The file admin.conf can be read by root only, and root's kubectl has a kubeconfig."""
+    modes = view[FILES].modes
     if modes.get(ADMIN, "600") != "600":
         return Result(ADMIN, "mode 600", f"mode {modes[ADMIN]}")
     return None if ROOTS in modes else Result(ROOTS, "a copy of admin.conf", "nothing")
 
 
-CHECKS: tuple[Check, ...] = (initialised, kubelet, certificates, credentials)
+CHECKS: tuple[Check, ...] = (cluster_initialised, kubelet, certificates, credentials)

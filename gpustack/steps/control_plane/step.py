@@ -18,55 +18,57 @@ from gpustack.ask.view import View
 from gpustack.command import Command, Prose
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
-from gpustack.config.resolved import kubernetes_version_of
-from gpustack.probes.control_plane.kubeadm import CERTIFICATES, CONFIG, FILES, JOIN_TOKEN, LISTENING, SETTINGS
+from gpustack.config.resolution import resolve_kubernetes_version
+from gpustack.probes.control_plane.kubeadm import CERTIFICATES, COMPONENT_LISTENERS, CONFIG, FILES, JOIN_TOKEN, SETTINGS
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.host.units import UNITS
 from gpustack.probes.kubernetes.nodes import DEPLOYMENTS, NODES, READYZ, VERSION
 from gpustack.probes.network.addresses import ADDRESS
 from gpustack.steps.control_plane import host as control_plane_host
 from gpustack.steps.control_plane import settings as control_plane_settings
-from gpustack.steps.control_plane.host import cure
-from gpustack.steps.own_node import address, own
+from gpustack.steps.control_plane.host import choose_cure
+from gpustack.steps.own_node import address, find_node
 from gpustack.steps.step import Step
 
 
-def api(here: View) -> Result | None:
+def api(view: View) -> Result | None:
     """The API server reports that it is ready."""
-    found = here[READYZ]
-    if found.ready:
+    readiness = view[READYZ]
+    if readiness.ready:
         return None
     hint = Prose("crictl ps -a; journalctl -u kubelet", note="on the control plane")
-    return Result("API", "ready", found.why, cure(here), hint=hint)
+    return Result("API", "ready", readiness.reason, choose_cure(view), hint=hint)
 
 
-def version(here: View) -> Result | None:
+def version(view: View) -> Result | None:
     """The running API server has the requested version."""
-    wanted, hint = kubernetes_version_of(here.spec), Command("gpustack", "explain", "upgrade-needed")
-    return expect("Kubernetes API", wanted, here[VERSION], cure="upgrade", hint=hint)
+    expected_version, hint = resolve_kubernetes_version(view.spec), Command("gpustack", "explain", "upgrade-needed")
+    return expect("Kubernetes API", expected_version, view[VERSION], cure="upgrade", hint=hint)
 
 
-def node(here: View) -> Result | None:
-    """This host is a node of the cluster: a node has its machine-id."""
-    if own(here):
+def node(view: View) -> Result | None:
+    """The host is a node of the cluster: a node has its machine-id."""
+    if find_node(view):
         return None
     hint = Command("systemctl", "restart", "kubelet", note="on the control plane; it registers at its start")
-    wanted = f"one with machine-id {here[IDENTITY].machine_id}"
-    return Result("node of this host", wanted, "none", cure(here), hint=hint)
+    expected_node = f"one with machine-id {view[IDENTITY].machine_id}"
+    return Result("node of this host", expected_node, "none", choose_cure(view), hint=hint)
 
 
-def dns(here: View) -> Result | None:
+def dns(view: View) -> Result | None:
     """CoreDNS is deployed (whether it is running depends on the pod network, which is checked later)."""
     hint = Command("kubeadm", "init", "phase", "addon", "coredns", "--config", CONFIG)
-    return expect("CoreDNS", "deployed", "deployed" if "coredns" in here[DEPLOYMENTS] else "", cure(here), hint=hint)
+    return expect(
+        "CoreDNS", "deployed", "deployed" if "coredns" in view[DEPLOYMENTS] else "", choose_cure(view), hint=hint
+    )
 
 
-def join_token(here: View) -> Result | None:
-    """No token of an interrupted join is left in the cluster."""
-    return expect("join token", "none", "one left by an interrupted join" if here[JOIN_TOKEN] else "none")
+def join_token(view: View) -> Result | None:
+    """The cluster has no token left from an interrupted join."""
+    return expect("join token", "none", "one left by an interrupted join" if view[JOIN_TOKEN] else "none")
 
 
-def control_planes(inventory: Inventory, host: Host) -> bool:
+def is_control_plane(inventory: Inventory, host: Host) -> bool:
     return host.control_plane
 
 
@@ -83,13 +85,13 @@ STEP = Step(
         DEPLOYMENTS,
         CERTIFICATES,
         SETTINGS,
-        LISTENING,
+        COMPONENT_LISTENERS,
         JOIN_TOKEN,
         ADDRESS,
     ),
     checks=(*control_plane_host.CHECKS, api, version, node, address, dns, join_token, *control_plane_settings.CHECKS),
     needs=("prereqs", "containerd", "kubernetes"),
-    settle=120,
+    settle_seconds=120,
     pulls=True,
-    applies=control_planes,
+    applies=is_control_plane,
 )

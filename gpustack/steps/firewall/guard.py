@@ -1,4 +1,4 @@
-"""Checks of the table that restricts the metrics ports which we open for Prometheus.
+"""Checks of the table that restricts the metrics ports which gpustack opens for Prometheus.
 
 etcd, kube-proxy, the controller-manager and the scheduler then listen on all addresses, including those of IPv6: Go
 takes 0.0.0.0 for any address of either version (net.Listen; seen with ss).
@@ -10,14 +10,13 @@ from typing import Any
 
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
-from gpustack.config.flows import guarded
+from gpustack.config.flows import list_guarded_rules
 from gpustack.config.host import CONTROL_PLANE
-from gpustack.probes.firewall.guard import GUARD, find_loaded
-from gpustack.probes.firewall.live import FIREWALL, STORED_RULES
-from gpustack.probes.firewall.packet_filter import Packet, stop
-from gpustack.steps.firewall.ours import some
-from gpustack.steps.firewall.packets import BRIDGE, OVERLAY, peers, role
-from gpustack.steps.firewall.packets import needed as flows_here
+from gpustack.probes.firewall.guard import GUARD, list_loaded_passes
+from gpustack.probes.firewall.live_rules import FIREWALL, STORED_RULES
+from gpustack.probes.firewall.packet_filter import Packet, find_stop
+from gpustack.steps.firewall.managed_rules import format_rules
+from gpustack.steps.firewall.packets import BRIDGE, OVERLAY, choose_role, list_flows, map_peer_addresses
 from gpustack.steps.node_address import find_node_address
 
 # Addresses that nobody has: RFC 5737, RFC 3849.
@@ -25,25 +24,36 @@ UNUSED_ADDRESSES = ("192.0.2.77", "198.51.100.77", "203.0.113.77")
 UNUSED_ADDRESS6, HOST6 = "2001:db8::77", "2001:db8::1"
 
 
-def metrics_ports_blocked(here: View) -> Result | None:
-    """Only nodes and pods can reach the metrics of the control plane, with or without another firewall."""
-    found = find_admitted(here) if here.spec.firewall.manage else []
-    if not found:
+def metrics_ports_blocked(view: View) -> Result | None:
+    """The metrics of the control plane can be reached from nodes and pods only, with or without another firewall."""
+    packets = find_admitted_packets(view) if view.spec.firewall.manage else []
+    if not packets:
         return None
-    admitted = f"{found[0]} is allowed" + (f" (and {len(found) - 1} more)" if len(found) > 1 else "")
+    admitted = f"{packets[0]} is allowed" + (f" (and {len(packets) - 1} more)" if len(packets) > 1 else "")
     return Result("metrics of the control plane", "open only to nodes and pods", admitted)
 
 
-def guard_is_kept(here: View) -> Result | None:
-    """Our table for these ports, if there is one, is loaded, is restored at boot, and matches this cluster."""
-    live, stored = find_loaded(here[FIREWALL].filter), here[STORED_RULES].guard
-    if not here.spec.firewall.manage or not has_guard(here):
+def guard_is_kept(view: View) -> Result | None:
+    """The table of gpustack for these ports, if there is one, is loaded, is restored at boot, and matches this
+    cluster."""
+    live, stored = list_loaded_passes(view[FIREWALL].filter), view[STORED_RULES].guard
+    if not view.spec.firewall.manage or not has_guard(view):
         return None
-    wants = wanted_guard(here)
+    expected_clients = list_guard_clients(view)
     # What looks like too much may be the address of a node that could not say it.
-    more = (live | stored) - wants if len(peers(here)) == len(here.hosts) or not wants else frozenset()
-    parts = {"missing in the kernel": wants - live, "missing at boot": wants - stored, "unexpected": more}
-    differences = "; ".join(f"{len(those)} {word}: {some(sorted(those))}" for word, those in parts.items() if those)
+    excess = (
+        (live | stored) - expected_clients
+        if len(map_peer_addresses(view)) == len(view.hosts) or not expected_clients
+        else frozenset()
+    )
+    parts = {
+        "missing in the kernel": expected_clients - live,
+        "missing at boot": expected_clients - stored,
+        "unexpected": excess,
+    }
+    differences = "; ".join(
+        f"{len(clients)} {word}: {format_rules(sorted(clients))}" for word, clients in parts.items() if clients
+    )
     return (
         Result("gpustack's nftables table for the metrics", "the rules of this cluster", differences)
         if differences
@@ -51,47 +61,47 @@ def guard_is_kept(here: View) -> Result | None:
     )
 
 
-def choose_guard_state(here: View) -> str:
-    """The state that the role sets for gpustack's table: present, absent, or unchanged if gpustack does not decide. An
-    existing table stays: a firewall that replaces it may be disabled again."""
-    if not here.spec.firewall.manage:
+def choose_guard_state(view: View) -> str:
+    """Choose the state that the role sets for gpustack's table: present, absent, or unchanged if gpustack does not
+    decide. An existing table stays: a firewall that replaces it may be disabled again."""
+    if not view.spec.firewall.manage:
         return ""
-    return "present" if wanted_guard(here) and (has_guard(here) or find_admitted(here)) else "absent"
+    return "present" if list_guard_clients(view) and (has_guard(view) or find_admitted_packets(view)) else "absent"
 
 
-def wanted_guard(here: View) -> frozenset[str]:
-    """The clients to allow; none if the metrics listen on 127.0.0.1."""
-    return here.once(guarded_flows, flows_here(here), role(here))
+def list_guard_clients(view: View) -> frozenset[str]:
+    """List the clients to allow; none if the metrics listen on 127.0.0.1."""
+    return view.compute_once(compute_guard_clients, list_flows(view), choose_role(view))
 
 
-def guarded_flows(_: View, flowing: list[dict[str, Any]], group: str) -> frozenset[str]:
-    return guarded(flowing, control_plane=group == CONTROL_PLANE)
+def compute_guard_clients(_: View, flows: list[dict[str, Any]], group: str) -> frozenset[str]:
+    return list_guarded_rules(flows, control_plane=group == CONTROL_PLANE)
 
 
-def has_guard(here: View) -> bool:
-    bases = here[FIREWALL].filter.bases
-    return bool(here[STORED_RULES].guard) or any(base.chain.startswith(f"{GUARD} ") for base in bases)
+def has_guard(view: View) -> bool:
+    bases = view[FIREWALL].filter.bases
+    return bool(view[STORED_RULES].guard) or any(base.chain.startswith(f"{GUARD} ") for base in bases)
 
 
-def find_admitted(here: View) -> list[Packet]:
-    """Packets from outside the cluster that no rule blocks."""
-    found = here[FIREWALL]
+def find_admitted_packets(view: View) -> list[Packet]:
+    """Find packets from outside the cluster that no rule blocks."""
+    firewall = view[FIREWALL]
     return [
         packet
-        for packet in list_probe_packets(here)
-        if not stop(found.filter, packet) and not stop(found.legacy, packet)
+        for packet in list_probe_packets(view)
+        if not find_stop(firewall.filter, packet) and not find_stop(firewall.legacy, packet)
     ]
 
 
-def list_probe_packets(here: View) -> Iterator[Packet]:
-    """One packet for each port and address. Interfaces of the pod network have no clients outside the cluster."""
-    found, mine, unused = here[FIREWALL], find_node_address(here), find_unused_address(here)
-    others = {address: name for address, name in found.interfaces.items() if is_outside(name)}
-    targets = {mine: found.interfaces.get(mine, "")} | others
-    for port in sorted({int(one.rsplit(" ", 1)[1]) for one in wanted_guard(here)}):
+def list_probe_packets(view: View) -> Iterator[Packet]:
+    """List one packet for each port and address. Interfaces of the pod network have no clients outside the cluster."""
+    firewall, own_address, unused_address = view[FIREWALL], find_node_address(view), find_unused_address(view)
+    other_addresses = {address: name for address, name in firewall.interfaces.items() if is_outside(name)}
+    targets = {own_address: firewall.interfaces.get(own_address, "")} | other_addresses
+    for port in sorted({int(client.rsplit(" ", 1)[1]) for client in list_guard_clients(view)}):
         for target, interface in targets.items():
-            yield Packet(unused, "tcp", port, interface, target)
-        for interface in filter(is_outside, found.ipv6):
+            yield Packet(unused_address, "tcp", port, interface, target)
+        for interface in filter(is_outside, firewall.ipv6):
             yield Packet(UNUSED_ADDRESS6, "tcp", port, interface, HOST6)
 
 
@@ -99,14 +109,15 @@ def is_outside(interface: str) -> bool:
     return interface not in ("lo", BRIDGE, OVERLAY) and not interface.startswith("veth")
 
 
-def find_unused_address(here: View) -> str:
-    """An address that is in no network of this cluster."""
-    return here.once(choose_unused_address, peers(here))
+def find_unused_address(view: View) -> str:
+    """Find an address that is in no network of this cluster."""
+    return view.compute_once(choose_unused_address, map_peer_addresses(view))
 
 
-def choose_unused_address(here: View, nodes: dict[str, str]) -> str:
-    taken = {here.spec.kubernetes.pod_cidr, here.spec.kubernetes.service_cidr}
-    taken |= {IPv4Network(f"{address}/24", strict=False) for address in nodes.values()}
+def choose_unused_address(view: View, nodes: dict[str, str]) -> str:
+    networks = {view.spec.kubernetes.pod_cidr, view.spec.kubernetes.service_cidr}
+    networks |= {IPv4Network(f"{address}/24", strict=False) for address in nodes.values()}
     return next(
-        (one for one in UNUSED_ADDRESSES if not any(IPv4Address(one) in net for net in taken)), UNUSED_ADDRESSES[-1]
+        (candidate for candidate in UNUSED_ADDRESSES if not any(IPv4Address(candidate) in net for net in networks)),
+        UNUSED_ADDRESSES[-1],
     )

@@ -12,7 +12,7 @@ rules there, now and for the next boot, that allow the traffic listed below:
                        keeps the cluster's chains out of that file when the rules are saved
 
 What it never does: it does not install, enable or disable a firewall, changes no policy, and does not remove, reorder
-or store rules that are not ours; your rules that name a source or a port are evaluated before ours. If no packets are
+or store rules of others; your rules that name a source or a port are evaluated before its own. If no packets are
 blocked, nothing is changed, with one exception (below). If something else loads the rules, gpustack reports what must
 be allowed.
 
@@ -41,49 +41,66 @@ from itertools import product
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Command, Prose
-from gpustack.probes.firewall.live import FIREWALL, STORED_RULES
+from gpustack.probes.firewall.live_rules import FIREWALL, STORED_RULES
 from gpustack.probes.firewall.packet_filter import Packet, Stop
 from gpustack.probes.network.addresses import ADDRESS
 from gpustack.steps.firewall.guard import guard_is_kept, metrics_ports_blocked
-from gpustack.steps.firewall.ours import ours_are_loaded, ours_are_stored
-from gpustack.steps.firewall.packets import cure, forwarded, let_out, more, shut_out, stopped
+from gpustack.steps.firewall.managed_rules import ours_are_loaded, ours_are_stored
+from gpustack.steps.firewall.packets import (
+    choose_cure,
+    find_blocked_packets,
+    format_remaining,
+    list_blocked_inbound,
+    list_forwarded_packets,
+    list_outbound_packets,
+)
 from gpustack.steps.node_address import find_node_address
 from gpustack.steps.step import Step
 
 HINT = Command("gpustack", "explain", "firewall", note="the traffic to allow, now and at boot")
 
 
-def flows_pass(here: View) -> Result | None:
+def flows_pass(view: View) -> Result | None:
     """The running kernel accepts the traffic of the cluster to this host and from this host to the cluster."""
-    return all_pass(here, "traffic of the cluster", [*shut_out(here), *stopped(here[FIREWALL], let_out(here))])
+    return find_traffic_mismatch(
+        view,
+        "traffic of the cluster",
+        [*list_blocked_inbound(view), *find_blocked_packets(view[FIREWALL], list_outbound_packets(view))],
+    )
 
 
-def pods_are_forwarded(here: View) -> Result | None:
+def pods_are_forwarded(view: View) -> Result | None:
     """The running kernel forwards packets from pods and to pods."""
-    return all_pass(here, "traffic of pods", stopped(here[FIREWALL], forwarded(here)))
+    return find_traffic_mismatch(
+        view, "traffic of pods", find_blocked_packets(view[FIREWALL], list_forwarded_packets(view))
+    )
 
 
-def all_pass(here: View, what: str, found: Sequence[tuple[Packet, Stop]]) -> Result | None:
-    if not found:
+def find_traffic_mismatch(view: View, subject: str, blocked_packets: Sequence[tuple[Packet, Stop]]) -> Result | None:
+    if not blocked_packets:
         return None
-    cures = {cure(here, reason) for _, reason in found}
+    cures = {choose_cure(view, reason) for _, reason in blocked_packets}
     by_you = "operator" in cures
-    shown = [(packet, reason) for packet, reason in found if not by_you or cure(here, reason) == "operator"]
-    packet, reason = shown[0]
+    shown_packets = [
+        (packet, reason) for packet, reason in blocked_packets if not by_you or choose_cure(view, reason) == "operator"
+    ]
+    packet, reason = shown_packets[0]
     hint = HINT if by_you else NO_HINT
-    first = f"{packet} is blocked by {reason}{more(found)}"
-    return Result(what, "allowed", first, "operator" if by_you else "install", hint=hint)
+    first = f"{packet} is blocked by {reason}{format_remaining(blocked_packets)}"
+    return Result(subject, "allowed", first, "operator" if by_you else "install", hint=hint)
 
 
-def ssh_is_let_in(here: View) -> Result | None:
+def ssh_is_let_in(view: View) -> Result | None:
     """The firewall accepts new SSH connections from the addresses that are connected now."""
-    found, mine = here[FIREWALL], find_node_address(here)
-    outside = found.interfaces.get(mine, "")
-    pairs = product(found.ssh_clients, found.ssh_ports)
-    shut = stopped(found, (Packet(client, "tcp", port, outside, mine) for client, port in pairs))
-    if not shut:
+    firewall, own_address = view[FIREWALL], find_node_address(view)
+    outside_interface = firewall.interfaces.get(own_address, "")
+    pairs = product(firewall.ssh_clients, firewall.ssh_ports)
+    blocked_packets = find_blocked_packets(
+        firewall, (Packet(client, "tcp", port, outside_interface, own_address) for client, port in pairs)
+    )
+    if not blocked_packets:
         return None
-    packet, reason = shut[0]
+    packet, reason = blocked_packets[0]
     hint = Prose("allow the packet, now and at boot")
     return Result("SSH", "allowed", f"{packet} is blocked by {reason}", "operator", hint=hint)
 

@@ -35,7 +35,7 @@ from gpustack.steps.gpu import driver_packages as gpu_driver_packages
 from gpustack.steps.gpu import driver_running as gpu_driver_running
 from gpustack.steps.gpu.fabric import fabric, fabric_manager
 from gpustack.steps.gpu.generation import generation
-from gpustack.steps.step import Step, every_host
+from gpustack.steps.step import Step, accepts_any_host
 
 # The last one may find a driver that is stuck.
 STEP = Step(
@@ -46,10 +46,10 @@ STEP = Step(
         OS, GPU_DEVICES, GPU_PACKAGES, GPU_REPOSITORY, SOURCES, GPU_KERNELS, GPU_GUARD, GPU_DRIVER,
         PLUGIN_FILES, GPU_SMI),
     checks=(
-        generation, fabric, *gpu_driver_running.BEFORE, gpu_driver_packages.other_drivers, *gpu_driver_packages.CHECKS,
-        *gpu_driver_running.CHECKS, fabric_manager,
+        generation, fabric, *gpu_driver_running.EARLY_CHECKS, gpu_driver_packages.other_drivers,
+        *gpu_driver_packages.CHECKS, *gpu_driver_running.CHECKS, fabric_manager,
     ),
-    settle=30,
-    applies=every_host,
+    settle_seconds=30,
+    applies=accepts_any_host,
     interrupts="where another driver is loaded, pods with GPUs have to end first",
 )  # fmt: skip

@@ -2,131 +2,138 @@
 
 import re
 
-from gpustack.ask.judge import Result, as_text
+from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose, join_hints
-from gpustack.config.resolved import driver_version_of
+from gpustack.config.resolution import resolve_driver_version
 from gpustack.probes.gpu.driver import GPU_DRIVER
 from gpustack.probes.gpu.packages import GPU_GUARD, GPU_KERNELS, GPU_PACKAGES, GPU_REPOSITORY
 from gpustack.probes.host.system import OS
-from gpustack.steps.apt_repository import repository_mismatch
-from gpustack.steps.gpu.mode import LIBRARIES, MODULES, driven, wanted
+from gpustack.steps.apt_repository import find_repository_mismatch
+from gpustack.steps.gpu.mode import LIBRARIES, MODULES, list_expected_packages, uses_driver_mode
 
 # Debian's own packages of a driver: NVIDIA's conflict with them.
-DEBIAN = ("nvidia-smi", "nvidia-open-kernel-dkms", "nvidia-tesla-driver", "nvidia-tesla-kernel-dkms")
+DEBIAN_PACKAGES = ("nvidia-smi", "nvidia-open-kernel-dkms", "nvidia-tesla-driver", "nvidia-tesla-kernel-dkms")
 # Any package with a module for DKMS, of NVIDIA's repository or of a distribution.
 MODULE = re.compile(r"nvidia-(dkms(-\d+)?(-server)?(-open)?|kernel(-open)?-dkms)")
 # Beginnings of names, as unattended-upgrades compares them.
-LEFT_ALONE = ("nvidia-", "libnvidia-", "libcuda", "firmware-nvidia")
+EXCLUDED_PREFIXES = ("nvidia-", "libnvidia-", "libcuda", "firmware-nvidia")
 UPGRADE = Command("gpustack", "explain", "gpu-driver")
 
 
-def other_drivers(here: View) -> Result | None:
-    """No driver from another source conflicts: NVIDIA's .run installer, the distribution's packages, or, if the
+def other_drivers(view: View) -> Result | None:
+    """Drivers from other sources do not conflict: NVIDIA's .run installer, the distribution's packages, or, if the
     operator installs the driver, packages on the host. gpustack never removes any of these."""
-    if not driven(here, "host", "container"):
+    if not uses_driver_mode(view, "host", "container"):
         return None
-    names, ways = rivals(here), list[Command]()
+    names, commands = find_conflicting_packages(view), list[Command]()
     if names:
-        ways.append(Command("apt-get", "remove", *names))
-    if here[GPU_DRIVER].uninstaller:
-        names, ways = [*names, "the driver of the .run installer"], [*ways, Command("/usr/bin/nvidia-uninstall")]
+        commands.append(Command("apt-get", "remove", *names))
+    if view[GPU_DRIVER].uninstaller:
+        names, commands = (
+            [*names, "the driver of the .run installer"],
+            [*commands, Command("/usr/bin/nvidia-uninstall")],
+        )
     if not names:
         return None
-    hint = join_hints(*ways, Prose("then reboot"), note="or keep it: gpu.driver.mode: none in the spec")
-    return Result("other drivers", "none", as_text(names), "operator", hint=hint)
+    hint = join_hints(*commands, Prose("then reboot"), note="or keep it: gpu.driver.mode: none in the spec")
+    return Result("other drivers", "none", format_value(names), "operator", hint=hint)
 
 
-def rivals(here: View) -> list[str]:
-    there = here[GPU_PACKAGES]
-    if driven(here, "host"):
-        return [name for name in DEBIAN if name in there and here[OS].id == "debian"]
-    ours = {*LIBRARIES.values(), *(name for kinds in MODULES.values() for name in kinds.values())}
-    return sorted(ours & set(there))
+def find_conflicting_packages(view: View) -> list[str]:
+    packages = view[GPU_PACKAGES]
+    if uses_driver_mode(view, "host"):
+        return [name for name in DEBIAN_PACKAGES if name in packages and view[OS].id == "debian"]
+    managed_packages = {*LIBRARIES.values(), *(name for kinds in MODULES.values() for name in kinds.values())}
+    return sorted(managed_packages & set(packages))
 
 
-def repository(here: View) -> Result | None:
+def repository(view: View) -> Result | None:
     """NVIDIA's apt repository for the operating system of the host is configured with the key that signs it and no
     other. A system for which no such key is known is rejected."""
-    return repository_mismatch(here, "nvidia", GPU_REPOSITORY) if driven(here, "host") else None
+    return find_repository_mismatch(view, "nvidia", GPU_REPOSITORY) if uses_driver_mode(view, "host") else None
 
 
-def pinned(here: View) -> Result | None:
-    """apt is pinned to the driver's version or to its branch: otherwise it mixes the newest packages with the requested
-    ones."""
-    if not driven(here, "host"):
+def version_pinned(view: View) -> Result | None:
+    """The version of the driver or its branch is pinned in apt: otherwise apt mixes the newest packages with the
+    requested ones."""
+    if not uses_driver_mode(view, "host"):
         return None
-    version = driver_version_of(here.spec)
+    version = resolve_driver_version(view.spec)
     names = [f"nvidia-driver-pinning-{part}" for part in (version, version.split(".")[0])]
-    if any(name in here[GPU_PACKAGES] for name in names):
+    if any(name in view[GPU_PACKAGES] for name in names):
         return None
-    found = [name for name in here[GPU_PACKAGES] if name.startswith("nvidia-driver-pinning-")]
-    return Result("version pin of the driver", names[0], as_text(found))
+    pins = [name for name in view[GPU_PACKAGES] if name.startswith("nvidia-driver-pinning-")]
+    return Result("version pin of the driver", names[0], format_value(pins))
 
 
-def installed(here: View) -> Result | None:
+def packages_installed(view: View) -> Result | None:
     """The libraries with nvidia-smi and the source of the kernel module for DKMS are installed; on Ubuntu also
     nvidia-persistenced, which no other package installs there."""
-    if not driven(here, "host"):
+    if not uses_driver_mode(view, "host"):
         return None
-    missing = [name for name in wanted(here) if name not in here[GPU_PACKAGES]]
-    return Result("packages", "installed", f"missing: {as_text(missing)}") if missing else None
+    missing = [name for name in list_expected_packages(view) if name not in view[GPU_PACKAGES]]
+    return Result("packages", "installed", f"missing: {format_value(missing)}") if missing else None
 
 
-def version(here: View) -> Result | None:
+def version(view: View) -> Result | None:
     """The driver is installed at the version of the spec, with the type of kernel module that the spec requests."""
-    if not driven(here, "host"):
+    if not uses_driver_mode(view, "host"):
         return None
-    names, there = wanted(here), here[GPU_PACKAGES]
-    target = driver_version_of(here.spec)
-    wrong = [f"{name} {there[name].version}" for name in names if name in there and there[name].version != target]
-    wrong += sorted(name for name in there if MODULE.fullmatch(name) and name not in names)
-    return Result("driver", f"{target}, {names[1]}", as_text(wrong), "upgrade", hint=UPGRADE) if wrong else None
+    names, packages = list_expected_packages(view), view[GPU_PACKAGES]
+    target = resolve_driver_version(view.spec)
+    wrong = [
+        f"{name} {packages[name].version}" for name in names if name in packages and packages[name].version != target
+    ]
+    wrong += sorted(name for name in packages if MODULE.fullmatch(name) and name not in names)
+    return Result("driver", f"{target}, {names[1]}", format_value(wrong), "upgrade", hint=UPGRADE) if wrong else None
 
 
-def held(here: View) -> Result | None:
+def packages_held(view: View) -> Result | None:
     """The packages are on hold, so that a host upgrade does not move the libraries away from the loaded module."""
-    if not driven(here, "host") or not here.spec.gpu.driver.guard:
+    if not uses_driver_mode(view, "host") or not view.spec.gpu.driver.guard:
         return None
-    loose = [name for name in wanted(here) if (found := here[GPU_PACKAGES].get(name)) and not found.held]
-    return Result("packages", "held", f"not held: {as_text(loose)}") if loose else None
+    loose = [
+        name for name in list_expected_packages(view) if (package := view[GPU_PACKAGES].get(name)) and not package.held
+    ]
+    return Result("packages", "held", f"not held: {format_value(loose)}") if loose else None
 
 
-def unattended_upgrades(here: View) -> Result | None:
+def unattended_upgrades(view: View) -> Result | None:
     """Unattended upgrades exclude the driver and all that belongs to it, according to the effective configuration of
     apt."""
-    if not driven(here, "host") or not here.spec.gpu.driver.guard:
+    if not uses_driver_mode(view, "host") or not view.spec.gpu.driver.guard:
         return None
-    missing = [word for word in LEFT_ALONE if word not in here[GPU_GUARD]]
+    missing = [word for word in EXCLUDED_PREFIXES if word not in view[GPU_GUARD]]
     if not missing:
         return None
-    return Result("excluded from unattended upgrades", as_text(LEFT_ALONE), f"not {as_text(missing)}")
+    return Result("excluded from unattended upgrades", format_value(EXCLUDED_PREFIXES), f"not {format_value(missing)}")
 
 
-def next_kernel(here: View) -> Result | None:
+def next_kernel(view: View) -> Result | None:
     """The kernel for the next boot has its headers and a module, and later kernels will install their headers:
     otherwise the host has no GPUs after an upgrade and a reboot."""
-    if not driven(here, "host") or not here.spec.gpu.driver.guard:
+    if not uses_driver_mode(view, "host") or not view.spec.gpu.driver.guard:
         return None
-    coming = here[GPU_KERNELS].next
+    next_kernel_state = view[GPU_KERNELS].next
     lacking = []
-    if coming and not coming.headers:
-        lacking.append(f"linux-headers-{coming.release}")
-    elif coming and not coming.module and wanted(here)[1] in here[GPU_PACKAGES]:
-        lacking.append(f"the module for {coming.release}")
-    known = [name for name in followers(here) if name not in here[GPU_KERNELS].unknown]
-    lacking += [name for name in known if name not in here[GPU_PACKAGES]]
+    if next_kernel_state and not next_kernel_state.headers:
+        lacking.append(f"linux-headers-{next_kernel_state.release}")
+    elif next_kernel_state and not next_kernel_state.module and list_expected_packages(view)[1] in view[GPU_PACKAGES]:
+        lacking.append(f"the module for {next_kernel_state.release}")
+    header_packages = [name for name in list_header_packages(view) if name not in view[GPU_KERNELS].unknown]
+    lacking += [name for name in header_packages if name not in view[GPU_PACKAGES]]
     return (
-        Result("packages for the next kernel", "headers and a module", f"missing: {as_text(lacking)}")
+        Result("packages for the next kernel", "headers and a module", f"missing: {format_value(lacking)}")
         if lacking
         else None
     )
 
 
-def followers(here: View) -> list[str]:
-    """Packages that bring the headers of each new kernel: of linux-image-amd64 it is linux-headers-amd64."""
-    names = (name.removeprefix("linux-image-") for name in here[GPU_PACKAGES] if name.startswith("linux-image-"))
+def list_header_packages(view: View) -> list[str]:
+    """List the packages that install the headers of each new kernel: of linux-image-amd64 it is linux-headers-amd64."""
+    names = (name.removeprefix("linux-image-") for name in view[GPU_PACKAGES] if name.startswith("linux-image-"))
     return sorted(f"linux-headers-{name}" for name in names if not name[:1].isdigit() and "unsigned" not in name)
 
 
-CHECKS = (repository, pinned, installed, version, held, unattended_upgrades, next_kernel)
+CHECKS = (repository, version_pinned, packages_installed, version, packages_held, unattended_upgrades, next_kernel)

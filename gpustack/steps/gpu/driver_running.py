@@ -6,10 +6,10 @@ from gpustack.command import NO_HINT, Command, Hint, Prose, join_hints
 from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI
 from gpustack.probes.gpu.packages import GPU_KERNELS, GPU_PACKAGES
 from gpustack.probes.host.system import OS
-from gpustack.steps.gpu.mode import driven, mode, wanted
+from gpustack.steps.gpu.mode import choose_driver_mode, list_expected_packages, uses_driver_mode
 
 # nvidia-smi(1), RETURN VALUE; 18 is NVML's own number.
-ENDED = {
+EXIT_STATUSES = {
     4: "no permission",
     8: "the power cables of a GPU are not attached",
     9: "the module is not loaded",
@@ -21,24 +21,24 @@ ENDED = {
 }
 
 
-def driver_mode(here: View) -> Result | None:
-    """There is a driver container for the operating system, if the driver is to run in one: none is built for Debian,
+def driver_mode(view: View) -> Result | None:
+    """A driver container exists for the operating system, if the driver is to run in one: none is built for Debian,
     and without the operator nothing installs one."""
-    if not driven(here, "container"):
+    if not uses_driver_mode(view, "container"):
         return None
     hint = Prose("set gpu.driver.mode: auto (or host, or none) in the spec")
-    if here.host.standalone:
+    if view.host.standalone:
         return Result("gpu.driver.mode", "host or none without Kubernetes", "container", "operator", hint=hint)
-    if here.spec.gpu.stack == "host":
+    if view.spec.gpu.stack == "host":
         return Result("gpu.driver.mode", "host or none with gpu.stack host", "container", "operator", hint=hint)
-    if here[OS].id != "debian":
+    if view[OS].id != "debian":
         return None
     return Result("gpu.driver.mode", "host or none on Debian", "container", "operator", hint=hint)
 
 
-def secure_boot(here: View) -> Result | None:
-    """With Secure Boot the module is signed with a key that the firmware accepts. Reported before anything is
-    installed.
+def secure_boot(view: View) -> Result | None:
+    """The module is signed with a key that the firmware accepts, if Secure Boot is on. This is reported before anything
+    is installed.
 
     DKMS signs what it builds on a host with a key of that host, and only a person at the console can enrol it: apt-get
     install dkms mokutil; if the key does not exist yet, dkms creates it with the first module, and on Ubuntu
@@ -47,100 +47,104 @@ def secure_boot(here: View) -> Result | None:
     (gpu.driver.mode: host), or as modules signed by Ubuntu (linux-modules-nvidia-…) with gpu.driver.mode: none. If the
     module is loaded already, it is signed.
     """
-    if not driven(here, "host", "container"):
+    if not uses_driver_mode(view, "host", "container"):
         return None
-    found, on_host = here[GPU_DRIVER], driven(here, "host")
-    if not found.secure_boot or found.module or (found.key_enrolled and on_host):
+    gpu_driver, on_host = view[GPU_DRIVER], uses_driver_mode(view, "host")
+    if not gpu_driver.secure_boot or gpu_driver.module or (gpu_driver.key_enrolled and on_host):
         return None
-    enrol = Command("mokutil", "--import", found.key or "/var/lib/dkms/mok.pub")
+    enrol = Command("mokutil", "--import", gpu_driver.key or "/var/lib/dkms/mok.pub")
     package = Prose("set gpu.driver.mode: host in the spec and enrol DKMS's key")
-    ways = Prose("{}; reboot", enrol) if on_host else package
-    hint = join_hints(ways, note="or turn Secure Boot off in the firmware: gpustack explain gpu-driver/secure-boot")
+    steps = Prose("{}; reboot", enrol) if on_host else package
+    hint = join_hints(steps, note="or turn Secure Boot off in the firmware: gpustack explain gpu-driver/secure-boot")
     actual = "on, and DKMS's key is not enrolled" if on_host else "on, and a driver container's module is not signed"
-    what, wanted = "Secure Boot", "off, or a signed module"
-    return Result(what, wanted, actual, "operator", fault="gpu-secure-boot-unsigned-module", hint=hint)
+    subject, expected_state = "Secure Boot", "off, or a signed module"
+    return Result(subject, expected_state, actual, "operator", fault="gpu-secure-boot-unsigned-module", hint=hint)
 
 
-def nouveau(here: View) -> Result | None:
+def nouveau(view: View) -> Result | None:
     """The kernel's own driver, nouveau, does not use the GPUs: it is not loaded, and is blacklisted."""
-    if not driven(here, "host", "container"):
+    if not uses_driver_mode(view, "host", "container"):
         return None
-    found = here[GPU_DRIVER]
-    if not found.nouveau_blacklisted:
-        return Result("nouveau", "blacklisted", f"not blacklisted{', loaded' if found.nouveau_loaded else ''}")
-    if not found.nouveau_loaded:
+    gpu_driver = view[GPU_DRIVER]
+    if not gpu_driver.nouveau_blacklisted:
+        return Result("nouveau", "blacklisted", f"not blacklisted{', loaded' if gpu_driver.nouveau_loaded else ''}")
+    if not gpu_driver.nouveau_loaded:
         return None
-    hint = Command("reboot", here.host.name, note="nouveau is blacklisted, and does not come back")
+    hint = Command("reboot", view.host.name, note="nouveau is blacklisted, and does not come back")
     return Result("nouveau", "not loaded", "loaded", "operator", hint=hint)
 
 
-def loaded(here: View) -> Result | None:
+def module_loaded(view: View) -> Result | None:
     """The kernel module nvidia is loaded."""
-    if not driven(here, "host", "none") or here[GPU_DRIVER].module:
+    if not uses_driver_mode(view, "host", "none") or view[GPU_DRIVER].module:
         return None
-    running = here[GPU_KERNELS].running
-    found = "not loaded" if running.module else f"not loaded, and not built for the kernel {running.release}"
-    if mode(here) == "host":
-        return Result("module nvidia", "loaded", found)
+    running = view[GPU_KERNELS].running
+    actual = "not loaded" if running.module else f"not loaded, and not built for the kernel {running.release}"
+    if choose_driver_mode(view) == "host":
+        return Result("module nvidia", "loaded", actual)
     hint = Command("modprobe", "nvidia", note="or let gpustack install one: gpu.driver.mode: host in the spec")
-    return Result("module nvidia", "loaded", found, "operator", hint=hint)
+    return Result("module nvidia", "loaded", actual, "operator", hint=hint)
 
 
-def matching(here: View) -> Result | None:
+def matching(view: View) -> Result | None:
     """The loaded module and the libraries have the same version: after a package upgrade the old module stays loaded
     until the next boot, and every program that starts gets "driver/library version mismatch"."""
-    if not driven(here, "host", "none"):
+    if not uses_driver_mode(view, "host", "none"):
         return None
-    found = here[GPU_DRIVER]
-    if not found.module or not found.library or found.module == found.library:
+    gpu_driver = view[GPU_DRIVER]
+    if not gpu_driver.module or not gpu_driver.library or gpu_driver.module == gpu_driver.library:
         return None
-    actual = f"module {found.module}, libraries {found.library}: driver/library version mismatch"
-    what, wanted = "driver", "module and libraries of the same version"
-    return Result(what, wanted, actual, "operator", fault="gpu-driver-library-mismatch", hint=advise_reboot(here))
+    actual = f"module {gpu_driver.module}, libraries {gpu_driver.library}: driver/library version mismatch"
+    subject, expected_state = "driver", "module and libraries of the same version"
+    return Result(
+        subject, expected_state, actual, "operator", fault="gpu-driver-library-mismatch", hint=advise_reboot(view)
+    )
 
 
-def persistence(here: View) -> Result | None:
-    """nvidia-persistenced is running, if it is installed: without it the driver initialises the GPUs again for each
-    program."""
-    if not driven(here, "host") or here[GPU_DRIVER].persistence != "inactive":
+def persistence(view: View) -> Result | None:
+    """The daemon nvidia-persistenced is running, if it is installed: without it the driver initialises the GPUs again
+    for each program."""
+    if not uses_driver_mode(view, "host") or view[GPU_DRIVER].persistence != "inactive":
         return None
     return Result("nvidia-persistenced.service", "active", "inactive", fault="gpu-persistence-off")
 
 
-def answers(here: View) -> Result | None:
-    """nvidia-smi responds within seconds, and shows GPUs. If the driver is stuck, it hangs and cannot be killed."""
-    if not driven(here, "host", "none"):
+def answers(view: View) -> Result | None:
+    """The driver answers nvidia-smi within seconds, and shows GPUs. If the driver is stuck, nvidia-smi hangs and cannot
+    be killed."""
+    if not uses_driver_mode(view, "host", "none"):
         return None
-    found, ours = here[GPU_SMI], mode(here) == "host"
-    if found.state == "absent":
-        return absent(here) if ours else None
-    if found.state == "ended" and found.rc == 0 and found.gpus and not found.message:
+    smi, is_managed = view[GPU_SMI], choose_driver_mode(view) == "host"
+    if smi.state == "absent":
+        return build_absent_result(view) if is_managed else None
+    if smi.state == "ended" and smi.rc == 0 and smi.gpus and not smi.message:
         return None
-    if found.state == "hangs":
+    if smi.state == "hangs":
         actual = "no response: the driver is stuck"
-    elif found.rc:
-        message = f": {found.message}" if found.message else ""
-        actual = f"{ENDED.get(found.rc, 'an error')} (exit status {found.rc}){message}"
+    elif smi.rc:
+        message = f": {smi.message}" if smi.message else ""
+        actual = f"{EXIT_STATUSES.get(smi.rc, 'an error')} (exit status {smi.rc}){message}"
     else:
-        actual = found.message or "no GPU"
-    cure: Cure = "install" if ours and found.rc == 9 else "operator"
-    return Result("nvidia-smi", "working", actual, cure, hint=NO_HINT if cure == "install" else advise_reboot(here))
+        actual = smi.message or "no GPU"
+    cure: Cure = "install" if is_managed and smi.rc == 9 else "operator"
+    return Result("nvidia-smi", "working", actual, cure, hint=NO_HINT if cure == "install" else advise_reboot(view))
 
 
-def absent(here: View) -> Result:
-    """The packages contain nvidia-smi; if they are installed without it, installing them again does not help."""
-    if any(name not in here[GPU_PACKAGES] for name in wanted(here)):
+def build_absent_result(view: View) -> Result:
+    """Build the Result for a missing nvidia-smi. If the packages are installed without it, installing them again does
+    not help."""
+    if any(name not in view[GPU_PACKAGES] for name in list_expected_packages(view)):
         return Result("nvidia-smi", "working", "not installed")
     hint = Command("apt-cache", "search", "nvidia-smi", note="none of the installed packages contains it")
     return Result("nvidia-smi", "working", "not installed", "operator", hint=hint)
 
 
-def advise_reboot(here: View) -> Hint:
-    if here.host.standalone:
-        return Command("reboot", here.host.name, note="when nothing uses its GPUs")
-    drain = Command("kubectl", "drain", here.host.name, "--ignore-daemonsets", "--delete-emptydir-data")
+def advise_reboot(view: View) -> Hint:
+    if view.host.standalone:
+        return Command("reboot", view.host.name, note="when nothing uses its GPUs")
+    drain = Command("kubectl", "drain", view.host.name, "--ignore-daemonsets", "--delete-emptydir-data")
     return Prose("{}; then reboot it, and uncordon it", drain)
 
 
-BEFORE = (driver_mode, secure_boot, nouveau)
-CHECKS = (loaded, matching, persistence, answers)
+EARLY_CHECKS = (driver_mode, secure_boot, nouveau)
+CHECKS = (module_loaded, matching, persistence, answers)

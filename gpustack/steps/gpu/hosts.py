@@ -1,9 +1,9 @@
-"""Which hosts have GPUs, and which node belongs to which host: the PCI bus of hosts compared with Kubernetes."""
+"""The hosts that have GPUs and their nodes: the PCI bus of hosts compared with Kubernetes."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 
-from gpustack.ask.judge import Cure, Result, as_text
+from gpustack.ask.judge import Cure, Result, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Command, Hint, Prose
@@ -14,130 +14,137 @@ from gpustack.probes.gpu.driver import GPU_SMI
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.namespaces import NAMESPACES
 from gpustack.probes.kubernetes.nodes import NODES
-from gpustack.steps.gpu.count import gpu_count, gpus
+from gpustack.steps.gpu.count import count_gpus, list_gpus
 from gpustack.steps.gpu.driver_running import answers
-from gpustack.steps.own_node import confirm_own
+from gpustack.steps.own_node import confirm_node
 
 PRESENT = "nvidia.com/gpu.present"
 
 
-def expected(here: View) -> Mapping[str, int]:
-    """GPUs for Kubernetes by host, of those hosts that have some and could be asked. Raises FactUnavailable where none
-    is known and a host that was reached cannot tell: it may have some."""
-    return here.once(gpus_of_hosts)
+def count_host_gpus(view: View) -> Mapping[str, int]:
+    """Count GPUs for Kubernetes by host, of those hosts that have some and could be asked. Raise FactUnavailable where
+    none is known and a host that was reached cannot tell: it may have some."""
+    return view.compute_once(compute_host_gpus)
 
 
-def gpus_of_hosts(here: View) -> Mapping[str, int]:
-    away = silent(here)
-    there = {host.name: here.on(host.name) for host in here.hosts if host.name not in away}
-    found = {host: number for host, view in there.items() if (number := gpu_count(view))}
-    unclear = [host for host in away if here.on(host).reached]
-    if unclear and not found:
-        raise FactUnavailable(f"{as_text(unclear)} cannot tell whether there are GPUs, and no other host has any")
-    return found
+def compute_host_gpus(view: View) -> Mapping[str, int]:
+    silent_hosts = list_silent_hosts(view)
+    host_views = {host.name: view.select_host(host.name) for host in view.hosts if host.name not in silent_hosts}
+    counts = {host: number for host, host_view in host_views.items() if (number := count_gpus(host_view))}
+    unclear = [host for host in silent_hosts if view.select_host(host).reached]
+    if unclear and not counts:
+        raise FactUnavailable(f"{format_value(unclear)} cannot tell whether there are GPUs, and no other host has any")
+    return counts
 
 
-def silent(here: View) -> Sequence[str]:
-    """The hosts that were not reached, or cannot tell which GPUs they have or who they are. The steps of hosts judge
-    them for that; no other host has to suffer for it."""
-    return here.once(silent_hosts)
+def list_silent_hosts(view: View) -> Sequence[str]:
+    """List the hosts that were not reached, or cannot tell which GPUs they have or who they are. The steps of hosts
+    judge them for that; no other host has to suffer for it."""
+    return view.compute_once(compute_silent_hosts)
 
 
-def silent_hosts(here: View) -> Sequence[str]:
-    views = (here.on(host.name) for host in here.hosts)
+def compute_silent_hosts(view: View) -> Sequence[str]:
+    host_views = (view.select_host(host.name) for host in view.hosts)
     return [
-        view.where for view in views if not (view.reached and view.available(GPU_DEVICES) and view.available(IDENTITY))
+        host_view.location
+        for host_view in host_views
+        if not (host_view.reached and host_view.has_fact(GPU_DEVICES) and host_view.has_fact(IDENTITY))
     ]
 
 
-def gpu_nodes(here: View) -> Mapping[str, GpuNode]:
-    """The nodes of the hosts that have GPUs, by host; a host is the node that has its machine-id."""
-    return here.once(nodes_of_hosts)
+def map_gpu_nodes(view: View) -> Mapping[str, GpuNode]:
+    """Map the hosts that have GPUs to their nodes; a host is the node that has its machine-id."""
+    return view.compute_once(compute_gpu_nodes)
 
 
-def nodes_of_hosts(here: View) -> Mapping[str, GpuNode]:
-    nodes = {node.machine_id: node for node in here[GPU_NODES]}
-    ids = {host: here.on(host)[IDENTITY].machine_id for host in expected(here)}
+def compute_gpu_nodes(view: View) -> Mapping[str, GpuNode]:
+    nodes = {node.machine_id: node for node in view[GPU_NODES]}
+    ids = {host: view.select_host(host)[IDENTITY].machine_id for host in count_host_gpus(view)}
     return {host: nodes[machine_id] for host, machine_id in ids.items() if machine_id in nodes}
 
 
-def writable_nodes(here: View) -> Mapping[str, GpuNode]:
-    """Return the nodes of `gpu_nodes` that certainly are their hosts'. Nothing is written to any other."""
-    return {host: node for host, node in gpu_nodes(here).items() if node.name == find_writable_node(here, host)}
+def map_writable_nodes(view: View) -> Mapping[str, GpuNode]:
+    """Map hosts to those of their nodes that are certain. Nothing is written to any other."""
+    return {host: node for host, node in map_gpu_nodes(view).items() if node.name == find_writable_node(view, host)}
 
 
-def find_writable_node(here: View, host: str) -> str:
-    """Return the name of the host's node; empty where it is none, or not certain. Raises FactUnavailable where the API
-    did not give the nodes."""
-    if not here[NODES]:
+def find_writable_node(view: View, host: str) -> str:
+    """Find the name of the host's node; empty where it is none, or not certain. Raise FactUnavailable where the API did
+    not give the nodes."""
+    if not view[NODES]:
         return ""
     with suppress(FactUnavailable):
-        node = confirm_own(here.on(host))
+        node = confirm_node(view.select_host(host))
         return node.name if node else ""
     return ""
 
 
-def name_nodes(here: View, nodes: Mapping[str, GpuNode]) -> Sequence[str]:
-    """Return the names of nodes, by host, for a command to copy: the word NODE for each that is not certain."""
-    names = (node.name if node.name == find_writable_node(here, host) else "NODE" for host, node in nodes.items())
+def list_node_names(view: View, nodes: Mapping[str, GpuNode]) -> Sequence[str]:
+    """List the names of nodes, by host, for a command to copy: the word NODE for each that is not certain."""
+    names = (node.name if node.name == find_writable_node(view, host) else "NODE" for host, node in nodes.items())
     return tuple(dict.fromkeys(names))
 
 
-def sharing(here: View, host: Host) -> tuple[str, int]:
-    """(mode, replicas) of a host: its own setting, else that of all. Without sharing a GPU is one replica."""
+def select_sharing(view: View, host: Host) -> tuple[str, int]:
+    """Select the (mode, replicas) of a host: its own setting, else that of all hosts. Without sharing a GPU is one
+    replica."""
     own_setting = host.spec.gpustack_sharing
     if own_setting:
         mode, _, replicas = own_setting.partition(":")
         return mode, int(replicas or 1)
-    of_all = here.spec.gpu.sharing
-    return (of_all.mode, of_all.replicas) if of_all.mode != "none" else ("none", 1)
+    default_sharing = view.spec.gpu.sharing
+    return (default_sharing.mode, default_sharing.replicas) if default_sharing.mode != "none" else ("none", 1)
 
 
-def on_hosts(
-    what: str,
-    wanted: str,
+def build_hosts_result(
+    subject: str,
+    expected_state: str,
     wrong: dict[str, str],
     cure: Cure = "install",
     hint: Hint = NO_HINT,
     *,
     passing: bool = False,
 ) -> Result | None:
-    """A Result that names each host with what was found there."""
+    """Build a Result that names each host with its actual state. Return None where no host is wrong."""
     if not wrong:
         return None
-    found = "; ".join(f"{host}: {text}" for host, text in sorted(wrong.items()))
-    return Result(what, wanted, found, cure, hint=hint, passing=passing)
+    actual = "; ".join(f"{host}: {text}" for host, text in sorted(wrong.items()))
+    return Result(subject, expected_state, actual, cure, hint=hint, passing=passing)
 
 
-def namespace_mismatch(here: View) -> Result | None:
+def find_namespace_mismatch(view: View) -> Result | None:
     """Compare the namespace of the GPU stack; a missing one is created, and a level that somebody set stays."""
-    name = here.spec.gpu.namespace
-    found = here[NAMESPACES].get(name)
-    if not expected(here) or found is None:
+    name = view.spec.gpu.namespace
+    namespace = view[NAMESPACES].get(name)
+    if not count_host_gpus(view) or namespace is None:
         return None
-    phase, level = found
+    phase, level = namespace
     if phase == "Terminating":
         hint = Command("kubectl", "get", "namespace", name, "-o", "yaml", note="status.conditions names what remains")
         return Result(f"namespace {name}", "Active", phase, cure="operator", hint=hint)
     if level == "privileged":
         return None
-    what, expected_level = f"namespace {name}", "Pod Security level privileged"
+    subject, expected_level = f"namespace {name}", "Pod Security level privileged"
     if not level:
-        return Result(what, expected_level, "unset")
+        return Result(subject, expected_level, "unset")
     explain = Command("gpustack", "explain", "namespace-restricted")
-    return Result(what, expected_level, level, cure="operator", hint=explain)
+    return Result(subject, expected_level, level, cure="operator", hint=explain)
 
 
-def unlabelled(here: View) -> dict[str, str]:
-    """Hosts with GPUs whose nodes lack the label. A host that is not a node is checked by the step workers."""
-    nodes = gpu_nodes(here)
+def find_unlabelled_hosts(view: View) -> dict[str, str]:
+    """Find hosts with GPUs whose nodes lack the label. A host that is not a node is checked by the step workers."""
+    nodes = map_gpu_nodes(view)
     return {host: f"no label {PRESENT}" for host, node in nodes.items() if node.labels.get(PRESENT) != "true"}
 
 
-def gpu_count_mismatch(here: View) -> Result | None:
-    """Of hosts with fewer GPUs for Kubernetes on the bus than in the inventory."""
-    found = {host: (len(gpus(here.on(host))), number) for host, number in expected(here).items()}
-    wrong = {host: f"{there} of {wanted}" for host, (there, wanted) in found.items() if there < wanted}
+def find_gpu_count_mismatch(view: View) -> Result | None:
+    """Find hosts with fewer GPUs for Kubernetes on the bus than in the inventory."""
+    counts = {host: (len(list_gpus(view.select_host(host))), number) for host, number in count_host_gpus(view).items()}
+    wrong = {
+        host: f"{actual_count} of {expected_count}"
+        for host, (actual_count, expected_count) in counts.items()
+        if actual_count < expected_count
+    }
     hint = Command(
         "lspci",
         "-nnk",
@@ -145,67 +152,77 @@ def gpu_count_mismatch(here: View) -> Result | None:
         "10de:",
         note="on that host; gpustack_gpus in the inventory is what it has for Kubernetes",
     )
-    return on_hosts("GPUs on the bus", "at least gpustack_gpus", wrong, "operator", hint)
+    return build_hosts_result("GPUs on the bus", "at least gpustack_gpus", wrong, "operator", hint)
 
 
-def unwell(there: View) -> str:
-    """The error of a host's driver that does not show all its GPUs; empty where it shows them, where the driver comes
-    in a container, and where that is unknown."""
+def describe_driver_error(view: View) -> str:
+    """Describe the error of a host's driver that does not show all its GPUs; empty where it shows them, where the
+    driver comes in a container, and where that is unknown."""
     try:
-        found, shown = answers(there), there[GPU_SMI]
+        result, smi = answers(view), view[GPU_SMI]
     except FactUnavailable:
         return ""
-    if found is not None:
-        return found.found
-    wanted = gpu_count(there)
-    missing = shown.state == "ended" and len(shown.gpus) < wanted
-    return f"shows {len(shown.gpus)} of {wanted} GPUs" if missing else ""
+    if result is not None:
+        return result.actual
+    expected_count = count_gpus(view)
+    missing = smi.state == "ended" and len(smi.gpus) < expected_count
+    return f"shows {len(smi.gpus)} of {expected_count} GPUs" if missing else ""
 
 
-def offered(here: View, plugins: Collection[str]) -> bool:
-    """Whether device plugins run on every node with GPUs."""
-    there = [here[GPU_DAEMON_SETS][name] for name in plugins if name in here[GPU_DAEMON_SETS]]
-    return all(one.runs for one in there) and sum(one.ready for one in there) >= len(gpu_nodes(here))
+def has_running_plugins(view: View, plugins: Collection[str]) -> bool:
+    """Tell whether device plugins run on every node with GPUs."""
+    workloads = [view[GPU_DAEMON_SETS][name] for name in plugins if name in view[GPU_DAEMON_SETS]]
+    return all(workload.runs for workload in workloads) and sum(workload.ready for workload in workloads) >= len(
+        map_gpu_nodes(view)
+    )
 
 
-def whole(here: View) -> dict[str, int]:
-    """GPUs for Kubernetes, by host that is a node; MIG instances are counted elsewhere."""
-    nodes = gpu_nodes(here)
-    found = expected(here).items()
-    return {host: n for host, n in found if host in nodes and not here.on(host).host.spec.gpustack_mig}
+def count_node_gpus(view: View) -> dict[str, int]:
+    """Count GPUs for Kubernetes, by host that is a node; MIG instances are counted elsewhere."""
+    nodes = map_gpu_nodes(view)
+    host_gpus = count_host_gpus(view).items()
+    return {
+        host: count for host, count in host_gpus if host in nodes and not view.select_host(host).host.spec.gpustack_mig
+    }
 
 
-def shared(here: View) -> dict[str, int]:
-    """The same, times the pods that share one."""
-    return {host: count * sharing(here, here.on(host).host)[1] for host, count in whole(here).items()}
+def count_shared_gpus(view: View) -> dict[str, int]:
+    """Count GPUs for Kubernetes, by host that is a node, times the pods that share one."""
+    return {
+        host: count * select_sharing(view, view.select_host(host).host)[1]
+        for host, count in count_node_gpus(view).items()
+    }
 
 
-def allocatable_mismatch(
-    here: View, step: str, plugins: Collection[str], wanted: Mapping[str, int], *, least: bool = False
+def find_allocatable_mismatch(
+    view: View, step: str, plugins: Collection[str], expected_counts: Mapping[str, int], *, at_least: bool = False
 ) -> Result | None:
-    """Allocatable GPUs of the nodes, compared with those `wanted` by host: as many, or at `least` as many. The page of
-    `step` explains it; `plugins` are the DaemonSets of the device plugin: the kubelet still counts the devices of a
-    removed one for minutes, all of them as unhealthy.
+    """Compare the allocatable GPUs of the nodes with `expected_counts` by host: as many, or with `at_least` at least as
+    many. The page of `step` explains it; `plugins` are the DaemonSets of the device plugin: the kubelet still counts
+    the devices of a removed one for minutes, all of them as unhealthy.
 
     If one GPU does not respond while the device plugin starts, the plugin exits, and the node has no allocatable GPU:
-    the driver on the host reports that, and waiting does not help."""
-    nodes, wrong, ill, hindered = gpu_nodes(here), {}, {}, {}
-    for host, count in wanted.items():
+    the driver on the host reports that, and waiting does not help.
+    """
+    nodes, wrong, unhealthy, driver_errors = map_gpu_nodes(view), {}, {}, {}
+    for host, count in expected_counts.items():
         offers = nodes[host].allocatable
-        known = offers or offered(here, plugins)
-        if known and nodes[host].capacity == count > offers:
-            ill[host] = f"{count - offers} of {count} unhealthy"
-        elif offers < count or (offers > count and not least):
+        is_known = offers or has_running_plugins(view, plugins)
+        if is_known and nodes[host].capacity == count > offers:
+            unhealthy[host] = f"{count - offers} of {count} unhealthy"
+        elif offers < count or (offers > count and not at_least):
             wrong[host] = f"{offers} of {count}"
-            if driver := unwell(here.on(host)):
-                hindered[host] = f"{wrong[host]}, nvidia-smi: {driver}"
-    if ill and not wrong:
+            if driver := describe_driver_error(view.select_host(host)):
+                driver_errors[host] = f"{wrong[host]}, nvidia-smi: {driver}"
+    if unhealthy and not wrong:
         explain = Command("gpustack", "explain", f"{step}/allocatable")
         kernel = Prose("journalctl -k | grep NVRM; then {}", explain, note="on that host")
-        return on_hosts("nvidia.com/gpu", "all healthy", ill, "operator", kernel)
-    if wrong and wrong.keys() == hindered.keys():
+        return build_hosts_result("nvidia.com/gpu", "all healthy", unhealthy, "operator", kernel)
+    if wrong and wrong.keys() == driver_errors.keys():
         hint = Command(
             "gpustack", "explain", "gpu-driver/answers", note="the device plugin starts with all GPUs of a host or none"
         )
-        return on_hosts("nvidia.com/gpu", "all GPUs of the hosts", hindered | ill, "operator", hint)
-    return on_hosts("nvidia.com/gpu", "all GPUs of the hosts", wrong | ill, passing=True)
+        return build_hosts_result(
+            "nvidia.com/gpu", "all GPUs of the hosts", driver_errors | unhealthy, "operator", hint
+        )
+    return build_hosts_result("nvidia.com/gpu", "all GPUs of the hosts", wrong | unhealthy, passing=True)

@@ -1,14 +1,14 @@
 """GPU metrics: the DCGM metrics of each GPU reach Prometheus, once, under stable names.
 
-A ConfigMap of ours lists the exported counters, with the legacy names that dashboards and alerts use; the spec may add
-fields. One ServiceMonitor lets Prometheus find the exporter: either NVIDIA's operator owns one with the exporter's name
-(and deletes any object of that name if its ServiceMonitor is disabled), or ours has another name. Never both: each GPU
-would be counted twice in every sum. Without the operator it is ours.
+A ConfigMap of gpustack lists the exported counters, with the legacy names that dashboards and alerts use; the spec may
+add fields. One ServiceMonitor lets Prometheus find the exporter: either NVIDIA's operator owns one with the exporter's
+name (and deletes any object of that name if its ServiceMonitor is disabled), or gpustack owns one with another name.
+There are never both: each GPU would be counted twice in every sum. Without the operator it is gpustack's.
 
 Settings: gpu.metrics. Sources: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go; NVIDIA/dcgm-exporter README.
 """
 
-from gpustack.ask.judge import Result, as_text
+from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.config.host import Host
@@ -17,95 +17,113 @@ from gpustack.probes.gpu.cluster import GPU_NODES
 from gpustack.probes.gpu.dcgm import COUNTERS as COUNTERS_FACT
 from gpustack.probes.gpu.dcgm import EXPORTER, MONITORS, SERIES, GpuSeries, Monitor
 from gpustack.probes.gpu.devices import GPU_DEVICES
-from gpustack.probes.gpu.temporary import MARKS, read_mark
+from gpustack.probes.gpu.temporary_changes import MARKS, parse_mark
 from gpustack.probes.host.system import IDENTITY
-from gpustack.probes.kubernetes.applied import SERVICE_MONITORS
-from gpustack.probes.monitoring.scrape import GONE
-from gpustack.steps.applied import differing
-from gpustack.steps.control_plane.step import control_planes
-from gpustack.steps.gpu.exporter import COUNTERS, count_watched, own_and_more, seconds
-from gpustack.steps.gpu.hosts import expected, gpu_nodes, on_hosts
-from gpustack.steps.gpu.metrics_objects import OURS, monitor_of_ours, wanted_monitor
+from gpustack.probes.kubernetes.applied_objects import SERVICE_MONITORS
+from gpustack.probes.monitoring.scrape import STALE_SECONDS
+from gpustack.steps.applied_objects import find_object_mismatch
+from gpustack.steps.control_plane.step import is_control_plane
+from gpustack.steps.gpu.exporter import COUNTERS, count_watched_gpus, parse_duration, render_counters
+from gpustack.steps.gpu.hosts import build_hosts_result, count_host_gpus, map_gpu_nodes
+from gpustack.steps.gpu.metrics_objects import MONITOR_NAME, build_monitor, select_monitor
 from gpustack.steps.step import Step
 
 
 def applies(inventory: Inventory, host: Host) -> bool:
-    return inventory.spec.monitoring.enabled and control_planes(inventory, host)
+    return inventory.spec.monitoring.enabled and is_control_plane(inventory, host)
 
 
-def csv(here: View) -> Result | None:
-    """The exporter is configured to export our counters, and those of the spec."""
-    if not expected(here):
+def csv(view: View) -> Result | None:
+    """The exporter is configured to export the counters of gpustack, and those of the spec."""
+    if not count_host_gpus(view):
         return None
-    wanted, found = own_and_more(here), here[COUNTERS_FACT].get(COUNTERS)
-    if found == wanted:
+    expected_csv, actual_csv = render_counters(view), view[COUNTERS_FACT].get(COUNTERS)
+    if actual_csv == expected_csv:
         return None
-    return Result(f"ConfigMap {COUNTERS}", "gpustack's counters", "different ones" if found else "nothing")
+    return Result(f"ConfigMap {COUNTERS}", "gpustack's counters", "different ones" if actual_csv else "nothing")
 
 
-def monitor(here: View) -> Result | None:
-    """Exactly one ServiceMonitor lets Prometheus find the exporter."""
-    if not expected(here):
+def monitor(view: View) -> Result | None:
+    """Prometheus finds the exporter through exactly one ServiceMonitor."""
+    if not count_host_gpus(view):
         return None
-    wanted, found = wanted_monitor(here), here[MONITORS] or ()
-    if wanted not in found:
-        return Result("ServiceMonitor of the exporter", wanted.name, as_text([one.name for one in found]))
-    ours = {Monitor(here.spec.gpu.namespace, name) for name in (EXPORTER, OURS)}
-    others = [one for one in found if one not in ours]
-    if others:
-        names = as_text([f"{one.namespace}/{one.name}" for one in others])
+    expected_monitor, monitors = select_monitor(view), view[MONITORS] or ()
+    if expected_monitor not in monitors:
+        return Result(
+            "ServiceMonitor of the exporter",
+            expected_monitor.name,
+            format_value([service_monitor.name for service_monitor in monitors]),
+        )
+    managed_monitors = {Monitor(view.spec.gpu.namespace, name) for name in (EXPORTER, MONITOR_NAME)}
+    foreign_monitors = [service_monitor for service_monitor in monitors if service_monitor not in managed_monitors]
+    if foreign_monitors:
+        names = format_value(
+            [f"{service_monitor.namespace}/{service_monitor.name}" for service_monitor in foreign_monitors]
+        )
         hint = Command(
-            "kubectl", "-n", others[0].namespace, "delete", "servicemonitor", others[0].name, note="if it is not needed"
+            "kubectl",
+            "-n",
+            foreign_monitors[0].namespace,
+            "delete",
+            "servicemonitor",
+            foreign_monitors[0].name,
+            note="if it is not needed",
         )
         return Result("ServiceMonitors of the exporter", "one", f"also {names}", cure="operator", hint=hint)
     return (
-        Result("ServiceMonitors of the exporter", "one", "two, so every GPU counts twice") if len(found) > 1 else None
+        Result("ServiceMonitors of the exporter", "one", "two, so every GPU counts twice")
+        if len(monitors) > 1
+        else None
     )
 
 
-def monitor_content(here: View) -> Result | None:
-    """A ServiceMonitor of ours has the interval and the relabelings of the spec."""
-    wanted = wanted_monitor(here)
-    if not expected(here) or wanted.name != OURS or wanted not in (here[MONITORS] or ()):
+def monitor_content(view: View) -> Result | None:
+    """A ServiceMonitor of gpustack has the interval and the relabelings of the spec."""
+    expected_monitor = select_monitor(view)
+    if (
+        not count_host_gpus(view)
+        or expected_monitor.name != MONITOR_NAME
+        or expected_monitor not in (view[MONITORS] or ())
+    ):
         return None
-    return differing("ServiceMonitors", [monitor_of_ours(here)], here[SERVICE_MONITORS])
+    return find_object_mismatch("ServiceMonitors", [build_monitor(view)], view[SERVICE_MONITORS])
 
 
-def series(here: View) -> Result | None:
+def series(view: View) -> Result | None:
     """Prometheus has a recent series of every GPU of every node, or of those of gpu.metrics.devices, by its UUID, from
     one scrape job: the series of a job that is no longer scraped can be queried for five minutes."""
-    counts, wrong = expected(here), {}
+    counts, wrong = count_host_gpus(view), {}
     if not counts:
         return None
-    fresh = max(GONE, 3 * seconds(here.spec.gpu.metrics.interval))
+    fresh = max(STALE_SECONDS, 3 * parse_duration(view.spec.gpu.metrics.interval))
     by_host: dict[str, list[GpuSeries]] = {}
-    for one in here[SERIES]:
-        by_host.setdefault(one.host, []).append(one)
-    for host, node in gpu_nodes(here).items():
-        count = count_watched(here.spec.gpu.metrics.devices, counts[host])
-        of_host = by_host.get(node.name, [])
-        uuids = {one.uuid for one in of_host if one.age < fresh}
-        newest = min((one.age for one in of_host), default=0)
-        jobs = {one.job for one in of_host if one.age < newest + GONE}
+    for gpu_series in view[SERIES]:
+        by_host.setdefault(gpu_series.host, []).append(gpu_series)
+    for host, node in map_gpu_nodes(view).items():
+        count = count_watched_gpus(view.spec.gpu.metrics.devices, counts[host])
+        host_series = by_host.get(node.name, [])
+        uuids = {gpu_series.uuid for gpu_series in host_series if gpu_series.age < fresh}
+        newest = min((gpu_series.age for gpu_series in host_series), default=0)
+        jobs = {gpu_series.job for gpu_series in host_series if gpu_series.age < newest + STALE_SECONDS}
         if len(uuids) != count:
             wrong[host] = f"{len(uuids)} of {count}"
         elif len(jobs) > 1:
-            wrong[host] = f"each from {len(jobs)} jobs: {as_text(jobs)}"
-    return on_hosts("GPUs in Prometheus", "all, each once", wrong, passing=True)
+            wrong[host] = f"each from {len(jobs)} jobs: {format_value(jobs)}"
+    return build_hosts_result("GPUs in Prometheus", "all, each once", wrong, passing=True)
 
 
-def temporary(here: View) -> Result | None:
-    """No GPU is changed for a time, by `--for` or as profiling that is paused: what gpustack changes so stands on its
-    node with a deadline and the values before, and the first command of `gpustack gpu` that asks host engines after
+def temporary(view: View) -> Result | None:
+    """The GPUs have no temporary change, by `--for` or as profiling that is paused: what gpustack changes so stands on
+    the node with a deadline and the values before, and the first command of `gpustack gpu` that asks host engines after
     that puts it back. To end it earlier, set it again without `--for`, or resume profiling."""
-    if not expected(here) or not (found := here[MARKS]):
+    if not count_host_gpus(view) or not (marks := view[MARKS]):
         return None
-    known = {place: read_mark(*place, text, here.taken) for place, text in found.items()}
+    parsed_marks = {place: parse_mark(*place, text, view.started_at) for place, text in marks.items()}
     words = [
-        f"{node}: {mark.described if mark else f'{what}, no mark of gpustack: {found[node, what]}'}"
-        for (node, what), mark in known.items()
+        f"{node}: {mark.description if mark else f'{change}, no mark of gpustack: {marks[node, change]}'}"
+        for (node, change), mark in parsed_marks.items()
     ]
-    late = any(mark and mark.overdue for mark in known.values())
+    late = any(mark and mark.overdue for mark in parsed_marks.values())
     hint = (
         Command("gpustack", "gpu", "config", "show", note="puts back what is overdue")
         if late
@@ -120,7 +138,7 @@ STEP = Step(
     probes=(COUNTERS_FACT, MONITORS, SERVICE_MONITORS, GPU_NODES, IDENTITY, GPU_DEVICES, SERIES, MARKS),
     checks=(csv, monitor, monitor_content, series, temporary),
     needs=("monitoring", "gpu-operator", "gpu-plugin"),
-    settle=180,
+    settle_seconds=180,
     applies=applies,
     interrupts="the exporter may be made anew; its series pause",
 )

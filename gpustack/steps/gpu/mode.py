@@ -1,8 +1,8 @@
-"""How the driver of a host's GPUs is installed: by the operator in containers, by packages on the host, or by other
-means.
+"""The way in which the driver of a host's GPUs is installed: by the operator in containers, by packages on the host, or
+by other means.
 
-Set by `gpu.driver.mode` of the spec. With `auto`: packages on the host without an operator or without Kubernetes, and
-on Debian, for which no driver container is built; elsewhere packages if NVIDIA's are installed already, none if the
+It is set by `gpu.driver.mode` of the spec. With `auto`: packages on the host without an operator or without Kubernetes,
+and on Debian, for which no driver container is built; elsewhere packages if NVIDIA's are installed already, none if the
 libraries of another driver are on the host, otherwise containers. Packages newer than those of the version set are
 managed by their owner: none. A driver container leaves no libraries on its host, so the module that it loads is not
 mistaken for another driver.
@@ -11,12 +11,12 @@ mistaken for another driver.
 from typing import Literal
 
 from gpustack.ask.view import View
-from gpustack.config.resolved import driver_version_of
+from gpustack.config.resolution import resolve_driver_version
 from gpustack.probes.gpu.driver import GPU_DRIVER
 from gpustack.probes.gpu.packages import GPU_PACKAGES
 from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
 from gpustack.probes.host.system import OS
-from gpustack.steps.gpu.count import gpus
+from gpustack.steps.gpu.count import list_gpus
 
 Mode = Literal["container", "host", "none"]
 
@@ -38,74 +38,75 @@ UNBRANCHED = 590
 PERSISTENCED = "nvidia-persistenced"
 
 # Debian's own archive has a package of this name as well.
-DEBIAN_TOO = "nvidia-kernel-dkms"
+DEBIAN_NAMESAKE = "nvidia-kernel-dkms"
 
 
-def mode(here: View) -> Mode:
-    """Of a host that has GPUs. Raises FactUnavailable."""
-    stated = here.spec.gpu.driver.mode
-    if stated != "auto":
-        return stated
-    if newer_than_ours(here):
+def choose_driver_mode(view: View) -> Mode:
+    """Choose the mode of a host that has GPUs. Raise FactUnavailable."""
+    spec_mode = view.spec.gpu.driver.mode
+    if spec_mode != "auto":
+        return spec_mode
+    if has_newer_driver(view):
         return "none"
-    if here.spec.gpu.stack == "host" or here.host.standalone or here[OS].id == "debian":
+    if view.spec.gpu.stack == "host" or view.host.standalone or view[OS].id == "debian":
         return "host"
-    there = here[GPU_PACKAGES]
-    if any(name in there for name in (LIBRARIES["ubuntu"], *MODULES["ubuntu"].values())):
+    packages = view[GPU_PACKAGES]
+    if any(name in packages for name in (LIBRARIES["ubuntu"], *MODULES["ubuntu"].values())):
         return "host"
-    return "none" if here[GPU_DRIVER].library else "container"
+    return "none" if view[GPU_DRIVER].library else "container"
 
 
-def newer_than_ours(here: View) -> bool:
-    """NVIDIA's packages, or what its .run installer brought, are of a later version than the version set's, and the
-    spec names none."""
-    if here.spec.gpu.driver.version:
+def has_newer_driver(view: View) -> bool:
+    """Tell whether NVIDIA's packages, or what its .run installer brought, are of a later version than the version
+    set's, and the spec names none."""
+    if view.spec.gpu.driver.version:
         return False
-    installed = here[GPU_DRIVER]
-    there, ours = here[GPU_PACKAGES], parts(driver_version_of(here.spec))
-    names = {*LIBRARIES.values(), *(name for kinds in MODULES.values() for name in kinds.values())} - {DEBIAN_TOO}
-    if any(parts(there[name].version) > ours for name in names if name in there):
+    driver = view[GPU_DRIVER]
+    packages, spec_version = view[GPU_PACKAGES], parse_version(resolve_driver_version(view.spec))
+    names = {*LIBRARIES.values(), *(name for kinds in MODULES.values() for name in kinds.values())} - {DEBIAN_NAMESAKE}
+    if any(parse_version(packages[name].version) > spec_version for name in names if name in packages):
         return True
-    return installed.uninstaller and parts(installed.module) > ours
+    return driver.uninstaller and parse_version(driver.module) > spec_version
 
 
-def parts(version: str) -> tuple[int, ...]:
-    """Empty for what is no version of NVIDIA's driver."""
+def parse_version(version: str) -> tuple[int, ...]:
+    """Parse a version; empty for what is no version of NVIDIA's driver."""
     words = version.split(".")
     return tuple(map(int, words)) if all(word.isdigit() for word in words) else ()
 
 
-def driven(here: View, *modes: Mode) -> bool:
-    """The host has GPUs for Kubernetes, and their driver comes in one of these ways."""
-    return bool(gpus(here)) and mode(here) in modes
+def uses_driver_mode(view: View, *modes: Mode) -> bool:
+    """Tell whether the host has GPUs for Kubernetes, and their driver comes in one of these ways."""
+    return bool(list_gpus(view)) and choose_driver_mode(view) in modes
 
 
-def wanted(here: View) -> tuple[str, ...]:
-    """The packages with the libraries and with the module, then those that neither of the two brings; where switches
-    join the GPUs, the Fabric Manager too."""
-    if not switched(here):
-        return driver_packages(here)
-    branch = branch_of(here)
-    return *driver_packages(here), FABRIC if branch >= FABRIC_UNBRANCHED else f"{FABRIC}-{branch}"
+def list_expected_packages(view: View) -> tuple[str, ...]:
+    """List the packages with the libraries and with the module, then those that neither of the two installs; where
+    switches join the GPUs, the Fabric Manager too."""
+    if not has_nvswitches(view):
+        return list_driver_packages(view)
+    branch = parse_branch(view)
+    return *list_driver_packages(view), FABRIC if branch >= FABRIC_UNBRANCHED else f"{FABRIC}-{branch}"
 
 
-def driver_packages(here: View) -> tuple[str, ...]:
-    kind = here.spec.gpu.driver.kernel_module
-    if here[OS].id == "debian":
+def list_driver_packages(view: View) -> tuple[str, ...]:
+    kind = view.spec.gpu.driver.kernel_module
+    if view[OS].id == "debian":
         return LIBRARIES["debian"], MODULES["debian"][kind]
     libraries, module = LIBRARIES["ubuntu"], MODULES["ubuntu"][kind]
-    branch = branch_of(here)
+    branch = parse_branch(view)
     if branch >= UNBRANCHED:
         return libraries, module, PERSISTENCED
     of_branch = module.replace("nvidia-dkms", f"nvidia-dkms-{branch}")
     return f"{libraries}-{branch}", of_branch, PERSISTENCED, f"nvidia-utils-{branch}"
 
 
-def branch_of(here: View) -> int:
-    return int(driver_version_of(here.spec).partition(".")[0])
+def parse_branch(view: View) -> int:
+    return int(resolve_driver_version(view.spec).partition(".")[0])
 
 
-def switched(here: View) -> bool:
-    """The bus has NVSwitches, as HGX A100, H100 and H200 have. Those of NVLink 5 are on no bus of the host's."""
-    files = here[PLUGIN_FILES]
+def has_nvswitches(view: View) -> bool:
+    """Tell whether the bus has NVSwitches, as HGX A100, H100 and H200 have. Those of NVLink 5 are on no bus of the
+    host's."""
+    files = view[PLUGIN_FILES]
     return files is not None and files.switches > 0

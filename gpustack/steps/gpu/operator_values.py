@@ -1,111 +1,120 @@
-"""The values for the chart gpu-operator: ours < those that follow from the spec and the hosts < the operator's."""
+"""The values for the chart gpu-operator: gpustack's < those that follow from the spec and the hosts < the
+operator's."""
 
 import re
 from typing import Any
 
 from gpustack.ask.view import View
-from gpustack.config.resolved import driver_version_of
-from gpustack.config.values import merged, ours
+from gpustack.config.resolution import resolve_driver_version
+from gpustack.config.values import merge_values, read_own_values
 from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS
-from gpustack.steps.gpu.exporter import COUNTERS, own_and_more, patience, variables
-from gpustack.steps.gpu.hosts import expected, sharing, silent
-from gpustack.steps.gpu.mode import mode
+from gpustack.steps.gpu.exporter import COUNTERS, build_environment, format_scrape_timeout, render_counters
+from gpustack.steps.gpu.hosts import count_host_gpus, list_silent_hosts, select_sharing
+from gpustack.steps.gpu.mode import choose_driver_mode
 from gpustack.steps.release import Release
 
 CHART = "gpu-operator"
 SHARING = "gpustack-device-plugin"
 DRIVER = "nvidia-driver-daemonset"  # of a pool of nodes: with a suffix
-WHOLE = "none"
+NO_SHARING = "none"
 # Layouts that leave all GPUs of a host alike, by the names of NVIDIA's MIG manager: all-disabled, all-1g.10gb,
 # all-1g.20gb.me. Not all-balanced, and not all-enabled, which makes no instances.
 UNIFORM = re.compile(r"all-(disabled|\d+g\..+)")
 
 
-def wanted(here: View) -> bool:
-    """Raises FactUnavailable where it is unknown whether there are GPUs."""
-    return here.spec.gpu.stack == "operator" and bool(expected(here))
+def needs_release(view: View) -> bool:
+    """Tell whether a host has GPUs. Raise FactUnavailable where that is unknown."""
+    return view.spec.gpu.stack == "operator" and bool(count_host_gpus(view))
 
 
-def release(here: View) -> Release:
-    """Raises FactUnavailable where it is unknown who installs the drivers."""
-    name = here.spec.gpu.release
-    theirs = here.snapshot.inventory.values.get(name, {})
-    return Release(name, here.spec.gpu.namespace, CHART, merged(ours(CHART), computed(here), theirs), privileged=True)
+def build_release(view: View) -> Release:
+    """Build the release of the GPU Operator. Raise FactUnavailable where it is unknown who installs the drivers."""
+    name = view.spec.gpu.release
+    operator_values = view.snapshot.inventory.values.get(name, {})
+    return Release(
+        name,
+        view.spec.gpu.namespace,
+        CHART,
+        merge_values(read_own_values(CHART), compute_values(view), operator_values),
+        privileged=True,
+    )
 
 
-def computed(here: View) -> dict[str, Any]:
-    gpu = here.spec.gpu
+def compute_values(view: View) -> dict[str, Any]:
+    gpu = view.spec.gpu
     engine = {"dcgm": {"enabled": True}} if gpu.dcgm == "standalone" else {}
     return {
-        "driver": driver(here),
-        "devicePlugin": {"config": device_plugin(here)},
-        **mig(here),
+        "driver": build_driver_values(view),
+        "devicePlugin": {"config": build_plugin_values(view)},
+        **build_mig_values(view),
         **engine,
-        "dcgmExporter": exporter(here),
+        "dcgmExporter": build_exporter_values(view),
     }
 
 
-def exporter(here: View) -> dict[str, Any]:
-    """The operator points the exporter at its own host engine (dcgm.enabled). For one of the host it needs the host's
-    network: the operator gives it that for an address at localhost only where no `env` says it (NVIDIA/gpu-operator
-    v26.7.0 controllers/object_controls.go, TransformDCGMExporter: `env` is set last)."""
-    metrics, interval = here.spec.gpu.metrics, here.spec.gpu.metrics.interval
+def build_exporter_values(view: View) -> dict[str, Any]:
+    """Build the values of the exporter. The operator points it at its own host engine (dcgm.enabled). For one of the
+    host it needs the host's network: the operator gives it that for an address at localhost only where no `env` says it
+    (NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go, TransformDCGMExporter: `env` is set last)."""
+    metrics, interval = view.spec.gpu.metrics, view.spec.gpu.metrics.interval
     return {
-        "config": {"name": COUNTERS, "create": True, "data": own_and_more(here)},
-        "env": [{"name": name, "value": value} for name, value in variables(here.spec).items()],
-        **({"hostNetwork": True} if here.spec.gpu.dcgm == "host" else {}),
+        "config": {"name": COUNTERS, "create": True, "data": render_counters(view)},
+        "env": [{"name": name, "value": value} for name, value in build_environment(view.spec).items()],
+        **({"hostNetwork": True} if view.spec.gpu.dcgm == "host" else {}),
         **({"enablePodLabels": True, "podLabelAllowlistRegex": list(metrics.pod_labels)} if metrics.pod_labels else {}),
         **({"enablePodUID": True} if metrics.pod_uid else {}),
         "serviceMonitor": {
-            "enabled": here.spec.monitoring.enabled and metrics.service_monitor == "operator",
+            "enabled": view.spec.monitoring.enabled and metrics.service_monitor == "operator",
             "interval": interval,
-            "scrapeTimeout": patience(interval),
+            "scrapeTimeout": format_scrape_timeout(interval),
         },
     }
 
 
-def driver(here: View) -> dict[str, Any]:
-    """Off where every host with GPUs has its own."""
-    if not drivers_in_containers(here):
+def build_driver_values(view: View) -> dict[str, Any]:
+    """Build the values of the driver, which is off where every host with GPUs has its own."""
+    if not uses_driver_containers(view):
         return {"enabled": False}
-    module = here.spec.gpu.driver.kernel_module
-    return {"enabled": True, "version": driver_version_of(here.spec), "kernelModuleType": module}
+    module = view.spec.gpu.driver.kernel_module
+    return {"enabled": True, "version": resolve_driver_version(view.spec), "kernelModuleType": module}
 
 
-def mig(here: View) -> dict[str, Any]:
-    """`mixed` as soon as one host's instances are not all alike: with the chart's `single` its plugin offers nothing.
-    Then every host's instances are nvidia.com/mig-PROFILE, no more nvidia.com/gpu. Hosts may differ with both (GPU
-    Operator documentation, gpu-operator-mig)."""
-    layouts = [host.spec.gpustack_mig for host in here.hosts if host.spec.gpustack_mig]
+def build_mig_values(view: View) -> dict[str, Any]:
+    """Build the MIG strategy: `mixed` as soon as one host's instances are not all alike, because with the chart's
+    `single` its plugin offers nothing. Then every host's instances are nvidia.com/mig-PROFILE, no more nvidia.com/gpu.
+    Hosts may differ with both (GPU Operator documentation, gpu-operator-mig)."""
+    layouts = [host.spec.gpustack_mig for host in view.hosts if host.spec.gpustack_mig]
     return {} if all(UNIFORM.fullmatch(layout) for layout in layouts) else {"mig": {"strategy": "mixed"}}
 
 
-def drivers_in_containers(here: View) -> bool:
-    """Whether some host with GPUs gets its driver from the operator. A host that cannot be asked keeps what it has: no
-    driver is taken from under its pods because it is away for a moment."""
-    if any(mode(here.on(host)) == "container" for host in expected(here)):
+def uses_driver_containers(view: View) -> bool:
+    """Tell whether some host with GPUs gets its driver from the operator. A host that cannot be asked keeps what it
+    has: no driver is taken from under its pods because it is away for a moment."""
+    if any(choose_driver_mode(view.select_host(host)) == "container" for host in count_host_gpus(view)):
         return True
-    if here.spec.gpu.driver.mode != "auto" or not silent(here):
+    if view.spec.gpu.driver.mode != "auto" or not list_silent_hosts(view):
         return False
-    return any(name.startswith(DRIVER) for name in here[GPU_DAEMON_SETS])
+    return any(name.startswith(DRIVER) for name in view[GPU_DAEMON_SETS])
 
 
-def device_plugin(here: View) -> dict[str, Any]:
-    """Its ConfigMap with one entry for each way of sharing that some host has; nodes choose theirs by a label."""
-    ways = {sharing(here, host) for host in here.hosts} | {("none", 1)}
-    if ways == {("none", 1)}:
+def build_plugin_values(view: View) -> dict[str, Any]:
+    """Build the ConfigMap of the device plugin, with one entry for each way of sharing that some host has; a label of
+    the node selects the entry."""
+    sharings = {select_sharing(view, host) for host in view.hosts} | {("none", 1)}
+    if sharings == {("none", 1)}:
         return {}
-    data = {key(*way): plugin(*way) for way in sorted(ways)}
-    return {"create": True, "name": SHARING, "default": WHOLE, "data": data}
+    data = {format_sharing(*sharing): render_plugin_config(*sharing) for sharing in sorted(sharings)}
+    return {"create": True, "name": SHARING, "default": NO_SHARING, "data": data}
 
 
-def key(mode: str, replicas: int) -> str:
-    """Name of a way of sharing: `none`, `time-slicing-4`. It is the value of the node's label."""
-    return WHOLE if mode == "none" else f"{mode}-{replicas}"
+def format_sharing(mode: str, replicas: int) -> str:
+    """Format the name of a way of sharing: `none`, `time-slicing-4`. It is the value of the node's label."""
+    return NO_SHARING if mode == "none" else f"{mode}-{replicas}"
 
 
-def plugin(mode: str, replicas: int) -> str:
-    """One configuration of the device plugin, as YAML (NVIDIA/k8s-device-plugin README, shared access to GPUs)."""
+def render_plugin_config(mode: str, replicas: int) -> str:
+    """Render one configuration of the device plugin, as YAML (NVIDIA/k8s-device-plugin README, shared access to
+    GPUs)."""
     import yaml
 
     document: dict[str, Any] = {"version": "v1"}

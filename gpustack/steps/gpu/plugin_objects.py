@@ -6,13 +6,13 @@ from typing import Any
 from gpustack.ask.view import View
 from gpustack.probes.gpu import engine_pods
 from gpustack.probes.gpu.dcgm import APP
-from gpustack.steps.applied import Object, stamped
-from gpustack.steps.gpu.exporter import COUNTERS, COUNTERS_KEY, REMOTE, own_and_more, variables
-from gpustack.steps.gpu.hosts import PRESENT, sharing
-from gpustack.steps.gpu.metrics_objects import PORT, config_map
-from gpustack.steps.gpu.operator_values import SHARING, WHOLE, key, plugin
+from gpustack.steps.applied_objects import Object, build_object
+from gpustack.steps.gpu.exporter import COUNTERS, COUNTERS_KEY, REMOTE, build_environment, render_counters
+from gpustack.steps.gpu.hosts import PRESENT, select_sharing
+from gpustack.steps.gpu.metrics_objects import PORT, build_config_map
+from gpustack.steps.gpu.operator_values import NO_SHARING, SHARING, format_sharing, render_plugin_config
 
-OURS = "gpustack-"
+NAME_PREFIX = "gpustack-"
 PLUGIN, EXPORTER, RUNTIME = SHARING, "gpustack-dcgm-exporter", "nvidia"
 # Service of the name that NVIDIA's has: dashboards and rules know the job by it.
 SERVICE = APP["app"]
@@ -27,52 +27,66 @@ DRIVER_FILES = {
     "driver-alternatives": ("/etc/alternatives", "/etc/alternatives"),
     "driver-dev": ("/dev", "/dev"),
 }
-Named = dict[str, Any]
+Manifest = dict[str, Any]
 
 
-def all_objects(here: View) -> list[Object]:
-    """Compose the objects with the counters, which the step gpu-metrics judges."""
-    return [config_map(here), *objects(here)]
+def build_all_objects(view: View) -> list[Object]:
+    """Build the objects with the counters, which the step gpu-metrics judges."""
+    return [build_config_map(view), *build_objects(view)]
 
 
-def objects(here: View) -> list[Object]:
-    space = here.spec.gpu.namespace
-    configurations = {f"{key(*way)}.yaml": plugin(*way) for way in of(here)}
+def build_objects(view: View) -> list[Object]:
+    space = view.spec.gpu.namespace
+    configurations = {
+        f"{format_sharing(*sharing)}.yaml": render_plugin_config(*sharing) for sharing in list_sharings(view)
+    }
     return [
-        stamped("RuntimeClass", "node.k8s.io/v1", "", RUNTIME, {}, {"handler": RUNTIME}),
-        stamped("ConfigMap", "v1", space, PLUGIN, {}, {"data": configurations}),
-        *(daemon_set(here, name, plugin_pod(here, *way), plugin(*way)) for name, way in plugins(here).items()),
-        daemon_set(here, EXPORTER, exporter_pod(here), own_and_more(here), APP),
-        stamped("Service", "v1", space, SERVICE, {"labels": APP}, {"spec": service(here.spec.gpu.metrics.port)}),
+        build_object("RuntimeClass", "node.k8s.io/v1", "", RUNTIME, {}, {"handler": RUNTIME}),
+        build_object("ConfigMap", "v1", space, PLUGIN, {}, {"data": configurations}),
+        *(
+            build_daemon_set(view, name, build_plugin_pod(view, *sharing), render_plugin_config(*sharing))
+            for name, sharing in map_plugins(view).items()
+        ),
+        build_daemon_set(view, EXPORTER, build_exporter_pod(view), render_counters(view), APP),
+        build_object(
+            "Service", "v1", space, SERVICE, {"labels": APP}, {"spec": build_service(view.spec.gpu.metrics.port)}
+        ),
     ]
 
 
-def of(here: View) -> list[tuple[str, int]]:
-    """Ways of sharing of all hosts, also of those that could not be asked; none is always one."""
-    return sorted({sharing(here, host) for host in here.hosts} | {("none", 1)})
+def list_sharings(view: View) -> list[tuple[str, int]]:
+    """List the ways of sharing of all hosts, also of those that could not be asked. `none` is always one of them."""
+    return sorted({select_sharing(view, host) for host in view.hosts} | {("none", 1)})
 
 
-def plugins(here: View) -> dict[str, tuple[str, int]]:
-    """Ways of sharing by the name of the DaemonSet that is for them."""
-    return {PLUGIN if key(*way) == WHOLE else f"{PLUGIN}-{key(*way)}": way for way in of(here)}
+def map_plugins(view: View) -> dict[str, tuple[str, int]]:
+    """Map the names of DaemonSets to the ways of sharing that they are for."""
+    return {
+        PLUGIN if format_sharing(*sharing) == NO_SHARING else f"{PLUGIN}-{format_sharing(*sharing)}": sharing
+        for sharing in list_sharings(view)
+    }
 
 
-def daemon_set(here: View, name: str, pod: Named, configuration: str, labels: Named | None = None) -> Object:
-    """What the pod reads when it starts stands as a digest in its template: so a change of it starts new pods."""
+def build_daemon_set(
+    view: View, name: str, pod: Manifest, configuration: str, labels: Manifest | None = None
+) -> Object:
+    """Build a DaemonSet. What the pod reads when it starts stands as a digest in its template: so a change of it starts
+    new pods."""
     labels = labels or {"app": name}
     digest = hashlib.sha256(configuration.encode()).hexdigest()[:16]
     template = {"metadata": {"labels": labels, "annotations": {"gpustack/configuration": digest}}, "spec": pod}
     update = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}}
     spec = {"selector": {"matchLabels": labels}, "updateStrategy": update, "template": template}
-    return stamped("DaemonSet", "apps/v1", here.spec.gpu.namespace, name, {"labels": labels}, {"spec": spec})
+    return build_object("DaemonSet", "apps/v1", view.spec.gpu.namespace, name, {"labels": labels}, {"spec": spec})
 
 
-def placed(way: str = "") -> Named:
-    """On nodes with GPUs, whatever keeps other pods away; with `way` only where the node's label names it."""
-    wanted: Named = {"key": PLUGIN_LABEL, "operator": "DoesNotExist"}
-    if way != WHOLE:
-        wanted = {"key": PLUGIN_LABEL, "operator": "In", "values": [way]}
-    rules = [{"key": PRESENT, "operator": "In", "values": ["true"]}, *([wanted] if way else [])]
+def build_placement(sharing_name: str = "") -> Manifest:
+    """Build the placement on nodes with GPUs, whatever keeps other pods away; with `sharing_name` only on nodes whose
+    label names it."""
+    sharing_rule: Manifest = {"key": PLUGIN_LABEL, "operator": "DoesNotExist"}
+    if sharing_name != NO_SHARING:
+        sharing_rule = {"key": PLUGIN_LABEL, "operator": "In", "values": [sharing_name]}
+    rules = [{"key": PRESENT, "operator": "In", "values": ["true"]}, *([sharing_rule] if sharing_name else [])]
     terms = {"nodeSelectorTerms": [{"matchExpressions": rules}]}
     return {
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}},
@@ -86,23 +100,23 @@ def placed(way: str = "") -> Named:
     }
 
 
-def plugin_pod(here: View, mode: str, replicas: int) -> Named:
-    """Compose the device plugin's pod. GPUs reach pods by CDI: the plugin describes them in /var/run/cdi, the kubelet
+def build_plugin_pod(view: View, mode: str, replicas: int) -> Manifest:
+    """Build the device plugin's pod. GPUs reach pods by CDI: the plugin describes them in /var/run/cdi, the kubelet
     names them to containerd. It reads the driver's files below /driver-root."""
-    way, version = key(mode, replicas), here.versions.components["k8s-device-plugin"]
+    sharing_name, version = format_sharing(mode, replicas), view.versions.components["k8s-device-plugin"]
     variables = {
-        "CONFIG_FILE": f"/config/{way}.yaml",
+        "CONFIG_FILE": f"/config/{sharing_name}.yaml",
         "DEVICE_LIST_STRATEGY": "cdi-cri",
         "NVIDIA_CDI_HOOK_PATH": "/usr/bin/nvidia-cdi-hook",
         "NVIDIA_DRIVER_ROOT": "/",
-        **visible("compute,utility"),
+        **build_gpu_visibility("compute,utility"),
     }
     folders = {"device-plugins": "/var/lib/kubelet/device-plugins", "cdi": "/var/run/cdi"}
     container = {
         "name": "nvidia-device-plugin",
         "image": f"nvcr.io/nvidia/k8s-device-plugin:v{version}",
         "command": ["nvidia-device-plugin"],
-        "env": env(variables),
+        "env": build_env(variables),
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
         "volumeMounts": [
             *({"name": name, "mountPath": path} for name, path in folders.items()),
@@ -115,37 +129,46 @@ def plugin_pod(here: View, mode: str, replicas: int) -> Named:
     }
     volumes = [
         *({"name": name, "hostPath": {"path": path, "type": "DirectoryOrCreate"}} for name, path in folders.items()),
-        *({"name": name, "hostPath": {"path": at, "type": "Directory"}} for name, (_, at) in DRIVER_FILES.items()),
+        *(
+            {"name": name, "hostPath": {"path": host_path, "type": "Directory"}}
+            for name, (_, host_path) in DRIVER_FILES.items()
+        ),
         {"name": "config", "configMap": {"name": PLUGIN}},
     ]
-    return {**placed(way), "containers": [container], "volumes": volumes}
+    return {**build_placement(sharing_name), "containers": [container], "volumes": volumes}
 
 
-def exporter_pod(here: View) -> Named:
-    """It asks the kubelet which pod has which GPU. DCGM measures what only an administrator may."""
-    version = here.versions.components["dcgm-exporter"]
-    folder, metrics = "/etc/dcgm-exporter", here.spec.gpu.metrics
+def build_exporter_pod(view: View) -> Manifest:
+    """Build the exporter's pod. It asks the kubelet which pod has which GPU. DCGM measures what only an administrator
+    may."""
+    version = view.versions.components["dcgm-exporter"]
+    folder, metrics = "/etc/dcgm-exporter", view.spec.gpu.metrics
     values = {
         "DCGM_EXPORTER_COLLECTORS": f"{folder}/{COUNTERS_KEY}",
         "DCGM_EXPORTER_KUBERNETES": "true",
         "DCGM_EXPORTER_LISTEN": metrics.listen,
-        **({REMOTE: "127.0.0.1"} if here.spec.gpu.dcgm == "standalone" else {}),
-        **variables(here.spec),
-        **visible("compute,utility"),
+        **({REMOTE: "127.0.0.1"} if view.spec.gpu.dcgm == "standalone" else {}),
+        **build_environment(view.spec),
+        **build_gpu_visibility("compute,utility"),
     }
     node = {"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}
     health = {"httpGet": {"path": "/health", "port": "metrics"}}
-    counted = {"name": "counters", "mountPath": f"{folder}/{COUNTERS_KEY}", "subPath": COUNTERS_KEY, "readOnly": True}
+    counters_mount = {
+        "name": "counters",
+        "mountPath": f"{folder}/{COUNTERS_KEY}",
+        "subPath": COUNTERS_KEY,
+        "readOnly": True,
+    }
     container = {
         "name": "nvidia-dcgm-exporter",
         "image": f"nvcr.io/nvidia/k8s/dcgm-exporter:{version}-distroless",
-        "env": [*env(values), node],
+        "env": [*build_env(values), node],
         "ports": [{"name": "metrics", "containerPort": metrics.port, "protocol": "TCP"}],
         "readinessProbe": {**health, "initialDelaySeconds": 5},
         "livenessProbe": {**health, "initialDelaySeconds": 45, "failureThreshold": 6},
         "securityContext": {"runAsUser": 0, "capabilities": {"drop": ["ALL"], "add": ["SYS_ADMIN"]}},
         "volumeMounts": [
-            counted,
+            counters_mount,
             {"name": "pod-resources", "mountPath": "/var/lib/kubelet/pod-resources", "readOnly": True},
         ],
     }
@@ -153,38 +176,39 @@ def exporter_pod(here: View) -> Named:
         {"name": "counters", "configMap": {"name": COUNTERS}},
         {"name": "pod-resources", "hostPath": {"path": "/var/lib/kubelet/pod-resources", "type": "Directory"}},
     ]
-    containers = [container, *([engine(here)] if here.spec.gpu.dcgm == "standalone" else [])]
-    return {**placed(), **network(here), "containers": containers, "volumes": volumes}
+    containers = [container, *([build_engine_container(view)] if view.spec.gpu.dcgm == "standalone" else [])]
+    return {**build_placement(), **build_pod_network(view), "containers": containers, "volumes": volumes}
 
 
-def network(here: View) -> Named:
-    """That of the host, where the exporter asks an engine of the host."""
-    return {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"} if here.spec.gpu.dcgm == "host" else {}
+def build_pod_network(view: View) -> Manifest:
+    """Build the network of the pod: that of the host, where the exporter asks an engine of the host."""
+    return {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"} if view.spec.gpu.dcgm == "host" else {}
 
 
-def engine(here: View) -> Named:
-    """Compose the DCGM host engine beside the exporter. It has no login and listens on the pod's loopback, as
+def build_engine_container(view: View) -> Manifest:
+    """Build the DCGM host engine beside the exporter. It has no login and listens on the pod's loopback, as
     nv-hostengine does without -b; `kubectl exec` gives dcgmi."""
-    answers = {"exec": {"command": ["dcgmi", "discovery", "-l"]}, "periodSeconds": 30, "timeoutSeconds": 15}
+    probe = {"exec": {"command": ["dcgmi", "discovery", "-l"]}, "periodSeconds": 30, "timeoutSeconds": 15}
     return {
         "name": engine_pods.CONTAINER,
-        "image": engine_pods.image(here.versions.components["dcgm"]),
+        "image": engine_pods.format_image(view.versions.components["dcgm"]),
         "command": ["nv-hostengine", "-n"],
-        "env": env(visible("compute,utility")),
-        "livenessProbe": {**answers, "initialDelaySeconds": 60, "failureThreshold": 4},
+        "env": build_env(build_gpu_visibility("compute,utility")),
+        "livenessProbe": {**probe, "initialDelaySeconds": 60, "failureThreshold": 4},
         "securityContext": {"privileged": True},
     }
 
 
-def service(at: int) -> Named:
-    port = {"name": PORT, "port": at, "targetPort": "metrics", "protocol": "TCP"}
+def build_service(port_number: int) -> Manifest:
+    port = {"name": PORT, "port": port_number, "targetPort": "metrics", "protocol": "TCP"}
     return {"type": "ClusterIP", "selector": dict(APP), "ports": [port]}
 
 
-def visible(capabilities: str) -> dict[str, str]:
-    """By these the toolkit gives a container every GPU of its node without taking one from the scheduler."""
+def build_gpu_visibility(capabilities: str) -> dict[str, str]:
+    """Build the variables by which the toolkit gives a container every GPU of its node without taking one from the
+    scheduler."""
     return {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": capabilities}
 
 
-def env(values: dict[str, str]) -> list[Named]:
+def build_env(values: dict[str, str]) -> list[Manifest]:
     return [{"name": name, "value": value} for name, value in sorted(values.items())]

@@ -21,7 +21,7 @@ Sources: NVIDIA Container Toolkit, installation guide and CDI support; docs/deci
 
 from typing import Any
 
-from gpustack.ask.judge import Result, as_text, expect
+from gpustack.ask.judge import Result, expect, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose
 from gpustack.config.host import Host
@@ -32,102 +32,116 @@ from gpustack.probes.gpu.packages import GPU_PACKAGES
 from gpustack.probes.gpu.runtime import DROP_IN, RUNTIME_FILES, TOOLKIT_REPOSITORY
 from gpustack.probes.host.system import OS
 from gpustack.probes.packages.dpkg import SOURCES
-from gpustack.steps.apt_repository import repository_mismatch
-from gpustack.steps.gpu.count import gpu_count, gpus
+from gpustack.steps.apt_repository import find_repository_mismatch
+from gpustack.steps.gpu.count import count_gpus, list_gpus
 from gpustack.steps.step import Step
 
 PACKAGES = ("nvidia-container-toolkit-base", "nvidia-container-toolkit")
 PROGRAM = "/usr/bin/nvidia-container-runtime"
 # What the operator's toolkit writes (NVIDIA/nvidia-container-toolkit cmd/nvidia-ctk-installer).
-OPERATORS = "/etc/containerd/conf.d/99-nvidia.toml"
+OPERATOR_DROP_IN = "/etc/containerd/conf.d/99-nvidia.toml"
 
 
 def applies(inventory: Inventory, host: Host) -> bool:
     return inventory.spec.gpu.stack == "host" and not host.standalone
 
 
-def other_runtimes(here: View) -> Result | None:
-    """No other file of containerd defines the runtime nvidia: the operator's toolkit writes one, and so does
+def other_runtimes(view: View) -> Result | None:
+    """The runtime nvidia is defined by no other file of containerd: the operator's toolkit writes one, and so does
     nvidia-ctk. Which of the two applies would depend on the names of the files."""
-    found = here[RUNTIME_FILES].others if gpus(here) else ()
-    if not found:
+    files = view[RUNTIME_FILES].other_files if list_gpus(view) else ()
+    if not files:
         return None
-    hint = Prose("take the runtime nvidia out of {}; systemctl restart containerd", found[0])
-    if OPERATORS in found:
-        spec = here.spec.gpu
+    hint = Prose("take the runtime nvidia out of {}; systemctl restart containerd", files[0])
+    if OPERATOR_DROP_IN in files:
+        spec = view.spec.gpu
         hint = Prose(
             "{} on the control plane; then {} on this host",
             Command("helm", "uninstall", spec.release, "-n", spec.namespace),
-            Command("rm", "-f", OPERATORS),
+            Command("rm", "-f", OPERATOR_DROP_IN),
             note="or keep the operator: gpu.stack: operator in the spec",
         )
-    return Result("other definitions of the runtime nvidia", "none", as_text(found), "operator", hint=hint)
+    return Result("other definitions of the runtime nvidia", "none", format_value(files), "operator", hint=hint)
 
 
-def repository(here: View) -> Result | None:
+def repository(view: View) -> Result | None:
     """The apt repository of the toolkit is configured with the expected key and no other."""
-    return repository_mismatch(here, "toolkit", TOOLKIT_REPOSITORY) if gpus(here) else None
+    return find_repository_mismatch(view, "toolkit", TOOLKIT_REPOSITORY) if list_gpus(view) else None
 
 
-def installed(here: View) -> Result | None:
+def packages_installed(view: View) -> Result | None:
     """The toolkit is installed."""
-    if not gpus(here):
+    if not list_gpus(view):
         return None
-    missing = [name for name in PACKAGES if name not in here[GPU_PACKAGES]]
-    return Result("packages", "installed", f"missing: {as_text(missing)}") if missing else None
+    missing = [name for name in PACKAGES if name not in view[GPU_PACKAGES]]
+    return Result("packages", "installed", f"missing: {format_value(missing)}") if missing else None
 
 
-def version(here: View) -> Result | None:
+def version(view: View) -> Result | None:
     """The toolkit has the version of the version set."""
-    if not gpus(here):
+    if not list_gpus(view):
         return None
-    there, wanted = here[GPU_PACKAGES], here.versions.components["nvidia-container-toolkit"]
-    wrong = [f"{name} {there[name].version}" for name in PACKAGES if name in there and there[name].version != wanted]
+    packages, expected_version = view[GPU_PACKAGES], view.versions.components["nvidia-container-toolkit"]
+    wrong = [
+        f"{name} {packages[name].version}"
+        for name in PACKAGES
+        if name in packages and packages[name].version != expected_version
+    ]
     hint = Command("gpustack", "explain", "upgrade-needed")
-    return Result("container toolkit", wanted, as_text(wrong), "upgrade", hint=hint) if wrong else None
+    return Result("container toolkit", expected_version, format_value(wrong), "upgrade", hint=hint) if wrong else None
 
 
-def held(here: View) -> Result | None:
+def packages_held(view: View) -> Result | None:
     """The packages are on hold, so that an upgrade of the host does not change them."""
-    if not gpus(here):
+    if not list_gpus(view):
         return None
-    loose = [name for name in PACKAGES if (found := here[GPU_PACKAGES].get(name)) and not found.held]
-    return Result("packages", "held", f"not held: {as_text(loose)}") if loose else None
+    loose = [name for name in PACKAGES if (package := view[GPU_PACKAGES].get(name)) and not package.held]
+    return Result("packages", "held", f"not held: {format_value(loose)}") if loose else None
 
 
-def drop_in() -> dict[str, Any]:
-    """What conf.d/gpustack-nvidia.toml says (roles/gpu_runtime/files), as containerd reads it."""
+def build_drop_in() -> dict[str, Any]:
+    """Build what conf.d/gpustack-nvidia.toml says (roles/gpu_runtime/files), as containerd reads it."""
     options = {"BinaryName": PROGRAM, "SystemdCgroup": True}
     runtimes = {"nvidia": {"runtime_type": "io.containerd.runc.v2", "options": options}}
     return {"version": 3, "plugins": {"io.containerd.cri.v1.runtime": {"containerd": {"runtimes": runtimes}}}}
 
 
-def configuration(here: View) -> Result | None:
-    """Our configuration file for containerd has the expected content."""
-    if not gpus(here):
+def configuration(view: View) -> Result | None:
+    """The configuration file of gpustack for containerd has the expected content."""
+    if not list_gpus(view):
         return None
-    found = here[RUNTIME_FILES]
-    if found.drop_in == drop_in():
+    runtime_files = view[RUNTIME_FILES]
+    if runtime_files.drop_in == build_drop_in():
         return None
-    actual = f"invalid TOML: {found.broken}" if found.broken else "different" if found.drop_in else "nothing"
+    actual = (
+        f"invalid TOML: {runtime_files.parse_error}"
+        if runtime_files.parse_error
+        else "different"
+        if runtime_files.drop_in
+        else "nothing"
+    )
     return Result(DROP_IN, "gpustack's content", actual)
 
 
-def running(here: View) -> Result | None:
+def running(view: View) -> Result | None:
     """The running containerd has the runtime nvidia."""
-    if not gpus(here):
+    if not list_gpus(view):
         return None
-    found = here[RUNTIME]
-    return expect("runtime nvidia of the running containerd", PROGRAM, found.nvidia if found else "")
+    runtime = view[RUNTIME]
+    return expect("runtime nvidia of the running containerd", PROGRAM, runtime.nvidia if runtime else "")
 
 
-def devices(here: View) -> Result | None:
+def devices(view: View) -> Result | None:
     """The CDI specification names every GPU that is for Kubernetes."""
-    wanted = gpu_count(here)
-    if not wanted:
+    expected_count = count_gpus(view)
+    if not expected_count:
         return None
-    found = len(here[RUNTIME_FILES].devices)
-    return Result("GPUs in the CDI specification", str(wanted), str(found)) if found != wanted else None
+    actual_count = len(view[RUNTIME_FILES].devices)
+    return (
+        Result("GPUs in the CDI specification", str(expected_count), str(actual_count))
+        if actual_count != expected_count
+        else None
+    )
 
 
 STEP = Step(
@@ -135,7 +149,7 @@ STEP = Step(
     scope="host",
     needs=("containerd", "gpu-driver"),
     probes=(OS, GPU_DEVICES, GPU_PACKAGES, TOOLKIT_REPOSITORY, SOURCES, RUNTIME_FILES, RUNTIME),
-    checks=(other_runtimes, repository, installed, version, held, configuration, running, devices),
-    settle=30,
+    checks=(other_runtimes, repository, packages_installed, version, packages_held, configuration, running, devices),
+    settle_seconds=30,
     applies=applies,
 )

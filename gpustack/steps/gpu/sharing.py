@@ -18,7 +18,7 @@ documentation, gpu-sharing and gpu-operator-mig.
 
 from typing import Any
 
-from gpustack.ask.judge import Result, as_text
+from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -29,97 +29,100 @@ from gpustack.probes.gpu.packages import GPU_PACKAGES
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.network.addresses import ADDRESS
-from gpustack.steps.control_plane.step import control_planes
+from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.gpu.hosts import (
-    allocatable_mismatch,
-    expected,
-    gpu_nodes,
-    on_hosts,
-    shared,
-    sharing,
-    whole,
-    writable_nodes,
+    build_hosts_result,
+    count_host_gpus,
+    count_node_gpus,
+    count_shared_gpus,
+    find_allocatable_mismatch,
+    map_gpu_nodes,
+    map_writable_nodes,
+    select_sharing,
 )
 from gpustack.steps.gpu.operator import PLUGIN
-from gpustack.steps.gpu.operator_values import WHOLE, key
+from gpustack.steps.gpu.operator_values import NO_SHARING, format_sharing
 from gpustack.steps.step import Step
 
 CONFIG, MIG, MIG_STATE = "nvidia.com/device-plugin.config", "nvidia.com/mig.config", "nvidia.com/mig.config.state"
-OFF = "all-disabled"
+MIG_DISABLED = "all-disabled"
 
 
 def applies(inventory: Inventory, host: Host) -> bool:
-    return inventory.spec.gpu.stack == "operator" and control_planes(inventory, host)
+    return inventory.spec.gpu.stack == "operator" and is_control_plane(inventory, host)
 
 
-def wanted_labels(here: View, host: Host) -> dict[str, str]:
-    """The labels of its node by which the device plugin and the MIG manager choose; empty means no such label."""
-    way = key(*sharing(here, host))
-    return {CONFIG: "" if way == WHOLE else way, MIG: host.spec.gpustack_mig or ""}
+def build_node_labels(view: View, host: Host) -> dict[str, str]:
+    """Build the labels of a node by which the device plugin and the MIG manager choose; an empty value means no such
+    label."""
+    sharing_name = format_sharing(*select_sharing(view, host))
+    return {CONFIG: "" if sharing_name == NO_SHARING else sharing_name, MIG: host.spec.gpustack_mig or ""}
 
 
-def wanted(here: View) -> dict[str, Any]:
-    """Lines `NODE LABEL VALUE` for the role; the value `-` is none."""
+def build_variables(view: View) -> dict[str, Any]:
+    """Build lines `NODE LABEL VALUE` for the role; the value `-` is none."""
     return {
         "labels": [
             f"{node.name} {label} {value or '-'}"
-            for host, node in writable_nodes(here).items()
-            for label, value in wanted_labels(here, here.on(host).host).items()
-            if (label, value, node.labels.get(label)) != (MIG, "", OFF)
+            for host, node in map_writable_nodes(view).items()
+            for label, value in build_node_labels(view, view.select_host(host).host).items()
+            if (label, value, node.labels.get(label)) != (MIG, "", MIG_DISABLED)
         ]
     }
 
 
-def mislabelled(here: View) -> dict[str, str]:
-    """By host."""
-    nodes, wrong = writable_nodes(here), {}
+def find_mislabelled_hosts(view: View) -> dict[str, str]:
+    """Find hosts whose node has other labels, with the labels."""
+    nodes, wrong = map_writable_nodes(view), {}
     for host, node in nodes.items():
-        others = [
+        differences = [
             f"{label}={node.labels.get(label) or 'none'} instead of {value or 'none'}"
-            for label, value in wanted_labels(here, here.on(host).host).items()
+            for label, value in build_node_labels(view, view.select_host(host).host).items()
             # The MIG manager leaves its own word for no layout.
-            if node.labels.get(label, "") != value and (label, value, node.labels.get(label)) != (MIG, "", OFF)
+            if node.labels.get(label, "") != value and (label, value, node.labels.get(label)) != (MIG, "", MIG_DISABLED)
         ]
-        if others:
-            wrong[host] = as_text(others)
+        if differences:
+            wrong[host] = format_value(differences)
     return wrong
 
 
-def labels(here: View) -> Result | None:
-    """Each node has the labels for the sharing mode of its host, and no others."""
-    return on_hosts("labels of GPU nodes", "those of the sharing mode", mislabelled(here))
+def labels(view: View) -> Result | None:
+    """The nodes each have the labels for the sharing mode of their host, and no others."""
+    return build_hosts_result("labels of GPU nodes", "those of the sharing mode", find_mislabelled_hosts(view))
 
 
-def layout(here: View) -> Result | None:
+def layout(view: View) -> Result | None:
     """The MIG manager has applied the layout of every node."""
-    nodes, wrong = gpu_nodes(here), {}
+    nodes, wrong = map_gpu_nodes(view), {}
     for host, node in nodes.items():
         state = node.labels.get(MIG_STATE, "nothing")
-        if here.on(host).host.spec.gpustack_mig and state != "success":
+        if view.select_host(host).host.spec.gpustack_mig and state != "success":
             wrong[host] = state
-    return on_hosts(MIG_STATE, "success", wrong, passing=True)
+    return build_hosts_result(MIG_STATE, "success", wrong, passing=True)
 
 
-def slices(here: View) -> Result | None:
+def slices(view: View) -> Result | None:
     """A node with a MIG layout offers instances."""
-    nodes = gpu_nodes(here)
+    nodes = map_gpu_nodes(view)
     wrong = {
         host: "no MIG instance"
-        for host in expected(here)
-        if here.on(host).host.spec.gpustack_mig
+        for host in count_host_gpus(view)
+        if view.select_host(host).host.spec.gpustack_mig
         and host in nodes
         and not sum(nodes[host].slices.values()) + nodes[host].allocatable
     }
-    return on_hosts("MIG instances", "allocatable", wrong, passing=True)
+    return build_hosts_result("MIG instances", "allocatable", wrong, passing=True)
 
 
-def shares(here: View) -> Result | None:
-    """Each node has as many allocatable GPUs as its host has for Kubernetes, times the pods that share one. The labels
-    of the node set the sharing; a node with fewer than its GPUs is reported by the step gpu-operator."""
-    nodes, least, wrong = gpu_nodes(here), whole(here), mislabelled(here)
-    offering = {host: count for host, count in shared(here).items() if nodes[host].allocatable >= least[host]}
-    wanted = {host: count for host, count in offering.items() if host not in wrong}
-    return allocatable_mismatch(here, "gpu-operator", [PLUGIN], wanted)
+def shares(view: View) -> Result | None:
+    """The nodes each have as many allocatable GPUs as their host has for Kubernetes, times the pods that share one. The
+    labels of the node set the sharing; a node with fewer than its GPUs is reported by the step gpu-operator."""
+    nodes, minimum, wrong = map_gpu_nodes(view), count_node_gpus(view), find_mislabelled_hosts(view)
+    offering = {
+        host: count for host, count in count_shared_gpus(view).items() if nodes[host].allocatable >= minimum[host]
+    }
+    expected_counts = {host: count for host, count in offering.items() if host not in wrong}
+    return find_allocatable_mismatch(view, "gpu-operator", [PLUGIN], expected_counts)
 
 
 STEP = Step(
@@ -128,7 +131,7 @@ STEP = Step(
     probes=(GPU_NODES, NODES, ADDRESS, IDENTITY, GPU_DEVICES, GPU_DAEMON_SETS, GPU_PACKAGES, GPU_DRIVER, GPU_SMI),
     checks=(labels, layout, slices, shares),
     needs=("gpu-operator",),
-    settle=300,
+    settle_seconds=300,
     pulls=True,
     applies=applies,
     interrupts="the device plugin is made anew; new pods with GPUs wait for it",

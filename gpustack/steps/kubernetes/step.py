@@ -13,7 +13,7 @@ Settings: `kubernetes.version`, `source`, `fingerprints`, `proxy`.
 Sources: kubernetes.io install-kubeadm and releases/version-skew-policy.
 """
 
-from gpustack.ask.judge import Result, as_text
+from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.probes.containerd.daemon import CRICTL, SOCKET
 from gpustack.probes.host.egress import DAEMONS, EGRESS
@@ -21,59 +21,59 @@ from gpustack.probes.host.system import OS
 from gpustack.probes.host.units import UNITS
 from gpustack.probes.packages.dpkg import SOURCES
 from gpustack.probes.packages.software import PACKAGES, REPOSITORIES
-from gpustack.steps.apt_repository import repository_mismatch
-from gpustack.steps.egress_files import daemon_mismatch, files_mismatch
-from gpustack.steps.kubernetes.versions import VERSIONED, foreign_packages, origin, versions
+from gpustack.steps.apt_repository import find_repository_mismatch
+from gpustack.steps.egress_files import find_daemon_mismatch, find_file_mismatch
+from gpustack.steps.kubernetes.versions import VERSIONED, find_foreign_packages, origin, versions
 from gpustack.steps.step import Step
 
 NAMES = (*VERSIONED, "cri-tools", "kubernetes-cni")
 
 
-def repository(here: View) -> Result | None:
+def repository(view: View) -> Result | None:
     """The apt repository of the minor version is configured with the expected key and no other."""
-    return repository_mismatch(here, "kubernetes")
+    return find_repository_mismatch(view, "kubernetes")
 
 
-def installed(here: View) -> Result | None:
-    """All packages are installed."""
-    missing = [name for name in NAMES if here[PACKAGES][name] is None]
-    return Result("packages", "installed", f"missing: {as_text(missing)}") if missing else None
+def packages_installed(view: View) -> Result | None:
+    """The packages are all installed."""
+    missing = [name for name in NAMES if view[PACKAGES][name] is None]
+    return Result("packages", "installed", f"missing: {format_value(missing)}") if missing else None
 
 
-def held(here: View) -> Result | None:
+def packages_held(view: View) -> Result | None:
     """The packages are on hold, so that an upgrade of the host does not change them."""
-    ours = [name for name in NAMES if name not in foreign_packages(here)]
-    loose = [name for name in ours if (found := here[PACKAGES][name]) and not found.held]
-    return Result("packages", "held", f"not held: {as_text(loose)}") if loose else None
+    names = [name for name in NAMES if name not in find_foreign_packages(view)]
+    loose = [name for name in names if (package := view[PACKAGES][name]) and not package.held]
+    return Result("packages", "held", f"not held: {format_value(loose)}") if loose else None
 
 
-def kubelet_at_boot(here: View) -> Result | None:
+def kubelet_at_boot(view: View) -> Result | None:
     """The kubelet is enabled at boot."""
-    unit = here[UNITS].get("kubelet")
+    unit = view[UNITS].get("kubelet")
     if unit and unit.file == "enabled":
         return None
     return Result("kubelet.service", "enabled", unit.file or "not enabled" if unit else "no unit")
 
 
-def crictl_endpoint(here: View) -> Result | None:
-    """crictl is configured to use containerd, so that it does not warn about guessed endpoints."""
-    found = here[CRICTL]
+def crictl_endpoint(view: View) -> Result | None:
+    """The configuration of crictl names containerd, so that it does not warn about guessed endpoints."""
+    endpoints = view[CRICTL]
     wrong = [
-        f"{key}: {found.get(key) or 'nothing'}"
+        f"{key}: {endpoints.get(key) or 'nothing'}"
         for key in ("runtime-endpoint", "image-endpoint")
-        if found.get(key) != SOCKET
+        if endpoints.get(key) != SOCKET
     ]
-    return Result("/etc/crictl.yaml", SOCKET, as_text(wrong)) if wrong else None
+    return Result("/etc/crictl.yaml", SOCKET, format_value(wrong)) if wrong else None
 
 
-def egress(here: View) -> Result | None:
-    """systemd has the proxy of the spec for the kubelet, if it has one."""
-    return files_mismatch(here, "kubernetes")
+def egress(view: View) -> Result | None:
+    """The unit of the kubelet has the proxy of the spec, if it has one."""
+    return find_file_mismatch(view, "kubernetes")
 
 
-def proxy(here: View) -> Result | None:
+def proxy(view: View) -> Result | None:
     """The running kubelet has the proxy of the spec, if it has one."""
-    return daemon_mismatch(here, "kubelet")
+    return find_daemon_mismatch(view, "kubelet")
 
 
 STEP = Step(
@@ -81,6 +81,16 @@ STEP = Step(
     scope="host",
     needs=("prereqs", "containerd"),
     probes=(PACKAGES, REPOSITORIES, SOURCES, OS, UNITS, CRICTL, EGRESS, DAEMONS),
-    checks=(repository, origin, installed, versions, held, kubelet_at_boot, crictl_endpoint, egress, proxy),
+    checks=(
+        repository,
+        origin,
+        packages_installed,
+        versions,
+        packages_held,
+        kubelet_at_boot,
+        crictl_endpoint,
+        egress,
+        proxy,
+    ),
     interrupts="the kubelet may restart; pods run on",
 )

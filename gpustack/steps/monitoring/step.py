@@ -18,14 +18,14 @@ Settings: monitoring, alerts.receivers. Sources: kube-prometheus-stack 88.5.3, i
 
 from collections.abc import Mapping
 
-from gpustack.ask.judge import Result, as_text, expect, ok
+from gpustack.ask.judge import Result, build_ok_result, expect, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose
 from gpustack.config.dashboards.json_model import DATA_SOURCE
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
-from gpustack.config.sections.receiver import place_of
-from gpustack.config.versions import minor
+from gpustack.config.sections.receiver import locate_secret
+from gpustack.config.versions import parse_minor
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.kubernetes.namespaces import NAMESPACES
 from gpustack.probes.kubernetes.nodes import add_reason
@@ -33,20 +33,27 @@ from gpustack.probes.kubernetes.workloads import MONITORING_DAEMON_SETS, MONITOR
 from gpustack.probes.monitoring.alerting import RECEIVERS, SECRETS
 from gpustack.probes.monitoring.grafana import DATA_SOURCES
 from gpustack.probes.monitoring.grafana_rights import GRAFANA_RULES
-from gpustack.probes.monitoring.workloads import ALERTMANAGERS, DEFINITIONS, GROUP, PROMETHEUSES, TARGETS, Custom
+from gpustack.probes.monitoring.workloads import (
+    ALERTMANAGERS,
+    DEFINITIONS,
+    GROUP,
+    PROMETHEUSES,
+    TARGETS,
+    CustomResource,
+)
 from gpustack.probes.network.addresses import LISTENERS
-from gpustack.steps.control_plane.step import control_planes
-from gpustack.steps.kubernetes.versions import numbers
-from gpustack.steps.monitoring.receiver import NOBODY
+from gpustack.steps.control_plane.step import is_control_plane
+from gpustack.steps.kubernetes.versions import parse_version
+from gpustack.steps.monitoring.receiver import NULL_RECEIVER
 from gpustack.steps.monitoring.values import (
     CONTROL_PLANE,
-    GRAFANA_READS,
-    READ,
-    grafana_role,
-    prometheus_name,
-    release,
+    GRAFANA_RESOURCES,
+    READ_VERBS,
+    build_release,
+    format_prometheus_name,
+    format_role_name,
 )  # fmt: skip
-from gpustack.steps.release import compared, in_cluster
+from gpustack.steps.release import find_release, find_release_mismatch
 from gpustack.steps.step import Step
 
 KINDS = (
@@ -63,171 +70,213 @@ JOBS = {
 
 
 def applies(inventory: Inventory, host: Host) -> bool:
-    return inventory.spec.monitoring.enabled and control_planes(inventory, host)
+    return inventory.spec.monitoring.enabled and is_control_plane(inventory, host)
 
 
-def port(here: View) -> Result | None:
-    """On every host the port of node-exporter is free, or used by our node-exporter."""
-    wanted = here.spec.monitoring.node_exporter_port
-    ours = {EXPORTER} if in_cluster(here, release(here)) else set()
-    others = {}
-    for host in here.hosts:
-        there = here.on(host.name)
-        listeners = there[LISTENERS] if there.reached and there.available(LISTENERS) else ()
-        if foreign := {one.process for one in listeners if (one.protocol, one.port) == ("tcp", wanted)} - ours:
-            others[host.name] = as_text(foreign)
-    if not others:
+def port(view: View) -> Result | None:
+    """The port of node-exporter is free on every host, or used by gpustack's node-exporter."""
+    expected_port = view.spec.monitoring.node_exporter_port
+    managed_processes = {EXPORTER} if find_release(view, build_release(view)) else set()
+    foreign_processes = {}
+    for host in view.hosts:
+        host_view = view.select_host(host.name)
+        listeners = host_view[LISTENERS] if host_view.reached and host_view.has_fact(LISTENERS) else ()
+        if (
+            foreign := {
+                listener.process
+                for listener in listeners
+                if (listener.protocol, listener.port) == ("tcp", expected_port)
+            }
+            - managed_processes
+        ):
+            foreign_processes[host.name] = format_value(foreign)
+    if not foreign_processes:
         return None
-    found = ", ".join(f"{name} on {host}" for host, name in others.items())
-    hint = Prose("stop it there, or set monitoring.node_exporter_port of the spec to another port than {}", str(wanted))
-    return Result(f"port {wanted} of the hosts", "free for node-exporter", found, cure="operator", hint=hint)
+    actual = ", ".join(f"{name} on {host}" for host, name in foreign_processes.items())
+    hint = Prose(
+        "stop it there, or set monitoring.node_exporter_port of the spec to another port than {}", str(expected_port)
+    )
+    return Result(f"port {expected_port} of the hosts", "free for node-exporter", actual, cure="operator", hint=hint)
 
 
-def definitions(here: View) -> Result | None:
+def definitions(view: View) -> Result | None:
     """The API server has the ten CRDs of the Prometheus operator, in the version of the chart's operator or newer.
 
     A patch version of the operator does not change them, so only the minor version is compared. Newer ones belong to
     another Prometheus operator and are never replaced by older ones.
     """
-    what, actual = "CRDs of the Prometheus operator", here[DEFINITIONS]
-    expected = minor(here.versions.components["prometheus-operator"])
+    subject, actual = "CRDs of the Prometheus operator", view[DEFINITIONS]
+    expected = parse_minor(view.versions.components["prometheus-operator"])
     if missing := [kind for kind in KINDS if f"{kind}.{GROUP}" not in actual]:
-        return Result(what, "all ten", f"no {as_text(missing)}")
-    versions = {minor(actual[f"{kind}.{GROUP}"]) or "no version" for kind in KINDS}
-    if any(numbers(version) < numbers(expected) for version in versions):
-        return Result(what, expected, as_text(versions), fault="mon-crd-stale")
+        return Result(subject, "all ten", f"no {format_value(missing)}")
+    versions = {parse_minor(actual[f"{kind}.{GROUP}"]) or "no version" for kind in KINDS}
+    if any(parse_version(version) < parse_version(expected) for version in versions):
+        return Result(subject, expected, format_value(versions), fault="mon-crd-stale")
     newer = versions - {expected}
-    return ok(what, f"{as_text(newer)}, newer than {expected}: they are left as they are") if newer else None
+    return (
+        build_ok_result(subject, f"{format_value(newer)}, newer than {expected}: they are left as they are")
+        if newer
+        else None
+    )
 
 
-def chart(here: View) -> Result | None:
+def chart(view: View) -> Result | None:
     """The Helm release is deployed, with the chart of the version set and the values of the spec."""
-    return compared(here, release(here))
+    return find_release_mismatch(view, build_release(view))
 
 
-def receiver_secrets(here: View) -> Result | None:
+def receiver_secrets(view: View) -> Result | None:
     """The Secrets that Alertmanager reads have the content of the receivers' files on this machine; those that the spec
     names have their keys."""
-    named = here.spec.alerts.receivers.named()
-    if not any(place_of(name, one) for name, one in named.items()):
+    named_receivers = view.spec.alerts.receivers.name_receivers()
+    if not any(locate_secret(name, receiver) for name, receiver in named_receivers.items()):
         return None
-    found = here[SECRETS]
-    theirs = [f"no {one.secret}" for name, one in named.items() if one.secret and found.get(name) == "none"]
-    if theirs:
-        listing = Command("kubectl", "-n", here.spec.monitoring.namespace, "get", "secrets")
+    secret_states = view[SECRETS]
+    missing_secrets = [
+        f"no {receiver.secret}"
+        for name, receiver in named_receivers.items()
+        if receiver.secret and secret_states.get(name) == "none"
+    ]
+    if missing_secrets:
+        listing = Command("kubectl", "-n", view.spec.monitoring.namespace, "get", "secrets")
         hint = Prose("{}; then correct alerts.receivers", listing)
-        return Result("Secrets of the receivers", "those of alerts.receivers", as_text(theirs), "operator", hint=hint)
-    ours = [name for name, one in named.items() if one.secret_file and found.get(name) != "same"]
-    if not ours:
+        return Result(
+            "Secrets of the receivers",
+            "those of alerts.receivers",
+            format_value(missing_secrets),
+            "operator",
+            hint=hint,
+        )
+    wrong_secrets = [
+        name for name, receiver in named_receivers.items() if receiver.secret_file and secret_states.get(name) != "same"
+    ]
+    if not wrong_secrets:
         return None
-    is_now = [f"{name} {'different' if found.get(name) == 'other' else 'none'}" for name in ours]
-    return Result("Secrets of the receivers", "those of their files", as_text(is_now))
+    actual = [f"{name} {'different' if secret_states.get(name) == 'other' else 'none'}" for name in wrong_secrets]
+    return Result("Secrets of the receivers", "those of their files", format_value(actual))
 
 
-def receivers(here: View) -> Result | None:
+def receivers(view: View) -> Result | None:
     """Alertmanager has the receivers of the spec."""
-    wanted = list(here.spec.alerts.receivers.named()) or [NOBODY]
-    found = here[RECEIVERS]
-    return None if set(wanted) <= set(found) else Result("receivers of Alertmanager", as_text(wanted), as_text(found))
+    expected_names = list(view.spec.alerts.receivers.name_receivers()) or [NULL_RECEIVER]
+    actual_names = view[RECEIVERS]
+    return (
+        None
+        if set(expected_names) <= set(actual_names)
+        else Result("receivers of Alertmanager", format_value(expected_names), format_value(actual_names))
+    )
 
 
-def data_source(here: View) -> Result | None:
+def data_source(view: View) -> Result | None:
     """Grafana has one data source with the uid that the dashboards use."""
-    count = sum(one.uid == DATA_SOURCE for one in here[DATA_SOURCES])
+    count = sum(source.uid == DATA_SOURCE for source in view[DATA_SOURCES])
     hint = Prose(
         "grafana.sidecar.datasources.uid of values/<release>.yaml has another value, or a second source has this uid"
     )
     return expect(f"data sources with uid {DATA_SOURCE}", 1, count, "operator" if count else "install", hint=hint)
 
 
-def grafana_rules(here: View) -> Result | None:
+def grafana_rules(view: View) -> Result | None:
     """Grafana may read ConfigMaps of all namespaces, and nothing else: no Secret."""
-    values = release(here).values["grafana"]
+    values = build_release(view).values["grafana"]
     rbac = values.get("rbac", {})
-    named = rbac.get("useExistingClusterRole") == grafana_role(here.spec) and not rbac.get("namespaced")
+    named = rbac.get("useExistingClusterRole") == format_role_name(view.spec) and not rbac.get("namespaced")
     if not (named and values.get("enabled", True)):
         return None
-    expected = tuple(f"{verb} {resource}" for verb in READ for resource in GRAFANA_READS)
-    actual = here[GRAFANA_RULES]
+    expected = tuple(f"{verb} {resource}" for verb in READ_VERBS for resource in GRAFANA_RESOURCES)
+    actual = view[GRAFANA_RULES]
     if actual is None:
-        return Result(f"ClusterRole {grafana_role(here.spec)}", as_text(expected), "nothing")
-    return expect(f"ClusterRole {grafana_role(here.spec)}", as_text(set(expected)), as_text(set(actual)))
+        return Result(f"ClusterRole {format_role_name(view.spec)}", format_value(expected), "nothing")
+    return expect(f"ClusterRole {format_role_name(view.spec)}", format_value(set(expected)), format_value(set(actual)))
 
 
-def namespace(here: View) -> Result | None:
+def namespace(view: View) -> Result | None:
     """The namespace does not forbid node-exporter's pods; a missing one is created, and a level that is set stays."""
-    name = here.spec.monitoring.namespace
-    phase, level = here[NAMESPACES].get(name, ("", ""))
+    name = view.spec.monitoring.namespace
+    phase, level = view[NAMESPACES].get(name, ("", ""))
     if phase != "Active" or level in ("", "privileged"):
         return None
     hint = Command("gpustack", "explain", "namespace-restricted")
     return Result(f"namespace {name}", "Pod Security level privileged", level, cure="operator", hint=hint)
 
 
-def workloads(here: View) -> Result | None:
+def workloads(view: View) -> Result | None:
     """The operator, Grafana and kube-state-metrics are running, and node-exporter is running on every node."""
-    deployments, daemon_sets = here[MONITORING_DEPLOYMENTS], here[MONITORING_DAEMON_SETS]
-    found = {**deployments, **daemon_sets}
-    name = here.spec.monitoring.release
-    wanted = [f"{name}-{part}" for part in ("operator", "grafana", "kube-state-metrics", "prometheus-node-exporter")]
-    missing = [part for part in wanted if part not in found]
+    deployments, daemon_sets = view[MONITORING_DEPLOYMENTS], view[MONITORING_DAEMON_SETS]
+    actual_workloads = {**deployments, **daemon_sets}
+    name = view.spec.monitoring.release
+    expected_names = [
+        f"{name}-{part}" for part in ("operator", "grafana", "kube-state-metrics", "prometheus-node-exporter")
+    ]
+    missing = [part for part in expected_names if part not in actual_workloads]
     if missing:
-        return Result("workloads of the monitoring", "all present", f"no {as_text(missing)}")
+        return Result("workloads of the monitoring", "all present", f"no {format_value(missing)}")
     # A DaemonSet that nobody has looked at yet wants no pod either: that one is on its way.
-    if idle := [part for part in wanted if part in here[MONITORING_DEPLOYMENTS] and not found[part].wanted]:
-        return Result("workloads of the monitoring", "all running", f"{as_text(idle)} scaled to 0")
-    late = {part: found[part] for part in wanted if not found[part].runs}
-    down = [add_reason(f"{part} {one.ready} of {one.wanted}", one.refused) for part, one in late.items()]
-    return Result("workloads of the monitoring", "all running", as_text(down), passing=True) if down else None
+    if idle := [
+        part
+        for part in expected_names
+        if part in view[MONITORING_DEPLOYMENTS] and not actual_workloads[part].desired_pods
+    ]:
+        return Result("workloads of the monitoring", "all running", f"{format_value(idle)} scaled to 0")
+    late = {part: actual_workloads[part] for part in expected_names if not actual_workloads[part].runs}
+    failures = [
+        add_reason(f"{part} {workload.ready} of {workload.desired_pods}", workload.refusal)
+        for part, workload in late.items()
+    ]
+    return (
+        Result("workloads of the monitoring", "all running", format_value(failures), passing=True) if failures else None
+    )
 
 
-def prometheus(here: View) -> Result | None:
+def prometheus(view: View) -> Result | None:
     """The operator has reconciled Prometheus, and it is available."""
-    return reconciled("Prometheus", here[PROMETHEUSES], prometheus_name(here.spec))
+    return find_reconcile_mismatch("Prometheus", view[PROMETHEUSES], format_prometheus_name(view.spec))
 
 
-def selectors(here: View) -> Result | None:
+def selectors(view: View) -> Result | None:
     """Prometheus selects monitors and rules of all labels and namespaces, unless your own values restrict them."""
-    one = (here[PROMETHEUSES] or {}).get(prometheus_name(here.spec))
-    in_values = release(here).values.get("prometheus", {}).get("prometheusSpec", {})
+    custom = (view[PROMETHEUSES] or {}).get(format_prometheus_name(view.spec))
+    in_values = build_release(view).values.get("prometheus", {}).get("prometheusSpec", {})
     narrow = [
         name
-        for name in (one.narrow if one else ())
+        for name in (custom.narrow if custom else ())
         if name not in in_values and not in_values.get(f"{name}NilUsesHelmValues")
     ]
     return (
-        Result("monitors and rules for Prometheus", "all selected", f"restricted by {as_text(narrow)}")
+        Result("monitors and rules for Prometheus", "all selected", f"restricted by {format_value(narrow)}")
         if narrow
         else None
     )
 
 
-def alertmanager(here: View) -> Result | None:
+def alertmanager(view: View) -> Result | None:
     """The operator has reconciled Alertmanager, and it is available."""
-    return reconciled("Alertmanager", here[ALERTMANAGERS], f"{here.spec.monitoring.release}-alertmanager")
+    return find_reconcile_mismatch("Alertmanager", view[ALERTMANAGERS], f"{view.spec.monitoring.release}-alertmanager")
 
 
-def reconciled(what: str, found: Mapping[str, Custom] | None, name: str) -> Result | None:
-    one = (found or {}).get(name)
-    if one is None:
-        return Result(what, "present", f"no {name}")
-    if one.available and one.reconciled:
+def find_reconcile_mismatch(subject: str, customs: Mapping[str, CustomResource] | None, name: str) -> Result | None:
+    custom = (customs or {}).get(name)
+    if custom is None:
+        return Result(subject, "present", f"no {name}")
+    if custom.available and custom.reconciled:
         return None
-    return Result(what, "available and reconciled", one.why or "not reconciled yet", passing=True)
+    return Result(subject, "available and reconciled", custom.reason or "not reconciled yet", passing=True)
 
 
-def targets(here: View) -> Result | None:
+def targets(view: View) -> Result | None:
     """Prometheus discovers every component of the cluster, and each responds when it is scraped."""
-    spec, found = here.spec, here[TARGETS]
-    wanted = {"apiserver", "kubelet", "coredns", "node-exporter", "kube-state-metrics"}
+    spec, job_states = view.spec, view[TARGETS]
+    expected_jobs = {"apiserver", "kubelet", "coredns", "node-exporter", "kube-state-metrics"}
     if spec.kubernetes.metrics_bind != "127.0.0.1":
-        wanted |= {JOBS[part] for part in CONTROL_PLANE}
-    wanted |= {f"{spec.monitoring.release}-{part}" for part in ("prometheus", "alertmanager", "operator", "grafana")}
-    missing = sorted(wanted - set(found))
-    down = sorted(job for job, up in found.items() if job in wanted and not up)
-    if not missing and not down:
+        expected_jobs |= {JOBS[part] for part in CONTROL_PLANE}
+    expected_jobs |= {
+        f"{spec.monitoring.release}-{part}" for part in ("prometheus", "alertmanager", "operator", "grafana")
+    }
+    missing = sorted(expected_jobs - set(job_states))
+    down_jobs = sorted(job for job, is_up in job_states.items() if job in expected_jobs and not is_up)
+    if not missing and not down_jobs:
         return None
-    words = [f"{as_text(down)} down" if down else "", f"no {as_text(missing)}" if missing else ""]
+    words = [f"{format_value(down_jobs)} down" if down_jobs else "", f"no {format_value(missing)}" if missing else ""]
     return Result("targets of Prometheus", "all up", "; ".join(word for word in words if word), passing=True)
 
 
@@ -243,8 +292,8 @@ STEP = Step(
         alertmanager, receivers, data_source, targets,
     ),
     needs=("helm", "workers"),
-    follows=("storage", "flannel"),
-    settle=300,
+    predecessors=("storage", "flannel"),
+    settle_seconds=300,
     pulls=True,
     applies=applies,
     interrupts="Prometheus and Grafana may be made anew; their series pause",

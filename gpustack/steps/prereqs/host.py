@@ -3,7 +3,7 @@
 from dataclasses import replace
 from importlib import metadata
 
-from gpustack.ask.judge import Result, as_text
+from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose
 from gpustack.probes.host.system import CAPACITY, CGROUP, OS, PYTHON, SUDO
@@ -15,99 +15,101 @@ ARCHITECTURES = ("amd64", "arm64")
 HOST_PYTHONS = {"2.19": ((3, 8), (3, 13)), "2.20": ((3, 9), (3, 14)), "2.21": ((3, 9), (3, 14))}
 
 
-def system(here: View) -> Result | None:
+def system(view: View) -> Result | None:
     """The operating system is supported."""
-    found = here[OS]
+    actual_system = view[OS]
     allowed = ", ".join(f"{name} {version}" for name, versions in SYSTEMS.items() for version in versions)
-    if found.version in SYSTEMS.get(found.id, ()):
+    if actual_system.version in SYSTEMS.get(actual_system.id, ()):
         return None
     hint = Command("gpustack", "explain", "prereqs/system")
-    return Result("operating system", f"one of {allowed}", f"{found.id} {found.version}", "operator", hint=hint)
+    return Result(
+        "operating system", f"one of {allowed}", f"{actual_system.id} {actual_system.version}", "operator", hint=hint
+    )
 
 
-def architecture(here: View) -> Result | None:
-    """All packages and images exist for the architecture of the operating system. The architecture that dpkg reports
-    counts, not that of the kernel: a 64-bit kernel may run a 32-bit system (armhf, i386)."""
-    found = here[OS].arch
+def architecture(view: View) -> Result | None:
+    """The architecture of the operating system is one for which all packages and images exist. The architecture that
+    dpkg reports counts, not that of the kernel: a 64-bit kernel may run a 32-bit system (armhf, i386)."""
+    arch = view[OS].arch
     hint = Command("gpustack", "explain", "prereqs/architecture")
-    wanted = " or ".join(ARCHITECTURES)
-    return None if found in ARCHITECTURES else Result("architecture", wanted, found, "operator", hint=hint)
+    expected_architecture = " or ".join(ARCHITECTURES)
+    return None if arch in ARCHITECTURES else Result("architecture", expected_architecture, arch, "operator", hint=hint)
 
 
-def capacity(here: View) -> Result | None:
+def capacity(view: View) -> Result | None:
     """CPUs, memory and, before the first installation, free disk space are at least `minimum` of the spec."""
-    found, least = here[CAPACITY], here.spec.minimum
-    empty = here[PACKAGES]["containerd.io"] is None
+    actual_capacity, minimum = view[CAPACITY], view.spec.minimum
+    empty = view[PACKAGES]["containerd.io"] is None
     short = [
         (f"{have} {what}", f"{need} {what}")
         for have, need, what in (
-            (found.cpus, least.cpus, "CPUs"),
-            (found.memory_mib, least.memory_mib, "MiB of memory"),
-            (found.disk_gib, least.disk_gib if empty else 0, "GiB free below /var"),
+            (actual_capacity.cpus, minimum.cpus, "CPUs"),
+            (actual_capacity.memory_mib, minimum.memory_mib, "MiB of memory"),
+            (actual_capacity.disk_gib, minimum.disk_gib if empty else 0, "GiB free below /var"),
         )
         if have < need
     ]
     if not short:
         return None
-    small = found.cpus < least.cpus or found.memory_mib < least.memory_mib
-    expected, has = f"at least {as_text([need for _, need in short])}", as_text([have for have, _ in short])
+    small = actual_capacity.cpus < minimum.cpus or actual_capacity.memory_mib < minimum.memory_mib
+    expected, has = f"at least {format_value([need for _, need in short])}", format_value([have for have, _ in short])
     hint = Prose("give the host more, or lower `minimum` in the spec")
     wrong = Result("size of the host", expected, has, "operator", fault="host-too-small", hint=hint)
     return wrong if small else replace(wrong, fault="")
 
 
-def cgroup_version(here: View) -> Result | None:
-    """cgroup v2 is in use, or v1 if the spec allows the kubelet to run on it (KEP-5573)."""
-    found = here[CGROUP]
-    if found == 2 or not here.spec.kubelet.fail_cgroup_v1:
+def cgroup_version(view: View) -> Result | None:
+    """The host uses cgroup v2, or v1 if the spec allows the kubelet to run on it (KEP-5573)."""
+    actual = view[CGROUP]
+    if actual == 2 or not view.spec.kubelet.fail_cgroup_v1:
         return None
     hint = Prose("boot with cgroup v2, or set kubelet.failCgroupV1: false in the spec")
-    return Result("cgroup version", "2", str(found), "operator", fault="host-cgroup-v1", hint=hint)
+    return Result("cgroup version", "2", str(actual), "operator", fault="host-cgroup-v1", hint=hint)
 
 
-def python(here: View) -> Result | None:
+def python(view: View) -> Result | None:
     """The installed ansible-core supports the Python that Ansible finds (not checked if ansible_python_interpreter
     names it, or on the host on which gpustack itself runs)."""
-    if here.host.python or here.host.connection == "local":
+    if view.host.python or view.host.connection == "local":
         return None
-    line = ansible_line()
-    (low, high), found = HOST_PYTHONS[line], here[PYTHON]
+    line = detect_ansible_line()
+    (low, high), pythons = HOST_PYTHONS[line], view[PYTHON]
     # Ansible tries the names it knows, newest first, then /usr/bin/python3 (INTERPRETER_PYTHON_FALLBACK).
-    chosen = max((one for one in found.named if low <= one <= high), default=found.default)
-    if chosen and low <= chosen <= high:
+    choice = max((version for version in pythons.versions if low <= version <= high), default=pythons.default)
+    if choice and low <= choice <= high:
         return None
-    expected = f"{dotted(low)} to {dotted(high)} (ansible-core {line})"
+    expected = f"{format_version(low)} to {format_version(high)} (ansible-core {line})"
     newer = Prose(
         "run gpustack itself on a newer Python (pipx install --python python3.13): its ansible-core knows this one"
     )
-    hint = newer if chosen and chosen > high else Command("apt-get", "install", "python3")
-    return Result("Python", expected, dotted(chosen) if chosen else "none", "operator", hint=hint)
+    hint = newer if choice and choice > high else Command("apt-get", "install", "python3")
+    return Result("Python", expected, format_version(choice) if choice else "none", "operator", hint=hint)
 
 
-def sudo(here: View) -> Result | None:
+def sudo(view: View) -> Result | None:
     """Ansible can pass the password to sudo, if sudo asks for one: the prompt of sudo-rs is not the one that
     ansible-core waits for, and every task would fail with "Timeout waiting for privilege escalation prompt". Use the
     other sudo (sudo.ws on Ubuntu), or a sudo that requires no password."""
     # `[sudo: PROMPT] Password:`, and plugins/become/__init__.py of ansible-core 2.19 to 2.21 wants a line that begins
     # with its own prompt (ansible/ansible issues 85837 and 86441).
-    host = here.host
+    host = view.host
     if not host.become_password or host.become_exe.endswith("sudo.ws"):
         return None
-    found = here[SUDO]
-    if not (found.rust and found.asks):
+    sudo_program = view[SUDO]
+    if not (sudo_program.rust and sudo_program.needs_password):
         return None
     other = Prose(
         "ansible_become_exe: sudo.ws", note="in the inventory; without one: export ANSIBLE_BECOME_EXE=sudo.ws"
     )
-    hint = other if found.other else Prose("allow sudo without a password, or install sudo beside sudo-rs")
+    hint = other if sudo_program.has_sudo_ws else Prose("allow sudo without a password, or install sudo beside sudo-rs")
     return Result("sudo", "one with a password prompt that Ansible supports", "sudo-rs", "operator", hint=hint)
 
 
-def ansible_line() -> str:
+def detect_ansible_line() -> str:
     return ".".join(metadata.version("ansible-core").split(".")[:2])
 
 
-def dotted(version: tuple[int, int]) -> str:
+def format_version(version: tuple[int, int]) -> str:
     return f"{version[0]}.{version[1]}"
 
 

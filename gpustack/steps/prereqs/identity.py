@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from gpustack.ask.judge import Result, as_text
+from gpustack.ask.judge import Result, format_value
 from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
 from gpustack.command import Command, Hint, Prose
@@ -27,71 +27,79 @@ PLACEHOLDERS = (
 )  # fmt: skip
 
 
-def node_name(here: View) -> Result | None:
+def node_name(view: View) -> Result | None:
     """The hostname is a valid node name, and no other host has it."""
-    name = here[HOSTNAME]
+    name = view[HOSTNAME]
     hint = Command("hostnamectl", "set-hostname", "NAME")
     if not NODE_NAME.fullmatch(name) or name.startswith("localhost"):
         return Result("host name", "letters, digits, '-' and '.', at most 63", name, "operator", hint=hint)
-    return unlike_others(here, "host name", HOSTNAME, str, hint)
+    return find_duplicate(view, "host name", HOSTNAME, str, hint)
 
 
-def machine_id(here: View) -> Result | None:
-    """No other host has the same machine-id, as hosts cloned from one disk do."""
+def machine_id(view: View) -> Result | None:
+    """The machine-id of the host is unique among the hosts; hosts cloned from one disk share it."""
     hint = Prose("rm -f /etc/machine-id /var/lib/dbus/machine-id; systemd-machine-id-setup; reboot")
-    if not here[IDENTITY].machine_id:
+    if not view[IDENTITY].machine_id:
         return Result("machine-id", "unique", "none", "operator", hint=hint)
-    return unlike_others(here, "machine-id", IDENTITY, own_id, hint)
+    return find_duplicate(view, "machine-id", IDENTITY, select_machine_id, hint)
 
 
-def own_id(found: Identity) -> str:
-    return found.machine_id
+def select_machine_id(identity: Identity) -> str:
+    return identity.machine_id
 
 
-def product_uuid(here: View) -> Result | None:
-    """No other host has the same product_uuid, if the firmware provides one: it becomes the node's systemUUID. A
-    vendor's placeholder does not count: nothing in Kubernetes requires it to be unique."""
+def product_uuid(view: View) -> Result | None:
+    """The product_uuid of the host is unique among the hosts, if the firmware provides one: it becomes the node's
+    systemUUID. A vendor's placeholder does not count: nothing in Kubernetes requires it to be unique."""
     hint = Prose("give the virtual machine a new UUID in its hypervisor")
-    return unlike_others(here, "product_uuid", IDENTITY, firmware_uuid, hint)
+    return find_duplicate(view, "product_uuid", IDENTITY, select_firmware_uuid, hint)
 
 
-def firmware_uuid(found: Identity) -> str | None:
-    return None if found.product_uuid in PLACEHOLDERS else found.product_uuid
+def select_firmware_uuid(identity: Identity) -> str | None:
+    return None if identity.product_uuid in PLACEHOLDERS else identity.product_uuid
 
 
-def unlike_others(
-    here: View, what: str, probe: Probe[Fact], key: Callable[[Fact], str | None], hint: Hint
+def find_duplicate(
+    view: View, subject: str, probe: Probe[Fact], key: Callable[[Fact], str | None], hint: Hint
 ) -> Result | None:
-    """Compared with the hosts whose identity is known; the others are compared when they answer."""
-    mine = key(here[probe])
+    """Compare a host with the hosts whose identity is known; the others are compared when they answer."""
+    own_key = key(view[probe])
     # Many may have none: no list of these is gone through for each of them.
-    twins = [name for name in here.once(hosts_by, probe, key).get(mine, ()) if name != here.where] if mine else []
+    twins = (
+        [name for name in view.compute_once(group_hosts, probe, key).get(own_key, ()) if name != view.location]
+        if own_key
+        else []
+    )
     if not twins:
         return None
-    return Result(what, "unique", f"{mine}, as on {as_text(twins)}", "operator", hint=hint)
+    return Result(subject, "unique", f"{own_key}, as on {format_value(twins)}", "operator", hint=hint)
 
 
-def hosts_by(here: View, probe: Probe[Fact], key: Callable[[Fact], str | None]) -> dict[str | None, list[str]]:
-    """Hosts by what `key` makes of their fact, of those whose fact is known."""
-    found: dict[str | None, list[str]] = {}
-    for view in (View(here.snapshot, host.name) for host in here.hosts):
-        if view.reached and view.available(probe):
-            found.setdefault(key(view[probe]), []).append(view.where)
-    return found
+def group_hosts(view: View, probe: Probe[Fact], key: Callable[[Fact], str | None]) -> dict[str | None, list[str]]:
+    """Group hosts by what `key` makes of their fact, of those whose fact is known."""
+    hosts: dict[str | None, list[str]] = {}
+    for host_view in (View(view.snapshot, host.name) for host in view.hosts):
+        if host_view.reached and host_view.has_fact(probe):
+            hosts.setdefault(key(host_view[probe]), []).append(host_view.location)
+    return hosts
 
 
-def node_address(here: View) -> Result | None:
+def node_address(view: View) -> Result | None:
     """The address of the node is known from the inventory (gpustack_node_ip) or from the SSH connection, and it is on
     this host."""
-    if is_unconfirmed(here):
+    if is_unconfirmed(view):
         hint = Command("gpustack", "explain", "node-address-unconfirmed")
-        return Result("node address", f"that of SSH, or {KEY}", describe_choice(here), "operator", hint=hint)
-    local = [address for found in here[ADDRESSES].values() for address in found]
-    wanted = find_node_address(here)
-    if wanted in local:
+        return Result("node address", f"that of SSH, or {KEY}", describe_choice(view), "operator", hint=hint)
+    local = [address for addresses in view[ADDRESSES].values() for address in addresses]
+    expected_address = find_node_address(view)
+    if expected_address in local:
         return None
     return Result(
-        "node address", wanted, as_text(local), "operator", hint=Prose("correct gpustack_node_ip in the inventory")
+        "node address",
+        expected_address,
+        format_value(local),
+        "operator",
+        hint=Prose("correct gpustack_node_ip in the inventory"),
     )
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import PurePosixPath
 
-from gpustack.ask.judge import Result, as_text, expect
+from gpustack.ask.judge import Result, expect, format_value
 from gpustack.ask.view import View
 from gpustack.command import Prose
 from gpustack.probes.kernel.settings import KERNEL_MODULES, MODULES, SWAP, SYSCTL, SYSCTLS
@@ -10,58 +10,68 @@ from gpustack.probes.kernel.settings import KERNEL_MODULES, MODULES, SWAP, SYSCT
 SYSCTL_FILE = "/etc/sysctl.d/90-gpustack.conf"
 
 
-def modules(here: View) -> Result | None:
+def modules(view: View) -> Result | None:
     """Overlay file systems work, and bridged packets pass through iptables."""
-    missing = KERNEL_MODULES - here[MODULES].working
-    return Result("kernel modules", "working", f"not working: {as_text(missing)}") if missing else None
+    missing = KERNEL_MODULES - view[MODULES].working
+    return Result("kernel modules", "working", f"not working: {format_value(missing)}") if missing else None
 
 
-def modules_at_boot(here: View) -> Result | None:
-    """The modules are loaded at boot."""
-    return expect("modules loaded at boot", as_text(KERNEL_MODULES), as_text(KERNEL_MODULES & here[MODULES].at_boot))
+def modules_at_boot(view: View) -> Result | None:
+    """The kernel modules overlay and br_netfilter are loaded at boot."""
+    return expect(
+        "modules loaded at boot", format_value(KERNEL_MODULES), format_value(KERNEL_MODULES & view[MODULES].at_boot)
+    )
 
 
-def sysctls(here: View) -> Result | None:
+def sysctls(view: View) -> Result | None:
     """IP forwarding and bridge-nf-call-{iptables,ip6tables} are enabled now. Missing sysctls come with a module and are
     then enabled (the default of br_netfilter)."""
-    live = here[SYSCTL].live
+    live = view[SYSCTL].live
     off = {key: live[key] or "nothing" for key in SYSCTLS if live[key] != "1"}
     if not off:
         return None
     absent = set(off.values()) == {"nothing"}
-    return Result("sysctls", "1 each", as_text([f"{key} = {value}" for key, value in off.items()]), passing=absent)
+    return Result("sysctls", "1 each", format_value([f"{key} = {value}" for key, value in off.items()]), passing=absent)
 
 
-def sysctls_at_boot(here: View) -> Result | None:
-    """Our file sets them at boot."""
-    at_boot = here[SYSCTL].at_boot
-    ours = [key for key in SYSCTLS if any(one.file == SYSCTL_FILE and one.value == "1" for one in at_boot[key])]
-    return expect(f"sysctls enabled by {SYSCTL_FILE}", as_text(SYSCTLS), as_text(ours))
+def sysctls_at_boot(view: View) -> Result | None:
+    """The file of gpustack sets the sysctls at boot."""
+    at_boot = view[SYSCTL].at_boot
+    enabled_sysctls = [
+        key for key in SYSCTLS if any(setting.file == SYSCTL_FILE and setting.value == "1" for setting in at_boot[key])
+    ]
+    return expect(f"sysctls enabled by {SYSCTL_FILE}", format_value(SYSCTLS), format_value(enabled_sysctls))
 
 
-def sysctls_overridden(here: View) -> Result | None:
-    """No file that is read after ours sets other values at boot."""
-    last = {key: found[-1] for key, found in here[SYSCTL].at_boot.items() if found}
-    later = {key: one for key, one in last.items() if PurePosixPath(one.file).name > PurePosixPath(SYSCTL_FILE).name}
-    wrong = [f"{key} = {one.value} in {one.file}" for key, one in later.items() if one.value != "1"]
+def sysctls_overridden(view: View) -> Result | None:
+    """The files that are read after gpustack's set no other values of the sysctls at boot."""
+    last = {key: settings[-1] for key, settings in view[SYSCTL].at_boot.items() if settings}
+    later = {
+        key: setting
+        for key, setting in last.items()
+        if PurePosixPath(setting.file).name > PurePosixPath(SYSCTL_FILE).name
+    }
+    wrong = [f"{key} = {setting.value} in {setting.file}" for key, setting in later.items() if setting.value != "1"]
     if not wrong:
         return None
-    return Result("sysctls at boot", "1 each", as_text(wrong), "operator", hint=Prose("take the line out of that file"))
+    return Result(
+        "sysctls at boot", "1 each", format_value(wrong), "operator", hint=Prose("take the line out of that file")
+    )
 
 
-def swap_off(here: View) -> Result | None:
-    """No swap is in use now (unless the spec has swap: keep)."""
-    if here.spec.swap == "keep":
+def swap_off(view: View) -> Result | None:
+    """The host uses no swap now (unless the spec has swap: keep)."""
+    if view.spec.swap == "keep":
         return None
-    return expect("swap in use", (), here[SWAP].active, fault="host-swap-on")
+    return expect("swap in use", (), view[SWAP].active, fault="host-swap-on")
 
 
-def swap_stays_off(here: View) -> Result | None:
+def swap_stays_off(view: View) -> Result | None:
     """Neither fstab nor a systemd unit enables swap at boot (unless the spec has swap: keep)."""
-    found = here[SWAP]
-    if here.spec.swap == "keep":
+    swap = view[SWAP]
+    if view.spec.swap == "keep":
         return None
-    return expect("swap at boot", (), (*(f"fstab: {' '.join(line.split())}" for line in found.fstab), *found.units))
+    return expect("swap at boot", (), (*(f"fstab: {' '.join(line.split())}" for line in swap.fstab), *swap.units))
 
 
 CHECKS = (

@@ -20,7 +20,7 @@ How to remove another Kubernetes: docs/other-kubernetes.md.
 Sources: kubernetes.io install-kubeadm "Before you begin", container-runtimes "Prerequisites".
 """
 
-from gpustack.probes.containerd.mirror import SERVED
+from gpustack.probes.containerd.mirror import MIRROR_STATE
 from gpustack.probes.host.egress import EGRESS
 from gpustack.probes.host.system import CAPACITY, CGROUP, HOSTNAME, IDENTITY, OS, PYTHON, SUDO
 from gpustack.probes.host.units import CLOCK, UNITS
@@ -33,24 +33,24 @@ from gpustack.steps.prereqs import host as prereqs_host
 from gpustack.steps.prereqs import identity as prereqs_identity
 from gpustack.steps.prereqs import kernel as prereqs_kernel
 from gpustack.steps.prereqs import mirror as prereqs_mirror
-from gpustack.steps.prereqs import neighbours as prereqs_neighbours
+from gpustack.steps.prereqs import other_software as prereqs_other_software
 from gpustack.steps.prereqs import software as prereqs_software
-from gpustack.steps.step import Step, every_host
+from gpustack.steps.step import Step, accepts_any_host
 
 STEP = Step(
     "prereqs",
     scope="host",
     probes=(
         OS, HOSTNAME, IDENTITY, CAPACITY, CGROUP, PYTHON, SUDO, PACKAGES, MODULES, SYSCTL, SWAP, UNITS, CLOCK, ADDRESS,
-        ADDRESSES, LISTENERS, LEFTOVERS, TEMPORARIES, EGRESS, SERVED, SOURCES,
+        ADDRESSES, LISTENERS, LEFTOVERS, TEMPORARIES, EGRESS, MIRROR_STATE, SOURCES,
     ),
     checks=(
-        *prereqs_host.CHECKS, *prereqs_identity.CHECKS, *prereqs_neighbours.CHECKS, *prereqs_mirror.CHECKS,
+        *prereqs_host.CHECKS, *prereqs_identity.CHECKS, *prereqs_other_software.CHECKS, *prereqs_mirror.CHECKS,
         *prereqs_software.CHECKS, *prereqs_kernel.CHECKS,
     ),
-    settle=30,
-    applies=every_host,
-    without_kubernetes=(
+    settle_seconds=30,
+    applies=accepts_any_host,
+    standalone_checks=(
         prereqs_host.system, prereqs_host.architecture, prereqs_host.python, prereqs_host.sudo,
         prereqs_identity.machine_id, *prereqs_mirror.CHECKS, prereqs_software.egress, prereqs_software.package_sources,
         prereqs_software.packages,

@@ -11,7 +11,7 @@ Install DCGM Exporter; the unit in NVIDIA/dcgm-exporter packaging/; docs/standal
 
 from dataclasses import replace
 
-from gpustack.ask.judge import Result, as_text
+from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.config.host import Host
@@ -21,14 +21,19 @@ from gpustack.probes.gpu.host_engines import HOST_ENGINES
 from gpustack.probes.gpu.packages import GPU_REPOSITORY
 from gpustack.probes.host.system import HOSTNAME, OS
 from gpustack.probes.packages.dpkg import SOURCES
-from gpustack.probes.standalone.answers import EXPORTED
+from gpustack.probes.standalone.answers import EXPORTER_STATE
 from gpustack.probes.standalone.units import DCGM, ENGINE, NODE_EXPORTER, PROGRAMS
-from gpustack.steps.apt_repository import repository_mismatch
-from gpustack.steps.gpu.count import gpu_count, gpus
-from gpustack.steps.gpu.exporter import count_watched
-from gpustack.steps.gpu.host_engines import answers_locally
-from gpustack.steps.standalone.files import Part, exporters
-from gpustack.steps.standalone.units import engine_version, exporter_version, others_units, wrong_commands
+from gpustack.steps.apt_repository import find_repository_mismatch
+from gpustack.steps.gpu.count import count_gpus, list_gpus
+from gpustack.steps.gpu.exporter import count_watched_gpus
+from gpustack.steps.gpu.host_engines import serves_local_port
+from gpustack.steps.standalone.files import Installation, build_exporters
+from gpustack.steps.standalone.units import (
+    find_command_mismatch,
+    find_foreign_units,
+    select_engine_version,
+    select_exporter_version,
+)
 from gpustack.steps.step import Step
 
 
@@ -36,94 +41,100 @@ def applies(inventory: Inventory, host: Host) -> bool:
     return host.standalone and inventory.spec.monitoring.enabled
 
 
-def versions(here: View) -> dict[str, str]:
-    """Of DCGM's packages, as apt and dpkg have them, without the packaging revision; none without GPUs."""
-    if not gpus(here):
+def list_package_versions(view: View) -> dict[str, str]:
+    """List the versions of DCGM's packages, as apt and dpkg have them, without the packaging revision; none without
+    GPUs."""
+    if not list_gpus(view):
         return {}
-    engine = f"1:{engine_version(here).partition('-')[0]}"
-    return {DCGM[0]: engine, DCGM[1]: engine, DCGM[2]: exporter_version(here)}
+    engine = f"1:{select_engine_version(view).partition('-')[0]}"
+    return {DCGM[0]: engine, DCGM[1]: engine, DCGM[2]: select_exporter_version(view)}
 
 
-def others(here: View) -> Result | None:
-    """No exporter of somebody else is there: gpustack would change its settings."""
-    return others_units(here, exporters(here))
+def units_owned(view: View) -> Result | None:
+    """The exporters on the host are those of gpustack, which would change the settings of any others."""
+    return find_foreign_units(view, build_exporters(view))
 
 
-def repository(here: View) -> Result | None:
-    """NVIDIA's apt repository is configured with the key that signs it and no other, if the host has GPUs."""
-    return repository_mismatch(here, "nvidia", GPU_REPOSITORY) if gpus(here) else None
+def repository(view: View) -> Result | None:
+    """The apt repository of NVIDIA is configured with the key that signs it and no other, if the host has GPUs."""
+    return find_repository_mismatch(view, "nvidia", GPU_REPOSITORY) if list_gpus(view) else None
 
 
-def installed(here: View) -> Result | None:
+def packages_installed(view: View) -> Result | None:
     """The packages are installed, and DCGM's are on hold: engine and exporter are a pair."""
-    found, wanted = here[PROGRAMS].packages, (*versions(here), NODE_EXPORTER)
-    wrong = [f"no {name}" for name in wanted if name not in found]
-    wrong += [f"{name} not held" for name in versions(here) if name in found and not found[name].held]
-    return Result("packages", "installed, DCGM's held", as_text(wrong)) if wrong else None
+    packages, expected_names = view[PROGRAMS].packages, (*list_package_versions(view), NODE_EXPORTER)
+    wrong = [f"no {name}" for name in expected_names if name not in packages]
+    wrong += [
+        f"{name} not held" for name in list_package_versions(view) if name in packages and not packages[name].held
+    ]
+    return Result("packages", "installed, DCGM's held", format_value(wrong)) if wrong else None
 
 
-def pair(here: View) -> Result | None:
+def pair(view: View) -> Result | None:
     """Engine and exporter have the versions that NVIDIA tested together."""
-    found = here[PROGRAMS].packages
+    actual_packages = view[PROGRAMS].packages
     wrong = {
-        name: found[name].version
-        for name, version in versions(here).items()
-        if name in found and found[name].version.rpartition("-")[0] != version
+        name: actual_packages[name].version
+        for name, version in list_package_versions(view).items()
+        if name in actual_packages and actual_packages[name].version.rpartition("-")[0] != version
     }
-    packages = [f"{name}={version}-*" for name, version in versions(here).items()]
+    packages = [f"{name}={version}-*" for name, version in list_package_versions(view).items()]
     hint = Command("apt-get", "install", "--allow-change-held-packages", *packages)
     words = [f"{name} {version}" for name, version in wrong.items()]
-    wanted = f"DCGM {engine_version(here)}, exporter {exporter_version(here)}"
-    return Result("versions", wanted, as_text(words), "upgrade", hint=hint) if wrong else None
+    expected_versions = f"DCGM {select_engine_version(view)}, exporter {select_exporter_version(view)}"
+    return Result("versions", expected_versions, format_value(words), "upgrade", hint=hint) if wrong else None
 
 
-def engine(here: View) -> Result | None:
-    """DCGM's host engine runs, listens where the exporter asks it, and starts at boot."""
-    if not gpus(here):
+def engine(view: View) -> Result | None:
+    """The host engine of DCGM runs, listens where the exporter asks it, and starts at boot."""
+    if not list_gpus(view):
         return None
-    address = here.spec.gpu.metrics.engine
-    unit, running = here[PROGRAMS].units.get(ENGINE), here[HOST_ENGINES].running
-    if not any(answers_locally(one, address.rpartition(":")[2]) for one in running):
+    address = view.spec.gpu.metrics.engine
+    unit, running = view[PROGRAMS].units.get(ENGINE), view[HOST_ENGINES].running
+    if not any(serves_local_port(host_engine, address.rpartition(":")[2]) for host_engine in running):
         down = Result("DCGM host engine", f"listening at {address}", "nothing", fault="standalone-engine-down")
         return down if unit else replace(down, fault="")
     return None if unit and unit.enabled else Result(f"{ENGINE}.service", "enabled at boot", "not enabled")
 
 
-def commands(here: View) -> Result | None:
+def commands(view: View) -> Result | None:
     """The exporters run with the settings of the spec, and start at boot."""
-    return wrong_commands(here, exporters(here))
+    return find_command_mismatch(view, build_exporters(view))
 
 
-def gpu_series(here: View) -> Result | None:
-    """dcgm-exporter exports series of every GPU."""
-    if not gpus(here):
+def gpu_series(view: View) -> Result | None:
+    """The series of every GPU are exported by dcgm-exporter."""
+    if not list_gpus(view):
         return None
-    wanted, found = count_watched(here.spec.gpu.metrics.devices, gpu_count(here)), here[EXPORTED].gpus
-    if found == wanted:
+    expected_count, actual_count = (
+        count_watched_gpus(view.spec.gpu.metrics.devices, count_gpus(view)),
+        view[EXPORTER_STATE].gpus,
+    )
+    if actual_count == expected_count:
         return None
-    text = "no answer" if found is None else str(found)
-    down = Result("GPUs of dcgm-exporter", str(wanted), text, fault="standalone-exporter-down")
-    return down if found is None and here[HOST_ENGINES].running else replace(down, fault="")
+    text = "no answer" if actual_count is None else str(actual_count)
+    down = Result("GPUs of dcgm-exporter", str(expected_count), text, fault="standalone-exporter-down")
+    return down if actual_count is None and view[HOST_ENGINES].running else replace(down, fault="")
 
 
-def node_series(here: View) -> Result | None:
-    """node-exporter exports series of the host."""
-    return None if here[EXPORTED].node else Result("node-exporter", "series of the host", "no answer")
+def node_series(view: View) -> Result | None:
+    """The series of the host are exported by node-exporter."""
+    return None if view[EXPORTER_STATE].node else Result("node-exporter", "series of the host", "no answer")
 
 
-def wanted(here: View) -> Part:
-    """What the role reads. Raises FactUnavailable."""
-    held = " ".join(f"{name}={version}-*" for name, version in versions(here).items())
-    return Part(exporters(here), NODE_EXPORTER, held, (ENGINE,) if gpus(here) else ())
+def build_installation(view: View) -> Installation:
+    """Build the installation that the role reads. Raise FactUnavailable."""
+    held_packages = " ".join(f"{name}={version}-*" for name, version in list_package_versions(view).items())
+    return Installation(build_exporters(view), NODE_EXPORTER, held_packages, (ENGINE,) if list_gpus(view) else ())
 
 
 STEP = Step(
     "standalone-exporters",
     scope="host",
-    probes=(OS, HOSTNAME, SOURCES, GPU_DEVICES, GPU_REPOSITORY, HOST_ENGINES, PROGRAMS, EXPORTED),
-    checks=(others, repository, installed, pair, engine, commands, gpu_series, node_series),
+    probes=(OS, HOSTNAME, SOURCES, GPU_DEVICES, GPU_REPOSITORY, HOST_ENGINES, PROGRAMS, EXPORTER_STATE),
+    checks=(units_owned, repository, packages_installed, pair, engine, commands, gpu_series, node_series),
     needs=("gpu-driver",),
-    settle=60,
+    settle_seconds=60,
     applies=applies,
     interrupts="an exporter whose settings change restarts; its series pause",
 )

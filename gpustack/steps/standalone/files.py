@@ -1,7 +1,7 @@
-"""Files and commands of the programs on a host without Kubernetes: one truth for the role and for the checks.
+"""Files and commands of the programs on a host without Kubernetes, built once for the role and for the checks.
 
 The name of a file has a digest of its content in it, and the command line names the file: a process that runs with the
-wanted command line has read the wanted content.
+expected command line has read the expected content.
 """
 
 import hashlib
@@ -11,11 +11,11 @@ from typing import Any
 from gpustack.ask.view import View
 from gpustack.probes.host.system import HOSTNAME
 from gpustack.probes.standalone.units import ALERTMANAGER, DROP_IN, GPU_EXPORTER, NODE_EXPORTER, PORTS, PROMETHEUS
-from gpustack.steps.gpu.count import gpus
-from gpustack.steps.gpu.exporter import own_and_more, patience, seconds
-from gpustack.steps.monitoring.receiver import alertmanager_configuration
-from gpustack.steps.monitoring.values import size_limit
-from gpustack.steps.standalone.rules import derived
+from gpustack.steps.gpu.count import list_gpus
+from gpustack.steps.gpu.exporter import format_scrape_timeout, parse_duration, render_counters
+from gpustack.steps.monitoring.receiver import build_alertmanager_configuration
+from gpustack.steps.monitoring.values import format_size_limit
+from gpustack.steps.standalone.rules import derive_rules
 
 FOLDER = "/etc/gpustack-cluster/standalone"
 RECEIVERS = f"{FOLDER}/receivers"
@@ -31,8 +31,8 @@ class File:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """`files` are there before the program starts with `command`."""
+class Service:
+    """Describe a program. `files` exist before it starts with `command`."""
 
     unit: str
     command: str
@@ -40,51 +40,53 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Part:
-    """What the role of a step brings: programs with settings of ours, packages in apt's words, those of them that are
-    held, and units that start as their package says."""
+class Installation:
+    """Describe what the role of a step installs: programs with settings of gpustack, packages in apt's words, those of
+    them that are held, and units that start as their package says."""
 
-    wanted: list[Wanted]
+    services: list[Service]
     packages: str
-    held: str = ""
-    plain: tuple[str, ...] = ()
+    held_packages: str = ""
+    default_units: tuple[str, ...] = ()
 
 
-def digested(name: str, suffix: str, text: str) -> File:
+def build_file(name: str, suffix: str, text: str) -> File:
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     return File(f"{FOLDER}/{name}-{digest}.{suffix}", text)
 
 
-def exporters(here: View) -> list[Wanted]:
-    """Raises FactUnavailable."""
+def build_exporters(view: View) -> list[Service]:
+    """Build the services of the exporters. Raise FactUnavailable."""
     node = (
-        f"/usr/bin/prometheus-node-exporter --web.listen-address={LOOPBACK}:{here.spec.monitoring.node_exporter_port}"
+        f"/usr/bin/prometheus-node-exporter --web.listen-address={LOOPBACK}:{view.spec.monitoring.node_exporter_port}"
     )
-    return [*([gpu_exporter(here)] if gpus(here) else []), Wanted(NODE_EXPORTER, node)]
+    return [*([build_gpu_exporter(view)] if list_gpus(view) else []), Service(NODE_EXPORTER, node)]
 
 
-def gpu_exporter(here: View) -> Wanted:
-    """Long options: NVIDIA/dcgm-exporter pkg/cmd/app.go at d5e5f510, NewApp."""
-    metrics = here.spec.gpu.metrics
-    counters = digested("counters", "csv", own_and_more(here))
+def build_gpu_exporter(view: View) -> Service:
+    """Build the service of the GPU exporter. Its long options are those of NVIDIA/dcgm-exporter pkg/cmd/app.go at
+    d5e5f510, NewApp."""
+    metrics = view.spec.gpu.metrics
+    counters = build_file("counters", "csv", render_counters(view))
     words = [
         "/usr/bin/dcgm-exporter", f"--collectors={counters.path}", f"--address={LOOPBACK}:{metrics.port}",
-        f"--remote-hostengine-info={metrics.engine}", f"--collect-interval={seconds(metrics.interval) * 1000}",
+        f"--remote-hostengine-info={metrics.engine}", f"--collect-interval={parse_duration(metrics.interval) * 1000}",
         f"--devices={metrics.devices}",
     ]  # fmt: skip
-    return Wanted(GPU_EXPORTER, " ".join(words), (counters,))
+    return Service(GPU_EXPORTER, " ".join(words), (counters,))
 
 
-def monitoring(here: View) -> list[Wanted]:
-    """Raises FactUnavailable."""
-    spec = here.spec
-    rules = digested("rules", "yaml", dumped(derived(here)))
-    settings = digested("prometheus", "yaml", dumped(prometheus(here, rules.path)))
-    receivers = digested("alertmanager", "yaml", dumped(alertmanager_configuration(spec, RECEIVERS)))
+def build_monitoring(view: View) -> list[Service]:
+    """Build the services of the monitoring. Raise FactUnavailable."""
+    spec = view.spec
+    rules = build_file("rules", "yaml", render_yaml(derive_rules(view)))
+    settings = build_file("prometheus", "yaml", render_yaml(build_prometheus_configuration(view, rules.path)))
+    receivers = build_file("alertmanager", "yaml", render_yaml(build_alertmanager_configuration(spec, RECEIVERS)))
     watch = [
         "/usr/bin/prometheus", f"--config.file={settings.path}", "--storage.tsdb.path=/var/lib/prometheus/metrics2",
         f"--storage.tsdb.retention.time={spec.monitoring.retention}",
-        f"--storage.tsdb.retention.size={size_limit(spec)}", f"--web.listen-address={LOOPBACK}:{PORTS[PROMETHEUS]}",
+        f"--storage.tsdb.retention.size={format_size_limit(spec)}",
+        f"--web.listen-address={LOOPBACK}:{PORTS[PROMETHEUS]}",
     ]  # fmt: skip
     tell = [
         "/usr/bin/prometheus-alertmanager", f"--config.file={receivers.path}",
@@ -92,20 +94,21 @@ def monitoring(here: View) -> list[Wanted]:
         f"--web.listen-address={LOOPBACK}:{PORTS[ALERTMANAGER]}",
     ]  # fmt: skip
     return [
-        Wanted(ALERTMANAGER, " ".join(tell), (receivers,)),
-        Wanted(PROMETHEUS, " ".join(watch), (rules, settings)),
+        Service(ALERTMANAGER, " ".join(tell), (receivers,)),
+        Service(PROMETHEUS, " ".join(watch), (rules, settings)),
     ]
 
 
-def prometheus(here: View, rules: str) -> dict[str, Any]:
-    """Its configuration. Every target is on this host, and has its name as `node`, as our rules expect."""
-    spec = here.spec
-    targets = {job: f"{LOOPBACK}:{port}" for job, port in jobs(here).items()}
-    scraped = [
+def build_prometheus_configuration(view: View, rules: str) -> dict[str, Any]:
+    """Build the configuration of Prometheus. Every target is on this host, and has its name as `node`, as the rules
+    expect."""
+    spec = view.spec
+    targets = {job: f"{LOOPBACK}:{port}" for job, port in map_job_ports(view).items()}
+    scrape_configs = [
         {
             "job_name": job,
-            **(gpu_scraping(here) if job == GPU_JOB else {}),
-            "static_configs": [{"targets": [target], "labels": {"node": here[HOSTNAME]}}],
+            **(build_gpu_scrape_config(view) if job == GPU_JOB else {}),
+            "static_configs": [{"targets": [target], "labels": {"node": view[HOSTNAME]}}],
         }
         for job, target in targets.items()
     ]
@@ -117,48 +120,56 @@ def prometheus(here: View, rules: str) -> dict[str, Any]:
         },
         "rule_files": [rules],
         "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"{LOOPBACK}:{PORTS[ALERTMANAGER]}"]}]}]},
-        "scrape_configs": scraped,
+        "scrape_configs": scrape_configs,
     }
 
 
-def gpu_scraping(here: View) -> dict[str, Any]:
-    metrics = here.spec.gpu.metrics
-    found: dict[str, Any] = {"scrape_interval": metrics.interval, "scrape_timeout": patience(metrics.interval)}
-    relabelings = [one.model_dump(mode="json", exclude_none=True) for one in metrics.relabelings]
-    return found | ({"metric_relabel_configs": relabelings} if relabelings else {})
+def build_gpu_scrape_config(view: View) -> dict[str, Any]:
+    metrics = view.spec.gpu.metrics
+    scrape_config: dict[str, Any] = {
+        "scrape_interval": metrics.interval,
+        "scrape_timeout": format_scrape_timeout(metrics.interval),
+    }
+    relabelings = [relabeling.model_dump(mode="json", exclude_none=True) for relabeling in metrics.relabelings]
+    return scrape_config | ({"metric_relabel_configs": relabelings} if relabelings else {})
 
 
-def jobs(here: View) -> dict[str, int]:
-    """Ports by scrape job. Raises FactUnavailable."""
-    spec = here.spec
+def map_job_ports(view: View) -> dict[str, int]:
+    """Map scrape jobs to their ports. Raise FactUnavailable."""
+    spec = view.spec
     return {
-        **({GPU_JOB: spec.gpu.metrics.port} if gpus(here) else {}),
+        **({GPU_JOB: spec.gpu.metrics.port} if list_gpus(view) else {}),
         "node-exporter": spec.monitoring.node_exporter_port,
         "prometheus": PORTS[PROMETHEUS],
         "alertmanager": PORTS[ALERTMANAGER],
     }
 
 
-def dumped(found: Any) -> str:
+def render_yaml(document: Any) -> str:
     import yaml
 
-    return HEADER + str(yaml.safe_dump(found, sort_keys=False, width=2**31 - 1))
+    return HEADER + str(yaml.safe_dump(document, sort_keys=False, width=2**31 - 1))
 
 
-def drop_in(wanted: Wanted) -> str:
-    """systemd.service(5): an empty ExecStart= forgets that of the package; % begins a specifier."""
-    return f"{HEADER}[Service]\nExecStart=\nExecStart={wanted.command.replace('%', '%%')}\n"
+def render_drop_in(service: Service) -> str:
+    """Render the drop-in of a service. An empty ExecStart= forgets that of the package; % begins a specifier
+    (systemd.service(5))."""
+    return f"{HEADER}[Service]\nExecStart=\nExecStart={service.command.replace('%', '%%')}\n"
 
 
-def part_of(part: Part) -> dict[str, Any]:
-    """As the role reads it."""
-    drop_ins = [{"path": DROP_IN.format(one.unit), "text": drop_in(one)} for one in part.wanted]
+def build_variables(installation: Installation) -> dict[str, Any]:
+    """Build the variables as the role reads them."""
+    drop_ins = [
+        {"path": DROP_IN.format(service.unit), "text": render_drop_in(service)} for service in installation.services
+    ]
     return {
-        "folders": [FOLDER, *(one["path"].rpartition("/")[0] for one in drop_ins)],
-        "files": [{"path": file.path, "text": file.text} for one in part.wanted for file in one.files],
+        "folders": [FOLDER, *(drop_in["path"].rpartition("/")[0] for drop_in in drop_ins)],
+        "files": [
+            {"path": file.path, "text": file.text} for service in installation.services for file in service.files
+        ],
         "drop_ins": drop_ins,
-        "commands": [{"unit": one.unit, "command": one.command} for one in part.wanted],
-        "plain": list(part.plain),
-        "packages": part.packages,
-        "held": part.held,
+        "commands": [{"unit": service.unit, "command": service.command} for service in installation.services],
+        "plain": list(installation.default_units),
+        "packages": installation.packages,
+        "held": installation.held_packages,
     }

@@ -1,4 +1,4 @@
-"""Our rules for a host without Kubernetes: derived from those of the cluster, so that there is one set.
+"""The rules for a host without Kubernetes, derived from those of the cluster, so that there is one set.
 
 A few series that tell of nodes come from Kubernetes there; here the host itself gives them. A rule that reads any other
 series of Kubernetes, or a recorded one that would need it, is left out.
@@ -10,66 +10,76 @@ from typing import Any
 
 from gpustack.ask.view import View
 from gpustack.probes.host.system import HOSTNAME, OS
-from gpustack.steps.alerts import groups_of
-from gpustack.steps.gpu.count import gpus
+from gpustack.steps.alerts import build_groups
+from gpustack.steps.gpu.count import list_gpus
 
-ONE = 'label_replace(vector(1), "node", "{host}", "", "")'
+HOST_SERIES = 'label_replace(vector(1), "node", "{host}", "", "")'
 # Recorded series by name, with what they are without Kubernetes: the label `node` is that of the scrape job.
-REPLACED: Mapping[str, str] = {
+REPLACEMENTS: Mapping[str, str] = {
     "gpustack:node_gpu_exporter:up": 'max by (node) (up{job=~".*dcgm.*"})',
     "gpustack:node_gpu_exporter_scrape:seconds": 'max by (node) (scrape_duration_seconds{job=~".*dcgm.*"})',
-    "gpustack:node_ready:bool": ONE,
+    "gpustack:node_ready:bool": HOST_SERIES,
 }
-EXPECTED = "gpustack:node_gpu_expected:bool"
+EXPECTED_GPUS = "gpustack:node_gpu_expected:bool"
 # Of components that are on no such host.
-FOREIGN = re.compile(r"\b(kube_\w+|kubelet_\w+|apiserver_\w+|gpu_operator_\w+)")
-RECORDED = re.compile(r"\bgpustack:[a-z0-9_]+:[a-z0-9_]+")
+KUBERNETES_SERIES = re.compile(r"\b(kube_\w+|kubelet_\w+|apiserver_\w+|gpu_operator_\w+)")
+RECORDED_SERIES = re.compile(r"\bgpustack:[a-z0-9_]+:[a-z0-9_]+")
 # keep_firing_for is of Prometheus 2.42 (its CHANGELOG); Ubuntu 22.04 has 2.31.
-WITHOUT_KEEPING = {("ubuntu", "22.04")}
+SYSTEMS_WITHOUT_KEEPING = {("ubuntu", "22.04")}
 
 
-def derived(here: View) -> dict[str, Any]:
-    """The rule file. Raises FactUnavailable."""
-    shipped = [group for found in groups_of(here.spec).values() for group in found] if here.spec.alerts.enabled else []
-    replaced = {**REPLACED, **({EXPECTED: ONE} if gpus(here) else {})}
-    rules = [(group, rule) for group in shipped for rule in (adapted(one, replaced) for one in group["rules"])]
-    lost = unavailable([rule for _, rule in rules])
-    kept: dict[str, Any] = {}
+def derive_rules(view: View) -> dict[str, Any]:
+    """Derive the rule file. Raise FactUnavailable."""
+    shipped_groups = (
+        [group for groups in build_groups(view.spec).values() for group in groups] if view.spec.alerts.enabled else []
+    )
+    replacements = {**REPLACEMENTS, **({EXPECTED_GPUS: HOST_SERIES} if list_gpus(view) else {})}
+    rules = [
+        (group, rule)
+        for group in shipped_groups
+        for rule in (adapt_rule(shipped_rule, replacements) for shipped_rule in group["rules"])
+    ]
+    unavailable_series = find_unavailable_series([rule for _, rule in rules])
+    remaining_groups: dict[str, Any] = {}
     for group, rule in rules:
-        if not needs(rule) & lost and not FOREIGN.search(rule["expr"]):
-            into = kept.setdefault(group["name"], {**group, "rules": []})
-            into["rules"].append(spelled(rule, here))
-    return {"groups": list(kept.values())}
+        if not find_recorded_series(rule) & unavailable_series and not KUBERNETES_SERIES.search(rule["expr"]):
+            rule_group = remaining_groups.setdefault(group["name"], {**group, "rules": []})
+            rule_group["rules"].append(translate_rule(rule, view))
+    return {"groups": list(remaining_groups.values())}
 
 
-def adapted(rule: dict[str, Any], replaced: Mapping[str, str]) -> dict[str, Any]:
-    expr = replaced.get(rule.get("record", ""))
+def adapt_rule(rule: dict[str, Any], replacements: Mapping[str, str]) -> dict[str, Any]:
+    expr = replacements.get(rule.get("record", ""))
     return rule | {"expr": expr} if expr else rule
 
 
-def unavailable(rules: list[dict[str, Any]]) -> set[str]:
-    """Recorded series that no rule can record without Kubernetes."""
+def find_unavailable_series(rules: list[dict[str, Any]]) -> set[str]:
+    """Find recorded series that no rule can record without Kubernetes."""
     by_name: dict[str, list[dict[str, Any]]] = {}
     for rule in rules:
         if "record" in rule:
             by_name.setdefault(rule["record"], []).append(rule)
-    lost: set[str] = set()
-    while more := {
+    unavailable_series: set[str] = set()
+    while new_series := {
         name
-        for name, ours in by_name.items()
-        if name not in lost and all(FOREIGN.search(rule["expr"]) or needs(rule) & lost for rule in ours)
+        for name, recording_rules in by_name.items()
+        if name not in unavailable_series
+        and all(
+            KUBERNETES_SERIES.search(rule["expr"]) or find_recorded_series(rule) & unavailable_series
+            for rule in recording_rules
+        )
     }:
-        lost |= more
-    return lost
+        unavailable_series |= new_series
+    return unavailable_series
 
 
-def needs(rule: dict[str, Any]) -> set[str]:
-    return set(RECORDED.findall(rule["expr"]))
+def find_recorded_series(rule: dict[str, Any]) -> set[str]:
+    return set(RECORDED_SERIES.findall(rule["expr"]))
 
 
-def spelled(rule: dict[str, Any], here: View) -> dict[str, Any]:
-    """With the name of the host, and in the words of its Prometheus."""
-    found = rule | {"expr": rule["expr"].replace("{host}", here[HOSTNAME])}
-    if (here[OS].id, here[OS].version) in WITHOUT_KEEPING:
-        found.pop("keep_firing_for", None)
-    return found
+def translate_rule(rule: dict[str, Any], view: View) -> dict[str, Any]:
+    """Translate a rule to the name of the host, and to the words of its Prometheus."""
+    local_rule = rule | {"expr": rule["expr"].replace("{host}", view[HOSTNAME])}
+    if (view[OS].id, view[OS].version) in SYSTEMS_WITHOUT_KEEPING:
+        local_rule.pop("keep_firing_for", None)
+    return local_rule

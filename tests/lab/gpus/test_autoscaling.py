@@ -47,8 +47,8 @@ class Story:
             self.lab.set_gpu(host, f"load={load}")
 
     def condition(self, kind: str) -> dict[str, str]:
-        found = json.loads(kubectl(self.lab, "get", "hpa", f"keda-hpa-{NAME}", "-o", "json"))["status"]["conditions"]
-        return next((one for one in found if one["type"] == kind), {"status": "", "reason": ""})
+        loads = json.loads(kubectl(self.lab, "get", "hpa", f"keda-hpa-{NAME}", "-o", "json"))["status"]["conditions"]
+        return next((one for one in loads if one["type"] == kind), {"status": "", "reason": ""})
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +78,9 @@ def differences(two: lab.Lab, gpustack: Run) -> dict[str, str]:
     """What of the step differs, and who cures it; nothing else does."""
     states = json.loads(gpustack("plan", "-i", two.inventory, "-o", "json", code=1).stdout)["states"]
     failed = {
-        (one["step"], check["check"]): check["cure"]
-        for one in states
-        for check in one["checks"]
+        (state["step"], check["check"]): check["cure"]
+        for state in states
+        for check in state["checks"]
         if check["outcome"] != "ok"
     }
     assert {step for step, _ in failed} == {"autoscaling"}, failed
@@ -109,12 +109,12 @@ def test_it_is_installed_and_then_there_is_nothing_to_do(story: Story, gpustack:
 
 @pytest.mark.parametrize("fault", ["hpa-target-missing", "hpa-metric-missing"])
 def test_what_the_lab_breaks_is_the_root_cause(story: Story, gpustack: Run, fault: str) -> None:
-    inject.give(story.lab, fault)
+    inject.inject_fault(story.lab, fault)
     try:
-        found = json.loads(gpustack("doctor", "-i", story.lab.inventory, "-o", "json", code=None).stdout)
-        assert [root["id"] for root in found["roots"]] == [fault]
+        loads = json.loads(gpustack("doctor", "-i", story.lab.inventory, "-o", "json", code=None).stdout)
+        assert [root["id"] for root in loads["roots"]] == [fault]
     finally:
-        inject.recover(story.lab)
+        inject.undo_faults(story.lab)
 
 
 def test_it_grows_by_the_metric_that_is_suggested(story: Story, gpustack: Run) -> None:
@@ -151,8 +151,8 @@ def test_without_a_metric_it_keeps_its_size_and_doctor_says_so(story: Story, gpu
         for _ in range(20):
             assert story.replicas() == MOST
             time.sleep(3)
-        found = json.loads(gpustack("doctor", "-i", story.lab.inventory, "-o", "json", code=None).stdout)
-        assert "hpa-metric-missing" in json.dumps(found)
+        loads = json.loads(gpustack("doctor", "-i", story.lab.inventory, "-o", "json", code=None).stdout)
+        assert "hpa-metric-missing" in json.dumps(loads)
     finally:
         for host in ("host1", "host2"):
             story.lab.set_gpu(host, "exporter-silent=0")
@@ -169,8 +169,8 @@ def test_a_metrics_server_that_is_away_is_the_root_cause(story: Story, gpustack:
     kubectl(story.lab, *keda, "scale", "deployment", "keda-operator-metrics-apiserver", "--replicas", "0")
     lost = "FailedGetExternalMetric"
     until("the metric is gone", lambda: story.condition("ScalingActive")["reason"] == lost, limit=300)
-    found = json.loads(gpustack("doctor", "-i", story.lab.inventory, "-o", "json", code=None).stdout)
-    assert [root["id"] for root in found["roots"]] == ["autoscaling-api-down"]
+    loads = json.loads(gpustack("doctor", "-i", story.lab.inventory, "-o", "json", code=None).stdout)
+    assert [root["id"] for root in loads["roots"]] == ["autoscaling-api-down"]
     gpustack("install", "-i", story.lab.inventory, "--yes", limit=600)
     until("it scales again", lambda: story.condition("ScalingActive")["status"] == "True", limit=180)
 
@@ -178,5 +178,5 @@ def test_a_metrics_server_that_is_away_is_the_root_cause(story: Story, gpustack:
 def test_a_target_that_is_gone_is_named(story: Story, gpustack: Run) -> None:
     kubectl(story.lab, "delete", "deployment", NAME)
     until("it is missed", lambda: story.condition("AbleToScale")["reason"] == "FailedGetScale", limit=180)
-    found = json.loads(gpustack("doctor", "-i", story.lab.inventory, "-o", "json", code=None).stdout)
-    assert [root["id"] for root in found["roots"]] == ["hpa-target-missing"]
+    loads = json.loads(gpustack("doctor", "-i", story.lab.inventory, "-o", "json", code=None).stdout)
+    assert [root["id"] for root in loads["roots"]] == ["hpa-target-missing"]

@@ -14,7 +14,7 @@ from urllib.request import urlopen
 import pytest
 
 from gpustack import lab
-from gpustack.probes.gpu.temporary import KINDS, PREFIX
+from gpustack.probes.gpu.temporary_changes import KINDS, PREFIX
 from tests.lab import roads
 from tests.lab.conftest import Run
 from tests.lab.gpus.documented import PAGES, ROWS, SHORTER

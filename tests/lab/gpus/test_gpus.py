@@ -35,7 +35,7 @@ def proof(two: lab.Lab, gpustack: Run, code: int | None = 0) -> dict[tuple[str, 
 def place(two: lab.Lab, row: dict[str, Any]) -> tuple[str, int]:
     """By the UUID that the lab gave it, not by what the cluster calls it."""
     for host in ("host1", "host2"):
-        for index, gpu in enumerate(two.gpus(host)):
+        for index, gpu in enumerate(two.read_gpus(host)):
             if gpu.uuid == row["uuid"]:
                 return host, index
     return row["node"], -1
@@ -63,20 +63,20 @@ def test_every_target_is_up_and_no_alert_but_watchdog(two: lab.Lab) -> None:
 
 
 def test_each_gpu_is_scraped_once(two: lab.Lab) -> None:
-    uuids = {gpu.uuid for host in ("host1", "host2") for gpu in two.gpus(host)}
+    uuids = {gpu.uuid for host in ("host1", "host2") for gpu in two.read_gpus(host)}
     assert {uuid for (uuid,) in labels(two, "DCGM_FI_DEV_GPU_TEMP", "UUID")} == uuids
     assert query(two, "count by (UUID) (DCGM_FI_DEV_GPU_TEMP) > 1") == []
 
 
 @pytest.mark.parametrize("case", ["swapped", "silent"])
 def test_a_broken_link_is_reported_and_no_other(two: lab.Lab, gpustack: Run, case: str) -> None:
-    one, other = two.gpus("host1")
+    gpu, other = two.read_gpus("host1")
     values = {
-        "swapped": {"host1_0": f"exporter-uuid={other.uuid}", "host1_1": f"exporter-uuid={one.uuid}"},
+        "swapped": {"host1_0": f"exporter-uuid={other.uuid}", "host1_1": f"exporter-uuid={gpu.uuid}"},
         "silent": {"host2_1": "exporter-silent=1"},
     }[case]
     with gpus(two, **values):
-        until("the exporter shows it", lambda: shows(two, case, one.uuid, two.gpus("host2")[1].uuid), limit=90)
+        until("the exporter shows it", lambda: shows(two, case, gpu.uuid, two.read_gpus("host2")[1].uuid), limit=90)
         found = proof(two, gpustack, code=1)
     wrong = {"swapped": {("host1", 0), ("host1", 1)}, "silent": {("host2", 1)}}[case]
     assert {at for at, links in found.items() if links["series"] == "failed"} == wrong
@@ -95,7 +95,7 @@ def test_a_gpu_that_is_lost(two: lab.Lab, gpustack: Run) -> None:
     with gpus(two, host2_0="lost"), plugins_anew(two):
         until("one is not allocatable", lambda: allocatable(two, "host2") == "1", limit=60)
         # Of all its series: those with the label of a pod that used it have ended before.
-        one = f'DCGM_FI_DEV_GPU_TEMP{{UUID="{two.gpus("host2")[0].uuid}"}}'
+        one = f'DCGM_FI_DEV_GPU_TEMP{{UUID="{two.read_gpus("host2")[0].uuid}"}}'
         text = f"max(max_over_time(timestamp({one})[5m:1s]))"
         until("it is out of sight for two scrapes", lambda: query(two, f"time() - {text} > 31"), limit=90)
         found = proof(two, gpustack, code=1)
@@ -124,8 +124,8 @@ def allocatable(two: lab.Lab, node: str) -> str:
 
 def test_a_data_source_that_points_elsewhere(two: lab.Lab, gpustack: Run) -> None:
     words = ("-n", "monitoring", "get", "configmap", "monitoring-grafana-datasource", "-o", "json")
-    there = json.loads(kubectl(two, *words))
-    kept = {**there, "metadata": {key: there["metadata"][key] for key in ("name", "namespace", "labels")}}
+    loads = json.loads(kubectl(two, *words))
+    kept = {**loads, "metadata": {key: loads["metadata"][key] for key in ("name", "namespace", "labels")}}
     apply(two, json.loads(json.dumps(kept).replace("monitoring-prometheus.", "nobody.")))
     try:
         until("no dashboard value", lambda: {one["dashboard"] for one in proof(two, gpustack, code=None).values()} <= {

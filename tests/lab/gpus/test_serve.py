@@ -30,7 +30,7 @@ def serving(two: lab.Lab, gpustack: Run) -> Iterator[lab.Lab]:
     metadata = {"name": READER, "namespace": "default"}
     roads.set_spec(two, serve={"enabled": True})
     try:
-        assert differences(two, gpustack) == {"brought", "available"}
+        assert differences(two, gpustack) == {"objects-applied", "available"}
         gpustack("install", "-i", two.inventory, "--yes", limit=900)
         apply(two, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}})
         kubectl(two, "wait", "--for=condition=Ready", f"pod/{READER}", "--timeout=90s")
@@ -44,7 +44,9 @@ def serving(two: lab.Lab, gpustack: Run) -> Iterator[lab.Lab]:
 def differences(two: lab.Lab, gpustack: Run) -> set[str]:
     """The checks of the step that differ, where nothing else does."""
     states = json.loads(gpustack("plan", "-i", two.inventory, "-o", "json", code=1).stdout)["states"]
-    failed = {(one["step"], check["check"]) for one in states for check in one["checks"] if check["outcome"] != "ok"}
+    failed = {
+        (state["step"], check["check"]) for state in states for check in state["checks"] if check["outcome"] != "ok"
+    }
     assert {step for step, _ in failed} == {"serve"}, failed
     return {check for _, check in failed}
 
@@ -64,7 +66,7 @@ def test_a_pod_reads_what_a_pod_does_with_its_age(serving: lab.Lab) -> None:
     assert found["unit"] == "ratio"
     assert 0 <= found["age_seconds"] <= 120
     (gpu,) = get(serving, path)[1]["gpus"]
-    assert gpu["uuid"] in {one.uuid for host in ("host1", "host2") for one in serving.gpus(host)}
+    assert gpu["uuid"] in {one.uuid for host in ("host1", "host2") for one in serving.read_gpus(host)}
 
 
 def test_of_a_pod_without_data_it_says_why(serving: lab.Lab) -> None:

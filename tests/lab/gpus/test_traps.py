@@ -153,7 +153,7 @@ def test_a_rule_that_cannot_be_read_is_left_out_in_silence(two: lab.Lab, gpustac
     rules = f"{SERVICE.format('prometheus')}/api/v1/rules"
     until("Prometheus has lost them", lambda: name not in kubectl(two, "get", "--raw", rules), limit=180)
     # Prometheus scrapes what it says of itself as it does others.
-    both = {"alerts/rules", "alerts/loaded"}
+    both = {"alerts/rules", "alerts/rules-loaded"}
     until("both are seen", lambda: both <= broken(two, gpustack), limit=90)
     repair(two, gpustack)
     assert name in kubectl(two, "get", "--raw", rules)
@@ -191,7 +191,7 @@ def trainers(two: lab.Lab) -> None:
 
 def refused(two: lab.Lab) -> list[str]:
     pods = json.loads(kubectl(two, "get", "pods", "-o", "json"))["items"]
-    return [one["metadata"]["name"] for one in pods if one["status"].get("reason") == "UnexpectedAdmissionError"]
+    return [pod["metadata"]["name"] for pod in pods if pod["status"].get("reason") == "UnexpectedAdmissionError"]
 
 
 def test_pods_that_were_refused_while_the_plugin_restarted_are_reported_and_cleared(
@@ -214,13 +214,14 @@ def test_pods_that_were_refused_while_the_plugin_restarted_are_reported_and_clea
     assert left
     until("GPUs are back", lambda: broken(two, gpustack) == set(), limit=120)
     look = json.loads(gpustack("plan", "-i", two.inventory, "-o", "json").stdout)
-    (command,) = look["gpus"]["stranded"]
+    (command,) = look["gpu_summary"]["stranded_pod_commands"]
     assert set(command.split()[5:]) == set(left), command
     assert command in gpustack("plan", "-i", two.inventory, COLUMNS="4000").stdout
     kubectl(two, *command.split()[1:])
     assert refused(two) == []
     kubectl(two, *available)
-    assert json.loads(gpustack("plan", "-i", two.inventory, "-o", "json").stdout)["gpus"]["stranded"] == []
+    look = json.loads(gpustack("plan", "-i", two.inventory, "-o", "json").stdout)
+    assert look["gpu_summary"]["stranded_pod_commands"] == []
     kubectl(two, "delete", "deployment", "trainer")
 
 

@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.ask.answers import parse
+from gpustack.ask.answers import parse_answers
 from gpustack.ask.api import ABSENT, describe_refusal
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.ask.script import render
+from gpustack.ask.script import render_script
 
 MARK = "0123456789abcdef"
 
 
 def text(answer: Answer) -> str:
-    return answer.out
+    return answer.stdout
 
 
 READYZ, NODES, PODS = (
     Probe("kube.readyz", Api("/readyz"), text),
-    Probe("kube.nodes", Api("/nodes", keep=("metadata.name", "status.conditions.type")), text),
+    Probe("kube.nodes", Api("/nodes", fields=("metadata.name", "status.conditions.type")), text),
     Probe("kube.pods", Api("/pods"), text),
 )
 KNOWN = {probe.id: probe for probe in (READYZ, NODES, PODS)}
@@ -28,7 +28,7 @@ HEADER = f"{MARK} @api 1.00 kube.readyz kube.nodes kube.pods"
 
 
 def found(*lines: str) -> dict[str, Answer]:
-    return {answer.probe: answer for answer in parse([HEADER, *lines], MARK, "h1", KNOWN)}
+    return {answer.probe: answer for answer in parse_answers([HEADER, *lines], MARK, "h1", KNOWN)}
 
 
 def test_each_read_gets_its_own_body_and_only_the_named_fields_are_kept() -> None:
@@ -36,21 +36,21 @@ def test_each_read_gets_its_own_body_and_only_the_named_fields_are_kept() -> Non
     listed = ['{"kind": "List", "items": [', f'{{"metadata": {{"name": "n", "uid": "u"}}, {status}}}]}}', ""]
     answers = found("ok", f"{MARK} = 0 200 0.004 ", *listed, f"{MARK} = 1 200 0.1 ", f"{MARK} . 0 1.30")
     ready, nodes = answers["kube.readyz"], answers["kube.nodes"]
-    assert (ready.rc, ready.out, ready.where) == (0, "ok", "@cluster")
-    assert nodes.out == '{"items":[{"metadata":{"name":"n"},"status":{"conditions":[{"type":"Ready"}]}}]}'
-    assert nodes.took == 0.1
+    assert (ready.rc, ready.stdout, ready.location) == (0, "ok", "@cluster")
+    assert nodes.stdout == '{"items":[{"metadata":{"name":"n"},"status":{"conditions":[{"type":"Ready"}]}}]}'
+    assert nodes.seconds == 0.1
 
 
 def test_after_a_read_without_an_answer_the_others_say_the_same() -> None:
     refused = "Failed to connect to 10.0.0.1 port 6443"
     answers = found("", f"{MARK} = 0 000 0.1 {refused}", "", f"{MARK} . 7 1.30")
-    assert {answer.err for answer in answers.values()} == {refused}
+    assert {answer.stderr for answer in answers.values()} == {refused}
     assert all(answer.rc for answer in answers.values())
 
 
 def test_without_curl_each_read_says_so() -> None:
     answers = found("", f"{MARK} . 127 1.30", f"{MARK} !@api", "sh: 9: curl: not found", f"{MARK} done")
-    assert {(answer.rc, answer.err) for answer in answers.values()} == {(127, "sh: 9: curl: not found")}
+    assert {(answer.rc, answer.stderr) for answer in answers.values()} == {(127, "sh: 9: curl: not found")}
 
 
 def test_reads_that_were_broken_off_yield_nothing() -> None:
@@ -82,23 +82,23 @@ def test_what_was_refused_is_reported_in_one_line(status: str, text: str, body: 
 def asked(tmp_path: Path, conf: str) -> dict[str, Answer]:
     file = tmp_path / "admin.conf"
     file.write_text(conf)
-    script = render([READYZ, NODES], MARK, {}).replace("/etc/kubernetes/admin.conf", str(file))
+    script = render_script([READYZ, NODES], MARK, {}).replace("/etc/kubernetes/admin.conf", str(file))
     done = subprocess.run(["sh"], input=script, capture_output=True, text=True, timeout=30, check=True)
     lines = [*done.stdout.split("\n"), *done.stderr.split("\n")]
-    return {answer.probe: answer for answer in parse(lines, MARK, "h1", KNOWN)}
+    return {answer.probe: answer for answer in parse_answers(lines, MARK, "h1", KNOWN)}
 
 
 def test_an_api_that_is_down_is_reported_by_the_real_curl(tmp_path: Path) -> None:
     pem = base64.b64encode(b"not read before the connection").decode()
     answers = asked(tmp_path, f"    server: http://127.0.0.1:1\n    client-key-data: {pem}\n")
     assert set(answers) == {"kube.readyz", "kube.nodes"}
-    assert all(answer.rc and "127.0.0.1" in answer.err for answer in answers.values())
+    assert all(answer.rc and "127.0.0.1" in answer.stderr for answer in answers.values())
 
 
 def test_a_host_without_admin_conf_has_no_api_to_ask(tmp_path: Path) -> None:
-    script = render([READYZ], MARK, {}).replace("/etc/kubernetes/admin.conf", str(tmp_path / "none"))
+    script = render_script([READYZ], MARK, {}).replace("/etc/kubernetes/admin.conf", str(tmp_path / "none"))
     done = subprocess.run(["sh"], input=script, capture_output=True, text=True, timeout=30, check=True)
     lines = [*done.stdout.split("\n"), *done.stderr.split("\n")]
-    (answer,) = parse(lines, MARK, "h1", KNOWN)
+    (answer,) = parse_answers(lines, MARK, "h1", KNOWN)
     assert answer.rc
-    assert "no such file" in answer.err
+    assert "no such file" in answer.stderr

@@ -10,23 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.ask.answers import parse
+from gpustack.ask.answers import parse_answers
 from gpustack.ask.api import METADATA, READ_LIMIT, fill_path, render_calls
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.ask.script import command, render
+from gpustack.ask.script import format_command, render_script
 
 MARK = "0123456789abcdef"
 SERVICE = "/api/v1/namespaces/$SPACE/services/http:a:web/proxy/q?query=up"
 
 
 def text(answer: Answer) -> str:
-    return answer.out
+    return answer.stdout
 
 
 PASSED_ON, WHOLE, SECRETS, LAST = (
     Probe("a.passed-on", Api(SERVICE), text),
-    Probe("b.whole", Api("/whole", keep=("metadata.name",)), text),
-    Probe("c.secrets", Api("/secrets", keep=("metadata.name",), metadata=True), text),
+    Probe("b.whole", Api("/whole", fields=("metadata.name",)), text),
+    Probe("c.secrets", Api("/secrets", fields=("metadata.name",), metadata=True), text),
     Probe("d.last", Api("/last"), text),
 )
 ALL = (PASSED_ON, WHOLE, SECRETS, LAST)
@@ -76,31 +76,31 @@ def asked(server: Server, tmp_path: Path) -> dict[str, Answer]:
     pem = base64.b64encode(b"not read without TLS").decode()
     file = tmp_path / "admin.conf"
     file.write_text(f"    server: http://127.0.0.1:{server.server_port}\n    client-key-data: {pem}\n")
-    script = render(ALL, MARK, {"SPACE": "monitoring"}).replace("/etc/kubernetes/admin.conf", str(file))
+    script = render_script(ALL, MARK, {"SPACE": "monitoring"}).replace("/etc/kubernetes/admin.conf", str(file))
     script = script.replace(f"(({READ_LIMIT} ", "((1 ")
     done = subprocess.run(["sh"], input=script, capture_output=True, text=True, timeout=30, check=True)
     lines = [*done.stdout.split("\n"), *done.stderr.split("\n")]
-    return {answer.probe: answer for answer in parse(lines, MARK, "h1", {probe.id: probe for probe in ALL})}
+    return {answer.probe: answer for answer in parse_answers(lines, MARK, "h1", {probe.id: probe for probe in ALL})}
 
 
 def test_what_is_passed_on_comes_last_and_of_metadata_alone_nothing_else_is_asked(
     server: Server, tmp_path: Path
 ) -> None:
     answers = asked(server, tmp_path)
-    assert [(answer.rc, answer.err) for answer in answers.values()] == [(0, "")] * 4
+    assert [(answer.rc, answer.stderr) for answer in answers.values()] == [(0, "")] * 4
     assert [path for path, _ in server.asked] == [
         "/whole", "/last", "/secrets", "/api/v1/namespaces/monitoring/services/http:a:web/proxy/q?query=up",
     ]  # fmt: skip
     accepted = dict(server.asked)
     assert {path for path, accept in accepted.items() if "PartialObjectMetadataList" in accept} == {"/secrets"}
-    assert answers["b.whole"].out == answers["c.secrets"].out == '{"items":[{"metadata":{"name":"n"}}]}'
+    assert answers["b.whole"].stdout == answers["c.secrets"].stdout == '{"items":[{"metadata":{"name":"n"}}]}'
 
 
 def test_a_service_that_hangs_takes_no_other_read_with_it(server: Server, tmp_path: Path) -> None:
     server.hanging = "/proxy/"
     answers = asked(server, tmp_path)
     assert {id for id, answer in answers.items() if answer.rc} == {"a.passed-on"}
-    assert "timed out" in answers["a.passed-on"].err
+    assert "timed out" in answers["a.passed-on"].stderr
 
 
 def test_a_read_of_the_api_that_hangs_leaves_the_other_kinds(server: Server, tmp_path: Path) -> None:
@@ -111,8 +111,8 @@ def test_a_read_of_the_api_that_hangs_leaves_the_other_kinds(server: Server, tmp
 
 def test_variables_of_paths() -> None:
     assert fill_path("/a/$SPACE/b-$NAME", {"SPACE": "x"}) == "/a/x/b-$NAME"
-    assert "services/http:a:web" in command(PASSED_ON, {"SPACE": "monitoring"})
-    assert "/namespaces/monitoring/" in command(PASSED_ON, {"SPACE": "monitoring"})
+    assert "services/http:a:web" in format_command(PASSED_ON, {"SPACE": "monitoring"})
+    assert "/namespaces/monitoring/" in format_command(PASSED_ON, {"SPACE": "monitoring"})
 
 
 def test_kinds_that_nobody_asks_start_no_curl() -> None:

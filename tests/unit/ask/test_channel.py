@@ -55,13 +55,13 @@ def test_an_empty_line_ends_no_conversation() -> None:
     """The lock is one: it would be let go half a second after the first empty line."""
     quiet = [None] * 60
     talk = ChannelIO(Channel(b"\nheld\n", *quiet, b"beat\n", ends=True), b"script", queue.Queue())
-    assert list(talk.lines(20)) == ["", "held", "beat"]
+    assert list(talk.stream_lines(20)) == ["", "held", "beat"]
 
 
 def test_after_the_last_line_a_stray_child_keeps_nobody_waiting() -> None:
     started = time.monotonic()
     talk = ChannelIO(Channel(b"one\nthe end\n", ends=False), b"script", last=b"the end")
-    assert list(talk.lines(20)) == ["one", "the end"]
+    assert list(talk.stream_lines(20)) == ["one", "the end"]
     assert time.monotonic() - started < 10
 
 
@@ -81,4 +81,4 @@ def test_a_slow_host_has_the_limit_for_each_answer(
     two_seconds = [None] * round(2 / channel.LOOK_SELDOM)
     monkeypatch.setattr(channel, "LOOK", channel.LOOK_SELDOM)
     talk = ChannelIO(Channel(*[f"{line}\n".encode(), *two_seconds] * 12, ends=False), b"", last=b"M done")
-    assert list(talk.lines(5, most)) == [line] * came
+    assert list(talk.stream_lines(5, most)) == [line] * came

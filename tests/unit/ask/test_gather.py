@@ -8,9 +8,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpustack.ask.gather import AT_ONCE, gather
+import pytest
+
+from gpustack.ask.gather import MAX_THREADS, gather
 from gpustack.ask.snapshot import Reach
-from gpustack.ask.transport.execute import Command, Reached, execute
+from gpustack.ask.transport import execute
+from gpustack.ask.transport.execute import Command, PeerCallback, execute_command
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
@@ -32,12 +35,12 @@ class Hosts:
 
     def __init__(self) -> None:
         self.lock, self.open, self.most, self.all = threading.Lock(), 0, 0, 0
-        self.full = threading.Barrier(AT_ONCE)
+        self.full = threading.Barrier(MAX_THREADS)
 
-    def ask(self, host: Host, script: str, *, last: str = "", reached: Reached = print) -> Iterator[str]:
+    def ask(self, host: Host, script: str, *, last: str = "", peer_callback: PeerCallback = print) -> Iterator[str]:
         with self.lock:
             self.open, self.all = self.open + 1, self.all + 1
-            self.most, first = max(self.most, self.open), self.all <= AT_ONCE
+            self.most, first = max(self.most, self.open), self.all <= MAX_THREADS
         if first:
             self.full.wait(timeout=30)
         time.sleep(SLOW.get(host.name, ANSWER))
@@ -52,26 +55,28 @@ def test_connections_are_limited_and_the_slowest_hosts_do_not_add_up() -> None:
     hosts = Hosts()
     inventory = Inventory(Path("hosts.yml"), HOSTS, SPEC)
     began = time.monotonic()
-    found = gather(inventory, [SWAP], ask=hosts.ask)
+    snapshot = gather(inventory, [SWAP], ask=hosts.ask)
     assert time.monotonic() - began < sum(SLOW.values())
     assert hosts.all == len(HOSTS)
-    assert hosts.most == AT_ONCE == 32
-    references = {name: reach.reference for name, reach in found.reach.items()}
+    assert hosts.most == MAX_THREADS == 32
+    references = {name: reach.reference for name, reach in snapshot.reach.items()}
     assert {name for name, reference in references.items() if reference == "host-ssh-unreachable"} == BAD
-    assert found.reach["n003"].why == "10.0.0.3: connection refused"
+    assert snapshot.reach["n003"].reason == "10.0.0.3: connection refused"
     assert {reference for name, reference in references.items() if name not in BAD} == {"host-no-shell"}
-    assert found.reach["n001"].why == "the login works, and its shell gave no answer before it ended"
-    assert not found.answers
+    assert snapshot.reach["n001"].reason == "the login works, and its shell gave no answer before it ended"
+    assert not snapshot.answers
 
 
 def test_what_a_host_did_not_answer_in_time_is_lost_and_the_rest_counts() -> None:
-    def ask(host: Host, script: str, *, last: str = "", reached: Reached = print) -> Iterator[str]:
-        return (line for line in execute(HERE, Command("sh", f"{script}\n".encode(), 20)) if SYSCTL.id not in line)
+    def ask(host: Host, script: str, *, last: str = "", peer_callback: PeerCallback = print) -> Iterator[str]:
+        return (
+            line for line in execute_command(HERE, Command("sh", f"{script}\n".encode(), 20)) if SYSCTL.id not in line
+        )
 
-    found = gather(Inventory(Path("hosts.yml"), (HERE,), SPEC), [SWAP, SYSCTL], ask=ask)
-    assert found.reach["here"].reached
-    assert not found.answers[SWAP.id, "here"].lost
-    assert found.answers[SYSCTL.id, "here"].lost == "here answered only 1 of 2 questions within 0 s"
+    snapshot = gather(Inventory(Path("hosts.yml"), (HERE,), SPEC), [SWAP, SYSCTL], ask=ask)
+    assert snapshot.reach["here"].reached
+    assert not snapshot.answers[SWAP.id, "here"].missing_reason
+    assert snapshot.answers[SYSCTL.id, "here"].missing_reason == "here answered only 1 of 2 questions within 0 s"
 
 
 ASK_A_SILENT_HOST = """
@@ -105,10 +110,14 @@ def test_ctrl_c_waits_for_no_host() -> None:
     assert b"KeyboardInterrupt" in errors
 
 
-def test_where_a_connection_ended_is_known() -> None:
-    def ask(host: Host, script: str, *, last: str = "", reached: Reached = print) -> Iterator[str]:
-        reached("10.0.0.7")
-        return execute(HERE, Command("sh", f"{script}\n".encode(), 20))
+def test_where_a_connection_ended_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the transport itself, but for SSH and root: `stdin` is a mark and the script."""
 
-    found = gather(Inventory(Path("hosts.yml"), (HERE,), SPEC), [SWAP], ask=ask)
-    assert found.reach["here"] == Reach("here", address="10.0.0.7")
+    def execute_locally(host: Host, command: Command, peer_callback: PeerCallback) -> Iterator[str]:
+        peer_callback("10.0.0.7")
+        return execute_command(host, Command("sh", command.stdin.partition(b"\n")[2], 20))
+
+    monkeypatch.setattr(execute, "execute_command", execute_locally)
+    snapshot = gather(Inventory(Path("hosts.yml"), (HERE,), SPEC), [SWAP])
+    assert snapshot.reach["here"] == Reach("here", address="10.0.0.7")
+    assert not snapshot.answers[SWAP.id, "here"].missing_reason

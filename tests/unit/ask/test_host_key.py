@@ -82,7 +82,7 @@ def test_the_types_of_keys(kind: str, tmp_path: Path) -> None:
     known = tmp_path / "known_hosts"
     known.write_text(build_known_line("gpu1", key))
     found = subprocess.run(["ssh-keygen", "-F", "gpu1", "-f", str(known)], capture_output=True, check=True, timeout=10)
-    assert key.encoded.encode() in found.stdout
+    assert key.base64_blob.encode() in found.stdout
 
 
 @given(st.text(max_size=200) | st.sampled_from(sorted(REFUSED.values())).flatmap(lambda text: st.just(text + LINE)))

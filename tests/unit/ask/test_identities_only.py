@@ -9,7 +9,7 @@ from pathlib import Path
 import paramiko
 import pytest
 
-from gpustack.ask.transport.execute import Command, execute
+from gpustack.ask.transport.execute import Command, execute_command
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import Host
 
@@ -67,9 +67,9 @@ def offer(folder: Path, identities_only: str) -> tuple[set[str], str]:
         words += ("-o", f"IdentitiesOnly={identities_only}", "-o", f"IdentityFile={folder}/named")
         host = Host("h1", "127.0.0.1", port=port, user="ops", ssh_args=words)
         with pytest.raises(HostRefused) as refused:
-            list(execute(host, Command("true", b"")))
+            list(execute_command(host, Command("true", b"")))
     assert refused.value.reach.reference == "host-ssh-login"
-    return server.offered, refused.value.reach.why.replace(str(port), "PORT")
+    return server.offered, refused.value.reach.reason.replace(str(port), "PORT")
 
 
 def encrypt(file: Path) -> None:

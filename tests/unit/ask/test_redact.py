@@ -7,9 +7,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack.ask.redact.printable import plain
+from gpustack.ask.redact.printable import clean_text
 from gpustack.ask.redact.redact import redact
-from gpustack.ask.redact.secret_shapes import GONE
+from gpustack.ask.redact.secret_shapes import REDACTED
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKC\n-----END RSA PRIVATE KEY-----"
 BASE64_PEM = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUQ="
@@ -46,7 +46,7 @@ def test_secret_is_gone(text: str, secret: str) -> None:
     output = redact(text)
     assert secret in text
     assert secret not in output
-    assert GONE in output
+    assert REDACTED in output
 
 
 @pytest.mark.parametrize(
@@ -70,14 +70,14 @@ def test_harmless_text_stays(text: str) -> None:
 def test_json_and_yaml_still_parse() -> None:
     config = {"token": "abcdef.0123456789abcdef", "a": {"password": 'q"uote', "client-key-data": BASE64_PEM}, "n": 7}
     document = json.loads(redact(json.dumps(config)))
-    assert document == {"token": GONE, "a": {"password": GONE, "client-key-data": GONE}, "n": 7}
+    assert document == {"token": REDACTED, "a": {"password": REDACTED, "client-key-data": REDACTED}, "n": 7}
     assert yaml.safe_load(redact(yaml.safe_dump(config)))["n"] == 7
 
 
 def test_known_secrets_go_wherever_they_stand() -> None:
-    assert redact("sudo said: s3cr3t!", ["s3cr3t!"]) == f"sudo said: {GONE}"
-    assert redact("say ab, about", ["ab"]) == f"say {GONE}, about"
-    assert redact("longer s3cr3t-long", ["s3cr3t", "s3cr3t-long"]) == f"longer {GONE}"
+    assert redact("sudo said: s3cr3t!", ["s3cr3t!"]) == f"sudo said: {REDACTED}"
+    assert redact("say ab, about", ["ab"]) == f"say {REDACTED}, about"
+    assert redact("longer s3cr3t-long", ["s3cr3t", "s3cr3t-long"]) == f"longer {REDACTED}"
 
 
 @given(st.text())
@@ -92,13 +92,13 @@ def test_long_lines_take_no_long_time() -> None:
 
 
 def test_escapes_are_removed_on_rendering() -> None:
-    assert plain("\x1b[31mred\x1b[0m \x1b]0;title\x07x\x1b]8;;http://e\x1b\\link\x1b(B") == "red xlink"
-    assert plain("a\r\nb\tc\x00\x08\u202ed\re\u3000f") == "a\nb\tc\ufffd\ufffd\ufffdd\ne f"
+    assert clean_text("\x1b[31mred\x1b[0m \x1b]0;title\x07x\x1b]8;;http://e\x1b\\link\x1b(B") == "red xlink"
+    assert clean_text("a\r\nb\tc\x00\x08\u202ed\re\u3000f") == "a\nb\tc\ufffd\ufffd\ufffdd\ne f"
 
 
 @given(st.text(st.characters(max_codepoint=0x9F)))
 def test_no_escape_is_left(text: str) -> None:
-    assert {char for char in plain(text) if ord(char) < 32} <= {"\n", "\t"}
+    assert {char for char in clean_text(text) if ord(char) < 32} <= {"\n", "\t"}
 
 
 def test_a_document_inside_json_keeps_its_next_lines() -> None:

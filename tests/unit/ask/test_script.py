@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack.ask.answers import KEPT, parse
+from gpustack.ask.answers import MAX_STDOUT, parse_answers
 from gpustack.ask.probe import Answer, FactUnavailable, Probe, Shell
-from gpustack.ask.script import build_last_line, render
-from gpustack.ask.transport.execute import run
+from gpustack.ask.script import build_last_line, render_script
+from gpustack.ask.transport.execute import run_script
 from gpustack.config.host import Host
 
 MARK = "0123456789abcdef"
@@ -19,90 +19,96 @@ HERE = Host("here", "127.0.0.1", connection="local")
 
 
 def text(answer: Answer) -> str:
-    return answer.out
+    return answer.stdout
 
 
 def asked(*probes: Probe[Any], before: str = "", **exported: str) -> dict[str, Answer]:
-    script = before + render(probes, MARK, exported)
+    script = before + render_script(probes, MARK, exported)
     done = subprocess.run(["sh"], input=script.encode(), capture_output=True, timeout=30, check=True)
     found = [*done.stdout.split(b"\n"), *done.stderr.split(b"\n")]
     lines = [line.decode(errors="replace") for line in found]
     assert lines.count(build_last_line(MARK)) == 2
-    return {answer.probe: answer for answer in parse(lines, MARK, "h1", {p.id: p for p in probes})}
+    return {answer.probe: answer for answer in parse_answers(lines, MARK, "h1", {p.id: p for p in probes})}
 
 
 def test_output_status_and_errors_arrive_exactly() -> None:
-    found = asked(Probe("a", Shell("printf 'one\\ntwo'; echo bad >&2; exit 3"), text))["a"]
-    assert (found.rc, found.out, found.err, found.where, found.cut) == (3, "one\ntwo", "bad\n", "h1", False)
+    answer = asked(Probe("a", Shell("printf 'one\\ntwo'; echo bad >&2; exit 3"), text))["a"]
+    assert (answer.rc, answer.stdout, answer.stderr, answer.location, answer.cut) == (
+        3,
+        "one\ntwo",
+        "bad\n",
+        "h1",
+        False,
+    )
 
 
 def test_a_hanging_probe_is_cut_at_its_limit_and_the_next_is_asked() -> None:
     started = time.monotonic()
-    found = asked(Probe("hang", Shell("sleep 20"), text, limit=1), Probe("next", Shell("echo here"), text))
-    assert found["hang"].rc == 124
-    assert found["next"].out == "here\n"
+    answers = asked(Probe("hang", Shell("sleep 20"), text, limit=1), Probe("next", Shell("echo here"), text))
+    assert answers["hang"].rc == 124
+    assert answers["next"].stdout == "here\n"
     assert time.monotonic() - started < 10
     with pytest.raises(FactUnavailable, match="within 1 s"):
-        Probe("hang", Shell(""), text, limit=1).fact(found["hang"])
+        Probe("hang", Shell(""), text, limit=1).extract_fact(answers["hang"])
 
 
 def test_a_probe_that_eats_stdin_does_not_eat_the_script() -> None:
-    found = asked(Probe("eat", Shell("cat"), text), Probe("next", Shell("echo here"), text))
-    assert found["eat"].out == ""
-    assert found["next"].out == "here\n"
+    answers = asked(Probe("eat", Shell("cat"), text), Probe("next", Shell("echo here"), text))
+    assert answers["eat"].stdout == ""
+    assert answers["next"].stdout == "here\n"
 
 
 @pytest.mark.parametrize("how", ["(sleep 0.5; echo stray) &", "sh -c 'kill -9 $PPID; sleep 0.5; echo stray'; :"])
 def test_what_a_probe_left_behind_does_not_talk_into_the_next_answer(how: str) -> None:
-    found = asked(Probe("left", Shell(how), text), Probe("next", Shell("sleep 1; echo here"), text))
-    assert found["next"].out == "here\n"
+    answers = asked(Probe("left", Shell(how), text), Probe("next", Shell("sleep 1; echo here"), text))
+    assert answers["next"].stdout == "here\n"
 
 
 def test_more_than_is_kept_is_marked_cut_and_never_a_fact() -> None:
-    probe = Probe("big", Shell(f"head -c {KEPT + 100} /dev/zero | tr '\\0' x"), text)
-    found = asked(probe)["big"]
-    assert found.cut
+    probe = Probe("big", Shell(f"head -c {MAX_STDOUT + 100} /dev/zero | tr '\\0' x"), text)
+    answer = asked(probe)["big"]
+    assert answer.cut
     with pytest.raises(FactUnavailable, match="longer"):
-        probe.fact(found)
+        probe.extract_fact(answer)
 
 
 def test_exactly_what_is_kept_is_not_cut() -> None:
-    found = asked(Probe("full", Shell(f"head -c {KEPT} /dev/zero | tr '\\0' x"), text))["full"]
-    assert not found.cut
-    assert len(found.out) == KEPT
+    answer = asked(Probe("full", Shell(f"head -c {MAX_STDOUT} /dev/zero | tr '\\0' x"), text))["full"]
+    assert not answer.cut
+    assert len(answer.stdout) == MAX_STDOUT
 
 
 def test_binary_output_and_a_talkative_shell_confuse_nothing() -> None:
     probe = Probe("nul", Shell("printf 'a\\000\\377b'"), text)
-    found = asked(probe, before=f"echo welcome; echo '{MARK}'; echo '{MARK} . x y';\n")
-    assert found["nul"].out == "a\x00�b"
+    answers = asked(probe, before=f"echo welcome; echo '{MARK}'; echo '{MARK} . x y';\n")
+    assert answers["nul"].stdout == "a\x00�b"
 
 
 def test_exported_values_are_quoted() -> None:
-    found = asked(Probe("v", Shell('printf %s "$ODD"'), text), ODD="a 'b' $(echo c); d")
-    assert found["v"].out == "a 'b' $(echo c); d"
+    answers = asked(Probe("v", Shell('printf %s "$ODD"'), text), ODD="a 'b' $(echo c); d")
+    assert answers["v"].stdout == "a 'b' $(echo c); d"
 
 
 def test_an_answer_broken_off_is_lost() -> None:
     probe = Probe("a", Shell("echo hi"), text)
-    (found,) = parse([f"{MARK} a 1.00", "hi"], MARK, "h1", {"a": probe})
+    (answer,) = parse_answers([f"{MARK} a 1.00", "hi"], MARK, "h1", {"a": probe})
     with pytest.raises(FactUnavailable, match="truncated"):
-        probe.fact(found)
+        probe.extract_fact(answer)
 
 
 def test_a_child_left_behind_keeps_nobody_waiting() -> None:
     started = time.monotonic()
     marker = "fedcba9876543210"
     probes = [Probe("stray", Shell("sleep 20 & echo gone"), text), Probe("next", Shell("echo here"), text)]
-    script = render(probes, marker, {})
-    lines = run(HERE, script, last=build_last_line(marker))
-    found = list(parse(lines, marker, "h1", {probe.id: probe for probe in probes}))
-    assert [answer.out for answer in found] == ["gone\n", "here\n"]
+    script = render_script(probes, marker, {})
+    lines = run_script(HERE, script, last=build_last_line(marker))
+    answers = list(parse_answers(lines, marker, "h1", {probe.id: probe for probe in probes}))
+    assert [answer.stdout for answer in answers] == ["gone\n", "here\n"]
     assert time.monotonic() - started < 10
 
 
 @given(st.lists(st.text()))
 def test_no_text_of_a_host_breaks_the_reading(lines: list[str]) -> None:
     probe = Probe("a", Shell(""), text)
-    for found in parse([f"{MARK} {line}" for line in lines] + lines, MARK, "h1", {"a": probe}):
-        assert found.lost or found.probe == "a"
+    for answer in parse_answers([f"{MARK} {line}" for line in lines] + lines, MARK, "h1", {"a": probe}):
+        assert answer.missing_reason or answer.probe == "a"

@@ -16,7 +16,7 @@ import paramiko
 import pytest
 
 from gpustack.ask.transport import ssh
-from gpustack.ask.transport.execute import Command, execute
+from gpustack.ask.transport.execute import Command, execute_command
 from gpustack.ask.transport.known_hosts import KnownKeys
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.ask.transport.ssh_options import SshOptions, build_login_command, resolve_options
@@ -104,9 +104,9 @@ def asked(host: Host, limit: float = LIMIT) -> tuple[list[str], str, str]:
     began = time.monotonic()
     lines: list[str] = []
     try:
-        lines += execute(host, Command("true", b"a script", limit))
+        lines += execute_command(host, Command("true", b"a script", limit))
     except HostRefused as refused:
-        return lines, refused.reach.reference, refused.reach.why
+        return lines, refused.reach.reference, refused.reach.reason
     finally:
         assert time.monotonic() - began < 3 * LIMIT + 1
     return lines, "", ""
@@ -214,11 +214,11 @@ def test_where_an_authority_is_known_the_key_can_be_added(start: Callable[..., H
     host = start(answers)
     write_known(tmp_path, host, "@cert-authority * {other}")
     with pytest.raises(HostRefused) as refused:
-        list(execute(host, Command("true", b"", 20)))
+        list(execute_command(host, Command("true", b"", 20)))
     assert refused.value.reach.hint.startswith(f"gpustack trust {host.name} ")
     own = paramiko.RSAKey(filename=str(tmp_path / "key")).get_base64()
     assert isinstance(refused.value, ssh.UnknownHostKey)
-    assert (refused.value.kind, refused.value.encoded, refused.value.certified) == ("ssh-rsa", own, True)
+    assert (refused.value.kind, refused.value.base64_blob, refused.value.certified) == ("ssh-rsa", own, True)
 
 
 def test_the_command_that_forgets_a_key_is_for_this_port_and_file(start: Callable[..., Host], tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_the_command_that_forgets_a_key_is_for_this_port_and_file(start: Callabl
     host = start(answers)
     write_known(tmp_path, host, "{where} {other}")
     with pytest.raises(HostRefused) as refused:
-        list(execute(host, Command("true", b"", 20)))
+        list(execute_command(host, Command("true", b"", 20)))
     text, _, _ = refused.value.reach.hint.partition("    #")
     assert text == f"ssh-keygen -R '[127.0.0.1]:{host.port}' -f {tmp_path / 'known_hosts'}"
 
@@ -235,9 +235,9 @@ def test_a_key_file_that_is_not_there_is_named(start: Callable[..., Host], tmp_p
     host = replace(start(None, silent=True), key_file="/nowhere/key")
     options = resolve_options(host)
     reach = ssh.describe_failure(host, options, paramiko.AuthenticationException("no"))
-    assert (reach.reference, "there is no /nowhere/key" in reach.why) == ("host-ssh-login", True)
+    assert (reach.reference, "there is no /nowhere/key" in reach.reason) == ("host-ssh-login", True)
     there = replace(host, key_file=str(tmp_path / "key"))
-    assert "there is no" not in ssh.describe_failure(there, options, paramiko.AuthenticationException("no")).why
+    assert "there is no" not in ssh.describe_failure(there, options, paramiko.AuthenticationException("no")).reason
 
 
 def fails(server: Server, channel: Any) -> None:
@@ -250,7 +250,7 @@ def fails(server: Server, channel: Any) -> None:
 def test_no_shell_is_tried_with_user_port_and_key(start: Callable[..., Host]) -> None:
     host = start(fails)
     with pytest.raises(HostRefused) as refused:
-        list(execute(host, Command("true", b"", 20, "mark")))
+        list(execute_command(host, Command("true", b"", 20, "mark")))
     assert refused.value.reach.reference == "host-no-shell"
     hint = refused.value.reach.hint
     assert f"-p {host.port}" in hint
@@ -267,7 +267,7 @@ def test_words_of_the_inventory_are_quoted_in_commands() -> None:
     assert refused.value.reach.hint == "ssh -G -F '/nowhere;id' 127.0.0.1"
     odd = SshOptions("h;id", 2222, "a b", (), (Path("/x y"),), "", "", identities_only=False, agent=False)
     assert odd.destination == ("-p", "2222", "a b@h;id")
-    assert odd.known_hosts_command("-R", note="x") == "ssh-keygen -R '[h;id]:2222' -f '/x y'    # x"
+    assert odd.build_keygen_command("-R", note="x") == "ssh-keygen -R '[h;id]:2222' -f '/x y'    # x"
 
 
 def test_a_key_of_a_known_type_is_asked_for(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_nothing_is_run_and_it_is_reported(sudo: str, why: str, tmp_path: Path) 
     refused = parse_sudo_refusal(HOST, done.stderr, done.returncode)
     assert refused
     assert refused.reach.reference == "host-sudo-password"
-    assert why in refused.reach.why
+    assert why in refused.reach.reason
     assert "hunter2" not in f"{done.stdout}{done.stderr}{refused.reach}"
 
 

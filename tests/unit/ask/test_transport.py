@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.ask.transport.execute import Command, build_root_command, build_stdin, execute, interact, run
+from gpustack.ask.transport.execute import (
+    Command,
+    build_root_command,
+    build_stdin,
+    execute_command,
+    interact,
+    run_script,
+)
 from gpustack.ask.transport.refusal import HostRefused, parse_sudo_refusal
 from gpustack.config.ansible.connection import SUDOS
 from gpustack.config.host import Host
@@ -20,25 +27,28 @@ root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, or sudo without
 
 @root
 def test_local_lines_arrive() -> None:
-    assert [line.strip() for line in run(HERE, "echo one; echo two; id -u")] == ["one", "two", "0"]
+    assert [line.strip() for line in run_script(HERE, "echo one; echo two; id -u")] == ["one", "two", "0"]
 
 
 @root
 def test_a_script_beyond_the_limit_ends_there() -> None:
-    assert [line.strip() for line in run(HERE, "echo one; sleep 30; echo two", limit=1)] == ["one"]
+    assert [line.strip() for line in run_script(HERE, "echo one; sleep 30; echo two", limit=1)] == ["one"]
 
 
 @root
 def test_a_child_that_holds_the_error_output_open_is_not_waited_for() -> None:
     started = time.monotonic()
-    assert list(run(HERE, "sleep 20 >/dev/null & echo one; echo error >&2")) == ["one", "error"]
+    assert list(run_script(HERE, "sleep 20 >/dev/null & echo one; echo error >&2")) == ["one", "error"]
     assert time.monotonic() - started < 10
 
 
 def test_a_shell_that_is_killed_is_none() -> None:
     with pytest.raises(HostRefused) as refused:
-        list(execute(HERE, Command("kill -9 $$", b"echo one\n", first="mark")))
-    assert (refused.value.reach.reference, refused.value.reach.why) == ("host-no-shell", "the shell ended with 137: ")
+        list(execute_command(HERE, Command("kill -9 $$", b"echo one\n", first="mark")))
+    assert (refused.value.reach.reference, refused.value.reach.reason) == (
+        "host-no-shell",
+        "the shell ended with 137: ",
+    )
 
 
 @root
@@ -73,7 +83,7 @@ def test_the_sudo_of_the_inventory_is_run(sudo: str, tmp_path: Path) -> None:
 @root
 def test_a_password_line_that_sudo_did_not_want_does_not_reach_the_shell() -> None:
     asked = Host("here", "127.0.0.1", connection="local", become_password="hunter2")
-    assert [line.strip() for line in run(asked, "echo one")] == ["one"]
+    assert [line.strip() for line in run_script(asked, "echo one")] == ["one"]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +109,7 @@ def test_of_a_login_that_may_not_use_sudo_its_words_are_shown() -> None:
     text = "We trust you have received the usual lecture\n\nops is not in the sudoers file.\n"
     refused = parse_sudo_refusal(Host("h", "h", become_password="x"), text, 1)
     assert refused
-    assert refused.reach.why == "ops is not in the sudoers file."
+    assert refused.reach.reason == "ops is not in the sudoers file."
     assert "-K" not in refused.reach.hint
 
 

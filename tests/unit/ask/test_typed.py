@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 
 from gpustack.ask.probe import Answer, FactUnavailable, Probe, Shell
-from gpustack.ask.typed import fits, return_type
+from gpustack.ask.type_check import fits, resolve_return_type
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ def test_does_not_fit(value: Any, hint: Any) -> None:
 
 def test_a_parser_that_breaks_its_word_gives_no_fact() -> None:
     def number(answer: Answer) -> int:
-        return answer.out  # type: ignore[return-value]
+        return answer.stdout  # type: ignore[return-value]
 
-    assert return_type(number) is int
+    assert resolve_return_type(number) is int
     with pytest.raises(FactUnavailable, match="unexpected answer"):
-        Probe("a.b", Shell(""), number).fact(Answer("a.b", "h1", 0, "7"))
+        Probe("a.b", Shell(""), number).extract_fact(Answer("a.b", "h1", 0, "7"))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from gpustack.ask.judge import Judgement, Result, ok
+from gpustack.ask.judge import Judgement, Result, build_ok_result
 from gpustack.ask.judge import judge as judge_at
 from gpustack.ask.probe import Answer, Probe, Shell
 from gpustack.ask.snapshot import Snapshot
@@ -13,7 +13,7 @@ from tests.worlds.judge import judge
 
 
 def text(answer: Answer) -> str:
-    return answer.out
+    return answer.stdout
 
 
 NAME = Probe("made.name", Shell("true"), text)
@@ -26,34 +26,39 @@ def snapshot(*texts: str) -> Snapshot:
 
 
 def judged(read: Callable[[View], object], made: Snapshot) -> list[Judgement]:
-    return [judge_at("read", lambda here: ok("value", str(read(here))), made, where) for where in ("h1", "h2")]
+    return [
+        judge_at("read", lambda view: build_ok_result("value", str(read(view))), made, where) for where in ("h1", "h2")
+    ]
 
 
 def values(read: Callable[[View], object], made: Snapshot) -> list[str]:
-    return [one.result.found if one.result else one.outcome for one in judged(read, made)]
+    return [judgement.result.actual if judgement.result else judgement.outcome for judgement in judged(read, made)]
 
 
 def test_each_host_has_its_own_evidence() -> None:
-    evidence = [one.evidence for one in judged(lambda here: here[NAME], snapshot("a", "a"))]
-    assert [[(one.where, one.answer.where) for one in rows] for rows in evidence] == [[("h1", "h1")], [("h2", "h2")]]
+    evidence = [judgement.evidence for judgement in judged(lambda view: view[NAME], snapshot("a", "a"))]
+    assert [[(row.location, row.answer.location) for row in rows] for rows in evidence] == [
+        [("h1", "h1")],
+        [("h2", "h2")],
+    ]
 
 
 def test_a_fact_is_parsed_once() -> None:
     parsed: list[str] = []
 
     def parse(answer: Answer) -> str:
-        parsed.append(answer.where)
-        return answer.out
+        parsed.append(answer.location)
+        return answer.stdout
 
     probe = Probe(NAME.id, Shell("true"), parse)
     made = snapshot("a", "b")
-    assert [values(lambda here: here[probe], made) for _ in range(2)] == [["a", "b"]] * 2
+    assert [values(lambda view: view[probe], made) for _ in range(2)] == [["a", "b"]] * 2
     assert parsed == ["h1", "h2"]
 
 
 def test_what_cannot_be_read_is_unknown_there_alone() -> None:
     lost = replace(snapshot("a", "a"), answers={})
-    assert values(lambda here: here[NAME], lost) == ["unknown", "unknown"]
+    assert values(lambda view: view[NAME], lost) == ["unknown", "unknown"]
     assert values(lambda here: int(here[NAME]), snapshot("a", "7")) == ["unknown", "7"]
 
 
@@ -66,8 +71,8 @@ def test_checks_of_one_name_are_not_taken_for_each_other() -> None:
 
         return check
 
-    here = View(snapshot("a", "a"), "h1")
-    assert [str(judge(made(word), here).result) for word in ("one", "two")] == [
+    view = View(snapshot("a", "a"), "h1")
+    assert [str(judge(made(word), view).result) for word in ("one", "two")] == [
         "one: expected other, found a",
         "two: expected other, found a",
     ]
@@ -77,13 +82,16 @@ def test_what_is_made_of_many_hosts_is_made_once_and_is_evidence_for_each() -> N
     made, times = snapshot("a", "b"), []
 
     def both(here: View) -> str:
-        times.append(here.where)
-        return "".join(here.on(host)[NAME] for host in ("h1", "h2"))
+        times.append(here.location)
+        return "".join(here.select_host(host)[NAME] for host in ("h1", "h2"))
 
-    found = [*judged(lambda here: here.once(both), made), *judged(lambda here: here.once(both), made)]
-    assert [one.result and one.result.found for one in found] == ["ab"] * 4
+    judgements = [
+        *judged(lambda view: view.compute_once(both), made),
+        *judged(lambda here: here.compute_once(both), made),
+    ]
+    assert [judgement.result and judgement.result.actual for judgement in judgements] == ["ab"] * 4
     assert len(times) == 1
-    assert [one.where for one in found[1].evidence] == ["h1", "h2"]
+    assert [evidence.location for evidence in judgements[1].evidence] == ["h1", "h2"]
 
 
 def test_what_it_is_given_tells_one_from_another() -> None:
@@ -94,7 +102,10 @@ def test_what_it_is_given_tells_one_from_another() -> None:
 
     def check(here: View) -> tuple[str, ...]:
         return tuple(
-            here.once(joined, one, text, large) for one in words for text in ("x", "y") for large in (True, False)
+            here.compute_once(joined, word, text, large)
+            for word in words
+            for text in ("x", "y")
+            for large in (True, False)
         )
 
     assert len(set(values(check, made))) == 1
@@ -103,6 +114,6 @@ def test_what_it_is_given_tells_one_from_another() -> None:
 
 def test_what_cannot_be_made_is_raised_to_each() -> None:
     def both(here: View) -> str:
-        return here.on("h1")[Probe("never.asked", Shell("true"), text)]
+        return here.select_host("h1")[Probe("never.asked", Shell("true"), text)]
 
-    assert values(lambda here: here.once(both), snapshot("a", "b")) == ["unknown", "unknown"]
+    assert values(lambda view: view.compute_once(both), snapshot("a", "b")) == ["unknown", "unknown"]

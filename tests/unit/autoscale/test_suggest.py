@@ -7,15 +7,15 @@ from typing import cast
 import pytest
 import yaml
 
-from gpustack.autoscale.candidates import QUEUES, queue_queries, share_queries
-from gpustack.autoscale.manifest import Bounds, Draft, scaled_object
-from gpustack.autoscale.suggest import FULL, UNSUITED
+from gpustack.autoscale.candidates import QUEUES, list_queue_queries, list_share_queries
+from gpustack.autoscale.manifest import Bounds, Draft, build_scaled_object
+from gpustack.autoscale.suggest import LIMITING_SHARES, UNSUITABLE_CLASSES
 from gpustack.autoscale.workload import ScaledWorkload, find_workload
 from gpustack.errors import UsageError
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.profile.classes import CLASSES
-from gpustack.report.autoscale.text import lines
-from gpustack.report.codes import suggestion_code
+from gpustack.report.autoscale.text import list_lines
+from gpustack.report.codes import compute_suggestion_code
 from tests.worlds.scaled import VLLM, Queries, draft, suggestion
 from tests.worlds.windows import COMPUTE, DECODE, window
 
@@ -24,12 +24,12 @@ SM, DRAM = "gpustack:gpu_sm_active:ratio", "gpustack:gpu_dram_active:ratio"
 
 def test_a_queue_is_preferred_to_any_load() -> None:
     found = suggestion({"vllm:num_requests_waiting": 3.0, SM: 0.9}, window(COMPUTE))
-    assert (found.metric, found.target, found.now) == ("vllm:num_requests_waiting", 5.0, 3.0)
+    assert (found.metric, found.target, found.current_value) == ("vllm:num_requests_waiting", 5.0, 3.0)
 
 
 def test_every_class_of_profiles_is_suited_or_not() -> None:
-    assert {*FULL, *UNSUITED} == {one.id for one in CLASSES} | {"insufficient-data", "mixed"}
-    assert not {*FULL} & {*UNSUITED}
+    assert {*LIMITING_SHARES, *UNSUITABLE_CLASSES} == {one.id for one in CLASSES} | {"insufficient-data", "mixed"}
+    assert not {*LIMITING_SHARES} & {*UNSUITABLE_CLASSES}
 
 
 @pytest.mark.parametrize(("levels", "metric", "reached"), [(COMPUTE, SM, 0.9), (DECODE, DRAM, 0.82)])
@@ -43,8 +43,8 @@ def test_what_is_full_is_the_metric_and_the_target_is_below_what_it_reached(
 
 def test_without_a_series_now_nothing_is_suggested() -> None:
     found = suggestion({}, window(COMPUTE))
-    assert (found.metric, suggestion_code(found)) == ("", 8)
-    assert "no series of sm" in found.why[0]
+    assert (found.metric, compute_suggestion_code(found)) == ("", 8)
+    assert "no series of sm" in found.reasons[0]
 
 
 def test_no_number_is_no_value() -> None:
@@ -52,10 +52,10 @@ def test_no_number_is_no_value() -> None:
 
 
 def test_idle_and_too_little_data_are_refused() -> None:
-    idle = replace(window(dict.fromkeys(COMPUTE, 0.001)), seconds=3600.0, every=40.0)
+    idle = replace(window(dict.fromkeys(COMPUTE, 0.001)), seconds=3600.0, interval=40.0)
     for of in (idle, window(COMPUTE, samples=3)):
         found = suggestion({SM: 0.1}, of)
-        assert (found.metric, suggestion_code(found)) == ("", 8)
+        assert (found.metric, compute_suggestion_code(found)) == ("", 8)
 
 
 def test_where_it_was_not_full_the_target_is_an_estimate_that_says_so() -> None:
@@ -80,9 +80,9 @@ def test_the_pods_of_a_workload_and_no_others(kind: str, name: str, pod: str, ot
 
 
 def test_every_query_names_the_namespace_and_the_pods() -> None:
-    found = [*queue_queries(VLLM), *share_queries(VLLM, "sm")]
-    assert len(found) == len(QUEUES) + 3
-    for query in found:
+    queries = [*list_queue_queries(VLLM), *list_share_queries(VLLM, "sm")]
+    assert len(queries) == len(QUEUES) + 3
+    for query in queries:
         assert query.expr.startswith("avg(")
         assert 'namespace="team-a"' in query.expr
         assert 'pod=~"vllm-[a-z0-9]+-[a-z0-9]{5}"' in query.expr
@@ -104,20 +104,20 @@ def test_a_pod_that_nothing_scalable_owns_is_refused() -> None:
     with pytest.raises(UsageError) as refused:
         find_workload(owners("Rollout"), "team-a", "vllm-7d9f8c-x2k4p")
     assert refused.value.reference == "autoscale-owner"
-    assert refused.value.why == "It is owned by Rollout vllm."
+    assert refused.value.reason == "It is owned by Rollout vllm."
     with pytest.raises(UsageError, match="no Deployment"):
         find_workload(cast("Prometheus", Queries({})), "team-a", "train-0")
 
 
 def test_a_metric_that_is_gone_is_not_taken_for_0() -> None:
     """KEDA's default is true, and then it removes replicas."""
-    (trigger,) = scaled_object(draft())["spec"]["triggers"]
+    (trigger,) = build_scaled_object(draft())["spec"]["triggers"]
     assert trigger["metadata"]["ignoreNullValues"] == "false"
     assert trigger["metricType"] == "Value"
 
 
 def test_what_is_printed_is_a_manifest() -> None:
     found = draft()
-    assert yaml.safe_load("\n".join(lines(found))) == scaled_object(found)
+    assert yaml.safe_load("\n".join(list_lines(found))) == build_scaled_object(found)
     refused = Draft(suggestion({}, window(COMPUTE)), Bounds(1, 4), "http://p:9090")
-    assert yaml.safe_load("\n".join(lines(refused))) is None
+    assert yaml.safe_load("\n".join(list_lines(refused))) is None

@@ -29,25 +29,33 @@ from tests.worlds.small_bundle import scripts, texts
 def replace_compilers(patch: pytest.MonkeyPatch, home: Path) -> None:
     packages = '[{"name": "busybox", "version": "1", "sha256": "0"}]'
     needed = {name: "" for name in programs.PACKAGES if name not in ("go", "gcc")}
-    patch.setattr(modules, "parts", small_bundle.parts)
-    patch.setattr(modules, "pause", lambda: scripts("pause", {"pause": "pause"}))
-    patch.setattr(userland, "part", lambda: scripts("userland", {"packages.json": packages}))
-    patch.setattr(product, "python", lambda: scripts("python", {"packages.json": packages}))
-    patch.setattr(product, "interpreter", lambda _: {"/usr/bin/python3": b"python"})
-    patch.setattr(files, "manifest", lambda name, _: scripts(f"{name}-manifest", dict([small_bundle.MANIFESTS[name]])))
-    patch.setattr(crds, "prometheus", lambda *_: texts("prometheus-crds", (small_bundle.CRDS["prometheus-crds"],)))
-    patch.setattr(crds, "nfd", lambda _: texts("nfd-crds", (small_bundle.CRDS["nfd-crds"],)))
-    patch.setattr(simulated_images, "part", lambda: texts("simulated-cluster", small_bundle.SIMULATED))
+    patch.setattr(modules, "declare_parts", small_bundle.parts)
+    patch.setattr(modules, "declare_pause", lambda: scripts("pause", {"pause": "pause"}))
+    patch.setattr(userland, "declare_part", lambda: scripts("userland", {"packages.json": packages}))
+    patch.setattr(product, "declare_python", lambda: scripts("python", {"packages.json": packages}))
+    patch.setattr(product, "collect_interpreter", lambda _: {"/usr/bin/python3": b"python"})
     patch.setattr(
-        driver_debs, "part", lambda _: scripts("simulated-driver", dict.fromkeys(small_bundle.DRIVER, "driver"))
+        files, "declare_manifest", lambda name, _: scripts(f"{name}-manifest", dict([small_bundle.MANIFESTS[name]]))
+    )
+    patch.setattr(
+        crds, "declare_prometheus_crds", lambda *_: texts("prometheus-crds", (small_bundle.CRDS["prometheus-crds"],))
+    )
+    patch.setattr(crds, "declare_nfd_crds", lambda _: texts("nfd-crds", (small_bundle.CRDS["nfd-crds"],)))
+    patch.setattr(simulated_images, "declare_part", lambda: texts("simulated-cluster", small_bundle.SIMULATED))
+    patch.setattr(
+        driver_debs, "declare_part", lambda _: scripts("simulated-driver", dict.fromkeys(small_bundle.DRIVER, "driver"))
     )
     patch.setattr(charts, "CHARTS", home / "charts")
-    patch.setattr(licences, "built_from", lambda made: small_bundle.BUILT_FROM.format(len(made)))
-    patch.setattr(licences, "module_cache", lambda: small_bundle.module_cache(home / "modules"))
+    patch.setattr(licences, "read_build_info", lambda made: small_bundle.BUILT_FROM.format(len(made)))
+    patch.setattr(licences, "locate_module_cache", lambda: small_bundle.module_cache(home / "modules"))
+    layers = {
+        "collect_network_tools": {"/usr/sbin/iptables": b"iptables"},
+        "collect_libc": {"/usr/lib/libc.so.6": b"libc"},
+        "collect_shell": {"/usr/bin/busybox": b"busybox"},
+    }
     for module in (images, monitoring_images, gpu_images, simulated_images, product):
-        patch.setattr(module, "network", lambda _: {"/usr/sbin/iptables": b"iptables"}, raising=False)
-        patch.setattr(module, "libc", lambda _: {"/usr/lib/libc.so.6": b"libc"}, raising=False)
-        patch.setattr(module, "shell", lambda _: {"/usr/bin/busybox": b"busybox"}, raising=False)
+        for name in layers.keys() & vars(module).keys():
+            patch.setattr(module, name, lambda _, layer=layers[name]: layer)
     patch.setattr("gpustack.bundle.build.PACKAGES", needed)
 
 

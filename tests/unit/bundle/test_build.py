@@ -20,7 +20,7 @@ def made_by(directory: Path, kubernetes: tuple[str, ...] = ()) -> list[str]:
     """Names of the parts that a build makes."""
     events: list[Event] = []
     build(directory, kubernetes=kubernetes, report=events.append)
-    return sorted(event.where for event in events if event.kind == "changed")
+    return sorted(event.subject for event in events if event.kind == "changed")
 
 
 def test_nothing_changed_nothing_made(bundle: Path) -> None:
@@ -49,7 +49,7 @@ def test_another_patch_makes_kubernetes_alone(bundle: Path) -> None:
 
 
 def test_another_program_makes_what_holds_it(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = modules.parts
+    parts = modules.declare_parts
 
     def other(name: str) -> Part:
         def make(out: Path) -> None:
@@ -61,7 +61,7 @@ def test_another_program_makes_what_holds_it(bundle: Path, monkeypatch: pytest.M
         kept = [part for part in parts(versions, kubernetes) if part.name not in {"crictl", "coredns"}]
         return [*kept, other("crictl"), other("coredns")]
 
-    monkeypatch.setattr(modules, "parts", other_programs)
+    monkeypatch.setattr(modules, "declare_parts", other_programs)
     packed = ["crictl", "deb-cri-tools_1.36.0-1.1", "apt-kubernetes-1.36"]
     pulled = ["coredns", "image-registry.k8s.io_coredns_coredns_v1.14.2", "image-list", "checksums"]
     assert made_by(bundle) == sorted([*packed, *pulled, "licences"])
@@ -69,12 +69,12 @@ def test_another_program_makes_what_holds_it(bundle: Path, monkeypatch: pytest.M
 
 
 def test_the_same_program_compiled_anew_makes_nothing_else(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = modules.parts
+    parts = modules.declare_parts
 
     def other_inputs(versions: Versions, kubernetes: tuple[str, ...]) -> list[Part]:
         return [replace(part, inputs="another compiler, " + part.inputs) for part in parts(versions, kubernetes)]
 
-    monkeypatch.setattr(modules, "parts", other_inputs)
+    monkeypatch.setattr(modules, "declare_parts", other_inputs)
     assert made_by(bundle) == sorted(part.name for part in parts(load(), ("1.36.4",)))
 
 
@@ -92,7 +92,7 @@ def test_when_one_part_fails_the_others_are_ended(bundle: Path, monkeypatch: pyt
     def slow_and_failing(_versions: Versions, _kubernetes: tuple[str, ...]) -> list[Part]:
         return [Part("slow", "a", lambda _: print(run(["sleep", "50"], limit=60))), Part("failing", "b", fail)]
 
-    monkeypatch.setattr(modules, "parts", slow_and_failing)
+    monkeypatch.setattr(modules, "declare_parts", slow_and_failing)
     begin = time.monotonic()
     with pytest.raises(BundleError, match="the compiler gave up"):
         build(bundle)
@@ -119,11 +119,11 @@ def test_refusals(tmp_path: Path, no_compilers: None, source: str, kubernetes: t
     with pytest.raises(BundleError) as caught:
         build(tmp_path / "new", source=source, kubernetes=kubernetes)
     assert caught.value.reference == reference
-    assert all(version in caught.value.why for version in kubernetes)
+    assert all(version in caught.value.reason for version in kubernetes)
 
 
 def test_the_secret_key_is_private_and_not_in_the_bundle(built: Path) -> None:
-    assert keys.home().stat().st_mode & 0o777 == 0o700
+    assert keys.locate_key_dir().stat().st_mode & 0o777 == 0o700
     assert not any(b"PRIVATE KEY" in path.read_bytes() for path in built.rglob("*") if path.is_file())
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.bundle.cache import KEPT, Cache, Part, digest
-from gpustack.events import Event, silent
+from gpustack.bundle.cache import DIGESTS_PER_PART, Cache, Part, digest
+from gpustack.events import Event, ignore_event
 
 
 class Counted:
@@ -29,15 +29,15 @@ def cache(tmp_path: Path) -> Cache:
 
 def test_made_once_for_the_same_inputs(cache: Cache) -> None:
     make = Counted()
-    assert cache.get(Part("tool", "a" * 64, make), silent).fresh
-    again = cache.get(Part("tool", "a" * 64, make), silent)
+    assert cache.ensure_part(Part("tool", "a" * 64, make), ignore_event).fresh
+    again = cache.ensure_part(Part("tool", "a" * 64, make), ignore_event)
     assert (make.times, again.fresh, again["sub/file"].read_text()) == (1, False, "content")
 
 
 def test_made_again_for_other_inputs(cache: Cache) -> None:
     make = Counted()
-    cache.get(Part("tool", "a" * 64, make), silent)
-    cache.get(Part("tool", "b" * 64, make), silent)
+    cache.ensure_part(Part("tool", "a" * 64, make), ignore_event)
+    cache.ensure_part(Part("tool", "b" * 64, make), ignore_event)
     assert make.times == 2
 
 
@@ -53,8 +53,8 @@ def cut(file: Path) -> None:
 def test_made_again_when_a_file_is_lost_or_cut(cache: Cache, harm: Callable[[Path], None]) -> None:
     make = Counted()
     part = Part("tool", "a" * 64, make)
-    harm(cache.get(part, silent)["sub/file"])
-    assert cache.get(part, silent)["sub/file"].read_text() == "content"
+    harm(cache.ensure_part(part, ignore_event)["sub/file"])
+    assert cache.ensure_part(part, ignore_event)["sub/file"].read_text() == "content"
     assert make.times == 2
 
 
@@ -64,36 +64,40 @@ def test_nothing_stays_of_a_part_that_failed(cache: Cache) -> None:
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        cache.get(Part("tool", "a" * 64, fail), silent)
+        cache.ensure_part(Part("tool", "a" * 64, fail), ignore_event)
     assert list((cache.root / "tool").iterdir()) == []
 
 
 def test_scratch_of_a_killed_build_is_swept(cache: Cache) -> None:
     left = cache.root / "tool" / ".new-killed"
     left.mkdir(parents=True)
-    with cache.held(silent):
+    with cache.hold_lock(ignore_event):
         assert not left.exists()
 
 
 def test_a_second_build_waits_and_says_so(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpustack.bundle.cache.LOCK_LIMIT", 0.0)
     events: list[Event] = []
-    with cache.held(silent), pytest.raises(Exception, match="within an hour"), cache.held(events.append):
+    with (
+        cache.hold_lock(ignore_event),
+        pytest.raises(Exception, match="within an hour"),
+        cache.hold_lock(events.append),
+    ):
         pass
     assert [event.kind for event in events] == ["waiting"]
 
 
 def test_old_makings_are_forgotten(cache: Cache) -> None:
     for letter in "abcd":
-        cache.get(Part("tool", letter * 64, Counted()), silent)
-    assert len(list((cache.root / "tool").iterdir())) == KEPT
-    assert cache.find(Part("tool", "d" * 64, Counted())) is not None
+        cache.ensure_part(Part("tool", letter * 64, Counted()), ignore_event)
+    assert len(list((cache.root / "tool").iterdir())) == DIGESTS_PER_PART
+    assert cache.find_part(Part("tool", "d" * 64, Counted())) is not None
 
 
 def test_contents_are_the_same_however_they_came_about(cache: Cache) -> None:
-    one = cache.get(Part("tool", "a" * 64, Counted()), silent)
-    same = cache.get(Part("tool", "b" * 64, Counted()), silent)
-    other = cache.get(Part("tool", "c" * 64, Counted("else")), silent)
+    one = cache.ensure_part(Part("tool", "a" * 64, Counted()), ignore_event)
+    same = cache.ensure_part(Part("tool", "b" * 64, Counted()), ignore_event)
+    other = cache.ensure_part(Part("tool", "c" * 64, Counted("else")), ignore_event)
     assert one.contents == same.contents != other.contents
 
 

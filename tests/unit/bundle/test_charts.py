@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.bundle import charts
-from gpustack.bundle.cache import Made, Part
+from gpustack.bundle.cache import BuiltPart, Part
 from gpustack.bundle.versions import load
 from gpustack.errors import BundleError
 from tests.worlds import small_bundle
@@ -25,13 +25,13 @@ def names(packed: bytes) -> list[str]:
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> dict[str, Made]:
+def made(tmp_path: Path) -> dict[str, BuiltPart]:
     """The two parts with CRDs."""
     result = {}
     for name, file in small_bundle.CRDS.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / file).write_text("kind: CustomResourceDefinition\n")
-        result[name] = Made(name, tmp_path / name, {file: "0"}, fresh=True)
+        result[name] = BuiltPart(name, tmp_path / name, {file: "0"}, fresh=True)
     return result
 
 
@@ -59,33 +59,37 @@ def test_charts_lie_at_their_official_addresses(built: Path) -> None:
     assert "gpu-operator/crds/nfd-api-crds.yaml" in names((built / OPERATOR).read_bytes())
 
 
-def test_crds_go_into_the_chart_inside_where_there_is_one(folder: Path, made: dict[str, Made], tmp_path: Path) -> None:
+def test_crds_go_into_the_chart_inside_where_there_is_one(
+    folder: Path, made: dict[str, BuiltPart], tmp_path: Path
+) -> None:
     inside = folder / "gpu-operator" / "charts" / "node-feature-discovery"
     inside.mkdir(parents=True)
     (inside / "Chart.yaml").write_text("name: node-feature-discovery\nversion: 0.17.0\n")
-    found = names(packed(charts.parts(load(), made)["gpu-operator"], tmp_path / "out"))
+    found = names(packed(charts.declare_parts(load(), made)["gpu-operator"], tmp_path / "out"))
     assert "gpu-operator/charts/node-feature-discovery/crds/nfd-api-crds.yaml" in found
 
 
-def test_the_same_files_make_the_same_archive(folder: Path, made: dict[str, Made], tmp_path: Path) -> None:
-    part = charts.parts(load(), made)["gpu-operator"]
+def test_the_same_files_make_the_same_archive(folder: Path, made: dict[str, BuiltPart], tmp_path: Path) -> None:
+    part = charts.declare_parts(load(), made)["gpu-operator"]
     before = packed(part, tmp_path / "one")
     (folder / "gpu-operator" / "Chart.yaml").touch()
     (folder / "gpu-operator" / "Chart.yaml").chmod(0o600)
-    again = charts.parts(load(), made)["gpu-operator"]
+    again = charts.declare_parts(load(), made)["gpu-operator"]
     assert (again.inputs, packed(again, tmp_path / "two")) == (part.inputs, before)
 
 
 @pytest.mark.parametrize("where", ["charts/gpu-operator/templates/config.yaml", "nfd-crds/nfd-api-crds.yaml"])
-def test_a_changed_file_packs_its_chart_anew(folder: Path, made: dict[str, Made], tmp_path: Path, where: str) -> None:
-    before = charts.parts(load(), made)
+def test_a_changed_file_packs_its_chart_anew(
+    folder: Path, made: dict[str, BuiltPart], tmp_path: Path, where: str
+) -> None:
+    before = charts.declare_parts(load(), made)
     (tmp_path / where).write_text("other\n")
-    after = charts.parts(load(), made)
+    after = charts.declare_parts(load(), made)
     assert {name for name in after if after[name].inputs != before[name].inputs} == {"gpu-operator"}
 
 
-def test_a_chart_of_another_version_is_refused(folder: Path, made: dict[str, Made]) -> None:
+def test_a_chart_of_another_version_is_refused(folder: Path, made: dict[str, BuiltPart]) -> None:
     (folder / "gpu-operator" / "Chart.yaml").write_text("name: gpu-operator\nversion: v26.6.0\n")
     with pytest.raises(BundleError, match=r"gpu-operator v26\.6\.0") as caught:
-        charts.parts(load(), made)
+        charts.declare_parts(load(), made)
     assert caught.value.reference == "bundle-version-apart"

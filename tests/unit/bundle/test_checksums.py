@@ -38,7 +38,9 @@ def test_sha256sum_agrees(built: Path) -> None:
 
 def test_the_mirror_key_signed_them(built: Path) -> None:
     sums = built / "files" / "SHA256SUMS"
-    assert keys.signed_by(built / KEY, sums.with_name("SHA256SUMS.asc"), sums) == keys.own_fingerprint(keys.home())
+    assert keys.verify_signature(built / KEY, sums.with_name("SHA256SUMS.asc"), sums) == keys.find_own_fingerprint(
+        keys.locate_key_dir()
+    )
 
 
 def test_a_changed_line_does_not_hold(built: Path, tmp_path: Path) -> None:
@@ -47,7 +49,7 @@ def test_a_changed_line_does_not_hold(built: Path, tmp_path: Path) -> None:
     sums = tmp_path / "SHA256SUMS"
     sums.write_text(sums.read_text().replace("helm", "hell", 1))
     with pytest.raises(BundleError) as caught:
-        keys.signed_by(built / KEY, tmp_path / "SHA256SUMS.asc", sums)
+        keys.verify_signature(built / KEY, tmp_path / "SHA256SUMS.asc", sums)
     assert caught.value.reference == "bundle-signature-bad"
 
 
@@ -59,5 +61,7 @@ def test_the_list_of_images_has_the_digest_of_each_that_is_served(built: Path) -
     *lines, last = (built / "files" / "IMAGES").read_text().splitlines()
     assert last == f"# end {len(lines)}"
     listed = [line.split(" ") for line in lines]
-    assert dict(listed) == {reference: entry["digest"] for reference, entry in oci.references(built / "images").items()}
+    assert dict(listed) == {
+        reference: entry["digest"] for reference, entry in oci.read_descriptors(built / "images").items()
+    }
     assert all(name.count("/") >= 1 and "." in name.split("/")[0] for name, _ in listed), "as containerd names them"

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from gpustack.bundle import crds
-from gpustack.bundle.cache import Made
+from gpustack.bundle.cache import BuiltPart
 from gpustack.errors import BundleError
 
 # Stands in for controller-gen: writes as it does, and keeps its arguments and its folder.
@@ -17,10 +17,10 @@ printf 'metadata:\n  annotations:\n    of: "%s"\n' "$2" > "$out/{group}_promethe
 """
 
 
-def made(directory: Path, group: str) -> Made:
+def made(directory: Path, group: str) -> BuiltPart:
     (directory / "controller-gen").write_text(GENERATOR.format(group=group))
     (directory / "controller-gen").chmod(0o755)
-    return Made("controller-tools", directory, {"controller-gen": "0"}, fresh=True)
+    return BuiltPart("controller-tools", directory, {"controller-gen": "0"}, fresh=True)
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def out(tmp_path: Path) -> Path:
 
 
 def test_one_file_for_each_kind(tmp_path: Path, out: Path) -> None:
-    crds.prometheus(made(tmp_path, "monitoring.coreos.com"), "0.93.0").make(out)
+    crds.declare_prometheus_crds(made(tmp_path, "monitoring.coreos.com"), "0.93.0").make(out)
     assert [path.name for path in out.iterdir()] == ["crd-prometheuses.yaml"]
     notes = yaml.safe_load((out / "crd-prometheuses.yaml").read_text())["metadata"]["annotations"]
     assert [path.rsplit("/", 1)[1] for path in notes["of"].split(";")] == ["v1", "v1alpha1"]
@@ -40,4 +40,4 @@ def test_one_file_for_each_kind(tmp_path: Path, out: Path) -> None:
 
 def test_another_group_is_refused(tmp_path: Path, out: Path) -> None:
     with pytest.raises(BundleError, match=r"is not of monitoring\.coreos\.com"):
-        crds.prometheus(made(tmp_path, "example.org"), "0.93.0").make(out)
+        crds.declare_prometheus_crds(made(tmp_path, "example.org"), "0.93.0").make(out)

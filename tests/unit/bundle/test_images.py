@@ -9,7 +9,7 @@ import pytest
 
 from gpustack.bundle import oci
 from gpustack.bundle.verify import verify
-from gpustack.config.served import bundled_image
+from gpustack.config.serve_image import format_bundled_image
 
 PROMETHEUS = "quay.io/prometheus/prometheus:v3.14.0"
 TOOLKIT = "nvcr.io/nvidia/k8s/container-toolkit:v1.20.1"
@@ -48,7 +48,7 @@ IMAGES = {
         "cuda-samples/vectorAdd",
     ),
     "docker.io/grafana/grafana:13.2.0": ("/usr/bin/grafana", "472:0", "usr/bin/grafana"),
-    bundled_image(): ("python3", "65532:65532", "app/gpustack/cli/app.py"),
+    format_bundled_image(): ("python3", "65532:65532", "app/gpustack/cli/app.py"),
 }
 SIMULATED = (
     *("nvcr.io/nvidia/k8s/", "nvcr.io/nvidia/cloud-native/", "nvcr.io/nvidia/gpu-operator:", "docker.io/grafana/"),
@@ -57,8 +57,8 @@ SIMULATED = (
 
 def config(bundle: Path, reference: str) -> dict[str, Any]:
     images = bundle / "images"
-    blob, *_ = oci.contents(images, oci.references(images)[reference]["digest"])
-    read: dict[str, Any] = json.loads(oci.blob_path(images, blob).read_bytes())
+    blob, *_ = oci.list_blob_digests(images, oci.read_descriptors(images)[reference]["digest"])
+    read: dict[str, Any] = json.loads(oci.locate_blob(images, blob).read_bytes())
     return read["config"]  # type: ignore[no-any-return]
 
 
@@ -66,8 +66,8 @@ def modes(bundle: Path, reference: str) -> dict[str, int]:
     """Of all layers' files, by path."""
     images = bundle / "images"
     found: dict[str, int] = {}
-    for blob in oci.contents(images, oci.references(images)[reference]["digest"])[1:]:
-        with tarfile.open(oci.blob_path(images, blob)) as tar:
+    for blob in oci.list_blob_digests(images, oci.read_descriptors(images)[reference]["digest"])[1:]:
+        with tarfile.open(oci.locate_blob(images, blob)) as tar:
             found |= {entry.name: entry.mode for entry in tar}
     return found
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.bundle import licences
-from gpustack.bundle.cache import Made
+from gpustack.bundle.cache import BuiltPart
 from gpustack.errors import BundleError
 from tests.worlds import small_bundle
 
@@ -37,7 +37,7 @@ def test_every_program_is_asked(built: Path) -> None:
 
 
 def test_replaced_modules_are_those_that_took_their_place() -> None:
-    assert licences.modules(small_bundle.BUILT_FROM) == [
+    assert licences.parse_modules(small_bundle.BUILT_FROM) == [
         "github.com/BurntSushi/toml@v1.4.0",
         "github.com/opencontainers/runc@v1.4.3",
         "k8s.io/api@v0.36.4",
@@ -47,7 +47,7 @@ def test_replaced_modules_are_those_that_took_their_place() -> None:
 def test_a_module_without_any_may_not_be_passed_on(tmp_path: Path) -> None:
     (tmp_path / "main.go").write_text("package main")
     with pytest.raises(BundleError) as caught:
-        licences.in_module(tmp_path)
+        licences.collect_module_licences(tmp_path)
     assert caught.value.reference == "bundle-licence-missing"
 
 
@@ -57,9 +57,9 @@ def test_debian_s_copyright_also_where_it_is_that_of_another_package(tmp_path: P
     (documents / "gcc-12-base" / "copyright").write_text("GPL")
     (documents / "libgcc-s1").symlink_to("gcc-12-base")
     (tmp_path / "packages.json").write_text('[{"name": "libgcc-s1", "version": "12.2.0-14", "sha256": "0"}]')
-    made = Made("userland", tmp_path, {"packages.json": "0"}, fresh=False)
-    assert licences.of_packages(made)["debian/libgcc-s1_12.2.0-14/copyright"] == b"GPL"
+    made = BuiltPart("userland", tmp_path, {"packages.json": "0"}, fresh=False)
+    assert licences.collect_package_licences(made)["debian/libgcc-s1_12.2.0-14/copyright"] == b"GPL"
 
 
 def test_the_same_texts_are_the_same_archive() -> None:
-    assert licences.archive({"b": b"2", "a": b"1"}) == licences.archive({"a": b"1", "b": b"2"})
+    assert licences.pack_texts({"b": b"2", "a": b"1"}) == licences.pack_texts({"a": b"1", "b": b"2"})

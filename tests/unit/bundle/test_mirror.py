@@ -11,7 +11,7 @@ import pytest
 
 from gpustack.bundle import modules, oci
 from gpustack.bundle.cache import Cache
-from gpustack.bundle.storage import storage
+from gpustack.bundle.storage import prepare_storage
 from gpustack.bundle.versions import load
 from gpustack.errors import BundleError
 
@@ -25,10 +25,10 @@ def mirror(built: Path) -> Iterator[str]:
     import subprocess
 
     try:
-        (part,) = [part for part in modules.parts(load(), ("1.36.4",)) if part.name == "mirror"]
+        (part,) = [part for part in modules.declare_parts(load(), ("1.36.4",)) if part.name == "mirror"]
     except BundleError as error:
         pytest.skip(f"no compiler: {error.message}")
-    made = CACHE.find(part)
+    made = CACHE.find_part(part)
     if made is None:
         pytest.skip("the mirror has not been compiled yet: gpustack bundle build")
     argv: list[str | Path] = [
@@ -38,7 +38,7 @@ def mirror(built: Path) -> Iterator[str]:
         "-key",
         built / "mirror-key.asc",
         "-images",
-        storage(built),
+        prepare_storage(built),
         "-attached",
     ]
     with subprocess.Popen(
@@ -84,13 +84,13 @@ def test_folders_are_not_listed_and_links_lead_nowhere_else(mirror: str, built: 
 
 def test_an_image_is_pulled_as_containerd_does(mirror: str, built: Path) -> None:
     status, body = get(f"{mirror}/v2/coredns/coredns/manifests/v1.14.2?ns=registry.k8s.io")
-    descriptor = oci.references(built / "images")["registry.k8s.io/coredns/coredns:v1.14.2"]
-    assert (status, body) == (200, oci.blob_path(built / "images", descriptor["digest"]).read_bytes())
+    descriptor = oci.read_descriptors(built / "images")["registry.k8s.io/coredns/coredns:v1.14.2"]
+    assert (status, body) == (200, oci.locate_blob(built / "images", descriptor["digest"]).read_bytes())
     manifest = json.loads(body)
     for blob in (manifest["config"]["digest"], manifest["layers"][0]["digest"], descriptor["digest"]):
         kind = "manifests" if blob == descriptor["digest"] else "blobs"
         path = f"v2/coredns/coredns/{kind}/{blob}?ns=registry.k8s.io"
-        assert get(f"{mirror}/{path}") == (200, oci.blob_path(built / "images", blob).read_bytes())
+        assert get(f"{mirror}/{path}") == (200, oci.locate_blob(built / "images", blob).read_bytes())
 
 
 def test_the_original_registry_is_part_of_the_name(mirror: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.bundle import kubernetes_module, modules
+from gpustack.bundle import driver_debs, kubernetes_module, modules, simulated_images
 from gpustack.bundle.tools import TOOLS, Tool
 from gpustack.bundle.versions import Versions, load
 from gpustack.errors import BundleError
@@ -27,13 +27,13 @@ def test_every_tool_has_its_module() -> None:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_a_module_is_pinned_to_the_version_of_the_set(tool: Tool) -> None:
-    assert required(tool.name)[tool.module] == "v" + VERSIONS.module(tool.name)
+    assert required(tool.name)[tool.module] == "v" + VERSIONS.select_module_version(tool.name)
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_checksums_are_pinned(tool: Tool) -> None:
     sums = (modules.SOURCES / tool.name / "go.sum").read_text()
-    version = VERSIONS.module(tool.name)
+    version = VERSIONS.select_module_version(tool.name)
     assert re.search(rf"^{re.escape(tool.module)} v{re.escape(version)} h1:\S+=$", sums, re.MULTILINE)
 
 
@@ -42,6 +42,27 @@ def test_every_staging_module_is_of_the_same_release() -> None:
     replaced = re.findall(r"^\s*(?:replace )?(k8s\.io/\S+) => (\S+) (\S+)$", text, re.MULTILINE)
     assert len(replaced) > 30
     assert {(old == new, version) for old, new, version in replaced} == {(True, f"v0.{VERSIONS['kubernetes'][2:]}")}
+
+
+def test_a_change_of_python_code_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs: list[object] = []
+
+    def digest(*values: object) -> str:
+        inputs.extend(values)
+        return "digest"
+
+    for module in (modules, driver_debs, simulated_images):
+        monkeypatch.setattr(module, "digest", digest)
+    monkeypatch.setattr(modules, "read_go_version", lambda: "1.26.8")
+    for module in (modules, driver_debs):
+        monkeypatch.setattr(module, "run", lambda *_, **__: "")
+    modules.declare_parts(VERSIONS, (VERSIONS["kubernetes"],))
+    modules.declare_pause()
+    driver_debs.declare_part(VERSIONS["nvidia-driver"])
+    simulated_images.declare_part()
+    folders = [path for path in inputs if isinstance(path, Path)]
+    assert len(folders) == len(TOOLS) + 3
+    assert [path for folder in folders for path in [folder, *folder.rglob("*")] if path.suffix == ".py"] == []
 
 
 def compiled(name: str, monkeypatch: pytest.MonkeyPatch, out: Path) -> list[str]:
@@ -54,9 +75,9 @@ def compiled(name: str, monkeypatch: pytest.MonkeyPatch, out: Path) -> list[str]
 
     out.mkdir()
     (out / "info.json").write_text('{"Time": "2026-01-02T03:04:05Z"}')
-    monkeypatch.setattr(modules, "go_version", lambda: "1.26.8")
+    monkeypatch.setattr(modules, "read_go_version", lambda: "1.26.8")
     monkeypatch.setattr(modules, "run", run)
-    (part,) = [part for part in modules.parts(VERSIONS, ()) if part.name == name]
+    (part,) = [part for part in modules.declare_parts(VERSIONS, ()) if part.name == name]
     part.make(out)
     return [texts[texts.index("-tags") + 1], texts[texts.index("-ldflags") + 1]]
 
@@ -75,7 +96,7 @@ def test_a_program_says_its_release_not_its_modules_version(monkeypatch: pytest.
 def test_parts_in_c_are_linked_as_their_tool_wants(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, linked: str
 ) -> None:
-    monkeypatch.setattr(modules, "_library", lambda _: "1")
+    monkeypatch.setattr(modules, "_query_library_version", lambda _: "1")
     _, flags = compiled(name, monkeypatch, tmp_path / "out")
     assert linked in flags
     assert bool(linked) == ("extldflags" in flags)
@@ -83,12 +104,12 @@ def test_parts_in_c_are_linked_as_their_tool_wants(
 
 @pytest.fixture
 def known_compilers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modules, "go_version", lambda: "1.26.8")
+    monkeypatch.setattr(modules, "read_go_version", lambda: "1.26.8")
     monkeypatch.setattr(modules, "run", lambda argv, **_: f"version of {argv[0]}")
 
 
 def inputs(versions: Versions = VERSIONS, kubernetes: tuple[str, ...] = ("1.36.4",)) -> dict[str, str]:
-    return {part.name: part.inputs for part in modules.parts(versions, kubernetes)}
+    return {part.name: part.inputs for part in modules.declare_parts(versions, kubernetes)}
 
 
 @pytest.mark.usefixtures("known_compilers")
@@ -100,7 +121,7 @@ def test_another_patch_compiles_kubernetes_alone() -> None:
 @pytest.mark.usefixtures("known_compilers")
 def test_another_go_compiles_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     before = inputs()
-    monkeypatch.setattr(modules, "go_version", lambda: "1.26.9")
+    monkeypatch.setattr(modules, "read_go_version", lambda: "1.26.9")
     after = inputs()
     assert all(before[name] != after[name] for name in before)
 
@@ -119,7 +140,7 @@ def test_a_changed_pin_compiles_its_tool_alone(monkeypatch: pytest.MonkeyPatch, 
 def test_the_checksum_database_is_always_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOSUMDB", "off")
     monkeypatch.setenv("GONOSUMDB", "*")
-    env = modules.environment(cgo=False)
+    env = modules.build_go_environment(cgo=False)
     assert (env["GOSUMDB"], env["GONOSUMDB"], env["GOPRIVATE"]) == ("", "", "")
 
 
@@ -127,14 +148,14 @@ def test_the_checksum_database_is_always_asked(monkeypatch: pytest.MonkeyPatch) 
 def test_an_old_go_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(modules, "run", lambda *_, **__: f"{text}\n")
     with pytest.raises(BundleError) as caught:
-        modules.go_version()
+        modules.read_go_version()
     assert caught.value.reference == "bundle-go-old"
 
 
 @pytest.mark.parametrize("text", ["go1.26.0", "go1.27rc1", "go2.0", "go1.26.8 X:nodwarf5"])
 def test_a_new_go_is_taken(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(modules, "run", lambda *_, **__: f"{text}\n")
-    assert modules.go_version() == text.removeprefix("go")
+    assert modules.read_go_version() == text.removeprefix("go")
 
 
 def test_another_release_replaces_all_its_staging_modules() -> None:
@@ -147,7 +168,7 @@ def test_another_release_replaces_all_its_staging_modules() -> None:
         "Module": {"Path": "gpustack.local/bundle/kubernetes"},
         "Tool": [{"Path": "k8s.io/kubernetes/cmd/kubeadm"}],
     }
-    assert kubernetes_module.derived(ours, theirs, "1.37.1").splitlines() == [
+    assert kubernetes_module.render_go_mod(ours, theirs, "1.37.1").splitlines() == [
         "module gpustack.local/bundle/kubernetes",
         "go 1.27.0",
         "godebug default=go1.27",

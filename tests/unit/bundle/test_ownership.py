@@ -56,7 +56,7 @@ def test_a_folder_of_others_with_such_names_survives(
         (tmp_path / "used" / name).write_text("years of work")
     (tmp_path / "used" / "empty").mkdir()
     before = read_tree(tmp_path / "used")
-    assert names[0] in refused(tmp_path / "used").why
+    assert names[0] in refused(tmp_path / "used").reason
     assert read_tree(tmp_path / "used") == before
     assert (tmp_path / "used" / "empty").is_dir()
 
@@ -65,7 +65,7 @@ def test_a_folder_of_others_with_such_names_survives(
 def test_a_file_of_others_in_a_bundle_is_named_and_stays(bundle: Path, name: str) -> None:
     (bundle / name).write_text("mine")
     before = read_tree(bundle)
-    assert refused(bundle).why == name
+    assert refused(bundle).reason == name
     assert read_tree(bundle) == before
 
 
@@ -74,7 +74,7 @@ def test_a_folder_that_is_a_link_is_not_followed(bundle: Path, tmp_path: Path, n
     (bundle / name).rename(tmp_path / "elsewhere")
     (bundle / name).symlink_to(tmp_path / "elsewhere")
     before = read_tree(tmp_path / "elsewhere")
-    assert refused(bundle).why == name
+    assert refused(bundle).reason == name
     assert read_tree(tmp_path / "elsewhere") == before
 
 
@@ -85,9 +85,9 @@ def forge_manifest(bundle: Path) -> None:
 
 
 def sign_by_another(bundle: Path) -> None:
-    with keys.signing(bundle.parent / "other") as other:
+    with keys.open_signer(bundle.parent / "other") as other:
         keys.sign(other, bundle / manifest.FILE)
-        (bundle / manifest.KEY).write_text(keys.public(other))
+        (bundle / manifest.KEY).write_text(keys.export_public_key(other))
 
 
 def tear_manifest(bundle: Path) -> None:
@@ -108,17 +108,30 @@ def test_a_bundle_that_is_not_proven_to_be_ours_is_left(bundle: Path, harm: Call
 
 
 @pytest.mark.parametrize(
-    "content", ["", "schema: 1\nfiles: [", "- 1", "schema: 1", "a: &a [*a]", "\x00", "schema: 1\nfiles: 7\n"]
+    "content", ["", "schema: 2\nfiles: [", "- 1", "schema: 2", "a: &a [*a]", "\x00", "schema: 2\nfiles: 7\n"]
 )
 def test_a_torn_manifest_is_an_error_of_its_own(bundle: Path, content: str) -> None:
     """Also when its signature holds."""
     (bundle / manifest.FILE).write_text(content)
-    with keys.signing(keys.home()) as signer:
+    with keys.open_signer(keys.locate_key_dir()) as signer:
         keys.sign(signer, bundle / manifest.FILE)
     with pytest.raises(BundleError) as raised:
         verify(bundle)
     assert raised.value.reference == "bundle-damaged"
     refused(bundle)
+
+
+def test_a_bundle_of_the_older_schema_is_refused_and_built_again(bundle: Path) -> None:
+    """Its manifest has the key `made`, and every file that it names is still ours."""
+    listed = bundle / manifest.FILE
+    listed.write_text(listed.read_text().replace("schema: 2", "schema: 1").replace("created_at:", "made:"))
+    with keys.open_signer(keys.locate_key_dir()) as signer:
+        keys.sign(signer, listed)
+    with pytest.raises(BundleError) as raised:
+        verify(bundle)
+    assert raised.value.reason == "it has schema 1, and this gpustack reads schema 2: build the bundle again"
+    assert build(bundle).created_at
+    assert "made:" not in listed.read_text()
 
 
 @pytest.mark.parametrize("writes", range(9))
@@ -164,7 +177,7 @@ def test_a_file_that_appears_during_the_build_stays(
     monkeypatch.setattr(ownership, "record_building", interfere)
     with pytest.raises(BundleError) as raised:
         build(tmp_path / "new")
-    assert name in raised.value.why
+    assert name in raised.value.reason
     assert (tmp_path / "new" / name).read_text() == "mine"
 
 
@@ -175,7 +188,7 @@ def test_what_an_earlier_build_wrote_goes_unless_it_was_changed(bundle: Path) ->
     former[0].write_text("mine")
     with pytest.raises(BundleError) as raised:
         build(bundle)
-    assert str(former[0].relative_to(bundle)) in raised.value.why
+    assert str(former[0].relative_to(bundle)) in raised.value.reason
     assert [path for path in former if path.exists()] == [former[0]]
     former[0].unlink()
     build(bundle)
@@ -192,9 +205,9 @@ def test_the_mirror_that_runs_is_the_one_that_was_verified(
             (directory / "bin" / name).write_text(f"#!/bin/sh\ntouch {tmp_path}/pwned\necho listening on x\n")
             (directory / "bin" / name).chmod(0o755)
         (directory / "bin" / "new").replace(directory / "bin" / "mirror")
-        return storage.storage(directory)
+        return storage.prepare_storage(directory)
 
-    monkeypatch.setattr(serve, "storage", exchange)
+    monkeypatch.setattr(serve, "prepare_storage", exchange)
     serving = serve.serve(bundle, "127.0.0.1:0", log=tmp_path / "log")
     serving.stop()
     assert serving.address == "http://127.0.0.1:65000"

@@ -15,9 +15,9 @@ from urllib.request import urlopen
 import pytest
 
 from gpustack.bundle import product
-from gpustack.bundle.cache import Cache, Made
+from gpustack.bundle.cache import BuiltPart, Cache
 from gpustack.bundle.oci import Link
-from gpustack.events import silent
+from gpustack.events import ignore_event
 from tests.worlds.moments import served
 from tests.worlds.web import prometheus_with, web_server
 
@@ -25,23 +25,23 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
-def itself(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    return Cache(tmp_path_factory.mktemp("parts")).get(product.itself(), silent)
+def itself(tmp_path_factory: pytest.TempPathFactory) -> BuiltPart:
+    return Cache(tmp_path_factory.mktemp("parts")).ensure_part(product.declare_product(), ignore_event)
 
 
 @pytest.fixture(scope="module")
 def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of the libraries of the lock, and of no others."""
     folder = tmp_path_factory.mktemp("libraries")
-    for line in product.lock().read_text().splitlines():
-        if (found := re.match(r"([a-z0-9-]+)==", line)) and "win32" not in line:
-            files = distribution(found[1]).files or ()
+    for line in product.locate_lock().read_text().splitlines():
+        if (match := re.match(r"([a-z0-9-]+)==", line)) and "win32" not in line:
+            files = distribution(match[1]).files or ()
             for top in {file.parts[0] for file in files} - {"..", "__pycache__"}:
-                (folder / top).symlink_to(str(distribution(found[1]).locate_file(top)))
+                (folder / top).symlink_to(str(distribution(match[1]).locate_file(top)))
     return folder
 
 
-def test_the_rooms_of_serve_are_in_it_and_those_of_the_lab_are_not(itself: Made) -> None:
+def test_the_rooms_of_serve_are_in_it_and_those_of_the_lab_are_not(itself: BuiltPart) -> None:
     assert {"gpustack/cli/lab/commands.py", "gpustack/serve/server.py", "gpustack/versions/xid.csv"} < set(itself.files)
     rooms = {Path(path).parts[1] for path in itself.files}
     assert not rooms & {"_data", "bundle", "lab", "simulated"}
@@ -68,14 +68,14 @@ def serving(app: Path, libraries: Path, prometheus: str) -> Iterator[str]:
         try:
             assert process.stderr
             line = process.stderr.readline()
-            found = re.match(r"serving (\S+);", line)
-            assert found, line + process.stderr.read()
-            yield found[1]
+            match = re.match(r"serving (\S+);", line)
+            assert match, line + process.stderr.read()
+            yield match[1]
         finally:
             process.terminate()
 
 
-def test_serve_needs_no_more_than_the_lock_has(itself: Made, libraries: Path) -> None:
+def test_serve_needs_no_more_than_the_lock_has(itself: BuiltPart, libraries: Path) -> None:
     with (
         web_server(prometheus_with(served())) as prometheus,
         serving(itself.directory, libraries, prometheus) as url,
@@ -95,7 +95,7 @@ def test_python_comes_with_the_libraries_that_it_and_its_own_need(tmp_path: Path
         (root / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, root / place)
     files = {f"root/{path}": "" for path in (*native, *texts)}
-    content = product.interpreter(Made("python", tmp_path, files, fresh=False))
+    content = product.collect_interpreter(BuiltPart("python", tmp_path, files, fresh=False))
     # Not the documents; the loader besides, where programs look for it.
     wanted = {f"/{path}" for path in (*native, *texts)} - {"/usr/share/doc/python3/README"}
     extra = {path for path in set(content) - wanted if "ld-linux" not in path}

@@ -18,14 +18,14 @@ def test_everything_missing_is_named_at_once(monkeypatch: pytest.MonkeyPatch, tm
     with pytest.raises(BundleError) as caught:
         programs.need("go", "gcc", "apt-ftparchive", "gpg")
     assert caught.value.hint == "apt-get install --no-install-recommends apt-utils gcc gpg util-linux"
-    assert "go, gcc, apt-ftparchive, gpg" in caught.value.why
-    assert "https://go.dev/dl" in caught.value.why
+    assert "go, gcc, apt-ftparchive, gpg" in caught.value.reason
+    assert "https://go.dev/dl" in caught.value.reason
 
 
 def test_a_failure_shows_the_last_words() -> None:
     with pytest.raises(BundleError) as caught:
         programs.run(["sh", "-c", "echo early; echo reason >&2; exit 3"], limit=10)
-    assert (caught.value.reference, caught.value.why) == ("bundle-program-failed", "reason")
+    assert (caught.value.reference, caught.value.reason) == ("bundle-program-failed", "reason")
 
 
 def test_a_program_has_a_limit() -> None:

@@ -74,7 +74,10 @@ def test_a_program_that_cannot_be_copied_is_reported(built: Path, name: str, mon
     before = len(list(Path("/proc/self/fd").iterdir()))
     with pytest.raises(BundleError, match="does not start") as caught:
         serve(built, "127.0.0.1:8480")
-    assert (caught.value.reference, caught.value.why) == ("bundle-serve-failed", "bin/mirror: Cannot allocate memory")
+    assert (caught.value.reference, caught.value.reason) == (
+        "bundle-serve-failed",
+        "bin/mirror: Cannot allocate memory",
+    )
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
@@ -84,7 +87,7 @@ def test_a_program_that_is_gone_after_the_check_is_reported(bundle: Path, monkey
     (bundle / "bin" / "mirror").unlink()
     with pytest.raises(BundleError) as caught:
         serve(bundle, "127.0.0.1:8480")
-    assert (caught.value.reference, caught.value.why) == (
+    assert (caught.value.reference, caught.value.reason) == (
         "bundle-serve-failed",
         "bin/mirror: No such file or directory",
     )
@@ -94,7 +97,7 @@ def test_a_log_that_is_a_link_is_reported(built: Path, tmp_path: Path) -> None:
     (tmp_path / "log").symlink_to(tmp_path / "other")
     with pytest.raises(BundleError) as caught:
         serve(built, "127.0.0.1:8480", log=tmp_path / "log")
-    assert "it is a link" in caught.value.why
+    assert "it is a link" in caught.value.reason
     assert not (tmp_path / "other").exists()
 
 
@@ -103,6 +106,6 @@ def test_a_mirror_without_its_mode_is_reported(bundle: Path) -> None:
     with pytest.raises(BundleError) as caught:
         serve(bundle, "127.0.0.1:8480")
     assert caught.value.reference == "bundle-serve-failed"
-    assert "Permission denied" in caught.value.why
+    assert "Permission denied" in caught.value.reason
     build(bundle)
     serve(bundle, "127.0.0.1:8480").stop()

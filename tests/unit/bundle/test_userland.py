@@ -18,7 +18,7 @@ def root(tmp_path: Path) -> Path:
     root = tmp_path / "root"
     (root / "bin").mkdir(parents=True)
     shutil.copy("/bin/ls", root / "bin" / "ls")
-    for path in (Path(found) for found in re.findall(r"(/\S+) \(0x", output)):
+    for path in (Path(match) for match in re.findall(r"(/\S+) \(0x", output)):
         place = root / "lib" / "somewhere" / f"{path.name}.real"
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, place)
@@ -29,7 +29,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_a_program_brings_its_libraries_and_its_loader(root: Path) -> None:
-    files = userland.closure(root, ["/bin/ls"])
+    files = userland.resolve_libraries(root, ["/bin/ls"])
     names = {Path(place).name for place in files}
     assert {"ls", "libc.so.6"} < names
     assert any("ld-linux" in name for name in names)
@@ -39,13 +39,13 @@ def test_a_program_brings_its_libraries_and_its_loader(root: Path) -> None:
 
 def test_libraries_of_libraries_come_too(root: Path) -> None:
     direct = subprocess.run(["readelf", "-d", "/bin/ls"], capture_output=True, text=True, timeout=10, check=True).stdout
-    files = {Path(place).name for place in userland.closure(root, ["/bin/ls"])}
+    files = {Path(place).name for place in userland.resolve_libraries(root, ["/bin/ls"])}
     assert set(re.findall(r"NEEDED.*\[(.+)\]", direct)) < files
 
 
 def test_a_library_that_no_package_brought_is_named(root: Path) -> None:
     (root / "usr/lib/somewhere/libc.so.6").unlink()
     with pytest.raises(BundleError) as caught:
-        userland.closure(root, ["/bin/ls"])
+        userland.resolve_libraries(root, ["/bin/ls"])
     assert caught.value.reference == "bundle-library-missing"
     assert "libc.so.6" in caught.value.message

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gpustack.bundle import keys, manifest
-from gpustack.bundle.cache import sha256
-from gpustack.bundle.verify import fingerprint, verify
+from gpustack.bundle.cache import hash_file
+from gpustack.bundle.verify import read_fingerprint, verify
 from gpustack.errors import BundleError
 
 CONTROL = "files/pkgs.k8s.io/core:/stable:/v1.36/deb/Packages"
@@ -21,7 +21,7 @@ def refused(bundle: Path, key: str | None = None) -> BundleError:
 
 def test_a_bundle_as_built_is_good(built: Path) -> None:
     listed = verify(built)
-    assert listed.fingerprint == fingerprint(built) == keys.own_fingerprint(keys.home())
+    assert listed.fingerprint == read_fingerprint(built) == keys.find_own_fingerprint(keys.locate_key_dir())
     assert listed.purpose == "for labs and tests, not for production"
 
 
@@ -74,22 +74,22 @@ def test_a_harmed_file_is_named(bundle: Path, harm: Callable[[Path], None], line
     harm(bundle)
     error = refused(bundle)
     assert error.reference == "bundle-damaged"
-    assert error.why.splitlines() == [line]
+    assert error.reason.splitlines() == [line]
 
 
 def test_all_harm_is_listed_at_once(bundle: Path) -> None:
     changed(bundle)
     extra(bundle)
     (bundle / "bin" / "mirror").unlink()
-    assert refused(bundle).why.splitlines() == ["missing  bin/mirror", "extra    files/more", f"changed  {CONTROL}"]
+    assert refused(bundle).reason.splitlines() == ["missing  bin/mirror", "extra    files/more", f"changed  {CONTROL}"]
 
 
 def forged(bundle: Path) -> None:
     """A file is changed, and the manifest with it."""
-    before = sha256(bundle / CONTROL)
+    before = hash_file(bundle / CONTROL)
     same_size(bundle)
     listed = bundle / manifest.FILE
-    listed.write_text(listed.read_text().replace(before, sha256(bundle / CONTROL)))
+    listed.write_text(listed.read_text().replace(before, hash_file(bundle / CONTROL)))
 
 
 def test_a_manifest_changed_with_its_file_is_caught(bundle: Path) -> None:
@@ -98,23 +98,23 @@ def test_a_manifest_changed_with_its_file_is_caught(bundle: Path) -> None:
 
 
 def test_a_bundle_signed_anew_by_somebody_else_is_caught(bundle: Path, tmp_path: Path) -> None:
-    own = fingerprint(bundle)
+    own = read_fingerprint(bundle)
     forged(bundle)
-    with keys.signing(tmp_path / "other") as other:
-        (bundle / manifest.KEY).write_text(keys.public(other))
+    with keys.open_signer(tmp_path / "other") as other:
+        (bundle / manifest.KEY).write_text(keys.export_public_key(other))
         listed = bundle / manifest.FILE
         listed.write_text(listed.read_text().replace(own, other.fingerprint))
         keys.sign(other, listed)
     assert refused(bundle).reference == "bundle-key-unexpected"
     assert refused(bundle, own).reference == "bundle-key-unexpected"
     # Under the other's name, what is left to see is that the key file is not the one listed.
-    assert refused(bundle, other.fingerprint).why.splitlines() == [f"changed  {manifest.KEY}"]
+    assert refused(bundle, other.fingerprint).reason.splitlines() == [f"changed  {manifest.KEY}"]
 
 
 def test_without_a_key_of_ones_own_the_fingerprint_is_required(
     bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    signed_by = fingerprint(bundle)
+    signed_by = read_fingerprint(bundle)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "new-user"))
     assert refused(bundle).reference == "bundle-key-unknown"
     assert verify(bundle, fingerprint=" ".join([signed_by[:20].lower(), signed_by[20:]])).fingerprint == signed_by
@@ -125,4 +125,4 @@ def test_half_a_bundle_is_none(bundle: Path, name: str) -> None:
     (bundle / name).unlink()
     error = refused(bundle)
     assert error.reference == "bundle-absent"
-    assert name in error.why
+    assert name in error.reason

@@ -33,9 +33,9 @@ def test_hours_and_money_are_what_has_been(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 def test_so_they_are_in_many_lives() -> None:
-    found = {seed: judge_life(seed) for seed in ALL}
-    write([*found.values()])
-    assert {seed: more for seed, one in found.items() if (more := find_wrong(one))} == {}
+    judgeds = {seed: judge_life(seed) for seed in ALL}
+    write([*judgeds.values()])
+    assert {seed: more for seed, one in judgeds.items() if (more := find_wrong(one))} == {}
 
 
 def write(found: list[Judged]) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpustack.capacity.free import Node, find_free
+from gpustack.capacity.free_units import Node, find_free
 
 GPU, GIB = "nvidia_com_gpu", 2**30
 
@@ -38,14 +38,14 @@ def node(free: float = 4, **more: object) -> Node:
     ],
 )
 def test_a_reason(here: Node, pods: dict[str, dict[str, float]], usable: bool, reason: str) -> None:
-    (found,) = find_free({"n": here}, pods)
-    assert (found.units, found.usable, found.reasons) == (4, usable, (reason,))
+    (free,) = find_free({"n": here}, pods)
+    assert (free.units, free.usable, free.reasons) == (4, usable, (reason,))
 
 
 def test_a_taint_is_named_but_for_that_of_gpus() -> None:
     here = node(taints=["nvidia.com/gpu=present", "dedicated=team-a"])
-    (found,) = find_free({"n": here}, {})
-    assert found.reasons == ("only for pods that tolerate dedicated=team-a", "no pod waits for them")
+    (free,) = find_free({"n": here}, {})
+    assert free.reasons == ("only for pods that tolerate dedicated=team-a", "no pod waits for them")
 
 
 def test_a_full_node_has_nothing_free() -> None:

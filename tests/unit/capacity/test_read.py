@@ -2,8 +2,8 @@
 
 import pytest
 
-from gpustack.capacity.read import read_usage
-from gpustack.capacity.usage import group, total
+from gpustack.capacity.read import query_usage
+from gpustack.capacity.usage import group_hours, sum_hours
 from gpustack.config import usage_series as series
 from gpustack.errors import UsageError
 from tests.worlds.usage import BEGIN, Recorder, by_name
@@ -14,14 +14,14 @@ def test_a_pod_has_its_gpus_from_minute_to_minute() -> None:
     world.node("n1", 0, 48 * 60, 8)
     world.pod("n1", "a", 30, 90, 2, active=0.5)
     world.pod("n1", "b", 0, 48 * 60, 1, active=0.01)
-    usage = read_usage(world.source())
-    rows = by_name(group(usage, ("namespace",)))
+    usage = query_usage(world.source())
+    rows = by_name(group_hours(usage, ("namespace",)))
     assert rows["a",].allocated == pytest.approx(2)
     assert rows["a",].active == pytest.approx(1)
     assert (rows["a",].idle, rows["b",].idle) == (0, pytest.approx(48))
     assert rows["",].free == pytest.approx(8 * 48 - 2 - 48)
-    assert total(group(usage, ())).total == pytest.approx(8 * 48)
-    assert (usage.recorded, usage.coverage, usage.doubts) == (48, 1, ())
+    assert sum_hours(group_hours(usage, ())).total == pytest.approx(8 * 48)
+    assert (usage.recorded_hours, usage.coverage, usage.doubts) == (48, 1, ())
 
 
 def test_a_node_that_comes_and_one_that_goes() -> None:
@@ -30,7 +30,7 @@ def test_a_node_that_comes_and_one_that_goes() -> None:
     world.node("new", 300, 1440, 8, model="NVIDIA H200")
     world.pod("old", "a", 0, 600, 4)
     world.pod("new", "a", 600, 1440, 8)
-    rows = by_name(group(read_usage(world.source()), ("model", "namespace")))
+    rows = by_name(group_hours(query_usage(world.source()), ("model", "namespace")))
     assert rows["NVIDIA H100", "a"].allocated == pytest.approx(40)
     assert rows["NVIDIA H200", "a"].allocated == pytest.approx(8 * 14)
     assert rows["NVIDIA H200", ""].free == pytest.approx(8 * 5)
@@ -40,7 +40,7 @@ def test_a_mig_instance_is_its_slices_and_the_rest_of_a_layout_is_not_offered() 
     world = Recorder(7)
     world.node("m", 0, 420, 1, mig_1g_10gb=3, mig_3g_40gb=1)
     world.pod("m", "a", 0, 420, 2, resource="nvidia_com_mig_1g_10gb", profile="1g.10gb")
-    rows = by_name(group(read_usage(world.source()), ("profile", "namespace")))
+    rows = by_name(group_hours(query_usage(world.source()), ("profile", "namespace")))
     assert rows["1g.10gb", "a"].allocated == pytest.approx(2)
     assert rows["1g.10gb", "a"].attributed == pytest.approx(2)
     assert rows["1g.10gb", ""].free == pytest.approx(1)
@@ -53,7 +53,7 @@ def test_instances_that_are_offered_as_gpus() -> None:
     world = Recorder(7)
     world.node("m", 0, 420, 2, gpu=14)
     world.pod("m", "a", 0, 420, 7, profile="1g.10gb")
-    rows = by_name(group(read_usage(world.source()), ("profile", "namespace")))
+    rows = by_name(group_hours(query_usage(world.source()), ("profile", "namespace")))
     assert rows["", "a"].allocated == rows["", "a"].attributed == pytest.approx(7)
 
 
@@ -61,8 +61,8 @@ def test_a_share_of_a_gpu_is_a_part_of_it() -> None:
     world = Recorder(10)
     world.node("s", 0, 600, 2, gpu_shared=8)
     world.pod("s", "a", 0, 600, 3, resource="nvidia_com_gpu_shared")
-    usage = read_usage(world.source())
-    rows = by_name(group(usage, ("namespace",)))
+    usage = query_usage(world.source())
+    rows = by_name(group_hours(usage, ("namespace",)))
     assert rows["a",].allocated == rows["a",].attributed == pytest.approx(7.5)
     assert usage.doubts[0].startswith("7.5 allocated hours are of GPUs that pods share")
     assert rows["",].total == pytest.approx(12.5)
@@ -74,9 +74,9 @@ def test_a_short_gap_is_as_the_rest_of_its_hour_and_a_long_one_is_none() -> None
     world.pod("n", "a", 0, 6000, 8)
     world.lose(125, 140)
     world.lose(300, 480)
-    usage = read_usage(world.source())
-    assert total(group(usage, ())).allocated == pytest.approx(8 * 97)
-    assert [usage.recorded, usage.bridged] == [97, pytest.approx(0.25)]
+    usage = query_usage(world.source())
+    assert sum_hours(group_hours(usage, ())).allocated == pytest.approx(8 * 97)
+    assert [usage.recorded_hours, usage.bridged_hours] == [97, pytest.approx(0.25)]
     (gap,) = usage.gaps
     assert ((gap.begin - BEGIN) // 3600, (gap.end - BEGIN) // 3600) == (5, 8)
     assert usage.doubts == (
@@ -90,7 +90,7 @@ def test_what_an_exporter_did_not_say_is_unmeasured_and_not_idle() -> None:
     world.node("n", 0, 1440, 1)
     world.pod("n", "a", 0, 1440, 1, active=0)
     world.lose(60, 180, series.ATTRIBUTED, series.ACTIVE, series.IDLE, series.GPUS, series.UNIT)
-    (row,) = [row for row in group(read_usage(world.source()), ("namespace",)) if row.names == ("a",)]
+    (row,) = [row for row in group_hours(query_usage(world.source()), ("namespace",)) if row.names == ("a",)]
     assert [row.hours.allocated, row.hours.idle, row.hours.unmeasured] == [24, 22, pytest.approx(2)]
 
 
@@ -100,7 +100,7 @@ def test_requests_that_are_lost_are_not_shorter_hours_of_exporters() -> None:
     world.node("n", 0, 600, 1)
     world.pod("n", "a", 0, 600, 1)
     world.lose(70, 82, series.OFFERED, series.ALLOCATED)
-    (row,) = [row for row in group(read_usage(world.source()), ("namespace",)) if row.names == ("a",)]
+    (row,) = [row for row in group_hours(query_usage(world.source()), ("namespace",)) if row.names == ("a",)]
     assert [row.hours.allocated, row.hours.attributed] == [pytest.approx(10), pytest.approx(10)]
 
 
@@ -110,20 +110,20 @@ def test_hours_without_requests_are_in_no_sum() -> None:
     world.node("n", 0, 600, 2)
     world.pod("n", "a", 0, 600, 1, active=0.01)
     world.lose(120, 300, series.OFFERED, series.ALLOCATED)
-    usage = read_usage(world.source())
-    hours = total(group(usage, ()))
+    usage = query_usage(world.source())
+    hours = sum_hours(group_hours(usage, ()))
     assert [hours.allocated, hours.attributed, hours.idle, hours.free, hours.unoffered] == pytest.approx(
         [7, 7, 7, 7, 0]
     )
-    assert usage.recorded == 7
+    assert usage.recorded_hours == 7
 
 
 def test_history_that_begins_later_is_named() -> None:
     world = Recorder(48)
     world.node("n", 0, 2880, 1)
     world.lose(0, 24 * 60 + 20)
-    usage = read_usage(world.source())
-    assert usage.recorded == pytest.approx(24)
+    usage = query_usage(world.source())
+    assert usage.recorded_hours == pytest.approx(24)
     assert "24.0 of 48 hours were not recorded" in usage.doubts[0]
 
 
@@ -131,7 +131,7 @@ def test_more_samples_than_their_interval_allows_are_refused() -> None:
     world = Recorder(4)
     world.put(series.SAMPLE, 0, 240, series.INTERVAL)
     with pytest.raises(UsageError) as caught:
-        read_usage(world.source())
+        query_usage(world.source())
     assert caught.value.reference == "capacity-interval"
 
 
@@ -139,7 +139,7 @@ def test_pools_are_of_a_label_of_nodes() -> None:
     world = Recorder(2)
     world.node("n", 0, 120, 1)
     world.put("kube_node_labels", 0, 120, 1, node="n", label_example_com_pool="spot")
-    rows = by_name(group(read_usage(world.source(), pool_label="example.com/pool"), ("pool",)))
+    rows = by_name(group_hours(query_usage(world.source(), pool_label="example.com/pool"), ("pool",)))
     assert rows["spot",].total == pytest.approx(2)
 
 
@@ -149,7 +149,7 @@ def test_a_team_renamed_and_a_label_that_is_missing() -> None:
     world.pod("n", "a", 0, 2160, 2, team="vision")
     world.pod("n", "a", 2160, 4320, 2, team="perception")
     world.pod("n", "b", 0, 4320, 2)
-    usage = read_usage(world.source())
+    usage = query_usage(world.source())
     assert usage.doubts == (
         "50% of the allocated hours have no team label: b",
         (
@@ -157,6 +157,6 @@ def test_a_team_renamed_and_a_label_that_is_missing() -> None:
             "capacity.renamed: {vision: perception} adds their hours"
         ),
     )
-    joined = read_usage(world.source(), renamed={"vision": "perception"})
-    assert by_name(group(joined, ("team",)))["perception",].allocated == pytest.approx(144)
+    joined = query_usage(world.source(), renames={"vision": "perception"})
+    assert by_name(group_hours(joined, ("team",)))["perception",].allocated == pytest.approx(144)
     assert len(joined.doubts) == 1

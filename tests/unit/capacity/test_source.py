@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from gpustack.capacity.source import choose
+from gpustack.capacity.source import choose_source
 from gpustack.capacity.window import Window
 from gpustack.errors import UsageError
-from gpustack.metrics.prometheus import Found, Series
+from gpustack.metrics.prometheus import QueryResult, Series
 
 
 @dataclass
@@ -19,8 +19,8 @@ class Young:
     now: tuple[Series, ...]
     access: Any = field(default_factory=lambda: SimpleNamespace(url="http://p"))
 
-    def instant(self, expr: str, at: float | None = None) -> Found:
-        return Found(self.now if at is None else ())
+    def query_instant(self, expr: str, at: float | None = None) -> QueryResult:
+        return QueryResult(self.now if at is None else ())
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,6 @@ class Young:
 )
 def test_a_young_cluster_is_not_one_without_kube_state_metrics(now: tuple[Series, ...], why: str) -> None:
     with pytest.raises(UsageError) as found:
-        choose(Young(now), Window(0, 3600), "team", "")  # type: ignore[arg-type]
+        choose_source(Young(now), Window(0, 3600), "team", "")  # type: ignore[arg-type]
     assert found.value.reference == "capacity-no-requests"
-    assert why in found.value.why
+    assert why in found.value.reason

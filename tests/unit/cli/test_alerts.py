@@ -31,8 +31,10 @@ SENT = Delivery("any", "delivered", "", (ARRIVED,), 1.1)
 
 def services() -> Answer:
     """With Alertmanager in the place of Prometheus."""
-    found = recorded(SERVICES, "monitoring")
-    return replace(found, out=found.out.replace("stack-prometheus", "stack-alertmanager").replace("9090", "9093"))
+    answer = recorded(SERVICES, "monitoring")
+    return replace(
+        answer, stdout=answer.stdout.replace("stack-prometheus", "stack-alertmanager").replace("9090", "9093")
+    )
 
 
 class Site:
@@ -78,7 +80,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Site:
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: made.taken.inventory)
     monkeypatch.setattr(session, "gather_all", lambda *_, **__: made.taken)
     monkeypatch.setattr("gpustack.proof.connect.open_forwarder", open_forwarder)
-    monkeypatch.setattr(Trial, "test", test)
+    monkeypatch.setattr(Trial, "run_test", test)
     return made
 
 
@@ -101,7 +103,7 @@ def test_an_alert_that_arrived(site: Site) -> None:
     assert site.dialled == [("10.96.7.1", 9093)]
     assert [trial.severity for trial in site.trials] == ["critical", "warning"]
     trial = site.trials[0]
-    assert (trial.limit, trial.cluster, trial.there.web.name) == (20, "gpustack", "Alertmanager")
+    assert (trial.limit, trial.cluster, trial.alertmanager.web.name) == (20, "gpustack", "Alertmanager")
 
 
 def test_one_severity_alone(site: Site) -> None:
@@ -115,20 +117,20 @@ def test_one_severity_alone(site: Site) -> None:
     ("done", "code", "words"),
     [
         (Delivery("", "failed", "it is kept back"), 1, "explain alerts-not-delivered"),
-        (Delivery("", "unknown", "it hung up", left="gone"), 8, "was not resolved: gone"),
-        (Delivery("", "unknown", "interrupted", stopped="interrupted"), 130, "next: gpustack alerts test"),
+        (Delivery("", "unknown", "it hung up", unresolved_reason="gone"), 8, "was not resolved: gone"),
+        (Delivery("", "unknown", "interrupted", stop_reason="interrupted"), 130, "next: gpustack alerts test"),
     ],
 )
 def test_an_alert_that_did_not(site: Site, done: Delivery, code: int, words: str) -> None:
     site.done = done
     result = runner.invoke(app, ["alerts", "test", "-q"])
     assert result.exit_code == code
-    assert done.why in result.stdout
+    assert done.reason in result.stdout
     assert words in result.stdout
     document = json.loads(runner.invoke(app, ["alerts", "test", "-q", "-o", "json"]).stdout)
     assert (document["outcome"], document["exit"]["code"]) == (done.outcome, code)
-    assert document["severities"][0]["reason"] == done.why
-    assert len(site.trials) == (2 if done.stopped else 4)
+    assert document["severities"][0]["reason"] == done.reason
+    assert len(site.trials) == (2 if done.stop_reason else 4)
 
 
 @pytest.mark.parametrize(
@@ -157,6 +159,10 @@ def test_an_alertmanager_that_cannot_be_reached(site: Site) -> None:
 def test_an_alertmanager_that_is_not_there(site: Site) -> None:
     site.taken = replace(snapshot([]), inventory=site.taken.inventory)
     assert failed().reference == "proof-no-api"
-    empty = [replace(services(), out='{"items":[]}'), recorded(INGRESSES, "grafana"), recorded(NODES, "control-plane")]
+    empty = [
+        replace(services(), stdout='{"items":[]}'),
+        recorded(INGRESSES, "grafana"),
+        recorded(NODES, "control-plane"),
+    ]
     site.taken = replace(snapshot(empty), inventory=site.taken.inventory)
     assert (failed().reference, failed().code) == ("access-no-service", 2)

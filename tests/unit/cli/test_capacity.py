@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from gpustack.capacity.state import Now
+from gpustack.capacity.state import CurrentState
 from gpustack.capacity.usage import Usage
 from gpustack.cli.capacity.commands import app as capacity
 from gpustack.cli.cost.commands import app as cost
@@ -27,20 +27,20 @@ def spec(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     @contextmanager
     def opened(*_: object, **__: object) -> Any:
-        fake = SimpleNamespace(now=lambda: reports.END + 60.0, access=SimpleNamespace(url="http://p"))
+        fake = SimpleNamespace(fetch_time=lambda: reports.END + 60.0, access=SimpleNamespace(url="http://p"))
         yield fake, Inventory(None, (), Spec.model_validate(given))
 
     def used(*_: object, **__: object) -> Usage:
         return reports.used()
 
-    def see(*_: object) -> Now:
-        return reports.capacity().now
+    def see(*_: object) -> CurrentState:
+        return reports.capacity().current_state
 
     for command in ("capacity.report", "cost.commands"):
         monkeypatch.setattr(f"gpustack.cli.{command}.open_source", opened)
-    monkeypatch.setattr("gpustack.capacity.source.choose", lambda *words: words)
-    monkeypatch.setattr("gpustack.capacity.read.read_usage", used)
-    monkeypatch.setattr("gpustack.capacity.now.see_now", see)
+    monkeypatch.setattr("gpustack.capacity.source.choose_source", lambda *words: words)
+    monkeypatch.setattr("gpustack.capacity.read.query_usage", used)
+    monkeypatch.setattr("gpustack.capacity.current.query_current_state", see)
     return given
 
 
@@ -58,7 +58,7 @@ def test_capacity_in_each_form(spec: dict[str, Any]) -> None:
 def test_cost_in_each_form(spec: dict[str, Any]) -> None:
     done = CliRunner().invoke(cost, ["report", "--month", "2026-10", "-o", "json"], catch_exceptions=False)
     document = json.loads(done.stdout)
-    assert (document["total"]["total"], document["currency"]) == ("894.51", "EUR")
+    assert (document["total"]["total_cost"], document["currency"]) == ("894.51", "EUR")
     assert [one["exceeded"] for one in document["budgets"]] == [False, True]
     assert done.exit_code == document["exit"]["code"] == 1
     page = CliRunner().invoke(cost, ["report", "-o", "html"], catch_exceptions=False).stdout
@@ -93,8 +93,8 @@ def test_bad_input_is_named(spec: dict[str, Any]) -> None:
 
 
 def test_less_than_95_percent_is_unknown(spec: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    half = vars(reports.used()) | {"recorded": 24.0}
-    monkeypatch.setattr("gpustack.capacity.read.read_usage", lambda *_, **__: Usage(**half))
+    half = vars(reports.used()) | {"recorded_hours": 24.0}
+    monkeypatch.setattr("gpustack.capacity.read.query_usage", lambda *_, **__: Usage(**half))
     done = CliRunner().invoke(capacity, ["report", "-o", "csv"], catch_exceptions=False)
     assert done.exit_code == 8
     assert done.stdout.startswith("namespace,total_gpu_hours,")

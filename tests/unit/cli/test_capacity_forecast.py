@@ -25,7 +25,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
         found.update(seconds=seconds, nodes=nodes, resource=resource)
         return (demand(int(str(found["days"]))),)
 
-    monkeypatch.setattr("gpustack.forecast.read.read_demands", read)
+    monkeypatch.setattr("gpustack.forecast.read.query_demands", read)
     return found
 
 
@@ -38,7 +38,7 @@ def test_an_order_is_an_exit_status(asked: dict[str, object]) -> None:
     """One more each day, 54 on the last: of 60 GPUs 44 are missing after 50 days, and none after 3."""
     code, output = run("--lead-time", "50d", "-o", "json")
     document = json.loads(output)
-    assert (code, document["exit"]["code"], document["pools"][0]["outlook"]["order"]) == (1, 1, 44)
+    assert (code, document["exit"]["code"], document["pools"][0]["outlook"]["missing_gpu_count"]) == (1, 1, 44)
     assert run("--lead-time", "3d")[0] == 0
 
 

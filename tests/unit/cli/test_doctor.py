@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from gpustack.ask.recording import write
+from gpustack.ask.recording import write_recording
 from gpustack.ask.snapshot import Snapshot
 from gpustack.cli import session
 from gpustack.cli.app import app
@@ -26,7 +26,7 @@ def broken() -> Snapshot:
 
 @pytest.fixture
 def recording(broken: Snapshot, tmp_path: Path) -> str:
-    write(broken, tmp_path / "s.jsonl")
+    write_recording(broken, tmp_path / "s.jsonl")
     return str(tmp_path / "s.jsonl")
 
 

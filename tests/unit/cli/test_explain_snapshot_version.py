@@ -7,8 +7,8 @@ from types import MappingProxyType
 import pytest
 from typer.testing import CliRunner
 
-from gpustack.ask.recording import read
-from gpustack.ask.snapshot import Reach, Snapshot, keyed
+from gpustack.ask.recording import read_recording
+from gpustack.ask.snapshot import Reach, Snapshot, index_answers
 from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.errors import UsageError
@@ -42,7 +42,7 @@ def test_explain_refuses_what_is_unknown() -> None:
 def test_snapshot_writes_a_recording_that_is_read_again(asked: Snapshot, tmp_path: Path) -> None:
     result = runner.invoke(app, ["snapshot", "--quiet", "--out", "s.jsonl"])
     assert (result.exit_code, result.stdout) == (0, "s.jsonl\n")
-    assert dict(read(tmp_path / "s.jsonl").answers) == dict(asked.answers)
+    assert dict(read_recording(tmp_path / "s.jsonl").answers) == dict(asked.answers)
 
 
 def test_snapshot_names_its_file_itself_or_writes_to_stdout(asked: Snapshot, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_an_existing_file_is_listed_and_redacted(asked: Snapshot, tmp_path: Path
     words = ["snapshot", "--quiet", "--from", "s.jsonl", "--redact", "addresses", "--out", "t.jsonl"]
     result = runner.invoke(app, words)
     assert (result.exit_code, result.stdout, result.stderr) == (0, "t.jsonl\n", "")
-    assert [host.name for host in read(tmp_path / "t.jsonl").inventory.hosts] == ["host01", "host02"]
+    assert [host.name for host in read_recording(tmp_path / "t.jsonl").inventory.hosts] == ["host01", "host02"]
     assert "kube1" not in (tmp_path / "t.jsonl").read_text()
 
 
@@ -76,20 +76,21 @@ def test_a_list_has_no_secret_and_no_escape(asked: Snapshot) -> None:
     from gpustack.report import snapshot_listing as inside
 
     answers = {
-        key: replace(one, out="\x1b]0;x\x07password: hunter2hunter2\n" * 9) for key, one in asked.answers.items()
+        key: replace(answer, stdout="\x1b]0;x\x07password: hunter2hunter2\n" * 9)
+        for key, answer in asked.answers.items()
     }
-    text = inside.text(replace(asked, answers=answers))
+    text = inside.render_listing(replace(asked, answers=answers))
     assert ("hunter2" in text, "\x1b" in text, "REDACTED" in text) == (False, False, True)
 
 
 def test_a_recording_can_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a recording without any answer nothing is known: that is neither 0 nor 1."""
-    found = converged().snapshot
-    nothing = Snapshot(TAKEN, found.inventory, MappingProxyType({"kube1": Reach("kube1")}), keyed([]))
+    snapshot = converged().snapshot
+    nothing = Snapshot(TAKEN, snapshot.inventory, MappingProxyType({"kube1": Reach("kube1")}), index_answers([]))
     monkeypatch.chdir(tmp_path)
-    from gpustack.ask.recording import write
+    from gpustack.ask.recording import write_recording
 
-    write(nothing, tmp_path / "s.jsonl")
+    write_recording(nothing, tmp_path / "s.jsonl")
     result = runner.invoke(app, ["verify", "--quiet", "--from", "s.jsonl", "-o", "json"])
     assert (result.exit_code, json.loads(result.stdout)["exit"]["code"]) == (8, 8)
 

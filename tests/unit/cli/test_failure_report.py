@@ -11,11 +11,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gpustack.ask import gather as gathering
-from gpustack.ask.recording import read
+from gpustack.ask.recording import read_recording
 from gpustack.ask.snapshot import Snapshot
 from gpustack.cli import failure_report, install, locked_run, session
 from gpustack.cli.app import app
-from gpustack.cli.error_handler import error_handler
+from gpustack.cli.error_handler import report_errors
 from gpustack.command import NO_HINT, Command
 from gpustack.errors import LockedError, VerifyError
 from gpustack.rollout import evidence
@@ -29,11 +29,11 @@ OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1",
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
     """Hosts that forward nothing; whoever asks gets these answers."""
-    found = hosts.snapshot({("kernel.sysctls", "h1"): OFF})
-    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: found.inventory)
-    monkeypatch.setattr(gathering, "gather", lambda *_, **__: found)
-    monkeypatch.setattr(evidence, "runs", lambda: tmp_path / "runs")
-    return found
+    snapshot = hosts.snapshot({("kernel.sysctls", "h1"): OFF})
+    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: snapshot.inventory)
+    monkeypatch.setattr(gathering, "gather", lambda *_, **__: snapshot)
+    monkeypatch.setattr(evidence, "locate_runs", lambda: tmp_path / "runs")
+    return snapshot
 
 
 def ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, outcome: str, **changed: Any) -> Result:
@@ -52,7 +52,7 @@ def test_the_snapshot_and_the_root_cause_stand_below(
     assert "  root cause host-ip-forward-off on h1 (certain): " in result.stderr
     assert f"more:  gpustack doctor --from {path} -v\n" in result.stderr
     assert path.stat().st_mode & 0o777 == 0o600
-    assert dict(read(path).answers) == dict(broken.answers)
+    assert dict(read_recording(path).answers) == dict(broken.answers)
 
 
 def test_programs_get_their_document_alone(broken: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_good_install_and_an_interrupted_one_leave_none(
     broken: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert ended(monkeypatch, tmp_path, "installed").exit_code == 0
-    assert ended(monkeypatch, tmp_path, "failed", stopped="interrupted").exit_code == 130
+    assert ended(monkeypatch, tmp_path, "failed", stop_reason="interrupted").exit_code == 130
     assert not (tmp_path / "failure.jsonl").exists()
 
 
@@ -77,7 +77,7 @@ def test_what_goes_wrong_here_changes_no_exit_status(
     def fails(*_: Any, **__: Any) -> None:
         raise raised
 
-    monkeypatch.setattr(recording, "write", fails)
+    monkeypatch.setattr(recording, "write_recording", fails)
     result = ended(monkeypatch, tmp_path, "failed")
     assert result.exit_code == 5
     assert "\nno snapshot of the hosts: " in result.stderr
@@ -94,9 +94,8 @@ def test_no_more_hosts_than_are_asked_at_once(
         return broken
 
     monkeypatch.setattr(gathering, "gather", gather)
-    one = hosts.H2
-    many = replace(broken.inventory, hosts=(hosts.H1, *(replace(one, name=f"w{at}") for at in range(90))))
-    failure_report.report_failure(many, tmp_path, print, failed=["w77"])
+    many = replace(broken.inventory, hosts=(hosts.H1, *(replace(hosts.H2, name=f"w{at}") for at in range(90))))
+    failure_report.report_failure(many, tmp_path, print, failed_hosts=["w77"])
     assert (len(asked), asked[:2]) == (32, ["h1", "w77"])
     asked.clear()
     failure_report.report_failure(many, tmp_path, print, limit=["w3"])
@@ -107,7 +106,7 @@ def test_no_more_hosts_than_are_asked_at_once(
 def raising(broken: Snapshot, monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], Result]:
     @contextmanager
     def held(*_: Any, **__: Any) -> Iterator[SimpleNamespace]:
-        yield SimpleNamespace(lost="")
+        yield SimpleNamespace(loss_reason="")
 
     def made(error: BaseException) -> Result:
         def run(*_: Any) -> None:
@@ -150,7 +149,7 @@ def test_the_error_handler_prints_the_error_first_and_keeps_its_code(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     error.add_note("\nsnapshot of the hosts: x\n")
-    with pytest.raises(SystemExit) as caught, error_handler():
+    with pytest.raises(SystemExit) as caught, report_errors():
         raise error
     output = capsys.readouterr().err
     assert caught.value.code == code

@@ -28,7 +28,7 @@ from gpustack.remedy.scope import SYSCTL_FILE
 from gpustack.report.fix.json import FixDocument, UndoDocument
 from gpustack.rollout import evidence, playbook, preview
 from gpustack.rollout.lease import Places
-from gpustack.rollout.plan import Played
+from gpustack.rollout.plan import PlaybookRun
 from tests.schemas import check_shape
 from tests.worlds import hosts
 from tests.worlds.fix_run import FORWARD, STOPPED, record_of
@@ -45,22 +45,25 @@ class World:
     def gather(self, inventory: Any, probes: Sequence[Probe[Any]], **_: Any) -> Snapshot:
         whole, ids = hosts.snapshot(self.faults), {probe.id for probe in probes}
         return Snapshot(
-            whole.taken, whole.inventory, whole.reach, {key: a for key, a in whole.answers.items() if key[0] in ids}
+            whole.started_at,
+            whole.inventory,
+            whole.reach,
+            {key: a for key, a in whole.answers.items() if key[0] in ids},
         )
 
-    def play(self, name: str, names: Sequence[str], *_: Any, **__: Any) -> Played:
+    def play(self, name: str, names: Sequence[str], *_: Any, **__: Any) -> PlaybookRun:
         assert self.log.count("held") > self.log.count("released"), "the lock is held while it plays"
         self.log.append(f"play {name}")
         self.faults = self.faults if self.stubborn else {}
-        return Played(name, tuple(names), tuple(names), (), (), 1.0, Command("ansible-playbook", f"{name}.yml"))
+        return PlaybookRun(name, tuple(names), tuple(names), (), (), 1.0, Command("ansible-playbook", f"{name}.yml"))
 
     def differences(self, name: str, *_: Any) -> list[str]:
         return [f"{name} on h1: Ensure it", "-net.ipv4.ip_forward = 0", "+net.ipv4.ip_forward = 1"]
 
     @contextmanager
     def lock(self, places: Places, doing: str, **_: Any) -> Iterator[SimpleNamespace]:
-        self.log += [f"{places.first[0].name} {doing}", "held"]
-        yield SimpleNamespace(lost="", run="", until=inf, require=self.require)
+        self.log += [f"{places.first_hosts[0].name} {doing}", "held"]
+        yield SimpleNamespace(loss_reason="", run="", expiry=inf, require=self.require)
         self.log.append("released")
 
     def require(self, names: Sequence[str]) -> None:
@@ -84,14 +87,14 @@ class World:
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., World]:
     def made(*faults: dict[tuple[str, str], Answer]) -> World:
-        found = World({key: answer for one in faults for key, answer in one.items()})
+        found = World({key: answer for fault in faults for key, answer in fault.items()})
         monkeypatch.setattr(session, "open_inventory", lambda *_, **__: hosts.snapshot().inventory)
         monkeypatch.setattr(gathering, "gather", found.gather)
         monkeypatch.setattr(playbook, "play", found.play)
-        monkeypatch.setattr(preview, "differences", found.differences)
+        monkeypatch.setattr(preview, "list_differences", found.differences)
         monkeypatch.setattr(locked_run, "hold_locks", found.lock)
         number = count()
-        monkeypatch.setattr(evidence, "runs", lambda: tmp_path / f"runs-{next(number)}")
+        monkeypatch.setattr(evidence, "locate_runs", lambda: tmp_path / f"runs-{next(number)}")
         for name in ("begin", "finish", "read", "restore"):
             monkeypatch.setattr(
                 keeping.Copies, name, lambda *words, name=name, **more: getattr(found, name)(*words, **more)
@@ -139,7 +142,7 @@ def test_what_is_no_root_here_is_refused(world: Callable[..., World]) -> None:
     made = world(FORWARD)
     refused = error("--fix", "host-swap-on", "--yes")
     assert (refused.reference, refused.code, made.log) == ("fix-not-a-root", 5, [])
-    assert "h1: " in refused.why
+    assert "h1: " in refused.reason
 
 
 def test_without_a_terminal_it_is_shown_and_nothing_is_changed(world: Callable[..., World]) -> None:
@@ -222,14 +225,15 @@ def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
     result = run("--fix", "--yes", "-o", "json")
     check_shape(FixDocument, result.stdout)
     document = json.loads(result.stdout)
-    assert (document["schema"], document["found"], document["exit"]["code"]) == (
+    assert (document["schema"], document["initial_root_ids"], document["exit"]["code"]) == (
         "gpustack/fix/v1",
         [IP],
         result.exit_code,
     )
     (attempt,) = document["attempts"]
-    assert (attempt["ending"], attempt["play"]) == ("fixed", "remedy/sysctl")
-    assert attempt["kept"] == [{"host": "h1", "files": [SYSCTL_FILE], "units": [], "keys": []}]
+    assert (attempt["outcome"], attempt["play"]) == ("fixed", "remedy/sysctl")
+    changes = {"host": "h1", "files": [SYSCTL_FILE], "systemd_units": [], "kernel_parameters": []}
+    assert attempt["changes"] == [changes]
 
 
 def test_the_last_fix_is_taken_back(world: Callable[..., World]) -> None:
@@ -237,7 +241,7 @@ def test_the_last_fix_is_taken_back(world: Callable[..., World]) -> None:
     result = run("--undo", "--yes", "-o", "json")
     assert result.exit_code == 0, result.exception
     check_shape(UndoDocument, result.stdout)
-    assert json.loads(result.stdout)["did"] == [f"h1: restored {SYSCTL_FILE}"]
+    assert json.loads(result.stdout)["actions"] == [f"h1: restored {SYSCTL_FILE}"]
     assert made.log == ["h1 doctor", "held", "undo", "forget", "released"]
     refused = error("--undo")
     assert (refused.reference, made.log.count("undo")) == ("undo-declined", 1)

@@ -11,7 +11,7 @@ from gpustack.cli.gpu.commands import app
 from gpustack.errors import UsageError
 from gpustack.gpus.activity import FIELDS as ACTIVITY
 from gpustack.gpus.fleet import FIELDS
-from gpustack.metrics.prometheus import Found, Prometheus
+from gpustack.metrics.prometheus import Prometheus, QueryResult
 from tests.worlds.gpu_series import BUSY, gpu_series
 
 ADDRESS = ("--prometheus", "http://prometheus.example.org")
@@ -20,20 +20,20 @@ ADDRESS = ("--prometheus", "http://prometheus.example.org")
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Prometheus]:
     """A Prometheus with three GPUs; who asked it."""
-    found: list[Prometheus] = []
+    prometheuses: list[Prometheus] = []
 
-    def answer(self: Prometheus, expr: str, at: float | None = None) -> Found:
-        found.append(self)
+    def answer(self: Prometheus, expr: str, at: float | None = None) -> QueryResult:
+        prometheuses.append(self)
         if expr.startswith("kube_node_labels"):
-            return Found(())
+            return QueryResult(())
         assert all(f"|{name}" in expr or f'"{name}' in expr for name in (FIELDS if "ECC" in expr else ACTIVITY))
         l4 = {"modelName": "NVIDIA L4", "exported_namespace": "team-a", "exported_pod": "train-0"}
         gpus = [gpu_series("gpu1", 0, **BUSY), gpu_series("gpu1", 1, **BUSY), gpu_series("gpu2", 0, l4, **BUSY)]
-        return Found(tuple(chain(*gpus)), ("a store did not answer",))
+        return QueryResult(tuple(chain(*gpus)), ("a store did not answer",))
 
-    monkeypatch.setattr(Prometheus, "instant", answer)
-    monkeypatch.setattr(Prometheus, "now", lambda _: 1010.0)
-    return found
+    monkeypatch.setattr(Prometheus, "query_instant", answer)
+    monkeypatch.setattr(Prometheus, "fetch_time", lambda _: 1010.0)
+    return prometheuses
 
 
 def typed(*words: str, verb: str = "list") -> str:
@@ -74,7 +74,7 @@ def test_a_file_that_cannot_be_read_is_refused(option: str, tmp_path: Path) -> N
 
 
 def test_a_prometheus_without_gpus_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Prometheus, "instant", lambda *_: Found(()))
+    monkeypatch.setattr(Prometheus, "query_instant", lambda *_: QueryResult(()))
     done = CliRunner().invoke(app, ["list", *ADDRESS])
     assert isinstance(done.exception, UsageError)
     assert done.exception.reference == "gpu-no-series"
@@ -83,12 +83,12 @@ def test_a_prometheus_without_gpus_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("words", [("--node", "gpu2"), ("--namespace", "team-a"), ("--pod", "train-0")])
 def test_activity_of_some(asked: list[Prometheus], words: tuple[str, ...]) -> None:
     document = json.loads(typed(*words, "-o", "json", verb="top"))
-    assert [(gpu["node"], gpu["sm"]) for gpu in document["gpus"]] == [("gpu2", 0.85)]
+    assert [(gpu["node"], gpu["sm_ratio"]) for gpu in document["gpus"]] == [("gpu2", 0.85)]
 
 
 def test_without_a_terminal_it_is_printed_once(asked: list[Prometheus], monkeypatch: pytest.MonkeyPatch) -> None:
     # The server's clock is a request more; only `list` shows ages.
-    monkeypatch.delattr(Prometheus, "now")
+    monkeypatch.delattr(Prometheus, "fetch_time")
     assert "team-a/train-0" in typed("pods", verb="top")
     assert len(asked) == 1
 
@@ -115,4 +115,4 @@ def test_a_token_of_several_lines_is_refused_and_not_shown(content: str, tmp_pat
     (tmp_path / "token").write_text(content)
     done = CliRunner().invoke(app, ["list", *ADDRESS, "--token-file", str(tmp_path / "token")])
     assert isinstance(done.exception, UsageError)
-    assert not content or content[:3] not in f"{done.exception.message} {done.exception.why}"
+    assert not content or content[:3] not in f"{done.exception.message} {done.exception.reason}"

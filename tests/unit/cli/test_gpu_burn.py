@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from gpustack.ask.transport.execute import run
+from gpustack.ask.transport.execute import run_script
 from gpustack.cli import locked_run, session
 from gpustack.cli.gpu import burn, load
 from gpustack.cli.gpu.commands import app
 from gpustack.config.host import CONTROL_PLANE
 from gpustack.errors import GpustackError, UnreachableError
-from gpustack.gpus import ask
+from gpustack.gpus import queries
 from gpustack.gpus.engines import call, change, engine
 from gpustack.gpus.engines.engine import Engine, Engines
 from gpustack.metrics.prometheus import Prometheus
-from gpustack.metrics.readings import Readings, read
+from gpustack.metrics.readings import Readings, build_readings
 from gpustack.probes.proof import RUN
 from gpustack.proof.load import Loader
 from gpustack.proof.workload import NODE
@@ -70,13 +70,13 @@ class Cluster:
         self.pods[manifest["metadata"]["name"]] = manifest
         self.most = max(self.most, len(self.pods))
 
-    def all(self, run: str = "") -> list[dict[str, Any]]:
-        assert all(one["metadata"]["labels"][RUN] == run for one in self.pods.values())
+    def list_pods(self, run: str = "") -> list[dict[str, Any]]:
+        assert all(pod["metadata"]["labels"][RUN] == run for pod in self.pods.values())
         state = {"terminated": {"exitCode": 0}} if self.now >= 60 else {"running": {}}
         status = {"containerStatuses": [{"name": "load", "state": state}]}
         return [{**one, "status": status} for one in self.pods.values()]
 
-    def log(self, pod: str, container: str, most: int) -> str:
+    def read_log(self, pod: str, container: str, most: int) -> str:
         number = list(self.pods).index(pod)
         node = self.pods[pod]["metadata"]["annotations"][NODE]
         uuid = UUIDS[number + (2 if node == "gpu2" else 0)]
@@ -94,8 +94,8 @@ class Cluster:
         value |= {"PROF_PIPE_TENSOR_ACTIVE": 0.9 if 30 <= self.now <= 90 else 0.0} | self.differs(self.now)
         places = [("gpu1", 0), ("gpu1", 1), ("gpu2", 2), ("gpu2", 3)]
         every = [gpu_series(node, at, {"UUID": UUIDS[at]}, **value) for node, at in places]
-        found = [replace(one, points=((self.now, one.points[0][1]),)) for one in chain(*every)]
-        return read(found, {})
+        found = [replace(series, points=((self.now, series.points[0][1]),)) for series in chain(*every)]
+        return build_readings(found, {})
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cluster:
 
     @contextmanager
     def held(*_: object, **__: object) -> Iterator[SimpleNamespace]:
-        yield SimpleNamespace(lost="", who="ann@desk")
+        yield SimpleNamespace(loss_reason="", holder="ann@desk")
 
     @contextmanager
     def silence(run: object, nodes: Sequence[str], seconds: float) -> Iterator[None]:
@@ -122,7 +122,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cluster:
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: taken.inventory)
     monkeypatch.setattr(session, "gather_all", lambda *_: taken)
     monkeypatch.setattr(locked_run, "hold_locks", held)
-    monkeypatch.setattr(evidence, "runs", lambda: tmp_path)
+    monkeypatch.setattr(evidence, "locate_runs", lambda: tmp_path)
     monkeypatch.setattr(engine, "find_idle", lambda *_: IDLE)
     monkeypatch.setattr(burn, "forward_to", forward)
     monkeypatch.setattr(burn, "read_offers", lambda *_: made.offers)
@@ -132,18 +132,18 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cluster:
     monkeypatch.setattr(load, "monotonic", lambda: made.now)
     monkeypatch.setattr(Loader, "wait", staticmethod(wait))
     monkeypatch.setattr(Loader, "clock", staticmethod(lambda: made.now))
-    monkeypatch.setattr(Prometheus, "now", lambda _: made.now)
-    monkeypatch.setattr(ask, "ask_readings", made.readings)
+    monkeypatch.setattr(Prometheus, "fetch_time", lambda _: made.now)
+    monkeypatch.setattr(queries, "query_readings", made.readings)
     defaults = Loader.__init__.__defaults__
     assert defaults
     times = {"sleep": wait, "monotonic": lambda: made.now}
-    swapped = tuple(times.get(getattr(one, "__name__", ""), one) for one in defaults)
+    swapped = tuple(times.get(getattr(default, "__name__", ""), default) for default in defaults)
     monkeypatch.setattr(Loader.__init__, "__defaults__", swapped)
-    for function in (call.call_each, call.reply, change.Change.__init__):
+    for function in (call.call_each, call.run_command, change.Change.__init__):
         defaults = function.__defaults__
         assert defaults
         monkeypatch.setattr(
-            function, "__defaults__", tuple(made.hosts.execute if one is run else one for one in defaults)
+            function, "__defaults__", tuple(made.hosts.execute if one is run_script else one for one in defaults)
         )
     return made
 
@@ -154,9 +154,9 @@ def typed(*words: str) -> Result:
 
 def document(done: Result) -> dict[str, Any]:
     check_shape(BurnDocument, done.stdout)
-    found: dict[str, Any] = json.loads(done.stdout)
-    assert done.exit_code == found["exit"]["code"]
-    return found
+    loads: dict[str, Any] = json.loads(done.stdout)
+    assert done.exit_code == loads["exit"]["code"]
+    return loads
 
 
 def test_the_free_gpus_of_one_node(cluster: Cluster) -> None:
@@ -165,9 +165,11 @@ def test_the_free_gpus_of_one_node(cluster: Cluster) -> None:
         ("gpu2", UUIDS[2], "passed"), ("gpu2", UUIDS[3], "passed"),
     ]  # fmt: skip
     (first, _) = found["gpus"]
-    assert (first["reached"], first["expected"], first["temperature"]) == (0.9, pytest.approx(0.36), 70.0)
-    assert first["slowed"] == ["power cap"]
-    assert (found["exit"]["code"], found["unread"], found["stopped"], found["left"]) == (0, [], None, None)
+    assert (first["actual_ratio"], first["expected_ratio"]) == (0.9, pytest.approx(0.36))
+    assert first["temperature_celsius"] == 70.0
+    assert first["throttle_reasons"] == ["power cap"]
+    assert (found["exit"]["code"], found["unreachable_nodes"], found["stop_reason"]) == (0, [], None)
+    assert found["remaining"] == []
 
 
 def test_nothing_of_it_stays(cluster: Cluster) -> None:
@@ -192,7 +194,7 @@ def test_it_needs_a_yes_and_shows_what_pods_run(cluster: Cluster) -> None:
 def test_heat_stops_all(cluster: Cluster) -> None:
     cluster.differs = lambda now: HOT if now >= 40 else {}
     found = document(typed("--yes", "-o", "json"))
-    assert found["stopped"] == f"{UUIDS[2]} is too hot: 93 °C, and its limit is 87 °C"
+    assert found["stop_reason"] == f"{UUIDS[2]} is too hot: 93 °C, and its limit is 87 °C"
     assert [one["outcome"] for one in found["gpus"]] == ["failed", "unknown"]
     assert (found["exit"]["code"], cluster.pods, cluster.now) == (1, {}, 40)
     assert cluster.hosts.acted()[-1].endswith("gpustack.io/temporary-load-")
@@ -201,9 +203,9 @@ def test_heat_stops_all(cluster: Cluster) -> None:
 def test_an_interruption_leaves_nothing(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     from gpustack.cli.locked_run import Run
 
-    monkeypatch.setattr(Run, "stop_reason", lambda _: "interrupted" if cluster.now >= 20 else "")
+    monkeypatch.setattr(Run, "find_stop_reason", lambda _: "interrupted" if cluster.now >= 20 else "")
     found = document(typed("--yes", "-o", "json"))
-    assert (found["exit"]["code"], found["stopped"]) == (130, "interrupted")
+    assert (found["exit"]["code"], found["stop_reason"]) == (130, "interrupted")
     assert {one["outcome"] for one in found["gpus"]} == {"unknown"}
     assert (cluster.pods, cluster.silences[-1]) == ({}, "ended")
     assert cluster.hosts.acted()[-1].endswith("gpustack.io/temporary-load-")
@@ -231,7 +233,7 @@ def test_a_gpu_of_nobody(cluster: Cluster) -> None:
 def test_a_gpu_that_is_lost_under_load(cluster: Cluster) -> None:
     cluster.offers["gpu2"] = 1
     found = document(typed("--yes", "-o", "json"))
-    assert (found["exit"]["code"], len(found["lost"])) == (1, 1)
+    assert (found["exit"]["code"], len(found["lost_gpus"])) == (1, 1)
 
 
 @pytest.mark.parametrize("words", [("--for", "30s"), ("--for", "2h")])
@@ -250,17 +252,17 @@ def test_without_temperatures_it_is_refused_unless_that_is_wanted(
     monkeypatch.setattr(burn, "forward_to", refuse)
     error = typed("--yes").exception
     assert isinstance(error, GpustackError)
-    assert (error.reference, error.why) == ("gpu-heat-unknown", "Prometheus is down.")
+    assert (error.reference, error.reason) == ("gpu-heat-unknown", "Prometheus is down.")
     assert cluster.hosts.typed == []
     found = document(typed("--without-temperature", "--yes", "-o", "json"))
-    assert {(one["outcome"], one["temperature"]) for one in found["gpus"]} == {("unknown", None)}
+    assert {(one["outcome"], one["temperature_celsius"]) for one in found["gpus"]} == {("unknown", None)}
 
 
 def test_a_prometheus_without_temperatures(cluster: Cluster) -> None:
     cluster.differs = lambda now: {"GPU_TEMP": float("nan")}
     error = typed("--yes").exception
     assert isinstance(error, GpustackError)
-    assert "temperature of 0 of 2 GPUs" in error.why
+    assert "temperature of 0 of 2 GPUs" in error.reason
 
 
 def test_what_the_api_refuses_is_an_error_and_leaves_no_mark(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner, Result
 
-from gpustack.ask.transport.execute import run
+from gpustack.ask.transport.execute import run_script
 from gpustack.cli import locked_run, session
 from gpustack.cli.gpu import changes, diag
 from gpustack.cli.gpu import engines as opening
@@ -19,7 +19,7 @@ from gpustack.cli.gpu.commands import app
 from gpustack.errors import GpustackError
 from gpustack.gpus.engines import call, change
 from gpustack.gpus.engines import listings as listing
-from gpustack.probes.gpu.temporary import Mark
+from gpustack.probes.gpu.temporary_changes import Mark
 from gpustack.report.gpus.change import ChangeDocument
 from gpustack.report.gpus.diagnostic import DiagnosticDocument
 from gpustack.report.gpus.engines import EnginesDocument
@@ -38,17 +38,23 @@ def hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hosts:
     @contextmanager
     def held(*_: object, **__: object) -> Iterator[SimpleNamespace]:
         made.typed.append("held")
-        yield SimpleNamespace(lost="", who="ann@desk")
+        yield SimpleNamespace(loss_reason="", holder="ann@desk")
 
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: taken.inventory)
     monkeypatch.setattr(locked_run, "hold_locks", held)
-    monkeypatch.setattr(evidence, "runs", lambda: tmp_path)
+    monkeypatch.setattr(evidence, "locate_runs", lambda: tmp_path)
     for module in (opening, changes, diag):
         monkeypatch.setattr(module, "open_engines", lambda *_: (taken, ENGINES))
-    for function in (call.call_each, call.reply, listing.list_all, listing.list_figures, change.Change.__init__):
+    for function in (
+        call.call_each,
+        call.run_command,
+        listing.list_topic,
+        listing.list_figures,
+        change.Change.__init__,
+    ):
         defaults = function.__defaults__
         assert defaults
-        swapped = tuple(made.execute if one is run else one for one in defaults)
+        swapped = tuple(made.execute if default is run_script else default for default in defaults)
         monkeypatch.setattr(function, "__defaults__", swapped)
     return made
 
@@ -77,7 +83,7 @@ def test_what_is_overdue_is_put_back_by_a_listing(hosts: Hosts, monkeypatch: pyt
     done = typed("profiling", "list", "-q", "-o", "json")
     assert hosts.typed[0] == "held"
     assert "dcgmi profile --resume" in hosts.typed[1]
-    assert json.loads(done.stdout)["temporary"] == []
+    assert json.loads(done.stdout)["temporary_changes"] == []
 
 
 def test_a_listing_has_what_is_temporary(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,8 +93,9 @@ def test_a_listing_has_what_is_temporary(hosts: Hosts, monkeypatch: pytest.Monke
     hosts.answers = {"config --get": (0, engines.SETTINGS)}
     done = typed("config", "show", "-q", "-o", "json")
     check_shape(EnginesDocument, done.stdout)
-    (row,) = json.loads(done.stdout)["temporary"]
-    assert (row["kind"], row["value"], row["former"], row["overdue"]) == ("power-limit", "250", "300", False)
+    (row,) = json.loads(done.stdout)["temporary_changes"]
+    assert (row["kind"], row["target_setting"], row["former_setting"]) == ("power-limit", "250", "300")
+    assert row["overdue"] is False
     assert "power limit 250 W, temporary, until 2026-11-21 07:00 UTC" in typed("config", "show", "-q").stdout
     assert "held" not in hosts.typed
 
@@ -123,12 +130,12 @@ def test_a_change_is_made_under_the_lock_and_kept(words: tuple[str, ...], hosts:
     document = json.loads(done.stdout)
     check_shape(ChangeDocument, done.stdout)
     assert done.exit_code == document["exit"]["code"] == 8, "gpu4 has no engine"
-    assert [(one["node"], one["ending"]) for one in document["nodes"]] == [
+    assert [(one["node"], one["outcome"]) for one in document["nodes"]] == [
         ("gpu1", "done"), ("gpu2", "done"), ("gpu4", "unknown"),
     ]  # fmt: skip
     assert hosts.typed[0] == "held"
-    assert bool(document["until"]) == ("--for" in words)
-    assert [one["node"] for one in document["temporary"]] == (["gpu1", "gpu2"] if "--for" in words else [])
+    assert bool(document["expires_at"]) == ("--for" in words)
+    assert [one["node"] for one in document["temporary_changes"]] == (["gpu1", "gpu2"] if "--for" in words else [])
     assert len(list(tmp_path.glob("*/dcgmi-*.txt"))) == 2
 
 
@@ -147,8 +154,8 @@ def test_the_diagnostic(hosts: Hosts) -> None:
     document = json.loads(done.stdout)
     check_shape(DiagnosticDocument, done.stdout)
     assert done.exit_code == 8
-    assert document["unread"] == [{"node": "gpu4", "reason": "no DCGM host engine runs there"}]
-    assert {one["outcome"] for one in document["verdicts"]} == {"passed"}
+    assert document["unreachable_nodes"] == [{"node": "gpu4", "reason": "no DCGM host engine runs there"}]
+    assert {one["outcome"] for one in document["tests"]} == {"passed"}
 
 
 def test_figures_of_a_job(hosts: Hosts) -> None:

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gpustack.cli.app import app
-from gpustack.config.example import example
+from gpustack.config.example import render_example
 from gpustack.errors import UsageError
 
 runner = CliRunner()
@@ -16,8 +16,8 @@ runner = CliRunner()
 def test_writes_the_example_and_says_what_is_next(tmp_path: Path) -> None:
     result = runner.invoke(app, ["init", str(tmp_path / "a b")])
     assert result.exit_code == 0
-    assert {path: (tmp_path / "a b" / path).read_text() for path in example()} == example()
-    assert result.stdout.splitlines() == [str(tmp_path / "a b" / path) for path in example()]
+    assert {path: (tmp_path / "a b" / path).read_text() for path in render_example()} == render_example()
+    assert result.stdout.splitlines() == [str(tmp_path / "a b" / path) for path in render_example()]
     assert f"gpustack plan -i '{tmp_path / 'a b'}'" in result.stderr
 
 

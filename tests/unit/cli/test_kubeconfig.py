@@ -53,7 +53,7 @@ class Hosts:
 @pytest.fixture
 def hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hosts:
     made = Hosts()
-    monkeypatch.setattr(transport, "run", made.run)
+    monkeypatch.setattr(transport, "run_script", made.run)
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: Inventory(None, PLANES, Spec()))
     monkeypatch.chdir(tmp_path)
     return made
@@ -101,7 +101,7 @@ def test_on_a_full_disk_no_file_is_left(hosts: Hosts, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("gpustack.cli.kubeconfig.os.fsync", full)
     error = failed("--user", "ann", "--out", "config")
-    assert (error.reference, error.why) == ("kubeconfig-unwritable", "No space left on device")
+    assert (error.reference, error.reason) == ("kubeconfig-unwritable", "No space left on device")
     assert not (tmp_path / "config").exists()
 
 
@@ -111,7 +111,7 @@ def test_another_server_has_to_be_in_the_certificate_of_the_api(hosts: Hosts) ->
         "https://kube.example.com:443"
     )
     error = failed(*words[1:], "https://evil.example:6443")
-    assert (error.reference, error.why) == (
+    assert (error.reference, error.reason) == (
         "kubeconfig-server", "it is for 10.96.0.1, kube.example.com, one, and not for evil.example"
     )  # fmt: skip
     count = len(hosts.scripts)
@@ -128,7 +128,7 @@ def test_without_a_certificate_of_the_api_there_is_no_server(hosts: Hosts, names
 def test_the_endpoint_of_the_inventory_has_to_be_in_it_too(hosts: Hosts) -> None:
     hosts.names = share_authority().sign_server("kube.example.com")
     error = failed("--user", "ann")
-    assert error.why == "it is for kube.example.com, and not for one"
+    assert error.reason == "it is for kube.example.com, and not for one"
 
 
 def test_the_certificate_is_for_who_asks_and_no_admin_conf_is_read_out(hosts: Hosts) -> None:
@@ -155,9 +155,9 @@ def test_it_is_for_a_day_by_default(hosts: Hosts) -> None:
 def test_its_key_is_not_printed_on_a_terminal(hosts: Hosts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     with pytest.raises(UsageError) as raised:
-        kubeconfig(out=None, user="ann", days=1)
+        kubeconfig(path=None, user="ann", days=1)
     assert (raised.value.reference, hosts.scripts) == ("kubeconfig-terminal", [])
-    kubeconfig(out=tmp_path / "config", user="ann", days=1)
+    kubeconfig(path=tmp_path / "config", user="ann", days=1)
     assert values((tmp_path / "config").read_text())["server"] == "https://one:6443"
 
 
@@ -173,7 +173,7 @@ def test_the_next_control_plane_is_asked_when_one_is_down(hosts: Hosts) -> None:
     hosts.answers["two"] = Reach("two", "host-ssh-login", "not let in")
     error = failed()
     assert isinstance(error, UnreachableError)
-    assert (error.reference, error.why) == ("host-ssh-unreachable", "one: no answer\ntwo: not let in")
+    assert (error.reference, error.reason) == ("host-ssh-unreachable", "one: no answer\ntwo: not let in")
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_what_is_no_kubeconfig_is_an_error(hosts: Hosts, answer: tuple[str, str,
     hosts.answers["one"] = answer
     error = failed("--out", "config")
     assert isinstance(error, RolloutError)
-    assert error.why == why
+    assert error.reason == why
     assert not Path("config").exists()
 
 
@@ -203,7 +203,7 @@ def test_a_program_in_the_document_of_a_control_plane_is_not_handed_on(hosts: Ho
 
 def test_a_certificate_for_another_user_is_not_handed_on(hosts: Hosts) -> None:
     error = failed("--user", "bob", "--out", "config")
-    assert (error.reference, error.why) == (
+    assert (error.reference, error.reason) == (
         "kubeconfig-refused", "the client certificate is not for the user bob in the group kubeadm:cluster-admins"
     )  # fmt: skip
     assert not Path("config").exists()

@@ -26,7 +26,7 @@ def snapshot(planes: str = "k", others: str = "w", away: str = "") -> Snapshot:
 def lock(taken: Snapshot, *without: str) -> str:
     """The names of the hosts that are locked, in their order."""
     places = agree_on_places(taken, ["reset"], (), without or None)
-    return "".join(dict.fromkeys(host.name for host in (*places.first, *places.others)))
+    return "".join(dict.fromkeys(host.name for host in (*places.first_hosts, *places.other_hosts)))
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_where_all_control_planes_are_reached_nothing_is_asked(planes: str, othe
 def test_without_a_terminal_it_is_refused_with_its_option(without: tuple[str, ...]) -> None:
     with pytest.raises(RolloutError, match="The lock on k cannot be taken") as raised:
         lock(snapshot(away="k"), *without)
-    assert (raised.value.reference, raised.value.why) == ("lock-unreached", "k: connection refused")
+    assert (raised.value.reference, raised.value.reason) == ("lock-unreached", "k: connection refused")
     assert "gpustack reset" in raised.value.hint
     assert "--without-lock k" in raised.value.hint
 

@@ -14,9 +14,9 @@ import pytest
 from gpustack.cli import error_handler, session
 from gpustack.cli.locked_run import Run
 from gpustack.config import inventory as reading
-from gpustack.config.inventory import Inventory, load
+from gpustack.config.inventory import Inventory, load_inventory
 from gpustack.errors import VerifyError
-from gpustack.events import silent
+from gpustack.events import ignore_event
 from gpustack.rollout.preview import preview
 from gpustack.steps import STEPS
 from tests.worlds.reset_hosts import INVENTORY, snapshot
@@ -40,14 +40,14 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, Any]]:
 
 
 def played(inventory: Inventory, folder: Path, run_id: str = "") -> None:
-    held: Any = SimpleNamespace(lost="", run=run_id, until=inf)
-    run = Run(inventory, folder, silent, folder, threading.Event(), held)
+    held: Any = SimpleNamespace(loss_reason="", run=run_id, expiry=inf)
+    run = Run(inventory, folder, ignore_event, folder, threading.Event(), held)
     before = replace(snapshot(), inventory=inventory)
     run.play("prereqs", ["k2"], before)
     run.preview("prereqs", ["k2"], before, {})
-    state: Any = SimpleNamespace(step="prereqs", where="k2")
-    found: Any = SimpleNamespace(inventory=inventory, snapshot=before, drifted=[state])
-    preview(found, STEPS, silent)
+    state: Any = SimpleNamespace(step="prereqs", location="k2")
+    found: Any = SimpleNamespace(inventory=inventory, snapshot=before, drifted_states=[state])
+    preview(found, STEPS, ignore_event)
 
 
 def test_what_one_host_has_in_the_inventory_is_offered_to_no_other(tmp_path: Path, given: list[Any]) -> None:
@@ -82,16 +82,16 @@ def test_without_an_inventory_this_hosts_own_is_handed_on(tmp_path: Path, monkey
     spec = tmp_path / "gpustack.yml"
     spec.write_text("ansible_become_password: own\n")
     monkeypatch.setattr(reading, "LOCAL_SPEC", spec)
-    monkeypatch.setattr(reading, "chosen", lambda _: None)
-    assert load(None).typed_password == "own"
-    assert "own" not in repr(load(None).hosts[0])
+    monkeypatch.setattr(reading, "select_inventory", lambda _: None)
+    assert load_inventory(None).typed_password == "own"
+    assert "own" not in repr(load_inventory(None).hosts[0])
 
 
 def test_an_inventory_hands_on_no_password_of_its_hosts(tmp_path: Path) -> None:
     path = tmp_path / "hosts.yml"
     path.write_text("kube_control_plane: {hosts: {h1: {ansible_become_password: own}}}\nkube_node: {hosts: {h2: {}}}\n")
-    assert load(path).typed_password is None
-    assert load(path, become_password="typed").typed_password == "typed"
+    assert load_inventory(path).typed_password is None
+    assert load_inventory(path, become_password="typed").typed_password == "typed"
 
 
 @pytest.mark.parametrize("error", [VerifyError("still-differs", "h1 said figleaf"), ValueError("figleaf")])
@@ -104,7 +104,7 @@ def test_no_error_of_a_run_says_a_password_that_is_known(
     hosts = "{hosts: {h1: {ansible_become_password: figleaf}}}"
     path.write_text(f"kube_control_plane: {hosts}\nkube_node: {hosts}\n")
     session.open_inventory(path, ask_password=False, quiet=True)
-    with pytest.raises(SystemExit), error_handler.error_handler():
+    with pytest.raises(SystemExit), error_handler.report_errors():
         raise error
     assert "figleaf" not in capsys.readouterr().err
     assert [file for file in (tmp_path / "gpustack").glob("*.txt") if "figleaf" in file.read_text()] == []

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 from typer.testing import CliRunner
 
-from gpustack.cli.help import declare, group
-from gpustack.cli.option_groups import spread
+from gpustack.cli.help import build_group, declare_command
+from gpustack.cli.option_groups import expand_groups
 
 
 @dataclass(frozen=True)
@@ -17,15 +17,15 @@ class Source:
 
 
 def test_fields_are_options_in_their_place_and_come_as_one_value() -> None:
-    app, found = group("A test."), list[tuple[str, Source, bool]]()
+    app, found = build_group("A test."), list[tuple[str, Source, bool]]()
 
-    @declare(app, "ask")
+    @declare_command(app, "ask")
     def ask(
         *, name: Annotated[str, typer.Argument()], source: Source, quiet: Annotated[bool, typer.Option()] = False
     ) -> None:
         found.append((name, source, quiet))
 
-    @declare(app, "other")
+    @declare_command(app, "other")
     def other() -> None:
         pass
 
@@ -42,4 +42,4 @@ def test_a_command_without_groups_stays_itself() -> None:
     def command(quiet: bool = False) -> None:
         pass
 
-    assert spread(command) is command
+    assert expand_groups(command) is command

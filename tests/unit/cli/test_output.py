@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from gpustack.cli.error_handler import error_handler
+from gpustack.cli.error_handler import report_errors
 
 COMMAND = f"{sys.executable} -m gpustack.cli.app"
 
@@ -51,6 +51,6 @@ def test_an_interrupt_is_reported_once(capsys: pytest.CaptureFixture[str]) -> No
     def wait() -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(SystemExit) as ended, error_handler():
+    with pytest.raises(SystemExit) as ended, report_errors():
         app([])
     assert (ended.value.code, capsys.readouterr().err) == (130, "\ninterrupted\n")

@@ -34,7 +34,7 @@ def test_a_password_that_sudo_repeats_is_not_shown(
     monkeypatch.setattr(error_handler, "known_secrets", [])
     monkeypatch.setattr("getpass.getpass", lambda *_, **__: PASSWORD)
     monkeypatch.setitem(gathering.gather.__kwdefaults__ or {}, "ask", refused)
-    with pytest.raises(SystemExit) as ended, error_handler.error_handler():
+    with pytest.raises(SystemExit) as ended, error_handler.report_errors():
         app(["plan", "-i", str(inventory), *(["-K"] if typed else [])], standalone_mode=False)
     err = capsys.readouterr().err
     assert ended.value.code == 4

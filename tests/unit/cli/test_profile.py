@@ -13,7 +13,7 @@ from gpustack.cli.profile.commands import app
 from gpustack.errors import UnreachableError, UsageError
 from gpustack.metrics.exposition import Family, parse_families
 from gpustack.metrics.web import Web
-from gpustack.profile.file import SCHEMA, Profile, make_profile, read_profile, write_profile
+from gpustack.profile.file import SCHEMA, Profile, build_profile, read_profile, write_profile
 from gpustack.profile.window import Job
 from tests.worlds.exporter import printed
 from tests.worlds.windows import COMPUTE, window
@@ -25,8 +25,8 @@ ADDRESS = ("--prometheus", "http://prometheus.example.org")
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> Job:
     job = make_job("memory bandwidth", random.Random(3))
-    monkeypatch.setattr("gpustack.profile.read.read_job", lambda *_: job)
-    monkeypatch.setattr("gpustack.metrics.prometheus.Prometheus.now", lambda _: 5000.0)
+    monkeypatch.setattr("gpustack.profile.read.query_job", lambda *_: job)
+    monkeypatch.setattr("gpustack.metrics.prometheus.Prometheus.fetch_time", lambda _: 5000.0)
     return job
 
 
@@ -51,7 +51,7 @@ def test_a_recording_is_kept_also_after_ctrl_c(made: Job, tmp_path: Path, monkey
     words = ["record", *ADDRESS, "--node", "gpu1", "--for", "15m", "-q", "-f", str(tmp_path / "x.json")]
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    assert read_profile(tmp_path / "x.json").what == "gpu1"
+    assert read_profile(tmp_path / "x.json").subject == "gpu1"
 
 
 def test_an_exporter_itself_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,9 +78,9 @@ def test_an_exporter_itself_is_recorded(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_baseline_is_recorded_and_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
     monkeypatch.setattr("time.monotonic", iter(range(0, 100_000, 100)).__next__)
-    monkeypatch.setattr("gpustack.metrics.prometheus.Prometheus.now", lambda _: 5000.0)
+    monkeypatch.setattr("gpustack.metrics.prometheus.Prometheus.fetch_time", lambda _: 5000.0)
     jobs = iter((make_job("nothing", random.Random(1)), make_job("compute", random.Random(2))))
-    monkeypatch.setattr("gpustack.profile.read.read_job", lambda *_: next(jobs))
+    monkeypatch.setattr("gpustack.profile.read.query_job", lambda *_: next(jobs))
     file = str(tmp_path / "idle.json")
     done = CliRunner().invoke(app, ["baseline", *ADDRESS, "--node", "gpu1", "-q", "-f", file], catch_exceptions=False)
     assert done.exit_code == 0, done.output
@@ -102,7 +102,7 @@ def test_busy_gpus_give_no_baseline(made: Job, tmp_path: Path, monkeypatch: pyte
 def test_two_files_are_compared(tmp_path: Path) -> None:
     for name, seed in (("before", 1), ("after", 2)):
         job = Job((window(COMPUTE, seed=seed),))
-        write_profile(make_profile(job, "a/b", name, 0, 1), tmp_path / f"{name}.json")
+        write_profile(build_profile(job, "a/b", name, 0, 1), tmp_path / f"{name}.json")
     files = [str(tmp_path / "before.json"), str(tmp_path / "after.json")]
     done = CliRunner().invoke(app, ["compare", *files, "--fail-if", "tensor<-5%", "-o", "json"], catch_exceptions=False)
     document = json.loads(done.stdout)

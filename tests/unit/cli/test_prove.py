@@ -61,21 +61,21 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
         class Run:
             folder, private, record = tmp_path, tmp_path, report
 
-            def stop_reason(self) -> str:
+            def find_stop_reason(self) -> str:
                 return ""
 
             def keep_snapshot(self, taken: Snapshot) -> None:
                 pass
 
-        found = Run()
-        found.hosts = hosts  # type: ignore[attr-defined]
-        yield found
+        run = Run()
+        run.hosts = hosts  # type: ignore[attr-defined]
+        yield run
 
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: made.taken.inventory)
     monkeypatch.setattr(session, "gather_all", lambda *_, **__: made.taken)
-    monkeypatch.setattr(credential, "answers", made.answers)
+    monkeypatch.setattr(credential, "fetch_answers", made.answers)
     monkeypatch.setattr("gpustack.proof.connect.open_forwarder", open_forwarder)
-    monkeypatch.setattr("gpustack.cli.locked_run.locked_run", change)
+    monkeypatch.setattr("gpustack.cli.locked_run.open_locked_run", change)
     return made
 
 
@@ -109,7 +109,7 @@ def test_without_the_api_nothing_is_created(site: Site) -> None:
 
 def test_without_a_certificate_nothing_is_created(site: Site) -> None:
     error = failed("prove")
-    assert (error.reference, error.why, error.code) == ("proof-no-certificate", "no CA key", 5)
+    assert (error.reference, error.reason, error.code) == ("proof-no-certificate", "no CA key", 5)
     site.certificate = Answer("kubeadm.kubeconfig", "kube1", 0, "hello\n")
     assert failed("prove").reference == "proof-no-certificate"
 
@@ -128,7 +128,7 @@ def test_an_api_whose_certificate_does_not_name_the_endpoint(site: Site) -> None
     site.signed = answer_proof("kube.example.com")
     site.certificate = site.signed["kubeadm.kubeconfig"]
     error = failed("prove")
-    assert (error.reference, error.why) == ("proof-no-certificate", "it is for kube.example.com, and not for kube1")
+    assert (error.reference, error.reason) == ("proof-no-certificate", "it is for kube.example.com, and not for kube1")
     assert site.doors == []
 
 
@@ -139,7 +139,7 @@ def test_what_was_proven_is_printed_and_returned(
     given: list[Prover] = []
     monkeypatch.setattr("gpustack.proof.connect.connect_api", lambda *_: None)
 
-    def prove(self: Prover, unasked: object) -> Proof:
+    def prove(self: Prover, skipped_hosts: object) -> Proof:
         given.append(self)
         return done
 
@@ -175,7 +175,7 @@ def test_the_password_only_when_asked_for(site: Site) -> None:
     assert done.stdout.startswith("user      admin\npassword  hunter2\nhttps://")
     site.grafana = Answer("grafana.login", "kube1", 1, "", "secrets is forbidden")
     error = failed("access", "grafana", "--show-password")
-    assert (error.reference, error.why) == ("access-no-login", "secrets is forbidden")
+    assert (error.reference, error.reason) == ("access-no-login", "secrets is forbidden")
 
 
 def test_a_port_that_cannot_be_forwarded(site: Site) -> None:

@@ -20,7 +20,7 @@ from gpustack.command import Command
 from gpustack.errors import GpustackError, LockedError, UnreachableError
 from gpustack.rollout import evidence, playbook
 from gpustack.rollout.lease import Places
-from gpustack.rollout.plan import Played
+from gpustack.rollout.plan import PlaybookRun
 from tests.worlds.reset_hosts import INVENTORY, PLANE, WORKER, node, nodes, snapshot
 from tests.worlds.resets import LINK
 
@@ -43,15 +43,15 @@ class World:
     def gather(self, *_: Any, **__: Any) -> Snapshot:
         return self.snapshots[1] if self.played else self.under_lock if "held" in self.locked else self.snapshots[0]
 
-    def play(self, name: str, hosts: Sequence[str], *_: Any, **__: Any) -> Played:
+    def play(self, name: str, hosts: Sequence[str], *_: Any, **__: Any) -> PlaybookRun:
         assert (name, self.locked[-1]) == ("reset", "held"), "the lock is held while it plays"
         self.played.append(list(hosts))
-        return Played(name, tuple(hosts), tuple(hosts), (), (), 1.0, Command("ansible-playbook", "reset.yml"))
+        return PlaybookRun(name, tuple(hosts), tuple(hosts), (), (), 1.0, Command("ansible-playbook", "reset.yml"))
 
     @contextmanager
     def lock(self, places: Places, doing: str, **_: Any) -> Iterator[SimpleNamespace]:
-        self.locked += [f"{places.first[0].name} {doing}", "held"]
-        yield SimpleNamespace(lost="", run="", until=inf)
+        self.locked += [f"{places.first_hosts[0].name} {doing}", "held"]
+        yield SimpleNamespace(loss_reason="", run="", expiry=inf)
         self.locked.append("released")
 
 
@@ -63,8 +63,8 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Worl
         monkeypatch.setattr(gathering, "gather", found.gather)
         monkeypatch.setattr(playbook, "play", found.play)
         monkeypatch.setattr(locked_run, "hold_locks", found.lock)
-        monkeypatch.setattr(evidence, "runs", lambda: tmp_path / "runs")
-        monkeypatch.setattr(evidence, "recorder", lambda folder, onward, secrets: onward)
+        monkeypatch.setattr(evidence, "locate_runs", lambda: tmp_path / "runs")
+        monkeypatch.setattr(evidence, "build_recorder", lambda folder, onward, secrets: onward)
         return found
 
     return made
@@ -140,8 +140,8 @@ def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
     document = json.loads(result.stdout)
     assert (document["schema"], document["exit"]["code"], result.exit_code) == ("gpustack/reset/v1", 6, 6)
     two = document["hosts"][1]
-    assert two["found"] == {"flannel": ["link cni0"], "control-plane": ["/etc/kubernetes/kubelet.conf"]}
-    assert two["left"] == {"flannel": ["link cni0"]}
+    assert two["traces"] == {"flannel": ["link cni0"], "control-plane": ["/etc/kubernetes/kubelet.conf"]}
+    assert two["remaining_traces"] == {"flannel": ["link cni0"]}
     assert document["next"] == "gpustack reset -i hosts.yml"
 
 
@@ -149,7 +149,7 @@ def test_nothing_to_do_as_a_document(world: Callable[..., World]) -> None:
     world(snapshot(unreached=("k3",)))
     result = run("-q", "-o", "json")
     document = json.loads(result.stdout)
-    assert (document["exit"]["code"], result.exit_code, document["unreached"], document["played"]) == (
+    assert (document["exit"]["code"], result.exit_code, document["unreachable_hosts"], document["playbook_run"]) == (
         8,
         8,
         ["k3"],
@@ -200,14 +200,14 @@ def test_a_host_that_changed_while_the_yes_was_waited_for_is_not_touched(
     made.under_lock = snapshot(hosts)
     refused = error("--yes", "-q", *words)
     assert (refused.reference, made.played) == ("reset-changed-since", [])
-    assert why in refused.why
+    assert why in refused.reason
 
 
 def test_a_host_that_was_lost_meanwhile_ends_it_too(world: Callable[..., World]) -> None:
     made = world(snapshot(CLUSTER))
     made.under_lock = snapshot(CLUSTER, unreached=("k2",))
     refused = error("--yes", "-q")
-    assert (refused.reference, refused.why) == ("reset-changed-since", "k2: it no longer responds")
+    assert (refused.reference, refused.reason) == ("reset-changed-since", "k2: it no longer responds")
     assert made.played == []
 
 
@@ -231,7 +231,7 @@ def test_another_cluster_s_host_needs_its_own_word(world: Callable[..., World]) 
         snapshot({"k1": PLANE, "k2": WORKER | {"leftovers.kubernetes": "https://old:6443\n"}}, nodes(node("k1")))
     )
     refused = error("--yes", "-q", "--limit", "k2")
-    assert refused.why == "k2: it is a node (k2) of another cluster, at old:6443"
+    assert refused.reason == "k2: it is a node (k2) of another cluster, at old:6443"
     assert refused.hint == "gpustack reset -i hosts.yml --limit k2 --foreign"
     assert run("--yes", "-q", "--limit", "k2", "--foreign").exit_code == 0
     assert made.played == [["k2"]]

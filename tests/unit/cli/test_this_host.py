@@ -14,7 +14,7 @@ from gpustack.cli.app import app
 from gpustack.config import inventory as reading
 from gpustack.config.ansible import cfg
 from gpustack.errors import GpustackError
-from gpustack.rollout.private import PREFIX
+from gpustack.rollout.private_folder import PREFIX
 
 # Every way to change something, without --yes where it has one.
 CHANGING = (["install"], ["reset"], ["prove"], ["alerts", "test"], ["doctor", "--fix"], ["doctor", "--undo"])
@@ -63,7 +63,7 @@ def refusal(*words: str) -> GpustackError:
 def test_without_a_terminal_it_has_to_be_given(words: Sequence[str]) -> None:
     error = refusal(*words)
     assert (error.reference, error.code) == ("this-host", 2)
-    assert NAME in error.why
+    assert NAME in error.reason
     assert "--this-host" in error.hint
 
 
@@ -184,7 +184,7 @@ def test_with_an_inventory_no_name_is_asked_for(site: Path, words: Sequence[str]
     assert went_on(run(*words, "-i", str(site)).exception)
     error = refusal(*words, "--this-host", "-i", str(site))
     assert (error.reference, error.code) == ("this-host", 2)
-    assert str(site) in error.why
+    assert str(site) in error.reason
 
 
 def test_the_first_line_says_who_named_the_inventory(
@@ -200,7 +200,7 @@ def test_the_first_line_says_who_named_the_inventory(
 
 
 def test_an_ansible_cfg_that_does_not_count_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cfg, "disregarded", lambda: "x/ansible.cfg belongs to user 5 and does not count")
+    monkeypatch.setattr(cfg, "explain_disregard", lambda: "x/ansible.cfg belongs to user 5 and does not count")
     assert "x/ansible.cfg belongs to user 5 and does not count\n" in run("plan").stderr
 
 

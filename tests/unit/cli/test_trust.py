@@ -16,7 +16,7 @@ from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.errors import GpustackError
-from gpustack.report.explain.pages import error_pages
+from gpustack.report.explain.pages import read_error_pages
 from tests.unit.ask.test_host_key import KEY, LINE, REFUSED, encode
 
 Trust = Callable[..., Result]
@@ -83,7 +83,7 @@ def test_what_is_no_key_is_not_written(run: Trust, site: Site, text: str) -> Non
     site.answer.write_text(text)
     refused = error(run("--yes"))
     assert refused.reference == "host-key-refused"
-    assert refused.reference in error_pages()
+    assert refused.reference in read_error_pages()
     assert not site.known.exists()
 
 
@@ -104,7 +104,7 @@ def test_an_endless_answer_ends(run: Trust, site: Site) -> None:
 def test_a_certificate_that_ssh_does_not_trust(run: Trust, site: Site) -> None:
     site.status.write_text("255")
     refused = error(run("--yes"))
-    assert (refused.reference, refused.why) == ("host-key-unverified", "ssh: the last word")
+    assert (refused.reference, refused.reason) == ("host-key-unverified", "ssh: the last word")
     assert not site.known.exists()
 
 
@@ -112,7 +112,7 @@ def test_a_key_without_a_certificate_needs_its_fingerprint(run: Trust, site: Sit
     site.certified = False
     refused = error(run("--yes"))
     assert refused.reference == "host-key-unconfirmed"
-    shown = refused.why.removeprefix("It is ").removesuffix(".")
+    shown = refused.reason.removeprefix("It is ").removesuffix(".")
     assert error(run("--fingerprint", "SHA256:another")).reference == "host-key-unconfirmed"
     assert not site.known.exists()
     assert run("--fingerprint", shown).exception is None

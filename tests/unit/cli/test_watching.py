@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gpustack.cli import doctor, watching
+from gpustack.cli import doctor, doctor_watch
 from gpustack.cli.app import app
-from gpustack.cli.watching import Watcher, run_rounds
+from gpustack.cli.doctor_watch import Watcher, run_rounds
 from gpustack.doctor.finding import Diagnosis
 from gpustack.errors import UsageError
 from tests.worlds.diagnoses import diagnosed, healthy, ufw
@@ -70,8 +70,8 @@ def test_a_long_round_is_followed_at_once_and_never_overlapped(monkeypatch: pyte
 def shown(found: list[Diagnosis], capsys: pytest.CaptureFixture[str], output: str = "human") -> list[str]:
     watcher = Watcher(output, verbose=False)
     results = []
-    for one in found:
-        watcher.show(one)
+    for diagnosis in found:
+        watcher.show(diagnosis)
         results.append(capsys.readouterr().out)
     return results
 
@@ -96,11 +96,11 @@ def test_a_watch_through_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     """Asked twice, then Ctrl-C; the metrics are those of the last round."""
     from gpustack.doctor import diagnose
 
-    found = iter([healthy(), diagnosed(OFF)])
+    diagnosises = iter([healthy(), diagnosed(OFF)])
     monkeypatch.setattr(doctor, "make_reader", lambda *_, **__: lambda: None)
-    monkeypatch.setattr(diagnose, "diagnose", lambda _: next(found))
+    monkeypatch.setattr(diagnose, "diagnose", lambda _: next(diagnosises))
     monkeypatch.setattr(time, "sleep", lambda _: None)
-    monkeypatch.setattr(watching.run_rounds, "__defaults__", (until(2),))
+    monkeypatch.setattr(doctor_watch.run_rounds, "__defaults__", (until(2),))
     path = tmp_path / "gpustack.prom"
     result = runner_invoke("--watch", "--every", "5", "--metrics", str(path))
     assert result == 1

@@ -23,13 +23,13 @@ def mode(path: Path) -> int:
 def test_recording_and_overlay(tmp_path: Path) -> None:
     for path in (tmp_path / "snapshot.jsonl", tmp_path / "overlay.yml"):
         path.touch(mode=0o644)
-    recording.write(snapshot(), tmp_path / "snapshot.jsonl")
-    overlay.write(snapshot(), tmp_path)
+    recording.write_recording(snapshot(), tmp_path / "snapshot.jsonl")
+    overlay.write_overlay(snapshot(), tmp_path)
     assert [mode(path) for path in tmp_path.iterdir()] == [0o600, 0o600]
 
 
 def test_a_snapshot_that_cannot_be_written_says_why(tmp_path: Path) -> None:
-    recording.write(snapshot(), tmp_path / "taken")
+    recording.write_recording(snapshot(), tmp_path / "taken")
     (tmp_path / "link").symlink_to("precious")
     os.mkfifo(tmp_path / "pipe")
     for out in (tmp_path / "link", tmp_path / "pipe", tmp_path / "none" / "file", tmp_path):
@@ -43,7 +43,7 @@ def test_a_bug_without_a_place_for_its_report_stays_redacted(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(platformdirs, "user_state_path", lambda _: tmp_path / "file" / "state")
-    with pytest.raises(SystemExit) as ended, error_handler.error_handler():
+    with pytest.raises(SystemExit) as ended, error_handler.report_errors():
         raise ValueError("password=S3cretMARK")
     err = capsys.readouterr().err
     assert ended.value.code == error_handler.BUG

@@ -78,7 +78,9 @@ def test_a_line_of_the_catalogue_without_names_stays_as_it_is() -> None:
 def test_joined_hints_have_their_notes_at_the_end() -> None:
     parts = Command("systemctl", "stop", "a b", note="on that host"), Prose("reboot")
     assert join_hints(*parts, note="or keep it") == "systemctl stop 'a b'; reboot    # on that host; or keep it"
-    assert join_hints(Command("journalctl", "-k"), Command("grep", "NVRM"), by=" | ") == "journalctl -k | grep NVRM"
+    assert (
+        join_hints(Command("journalctl", "-k"), Command("grep", "NVRM"), separator=" | ") == "journalctl -k | grep NVRM"
+    )
 
 
 def test_a_command_is_extended_with_a_note_of_its_own() -> None:

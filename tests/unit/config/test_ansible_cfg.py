@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.config.ansible import cfg as module
-from gpustack.config.ansible.cfg import ansible_cfg, disregarded, for_ansible, in_force
+from gpustack.config.ansible.cfg import build_environment, explain_disregard, find_cfg_file, read_ansible_cfg
 from gpustack.errors import ConfigError
 from tests.worlds.files import given_away
 
@@ -21,30 +21,30 @@ def here(tmp_path: Path) -> Path:
 def test_the_environment_then_the_folder_then_home(here: Path, tmp_path: Path) -> None:
     home = {"HOME": str(tmp_path)}
     (tmp_path / ".ansible.cfg").write_text("")
-    assert in_force(home, here) == tmp_path / ".ansible.cfg"
+    assert find_cfg_file(home, here) == tmp_path / ".ansible.cfg"
     (here / "ansible.cfg").write_text("")
-    assert in_force(home, here) == here / "ansible.cfg"
-    assert in_force(home | {"ANSIBLE_CONFIG": "/x/y.cfg"}, here) == Path("/x/y.cfg")
-    assert in_force(home | {"ANSIBLE_CONFIG": str(tmp_path)}, here) == tmp_path / "ansible.cfg"
+    assert find_cfg_file(home, here) == here / "ansible.cfg"
+    assert find_cfg_file(home | {"ANSIBLE_CONFIG": "/x/y.cfg"}, here) == Path("/x/y.cfg")
+    assert find_cfg_file(home | {"ANSIBLE_CONFIG": str(tmp_path)}, here) == tmp_path / "ansible.cfg"
 
 
 def test_a_folder_that_all_may_write_to_does_not_count(here: Path, tmp_path: Path) -> None:
     (here / "ansible.cfg").write_text("")
     here.chmod(0o777)
     home = {"HOME": str(tmp_path)}
-    assert in_force(home, here) != here / "ansible.cfg"
+    assert find_cfg_file(home, here) != here / "ansible.cfg"
     text = f"{here}/ansible.cfg is in a folder that all users may write to and does not count"
-    assert disregarded(home, here) == text
+    assert explain_disregard(home, here) == text
 
 
 def test_a_file_that_all_may_write_does_not_count(here: Path, tmp_path: Path) -> None:
     (here / "ansible.cfg").write_text("[defaults]\ninventory = theirs.sh\n")
     (here / "ansible.cfg").chmod(0o666)
     home = {"HOME": str(tmp_path)}
-    assert in_force(home, here) != here / "ansible.cfg"
-    assert disregarded(home, here) == f"{here}/ansible.cfg may be written by all users and does not count"
+    assert find_cfg_file(home, here) != here / "ansible.cfg"
+    assert explain_disregard(home, here) == f"{here}/ansible.cfg may be written by all users and does not count"
     (here / "ansible.cfg").chmod(0o664)
-    assert (in_force(home, here), disregarded(home, here)) == (here / "ansible.cfg", "")
+    assert (find_cfg_file(home, here), explain_disregard(home, here)) == (here / "ansible.cfg", "")
 
 
 def test_one_of_somebody_else_does_not_count(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,22 +52,22 @@ def test_one_of_somebody_else_does_not_count(here: Path, tmp_path: Path, monkeyp
     home = {"HOME": str(tmp_path)}
     (tmp_path / ".ansible.cfg").write_text("")
     (here / "ansible.cfg").write_text("[defaults]\ninventory = theirs.sh\n")
-    assert disregarded(home, here) == ""
+    assert explain_disregard(home, here) == ""
     given_away(here / "ansible.cfg", monkeypatch)
-    assert in_force(home, here) == tmp_path / ".ansible.cfg"
-    assert ansible_cfg(home, here).inventory == ""
-    assert disregarded(home, here) == f"{here}/ansible.cfg belongs to user 12345 and does not count"
+    assert find_cfg_file(home, here) == tmp_path / ".ansible.cfg"
+    assert read_ansible_cfg(home, here).inventory == ""
+    assert explain_disregard(home, here) == f"{here}/ansible.cfg belongs to user 12345 and does not count"
     named = home | {"ANSIBLE_CONFIG": str(here / "ansible.cfg")}
-    assert (in_force(named, here), disregarded(named, here)) == (here / "ansible.cfg", "")
+    assert (find_cfg_file(named, here), explain_disregard(named, here)) == (here / "ansible.cfg", "")
 
 
 def test_a_link_of_somebody_else_does_not_count(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it says is relative to where the link is."""
     (tmp_path / "own.cfg").write_text("[defaults]\ninventory = hosts\n")
     (here / "ansible.cfg").symlink_to(tmp_path / "own.cfg")
-    assert in_force({"HOME": str(tmp_path)}, here) == here / "ansible.cfg"
+    assert find_cfg_file({"HOME": str(tmp_path)}, here) == here / "ansible.cfg"
     given_away(here / "ansible.cfg", monkeypatch)
-    assert in_force({"HOME": str(tmp_path)}, here) != here / "ansible.cfg"
+    assert find_cfg_file({"HOME": str(tmp_path)}, here) != here / "ansible.cfg"
 
 
 def test_behind_sudo_it_may_be_of_who_called_it(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,21 +76,21 @@ def test_behind_sudo_it_may_be_of_who_called_it(here: Path, tmp_path: Path, monk
     owner = (here / "ansible.cfg").stat().st_uid
     home = {"HOME": str(tmp_path), "SUDO_UID": str(owner)}
     monkeypatch.setattr(os, "getuid", lambda: 0)
-    assert in_force(home, here) == here / "ansible.cfg"
+    assert find_cfg_file(home, here) == here / "ansible.cfg"
     monkeypatch.setattr(os, "getuid", lambda: owner + 1)
-    assert in_force(home, here) != here / "ansible.cfg"
+    assert find_cfg_file(home, here) != here / "ansible.cfg"
 
 
 def test_ansible_gets_the_one_that_counts(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Left alone it looks for one itself."""
     home = {"HOME": str(tmp_path)}
     (here / "ansible.cfg").write_text("")
-    assert for_ansible(home, here) == {"ANSIBLE_CONFIG": str(here / "ansible.cfg")}
+    assert build_environment(home, here) == {"ANSIBLE_CONFIG": str(here / "ansible.cfg")}
     given_away(here / "ansible.cfg", monkeypatch)
     for env in (home, home | {"ANSIBLE_CONFIG": "/nowhere/x.cfg"}):
-        found = Path(for_ansible(env, here)["ANSIBLE_CONFIG"])
-        assert found.is_file()
-        assert found in (Path("/etc/ansible/ansible.cfg"), Path(module.__file__).with_name("empty.cfg"))
+        path = Path(build_environment(env, here)["ANSIBLE_CONFIG"])
+        assert path.is_file()
+        assert path in (Path("/etc/ansible/ansible.cfg"), Path(module.__file__).with_name("empty.cfg"))
 
 
 def test_what_is_read(here: Path, tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_what_is_read(here: Path, tmp_path: Path) -> None:
         "[defaults]\ninventory = inv\nremote_user=ops\nremote_port = 2200\nprivate_key_file = keys/one\n"
         "[ssh_connection]\nssh_args = -o A=%h\nssh_extra_args = -4\n[privilege_escalation]\nbecome_method = doas\n"
     )
-    found = ansible_cfg({"HOME": str(tmp_path)}, here)
+    found = read_ansible_cfg({"HOME": str(tmp_path)}, here)
     assert (found.inventory, found.private_key_file) == (str(here / "inv"), str(here / "keys/one"))
     assert (found.remote_user, found.remote_port, found.become_method) == ("ops", "2200", "doas")
     assert found.ssh_args == "-o A=%h -4"
@@ -107,7 +107,7 @@ def test_what_is_read(here: Path, tmp_path: Path) -> None:
 def test_the_environment_counts_before_the_file(here: Path, tmp_path: Path) -> None:
     (here / "ansible.cfg").write_text("[defaults]\nremote_user=ops\ninventory=a\n")
     env = {"HOME": str(tmp_path), "ANSIBLE_REMOTE_USER": "root", "ANSIBLE_INVENTORY": "b", "ANSIBLE_SSH_ARGS": "-C"}
-    found = ansible_cfg(env, here)
+    found = read_ansible_cfg(env, here)
     assert (found.remote_user, found.inventory, found.ssh_args) == ("root", "b", "-C")
 
 
@@ -123,12 +123,12 @@ def test_the_environment_counts_before_the_file(here: Path, tmp_path: Path) -> N
 def test_which_sudo_counts(here: Path, tmp_path: Path, env: dict[str, str], lines: str, exe: str) -> None:
     """As ansible-core 2.19.14 did with these."""
     (here / "ansible.cfg").write_text(f"[privilege_escalation]\n{lines}\n")
-    assert ansible_cfg({"HOME": str(tmp_path)} | env, here).become_exe == exe
+    assert read_ansible_cfg({"HOME": str(tmp_path)} | env, here).become_exe == exe
 
 
 @pytest.mark.parametrize("text", ["remote_user = ops\n", "[defaults\n", "[defaults]\nno value\n"])
 def test_a_file_that_is_none(here: Path, tmp_path: Path, text: str) -> None:
     (here / "ansible.cfg").write_text(text)
     with pytest.raises(ConfigError) as raised:
-        ansible_cfg({"HOME": str(tmp_path)}, here)
+        read_ansible_cfg({"HOME": str(tmp_path)}, here)
     assert raised.value.reference == "ansible-cfg-unreadable"

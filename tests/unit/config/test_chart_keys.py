@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpustack.config import chart_keys
-from gpustack.config.chart_keys import CHARTS, Key, judged, keys_of, parsed
+from gpustack.config.chart_keys import CHARTS, Key, judge_values, parse_keys, read_chart_keys
 
 TEXT = r"""# Keys of the chart tiny-1.0.0.
 driver.enabled
@@ -20,12 +20,14 @@ operator.serviceMonitor.enabled
 
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chart_keys, "keys_of", lambda chart: parsed(TEXT))
+    monkeypatch.setattr(chart_keys, "read_chart_keys", lambda chart: parse_keys(TEXT))
 
 
 def complaint_ids(values: dict[str, Any]) -> list[tuple[str, str, str]]:
     """(key, reference, nearest) of every complaint."""
-    return [(wrong.key, wrong.reference, wrong.nearest) for wrong in judged("values/tiny.yaml", "tiny-1.0.0", values)]
+    return [
+        (wrong.key, wrong.reference, wrong.nearest) for wrong in judge_values("values/tiny.yaml", "tiny-1.0.0", values)
+    ]
 
 
 def test_known_keys_and_all_below_free_ones() -> None:
@@ -74,7 +76,7 @@ def test_null_deletes_a_known_key_and_no_other() -> None:
 
 
 def test_a_complaint_names_file_key_and_remedy() -> None:
-    (wrong,) = judged("values/tiny.yaml", "tiny-1.0.0", {"driver": {"verson": "1"}})
+    (wrong,) = judge_values("values/tiny.yaml", "tiny-1.0.0", {"driver": {"verson": "1"}})
     assert str(wrong) == (
         "values/tiny.yaml: driver.verson: found an unknown key, allowed: keys of the chart tiny-1.0.0; Helm would "
         "ignore this one; did you mean driver.version?"
@@ -83,11 +85,11 @@ def test_a_complaint_names_file_key_and_remedy() -> None:
 
 def test_a_line_without_a_key_is_refused() -> None:
     with pytest.raises(ValueError, match="no key"):
-        parsed("a.b\n\nc\n")
+        parse_keys("a.b\n\nc\n")
 
 
 def test_the_real_facts_have_every_kind() -> None:
-    known = keys_of("kube-prometheus-stack-88.5.3")
+    known = read_chart_keys("kube-prometheus-stack-88.5.3")
     assert kind(known, "prometheus", "prometheusSpec") == "map"
     assert kind(known, "prometheus", "prometheusSpec", "retention") == "value"
     assert kind(known, "prometheus", "prometheusSpec", "tolerations") == "list"
@@ -101,10 +103,10 @@ def test_the_real_facts_have_every_kind() -> None:
 
 
 def test_comments_of_examples_are_no_keys() -> None:
-    known = keys_of("kube-prometheus-stack-88.5.3")
+    known = read_chart_keys("kube-prometheus-stack-88.5.3")
     assert "emptyDir" not in known.children["prometheus"].children["prometheusSpec"].children
     assert "volumeClaimTemplate" not in known.children["alertmanager"].children["alertmanagerSpec"].children
-    operator = keys_of("gpu-operator-v26.7.0")
+    operator = read_chart_keys("gpu-operator-v26.7.0")
     assert kind(operator, "dcgmExporter", "config") == "any"
     assert "name" not in operator.children["dcgmExporter"].children["serviceMonitor"].children
 
@@ -116,4 +118,4 @@ def kind(key: Key, *path: str) -> str:
 
 
 def test_every_list_of_facts_can_be_read() -> None:
-    assert [path.stem for path in CHARTS.glob("*.keys") if not parsed(path.read_text()).children] == []
+    assert [path.stem for path in CHARTS.glob("*.keys") if not parse_keys(path.read_text()).children] == []

@@ -33,7 +33,7 @@ def written(path: Path, board: Any) -> Path:
 
 def read(source: Path, *files: str) -> tuple[tuple[Dashboard, ...], list[str]]:
     found, wrong = read_dashboards(source, Spec.model_validate({"dashboards": {"files": files}}))
-    assert {one.reference for one in wrong} <= {"config-dashboard"}
+    assert {complaint.reference for complaint in wrong} <= {"config-dashboard"}
     return found, [str(one) for one in wrong]
 
 
@@ -44,7 +44,7 @@ def test_files_by_pattern_path_and_home(site: Path) -> None:
     for source in (site, site / "hosts.yml"):
         found, wrong = read(source, "dashboards/*.json", "dashboards/b.json", "~/c.json")
         assert wrong == []
-        assert [(one.name, one.uid, one.title) for one in found] == [
+        assert [(dashboard.name, dashboard.uid, dashboard.title) for dashboard in found] == [
             ("b", "b", "B"),
             ("c", "own-c", "C"),
             ("my-job-1", "own-my-job-1", "A"),
@@ -75,10 +75,10 @@ def test_what_a_download_leaves_open_becomes_our_data_source(tmp_path: Path) -> 
             {"datasource": "-- Grafana --"},
         ],
     }
-    found, wrong = read_dashboard(written(tmp_path / "mine.json", board))
-    assert (wrong, found is not None) == ([], True)
-    assert found
-    made = json.loads(found.text)
+    dashboard, wrong = read_dashboard(written(tmp_path / "mine.json", board))
+    assert (wrong, dashboard is not None) == ([], True)
+    assert dashboard
+    made = json.loads(dashboard.text)
     assert made.keys() == {"title", "templating", "panels", "uid"}
     assert [panel["datasource"] for panel in made["panels"]] == [
         OURS,
@@ -120,7 +120,9 @@ def test_what_is_refused(tmp_path: Path, board: Any, key: str, found: str) -> No
         written(path, board)
     none, wrong = read_dashboard(path)
     assert none is None
-    assert [(one.file, one.key, found in one.found) for one in wrong] == [(str(path), key, True)]
+    assert [(complaint.file, complaint.key, found in complaint.actual) for complaint in wrong] == [
+        (str(path), key, True)
+    ]
 
 
 def test_all_mistakes_of_all_files_at_once(site: Path) -> None:
@@ -167,5 +169,5 @@ def test_a_place_where_ansible_would_read_it(site: Path) -> None:
 )
 def test_any_json_is_judged_without_an_exception(tmp_path_factory: pytest.TempPathFactory, board: Any) -> None:
     path = tmp_path_factory.getbasetemp() / "any.json"
-    found, wrong = read_dashboard(written(path, {"title": "A"} | board if isinstance(board, dict) else board))
-    assert bool(found) is not bool(wrong)
+    dashboard, wrong = read_dashboard(written(path, {"title": "A"} | board if isinstance(board, dict) else board))
+    assert bool(dashboard) is not bool(wrong)

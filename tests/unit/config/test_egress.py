@@ -8,9 +8,18 @@ import pytest
 import yaml
 
 from gpustack.ask.redact.redact import redact
-from gpustack.config.egress import APT, APT_LOGIN, ENVIRONMENT, MIRROR_LOGIN, UNITS, digests, host_files, no_proxy
+from gpustack.config.egress import (
+    APT,
+    APT_LOGIN,
+    ENVIRONMENT,
+    MIRROR_LOGIN,
+    UNITS,
+    build_digests,
+    list_host_files,
+    list_no_proxy,
+)
 from gpustack.config.inventory import Inventory
-from gpustack.config.resolved import exported, resolved
+from gpustack.config.resolution import build_probe_variables, resolve_spec
 from gpustack.config.spec import Spec
 from tests.worlds.specs import complaint_ids, complaints, judged
 
@@ -32,11 +41,11 @@ def inventory(**spec: Any) -> Inventory:
 
 
 def test_without_a_proxy_and_a_login_there_is_nothing() -> None:
-    assert host_files(inventory()) == host_files(inventory(source=MIRROR)) == {}
+    assert list_host_files(inventory()) == list_host_files(inventory(source=MIRROR)) == {}
 
 
 def test_a_proxy_without_a_login() -> None:
-    found = host_files(inventory(proxy={"http": "http://p:3128", "no_proxy": ["a.b", ".c", "10.0.0.0/8"]}))
+    found = list_host_files(inventory(proxy={"http": "http://p:3128", "no_proxy": ["a.b", ".c", "10.0.0.0/8"]}))
     assert sorted(found) == sorted([APT, ENVIRONMENT, *UNITS.values()])
     assert found[APT].text.splitlines()[1:] == [
         'Acquire::http::Proxy "http://p:3128";',
@@ -45,12 +54,12 @@ def test_a_proxy_without_a_login() -> None:
         'Acquire::https::Proxy::a.b "DIRECT";',
     ]
     assert "HTTPS_PROXY=http://p:3128\n" in found[ENVIRONMENT].text
-    assert not any(one.password_file for one in found.values())
+    assert not any(host_file.password_file for host_file in found.values())
 
 
 def test_the_cluster_itself_is_never_asked_through_the_proxy() -> None:
     spec = {"proxy": {"https": "http://p:1", "no_proxy": ["x"]}, "kubernetes": {"endpoint": "kube.example.com:6443"}}
-    assert no_proxy(inventory(**spec)) == [
+    assert list_no_proxy(inventory(**spec)) == [
         "x", "localhost", "127.0.0.1", "kube.example.com", "10.9.9.1", "192.0.2.2", ".svc", ".cluster.local",
         "10.244.0.0/16", "10.96.0.0/12",
     ]  # fmt: skip
@@ -58,8 +67,12 @@ def test_the_cluster_itself_is_never_asked_through_the_proxy() -> None:
 
 def test_files_with_a_login_are_for_root_alone(file: str) -> None:
     login = {"user": "kube", "password_file": file}
-    found = host_files(inventory(proxy={"http": "http://p:3128", **login}, source={**MIRROR, **login}))
-    assert {path for path, one in found.items() if one.password_file} == {APT_LOGIN, ENVIRONMENT, MIRROR_LOGIN}
+    found = list_host_files(inventory(proxy={"http": "http://p:3128", **login}, source={**MIRROR, **login}))
+    assert {path for path, host_file in found.items() if host_file.password_file} == {
+        APT_LOGIN,
+        ENVIRONMENT,
+        MIRROR_LOGIN,
+    }
     assert {one.mode for one in found.values() if one.password_file} == {"0600"}
 
 
@@ -67,9 +80,9 @@ def test_what_roles_get_and_probes_read_has_no_secret(file: str) -> None:
     login = {"user": "kube", "password_file": file}
     whole = inventory(proxy={"http": "http://p:3128", **login}, source={**MIRROR, **login})
     texts = [
-        yaml.safe_dump(resolved(whole, "e:1", {})),
-        yaml.safe_dump(exported(whole, whole.hosts[0])),
-        repr(host_files(whole)),
+        yaml.safe_dump(resolve_spec(whole, "e:1", {})),
+        yaml.safe_dump(build_probe_variables(whole, whole.hosts[0])),
+        repr(list_host_files(whole)),
     ]
     assert [text for text in texts if PASSWORD in text or "s3cret" in text] == []
     assert file in texts[0]
@@ -77,7 +90,7 @@ def test_what_roles_get_and_probes_read_has_no_secret(file: str) -> None:
 
 def test_no_two_askings_have_the_same_hashes(file: str) -> None:
     whole = inventory(proxy={"http": "http://p:3128", "user": "kube", "password_file": file})
-    one, other = (digests(whole, whole.hosts[0]) for _ in range(2))
+    one, other = (build_digests(whole, whole.hosts[0]) for _ in range(2))
     assert {value for value in one.values() if value}.isdisjoint(other.values())  # empty: there is no such secret
 
 
@@ -94,7 +107,7 @@ def test_no_two_askings_have_the_same_hashes(file: str) -> None:
 def test_mistakes_in_a_proxy(proxy: Any, key: str, found: str) -> None:
     (complaint,) = complaints({"proxy": proxy})
     assert complaint.key == f"gpustack.{key}"
-    assert found in complaint.found
+    assert found in complaint.actual
 
 
 @pytest.mark.parametrize(
@@ -115,7 +128,7 @@ def test_password_files_that_are_refused(tmp_path: Path, content: bytes, mode: i
     path.chmod(mode)
     (complaint,) = complaints({"source": {**MIRROR, "user": "me", "password_file": str(path)}})
     assert (complaint.key, complaint.reference) == ("gpustack.source.password_file", "config-secret-file")
-    assert found in complaint.found
+    assert found in complaint.actual
     assert "right" not in str(complaint)
 
 
@@ -126,7 +139,7 @@ def test_a_password_file_that_is_no_plain_file_is_not_read(tmp_path: Path) -> No
     for path in (str(tmp_path / "pipe"), "/dev/null"):
         (complaint,) = complaints({"source": {**MIRROR, "user": "me", "password_file": path}})
         assert (complaint.key, complaint.reference) == ("gpustack.source.password_file", "config-secret-file")
-        assert "no plain file" in complaint.found
+        assert "no plain file" in complaint.actual
 
 
 @pytest.mark.parametrize("given", [{"user": "me"}, {"password_file": "FILE"}, {"user": "me", "password_file": "FILE"}])
@@ -136,8 +149,8 @@ def test_a_login_for_a_mirror_without_tls_is_refused(file: str, given: dict[str,
     login = {key: file if value == "FILE" else value for key, value in given.items()}
     complaint = {one.reference: one for one in complaints({"source": {**plain, **login}})}["config-login-in-clear"]
     assert (complaint.file, complaint.key) == ("nowhere/site/group_vars/all/gpustack.yml", "gpustack.source.mirror")
-    assert "http://10.0.0.5:8480" in complaint.found
-    assert "https://" in complaint.allowed
+    assert "http://10.0.0.5:8480" in complaint.actual
+    assert "https://" in complaint.rule
     assert complaint_ids({"source": plain}) == []
 
 

@@ -8,10 +8,15 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from gpustack.config.example import HOSTS, SPEC, example
+from gpustack.config.example import HOSTS, SPEC, render_example
 from gpustack.config.host import HostSpec
-from gpustack.config.inventory import load
-from gpustack.config.resolved import containerd_version_of, driver_version_of, fingerprint_of, kubernetes_version_of
+from gpustack.config.inventory import load_inventory
+from gpustack.config.resolution import (
+    resolve_containerd_version,
+    resolve_driver_version,
+    resolve_fingerprint,
+    resolve_kubernetes_version,
+)
 from gpustack.config.spec import Fingerprints, Spec
 
 SHIPPED = Path(__file__).parents[3] / "inventories" / "example"
@@ -53,40 +58,40 @@ def dotted(value: Any) -> set[str]:
 
 
 def test_as_it_is_it_loads_and_means_the_defaults(tmp_path: Path) -> None:
-    found = load(written(tmp_path / "as-is", example()))
-    assert found.spec == Spec()
-    assert [host.name for host in found.hosts] == ["kube1", "kube2", "kube3"]
-    assert [host.name for host in found.control_planes] == ["kube1"]
+    inventory = load_inventory(written(tmp_path / "as-is", render_example()))
+    assert inventory.spec == Spec()
+    assert [host.name for host in inventory.hosts] == ["kube1", "kube2", "kube3"]
+    assert [host.name for host in inventory.control_planes] == ["kube1"]
 
 
 def test_with_all_defaults_uncommented_it_loads_and_means_the_same(tmp_path: Path) -> None:
-    texts = {path: uncommented(text) for path, text in example().items()}
-    found = load(written(tmp_path / "all", texts))
+    texts = {path: uncommented(text) for path, text in render_example().items()}
+    inventory = load_inventory(written(tmp_path / "all", texts))
     spoken = Spec()
-    kubernetes = {"version": kubernetes_version_of(spoken), "endpoint": "kube.example.com:6443"}
-    driver = spoken.gpu.driver.model_copy(update={"version": driver_version_of(spoken)})
-    assert found.spec == spoken.model_copy(
+    kubernetes = {"version": resolve_kubernetes_version(spoken), "endpoint": "kube.example.com:6443"}
+    driver = spoken.gpu.driver.model_copy(update={"version": resolve_driver_version(spoken)})
+    assert inventory.spec == spoken.model_copy(
         update={
             "kubernetes": spoken.kubernetes.model_copy(update=kubernetes),
-            "containerd": spoken.containerd.model_copy(update={"version": containerd_version_of(spoken)}),
+            "containerd": spoken.containerd.model_copy(update={"version": resolve_containerd_version(spoken)}),
             "gpu": spoken.gpu.model_copy(update={"driver": driver}),
             "fingerprints": Fingerprints(
-                **{name: fingerprint_of(spoken, name) for name in Fingerprints.model_fields if name != "nvidia"}
+                **{name: resolve_fingerprint(spoken, name) for name in Fingerprints.model_fields if name != "nvidia"}
             ),
         }
     )
-    assert (found.hosts[0].user, found.hosts[0].port, found.hosts[0].ssh_args[0]) == ("ubuntu", 22, "-J")
-    assert found.hosts[0].spec.gpustack_node_ip is not None
+    assert (inventory.hosts[0].user, inventory.hosts[0].port, inventory.hosts[0].ssh_args[0]) == ("ubuntu", 22, "-J")
+    assert inventory.hosts[0].spec.gpustack_node_ip is not None
 
 
 def test_every_key_is_there() -> None:
-    assert dotted(yaml.safe_load(uncommented(example()[SPEC]))["gpustack"]) == keys(Spec, Spec())
-    assert all(f"# {name}:" in example()[HOSTS] for name in HostSpec.model_fields)
+    assert dotted(yaml.safe_load(uncommented(render_example()[SPEC]))["gpustack"]) == keys(Spec, Spec())
+    assert all(f"# {name}:" in render_example()[HOSTS] for name in HostSpec.model_fields)
 
 
 @pytest.mark.parametrize("key", ["source", "proxy"])
 def test_the_other_form_that_is_shown_is_a_right_one(key: str) -> None:
-    lines = example()[SPEC].splitlines()
+    lines = render_example()[SPEC].splitlines()
     at = next(number for number, line in enumerate(lines) if line.strip() == f"#     {key}:")
     shown = [line.replace("#", " ", 1) for line in lines[at:]]
     ends = next(number for number, line in enumerate(shown) if number and not line.startswith("         "))
@@ -95,5 +100,7 @@ def test_the_other_form_that_is_shown_is_a_right_one(key: str) -> None:
 
 
 def test_the_repository_has_exactly_this_one() -> None:
-    assert {path: (SHIPPED / path).read_text() for path in example()} == example()
-    assert sorted(path.relative_to(SHIPPED) for path in SHIPPED.rglob("*") if path.is_file()) == sorted(example())
+    assert {path: (SHIPPED / path).read_text() for path in render_example()} == render_example()
+    assert sorted(path.relative_to(SHIPPED) for path in SHIPPED.rglob("*") if path.is_file()) == sorted(
+        render_example()
+    )

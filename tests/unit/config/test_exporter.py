@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpustack.config.sections.exporter_rules import NEEDED, known_to, own_fields
+from gpustack.config.sections.exporter_rules import NEEDED, list_known_fields, list_own_fields
 from gpustack.proof.prometheus import METRICS
 from tests.worlds.specs import SPEC_FILE, complaints
 
@@ -12,8 +12,8 @@ from tests.worlds.specs import SPEC_FILE, complaints
 def wrong(**gpu: Any) -> dict[str, str]:
     """What is allowed instead, by key."""
     found = complaints({"gpu": gpu})
-    assert {one.file for one in found} <= {SPEC_FILE}
-    return {one.key.removeprefix("gpustack.gpu."): f"{one.allowed} {one.nearest}" for one in found}
+    assert {complaint.file for complaint in found} <= {SPEC_FILE}
+    return {one.key.removeprefix("gpustack.gpu."): f"{one.rule} {one.nearest}" for one in found}
 
 
 def test_all_mistakes_at_once() -> None:
@@ -42,7 +42,7 @@ def test_a_field_that_is_newer_than_the_exporter() -> None:
     found = wrong(metrics={"counters": ["DCGM_FI_DEV_FB_USED_BYTES", "DCGM_FI_DEV_GPU_UTIL_RATIO"]})
     assert list(found) == ["metrics.counters.0"]
     assert "newer" in found["metrics.counters.0"]
-    assert "DCGM_FI_DEV_FB_USED_BYTES" in known_to("4.7.0-4.9.0")
+    assert "DCGM_FI_DEV_FB_USED_BYTES" in list_known_fields("4.7.0-4.9.0")
 
 
 @pytest.mark.parametrize(
@@ -71,4 +71,4 @@ def test_devices_as_the_exporter_reads_them(devices: str) -> None:
 
 def test_what_verify_and_prove_read_is_ours() -> None:
     assert sorted(NEEDED) == sorted(METRICS)
-    assert set(NEEDED) <= set(own_fields())
+    assert set(NEEDED) <= set(list_own_fields())

@@ -1,6 +1,6 @@
 """The table of flows as roles and checks get it."""
 
-from gpustack.config.flows import flows, node_addresses, passes
+from gpustack.config.flows import build_flow_entries, list_node_addresses, list_rules
 from gpustack.config.host import CONTROL_PLANE, NODE, Host, HostSpec
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
@@ -10,7 +10,10 @@ NODES = ["10.0.0.2", "10.0.0.1"]
 
 def ports(spec: Spec, sources: str) -> set[str]:
     return {
-        f"{flow['proto']} {port}" for flow in flows(spec, NODES) if flow["sources"] == sources for port in flow["ports"]
+        f"{flow['proto']} {port}"
+        for flow in build_flow_entries(spec, NODES)
+        if flow["sources"] == sources
+        for port in flow["ports"]
     }
 
 
@@ -31,14 +34,16 @@ def test_settings_steer_them() -> None:
 
 
 def test_addresses_by_kind() -> None:
-    found = {flow["sources"]: flow["addresses"] for flow in flows(Spec(), NODES) if flow["sources"] != "host"}
+    found = {
+        flow["sources"]: flow["addresses"] for flow in build_flow_entries(Spec(), NODES) if flow["sources"] != "host"
+    }
     assert found == {
         "self": ["lo"], "any": ["0.0.0.0/0"], "pods": ["10.244.0.0/16"], "nodes": ["10.0.0.1/32", "10.0.0.2/32"],
     }  # fmt: skip
 
 
 def test_a_host_sends_what_the_others_let_in() -> None:
-    sent = [flow for flow in flows(Spec(), NODES) if flow["sources"] == "host"]
+    sent = [flow for flow in build_flow_entries(Spec(), NODES) if flow["sources"] == "host"]
     assert {flow["to"]: flow["addresses"] for flow in sent} == {
         "nodes": ["10.0.0.1/32", "10.0.0.2/32"], "pods": ["10.244.0.0/16"],
     }  # fmt: skip
@@ -48,7 +53,9 @@ def test_a_host_sends_what_the_others_let_in() -> None:
 
 
 def test_a_worker_lets_in_less() -> None:
-    plane, worker = (passes(flows(Spec(), NODES), control_plane=control_plane) for control_plane in (True, False))
+    plane, worker = (
+        list_rules(build_flow_entries(Spec(), NODES), control_plane=control_plane) for control_plane in (True, False)
+    )
     assert worker < plane
     assert "in tcp 0.0.0.0/0 6443" in plane - worker
     assert {"in lo", "out lo", "forward from 10.244.0.0/16", "forward to 10.244.0.0/16"} <= worker
@@ -67,5 +74,5 @@ def test_a_host_that_cannot_be_asked_keeps_its_address() -> None:
         ),
         Host("d", "d.example.org", groups=frozenset({NODE})),
     )
-    found = node_addresses(Inventory(None, hosts, Spec()), {"a": "10.9.0.1"})
+    found = list_node_addresses(Inventory(None, hosts, Spec()), {"a": "10.9.0.1"})
     assert found == ["10.9.0.1", "10.0.0.2", "10.9.0.3"]

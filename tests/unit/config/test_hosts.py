@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpustack.config.ansible.cfg import AnsibleCfg
-from gpustack.config.ansible.connection import connection
+from gpustack.config.ansible.connection import parse_connection
 from tests.worlds.specs import GROUPS, complaint_ids, complaints, judged
 
 
@@ -27,8 +27,8 @@ def test_hosts_in_the_order_of_the_inventory_control_planes_first() -> None:
     ],
 )
 def test_an_empty_group(groups: Any, key: str, near: str) -> None:
-    (found,) = complaints(groups=groups)
-    assert (found.key, found.reference, found.nearest) == (key, "inventory-group-empty", near)
+    (complaint,) = complaints(groups=groups)
+    assert (complaint.key, complaint.reference, complaint.nearest) == (key, "inventory-group-empty", near)
 
 
 def test_an_empty_inventory_has_two_empty_groups() -> None:
@@ -53,14 +53,18 @@ def test_several_control_planes() -> None:
     ],
 )
 def test_an_address_twice(h2: Any, key: str) -> None:
-    (found,) = complaints(h1={"gpustack_node_ip": "10.9.0.1"}, h2=h2)
-    assert (found.key, found.reference) == (key, "inventory-address-twice")
-    assert found.found.endswith("for h1 and h2")
+    (complaint,) = complaints(h1={"gpustack_node_ip": "10.9.0.1"}, h2=h2)
+    assert (complaint.key, complaint.reference) == (key, "inventory-address-twice")
+    assert complaint.actual.endswith("for h1 and h2")
 
 
 def test_an_address_that_ssh_would_take_for_an_option() -> None:
-    (found,) = complaints(h1={"ansible_host": "-oProxyCommand=id"})
-    assert (found.key, found.reference, found.allowed) == ("ansible_host", "config-invalid", "a name or an address")
+    (complaint,) = complaints(h1={"ansible_host": "-oProxyCommand=id"})
+    assert (complaint.key, complaint.reference, complaint.rule) == (
+        "ansible_host",
+        "config-invalid",
+        "a name or an address",
+    )
 
 
 def test_one_address_with_two_ports_is_two_hosts() -> None:
@@ -69,21 +73,21 @@ def test_one_address_with_two_ports_is_two_hosts() -> None:
 
 def test_host_settings() -> None:
     assert str(judged(h1={"gpustack_node_ip": "10.9.0.1"})[0][0].spec.gpustack_node_ip) == "10.9.0.1"
-    (found,) = complaints(h1={"gpustack_node_ipp": "10.9.0.1"})
-    assert (found.key, found.reference, found.nearest) == (
+    (complaint,) = complaints(h1={"gpustack_node_ipp": "10.9.0.1"})
+    assert (complaint.key, complaint.reference, complaint.nearest) == (
         "gpustack_node_ipp",
         "config-unknown-key",
         "gpustack_node_ip",
     )
-    assert found.file == "nowhere/site/hosts.yml, host h1"
-    (found,) = complaints(h1={"gpustack_node_ip": "10.9.0"})
-    assert found.allowed == "an IPv4 address"
+    assert complaint.file == "nowhere/site/hosts.yml, host h1"
+    (complaint,) = complaints(h1={"gpustack_node_ip": "10.9.0"})
+    assert complaint.rule == "an IPv4 address"
 
 
 def test_the_same_mistake_of_many_hosts_is_reported_once() -> None:
     many = tuple(f"n{number}" for number in range(9))
-    (found,) = complaints(groups={**GROUPS, "kube_node": many}, every={"ansible_become_method": "doas"})
-    assert found.file == "nowhere/site/hosts.yml, hosts h1, n0, n1 and 7 more"
+    (complaint,) = complaints(groups={**GROUPS, "kube_node": many}, every={"ansible_become_method": "doas"})
+    assert complaint.file == "nowhere/site/hosts.yml, hosts h1, n0, n1 and 7 more"
 
 
 @pytest.mark.parametrize(
@@ -95,13 +99,13 @@ def test_the_same_mistake_of_many_hosts_is_reported_once() -> None:
     ],
 )
 def test_jinja_in_what_we_read(given: Any) -> None:
-    (found,) = complaints(h1=given)
-    assert (found.key, found.reference) == (next(iter(given)), "config-jinja")
+    (complaint,) = complaints(h1=given)
+    assert (complaint.key, complaint.reference) == (next(iter(given)), "config-jinja")
 
 
 def test_jinja_in_the_spec_is_reported_once_with_its_file() -> None:
     spec = {"kubernetes": {"endpoint": "{{ vip }}:6443", "cert_sans": ["a.b", "{{ name }}"]}}
-    found = [(one.file, one.key) for one in complaints(spec) if one.reference == "config-jinja"]
+    found = [(complaint.file, complaint.key) for complaint in complaints(spec) if complaint.reference == "config-jinja"]
     file = "nowhere/site/group_vars/all/gpustack.yml"
     assert found == [(file, "gpustack.kubernetes.endpoint"), (file, "gpustack.kubernetes.cert_sans.1")]
 
@@ -115,10 +119,10 @@ def test_vaulted_single_values_and_templates_of_passwords_are_refused_without_be
         ({"__ansible_vault": "$ANSIBLE_VAULT;1.1;AES256\n3934"}, "become-vaulted-value"),
         ("{{ 'hunter2' }}", "config-jinja"),
     ):
-        (found,) = complaints(h1={"ansible_become_password": value})
-        assert found.reference == reference
-        assert "hunter2" not in str(found)
-        assert "3934" not in str(found)
+        (complaint,) = complaints(h1={"ansible_become_password": value})
+        assert complaint.reference == reference
+        assert "hunter2" not in str(complaint)
+        assert "3934" not in str(complaint)
 
 
 @pytest.mark.parametrize(
@@ -140,9 +144,9 @@ def test_vaulted_single_values_and_templates_of_passwords_are_refused_without_be
     ],
 )
 def test_what_cannot_be_honoured_is_refused(given: Any, key: str) -> None:
-    (found,) = complaints(h1=given)
-    assert (found.key, found.reference) == (key, "connection-unsupported")
-    assert "hunter2" not in str(found)
+    (complaint,) = complaints(h1=given)
+    assert (complaint.key, complaint.reference) == (key, "connection-unsupported")
+    assert "hunter2" not in str(complaint)
 
 
 @pytest.mark.parametrize("port", ["ssh", 0, 65536, "-1", True])
@@ -175,7 +179,7 @@ def test_what_is_honoured() -> None:
 def test_the_sudo_that_is_named_is_taken(exe: str) -> None:
     assert judged(h1={"ansible_become_exe": exe})[0][0].become_exe == exe
     assert judged(h1={"ansible_become_exe": "sudo", "ansible_sudo_exe": exe})[0][0].become_exe == exe
-    fields, wrong = connection("h", {}, AnsibleCfg(None, "", "", "", "", become_exe=exe), None)
+    fields, wrong = parse_connection("h", {}, AnsibleCfg(None, "", "", "", "", become_exe=exe), None)
     assert (fields["become_exe"], wrong) == (exe, [])
 
 
@@ -187,11 +191,11 @@ def test_a_typed_password_is_for_hosts_whose_variables_hold_none() -> None:
 
 def test_ansible_cfg_counts_behind_the_inventory() -> None:
     cfg = AnsibleCfg(None, "", "root", "/k", "-F /f", remote_port="2200", transport="ssh", become_method="sudo")
-    fields, wrong = connection("h", {"ansible_user": "ops"}, cfg, None)
+    fields, wrong = parse_connection("h", {"ansible_user": "ops"}, cfg, None)
     assert wrong == []
     assert (fields["user"], fields["port"], fields["key_file"], fields["ssh_args"]) == ("ops", 2200, "/k", ("-F", "/f"))
-    _, wrong = connection("h", {}, AnsibleCfg(None, "", "", "", "", become_method="doas", become_user="x"), None)
-    assert [found.key for found in wrong] == ["ansible_become_method", "ansible_become_user"]
+    _, wrong = parse_connection("h", {}, AnsibleCfg(None, "", "", "", "", become_method="doas", become_user="x"), None)
+    assert [complaint.key for complaint in wrong] == ["ansible_become_method", "ansible_become_user"]
 
 
 STANDALONE: Any = {"gpu_standalone": ("h1", "h2")}
@@ -204,8 +208,10 @@ def test_hosts_without_kubernetes_alone_are_an_inventory() -> None:
 
 def test_a_host_of_a_cluster_and_without_kubernetes_is_named_with_its_key() -> None:
     found = complaints(groups={**GROUPS, "gpu_standalone": ("h2",)})
-    assert [(one.key, one.reference) for one in found] == [("gpu_standalone.hosts.h2", "host-in-both")]
-    assert "kube_node" in found[0].found
+    assert [(complaint.key, complaint.reference) for complaint in found] == [
+        ("gpu_standalone.hosts.h2", "host-in-both")
+    ]
+    assert "kube_node" in found[0].actual
 
 
 def test_a_group_of_the_cluster_that_lacks_its_other_half_is_named_beside_standalone_hosts_too() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from gpustack.config import inventory
 from gpustack.config.ansible import inventory_listing as listing
-from gpustack.config.ansible.inventory_listing import chosen
-from gpustack.config.inventory import load, read
+from gpustack.config.ansible.inventory_listing import select_inventory
+from gpustack.config.inventory import load_inventory, read_inventory
 from gpustack.errors import ConfigError
 from tests.worlds.files import given_away
 
@@ -41,12 +41,12 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
 
 def refused(path: Path) -> ConfigError:
     with pytest.raises(ConfigError) as raised:
-        load(path)
+        load_inventory(path)
     return raised.value
 
 
 def test_a_folder_with_a_spec(site: Site) -> None:
-    found = load(site(**{"group_vars/all/gpustack.yml": "gpustack:\n  swap: off\n  cluster_name: here\n"}))
+    found = load_inventory(site(**{"group_vars/all/gpustack.yml": "gpustack:\n  swap: off\n  cluster_name: here\n"}))
     assert [host.name for host in found.hosts] == ["h1", "h2"]
     assert (found.spec.cluster_name, found.spec.swap) == ("here", "off")
     assert found.summary == "2 hosts of inventory site"
@@ -64,19 +64,19 @@ def test_every_file_that_is_not_yaml_is_named_with_its_line(site: Site) -> None:
         )
     )
     assert error.reference == "config-not-yaml"
-    assert [line.partition(": ")[0] for line in error.why.splitlines()] == [
+    assert [line.partition(": ")[0] for line in error.reason.splitlines()] == [
         "site/group_vars/all/gpustack.yml:2:1",
         "site/host_vars/h1.yml:3:1",
         "site/host_vars/h2.yml:2:1",
     ]
-    assert "given twice" in error.why
+    assert "given twice" in error.reason
 
 
 def test_what_is_yaml_and_no_inventory_is_reported_in_ansibles_words(site: Site) -> None:
     error = refused(site("kube_node:\n  hosts: [h1]\n"))
     assert error.reference == "inventory-unreadable"
-    assert "requires a dictionary" in error.why
-    assert "ini" not in error.why
+    assert "requires a dictionary" in error.reason
+    assert "ini" not in error.reason
     assert error.hint.endswith("-i site --list")
 
 
@@ -84,28 +84,28 @@ def test_what_is_yaml_and_no_inventory_is_reported_in_ansibles_words(site: Site)
 def test_a_spec_anywhere_else_is_refused_even_of_one_host(site: Site, path: str) -> None:
     error = refused(site(**{path: "gpustack:\n  swap: keep\n"}))
     assert error.reference == "config-spec-split"
-    assert f"site/{path}" in error.why
+    assert f"site/{path}" in error.reason
 
 
 def test_a_spec_in_the_inventory_file_of_one_host_is_refused(site: Site) -> None:
     error = refused(site(HOSTS.replace("192.0.2.2", "192.0.2.2, gpustack: {swap: keep}")))
     assert error.reference == "config-spec-split"
-    assert "for h2" in error.why
+    assert "for h2" in error.reason
 
 
 @pytest.mark.parametrize("path", ["group_vars/all.yml", "group_vars/all/all.yml", "group_vars/all"])
 def test_a_spec_in_any_file_for_all_hosts_is_taken_and_named(site: Site, path: str) -> None:
     error = refused(site(**{path: "gpustack:\n  swp: keep\n"}))
-    assert f"site/{path}: gpustack.swp" in error.why
+    assert f"site/{path}: gpustack.swp" in error.reason
 
 
 def test_what_the_files_of_the_spec_hold_is_known_and_never_shown(site: Site, tmp_path: Path) -> None:
     (tmp_path / "password").write_text("fig-leaf-77\n")
     (tmp_path / "password").chmod(0o600)
     proxy = "gpustack:\n  proxy: {http: 'http://proxy:3128', user: kube, password_file: ~/password}\n"
-    found = load(site(**{"group_vars/all/gpustack.yml": proxy}))
-    assert found.secrets == ("fig-leaf-77",)
-    assert "fig-leaf-77" not in repr(found)
+    inventory = load_inventory(site(**{"group_vars/all/gpustack.yml": proxy}))
+    assert inventory.secrets == ("fig-leaf-77",)
+    assert "fig-leaf-77" not in repr(inventory)
 
 
 def test_vaulted_files_are_read(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,25 +116,25 @@ def test_vaulted_files_are_read(site: Site, tmp_path: Path, monkeypatch: pytest.
     subprocess.run(command, check=True, capture_output=True, timeout=60)
     assert refused(folder).reference == "inventory-unreadable"
     monkeypatch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", str(tmp_path / "password"))
-    assert load(folder).hosts[0].become_password == "hunter2"
+    assert load_inventory(folder).hosts[0].become_password == "hunter2"
 
 
 def test_unsafe_texts_are_plain_texts(site: Site) -> None:
-    found = load(site(HOSTS.replace("192.0.2.2", "!unsafe 192.0.2.2")))
-    assert found.hosts[1].address == "192.0.2.2"
+    inventory = load_inventory(site(HOSTS.replace("192.0.2.2", "!unsafe 192.0.2.2")))
+    assert inventory.hosts[1].address == "192.0.2.2"
 
 
 def test_an_ini_inventory(site: Site, tmp_path: Path) -> None:
     (tmp_path / "hosts.ini").write_text("[kube_control_plane]\nh1 ansible_host=192.0.2.1\n[kube_node]\nh1\n")
-    assert len(load(Path("hosts.ini")).hosts) == 1
+    assert len(load_inventory(Path("hosts.ini")).hosts) == 1
     (tmp_path / "hosts.ini").write_text("[kube_control_plane\nh1\n")
-    assert "'yaml'" not in refused(Path("hosts.ini")).why
+    assert "'yaml'" not in refused(Path("hosts.ini")).reason
 
 
 def test_children_of_groups_count(site: Site) -> None:
     children = "{fast: {hosts: {h3: {}}}, slow: {hosts: {h2: {}}}}"
     hosts = f"kube_control_plane: {{hosts: {{h1: {{}}}}}}\nkube_node: {{children: {children}}}\n"
-    assert [host.name for host in load(site(hosts)).hosts] == ["h1", "h3", "h2"]
+    assert [host.name for host in load_inventory(site(hosts)).hosts] == ["h1", "h3", "h2"]
 
 
 def test_an_inventory_that_takes_too_long(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,13 +152,13 @@ def test_no_ansible(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_which_inventory(site: Site, tmp_path: Path) -> None:
     folder = site()
     home = {"HOME": str(tmp_path)}
-    assert chosen(None, home) is None
-    assert chosen(None, home | {"GPUSTACK_INVENTORY": "site"}) == folder
-    assert chosen(Path("site/hosts.yml"), home | {"GPUSTACK_INVENTORY": "other"}) == folder / "hosts.yml"
+    assert select_inventory(None, home) is None
+    assert select_inventory(None, home | {"GPUSTACK_INVENTORY": "site"}) == folder
+    assert select_inventory(Path("site/hosts.yml"), home | {"GPUSTACK_INVENTORY": "other"}) == folder / "hosts.yml"
     (tmp_path / "ansible.cfg").write_text("[defaults]\ninventory = site/hosts.yml\n")
-    assert chosen(None, home) == tmp_path / "site" / "hosts.yml"
+    assert select_inventory(None, home) == tmp_path / "site" / "hosts.yml"
     with pytest.raises(ConfigError, match="does not exist") as raised:
-        chosen(Path("none"), home)
+        select_inventory(Path("none"), home)
     assert raised.value.reference == "inventory-missing"
 
 
@@ -170,16 +170,16 @@ def test_an_ansible_cfg_of_somebody_else_is_not_read_by_ansible_either(
     cfg.write_text("[inventory]\nenable_plugins = ini\n")
     assert refused(folder).reference == "inventory-unreadable"
     given_away(cfg, monkeypatch)
-    assert len(load(folder).hosts) == 2
+    assert len(load_inventory(folder).hosts) == 2
 
 
 def test_without_an_inventory_the_host_itself(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inventory, "LOCAL_SPEC", tmp_path / "gpustack.yml")
-    found = load(None)
+    found = load_inventory(None)
     assert [(host.connection, host.control_plane) for host in found.hosts] == [("local", True)]
     assert "one-node cluster" in found.summary
     (tmp_path / "gpustack.yml").write_text("gpustack: {cluster_name: mine}\ngpustack_node_ip: 192.0.2.1\n")
-    found = load(None)
+    found = load_inventory(None)
     assert (found.spec.cluster_name, str(found.hosts[0].spec.gpustack_node_ip)) == ("mine", "192.0.2.1")
     assert str(tmp_path / "gpustack.yml") in found.summary
 
@@ -191,7 +191,7 @@ def test_a_local_spec_that_is_no_mapping(
     monkeypatch.setattr(inventory, "LOCAL_SPEC", tmp_path / "gpustack.yml")
     (tmp_path / "gpustack.yml").write_text(text)
     with pytest.raises(ConfigError) as raised:
-        read(None)
+        read_inventory(None)
     assert raised.value.reference == "config-not-yaml"
 
 
@@ -201,16 +201,18 @@ INTRUDER = "additionalPrometheusRulesMap: {hosts: {h1: {gpustack_node_ip: 192.0.
 
 def test_values_beside_hosts_in_a_folder_are_no_inventory(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
     """Ansible reads every file of such a folder: without our word, each map of the values would be a group."""
-    found = load(site(**{"values/monitoring.yaml": INTRUDER}))
-    assert [host.name for host in found.hosts] == ["h1", "h2"]
-    assert found.hosts[0].spec.gpustack_node_ip is None
+    inventory = load_inventory(site(**{"values/monitoring.yaml": INTRUDER}))
+    assert [host.name for host in inventory.hosts] == ["h1", "h2"]
+    assert inventory.hosts[0].spec.gpustack_node_ip is None
 
 
 def test_what_the_operator_ignores_stays_ignored(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANSIBLE_INVENTORY_IGNORE_REGEX", "^notes")
-    found = load(site(**{"values/monitoring.yaml": INTRUDER, "notes.yml": "kube_node: {hosts: {h4: {}}}\n"}))
-    assert [host.name for host in found.hosts] == ["h1", "h2"]
-    assert found.hosts[0].spec.gpustack_node_ip is None
+    inventory = load_inventory(
+        site(**{"values/monitoring.yaml": INTRUDER, "notes.yml": "kube_node: {hosts: {h4: {}}}\n"})
+    )
+    assert [host.name for host in inventory.hosts] == ["h1", "h2"]
+    assert inventory.hosts[0].spec.gpustack_node_ip is None
 
 
 def test_a_spec_in_the_folder_of_earlier_releases_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,5 +222,5 @@ def test_a_spec_in_the_folder_of_earlier_releases_is_refused(tmp_path: Path, mon
     monkeypatch.setattr(inventory, "LOCAL_SPEC", tmp_path / "new" / "gpustack.yml")
     monkeypatch.setattr(inventory, "EARLIER_SPEC", earlier)
     with pytest.raises(ConfigError) as refused:
-        inventory.local()
+        inventory.read_local()
     assert refused.value.reference == "config-earlier-folder"

@@ -8,8 +8,8 @@ import pytest
 
 from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.config.inventory import Inventory
-from gpustack.config.resolved import exported, resolved
-from gpustack.config.sections.receiver import Receivers, secrets_of
+from gpustack.config.resolution import build_probe_variables, resolve_spec
+from gpustack.config.sections.receiver import Receivers, read_secrets
 from gpustack.config.spec import Spec
 from gpustack.errors import ConfigError
 from tests.worlds.specs import SPEC_FILE, complaint_ids, complaints
@@ -34,8 +34,8 @@ def written(path: Path, text: str, mode: int = 0o600) -> Path:
 def wrong_in(receivers: Any) -> dict[str, str]:
     """What is reported of each key."""
     found = complaints({"alerts": {"receivers": receivers}})
-    assert {one.file for one in found} <= {SPEC_FILE}
-    return {one.key.removeprefix(KEY): one.found for one in found}
+    assert {complaint.file for complaint in found} <= {SPEC_FILE}
+    return {one.key.removeprefix(KEY): one.actual for one in found}
 
 
 def wrong(**receiver: Any) -> dict[str, str]:
@@ -48,15 +48,15 @@ def of(**receivers: Any) -> Receivers:
 
 
 def test_a_severity_without_a_list_has_that_of_default() -> None:
-    found = of(default=[MAIL, PAGER], warning=[PAGER, MAIL, MAIL], info=[])
-    assert found.names("critical") == ("default-email", "default-pagerduty")
-    assert found.names("warning") == ("warning-pagerduty", "warning-email", "warning-email-2")
-    assert found.names("info") == ()
-    assert list(found.named()) == [*found.names("warning"), *found.names("critical")]
+    receivers = of(default=[MAIL, PAGER], warning=[PAGER, MAIL, MAIL], info=[])
+    assert receivers.list_names("critical") == ("default-email", "default-pagerduty")
+    assert receivers.list_names("warning") == ("warning-pagerduty", "warning-email", "warning-email-2")
+    assert receivers.list_names("info") == ()
+    assert list(receivers.name_receivers()) == [*receivers.list_names("warning"), *receivers.list_names("critical")]
 
 
 def test_nobody_is_the_default() -> None:
-    assert Receivers().named() == {}
+    assert Receivers().name_receivers() == {}
     assert wrong_in({}) == wrong_in({"critical": [], "info": None}) == {}
 
 
@@ -80,9 +80,9 @@ def test_critical_and_warning_are_not_forgotten() -> None:
 def test_whole_receivers(tmp_path: Path, receiver: dict[str, str], content: str) -> None:
     whole = receiver | {"secret_file": str(written(tmp_path / "secret", content))}
     assert wrong(**whole) == {}
-    assert secrets_of(of(default=[whole])) == {f"default-{receiver['type']}": content}
+    assert read_secrets(of(default=[whole])) == {f"default-{receiver['type']}": content}
     assert wrong(**receiver, secret="ours/key.txt") == {}
-    assert secrets_of(of(default=[receiver | {"secret": "ours/key.txt"}])) == {}
+    assert read_secrets(of(default=[receiver | {"secret": "ours/key.txt"}])) == {}
 
 
 def test_mail_without_a_login_needs_no_secret() -> None:
@@ -128,10 +128,10 @@ def test_what_is_wrong_in_several_lists_is_reported_at_once(tmp_path: Path) -> N
 
 def test_an_unknown_severity_or_setting_names_those_there_are() -> None:
     (severity,) = complaints({"alerts": {"receivers": {"critcal": [MAIL], "default": [MAIL]}}})
-    assert (severity.nearest, severity.allowed) == ("critical", "one of default, critical, warning, info")
+    assert (severity.nearest, severity.rule) == ("critical", "one of default, critical, warning, info")
     (setting,) = complaints({"alerts": {"receivers": {"default": [{**MAIL, "smart_host": "x:1"}]}}})
     assert (setting.key, setting.nearest) == (f"{KEY}default.0.smart_host", "smarthost")
-    assert "secret_file" in setting.allowed
+    assert "secret_file" in setting.rule
 
 
 @pytest.mark.parametrize("given", [{"type": "webhook"}, "pagerduty", ["pagerduty"]])
@@ -142,8 +142,8 @@ def test_what_is_no_list_of_receivers(given: Any) -> None:
 
 def test_what_has_no_effect_is_no_setting(file: Path) -> None:
     assert set(wrong(type="webhook", secret_file=str(file), channel="#gpus", user="me")) == {"channel", "user"}
-    (found,) = complaints({"alerts": {"receivers": {"default": [PAGER | {"channel": "#gpus"}]}}})
-    assert found.allowed == "nothing, or type slack"
+    (complaint,) = complaints({"alerts": {"receivers": {"default": [PAGER | {"channel": "#gpus"}]}}})
+    assert complaint.rule == "nothing, or type slack"
 
 
 def test_a_secret_is_in_one_place(file: Path) -> None:
@@ -179,11 +179,11 @@ def test_files_that_cannot_be_used(tmp_path: Path, kind: str, content: str, mode
     path = written(tmp_path / "secret", content, mode)
     receivers = {"default": [{"type": kind, "secret_file": str(path)}]}
     (complaint,) = complaints({"alerts": {"receivers": receivers}})
-    assert (complaint.found, complaint.reference) == (f"{path}: {found}", "config-secret-file")
+    assert (complaint.actual, complaint.reference) == (f"{path}: {found}", "config-secret-file")
     assert not content or "only-we-know" not in str(complaint)
     with pytest.raises(ConfigError) as raised:
-        secrets_of(of(**receivers))
-    assert "only-we-know" not in f"{raised.value} {raised.value.why}"
+        read_secrets(of(**receivers))
+    assert "only-we-know" not in f"{raised.value} {raised.value.reason}"
 
 
 def test_a_file_that_is_not_there() -> None:
@@ -196,8 +196,8 @@ def test_only_salted_hashes_leave_this_machine_and_they_go_to_control_planes(fil
     receivers = {"critical": [PAGER], "default": [MAIL, {"type": "webhook", "secret_file": str(file)}]}
     spec = Spec.model_validate({"alerts": {"receivers": receivers}})
     hosts = (Host("h1", "192.0.2.1", groups=frozenset({CONTROL_PLANE})), Host("h2", "192.0.2.2"))
-    first, second = (exported(Inventory(None, hosts, spec), hosts[0]) for _ in range(2))
-    assert "RECEIVERS" not in exported(Inventory(None, hosts, spec), hosts[1])
+    first, second = (build_probe_variables(Inventory(None, hosts, spec), hosts[0]) for _ in range(2))
+    assert "RECEIVERS" not in build_probe_variables(Inventory(None, hosts, spec), hosts[1])
     assert len(first["SALT"]) == 32
     theirs, ours = first["RECEIVERS"].splitlines()
     assert theirs == "critical-pagerduty ours pagerduty -"
@@ -205,7 +205,7 @@ def test_only_salted_hashes_leave_this_machine_and_they_go_to_control_planes(fil
     assert (name, secret, key, len(digest)) == ("default-webhook", "gpustack-receivers", "default-webhook", 64)
     assert first["RECEIVERS"] != second["RECEIVERS"]
     assert "only-we-know" not in str(first)
-    assert "RECEIVERS" not in exported(Inventory(None, hosts, Spec()), hosts[0])
-    assert resolved(Inventory(None, hosts, spec), "h1:6443", {})["alerts"]["secret_files"] == {
+    assert "RECEIVERS" not in build_probe_variables(Inventory(None, hosts, Spec()), hosts[0])
+    assert resolve_spec(Inventory(None, hosts, spec), "h1:6443", {})["alerts"]["secret_files"] == {
         "default-webhook": str(file)
     }

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from gpustack.ask.probe import Api
-from gpustack.config.resolved import names, pinned
+from gpustack.config.resolution import build_download, build_name_variables
 from gpustack.config.spec import Spec
-from gpustack.config.versions import KNOWN_SETS, VERSIONS, Artefact, artefact, version_set
+from gpustack.config.versions import KNOWN_SETS, VERSIONS, Artefact, parse_artefact, read_version_set
 from gpustack.steps import PROBES
 
 MIRRORED = Spec.model_validate({"source": {"mirror": "http://10.0.0.5:8480", "fingerprint": "A" * 40}})
@@ -19,11 +19,11 @@ HELM = Artefact("4.3.0", "https://get.helm.sh/helm-v4.3.0-linux-{arch}.tar.gz", 
 
 
 def test_from_the_publisher_it_must_be_what_the_version_set_says() -> None:
-    assert pinned(Spec(), HELM) == {"version": "4.3.0", "url": HELM.url, "sha256": HELM.sha256}
+    assert build_download(Spec(), HELM) == {"version": "4.3.0", "url": HELM.url, "sha256": HELM.sha256}
 
 
 def test_from_a_mirror_it_must_be_what_the_mirror_signs() -> None:
-    assert pinned(MIRRORED, HELM) == {
+    assert build_download(MIRRORED, HELM) == {
         "version": "4.3.0",
         "url": "http://10.0.0.5:8480/get.helm.sh/helm-v4.3.0-linux-{arch}.tar.gz",
         "sha256": {"amd64": "signed", "arm64": "signed"},
@@ -40,23 +40,23 @@ def test_from_a_mirror_it_must_be_what_the_mirror_signs() -> None:
 def test_an_artefact_has_its_version_in_its_address_and_sums_by_architecture(
     entry: dict[str, Any], sums: dict[str, str]
 ) -> None:
-    assert artefact(entry) == Artefact("1.2", "https://a/v1.2/x-1.2.tgz", sums)
+    assert parse_artefact(entry) == Artefact("1.2", "https://a/v1.2/x-1.2.tgz", sums)
 
 
 def test_the_version_of_a_component_wins() -> None:
-    assert artefact({"url": "https://a/{version}", "sha256": "d" * 64}, "3.0").url == "https://a/3.0"
+    assert parse_artefact({"url": "https://a/{version}", "sha256": "d" * 64}, "3.0").url == "https://a/3.0"
 
 
 @pytest.mark.parametrize("name", KNOWN_SETS)
 def test_every_artefact_of_a_version_set_is_pinned(name: str) -> None:
-    found = version_set(name)
-    for one in (found.helm, found.provisioner, *found.charts.values()):
-        assert "{version}" not in one.url
-        assert one.version.removeprefix("v") in one.url
-        assert one.url.startswith("https://")
-        assert one.sha256
-        assert {re.fullmatch(r"[0-9a-f]{64}", text) is not None for text in one.sha256.values()} == {True}
-        assert ("{arch}" in one.url) == ("all" not in one.sha256)
+    found = read_version_set(name)
+    for artefact in (found.helm, found.provisioner, *found.charts.values()):
+        assert "{version}" not in artefact.url
+        assert artefact.version.removeprefix("v") in artefact.url
+        assert artefact.url.startswith("https://")
+        assert artefact.sha256
+        assert {re.fullmatch(r"[0-9a-f]{64}", text) is not None for text in artefact.sha256.values()} == {True}
+        assert ("{arch}" in artefact.url) == ("all" not in artefact.sha256)
     written = yaml.safe_load((Path(VERSIONS) / f"{name}.yaml").read_text())
     assert set(found.charts) == set(written["charts"])
     assert found.helm.version == found.components["helm"]
@@ -71,14 +71,19 @@ def test_variables_of_paths_are_those_of_the_spec() -> None:
         }
     )
     ours = {"MONITORING": "watch", "RELEASE": "kps", "GPU_NAMESPACE": "gpus", "GPU_RELEASE": "op", "KEDA": "scale"}
-    assert names(spec) == ours
+    assert build_name_variables(spec) == ours
 
 
 def test_every_variable_of_a_path_is_known() -> None:
-    used = {name for probe in PROBES if isinstance(probe.ask, Api) for name in re.findall(r"\$(\w+)", probe.ask.path)}
+    used = {
+        name
+        for probe in PROBES
+        if isinstance(probe.question, Api)
+        for name in re.findall(r"\$(\w+)", probe.question.path)
+    }
     assert used
-    assert used <= set(names(Spec()))
+    assert used <= set(build_name_variables(Spec()))
 
 
 def test_an_artefact_says_all_that_roles_need() -> None:
-    assert {field.name for field in fields(Artefact)} == set(pinned(Spec(), HELM))
+    assert {field.name for field in fields(Artefact)} == set(build_download(Spec(), HELM))

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpustack.config.secrets.secret_values import secret_paths
-from gpustack.config.values import theirs
+from gpustack.config.secrets.secret_values import find_secret_paths
+from gpustack.config.values import read_operator_values
 
 REAL = Path(__file__).parents[4] / "shared" / "data" / "charts"
 OURS = Path(__file__).parents[3] / "values"
@@ -76,7 +76,7 @@ imagePullSecrets: [{name: ngc}]
 
 
 def places(text: str) -> list[str]:
-    return [".".join(path) for path in secret_paths(yaml.safe_load(text))]
+    return [".".join(path) for path in find_secret_paths(yaml.safe_load(text))]
 
 
 def test_every_secret_in_clear_is_named_and_none_is_printed() -> None:
@@ -109,8 +109,8 @@ def test_what_only_names_a_secret_is_taken() -> None:
 def test_a_file_of_values_is_refused_with_every_place(tmp_path: Path) -> None:
     (tmp_path / "values").mkdir()
     (tmp_path / "values" / "monitoring.yaml").write_text(CLEAR)
-    _, wrong = theirs(tmp_path / "hosts.yml", "monitoring", "kube-prometheus-stack-88.5.3")
-    complaints = [one for one in wrong if one.reference == "values-secret"]
+    _, wrong = read_operator_values(tmp_path / "hosts.yml", "monitoring", "kube-prometheus-stack-88.5.3")
+    complaints = [complaint for complaint in wrong if complaint.reference == "values-secret"]
     assert len(complaints) == len(places(CLEAR))
     assert "figleaf" not in "\n".join(map(str, complaints))
     assert "monitoring.yaml: grafana.adminPassword: found a secret in clear" in str(complaints[0])
@@ -121,4 +121,4 @@ def test_a_file_of_values_is_refused_with_every_place(tmp_path: Path) -> None:
 )
 def test_no_default_of_a_real_chart_and_none_of_ours_is_refused(path: Path) -> None:
     for found in yaml.safe_load_all(path.read_text()):
-        assert list(secret_paths(found)) == []
+        assert list(find_secret_paths(found)) == []

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from gpustack.config.resolved import apt_of, fingerprint_of
-from gpustack.config.served import image_of
-from gpustack.config.spec import Spec, schema
+from gpustack.config.resolution import build_apt_repositories, resolve_fingerprint
+from gpustack.config.serve_image import select_image
+from gpustack.config.spec import Spec, build_schema
 from tests.worlds.specs import SPEC_FILE, complaint_ids, complaints, judged
 
 MIRROR = {"mirror": "http://a", "fingerprint": "A" * 40}
@@ -32,18 +32,18 @@ def test_a_mirror_and_its_fingerprint_as_gpg_prints_it() -> None:
 
 
 def test_another_key_is_trusted_for_the_official_packages_when_the_spec_says_so() -> None:
-    assert fingerprint_of(Spec(), "kubernetes").startswith("DE15B144")
+    assert resolve_fingerprint(Spec(), "kubernetes").startswith("DE15B144")
     _, spec, wrong = judged({"fingerprints": {"kubernetes": FINGERPRINT}})
     assert wrong == []
-    assert fingerprint_of(spec, "kubernetes") == FINGERPRINT.replace(" ", "").upper()
-    assert apt_of(spec)["kubernetes"]["fingerprint"] == FINGERPRINT.replace(" ", "").upper()
-    assert fingerprint_of(spec, "containerd").startswith("9DC85822")
+    assert resolve_fingerprint(spec, "kubernetes") == FINGERPRINT.replace(" ", "").upper()
+    assert build_apt_repositories(spec)["kubernetes"]["fingerprint"] == FINGERPRINT.replace(" ", "").upper()
+    assert resolve_fingerprint(spec, "containerd").startswith("9DC85822")
 
 
 def test_a_key_beside_a_mirrors_own_would_have_no_effect() -> None:
-    (found,) = complaints({"source": MIRROR, "fingerprints": {"containerd": "B" * 40}})
-    assert (found.key, found.found) == ("gpustack.fingerprints", "containerd")
-    assert "source.fingerprint" in found.allowed
+    (complaint,) = complaints({"source": MIRROR, "fingerprints": {"containerd": "B" * 40}})
+    assert (complaint.key, complaint.actual) == ("gpustack.fingerprints", "containerd")
+    assert "source.fingerprint" in complaint.rule
 
 
 @pytest.mark.parametrize(("written", "meant"), [(False, "off"), ("off", "off"), ("keep", "keep")])
@@ -69,9 +69,14 @@ def test_off_in_yaml_is_false(written: Any, meant: str) -> None:
     ],
 )  # fmt: skip
 def test_unknown_keys_get_the_nearest_spelling(spec: Any, key: str, nearest: str) -> None:
-    (found,) = complaints(spec)
-    assert (found.file, found.key, found.reference, found.nearest) == (SPEC_FILE, key, "config-unknown-key", nearest)
-    assert (f"did you mean {nearest}?" in str(found)) is bool(nearest)
+    (complaint,) = complaints(spec)
+    assert (complaint.file, complaint.key, complaint.reference, complaint.nearest) == (
+        SPEC_FILE,
+        key,
+        "config-unknown-key",
+        nearest,
+    )
+    assert (f"did you mean {nearest}?" in str(complaint)) is bool(nearest)
 
 
 @pytest.mark.parametrize(
@@ -135,9 +140,9 @@ def test_unknown_keys_get_the_nearest_spelling(spec: Any, key: str, nearest: str
 def test_wrong_values_are_reported_in_the_operators_words(spec: Any, key: str, found: str, allowed: str) -> None:
     complaint = complaints(spec)[0]
     assert complaint.key == ".".join(part for part in ("gpustack", key) if part)
-    assert found in complaint.found
-    assert allowed in complaint.allowed
-    assert "found" not in complaint.allowed
+    assert found in complaint.actual
+    assert allowed in complaint.rule
+    assert "found" not in complaint.rule
     assert complaint.file == SPEC_FILE
 
 
@@ -148,10 +153,10 @@ def test_a_driver_version_has_two_parts_or_three(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["1.34.1", "1.20.0", "1.99.0", "2.0.0", "1.36", "latest", ""])
 def test_kubernetes_that_is_not_supported(version: str) -> None:
-    (found,) = complaints({"kubernetes": {"version": version}})
-    assert found.key == "gpustack.kubernetes.version"
-    assert found.found == repr(version)
-    assert "1.36" in found.allowed
+    (complaint,) = complaints({"kubernetes": {"version": version}})
+    assert complaint.key == "gpustack.kubernetes.version"
+    assert complaint.actual == repr(version)
+    assert "1.36" in complaint.rule
 
 
 @pytest.mark.parametrize("version", ["1.36.4", "v1.36.4", "1.35.0"])
@@ -169,13 +174,13 @@ def test_kubernetes_that_is_supported(version: str) -> None:
     ],
 )
 def test_networks_apart_from_each_other_and_from_hosts(kubernetes: Any, key: str) -> None:
-    (found,) = complaints({"kubernetes": kubernetes})
-    assert (found.key, found.reference) == (f"gpustack.kubernetes.{key}", "config-networks-overlap")
+    (complaint,) = complaints({"kubernetes": kubernetes})
+    assert (complaint.key, complaint.reference) == (f"gpustack.kubernetes.{key}", "config-networks-overlap")
 
 
 def test_hosts_inside_a_network_are_named() -> None:
-    (found,) = complaints(None, h2={"gpustack_node_ip": "10.244.7.7"})
-    assert "10.244.7.7 of h2" in found.found
+    (complaint,) = complaints(None, h2={"gpustack_node_ip": "10.244.7.7"})
+    assert "10.244.7.7 of h2" in complaint.actual
 
 
 def test_all_mistakes_at_once_contradictions_included() -> None:
@@ -208,7 +213,7 @@ def test_every_field_says_what_it_is() -> None:
         for name, field in node.get("properties", {}).items():
             yield name, field.get("description", "")
 
-    whole = schema()
+    whole = build_schema()
     fields = [pair for node in whole["$defs"].values() for pair in described(node)]
     assert len(fields) > 30
     assert [name for name, text in fields if not text] == []
@@ -232,7 +237,7 @@ def test_the_defaults_keep_the_rules() -> None:
 )
 def test_an_image_of_serve(image: str) -> None:
     _, spec, wrong = judged({"serve": {"enabled": True, "image": image}})
-    assert (image_of(spec), wrong) == (image, [])
+    assert (select_image(spec), wrong) == (image, [])
 
 
 @pytest.mark.parametrize(
@@ -249,9 +254,9 @@ def test_an_image_of_serve(image: str) -> None:
     ],
 )
 def test_an_image_of_serve_has_its_registry_and_a_tag(image: str) -> None:
-    (found,) = complaints({"serve": {"enabled": True, "image": image}})
-    assert (found.key, found.reference) == ("gpustack.serve.image", "config-invalid")
-    assert "REGISTRY/PATH:TAG" in found.allowed
+    (complaint,) = complaints({"serve": {"enabled": True, "image": image}})
+    assert (complaint.key, complaint.reference) == ("gpustack.serve.image", "config-invalid")
+    assert "REGISTRY/PATH:TAG" in complaint.rule
 
 
 def test_serve_needs_an_image_but_from_a_bundle_and_the_monitoring() -> None:
@@ -259,6 +264,6 @@ def test_serve_needs_an_image_but_from_a_bundle_and_the_monitoring() -> None:
     on: dict[str, Any] = {"serve": {"enabled": True}}
     assert complaint_ids(on) == complaint_ids({**on, "source": MIRROR}) == [("gpustack.serve.image", "config-invalid")]
     assert complaint_ids({"serve": {"enabled": False}}) == complaint_ids({**on, **lab}) == []
-    assert image_of(judged(lab)[1]).startswith("docker.io/library/gpustack:")
+    assert select_image(judged(lab)[1]).startswith("docker.io/library/gpustack:")
     off = {"monitoring": {"enabled": False}}
     assert complaint_ids({**on, **lab, **off}) == [("gpustack.monitoring.enabled", "config-invalid")]

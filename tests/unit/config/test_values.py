@@ -9,7 +9,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack.config.values import find_unknown_files, folder, merged, read_values, theirs
+from gpustack.config.values import (
+    find_unknown_files,
+    locate_values_folder,
+    merge_values,
+    parse_values,
+    read_operator_values,
+)
 from tests.worlds.value_layers import layers
 
 CHART = "kube-prometheus-stack-88.5.3"
@@ -19,31 +25,31 @@ def test_maps_merge_lists_are_replaced_null_stays() -> None:
     ours = {"a": {"x": 1, "y": [1, 2]}, "b": {"c": 1}, "d": 1}
     computed = {"a": {"y": [3]}}
     given = {"a": {"z": None}, "b": 5, "d": {"e": 1}}
-    assert merged(ours, computed, given) == {"a": {"x": 1, "y": [3], "z": None}, "b": 5, "d": {"e": 1}}
+    assert merge_values(ours, computed, given) == {"a": {"x": 1, "y": [3], "z": None}, "b": 5, "d": {"e": 1}}
 
 
 @given(st.lists(layers, max_size=4))
 def test_layers_are_left_as_they_are(parts: list[dict[str, Any]]) -> None:
     before = deepcopy(parts)
-    merged(*parts)
+    merge_values(*parts)
     assert parts == before
 
 
 @given(layers, layers, layers)
 def test_layers_merge_one_after_the_other(first: Any, second: Any, third: Any) -> None:
     """From the first on, as Helm takes its files: a null or a number between two maps parts them for good."""
-    assert merged(merged(first, second), third) == merged(first, second, third)
+    assert merge_values(merge_values(first, second), third) == merge_values(first, second, third)
 
 
 @given(layers)
 def test_nothing_is_neutral(part: dict[str, Any]) -> None:
-    assert merged(part, {}) == merged({}, part) == merged(part, part) == part
+    assert merge_values(part, {}) == merge_values({}, part) == merge_values(part, part) == part
 
 
 def test_values_stand_beside_the_inventory(tmp_path: Path) -> None:
     (tmp_path / "hosts.yml").touch()
-    assert folder(tmp_path) == folder(tmp_path / "hosts.yml") == tmp_path / "values"
-    assert folder(None) == Path("/etc/gpustack-cluster/values")
+    assert locate_values_folder(tmp_path) == locate_values_folder(tmp_path / "hosts.yml") == tmp_path / "values"
+    assert locate_values_folder(None) == Path("/etc/gpustack-cluster/values")
 
 
 @pytest.fixture
@@ -54,14 +60,14 @@ def site(tmp_path: Path) -> Path:
 
 def read(site: Path, text: str) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     (site / "values" / "monitoring.yaml").write_text(text)
-    found, wrong = theirs(site, "monitoring", CHART)
+    found, wrong = read_operator_values(site, "monitoring", CHART)
     assert {complaint.file.split(":")[0] for complaint in wrong} <= {str(site / "values" / "monitoring.yaml")}
     return found, [(complaint.key, complaint.reference) for complaint in wrong]
 
 
 def test_no_file_is_no_values(site: Path) -> None:
-    assert theirs(site, "monitoring", CHART) == ({}, [])
-    assert theirs(site / "nowhere" / "hosts.yml", "monitoring", CHART) == ({}, [])
+    assert read_operator_values(site, "monitoring", CHART) == ({}, [])
+    assert read_operator_values(site / "nowhere" / "hosts.yml", "monitoring", CHART) == ({}, [])
 
 
 def test_a_good_file(site: Path) -> None:
@@ -108,8 +114,8 @@ def test_all_that_is_wrong_is_reported_at_once(site: Path) -> None:
     ],
 )  # fmt: skip
 def test_jinja_is_refused(site: Path, text: str) -> None:
-    found = yaml.safe_dump({"alertmanager": {"config": {"receivers": [{"name": text}]}}})
-    assert read(site, found)[1] == [("alertmanager.config.receivers.0.name", "config-jinja")]
+    safe_dump = yaml.safe_dump({"alertmanager": {"config": {"receivers": [{"name": text}]}}})
+    assert read(site, safe_dump)[1] == [("alertmanager.config.receivers.0.name", "config-jinja")]
 
 
 @pytest.mark.parametrize(
@@ -122,21 +128,21 @@ def test_jinja_is_refused(site: Path, text: str) -> None:
     ],
 )  # fmt: skip
 def test_templates_of_helm_prometheus_and_alertmanager_stay(site: Path, text: str) -> None:
-    found = yaml.safe_dump({"alertmanager": {"config": {"receivers": [{"name": text}]}}})
-    assert read(site, found)[1] == []
+    safe_dump = yaml.safe_dump({"alertmanager": {"config": {"receivers": [{"name": text}]}}})
+    assert read(site, safe_dump)[1] == []
 
 
 def test_keys_and_dates_are_texts_as_to_helm(site: Path) -> None:
     file = site / "values" / "x.yaml"
     file.write_text("2: a\ntrue: b\nnull: c\nsince: 2026-11-22\n")
-    assert read_values(file.read_text()) == {"2": "a", "true": "b", "null": "c", "since": "2026-11-22"}
+    assert parse_values(file.read_text()) == {"2": "a", "true": "b", "null": "c", "since": "2026-11-22"}
 
 
 def test_files_of_no_release_are_reported(site: Path) -> None:
     for name in ("monitoring.yaml", "monitoring.yml", "gpu-operater.yaml", "README.md", ".swp"):
         (site / "values" / name).touch()
-    found = find_unknown_files(site, ["monitoring", "gpu-operator"])
-    assert [(Path(wrong.file).name, wrong.reference) for wrong in found] == [
+    unknown_files = find_unknown_files(site, ["monitoring", "gpu-operator"])
+    assert [(Path(wrong.file).name, wrong.reference) for wrong in unknown_files] == [
         ("gpu-operater.yaml", "values-stranger"),
         ("monitoring.yml", "values-stranger"),
     ]

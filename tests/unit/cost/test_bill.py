@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from gpustack.capacity.read import read_usage
+from gpustack.capacity.read import query_usage
 from gpustack.capacity.usage import Hours, Key, Usage
 from gpustack.config.sections.usage import Cost
-from gpustack.cost.bill import CELLS, CENT, make_bill, round_cells
-from gpustack.cost.prices import find_price, price_hours
+from gpustack.cost.bill import CELLS, CENT, build_bill, round_cells
+from gpustack.cost.prices import find_price, find_prices
 from gpustack.errors import ConfigError
 from tests.worlds.usage import Recorder
 
@@ -35,12 +35,12 @@ def test_cells_add_up_and_none_is_a_cent_off(exact: list[Decimal]) -> None:
 def test_rows_add_up_to_hours_times_price(parts: list[tuple[float, ...]], price: Decimal) -> None:
     hours = {Key("2026-10-01", "", f"n{at}", "H100", "", f"s{at % 3}", ""): Hours(*one) for at, one in enumerate(parts)}
     usage = Usage(0, 3600, hours, (), 1, 1.0, 0.0, (), "x")
-    found = make_bill(usage, ("namespace",), dict.fromkeys(hours, price), "EUR", {})
-    whole = sum((Decimal(repr(one.total)) * price for one in hours.values()), Decimal())
-    assert sum((line.total for line in found.lines), Decimal()) == found.total.total
-    assert abs(found.total.total - whole) <= CENT
-    assert all(getattr(line, cell) >= 0 for line in found.lines for cell in CELLS)
-    assert sum(found.days.values()) == found.total.total
+    bill = build_bill(usage, ("namespace",), dict.fromkeys(hours, price), "EUR", {})
+    whole = sum((Decimal(repr(hour.total)) * price for hour in hours.values()), Decimal())
+    assert sum((line.total_cost for line in bill.lines), Decimal()) == bill.total.total_cost
+    assert abs(bill.total.total_cost - whole) <= CENT
+    assert all(getattr(line, cell) >= 0 for line in bill.lines for cell in CELLS)
+    assert sum(bill.days.values()) == bill.total.total_cost
 
 
 def test_a_price_is_the_last_that_fits() -> None:
@@ -61,31 +61,31 @@ def test_a_price_that_changes_in_mid_month() -> None:
     world = Recorder(48)
     world.node("n", 0, 2880, 2, model="H100")
     world.pod("n", "a", 0, 2880, 1, active=0.01)
-    usage = read_usage(world.source())
+    usage = query_usage(world.source())
     spec = cost({"per_gpu_hour": 1}, {"from": "2026-10-02", "per_gpu_hour": 3})
-    found = make_bill(
-        usage, ("namespace",), price_hours(spec, usage.hours), spec.unit, {"a": Decimal(90), "b": Decimal(1)}
+    bill = build_bill(
+        usage, ("namespace",), find_prices(spec, usage.hours), spec.unit, {"a": Decimal(90), "b": Decimal(1)}
     )
-    (nobody, a) = found.lines
-    assert [a.idle, a.used, nobody.free, found.total.total] == [96, 0, 96, 192]
-    assert [(one.namespace, one.exceeded) for one in found.budgets] == [("a", True), ("b", False)]
-    assert found.doubts[-1].startswith("no pod of b had a GPU")
+    (nobody, a) = bill.lines
+    assert [a.idle_cost, a.used_cost, nobody.free_cost, bill.total.total_cost] == [96, 0, 96, 192]
+    assert [(budget.namespace, budget.exceeded) for budget in bill.budgets] == [("a", True), ("b", False)]
+    assert bill.doubts[-1].startswith("no pod of b had a GPU")
 
 
 def test_what_has_no_price_is_named_with_its_days() -> None:
     world = Recorder(48)
     world.node("n1", 0, 2880, 2, model="NVIDIA H100")
     world.node("n2", 0, 2880, 2, model="NVIDIA L4")
-    usage = read_usage(world.source())
+    usage = query_usage(world.source())
     with pytest.raises(ConfigError) as caught:
-        price_hours(cost({"model": "H100", "from": "2026-10-02", "per_gpu_hour": 1}), usage.hours)
+        find_prices(cost({"model": "H100", "from": "2026-10-02", "per_gpu_hour": 1}), usage.hours)
     assert caught.value.reference == "cost-no-price"
-    assert caught.value.why.splitlines() == [
+    assert caught.value.reason.splitlines() == [
         "NVIDIA H100, 2026-10-01 to 2026-10-01: n1",
         "NVIDIA L4, 2026-10-01 to 2026-10-02: n2",
     ]
     with pytest.raises(ConfigError) as caught:
-        price_hours(Cost(), usage.hours)
+        find_prices(Cost(), usage.hours)
     assert caught.value.reference == "cost-no-prices"
 
 

@@ -10,7 +10,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
-from gpustack.report.codes import doctor_code
+from gpustack.report.codes import compute_diagnosis_code
 from tests.worlds.healthy import healthy as base
 
 YEAR = 365 * 24 * 3600
@@ -30,25 +30,27 @@ def but(change: Callable[[Answer], Answer | None]) -> Snapshot:
 @pytest.mark.parametrize("seed", range(3))
 def test_half_of_the_answers_is_no_fault(seed: int) -> None:
     random = Random(seed)
-    found = diagnose(but(lambda answer: answer if random.random() < 0.5 else None))
-    assert [one.id for one in found.roots] == []
-    assert not found.healthy
-    assert doctor_code(found) == 8
+    diagnosis = diagnose(but(lambda answer: answer if random.random() < 0.5 else None))
+    assert [root.id for root in diagnosis.roots] == []
+    assert not diagnosis.healthy
+    assert compute_diagnosis_code(diagnosis) == 8
 
 
 @pytest.mark.parametrize("text", REFUSALS)
 def test_an_api_that_refuses_everything_is_no_fault_of_others(text: str) -> None:
-    of_api = but(lambda one: replace(one, rc=1, out="", err=text) if one.where == CLUSTER else one)
-    found = diagnose(of_api)
-    assert [one.id for one in found.roots] == []
-    assert {one.outcome for (_, where), one in found.judged.items() if where == CLUSTER} >= {"unknown"}
+    of_api = but(lambda answer: replace(answer, rc=1, stdout="", stderr=text) if answer.location == CLUSTER else answer)
+    diagnosis = diagnose(of_api)
+    assert [root.id for root in diagnosis.roots] == []
+    assert {judgement.outcome for (_, where), judgement in diagnosis.judgements.items() if where == CLUSTER} >= {
+        "unknown"
+    }
 
 
 def test_a_clock_off_by_a_year_is_that_alone() -> None:
     def later(answer: Answer) -> Answer:
-        if (answer.probe, answer.where) != ("system.time", "k2"):
+        if (answer.probe, answer.location) != ("system.time", "k2"):
             return answer
-        return replace(answer, out=f"{int(answer.out) + YEAR}\n")
+        return replace(answer, stdout=f"{int(answer.stdout) + YEAR}\n")
 
-    found = diagnose(but(later))
-    assert [(one.id, one.locations) for one in found.roots] == [("host-time-skew", ("k2",))]
+    diagnosis = diagnose(but(later))
+    assert [(root.id, root.locations) for root in diagnosis.roots] == [("host-time-skew", ("k2",))]

@@ -7,7 +7,7 @@ import pytest
 from gpustack.ask.probe import Answer
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis
-from gpustack.doctor.recent_changes import changed
+from gpustack.doctor.recent_changes import find_recent_changes
 from tests.worlds import hosts
 from tests.worlds.cases import recorded
 
@@ -18,26 +18,29 @@ DROP_IN = ("h1", 120, "/etc/containerd/conf.d/00-docker.toml written, after cont
 
 
 def broken(*answers: Answer) -> Diagnosis:
-    return diagnose(hosts.snapshot({(one.probe, "h1"): one for one in answers}))
+    return diagnose(hosts.snapshot({(answer.probe, "h1"): answer for answer in answers}))
 
 
 def changes(found: Diagnosis) -> list[tuple[str, int, str]]:
     (root,) = found.roots
-    return [(one.where, one.ago, one.what) for one in changed(root, found.snapshot)]
+    return [
+        (change.location, change.seconds_ago, change.description)
+        for change in find_recent_changes(root, found.snapshot)
+    ]
 
 
 def started(at: int) -> Answer:
-    one = recorded("units.services", "prepared-debian-12")
-    before, _, after = one.out.partition("Id=containerd.service")
+    answer = recorded("units.services", "prepared-debian-12")
+    before, _, after = answer.stdout.partition("Id=containerd.service")
     unit, end, rest = after.partition("\n\n")
     lines = [f"ActiveEnterTimestamp=@{at}" if "ActiveEnter" in line else line for line in unit.splitlines()]
-    return replace(one, out=f"{before}Id=containerd.service" + "\n".join(lines) + end + rest)
+    return replace(answer, stdout=f"{before}Id=containerd.service" + "\n".join(lines) + end + rest)
 
 
 def test_what_is_near_the_fault_is_shown_with_its_time_and_nothing_else() -> None:
-    found = broken(SILENT, UPGRADED, WRITTEN, started(1795239800))
-    assert found.roots[0].id == "containerd-cri-disabled"
-    assert changes(found) == [
+    diagnosis = broken(SILENT, UPGRADED, WRITTEN, started(1795239800))
+    assert diagnosis.roots[0].id == "containerd-cri-disabled"
+    assert changes(diagnosis) == [
         DROP_IN,
         ("h1", 200, "containerd started"),
         ("h1", 1240, "apt: upgrade containerd.io, runc"),

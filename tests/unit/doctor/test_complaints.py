@@ -26,8 +26,10 @@ CAUSES = [(complaint, cause) for complaint, causes in COMPLAINTS.items() for cau
 def healthy() -> Snapshot:
     """With what kubeadm leaves on a host that belongs to the cluster."""
     made = base()
-    joined = [same_addresses(replace(recorded("leftovers.kubernetes", "worker-of-ours"), where=one)) for one in HOSTS]
-    return replace(made, answers={**made.answers, **{(one.probe, one.where): one for one in joined}})
+    joined = [
+        same_addresses(replace(recorded("leftovers.kubernetes", "worker-of-ours"), location=one)) for one in HOSTS
+    ]
+    return replace(made, answers={**made.answers, **{(answer.probe, answer.location): answer for answer in joined}})
 
 
 def changed(values: dict[str, Any]) -> Answer:
@@ -37,16 +39,16 @@ def changed(values: dict[str, Any]) -> Answer:
         return worded(before, values["words"])
     of_nodes = probe == "gpu.nodes"
     answer = gpus.here(probe, values["case"])[probe, CLUSTER] if of_nodes else recorded(probe, values["case"])
-    found = worded(same_addresses(replace(answer, where=where)), values.get("words", {}))
-    return replace(found, out=merged(before.out, found.out, values["only"])) if "only" in values else found
+    found = worded(same_addresses(replace(answer, location=where)), values.get("words", {}))
+    return replace(found, stdout=merged(before.stdout, found.stdout, values["only"])) if "only" in values else found
 
 
 def worded(answer: Answer, words: dict[str, str]) -> Answer:
-    out = answer.out
+    out = answer.stdout
     for old, new in words.items():
         assert old in out, f"{answer.probe} does not say {old}"
         out = out.replace(old, new)
-    return replace(answer, out=out)
+    return replace(answer, stdout=out)
 
 
 def merged(before: str, after: str, only: str) -> str:
@@ -57,28 +59,28 @@ def merged(before: str, after: str, only: str) -> str:
 
 
 def world(cause: dict[str, Any]) -> Snapshot:
-    answers = {(answer.probe, answer.where): answer for answer in map(changed, cause.get("answers", ()))}
-    found = replace(healthy(), answers={**healthy().answers, **answers})
+    answers = {(answer.probe, answer.location): answer for answer in map(changed, cause.get("answers", ()))}
+    snapshot = replace(healthy(), answers={**healthy().answers, **answers})
     if not cause.get("alone"):
-        return found
-    planes = found.inventory.control_planes
+        return snapshot
+    planes = snapshot.inventory.control_planes
     return replace(
-        found,
-        inventory=replace(found.inventory, hosts=planes),
-        reach={host.name: found.reach[host.name] for host in planes},
-        answers={key: answer for key, answer in found.answers.items() if key[1] in (CLUSTER, planes[0].name)},
+        snapshot,
+        inventory=replace(snapshot.inventory, hosts=planes),
+        reach={host.name: snapshot.reach[host.name] for host in planes},
+        answers={key: answer for key, answer in snapshot.answers.items() if key[1] in (CLUSTER, planes[0].name)},
     )
 
 
 def test_without_a_fault_there_is_none() -> None:
-    found = diagnose(healthy())
-    assert (found.roots, found.unexplained) == ((), ())
+    diagnosis = diagnose(healthy())
+    assert (diagnosis.roots, diagnosis.unexplained_symptoms) == ((), ())
 
 
 @pytest.mark.parametrize(("complaint", "cause"), CAUSES, ids=[f"{one}: {cause['root']}" for one, cause in CAUSES])
 def test_exactly_its_root_is_named_and_others_are_ruled_out(complaint: str, cause: dict[str, Any]) -> None:
-    found = diagnose(world(cause))
-    assert [one.id for one in found.roots] == [cause["root"]], complaint
-    assert found.unexplained == ()
-    assert set(cause.get("breaks", ())) <= {one.id for one in found.roots[0].impact}
-    assert bool(found.roots[0].ruled_out) is not cause.get("nothing_else_told", False)
+    diagnosis = diagnose(world(cause))
+    assert [finding.id for finding in diagnosis.roots] == [cause["root"]], complaint
+    assert diagnosis.unexplained_symptoms == ()
+    assert set(cause.get("breaks", ())) <= {judgement.id for judgement in diagnosis.roots[0].impact}
+    assert bool(diagnosis.roots[0].ruled_out) is not cause.get("nothing_else_told", False)

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Reach, Snapshot
-from gpustack.doctor.diagnose import diagnose, questions
+from gpustack.doctor.diagnose import diagnose, list_probes
 from gpustack.doctor.finding import Diagnosis
-from gpustack.doctor.graph import graph
-from gpustack.report.codes import doctor_code
+from gpustack.doctor.graph import load_graph
+from gpustack.report.codes import compute_diagnosis_code
 from tests.worlds import cluster, hosts
 from tests.worlds.cases import recorded
 from tests.worlds.cluster import K1
@@ -16,7 +16,7 @@ OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1",
 
 
 def roots(found: Diagnosis) -> dict[str, tuple[str, ...]]:
-    return {one.id: one.locations for one in found.roots}
+    return {root.id: root.locations for root in found.roots}
 
 
 def lost(snapshot: Snapshot, host: str) -> Snapshot:
@@ -26,55 +26,61 @@ def lost(snapshot: Snapshot, host: str) -> Snapshot:
 
 
 def test_the_questions_are_those_of_steps_and_checks_each_once() -> None:
-    ids = [probe.id for probe in questions()]
+    ids = [probe.id for probe in list_probes()]
     assert len(ids) == len(set(ids))
     assert {"kernel.sysctls", "service-monitors.selectors"} <= set(ids)
 
 
 def test_prepared_hosts_have_no_root() -> None:
-    found = diagnose(hosts.snapshot())
-    assert (roots(found), found.unexplained) == ({}, ())
+    diagnosis = diagnose(hosts.snapshot())
+    assert (roots(diagnosis), diagnosis.unexplained_symptoms) == ({}, ())
 
 
 def test_a_fault_is_named_with_its_evidence_and_no_step_says_it_again() -> None:
-    found = diagnose(hosts.snapshot({("kernel.sysctls", "h1"): OFF}))
-    assert roots(found) == {"host-ip-forward-off": ("h1",)}
-    (one,) = found.roots[0].judged
-    assert [evidence.answer.probe for evidence in one.evidence] == ["kernel.sysctls"]
-    assert [drift for drift in found.drift if "h1" in drift.locations and drift.step == "prereqs"] == []
-    assert doctor_code(found) == 1
+    diagnosis = diagnose(hosts.snapshot({("kernel.sysctls", "h1"): OFF}))
+    assert roots(diagnosis) == {"host-ip-forward-off": ("h1",)}
+    (judgement,) = diagnosis.roots[0].judgements
+    assert [evidence.answer.probe for evidence in judgement.evidence] == ["kernel.sysctls"]
+    assert [drift for drift in diagnosis.drift if "h1" in drift.locations and drift.step == "prereqs"] == []
+    assert compute_diagnosis_code(diagnosis) == 1
 
 
 def test_a_check_of_a_step_confirms_and_refutes_the_fault_it_names() -> None:
     swapping = recorded("kernel.swap", "ubuntu-swapfile")
-    found = diagnose(hosts.snapshot({("kernel.swap", "h1"): swapping}))
-    assert roots(found) == {"host-swap-on": ("h1",)}
-    assert found.judged["host-swap-on", "h2"].outcome == "ok"
-    unread = Answer("kernel.swap", "h1", -1, "", lost="it hung")
-    assert diagnose(hosts.snapshot({("kernel.swap", "h1"): unread})).judged["host-swap-on", "h1"].why == "it hung"
+    diagnosis = diagnose(hosts.snapshot({("kernel.swap", "h1"): swapping}))
+    assert roots(diagnosis) == {"host-swap-on": ("h1",)}
+    assert diagnosis.judgements["host-swap-on", "h2"].outcome == "ok"
+    unread = Answer("kernel.swap", "h1", -1, "", missing_reason="it hung")
+    assert (
+        diagnose(hosts.snapshot({("kernel.swap", "h1"): unread})).judgements["host-swap-on", "h1"].reason == "it hung"
+    )
 
 
 def test_a_check_that_found_something_else_first_tells_nothing() -> None:
     silent = Answer("containerd.runtime", "h1", 1, "")
-    found = diagnose(hosts.snapshot({("containerd.runtime", "h1"): silent}))
-    assert found.judged["containerd-cgroup-driver", "h1"].outcome == "unknown"
-    assert roots(found) == {"containerd-cri-disabled": ("h1",)}
-    assert "st-runtime-down" not in roots(found)
+    diagnosis = diagnose(hosts.snapshot({("containerd.runtime", "h1"): silent}))
+    assert diagnosis.judgements["containerd-cgroup-driver", "h1"].outcome == "unknown"
+    assert roots(diagnosis) == {"containerd-cri-disabled": ("h1",)}
+    assert "st-runtime-down" not in roots(diagnosis)
 
 
 def test_a_dead_host_is_a_root_and_makes_all_else_of_it_unknown() -> None:
-    found = diagnose(lost(hosts.snapshot({("kernel.sysctls", "h1"): OFF}), "h2"))
-    assert roots(found) == {"host-ip-forward-off": ("h1",), "host-ssh-unreachable": ("h2",)}
-    of_h2 = {id: one.outcome for (id, where), one in found.judged.items() if where == "h2" and id in graph()}
+    diagnosis = diagnose(lost(hosts.snapshot({("kernel.sysctls", "h1"): OFF}), "h2"))
+    assert roots(diagnosis) == {"host-ip-forward-off": ("h1",), "host-ssh-unreachable": ("h2",)}
+    of_h2 = {
+        id: judgement.outcome
+        for (id, where), judgement in diagnosis.judgements.items()
+        if where == "h2" and id in load_graph()
+    }
     assert of_h2.pop("host-ssh-unreachable") == of_h2.pop("st-host-unmanaged") == "failed"
     assert set(of_h2.values()) == {"unknown"}
-    assert found.roots[-1].hidden_checks == len([id for id in of_h2 if id in graph()])
+    assert diagnosis.roots[-1].hidden_checks == len([id for id in of_h2 if id in load_graph()])
 
 
 def test_without_any_answer_nothing_is_well() -> None:
     whole = hosts.snapshot()
-    found = diagnose(replace(whole, answers={}, reach={name: Reach(name) for name in whole.reach}))
-    assert (found.roots, found.healthy, doctor_code(found)) == ((), False, 8)
+    diagnosis = diagnose(replace(whole, answers={}, reach={name: Reach(name) for name in whole.reach}))
+    assert (diagnosis.roots, diagnosis.healthy, compute_diagnosis_code(diagnosis)) == ((), False, 8)
 
 
 def test_what_differs_and_is_no_fault_is_reported_by_itself() -> None:
@@ -83,19 +89,21 @@ def test_what_differs_and_is_no_fault_is_reported_by_itself() -> None:
         "prepared-debian-12",
         ("containerd.io hold installed 2.3.7", "containerd.io hold installed 2.3.6"),
     )
-    found = diagnose(hosts.snapshot({("packages.installed", "h1"): older}))
-    assert ("containerd", "version", ("h1",)) in [(one.step, one.check, one.locations) for one in found.drift]
+    diagnosis = diagnose(hosts.snapshot({("packages.installed", "h1"): older}))
+    assert ("containerd", "version", ("h1",)) in [
+        (drift.step, drift.check, drift.locations) for drift in diagnosis.drift
+    ]
 
 
 def test_the_only_node_that_takes_no_pods() -> None:
     """The taint of the recorded control plane is right with a worker, and wrong without one."""
     key = ("control-plane-taint-single-node", "@cluster")
-    assert diagnose(cluster.snapshot({}, {}, (K1,))).judged[key].outcome == "failed"
-    assert key not in diagnose(cluster.snapshot()).judged
+    assert diagnose(cluster.snapshot({}, {}, (K1,))).judgements[key].outcome == "failed"
+    assert key not in diagnose(cluster.snapshot()).judgements
 
 
 def test_a_healthy_cluster_has_no_finding() -> None:
     """What was not recorded of it is unknown, and reported so."""
-    found = diagnose(cluster.snapshot())
-    assert (found.roots, found.unexplained) == ((), ())
-    assert found.healthy is not bool(found.unknown)
+    diagnosis = diagnose(cluster.snapshot())
+    assert (diagnosis.roots, diagnosis.unexplained_symptoms) == ((), ())
+    assert diagnosis.healthy is not bool(diagnosis.unknown)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.doctor.graph import graph
+from gpustack.doctor.graph import load_graph
 
 TABLE = yaml.safe_load((Path(__file__).parent / "discriminators.yaml").read_text())
 
@@ -14,8 +14,8 @@ TABLE = yaml.safe_load((Path(__file__).parent / "discriminators.yaml").read_text
 @pytest.mark.parametrize("one", TABLE, ids=lambda one: one["state"])
 def test_what_a_pattern_points_to_leads_to_its_state(one: dict[str, Any]) -> None:
     points = {id for case in one["cases"] for id in case["points"]}
-    assert points - graph().ancestors(one["state"]) - {one["state"]} == set()
+    assert points - load_graph().find_ancestors(one["state"]) - {one["state"]} == set()
 
 
 def test_pods_reach_the_api_however_bridged_packets_are_filtered() -> None:
-    assert "bridge-nf-call-off" not in graph().ancestors("st-api-from-pods-timeout")
+    assert "bridge-nf-call-off" not in load_graph().find_ancestors("st-api-from-pods-timeout")

@@ -13,7 +13,7 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.checks import BY_ID
 from gpustack.doctor.diagnose import find_locations
-from gpustack.doctor.graph import graph
+from gpustack.doctor.graph import load_graph
 from tests.worlds.doctor_checks import evaluate
 from tests.worlds.passing_steps import passing_steps
 
@@ -30,38 +30,40 @@ def evaluations(id: str) -> list[tuple[Snapshot, Judgement]]:
     return [
         (snapshot, evaluate(id, snapshot, where))
         for snapshot in worlds()
-        for where in find_locations(graph(), id, snapshot)
+        for where in find_locations(load_graph(), id, snapshot)
     ]
 
 
 @every_check
 def test_no_fault_is_confirmed_where_all_steps_hold(id: str) -> None:
     """What is noted is none: some of these inventories have one host of two."""
-    if id in graph().faults and graph().faults[id].role != "info":
-        assert [one for _, one in evaluations(id) if one.outcome == "failed"] == []
+    if id in load_graph().faults and load_graph().faults[id].role != "info":
+        assert [judgement for _, judgement in evaluations(id) if judgement.outcome == "failed"] == []
 
 
 @every_check
 def test_it_reads_what_its_registration_names(id: str) -> None:
-    read = {evidence.answer.probe for _, one in evaluations(id) for evidence in one.evidence}
+    read = {evidence.answer.probe for _, judgement in evaluations(id) for evidence in judgement.evidence}
     assert read <= {probe.id for probe in TELLERS[id].probes}
 
 
 @every_check
 def test_it_cannot_tell_without_an_answer_that_it_read(id: str) -> None:
-    for snapshot, one in evaluations(id):
-        if one.outcome == "unknown":
+    for snapshot, judgement in evaluations(id):
+        if judgement.outcome == "unknown":
             continue
-        for evidence in (evidence for evidence in one.evidence if one.where in (evidence.where, CLUSTER)):
+        for evidence in (
+            evidence for evidence in judgement.evidence if judgement.location in (evidence.location, CLUSTER)
+        ):
             lost = {key: answer for key, answer in snapshot.answers.items() if answer is not evidence.answer}
             less = replace(snapshot, answers=lost)
-            assert evaluate(id, less, one.where).outcome == "unknown", evidence.answer.probe
+            assert evaluate(id, less, judgement.location).outcome == "unknown", evidence.answer.probe
 
 
 @every_check
 def test_it_says_in_words_what_it_found(id: str) -> None:
-    for _, one in evaluations(id):
-        if one.result:
-            assert one.result.what
-            assert one.result.found
-            assert one.result.expected or one.result.ok
+    for _, judgement in evaluations(id):
+        if judgement.result:
+            assert judgement.result.subject
+            assert judgement.result.actual
+            assert judgement.result.expected or judgement.result.ok

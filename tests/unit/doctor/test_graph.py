@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from gpustack.doctor.catalogue import layer
+from gpustack.doctor.catalogue import build_layer
 from gpustack.doctor.entry import Edge, Group, Layer, Remedy
-from gpustack.doctor.graph import joined
+from gpustack.doctor.graph import join_layers
 from tests.worlds.graphs import entry, fault, graph
 
 
 def test_above_and_below() -> None:
     known = graph(["a -> b", "b -> st-c", "x -> st-c"])
-    assert known.ancestors("st-c") == {"a", "b", "x"}
-    assert known.descendants("a") == {"b", "st-c"}
+    assert known.find_ancestors("st-c") == {"a", "b", "x"}
+    assert known.find_descendants("a") == {"b", "st-c"}
     assert known.order.index("a") < known.order.index("b") < known.order.index("st-c")
     assert {edge.id for edge in known.edges} == {"a -> b", "b -> st-c", "x -> st-c"}
 
@@ -33,19 +33,19 @@ def test_above_and_below() -> None:
 def test_what_is_refused(wrong: dict[str, Any], text: str) -> None:
     whole: dict[str, Any] = {"faults": (fault("a"), fault("b")), "states": (), "edges": (), "groups": ()}
     with pytest.raises(ValueError, match=text):
-        joined([Layer("host", **{**whole, **wrong})])
+        join_layers([Layer("host", **{**whole, **wrong})])
 
 
 def test_a_guard_belongs_to_a_conditional_fault_alone() -> None:
     bare = replace(fault("a", "conditional"), guard="")
     with pytest.raises(ValueError, match="a: guard"):
-        joined([Layer("host", (bare,), (), (), ())])
+        join_layers([Layer("host", (bare,), (), (), ())])
 
 
 def test_files_are_joined() -> None:
     one, two = entry("a"), entry("b")
     files = [Layer("host", (one,), (), (Edge("a", "b"),), ()), Layer("cni", (two,), (), (), ())]  # type: ignore[arg-type]
-    assert joined(files).descendants("a") == {"b"}
+    assert join_layers(files).find_descendants("a") == {"b"}
 
 
 @pytest.mark.parametrize(
@@ -58,12 +58,12 @@ def test_files_are_joined() -> None:
 )
 def test_a_file_of_another_form_is_refused(values: dict[str, Any], why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        layer("host", values)
+        build_layer("host", values)
 
 
 def test_conditions_and_pairs_without_their_edge_are_reported() -> None:
     values = {"graph": ["a -> b"], "graph_conditions": {"a -> b": "it is so"}, "graph_pairs": {"a -> c": "every-host"}}
-    assert layer("host", values).odd == ("a -> b", "a -> c")
+    assert build_layer("host", values).odd == ("a -> b", "a -> c")
 
 
 def test_a_remedy_is_one_thing() -> None:

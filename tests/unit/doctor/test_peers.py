@@ -2,7 +2,7 @@
 
 from gpustack.ask.judge import Judgement, Result
 from gpustack.doctor.finding import Finding
-from gpustack.doctor.peers import Peers, peers
+from gpustack.doctor.peers import Peers, group_peers
 
 
 def judged(where: str, outcome: str, found: str, what: str = "ip_forward", id: str = "off") -> Judgement:
@@ -11,12 +11,16 @@ def judged(where: str, outcome: str, found: str, what: str = "ip_forward", id: s
 
 
 def asked(*all_of_them: Judgement) -> tuple[Peers, ...]:
-    root = Finding("off", tuple(one for one in all_of_them if one.id == "off" and one.outcome == "failed"), "certain")
-    return peers(root, {one.place: one for one in all_of_them})
+    root = Finding(
+        "off",
+        tuple(judgement for judgement in all_of_them if judgement.id == "off" and judgement.outcome == "failed"),
+        "certain",
+    )
+    return group_peers(root, {one.place: one for one in all_of_them})
 
 
 def test_healthy_hosts_are_reported_with_what_was_found_there() -> None:
-    found = asked(
+    peerses = asked(
         judged("a", "failed", "0"),
         judged("b", "ok", "no kernel", "kernel"),
         judged("c", "ok", "1"),
@@ -24,7 +28,7 @@ def test_healthy_hosts_are_reported_with_what_was_found_there() -> None:
         judged("e", "ok", "1"),
         judged("c", "ok", "something else", id="other"),
     )
-    assert found == (Peers(("c", "e"), "1"), Peers(("b",), "kernel: no kernel"))
+    assert peerses == (Peers(("c", "e"), "1"), Peers(("b",), "kernel: no kernel"))
 
 
 def test_what_is_wrong_everywhere_or_nowhere_else_known_has_no_peers() -> None:

@@ -25,33 +25,33 @@ def healthy() -> Snapshot:
 
 
 def but(*answers: Answer) -> Snapshot:
-    changed = {(one.probe, one.where): one for one in answers}
+    changed = {(answer.probe, answer.location): answer for answer in answers}
     return replace(healthy(), answers={**healthy().answers, **changed})
 
 
 def longer(probe: str, entries: list[Any]) -> Answer:
     """A list of objects or of samples with more entries."""
     before = healthy().answers.get((probe, CLUSTER), Answer(probe, CLUSTER, 0, '{"items": []}'))
-    document = json.loads(before.out)
+    document = json.loads(before.stdout)
     (document["items"] if "items" in document else document["data"]["result"]).extend(entries)
-    return replace(before, out=json.dumps(document))
+    return replace(before, stdout=json.dumps(document))
 
 
 def worded(place: str, words: dict[str, str]) -> Answer:
     probe, _, where = place.partition("@")
-    found = healthy().answers[probe, where or CLUSTER]
+    answers = healthy().answers[probe, where or CLUSTER]
     for old, new in words.items():
-        assert old in found.out, f"{probe} does not say {old}"
-        found = replace(found, out=found.out.replace(old, new))
-    return found
+        assert old in answers.stdout, f"{probe} does not say {old}"
+        answers = replace(answers, stdout=answers.stdout.replace(old, new))
+    return answers
 
 
 def noded(fields: dict[str, Any]) -> Answer:
     """The worker's node with other fields in its spec."""
-    document = json.loads(healthy().answers[NODES].out)
+    document = json.loads(healthy().answers[NODES].stdout)
     (node,) = (one for one in document["items"] if one["metadata"]["name"] == "k2")
     node["spec"] |= fields["spec"]
-    return replace(healthy().answers[NODES], out=json.dumps(document))
+    return replace(healthy().answers[NODES], stdout=json.dumps(document))
 
 
 def world(values: dict[str, Any]) -> Snapshot:
@@ -62,11 +62,11 @@ def world(values: dict[str, Any]) -> Snapshot:
 
 def results(found: Diagnosis) -> dict[str, set[Any]]:
     return {
-        "roots": {one.id for one in found.roots},
-        "unexplained": {one.id for one in found.unexplained},
-        "notes": {one.id for one in found.verdict.notes},
+        "roots": {root.id for root in found.roots},
+        "unexplained": {one.id for one in found.unexplained_symptoms},
+        "notes": {note.id for note in found.verdict.notes},
         "drift": {(one.step, one.check) for one in found.drift},
-        "unknown": {one.place for one in found.unknown},
+        "unknown": {judgement.place for judgement in found.unknown},
     }
 
 
@@ -91,4 +91,4 @@ def ours(text: str) -> str:
 def test_the_same_in_a_namespace_of_ours_is_one(own: str, found: str) -> None:
     """So that the entries say what they should."""
     document = json.loads(ours(json.dumps(OWN[own])))
-    assert {one.id for one in diagnose(world(document)).roots} == {found}
+    assert {root.id for root in diagnose(world(document)).roots} == {found}

@@ -47,12 +47,12 @@ def wait_for_step(url: str) -> dict[str, Family]:
     end = time.monotonic() + 30
     while time.monotonic() < end:
         try:
-            found = {family.name: family for family in fetch_families(Web(Access(url)))}
+            families = {family.name: family for family in fetch_families(Web(Access(url)))}
         except UnreachableError:
             time.sleep(0.2)
             continue
-        if found["training_samples"].series[0].points[0][1]:
-            return found
+        if families["training_samples"].series[0].points[0][1]:
+            return families
         time.sleep(0.2)
     raise AssertionError(f"{url} has no step")
 
@@ -64,14 +64,14 @@ def test_it_trains_serves_its_metrics_and_stops(tmp_path: Path) -> None:
     argv = [sys.executable, str(tmp_path / "train.py"), "--address", "127.0.0.1", "--port", str(port)]
     with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as job:
         try:
-            found = wait_for_step(f"http://127.0.0.1:{port}/metrics")
+            for_step = wait_for_step(f"http://127.0.0.1:{port}/metrics")
         finally:
             job.send_signal(signal.SIGTERM)
             _, err = job.communicate(timeout=20)
     assert job.returncode == 0, err
-    kinds = {f"{name}_total" if family.kind == "counter" else name: family.kind for name, family in found.items()}
+    kinds = {f"{name}_total" if family.kind == "counter" else name: family.kind for name, family in for_step.items()}
     assert {name: kind for name, kind in kinds.items() if name.startswith("training_")} == KINDS
-    assert 0 < found["training_loss"].series[0].points[0][1] < 10
+    assert 0 < for_step["training_loss"].series[0].points[0][1] < 10
     assert '"message": "step 0"' in err
     assert '"gpu": {"source": "nvml"' in err
 

@@ -51,15 +51,15 @@ def looked(one: Judged) -> Outlook:
 
 @pytest.fixture(scope="module")
 def judged() -> list[Judged]:
-    found = []
+    judgeds = []
     for mechanism in GROWTHS:
         for kind in KINDS:
             for number in range(EACH):
                 seed = f"1-{mechanism}-{kind}-{number}"
                 world = draw_world(mechanism, seed, hidden=kind == "hidden", gaps=kind == "gaps")
-                found.append(Judged(world, kind, forecast_pool(world.demand, Terms(LEAD, AFTER))))
-    write(found)
-    return found
+                judgeds.append(Judged(world, kind, forecast_pool(world.demand, Terms(LEAD, AFTER))))
+    write(judgeds)
+    return judgeds
 
 
 def made(judged: Sequence[Judged]) -> list[Judged]:
@@ -125,7 +125,7 @@ def row(name: str, chosen: Sequence[Judged]) -> tuple[object, ...]:
 
 def compared(name: str, chosen: Sequence[Judged]) -> tuple[object, ...]:
     fills = [looked(one).fills for one in made(chosen)]
-    says = sum(soon(one.p90) for one in fills), sum(soon(one.p50) for one in fills)
+    says = sum(soon(fill.p90) for fill in fills), sum(soon(one.p50) for one in fills)
     return name, len(chosen), *says, len(chosen) - len(fills), sum(alerts(one.world) for one in chosen)
 
 

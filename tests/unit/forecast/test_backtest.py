@@ -4,30 +4,30 @@ import random
 
 import pytest
 
-from gpustack.forecast.backtest import HORIZON, backtest, miss, origins, repeat, widen
+from gpustack.forecast.backtest import HORIZON, backtest, compute_error, compute_widening, list_origins, predict_naive
 from gpustack.forecast.demand import Day
 
 
 def test_the_last_week_is_repeated() -> None:
     past = [Day(float(day)) for day in range(21)]
-    assert [repeat(past, after) for after in (1, 6, 7, 8, 14)] == [14, 19, 20, 14, 20]
+    assert [predict_naive(past, after) for after in (1, 6, 7, 8, 14)] == [14, 19, 20, 14, 20]
     past[14] = Day(None)
-    assert repeat(past, 1) == 7
+    assert predict_naive(past, 1) == 7
 
 
 def test_above_a_bound_nothing_is_known_to_be_wrong() -> None:
-    assert [miss(Day(8.0, bound=True), value) for value in (7.0, 9.0)] == [1, 0]
-    assert [miss(Day(8.0), value) for value in (7.0, 9.0)] == [1, 1]
-    assert miss(Day(None), 3.0) == 0
+    assert [compute_error(Day(8.0, bound=True), value) for value in (7.0, 9.0)] == [1, 0]
+    assert [compute_error(Day(8.0), value) for value in (7.0, 9.0)] == [1, 1]
+    assert compute_error(Day(None), 3.0) == 0
 
 
 def test_origins_leave_two_weeks_on_either_side() -> None:
     for count in (28, 29, 30, 45, 60, 200):
-        found = origins([Day(1.0)] * count)
+        found = list_origins([Day(1.0)] * count)
         assert all(14 <= at <= count - HORIZON for at in found)
         assert len(found) <= 10
-    assert len(origins([Day(1.0)] * 30)) == 3
-    assert origins([Day(1.0)] * 27) == ()
+    assert len(list_origins([Day(1.0)] * 30)) == 3
+    assert list_origins([Day(1.0)] * 27) == ()
 
 
 def test_growth_without_noise_is_predicted_and_repeating_is_not() -> None:
@@ -39,24 +39,24 @@ def test_growth_without_noise_is_predicted_and_repeating_is_not() -> None:
 def test_errors_are_a_share_of_those_of_repeating() -> None:
     """Around a level the mean of four values is off by 1.12, a repeated one by 1.41 standard deviations."""
     rng = random.Random(2)
-    found = {one.model.id: one.mase for one in backtest([Day(100 + rng.gauss(0, 5)) for _ in range(150)])}
+    found = {score.model.id: score.mase for score in backtest([Day(100 + rng.gauss(0, 5)) for _ in range(150)])}
     assert found["level"] == pytest.approx(1.12 / 1.41, abs=0.06)
 
 
 def test_what_wanders_is_refused_or_widened() -> None:
     """Neighbouring days say little of days to come, and no model has reason to be sure of itself."""
-    found = []
+    scores = []
     for seed in range(10):
         rng, value, days = random.Random(seed), 200.0, []
         for _ in range(60):
             value += rng.gauss(0, 6)
             days.append(Day(value))
-        found.append(backtest(days)[0])
-    assert sum(one.mase >= 1 for one in found) >= 3
-    assert sum(one.mase >= 1 or one.widening > 1 for one in found) >= 7
+        scores.append(backtest(days)[0])
+    assert sum(score.mase >= 1 for score in scores) >= 3
+    assert sum(one.mase >= 1 or one.widening > 1 for one in scores) >= 7
 
 
 def test_weeks_that_were_further_off_widen_what_comes() -> None:
-    assert widen([0.3, -0.5, 1.0]) == 1
-    assert widen([2.0, -3.0, 4.0, 1.0, 5.0]) == pytest.approx(5 / 1.2816, rel=1e-3)
-    assert widen([]) == 1
+    assert compute_widening([0.3, -0.5, 1.0]) == 1
+    assert compute_widening([2.0, -3.0, 4.0, 1.0, 5.0]) == pytest.approx(5 / 1.2816, rel=1e-3)
+    assert compute_widening([]) == 1

@@ -14,7 +14,9 @@ def demand(days: int = 5, capacity: float = 100.0, queued: float | None = 0.0, *
 
 
 def without(hours: range, made: Demand) -> Demand:
-    return replace(made, allocated=[None if at in hours else value for at, value in enumerate(made.allocated)])
+    return replace(
+        made, allocated_gpus=[None if at in hours else value for at, value in enumerate(made.allocated_gpus)]
+    )
 
 
 def test_a_day_is_its_highest_hour_with_what_waits() -> None:
@@ -23,7 +25,7 @@ def test_a_day_is_its_highest_hour_with_what_waits() -> None:
 
 def test_a_day_that_is_not_over_is_none() -> None:
     made = demand()
-    assert len(fold(replace(made, allocated=made.allocated[:-1]))) == 4
+    assert len(fold(replace(made, allocated_gpus=made.allocated_gpus[:-1]))) == 4
 
 
 def test_a_day_with_too_few_hours_is_unknown() -> None:
@@ -35,10 +37,13 @@ def test_the_highest_hours_may_be_among_the_missing_ones() -> None:
     made = demand(days=9)
     assert fold(without(range(33, 39), made))[1] == Day(30.0)
     night = replace(
-        made, allocated=[5.0 if at in range(24, 48) and value == 10 else value for at, value in enumerate(CLOCK * 9)]
+        made,
+        allocated_gpus=[5.0 if at in range(24, 48) and value == 10 else value for at, value in enumerate(CLOCK * 9)],
     )
     gone = without(range(33, 39), night)
-    gone = replace(gone, allocated=[15.0 if at in (39, 40) else value for at, value in enumerate(gone.allocated)])
+    gone = replace(
+        gone, allocated_gpus=[15.0 if at in (39, 40) else value for at, value in enumerate(gone.allocated_gpus)]
+    )
     assert fold(gone)[1] == Day(15.0)
 
 
@@ -46,7 +51,7 @@ def test_all_taken_and_nobody_known_to_wait_is_a_bound() -> None:
     full = demand(capacity=31.0)
     assert fold(replace(full, whole_queue=False)) == (Day(30.0, bound=True),) * 5
     assert fold(full) == (Day(30.0),) * 5
-    assert fold(replace(full, queued=[None] * 120)) == (Day(30.0, bound=True),) * 5
+    assert fold(replace(full, queued_gpus=[None] * 120)) == (Day(30.0, bound=True),) * 5
 
 
 def test_who_waits_is_known_where_somebody_does() -> None:

@@ -102,10 +102,10 @@ def test_so_do_those_of_many_lives() -> None:
 def write(rows: dict[str, list[Judged]]) -> None:
     if not (where := os.environ.get("ACCURACY_WRITE")):
         return
-    found = dict(rows)
-    found["of a resource, not full before"] = not_yet(rows[ALL])
-    found["and it was within 90 days"] = [one for one in not_yet(rows[ALL]) if one.pool.find_full()]
-    Path(where).write_text("".join(map(row, found, found.values())))
+    judgedses = dict(rows)
+    judgedses["of a resource, not full before"] = not_yet(rows[ALL])
+    judgedses["and it was within 90 days"] = [one for one in not_yet(rows[ALL]) if one.pool.find_full()]
+    Path(where).write_text("".join(map(row, judgedses, judgedses.values())))
 
 
 def row(name: str, judged: Sequence[Judged]) -> str:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpustack.forecast.demand import Day
-from gpustack.forecast.models import MODELS, Model, fit, mean_above
-from gpustack.forecast.step import align, find_step
-from gpustack.forecast.trend import WEEK, estimate_slope, inflation
+from gpustack.forecast.models import MODELS, Model, compute_mean_above, fit_model
+from gpustack.forecast.step import find_step, remove_step
+from gpustack.forecast.trend import WEEK, compute_inflation, estimate_slope
 
 LINEAR, EXPONENTIAL = (next(one for one in MODELS if one.id == id) for id in ("linear", "exponential"))
 WEEKDAYS = (4.0, 3.0, 5.0, 2.0, 1.0, -8.0, -7.0)
@@ -25,19 +25,19 @@ def days(values: dict[int, float], missing: tuple[int, ...] = (), most: float = 
 
 
 def test_a_straight_line_with_weekdays_is_continued() -> None:
-    found = fit(LINEAR, days(series(), missing=(3, 4, 20, 33)))
+    found = fit_model(LINEAR, days(series(), missing=(3, 4, 20, 33)))
     assert found.slope == pytest.approx(0.5)
     for after in (1, 8, 40):
         assert found.predict(after) == pytest.approx(50 + 0.5 * (59 + after) + WEEKDAYS[(59 + after) % WEEK])
 
 
 def test_what_grows_by_a_share_is_continued() -> None:
-    found = fit(EXPONENTIAL, [Day(51 * 1.01**day - 1) for day in range(60)])
+    found = fit_model(EXPONENTIAL, [Day(51 * 1.01**day - 1) for day in range(60)])
     assert found.predict(30) == pytest.approx(51 * 1.01**89 - 1)
 
 
 def test_nothing_is_below_zero() -> None:
-    assert fit(LINEAR, days(series(slope=-0.8))).predict(90) == 0
+    assert fit_model(LINEAR, days(series(slope=-0.8))).predict(90) == 0
 
 
 def test_a_few_odd_days_move_nothing() -> None:
@@ -53,23 +53,23 @@ def test_demand_above_a_bound_is_not_taken_for_the_bound() -> None:
     cut = days(values, most=70.0)
     assert sum(day.bound for day in cut) > 15
     taken = [Day(day.peak) for day in cut]
-    assert fit(LINEAR, cut).slope > 1.2 * fit(LINEAR, taken).slope
-    assert fit(LINEAR, cut).predict(14) > fit(LINEAR, taken).predict(14)
+    assert fit_model(LINEAR, cut).slope > 1.2 * fit_model(LINEAR, taken).slope
+    assert fit_model(LINEAR, cut).predict(14) > fit_model(LINEAR, taken).predict(14)
 
 
 @given(st.floats(-100, 100), st.floats(0, 50), st.floats(-100, 100))
 def test_a_mean_above_a_bound_is_above_it(mean: float, sigma: float, least: float) -> None:
-    assert mean_above(mean, sigma, least) >= max(mean, least) - 1e-6
+    assert compute_mean_above(mean, sigma, least) >= max(mean, least) - 1e-6
 
 
 @pytest.mark.parametrize("height", [25.0, -25.0])
 def test_a_step_is_found_and_taken_out(height: float) -> None:
     values = {day: value + (height if day >= 33 else 0) for day, value in series(noise=1.5).items()}
-    found = find_step(values)
-    assert found is not None
-    assert abs(found[0] - 33) <= 1
-    assert found[1] == pytest.approx(height, abs=3)
-    assert estimate_slope(align(values)) == pytest.approx(0.5, abs=0.08)
+    step = find_step(values)
+    assert step is not None
+    assert abs(step[0] - 33) <= 1
+    assert step[1] == pytest.approx(height, abs=3)
+    assert estimate_slope(remove_step(values)) == pytest.approx(0.5, abs=0.08)
 
 
 def test_noise_and_growth_have_no_step() -> None:
@@ -82,12 +82,12 @@ def test_neighbours_that_hang_together_make_a_mean_less_sure() -> None:
     for day in range(200):
         value = 0.8 * value + rng.gauss(0, 1)
         wandering[day] = value
-    assert 5 < inflation(wandering) < 13  # 9 of the process
-    assert inflation({day: rng.gauss(0, 1) for day in range(200)}) < 1.6
+    assert 5 < compute_inflation(wandering) < 13  # 9 of the process
+    assert compute_inflation({day: rng.gauss(0, 1) for day in range(200)}) < 1.6
 
 
 def test_how_unsure_a_slope_is_covers_how_it_varies() -> None:
     model = Model("linear")
-    found = [fit(model, days(series(noise=5.0, seed=seed))) for seed in range(120)]
-    inside = sum(abs(one.slope - 0.5) <= 1.96 * one.tilt for one in found)
-    assert 0.88 <= inside / len(found) <= 1.0
+    fits = [fit_model(model, days(series(noise=5.0, seed=seed))) for seed in range(120)]
+    inside = sum(abs(one.slope - 0.5) <= 1.96 * one.tilt for one in fits)
+    assert 0.88 <= inside / len(fits) <= 1.0

@@ -38,11 +38,11 @@ def judge(demand: Demand, **terms: float) -> PoolForecast:
 
 def test_what_grows_evenly_fills_on_its_day() -> None:
     """The highest hour is 200 on the hundredth day after the beginning, which is a working day: the 41st that comes."""
-    found = judge(make(growing))
-    assert found.outlook is not None
-    assert found.outlook.fills.p50 == 41
-    assert (found.outlook.fills.first, found.outlook.fills.last) == (41, 41)
-    assert found.outlook.fills.chance == 1
+    pool_forecast = judge(make(growing))
+    assert pool_forecast.outlook is not None
+    assert pool_forecast.outlook.fills.p50 == 41
+    assert (pool_forecast.outlook.fills.first, pool_forecast.outlook.fills.last) == (41, 41)
+    assert pool_forecast.outlook.fills.chance == 1
 
 
 def test_noise_makes_an_interval_around_it() -> None:
@@ -77,19 +77,19 @@ def test_a_reserve_is_kept_free() -> None:
 
 
 def test_what_never_fills_needs_no_order() -> None:
-    found = judge(make(noisy, capacity=2000.0))
-    assert found.outlook
-    assert found.outlook.fills.first is None
-    assert found.outlook.fills.chance == 0
-    assert found.outlook.order == 0
+    pool_forecast = judge(make(noisy, capacity=2000.0))
+    assert pool_forecast.outlook
+    assert pool_forecast.outlook.fills.first is None
+    assert pool_forecast.outlook.fills.chance == 0
+    assert pool_forecast.outlook.order == 0
 
 
 def test_a_short_history_reaches_twice_as_far() -> None:
-    found = judge(make(noisy, days=30), lead=70)
-    assert found.outlook
-    assert found.outlook.horizon == 60
-    assert found.outlook.order is None
-    assert "reach 60 days, no" in found.notes[-1]
+    pool_forecast = judge(make(noisy, days=30), lead=70)
+    assert pool_forecast.outlook
+    assert pool_forecast.outlook.horizon == 60
+    assert pool_forecast.outlook.order is None
+    assert "reach 60 days, no" in pool_forecast.notes[-1]
 
 
 def test_the_same_demand_has_the_same_forecast() -> None:
@@ -101,12 +101,14 @@ def test_full_days_are_counted() -> None:
 
 
 def test_a_step_is_named_with_its_day() -> None:
-    found = judge(make(lambda day: noisy(day) + (60 if day >= 30 else 0), capacity=400.0))
-    assert any("Demand rose by" in note and "2026-07-01" in note for note in found.notes)
+    pool_forecast = judge(make(lambda day: noisy(day) + (60 if day >= 30 else 0), capacity=400.0))
+    assert any("Demand rose by" in note and "2026-07-01" in note for note in pool_forecast.notes)
 
 
 def away(made: Demand, hours: range) -> Demand:
-    return replace(made, allocated=[None if at in hours else value for at, value in enumerate(made.allocated)])
+    return replace(
+        made, allocated_gpus=[None if at in hours else value for at, value in enumerate(made.allocated_gpus)]
+    )
 
 
 STEPS = random.Random(4).choices((-9, 9), k=60)
@@ -121,27 +123,27 @@ REFUSED = {
     "no-capacity": lambda: replace(make(noisy), capacity=[None] * 60 * HOURS_A_DAY),
     "gaps": lambda: away(make(noisy), range(20 * 24, 40 * 24)),
     "no-demand": lambda: make(lambda _: 0.0),
-    "hidden-demand": lambda: replace(make(growing, capacity=130.0), queued=[None] * 60 * HOURS_A_DAY),
+    "hidden-demand": lambda: replace(make(growing, capacity=130.0), queued_gpus=[None] * 60 * HOURS_A_DAY),
     "no-skill": lambda: make(walk, capacity=2000.0),
 }
 
 
 @pytest.mark.parametrize("reason", REFUSED)
 def test_no_forecast_has_its_reason(reason: str) -> None:
-    found = judge(REFUSED[reason]())
-    assert (found.reason, found.outlook) == (reason, None)
-    assert found.why
+    pool_forecast = judge(REFUSED[reason]())
+    assert (pool_forecast.reason, pool_forecast.outlook) == (reason, None)
+    assert pool_forecast.message
 
 
 def test_nothing_at_all_is_no_forecast() -> None:
-    found = judge(Demand("nvidia_com_gpu", BEGIN, [None] * 48, [None] * 48, [8.0] * 48))
-    assert (found.reason, found.days) == ("short-history", ())
+    pool_forecast = judge(Demand("nvidia_com_gpu", BEGIN, [None] * 48, [None] * 48, [8.0] * 48))
+    assert (pool_forecast.reason, pool_forecast.days) == ("short-history", ())
 
 
 def test_demand_that_was_cut_is_a_bound() -> None:
-    cut = replace(make(noisy, capacity=162.0), queued=[0.0] * 60 * HOURS_A_DAY, whole_queue=False)
-    found = judge(cut)
-    assert "demand was that or more" in found.notes[0]
-    assert found.outlook
-    assert found.outlook.fills.p50 is not None
-    assert found.outlook.fills.p50 <= 10
+    cut = replace(make(noisy, capacity=162.0), queued_gpus=[0.0] * 60 * HOURS_A_DAY, whole_queue=False)
+    pool_forecast = judge(cut)
+    assert "demand was that or more" in pool_forecast.notes[0]
+    assert pool_forecast.outlook
+    assert pool_forecast.outlook.fills.p50 is not None
+    assert pool_forecast.outlook.fills.p50 <= 10

@@ -6,8 +6,8 @@ import pytest
 
 from gpustack.errors import UsageError
 from gpustack.forecast.demand import DAY, HOUR
-from gpustack.forecast.read import read_demands
-from gpustack.metrics.prometheus import Found, Prometheus, Series
+from gpustack.forecast.read import query_demands
+from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
 from gpustack.metrics.web import Access
 
 END = 20_000 * DAY
@@ -22,16 +22,16 @@ def there(monkeypatch: pytest.MonkeyPatch) -> Values:
     """By kind and end of the hour; the test puts in what it wants."""
     found: Values = {"capacity": {}, "queued": {}, "allocated": {}}
 
-    def answer(self: Prometheus, expr: str, begin: float, end: float, step: float) -> Found:
+    def answer(self: Prometheus, expr: str, begin: float, end: float, step: float) -> QueryResult:
         assert step == HOUR
         assert end - begin < 7 * DAY
         match = KIND.search(expr)
         assert match
         points = tuple((float(at), value) for at, value in found[KINDS[match[0]]].items() if begin <= at <= end)
-        return Found((Series(GPU, points),) if points else ())
+        return QueryResult((Series(GPU, points),) if points else ())
 
-    monkeypatch.setattr(Prometheus, "range", answer)
-    monkeypatch.setattr(Prometheus, "now", lambda _: END + 5000.0)
+    monkeypatch.setattr(Prometheus, "query_range", answer)
+    monkeypatch.setattr(Prometheus, "fetch_time", lambda _: END + 5000.0)
     return found
 
 
@@ -46,32 +46,32 @@ def fill(there: Values, **values: float) -> None:
 def test_hours_are_those_before_the_last_midnight(there: Values) -> None:
     fill(there, capacity=8, allocated=3, queued=0)
     there["allocated"][END - 10 * DAY + HOUR] = 5
-    (found,) = read_demands(PROMETHEUS, 10 * DAY)
-    assert (found.pool, found.begin) == ("nvidia_com_gpu", END - 10 * DAY)
-    assert list(found.allocated) == [5, *[3] * 239]
-    assert list(found.capacity) == [8] * 240
+    (demand,) = query_demands(PROMETHEUS, 10 * DAY)
+    assert (demand.pool, demand.begin) == ("nvidia_com_gpu", END - 10 * DAY)
+    assert list(demand.allocated_gpus) == [5, *[3] * 239]
+    assert list(demand.capacity) == [8] * 240
 
 
 def test_what_prometheus_does_not_have_is_unknown(there: Values) -> None:
     fill(there, capacity=8, allocated=3, queued=0)
     del there["allocated"][END - 2 * DAY]
-    (found,) = read_demands(PROMETHEUS, 90 * DAY)
-    assert list(found.allocated).count(None) == 70 * 24 - 1 + 1
-    assert found.allocated[-49] is None
+    (demand,) = query_demands(PROMETHEUS, 90 * DAY)
+    assert list(demand.allocated_gpus).count(None) == 70 * 24 - 1 + 1
+    assert demand.allocated_gpus[-49] is None
 
 
 def test_a_queue_that_was_never_there_may_be_elsewhere(there: Values) -> None:
     fill(there, capacity=8, allocated=8, queued=0)
-    assert not read_demands(PROMETHEUS, 10 * DAY)[0].whole_queue
+    assert not query_demands(PROMETHEUS, 10 * DAY)[0].whole_queue
     there["queued"][END] = 2
-    assert read_demands(PROMETHEUS, 10 * DAY)[0].whole_queue
+    assert query_demands(PROMETHEUS, 10 * DAY)[0].whole_queue
 
 
 def test_of_some_nodes_the_queue_is_not_known(there: Values) -> None:
     fill(there, capacity=8, allocated=8, queued=3)
-    (found,) = read_demands(PROMETHEUS, 10 * DAY, nodes="h100-.+")
-    assert set(found.queued) == {None}
-    assert not found.whole_queue
+    (demand,) = query_demands(PROMETHEUS, 10 * DAY, nodes="h100-.+")
+    assert set(demand.queued_gpus) == {None}
+    assert not demand.whole_queue
 
 
 @pytest.mark.parametrize("resource", ["", "nvidia_com_mig_1g_10gb"])
@@ -79,4 +79,4 @@ def test_nothing_of_the_kind_is_an_error(there: Values, resource: str) -> None:
     if resource:
         fill(there, capacity=8)
     with pytest.raises(UsageError, match="knows no"):
-        read_demands(PROMETHEUS, 10 * DAY, resource=resource)
+        query_demands(PROMETHEUS, 10 * DAY, resource=resource)

@@ -1,6 +1,6 @@
 import pytest
 
-from gpustack.gpus.activity import SORTS, arrange
+from gpustack.gpus.activity import SORTS, sort_activity
 from tests.worlds.gpu_series import BUSY, activity, gpu_series, working
 
 NAN = float("nan")
@@ -8,9 +8,9 @@ POD = {"exported_namespace": "team-a", "exported_pod": "train-0"}
 
 
 def test_a_busy_gpu() -> None:
-    (work,) = activity(gpu_series("gpu1", 0, POD, **BUSY)).work
+    (work,) = activity(gpu_series("gpu1", 0, POD, **BUSY)).gpus
     assert (work.sm, work.tensor, work.dram) == (0.85, 0.4, 0.5)
-    assert (work.power, work.power_limit, work.slowed) == (640, 700, ("power cap",))
+    assert (work.power, work.power_limit, work.throttle_reasons) == (640, 700, ("power cap",))
     assert work.memory == 60000 * 2**20
 
 
@@ -26,19 +26,19 @@ def test_a_busy_gpu() -> None:
     ],
 )
 def test_idle_and_settings_slow_nothing_down(bits: float, words: tuple[str, ...] | None) -> None:
-    (work,) = activity(gpu_series("gpu1", 0, **BUSY | {"CLOCK_THROTTLE_REASONS": bits})).work
-    assert work.slowed == words
+    (work,) = activity(gpu_series("gpu1", 0, **BUSY | {"CLOCK_THROTTLE_REASONS": bits})).gpus
+    assert work.throttle_reasons == words
 
 
 def test_what_a_gpu_does_not_say_is_not_zero() -> None:
-    (work,) = activity(gpu_series("gpu1", 0, PROF_GR_ENGINE_ACTIVE=0.3)).work
-    assert (work.sm, work.tensor, work.power, work.slowed) == (None, None, None, None)
+    (work,) = activity(gpu_series("gpu1", 0, PROF_GR_ENGINE_ACTIVE=0.3)).gpus
+    assert (work.sm, work.tensor, work.power, work.throttle_reasons) == (None, None, None, None)
 
 
 def test_a_pod_has_the_mean_of_its_gpus_and_the_sum_of_their_power() -> None:
-    one, two = working().pods
-    assert (one.owner.pod, one.gpus, one.power) == ("train-0", 2, 1280)
-    assert one.sm == pytest.approx(0.8)
+    pod_work, two = working().pods
+    assert (pod_work.owner.pod, pod_work.gpus, pod_work.power) == ("train-0", 2, 1280)
+    assert pod_work.sm == pytest.approx(0.8)
     assert (two.owner.pod, two.gpus, two.sm) == ("serve-0", 1, None)
 
 
@@ -54,10 +54,10 @@ def test_a_shared_gpu_counts_for_each_of_its_pods() -> None:
         {"exported_namespace": "team-a", "exported_pod": f"serve-{number}", "vgpu": str(number)} for number in (0, 1)
     ]
     found = activity(*(gpu_series("gpu1", 0, labels, **BUSY) for labels in apart), gpu_series("gpu1", 1, POD, **BUSY))
-    assert [(pod.owner.pod, pod.gpus, pod.shared) for pod in found.pods] == [
+    assert [(pod.owner.pod, pod.gpus, pod.shared_gpus) for pod in found.pods] == [
         ("serve-0", 1, 1), ("serve-1", 1, 1), ("train-0", 1, 0),
     ]  # fmt: skip
-    assert len(found.work) == 2
+    assert len(found.gpus) == 2
 
 
 def test_what_no_gpu_of_a_model_has_is_named() -> None:
@@ -68,13 +68,13 @@ def test_what_no_gpu_of_a_model_has_is_named() -> None:
 
 @pytest.mark.parametrize("by", SORTS)
 def test_the_highest_stand_first_and_the_unknown_last(by: str) -> None:
-    values = [getattr(work, by, None) for work in arrange(working(), by).work]
+    values = [getattr(work, by, None) for work in sort_activity(working(), by).gpus]
     known = [value for value in values if value is not None]
     assert known == sorted(known, reverse=True)
     assert None not in values[: len(known)]
 
 
 def test_by_node_they_stand_as_in_the_list() -> None:
-    assert [(work.gpu.node, work.gpu.index) for work in arrange(working(), "node").work] == [
+    assert [(work.gpu.node, work.gpu.index) for work in sort_activity(working(), "node").gpus] == [
         ("gpu1", "0"), ("gpu1", "1"), ("gpu1", "2"), ("gpu2", "0"),
     ]  # fmt: skip

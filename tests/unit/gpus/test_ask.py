@@ -3,9 +3,9 @@
 import pytest
 
 from gpustack.errors import UsageError
-from gpustack.gpus.ask import ask_readings, ask_sharing
-from gpustack.gpus.fleet import FIELDS, Fleet, list_fleet
-from gpustack.metrics.prometheus import Found, Prometheus, Series
+from gpustack.gpus.fleet import FIELDS, Fleet, build_fleet
+from gpustack.gpus.queries import query_readings, query_sharing
+from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
 from gpustack.metrics.web import Access
 from tests.worlds.gpu_series import gpu_series
 
@@ -17,16 +17,16 @@ TRAIN = {"namespace": "team-a", "pod": "train-0", "container": "main"}
 def prometheus(monkeypatch: pytest.MonkeyPatch, asked: list[str], *series: list[Series]) -> Prometheus:
     """One that scrapes an exporter whose pod has a name of its own."""
 
-    def answer(self: Prometheus, expr: str, at: float | None = None) -> Found:
+    def answer(self: Prometheus, expr: str, at: float | None = None) -> QueryResult:
         asked.append(expr)
         if expr.startswith("up"):
-            return Found((Series({"__name__": "up", **TARGET, **OWN}, ((1000.0, 1.0),)),))
+            return QueryResult((Series({"__name__": "up", **TARGET, **OWN}, ((1000.0, 1.0),)),))
         if expr.startswith("kube_node_labels"):
             labels = {"node": "gpu1", "label_nvidia_com_gpu_sharing_strategy": "time-slicing"}
-            return Found((Series(labels, ((1000.0, 1.0),)),))
-        return Found(tuple(one for group in series for one in group))
+            return QueryResult((Series(labels, ((1000.0, 1.0),)),))
+        return QueryResult(tuple(one for group in series for one in group))
 
-    monkeypatch.setattr(Prometheus, "instant", answer)
+    monkeypatch.setattr(Prometheus, "query_instant", answer)
     return Prometheus(Access("http://prometheus.example.org"))
 
 
@@ -40,14 +40,14 @@ def test_an_exporter_of_any_name_is_no_workload(monkeypatch: pytest.MonkeyPatch)
     free = gpu_series("gpu1", 0, TARGET | OWN | {"container": "main"})
     used = gpu_series("gpu1", 1, TARGET | OWN | {f"exported_{name}": value for name, value in TRAIN.items()})
     honoured = gpu_series("gpu1", 2, TARGET | TRAIN)
-    found = ask_readings(prometheus(monkeypatch, asked, free, used, honoured), FIELDS)
-    assert owners(list_fleet(found, 1010.0)) == [[], ["team-a/train-0"], ["team-a/train-0"]]
+    readings = query_readings(prometheus(monkeypatch, asked, free, used, honoured), FIELDS)
+    assert owners(build_fleet(readings, 1010.0)) == [[], ["team-a/train-0"], ["team-a/train-0"]]
     assert asked[1:] == ['up{job=~"metrics"}']
 
 
 def test_what_needs_no_second_question_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    ask_readings(prometheus(monkeypatch, asked, gpu_series("gpu1", 0)), FIELDS)
+    query_readings(prometheus(monkeypatch, asked, gpu_series("gpu1", 0)), FIELDS)
     assert len(asked) == 1
 
 
@@ -55,9 +55,9 @@ def test_labels_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     source = prometheus(monkeypatch, asked, [])
     with pytest.raises(UsageError) as caught:
-        ask_readings(source, FIELDS, {"team": 'a"b'})
+        query_readings(source, FIELDS, {"team": 'a"b'})
     assert asked[0].endswith(',team="a\\"b"}[120s]')
-    assert caught.value.why == "No series of a GPU has these labels."
+    assert caught.value.reason == "No series of a GPU has these labels."
 
 
 def test_shared_gpus_have_all_pods_that_the_exporter_names(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +66,7 @@ def test_shared_gpus_have_all_pods_that_the_exporter_names(monkeypatch: pytest.M
     pods = [{"exported_namespace": "team-a", "exported_pod": f"serve-{number}"} for number in range(2)]
     apart = [gpu_series("gpu1", 0, pod | {"vgpu": str(number)}) for number, pod in enumerate(pods)]
     source = prometheus(monkeypatch, asked, *apart, gpu_series("gpu2", 0, pods[0]))
-    fleet = list_fleet(ask_readings(source, FIELDS), 1010.0, ask_sharing(source))
+    fleet = build_fleet(query_readings(source, FIELDS), 1010.0, query_sharing(source))
     assert owners(fleet) == [["team-a/serve-0", "team-a/serve-1"], ["team-a/serve-0"]]
     assert [card.sharing for card in fleet.cards] == ["time-slicing", None]
     assert fleet.doubts == ()
@@ -75,5 +75,5 @@ def test_shared_gpus_have_all_pods_that_the_exporter_names(monkeypatch: pytest.M
 def test_a_shared_gpu_with_one_pod_is_doubted(monkeypatch: pytest.MonkeyPatch) -> None:
     pod = {"exported_namespace": "team-a", "exported_pod": "serve-0"}
     source = prometheus(monkeypatch, [], gpu_series("gpu1", 0, pod))
-    (doubt,) = list_fleet(ask_readings(source, FIELDS), 1010.0, ask_sharing(source)).doubts
+    (doubt,) = build_fleet(query_readings(source, FIELDS), 1010.0, query_sharing(source)).doubts
     assert doubt.startswith("GPUs of gpu1 are shared")

@@ -40,15 +40,15 @@ def outcomes(found: Contract) -> dict[str, str]:
 def test_a_good_exporter() -> None:
     used = f'{LABELS},pod="train-0",namespace="team-a",container="main"'
     good = text(TEMPERATURE, ENERGY, ENGINE, labels=used)
-    found = judged(good, good.replace(" 1000", " 2000"))
-    assert set(outcomes(found).values()) == {"ok"}
-    assert (found.kept, found.families, found.gpus) == (True, 3, 1)
+    contract = judged(good, good.replace(" 1000", " 2000"))
+    assert set(outcomes(contract).values()) == {"ok"}
+    assert (contract.kept, contract.families, contract.gpus) == (True, 3, 1)
 
 
 def test_an_idle_exporter_that_was_asked_once_leaves_two_things_open() -> None:
-    found = judged(text(TEMPERATURE, ENERGY))
-    assert {check for check, outcome in outcomes(found).items() if outcome == "unknown"} == {"pods", "cadence"}
-    assert found.kept
+    contract = judged(text(TEMPERATURE, ENERGY))
+    assert {check for check, outcome in outcomes(contract).items() if outcome == "unknown"} == {"pods", "cadence"}
+    assert contract.kept
 
 
 @pytest.mark.parametrize(
@@ -68,10 +68,10 @@ def test_an_idle_exporter_that_was_asked_once_leaves_two_things_open() -> None:
     ],
 )
 def test_what_is_wrong_is_named(broken: str, check: str, where: str) -> None:
-    found = judged(broken)
-    assert {verdict.check for verdict in found.verdicts if verdict.outcome == "wrong"} == {check}
-    assert any(where in one for verdict in found.verdicts for one in (*verdict.where, ""))
-    assert not found.kept
+    contract = judged(broken)
+    assert {verdict.check for verdict in contract.verdicts if verdict.outcome == "wrong"} == {check}
+    assert any(where in one for verdict in contract.verdicts for one in (*verdict.names, ""))
+    assert not contract.kept
 
 
 def test_values_that_stand_still_are_wrong_and_another_exporter_is_not() -> None:
@@ -83,14 +83,14 @@ def test_values_that_stand_still_are_wrong_and_another_exporter_is_not() -> None
 def test_generations_are_counted() -> None:
     new = ("DCGM_FI_DEV_FB_USED_BYTES", "gauge", "Used memory (in bytes).", "1000")
     renamed = ("DCGM_FI_DEV_GPU_TEMP_CELSIUS", "gauge", "GPU temperature (in C).", "47")
-    (names,) = [one for one in judged(text(new, renamed, TEMPERATURE)).verdicts if one.check == "names"]
-    assert names.about == "1 fields of DCGM 4.7 in base units, 1 names of DCGM 4.6, 1 names of old"
+    (names,) = [verdict for verdict in judged(text(new, renamed, TEMPERATURE)).verdicts if verdict.check == "names"]
+    assert names.message == "1 fields of DCGM 4.7 in base units, 1 names of DCGM 4.6, 1 names of old"
 
 
 def test_a_name_of_tomorrow_is_unknown_and_not_wrong() -> None:
-    found = judged(text(TEMPERATURE, ("DCGM_FI_DEV_OF_TOMORROW", "gauge", "New.", "1")))
-    assert found.kept
-    assert [one.where for one in found.verdicts if one.where] == [("DCGM_FI_DEV_OF_TOMORROW",)]
+    contract = judged(text(TEMPERATURE, ("DCGM_FI_DEV_OF_TOMORROW", "gauge", "New.", "1")))
+    assert contract.kept
+    assert [verdict.names for verdict in contract.verdicts if verdict.names] == [("DCGM_FI_DEV_OF_TOMORROW",)]
 
 
 @pytest.mark.parametrize(
@@ -105,13 +105,13 @@ def test_what_is_no_exporter_is_refused(status: int, content: bytes, monkeypatch
 
 
 def test_json_and_junit_agree() -> None:
-    found = judged(text(NVLINK, TEMPERATURE))
-    document = json.loads(report.text(found))
-    assert document["kept"] is False
+    contract = judged(text(NVLINK, TEMPERATURE))
+    document = json.loads(report.render_json(contract))
+    assert document["compliant"] is False
     assert document["exit"]["code"] == 1
-    suite = fromstring(report.cases(found).partition("\n")[2])
+    suite = fromstring(report.render_junit(contract).partition("\n")[2])
     assert (suite.get("failures"), suite.get("errors")) == ("1", "2")
-    assert len(document["verdicts"]) == int(suite.get("tests", "0"))
+    assert len(document["checks"]) == int(suite.get("tests", "0"))
 
 
 @pytest.mark.parametrize("empty", ["# TYPE DCGM_FI_DEV_GPU_TEMP gauge\n", 'DCGM_FI_FOO{x="y"} 1\n'])
@@ -126,5 +126,5 @@ def test_a_moment_is_too_short_for_new_values() -> None:
 
 def test_one_gpu_that_stands_still_is_named() -> None:
     one, two = text(ENERGY), text(ENERGY, labels=LABELS.replace("GPU-a", "GPU-b"))
-    found = judged(one + two, one.replace(" 1000", " 2000") + two)
-    assert [verdict.where for verdict in found.verdicts if verdict.check == "cadence"] == [("GPU-b",)]
+    contract = judged(one + two, one.replace(" 1000", " 2000") + two)
+    assert [verdict.names for verdict in contract.verdicts if verdict.check == "cadence"] == [("GPU-b",)]

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from gpustack.gpus.fleet import Fleet, majority, select
+from gpustack.gpus.fleet import Fleet, find_majority, select_cards
 from gpustack.report.gpus import json as as_json
 from gpustack.report.gpus import text
 from gpustack.report.terminal import Terminal
@@ -15,7 +15,7 @@ POD = {"exported_namespace": "team-a", "exported_pod": "train-0"}
 
 def shown(found: Fleet) -> str:
     out = io.StringIO()
-    text.fleet(Terminal(out, width=160), found)
+    text.render_human(Terminal(out, width=160), found)
     return out.getvalue()
 
 
@@ -47,12 +47,12 @@ def test_a_healthy_gpu() -> None:
 )
 def test_health(values: dict[str, float], what: str) -> None:
     (card,) = fleet(gpu_series("gpu1", 0, **values)).cards
-    assert text.health(card, 1010.0) == what
+    assert text.describe_health(card, 1010.0) == what
 
 
 def test_the_age_of_old_values_is_shown() -> None:
     (card,) = fleet(gpu_series("gpu1", 0)).cards
-    assert text.health(card, 1100.0) == "last sample 1 min 40 s ago"
+    assert text.describe_health(card, 1100.0) == "last sample 1 min 40 s ago"
 
 
 def test_what_differs_from_its_model_is_marked() -> None:
@@ -66,7 +66,7 @@ def test_what_differs_from_its_model_is_marked() -> None:
         *(gpu_series("gpu3", index, {"DCGM_FI_DEV_VBIOS_VERSION": f"96.00.{index > 1}"}) for index in range(3)),
     )
     assert [card.odd for card in found.cards] == [(), (), ("PCIe lanes",), ("driver",), (), (), (), ("VBIOS",)]
-    assert [text.link(card) for card in found.cards[:3]] == ["5 x16", "1 x16 of 5 x16", "5 x8 of 5 x16"]
+    assert [text.format_link(card) for card in found.cards[:3]] == ["5 x16", "1 x16 of 5 x16", "5 x8 of 5 x16"]
 
 
 def test_nvlink_is_there_where_it_is_measured() -> None:
@@ -79,7 +79,7 @@ def test_nvlink_is_there_where_it_is_measured() -> None:
     [([], None), ([None, None], None), ([1, 2], None), ([1, 1, 2], 1), ([1, 1, 2, 2], None), ([1, None], 1)],
 )
 def test_the_majority_is_of_those_that_say_anything(values: list[object], most: object) -> None:
-    assert majority(values) == most
+    assert find_majority(values) == most
 
 
 def test_memory_is_the_sum_of_its_parts_where_nobody_says_it() -> None:
@@ -107,21 +107,21 @@ def test_instances_stand_after_their_gpu_and_count_with_it() -> None:
 
 def test_nodes_and_models_can_be_chosen() -> None:
     found = fleet(gpu_series("gpu1", 0), gpu_series("gpu2", 0, {"modelName": "NVIDIA L4"}))
-    assert [card.gpu.node for card in select(found, node="gpu2").cards] == ["gpu2"]
-    assert [card.gpu.node for card in select(found, model="h100").cards] == ["gpu1"]
-    assert select(found, model="A100").cards == ()
+    assert [card.gpu.node for card in select_cards(found, node="gpu2").cards] == ["gpu2"]
+    assert [card.gpu.node for card in select_cards(found, model="h100").cards] == ["gpu1"]
+    assert select_cards(found, model="A100").cards == ()
 
 
 def test_json_and_csv_say_the_same() -> None:
     found = fleet(gpu_series("gpu1", 0, POD, XID_ERRORS=79), gpu_series("gpu1", 1, FB_TOTAL=NAN))
-    document = json.loads(as_json.fleet(found))
+    document = json.loads(as_json.render_json(found))
     assert document["schema"] == "gpustack/gpus/v1"
     first, second = document["gpus"]
-    assert first["owner"] == {"namespace": "team-a", "pod": "train-0", "container": None}
+    assert first["owners"] == [{"namespace": "team-a", "pod": "train-0", "container": None}]
     assert first["memory_bytes"] == 81559 * 2**20
     assert second["memory_bytes"] is None
-    assert second["owner"] is None
-    head, one, two = as_json.table(found).splitlines()
+    assert second["owners"] == []
+    head, one, two = as_json.render_csv(found).splitlines()
     assert head.startswith("node,index,uuid,")
     assert one.startswith("gpu1,0,GPU-gpu1-0,")
     assert one.endswith(",team-a,train-0")
@@ -131,7 +131,7 @@ def test_json_and_csv_say_the_same() -> None:
 
 def test_an_escape_in_a_label_reaches_no_terminal() -> None:
     found = fleet(gpu_series("gpu1", 0, {"modelName": "H100\x1b]0;x\x07"}))
-    assert "\x1b" not in shown(found) + as_json.fleet(found) + as_json.table(found)
+    assert "\x1b" not in shown(found) + as_json.render_json(found) + as_json.render_csv(found)
 
 
 @pytest.mark.parametrize("order", [1, -1])

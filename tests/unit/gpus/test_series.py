@@ -2,9 +2,9 @@ import pytest
 
 from gpustack.errors import UsageError
 from gpustack.gpus.series import list_metrics
-from gpustack.metrics.prometheus import Found, Prometheus, Series
+from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
 from gpustack.metrics.web import Access
-from gpustack.report.gpus.metrics import short, unit, values
+from gpustack.report.gpus.metrics import format_number, format_range, select_unit
 
 NAMES = {
     "DCGM_FI_DEV_FB_USED": (8, 0, 81000),
@@ -17,41 +17,44 @@ NAMES = {
 
 @pytest.fixture
 def prometheus(monkeypatch: pytest.MonkeyPatch) -> Prometheus:
-    def answer(self: Prometheus, expr: str, at: float | None = None) -> Found:
+    def answer(self: Prometheus, expr: str, at: float | None = None) -> QueryResult:
         place = ("count", "min", "max").index(expr.partition(" ")[0])
         found = [Series({"__name__": name}, ((1000.0, float(value[place])),)) for name, value in NAMES.items()]
-        return Found(tuple(found))
+        return QueryResult(tuple(found))
 
-    monkeypatch.setattr(Prometheus, "instant", answer)
-    monkeypatch.setattr(Prometheus, "help_texts", lambda self, metric: ())
+    monkeypatch.setattr(Prometheus, "query_instant", answer)
+    monkeypatch.setattr(Prometheus, "fetch_help_texts", lambda self, metric: ())
     return Prometheus(Access("http://prometheus.example.org"))
 
 
 def test_metrics_have_units_and_bounds(prometheus: Prometheus) -> None:
-    found = {metric.name: metric for metric in list_metrics(prometheus).found}
-    used = found["DCGM_FI_DEV_FB_USED"]
-    assert (used.series, used.unit, used.least, used.most) == (8, "bytes", 0, 81000 * 2**20)
-    assert (values(used), unit(used)) == ("0 to 84.9 G", "bytes")
-    assert unit(found["DCGM_FI_DEV_XID_ERRORS"]) == "Xid code"
+    metrics = {metric.name: metric for metric in list_metrics(prometheus).metrics}
+    used = metrics["DCGM_FI_DEV_FB_USED"]
+    assert (used.series, used.unit, used.minimum, used.maximum) == (8, "bytes", 0, 81000 * 2**20)
+    assert (format_range(used), select_unit(used)) == ("0 to 84.9 G", "bytes")
+    assert select_unit(metrics["DCGM_FI_DEV_XID_ERRORS"]) == "Xid code"
 
 
 def test_a_blank_value_is_no_bound(prometheus: Prometheus) -> None:
-    found = {metric.name: metric for metric in list_metrics(prometheus).found}
-    assert found["DCGM_FI_DEV_MEMORY_TEMP"].most is None
-    assert values(found["DCGM_FI_DEV_MEMORY_TEMP"]) == "-"
+    metrics = {metric.name: metric for metric in list_metrics(prometheus).metrics}
+    assert metrics["DCGM_FI_DEV_MEMORY_TEMP"].maximum is None
+    assert format_range(metrics["DCGM_FI_DEV_MEMORY_TEMP"]) == "-"
 
 
 def test_what_is_not_known_is_named_without_numbers(prometheus: Prometheus) -> None:
-    found = list_metrics(prometheus)
-    assert found.doubts == (
+    metrics = list_metrics(prometheus)
+    assert metrics.doubts == (
         "DCGM_FI_DEV_GPU_UTIL_RATIO: its unit is not proven by what the exporter says",
         "DCGM_FI_DEV_OF_TOMORROW: not known here",
     )
-    assert [(one.least, one.unit) for one in found.found if one.field is None] == [(None, ""), (None, "")]
+    assert [(metric.minimum, metric.unit) for metric in metrics.metrics if metric.field is None] == [
+        (None, ""),
+        (None, ""),
+    ]
 
 
 def test_without_any_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Prometheus, "instant", lambda *_: Found(()))
+    monkeypatch.setattr(Prometheus, "query_instant", lambda *_: QueryResult(()))
     with pytest.raises(UsageError) as caught:
         list_metrics(Prometheus(Access("http://prometheus.example.org")))
     assert caught.value.reference == "gpu-no-series"
@@ -61,4 +64,4 @@ def test_without_any_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     ("value", "text"), [(0, "0"), (0.25, "0.25"), (999, "999"), (1980e6, "1.98 G"), (-2, "-2"), (61800, "61.8 k")]
 )
 def test_numbers_are_short(value: float, text: str) -> None:
-    assert short(value) == text
+    assert format_number(value) == text

@@ -1,7 +1,7 @@
 import pytest
 
 from gpustack.gpus.activity import Activity
-from gpustack.report.gpus.watch import watch
+from gpustack.report.gpus.watch import watch_activity
 from tests.worlds.gpu_series import working
 
 
@@ -16,6 +16,6 @@ def test_it_is_drawn_again_until_ctrl_c(monkeypatch: pytest.MonkeyPatch, capsys:
         return working()
 
     monkeypatch.setattr("time.sleep", slept.append)
-    watch(ask, 5, pods=True)
+    watch_activity(ask, 5, pods=True)
     assert slept == [5, 5]
     assert "team-a/train-0" in capsys.readouterr().out

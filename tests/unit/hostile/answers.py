@@ -194,5 +194,5 @@ def hostile(probe: str, seed: int) -> Answer:
     """A recorded answer of the probe, spoiled; the same one for the same seed."""
     random = Random(seed)
     before = random.choice(recorded(probe))
-    err = spoiled(random, before.err, most=1) if random.random() < 0.3 else before.err
-    return replace(before, rc=random.choice(STATUSES), out=spoiled(random, before.out), err=err)
+    err = spoiled(random, before.stderr, most=1) if random.random() < 0.3 else before.stderr
+    return replace(before, rc=random.choice(STATUSES), stdout=spoiled(random, before.stdout), stderr=err)

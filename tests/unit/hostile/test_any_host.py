@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from gpustack.ask.gather import gather
 from gpustack.ask.probe import CLUSTER, Probe
-from gpustack.ask.recording import read, write
+from gpustack.ask.recording import read_recording, write_recording
 from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.transport.execute import PeerCallback
 from gpustack.config.host import Host
-from gpustack.doctor.diagnose import questions
+from gpustack.doctor.diagnose import list_probes
 from gpustack.errors import UsageError
 from gpustack.report import human, junit
 from gpustack.report import json as machine
@@ -29,9 +30,9 @@ from tests.worlds.passing_steps import passing_steps
 
 pytestmark = pytest.mark.timeout(LIMIT)
 INVENTORY = passing_steps()[0].snapshot.inventory
-PROBES: Sequence[Probe[Any]] = questions()
+PROBES: Sequence[Probe[Any]] = list_probes()
 IDS = [probe.id for probe in PROBES]
-OF_HOST = [probe.id for probe in PROBES if probe.location == "host"]
+OF_HOST = [probe.id for probe in PROBES if probe.scope == "host"]
 NUMBERS = [
     "0", "1", "124", "255", "256", "99999", "-1", "-0", "1e999", "-1e999", "1e308", "5e-324", "nan", "inf", "-inf",
     "Infinity", "NaN", "1_0", "+1", "٣٢", "²", "0x10", "1.5", "1e3", "", " ", "9" * 30, "9" * 5000, "1" + "0" * 400,
@@ -59,7 +60,7 @@ def print_honestly(script: str) -> Iterator[str]:
 def ask_hosts(hostile: Sequence[str]) -> Snapshot:
     """Ask two hosts, of which the second one prints lines of the marker M as it likes."""
 
-    def ask(host: Host, script: str, *, last: str, **more: object) -> Iterator[str]:
+    def ask(host: Host, script: str, *, last: str, peer_callback: PeerCallback) -> Iterator[str]:
         marker = re.findall(r"^M=(\w+)$", script, re.MULTILINE)[0]
         lines = print_honestly(script) if host.name == INVENTORY.hosts[0].name else iter(hostile)
         yield from (f"{marker}{line[1:]}" if line.startswith("M ") else line for line in lines)
@@ -75,8 +76,8 @@ def refuse_constant(word: str) -> None:
 def require_bounded(snapshot: Snapshot) -> None:
     for answer in snapshot.answers.values():
         assert -1 <= answer.rc <= 255
-        assert 0 <= answer.took <= 86400
-        assert answer.rc >= 0 or answer.lost
+        assert 0 <= answer.seconds <= 86400
+        assert answer.rc >= 0 or answer.missing_reason
 
 
 @settings(STEP_CASES)
@@ -86,13 +87,15 @@ def test_what_a_host_prints_is_written_and_read(tmp_path_factory: pytest.TempPat
     taken = ask_hosts(stream)
     require_bounded(taken)
     first = INVENTORY.hosts[0].name
-    whole = [answer.out for answer in taken.answers.values() if answer.where == first and not answer.lost]
+    whole = [
+        answer.stdout for answer in taken.answers.values() if answer.location == first and not answer.missing_reason
+    ]
     assert len([out for out in whole if out.startswith("an answer")]) >= 1
     for redacted in (False, True):
-        write(taken, path, redacted=redacted)
+        write_recording(taken, path, redacted=redacted)
         for line in path.read_text().splitlines():
             json.loads(line, parse_constant=refuse_constant)
-        again = read(path)
+        again = read_recording(path)
         assert again.answers.keys() == taken.answers.keys()
         assert redacted or dict(again.answers) == dict(taken.answers)
 
@@ -117,27 +120,27 @@ def test_a_number_that_is_none_costs_one_answer(tmp_path: Path, number: str, pla
         lines = [f"M {name} {start}", "x", f"M . {status} {end}"]
     taken = ask_hosts([*lines, f"M {other} 12.30", "fine", "M . 0 12.50"])
     require_bounded(taken)
-    assert taken.answers[other, INVENTORY.hosts[1].name].out == "fine"
-    write(taken, tmp_path / "taken.jsonl")
-    assert dict(read(tmp_path / "taken.jsonl").answers).keys() == taken.answers.keys()
+    assert taken.answers[other, INVENTORY.hosts[1].name].stdout == "fine"
+    write_recording(taken, tmp_path / "taken.jsonl")
+    assert dict(read_recording(tmp_path / "taken.jsonl").answers).keys() == taken.answers.keys()
     found = plan(taken, STEPS[:2])
-    human.plan(Terminal(io.StringIO()), found, verbose=True)
-    json.loads(machine.plan(found, verbose=True), parse_constant=refuse_constant)
-    junit.plan(found)
+    human.render_plan(Terminal(io.StringIO()), found, verbose=True)
+    json.loads(machine.render_plan(found, verbose=True), parse_constant=refuse_constant)
+    junit.render_plan(found)
 
 
-@pytest.mark.parametrize("took", ["1e999", "nan", "-1", "86401", "1e300", '"x"', "true", "1" + "0" * 400])
-@pytest.mark.parametrize("field", ["took", "rc"])
-def test_a_recording_with_such_a_number_is_refused_with_its_line(tmp_path: Path, took: str, field: str) -> None:
+@pytest.mark.parametrize("seconds", ["1e999", "nan", "-1", "86401", "1e300", '"x"', "true", "1" + "0" * 400])
+@pytest.mark.parametrize("field", ["seconds", "rc"])
+def test_a_recording_with_such_a_number_is_refused_with_its_line(tmp_path: Path, seconds: str, field: str) -> None:
     taken = ask_hosts([])
-    write(taken, tmp_path / "taken.jsonl")
-    odd = {"rc": "0", "took": "1.5"} | {field: took}
-    line = f'{{"probe": "x", "where": "{CLUSTER}", "rc": {odd["rc"]}, "out": "", "took": {odd["took"]}}}'
+    write_recording(taken, tmp_path / "taken.jsonl")
+    odd = {"rc": "0", "seconds": "1.5"} | {field: seconds}
+    line = f'{{"probe": "x", "location": "{CLUSTER}", "rc": {odd["rc"]}, "stdout": "", "seconds": {odd["seconds"]}}}'
     with (tmp_path / "taken.jsonl").open("a") as file:
         file.write(line)
-    if (field, took) == ("rc", "-1"):
-        assert read(tmp_path / "taken.jsonl").answers["x", CLUSTER].rc == -1
+    if (field, seconds) == ("rc", "-1"):
+        assert read_recording(tmp_path / "taken.jsonl").answers["x", CLUSTER].rc == -1
         return
     with pytest.raises(UsageError, match="is not a recording") as raised:
-        read(tmp_path / "taken.jsonl")
-    assert f"line {len(taken.answers) + 2}" in raised.value.why
+        read_recording(tmp_path / "taken.jsonl")
+    assert f"line {len(taken.answers) + 2}" in raised.value.reason

@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 from gpustack.ask import recording
 from gpustack.ask.probe import CLUSTER
 from gpustack.cli.app import app
-from gpustack.doctor.graph import graph
+from gpustack.doctor.graph import load_graph
 from gpustack.errors import RolloutError
 from gpustack.probes.gpu.cluster import Pod
 from gpustack.remedy.commands import fill_line
-from gpustack.rollout.gpus import removal
-from gpustack.rollout.removal import removal as find_removal
+from gpustack.rollout.gpus import build_removal_commands
+from gpustack.rollout.removal import judge_removal as find_removal
 from gpustack.rollout.reset import refuse_removal
 from tests.worlds import gpus, reset_hosts
 from tests.worlds.cases import answers_at, recorded, written
@@ -69,7 +69,7 @@ def find_lines(output: str) -> Iterator[str]:
 
 def record(path: Path, host: str, answers: dict[tuple[str, str], Any]) -> Path:
     """Write a recording in which k2 has another name, as a person may have edited it."""
-    recording.write(gpus.snapshot(answers), path)
+    recording.write_recording(gpus.snapshot(answers), path)
     path.write_text(path.read_text().replace('"k2"', json.dumps(host)))
     return path
 
@@ -97,10 +97,10 @@ def test_a_host_of_a_recording(tmp_path: Path, words: list[str], text: str) -> N
 def test_a_service_monitor_of_a_recording(tmp_path: Path, text: str) -> None:
     """No API server accepts such a name: the answer is unknown, and nothing is said to be deleted."""
     monitors = recorded("dcgm.monitors", "of-others")
-    body = json.loads(monitors.out)
+    body = json.loads(monitors.stdout)
     for entry in body["items"]:
         entry["metadata"]["name"] = text
-    answers = answers_at(CLUSTER, replace(monitors, out=json.dumps(body)))
+    answers = answers_at(CLUSTER, replace(monitors, stdout=json.dumps(body)))
     path = record(tmp_path / "snapshot.jsonl", "k2", answers)
     result = CliRunner().invoke(app, ["plan", "-o", "json", "--from", str(path), "-q"])
     states = json.loads(result.output)["states"]
@@ -120,7 +120,7 @@ def test_lines_of_the_catalogue_with_what_was_found(text: str) -> None:
     names = dict.fromkeys(("NODE", "NAME", "NAMESPACE", "RELEASE", "KEY", "BRANCH", "UNIT", "MOUNT", "HOST"), text)
     inventory = gpus.snapshot().inventory
     # A function of the shell is none of one word each.
-    lines = [line for fault in graph().faults.values() for line in fault.fix.commands if "() {" not in line]
+    lines = [line for fault in load_graph().faults.values() for line in fault.fix.commands if "() {" not in line]
     assert len(lines) > 100
     for line in lines:
         require_words(fill_line(line, inventory, names).body)
@@ -128,11 +128,13 @@ def test_lines_of_the_catalogue_with_what_was_found(text: str) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_pods_that_are_deleted_and_a_host_that_is_reset(text: str) -> None:
-    (line,) = removal([Pod(text, text, text)])
+    (line,) = build_removal_commands([Pod(text, text, text)])
     require_words(line)
     snapshot = reset_hosts.snapshot({"k2": reset_hosts.WORKER | {"leftovers.kubernetes": "https://old:6443\n"}})
     found = find_removal(snapshot, ["k2"])
-    assert found.foreign
+    assert found.foreign_hosts
     with pytest.raises(RolloutError) as refused:
-        refuse_removal(replace(found, hosts=tuple(replace(one, host=text) for one in found.hosts)), foreign=False)
+        refuse_removal(
+            replace(found, hosts=tuple(replace(host_removal, host=text) for host_removal in found.hosts)), foreign=False
+        )
     require_words(refused.value.hint)

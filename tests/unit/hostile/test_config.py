@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpustack.ask.redact.redact import redact
-from gpustack.ask.redact.secret_shapes import GONE
+from gpustack.ask.redact.secret_shapes import REDACTED
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.ask.transport.ssh_options import SshOptions, resolve_options
-from gpustack.config.ansible.cfg import AnsibleCfg, ansible_cfg
+from gpustack.config.ansible.cfg import AnsibleCfg, read_ansible_cfg
 from gpustack.config.ansible.connection import READ, REFUSED
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.spec import Spec
-from gpustack.config.validate import judge
+from gpustack.config.validate import judge_inventory
 from gpustack.errors import ConfigError
 from tests.unit.hostile.answers import ALL, ESCAPES, noise, spoiled
 from tests.unit.hostile.profile import SEED, STEP_CASES
@@ -40,7 +40,7 @@ SECRET = "canary-7f3a9c"
 @given(first=VARIABLES, second=VARIABLES)
 def test_variables_are_judged_or_complained_of(first: dict[str, Any], second: dict[str, Any]) -> None:
     groups = {CONTROL_PLANE: ("k1",), NODE: ("k1", "k2")}
-    hosts, spec, complaints = judge(
+    hosts, spec, complaints = judge_inventory(
         Path("hosts.yml"), groups, {"k1": first, "k2": second}, AnsibleCfg(None, "", "", "", ""), None
     )
     assert [host.name for host in hosts] == ["k1", "k2"]
@@ -54,7 +54,7 @@ def test_an_ansible_cfg_is_read_or_refused(tmp_path_factory: pytest.TempPathFact
     path = tmp_path_factory.getbasetemp() / "ansible.cfg"
     path.write_bytes(spoiled(Random(seed), CFG).encode(errors="surrogatepass"))
     try:
-        assert isinstance(ansible_cfg({"ANSIBLE_CONFIG": str(path)}), AnsibleCfg)
+        assert isinstance(read_ansible_cfg({"ANSIBLE_CONFIG": str(path)}), AnsibleCfg)
     except ConfigError as refused:
         assert refused.reference == "ansible-cfg-unreadable"  # noqa: PT017 - one that can be read is as good
 
@@ -85,5 +85,5 @@ def test_no_noise_hides_a_secret(seed: int) -> None:
     text = f"{noise(random, '')}\n{random.choice(forms)}\n{noise(random, '')}"
     once = redact(text)
     assert SECRET not in once
-    assert GONE in once
+    assert REDACTED in once
     assert redact(once) == once

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from gpustack.ask.judge import Judgement
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.checks import CHECKS
-from gpustack.doctor.diagnose import by_checks, diagnose
-from gpustack.doctor.graph import graph
+from gpustack.doctor.diagnose import diagnose, judge_by_checks
+from gpustack.doctor.graph import load_graph
 from tests.unit.hostile.answers import ALL, GARBAGE, spoiled
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
 from tests.worlds.passing_steps import passing_steps
@@ -28,11 +28,11 @@ def worlds() -> list[Snapshot]:
 
 
 def evaluations(snapshot: Snapshot) -> dict[tuple[str, str], Judgement]:
-    return {one.place: one for one in by_checks(graph(), CHECKS, snapshot)}
+    return {by_check.place: by_check for by_check in judge_by_checks(load_graph(), CHECKS, snapshot)}
 
 
 def read(found: Judgement) -> set[Asked]:
-    return {(evidence.answer.probe, evidence.answer.where) for evidence in found.evidence}
+    return {(evidence.answer.probe, evidence.answer.location) for evidence in found.evidence}
 
 
 def asked(snapshot: Snapshot) -> list[Asked]:
@@ -44,7 +44,7 @@ def one_spoiled(random: Random, *, garbage: bool) -> tuple[Snapshot, Snapshot, A
     before = random.choice(worlds())
     key = random.choice(asked(before))
     answer = before.answers[key]
-    bad = replace(answer, out=spoiled(random, answer.out, GARBAGE if garbage else ALL, 1 if garbage else 3))
+    bad = replace(answer, stdout=spoiled(random, answer.stdout, GARBAGE if garbage else ALL, 1 if garbage else 3))
     return before, replace(before, answers={**before.answers, key: bad}), key
 
 
@@ -53,16 +53,16 @@ def one_spoiled(random: Random, *, garbage: bool) -> tuple[Snapshot, Snapshot, A
 def test_garbage_neither_confirms_nor_refutes(seed: int) -> None:
     before, after, key = one_spoiled(Random(seed), garbage=True)
     probe = next(probe for probe in (probe for check in CHECKS for probe in check.probes) if probe.id == key[0])
-    for one in evaluations(after).values():
-        if key not in read(one) or one.outcome == "unknown":
+    for evaluation in evaluations(after).values():
+        if key not in read(evaluation) or evaluation.outcome == "unknown":
             continue
-        if one.outcome == "ok" or key[0] not in ANYTHING_ELSE:
-            assert after.fact(probe, key[1]) == before.fact(probe, key[1])
+        if evaluation.outcome == "ok" or key[0] not in ANYTHING_ELSE:
+            assert after.require_fact(probe, key[1]) == before.require_fact(probe, key[1])
 
 
 @settings(STEP_CASES)
 @given(seed=SEED)
 def test_whatever_the_answer_there_is_a_diagnosis(seed: int) -> None:
     _, after, _ = one_spoiled(Random(seed), garbage=False)
-    for one in diagnose(after).judged.values():
-        assert bool(one.why) == (one.outcome == "unknown")
+    for judgement in diagnose(after).judgements.values():
+        assert bool(judgement.reason) == (judgement.outcome == "unknown")

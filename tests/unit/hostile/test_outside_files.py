@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gpustack.ask.recording import lines, read
+from gpustack.ask.recording import read_recording, render_lines
 from gpustack.cli.app import app
 from gpustack.cli.gpu.prometheus import read_file
 from gpustack.config import inventory
-from gpustack.config.ansible.cfg import ansible_cfg
-from gpustack.config.ansible.inventory_listing import begin
+from gpustack.config.ansible.cfg import read_ansible_cfg
+from gpustack.config.ansible.inventory_listing import start_listing
 from gpustack.config.dashboards.json_model import load as load_dashboard
-from gpustack.config.secrets.secret_file import secret
-from gpustack.config.secrets.secret_values import GONE, without_secrets
-from gpustack.config.values import theirs
+from gpustack.config.secrets.secret_file import read_secret
+from gpustack.config.secrets.secret_values import PLACEHOLDER, redact_secrets
+from gpustack.config.values import read_operator_values
 from gpustack.errors import ConfigError, GpustackError, UsageError
 from gpustack.profile.file import read_profile
 from tests.unit.files.irregular import HOSTILE_YAML, UNREADABLE, make_bomb, make_dangling, make_loop
@@ -30,10 +30,10 @@ CHART = "kube-prometheus-stack-88.5.3"
 
 def read_values(path: Path) -> None:
     """`path` is values/monitoring.yaml beside an inventory."""
-    found, wrong = theirs(path.parent.parent, "monitoring", CHART)
+    found, wrong = read_operator_values(path.parent.parent, "monitoring", CHART)
     assert found == {}
     if wrong:
-        raise ConfigError(wrong[0].reference, wrong[0].file, wrong[0].found)
+        raise ConfigError(wrong[0].reference, wrong[0].file, wrong[0].actual)
 
 
 def read_dashboard(path: Path) -> None:
@@ -43,22 +43,22 @@ def read_dashboard(path: Path) -> None:
 
 
 def read_local(path: Path) -> None:
-    inventory.mapping(path)
+    inventory.read_mapping(path)
 
 
 def begin_listing(path: Path) -> None:
     """`path` is hosts.yml, or group_vars/all.yml beside it."""
     source = path if path.name == "hosts.yml" else path.parent.parent / "hosts.yml"
-    listing = begin(source)
+    listing = start_listing(source)
     listing.process.kill()
     listing.process.communicate()
 
 
 PLACES: dict[str, Callable[[Path], object]] = {
-    "taken.jsonl": read,
+    "taken.jsonl": read_recording,
     "profile.json": read_profile,
     "values/monitoring.yaml": read_values,
-    "password": lambda path: secret(str(path)),
+    "password": lambda path: read_secret(str(path)),
     "board.json": read_dashboard,
     "gpustack.yml": read_local,
     "token": lambda path: read_file("--token-file", path),
@@ -93,7 +93,7 @@ def test_what_is_no_regular_file(place: Path, make: Callable[[Path], None], tmp_
     make(place)
     with pytest.raises(GpustackError) as raised:
         PLACES[str(place.relative_to(tmp_path))](place)
-    assert place.name in f"{raised.value.message}{raised.value.why}"
+    assert place.name in f"{raised.value.message}{raised.value.reason}"
 
 
 @pytest.mark.parametrize("place", ["values/monitoring.yaml", "gpustack.yml"], indirect=True)
@@ -103,7 +103,7 @@ def test_yaml_that_stands_for_much(place: Path, text: str, tmp_path: Path) -> No
     with pytest.raises(ConfigError) as raised:
         PLACES[str(place.relative_to(tmp_path))](place)
     assert raised.value.reference == "config-file-limit"
-    assert place.name in f"{raised.value.message}{raised.value.why}"
+    assert place.name in f"{raised.value.message}{raised.value.reason}"
 
 
 @pytest.mark.parametrize("place", ["hosts.yml", "group_vars/all.yml"], indirect=True)
@@ -127,11 +127,11 @@ def test_an_ansible_cfg_without_an_end(tmp_path: Path) -> None:
     with path.open("r+b") as file:
         file.truncate(64 * 2**30)
     with pytest.raises(ConfigError, match="cannot be read"):
-        ansible_cfg({"ANSIBLE_CONFIG": str(path)})
+        read_ansible_cfg({"ANSIBLE_CONFIG": str(path)})
 
 
 def change_header(**fields: object) -> str:
-    first, *rest = lines(snapshot())
+    first, *rest = render_lines(snapshot())
     return "".join([json.dumps({**json.loads(first), **fields}) + "\n", *rest])
 
 
@@ -152,11 +152,11 @@ def test_a_bomb_within_the_values_of_a_recording(tmp_path: Path, command: list[s
         {"values": {"monitoring": {"x": "\udfff"}}},
         {"values": {"monitoring": {"\ud800": 1}}},
         {"values": {"monitoring": {"x": float("inf")}}},
-        {"took": float("nan")},
-        {"took": 1e400},
-        {"took": int("9" * 400)},
+        {"seconds": float("nan")},
+        {"seconds": 1e400},
+        {"seconds": int("9" * 400)},
         {"values": {"monitoring": json.loads("[" * 150 + "]" * 150)}},
-        {"taken": "9" * 50},
+        {"started_at": "9" * 50},
         {"source": "a\x00b\ud800"},
     ],
     ids=repr,
@@ -165,7 +165,7 @@ def test_a_header_out_of_bounds(tmp_path: Path, fields: dict[str, object]) -> No
     path = tmp_path / "sent.jsonl"
     path.write_text(change_header(**fields))
     with pytest.raises(UsageError) as raised:
-        read(path)
+        read_recording(path)
     assert raised.value.reference == "recording-unreadable"
 
 
@@ -174,6 +174,6 @@ def test_documents_within_documents_end() -> None:
     text = "a: 1\n"
     for _ in range(300):
         text = "a: |\n" + "".join(f" {line}\n" for line in text.splitlines())
-    assert without_secrets({"x": text}) == {"x": GONE}
-    assert without_secrets({"x": "a: |\n b: |\n  password: hunter2\n"}) == {"x": GONE}
-    assert without_secrets({"x": "a: |\n b: |\n  c: d\n"}) == {"x": "a: |\n b: |\n  c: d\n"}
+    assert redact_secrets({"x": text}) == {"x": PLACEHOLDER}
+    assert redact_secrets({"x": "a: |\n b: |\n  password: hunter2\n"}) == {"x": PLACEHOLDER}
+    assert redact_secrets({"x": "a: |\n b: |\n  c: d\n"}) == {"x": "a: |\n b: |\n  c: d\n"}

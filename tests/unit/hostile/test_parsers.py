@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 
 from gpustack.ask.probe import Answer, FactUnavailable, Lines, Probe, Shell
-from gpustack.ask.typed import fits, return_type
-from gpustack.doctor.diagnose import questions
+from gpustack.ask.type_check import fits, resolve_return_type
+from gpustack.doctor.diagnose import list_probes
 from gpustack.gpus.engines.engine import PROBES as OF_ENGINES
-from gpustack.probes.containerd.pulled import PULLED
-from gpustack.probes.host.unrecorded import UNRECORDED
+from gpustack.probes.containerd.pull_progress import PULL_PROGRESS
+from gpustack.probes.host.unrecorded_paths import UNRECORDED
 from gpustack.proof.inventory import PROBES as OF_PROOF
 from gpustack.proof.services import ACCESS_PROBES
 from gpustack.rollout.removal import PROBES as OF_RESET
@@ -24,35 +24,37 @@ from tests.unit.hostile.profile import BATCH, CASES, LIMIT, SEED
 from tests.worlds.cases import probes
 
 pytestmark = pytest.mark.timeout(LIMIT)
-ALL = (*OF_STEPS, *questions(), *OF_RESET, *OF_PROOF, *ACCESS_PROBES, *OF_ENGINES, PULLED, UNRECORDED)
+ALL = (*OF_STEPS, *list_probes(), *OF_RESET, *OF_PROOF, *ACCESS_PROBES, *OF_ENGINES, PULL_PROGRESS, UNRECORDED)
 PROBES = tuple({probe.id: probe for probe in ALL}.values())
 
 
 def test_no_parser_is_forgotten() -> None:
     assert {probe.id for probe in PROBES} == set(probes())
     assert [probe.id for probe in PROBES if not recorded(probe.id)] == []
-    assert [probe.id for probe in PROBES if return_type(probe.parse) is Any] == []
+    assert [probe.id for probe in PROBES if resolve_return_type(probe.parse) is Any] == []
 
 
 def test_what_prints_lines_says_so() -> None:
     """crictl and the kubelet end without a newline; a cut answer of theirs is no JSON, and not `ok`."""
-    shells = {probe.id for probe in PROBES if isinstance(probe.ask, Shell) and not isinstance(probe.ask, Lines)}
+    shells = {
+        probe.id for probe in PROBES if isinstance(probe.question, Shell) and not isinstance(probe.question, Lines)
+    }
     assert shells == {"containerd.runtime", "kubelet.health"}
 
 
 def is_fact_or_none(probe: Probe[Any], answer: Answer) -> bool:
     """A fact of the declared type and of a status that has one, or none."""
     try:
-        fact = probe.fact(answer)
+        fact = probe.extract_fact(answer)
     except FactUnavailable:
         return True
-    return fits(fact, return_type(probe.parse)) and answer.rc in probe.ends
+    return fits(fact, resolve_return_type(probe.parse)) and answer.rc in probe.exit_codes
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.id)
 def test_every_message_with_every_status(probe: Probe[Any]) -> None:
     """Among them are JSON and YAML nested 5,000 deep, and YAML that stands for a document of gigabytes."""
-    for message, rc in product(MESSAGES, {*probe.ends, 1, 255}):
+    for message, rc in product(MESSAGES, {*probe.exit_codes, 1, 255}):
         assert is_fact_or_none(probe, Answer(probe.id, "host1", rc, message, "not found\n"))
 
 

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 
-from gpustack.ask.recording import lines, read
+from gpustack.ask.recording import read_recording, render_lines
 from gpustack.errors import UsageError
 from gpustack.report import human, json, junit
 from gpustack.report.terminal import Terminal
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.timeout(LIMIT)
 @cache
 def recording() -> tuple[str, ...]:
     """Of the hosts of the step prereqs, two of them."""
-    return tuple(lines(passing_steps()[0].snapshot))
+    return tuple(render_lines(passing_steps()[0].snapshot))
 
 
 def damaged(random: Random) -> str:
@@ -43,19 +43,19 @@ def test_refused_or_judged(tmp_path_factory: pytest.TempPathFactory, seed: int) 
     path = tmp_path_factory.getbasetemp() / "damaged.jsonl"
     path.write_bytes(damaged(Random(seed)).encode(errors="surrogatepass"))
     try:
-        snapshot = read(path)
+        snapshot = read_recording(path)
     except UsageError as refused:
         assert refused.reference == "recording-unreadable"  # noqa: PT017 - a recording that can be read is as good
         return
     found = plan(snapshot, STEPS[:1])
-    human.plan(Terminal(io.StringIO()), found, verbose=True)
-    json.plan(found, verbose=True)
-    junit.plan(found)
+    human.render_plan(Terminal(io.StringIO()), found, verbose=True)
+    json.render_plan(found, verbose=True)
+    junit.render_plan(found)
 
 
 def test_it_can_be_read_undamaged(tmp_path: Path) -> None:
     (tmp_path / "whole.jsonl").write_text("".join(recording()))
-    assert plan(read(tmp_path / "whole.jsonl"), STEPS[:1], ("h1",)).converged
+    assert plan(read_recording(tmp_path / "whole.jsonl"), STEPS[:1], ("h1",)).converged
 
 
 def test_the_cases_are_not_all_refused() -> None:

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from gpustack.ask.answers import parse
+from gpustack.ask.answers import parse_answers
 from gpustack.ask.probe import Answer, FactUnavailable, Lines, Probe
-from gpustack.ask.script import build_last_line, render
-from gpustack.ask.transport.execute import Command, build_root_command, build_stdin, execute, run
+from gpustack.ask.script import build_last_line, render_script
+from gpustack.ask.transport.execute import Command, build_root_command, build_stdin, execute_command, run_script
 from gpustack.config.host import Host
 
 HERE = Host("here", "127.0.0.1", connection="local")
@@ -54,7 +54,7 @@ LIES = {
 
 
 def output(answer: Answer) -> str:
-    return answer.out
+    return answer.stdout
 
 
 def between(script: str) -> tuple[dict[str, Answer], float]:
@@ -62,50 +62,52 @@ def between(script: str) -> tuple[dict[str, Answer], float]:
     marker, started = secrets.token_hex(16), time.monotonic()
     texts = {"t.before": "echo before; echo e1 >&2", "t.hostile": script, "t.after": "echo after; echo e2 >&2; exit 7"}
     probes = {id: Probe(id, Lines(text), output, limit=1) for id, text in texts.items()}
-    lines = run(HERE, render(list(probes.values()), marker, {}), limit=30, last=build_last_line(marker))
-    found = {answer.probe: answer for answer in parse(lines, marker, "here", probes)}
-    return found, time.monotonic() - started
+    lines = run_script(HERE, render_script(list(probes.values()), marker, {}), limit=30, last=build_last_line(marker))
+    answers = {answer.probe: answer for answer in parse_answers(lines, marker, "here", probes)}
+    return answers, time.monotonic() - started
 
 
 def neighbours(found: dict[str, Answer]) -> None:
     before, after = found["t.before"], found["t.after"]
-    assert (before.out, before.err, before.rc) == ("before\n", "e1\n", 0)
-    assert (after.out, after.err, after.rc) == ("after\n", "e2\n", 7)
+    assert (before.stdout, before.stderr, before.rc) == ("before\n", "e1\n", 0)
+    assert (after.stdout, after.stderr, after.rc) == ("after\n", "e2\n", 7)
 
 
 @pytest.mark.parametrize("name", GARBAGE)
 def test_garbage_is_no_fact_and_harms_no_neighbour(name: str) -> None:
-    found, took = between(GARBAGE[name])
-    neighbours(found)
+    answers, took = between(GARBAGE[name])
+    neighbours(answers)
     with pytest.raises(FactUnavailable):
-        Probe("t.hostile", Lines(""), output, limit=1).fact(found["t.hostile"])
+        Probe("t.hostile", Lines(""), output, limit=1).extract_fact(answers["t.hostile"])
     assert took < 15
 
 
 @pytest.mark.parametrize("name", LIES)
 def test_lies_harm_no_neighbour(name: str) -> None:
-    found, took = between(LIES[name])
-    neighbours(found)
-    assert found["t.hostile"].rc == 0
-    assert not found["t.hostile"].lost
+    answers, took = between(LIES[name])
+    neighbours(answers)
+    assert answers["t.hostile"].rc == 0
+    assert not answers["t.hostile"].missing_reason
     assert took < 15
 
 
 def test_a_stray_child_that_goes_on_printing_ends_no_run() -> None:
     """It may spoil the output while it prints; it is never taken for a marker of ours."""
-    found, took = between("{ for i in 1 2 3 4 5 6 7 8 9; do printf '\\033[31mstray\\n'; sleep 0.1; done; } & echo x")
-    assert set(found) == {"t.before", "t.hostile", "t.after"}
-    assert found["t.before"].out == "before\n"
-    assert "after\n" in found["t.after"].out
+    answers, took = between("{ for i in 1 2 3 4 5 6 7 8 9; do printf '\\033[31mstray\\n'; sleep 0.1; done; } & echo x")
+    assert set(answers) == {"t.before", "t.hostile", "t.after"}
+    assert answers["t.before"].stdout == "before\n"
+    assert "after\n" in answers["t.after"].stdout
     assert took < 15
 
 
 def test_one_that_kills_the_shell_that_asks_loses_what_comes_after_it() -> None:
-    found, took = between("kill -9 $(awk '/^PPid/ {print $2}' /proc/$PPID/status)")
-    assert found["t.before"].out == "before\n"
+    answers, took = between("kill -9 $(awk '/^PPid/ {print $2}' /proc/$PPID/status)")
+    assert answers["t.before"].stdout == "before\n"
     for late in ("t.hostile", "t.after"):
         with pytest.raises(FactUnavailable):
-            Probe(late, Lines(""), output).fact(found.get(late, Answer(late, "here", -1, "", lost="never came")))
+            Probe(late, Lines(""), output).extract_fact(
+                answers.get(late, Answer(late, "here", -1, "", missing_reason="never came"))
+            )
     assert took < 15
 
 
@@ -114,5 +116,5 @@ def test_a_talkative_login_is_passed_over() -> None:
     mark = secrets.token_hex(16)
     noise = "printf 'welcome\\033[2J\\nheld\\nno newline'; echo 'sudo: x' >&2"
     line = f"{noise}; {build_root_command(mark, password=False)}"
-    lines = execute(HERE, Command(line, build_stdin("echo held", mark, None), 10, mark))
+    lines = execute_command(HERE, Command(line, build_stdin("echo held", mark, None), 10, mark))
     assert next(lines) == "held"

@@ -24,9 +24,11 @@ OF_EACH_HOST = {"gpu.devices": "gpu-driver", "network.listeners": "prereqs", "sy
 def read(place: PassingStep) -> list[Asked]:
     """What the checks of a step read of their own place, in a world where all of them hold. A host that cannot tell
     who it is, or which GPUs it has, is judged for that itself."""
-    found = place.judged({})
-    assert {judgement.id: judgement.outcome for judgement in found.judgements if judgement.outcome != "ok"} == {}
-    all_read = {(evidence.answer.probe, evidence.answer.where) for one in found.judgements for evidence in one.evidence}
+    step_state = place.judged({})
+    assert {judgement.id: judgement.outcome for judgement in step_state.judgements if judgement.outcome != "ok"} == {}
+    all_read = {
+        (evidence.answer.probe, evidence.answer.location) for one in step_state.judgements for evidence in one.evidence
+    }
     if place.step.scope == "cluster":
         return sorted((probe, where) for probe, where in all_read if where == CLUSTER or probe not in OF_EACH_HOST)
     return sorted(asked for asked in all_read if asked[1] in (place.where, CLUSTER))
@@ -44,7 +46,9 @@ def test_what_is_asked_of_each_host_is_judged_there() -> None:
 def one_spoiled(place: PassingStep, random: Random, *, garbage: bool) -> tuple[Asked, Answer]:
     asked = random.choice(read(place))
     before = place.snapshot.answers[asked]
-    return asked, replace(before, out=spoiled(random, before.out, GARBAGE if garbage else ALL, 1 if garbage else 3))
+    return asked, replace(
+        before, stdout=spoiled(random, before.stdout, GARBAGE if garbage else ALL, 1 if garbage else 3)
+    )
 
 
 PLACES = passing_steps()
@@ -66,7 +70,7 @@ def test_garbage_is_never_ok(place: PassingStep, seed: int) -> None:
     asked, answer = one_spoiled(place, Random(seed), garbage=True)
     if place.judged({asked: answer}).outcome == "ok":
         probe = next(probe for probe in place.step.probes if probe.id == answer.probe)
-        assert probe.fact(answer) == probe.fact(place.snapshot.answers[asked])
+        assert probe.extract_fact(answer) == probe.extract_fact(place.snapshot.answers[asked])
 
 
 @steps
@@ -75,10 +79,10 @@ def test_garbage_is_never_ok(place: PassingStep, seed: int) -> None:
 def test_whatever_the_answer_each_check_judges(place: PassingStep, seed: int) -> None:
     """Well-formed lies too: every check has an outcome, and one that is unknown says why."""
     asked, answer = one_spoiled(place, Random(seed), garbage=False)
-    found = place.judged({asked: answer})
-    assert len(found.judgements) == len(place.step.checks)
-    for judgement in found.judgements:
-        assert bool(judgement.why) == (judgement.outcome == "unknown")
+    step_state = place.judged({asked: answer})
+    assert len(step_state.judgements) == len(place.step.checks)
+    for judgement in step_state.judgements:
+        assert bool(judgement.reason) == (judgement.outcome == "unknown")
 
 
 @steps
@@ -88,12 +92,12 @@ def test_no_answer_is_never_ok(place: PassingStep) -> None:
         before = place.snapshot.answers[asked]
         probe = next(probe for probe in place.step.probes if probe.id == before.probe)
         for answer in (
-            Answer(before.probe, before.where, -1, "", lost="no answer"),
-            Answer(before.probe, before.where, -1, before.out, cut=True),
-            Answer(before.probe, before.where, 124, before.out),
-            Answer(before.probe, before.where, 137, before.out),
-            Answer(before.probe, before.where, 126, before.out),
+            Answer(before.probe, before.location, -1, "", missing_reason="no answer"),
+            Answer(before.probe, before.location, -1, before.stdout, cut=True),
+            Answer(before.probe, before.location, 124, before.stdout),
+            Answer(before.probe, before.location, 137, before.stdout),
+            Answer(before.probe, before.location, 126, before.stdout),
         ):
             with pytest.raises(FactUnavailable):
-                probe.fact(answer)
-            assert "unknown" in {one.outcome for one in place.judged({asked: answer}).judgements}
+                probe.extract_fact(answer)
+            assert "unknown" in {judgement.outcome for judgement in place.judged({asked: answer}).judgements}

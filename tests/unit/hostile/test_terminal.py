@@ -16,15 +16,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpustack.ask.probe import Answer
-from gpustack.ask.redact.printable import harmless, plain
+from gpustack.ask.redact.printable import clean_text, is_printable
 from gpustack.ask.snapshot import Reach
 from gpustack.command import Command
 from gpustack.errors import GpustackError
 from gpustack.events import Event
 from gpustack.report import human, json, junit
-from gpustack.report.error import render
-from gpustack.report.guard import OURS, Guarded
-from gpustack.report.progress import progress, rest
+from gpustack.report.error import render_error
+from gpustack.report.guard import ALLOWED_SEQUENCES, GuardedStream
+from gpustack.report.progress import build_progress_reporter, clear_live_lines
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Outcome, Plan, TaskFailure, Verification
 from tests.unit.hostile.answers import ESCAPES
@@ -43,7 +43,7 @@ class Screen(io.StringIO):
 
 def odd(shown: str) -> set[str]:
     """The characters that no output may have, our own colours left out."""
-    return {char for char in OURS.sub("", shown) if not harmless(char)}
+    return {char for char in ALLOWED_SEQUENCES.sub("", shown) if not is_printable(char)}
 
 
 def spoken(text: str) -> Plan:
@@ -62,7 +62,9 @@ def spoken(text: str) -> Plan:
 def done(text: str) -> Outcome:
     bad = TaskFailure(f"kube1{text}", text, text, text)
     played = plans.played("ground", (f"kube1{text}",), (), [bad])
-    return Outcome(spoken(text), (played,), Verification(spoken(text), 0.1, 3), ((text, "ground"),), 1.0, stopped=text)
+    return Outcome(
+        spoken(text), (played,), Verification(spoken(text), 0.1, 3), ((text, "ground"),), 1.0, stop_reason=text
+    )
 
 
 def drawn(draw: Callable[[Terminal], None], **settings: str) -> str:
@@ -72,18 +74,19 @@ def drawn(draw: Callable[[Terminal], None], **settings: str) -> str:
 
 
 RENDERERS: dict[str, Callable[[str], str]] = {
-    "plan": lambda text: drawn(lambda to: human.plan(to, spoken(text), verbose=True), color_system="standard"),
+    "plan": lambda text: drawn(lambda to: human.render_plan(to, spoken(text), verbose=True), color_system="standard"),
     "verify": lambda text: drawn(
-        lambda to: human.verification(to, Verification(spoken(text), 1.0, 3), verbose=True), color_system="standard"
+        lambda to: human.render_verification(to, Verification(spoken(text), 1.0, 3), verbose=True),
+        color_system="standard",
     ),
     "install": lambda text: drawn(
-        lambda to: human.outcome(to, done(text), verbose=True, evidence=text), color_system="standard"
+        lambda to: human.render_outcome(to, done(text), verbose=True, evidence=text), color_system="standard"
     ),
-    "plan json": lambda text: json.plan(spoken(text), verbose=True),
-    "install json": lambda text: json.outcome(done(text), verbose=True, evidence=text),
-    "plan junit": lambda text: junit.plan(spoken(text)),
-    "install junit": lambda text: junit.outcome(done(text)),
-    "error": lambda text: render(GpustackError("locked", text, text, Command(text))),
+    "plan json": lambda text: json.render_plan(spoken(text), verbose=True),
+    "install json": lambda text: json.render_outcome(done(text), verbose=True, evidence=text),
+    "plan junit": lambda text: junit.render_plan(spoken(text)),
+    "install junit": lambda text: junit.render_outcome(done(text)),
+    "error": lambda text: render_error(GpustackError("locked", text, text, Command(text))),
     "progress, a log": lambda text: reported(text, io.StringIO()),
     "progress, a terminal": lambda text: reported(text, Screen()),
 }
@@ -91,10 +94,10 @@ renderers = pytest.mark.parametrize("name", RENDERERS)
 
 
 def reported(text: str, stream: io.StringIO) -> str:
-    report = progress(stream)
+    report = build_progress_reporter(stream)
     for kind in ("ask", "asked", "note", "step", "task", "changed", "waiting", "failed", "done"):
         report(Event(kind, text, text, 1.0))
-    rest()
+    clear_live_lines()
     return stream.getvalue()
 
 
@@ -131,23 +134,23 @@ def test_no_line_of_a_host_passes_for_one_of_ours(name: str) -> None:
 @settings(STEP_CASES)
 @given(text=TEXTS)
 def test_plain_twice_is_plain_once(text: str) -> None:
-    once = plain(text)
+    once = clean_text(text)
     assert odd(once) == set()
-    assert plain(once) == once
+    assert clean_text(once) == once
 
 
 def test_a_secret_with_an_escape_inside_is_a_secret() -> None:
     text = "it was pass\x1b[1mword=canary77"
-    found = plans.made(["kube1"], [Answer(SWAP.id, "kube1", 1, text, text), Answer(RUNTIME.id, "kube1", 0, text)])
+    plan = plans.made(["kube1"], [Answer(SWAP.id, "kube1", 1, text, text), Answer(RUNTIME.id, "kube1", 0, text)])
     error = GpustackError("locked", text, text, Command("rm", "password=canary77"))
-    for shown in (json.plan(found, verbose=True), junit.plan(found), render(error)):
+    for shown in (json.render_plan(plan, verbose=True), junit.render_plan(plan), render_error(error)):
         assert "canary77" not in shown
 
 
 @pytest.mark.parametrize("screen", [True, False])
 def test_what_is_written_past_all_renderers_is_guarded(screen: bool) -> None:
     stream = Screen() if screen else io.StringIO()
-    Guarded(stream).writelines([WORST, "\x1b[31mours\x1b[0m"])
+    GuardedStream(stream).writelines([WORST, "\x1b[31mours\x1b[0m"])
     assert odd(stream.getvalue()) == set()
     assert ("\x1b[31mours\x1b[0m" in stream.getvalue()) is screen
 

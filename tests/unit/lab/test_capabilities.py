@@ -2,7 +2,7 @@ import pytest
 
 from gpustack.errors import LabError
 from gpustack.lab import capabilities
-from gpustack.lab.capabilities import CAP_SYS_RESOURCE, capable, refuse, swaps
+from gpustack.lab.capabilities import CAP_SYS_RESOURCE, has_capability, has_swap, refuse
 
 NO_RESOURCE = "Name:\tpython\nCapInh:\t0000000000000000\nCapEff:\t000001fffeffffff\n"
 ALL = "CapEff:\t000001ffffffffff\n"
@@ -31,19 +31,19 @@ def test_a_capable_machine_is_not_refused() -> None:
 def test_missing_programs_name_their_package_once(monkeypatch: pytest.MonkeyPatch) -> None:
     absent = {"ssh", "ssh-keygen", "btrfs"}
     monkeypatch.setattr("shutil.which", lambda program, path: None if program in absent else program)
-    assert capabilities.missing_packages() == ("btrfs-progs", "openssh-client")
+    assert capabilities.list_missing_packages() == ("btrfs-progs", "openssh-client")
 
 
 def test_virtual_machines_need_other_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     absent = {"systemd-nspawn", "qemu-system-x86_64", "qemu-img"}
     monkeypatch.setattr("shutil.which", lambda program, path: None if program in absent else program)
-    assert capabilities.missing_packages() == ("systemd-container",)
-    assert capabilities.missing_packages(vm=True) == ("qemu-system-x86", "qemu-utils")
+    assert capabilities.list_missing_packages() == ("systemd-container",)
+    assert capabilities.list_missing_packages(vm=True) == ("qemu-system-x86", "qemu-utils")
 
 
 def test_the_kernel_s_gaps_are_named_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capabilities, "refuse", lambda *_, **__: None)
-    monkeypatch.setattr(capabilities, "features", lambda **_: {"bridge": True, "vxlan": False, "btrfs": False})
+    monkeypatch.setattr(capabilities, "detect_features", lambda **_: {"bridge": True, "vxlan": False, "btrfs": False})
     monkeypatch.setattr(capabilities, "MODULES", ())
     with pytest.raises(LabError) as caught:
         capabilities.require()
@@ -53,7 +53,7 @@ def test_the_kernel_s_gaps_are_named_all_at_once(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize(("status", "expected"), [(NO_RESOURCE, False), (ALL, True)])
 def test_sys_resource(status: str, expected: bool) -> None:
-    assert capable(status, CAP_SYS_RESOURCE) is expected
+    assert has_capability(status, CAP_SYS_RESOURCE) is expected
 
 
 SWAPS = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
@@ -69,4 +69,4 @@ SWAPS = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
     ],
 )
 def test_swap_of_the_machine(listed: str, *, expected: bool) -> None:
-    assert swaps(listed) is expected
+    assert has_swap(listed) is expected

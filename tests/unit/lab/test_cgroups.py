@@ -17,21 +17,21 @@ V2 = "cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid 0 0\n"
 
 @pytest.fixture(autouse=True)
 def without_systemd(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cgroups, "systemd_manages", lambda: False)
+    monkeypatch.setattr(cgroups, "has_systemd", lambda: False)
 
 
 @pytest.mark.parametrize(("mounts", "expected"), [(V1, 1), (V2, 2)])
 def test_version(mounts: str, expected: int) -> None:
-    assert cgroups.version(mounts) == expected
+    assert cgroups.detect_version(mounts) == expected
 
 
 def test_v1_has_a_directory_in_every_hierarchy_that_is_mounted_in_place() -> None:
-    found = [str(path) for path in cgroups.directories("gpustack-lab-x-host1", V1)]
+    found = [str(path) for path in cgroups.list_directories("gpustack-lab-x-host1", V1)]
     assert found == [f"/sys/fs/cgroup/{name}/gpustack-lab-x-host1" for name in ("memory", "systemd", "unified")]
 
 
 def test_v2_has_one() -> None:
-    assert cgroups.directories("g", V2) == [Path("/sys/fs/cgroup/g")]
+    assert cgroups.list_directories("g", V2) == [Path("/sys/fs/cgroup/g")]
 
 
 def test_under_systemd_it_is_the_unit_s(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,9 +44,9 @@ def test_under_systemd_it_is_the_unit_s(monkeypatch: pytest.MonkeyPatch) -> None
         asked.append(argv)
         return Done()
 
-    monkeypatch.setattr(cgroups, "systemd_manages", lambda: True)
-    monkeypatch.setattr(cgroups, "attempt", attempt)
-    assert cgroups.directories("g", V2) == [Path("/sys/fs/cgroup/system.slice/g.service")]
+    monkeypatch.setattr(cgroups, "has_systemd", lambda: True)
+    monkeypatch.setattr(cgroups, "try_run", attempt)
+    assert cgroups.list_directories("g", V2) == [Path("/sys/fs/cgroup/system.slice/g.service")]
     assert asked[0][-1] == "g.service"
 
 
@@ -56,15 +56,15 @@ def tree(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     top = tmp_path / "g"
     (top / "init.scope").mkdir(parents=True)
     (top / "runner").mkdir()
-    monkeypatch.setattr(cgroups, "directories", lambda group: [tmp_path / group])
+    monkeypatch.setattr(cgroups, "list_directories", lambda group: [tmp_path / group])
     return top
 
 
 def test_processes_of_all_groups_below(tree: Path) -> None:
     (tree / "cgroup.procs").write_text("12\n7\n0\n")
     (tree / "init.scope" / "cgroup.procs").write_text("99\n7\n")
-    assert cgroups.processes("g") == [7, 12, 99]
-    assert cgroups.processes("no-such-group") == []
+    assert cgroups.list_processes("g") == [7, 12, 99]
+    assert cgroups.list_processes("no-such-group") == []
 
 
 def test_remove_takes_all_and_empty_leaves_what_the_runner_sits_in(tree: Path) -> None:
@@ -80,16 +80,16 @@ def test_what_is_frozen_is_thawed(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     for state, place in states.items():
         place.mkdir(parents=True)
         (place / "freezer.state").write_text(f"{state}\n")
-    monkeypatch.setattr(cgroups, "directories", lambda _: [tmp_path])
+    monkeypatch.setattr(cgroups, "list_directories", lambda _: [tmp_path])
     cgroups.thaw("g")
     assert {(place / "freezer.state").read_text().strip() for place in states.values()} == {"THAWED"}
 
 
 def test_what_stays_frozen_is_thawed_meanwhile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "freezer.state").write_text("FROZEN\n")
-    monkeypatch.setattr(cgroups, "directories", lambda _: [tmp_path])
+    monkeypatch.setattr(cgroups, "list_directories", lambda _: [tmp_path])
     monkeypatch.setattr(cgroups, "MOMENT", 0.01)
-    with cgroups.thawing("g"):
+    with cgroups.keep_thawed("g"):
         end = time.monotonic() + 10
         while (tmp_path / "freezer.state").read_text() != "THAWED":
             assert time.monotonic() < end

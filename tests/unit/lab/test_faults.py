@@ -11,11 +11,18 @@ from pathlib import Path
 import pytest
 
 from gpustack.doctor.catalogue import LAYERS
-from gpustack.doctor.graph import graph
+from gpustack.doctor.graph import load_graph
 from gpustack.errors import LabError
 from gpustack.lab import Lab
-from gpustack.lab.faults import broken, inject
-from gpustack.lab.faults.entries import Injector, decoys, find, injectors, uncarried, variants
+from gpustack.lab.faults import active_faults, inject
+from gpustack.lab.faults.entries import (
+    Injector,
+    find,
+    read_decoys,
+    read_healthy_changes,
+    read_injectors,
+    read_uncarried_faults,
+)
 from tests.worlds.lab_records import record
 
 HOSTS = ("host1", "host2")
@@ -56,8 +63,8 @@ def words(made: Fake) -> list[tuple[str, str]]:
 
 
 def test_each_is_of_the_catalogue_and_can_be_undone() -> None:
-    assert {one.fault for one in injectors().values()} <= set(graph().faults)
-    for one in (*injectors().values(), *decoys().values(), *variants().values()):
+    assert {injector.fault for injector in read_injectors().values()} <= set(load_graph().faults)
+    for one in (*read_injectors().values(), *read_decoys().values(), *read_healthy_changes().values()):
         assert any("break" in part for part in (one.host, one.plane, one.gpu)), one.name
         assert any("heal" in part for part in (one.host, one.plane, one.gpu)), one.name
         assert one.does[0].islower(), one.name
@@ -66,10 +73,10 @@ def test_each_is_of_the_catalogue_and_can_be_undone() -> None:
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_each_fault_can_be_made_or_has_a_reason(layer: str) -> None:
-    there = {id for id, fault in graph().faults.items() if fault.layer == layer}
-    able = {id for id in there if graph().faults[id].fidelity in {"real", "sim"}}
-    made = {one.fault for one in injectors().values()} & there
-    reasons = uncarried()[layer]
+    there = {id for id, fault in load_graph().faults.items() if fault.layer == layer}
+    able = {id for id in there if load_graph().faults[id].fidelity in {"real", "sim"}}
+    made = {injector.fault for injector in read_injectors().values()} & there
+    reasons = read_uncarried_faults()[layer]
     assert sorted(made & set(reasons)) == []
     assert sorted(able - made - set(reasons)) == []
     assert sorted(set(reasons) - able) == []
@@ -77,17 +84,17 @@ def test_each_fault_can_be_made_or_has_a_reason(layer: str) -> None:
 
 
 def test_what_is_reported_most_is_made_in_two_ways() -> None:
-    ways = Counter(one.fault for one in injectors().values())
+    ways = Counter(injector.fault for injector in read_injectors().values())
     assert [fault for fault in MOST if ways[fault] < 2] == []
 
 
 def test_decoys_are_given_to_every_host_once_and_taken_away(made: Fake) -> None:
-    assert len(decoys()) >= 10
-    given = inject.disguise(made)
-    assert {(one.injector, one.host) for one in given} == {(name, host) for name in decoys() for host in HOSTS}
-    assert inject.disguise(made) == []
-    assert {one.injector for one in inject.recover(made, "decoy")} == set(decoys())
-    assert not set(decoys()) & set(injectors())
+    assert len(read_decoys()) >= 10
+    given = inject.inject_decoys(made)
+    assert {(one.injector, one.host) for one in given} == {(name, host) for name in read_decoys() for host in HOSTS}
+    assert inject.inject_decoys(made) == []
+    assert {one.injector for one in inject.undo_faults(made, "decoy")} == set(read_decoys())
+    assert not set(read_decoys()) & set(read_injectors())
 
 
 def scripts(one: Injector) -> list[str]:
@@ -98,10 +105,10 @@ def test_shellcheck(tmp_path: Path) -> None:
     program = shutil.which("shellcheck")
     assert program, "shellcheck comes with the development lock: make env"
     # What inject.run says before a script; then all scripts, each in a function, since the prelude is long to check.
-    whole = inject.functions() + "NODE='' ADDRESS='' PLANE='' HOSTS=''\nexport NODE ADDRESS PLANE HOSTS\n"
-    for one in (*injectors().values(), *decoys().values(), *variants().values()):
-        for number, script in enumerate(scripts(one)):
-            name = re.sub(r"\W", "_", one.name)
+    whole = inject.read_functions() + "NODE='' ADDRESS='' PLANE='' HOSTS=''\nexport NODE ADDRESS PLANE HOSTS\n"
+    for injector in (*read_injectors().values(), *read_decoys().values(), *read_healthy_changes().values()):
+        for number, script in enumerate(scripts(injector)):
+            name = re.sub(r"\W", "_", injector.name)
             whole += f"{name}_{number}() {{\n{script}\n}}\n"
     path = tmp_path / "all.sh"
     path.write_text(whole)
@@ -112,15 +119,15 @@ def test_shellcheck(tmp_path: Path) -> None:
 
 
 def test_it_is_made_on_a_worker_waited_for_and_undone(made: Fake) -> None:
-    assert [one.host for one in inject.give(made, FAULT)] == ["host2"]
+    assert [one.host for one in inject.inject_fault(made, FAULT)] == ["host2"]
     assert words(made) == [
         ("host2", "sysctl -qw net.ipv4.ip_forward=0"),
         ("host2", 'test "$(cat /proc/sys/net/ipv4/ip_forward)" = 0'),
     ]
     assert "NODE=host2 ADDRESS=10.77.3.12 PLANE=10.77.3.11" in made.ran[0][1]
-    inject.recover(made)
+    inject.undo_faults(made)
     assert words(made)[-1] == ("host2", "sysctl -qw net.ipv4.ip_forward=1")
-    assert broken.read(made.record) == []
+    assert active_faults.read(made.record) == []
 
 
 def test_the_first_way_is_that_of_the_bare_name() -> None:
@@ -128,23 +135,23 @@ def test_the_first_way_is_that_of_the_bare_name() -> None:
 
 
 def test_where_it_is_named(made: Fake) -> None:
-    inject.give(made, FAULT, "host1", wait=False)
+    inject.inject_fault(made, FAULT, "host1", wait=False)
     assert words(made) == [("host1", "sysctl -qw net.ipv4.ip_forward=0")]
 
 
 def test_twice_is_refused(made: Fake) -> None:
-    inject.give(made, FAULT)
+    inject.inject_fault(made, FAULT)
     with pytest.raises(LabError, match="was made before"):
-        inject.give(made, FAULT)
+        inject.inject_fault(made, FAULT)
 
 
 def test_recovered_from_the_last_on_or_by_name(made: Fake) -> None:
-    inject.give(made, FAULT, wait=False)
-    inject.give(made, SECOND, wait=False)
-    assert [one.injector for one in inject.recover(made, "host-ip-forward-off")] == [FAULT]
-    assert [one.injector for one in broken.read(made.record)] == [SECOND]
-    inject.give(made, FAULT, wait=False)
-    assert [one.injector for one in inject.recover(made)] == [SECOND, FAULT]
+    inject.inject_fault(made, FAULT, wait=False)
+    inject.inject_fault(made, SECOND, wait=False)
+    assert [one.injector for one in inject.undo_faults(made, "host-ip-forward-off")] == [FAULT]
+    assert [one.injector for one in active_faults.read(made.record)] == [SECOND]
+    inject.inject_fault(made, FAULT, wait=False)
+    assert [one.injector for one in inject.undo_faults(made)] == [SECOND, FAULT]
     assert words(made)[-1] == (
         "host2",
         "await crictl --runtime-endpoint unix:///run/containerd/containerd.sock version",
@@ -152,33 +159,33 @@ def test_recovered_from_the_last_on_or_by_name(made: Fake) -> None:
 
 
 def test_one_of_two_is_recovered_without_waiting_for_the_other(made: Fake) -> None:
-    inject.give(made, FAULT, wait=False)
-    inject.give(made, SECOND, wait=False)
+    inject.inject_fault(made, FAULT, wait=False)
+    inject.inject_fault(made, SECOND, wait=False)
     made.ran.clear()
-    inject.recover(made)
+    inject.undo_faults(made)
     assert ["BESIDE=yes" in text for _, text in made.ran] == [True, False]
 
 
 def test_what_failed_half_way_is_remembered(made: Fake) -> None:
     made.fails.append("ip_forward=0")
     with pytest.raises(LabError, match="could not be done on host2") as error:
-        inject.give(made, FAULT)
-    assert error.value.why == "it did not work"
-    assert [one.injector for one in broken.read(made.record)] == [FAULT]
+        inject.inject_fault(made, FAULT)
+    assert error.value.reason == "it did not work"
+    assert [one.injector for one in active_faults.read(made.record)] == [FAULT]
 
 
 def test_what_cannot_be_recovered_stays_on_the_list(made: Fake) -> None:
-    inject.give(made, FAULT, wait=False)
-    inject.give(made, SECOND, wait=False)
+    inject.inject_fault(made, FAULT, wait=False)
+    inject.inject_fault(made, SECOND, wait=False)
     made.fails.append("ip_forward=1")
     with pytest.raises(LabError):
-        inject.recover(made)
-    assert [one.injector for one in broken.read(made.record)] == [FAULT]
+        inject.undo_faults(made)
+    assert [one.injector for one in active_faults.read(made.record)] == [FAULT]
 
 
 def test_unknown_names_are_refused_with_similar_ones(made: Fake) -> None:
     with pytest.raises(LabError) as error:
-        inject.give(made, "host-ip-forward-of")
-    assert "host-ip-forward-off" in error.value.why
+        inject.inject_fault(made, "host-ip-forward-of")
+    assert "host-ip-forward-off" in error.value.reason
     with pytest.raises(LabError, match="no host 'host9'"):
-        inject.give(made, FAULT, "host9")
+        inject.inject_fault(made, FAULT, "host9")

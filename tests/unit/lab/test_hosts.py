@@ -4,27 +4,27 @@ from pathlib import Path
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.lab.containers import nspawn
-from gpustack.lab.request import Request, judge, require_same
+from gpustack.lab.containers import build_nspawn_command
+from gpustack.lab.request import Request, judge_request, require_same
 from gpustack.lab.state import MOST_HOSTS, Host
 from tests.worlds.lab_records import HOSTS, record
 
 
 def test_a_host_cannot_reach_what_is_the_machine_s_own(tmp_path: Path) -> None:
-    words = nspawn(record(tmp_path), HOSTS[0], cgroup=1, modules=True)
+    words = build_nspawn_command(record(tmp_path), HOSTS[0], cgroup=1, modules=True)
     assert "--system-call-filter=~swapon swapoff" in words
     assert "--drop-capability=CAP_SYS_TIME,CAP_SYS_MODULE" in words
 
 
 def test_only_v1_gets_words_for_pid_1(tmp_path: Path) -> None:
-    assert nspawn(record(tmp_path), HOSTS[0], cgroup=2, modules=False)[-1] == "/.lab-init"
-    assert nspawn(record(tmp_path), HOSTS[0], cgroup=1, modules=False)[-2].startswith("systemd.unified")
+    assert build_nspawn_command(record(tmp_path), HOSTS[0], cgroup=2, modules=False)[-1] == "/.lab-init"
+    assert build_nspawn_command(record(tmp_path), HOSTS[0], cgroup=1, modules=False)[-2].startswith("systemd.unified")
 
 
 def test_hosts_of_two_labs_have_two_machine_names(tmp_path: Path) -> None:
     one, other = (record(tmp_path), record(tmp_path))
     object.__setattr__(other, "name", "three")
-    names = {nspawn(lab, HOSTS[0], cgroup=1, modules=False)[3] for lab in (one, other)}
+    names = {build_nspawn_command(lab, HOSTS[0], cgroup=1, modules=False)[3] for lab in (one, other)}
     assert len(names) == 2
 
 
@@ -32,7 +32,7 @@ def test_links_of_hosts_have_names_that_nspawn_need_not_cut(tmp_path: Path) -> N
     """systemd-nspawn(1), --network-veth: a name longer than the kernel allows is cut and hashed."""
     hosts = tuple(Host(f"host{i + 1}", "debian-12", f"10.77.3.{11 + i}") for i in range(MOST_HOSTS))
     made = replace(record(tmp_path), hosts=hosts)
-    links = {made.link(host) for host in hosts}
+    links = {made.format_link_name(host) for host in hosts}
     assert len(links) == MOST_HOSTS
     assert max(map(len, links)) <= 15
 
@@ -51,9 +51,9 @@ def test_links_of_hosts_have_names_that_nspawn_need_not_cut(tmp_path: Path) -> N
 )
 def test_all_errors_are_reported_at_once(name: str, releases: list[str], addresses: int, complaints: int) -> None:
     with pytest.raises(LabError) as caught:
-        judge(Request(name, releases, addresses), mirrored=False)
+        judge_request(Request(name, releases, addresses), mirrored=False)
     assert caught.value.reference == "lab-bad-request"
-    assert len(caught.value.why.splitlines()) == complaints
+    assert len(caught.value.reason.splitlines()) == complaints
 
 
 @pytest.mark.parametrize("found", [(0, ""), (2, "T4"), (1, "H100")])
@@ -63,9 +63,9 @@ def test_a_lab_with_other_gpus_is_another(tmp_path: Path, found: tuple[int, str]
     require_same(there, Request("two", releases, gpus="2"))
     with pytest.raises(LabError, match="up with other hosts") as caught:
         require_same(there, Request("two", releases, gpus=f"host1:2,host2:{found[0]}x{found[1] or 'H100'}"))
-    assert "host1 with 2 GPUs H100" in caught.value.why
+    assert "host1 with 2 GPUs H100" in caught.value.reason
 
 
 def test_a_good_request() -> None:
     """`judge` raises LabError otherwise."""
-    judge(Request("demo-2", ["debian-12", "debian-13"], 30), mirrored=False)
+    judge_request(Request("demo-2", ["debian-12", "debian-13"], 30), mirrored=False)

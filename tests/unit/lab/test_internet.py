@@ -15,19 +15,19 @@ import yaml
 from gpustack.config.spec import Spec
 from gpustack.config.versions import VERSIONS
 from gpustack.lab.capabilities import Machine
-from gpustack.lab.internet import Internet, Request, place
-from gpustack.lab.inventory import cluster_spec
-from gpustack.lab.official_names import REGISTRIES, certificates, certify, names
+from gpustack.lab.internet import Internet, Request, build_mirror_path
+from gpustack.lab.inventory import build_cluster_spec
+from gpustack.lab.official_names import REGISTRIES, create_certificates, list_names, locate_certificates
 from gpustack.lab.state import Source
 from tests.worlds.lab_records import record
 
 
 def test_every_host_of_the_version_sets_is_known() -> None:
     results = [yaml.safe_load(path.read_text()) for path in VERSIONS.glob("*.yaml")]
-    urls = [url for one in results for source in one["apt"].values() for url in (source["uri"], source["key"])]
+    urls = [url for result in results for source in result["apt"].values() for url in (source["uri"], source["key"])]
     urls += [manifest["url"] for one in results for manifest in one["manifests"].values()]
-    assert {url.split("/")[2] for url in urls} <= set(names())
-    assert set(REGISTRIES) <= set(names())
+    assert {url.split("/")[2] for url in urls} <= set(list_names())
+    assert set(REGISTRIES) <= set(list_names())
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_every_host_of_the_version_sets_is_known() -> None:
     ],
 )
 def test_where_the_mirror_has_what_is_asked(host: str, target: str, found: str) -> None:
-    assert place(host, target) == found
+    assert build_mirror_path(host, target) == found
 
 
 class Echo(BaseHTTPRequestHandler):
@@ -63,20 +63,20 @@ class Echo(BaseHTTPRequestHandler):
 def internet(tmp_path: Path) -> Iterator[tuple[Internet, ssl.SSLContext]]:
     """A running one, and what its clients trust."""
     lab = record(tmp_path)
-    certify(lab)
+    create_certificates(lab)
     mirror = HTTPServer(("127.0.0.1", 0), Echo)
 
     def twist(request: Request, host: str, path: str) -> bool:
         if host == "quay.io":
-            request.answer(404, b"gone")
+            request.reply(404, b"gone")
         if path.endswith("/spoilt"):
-            request.hand_on(host, lambda body: body[:5])
+            request.forward(host, lambda body: body[:5])
         return host == "quay.io" or path.endswith("/spoilt")
 
-    server = Internet("127.0.0.1", f"127.0.0.1:{mirror.server_port}", certificates(lab), twist, port=0)
+    server = Internet("127.0.0.1", f"127.0.0.1:{mirror.server_port}", locate_certificates(lab), twist, port=0)
     for one in (mirror, server):
         threading.Thread(target=one.serve_forever, daemon=True).start()
-    yield server, ssl.create_default_context(cafile=str(certificates(lab) / "ca.crt"))
+    yield server, ssl.create_default_context(cafile=str(locate_certificates(lab) / "ca.crt"))
     for one in (server, mirror):
         one.shutdown()
         one.server_close()
@@ -119,5 +119,5 @@ def test_a_name_that_is_none_of_them_has_no_certificate(internet: tuple[Internet
 
 def test_the_inventory_names_the_key_and_no_mirror(tmp_path: Path) -> None:
     lab = replace(record(tmp_path, source=Source("http://10.77.3.1:8480", "A" * 40)), internet=True)
-    spec = Spec.model_validate(cluster_spec(lab, Machine(cgroup=2, oom_score=True, swap=False)))
+    spec = Spec.model_validate(build_cluster_spec(lab, Machine(cgroup=2, oom_score=True, swap=False)))
     assert (spec.source, spec.fingerprints.containerd, spec.fingerprints.kubernetes) == ("official", "A" * 40, "A" * 40)

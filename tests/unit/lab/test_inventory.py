@@ -8,7 +8,7 @@ from gpustack.config.spec import Spec
 from gpustack.errors import LabError
 from gpustack.lab import locks, state
 from gpustack.lab.capabilities import Machine
-from gpustack.lab.inventory import cluster_spec, hosts_file, inventory_path, write_inventories
+from gpustack.lab.inventory import build_cluster_spec, build_hosts_file, locate_inventory, write_inventories
 from gpustack.lab.state import Source
 from tests.worlds.lab_records import record
 
@@ -17,14 +17,14 @@ NESTED = Machine(cgroup=1, oom_score=False, swap=True)
 
 
 def test_a_capable_machine_needs_almost_nothing(tmp_path: Path) -> None:
-    assert cluster_spec(record(tmp_path), PLAIN) == {
+    assert build_cluster_spec(record(tmp_path), PLAIN) == {
         "kube_proxy": {"conntrack": {"max_per_core": 0, "min": 0}},
         "time_sync": "external",
     }
 
 
 def test_a_nested_machine_with_v1_and_swap(tmp_path: Path) -> None:
-    spec = Spec.model_validate(cluster_spec(record(tmp_path), NESTED))
+    spec = Spec.model_validate(build_cluster_spec(record(tmp_path), NESTED))
     assert spec.kubernetes.ignore_preflight == ("SystemVerification",)
     assert spec.kubelet.fail_cgroup_v1 is False
     assert spec.containerd.restrict_oom_score_adj is True
@@ -34,7 +34,7 @@ def test_a_nested_machine_with_v1_and_swap(tmp_path: Path) -> None:
 
 def test_the_spec_of_a_mirror_is_one_that_the_product_accepts(tmp_path: Path) -> None:
     source = Source("http://10.77.3.1:8480", "0123456789ABCDEF0123456789ABCDEF01234567")
-    spec = Spec.model_validate(cluster_spec(record(tmp_path, source=source), PLAIN))
+    spec = Spec.model_validate(build_cluster_spec(record(tmp_path, source=source), PLAIN))
     assert (spec.source.mirror, spec.source.fingerprint) == (source.url, source.fingerprint)  # type: ignore[union-attr]
     assert spec.source.purpose == "lab"  # type: ignore[union-attr]
 
@@ -43,19 +43,19 @@ def test_an_internet_of_the_lab_has_images_that_no_version_set_pins(tmp_path: Pa
     source = Source("http://10.77.3.1:8480", "0123456789ABCDEF0123456789ABCDEF01234567")
     lab = dataclasses.replace(record(tmp_path, source=source), internet=True)
     for machine in (PLAIN, NESTED):
-        containerd = Spec.model_validate(cluster_spec(lab, machine)).containerd
+        containerd = Spec.model_validate(build_cluster_spec(lab, machine)).containerd
         assert (containerd.verify_images, containerd.restrict_oom_score_adj) == (False, not machine.oom_score)
 
 
 def test_the_first_host_is_the_control_plane_and_all_are_nodes(tmp_path: Path) -> None:
     lab = record(tmp_path)
-    children = hosts_file(lab, [(host.name, host.address) for host in lab.hosts])["all"]["children"]
+    children = build_hosts_file(lab, [(host.name, host.address) for host in lab.hosts])["all"]["children"]
     assert list(children["kube_control_plane"]["hosts"]) == ["host1"]
     assert children["kube_node"]["hosts"]["host2"] == {"ansible_host": "10.77.3.12"}
 
 
 def test_no_root_login_and_the_lab_s_own_ssh_settings(tmp_path: Path) -> None:
-    variables = hosts_file(record(tmp_path), [("host1", "10.77.3.11")])["all"]["vars"]
+    variables = build_hosts_file(record(tmp_path), [("host1", "10.77.3.11")])["all"]["vars"]
     assert variables["ansible_user"] == "ops"
     assert variables["ansible_become"] is True
     assert variables["ansible_ssh_common_args"] == f"-F {tmp_path / 'ssh_config'}"
@@ -73,7 +73,7 @@ def test_many_addresses_are_an_inventory_of_their_own(tmp_path: Path) -> None:
 def test_an_unknown_lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(locks, "MACHINE", tmp_path)
     with pytest.raises(LabError) as caught:
-        inventory_path("nobodys")
+        locate_inventory("nobodys")
     assert caught.value.reference == "lab-not-up"
     assert caught.value.hint == "gpustack lab up --name nobodys"
 
@@ -81,5 +81,5 @@ def test_an_unknown_lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
 def test_a_known_lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(locks, "MACHINE", tmp_path)
     state.write(record(tmp_path / "state"))
-    assert inventory_path("two") == tmp_path / "state" / "inventory"
-    assert inventory_path("two", addresses=True) == tmp_path / "state" / "addresses"
+    assert locate_inventory("two") == tmp_path / "state" / "inventory"
+    assert locate_inventory("two", addresses=True) == tmp_path / "state" / "addresses"

@@ -59,7 +59,7 @@ def test_status_names_virtual_machines(tmp_path: Path) -> None:
 
 def test_up_says_who_root_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     made = SimpleNamespace(hosts=(), inventory=tmp_path / "inventory", record=record(tmp_path))
-    monkeypatch.setattr("gpustack.lab.up", lambda *_, **__: made)
+    monkeypatch.setattr("gpustack.lab.create_lab", lambda *_, **__: made)
     done = CliRunner().invoke(app, ["up", "-q"], catch_exceptions=False)
     assert done.stdout == f"inventory: {tmp_path}/inventory\n"
     assert "root of this machine" in done.stderr
@@ -95,8 +95,8 @@ def fitted(tmp_path: Path) -> Path:
     made = record(tmp_path / "state")
     made = replace(made, hosts=(replace(made.hosts[0], gpus=2, model="H100"), made.hosts[1]))
     state.write(made)
-    root = made.root(made.hosts[0])
-    hardware.fit(root, "two", "host1", 2, "H100")
+    root = made.locate_root(made.hosts[0])
+    hardware.install_gpus(root, "two", "host1", 2, "H100")
     return root
 
 
@@ -132,7 +132,7 @@ def test_all_gpus_of_a_host_are_set_by_its_name(fitted: Path) -> None:
 )
 def test_a_gpu_that_there_is_not(fitted: Path, gpu: str, reference: str, why: str) -> None:
     error = refused("gpu", "set", gpu, "lost", "--name", "two")
-    assert (error.reference, error.why) == (reference, why)
+    assert (error.reference, error.reason) == (reference, why)
 
 
 def test_a_lab_without_gpus(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_lab_without_gpus(tmp_path: Path) -> None:
 
 
 def test_completion_knows_gpus_models_and_words(fitted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "default_name", lambda: "two")
+    monkeypatch.setattr(state, "compute_default_name", lambda: "two")
     assert lab_gpu.complete_gpu("host1") == ["host1:0", "host1:1"]
     assert lab_gpu.complete_word("l") == ["lost", "load=idle", "load=inference", "load=training", "limit="]
     assert "H100" in cli_lab.complete_model("h")
@@ -150,12 +150,12 @@ def test_completion_knows_gpus_models_and_words(fitted: Path, monkeypatch: pytes
 def test_the_running_lab_is_an_inventory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = record(tmp_path / "state")
     state.write(made)
-    monkeypatch.setattr(state, "default_name", lambda: made.name)
+    monkeypatch.setattr(state, "compute_default_name", lambda: made.name)
     monkeypatch.chdir(tmp_path)
-    assert session.inventory_path(Path("lab")) == made.state / "inventory"
-    assert session.inventory_path(None) is None
+    assert session.resolve_inventory_path(Path("lab")) == made.state / "inventory"
+    assert session.resolve_inventory_path(None) is None
     monkeypatch.setenv("GPUSTACK_INVENTORY", "lab")
-    assert session.inventory_path(None) == made.state / "inventory"
-    assert session.inventory_path(Path("mine")) == Path("mine")
+    assert session.resolve_inventory_path(None) == made.state / "inventory"
+    assert session.resolve_inventory_path(Path("mine")) == Path("mine")
     (tmp_path / "lab").mkdir()
-    assert session.inventory_path(None) is None
+    assert session.resolve_inventory_path(None) is None

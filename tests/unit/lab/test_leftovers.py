@@ -7,7 +7,7 @@ import pytest
 
 from gpustack.errors import LabError
 from gpustack.events import Event
-from gpustack.lab import detached, hosts, leftovers, locks, network, pool, state, sysctls
+from gpustack.lab import background, hosts, leftovers, locks, network, pool, state, sysctls
 from gpustack.lab.state import Record
 from tests.worlds.lab_records import record
 
@@ -18,11 +18,11 @@ def done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     log: list[str] = []
     monkeypatch.setattr(locks, "MACHINE", tmp_path / "machine")
     (tmp_path / "machine").mkdir()
-    monkeypatch.setattr(state, "boot_id", lambda: "boot")
+    monkeypatch.setattr(state, "read_boot_id", lambda: "boot")
     monkeypatch.setattr(hosts, "kill", lambda lab, _: log.append(f"kill {lab.name}"))
-    monkeypatch.setattr(detached, "end", lambda lab, part: log.append(f"end {part}"))
-    monkeypatch.setattr(detached, "running", lambda lab, part: False)
-    monkeypatch.setattr(network, "names", set)
+    monkeypatch.setattr(background, "end", lambda lab, part: log.append(f"end {part}"))
+    monkeypatch.setattr(background, "is_running", lambda lab, part: False)
+    monkeypatch.setattr(network, "list_lab_names", set)
     monkeypatch.setattr(network, "drop_network", lambda lab: log.append("network"))
     monkeypatch.setattr(network, "forget_tables", lambda: log.append("tables"))
     monkeypatch.setattr(sysctls, "restore", lambda: log.append("sysctls"))
@@ -52,7 +52,7 @@ def test_another_lab_keeps_pool_and_sysctls(done: list[str], two: Record) -> Non
     state.write(replace(two, name="three", net="10.77.4"))
     leftovers.remove(two)
     assert done == ["kill two", "end mirror", "end internet", "network"]
-    assert [lab.name for lab in state.records()] == ["three"]
+    assert [lab.name for lab in state.list_records()] == ["three"]
 
 
 def test_a_lab_of_another_user_keeps_sysctls_but_not_our_pool(done: list[str], two: Record, tmp_path: Path) -> None:
@@ -76,31 +76,31 @@ def test_an_interrupted_removal_keeps_the_record(done: list[str], two: Record, m
 
 def test_only_dead_labs_are_swept(done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch) -> None:
     state.write(replace(two, name="alive", net="10.77.4"))
-    monkeypatch.setattr(detached, "running", lambda lab, part: (lab.name, part) == ("alive", "mirror"))
+    monkeypatch.setattr(background, "is_running", lambda lab, part: (lab.name, part) == ("alive", "mirror"))
     events: list[Event] = []
-    leftovers.sweep(events.append)
-    assert [lab.name for lab in state.records()] == ["alive"]
-    assert [event.where for event in events] == ["two"]
+    leftovers.remove_dead_labs(events.append)
+    assert [lab.name for lab in state.list_records()] == ["alive"]
+    assert [event.subject for event in events] == ["two"]
 
 
 def test_a_lab_that_somebody_works_on_is_left_alone(done: list[str], two: Record) -> None:
-    with locks.locked("two"):
-        leftovers.sweep(lambda event: pytest.fail(event.what))
+    with locks.hold_lock("two"):
+        leftovers.remove_dead_labs(lambda event: pytest.fail(event.message))
     assert done == []
 
 
 def test_after_a_boot_of_the_machine_every_lab_is_dead(
     done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(detached, "running", lambda lab, part: True)
-    assert not leftovers.dead(two)
-    monkeypatch.setattr(state, "boot_id", lambda: "another")
-    assert leftovers.dead(two)
+    monkeypatch.setattr(background, "is_running", lambda lab, part: True)
+    assert not leftovers.is_dead(two)
+    monkeypatch.setattr(state, "read_boot_id", lambda: "another")
+    assert leftovers.is_dead(two)
 
 
 def test_a_dead_lab_with_a_broken_record_is_swept(done: list[str], two: Record) -> None:
     (locks.MACHINE / "two.json").write_text("{")
-    leftovers.sweep(lambda event: None)
+    leftovers.remove_dead_labs(lambda event: None)
     assert done[0] == "kill two"
     assert list(locks.MACHINE.iterdir()) == []
 
@@ -108,18 +108,18 @@ def test_a_dead_lab_with_a_broken_record_is_swept(done: list[str], two: Record) 
 def test_a_dead_lab_without_a_record_is_swept_by_its_rules(
     done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(network, "names", lambda: {"two", "lost", "lives"})
-    monkeypatch.setattr(detached, "running", lambda lab, part: lab.name in {"two", "lives"})
-    leftovers.sweep(lambda event: None)
+    monkeypatch.setattr(network, "list_lab_names", lambda: {"two", "lost", "lives"})
+    monkeypatch.setattr(background, "is_running", lambda lab, part: lab.name in {"two", "lives"})
+    leftovers.remove_dead_labs(lambda event: None)
     assert [line for line in done if line.startswith("kill")] == ["kill lost"]
 
 
 def test_only_rules_tell_of_a_lab_without_a_record(
     done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(network, "names", lambda: {"two", "lost"})
+    monkeypatch.setattr(network, "list_lab_names", lambda: {"two", "lost"})
     assert leftovers.find("two") == two
-    assert leftovers.find("lost") == state.unknown("lost")
+    assert leftovers.find("lost") == state.build_unknown("lost")
     assert leftovers.find("never") is None
 
 
@@ -129,6 +129,6 @@ def test_files_without_a_record_go(done: list[str], two: Record, monkeypatch: py
     for name in ("two", "old"):
         (two.pool / "labs" / name).mkdir(parents=True)
         (two.state.parent / name).mkdir(exist_ok=True)
-    leftovers.sweep_files(two)
+    leftovers.remove_orphan_files(two)
     assert gone == ["old"]
     assert [path.name for path in two.state.parent.iterdir()] == ["two"]

@@ -16,18 +16,18 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_a_lock_excludes_and_leaves_nothing(machine: Path) -> None:
-    with locks.locked("two") as mine:
+    with locks.hold_lock("two") as mine:
         assert mine
-        with locks.locked("two", wait=False) as second:
+        with locks.hold_lock("two", wait=False) as second:
             assert not second
     assert list(machine.iterdir()) == []
-    with locks.locked("two", wait=False) as again:
+    with locks.hold_lock("two", wait=False) as again:
         assert again
 
 
 def test_waiting_for_a_lock_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "LIMIT", 0.2)
-    with locks.locked("two"), pytest.raises(LabError) as caught, locks.locked("two"):
+    with locks.hold_lock("two"), pytest.raises(LabError) as caught, locks.hold_lock("two"):
         pass
     assert caught.value.reference == "lab-busy"
 
@@ -37,13 +37,13 @@ def test_a_program_that_was_started_keeps_the_lock_of_its_killed_starter(machine
     starter = (
         "import os; from pathlib import Path; from gpustack.lab import commands, locks\n"
         f"locks.MACHINE = Path({str(machine)!r})\n"
-        "with locks.locked('two'):\n"
+        "with locks.hold_lock('two'):\n"
         "    commands.run(['sh', '-c', 'kill -9 $PPID; sleep 1'])\n"
     )
     assert subprocess.run([sys.executable, "-c", starter], check=False, timeout=30).returncode == -9
-    with locks.locked("two", wait=False) as mine:
+    with locks.hold_lock("two", wait=False) as mine:
         assert not mine
-    with locks.locked("two") as mine:
+    with locks.hold_lock("two") as mine:
         assert mine
     assert list(machine.iterdir()) == []
 
@@ -54,7 +54,7 @@ def test_holders_come_one_after_the_other(machine: Path) -> None:
     def work() -> None:
         nonlocal inside, most
         for _ in range(20):
-            with locks.locked("two"):
+            with locks.hold_lock("two"):
                 inside += 1
                 most = max(most, inside)
                 inside -= 1
@@ -71,6 +71,6 @@ def test_holders_come_one_after_the_other(machine: Path) -> None:
 def test_what_killed_holders_left_goes_and_held_locks_stay(machine: Path) -> None:
     (machine / "two.new").write_text("{")
     (machine / "dead.lock").touch()
-    with locks.locked("alive"):
+    with locks.hold_lock("alive"):
         locks.tidy()
         assert [path.name for path in machine.iterdir()] == ["alive.lock"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gpustack.errors import LabError
 from gpustack.lab import network
-from gpustack.lab.network import BLOCK, PODS, SERVICES, free_net, rules
+from gpustack.lab.network import BLOCK, PODS, SERVICES, build_rules, find_free_net
 from tests.worlds.lab_records import record
 
 networks = st.builds(
@@ -20,31 +20,31 @@ networks = st.builds(
 
 
 def test_the_first_net_of_an_empty_machine() -> None:
-    assert free_net([IPv4Network("192.168.1.0/24")], []) == "10.77.0"
+    assert find_free_net([IPv4Network("192.168.1.0/24")], []) == "10.77.0"
 
 
 def test_nets_of_other_labs_are_taken_also_while_they_have_no_address_yet() -> None:
-    assert free_net([], ["10.77.0", "10.77.1"]) == "10.77.2"
+    assert find_free_net([], ["10.77.0", "10.77.1"]) == "10.77.2"
 
 
 def test_a_wide_route_takes_all_that_it_covers() -> None:
-    assert free_net([IPv4Network("10.77.0.0/17")], []) == "10.77.128"
+    assert find_free_net([IPv4Network("10.77.0.0/17")], []) == "10.77.128"
 
 
 def test_a_single_address_takes_its_net() -> None:
-    assert free_net([IPv4Network("10.77.0.200/32")], []) == "10.77.1"
+    assert find_free_net([IPv4Network("10.77.0.200/32")], []) == "10.77.1"
 
 
 def test_nothing_free() -> None:
     with pytest.raises(LabError) as caught:
-        free_net([IPv4Network("10.0.0.0/8")], [])
+        find_free_net([IPv4Network("10.0.0.0/8")], [])
     assert caught.value.reference == "lab-no-free-subnet"
 
 
 @given(st.lists(networks, max_size=20))
 def test_what_is_chosen_overlaps_nothing(used: list[IPv4Network]) -> None:
     try:
-        chosen = IPv4Network(f"{free_net(used, [])}.0/24")
+        chosen = IPv4Network(f"{find_free_net(used, [])}.0/24")
     except LabError:
         assert all(any(net.overlaps(other) for other in used) for net in BLOCK.subnets(new_prefix=24))
     else:
@@ -52,7 +52,7 @@ def test_what_is_chosen_overlaps_nothing(used: list[IPv4Network]) -> None:
 
 
 def test_untranslated_addresses_are_rejected_before_anything_is_accepted(tmp_path: Path) -> None:
-    forward = [rule for table, chain, rule in rules(record(tmp_path)) if (table, chain) == ("filter", "FORWARD")]
+    forward = [rule for table, chain, rule in build_rules(record(tmp_path)) if (table, chain) == ("filter", "FORWARD")]
     verdicts = [rule.rsplit(" ", 1)[1] for rule in forward]
     assert verdicts == ["REJECT", "REJECT", "REJECT", "ACCEPT", "ACCEPT", "REJECT"]
     assert [str(net) in rule for net, rule in zip((PODS, SERVICES, BLOCK), forward, strict=False)] == [True] * 3
@@ -60,7 +60,7 @@ def test_untranslated_addresses_are_rejected_before_anything_is_accepted(tmp_pat
 
 def test_nobody_else_reaches_a_lab_host_whatever_the_machine_s_policy_is(tmp_path: Path) -> None:
     lab = record(tmp_path)
-    assert rules(lab)[-1] == ("filter", "FORWARD", f"! -i {lab.bridge} -o {lab.bridge} -j REJECT")
+    assert build_rules(lab)[-1] == ("filter", "FORWARD", f"! -i {lab.bridge} -o {lab.bridge} -j REJECT")
 
 
 def test_lab_hosts_come_after_the_machine_s_own_rules_for_what_comes_in(
@@ -81,7 +81,7 @@ def test_lab_hosts_come_after_the_machine_s_own_rules_for_what_comes_in(
 
 def test_every_rule_is_bound_to_the_lab(tmp_path: Path) -> None:
     lab = record(tmp_path)
-    assert all(lab.bridge in rule or f"{lab.net}.0/24" in rule for _, _, rule in rules(lab))
+    assert all(lab.bridge in rule or f"{lab.net}.0/24" in rule for _, _, rule in build_rules(lab))
     assert len(lab.bridge) <= 15  # the kernel's limit for names of links
 
 
@@ -92,18 +92,18 @@ def test_names_of_labs_are_read_from_their_rules(monkeypatch: pytest.MonkeyPatch
         '-A FORWARD -i gplab-1 -m comment --comment "gpustack-lab:two" -j ACCEPT\n'
         "-A FORWARD -i gplab-2 -m comment --comment gpustack-lab:three -j ACCEPT\n"
     )
-    monkeypatch.setattr(network, "attempt", lambda argv: subprocess.CompletedProcess(argv, 0))
+    monkeypatch.setattr(network, "try_run", lambda argv: subprocess.CompletedProcess(argv, 0))
     monkeypatch.setattr(network, "run", lambda argv: listing)
-    assert network.names() == {"two", "three"}
-    monkeypatch.setattr(network, "attempt", lambda argv: subprocess.CompletedProcess(argv, 127))
-    assert network.names() == set()
+    assert network.list_lab_names() == {"two", "three"}
+    monkeypatch.setattr(network, "try_run", lambda argv: subprocess.CompletedProcess(argv, 127))
+    assert network.list_lab_names() == set()
 
 
 @pytest.fixture
 def links(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Where the kernel shows links; none of them can be deleted."""
     monkeypatch.setattr(network, "LINKS", tmp_path)
-    monkeypatch.setattr(network, "attempt", lambda argv: subprocess.CompletedProcess(argv, 1))
+    monkeypatch.setattr(network, "try_run", lambda argv: subprocess.CompletedProcess(argv, 1))
     for name in ("eth0", "vb-gp0123456701", "vb-gp0123456712", "vb-gp89abcdef01"):
         (tmp_path / name).mkdir()
     return tmp_path
@@ -125,6 +125,6 @@ def test_a_link_that_the_kernel_deletes_first_is_no_error_and_one_that_stays_is(
 
     with pytest.raises(LabError, match="ip link delete eth0"):
         network.drop_links("eth0")
-    monkeypatch.setattr(network, "attempt", gone)
+    monkeypatch.setattr(network, "try_run", gone)
     network.drop_links("eth0")
     assert not (links / "eth0").exists()

@@ -1,7 +1,7 @@
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.lab.releases import SUITES, chosen, own_release, settings, sources
+from gpustack.lab.releases import SUITES, filter_settings, parse_own_release, render_sources, select_releases
 
 TARGETS = """\
 DEP-11 http://archive.example/debian/ bookworm main
@@ -16,8 +16,8 @@ Packages https://tools.example/apt/ tools-bookworm main
 
 
 def test_hosts_take_turns() -> None:
-    assert chosen(3, ["debian-12,debian-13"]) == ["debian-12", "debian-13", "debian-12"]
-    assert chosen(2, ["debian-12", "debian-13"]) == ["debian-12", "debian-13"]
+    assert select_releases(3, ["debian-12,debian-13"]) == ["debian-12", "debian-13", "debian-12"]
+    assert select_releases(2, ["debian-12", "debian-13"]) == ["debian-12", "debian-13"]
 
 
 @pytest.mark.parametrize(
@@ -30,11 +30,11 @@ def test_hosts_take_turns() -> None:
     ],
 )
 def test_the_machine_s_own_release(os_release: str, expected: str) -> None:
-    assert own_release(os_release) == expected
+    assert parse_own_release(os_release) == expected
 
 
 def test_only_the_archive_itself_and_with_the_codename_asked_for() -> None:
-    found = sources("trixie", TARGETS, SUITES)
+    found = render_sources("trixie", TARGETS, SUITES)
     suites = [line.split()[1] for line in found.splitlines() if line.startswith("Suites:")]
     assert suites == ["trixie", "trixie-updates", "trixie-security"]
     assert "vendor.example" not in found
@@ -44,7 +44,7 @@ def test_only_the_archive_itself_and_with_the_codename_asked_for() -> None:
 
 def test_a_second_suite_is_of_the_archive_alone() -> None:
     assert [
-        line for line in sources("sid", TARGETS, SUITES[:1]).splitlines() if line.startswith(("URIs", "Suites"))
+        line for line in render_sources("sid", TARGETS, SUITES[:1]).splitlines() if line.startswith(("URIs", "Suites"))
     ] == [
         "URIs: http://archive.example/debian/",
         "Suites: sid",
@@ -53,7 +53,7 @@ def test_a_second_suite_is_of_the_archive_alone() -> None:
 
 def test_a_machine_without_a_debian_archive() -> None:
     with pytest.raises(LabError) as caught:
-        sources("bookworm", "Packages http://archive.example/ubuntu/ noble main\n", SUITES)
+        render_sources("bookworm", "Packages http://archive.example/ubuntu/ noble main\n", SUITES)
     assert caught.value.reference == "lab-no-debian-archive"
 
 
@@ -66,7 +66,7 @@ def test_only_proxies_and_clock_settings_travel() -> None:
         'Acquire::Languages "none";\n'
         'Acquire::http::ProxyAutoDetect "/usr/bin/find-proxy";\n'
     )
-    assert settings(dump).splitlines() == [
+    assert filter_settings(dump).splitlines() == [
         'Acquire::http::Proxy "http://proxy.example:3128";',
         'Acquire::http::Proxy::inside.example "DIRECT";',
         'Acquire::Check-Valid-Until "false";',

@@ -22,7 +22,7 @@ def two(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Record:
     monkeypatch.setattr(pool, "delete", Path.unlink)
     monkeypatch.setattr(pool, "copy", lambda source, target: target.write_text(source.read_text()))
     made = record(tmp_path / "state")
-    for directory, text in ((made.roots / "hosts", "old"), (snapshots.directory(made, "clean"), "saved")):
+    for directory, text in ((made.roots / "hosts", "old"), (snapshots.locate_snapshot(made, "clean"), "saved")):
         directory.mkdir(parents=True)
         for host in made.hosts:
             (directory / host.name).write_text(text)
@@ -31,7 +31,7 @@ def two(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Record:
 
 
 def roots(made: Record) -> list[str]:
-    return [path.read_text() if path.exists() else "" for path in (made.root(host) for host in made.hosts)]
+    return [path.read_text() if path.exists() else "" for path in (made.locate_root(host) for host in made.hosts)]
 
 
 def test_restored_and_forgotten(two: Record) -> None:
@@ -49,20 +49,20 @@ def test_a_restore_that_was_cut_off_is_finished_and_never_mixed(two: Record, mon
         with pytest.raises(KeyboardInterrupt):
             snapshots.restore(two, "clean", lambda event: None)
     assert roots(two) == ["", "old"]
-    noted = state.existing("two")
+    noted = state.read_existing("two")
     assert noted == replace(two, restoring="clean")
-    assert snapshots.put_back(noted) == two
+    assert snapshots.replace_roots(noted) == two
     assert roots(two) == ["saved", "saved"]
     assert state.read("two") == two
 
 
 def test_a_snapshot_that_was_cut_off_is_none(two: Record) -> None:
     """`save` deletes all roots of an older one before it copies the first."""
-    (snapshots.directory(two, "half") / "host1").parent.mkdir()
-    (snapshots.directory(two, "half") / "host1").write_text("half")
+    (snapshots.locate_snapshot(two, "half") / "host1").parent.mkdir()
+    (snapshots.locate_snapshot(two, "half") / "host1").write_text("half")
     with pytest.raises(LabError) as caught:
         snapshots.restore(two, "half", lambda event: None)
     assert caught.value.reference == "lab-unknown-snapshot"
-    assert caught.value.why == "There are: clean."
+    assert caught.value.reason == "There are: clean."
     assert roots(two) == ["old", "old"]
     assert state.read("two") == two

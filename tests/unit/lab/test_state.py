@@ -23,14 +23,14 @@ def test_a_record_comes_back_as_it_was(tmp_path: Path, addresses: int, source: S
     written = record(tmp_path, addresses=addresses, source=source)
     state.write(written)
     assert state.read("two") == written
-    assert state.records() == [written]
+    assert state.list_records() == [written]
 
 
 def test_a_record_is_never_read_half_written(tmp_path: Path, machine: Path) -> None:
     state.write(record(tmp_path))
     (machine / "two.new").write_text("{")  # a process that was killed while it wrote
     assert json.loads((machine / "two.json").read_text())["name"] == "two"
-    assert [found.name for found in state.records()] == ["two"]
+    assert [found.name for found in state.list_records()] == ["two"]
 
 
 @pytest.mark.parametrize(
@@ -39,12 +39,12 @@ def test_a_record_is_never_read_half_written(tmp_path: Path, machine: Path) -> N
 )
 def test_of_a_broken_record_the_name_is_known_and_any_host_may_be_there(machine: Path, text: str) -> None:
     (machine / "two.json").write_text(text, encoding="latin-1")
-    (found,) = state.records()
-    assert found == state.unknown("two")
+    (found,) = state.list_records()
+    assert found == state.build_unknown("two")
     assert not found.readable
     assert len(found.hosts) == state.MOST_HOSTS
     with pytest.raises(LabError) as caught:
-        state.existing("two")
+        state.read_existing("two")
     assert caught.value.reference == "lab-record-broken"
     assert caught.value.hint == "gpustack lab down --name two"
 
@@ -81,11 +81,11 @@ def test_two_checkouts_have_two_names(monkeypatch: pytest.MonkeyPatch) -> None:
     names = set()
     for place in ("/home/a/gpustack/gpustack/__init__.py", "/home/b/gpustack/gpustack/__init__.py"):
         monkeypatch.setattr("gpustack.__file__", place)
-        names.add(state.default_name())
+        names.add(state.compute_default_name())
     assert len(names) == 2
 
 
 def test_an_unknown_host_names_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="no host 'host9'") as caught:
-        record(tmp_path).host("host9")
-    assert caught.value.why == "It has host1, host2."
+        record(tmp_path).select_host("host9")
+    assert caught.value.reason == "It has host1, host2."

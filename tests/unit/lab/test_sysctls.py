@@ -68,7 +68,7 @@ def test_a_machine_that_has_the_module_keeps_what_it_set(proc: Path, monkeypatch
 
 def required(monkeypatch: pytest.MonkeyPatch, attempt: Callable[..., None]) -> None:
     monkeypatch.setattr(capabilities, "refuse", lambda *_, **__: None)
-    monkeypatch.setattr(capabilities, "features", lambda **_: {})
+    monkeypatch.setattr(capabilities, "detect_features", lambda **_: {})
     monkeypatch.setattr(capabilities, "LOADED", Path("/proc"))
-    monkeypatch.setattr(capabilities, "attempt", attempt)
+    monkeypatch.setattr(capabilities, "try_run", attempt)
     capabilities.require()

@@ -13,8 +13,8 @@ from gpustack.config.spec import Spec
 from gpustack.errors import LabError
 from gpustack.lab import identity, locks, releases, state
 from gpustack.lab.capabilities import Machine
-from gpustack.lab.inventory import cluster_spec
-from gpustack.lab.request import Request, judge, require_same
+from gpustack.lab.inventory import build_cluster_spec
+from gpustack.lab.request import Request, judge_request, require_same
 from gpustack.lab.state import EMULATION
 from gpustack.lab.vm import image, qemu
 from tests.worlds.lab_records import HOSTS, record
@@ -39,14 +39,14 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
 def test_a_disk_of_ours_starts_its_own_kernel_and_an_image_its_boot_loader(tmp_path: Path) -> None:
     for name in ("disk.img", "swap.img", "vmlinuz"):
         (tmp_path / name).touch()
-    words = qemu.machine(tmp_path, "kvm")
+    words = qemu.build_machine_options(tmp_path, "kvm")
     assert words.count("-drive") == 2
     assert words[words.index("-append") + 1].startswith("root=LABEL=root")
     assert words[words.index("-cpu") + 1] == "host"
     for name in ("swap.img", "vmlinuz"):
         (tmp_path / name).unlink()
     (tmp_path / "cidata").mkdir()
-    words = qemu.machine(tmp_path, EMULATION)
+    words = qemu.build_machine_options(tmp_path, EMULATION)
     assert words.count("-drive") == 1
     assert "-kernel" not in words
     assert "label=cidata" in words[words.index("-blockdev") + 1]
@@ -56,23 +56,23 @@ def test_a_comma_in_a_path_ends_no_option(tmp_path: Path) -> None:
     root = tmp_path / "a,b"
     root.mkdir()
     (root / "disk.img").touch()
-    words = qemu.machine(root, EMULATION)
+    words = qemu.build_machine_options(root, EMULATION)
     assert f"file={tmp_path}/a,,b/disk.img" in words[words.index("-drive") + 1]
 
 
 def test_the_disk_is_booted_and_not_what_cloud_init_reads(tmp_path: Path) -> None:
     (tmp_path / "disk.img").touch()
     (tmp_path / "cidata").mkdir()
-    assert [word for word in qemu.machine(tmp_path, EMULATION) if "bootindex" in word] == [
+    assert [word for word in qemu.build_machine_options(tmp_path, EMULATION) if "bootindex" in word] == [
         "virtio-blk-pci,drive=disk,bootindex=1"
     ]
 
 
 def test_no_two_hosts_have_one_hardware_address_or_socket(tmp_path: Path) -> None:
     made = record(tmp_path)
-    assert len({qemu.mac_address(made, host) for host in HOSTS}) == 2
-    assert len({qemu.monitor_of(made, host) for host in HOSTS}) == 2
-    assert all(len(str(qemu.monitor_of(made, host))) < 108 for host in HOSTS)
+    assert len({qemu.compute_mac_address(made, host) for host in HOSTS}) == 2
+    assert len({qemu.locate_monitor(made, host) for host in HOSTS}) == 2
+    assert all(len(str(qemu.locate_monitor(made, host))) < 108 for host in HOSTS)
 
 
 @pytest.mark.parametrize(
@@ -99,16 +99,16 @@ def test_without_kvm_there_is_nothing_to_try(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_machine_that_is_gone_needs_no_power_button(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(qemu, "monitor_of", lambda *_: tmp_path / "monitor")
+    monkeypatch.setattr(qemu, "locate_monitor", lambda *_: tmp_path / "monitor")
     qemu.power_off(record(tmp_path), HOSTS[0])
 
 
 def test_an_emulated_machine_needs_patience_and_nothing_of_a_container(tmp_path: Path) -> None:
-    emulated = Spec.model_validate(cluster_spec(replace(record(tmp_path), vm=EMULATION), NESTED))
+    emulated = Spec.model_validate(build_cluster_spec(replace(record(tmp_path), vm=EMULATION), NESTED))
     assert emulated.timeout_factor == 10
     assert emulated.swap != "keep"
     assert not emulated.kubernetes.ignore_preflight
-    assert Spec.model_validate(cluster_spec(replace(record(tmp_path), vm="kvm"), NESTED)).timeout_factor == 1
+    assert Spec.model_validate(build_cluster_spec(replace(record(tmp_path), vm="kvm"), NESTED)).timeout_factor == 1
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_an_emulated_machine_needs_patience_and_nothing_of_a_container(tmp_path:
 )
 def test_what_machines_cannot_have_is_refused(asked: Request, complaint: str) -> None:
     with pytest.raises(LabError) as caught:
-        judge(asked, mirrored=True)
-    assert complaint in caught.value.why
+        judge_request(asked, mirrored=True)
+    assert complaint in caught.value.reason
 
 
 def test_machines_are_not_containers_of_the_same_release(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_machines_are_not_containers_of_the_same_release(tmp_path: Path) -> None
     require_same(there, Request("two", [host.os for host in HOSTS], vm=True))
     with pytest.raises(LabError) as caught:
         require_same(there, Request("two", [host.os for host in HOSTS]))
-    assert "debian-12, debian-13 as virtual machines" in caught.value.why
+    assert "debian-12, debian-13 as virtual machines" in caught.value.reason
 
 
 def test_a_file_that_is_no_image_is_refused(program: Callable[[str, str], None], tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_what_is_fetched_is_verified(
     program("qemu-img", """echo '{"format": "qcow2"}'""")
     served = tmp_path / "served.qcow2"
     served.write_bytes(b"QFI\xfb")
-    monkeypatch.setattr(image, "cache_directory", lambda: tmp_path / "cache")
+    monkeypatch.setattr(image, "locate_cache", lambda: tmp_path / "cache")
     monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: served.open("rb"))
     right = hashlib.sha256(served.read_bytes()).hexdigest()
     assert image.find(f"https://example.org/noble.img#sha256={right}").read_bytes() == served.read_bytes()
@@ -196,8 +196,8 @@ def test_cloud_init_gets_the_keys_and_the_address_that_the_lab_knows(
 ) -> None:
     made = record(tmp_path)
     identity.make_keys(made)
-    monkeypatch.setattr(identity, "nameservers", lambda: "nameserver 192.0.2.53\n")
-    monkeypatch.setattr(releases, "environment", lambda: ('Acquire::http::Proxy "http://192.0.2.1:3128";\n', {}))
+    monkeypatch.setattr(identity, "read_nameservers", lambda: "nameserver 192.0.2.53\n")
+    monkeypatch.setattr(releases, "read_environment", lambda: ('Acquire::http::Proxy "http://192.0.2.1:3128";\n', {}))
     image.write_seed(made, HOSTS[0], tmp_path / "cidata")
     user = (tmp_path / "cidata/user-data").read_text()
     assert user.startswith("#cloud-config\n")

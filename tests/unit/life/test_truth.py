@@ -23,7 +23,7 @@ def test_more_days_change_nothing_before_them(seed: int) -> None:
     short, long = draw(seed, 20, small=True), draw(seed, 20, 30, small=True)
     for what in ("allocated", "busy", "active", "attributed"):
         assert long.truth.hours(("uid",), what) == pytest.approx(short.truth.hours(("uid",), what))
-    assert [(one.pod.uid, one.seconds, one.bound) for one in long.truth.waits()] == [
+    assert [(wait.pod.uid, wait.seconds, wait.bound) for wait in long.truth.waits()] == [
         (one.pod.uid, one.seconds, one.bound) for one in short.truth.waits()
     ]
     names = {"kube_pod_container_resource_requests", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "up"}
@@ -65,7 +65,7 @@ def test_capacity_is_what_is_allocated_and_what_is_free(life: Life) -> None:
         steps = {
             what: life.truth.steps(pool.name, what) for what in ("capacity", "allocatable", "schedulable", "allocated")
         }
-        for at in sorted({time for one in steps.values() for time in one.times if time < life.truth.end}):
+        for at in sorted({time for step in steps.values() for time in step.times if time < life.truth.end}):
             now = {what: one.at(at) for what, one in steps.items()}
             assert 0 <= now["allocated"] <= now["allocatable"] <= now["capacity"]
             assert 0 <= now["schedulable"] <= now["allocatable"]

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpustack.logs import METRICS, GpuFilter, JsonFormatter, Sampler, Unknown, read_exporter
-from gpustack.metrics.fields import find_fields, is_ambiguous, original, spellings
-from gpustack.metrics.units import unit_of
+from gpustack.metrics.fields import find_fields, find_original, is_ambiguous, list_spellings
+from gpustack.metrics.units import find_unit
 
 POD = 'pod="train-0",namespace="team-a",container="main"'
 FIELDS = {"utilization_ratio": "GPU_UTIL", "memory_used_bytes": "FB_USED"}
@@ -75,12 +75,12 @@ def line(sampler: Sampler, message: object, arguments: tuple[object, ...], **mor
     vars(record).update(more)
     text = JsonFormatter(sampler).format(record)
     assert "\n" not in text
-    found: dict[str, Any] = json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
-    return found
+    loads: dict[str, Any] = json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    return loads
 
 
 def test_a_line_has_the_sample_of_this_pods_gpu(exporter: str) -> None:
-    sampler = Sampler(exporter, every=60)
+    sampler = Sampler(exporter, interval=60)
     wait_for_sample(sampler, None)
     found = line(sampler, "step %d", (3,), loss=2.5)
     assert (found["message"], found["loss"], found["level"]) == ("step 3", 2.5, "INFO")
@@ -103,7 +103,7 @@ def test_a_line_has_the_sample_of_this_pods_gpu(exporter: str) -> None:
 
 
 def test_the_filter_gives_it_to_other_formatters(exporter: str) -> None:
-    sampler = Sampler(exporter, every=60)
+    sampler = Sampler(exporter, interval=60)
     wait_for_sample(sampler, None)
     record = logging.makeLogRecord({"msg": "x"})
     assert GpuFilter(sampler).filter(record)
@@ -112,7 +112,7 @@ def test_the_filter_gives_it_to_other_formatters(exporter: str) -> None:
 
 def test_an_exporter_that_hangs_delays_no_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        sampler = Sampler(f"http://127.0.0.1:{silent.getsockname()[1]}/metrics", every=60)
+        sampler = Sampler(f"http://127.0.0.1:{silent.getsockname()[1]}/metrics", interval=60)
         started = time.monotonic()
         assert line(sampler, "x", ())["gpu"]["gpus"] is None
         assert time.monotonic() - started < 1
@@ -121,7 +121,7 @@ def test_an_exporter_that_hangs_delays_no_line() -> None:
 
 @pytest.mark.parametrize("address", ["127.0.0.1:9400", "file:///etc/passwd", "http://127.0.0.1:x/", "http://[", ""])
 def test_an_address_that_is_none_is_a_reason(address: str) -> None:
-    sampler = Sampler(address, every=60)
+    sampler = Sampler(address, interval=60)
     end = time.monotonic() + 20
     while sampler.read()["reason"] == "not sampled yet" and time.monotonic() < end:
         time.sleep(0.02)
@@ -131,7 +131,7 @@ def test_an_address_that_is_none_is_a_reason(address: str) -> None:
 
 
 def test_an_old_sample_is_not_that_of_now(exporter: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    sampler = Sampler(exporter, every=60)
+    sampler = Sampler(exporter, interval=60)
     wait_for_sample(sampler, None)
     later = time.monotonic() + 600
     monkeypatch.setattr(time, "monotonic", lambda: later)
@@ -182,7 +182,7 @@ class Broken:
     __repr__ = __str__
 
 
-QUIET = Sampler("none", every=3600)
+QUIET = Sampler("none", interval=3600)
 CYCLE: list[object] = []
 CYCLE.append(CYCLE)
 values = st.recursive(
@@ -211,10 +211,10 @@ def test_an_exception_stands_in_the_line() -> None:
 
 def test_metrics_are_those_of_the_table() -> None:
     """In base units; without the name that two fields have."""
-    names = {name for field in FIELDS.values() for name in spellings(frozenset([f"DCGM_FI_DEV_{field}"]))}
+    names = {name for field in FIELDS.values() for name in list_spellings(frozenset([f"DCGM_FI_DEV_{field}"]))}
     assert set(METRICS) == {name for name in names if not is_ambiguous(name)}
     for name, (measure, factor, most) in METRICS.items():
         (field,) = find_fields(name)
-        unit = unit_of(field.unit)
-        assert (factor, most) == (unit.scale, unit.most)
-        assert original(field).name == f"DCGM_FI_DEV_{FIELDS[measure]}"
+        unit = find_unit(field.unit)
+        assert (factor, most) == (unit.scale, unit.maximum)
+        assert find_original(field).name == f"DCGM_FI_DEV_{FIELDS[measure]}"

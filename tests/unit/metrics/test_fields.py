@@ -1,7 +1,7 @@
 import pytest
 
-from gpustack.metrics.fields import EXPORTER, by_word, fields, find_fields
-from gpustack.metrics.xids import ACTIONS, xids
+from gpustack.metrics.fields import EXPORTER, find_fields, index_fields, load_fields
+from gpustack.metrics.xids import ACTIONS, load_xids
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ def test_a_name_with_two_meanings_gives_both() -> None:
 
 
 def test_only_that_name_has_two_meanings() -> None:
-    assert {word for word, found in by_word().items() if len(found) > 1} == {
+    assert {word for word, fields in index_fields().items() if len(fields) > 1} == {
         "DCGM_FI_DEV_GPU_UTIL_RATIO",
         "GPU_UTIL_RATIO",
     }
@@ -32,9 +32,9 @@ def test_what_is_no_field_is_found_nowhere(word: str) -> None:
 
 
 def test_every_field_says_what_it_means() -> None:
-    assert [field.name for field in fields() if not field.meaning.endswith(".")] == []
+    assert [field.name for field in load_fields() if not field.meaning.endswith(".")] == []
 
 
 def test_every_action_of_nvidia_has_words_of_ours_and_none_is_for_nobody() -> None:
-    assert {xid.action for xid in xids().values()} == set(ACTIONS)
-    assert list(xids()) == list(range(1, 174))
+    assert {xid.action for xid in load_xids().values()} == set(ACTIONS)
+    assert list(load_xids()) == list(range(1, 174))

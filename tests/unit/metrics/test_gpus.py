@@ -1,6 +1,6 @@
 import pytest
 
-from gpustack.metrics.gpus import Gpu, Owner, gpu_of, owner_of
+from gpustack.metrics.gpus import Gpu, Owner, extract_gpu, extract_owner
 
 # As exporters label them: https://github.com/NVIDIA/dcgm-exporter/blob/main/README.md, and what Prometheus adds.
 RAW = {"gpu": "0", "UUID": "GPU-604ac76c", "device": "nvidia0", "modelName": "NVIDIA T4", "Hostname": "gpu1"}
@@ -24,22 +24,22 @@ EXPORTED = {f"exported_{key}": value for key, value in WORKLOAD.items()}
     ids=["free", "used", "free-scraped", "used-scraped", "used-honor-labels", "free-honor-labels", "old-exporter"],
 )
 def test_whose_a_gpu_is(labels: dict[str, str], owner: Owner | None) -> None:
-    assert owner_of(labels) == owner
+    assert extract_owner(labels) == owner
 
 
 @pytest.mark.parametrize("host", ["Hostname", "hostname", "node"])
 def test_the_node_is_found_under_each_of_its_names(host: str) -> None:
     labels = {key: value for key, value in RAW.items() if key != "Hostname"} | {host: "gpu1"} | TARGET
-    assert gpu_of(labels) == Gpu("gpu1", "0", "GPU-604ac76c", model="NVIDIA T4")
+    assert extract_gpu(labels) == Gpu("gpu1", "0", "GPU-604ac76c", model="NVIDIA T4")
 
 
 def test_without_a_host_label_the_target_stands_for_the_node() -> None:
     labels = {"gpu": "0", "UUID": "GPU-a", **TARGET}
-    assert gpu_of(labels) == Gpu("10.244.1.7:9400", "0", "GPU-a")
+    assert extract_gpu(labels) == Gpu("10.244.1.7:9400", "0", "GPU-a")
 
 
 def test_a_mig_instance_is_not_its_gpu() -> None:
-    whole, part = gpu_of(RAW), gpu_of(RAW | {"GPU_I_ID": "7", "GPU_I_PROFILE": "1g.10gb"})
+    whole, part = extract_gpu(RAW), extract_gpu(RAW | {"GPU_I_ID": "7", "GPU_I_PROFILE": "1g.10gb"})
     assert whole
     assert part
     assert whole.key != part.key
@@ -48,11 +48,11 @@ def test_a_mig_instance_is_not_its_gpu() -> None:
 
 def test_a_new_exporter_does_not_make_another_gpu() -> None:
     """Instance, pod and driver label change; the GPU does not."""
-    one = gpu_of(RAW | TARGET | EXPORTER)
-    two = gpu_of(RAW | TARGET | {"instance": "10.244.1.9:9400", "pod": "nvidia-dcgm-exporter-zzzzz"})
-    assert one == two
+    gpu = extract_gpu(RAW | TARGET | EXPORTER)
+    two = extract_gpu(RAW | TARGET | {"instance": "10.244.1.9:9400", "pod": "nvidia-dcgm-exporter-zzzzz"})
+    assert gpu == two
 
 
 @pytest.mark.parametrize("labels", [{}, {"nvswitch": "2", "nvlink": "3", "gpu_uuid": "GPU-a"}, {"cpu": "0"}])
 def test_switches_and_processors_are_no_gpus(labels: dict[str, str]) -> None:
-    assert gpu_of(labels) is None
+    assert extract_gpu(labels) is None

@@ -12,7 +12,7 @@ import pytest
 
 from gpustack.errors import GpustackError, UnreachableError, UsageError
 from gpustack.metrics import web
-from gpustack.metrics.prometheus import PAGE, Prometheus, pages
+from gpustack.metrics.prometheus import PAGE, Prometheus, split_pages
 from gpustack.metrics.web import Access
 from tests.worlds.web import Answer, ok, refused, web_server
 
@@ -39,9 +39,9 @@ def test_one_moment(serve: Callable[[Answer], str]) -> None:
         asked.append((path, form, headers.get("Authorization"), headers.get("X-Scope-OrgID")))
         return ok(VECTOR, warnings=["store 3 did not answer"])
 
-    found = Prometheus(Access(serve(answer) + "/", token="secret", tenant="team")).instant("up", 1000.5)
-    assert [(one.labels, one.points) for one in found.series] == [({"UUID": "GPU-a"}, ((1000.5, 0.25),))]
-    assert found.warnings == ("store 3 did not answer",)
+    instant = Prometheus(Access(serve(answer) + "/", token="secret", tenant="team")).query_instant("up", 1000.5)
+    assert [(series.labels, series.points) for series in instant.series] == [({"UUID": "GPU-a"}, ((1000.5, 0.25),))]
+    assert instant.warnings == ("store 3 did not answer",)
     assert asked == [("/prometheus/api/v1/query", {"query": "up", "time": "1000.5"}, "Bearer secret", "team")]
 
 
@@ -56,14 +56,14 @@ def test_a_long_time_is_asked_for_in_pages(serve: Callable[[Answer], str]) -> No
         values = [[start + n * step, "1"] for n in range(count)]
         return ok({"resultType": "matrix", "result": [{"metric": {"gpu": "0"}, "values": values}]})
 
-    found = Prometheus(Access(serve(answer))).range("up", 0, 25_000, 1)
+    found = Prometheus(Access(serve(answer))).query_range("up", 0, 25_000, 1)
     (one,) = found.series
     assert [at for at, _ in one.points] == list(range(25_001))
 
 
 @pytest.mark.parametrize(("begin", "end", "step"), [(0, 0, 15), (0, PAGE, 1), (5, PAGE * 30 + 7, 15), (0, 10, 0.1)])
 def test_pages_cover_every_moment_once(begin: float, end: float, step: float) -> None:
-    found = list(pages(begin, end, step))
+    found = list(split_pages(begin, end, step))
     assert found[0][0] == begin
     assert end - step < found[-1][1] <= end
     assert all(after[0] - before[1] == pytest.approx(step) for before, after in pairwise(found))
@@ -103,21 +103,21 @@ def test_each_bad_answer_has_its_words(
     serve: Callable[[Answer], str], answer: tuple[int, bytes], error: type[GpustackError], reference: str, word: str
 ) -> None:
     with pytest.raises(error) as caught:
-        Prometheus(Access(serve(lambda *_: answer))).instant("up")
+        Prometheus(Access(serve(lambda *_: answer))).query_instant("up")
     assert caught.value.reference == reference
-    assert word in caught.value.why
+    assert word in caught.value.reason
 
 
 def test_a_server_that_is_down_or_silent_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(UnreachableError) as caught:
-            Prometheus(Access(address)).instant("up")
+            Prometheus(Access(address)).query_instant("up")
     assert caught.value.reference == "prometheus-unreachable"
-    assert "Read timed out" in caught.value.why
+    assert "Read timed out" in caught.value.reason
     with pytest.raises(UnreachableError) as caught:
-        Prometheus(Access(address)).instant("up")
-    assert "Connection refused" in caught.value.why
+        Prometheus(Access(address)).query_instant("up")
+    assert "Connection refused" in caught.value.reason
 
 
 def test_half_an_answer_is_none(serve: Callable[[Answer], str]) -> None:
@@ -132,14 +132,14 @@ def test_half_an_answer_is_none(serve: Callable[[Answer], str]) -> None:
 
         threading.Thread(target=half, daemon=True).start()
         with pytest.raises(UnreachableError) as caught:
-            Prometheus(Access(f"http://127.0.0.1:{listener.getsockname()[1]}")).instant("up")
+            Prometheus(Access(f"http://127.0.0.1:{listener.getsockname()[1]}")).query_instant("up")
     assert caught.value.reference == "prometheus-unreachable"
 
 
 @pytest.mark.parametrize("address", ["", "prometheus:9090", "ftp://example.org", "http://", "http://[::1"])
 def test_what_is_no_address_is_refused(address: str) -> None:
     with pytest.raises(UsageError) as caught:
-        Prometheus(Access(address)).instant("up")
+        Prometheus(Access(address)).query_instant("up")
     assert caught.value.reference == "prometheus-address"
 
 
@@ -148,7 +148,7 @@ def test_a_login_in_the_address_is_refused_and_not_shown(login: str) -> None:
     with pytest.raises(UsageError) as caught:
         Access(f"https://{login}prometheus.example.org/api")
     assert caught.value.reference == "prometheus-login"
-    assert "secret" not in f"{caught.value.message} {caught.value.why} {caught.value.hint}"
+    assert "secret" not in f"{caught.value.message} {caught.value.reason} {caught.value.hint}"
     assert Access("https://prometheus.example.org/@").url
     with pytest.raises(UsageError):
         Access(f"{login}prometheus.example.org")
@@ -158,7 +158,7 @@ def test_a_busy_server_is_asked_again(serve: Callable[[Answer], str], monkeypatc
     monkeypatch.setattr(web, "TRIES", 2)
     answers = [refused(503, "loading"), ok(VECTOR)]
     began = time.monotonic()
-    assert Prometheus(Access(serve(lambda *_: answers.pop(0)))).instant("up").series
+    assert Prometheus(Access(serve(lambda *_: answers.pop(0)))).query_instant("up").series
     assert time.monotonic() - began < 5
 
 
@@ -168,17 +168,17 @@ def test_a_token_is_in_no_text() -> None:
 
 def test_values_that_are_no_numbers_come_through(serve: Callable[[Answer], str]) -> None:
     result = [{"metric": {}, "value": [1, text]} for text in ("NaN", "+Inf", "-Inf")]
-    found = Prometheus(Access(serve(lambda *_: ok({"resultType": "vector", "result": result})))).instant("up")
-    assert [str(one.points[0][1]) for one in found.series] == ["nan", "inf", "-inf"]
+    instant = Prometheus(Access(serve(lambda *_: ok({"resultType": "vector", "result": result})))).query_instant("up")
+    assert [str(series.points[0][1]) for series in instant.series] == ["nan", "inf", "-inf"]
 
 
 def test_what_exporters_say_of_a_metric(serve: Callable[[Answer], str]) -> None:
     texts = [{"type": "gauge", "help": "GPU utilization (in %).", "unit": ""}] * 2
     address = serve(lambda *_: ok({"DCGM_FI_DEV_GPU_UTIL": texts}))
-    assert Prometheus(Access(address)).help_texts("DCGM_FI_DEV_GPU_UTIL") == ("GPU utilization (in %).",)
-    assert Prometheus(Access(address)).help_texts("DCGM_FI_DEV_FB_USED") == ()
+    assert Prometheus(Access(address)).fetch_help_texts("DCGM_FI_DEV_GPU_UTIL") == ("GPU utilization (in %).",)
+    assert Prometheus(Access(address)).fetch_help_texts("DCGM_FI_DEV_FB_USED") == ()
 
 
 def test_its_own_clock_counts(serve: Callable[[Answer], str]) -> None:
     address = serve(lambda *_: ok({"resultType": "scalar", "result": [1000.5, "1000.5"]}))
-    assert Prometheus(Access(address)).now() == 1000.5
+    assert Prometheus(Access(address)).fetch_time() == 1000.5

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack.metrics.fields import TWINS, Field, fields, find_fields, spellings
+from gpustack.metrics.fields import TWINS, Field, find_fields, list_spellings, load_fields
 from gpustack.metrics.prometheus import Series
-from gpustack.metrics.readings import read, settle
-from gpustack.metrics.units import UNITS, to_base, unit_of
+from gpustack.metrics.readings import build_readings, resolve_field
+from gpustack.metrics.units import UNITS, convert_to_base, find_unit
 
 GPU = {"gpu": "0", "UUID": "GPU-a", "hostname": "gpu1", "job": "dcgm"}
 CLASH = "DCGM_FI_DEV_GPU_UTIL_RATIO"
@@ -38,7 +38,7 @@ def series(name: str, *values: float, **labels: str) -> Series:
     ],
 )
 def test_values_are_in_base_units(name: str, raw: float, value: float, unit: str) -> None:
-    (reading,) = read([series(name, raw)], {}).newest
+    (reading,) = build_readings([series(name, raw)], {}).newest
     assert reading.value == pytest.approx(value)
     assert reading.unit == unit
 
@@ -55,11 +55,13 @@ def test_values_are_in_base_units(name: str, raw: float, value: float, unit: str
 )
 def test_a_blank_value_is_no_reading(name: str, blank: float) -> None:
     below_zero = name.endswith("CELSIUS") and blank == -1.0
-    assert [one.value for one in read([series(name, blank)], {}).newest] == ([blank] if below_zero else [])
+    assert [reading.value for reading in build_readings([series(name, blank)], {}).newest] == (
+        [blank] if below_zero else []
+    )
 
 
 def test_a_blank_after_a_value_does_not_leave_the_old_value() -> None:
-    assert read([series("DCGM_FI_PROF_SM_ACTIVE", 0.5, float("nan"))], {}).newest == ()
+    assert build_readings([series("DCGM_FI_PROF_SM_ACTIVE", 0.5, float("nan"))], {}).newest == ()
 
 
 @pytest.mark.parametrize(
@@ -76,19 +78,19 @@ def test_a_blank_after_a_value_does_not_leave_the_old_value() -> None:
     ],
 )
 def test_a_name_of_two_fields_is_settled_by_what_exporters_say(helps: Sequence[str], id: str | None) -> None:
-    found = settle(CLASH, helps)
-    assert (found.id if found else None) == id
+    field = resolve_field(CLASH, helps)
+    assert (field.id if field else None) == id
 
 
 def test_one_field_is_one_whichever_generation_says_it() -> None:
     """MiB, and bytes since DCGM 4.7."""
-    (one,) = read([series("DCGM_FI_DEV_FB_USED", 1000)], {}).newest
-    (other,) = read([series("DCGM_FI_DEV_FB_USED_BYTES", 1000 * 2**20)], {}).newest
-    assert one == other
+    (reading,) = build_readings([series("DCGM_FI_DEV_FB_USED", 1000)], {}).newest
+    (other,) = build_readings([series("DCGM_FI_DEV_FB_USED_BYTES", 1000 * 2**20)], {}).newest
+    assert reading == other
 
 
 def test_all_spellings_of_a_field_are_asked_for() -> None:
-    assert set(spellings(frozenset({"DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_PROF_SM_ACTIVE"}))) == {
+    assert set(list_spellings(frozenset({"DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_PROF_SM_ACTIVE"}))) == {
         "DCGM_FI_DEV_GPU_UTIL",
         "DCGM_FI_DEV_GPU_UTIL_RATIO",
         "DCGM_FI_PROF_SM_ACTIVE",
@@ -98,24 +100,26 @@ def test_all_spellings_of_a_field_are_asked_for() -> None:
 
 def test_every_twin_is_in_the_same_base_unit() -> None:
     for new, old in TWINS.items():
-        (one,), (two,) = find_fields(new), find_fields(old)
-        assert unit_of(one.unit).base == unit_of(two.unit).base
+        (field,), (two,) = find_fields(new), find_fields(old)
+        assert find_unit(field.unit).base == find_unit(two.unit).base
 
 
 def test_an_unproven_unit_is_no_number_and_a_doubt() -> None:
-    found = read([series(CLASH, 0.5)], {})
-    assert found.newest == ()
-    assert CLASH in found.doubts[0]
+    readings = build_readings([series(CLASH, 0.5)], {})
+    assert readings.newest == ()
+    assert CLASH in readings.doubts[0]
 
 
 def test_two_scrapes_of_one_gpu_are_named_and_not_doubled() -> None:
-    found = read([series("DCGM_FI_DEV_GPU_TEMP", 60), series("DCGM_FI_DEV_GPU_TEMP", 60, 61, job="other")], {})
-    assert [reading.value for reading in found.newest] == [61]
-    assert found.doubts == ("GPUs are scraped by 2 jobs, dcgm, other: each is counted once",)
+    readings = build_readings(
+        [series("DCGM_FI_DEV_GPU_TEMP", 60), series("DCGM_FI_DEV_GPU_TEMP", 60, 61, job="other")], {}
+    )
+    assert [reading.value for reading in readings.newest] == [61]
+    assert readings.doubts == ("GPUs are scraped by 2 jobs, dcgm, other: each is counted once",)
 
 
 def test_codes_and_instances_stay_apart() -> None:
-    found = read(
+    readings = build_readings(
         [
             series("DCGM_EXP_XID_ERRORS_COUNT", 1, xid="79"),
             series("DCGM_EXP_XID_ERRORS_COUNT", 2, xid="31"),
@@ -124,21 +128,23 @@ def test_codes_and_instances_stay_apart() -> None:
         ],
         {},
     )
-    assert sorted(reading.value for reading in found.newest) == [0.1, 0.9, 1, 2]
+    assert sorted(reading.value for reading in readings.newest) == [0.1, 0.9, 1, 2]
 
 
 def test_what_is_not_of_dcgm_is_left_out() -> None:
-    assert read([series("up", 1), Series({"__name__": "DCGM_FI_DEV_GPU_TEMP"}, ((1.0, 2.0),))], {}).newest == ()
+    assert (
+        build_readings([series("up", 1), Series({"__name__": "DCGM_FI_DEV_GPU_TEMP"}, ((1.0, 2.0),))], {}).newest == ()
+    )
 
 
 def test_every_unit_of_the_table_is_known_or_a_number_of_things() -> None:
     plain = {"count", "code", "0/1", "enum", "bitmask", "string", "int", "gen", "lanes", "banks", "pages", "rows"}
     plain |= {"SXid", "Xid code", "0-15", "enum 0/10/20", "events", "events in window", "samples in window"}
     plain |= {"transitions"}
-    assert {field.unit for field in fields()} - set(UNITS) <= plain
+    assert {field.unit for field in load_fields()} - set(UNITS) <= plain
 
 
-@given(st.sampled_from(fields()), st.floats(allow_nan=True, allow_infinity=True))
+@given(st.sampled_from(load_fields()), st.floats(allow_nan=True, allow_infinity=True))
 def test_a_value_is_finite_or_none(field: Field, raw: float) -> None:
-    value = to_base(unit_of(field.unit), raw)
+    value = convert_to_base(find_unit(field.unit), raw)
     assert value is None or abs(value) < 1e20

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpustack.ask.probe import Answer
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from gpustack.probes.host.ownership import parse_ownership
-from gpustack.rollout.owned_things import HostOwnership, judge_things
+from gpustack.rollout.host_ownership import HostOwnership, judge_things
 from tests.worlds.owned_root import PROGRAM, OwnedRoot
 
-SCRIPT = (playbooks() / "files" / "remove-agreed.sh").read_text()
+SCRIPT = (locate_playbooks() / "files" / "remove-agreed.sh").read_text()
 # As the script's own, below the root of the test.
 REMOVE = 'remove() { for one; do rm -rf "$OWNERSHIP_ROOT$one"; echo "changed: removed $one"; done; }\n'
 RMDIR = 'remove_empty() { rmdir "$OWNERSHIP_ROOT$1"; echo "changed: removed $1"; }\n'
@@ -45,14 +45,17 @@ def root(tmp_path: Path) -> OwnedRoot:
 
 def judge(root: OwnedRoot, *data: str, foreign: bool = False) -> HostOwnership:
     done = root.run("read", *data)
-    found = parse_ownership(Answer("owned.records", "h1", done.returncode, done.stdout, done.stderr))
-    assert found.error == ""
-    return judge_things(found, foreign=foreign, storage=True)
+    ownership = parse_ownership(Answer("owned.records", "h1", done.returncode, done.stdout, done.stderr))
+    assert ownership.error == ""
+    return judge_things(ownership, foreign=foreign, storage=True)
 
 
 def drop(root: OwnedRoot, owned: HostOwnership, *paths: str) -> subprocess.CompletedProcess[str]:
     """Run the functions that resets use, with what was agreed on."""
-    agreed = {one.path: {"action": one.action, "kind": one.kind, "state": one.state} for one in owned.agreements}
+    agreed = {
+        agreement.path: {"action": agreement.action, "kind": agreement.kind, "state": agreement.state}
+        for agreement in owned.agreements
+    }
     words = {"AGREED": json.dumps(agreed), "OWNERSHIP": PROGRAM, "OWNERSHIP_ROOT": str(root.path)}
     return subprocess.run(
         ["sh", "-c", f"set -eu\n{SCRIPT}\n{REMOVE}{RMDIR}drop {' '.join(paths)}\n"],
@@ -111,7 +114,7 @@ def test_what_changed_is_explained_with_both_digests_and_a_command(root: OwnedRo
     root.write(FSTAB, SWAP)
     install(root)
     root.write(FSTAB, f"# {SWAP}server:/data /data nfs defaults 0 0\n")
-    ((path, why),) = judge(root).left
+    ((path, why),) = judge(root).kept_resources
     assert path == FSTAB
     assert "left as" in why
     assert "diff /var/lib/gpustack-cluster/before/" in why
@@ -123,7 +126,7 @@ def test_no_digest_of_a_secret_file_leaves_the_host(root: OwnedRoot) -> None:
     root.write("/etc/gpustack-cluster/proxy.env", "HTTP_PROXY=http://user:pw@proxy\n", 0o600)
     root.record("finish", declared)
     done = root.run("read")
-    (digest,) = {word for one in root.records().values() for word in one["after"].split() if len(word) == 64}
+    (digest,) = {word for record in root.records().values() for word in record["after"].split() if len(word) == 64}
     assert digest not in done.stdout
     assert drop(root, judge(root), "/etc/gpustack-cluster/proxy.env").stdout.startswith("changed: removed")
 
@@ -138,7 +141,7 @@ DATA = (
 def test_data_of_a_cluster_without_a_record_is_foreign(root: OwnedRoot, path: str) -> None:
     root.write(f"{path}/x" if "." not in path.rpartition("/")[2] else path, "of somebody else")
     owned = judge(root, *DATA)
-    assert (owned.agreements, owned.others, owned.cluster) == ((), (path,), False)
+    assert (owned.agreements, owned.foreign_data, owned.cluster) == ((), (path,), False)
     before = root.tree()
     drop(root, owned, *DATA)
     assert root.tree() == before
@@ -228,7 +231,7 @@ def test_results_of_the_network_plugins_go_by_their_pattern(root: OwnedRoot) -> 
     root.record("finish", declared)
     owned = judge(root)
     assert owned.cluster
-    assert [one.path for one in owned.agreements] == ["/var/lib/cni/results/cbr0-*"]
+    assert [agreement.path for agreement in owned.agreements] == ["/var/lib/cni/results/cbr0-*"]
 
 
 @pytest.mark.parametrize("place", ["a link to a larger disk", "a disk of its own"])
@@ -245,7 +248,7 @@ def test_the_kubelet_s_folder_is_empty_before_it_is_used(root: OwnedRoot, place:
     root.write(f"{kubelet}/..data", "x")
     root.record("finish", declared)
     owned = judge(root, kubelet)
-    assert [one.path for one in owned.agreements] == [kubelet]
+    assert [agreement.path for agreement in owned.agreements] == [kubelet]
     words = {"AGREED": "none", "PATH": os.environ["PATH"]}
     script = f"set -eu\n{SCRIPT}\nis_agreed() {{ :; }}\nrefuse_mounts() {{ :; }}\ndrop_inside {root.path}{kubelet}"
     subprocess.run(["sh", "-c", script], env=words, check=True, timeout=60)

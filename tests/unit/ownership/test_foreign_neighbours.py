@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from gpustack.probes.host.declaration import read_declaration
 from tests.unit.ownership.test_agreed_removal import drop, judge
 from tests.worlds.owned_root import OwnedRoot
@@ -82,7 +82,7 @@ def test_receivers_of_others_stay_and_leftovers_of_a_killed_run_go(tmp_path: Pat
     folder.mkdir()
     for name in ("theirs", ".fresh.AbC123", ".fresh.notes.txt"):
         (folder / name).write_text("x")
-    script = (playbooks() / "roles" / "standalone_monitoring" / "files" / "receivers.sh").read_text()
+    script = (locate_playbooks() / "roles" / "standalone_monitoring" / "files" / "receivers.sh").read_text()
     script = "install() { :; }\nchgrp() { :; }\n" + script.replace(RECEIVERS, str(folder))
     done = subprocess.run(
         ["sh", "-c", script], input="#\ndefault-webhook aHR0cHM6Ly94\n", env={"PATH": os.environ["PATH"]},

@@ -21,7 +21,7 @@ def root(tmp_path: Path) -> OwnedRoot:
         root.write(path, text)
     root.record("finish", DATA)
     owned = judge(root, *DATA["data"])
-    assert {one.path for one in owned.agreements} == {*DATA["data"]}
+    assert {agreement.path for agreement in owned.agreements} == {*DATA["data"]}
     assert drop(root, owned).returncode == 0, "nothing is removed yet, but all of it is marked"
     (root.path / CA[1:]).unlink()
     return root
@@ -36,7 +36,7 @@ def replace_etcd(root: OwnedRoot) -> None:
 
 def test_the_rest_of_what_was_ours_goes(root: OwnedRoot) -> None:
     owned = judge(root, *DATA["data"])
-    assert {one.path for one in owned.agreements} == {ETCD, MANIFEST}
+    assert {agreement.path for agreement in owned.agreements} == {ETCD, MANIFEST}
     drop(root, owned, ETCD, MANIFEST)
     assert root.read(f"{ETCD}/snap/db") is None
 
@@ -44,11 +44,11 @@ def test_the_rest_of_what_was_ours_goes(root: OwnedRoot) -> None:
 def test_data_that_others_put_there_since_is_foreign(root: OwnedRoot) -> None:
     replace_etcd(root)
     owned = judge(root, *DATA["data"])
-    assert (owned.agreements, owned.others) == ((), (ETCD,))
+    assert (owned.agreements, owned.foreign_data) == ((), (ETCD,))
 
 
 def test_a_later_installation_forgets_that_data_was_being_removed(root: OwnedRoot) -> None:
     (root.path / ETCD[1:]).rename(root.path / "var/lib/etcd/old")
     (root.path / MANIFEST[1:]).unlink()
     root.record("begin", DATA)
-    assert not [one for one in root.records().values() if "removing" in one], json.dumps(root.records())
+    assert not [record for record in root.records().values() if "removing" in record], json.dumps(root.records())

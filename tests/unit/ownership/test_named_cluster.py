@@ -31,8 +31,8 @@ def test_data_that_others_put_there_between_two_attempts_is_theirs(root: OwnedRo
     root.write(f"{ETCD}/snap/db", "of Patroni")
     make_cluster(root)
     owned = judge(root, *DATA["data"])
-    assert {one.path for one in owned.agreements} == {CA, KEY}
-    assert owned.others == (ETCD,)
+    assert {agreement.path for agreement in owned.agreements} == {CA, KEY}
+    assert owned.foreign_data == (ETCD,)
 
 
 def test_data_that_comes_after_the_cluster_has_its_name_is_ours(root: OwnedRoot) -> None:
@@ -40,7 +40,7 @@ def test_data_that_comes_after_the_cluster_has_its_name_is_ours(root: OwnedRoot)
     root.write(f"{ETCD}/snap/db", "ours")
     make_cluster(root)
     owned = judge(root, *DATA["data"])
-    assert {one.path for one in owned.agreements} == {*DATA["data"]}
+    assert {agreement.path for agreement in owned.agreements} == {*DATA["data"]}
 
 
 def test_an_attempt_that_was_killed_after_the_ca_goes_on(root: OwnedRoot) -> None:
@@ -48,4 +48,4 @@ def test_an_attempt_that_was_killed_after_the_ca_goes_on(root: OwnedRoot) -> Non
     root.write(KEY, "key")
     make_cluster(root)
     root.write(f"{ETCD}/snap/db", "ours")
-    assert {one.path for one in judge(root, *DATA["data"]).agreements} == {*DATA["data"]}
+    assert {agreement.path for agreement in judge(root, *DATA["data"]).agreements} == {*DATA["data"]}

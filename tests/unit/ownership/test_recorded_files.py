@@ -106,7 +106,7 @@ def test_a_step_that_was_killed_leaves_its_intention(root: OwnedRoot) -> None:
     root.write(FSTAB, SWAP)
     root.record("begin", DECLARED)
     root.write(OURS, MODULES)
-    assert {path: one["after"] for path, one in root.records().items()} == {OURS: "", FSTAB: "", HOSTS: ""}
+    assert {path: record["after"] for path, record in root.records().items()} == {OURS: "", FSTAB: "", HOSTS: ""}
     install(root)
     assert root.records()[OURS]["before"] == "absent"
     assert root.records()[FSTAB]["after"].startswith("file ")

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpustack.ask.probe import Answer, FactUnavailable, Probe
-from gpustack.ask.typed import fits
+from gpustack.ask.type_check import fits
 from tests.worlds.cases import probes
 
 PROBES: list[Probe[Any]] = list(probes().values())
@@ -29,7 +29,7 @@ WORDS = ["Not After : ", "Subject: CN=a", "DNS:b", "server a b", "600 /x", "READ
 )
 def test_fact_or_unavailable(probe: Probe[Any], rc: int, out: str, err: str) -> None:
     try:
-        fact = probe.fact(Answer(probe.id, "host1", rc, out, err))
+        fact = probe.extract_fact(Answer(probe.id, "host1", rc, out, err))
     except FactUnavailable:
         return
     assert fits(fact, get_type_hints(probe.parse)["return"])

@@ -19,12 +19,12 @@ PLACES = (("metadata", "name"), ("metadata", "namespace"), ("spec", "nodeName"),
 
 def list_cases() -> list[Path]:
     """Return a case of each probe whose answer is a list of objects with names."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for path in sorted(CASES.glob("*/*.json")):
         case = json.loads(path.read_text())
-        if case["fact"] != {"unavailable": True} and read_items(case["answer"]["out"]):
-            found.setdefault(path.parent.name, path)
-    return list(found.values())
+        if case["fact"] != {"unavailable": True} and read_items(case["answer"]["stdout"]):
+            paths.setdefault(path.parent.name, path)
+    return list(paths.values())
 
 
 def read_items(text: str) -> list[Any]:
@@ -39,12 +39,12 @@ def read_items(text: str) -> list[Any]:
 @pytest.mark.parametrize("path", list_cases(), ids=lambda path: path.parent.name)
 def test_a_name_that_the_api_server_does_not_accept_is_not_used(path: Path) -> None:
     answer = json.loads(path.read_text())["answer"]
-    document = json.loads(answer["out"])
+    document = json.loads(answer["stdout"])
     probe = probes()[path.parent.name]
     for name in HOSTILE[:-5]:
         document["items"][0]["metadata"]["name"] = name
         with pytest.raises(FactUnavailable, match="the API server accepts no such name" if name else None):
-            probe.fact(Answer(probe.id, "host1", **{**answer, "out": json.dumps(document)}))
+            probe.extract_fact(Answer(probe.id, "host1", **{**answer, "stdout": json.dumps(document)}))
 
 
 def test_the_probes_of_the_api_are_all_among_them() -> None:

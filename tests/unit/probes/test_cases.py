@@ -1,6 +1,6 @@
 """Every case file: an answer as it was recorded (or constructed after its source) and the fact it must become.
 
-A case is tests/cases/<probe-id>/<name>.json with `answer` {rc, out, err}, `fact` and `source`. A fact of
+A case is tests/cases/<probe-id>/<name>.json with `answer` {rc, stdout, stderr}, `fact` and `source`. A fact of
 {"unavailable": true} is an answer whose shape the parser must not know.
 """
 
@@ -40,24 +40,24 @@ def test_case(path: Path) -> None:
     answer = Answer(probe.id, "host1", **case["answer"])
     if case["fact"] == {"unavailable": True}:
         with pytest.raises(FactUnavailable):
-            probe.fact(answer)
+            probe.extract_fact(answer)
     else:
-        assert plain(probe.fact(answer)) == case["fact"]
+        assert plain(probe.extract_fact(answer)) == case["fact"]
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if probes()[path.parent.name].shorten], ids=str)
+@pytest.mark.parametrize("path", [path for path in FILES if probes()[path.parent.name].pruner], ids=str)
 def test_what_is_kept_of_an_answer_says_the_same(path: Path) -> None:
     case = json.loads(path.read_text())
     probe = probes()[path.parent.name]
     answer = Answer(probe.id, "host1", **case["answer"])
     if answer.rc == 0:
-        answer = replace(answer, out=probe.kept(answer.out))
-        assert probe.kept(answer.out) == answer.out
+        answer = replace(answer, stdout=probe.prune_output(answer.stdout))
+        assert probe.prune_output(answer.stdout) == answer.stdout
     if case["fact"] == {"unavailable": True}:
         with pytest.raises(FactUnavailable):
-            probe.fact(answer)
+            probe.extract_fact(answer)
     else:
-        assert plain(probe.fact(answer)) == case["fact"]
+        assert plain(probe.extract_fact(answer)) == case["fact"]
 
 
 def test_every_folder_is_a_probe() -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from gpustack.ask.probe import Answer, FactUnavailable
-from gpustack.ask.script import command
-from gpustack.probes.containerd.candidates import OFFERED, Offer
+from gpustack.ask.script import format_command
+from gpustack.probes.containerd.candidates import CONTAINERD_OFFERS, Offer
 
 ARCH = "amd64"
 POOL = f"dists/bookworm/pool/stable/{ARCH}"
@@ -48,7 +48,7 @@ def world(tmp_path: Path) -> Iterator[tuple[Path, str]]:
 
 def offer(folder: Path, *versions: str, gone: tuple[str, ...] = ()) -> None:
     served = folder / "linux" / "debian"
-    text = "\n".join([stanza("docker-ce", "5:29.8.2-1"), *(stanza("containerd.io", one) for one in versions)])
+    text = "\n".join([stanza("docker-ce", "5:29.8.2-1"), *(stanza("containerd.io", version) for version in versions)])
     (served / f"dists/bookworm/stable/binary-{ARCH}/Packages.gz").write_bytes(gzip.compress(text.encode()))
     for one in set(versions) - set(gone):
         (served / POOL / f"containerd.io_{one}.deb").touch()
@@ -57,7 +57,7 @@ def offer(folder: Path, *versions: str, gone: tuple[str, ...] = ()) -> None:
 def asked(world: tuple[Path, str], wanted: str = "2.3") -> tuple[Offer, ...]:
     folder, root = world
     script = (
-        command(OFFERED)
+        format_command(CONTAINERD_OFFERS)
         .replace("/etc/os-release", f"{folder}/os-release")
         .replace("/etc/gpustack-cluster", str(folder))
     )
@@ -65,19 +65,21 @@ def asked(world: tuple[Path, str], wanted: str = "2.3") -> tuple[Offer, ...]:
     env = {"PATH": os.environ["PATH"], "CONTAINERD": wanted, "CONTAINERD_ROOT": root,
            "DPKG_ADMINDIR": f"{folder}/dpkg", "LC_ALL": "C", "no_proxy": "127.0.0.1"}  # fmt: skip
     done = subprocess.run(["/bin/sh", "-uc", script], capture_output=True, text=True, env=env, check=False, timeout=60)
-    return OFFERED.fact(Answer(OFFERED.id, "h1", rc=done.returncode, out=done.stdout, err=done.stderr))
+    return CONTAINERD_OFFERS.extract_fact(
+        Answer(CONTAINERD_OFFERS.id, "h1", rc=done.returncode, stdout=done.stdout, stderr=done.stderr)
+    )
 
 
 def test_the_newest_of_the_line(world: tuple[Path, str]) -> None:
     offer(world[0], "2.2.5-1", "2.3.10-1", "2.3.9-1", "2.3.11~rc.1-1", "2.4.0-1", "2.30.0-1")
-    assert asked(world) == (Offer("2.3.10", there=True),)
-    assert asked(world, "2.2") == (Offer("2.2.5", there=True),)
+    assert asked(world) == (Offer("2.3.10", available=True),)
+    assert asked(world, "2.2") == (Offer("2.2.5", available=True),)
     assert asked(world, "2.5") == ()
 
 
 def test_a_file_that_is_not_there(world: tuple[Path, str]) -> None:
     offer(world[0], "2.3.5-1", "2.3.6-1", "2.3.7-1", gone=("2.3.7-1",))
-    assert asked(world) == (Offer("2.3.7", there=False), Offer("2.3.6", there=True))
+    assert asked(world) == (Offer("2.3.7", available=False), Offer("2.3.6", available=True))
 
 
 def test_nothing_is_fetched_where_it_is_known_already(world: tuple[Path, str]) -> None:

@@ -24,7 +24,7 @@ OTHER_LABELS = st.dictionaries(st.builds("example.com/{}".format, NAME), NAME, m
 
 
 def fact(probe: Probe[Any], body: Any) -> Any:
-    return probe.fact(Answer(probe.id, "@cluster", 0, body if isinstance(body, str) else json.dumps(body)))
+    return probe.extract_fact(Answer(probe.id, "@cluster", 0, body if isinstance(body, str) else json.dumps(body)))
 
 
 @given(st.dictionaries(BUS, st.integers(0, 0xFFFF).map("{:04x}".format)))
@@ -111,7 +111,7 @@ def test_a_daemon_set_runs_only_with_all_its_pods_of_the_present_template(
     }  # fmt: skip
     body = {"items": [{"metadata": {"name": "a", "generation": generation}, "spec": {}, "status": status}]}
     found = fact(GPU_DAEMON_SETS, body)["a"]
-    assert (found.wanted, found.ready) == (wanted, ready)
+    assert (found.desired_pods, found.ready) == (wanted, ready)
     assert found.runs == (ready >= wanted and updated >= wanted and observed == generation)
 
 

@@ -9,8 +9,18 @@ from hypothesis import strategies as st
 
 from gpustack.gpus.engines.call import Reply
 from gpustack.gpus.engines.listings import parse_policies
-from gpustack.gpus.engines.policies import policy_words, read_policy, write_policy
-from gpustack.probes.gpu.temporary import CLOCKS, KINDS, LOAD, POLICY, POWER_LIMIT, PROFILING, VALUES, Mark, read_mark
+from gpustack.gpus.engines.policies import build_policy_options, format_policy, translate_policy
+from gpustack.probes.gpu.temporary_changes import (
+    CLOCKS,
+    KINDS,
+    LOAD,
+    POLICY,
+    POWER_LIMIT,
+    PROFILING,
+    VALUES,
+    Mark,
+    parse_mark,
+)
 from tests.worlds.live_engines import build_policy
 from tests.worlds.snapshot import TAKEN
 
@@ -23,7 +33,7 @@ CLOCK = st.integers(1, 99999)
 VALUE = {
     PROFILING: st.just(""),
     LOAD: st.just(""),
-    POLICY: st.builds(write_policy, WANTED),
+    POLICY: st.builds(format_policy, WANTED),
     POWER_LIMIT: st.integers(1, 99999).map(str),
     CLOCKS: st.builds(lambda memory, sm: f"{memory},{sm}", CLOCK, CLOCK),
 }
@@ -41,8 +51,8 @@ def marks(draw: st.DrawFn) -> Mark:
 @settings(deadline=None, max_examples=100)
 @given(marks())
 def test_a_mark_comes_back_as_it_was_written(mark: Mark) -> None:
-    assert read_mark("gpu1", mark.what, mark.text, TAKEN) == mark
-    assert ("overdue since" in mark.described) == mark.overdue
+    assert parse_mark("gpu1", mark.kind, mark.text, TAKEN) == mark
+    assert ("overdue since" in mark.description) == mark.overdue
 
 
 @settings(deadline=None, max_examples=100)
@@ -52,17 +62,17 @@ def test_a_mark_comes_back_as_it_was_written(mark: Mark) -> None:
     st.text(),
 )
 def test_another_text_is_no_mark(what: str, fields: dict[str, object], text: str) -> None:
-    assert read_mark("gpu1", what, text, TAKEN) is None
-    assert read_mark("gpu1", what, json.dumps(fields), TAKEN) is None
+    assert parse_mark("gpu1", what, text, TAKEN) is None
+    assert parse_mark("gpu1", what, json.dumps(fields), TAKEN) is None
 
 
 @settings(deadline=None, max_examples=100)
 @given(marks(), st.sampled_from(["former", "values"]), st.text(min_size=1))
 def test_a_value_that_cannot_be_set_is_no_mark(mark: Mark, field: str, text: str) -> None:
-    found = json.loads(mark.text)
-    found[field] = [text] if field == "values" else text
-    known = read_mark("gpu1", mark.what, json.dumps(found), TAKEN)
-    assert (known is None) == (VALUES[mark.what].fullmatch(text) is None)
+    loads = json.loads(mark.text)
+    loads[field] = [text] if field == "values" else text
+    known = parse_mark("gpu1", mark.kind, json.dumps(loads), TAKEN)
+    assert (known is None) == (VALUES[mark.kind].fullmatch(text) is None)
     assert known is None or re.fullmatch(r"[a-z0-9=, ]*", text)
 
 
@@ -70,13 +80,13 @@ def test_a_value_that_cannot_be_set_is_no_mark(mark: Mark, field: str, text: str
 @given(WANTED, st.integers(0, 1), st.integers(0, 3))
 def test_a_policy_comes_back_from_dcgmi(wanted: dict[str, bool | int | None], action: int, validation: int) -> None:
     """Also with an action or a validation, which others set."""
-    policy = write_policy(wanted)
+    policy = format_policy(wanted)
     policy += f" action={action}" if policy and action else ""
     policy += f" validation={validation}" if policy and validation else ""
     assert VALUES[POLICY].fullmatch(policy)
-    _, verb, *rest = policy_words(policy)
+    _, verb, *rest = build_policy_options(policy)
     if not policy:
         assert verb == "--clear"
         return
     (row,) = parse_policies(Reply("gpu1", "", 0, build_policy(rest)))
-    assert read_policy(row.conditions, row.action, row.validation) == policy
+    assert translate_policy(row.conditions, row.action, row.validation) == policy

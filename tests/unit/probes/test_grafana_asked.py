@@ -58,8 +58,8 @@ def asked(grafana: Grafana, folder: Path, password: str) -> str:
     (folder / "kubectl").write_text(KUBECTL)
     (folder / "kubectl").chmod(0o755)
     (folder / "admin.conf").touch()
-    assert isinstance(RESPONSE.ask, Shell)
-    script = RESPONSE.ask.text.replace("/etc/kubernetes", str(folder))
+    assert isinstance(RESPONSE.question, Shell)
+    script = RESPONSE.question.script.replace("/etc/kubernetes", str(folder))
     encoded = {name: base64.b64encode(text.encode()).decode() for name, text in (("WHO", USER), ("WORD", password))}
     own = {"PATH": f"{folder}:{os.environ['PATH']}", "AT": f"127.0.0.1:{grafana.server_port}"}
     env = os.environ | encoded | own | {"MONITORING": "monitoring", "RELEASE": "monitoring"}

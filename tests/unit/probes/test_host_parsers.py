@@ -12,7 +12,7 @@ from gpustack.probes.containerd.daemon import CONFIGURATION, RUNTIME
 from gpustack.probes.host.system import OS
 from gpustack.probes.kernel.settings import SWAP, SYSCTL, SYSCTLS
 from gpustack.probes.network.addresses import ADDRESSES, LISTENERS
-from gpustack.probes.packages.software import MISSING, PACKAGE_NAMES, PACKAGES, upstream
+from gpustack.probes.packages.software import MISSING, PACKAGE_NAMES, PACKAGES, parse_upstream_version
 
 WORD = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=8)
 VERSION = st.from_regex(r"[0-9]{1,2}(\.[0-9a-z+~]{1,3}){0,3}(-[0-9a-z.]{1,4})?", fullmatch=True)
@@ -29,16 +29,16 @@ def answer(out: str, rc: int = 0) -> Answer:
     revision=st.from_regex(r"[0-9a-z.~+]{1,8}", fullmatch=True),
 )
 def test_upstream_is_what_stands_between_epoch_and_revision(epoch: str, version: str, revision: str) -> None:
-    assert upstream(f"{epoch}{version}-{revision}") == version
+    assert parse_upstream_version(f"{epoch}{version}-{revision}") == version
 
 
 @given(st.dictionaries(st.sampled_from(PACKAGE_NAMES), st.tuples(st.sampled_from(["install", "hold"]), VERSION)))
 def test_packages(installed: dict[str, tuple[str, str]]) -> None:
     out = "".join(f"{name} {want} installed {version}-1\n" for name, (want, version) in installed.items())
     missing = "".join(f"{MISSING}{name}\n" for name in PACKAGE_NAMES if name not in installed)
-    found = PACKAGES.fact(replace(answer(out, rc=1 if missing else 0), err=missing))
-    assert set(found) == set(PACKAGE_NAMES)
-    assert {name: (package.held, package.version) for name, package in found.items() if package} == {
+    fact = PACKAGES.extract_fact(replace(answer(out, rc=1 if missing else 0), stderr=missing))
+    assert set(fact) == set(PACKAGE_NAMES)
+    assert {name: (package.held, package.version) for name, package in fact.items() if package} == {
         name: (want == "hold", version) for name, (want, version) in installed.items()
     }
 
@@ -50,8 +50,8 @@ def test_listeners(sockets: set[tuple[str, int, str]]) -> None:
     lines = [
         f'{protocol} LISTEN 0 128 {local}:{port} *:* users:(("a b",pid=1,fd=3))' for protocol, port, local in sockets
     ]
-    found = LISTENERS.fact(answer("\n".join(lines)))
-    assert {(one.protocol, one.port, one.process) for one in found} == {
+    fact = LISTENERS.extract_fact(answer("\n".join(lines)))
+    assert {(listener.protocol, listener.port, listener.process) for listener in fact} == {
         (name, port, "a b") for name, port, _ in sockets
     }
 
@@ -59,11 +59,13 @@ def test_listeners(sockets: set[tuple[str, int, str]]) -> None:
 @given(st.dictionaries(WORD, st.lists(st.ip_addresses(v=4).map(str), min_size=1, max_size=3), max_size=4))
 def test_addresses(interfaces: dict[str, list[str]]) -> None:
     lines = [
-        f"{i}: {name}    inet {one}/24 scope global {name}"
+        f"{i}: {name}    inet {interface}/24 scope global {name}"
         for i, name in enumerate(interfaces)
-        for one in interfaces[name]
+        for interface in interfaces[name]
     ]
-    assert ADDRESSES.fact(answer("\n".join(lines))) == {name: tuple(found) for name, found in interfaces.items()}
+    assert ADDRESSES.extract_fact(answer("\n".join(lines))) == {
+        name: tuple(found) for name, found in interfaces.items()
+    }
 
 
 @given(
@@ -74,17 +76,17 @@ def test_the_last_file_wins(live: dict[str, str], files: list[tuple[str, str, bo
     lines = ["== live", *(f"{key} {value}" for key, value in live.items()), "== boot"]
     for number, (key, value, slashes) in enumerate(files):
         lines += [f"# /etc/sysctl.d/{number}.conf", f"{key.replace('.', '/') if slashes else key} = {value}"]
-    found = SYSCTL.fact(answer("\n".join([*lines, "== ufw"])))
-    assert found.live == {key: None if value == "-" else value for key, value in live.items()}
+    fact = SYSCTL.extract_fact(answer("\n".join([*lines, "== ufw"])))
+    assert fact.live == {key: None if value == "-" else value for key, value in live.items()}
     last = {key: (f"/etc/sysctl.d/{number}.conf", value) for number, (key, value, _) in enumerate(files)}
-    assert {key: (settings[-1].file, settings[-1].value) for key, settings in found.at_boot.items() if settings} == last
+    assert {key: (settings[-1].file, settings[-1].value) for key, settings in fact.at_boot.items() if settings} == last
 
 
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from(["swap", "ext4"]), st.sampled_from([" ", "\t", "   "]))))
 def test_only_living_swap_lines_of_fstab_count(lines: list[tuple[bool, str, str]]) -> None:
     text = [f"{'#' if dead else ''}/dev/x{gap}none{gap}{kind}{gap}sw 0 0" for dead, kind, gap in lines]
-    found = SWAP.fact(answer("\n".join(["== active", "Filename\tType", "== fstab", *text, "== units"])))
-    assert len(found.fstab) == sum(1 for dead, kind, _ in lines if kind == "swap" and not dead)
+    fact = SWAP.extract_fact(answer("\n".join(["== active", "Filename\tType", "== fstab", *text, "== units"])))
+    assert len(fact.fstab) == sum(1 for dead, kind, _ in lines if kind == "swap" and not dead)
 
 
 @given(
@@ -96,22 +98,24 @@ def test_configuration(files: dict[str, tuple[int, list[str]]]) -> None:
     out = "".join(
         f"== {name} {time}\ndisabled_plugins = {json.dumps(plugins)}\n\n" for name, (time, plugins) in files.items()
     )
-    found = CONFIGURATION.fact(answer(out))
-    assert found.newest == max((time for time, _ in files.values()), default=0)
-    assert found.disabled == {name: tuple(plugins) for name, (_, plugins) in files.items() if plugins}
-    assert found.broken == {}
+    fact = CONFIGURATION.extract_fact(answer(out))
+    assert fact.newest == max((time for time, _ in files.values()), default=0)
+    assert fact.disabled_plugins == {name: tuple(plugins) for name, (_, plugins) in files.items() if plugins}
+    assert fact.parse_errors == {}
 
 
 @given(cgroup=st.booleans(), restricted=st.booleans(), dirs=st.lists(WORD.map("/".__add__), min_size=1, max_size=3))
 def test_runtime(cgroup: bool, restricted: bool, dirs: list[str]) -> None:
     runtimes = {"runc": {"options": {"SystemdCgroup": cgroup}}}
     config = {"cni": {"binDirs": dirs}, "containerd": {"runtimes": runtimes}, "restrictOOMScoreAdj": restricted}
-    found = RUNTIME.fact(answer(json.dumps({"config": config})))
-    assert found
-    assert (found.systemd_cgroup, found.restrict_oom_score_adj, found.bin_dirs) == (cgroup, restricted, tuple(dirs))
+    fact = RUNTIME.extract_fact(answer(json.dumps({"config": config})))
+    assert fact
+    assert (fact.systemd_cgroup, fact.restrict_oom_score_adj, fact.bin_dirs) == (cgroup, restricted, tuple(dirs))
 
 
 @given(id=WORD, version=VERSION, quote=st.sampled_from(["", "'", '"']))
 def test_os_release_may_quote(id: str, version: str, quote: str) -> None:
-    found = OS.fact(answer(f"x86_64\n# a comment\n\nID={quote}{id}{quote}\nVERSION_ID={quote}{version}{quote}\n"))
-    assert (found.id, found.version, found.codename) == (id, version, "")
+    fact = OS.extract_fact(
+        answer(f"x86_64\n# a comment\n\nID={quote}{id}{quote}\nVERSION_ID={quote}{version}{quote}\n")
+    )
+    assert (fact.id, fact.version, fact.codename) == (id, version, "")

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from gpustack.ask.answers import parse
+from gpustack.ask.answers import parse_answers
 from gpustack.ask.probe import Answer, Probe
 from gpustack.probes.containerd import daemon as containerd
 from gpustack.probes.control_plane import kubeadm
 from gpustack.probes.gpu import cluster as gpu_cluster
 from gpustack.probes.gpu import settings as gpu_settings
-from gpustack.probes.kubernetes import applied
+from gpustack.probes.kubernetes import applied_objects
 from gpustack.probes.monitoring import alerting, grafana
 from gpustack.probes.network import flannel, resolver
 
@@ -50,7 +50,8 @@ GIVEN: tuple[tuple[Probe[Any], str], ...] = (
     (alerting.RECEIVERS, json.dumps({"config": {"original": ORIGINAL}})),
     (flannel.NET_CONF, listed(item("z", {"token": "figleaf"}))),
     (resolver.FORWARDS, listed(item("coredns", {"Corefile": "x", "y": "figleaf"}))),
-    (applied.probe("a.b", "/x"), listed({"metadata": {"name": "p", "namespace": "n", "annotations": NOTED}})),
+    (applied_objects.build_probe("a.b", "/x"), listed(
+        {"metadata": {"name": "p", "namespace": "n", "annotations": NOTED}})),
     (gpu_cluster.CLUSTER_POLICIES, listed(
         {"metadata": {"name": "p", "annotations": NOTED}, "status": {}})),
 )  # fmt: skip
@@ -59,17 +60,17 @@ GIVEN: tuple[tuple[Probe[Any], str], ...] = (
 def answered(probe: Probe[Any], text: str) -> Answer:
     api = [f"{MARK} @api 1.00 {probe.id}", *text.splitlines(), "", f"{MARK} = 0 200 0.004 ", f"{MARK} . 0 1.30"]
     host = [f"{MARK} {probe.id} 1.00", *text.splitlines(), f"{MARK} . 0 1.30"]
-    (found,) = parse(api if probe.location == "cluster" else host, MARK, "h1", {probe.id: probe})
-    return found
+    (answer,) = parse_answers(api if probe.scope == "cluster" else host, MARK, "h1", {probe.id: probe})
+    return answer
 
 
 @pytest.mark.parametrize(("probe", "text"), GIVEN, ids=lambda value: getattr(value, "id", ""))
 def test_what_is_not_read_is_not_kept(probe: Probe[Any], text: str) -> None:
     assert "figleaf" in text
-    found = answered(probe, text)
-    assert "figleaf" not in found.out
-    assert probe.fact(found) == probe.fact(Answer(probe.id, found.where, 0, text))
+    answer = answered(probe, text)
+    assert "figleaf" not in answer.stdout
+    assert probe.extract_fact(answer) == probe.extract_fact(Answer(probe.id, answer.location, 0, text))
 
 
 def test_of_what_cannot_be_shortened_nothing_is_kept() -> None:
-    assert answered(containerd.RUNTIME, '{"password": "figleaf"').out == ""
+    assert answered(containerd.RUNTIME, '{"password": "figleaf"').stdout == ""

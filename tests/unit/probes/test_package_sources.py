@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.ask.probe import Answer
-from gpustack.ask.script import command
+from gpustack.ask.script import format_command
 from gpustack.probes.packages.dpkg import SOURCES, Source, Sources
 from tests.worlds.signing_keys import Vendor
 
@@ -35,10 +35,10 @@ def root(tmp_path: Path) -> Path:
 
 
 def asked(root: Path, path: str = "") -> Sources:
-    script = f"LC_ALL=C; export LC_ALL\n{command(SOURCES)}".replace("/etc/apt", str(root))
+    script = f"LC_ALL=C; export LC_ALL\n{format_command(SOURCES)}".replace("/etc/apt", str(root))
     env = {"PATH": path or os.environ["PATH"], "APT_CONFIG": str(root / "apt.conf")}
     done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=60)
-    return SOURCES.fact(Answer(SOURCES.id, "h1", rc=done.returncode, out=done.stdout, err=done.stderr))
+    return SOURCES.extract_fact(Answer(SOURCES.id, "h1", rc=done.returncode, stdout=done.stdout, stderr=done.stderr))
 
 
 def write(root: Path, name: str, text: str) -> None:
@@ -53,7 +53,7 @@ def test_a_vendor_s_stanza_with_its_armoured_key(root: Path) -> None:
     key = f"{root}/docker.asc"
     assert found.sources == (Source("sources.list.d/docker.sources", DOCKER_PLACE, "bookworm", key, "stable"),)
     assert found.keyrings[key].fingerprints == (one.fingerprint,)
-    assert found.refused == ()
+    assert found.errors == ()
     one.end()
 
 
@@ -65,8 +65,8 @@ def test_a_key_that_has_ended_is_read_with_its_end(root: Path) -> None:
     write(root, "docker.sources", DOCKER)
     ring = asked(root).keyrings[f"{root}/docker.asc"]
     assert ring.fingerprints == (one.fingerprint,)
-    assert ring.ends
-    assert ring.ends < datetime.now(UTC)
+    assert ring.expires_at
+    assert ring.expires_at < datetime.now(UTC)
     one.end()
 
 
@@ -86,9 +86,9 @@ def test_a_stanza_that_is_off_is_no_source(root: Path, off: str) -> None:
 )
 def test_a_line_with_options(root: Path, line: str) -> None:
     write(root, "nvidia.list", f"# deb https://x.example.org /\n{line}\n")
-    (found,) = asked(root).sources
-    assert found.uri == "https://nvidia.github.io/libnvidia-container/stable/deb/$(ARCH)"
-    assert (found.suites, found.components, found.key) == ("/", "", "/k.gpg")
+    (source,) = asked(root).sources
+    assert source.uri == "https://nvidia.github.io/libnvidia-container/stable/deb/$(ARCH)"
+    assert (source.suites, source.components, source.key) == ("/", "", "/k.gpg")
 
 
 def test_fields_that_go_on_in_the_next_line(root: Path) -> None:
@@ -96,7 +96,7 @@ def test_fields_that_go_on_in_the_next_line(root: Path) -> None:
         "types: deb deb-src\nuris: https://a.example.org\n https://b.example.org\n# so\nSUITES: s\nComponents: x\n y\n"
     )
     write(root, "two.sources", f"{text}Signed-By: /k.gpg\n")
-    assert [(one.uri, one.components, one.key) for one in asked(root).sources] == [
+    assert [(source.uri, source.components, source.key) for source in asked(root).sources] == [
         ("https://a.example.org", "x y", "/k.gpg"), ("https://b.example.org", "x y", "/k.gpg"),
     ]  # fmt: skip
 
@@ -135,7 +135,7 @@ def test_a_source_whose_signature_does_not_count_names_no_key(root: Path, name: 
 )
 def test_what_apt_cannot_read_is_reported_in_its_words(root: Path, name: str, text: str, words: str) -> None:
     write(root, name, text)
-    refused = asked(root).refused
+    refused = asked(root).errors
     assert words in refused[0]
     assert name in refused[0] or "http://x/ s: /a.gpg != /b.gpg" in refused[0]
 
@@ -148,5 +148,5 @@ def test_without_gpg_it_is_not_known_which_keys_a_file_holds(root: Path, tmp_pat
     (programs / "apt-get").write_text("#!/bin/sh\n")
     (programs / "apt-get").chmod(0o755)
     write(root, "docker.sources", DOCKER)
-    found = asked(root, str(programs))
-    assert found.keyrings[f"{root}/docker.asc"].fingerprints is None
+    sources = asked(root, str(programs))
+    assert sources.keyrings[f"{root}/docker.asc"].fingerprints is None

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gpustack.probes.firewall import iptables, nftables
-from gpustack.probes.firewall.packet_filter import Filter, Packet, own_passes, stop
+from gpustack.probes.firewall.packet_filter import Filter, Packet, find_stop, list_passes
 
 PEER = Packet("10.0.0.2", "tcp", 10250, "eth0", "10.0.0.1")
 STRANGER = Packet("192.0.2.7", "tcp", 9, "eth0", "10.0.0.1")
@@ -15,11 +15,11 @@ OPEN = ["-P INPUT ACCEPT", "-P FORWARD ACCEPT", "-P OUTPUT ACCEPT"]
 
 
 def rules(*lines: str, policy: str = "ACCEPT") -> Filter:
-    return iptables.parse([f"-P INPUT {policy}", "-P FORWARD ACCEPT", *lines])
+    return iptables.parse_filter([f"-P INPUT {policy}", "-P FORWARD ACCEPT", *lines])
 
 
 def why(found: Filter, packet: Packet) -> str:
-    return str(stop(found, packet) or "")
+    return str(find_stop(found, packet) or "")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_the_first_verdict_counts() -> None:
 def test_chains_are_walked_and_returned_from() -> None:
     site = ["-N SITE", "-A SITE -p tcp -m tcp --dport 9 -j RETURN", "-A SITE -j DROP", "-A INPUT -j SITE"]
     assert why(rules(*site), STRANGER) == ""
-    found = stop(rules(*site), PEER)
+    found = find_stop(rules(*site), PEER)
     assert found
     assert found.general
     assert str(found) == "chain ip filter INPUT: -A INPUT -j SITE > -A SITE -j DROP"
@@ -86,8 +86,8 @@ def test_a_loop_of_chains_ends() -> None:
 def test_a_reject_in_forward_is_found_and_its_policy_is_not_one() -> None:
     """Flannel accepts at the end of FORWARD: before the policy, and after a rule that ends it."""
     policy = ["-P INPUT ACCEPT", "-P FORWARD DROP"]
-    assert why(iptables.parse(policy), THROUGH) == ""
-    assert "REJECT" in why(iptables.parse([*policy, "-A FORWARD -j REJECT"]), THROUGH)
+    assert why(iptables.parse_filter(policy), THROUGH) == ""
+    assert "REJECT" in why(iptables.parse_filter([*policy, "-A FORWARD -j REJECT"]), THROUGH)
 
 
 @pytest.mark.parametrize(
@@ -102,14 +102,14 @@ def test_a_reject_in_forward_is_found_and_its_policy_is_not_one() -> None:
     ],
 )
 def test_what_a_host_sends_is_asked_too(lines: list[str], reason: str) -> None:
-    found = why(iptables.parse(["-P INPUT ACCEPT", *lines]), SENT)
+    found = why(iptables.parse_filter(["-P INPUT ACCEPT", *lines]), SENT)
     assert found.endswith(reason)
     assert bool(found) is bool(reason)
     assert str(SENT) == "tcp 10250 to 10.0.0.2"
 
 
 def test_only_a_rule_for_everything_is_general() -> None:
-    specific, general = (stop(rules(f"-A INPUT {what}-j DROP"), PEER) for what in ("-s 10.0.0.2/32 ", "-p tcp "))
+    specific, general = (find_stop(rules(f"-A INPUT {what}-j DROP"), PEER) for what in ("-s 10.0.0.2/32 ", "-p tcp "))
     assert specific
     assert not specific.general
     assert general
@@ -118,7 +118,9 @@ def test_only_a_rule_for_everything_is_general() -> None:
 
 def table(policy: str, *expressions: list[object], hook: str = "input", family: str = "inet") -> str:
     chain = {"family": family, "table": "t", "name": "c", "type": "filter", "hook": hook, "policy": policy}
-    entries = [{"rule": {"family": family, "table": "t", "chain": "c", "expr": one}} for one in expressions]
+    entries = [
+        {"rule": {"family": family, "table": "t", "chain": "c", "expr": expression}} for expression in expressions
+    ]
     return json.dumps({"nftables": [{"metainfo": {}}, {"chain": chain}, *entries]})
 
 
@@ -148,8 +150,8 @@ STATE = {"ct": {"key": "state"}}
     ],
 )
 def test_nft_stops(matches: list[object]) -> None:
-    assert stop(nftables.parse([table("accept", [*matches, {"drop": None}])]), PEER)
-    assert not stop(nftables.parse([table("drop", [*matches, {"accept": None}])]), PEER)
+    assert find_stop(nftables.parse_filter([table("accept", [*matches, {"drop": None}])]), PEER)
+    assert not find_stop(nftables.parse_filter([table("drop", [*matches, {"accept": None}])]), PEER)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +170,7 @@ def test_nft_stops(matches: list[object]) -> None:
     ],
 )
 def test_nft_lets_pass(matches: list[object]) -> None:
-    assert not stop(nftables.parse([table("accept", [*matches, {"drop": None}])]), PEER)
+    assert not find_stop(nftables.parse_filter([table("accept", [*matches, {"drop": None}])]), PEER)
 
 
 SADDR6 = {"payload": {"protocol": "ip6", "field": "saddr"}}
@@ -189,13 +191,13 @@ PEER6 = Packet("2001:db8::2", "tcp", 10250, "eth0", "2001:db8::1")
     ],
 )
 def test_nft_and_ipv6(family: str, left: object, right: object, stops: bool) -> None:
-    found = nftables.parse([table("accept", [match(left, right), {"drop": None}], family=family)])
-    assert bool(stop(found, PEER6)) is stops
+    found = nftables.parse_filter([table("accept", [match(left, right), {"drop": None}], family=family)])
+    assert bool(find_stop(found, PEER6)) is stops
 
 
 def test_iptables_of_each_version_asks_its_own_packets() -> None:
     lines = ["-P INPUT DROP", "-A INPUT -s 2001:db8::/32 -p tcp -m tcp --dport 22 -j ACCEPT"]
-    found = iptables.parse(lines, "ip6")
+    found = iptables.parse_filter(lines, "ip6")
     assert why(found, PEER6) == "the policy DROP of chain ip6 filter INPUT"
     assert why(found, PEER) == ""
     assert why(rules(policy="DROP"), PEER6) == ""
@@ -203,21 +205,21 @@ def test_iptables_of_each_version_asks_its_own_packets() -> None:
 
 def test_a_verdict_map_is_read() -> None:
     states = {"set": [["established", {"accept": None}], ["invalid", {"drop": None}], ["new", {"drop": None}]]}
-    assert stop(nftables.parse([table("accept", [{"vmap": {"key": STATE, "data": states}}])]), PEER)
+    assert find_stop(nftables.parse_filter([table("accept", [{"vmap": {"key": STATE, "data": states}}])]), PEER)
 
 
 def test_every_base_chain_is_asked() -> None:
     """An accept in one table does not keep the next from dropping: nft(8)."""
     first = table("accept", [{"accept": None}]).replace('"t"', '"a"')
-    assert "inet t c" in why(nftables.parse([first, table("drop")]), PEER)
+    assert "inet t c" in why(nftables.parse_filter([first, table("drop")]), PEER)
 
 
 def test_tables_of_other_families_are_not_ours_to_judge() -> None:
-    assert not stop(nftables.parse([table("drop", family="ip6")]), PEER)
+    assert not find_stop(nftables.parse_filter([table("drop", family="ip6")]), PEER)
 
 
 def test_own_passes_say_what_is_let_in() -> None:
-    _, chains = iptables.read(
+    _, chains = iptables.parse_chains(
         [
             "-N OWN",
             "-A OWN -i lo -j ACCEPT",
@@ -226,15 +228,15 @@ def test_own_passes_say_what_is_let_in() -> None:
             "-A OWN -s 10.0.0.3/32 -j DROP",
         ]
     )
-    assert own_passes(chains["ip filter OWN"], "input") == {
+    assert list_passes(chains["ip filter OWN"], "input") == {
         "in lo", "in tcp 10.0.0.2/32 22", "in tcp 10.0.0.2/32 30000-32767", "in udp 0.0.0.0/0 53",
     }  # fmt: skip
 
 
 def test_own_passes_say_what_is_sent() -> None:
     lines = ["-N OWN", "-A OWN -o lo -j ACCEPT", "-A OWN -d 10.0.0.2/32 -p udp -m udp --dport 8472 -j ACCEPT"]
-    _, chains = iptables.read([*lines, "-A OWN -d 10.244.0.0/16 -j ACCEPT"])
-    assert own_passes(chains["ip filter OWN"], "output") == {
+    _, chains = iptables.parse_chains([*lines, "-A OWN -d 10.244.0.0/16 -j ACCEPT"])
+    assert list_passes(chains["ip filter OWN"], "output") == {
         "out lo", "out udp 10.0.0.2/32 8472", "out any 10.244.0.0/16 all",
     }  # fmt: skip
 
@@ -254,4 +256,4 @@ def test_a_chain_that_nobody_jumps_to_is_not_asked() -> None:
     ],
 )
 def test_only_a_rule_or_a_policy_that_drops_stops_a_packet(lines: list[str], stops: bool) -> None:
-    assert iptables.parse(lines).stops is stops
+    assert iptables.parse_filter(lines).can_stop is stops

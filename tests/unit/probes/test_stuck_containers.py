@@ -51,8 +51,8 @@ def test_only_what_did_not_end_later_is_stuck(lines: list[str], stuck: str) -> N
 
 def test_of_a_failed_pull_the_reason_is_printed_and_no_text_of_others(tmp_path: Path) -> None:
     (tmp_path / "journal").write_text(f"{PULLED}\n")
-    assert isinstance(SANDBOX.ask, Lines)
-    script = re.sub(r"^journalctl .*\|$", f"cat {tmp_path}/journal |", SANDBOX.ask.text, flags=re.MULTILINE)
+    assert isinstance(SANDBOX.question, Lines)
+    script = re.sub(r"^journalctl .*\|$", f"cat {tmp_path}/journal |", SANDBOX.question.script, flags=re.MULTILINE)
     script = script[script.index("echo '== failed'") :]
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "== failed\n| failed to pull image, 403 Forbidden\n"

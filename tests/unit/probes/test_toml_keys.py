@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from gpustack.ask.probe import Answer, Probe, Shell
-from gpustack.probes.containerd.daemon import CONFIGURATION, MIRRORS, OURS, Configuration
-from gpustack.probes.containerd.tables import CONFIGURED
+from gpustack.probes.containerd.daemon import CONFIGURATION, MANAGED_HEADER, MIRRORS, Configuration
+from gpustack.probes.containerd.tables import CONFIG_TABLES
 
 RECORDED = sorted((Path(__file__).parents[2] / "cases" / "containerd.configuration").glob("*.json"))
 AWKS = [name for name in ("mawk", "gawk", "original-awk", "busybox awk") if shutil.which(name.split()[0])]
@@ -42,7 +42,7 @@ figleaf
   inline = {a = "figleaf", b = 1}
 """
 HOSTS = f"""\
-{OURS}
+{MANAGED_HEADER}
 server = "https://mirror.example.com"
 
 [host."https://mirror.example.com"]
@@ -56,8 +56,10 @@ server = "https://mirror.example.com"
 
 
 def asked(probe: Probe[Any], folder: Path, awk: str = "awk") -> Answer:
-    assert isinstance(probe.ask, Shell)
-    text = probe.ask.text.replace("/etc/containerd 2>", f"{folder} 2>").replace("/etc/containerd/certs.d", str(folder))
+    assert isinstance(probe.question, Shell)
+    text = probe.question.script.replace("/etc/containerd 2>", f"{folder} 2>").replace(
+        "/etc/containerd/certs.d", str(folder)
+    )
     done = subprocess.run(
         ["sh", "-c", text.replace("  awk -v", f"  {awk} -v")],
         env={"PATH": "/usr/bin:/bin", "SALT": "s", "MIRROR_LOGIN": ""},
@@ -78,11 +80,11 @@ def awk(request: pytest.FixtureRequest) -> str:
 def test_of_the_configuration_no_text_leaves_but_what_is_read(tmp_path: Path, awk: str) -> None:
     (tmp_path / "config.toml").write_text(CONFIG)
     answer = asked(CONFIGURATION, tmp_path, awk)
-    assert "leaf" not in answer.out
-    found = CONFIGURATION.fact(answer)
-    assert (found.imports, found.broken) == (("/etc/containerd/conf.d/*.toml",), {})
-    assert found.disabled == {"config.toml": ("cri",)}
-    tables = CONFIGURED.fact(answer)["config.toml"]
+    assert "leaf" not in answer.stdout
+    fact = CONFIGURATION.extract_fact(answer)
+    assert (fact.imports, fact.parse_errors) == (("/etc/containerd/conf.d/*.toml",), {})
+    assert fact.disabled_plugins == {"config.toml": ("cri",)}
+    tables = CONFIG_TABLES.extract_fact(answer)["config.toml"]
     assert (tables.version, tables.systemd, tables.mirrors) == (2, frozenset({2}), True)
 
 
@@ -91,9 +93,9 @@ def test_of_the_mirrors_no_header_leaves(tmp_path: Path, awk: str) -> None:
     (tmp_path / "docker.io" / "hosts.toml").write_text(HOSTS)
     (tmp_path / "docker.io" / "hosts.toml").chmod(0o600)
     answer = asked(MIRRORS, tmp_path, awk)
-    assert "figleaf" not in answer.out
-    found = MIRRORS.fact(answer)["docker.io"]
-    assert (found.ours, found.server, found.login) == (True, "https://mirror.example.com", "other, mode 0600")
+    assert "figleaf" not in answer.stdout
+    fact = MIRRORS.extract_fact(answer)["docker.io"]
+    assert (fact.is_managed, fact.server, fact.login) == (True, "https://mirror.example.com", "other, mode 0600")
 
 
 @pytest.mark.parametrize(
@@ -117,8 +119,8 @@ def test_of_the_mirrors_no_header_leaves(tmp_path: Path, awk: str) -> None:
 def test_of_lines_that_are_no_toml_no_word_leaves(tmp_path: Path, awk: str, text: str) -> None:
     (tmp_path / "config.toml").write_text(f"version = 2\n{text}\n")
     answer = asked(CONFIGURATION, tmp_path, awk)
-    assert "figleaf" not in answer.out
-    assert CONFIGURATION.fact(answer).broken
+    assert "figleaf" not in answer.stdout
+    assert CONFIGURATION.extract_fact(answer).parse_errors
 
 
 def test_numbers_times_and_lines_of_windows_stay(tmp_path: Path, awk: str) -> None:
@@ -130,25 +132,25 @@ def test_numbers_times_and_lines_of_windows_stay(tmp_path: Path, awk: str) -> No
     for end in ("\n", "\r\n"):
         (tmp_path / "config.toml").write_bytes(text.replace("\n", end).encode())
         answer = asked(CONFIGURATION, tmp_path, awk)
-        assert (CONFIGURATION.fact(answer).broken, "figleaf" in answer.out) == ({}, False)
-        assert CONFIGURATION.fact(answer).imports == ("a#b", "c")
+        assert (CONFIGURATION.extract_fact(answer).parse_errors, "figleaf" in answer.stdout) == ({}, False)
+        assert CONFIGURATION.extract_fact(answer).imports == ("a#b", "c")
 
 
 @pytest.mark.parametrize("line", ['password = "figleaf', "password = figleaf = 1", "[plugins", 'x = ["figleaf"'])
 def test_what_is_broken_stays_broken_in_the_same_line(tmp_path: Path, line: str) -> None:
     (tmp_path / "config.toml").write_text(f"version = 2\n# one\n{line}\nimports = []\n")
-    (wrong,) = CONFIGURATION.fact(asked(CONFIGURATION, tmp_path)).broken.values()
+    (wrong,) = CONFIGURATION.extract_fact(asked(CONFIGURATION, tmp_path)).parse_errors.values()
     assert wrong
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
-@pytest.mark.parametrize("probe", [CONFIGURATION, CONFIGURED], ids=lambda probe: probe.id)
+@pytest.mark.parametrize("probe", [CONFIGURATION, CONFIG_TABLES], ids=lambda probe: probe.id)
 def test_recorded_files_say_the_same(path: Path, probe: Probe[Any], tmp_path: Path) -> None:
     """But for the time at which a file was written, and the column of a mistake."""
     answer = Answer(probe.id, "h1", **json.loads(path.read_text())["answer"])
     times = dict[str, str]()
     name = ""
-    for line in answer.out.splitlines():
+    for line in answer.stdout.splitlines():
         if line.startswith("== "):
             name, times[name] = line.removeprefix("== ").rsplit(" ", 1)
             (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -157,12 +159,12 @@ def test_recorded_files_say_the_same(path: Path, probe: Probe[Any], tmp_path: Pa
             with (tmp_path / name).open("a") as file:
                 file.write(f"{line}\n")
     again = asked(CONFIGURATION, tmp_path)
-    for line in again.out.splitlines():
+    for line in again.stdout.splitlines():
         if line.startswith("== "):
             name, time = line.removeprefix("== ").rsplit(" ", 1)
-            again = Answer(probe.id, "h1", 0, again.out.replace(f"== {name} {time}\n", f"== {name} {times[name]}\n"))
-    before, now = probe.fact(answer), probe.fact(again)
+            again = Answer(probe.id, "h1", 0, again.stdout.replace(f"== {name} {time}\n", f"== {name} {times[name]}\n"))
+    before, now = probe.extract_fact(answer), probe.extract_fact(again)
     if isinstance(now, Configuration):
-        assert sorted(now.broken) == sorted(before.broken)
-        now = replace(now, broken=before.broken)
+        assert sorted(now.parse_errors) == sorted(before.parse_errors)
+        now = replace(now, parse_errors=before.parse_errors)
     assert now == before

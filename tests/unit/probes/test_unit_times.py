@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from gpustack.ask.probe import Answer, Probe, Shell
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from gpustack.probes.containerd.daemon import RUNTIME
 from gpustack.probes.host.recent_changes import TIMES
-from gpustack.probes.host.units import UNITS, read_units
+from gpustack.probes.host.units import UNITS, parse_unit_blocks
 
 STARTED = 1795496640
 SYSTEMCTL = f"""#!/bin/sh
@@ -57,13 +57,16 @@ def output(tools: Path, script: str, **env: str) -> str:
 
 
 def text(probe: Probe[Any]) -> str:
-    assert isinstance(probe.ask, Shell)
-    return probe.ask.text
+    assert isinstance(probe.question, Shell)
+    return probe.question.script
 
 
 def test_since_when_units_are_active(tools: Path) -> None:
-    found = UNITS.fact(Answer("units.services", "h1", 0, output(tools, text(UNITS))))
-    assert {name: unit.since for name, unit in found.items() if unit} == {"containerd": STARTED, "kubelet": STARTED}
+    fact = UNITS.extract_fact(Answer("units.services", "h1", 0, output(tools, text(UNITS))))
+    assert {name: unit.active_since for name, unit in fact.items() if unit} == {
+        "containerd": STARTED,
+        "kubelet": STARTED,
+    }
 
 
 def test_a_systemctl_that_fails_is_no_answer(tools: Path) -> None:
@@ -82,7 +85,7 @@ def test_containerd_that_does_not_answer(tools: Path) -> None:
     script = text(RUNTIME).split("\n", 1)[1]
     done = run(tools, script)
     assert done.returncode == 1
-    times = {name: block["ActiveEnterTimestamp"] for name, block, _ in read_units(done.stdout)}
+    times = {name: block["ActiveEnterTimestamp"] for name, block, _ in parse_unit_blocks(done.stdout)}
     assert times["containerd"] == f"@{STARTED}"
 
 
@@ -100,7 +103,7 @@ def test_files_that_are_newer_than_the_daemon(
 ) -> None:
     there = tools / Path(file).name
     there.touch()
-    words = (playbooks() / "roles" / script).read_text()
+    words = (locate_playbooks() / "roles" / script).read_text()
     for path in ("/etc/containerd/config.toml", "/etc/gpustack-cluster/proxy.env"):
         words = words.replace(path, str(there) if path.endswith(there.name) else "/nowhere")
     text = output(tools, words, WRITTEN=str(STARTED + later), RESTRICT="true")

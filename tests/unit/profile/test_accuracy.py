@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.profile.classify import Verdict, classify
-from gpustack.profile.phases import count_phases, without_warm_up
+from gpustack.profile.phases import count_phases, cut_warm_up
 from gpustack.profile.window import Job
 from tests.worlds.workloads import MECHANISMS, make_job
 
@@ -20,8 +20,8 @@ EACH = 60
 
 def judge(name: str, number: int, seed: str = "1") -> Verdict:
     job = make_job(name, random.Random(f"{seed}-{name}-{number}"))
-    phases = max(count_phases(without_warm_up(window)) for window in job.windows)
-    return classify(Job(tuple(map(without_warm_up, job.windows))), phases=phases)
+    phases = max(count_phases(cut_warm_up(window)) for window in job.windows)
+    return classify(Job(tuple(map(cut_warm_up, job.windows))), phases=phases)
 
 
 @pytest.fixture(scope="module")
@@ -34,13 +34,13 @@ def right(name: str, found: list[Verdict]) -> int:
 
 
 def test_confident_verdicts_are_right(verdicts: dict[str, list[Verdict]]) -> None:
-    sure = {name: [one for one in found if one.confidence == "high"] for name, found in verdicts.items()}
+    sure = {name: [one for one in verdict if one.confidence == "high"] for name, verdict in verdicts.items()}
     assert sum(map(len, sure.values())) > 200
     assert sum(right(name, found) for name, found in sure.items()) / sum(map(len, sure.values())) >= 0.95
 
 
 def test_verdicts_are_mostly_right(verdicts: dict[str, list[Verdict]]) -> None:
-    known = {name: [one for one in found if one.id != "insufficient-data"] for name, found in verdicts.items()}
+    known = {name: [one for one in verdict if one.id != "insufficient-data"] for name, verdict in verdicts.items()}
     write(known)
     assert sum(right(name, found) for name, found in known.items()) / sum(map(len, known.values())) >= 0.80
     assert all(right(name, found) / len(found) >= 0.6 for name, found in known.items())
@@ -50,11 +50,11 @@ def write(known: dict[str, list[Verdict]]) -> None:
     if not (where := os.environ.get("ACCURACY_WRITE")):
         return
     lines = []
-    for name, found in known.items():
-        sure, truth = [one for one in found if one.confidence == "high"], MECHANISMS[name].truth
-        others = Counter(str(one.id) for one in found if one.id != truth)
+    for name, verdicts in known.items():
+        sure, truth = [verdict for verdict in verdicts if verdict.confidence == "high"], MECHANISMS[name].truth
+        others = Counter(str(one.id) for one in verdicts if one.id != truth)
         wrong = ", ".join(f"{other} ({times})" for other, times in others.most_common())
-        row = (name, truth, f"{right(name, found)} of {len(found)}", f"{right(name, sure)} of {len(sure)}", wrong)
+        row = (name, truth, f"{right(name, verdicts)} of {len(verdicts)}", f"{right(name, sure)} of {len(sure)}", wrong)
         lines.append(f"| {' | '.join(row)} |\n")
     Path(where).write_text("".join(lines))
 

@@ -8,10 +8,10 @@ from gpustack.errors import UsageError
 from gpustack.profile.analysis import analyze
 from gpustack.profile.classes import CLASSES
 from gpustack.profile.classify import classify
-from gpustack.profile.expected import ADVICE
-from gpustack.profile.file import make_profile
+from gpustack.profile.file import build_profile
 from gpustack.profile.limits import DEFAULT, set_limits
-from gpustack.profile.phases import count_phases, stretches
+from gpustack.profile.phases import count_phases, split_stretches
+from gpustack.profile.usual import ADVICE
 from gpustack.profile.window import Job
 from tests.worlds.windows import COMPUTE, DECODE, window
 from tests.worlds.workloads import MECHANISMS, make_job
@@ -19,42 +19,42 @@ from tests.worlds.workloads import MECHANISMS, make_job
 
 def joined(*levels: tuple[dict[str, float], int]) -> Job:
     windows = [window(values, samples) for values, samples in levels]
-    tracks = {name: [value for one in windows for value in one.tracks[name]] for name in DECODE}
+    tracks = {name: [value for gpu_window in windows for value in gpu_window.tracks[name]] for name in DECODE}
     return Job((window(DECODE, sum(samples for _, samples in levels), tracks=tracks),))
 
 
 def test_stretches_have_a_class_each() -> None:
-    found = analyze(make_profile(joined((COMPUTE, 60), (DECODE, 120)), "x", "", 0, 1))
-    assert [(one.verdict.id, round(one.seconds)) for one in found.stretches] == [
+    analysis = analyze(build_profile(joined((COMPUTE, 60), (DECODE, 120)), "x", "", 0, 1))
+    assert [(stretch.verdict.id, round(stretch.seconds)) for stretch in analysis.stretches] == [
         ("tensor-bound", 900),
         ("memory-bound", 1800),
     ]
-    assert found.stretches[1].begin == pytest.approx(900)
-    assert found.verdict.confidence == "low"
+    assert analysis.stretches[1].begin == pytest.approx(900)
+    assert analysis.verdict.confidence == "low"
 
 
 def test_a_short_stretch_may_be_idle() -> None:
-    found = analyze(make_profile(joined((COMPUTE, 60), (dict.fromkeys(DECODE, 0.001), 60)), "x", "", 0, 1))
-    assert [one.verdict.id for one in found.stretches] == ["tensor-bound", "idle"]
+    analysis = analyze(build_profile(joined((COMPUTE, 60), (dict.fromkeys(DECODE, 0.001), 60)), "x", "", 0, 1))
+    assert [stretch.verdict.id for stretch in analysis.stretches] == ["tensor-bound", "idle"]
 
 
 def test_one_time_has_no_stretches() -> None:
-    assert analyze(make_profile(joined((DECODE, 90)), "x", "", 0, 1)).stretches == ()
+    assert analyze(build_profile(joined((DECODE, 90)), "x", "", 0, 1)).stretches == ()
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_there_are_as_many_stretches_as_are_counted(name: str) -> None:
     job = make_job(name, random.Random(8))
-    parts = stretches(job)
+    parts = split_stretches(job)
     assert len(parts) == max(map(count_phases, job.windows))
-    assert sum(one.windows[0].samples for one in parts) == job.windows[0].samples
+    assert sum(part.windows[0].samples for part in parts) == job.windows[0].samples
 
 
 def test_what_is_usual_is_sorted_by_how_near_it_is() -> None:
-    found = analyze(make_profile(joined((DECODE, 90)), "x", "", 0, 1), workload="inference")
-    assert (found.usual[0].what, found.usual[0].outside) == ("language model, decode", ())
-    assert found.usual[1].outside
-    assert "Continuous batching" in found.verdict.advice[0]
+    analysis = analyze(build_profile(joined((DECODE, 90)), "x", "", 0, 1), workload="inference")
+    assert (analysis.usual[0].name, analysis.usual[0].outliers) == ("language model, decode", ())
+    assert analysis.usual[1].outliers
+    assert "Continuous batching" in analysis.verdict.advice[0]
 
 
 def test_advice_is_for_classes_that_there_are() -> None:
@@ -69,7 +69,7 @@ def test_a_threshold_can_be_set() -> None:
 def test_all_wrong_thresholds_are_named() -> None:
     with pytest.raises(UsageError) as caught:
         set_limits(["dram=0.9", "drum=0.9", "tensor=high", "pcie=-1", "sm"])
-    assert [line.partition(":")[0] for line in caught.value.why.splitlines()[:-1]] == [
+    assert [line.partition(":")[0] for line in caught.value.reason.splitlines()[:-1]] == [
         "drum=0.9",
         "tensor=high",
         "pcie=-1",
@@ -78,8 +78,8 @@ def test_all_wrong_thresholds_are_named() -> None:
 
 
 def test_without_profiling_fields_what_is_known_is_noted() -> None:
-    found = window({"utilisation": 0.97, "power": 300.0}, slowed={"hw_thermal": 0.2})
-    verdict = classify(Job((found,)))
+    gpu_window = window({"utilisation": 0.97, "power": 300.0}, throttle_shares={"hw_thermal": 0.2})
+    verdict = classify(Job((gpu_window,)))
     assert verdict.id == "insufficient-data"
     assert "97%" in " ".join(verdict.notes)
     assert "Hardware slows" in " ".join(verdict.notes)

@@ -6,7 +6,7 @@ from gpustack.errors import UsageError
 from gpustack.metrics.gpus import Gpu
 from gpustack.profile.analysis import analyze
 from gpustack.profile.baseline import require_idle
-from gpustack.profile.file import Profile, make_profile
+from gpustack.profile.file import Profile, build_profile
 from gpustack.profile.window import GpuWindow, Job
 from tests.worlds.windows import COMPUTE, window
 
@@ -15,13 +15,13 @@ H100 = Gpu("gpu1", "0", "GPU-0", model="NVIDIA H100 80GB HBM3")
 
 
 def profile(*windows: GpuWindow) -> Profile:
-    return make_profile(Job(windows), "gpu1", "", 0, 1)
+    return build_profile(Job(windows), "gpu1", "", 0, 1)
 
 
 def test_power_over_idle() -> None:
     idle = profile(window(NOTHING | {"power": 70.0}, gpu=H100))
-    found = analyze(profile(window(COMPUTE | {"power": 600.0}, gpu=H100)), baseline=idle)
-    (above,) = found.idle
+    analysis = analyze(profile(window(COMPUTE | {"power": 600.0}, gpu=H100)), baseline=idle)
+    (above,) = analysis.idle
     assert above.name == "power"
     assert [above.idle, above.value] == pytest.approx([70, 600], rel=0.01)
 
@@ -44,7 +44,7 @@ def test_another_model_is_refused() -> None:
 
 
 def test_slow_idle_gpus_are_noted() -> None:
-    idle = profile(window(NOTHING, gpu=H100, slowed={"sw_thermal": 0.4}))
+    idle = profile(window(NOTHING, gpu=H100, throttle_shares={"sw_thermal": 0.4}))
     assert "also when idle" in analyze(profile(window(COMPUTE, gpu=H100)), baseline=idle).verdict.notes[-1]
 
 
@@ -52,7 +52,7 @@ def test_slow_idle_gpus_are_noted() -> None:
 def test_what_is_no_baseline(levels: dict[str, float], samples: int, line: str) -> None:
     with pytest.raises(UsageError) as caught:
         require_idle(Job((window(levels, samples),)))
-    assert line in caught.value.why
+    assert line in caught.value.reason
 
 
 def test_five_minutes_of_nothing_are_one() -> None:

@@ -8,7 +8,7 @@ from gpustack.metrics.gpus import Gpu
 from gpustack.profile.classes import CLASSES
 from gpustack.profile.classify import classify
 from gpustack.profile.limits import Limits
-from gpustack.profile.phases import change_points, count_phases, without_warm_up
+from gpustack.profile.phases import count_phases, cut_warm_up, find_change_points
 from gpustack.profile.window import NEEDED, GpuWindow, Job
 from tests.worlds.windows import DECODE, window
 from tests.worlds.workloads import MECHANISMS, PCIE, make_job
@@ -63,7 +63,7 @@ def test_kernels_that_do_not_fill_the_gpu_are_not_a_wait_for_input() -> None:
     assert classify(Job((window(levels, pcie_peak=PCIE),))).id == "launch-bound"
     verdict = classify(Job((window(levels | {"sm": 0.2}, pcie_peak=PCIE),)))
     assert (verdict.id, verdict.confidence) == ("input-bound", "low")
-    assert verdict.against == ("SMs while the engine works 0.67, below 0.75",)
+    assert verdict.objections == ("SMs while the engine works 0.67, below 0.75",)
 
 
 def test_a_gpu_alone_is_not_held_up_by_others() -> None:
@@ -74,8 +74,8 @@ def test_a_gpu_alone_is_not_held_up_by_others() -> None:
 
 
 def test_what_is_loaded_and_does_nothing_is_noted() -> None:
-    found = window(dict.fromkeys(DECODE, 0.001) | {"memory_used": 4e10}, 130, memory_total=8e10)
-    assert classify(Job((found,))).notes == ("Memory is in use: something is loaded and gets no work.",)
+    gpu_window = window(dict.fromkeys(DECODE, 0.001) | {"memory_used": 4e10}, 130, memory_total=8e10)
+    assert classify(Job((gpu_window,))).notes == ("Memory is in use: something is loaded and gets no work.",)
 
 
 def test_a_link_without_a_known_peak_rules_nothing_in() -> None:
@@ -90,16 +90,16 @@ def test_thresholds_are_settings() -> None:
 
 def test_a_warm_up_is_cut_off() -> None:
     engine = [0.01] * 12 + [0.97] * 100
-    found = without_warm_up(GpuWindow(Gpu("gpu1", "0", "GPU-0"), 112.0, 1.0, dict.fromkeys(NEEDED, engine)))
-    assert (found.samples, found.seconds) == (100, 100.0)
-    assert count_phases(found) == 1
+    gpu_window = cut_warm_up(GpuWindow(Gpu("gpu1", "0", "GPU-0"), 112.0, 1.0, dict.fromkeys(NEEDED, engine)))
+    assert (gpu_window.samples, gpu_window.seconds) == (100, 100.0)
+    assert count_phases(gpu_window) == 1
 
 
 @pytest.mark.parametrize(
     ("track", "points"), [([0.1] * 50 + [0.9] * 50, [50]), ([0.5, 0.52] * 50, []), ([0.0, 1.0] * 50, [])]
 )
 def test_stretches_are_found_and_a_sawtooth_is_none(track: list[float], points: list[int]) -> None:
-    assert change_points(track) == points
+    assert find_change_points(track) == points
 
 
 @given(st.sampled_from(sorted(MECHANISMS)), st.integers(0, 10_000))

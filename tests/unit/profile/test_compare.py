@@ -7,18 +7,18 @@ import pytest
 
 from gpustack.errors import UsageError
 from gpustack.metrics.gpus import Gpu
-from gpustack.profile.compare import Comparison, compare
-from gpustack.profile.file import Profile, make_profile
-from gpustack.profile.gate import judge, parse_gates
+from gpustack.profile.compare import Comparison, compare_profiles
+from gpustack.profile.file import Profile, build_profile
+from gpustack.profile.gate import evaluate_gate, parse_gates
 from gpustack.profile.limits import Limits
-from gpustack.profile.phases import part
+from gpustack.profile.phases import cut_window
 from gpustack.profile.window import GpuWindow, Job
 from tests.worlds.windows import COMPUTE, window
 from tests.worlds.workloads import MECHANISMS, make_job
 
 
 def profile(*windows: GpuWindow, label: str = "") -> Profile:
-    return make_profile(Job(windows), "x", label, 0, 1)
+    return build_profile(Job(windows), "x", label, 0, 1)
 
 
 def run(seed: int, **levels: float) -> Profile:
@@ -26,67 +26,67 @@ def run(seed: int, **levels: float) -> Profile:
 
 
 def outcome(found: Comparison, words: str) -> str:
-    return judge(found, parse_gates([words])[0]).outcome
+    return evaluate_gate(found, parse_gates([words])[0]).outcome
 
 
 def test_equals_are_equal() -> None:
-    found = compare(run(1), run(2))
-    assert (found.outcome, found.work) == ("same", "tensor")
-    assert [change.name for change in found.changes if change.moved] == []
+    comparison = compare_profiles(run(1), run(2))
+    assert (comparison.outcome, comparison.work) == ("same", "tensor")
+    assert [change.name for change in comparison.changes if change.moved] == []
 
 
 def test_less_work_is_found_and_named() -> None:
-    found = compare(run(1), run(2, tensor=0.6))
-    assert found.outcome == "less"
-    assert [change.name for change in found.changes if change.moved] == ["tensor"]
-    change = found.find("tensor")
+    comparison = compare_profiles(run(1), run(2, tensor=0.6))
+    assert comparison.outcome == "less"
+    assert [change.name for change in comparison.changes if change.moved] == ["tensor"]
+    change = comparison.find_change("tensor")
     assert change
     assert change.share == pytest.approx(-1 / 7, abs=0.01)
 
 
 def test_a_change_of_a_percent_is_none_unless_it_is_asked_for() -> None:
-    assert compare(run(1), run(2, tensor=0.69)).outcome == "same"
-    assert compare(run(1), run(2, tensor=0.69), Limits(least_change=0.005)).outcome == "less"
+    assert compare_profiles(run(1), run(2, tensor=0.69)).outcome == "same"
+    assert compare_profiles(run(1), run(2, tensor=0.69), Limits(least_change=0.005)).outcome == "less"
 
 
 def test_on_another_machine_there_is_no_winner() -> None:
-    one = window(COMPUTE, gpu=Gpu("gpu1", "0", "GPU-0", driver="580.95"), settings={"ecc": 1.0})
+    gpu_window = window(COMPUTE, gpu=Gpu("gpu1", "0", "GPU-0", driver="580.95"), settings={"ecc": 1.0})
     other = window(COMPUTE | {"tensor": 0.5}, gpu=Gpu("gpu1", "0", "GPU-0", driver="595.91"), settings={"ecc": 1.0})
-    found = compare(profile(one), profile(other))
-    assert (found.outcome, found.refused) == ("another-machine", ("driver: 580.95, then 595.91",))
-    assert outcome(found, "tensor<-5%") == "unknown"
+    comparison = compare_profiles(profile(gpu_window), profile(other))
+    assert (comparison.outcome, comparison.refusals) == ("another-machine", ("driver: 580.95, then 595.91",))
+    assert outcome(comparison, "tensor<-5%") == "unknown"
 
 
 @pytest.mark.parametrize("setting", ["ecc", "mig", "pcie_lanes", "pcie_generation"])
 def test_settings_are_of_the_machine(setting: str) -> None:
     pair = [profile(window(COMPUTE, settings={setting: value})) for value in (0.0, 1.0)]
-    assert compare(pair[0], pair[1]).outcome == "another-machine"
+    assert compare_profiles(pair[0], pair[1]).outcome == "another-machine"
 
 
 def test_what_is_not_known_of_the_machine_is_noted() -> None:
-    found = compare(run(1), run(2))
-    assert "driver" in found.notes[0]
-    assert "ECC" in found.notes[0]
+    comparison = compare_profiles(run(1), run(2))
+    assert "driver" in comparison.notes[0]
+    assert "ECC" in comparison.notes[0]
 
 
 def test_too_few_samples_have_no_winner() -> None:
-    found = compare(profile(window(COMPUTE, 9), label="run1"), run(2))
-    assert (found.outcome, found.changes) == ("insufficient-data", ())
-    assert found.refused[0].startswith("run1: There are 9 distinct samples")
+    comparison = compare_profiles(profile(window(COMPUTE, 9), label="run1"), run(2))
+    assert (comparison.outcome, comparison.changes) == ("insufficient-data", ())
+    assert comparison.refusals[0].startswith("run1: There are 9 distinct samples")
 
 
 def test_idle_runs_did_no_work() -> None:
     nothing = dict.fromkeys(COMPUTE, 0.001)
-    found = compare(profile(window(nothing, 130)), profile(window(nothing, 130, seed=3)))
-    assert (found.outcome, found.work) == ("insufficient-data", "")
+    comparison = compare_profiles(profile(window(nothing, 130)), profile(window(nothing, 130, seed=3)))
+    assert (comparison.outcome, comparison.work) == ("insufficient-data", "")
 
 
 def test_a_gate_fails_beyond_its_share_only() -> None:
-    found = compare(run(1), run(2, tensor=0.6))
-    assert outcome(found, "tensor<-5%") == "failed"
-    assert outcome(found, "tensor < -20 %") == "passed"
-    assert outcome(found, "tensor>5%") == "passed"
-    assert outcome(found, "fp64<-5%") == "unknown"
+    comparison = compare_profiles(run(1), run(2, tensor=0.6))
+    assert outcome(comparison, "tensor<-5%") == "failed"
+    assert outcome(comparison, "tensor < -20 %") == "passed"
+    assert outcome(comparison, "tensor>5%") == "passed"
+    assert outcome(comparison, "fp64<-5%") == "unknown"
 
 
 def test_what_the_noise_hides_is_no_pass() -> None:
@@ -95,7 +95,7 @@ def test_what_the_noise_hides_is_no_pass() -> None:
     for _ in range(2):
         tracks = dict(window(COMPUTE).tracks)
         noisy.append(profile(window(COMPUTE, tracks=tracks | {"tensor": [rng.uniform(0, 1) for _ in range(90)]})))
-    assert outcome(compare(noisy[0], noisy[1]), "tensor<-5%") == "unknown"
+    assert outcome(compare_profiles(noisy[0], noisy[1]), "tensor<-5%") == "unknown"
 
 
 def test_all_gates_that_are_none_are_named() -> None:
@@ -110,11 +110,13 @@ def test_two_times_of_the_same_work_are_seldom_different(name: str) -> None:
     wrong = times = 0
     for seed in range(20):
         job = make_job(name, random.Random(seed))
-        if min(one.samples for one in job.windows) < 45:
+        if min(window.samples for window in job.windows) < 45:
             continue
-        halves = [profile(*(part(one, begin, begin + 0.5) for one in job.windows)) for begin in (0.0, 0.5)]
+        halves = [
+            profile(*(cut_window(gpu_window, begin, begin + 0.5) for gpu_window in job.windows)) for begin in (0.0, 0.5)
+        ]
         times += 1
-        wrong += compare(halves[0], halves[1]).outcome in ("more", "less")
+        wrong += compare_profiles(halves[0], halves[1]).outcome in ("more", "less")
     assert times > 5
     assert wrong <= times * 0.15
 
@@ -123,13 +125,13 @@ def test_hours_of_eight_gpus_are_compared_in_seconds() -> None:
     """Four hours at 1 s. The aim is 2 s on an idle core; here are many."""
     tracks = window(COMPUTE | {"power": 600.0, "fp32": 0.1, "pcie_receive": 1e9, "clock": 1.9e9}, 4 * 3600).tracks
     job = Job(tuple(GpuWindow(Gpu("gpu1", str(n), f"GPU-{n}"), 14400.0, 1.0, tracks) for n in range(8)))
-    one = make_profile(job, "x", "", 0, 1)
+    profile = build_profile(job, "x", "", 0, 1)
     begun = time.process_time()
-    assert compare(one, one).outcome == "same"
+    assert compare_profiles(profile, profile).outcome == "same"
     assert time.process_time() - begun < 6
 
 
 def test_every_mechanism_can_be_compared() -> None:
     for name in MECHANISMS:
-        pair = [make_profile(make_job(name, random.Random(seed)), name, "", 0, 1) for seed in (1, 2)]
-        assert compare(pair[0], pair[1]).machine
+        pair = [build_profile(make_job(name, random.Random(seed)), name, "", 0, 1) for seed in (1, 2)]
+        assert compare_profiles(pair[0], pair[1]).machine

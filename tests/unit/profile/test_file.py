@@ -15,12 +15,12 @@ from gpustack.cli.profile.commands import app
 from gpustack.errors import UsageError
 from gpustack.metrics.gpus import Gpu
 from gpustack.profile.analysis import analyze
-from gpustack.profile.file import ADAPTER, make_profile, read_profile, write_profile
+from gpustack.profile.file import ADAPTER, build_profile, read_profile, write_profile
 from gpustack.profile.window import Job
 from tests.worlds.windows import DECODE, window
 
 GPUS = [replace(window(DECODE, seed=at), gpu=Gpu("gpu1", str(at), f"GPU-{at}"), pods=("a/b",)) for at in range(3)]
-WHOLE = make_profile(Job(tuple(GPUS)), "a/b", "run 1, größer", 0, 1)
+WHOLE = build_profile(Job(tuple(GPUS)), "a/b", "run 1, größer", 0, 1)
 TEXT = ADAPTER.dump_json(WHOLE, indent=1)
 # Where each GPU of it ends, counted by braces: no text of it has one.
 LIST = TEXT.index(b'"windows"')
@@ -92,7 +92,7 @@ def test_a_full_disk_leaves_the_file_that_was_there(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(os, "fsync", fill)
     with pytest.raises(UsageError) as raised:
         write_profile(replace(WHOLE, label="run 2"), path)
-    assert "No space left" in raised.value.why
+    assert "No space left" in raised.value.reason
     assert [one.name for one in tmp_path.iterdir()] == ["run1.json"]
     assert read_profile(path).label == WHOLE.label
 

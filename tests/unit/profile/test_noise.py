@@ -6,7 +6,7 @@ from statistics import fmean, pstdev
 
 import pytest
 
-from gpustack.profile.noise import block_length, difference, mean_of, student
+from gpustack.profile.noise import compute_block_length, compute_difference, compute_t_quantile, estimate_mean
 
 DOUBT = 0.05
 
@@ -23,7 +23,7 @@ def walk(count: int, held: float, rng: random.Random, mean: float = 0.5) -> list
 def called_different(count: int, held: float, times: int = 150) -> float:
     rng, wrong = random.Random(f"{count} {held}"), 0
     for _ in range(times):
-        found = difference(mean_of(walk(count, held, rng)), mean_of(walk(count, held, rng)), DOUBT)
+        found = compute_difference(estimate_mean(walk(count, held, rng)), estimate_mean(walk(count, held, rng)), DOUBT)
         wrong += abs(found.value) > found.noise
     return wrong / times
 
@@ -45,31 +45,31 @@ def test_without_blocks_they_would_often_be() -> None:
 
 def test_a_real_difference_is_found() -> None:
     rng = random.Random(2)
-    found = difference(mean_of(walk(360, 0.5, rng)), mean_of(walk(360, 0.5, rng, 0.6)), DOUBT)
+    found = compute_difference(estimate_mean(walk(360, 0.5, rng)), estimate_mean(walk(360, 0.5, rng, 0.6)), DOUBT)
     assert found.value > found.noise
 
 
 def test_the_formula_is_what_drawing_blocks_gives() -> None:
     track = walk(360, 0.5, random.Random(3))
     middle = fmean(track)
-    length = block_length([value - middle for value in track])
+    length = compute_block_length([value - middle for value in track])
     assert length
     rng, drawn = random.Random(4), []
     for _ in range(2000):
         starts = (rng.randrange(len(track) - length + 1) for _ in range(len(track) // length))
         drawn.append(fmean([value for start in starts for value in track[start : start + length]]))
     blocks = len(track) // length
-    assert mean_of(track).error == pytest.approx(pstdev(drawn) * sqrt(blocks / (blocks - 1)), rel=0.08)
+    assert estimate_mean(track).error == pytest.approx(pstdev(drawn) * sqrt(blocks / (blocks - 1)), rel=0.08)
 
 
 def test_what_drifts_has_no_known_noise() -> None:
-    found = mean_of([number / 100 for number in range(100)])
-    assert found.error == inf
-    assert difference(found, found, DOUBT).noise == inf
+    mean = estimate_mean([number / 100 for number in range(100)])
+    assert mean.error == inf
+    assert compute_difference(mean, mean, DOUBT).noise == inf
 
 
 def test_what_never_changes_has_none() -> None:
-    assert difference(mean_of([0.5] * 20), mean_of([0.6] * 20), DOUBT).noise == 0
+    assert compute_difference(estimate_mean([0.5] * 20), estimate_mean([0.6] * 20), DOUBT).noise == 0
 
 
 @pytest.mark.parametrize(
@@ -77,4 +77,4 @@ def test_what_never_changes_has_none() -> None:
 )
 def test_quantiles_of_student(share: float, freedom: float, quantile: float) -> None:
     """Any printed table of the t distribution."""
-    assert student(share, freedom) == pytest.approx(quantile, rel=0.01)
+    assert compute_t_quantile(share, freedom) == pytest.approx(quantile, rel=0.01)

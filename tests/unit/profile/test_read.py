@@ -3,14 +3,14 @@ from pathlib import Path
 import pytest
 
 from gpustack.errors import UsageError
-from gpustack.metrics.prometheus import Found, Prometheus, Series
+from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
 from gpustack.metrics.web import Access
 from gpustack.profile.analysis import analyze
 from gpustack.profile.file import SCHEMA, Profile, read_profile, write_profile
-from gpustack.profile.read import read_job
+from gpustack.profile.read import query_job
 from gpustack.profile.selection import Selection
 from gpustack.profile.window import Job
-from gpustack.profile.windows import increase
+from gpustack.profile.windows import compute_increase
 
 POD = {"exported_namespace": "team-a", "exported_pod": "train-0"}
 GPU = {"gpu": "0", "UUID": "GPU-a", "hostname": "gpu1", "modelName": "NVIDIA H100 80GB HBM3", "job": "d"}
@@ -45,25 +45,25 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Queries; every answer has the same series."""
     queries: list[str] = []
 
-    def answer(self: Prometheus, expr: str, at: float | None = None) -> Found:
+    def answer(self: Prometheus, expr: str, at: float | None = None) -> QueryResult:
         queries.append(expr)
-        return Found(tuple(series(POD)))
+        return QueryResult(tuple(series(POD)))
 
-    monkeypatch.setattr(Prometheus, "instant", answer)
+    monkeypatch.setattr(Prometheus, "query_instant", answer)
     return queries
 
 
 def job(which: Selection, end: float = 2800.0) -> Job:
-    return read_job(Prometheus(Access("http://prometheus.example.org")), which, 1000.0, end)
+    return query_job(Prometheus(Access("http://prometheus.example.org")), which, 1000.0, end)
 
 
 def test_repeated_scrapes_are_no_samples(asked: list[str]) -> None:
     (window,) = job(Selection("team-a", "train-0")).windows
-    assert (window.samples, window.every) == (60, 30.0)
+    assert (window.samples, window.interval) == (60, 30.0)
     assert window.pods == ("team-a/train-0",)
     assert window.pcie_peak == pytest.approx(63e9, rel=0.01)
     assert window.nvlink_peak == 450e9
-    assert window.slowed["power_cap"] == pytest.approx(0.5, rel=0.01)
+    assert window.throttle_shares["power_cap"] == pytest.approx(0.5, rel=0.01)
     assert window.gaps < 0.05
 
 
@@ -86,7 +86,9 @@ def test_another_pod_s_gpu_is_not_taken(asked: list[str]) -> None:
 
 
 def test_a_time_without_samples_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Prometheus, "instant", lambda *_: Found(tuple(series(POD, [*TIMES[:40], *TIMES[80:]]))))
+    monkeypatch.setattr(
+        Prometheus, "query_instant", lambda *_: QueryResult(tuple(series(POD, [*TIMES[:40], *TIMES[80:]])))
+    )
     (window,) = job(Selection(uuid="GPU-a")).windows
     assert window.gaps == pytest.approx(600 / 1800, abs=0.05)
 
@@ -104,7 +106,7 @@ def test_a_pod_s_time_begins_and_ends_with_it(asked: list[str]) -> None:
 
 @pytest.mark.parametrize(("values", "more"), [([0, 5, 9], 9), ([5, 9, 2, 4], 8), ([3], 0), ([], 0)])
 def test_a_counter_that_begins_anew_goes_on(values: list[float], more: float) -> None:
-    assert increase(dict(enumerate(values))) == more
+    assert compute_increase(dict(enumerate(values))) == more
 
 
 def test_a_file_keeps_everything(asked: list[str], tmp_path: Path) -> None:
@@ -117,7 +119,7 @@ def test_a_file_keeps_everything(asked: list[str], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{}", b"not json", b'{"schema": "gpustack/profile/v1", "label": ""', b"\xff"]
+    "content", [b"", b"{}", b"not json", b'{"schema": "gpustack/profile/v2", "label": ""', b"\xff"]
 )
 def test_what_is_no_profile_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(content)
@@ -126,8 +128,13 @@ def test_what_is_no_profile_is_refused(content: bytes, tmp_path: Path) -> None:
     assert caught.value.reference == "profile-file"
 
 
-def test_a_newer_file_is_named_as_that(asked: list[str], tmp_path: Path) -> None:
-    write_profile(Profile("gpustack/profile/v2", "", "x", 0, 1, job(Selection(node="gpu1"))), tmp_path / "x")
+@pytest.mark.parametrize(("version", "release"), [("v1", "An older release"), ("v3", "A newer release")])
+def test_a_file_of_another_release_is_named_as_that(
+    asked: list[str], tmp_path: Path, version: str, release: str
+) -> None:
+    profile = Profile(f"gpustack/profile/{version}", "", "x", 0, 1, job(Selection(node="gpu1")))
+    write_profile(profile, tmp_path / "x")
     with pytest.raises(UsageError) as caught:
         read_profile(tmp_path / "x")
-    assert caught.value.why == "A newer release wrote it."
+    assert caught.value.reason.startswith(f"{release} wrote it")
+    assert version in caught.value.message

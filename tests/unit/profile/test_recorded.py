@@ -7,10 +7,10 @@ import pytest
 
 from gpustack.metrics.prometheus import Series
 from gpustack.profile.analysis import Analysis, analyze
-from gpustack.profile.file import make_profile
+from gpustack.profile.file import build_profile
 from gpustack.profile.selection import Selection
 from gpustack.profile.window import Job
-from gpustack.profile.windows import windows_of
+from gpustack.profile.windows import build_windows
 
 RECORDED = Path(__file__).parents[2] / "recorded" / "h100"
 LABELS = {"UUID": "GPU-1", "gpu": "0", "Hostname": "gpu1", "modelName": "NVIDIA H100 80GB HBM3"}
@@ -59,8 +59,8 @@ def read(name: str) -> Analysis:
         for field in rows[0]
         if field != "seconds"
     ]
-    job = Job(tuple(windows_of(series, Selection(), times[-1] + 0.5)))
-    return analyze(make_profile(job, "GPU-1", name, times[0], times[-1]))
+    job = Job(tuple(build_windows(series, Selection(), times[-1] + 0.5)))
+    return analyze(build_profile(job, "GPU-1", name, times[0], times[-1]))
 
 
 @pytest.mark.parametrize(("name", "kind"), sorted((KINDS | LATER).items()))
@@ -73,7 +73,7 @@ def test_small_batches_that_python_starts_are_not_surely_input_bound() -> None:
     """Nothing waits for input there: the engine rests between kernels, and these fill two thirds of the GPU."""
     verdict = read("transformer-training-batch-1").verdict
     assert (verdict.id, verdict.confidence) == ("input-bound", "low")
-    assert verdict.against == ("SMs while the engine works 0.63, below 0.75",)
+    assert verdict.objections == ("SMs while the engine works 0.63, below 0.75",)
 
 
 def test_what_is_reachable_is_reached() -> None:

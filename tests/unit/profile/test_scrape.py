@@ -5,7 +5,7 @@ import pytest
 from gpustack.errors import UsageError
 from gpustack.metrics.exposition import parse_families
 from gpustack.profile.analysis import analyze
-from gpustack.profile.file import make_profile
+from gpustack.profile.file import build_profile
 from gpustack.profile.scrape import Scrapes
 from gpustack.profile.selection import Selection
 from tests.worlds.exporter import printed
@@ -25,8 +25,8 @@ def test_an_exporter_is_asked_at_its_own_pace() -> None:
     scrapes, times = scraped(Selection("team-a", "train-0"))
     assert scrapes.pause == 5.0
     assert times < 1800 / 5 + 50
-    (window,) = scrapes.job("http://gpu1:9400/metrics").windows
-    assert window.every == 10.0
+    (window,) = scrapes.build_job("http://gpu1:9400/metrics").windows
+    assert window.interval == 10.0
     assert window.samples == pytest.approx(180, abs=2)
     assert window.gaps < 0.02
     assert window.pods == ("team-a/train-0",)
@@ -35,7 +35,7 @@ def test_an_exporter_is_asked_at_its_own_pace() -> None:
 
 def test_what_it_does_not_send_is_in_the_profile() -> None:
     scrapes, _ = scraped(Selection())
-    profile = make_profile(scrapes.job("x"), "gpu1", "", 0, 1800)
+    profile = build_profile(scrapes.build_job("x"), "gpu1", "", 0, 1800)
     assert "power" in profile.missing
     assert "engine" not in profile.missing
     assert profile.units["pcie_receive"] == "bytes_per_second"
@@ -45,5 +45,5 @@ def test_what_it_does_not_send_is_in_the_profile() -> None:
 def test_another_pod_is_not_taken() -> None:
     scrapes, _ = scraped(Selection("team-a", "train-1"), 100)
     with pytest.raises(UsageError) as caught:
-        scrapes.job("http://gpu1:9400/metrics")
+        scrapes.build_job("http://gpu1:9400/metrics")
     assert caught.value.reference == "profile-nothing"

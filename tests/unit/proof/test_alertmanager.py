@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from gpustack.proof.alertmanager import Alertmanager, Counts, build_alert, end_time, parse_counts
+from gpustack.proof.alertmanager import Alertmanager, Counts, build_alert, compute_end, parse_counts
 from gpustack.proof.http import NoAnswer, Web
 
 # Of an Alertmanager 0.31.1; most integrations are left out.
@@ -53,25 +53,25 @@ class Answers(Web):
         object.__setattr__(self, "answers", answers)
         object.__setattr__(self, "asked", [])
 
-    def text(self, verb: str, path: str, body: str | None = None) -> tuple[int, str]:
+    def request_text(self, verb: str, path: str, body: str | None = None) -> tuple[int, str]:
         self.asked.append((verb, path, body))  # type: ignore[attr-defined]
         status, value = next(answer for word, answer in self.answers.items() if word in path)  # type: ignore[attr-defined]
         return status, value if isinstance(value, str) else json.dumps(value)
 
 
 def test_counters_by_integration() -> None:
-    found = parse_counts(METRICS)
-    assert found.process == "1.79531169524e+09"
+    counts = parse_counts(METRICS)
+    assert counts.process == "1.79531169524e+09"
     mail, hook = ("", "email"), ("", "webhook")
-    assert (found.sent, found.refused) == ({mail: 0, hook: 10}, {mail: 0, hook: 8})
-    assert found.given_up == {(*hook, "clientError"): 1, (*hook, "other"): 0}
+    assert (counts.requests, counts.failed_requests) == ({mail: 0, hook: 10}, {mail: 0, hook: 8})
+    assert counts.failed_notifications == {(*hook, "clientError"): 1, (*hook, "other"): 0}
 
 
 def test_counters_by_receiver() -> None:
     line = 'alertmanager_notification_requests_total{integration="webhook",receiver_name="%s"} %d\n'
-    found = parse_counts(line % ("a", 2) + line % ('b\\"{}, x="1', 3) + "process_start_time_seconds 1\n")
-    assert list(found.sent.values()) == [2, 3]
-    assert found.sent["a", "webhook"] == 2
+    counts = parse_counts(line % ("a", 2) + line % ('b\\"{}, x="1', 3) + "process_start_time_seconds 1\n")
+    assert list(counts.requests.values()) == [2, 3]
+    assert counts.requests["a", "webhook"] == 2
 
 
 def test_what_was_added() -> None:
@@ -79,9 +79,9 @@ def test_what_was_added() -> None:
         parse_counts(METRICS),
         parse_counts(METRICS.replace('{integration="webhook"} 10', '{integration="webhook"} 12')),
     )
-    added = after.since(before)
-    assert (added.sent["", "webhook"], added.refused["", "webhook"]) == (2, 0)
-    assert parse_counts(METRICS).since(Counts()).sent["", "webhook"] == 10
+    added = after.subtract_counts(before)
+    assert (added.requests["", "webhook"], added.failed_requests["", "webhook"]) == (2, 0)
+    assert parse_counts(METRICS).subtract_counts(Counts()).requests["", "webhook"] == 10
 
 
 @pytest.mark.parametrize("text", ["", "<html>", "process_start_time_seconds 1\n", METRICS.replace("} 10", "} ten")])
@@ -92,10 +92,10 @@ def test_no_counters(text: str) -> None:
 
 def test_an_alert_as_alertmanager_has_it() -> None:
     web = Answers(alerts=(200, [ALERT]))
-    found = Alertmanager(web).find_alert({"alertname": "GpustackTest", "test": "904b300f"})
-    assert found
-    assert (found.receivers, found.muted) == (("gpustack",), "")
-    assert found.began == datetime(2026, 11, 22, 1, 34, 54, 900000, UTC)
+    alert = Alertmanager(web).find_alert({"alertname": "GpustackTest", "test": "904b300f"})
+    assert alert
+    assert (alert.receivers, alert.mute_reason) == (("gpustack",), "")
+    assert alert.began == datetime(2026, 11, 22, 1, 34, 54, 900000, UTC)
     ((_, path, _),) = web.asked  # type: ignore[attr-defined]
     filters = [value for _, value in parse_qsl(urlsplit(path).query)]
     assert filters == ['alertname="GpustackTest"', 'test="904b300f"']
@@ -104,37 +104,37 @@ def test_an_alert_as_alertmanager_has_it() -> None:
 def test_an_alert_that_is_not_there_or_kept_back() -> None:
     assert Alertmanager(Answers(alerts=(200, []))).find_alert({}) is None
     status = {"inhibitedBy": ["a1", "b2"], "silencedBy": ["c3"], "mutedBy": []}
-    found = Alertmanager(Answers(alerts=(200, [ALERT | {"status": status}]))).find_alert({})
-    assert found
-    assert found.muted == "silenced by c3; inhibited by a1, b2"
+    alert = Alertmanager(Answers(alerts=(200, [ALERT | {"status": status}]))).find_alert({})
+    assert alert
+    assert alert.mute_reason == "silenced by c3; inhibited by a1, b2"
 
 
 def test_ways_of_receivers() -> None:
-    found = Alertmanager(Answers(status=(200, {"config": {"original": CONFIG}}))).integrations()
-    assert found == {"null": (), "gpustack": ("webhook",), "both": ("slack", "pagerduty", "pagerduty")}
+    integrations = Alertmanager(Answers(status=(200, {"config": {"original": CONFIG}}))).fetch_integrations()
+    assert integrations == {"null": (), "gpustack": ("webhook",), "both": ("slack", "pagerduty", "pagerduty")}
 
 
 @pytest.mark.parametrize(
     "value", ["Not Found", {}, [], {"config": {"original": "- 1"}}, {"config": {"original": "a: *b"}}]
 )
 def test_answers_of_another_shape(value: Any) -> None:
-    there = Alertmanager(Answers(status=(200, value), alerts=(200, {"a": 1}), metrics=(200, "")))
-    for ask in (there.integrations, lambda: there.find_alert({}), there.counts):
+    alertmanager = Alertmanager(Answers(status=(200, value), alerts=(200, {"a": 1}), metrics=(200, "")))
+    for ask in (alertmanager.fetch_integrations, lambda: alertmanager.find_alert({}), alertmanager.fetch_counts):
         with pytest.raises(NoAnswer, match="shape"):
             ask()
 
 
 def test_refusals() -> None:
-    there = Alertmanager(Answers(status=(500, "x"), alerts=(503, "shutting down"), metrics=(404, "")))
-    for ask in (there.integrations, lambda: there.find_alert({}), there.counts):
+    alertmanager = Alertmanager(Answers(status=(500, "x"), alerts=(503, "shutting down"), metrics=(404, "")))
+    for ask in (alertmanager.fetch_integrations, lambda: alertmanager.find_alert({}), alertmanager.fetch_counts):
         with pytest.raises(NoAnswer, match="HTTP"):
             ask()
     with pytest.raises(NoAnswer, match=r"HTTP 503.*shutting down"):
-        there.post({})
+        alertmanager.post_alert({})
 
 
 def test_an_alert_ends_by_alertmanager_s_own_clock() -> None:
     began = datetime(2026, 11, 22, 1, 0, 0, tzinfo=UTC)
-    assert build_alert({"a": "b"}, {}, end_time(began, 2.5))["endsAt"] == "2026-11-22T01:00:02.500000+00:00"
+    assert build_alert({"a": "b"}, {}, compute_end(began, 2.5))["endsAt"] == "2026-11-22T01:00:02.500000+00:00"
     assert build_alert({"a": "b"}, {"c": "d"}) == {"labels": {"a": "b"}, "annotations": {"c": "d"}}
     assert build_alert({}, {}, url="https://x")["generatorURL"] == "https://x"

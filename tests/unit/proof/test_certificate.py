@@ -239,12 +239,12 @@ def test_malformed_values_are_refused_or_are_values(key: str, noise: bytes, at: 
 
 def test_names_of_the_api_server_are_read() -> None:
     authority = share_authority()
-    found = parse_credential(signed(), REQUEST, now())
-    names = read_server_names(authority.sign_server("Kube.example.com", "10.78.0.11", "10.96.0.1"), found)
+    credential = parse_credential(signed(), REQUEST, now())
+    names = read_server_names(authority.sign_server("Kube.example.com", "10.78.0.11", "10.96.0.1"), credential)
     assert names == {"kube.example.com", "10.78.0.11", "10.96.0.1"}
     for foreign in (Authority().sign_server("kube1"), "", "hello", 2 * authority.sign_server("kube1")):
         with pytest.raises(ValueError, match="the certificate of the API server is"):
-            read_server_names(foreign, found)
+            read_server_names(foreign, credential)
 
 
 KUBEADM = Path(__file__).parents[2] / "recorded" / "kubeadm"
@@ -253,9 +253,11 @@ PRINTED_AT = datetime.fromisoformat("2026-11-28T06:18:33+00:00")
 
 def test_what_kubeadm_prints_is_taken() -> None:
     text = (KUBEADM / "kubeconfig.txt").read_text()
-    found = parse_credential(text, PROOF, PRINTED_AT)
-    assert {found.authority, found.certificate, found.key} == {pem.decode() for pem in find_values(text).values()}
-    assert read_server_names((KUBEADM / "apiserver.crt").read_text(), found) >= {
+    credential = parse_credential(text, PROOF, PRINTED_AT)
+    assert {credential.authority, credential.certificate, credential.key} == {
+        pem.decode() for pem in find_values(text).values()
+    }
+    assert read_server_names((KUBEADM / "apiserver.crt").read_text(), credential) >= {
         "kube.example.com", "kube.example.net", "kubernetes", "kube1", "10.96.0.1", "192.0.2.11",
     }  # fmt: skip
     with pytest.raises(ValueError, match="and should at"):

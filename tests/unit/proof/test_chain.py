@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpustack.proof.chain import Asked, Shown, judge
+from gpustack.proof.chain import PanelComparison, ProofAnswers, judge
 from gpustack.proof.prometheus import Scrape
 from gpustack.proof.workload import PodResult
 from tests.worlds.proof_inputs import (
@@ -32,7 +32,7 @@ def but(number: int, mark: str) -> list[str]:
     return [mark if at == number else one for at, one in enumerate(GOOD)]
 
 
-def swapped(one: int, other: int) -> Asked:
+def swapped(one: int, other: int) -> ProofAnswers:
     """In the exporters only: each says of its GPU that it is the other one."""
     samples = list(ALL)
     samples[one], samples[other] = (
@@ -42,9 +42,9 @@ def swapped(one: int, other: int) -> Asked:
     return asked(samples)
 
 
-def lost(*, recent: bool) -> Asked:
+def lost(*, recent: bool) -> ProofAnswers:
     """The second GPU of gpu1 fell off the bus: one less allocatable, its series has ended."""
-    old = [replace(ALL[1], at=NOW - 90, owner="")] if recent else []
+    old = [replace(ALL[1], timestamp=NOW - 90, owner="")] if recent else []
     places = (place("gpu1", allocatable=1), place("gpu2"))
     samples = [ALL[0], *old, *ALL[2:]]
     return asked(samples, [PODS[0], *PODS[2:]], places=places)
@@ -54,7 +54,7 @@ def test_all_is_well() -> None:
     rows = judge(asked())
     assert judged(asked()) == GOOD
     assert [(row.uuid, row.node, row.bus) for row in rows] == list(GPUS)
-    assert {link.why + link.note for row in rows for _, link in row.links} == {""}
+    assert {link.reason + link.note for row in rows for _, link in row.links} == {""}
 
 
 @pytest.mark.parametrize(
@@ -62,15 +62,15 @@ def test_all_is_well() -> None:
     [
         (swapped(0, 1), ["gpu1 00 ofo", "gpu1 01 ofo", *GOOD[2:]]),
         (swapped(1, 2), [GOOD[0], "gpu1 01 ofo", "gpu2 00 ofo", GOOD[3]]),
-        (asked([*ALL[:3], replace(ALL[3], at=NOW - 2 * EVERY - 10)]), but(3, "gpu2 01 ofo")),
-        (asked([*ALL[:3], replace(ALL[3], at=NOW - 2 * EVERY)]), GOOD),
+        (asked([*ALL[:3], replace(ALL[3], timestamp=NOW - 2 * EVERY - 10)]), but(3, "gpu2 01 ofo")),
+        (asked([*ALL[:3], replace(ALL[3], timestamp=NOW - 2 * EVERY)]), GOOD),
         (asked(ALL[:3]), but(3, "gpu2 01 ofu")),
         (lost(recent=False), but(1, "gpu1 -- fuu")),
         (lost(recent=True), but(1, "gpu1 01 ffo")),
         (asked(refusal="no such host"), [one[:-1] + "f" for one in GOOD]),
-        (asked(shown="Grafana did not answer"), [one[:-1] + "u" for one in GOOD]),
-        (asked(series="Prometheus did not answer", shown="not asked"), [one[:-2] + "uu" for one in GOOD]),
-        (asked(shown=Shown({}, {})), [one[:-1] + "f" for one in GOOD]),
+        (asked(comparison="Grafana did not answer"), [one[:-1] + "u" for one in GOOD]),
+        (asked(series="Prometheus did not answer", comparison="not asked"), [one[:-2] + "uu" for one in GOOD]),
+        (asked(comparison=PanelComparison({}, {})), [one[:-1] + "f" for one in GOOD]),
     ],
     ids=[
         "swapped-on-a-node",
@@ -86,23 +86,23 @@ def test_all_is_well() -> None:
         "panel-of-another-prometheus",
     ],
 )
-def test_exactly_the_links_that_do_not_hold(found: Asked, expected: list[str]) -> None:
+def test_exactly_the_links_that_do_not_hold(found: ProofAnswers, expected: list[str]) -> None:
     assert judged(found) == expected
 
 
 def test_another_value_in_the_panel_is_found() -> None:
     right = shown(ALL)
-    wrong = Shown({**right.panel, UUIDS[2]: (NOW - 5, 99.0)}, right.truth)
-    rows = judge(asked(shown=wrong))
-    assert judged(asked(shown=wrong)) == but(2, "gpu2 00 oof")
-    assert rows[2].panel.why == "the dashboard shows 99, and Prometheus has 42 at that time"
+    wrong = PanelComparison({**right.panel, UUIDS[2]: (NOW - 5, 99.0)}, right.truth)
+    rows = judge(asked(comparison=wrong))
+    assert judged(asked(comparison=wrong)) == but(2, "gpu2 00 oof")
+    assert rows[2].panel.reason == "the dashboard shows 99, and Prometheus has 42 at that time"
 
 
 def test_why_a_scrape_failed_is_reported() -> None:
-    old = [*ALL[:2], *(replace(one, at=NOW - 60) for one in ALL[2:])]
+    old = [*ALL[:2], *(replace(one, timestamp=NOW - 60) for one in ALL[2:])]
     scrapes = {target("gpu1"): Scrape(EVERY), target("gpu2"): Scrape(EVERY, "connection refused")}
     found = asked(series=replace(series(old), scrapes=scrapes))
-    assert judge(found)[3].series.why == (
+    assert judge(found)[3].series.reason == (
         "its newest sample is 60 s old, and it is scraped every 15 s; the last scrape failed: connection refused"
     )
 
@@ -112,9 +112,9 @@ def test_gpus_in_use_are_left_alone() -> None:
     samples = [ALL[0], replace(ALL[1], owner="default/train-0"), ALL[2], replace(ALL[3], owner="")]
     places = (place("gpu1", busy=1), place("gpu2", busy=1))
     found = asked(samples, [PODS[0], PODS[2]], places=places)
-    assert [one.wanted for one in places] == [1, 1]
+    assert [one.pod_count for one in places] == [1, 1]
     assert judged(found) == [GOOD[0], "gpu1 01 soo", GOOD[2], "gpu2 01 soo"]
-    assert [row.kernel.why for row in judge(found)] == ["", "in use by default/train-0", "", "in use"]
+    assert [row.kernel.reason for row in judge(found)] == ["", "in use by default/train-0", "", "in use"]
 
 
 def test_a_pod_of_ours_is_no_user() -> None:
@@ -123,17 +123,17 @@ def test_a_pod_of_ours_is_no_user() -> None:
     for busy, mark, why in ((0, "u", "it was dealt out to no pod"), (1, "s", "in use")):
         found = asked(samples, [PODS[0], *PODS[2:]], places=(place("gpu1", busy=busy), place("gpu2")))
         assert judged(found) == but(1, f"gpu1 01 {mark}oo")
-        assert judge(found)[1].kernel.why == why
+        assert judge(found)[1].kernel.reason == why
 
 
 def test_no_gpu_at_all() -> None:
-    assert judge(Asked((), (), series([]), shown([]))) == ()
+    assert judge(ProofAnswers((), (), series([]), shown([]))) == ()
 
 
 def test_devices_that_no_node_offers() -> None:
-    found = Asked((place("gpu1", gpus=0, capacity=0, allocatable=0),), (), series([]), shown([]))
+    found = ProofAnswers((place("gpu1", gpus=0, capacity=0, allocatable=0),), (), series([]), shown([]))
     assert judged(found) == ["gpu1 -- fuu", "gpu1 -- fuu"]
-    assert judge(found)[0].kernel.why == "the host has 2 NVIDIA devices, the node offers 0"
+    assert judge(found)[0].kernel.reason == "the host has 2 NVIDIA devices, the node offers 0"
 
 
 @pytest.mark.parametrize(("stage", "mark"), [("failed", "f"), ("stuck", "u")])
@@ -141,8 +141,8 @@ def test_a_pod_that_met_no_gpu(stage: str, mark: str) -> None:
     bad = PodResult("proof-1", "gpu1", stage, "in the kubelet's words")  # type: ignore[arg-type]
     found = asked(ALL, [PODS[0], bad, *PODS[2:]])
     assert judged(found) == but(1, f"gpu1 01 {mark}oo")
-    assert judge(found)[1].kernel.why == "in the kubelet's words"
-    blind = replace(found, series="Prometheus did not answer", shown="not asked")
+    assert judge(found)[1].kernel.reason == "in the kubelet's words"
+    blind = replace(found, series="Prometheus did not answer", comparison="not asked")
     assert judged(blind) == ["gpu1 00 ouu", f"gpu1 -- {mark}uu", "gpu2 00 ouu", "gpu2 01 ouu"]
 
 
@@ -153,14 +153,14 @@ def test_a_pod_that_sees_two_gpus_proves_neither() -> None:
 
 
 def test_a_kernel_that_failed() -> None:
-    found = asked(ALL, [replace(PODS[0], ran=False, why="it said FAILED"), *PODS[1:]])
+    found = asked(ALL, [replace(PODS[0], ran=False, reason="it said FAILED"), *PODS[1:]])
     assert judged(found) == but(0, "gpu1 00 foo")
 
 
 def test_time_slicing() -> None:
     """As many pods as GPUs; two that were given the same one count once, and the other GPU is not known."""
     shared = place("gpu1", capacity=8, allocatable=8, replicas=4)
-    assert shared.wanted == 2
+    assert shared.pod_count == 2
     assert judged(asked(ALL, PODS, places=(shared, place("gpu2")))) == GOOD
     twice = [PODS[0], replace(PODS[0], pod="proof-1"), *PODS[2:]]
     found = asked(ALL, twice, places=(shared, place("gpu2")))
@@ -172,21 +172,21 @@ def test_time_slicing() -> None:
 def test_mig_devices_of_one_gpu_are_one_row() -> None:
     split = place("gpu1", gpus=None, capacity=3, allocatable=3, devices=1)
     pods = [replace(PODS[0], pod=f"proof-{at}") for at in range(3)]
-    assert split.wanted == 3
+    assert split.pod_count == 3
     assert judged(asked([ALL[0]], pods, places=(split,))) == GOOD[:1]
 
 
 def test_a_closed_node_gets_no_pod_and_is_not_known() -> None:
-    closed = place("gpu1", closed="the node is cordoned", allocatable=1)
-    assert closed.wanted == 0
+    closed = place("gpu1", closed_reason="the node is cordoned", allocatable=1)
+    assert closed.pod_count == 0
     assert judged(asked(ALL, PODS[2:], places=(closed, place("gpu2")))) == ["gpu1 00 uoo", "gpu1 01 uoo", *GOOD[2:]]
 
 
 def test_what_is_worth_knowing_is_a_note() -> None:
     twice = [*ALL, sample(0, target="mine gpu1:9400")]
-    assert judge(asked(twice, shown=shown(ALL)))[0].series.note == (
+    assert judge(asked(twice, comparison=shown(ALL)))[0].series.note == (
         "it is scraped twice, as mine gpu1:9400 and nvidia-dcgm-exporter gpu1:9400"
     )
     assert judge(asked([sample(0, owner=""), *ALL[1:]]))[0].series.note == "the exporter names no pod that uses it"
-    old_pod = [*ALL, sample(0, at=NOW - 100, target="nvidia-dcgm-exporter old:9400")]
-    assert judge(asked(old_pod, shown=shown(ALL)))[0].series.note == ""
+    old_pod = [*ALL, sample(0, timestamp=NOW - 100, target="nvidia-dcgm-exporter old:9400")]
+    assert judge(asked(old_pod, comparison=shown(ALL)))[0].series.note == ""

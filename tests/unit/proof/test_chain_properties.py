@@ -5,13 +5,13 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack.proof.chain import Asked, Shown, judge
+from gpustack.proof.chain import PanelComparison, ProofAnswers, judge
 from gpustack.proof.workload import PodResult
 from tests.worlds.proof_inputs import NOW, UUIDS, asked, place, pod, sample, series
 
 NUMBERS = st.integers(0, 3)
 SAMPLES = st.builds(
-    lambda number, uuid, age, node, owner: sample(number, uuid=uuid, at=NOW - age, node=node, owner=owner),
+    lambda number, uuid, age, node, owner: sample(number, uuid=uuid, timestamp=NOW - age, node=node, owner=owner),
     NUMBERS,
     st.sampled_from([*UUIDS, "GPU-00000009-0000-0000-0000-000000000009"]),
     st.sampled_from([1.0, 29.0, 33.0, 200.0]),
@@ -24,7 +24,7 @@ PODS = st.builds(
         ran=ran,
         stage=stage if not named else "held",
         visible=pod(number).visible if named else (),
-        why="why",
+        reason="why",
     ),
     NUMBERS,
     st.sampled_from([True, True, False, None]),
@@ -34,7 +34,7 @@ PODS = st.builds(
 PLACES = st.builds(
     lambda gpus, gone, busy, devices, closed: (
         place("gpu1", gpus=gpus, capacity=gpus, allocatable=max(gpus - gone, 0), busy=busy, devices=devices),
-        place("gpu2", closed=closed),
+        place("gpu2", closed_reason=closed),
     ),
     st.integers(0, 4),
     st.integers(0, 4),
@@ -46,7 +46,7 @@ POINTS = st.dictionaries(st.sampled_from(UUIDS), st.tuples(st.just(NOW), st.samp
 TRUTHS = st.dictionaries(st.sampled_from(UUIDS), st.sampled_from([40.0, 41.0]))
 WORLDS = st.builds(
     lambda places, value, samples, points, truths: asked(
-        places=places, pods=tuple(value), series=series(samples), shown=Shown(points, truths)
+        places=places, pods=tuple(value), series=series(samples), comparison=PanelComparison(points, truths)
     ),
     PLACES,
     st.lists(PODS, max_size=6),
@@ -57,47 +57,47 @@ WORLDS = st.builds(
 
 
 @given(WORLDS)
-def test_every_gpu_has_one_row(world: Asked) -> None:
+def test_every_gpu_has_one_row(world: ProofAnswers) -> None:
     rows = judge(world)
     named = [row.uuid for row in rows if row.uuid]
     assert len(set(named)) == len(named)
-    met = {one.visible[0].uuid for one in world.pods if one.visible}
+    met = {pod.visible[0].uuid for pod in world.pods if pod.visible}
     assert met <= set(named)
-    for found in world.places:
-        assert len([row for row in rows if row.node == found.node]) >= (found.gpus or 0)
+    for gpu_place in world.places:
+        assert len([row for row in rows if row.node == gpu_place.node]) >= (gpu_place.gpus or 0)
 
 
 @given(WORLDS)
-def test_a_kernel_holds_only_where_a_pod_ran_it(world: Asked) -> None:
+def test_a_kernel_holds_only_where_a_pod_ran_it(world: ProofAnswers) -> None:
     for row in judge(world):
-        mine = [one for one in world.pods if one.visible and one.visible[0].uuid == row.uuid]
-        assert (row.kernel.outcome == "ok") == bool(mine and all(one.ran for one in mine))
+        mine = [pod for pod in world.pods if pod.visible and pod.visible[0].uuid == row.uuid]
+        assert (row.kernel.outcome == "ok") == bool(mine and all(pod_result.ran for pod_result in mine))
         if row.kernel.outcome == "skipped":
-            assert any(found.busy for found in world.places if found.node == row.node)
+            assert any(place.busy for place in world.places if place.node == row.node)
 
 
 @given(WORLDS)
-def test_what_does_not_hold_says_why(world: Asked) -> None:
+def test_what_does_not_hold_says_why(world: ProofAnswers) -> None:
     for row in judge(world):
-        assert all((link.outcome == "ok") == (not link.why) for _, link in row.links)
+        assert all((link.outcome == "ok") == (not link.reason) for _, link in row.links)
 
 
 @given(WORLDS)
-def test_without_answers_nothing_of_the_monitoring_holds(world: Asked) -> None:
-    blind = replace(world, series="no answer", shown="no answer")
+def test_without_answers_nothing_of_the_monitoring_holds(world: ProofAnswers) -> None:
+    blind = replace(world, series="no answer", comparison="no answer")
     assert {row.series.outcome for row in judge(blind)} <= {"unknown"}
     assert {row.panel.outcome for row in judge(blind)} <= {"unknown"}
 
 
 @given(WORLDS)
-def test_the_panel_holds_only_where_both_say_the_same(world: Asked) -> None:
-    assert isinstance(world.shown, Shown)
+def test_the_panel_holds_only_where_both_say_the_same(world: ProofAnswers) -> None:
+    assert isinstance(world.comparison, PanelComparison)
     for row in judge(world):
         if row.panel.outcome == "ok":
-            assert world.shown.panel[row.uuid][1] == world.shown.truth[row.uuid]
+            assert world.comparison.panel[row.uuid][1] == world.comparison.truth[row.uuid]
 
 
 @given(st.lists(PODS, max_size=4))
 def test_pods_alone(pods: list[PodResult]) -> None:
-    rows = judge(asked(pods=tuple(pods), series="no answer", shown="no answer"))
+    rows = judge(asked(pods=tuple(pods), series="no answer", comparison="no answer"))
     assert len(rows) >= 4

@@ -29,10 +29,10 @@ class There:
     first: Any = ZERO
     at: int = -1
 
-    def integrations(self) -> Any:
+    def fetch_integrations(self) -> Any:
         return answered(self.known)
 
-    def post(self, alert: Mapping[str, Any]) -> None:
+    def post_alert(self, alert: Mapping[str, Any]) -> None:
         if why := self.deaf(alert):
             raise NoAnswer(why)
         self.posted.append(alert)
@@ -42,7 +42,7 @@ class There:
         self.at += 1
         return answered(self.look[0])
 
-    def counts(self) -> Any:
+    def fetch_counts(self) -> Any:
         return answered(self.first if self.at < 0 else self.look[1])
 
     @property
@@ -64,18 +64,23 @@ def tried(there: There, cancelled: Callable[[], str] = lambda: "", events: list[
 
     report = (events if events is not None else []).append
     trial = Trial(there, report, cancelled, "demo", "warning", clock=lambda: clock[0], sleep=sleep)  # type: ignore[arg-type]
-    return trial.test()
+    return trial.run_test()
 
 
 def more(sent: int = 0, refused: int = 0, **given_up: int) -> Counts:
-    added = {(*HOOK, reason): ZERO.given_up.get((*HOOK, reason), 0) + count for reason, count in given_up.items()}
+    added = {
+        (*HOOK, reason): ZERO.failed_notifications.get((*HOOK, reason), 0) + count for reason, count in given_up.items()
+    }
     return replace(
-        ZERO, sent={**ZERO.sent, HOOK: 5 + sent}, refused={HOOK: 2 + refused}, given_up={**ZERO.given_up, **added}
+        ZERO,
+        requests={**ZERO.requests, HOOK: 5 + sent},
+        failed_requests={HOOK: 2 + refused},
+        failed_notifications={**ZERO.failed_notifications, **added},
     )
 
 
 def reasons(done: Delivery) -> str:
-    return "; ".join([done.why, *(one.why for one in done.arrivals)]).strip("; ")
+    return "; ".join([done.reason, *(arrival.reason for arrival in done.arrivals)]).strip("; ")
 
 
 def test_delivered_at_the_second_look() -> None:
@@ -111,7 +116,7 @@ def test_no_two_tests_are_one_alert() -> None:
         ([(ROUTED, more(sent=9, refused=9))], "failed", "9 attempts failed, and Alertmanager goes on", 60),
         ([(ROUTED, more())], "unknown", "no notification within 60 s", 60),
         ([(None, more(sent=1))], "unknown", "did not show the alert within 60 s", 60),
-        ([(replace(ROUTED, muted="silenced by x"), ZERO)], "failed", "keeps it back: silenced by x", 0),
+        ([(replace(ROUTED, mute_reason="silenced by x"), ZERO)], "failed", "keeps it back: silenced by x", 0),
         (
             [(replace(ROUTED, receivers=("null",)), more(sent=1))],
             "failed",
@@ -126,24 +131,24 @@ def test_no_two_tests_are_one_alert() -> None:
 def test_outcomes(looks: list[Any], outcome: str, why: str, seconds: float) -> None:
     there = There(looks)
     done = tried(there)
-    assert (done.outcome, done.seconds, done.left) == (outcome, seconds, "")
+    assert (done.outcome, done.seconds, done.unresolved_reason) == (outcome, seconds, "")
     assert why in reasons(done)
     assert bool(reasons(done)) is bool(why)
     assert [("endsAt" in alert) for alert in there.posted] == [False, True]
 
 
 def outcomes(done: Delivery) -> dict[str, str]:
-    return {one.receiver: one.outcome for one in done.arrivals}
+    return {arrival.receiver: arrival.outcome for arrival in done.arrivals}
 
 
 def test_each_receiver_is_judged_by_its_own_counter() -> None:
     both = replace(ROUTED, receivers=("a", "b"))
-    one, two = more(sent=1), replace(more(sent=1), sent={HOOK: 6, SLACK: 1})
-    done = tried(There([(both, one)]))
+    counts, two = more(sent=1), replace(more(sent=1), requests={HOOK: 6, SLACK: 1})
+    done = tried(There([(both, counts)]))
     assert (done.outcome, outcomes(done)) == ("unknown", {"a": "delivered", "b": "unknown"})
-    done = tried(There([(both, one), (both, two)]))
+    done = tried(There([(both, counts), (both, two)]))
     assert (done.outcome, outcomes(done)) == ("delivered", {"a": "delivered", "b": "delivered"})
-    lost = replace(one, given_up={(*SLACK, "clientError"): 1})
+    lost = replace(counts, failed_notifications={(*SLACK, "clientError"): 1})
     done = tried(There([(both, lost)]))
     assert (done.outcome, outcomes(done)) == ("failed", {"a": "delivered", "b": "failed"})
 
@@ -156,7 +161,7 @@ def test_a_receiver_with_two_of_a_way_has_to_get_both() -> None:
 
 def test_counters_without_receivers_prove_nothing() -> None:
     blind = Counts("1", {("", "webhook"): 9}, {("", "webhook"): 0}, {})
-    done = tried(There([(ROUTED, blind)], first=replace(blind, sent={("", "webhook"): 5})))
+    done = tried(There([(ROUTED, blind)], first=replace(blind, requests={("", "webhook"): 5})))
     assert (done.outcome, "does not count by receiver" in reasons(done)) == ("unknown", True)
 
 
@@ -166,10 +171,10 @@ def test_severities_are_tested_one_after_the_other_until_one_is_stopped() -> Non
         return Trial(there, lambda _: None, lambda: stopped, "demo", severity)  # type: ignore[arg-type]
 
     done = run_trials([trial("critical"), trial("warning")], ["info"])
-    assert (done.outcome, done.stopped, done.nobody) == ("delivered", "", ("info",))
-    assert [one.severity for one in done.each] == ["critical", "warning"]
+    assert (done.outcome, done.stop_reason, done.unrouted_severities) == ("delivered", "", ("info",))
+    assert [delivery.severity for delivery in done.deliveries] == ["critical", "warning"]
     done = run_trials([trial("critical", "interrupted"), trial("warning")], [])
-    assert (done.outcome, done.stopped, len(done.each)) == ("unknown", "interrupted", 1)
+    assert (done.outcome, done.stop_reason, len(done.deliveries)) == ("unknown", "interrupted", 1)
 
 
 @pytest.mark.parametrize(
@@ -189,25 +194,25 @@ def test_the_outcome_of_all(each: list[Outcome], outcome: str) -> None:
 def test_nothing_is_sent_where_nothing_can_be_known(before: dict[str, str]) -> None:
     there = There([(ROUTED, ZERO)], **before)  # type: ignore[arg-type]
     done = tried(there)
-    assert (done.outcome, done.why, there.posted) == ("unknown", "refused; no alert was sent", [])
+    assert (done.outcome, done.reason, there.posted) == ("unknown", "refused; no alert was sent", [])
 
 
 def test_an_alert_that_is_not_taken() -> None:
     done = tried(There([(ROUTED, ZERO)], deaf=lambda _: "HTTP 400"))
-    assert (done.outcome, done.why) == ("unknown", "HTTP 400")
-    assert done.left == "HTTP 400; it ends by itself within minutes"
+    assert (done.outcome, done.reason) == ("unknown", "HTTP 400")
+    assert done.unresolved_reason == "HTTP 400; it ends by itself within minutes"
 
 
 def test_an_alert_that_cannot_be_ended_says_so() -> None:
     done = tried(There([(ROUTED, more(sent=1))], deaf=lambda alert: "gone" if "endsAt" in alert else ""))
-    assert (done.outcome, done.left) == ("delivered", "gone; it ends by itself within minutes")
+    assert (done.outcome, done.unresolved_reason) == ("delivered", "gone; it ends by itself within minutes")
 
 
 def test_an_interrupted_test_ends_its_alert() -> None:
     there = There([(ROUTED, ZERO)])
     asked = iter(["", "", "interrupted"])
     done = tried(there, cancelled=lambda: next(asked))
-    assert (done.outcome, done.stopped) == ("unknown", "interrupted")
+    assert (done.outcome, done.stop_reason) == ("unknown", "interrupted")
     assert "endsAt" in there.posted[-1]
 
 

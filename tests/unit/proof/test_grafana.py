@@ -28,7 +28,7 @@ def frame(values: list[list[Any]], **labels: str) -> dict[str, Any]:
 
 def panel(status: int, value: Any) -> dict[str, tuple[float, float]]:
     sources = (200, {"uid": "prometheus", "url": "http://elsewhere:9090"})
-    return Grafana(Answers(query=(status, value), sources=sources)).panel("m", 1000.0)
+    return Grafana(Answers(query=(status, value), sources=sources)).query_panel("m", 1000.0)
 
 
 def test_the_last_point_of_each_gpu() -> None:
@@ -103,21 +103,21 @@ class Server(Web):
 def test_prometheus_is_asked_for_raw_samples() -> None:
     server = Server()
     prometheus = Prometheus(server, ["gpu1"], {})
-    found = prometheus.look()
-    assert (found.metric, found.now, found.samples[0].at) == ("DCGM_FI_DEV_GPU_TEMP", 1000.5, 990.0)
-    assert found.scrapes == {"a b": Scrape(15)}
-    prometheus.look()
+    series = prometheus.query_series()
+    assert (series.metric, series.timestamp, series.samples[0].timestamp) == ("DCGM_FI_DEV_GPU_TEMP", 1000.5, 990.0)
+    assert series.scrapes == {"a b": Scrape(15)}
+    prometheus.query_series()
     asked = [words.get("query", path) for path, words in server.asked]  # type: ignore[attr-defined]
     assert asked.count("/api/v1/targets") == 1
     assert asked[-2] == '{__name__=~"DCGM_FI_DEV_GPU_TEMP"}[300s]'
-    assert prometheus.values(990.0) == {"GPU-1": 41.0}
+    assert prometheus.query_values(990.0) == {"GPU-1": 41.0}
 
 
 @pytest.mark.parametrize("value", ["<html>", {"status": "error", "error": "query timed out"}, None])
 def test_what_is_no_answer_of_prometheus(value: Any) -> None:
     web = Answers(query=(503, value), targets=(503, value))
     with pytest.raises(NoAnswer, match="Prometheus refused the question"):
-        Prometheus(web, [], {}).look()
+        Prometheus(web, [], {}).query_series()
 
 
 def test_nobody_listens() -> None:

@@ -46,8 +46,8 @@ class Api:
         assert "initContainers" not in manifest["spec"]
         self.pods[manifest["metadata"]["name"]] = manifest
 
-    def all(self, run: str = "") -> list[dict[str, Any]]:
-        nodes = [(one, one["metadata"]["annotations"][NODE]) for one in self.pods.values()]
+    def list_pods(self, run: str = "") -> list[dict[str, Any]]:
+        nodes = [(pod, pod["metadata"]["annotations"][NODE]) for pod in self.pods.values()]
         return [{**one, "status": NO_ROOM if node in self.full else RUNNING} for one, node in nodes]
 
     def delete(self, pod: Mapping[str, Any]) -> None:
@@ -69,7 +69,7 @@ def test_all_gpus_of_a_node_are_kept() -> None:
     api = Api()
     with holder(api, []).hold({"gpu1": 2, "gpu2": 1}) as refused:
         assert refused == {}
-        assert [one["metadata"]["annotations"][NODE] for one in api.pods.values()] == ["gpu1", "gpu1", "gpu2"]
+        assert [pod["metadata"]["annotations"][NODE] for pod in api.pods.values()] == ["gpu1", "gpu1", "gpu2"]
         assert {one["spec"]["activeDeadlineSeconds"] for one in api.pods.values()} == {660}
     assert api.log == ["removed"]
 
@@ -103,4 +103,4 @@ def test_what_cannot_be_removed_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(Api, "remove", lambda *_: False)
     with holder(Api(), events).hold({"gpu1": 1}):
         pass
-    assert "end by themselves" in events[-1].what
+    assert "end by themselves" in events[-1].message

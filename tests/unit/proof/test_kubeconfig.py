@@ -38,10 +38,10 @@ def test_what_is_no_server(url: str) -> None:
 @given(st.text(max_size=40))
 def test_a_server_is_a_name_and_a_port_and_nothing_else(text: str) -> None:
     try:
-        found = parse_server(f"https://{text}:6443")
+        server = parse_server(f"https://{text}:6443")
     except ValueError:
         return
-    assert set(found.url) <= set("abcdefghijklmnopqrstuvwxyz0123456789.-:[]/")
+    assert set(server.url) <= set("abcdefghijklmnopqrstuvwxyz0123456789.-:[]/")
 
 
 def test_a_server_that_its_certificate_does_not_name() -> None:

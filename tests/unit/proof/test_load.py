@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gpustack.errors import RolloutError
-from gpustack.events import silent
+from gpustack.events import ignore_event
 from gpustack.proof.load import BESIDE, CONTAINER, LOOK, PLACE, SCRIPT, START, Loader, LoadPod
 from gpustack.proof.pod import ApiRefused
 
@@ -56,14 +56,14 @@ class Api:
         self.check("create")
         self.pods[manifest["metadata"]["name"]] = manifest
 
-    def all(self, run: str = "") -> list[dict[str, Any]]:
+    def list_pods(self, run: str = "") -> list[dict[str, Any]]:
         self.check("all")
         over = {"terminated": {"exitCode": self.code, "reason": "Completed"}}
         usual = status(**over) if self.now >= self.seconds else status(running={})
         found = enumerate(self.pods.values())
         return [{**one, "status": self.statuses.get(number, usual)} for number, one in found]
 
-    def log(self, pod: str, container: str, most: int) -> str | None:
+    def read_log(self, pod: str, container: str, max_bytes: int) -> str | None:
         number = list(self.pods).index(pod)
         return f"{GPUS[number]}, 00000000:{number}5:00.0, NVIDIA L4\nGPU 0, TestField 1004 test PASSED.\n"
 
@@ -82,7 +82,7 @@ class Api:
 def loader(api: Api, **differs: Any) -> Loader:
     words = ("-t", "1004", "-d", "60")
     clock = lambda: api.now  # noqa: E731
-    return Loader(api.connect, silent, "dcgm:1", words, 60, wait=api.wait, clock=clock, run="r1", **differs)
+    return Loader(api.connect, ignore_event, "dcgm:1", words, 60, wait=api.wait, clock=clock, run="r1", **differs)
 
 
 def never(pods: Sequence[LoadPod]) -> str:
@@ -101,11 +101,11 @@ def test_each_pod_loads_its_gpu_to_the_end() -> None:
         ("ended", 0, "gpu1", GPUS[0]), ("ended", 0, "gpu1", GPUS[1]), ("ended", 0, "gpu2", GPUS[2]),
     ]  # fmt: skip
     assert "PASSED" in next(iter(one.pods.values())).output
-    assert (api.removed, one.left) == (1, "")
+    assert (api.removed, one.cleanup_error) == (1, "")
 
 
 def test_a_pod_asks_for_a_gpu_and_ends_by_itself() -> None:
-    made = loader(Api(), wanted=GPUS[:2]).manifest("burn-1", "gpu1")
+    made = loader(Api(), uuids=GPUS[:2]).build_manifest("burn-1", "gpu1")
     (container,) = made["spec"]["containers"]
     assert container["resources"] == {"limits": {"nvidia.com/gpu": "1"}}
     assert container["image"] == "dcgm:1"
@@ -133,7 +133,8 @@ def test_heat_stops_all_at_once() -> None:
 
 def test_an_interruption_stops_it() -> None:
     api = Api()
-    assert loader(api, cancelled=lambda: "interrupted" if api.now else "").load({"gpu1": 1}, never) == "interrupted"
+    one = loader(api, find_stop_reason=lambda: "interrupted" if api.now else "")
+    assert one.load({"gpu1": 1}, never) == "interrupted"
     assert api.removed == 1
 
 
@@ -173,7 +174,7 @@ def test_a_pod_that_does_not_load_says_why(found: dict[str, Any], stage: str, wh
     assert one.load({"gpu1": 1}, never) == ""
     (pod,) = one.pods.values()
     assert (pod.stage, pod.code) == (stage, None)
-    assert why in pod.why
+    assert why in pod.reason
     assert by <= api.now <= by + 2 * LOOK
 
 
@@ -185,7 +186,7 @@ def test_a_return_code_of_dcgm_is_kept() -> None:
 
 def test_a_gpu_that_is_not_wanted_is_kept_until_the_others_are_through() -> None:
     api = Api(statuses={0: status(running={})})
-    one = loader(api, wanted=[GPUS[1]])
+    one = loader(api, uuids=[GPUS[1]])
     assert one.load({"gpu1": 2}, never) == ""
     assert stages(one) == ["held", "ended"]
 
@@ -199,7 +200,7 @@ def test_a_pod_that_somebody_removed() -> None:
         return ""
 
     assert one.load({"gpu1": 2}, removing) == ""
-    assert [(pod.stage, pod.why) for pod in one.pods.values()] == [("ended", ""), ("stuck", "somebody removed it")]
+    assert [(pod.stage, pod.reason) for pod in one.pods.values()] == [("ended", ""), ("stuck", "somebody removed it")]
 
 
 def test_an_api_that_fails_for_a_while_is_asked_again() -> None:
@@ -222,7 +223,7 @@ def test_what_the_api_refuses_loads_nothing() -> None:
 def test_what_cannot_be_removed_is_named() -> None:
     one = loader(Api(seconds=0, refuses=lambda what: "it is down" if what == "remove" else ""))
     one.load({"gpu1": 1}, never)
-    assert one.left == "it is down"
+    assert one.cleanup_error == "it is down"
 
 
 def run_script(folder: Path, gpus: str, codes: Mapping[str, int], wanted: str = "") -> tuple[int, str]:

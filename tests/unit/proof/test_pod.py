@@ -13,7 +13,7 @@ from gpustack.errors import RolloutError
 from gpustack.probes.proof import PROCESS, RUN
 from gpustack.process import name_process
 from gpustack.proof.pod import ApiRefused, Pods
-from gpustack.proof.workload import NAMESPACE, OURS, namespace_manifest, pod_manifest
+from gpustack.proof.workload import NAMESPACE, OURS, build_namespace, build_pod
 from tests.worlds.core_api import Api, refusal
 
 
@@ -33,17 +33,17 @@ def test_made_used_and_removed(api: Api, pods: Pods) -> None:
     assert api.space is not None
     assert api.space["metadata"]["labels"].items() >= OURS.items()
     for run in ("a", "a", "b"):
-        pods.create(pod_manifest(f"proof-{len(api.pods)}", "gpu1", run, 60))
-    assert len(pods.all("a")) == 2
-    assert pods.log("proof-0", "kernel") == "Test PASSED\n\ufffd"
-    assert pods.log("none", "kernel") is None
-    assert pods.warning("proof-1") == "FailedCreatePodSandBox: no network"
-    assert pods.warning("proof-2") == ""
+        pods.create(build_pod(f"proof-{len(api.pods)}", "gpu1", run, 60))
+    assert len(pods.list_pods("a")) == 2
+    assert pods.read_log("proof-0", "kernel") == "Test PASSED\n\ufffd"
+    assert pods.read_log("none", "kernel") is None
+    assert pods.find_warning("proof-1") == "FailedCreatePodSandBox: no network"
+    assert pods.find_warning("proof-2") == ""
     assert pods.remove("a")
     assert list(api.pods) == ["proof-2"], "the pods of another run stay, and the namespace with them"
-    assert pods.space() is not None
+    assert pods.read_namespace() is not None
     assert pods.remove("b")
-    assert pods.space() is None
+    assert pods.read_namespace() is None
     assert pods.remove("b")
 
 
@@ -55,7 +55,7 @@ def leave(api: Api, name: str, labels: dict[str, str], process: str = "", phase:
 def test_what_an_earlier_proof_left_goes_first(api: Api, pods: Pods) -> None:
     own, dead = name_process(), name_process().rpartition(".")[0] + ".1"
     assert own != dead
-    api.space = namespace_manifest()
+    api.space = build_namespace()
     leave(api, "ended", OURS | {RUN: "x"}, "elsewhere.1.1", "Failed")
     leave(api, "killed", OURS | {RUN: "x"}, dead)
     stay = {
@@ -75,7 +75,7 @@ def test_two_operators_do_not_remove_each_other_s_pods(api: Api, pods: Pods) -> 
     other = Pods(api, pods.wait, pods.clock)
     for run, of in (("a", pods), ("b", other)):
         assert of.open() == 0
-        of.create(pod_manifest(f"proof-{run}", "gpu1", run, 60))
+        of.create(build_pod(f"proof-{run}", "gpu1", run, 60))
     assert sorted(api.pods) == ["proof-a", "proof-b"]
     assert pods.remove("a")
     assert list(api.pods) == ["proof-b"]
@@ -85,7 +85,7 @@ def test_two_operators_do_not_remove_each_other_s_pods(api: Api, pods: Pods) -> 
 @pytest.mark.parametrize("what", ["persistentvolumeclaims/data", "configmaps/settings", "widgets/one", "pods/debug"])
 def test_a_namespace_with_something_else_in_it_stays(api: Api, pods: Pods, what: str) -> None:
     pods.open()
-    pods.create(pod_manifest("proof-0", "gpu1", "a", 60))
+    pods.create(build_pod("proof-0", "gpu1", "a", 60))
     api.others.append(what)
     assert pods.remove("a")
     assert (api.pods, api.space is None) == ({}, False)
@@ -103,8 +103,8 @@ def test_a_namespace_of_which_not_all_is_known_stays(api: Api, pods: Pods) -> No
 
 def test_a_pod_of_the_same_name_that_was_made_since_stays(api: Api, pods: Pods) -> None:
     pods.open()
-    pods.create(pod_manifest("proof-0", "gpu1", "a", 60))
-    (listed,) = pods.all("a")
+    pods.create(build_pod("proof-0", "gpu1", "a", 60))
+    (listed,) = pods.list_pods("a")
     api.pods["proof-0"] = {"metadata": {**listed["metadata"], "uid": "another"}}
     assert pods.clear([listed])
     assert list(api.pods) == ["proof-0"]
@@ -122,14 +122,14 @@ def test_a_namespace_of_somebody_else_is_left_alone(api: Api, pods: Pods, labels
 
 
 def test_one_that_ends_is_waited_for(api: Api, pods: Pods) -> None:
-    api.space = {**namespace_manifest(), "status": {"phase": "Terminating"}}
+    api.space = {**build_namespace(), "status": {"phase": "Terminating"}}
     assert pods.open() == 0
     assert api.space is not None
     assert "status" not in api.space
 
 
 def test_one_that_does_not_end_is_reported(api: Api, pods: Pods) -> None:
-    api.space, api.ends = {**namespace_manifest(), "status": {"phase": "Terminating"}}, 10**6
+    api.space, api.ends = {**build_namespace(), "status": {"phase": "Terminating"}}, 10**6
     with pytest.raises(RolloutError) as raised:
         pods.open()
     assert raised.value.reference == "proof-namespace-stuck"
@@ -138,11 +138,11 @@ def test_one_that_does_not_end_is_reported(api: Api, pods: Pods) -> None:
 def test_the_service_account_of_a_new_namespace_is_waited_for(api: Api, pods: Pods) -> None:
     pods.open()
     api.accounts = 5
-    pods.create(pod_manifest("proof-0", "gpu1", "a", 60))
+    pods.create(build_pod("proof-0", "gpu1", "a", 60))
     assert list(api.pods) == ["proof-0"]
     api.accounts = 10**6
     with pytest.raises(ApiRefused, match="service account"):
-        pods.create(pod_manifest("proof-1", "gpu1", "a", 60))
+        pods.create(build_pod("proof-1", "gpu1", "a", 60))
 
 
 def test_errors_are_in_the_api_s_words(api: Api, pods: Pods) -> None:
@@ -191,12 +191,12 @@ def real() -> Iterator[Pods]:
 
 
 def test_the_real_client_takes_what_we_give_it(real: Pods) -> None:
-    made = pod_manifest("proof-0", "gpu1", "a", 60)
+    made = build_pod("proof-0", "gpu1", "a", 60)
     assert real.open() == 0
     real.create(made)
-    assert real.all("a") == []
-    assert real.log("proof-0", "kernel") == '{"items": []}'
-    assert real.warning("proof-0") == ""
+    assert real.list_pods("a") == []
+    assert real.read_log("proof-0", "kernel") == '{"items": []}'
+    assert real.find_warning("proof-0") == ""
     assert real.clear([{"metadata": {"name": "proof-0", "uid": "u"}}])
     assert real.remove("a")
     assert not real.is_empty()
@@ -220,19 +220,19 @@ def test_the_real_client_takes_what_we_give_it(real: Pods) -> None:
 
 def test_pods_that_do_not_go_are_reported(api: Api, pods: Pods, monkeypatch: pytest.MonkeyPatch) -> None:
     pods.open()
-    pods.create(pod_manifest("proof-0", "gpu1", "a", 60))
+    pods.create(build_pod("proof-0", "gpu1", "a", 60))
     monkeypatch.setattr(Api, "delete_namespaced_pod", lambda *_, **__: None)
     assert not pods.remove("a")
     assert api.space is not None
 
 
 def test_the_pod_as_it_is_made() -> None:
-    made = pod_manifest("proof-0", "gpu1", "a", 180)
+    made = build_pod("proof-0", "gpu1", "a", 180)
     spec = made["spec"]
     assert spec["activeDeadlineSeconds"] == 240
     assert "nodeName" not in spec, "the scheduler counts GPUs"
     containers = [*spec["initContainers"], *spec["containers"]]
-    assert [one["name"] for one in containers] == ["kernel", "uuid", "held"]
+    assert [container["name"] for container in containers] == ["kernel", "uuid", "held"]
     assert {one["resources"]["limits"]["nvidia.com/gpu"] for one in containers} == {"1"}
     assert "command" not in containers[0]
     assert (spec["restartPolicy"], spec["automountServiceAccountToken"]) == ("Never", False)

@@ -56,22 +56,22 @@ class Nodes:
     def create(self, manifest: Mapping[str, Any]) -> None:
         self.refuse("create")
         name, node = manifest["metadata"]["name"], manifest["metadata"]["annotations"][NODE]
-        mine = [one for one in self.pods.values() if one["metadata"]["annotations"][NODE] == node]
+        mine = [pod for pod in self.pods.values() if pod["metadata"]["annotations"][NODE] == node]
         free = [gpu for gpu in GPUS if gpu[1] == node]
         self.pods[name] = {**manifest, "gpu": free[len(mine)], "status": {"phase": "Pending"}}
         self.most = max(self.most, len(self.pods))
 
-    def all(self, run: str = "") -> list[dict[str, Any]]:
+    def list_pods(self, run: str = "") -> list[dict[str, Any]]:
         self.refuse("all")
-        assert all(one["metadata"]["labels"][RUN] == run for one in self.pods.values())
+        assert all(pod["metadata"]["labels"][RUN] == run for pod in self.pods.values())
         ready = HOLDS if self.clock.at >= self.after else {"phase": "Pending"}
         return [{**one, "status": self.statuses.get(name, ready)} for name, one in self.pods.items()]
 
-    def log(self, pod: str, container: str) -> str | None:
+    def read_log(self, pod: str, container: str) -> str | None:
         uuid, _, bus = self.pods[pod]["gpu"]
         return "Test PASSED\n" if container == KERNEL else f"{uuid}, 0000{bus}, {MODEL}\n"
 
-    def warning(self, pod: str) -> str:
+    def find_warning(self, pod: str) -> str:
         return "FailedScheduling: nowhere"
 
     def remove(self, run: str) -> bool:
@@ -91,19 +91,19 @@ class Watched(Prometheus):
         self.metric = "DCGM_FI_DEV_GPU_TEMP"
         self.looks = 0
 
-    def now(self) -> float:
+    def query_time(self) -> float:
         return NOW + self.clock.at
 
-    def look(self, *, targets: bool = False) -> Series:
+    def query_series(self, *, targets: bool = False) -> Series:
         self.looks += 1
-        return Series(self.metric, self.now(), tuple(self.samples()), series([]).scrapes)
+        return Series(self.metric, self.query_time(), tuple(self.samples()), series([]).scrapes)
 
     def samples(self) -> list[Sample]:
         last = NOW + self.clock.at // EVERY * EVERY
-        return [sample(at, at=NOW - 20 if uuid in self.late else last) for at, uuid in enumerate(UUIDS)]
+        return [sample(at, timestamp=NOW - 20 if uuid in self.late else last) for at, uuid in enumerate(UUIDS)]
 
-    def values(self, at: float) -> dict[str, float]:
-        return {one.uuid: one.value for one in self.samples()}
+    def query_values(self, timestamp: float) -> dict[str, float]:
+        return {sample.uuid: sample.value for sample in self.samples()}
 
 
 class Panels(Grafana):
@@ -111,8 +111,8 @@ class Panels(Grafana):
         object.__setattr__(self, "prometheus", prometheus)
         object.__setattr__(self, "wrong", {})
 
-    def panel(self, metric: str, now: float) -> dict[str, tuple[float, float]]:
-        found: dict[str, float] = self.prometheus.values(now) | self.wrong  # type: ignore[attr-defined]
+    def query_panel(self, metric: str, now: float) -> dict[str, tuple[float, float]]:
+        found: dict[str, float] = self.prometheus.query_values(now) | self.wrong  # type: ignore[attr-defined]
         return {uuid: (now - 5, value) for uuid, value in found.items()}
 
 
@@ -129,7 +129,7 @@ class World:
         return Prover(
             cluster=self.nodes,
             report=self.events.append,
-            cancelled=lambda: self.stop,
+            find_stop_reason=lambda: self.stop,
             wait=self.clock.wait,
             clock=self.clock.now,
             **{**given, **other},
@@ -152,7 +152,7 @@ def refusing(what: str, error: Exception) -> Callable[[str], None]:
 def test_all_is_proven_and_nothing_is_left(world: World) -> None:
     done = world.prove()
     assert marks(done.rows) == GOOD
-    assert (done.stopped, done.left, world.nodes.pods, world.nodes.removals) == ("", "", {}, 1)
+    assert (done.stop_reason, done.remaining, world.nodes.pods, world.nodes.removals) == ("", "", {}, 1)
     assert world.nodes.most == 4, "all at the same time, so that each meets another GPU"
     assert done.seconds < 2 + EVERY + 2
     assert {link.note for row in done.rows for _, link in row.links} == {
@@ -162,7 +162,7 @@ def test_all_is_proven_and_nothing_is_left(world: World) -> None:
         "the exporter says that proof-3 uses it",
         "",
     }
-    assert [event.what for event in world.events if event.kind == "step"] == [
+    assert [event.message for event in world.events if event.kind == "step"] == [
         "4 pods on 2 nodes",
         "asking Prometheus",
         "asking Grafana",
@@ -171,7 +171,7 @@ def test_all_is_proven_and_nothing_is_left(world: World) -> None:
 
 
 def test_only_free_gpus_get_a_pod(world: World) -> None:
-    done = world.prove(places=(place("gpu1", busy=2), place("gpu2", closed="cordoned")))
+    done = world.prove(places=(place("gpu1", busy=2), place("gpu2", closed_reason="cordoned")))
     assert world.nodes.most == 0
     assert marks(done.rows) == ["gpu1 00 soo", "gpu1 01 soo", "gpu2 00 uoo", "gpu2 01 uoo"]
     assert world.nodes.removals == 0
@@ -187,7 +187,7 @@ def test_a_late_scrape_is_waited_for_two_intervals_and_no_longer(world: World) -
 def test_pods_that_stay_pending_are_not_known_and_taken_away(world: World) -> None:
     world.nodes.after = 10**6
     done = world.prove(timeout=30)
-    assert {row.kernel.why for row in done.rows} == {"FailedScheduling: nowhere"}
+    assert {row.kernel.reason for row in done.rows} == {"FailedScheduling: nowhere"}
     assert marks(done.rows) == ["gpu1 00 uoo", "gpu1 01 uoo", "gpu2 00 uoo", "gpu2 01 uoo"]
     assert world.nodes.pods == {}
     assert done.seconds < 40
@@ -197,7 +197,7 @@ def test_a_pod_without_a_place_is_believed_after_twenty_seconds(world: World) ->
     why = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "Insufficient"}
     world.nodes.statuses = {f"proof-r-{at}": {"phase": "Pending", "conditions": [why]} for at in range(4)}
     done = world.prove(run="r")
-    assert {row.kernel.why for row in done.rows} == {"Unschedulable: Insufficient"}
+    assert {row.kernel.reason for row in done.rows} == {"Unschedulable: Insufficient"}
     assert 20 <= done.parts[0][1] < 22
 
 
@@ -212,9 +212,9 @@ def test_the_api_s_refusal_is_the_reason(world: World) -> None:
     world.nodes.refuse = refusing("create", ApiRefused("exceeded quota", 403))
     done = world.prove()
     assert {row.kernel.outcome for row in done.rows} == {"unknown"}
-    assert {row.kernel.why for row in done.rows} == {"exceeded quota"}
+    assert {row.kernel.reason for row in done.rows} == {"exceeded quota"}
     world.nodes.refuse = refusing("open", ApiRefused("the API was not reached"))
-    assert {row.kernel.why for row in world.prove().rows} == {"the API was not reached"}
+    assert {row.kernel.reason for row in world.prove().rows} == {"the API was not reached"}
 
 
 def test_ctrl_c_takes_the_pods_away_and_tells_what_is_known(world: World) -> None:
@@ -227,9 +227,9 @@ def test_ctrl_c_takes_the_pods_away_and_tells_what_is_known(world: World) -> Non
 
     world.clock.wait = pressed  # type: ignore[method-assign]
     done = world.prove()
-    assert done.stopped == "interrupted"
+    assert done.stop_reason == "interrupted"
     assert (world.nodes.pods, world.nodes.removals) == ({}, 1)
-    assert {row.kernel.why for row in done.rows} == {"interrupted"}
+    assert {row.kernel.reason for row in done.rows} == {"interrupted"}
     assert done.seconds < 10
 
 
@@ -249,7 +249,7 @@ def test_a_namespace_that_is_not_ours_ends_it_before_anything_is_made(world: Wor
 
 def test_what_cannot_be_removed_is_reported(world: World) -> None:
     world.nodes.refuse = refusing("remove", ApiRefused("the API was not reached"))
-    left = world.prove().left
+    left = world.prove().remaining
     assert left.startswith(
         "the pods could not be removed (the API was not reached); they end by themselves within 240 s"
     )
@@ -257,7 +257,7 @@ def test_what_cannot_be_removed_is_reported(world: World) -> None:
 
 def test_what_an_earlier_proof_left_is_reported(world: World) -> None:
     world.nodes.left = 3
-    assert world.prove().swept == 3
+    assert world.prove().removed_pods == 3
 
 
 def test_monitoring_that_cannot_be_asked(world: World) -> None:
@@ -270,18 +270,18 @@ def test_a_grafana_that_fails(world: World, error: Exception, mark: str, monkeyp
     def failing(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(Panels, "panel", failing)
+    monkeypatch.setattr(Panels, "query_panel", failing)
     assert marks(world.prove().rows) == [one[:-1] + mark for one in GOOD]
 
 
 def test_a_panel_is_asked_again_before_it_is_wrong(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    right, asked = Panels.panel, []
+    right, asked = Panels.query_panel, []
 
     def first_wrong(self: Panels, metric: str, now: float) -> dict[str, tuple[float, float]]:
         asked.append(now)
         found = right(self, metric, now)
         return {uuid: (at, value + 1) for uuid, (at, value) in found.items()} if len(asked) == 1 else found
 
-    monkeypatch.setattr(Panels, "panel", first_wrong)
+    monkeypatch.setattr(Panels, "query_panel", first_wrong)
     assert marks(world.prove().rows) == GOOD
     assert len(asked) == 2

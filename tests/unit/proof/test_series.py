@@ -34,10 +34,10 @@ def one(values: list[list[object]], **labels: str) -> list[dict[str, object]]:
 
 
 def test_the_newest_value_counts() -> None:
-    (found,) = parse_samples(one([[1.0, "40"], [16.0, "41"], [31.0, "NaN"]]), ["gpu1"], {})
-    assert (found.uuid, found.node, found.bus, found.index) == ("GPU-1", "gpu1", "0000:65:00.0", "0")
-    assert (found.at, found.value) == (16.0, 41.0)
-    assert (found.owner, found.target) == ("default/train-0", "nvidia-dcgm-exporter 10.244.1.7:9400")
+    (sample,) = parse_samples(one([[1.0, "40"], [16.0, "41"], [31.0, "NaN"]]), ["gpu1"], {})
+    assert (sample.uuid, sample.node, sample.bus, sample.index) == ("GPU-1", "gpu1", "0000:65:00.0", "0")
+    assert (sample.timestamp, sample.value) == (16.0, 41.0)
+    assert (sample.owner, sample.target) == ("default/train-0", "nvidia-dcgm-exporter 10.244.1.7:9400")
 
 
 def test_what_has_no_value_or_no_uuid_is_no_gpu() -> None:
@@ -56,8 +56,8 @@ def test_what_has_no_value_or_no_uuid_is_no_gpu() -> None:
     ],
 )
 def test_the_exporter_s_own_pod_tells_the_node_best(labels: dict[str, str], pods: dict[str, str], node: str) -> None:
-    (found,) = parse_samples(one([[1.0, "40"]], **labels), ["gpu1", "gpu2"], pods)
-    assert found.node == node
+    (sample,) = parse_samples(one([[1.0, "40"]], **labels), ["gpu1", "gpu2"], pods)
+    assert sample.node == node
 
 
 def test_the_first_metric_that_most_gpus_have() -> None:
@@ -77,10 +77,10 @@ def test_durations_as_prometheus_writes_them(text: str, expected: float) -> None
 
 def test_intervals_are_those_of_the_targets() -> None:
     labels = {"job": "a", "instance": "b"}
-    found = parse_scrapes(
+    scrapes = parse_scrapes(
         [{"labels": labels, "scrapeInterval": "1m", "lastError": "refused"}, {"labels": {"job": "etcd"}}]
     )
-    assert found == {"a b": Scrape(60, "refused"), "etcd ": Scrape(30)}
-    mine = Series("m", NOW, (sample(0, target="a b"),), found)
-    assert (mine.interval, mine.interval_of(mine.samples[0])) == (60, 60)
+    assert scrapes == {"a b": Scrape(60, "refused"), "etcd ": Scrape(30)}
+    mine = Series("m", NOW, (sample(0, target="a b"),), scrapes)
+    assert (mine.interval, mine.find_interval(mine.samples[0])) == (60, 60)
     assert Series("m", NOW).interval == 30

@@ -46,12 +46,12 @@ def test_where_there_is_none_it_says_why(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_what_it_matches() -> None:
-    found = build_silence(["gpu1.a", "gpu2"], 600, "ann")
-    by_name = {one["name"]: re.compile(one["value"]) for one in found["matchers"]}
+    silence = build_silence(["gpu1.a", "gpu2"], 600, "ann")
+    by_name = {one["name"]: re.compile(one["value"]) for one in silence["matchers"]}
     assert by_name["node"].fullmatch("gpu2")
     assert not by_name["node"].fullmatch("gpu1xa")
     assert not by_name["alertname"].fullmatch("GpuXidCritical")
-    began, ends = (datetime.fromisoformat(found[key]) for key in ("startsAt", "endsAt"))
+    began, ends = (datetime.fromisoformat(silence[key]) for key in ("startsAt", "endsAt"))
     assert (ends - began).total_seconds() == 600
 
 

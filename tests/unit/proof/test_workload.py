@@ -73,12 +73,14 @@ def ended(code: int, message: str = "", reason: str = "Error") -> dict[str, Any]
 def test_what_it_waits_for_or_failed_at(found: dict[str, Any], stage: str, why: str) -> None:
     result = judge_pod(found, {})
     assert (result.pod, result.node, result.stage, result.visible) == ("proof-1", "gpu1", stage, ())
-    assert result.why.startswith(why)
-    assert bool(result.why) == bool(why)
+    assert result.reason.startswith(why)
+    assert bool(result.reason) == bool(why)
 
 
 def test_the_kubelet_s_warning_is_reported_where_the_pod_has_no_reason() -> None:
-    assert judge_pod(pod({"phase": "Pending"}), {}, "FailedCreatePodSandBox: no network").why.startswith("FailedCreate")
+    assert judge_pod(pod({"phase": "Pending"}), {}, "FailedCreatePodSandBox: no network").reason.startswith(
+        "FailedCreate"
+    )
 
 
 def test_it_ran_and_names_its_gpu() -> None:
@@ -98,7 +100,7 @@ def test_it_ran_and_names_its_gpu() -> None:
 )
 def test_what_it_printed_counts(logs: dict[str, str], ran: bool | None, why: str) -> None:
     result = judge_pod(HOLDING, logs)
-    assert (result.stage, result.ran, result.why) == ("held", ran, why)
+    assert (result.stage, result.ran, result.reason) == ("held", ran, why)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from gpustack.ask.judge import Judgement, Result
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.command import Prose
-from gpustack.doctor.check import names
+from gpustack.doctor.check import build_names
 from gpustack.doctor.finding import Finding
-from gpustack.remedy.commands import commands, fill_line
-from gpustack.remedy.offer import offer
+from gpustack.remedy.commands import build_commands, fill_line
+from gpustack.remedy.offer import build_offer
 from tests.worlds import cluster, gpus
 from tests.worlds.cases import answers_at, recorded
 
@@ -25,7 +25,7 @@ def found(id: str, *locations: str) -> Finding:
 
 
 def of(id: str, *locations: str, snapshot: Snapshot | None = None) -> str:
-    return "\n".join(commands(found(id, *locations), snapshot or gpus.snapshot()).repairs)
+    return "\n".join(build_commands(found(id, *locations), snapshot or gpus.snapshot()).repairs)
 
 
 def test_one_host_is_named_as_one_logs_in_and_its_node_as_kubernetes_knows_it() -> None:
@@ -56,18 +56,18 @@ def test_a_node_that_is_not_known_is_not_guessed() -> None:
 
 def tainted(**keys: str) -> Finding:
     """By host, the key of a taint of its node."""
-    values = {host: Result("taints", "tolerated", key, names=names(KEY=[key])) for host, key in keys.items()}
+    values = {host: Result("taints", "tolerated", key, names=build_names(KEY=[key])) for host, key in keys.items()}
     return Finding(TAINTED, tuple(Judgement(TAINTED, host, "failed", values[host]) for host in keys), "certain")
 
 
 def test_what_was_found_stands_for_its_word() -> None:
     """As it was found, for a shell; where it differs between hosts, the word stays."""
     world = gpus.snapshot()
-    assert "kubectl taint node k2 team-" in commands(tainted(k2="team"), world).repairs
-    assert "kubectl taint node NODE team-" in commands(tainted(k1="team", k2="team"), world).repairs
-    assert "kubectl taint node NODE KEY-" in commands(tainted(k1="team", k2="other"), world).repairs
-    assert "kubectl taint node k2 '$(reboot)-'" in commands(tainted(k2="$(reboot)"), world).repairs
-    assert names(KEY=["a", "b"], NAME=["c", "c"], UNIT=[]) == (("NAME", "c"),)
+    assert "kubectl taint node k2 team-" in build_commands(tainted(k2="team"), world).repairs
+    assert "kubectl taint node NODE team-" in build_commands(tainted(k1="team", k2="team"), world).repairs
+    assert "kubectl taint node NODE KEY-" in build_commands(tainted(k1="team", k2="other"), world).repairs
+    assert "kubectl taint node k2 '$(reboot)-'" in build_commands(tainted(k2="$(reboot)"), world).repairs
+    assert build_names(KEY=["a", "b"], NAME=["c", "c"], UNIT=[]) == (("NAME", "c"),)
 
 
 def test_namespaces_are_called_as_the_spec_calls_them() -> None:
@@ -81,14 +81,14 @@ def test_the_command_that_has_it_done_is_there_where_a_machine_may() -> None:
     who = {(probe, "k2"): recorded(probe, "prepared-debian-12") for probe in ("system.os", "system.hostname")}
     who["network.address", "k2"] = Answer("network.address", "k2", 0, "192.0.2.1 dev eth0 src 10.78.0.12 uid 0\n")
     snapshot = gpus.snapshot(who)
-    assert any("doctor --fix" in line for line in commands(found(FORWARD, "k2"), snapshot).all)
-    assert not any("doctor --fix" in line for line in commands(found(UNREACHED, "k2"), snapshot).all)
+    assert any("doctor --fix" in line for line in build_commands(found(FORWARD, "k2"), snapshot).hints)
+    assert not any("doctor --fix" in line for line in build_commands(found(UNREACHED, "k2"), snapshot).hints)
 
 
 def test_it_is_not_where_this_cluster_has_no_such_step() -> None:
     """A device plugin of the host's own stack is none of the operator's."""
     snapshot = gpus.snapshot(spec={"gpu": {"stack": "host"}})
-    assert not any("doctor --fix" in line for line in commands(found(OF_OPERATOR, CLUSTER), snapshot).all)
+    assert not any("doctor --fix" in line for line in build_commands(found(OF_OPERATOR, CLUSTER), snapshot).hints)
 
 
 def containerd(case: str) -> Snapshot:
@@ -100,12 +100,14 @@ def test_install_is_offered_where_it_would_do_something() -> None:
     """With --force where its checks see no difference; not at all where it would refuse, as with somebody's file."""
     assert "gpustack install --only monitoring --force" in of("mon-crd-stale", CLUSTER)
     assert "--force" not in of(DISABLED, "k2", snapshot=containerd("prepared-debian-12"))
-    assert not any("install" in line for line in commands(found(DISABLED, "k2"), containerd("nvidia-toolkit")).repairs)
+    assert not any(
+        "install" in line for line in build_commands(found(DISABLED, "k2"), containerd("nvidia-toolkit")).repairs
+    )
 
 
 def test_a_step_that_this_cluster_has_not_is_not_offered() -> None:
     snapshot = gpus.snapshot(spec={"gpu": {"stack": "host"}})
-    assert not any("gpu-operator" in line for line in commands(found(OF_OPERATOR, CLUSTER), snapshot).repairs)
+    assert not any("gpu-operator" in line for line in build_commands(found(OF_OPERATOR, CLUSTER), snapshot).repairs)
 
 
 def test_a_remark_stays_behind_the_inventory() -> None:
@@ -121,18 +123,18 @@ def test_a_remark_stays_behind_the_inventory() -> None:
 
 
 def test_why_install_leaves_it_to_a_person_is_reported() -> None:
-    (why,) = commands(found(DISABLED, "k2"), containerd("nvidia-toolkit")).manual
+    (why,) = build_commands(found(DISABLED, "k2"), containerd("nvidia-toolkit")).manual
     assert "conf.d/site.toml" in why
-    assert commands(found(DISABLED, "k2"), containerd("prepared-debian-12")).manual == ()
+    assert build_commands(found(DISABLED, "k2"), containerd("prepared-debian-12")).manual == ()
 
 
 def test_what_the_remedy_does_not_fix_as_it_was_found_is_for_a_person() -> None:
     result = Result("monitor", "ours", "theirs", person=Prose("it is not ours to change"))
     other = Finding("mon-crd-stale", (Judgement("mon-crd-stale", CLUSTER, "failed", result),), "certain")
     snapshot = gpus.snapshot()
-    assert commands(other, snapshot).manual == ("it is not ours to change",)
-    assert not any("install" in line or "--fix" in line for line in commands(other, snapshot).all)
-    assert offer(snapshot, other).why_not == "manual: it is not ours to change"
+    assert build_commands(other, snapshot).manual == ("it is not ours to change",)
+    assert not any("install" in line or "--fix" in line for line in build_commands(other, snapshot).hints)
+    assert build_offer(snapshot, other).obstacle == "manual: it is not ours to change"
 
 
 def test_no_command_of_the_catalogue_is_cut_by_a_comment_of_yaml() -> None:

@@ -17,12 +17,12 @@ def test_everything_is_as_it_was(host: ScratchHost, copies: Copies) -> None:
     before = host.inventory()
     record = make_fix(copies, lambda: forward(host))
     assert (record.files, record.keys) == ((SYSCTL_FILE,), ("net.ipv4.ip_forward 0 -> 1",))
-    found = find_last_fix(copies, ["h1"])
-    assert (found.fault, found.hosts) == (IP, ("h1",))
+    last_fix = find_last_fix(copies, ["h1"])
+    assert (last_fix.fault, last_fix.hosts) == (IP, ("h1",))
     done = take_back(copies)
     assert host.inventory() == before
-    assert done.did == (f"h1: removed {SYSCTL_FILE}", "h1: set net.ipv4.ip_forward = 0")
-    assert done.left == ()
+    assert done.actions == (f"h1: removed {SYSCTL_FILE}", "h1: set net.ipv4.ip_forward = 0")
+    assert done.remainders == ()
     assert not (host.folder / "fixes").exists()
 
 
@@ -45,7 +45,7 @@ def test_content_mode_owner_and_links_return(host: ScratchHost, copies: Copies) 
     assert set(record.files) == {f"/{SITE}", "/etc/containerd/config.toml", "/etc/containerd/conf.d/gpustack.toml"}
     done = take_back(copies)
     assert host.inventory() == before
-    assert {f"h1: restored /{SITE}", "h1: removed /etc/containerd/conf.d/gpustack.toml"} <= set(done.did)
+    assert {f"h1: restored /{SITE}", "h1: removed /etc/containerd/conf.d/gpustack.toml"} <= set(done.actions)
     assert {"systemctl --quiet disable containerd", "systemctl restart containerd"} <= set(host.calls)
     kept = host.folder / "fixes/1/after" / SITE
     assert kept.read_text() == "x = 2\n", "what the play writes there is not known: it may be a person's"
@@ -69,7 +69,7 @@ def test_what_the_fix_did_not_change_is_not_kept(host: ScratchHost, copies: Copi
     kept = [path for path in (host.folder / "fixes").rglob("*") if path.is_file() and "password" in path.read_text()]
     assert kept == []
     login.write_text("another\n")
-    assert take_back(copies).left == ()
+    assert take_back(copies).remainders == ()
     assert login.read_text() == "another\n"
 
 

@@ -10,13 +10,13 @@ from gpustack.ask.judge import Judgement, Result
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor import diagnose as doctor
-from gpustack.doctor.finding import Diagnosis, Drift, Unexplained, Verdict
+from gpustack.doctor.finding import Diagnosis, Drift, UnexplainedSymptom, Verdict
 from gpustack.errors import RolloutError
 from gpustack.events import INTERRUPTED
 from gpustack.remedy import fix as module
 from gpustack.remedy.offer import Offer
-from gpustack.report.codes import fix_code
-from gpustack.rollout.plan import Played
+from gpustack.report.codes import compute_fix_code
+from gpustack.rollout.plan import PlaybookRun
 from tests.worlds.fix_run import FORWARD, STOPPED, SWAP, World, endings
 
 IP, SWAP_ON, CONTAINERD = "host-ip-forward-off", "host-swap-on", "containerd-not-running"
@@ -36,7 +36,7 @@ def test_the_order_is_ask_show_yes_copy_play_ask_keep_diagnose() -> None:
     ]  # fmt: skip
     assert endings(done) == {IP: "fixed"}
     assert done.attempts[0].records[0].files == ("/etc/x",)
-    assert (done.after.roots, done.stopped) == ((), "")
+    assert (done.after.roots, done.stop_reason) == ((), "")
 
 
 def test_what_is_safe_is_asked_about_once_and_done_one_after_the_other() -> None:
@@ -70,7 +70,7 @@ def test_declined_changes_nothing() -> None:
     done = world.fix()
     assert world.acts == [f"show {IP}", "yes?"]
     assert endings(done) == {IP: "declined"}
-    assert (done.tried, fix_code(done)) == ((), 1)
+    assert (done.tried_attempts, compute_fix_code(done)) == ((), 1)
 
 
 def test_what_does_not_turn_is_undone_and_nothing_follows() -> None:
@@ -80,9 +80,9 @@ def test_what_does_not_turn_is_undone_and_nothing_follows() -> None:
         f"copy {SWAP_ON} on h1", "play prereqs on h1", "keep", "undo",
     ]  # fmt: skip
     assert endings(done) == {SWAP_ON: "not-resolved"}
-    assert done.attempts[0].undone == ("h1: restored /etc/x",)
-    assert "swap" in done.attempts[0].why
-    assert fix_code(done) == 6
+    assert done.attempts[0].rollback_actions == ("h1: restored /etc/x",)
+    assert "swap" in done.attempts[0].reason
+    assert compute_fix_code(done) == 6
 
 
 def test_a_play_that_fails_and_mends_nothing_is_undone_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +90,7 @@ def test_a_play_that_fails_and_mends_nothing_is_undone_at_once(monkeypatch: pyte
     world = World(FORWARD, failing=[IP])
     done = world.fix()
     assert world.acts[-1] == "undo"
-    assert fix_code(done) == 5
+    assert compute_fix_code(done) == 5
 
 
 def test_what_is_gone_by_itself_is_left_alone() -> None:
@@ -105,9 +105,11 @@ def test_what_is_gone_by_itself_is_left_alone() -> None:
 def test_what_has_become_unknown_is_not_resolved() -> None:
     world = World(FORWARD)
 
-    def play(offer: Offer, snapshot: Snapshot) -> Played:
+    def play(offer: Offer, snapshot: Snapshot) -> PlaybookRun:
         played = World.play(world, offer, snapshot)
-        world.faults = {key: replace(answer, rc=-1, out="", lost="it hung") for key, answer in FORWARD.items()}
+        world.faults = {
+            key: replace(answer, rc=-1, stdout="", missing_reason="it hung") for key, answer in FORWARD.items()
+        }
         return played
 
     done = module.Fix(world.gather, play, world, world.undo, world.show, world.agree, lambda _: None).run(
@@ -133,16 +135,16 @@ def test_an_interrupt_keeps_what_was_begun_and_undoes_nothing() -> None:
     world = World(FORWARD | SWAP, stubborn=[SWAP_ON])
     real = world.play
 
-    def play(offer: Offer, snapshot: Snapshot) -> Played:
+    def play(offer: Offer, snapshot: Snapshot) -> PlaybookRun:
         world.stop = INTERRUPTED
         return real(offer, snapshot)
 
     done = module.Fix(
-        world.gather, play, world, world.undo, world.show, world.agree, lambda _: None, cancelled=lambda: world.stop
+        world.gather, play, world, world.undo, world.show, world.agree, lambda _: None, cancellation=lambda: world.stop
     ).run(world.diagnosed())
     assert world.acts[-1] == "keep"
     assert endings(done) == {SWAP_ON: "interrupted"}
-    assert fix_code(done) == 130
+    assert compute_fix_code(done) == 130
 
 
 def test_an_id_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,8 +161,8 @@ def test_an_id_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(world, "gather", gather)
     done = world.fix()
     assert world.acts.count("play remedy/sysctl on h1") == 1
-    assert [one.id for one in done.after.roots] == [IP]
-    assert fix_code(done) == 1
+    assert [root.id for root in done.after.roots] == [IP]
+    assert compute_fix_code(done) == 1
 
 
 DOWN = Judgement("st-target-down", CLUSTER, "failed")
@@ -169,7 +171,7 @@ COMING = Drift("monitoring", "targets", (CLUSTER,), Result("targets", "all up", 
 
 @pytest.mark.parametrize(
     "shown",
-    [{"verdict": Verdict((), (Unexplained(DOWN.id, (DOWN,), (), (), (), ""),), ())}, {"drift": (COMING,)}],
+    [{"verdict": Verdict((), (UnexplainedSymptom(DOWN.id, (DOWN,), (), (), (), ""),), ())}, {"drift": (COMING,)}],
     ids=["a symptom", "drift that passes"],
 )
 def test_what_shows_only_when_more_is_answered_is_waited_for(
@@ -181,13 +183,13 @@ def test_what_shows_only_when_more_is_answered_is_waited_for(
     real, looks = doctor.diagnose, iter([True, True])
 
     def diagnose(snapshot: Snapshot) -> Diagnosis:
-        found = real(snapshot)
+        diagnosis = real(snapshot)
         if not any(text == "keep" for text in world.log) or not next(looks, False):
-            return found
-        return replace(found, **shown)
+            return diagnosis
+        return replace(diagnosis, **shown)
 
     monkeypatch.setattr(module, "diagnose", diagnose)
     done = world.fix()
     assert next(looks, None) is None
-    assert (done.after.unexplained, done.attempts[0].remaining) == ((), ())
+    assert (done.after.unexplained_symptoms, done.attempts[0].remaining) == ((), ())
     assert COMING not in done.after.drift

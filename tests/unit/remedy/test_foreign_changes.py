@@ -6,8 +6,8 @@ import pytest
 
 from gpustack.errors import RolloutError
 from gpustack.remedy.copies import Copies
-from gpustack.remedy.scope import SYSCTL_FILE, Scope, Thing
-from gpustack.remedy.step_scope import declare_things
+from gpustack.remedy.scope import SYSCTL_FILE, HostResource, Scope
+from gpustack.remedy.step_scope import declare_resources
 from gpustack.remedy.undo import LastFix, find_last_fix, roll_back
 from tests.worlds.scratch_fix import (
     CONTAINERD,
@@ -38,7 +38,7 @@ def test_a_colleague_s_work_in_etc_survives(host: ScratchHost, copies: Copies) -
     done = take_back(copies)
     assert (host.root / "etc/cron.d/nightly-backup").read_text() == "0 3 * * * root backup\n"
     assert app.read_text() == "new\n"
-    assert not any("nightly" in line or "app.conf" in line for line in (*done.did, *map(str, done.left)))
+    assert not any("nightly" in line or "app.conf" in line for line in (*done.actions, *map(str, done.remainders)))
 
 
 def test_a_killed_fix_is_undone_days_later(host: ScratchHost, copies: Copies) -> None:
@@ -46,10 +46,10 @@ def test_a_killed_fix_is_undone_days_later(host: ScratchHost, copies: Copies) ->
     copies.begin("1", IP, {"h1": FORWARD})
     forward(host)
     host.write("etc/new-service.conf", "since Tuesday\n")
-    found = find_last_fix(copies, ["h1"])
-    assert not found.records[0].finished
-    done = roll_back(copies, found, lambda _: None)
-    assert done.did == (f"h1: removed {SYSCTL_FILE}", "h1: set net.ipv4.ip_forward = 0")
+    last_fix = find_last_fix(copies, ["h1"])
+    assert not last_fix.records[0].finished
+    done = roll_back(copies, last_fix, lambda _: None)
+    assert done.actions == (f"h1: removed {SYSCTL_FILE}", "h1: set net.ipv4.ip_forward = 0")
     assert (host.root / "etc/new-service.conf").read_text() == "since Tuesday\n"
 
 
@@ -59,8 +59,8 @@ def test_a_killed_fix_leaves_what_nobody_knows(host: ScratchHost, copies: Copies
     host.write(SITE, "x = 2\n")
     refused = refusal(copies)
     assert refused.reference == "undo-changed-since"
-    assert "interrupted" in refused.why
-    assert f"diff -u '/var/lib/gpustack-cluster/fixes/1/before/{SITE}' '/{SITE}'" in refused.why
+    assert "interrupted" in refused.reason
+    assert f"diff -u '/var/lib/gpustack-cluster/fixes/1/before/{SITE}' '/{SITE}'" in refused.reason
     assert (host.root / SITE).read_text() == "x = 2\n"
 
 
@@ -83,11 +83,11 @@ def test_a_later_change_stays(host: ScratchHost, copies: Copies, change: str) ->
         host.write(f"{SYSCTL_FILE[1:]}/inside", "deep\n")
     now = host.inventory()
     if change == "gone":
-        assert take_back(copies).did == ()
+        assert take_back(copies).actions == ()
     else:
         refused = refusal(copies)
         assert refused.reference == "undo-changed-since"
-        assert SYSCTL_FILE in refused.why
+        assert SYSCTL_FILE in refused.reason
     assert host.inventory() == now
 
 
@@ -103,8 +103,8 @@ def test_what_is_as_left_goes_and_what_was_changed_stays(host: ScratchHost, copi
     make_fix(copies, work, "2", CRI, CONTAINERD)
     host.write(SITE, "x = 3\n")
     done = take_back(copies)
-    assert "h1: removed /etc/containerd/conf.d/gpustack.toml" in done.did
-    (left,) = done.left
+    assert "h1: removed /etc/containerd/conf.d/gpustack.toml" in done.actions
+    (left,) = done.remainders
     assert str(left).startswith(f"h1: /{SITE} stays: it was changed after gpustack wrote it (the fix left file 644 ")
     assert (host.root / SITE).read_text() == "x = 3\n"
     assert (host.folder / "fixes/2/before" / SITE).read_text() == "x = 1\n"
@@ -144,7 +144,7 @@ def test_a_unit_returns_only_from_the_state_that_the_fix_left(
         copies,
         lambda: unit.write_text(f"{after}\n"),
         fault="kubelet-not-running",
-        scope=Scope((Thing("unit", "kubelet", ("active", "failed")),)),
+        scope=Scope((HostResource("unit", "kubelet", ("active", "failed")),)),
     )
     unit.write_text(f"{now}\n")
     try_to_take_back(copies)
@@ -164,8 +164,8 @@ def test_a_host_that_lies_about_its_record_has_nothing_else_changed(host: Scratc
     record.write_text(record.read_text().replace("end\n", "\n".join([*lines, "end", ""])))
     done = take_back(copies)
     assert shadow.read_text() == "passwords\n"
-    assert [line for line in done.left if "/etc/shadow stays: gpustack has no record of it" in str(line)]
-    assert f"h1: removed {SYSCTL_FILE}" in done.did
+    assert [line for line in done.remainders if "/etc/shadow stays: gpustack has no record of it" in str(line)]
+    assert f"h1: removed {SYSCTL_FILE}" in done.actions
 
 
 def test_an_id_that_is_no_name_of_a_fix_is_never_sent(host: ScratchHost, copies: Copies) -> None:
@@ -177,11 +177,11 @@ def test_an_id_that_is_no_name_of_a_fix_is_never_sent(host: ScratchHost, copies:
 
 def test_a_change_between_the_question_and_the_restore_stays(host: ScratchHost, copies: Copies) -> None:
     make_fix(copies, lambda: forward(host))
-    found: LastFix = find_last_fix(copies, ["h1"])
+    last_fix: LastFix = find_last_fix(copies, ["h1"])
     host.write(SYSCTL_FILE[1:], "mine\n")
-    done = roll_back(copies, found, lambda _: None)
+    done = roll_back(copies, last_fix, lambda _: None)
     assert (host.root / SYSCTL_FILE[1:]).read_text() == "mine\n"
-    assert f"h1: {SYSCTL_FILE} stays: it was changed at this moment" in map(str, done.left)
+    assert f"h1: {SYSCTL_FILE} stays: it was changed at this moment" in map(str, done.remainders)
 
 
 def test_a_unit_that_the_fix_brought_is_stopped_and_disabled_before_its_file_goes(
@@ -196,7 +196,7 @@ def test_a_unit_that_the_fix_brought_is_stopped_and_disabled_before_its_file_goe
 
     host.give_tool("rm", '#!/bin/sh\necho "rm $*" >>"$ROOT/../calls"\nexec /bin/rm "$@"\n')
     before = host.inventory()
-    make_fix(copies, work, fault="host-ufw-blocks-pods", scope=Scope(declare_things("firewall")))
+    make_fix(copies, work, fault="host-ufw-blocks-pods", scope=Scope(declare_resources("firewall")))
     take_back(copies)
     assert {path: state for path, state in host.inventory().items() if path in before} == before
     calls = [call for call in host.calls if unit in call]

@@ -79,10 +79,10 @@ def fix_until_killed(copies: Copies, host: MortalHost, phase: str, number: int) 
         copies.finish("1", ["h1"])
     died = phase == "finish" and host.died
     if phase == "restore":
-        found = find_last_fix(copies, ["h1"])
+        last_fix = find_last_fix(copies, ["h1"])
         host.die_at(number)
         with suppress(RolloutError):
-            roll_back(copies, found, lambda _: None)
+            roll_back(copies, last_fix, lambda _: None)
         died = host.died
     host.die_at(0)
     return died

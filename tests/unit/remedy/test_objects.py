@@ -9,7 +9,7 @@ import pytest
 from gpustack.command import Command
 from gpustack.errors import RolloutError
 from gpustack.remedy.copies import Copies
-from gpustack.remedy.objects import api_path, compare_objects
+from gpustack.remedy.objects import build_api_path, compare_objects
 from gpustack.remedy.scope import Scope, Target
 from gpustack.remedy.undo import Rollback, find_last_fix, roll_back
 from tests.worlds.scratch_host import ScratchHost
@@ -55,7 +55,7 @@ def test_objects_are_put_back_and_what_was_made_goes(cluster: ScratchHost, copie
     make_fix(copies, cluster)
     done = take_back(copies)
     assert cluster.content() == before
-    assert done.did == (
+    assert done.actions == (
         "h1: restored ConfigMap monitoring/changed", "h1: removed ConfigMap monitoring/created",
     )  # fmt: skip
 
@@ -97,7 +97,7 @@ def test_a_person_s_edit_of_an_object_of_the_fix_stays(
     done = take_back(copies)
     assert cluster.content()[f"ConfigMap {name}"] == {"a": "2", "mine": "yes"}
     if (name, when) != ("monitoring/same", "after"):
-        (left,) = done.left
+        (left,) = done.remainders
         assert left.comparison == Command(
             "kubectl", "-n", "monitoring", "get", "ConfigMap", name.partition("/")[2], "-o", "yaml",
             "--show-managed-fields",
@@ -146,7 +146,7 @@ def test_objects_of_a_release_are_those_that_its_manifest_names(cluster: Scratch
     assert cluster.content()["ConfigMap monitoring/changed"] == {"a": "patched"}
     assert cluster.content()["ConfigMap kube-system/elsewhere"] == {"a": "1"}
     assert "ConfigMap monitoring/created" in cluster.content(), "the release did not have it before"
-    assert len(done.did) == 2
+    assert len(done.actions) == 2
 
 
 def test_a_release_that_is_not_there_has_no_objects(cluster: ScratchHost, copies: Copies) -> None:
@@ -162,7 +162,7 @@ def test_what_was_deleted_is_not_created_again(cluster: ScratchHost, copies: Cop
     cluster.delete("monitoring/created")
     done = take_back(copies)
     assert set(cluster.content()) & {"ConfigMap monitoring/same", "ConfigMap monitoring/created"} == set()
-    assert [line.text for line in done.left] == [
+    assert [line.text for line in done.remainders] == [
         "h1: ConfigMap monitoring/same stays: it was deleted meanwhile (the fix left absent; it is absent)"
     ]
 
@@ -186,7 +186,7 @@ def test_a_killed_fix_leaves_the_objects_of_a_week(cluster: ScratchHost, copies:
     now = cluster.content()
     with pytest.raises(RolloutError) as raised:
         take_back(copies)
-    assert "interrupted" in raised.value.why
+    assert "interrupted" in raised.value.reason
     assert cluster.content() == now
 
 
@@ -194,13 +194,13 @@ def test_a_write_between_the_question_and_the_restore_is_refused_by_the_api(
     cluster: ScratchHost, copies: Copies
 ) -> None:
     make_fix(copies, cluster)
-    found = find_last_fix(copies, ["h1"])
+    last_fix = find_last_fix(copies, ["h1"])
     for name in NAMES[:2]:
         cluster.apply(name, {"a": "mine"}, "kubectl", LATER)
-    done = roll_back(copies, found, lambda _: None)
+    done = roll_back(copies, last_fix, lambda _: None)
     assert {cluster.content()[f"ConfigMap {name}"]["a"] for name in NAMES[:2]} == {"mine"}
-    assert done.did == ()
-    assert [str(one) for one in done.left] == [
+    assert done.actions == ()
+    assert [str(remainder) for remainder in done.remainders] == [
         f"h1: ConfigMap {name} stays: it was changed at this moment" for name in NAMES[:2]
     ]
 
@@ -226,4 +226,4 @@ def test_a_status_is_no_change_and_an_owned_object_is_not_ours_to_restore(tmp_pa
 )
 def test_an_object_is_found_in_the_api(api: str, kind: str, namespace: str, path: str) -> None:
     metadata = {"name": "x", **({"namespace": namespace} if namespace else {})}
-    assert api_path({"apiVersion": api, "kind": kind, "metadata": metadata}) == path
+    assert build_api_path({"apiVersion": api, "kind": kind, "metadata": metadata}) == path

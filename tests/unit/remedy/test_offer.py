@@ -9,8 +9,8 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Reach
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis, Finding
-from gpustack.doctor.graph import graph
-from gpustack.remedy.offer import Offer, offer, offers
+from gpustack.doctor.graph import load_graph
+from gpustack.remedy.offer import Offer, build_offer, build_offers
 from tests.worlds import cases, cluster, hosts
 from tests.worlds.cases import recorded
 from tests.worlds.diagnoses import INVENTORY, diagnosed
@@ -18,15 +18,15 @@ from tests.worlds.fix_run import FORWARD, SWAP
 
 
 def one(found: Diagnosis, id: str) -> Offer:
-    (offered,) = (offer for offer in offers(found) if offer.id == id)
+    (offered,) = (offer for offer in build_offers(found) if offer.id == id)
     return offered
 
 
 def test_a_playbook_gets_the_parameters_of_the_catalogue() -> None:
-    found = one(diagnose(hosts.snapshot(FORWARD)), "host-ip-forward-off")
-    assert (found.play, found.hosts, found.why_not) == ("remedy/sysctl", ("h1",), "")
-    assert found.more == {"h1": {"gpustack_remedy": {"net.ipv4.ip_forward": "1"}}}
-    assert found.commands == ("sysctl -w net.ipv4.ip_forward=1",)
+    offer = one(diagnose(hosts.snapshot(FORWARD)), "host-ip-forward-off")
+    assert (offer.play, offer.hosts, offer.obstacle) == ("remedy/sysctl", ("h1",), "")
+    assert offer.host_variables == {"h1": {"gpustack_remedy": {"net.ipv4.ip_forward": "1"}}}
+    assert offer.commands == ("sysctl -w net.ipv4.ip_forward=1",)
 
 
 @pytest.mark.parametrize(
@@ -41,10 +41,10 @@ def test_a_file_is_written_where_somebody_reads_it(networkd: str, manager: str, 
     out = "".join(f"{line}\n" for line in ("== systemd-networkd", networkd, "== NetworkManager", manager) if line)
     links = {("network.managed-links", "h1"): cases.written("network.managed-links", out)}
     id = "host-networkmanager-owns-cni"
-    found = offer(hosts.snapshot(links), Finding(id, (Judgement(id, "h1", "failed"),), "certain"))
-    assert found.why_not[: len(why)] == why
-    assert bool(found.why_not) == bool(why)
-    assert found.more["h1"]["gpustack_remedy"]["reload"] == reads
+    found = build_offer(hosts.snapshot(links), Finding(id, (Judgement(id, "h1", "failed"),), "certain"))
+    assert found.obstacle[: len(why)] == why
+    assert bool(found.obstacle) == bool(why)
+    assert found.host_variables["h1"]["gpustack_remedy"]["reload"] == reads
     assert found.commands[-1] == f"systemctl reload {reads}"
 
 
@@ -52,67 +52,69 @@ def test_a_step_that_a_cluster_does_not_have_mends_nothing() -> None:
     """Of several hosts none loses the taint of the control plane."""
     id = "control-plane-taint-single-node"
     root = Finding(id, (Judgement(id, CLUSTER, "failed"),), "certain")
-    assert "no step taint" in offer(cluster.snapshot(), root).why_not
+    assert "no step taint" in build_offer(cluster.snapshot(), root).obstacle
 
 
 def test_a_step_is_played_on_the_hosts_concerned() -> None:
-    found = one(diagnose(hosts.snapshot(SWAP)), "host-swap-on")
-    assert (found.play, found.hosts, found.more) == ("prereqs", ("h1",), {})
+    offer = one(diagnose(hosts.snapshot(SWAP)), "host-swap-on")
+    assert (offer.play, offer.hosts, offer.host_variables) == ("prereqs", ("h1",), {})
 
 
 def test_containerd_gets_the_files_of_others_that_turn_cri_off() -> None:
     disabling = recorded("containerd.configuration", "prepared-debian-12")
-    files = f'{disabling.out}== conf.d/00-docker.toml 1\ndisabled_plugins = ["cri"]\n'
-    silent = replace(recorded("containerd.runtime", "prepared-debian-12"), rc=1, out="")
+    files = f'{disabling.stdout}== conf.d/00-docker.toml 1\ndisabled_plugins = ["cri"]\n'
+    silent = replace(recorded("containerd.runtime", "prepared-debian-12"), rc=1, stdout="")
     changed = {
-        ("containerd.configuration", "h1"): replace(disabling, out=files),
+        ("containerd.configuration", "h1"): replace(disabling, stdout=files),
         ("containerd.runtime", "h1"): silent,
     }
-    found = one(diagnose(hosts.snapshot(changed)), "containerd-cri-disabled")
-    assert (found.play, found.why_not) == ("containerd", "")
-    assert found.more == {"h1": {"gpustack_fix": {"files": ["conf.d/00-docker.toml"]}}}
-    assert "containerd restarts" in found.interrupts
-    assert found.commands == ("sudoedit /etc/containerd/conf.d/00-docker.toml", "systemctl restart containerd")
+    offer = one(diagnose(hosts.snapshot(changed)), "containerd-cri-disabled")
+    assert (offer.play, offer.obstacle) == ("containerd", "")
+    assert offer.host_variables == {"h1": {"gpustack_fix": {"files": ["conf.d/00-docker.toml"]}}}
+    assert "containerd restarts" in offer.interrupts
+    assert offer.commands == ("sudoedit /etc/containerd/conf.d/00-docker.toml", "systemctl restart containerd")
 
 
 def test_a_plugin_that_no_file_turns_off_is_for_a_person() -> None:
     """It failed to load because of a setting, of which the step knows nothing."""
-    silent = replace(recorded("containerd.runtime", "prepared-debian-12"), rc=1, out="")
-    found = one(diagnose(hosts.snapshot({("containerd.runtime", "h1"): silent})), "containerd-cri-disabled")
-    assert found.why_not.startswith("no file turns it off on h1: ")
+    silent = replace(recorded("containerd.runtime", "prepared-debian-12"), rc=1, stdout="")
+    offer = one(diagnose(hosts.snapshot({("containerd.runtime", "h1"): silent})), "containerd-cri-disabled")
+    assert offer.obstacle.startswith("no file turns it off on h1: ")
 
 
 def test_what_install_refuses_is_refused_here() -> None:
     older = recorded("packages.installed", "prepared-debian-12", ("2.3.7", "2.3.6"))
-    silent = replace(recorded("containerd.runtime", "prepared-debian-12"), rc=1, out="")
-    found = one(
+    silent = replace(recorded("containerd.runtime", "prepared-debian-12"), rc=1, stdout="")
+    offer = one(
         diagnose(hosts.snapshot({("packages.installed", "h1"): older, ("containerd.runtime", "h1"): silent})),
         "containerd-cri-disabled",
     )
-    assert "step containerd would be refused" in found.why_not
+    assert "step containerd would be refused" in offer.obstacle
 
 
 def test_a_host_that_is_not_reached_and_what_is_for_a_person_are_left_alone() -> None:
     reasons = {
-        found.id: found.why_not
-        for found in offers(diagnosed({"host-ssh-unreachable@gpu2": "!timeout"}, unreached="gpu2"))
+        offer.id: offer.obstacle
+        for offer in build_offers(diagnosed({"host-ssh-unreachable@gpu2": "!timeout"}, unreached="gpu2"))
     }
     assert reasons["host-ssh-unreachable"]
-    assert all(found.why_not for found in offers(diagnosed({"host-ip-forward-off@gpu2": "!0"}, unreached="gpu2")))
+    assert all(
+        offer.obstacle for offer in build_offers(diagnosed({"host-ip-forward-off@gpu2": "!0"}, unreached="gpu2"))
+    )
 
 
 def test_a_host_of_which_too_little_is_known_is_not_changed() -> None:
     diagnosis = diagnosed({"host-ip-forward-off@gpu1": "!0"})
-    (found,) = offers(replace(diagnosis, snapshot=replace(diagnosis.snapshot, answers={})))
-    assert found.why_not == "too little is known of gpu1 to change it"
+    (offer,) = build_offers(replace(diagnosis, snapshot=replace(diagnosis.snapshot, answers={})))
+    assert offer.obstacle == "too little is known of gpu1 to change it"
     assert Reach("gpu1").reached
     assert INVENTORY.hosts
 
 
 def test_every_remedy_has_words_for_people() -> None:
-    from gpustack.remedy.descriptions import describe_interruption, manual_commands
+    from gpustack.remedy.descriptions import describe_interruption, list_manual_commands
 
-    for fault in graph().faults.values():
+    for fault in load_graph().faults.values():
         if fault.remedy and not fault.remedy.step:
-            assert list(manual_commands(fault.remedy, {"nodes": []})), fault.id
+            assert list(list_manual_commands(fault.remedy, {"nodes": []})), fault.id
             assert isinstance(describe_interruption(fault.remedy), str)

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpustack.doctor.graph import graph
+from gpustack.doctor.graph import load_graph
 from gpustack.errors import RolloutError
 from gpustack.ownership.decision import Decision
 from gpustack.ownership.record import Record
 from gpustack.remedy.objects import build_replacements, compare_objects
-from gpustack.remedy.records import HostRecord, judge_thing, keep_declared, order_changes, parse_record
+from gpustack.remedy.records import HostRecord, judge_resource, keep_declared, order_changes, parse_record
 from gpustack.remedy.scope import SYSCTL_FILE, matches_pattern
-from gpustack.remedy.step_scope import bound_scope, may_change_objects, require_path
+from gpustack.remedy.step_scope import declare_fault, may_change_objects, require_path
 
 WORD = st.sampled_from(
     ["thing", "id", "state", "unreadable", "file", "key", "absent", "-", "unknown", "", "\x1b[2J", "é"]
@@ -35,7 +35,7 @@ def test_a_record_of_any_shape_is_read_or_refused(lines: list[str]) -> None:
         if error.reference not in ("fix-copies", "undo-record-unreadable"):
             raise
         return
-    for change in keep_declared(record, bound_scope(graph().faults["host-ip-forward-off"])).changes:
+    for change in keep_declared(record, declare_fault(load_graph().faults["host-ip-forward-off"])).changes:
         assert not change.is_restorable or change.record.name in (SYSCTL_FILE, "net.ipv4.ip_forward")
 
 
@@ -95,12 +95,12 @@ def test_managed_fields_of_any_shape_are_refused() -> None:
 def test_the_table_of_decisions(
     before: str, after: str, actual: str, possible: tuple[str, ...], decision: Decision
 ) -> None:
-    assert judge_thing("h1", Record("file", "/etc/x", before, after), actual, possible).decision == decision
+    assert judge_resource("h1", Record("file", "/etc/x", before, after), actual, possible).decision == decision
 
 
 def test_a_folder_comes_back_only_for_a_file_and_goes_after_its_files() -> None:
     def judge(kind: str, name: str, before: str, after: str) -> object:
-        return judge_thing("h1", Record(kind, name, before, after), after)
+        return judge_resource("h1", Record(kind, name, before, after), after)
 
     folder = "folder 755 0 0"
     changes = [
@@ -127,11 +127,11 @@ def test_a_host_cannot_name_a_file_elsewhere(name: str) -> None:
 
 
 def test_objects_belong_to_remedies_of_the_cluster() -> None:
-    faults = graph().faults
+    faults = load_graph().faults
     assert may_change_objects(faults["mon-selector-nil-uses-helm-values"])
     assert not may_change_objects(faults["host-ip-forward-off"])
     assert not may_change_objects(None)
-    assert bound_scope(None).things == ()
+    assert declare_fault(None).resources == ()
     assert build_replacements(()) == {"REPLACE": "", "DELETE": ""}
 
 
@@ -141,6 +141,6 @@ def test_what_the_fix_changed_is_named() -> None:
         Record("key", "a.b", "0", "1"),
         Record("unit", "u", "active", "active"),
     )
-    changes = tuple(judge_thing("h1", record, record.after) for record in things)
+    changes = tuple(judge_resource("h1", record, record.after) for record in things)
     record = HostRecord("h1", "1", "f", ("h1",), changes=changes)
     assert (record.files, record.keys, record.units) == (("/etc/x",), ("a.b 0 -> 1",), ())

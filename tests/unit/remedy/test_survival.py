@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gpustack.ask.snapshot import Snapshot
-from gpustack.events import silent
+from gpustack.events import ignore_event
 from gpustack.remedy import fix as module
 from gpustack.remedy.copies import Copies
 from gpustack.remedy.fix import Fix
 from gpustack.remedy.offer import Offer
 from gpustack.remedy.scope import SYSCTL_FILE, Scope, Target
 from gpustack.remedy.undo import Rollback, find_fix, roll_back
-from gpustack.rollout.plan import Played
+from gpustack.rollout.plan import PlaybookRun
 from tests.worlds.fix_run import FORWARD, World, endings
 from tests.worlds.scratch_fix import CONTAINERD, CRI, SITE, TEXT, forward, make_fix, try_to_take_back
 from tests.worlds.scratch_fix import FORWARD as FORWARDING
@@ -40,16 +40,16 @@ def stubborn(host: ScratchHost, monkeypatch: pytest.MonkeyPatch) -> World:
 def run_fix(world: World, host: ScratchHost, copies: Copies, *, agree: bool) -> Any:
     """The protocol as it is, with the scripts as they are. A colleague works while the playbook runs."""
 
-    def play(offer: Offer, snapshot: Snapshot) -> Played:
+    def play(offer: Offer, snapshot: Snapshot) -> PlaybookRun:
         forward(host)
         host.write("etc/cron.d/nightly-backup", "0 3 * * * root backup\n")
         host.write("etc/app.conf", "new\n")
         return world.play(offer, snapshot)
 
     def undo(offer: Offer, id: str) -> Rollback | None:
-        return roll_back(copies, find_fix(copies, id, offer.hosts), silent) if agree else None
+        return roll_back(copies, find_fix(copies, id, offer.hosts), ignore_event) if agree else None
 
-    return Fix(world.gather, play, copies, undo, world.show, world.agree, silent).run(world.diagnosed())
+    return Fix(world.gather, play, copies, undo, world.show, world.agree, ignore_event).run(world.diagnosed())
 
 
 def test_a_fix_that_does_not_help_leaves_a_colleague_s_files(
@@ -58,7 +58,7 @@ def test_a_fix_that_does_not_help_leaves_a_colleague_s_files(
     """It was agreed to set a parameter, and nobody else lost a file by it."""
     done = run_fix(stubborn, host, copies, agree=True)
     assert endings(done) == {IP: "not-resolved"}
-    assert done.attempts[0].undone == (f"h1: removed {SYSCTL_FILE}", "h1: set net.ipv4.ip_forward = 0")
+    assert done.attempts[0].rollback_actions == (f"h1: removed {SYSCTL_FILE}", "h1: set net.ipv4.ip_forward = 0")
     assert (host.root / "etc/cron.d/nightly-backup").read_text() == "0 3 * * * root backup\n"
     assert (host.root / "etc/app.conf").read_text() == "new\n"
     assert not (host.root / SYSCTL_FILE[1:]).exists()
@@ -66,7 +66,8 @@ def test_a_fix_that_does_not_help_leaves_a_colleague_s_files(
 
 def test_a_roll_back_that_is_declined_changes_nothing(stubborn: World, host: ScratchHost, copies: Copies) -> None:
     done = run_fix(stubborn, host, copies, agree=False)
-    assert (endings(done), done.attempts[0].undone, done.attempts[0].stays) == ({IP: "not-resolved"}, (), True)
+    assert endings(done) == {IP: "not-resolved"}
+    assert (done.attempts[0].rollback_actions, done.attempts[0].is_undoable) == ((), True)
     assert (host.root / SYSCTL_FILE[1:]).read_text() == TEXT
     assert copies.read("h1"), "--undo can still roll it back"
 
@@ -159,14 +160,14 @@ def test_files_of_others_survive(
             declared = {f"/{SITE}", f"/{OURS}"} if fault == CRI else {SYSCTL_FILE}
             if last.get(path) == state:
                 continue
-            assert path in declared or scope.declares("folder", path), (path, state, last.get(path))
+            assert path in declared or scope.covers("folder", path), (path, state, last.get(path))
             assert last.get(path) == first.get(path), path
             if of_person and path in {f"/{name}" for name, how, _ in after if how in ("write", "link", "folder")}:
                 assert state == first.get(path), "changed after the fix"
             if of_person and state[3] not in (b"x = 2\n", b"ours\n", TEXT.encode(), b""):
                 assert (kept / path[1:]).read_bytes() == state[3], path
         gone = {path for path in first if path not in now} & set(last)
-        assert gone <= {f"/{SITE}", f"/{OURS}"} - theirs | {path for path in gone if scope.declares("folder", path)}
+        assert gone <= {f"/{SITE}", f"/{OURS}"} - theirs | {path for path in gone if scope.covers("folder", path)}
 
 
 NAMES = ("monitoring/changed", "monitoring/created", "team-a/web")

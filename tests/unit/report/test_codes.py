@@ -9,14 +9,14 @@ import pytest
 from gpustack import errors
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.report.codes import (
-    DIAGNOSED,
+    DIAGNOSIS_MEANINGS,
     MEANINGS,
     PRECEDENCE,
-    doctor_code,
-    exit_code,
-    foremost,
-    outcome_code,
-    proof_code,
+    compute_diagnosis_code,
+    compute_outcome_code,
+    compute_plan_code,
+    compute_proof_code,
+    select_code,
 )
 from gpustack.report.schema import ExitCode
 from gpustack.rollout.plan import Outcome, Plan, Verification
@@ -29,7 +29,7 @@ PODS_GOOD = Answer(PODS.id, CLUSTER, 0, "2 running")
 
 
 def unknown_plan() -> Plan:
-    lost = Answer(CLOCK.id, "kube2", -1, "", lost="broken off")
+    lost = Answer(CLOCK.id, "kube2", -1, "", missing_reason="broken off")
     return made(NAMES, [*answers_of("kube1"), *answers_of("kube2"), lost, PODS_GOOD])
 
 
@@ -54,51 +54,51 @@ def test_the_documentation_says_the_same() -> None:
 
 @pytest.mark.parametrize(("codes", "first"), [((), 0), ((8, 1), 1), ((9, 5), 5), ((6, 130), 130), ((0, 8), 8)])
 def test_the_foremost_counts(codes: tuple[int, ...], first: int) -> None:
-    assert foremost(codes) == first
+    assert select_code(codes) == first
 
 
 def test_of_a_look() -> None:
-    assert exit_code(plans.converged()) == 0
-    assert exit_code(plans.bare()) == 1
-    assert exit_code(unknown_plan()) == 8
+    assert compute_plan_code(plans.converged()) == 0
+    assert compute_plan_code(plans.bare()) == 1
+    assert compute_plan_code(unknown_plan()) == 8
     good = [*answers_of("kube1"), PODS_GOOD]
-    assert exit_code(made(["kube1", "kube3"], good, [STRANGER])) == 8
+    assert compute_plan_code(made(["kube1", "kube3"], good, [STRANGER])) == 8
 
 
 def test_of_an_install() -> None:
     drifted = made(NAMES, [*answers_of("kube1", swap="on"), *answers_of("kube2"), PODS_GOOD])
     by_hand = made(NAMES, [*answers_of("kube1", cpus="1"), *answers_of("kube2"), PODS_GOOD])
-    assert outcome_code(done(plans.converged())) == 0
-    assert outcome_code(done(drifted)) == 6
-    assert outcome_code(done(drifted, played=())) == 1
-    assert outcome_code(done(by_hand)) == 5
-    assert outcome_code(done(unknown_plan())) == 8
-    assert outcome_code(done(drifted, played=plans.failed().played)) == 5
-    assert outcome_code(done(plans.converged(), stopped="interrupted")) == 130
-    assert outcome_code(done(plans.converged(), stopped="the lock on h1 was lost")) == 5
+    assert compute_outcome_code(done(plans.converged())) == 0
+    assert compute_outcome_code(done(drifted)) == 6
+    assert compute_outcome_code(done(drifted, playbook_runs=())) == 1
+    assert compute_outcome_code(done(by_hand)) == 5
+    assert compute_outcome_code(done(unknown_plan())) == 8
+    assert compute_outcome_code(done(drifted, playbook_runs=plans.failed().playbook_runs)) == 5
+    assert compute_outcome_code(done(plans.converged(), stop_reason="interrupted")) == 130
+    assert compute_outcome_code(done(plans.converged(), stop_reason="the lock on h1 was lost")) == 5
 
 
 def test_of_a_proof() -> None:
-    assert proof_code(proofs.good()) == 0
-    assert proof_code(proofs.mixed()) == 1
-    assert proof_code(proofs.none()) == 0
-    assert proof_code(proofs.interrupted()) == 130
-    assert proof_code(replace(proofs.none(), unasked=(("kube1", "not reached"),))) == 8
-    assert proof_code(replace(proofs.good(), left="pods are still there")) == 1
-    assert proof_code(replace(proofs.good(), stopped="the lock was lost")) == 5
+    assert compute_proof_code(proofs.good()) == 0
+    assert compute_proof_code(proofs.mixed()) == 1
+    assert compute_proof_code(proofs.none()) == 0
+    assert compute_proof_code(proofs.interrupted()) == 130
+    assert compute_proof_code(replace(proofs.none(), skipped_hosts=(("kube1", "not reached"),))) == 8
+    assert compute_proof_code(replace(proofs.good(), remaining="pods are still there")) == 1
+    assert compute_proof_code(replace(proofs.good(), stop_reason="the lock was lost")) == 5
 
 
 def test_gpus_in_use_do_not_count_unless_nothing_else_is_there() -> None:
     good, busy = proofs.good(), proofs.busy()
-    assert proof_code(busy) == 8
-    assert proof_code(replace(good, rows=(*good.rows[:3], busy.rows[3]))) == 0
+    assert compute_proof_code(busy) == 8
+    assert compute_proof_code(replace(good, rows=(*good.rows[:3], busy.rows[3]))) == 0
 
 
 def test_of_a_diagnosis() -> None:
-    assert set(DIAGNOSED) <= set(MEANINGS)
-    assert doctor_code(diagnoses.healthy()) == 0
-    assert doctor_code(diagnoses.ufw()) == 1
+    assert set(DIAGNOSIS_MEANINGS) <= set(MEANINGS)
+    assert compute_diagnosis_code(diagnoses.healthy()) == 0
+    assert compute_diagnosis_code(diagnoses.ufw()) == 1
     open_one = diagnoses.unexplained()
-    assert doctor_code(open_one) == 1
-    assert doctor_code(replace(open_one, drift=())) == 8
-    assert doctor_code(diagnoses.diagnosed({"host-ip-forward-off@cp1": "?it hung"})) == 8
+    assert compute_diagnosis_code(open_one) == 1
+    assert compute_diagnosis_code(replace(open_one, drift=())) == 8
+    assert compute_diagnosis_code(diagnoses.diagnosed({"host-ip-forward-off@cp1": "?it hung"})) == 8

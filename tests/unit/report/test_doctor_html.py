@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpustack.ask.judge import Result
-from gpustack.ask.redact.printable import harmless
+from gpustack.ask.redact.printable import is_printable
 from gpustack.ask.snapshot import Reach
 from gpustack.command import Command
 from gpustack.doctor.finding import Diagnosis
-from gpustack.report.doctor.html import text
+from gpustack.report.doctor.html import render_html
 from tests.worlds import diagnoses
 from tests.worlds.page import Page
 from tests.worlds.plans import PASSWORD
@@ -23,28 +23,32 @@ EVERY = ("healthy", "ufw", "unexplained", "together")
 
 
 def page(name: str) -> Page:
-    return Page(text(getattr(diagnoses, name)()))
+    return Page(render_html(getattr(diagnoses, name)()))
 
 
 def hostile(text: str) -> Diagnosis:
     """Every place where a host has a word: the answer, what was found, why it was not reached, why it is unknown."""
-    found, root = UFW, UFW.roots[0]
-    result = root.judged[0].evidence[0]
-    evidence = replace(result, answer=replace(result.answer, out=text, err=text))
-    judged = (replace(root.judged[0], result=Result(text, text, text), evidence=(evidence,)),)
-    uncertain = (replace(root.judged[0], outcome="unknown", result=None, why=text),)
-    roots = (replace(root, judged=judged, uncertain=uncertain, ruled_out=(*root.ruled_out, *judged)), *found.roots[1:])
+    diagnosis, root = UFW, UFW.roots[0]
+    result = root.judgements[0].evidence[0]
+    evidence = replace(result, answer=replace(result.answer, stdout=text, stderr=text))
+    judged = (replace(root.judgements[0], result=Result(text, text, text), evidence=(evidence,)),)
+    uncertain = (replace(root.judgements[0], outcome="unknown", result=None, reason=text),)
+    roots = (
+        replace(root, judgements=judged, uncertain=uncertain, ruled_out=(*root.ruled_out, *judged)),
+        *diagnosis.roots[1:],
+    )
     reach = MappingProxyType(
-        {**found.snapshot.reach, "gpu2": Reach("gpu2", "host-ssh-unreachable", text, Command(text))}
+        {**diagnosis.snapshot.reach, "gpu2": Reach("gpu2", "host-ssh-unreachable", text, Command(text))}
     )
     unknown = {
-        place: replace(one, why=text) if one.outcome == "unknown" else one for place, one in found.judged.items()
+        place: replace(judgement, reason=text) if judgement.outcome == "unknown" else judgement
+        for place, judgement in diagnosis.judgements.items()
     }
     return replace(
-        found,
-        verdict=replace(found.verdict, roots=roots),
-        judged=unknown,
-        snapshot=replace(found.snapshot, reach=reach),
+        diagnosis,
+        verdict=replace(diagnosis.verdict, roots=roots),
+        judgements=unknown,
+        snapshot=replace(diagnosis.snapshot, reach=reach),
     )
 
 
@@ -106,27 +110,29 @@ def test_a_root_tells_all_that_a_ticket_needs() -> None:
 
 
 def test_what_is_confirmed_below_a_root_cause_is_its_impact_and_nothing_else() -> None:
-    found = diagnoses.ufw()
-    confirmed_ones = {id for (id, _), one in found.judged.items() if one.outcome == "failed"}
-    assert set(page("ufw").of("title")) == confirmed_ones - {one.id for one in found.roots}
+    diagnosis = diagnoses.ufw()
+    confirmed_ones = {id for (id, _), judgement in diagnosis.judgements.items() if judgement.outcome == "failed"}
+    assert set(page("ufw").of("title")) == confirmed_ones - {root.id for root in diagnosis.roots}
 
 
 def test_verbose_unfolds_everything() -> None:
-    found = Page(text(diagnoses.ufw(), verbose=True))
-    assert found.tags.count("details") == [name for name, _ in found.attributes].count("open") > 0
+    page = Page(render_html(diagnoses.ufw(), verbose=True))
+    assert page.tags.count("details") == [name for name, _ in page.attributes].count("open") > 0
 
 
 def test_no_secret_and_no_escape_is_left() -> None:
     for name in EVERY:
-        assert PASSWORD not in text(getattr(diagnoses, name)())
-    output = text(hostile(f"\x1b]0;title\x07\x1b[31m\u202egnp.exe {PASSWORD}\r\x00 </script><script>alert(1)</script>"))
+        assert PASSWORD not in render_html(getattr(diagnoses, name)())
+    output = render_html(
+        hostile(f"\x1b]0;title\x07\x1b[31m\u202egnp.exe {PASSWORD}\r\x00 </script><script>alert(1)</script>")
+    )
     assert PASSWORD not in output
     assert "<script" not in output
     assert "&lt;/script&gt;" in output
-    assert [char for char in output if not harmless(char)] == []
+    assert [char for char in output if not is_printable(char)] == []
 
 
-CALM = Page(text(hostile("calm")))
+CALM = Page(render_html(hostile("calm")))
 
 
 @given(
@@ -136,19 +142,19 @@ CALM = Page(text(hostile("calm")))
 @settings(max_examples=150, deadline=None)
 def test_no_word_of_a_host_changes_the_page(word: str) -> None:
     """Whatever the text, the tags and addresses are those of plain words."""
-    found = Page(text(hostile(f"a{word}")))
-    assert found.tags == CALM.tags
-    assert found.attributes == CALM.attributes
+    page = Page(render_html(hostile(f"a{word}")))
+    assert page.tags == CALM.tags
+    assert page.attributes == CALM.attributes
 
 
 def test_a_hundred_megabytes_are_cut() -> None:
     began = time.process_time()
-    output = text(hostile("spam <b> " * 11_000_000))
+    output = render_html(hostile("spam <b> " * 11_000_000))
     assert [len(output) < 60_000, "… cut here" in output] == [True, True]
     assert time.process_time() - began < 20
 
 
 def test_a_secret_at_the_cut_is_not_half_shown() -> None:
     for length in (395, 1_995, 7_995, 31_995):
-        shown = text(hostile("x" * length + PASSWORD + "y" * 90_000))
+        shown = render_html(hostile("x" * length + PASSWORD + "y" * 90_000))
         assert (PASSWORD[:5] in shown) is False

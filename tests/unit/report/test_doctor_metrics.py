@@ -10,13 +10,13 @@ from gpustack.ask.judge import Judgement
 from gpustack.doctor.finding import Diagnosis
 from gpustack.errors import UsageError
 from gpustack.report.doctor import metrics as doctor_metrics
-from gpustack.report.doctor.metrics import text, write
+from gpustack.report.doctor.metrics import render_metrics, write_metrics
 from tests.worlds import diagnoses
 from tests.worlds.plans import TAKEN
 
 
 def series(found: Diagnosis) -> dict[str, float]:
-    lines = [line for line in text(found).splitlines() if not line.startswith("#")]
+    lines = [line for line in render_metrics(found).splitlines() if not line.startswith("#")]
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
 
@@ -50,10 +50,10 @@ def test_what_is_unknown_is_not_healthy() -> None:
 
 def pair() -> Diagnosis:
     """A fault on three hosts, and one of the same act on one of them."""
-    found = diagnoses.together()
+    together = diagnoses.together()
     other = Judgement("op-nvidia-runtime-handler-missing", "gpu1", "failed")
-    roots = (replace(found.roots[0], correlated=(other,)),)
-    return replace(found, verdict=replace(found.verdict, roots=roots))
+    roots = (replace(together.roots[0], correlated_causes=(other,)),)
+    return replace(together, verdict=replace(together.verdict, roots=roots))
 
 
 def test_every_host_and_every_fault_of_one_act() -> None:
@@ -73,17 +73,17 @@ def test_series_are_bounded_and_counted(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_name_cannot_end_its_label() -> None:
-    found = diagnoses.ufw()
-    root = found.roots[0]
-    odd = replace(root, judged=(replace(root.judged[0], where='a"} 1\nb\\'),))
-    output = text(replace(found, verdict=replace(found.verdict, roots=(odd,))))
+    ufw = diagnoses.ufw()
+    root = ufw.roots[0]
+    odd = replace(root, judgements=(replace(root.judgements[0], location='a"} 1\nb\\'),))
+    output = render_metrics(replace(ufw, verdict=replace(ufw.verdict, roots=(odd,))))
     assert 'host="a\\"} 1\\nb\\\\",' in output
 
 
 def test_a_name_cannot_turn_the_line_round() -> None:
-    found = diagnoses.ufw()
-    odd = replace(found.roots[0], judged=(replace(found.roots[0].judged[0], where="a\u202eb"),))
-    assert 'host="a\ufffdb",' in text(replace(found, verdict=replace(found.verdict, roots=(odd,))))
+    ufw = diagnoses.ufw()
+    odd = replace(ufw.roots[0], judgements=(replace(ufw.roots[0].judgements[0], location="a\u202eb"),))
+    assert 'host="a\ufffdb",' in render_metrics(replace(ufw, verdict=replace(ufw.verdict, roots=(odd,))))
 
 
 def test_the_file_is_whole_readable_and_alone(tmp_path: Path) -> None:
@@ -91,10 +91,10 @@ def test_the_file_is_whole_readable_and_alone(tmp_path: Path) -> None:
     path.write_text("older")
     before = os.umask(0o077)
     try:
-        write(diagnoses.ufw(), path)
+        write_metrics(diagnoses.ufw(), path)
     finally:
         os.umask(before)
-    assert path.read_text() == text(diagnoses.ufw())
+    assert path.read_text() == render_metrics(diagnoses.ufw())
     assert path.stat().st_mode & 0o777 == 0o644
     assert list(tmp_path.iterdir()) == [path]
 
@@ -108,7 +108,7 @@ def test_a_disk_that_is_full_leaves_the_file_of_before(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(UsageError, match="was not written"):
-        write(diagnoses.ufw(), path)
+        write_metrics(diagnoses.ufw(), path)
     assert [(one, one.read_text()) for one in tmp_path.iterdir()] == [(path, "older")]
 
 
@@ -119,13 +119,13 @@ def test_what_is_no_plain_file_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("file")
     for path in (tmp_path / "pipe", tmp_path / "folder", tmp_path / "link"):
         with pytest.raises(UsageError, match="was not written") as caught:
-            write(diagnoses.ufw(), path)
-        assert "not a regular file" in caught.value.why
+            write_metrics(diagnoses.ufw(), path)
+        assert "not a regular file" in caught.value.reason
     assert (tmp_path / "pipe").is_fifo()
     assert (tmp_path / "link").is_symlink()
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
-        write(diagnoses.ufw(), tmp_path / "none" / "gpustack.prom")
+        write_metrics(diagnoses.ufw(), tmp_path / "none" / "gpustack.prom")
     assert caught.value.reference == "metrics-not-written"

@@ -7,19 +7,19 @@ from gpustack.ask.api import ADMIN
 from gpustack.ask.judge import Judgement, Result
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.view import Evidence
-from gpustack.report.evidence import LONG, commands
-from gpustack.report.format import cleaner
+from gpustack.report.evidence import MAX_LINE, list_commands
+from gpustack.report.format import build_cleaner
 from tests.worlds import hosts
 
 LINKS = Evidence("h1", "ip -o link", Answer("network.links", "h1", 0, "lo UNKNOWN\neth0 DOWN\n"))
 FILES = Evidence("h1", "cd /etc\nfor file in *; do", Answer("files", "h1", 0, "a"), "ls /etc")
 NODES = Evidence(CLUSTER, f"kubectl {ADMIN} get --raw /api/v1/nodes", Answer("kube.nodes", CLUSTER, 0, "{}"))
 REFUSED = Evidence("h1", "crictl info", Answer("containerd.runtime", "h1", 1, "", "connection refused"))
-LOST = Evidence("h1", "crictl ps", Answer("containerd.pods", "h1", -1, "", lost="no answer within 5 s"))
+LOST = Evidence("h1", "crictl ps", Answer("containerd.pods", "h1", -1, "", missing_reason="no answer within 5 s"))
 
 
 def shown(*results: Evidence, quote: str = "") -> list[str]:
-    return commands(Judgement("id", "h1", "failed", Result("link", "up", "down", quote=quote), "", results), str)
+    return list_commands(Judgement("id", "h1", "failed", Result("link", "up", "down", quote=quote), "", results), str)
 
 
 def test_a_command_is_one_that_can_be_typed() -> None:
@@ -36,18 +36,20 @@ def test_a_command_that_failed_says_so() -> None:
 
 
 def test_no_line_is_quoted_that_is_too_long_for_one() -> None:
-    long = Evidence("h1", "cat a", Answer("a", "h1", 0, json.dumps({"a": "b" * LONG, "c": "d"})[1:]))
+    long = Evidence("h1", "cat a", Answer("a", "h1", 0, json.dumps({"a": "b" * MAX_LINE, "c": "d"})[1:]))
     assert shown(long, quote="d") == ["h1 $ cat a"]
 
 
 def test_no_line_of_json_is_quoted() -> None:
-    pods = replace(NODES, answer=replace(NODES.answer, out='{"a": 1}'))
+    pods = replace(NODES, answer=replace(NODES.answer, stdout='{"a": 1}'))
     assert shown(pods, quote="a") == ["the cluster $ kubectl get --raw /api/v1/nodes"]
 
 
 def test_a_quoted_line_is_cleaned() -> None:
     evidence = Evidence("h1", "cat a", Answer("a", "h1", 0, "user \x1b[2Jpassword: hunter2\n"))
-    clean = cleaner(hosts.snapshot().inventory)
-    (text,) = commands(Judgement("id", "h1", "failed", Result("a", "b", "c", quote="password"), "", (evidence,)), clean)
+    clean = build_cleaner(hosts.snapshot().inventory)
+    (text,) = list_commands(
+        Judgement("id", "h1", "failed", Result("a", "b", "c", quote="password"), "", (evidence,)), clean
+    )
     assert "\x1b" not in text
     assert "hunter2" not in text

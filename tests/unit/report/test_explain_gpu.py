@@ -1,8 +1,8 @@
 import pytest
 
 from gpustack.errors import UsageError
-from gpustack.metrics.fields import Field, fields
-from gpustack.metrics.xids import xids
+from gpustack.metrics.fields import Field, load_fields
+from gpustack.metrics.xids import load_xids
 from gpustack.report.explain.gpu import explain_metric, explain_xid
 
 
@@ -17,7 +17,7 @@ def test_an_xid_says_how_bad_it_is_and_what_to_do() -> None:
 def test_what_is_no_xid_is_refused(word: str) -> None:
     with pytest.raises(UsageError) as caught:
         explain_xid(word)
-    assert "1 to 173" in caught.value.why
+    assert "1 to 173" in caught.value.reason
 
 
 def test_a_near_miss_is_suggested() -> None:
@@ -36,10 +36,10 @@ def test_any_spelling_will_do(word: str) -> None:
 def test_a_part_of_a_name_is_suggested() -> None:
     with pytest.raises(UsageError) as caught:
         explain_metric("tensor")
-    assert "TENSOR" in caught.value.why
+    assert "TENSOR" in caught.value.reason
 
 
-@pytest.mark.parametrize("field", fields(), ids=lambda field: f"{field.id}-{field.name}")
+@pytest.mark.parametrize("field", load_fields(), ids=lambda field: f"{field.id}-{field.name}")
 def test_every_field_has_a_page_that_fits(field: Field) -> None:
     page = explain_metric(field.name)
     assert max(len(line) for line in page.splitlines() if "http" not in line and "DCGM_" not in line) <= 80
@@ -47,9 +47,9 @@ def test_every_field_has_a_page_that_fits(field: Field) -> None:
 
 
 def test_every_xid_has_a_page() -> None:
-    assert all(explain_xid(str(code)).startswith(f"Xid {code}: ") for code in xids())
+    assert all(explain_xid(str(code)).startswith(f"Xid {code}: ") for code in load_xids())
 
 
 def test_without_a_word_all_are_listed() -> None:
-    assert len(explain_metric("").splitlines()) == len(fields())
-    assert len(explain_xid("").splitlines()) == len(xids())
+    assert len(explain_metric("").splitlines()) == len(load_fields())
+    assert len(explain_xid("").splitlines()) == len(load_xids())

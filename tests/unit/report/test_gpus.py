@@ -8,10 +8,10 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.probes.gpu.cluster import Pod
 from gpustack.report import human, json
 from gpustack.report.terminal import Terminal
-from gpustack.rollout.gpus import removal
+from gpustack.rollout.gpus import build_removal_commands
 from gpustack.rollout.plan import Plan, plan
 from gpustack.steps import STEPS
-from gpustack.steps.gpu.exporter import count_series, counters
+from gpustack.steps.gpu.exporter import count_series, merge_counters
 from tests.worlds.cases import recorded, written
 from tests.worlds.gpus import snapshot
 
@@ -24,42 +24,42 @@ def planned(changed: Mapping[tuple[str, str], Any]) -> Plan:
 
 def printed(found: Plan) -> str:
     stream = io.StringIO()
-    human.plan(Terminal(stream, width=120, color_system=None), found)
+    human.render_plan(Terminal(stream, width=120, color_system=None), found)
     return stream.getvalue()
 
 
 def test_none_are_not_spoken_of() -> None:
-    found = planned({STRANDED: recorded(STRANDED[0], "none")})
-    assert "4 GPUs on 2 hosts, 4 allocatable" in printed(found)
-    assert "UnexpectedAdmissionError" not in printed(found)
+    plan = planned({STRANDED: recorded(STRANDED[0], "none")})
+    assert "4 GPUs on 2 hosts, 4 allocatable" in printed(plan)
+    assert "UnexpectedAdmissionError" not in printed(plan)
 
 
 def test_what_is_not_counted_is_reported_with_the_reason() -> None:
-    found = planned(
+    plan = planned(
         {
             ("gpu.devices", "k1"): recorded("gpu.devices", "two-of-four-for-virtual-machines"),
             ("gpu.devices", "k2"): recorded("gpu.devices", "display-card-beside-two"),
         }
     )
-    shown = printed(found)
-    count = count_series(counters(()))
+    shown = printed(plan)
+    count = count_series(merge_counters(()))
     head = f"4 GPUs on 2 hosts, 4 allocatable; {count} series each"
     assert f"{head}\n  not counted: k1 0000:3d:00.0: bound to vfio-pci\n" in shown
     assert "k2 0000:03:00.0: 10de:128b is older than Turing, and nvidia does not drive it" in shown
-    assert "k1 0000:5d:00.0: bound to vfio-pci" in json.plan(found)
+    assert "k1 0000:5d:00.0: bound to vfio-pci" in json.render_plan(plan)
 
 
 def test_those_that_got_no_gpu_are_reported_with_the_command_and_no_others() -> None:
-    found = planned({STRANDED: recorded(STRANDED[0], "others")})
-    assert found.converged
-    assert "1 pod that got no GPU (UnexpectedAdmissionError), Failed until deleted:" in printed(found)
-    assert "  kubectl -n team delete pod train-0\n" in printed(found)
-    assert '"stranded": [\n      "kubectl -n team delete pod train-0"\n    ]' in json.plan(found)
+    plan = planned({STRANDED: recorded(STRANDED[0], "others")})
+    assert plan.converged
+    assert "1 pod that got no GPU (UnexpectedAdmissionError), Failed until deleted:" in printed(plan)
+    assert "  kubectl -n team delete pod train-0\n" in printed(plan)
+    assert '"stranded_pod_commands": [\n      "kubectl -n team delete pod train-0"\n    ]' in json.render_plan(plan)
 
 
 def test_one_command_for_each_namespace() -> None:
     pods = [Pod("b", "two", "h1"), Pod("a", "x", "h1"), Pod("b", "one", "h2")]
-    assert removal(pods) == ["kubectl -n a delete pod x", "kubectl -n b delete pod one two"]
+    assert build_removal_commands(pods) == ["kubectl -n a delete pod x", "kubectl -n b delete pod one two"]
 
 
 def test_what_is_unknown_is_no_pod() -> None:

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import fromstring
 import pytest
 
 from gpustack.ask.probe import Answer
-from gpustack.events import count
+from gpustack.events import format_count
 from gpustack.proof.delivery import Arrival, Deliveries, Delivery
 from gpustack.report import json, junit
 from gpustack.report.doctor import json as doctor_json
@@ -16,50 +16,50 @@ from gpustack.report.doctor import junit as doctor_junit
 from gpustack.report.doctor.shape import DoctorDocument
 from gpustack.report.fix import json as fix_json
 from gpustack.report.fix.json import FixDocument, UndoDocument
-from gpustack.report.format import duration, places
+from gpustack.report.format import format_duration, format_locations
 from gpustack.report.plan_schema import OutcomeDocument, PlanDocument
 from gpustack.report.proof import delivery
-from gpustack.report.render import RENDERERS, show, show_converged
+from gpustack.report.render import RENDERERS, show_converged, show_result
 from tests.schemas import check_shape
 from tests.worlds import diagnoses, fixes, plans, proofs
 from tests.worlds.plans import SWAP, answers_of, made
 
 
 def test_json_has_the_published_shape() -> None:
-    for found in (plans.bare(), plans.converged(), plans.wide()):
-        check_shape(PlanDocument, json.plan(found, verbose=True))
+    for plan in (plans.bare(), plans.converged(), plans.wide()):
+        check_shape(PlanDocument, json.render_plan(plan, verbose=True))
     for done in (plans.installed(), plans.failed()):
-        check_shape(OutcomeDocument, json.outcome(done))
+        check_shape(OutcomeDocument, json.render_outcome(done))
 
 
 def test_a_test_alert_has_the_published_shape() -> None:
     for done in (
         Delivery("info", "delivered", "", (Arrival("a", "webhook", "delivered"),), 1.0),
-        Delivery("info", "unknown", "lost", stopped="interrupted"),
+        Delivery("info", "unknown", "lost", stop_reason="interrupted"),
     ):
-        text = delivery.text(Deliveries((done,), ("warning",)), proofs.INVENTORY)
+        text = delivery.render_json(Deliveries((done,), ("warning",)), proofs.INVENTORY)
         check_shape(delivery.AlertTestDocument, text)
 
 
 def test_a_diagnosis_has_the_published_shape() -> None:
     for found in (diagnoses.healthy, diagnoses.ufw, diagnoses.unexplained, diagnoses.together):
         for verbose in (False, True):
-            text = doctor_json.text(found(), verbose=verbose)
+            text = doctor_json.render_json(found(), verbose=verbose)
             check_shape(DoctorDocument, text)
 
 
 def test_a_fix_and_an_undo_have_the_published_shape() -> None:
     for done in (fixes.good(), fixes.mixed()):
-        check_shape(FixDocument, fix_json.text(done, ""))
-    text = fix_json.undone(fixes.undone(), fixes.INVENTORY, "runs/1")
+        check_shape(FixDocument, fix_json.render_json(done, ""))
+    text = fix_json.render_rollback(fixes.undone(), fixes.INVENTORY, "runs/1")
     check_shape(UndoDocument, text)
 
 
 def test_a_diagnosis_for_ci_has_a_case_for_all_that_was_judged() -> None:
-    found = diagnoses.ufw()
-    root = fromstring(doctor_junit.text(found))
+    diagnosis = diagnoses.ufw()
+    root = fromstring(doctor_junit.render_junit(diagnosis))
     cases = root.findall("./testsuite/testcase")
-    assert len(cases) == len(found.judged)
+    assert len(cases) == len(diagnosis.judgements)
     failed = {case.get("classname") for case in cases if case.find("failure") is not None}
     assert failed == {"host.host-ufw-blocks-pods", "host.host-ssh-unreachable"}
     skipped = {str(entry.get("message")) for case in cases for entry in case.findall("skipped")}
@@ -67,13 +67,13 @@ def test_a_diagnosis_for_ci_has_a_case_for_all_that_was_judged() -> None:
 
 
 def test_no_secret_stands_in_a_diagnosis() -> None:
-    assert plans.PASSWORD not in doctor_json.text(diagnoses.ufw(), verbose=True)
-    assert plans.PASSWORD not in doctor_junit.text(diagnoses.ufw())
+    assert plans.PASSWORD not in doctor_json.render_json(diagnoses.ufw(), verbose=True)
+    assert plans.PASSWORD not in doctor_junit.render_junit(diagnoses.ufw())
 
 
 def test_evidence_of_what_holds_comes_with_verbose_only() -> None:
     def evidence(*, verbose: bool) -> list[int]:
-        document = stdlib.loads(json.plan(plans.converged(), verbose=verbose))
+        document = stdlib.loads(json.render_plan(plans.converged(), verbose=verbose))
         return [len(check["evidence"]) for state in document["states"] for check in state["checks"]]
 
     assert set(evidence(verbose=False)) == {0}
@@ -81,15 +81,15 @@ def test_evidence_of_what_holds_comes_with_verbose_only() -> None:
 
 
 def test_long_answers_are_cut_and_say_so() -> None:
-    document = stdlib.loads(json.plan(made(["kube1"], answers_of("kube1", swap="x" * 5000))))
+    document = stdlib.loads(json.render_plan(made(["kube1"], answers_of("kube1", swap="x" * 5000))))
     (value,) = document["states"][0]["checks"][0]["evidence"]
-    assert (len(value["out"]), value["cut"]) == (4000, True)
+    assert (len(value["stdout"]), value["truncated"]) == (4000, True)
 
 
 def test_an_install_with_nothing_to_do_is_an_outcome(capsys: pytest.CaptureFixture[str]) -> None:
     show_converged(plans.converged(), "json")
     document = stdlib.loads(capsys.readouterr().out)
-    assert (document["schema"], document["played"], document["exit"]["code"]) == ("gpustack/outcome/v1", [], 0)
+    assert (document["schema"], document["playbook_runs"], document["exit"]["code"]) == ("gpustack/outcome/v1", [], 0)
     show_converged(plans.converged(), "human")
     assert "nothing to do" in capsys.readouterr().out
 
@@ -109,11 +109,11 @@ def test_each_result_is_found_by_its_name(name: str) -> None:
 
 @pytest.mark.parametrize("output", ["human", "json", "junit"])
 def test_the_result_goes_to_stdout_and_nothing_to_stderr(output: str, capsys: pytest.CaptureFixture[str]) -> None:
-    show(plans.bare(), output)
-    show(plans.installed(), output)
-    found = capsys.readouterr()
-    assert found.out
-    assert found.err == ""
+    show_result(plans.bare(), output)
+    show_result(plans.installed(), output)
+    readouterr = capsys.readouterr()
+    assert readouterr.out
+    assert readouterr.err == ""
 
 
 @pytest.mark.parametrize(
@@ -128,12 +128,12 @@ def test_colours_are_for_terminals_that_want_them(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    show(plans.converged(), "human")
+    show_result(plans.converged(), "human")
     assert ("\x1b[32m" in capsys.readouterr().out) is coloured
 
 
 def test_junit_counts_what_it_holds() -> None:
-    root = fromstring(junit.plan(plans.bare()))
+    root = fromstring(junit.render_plan(plans.bare()))
     assert {name: int(root.get(name, "-1")) for name in ("tests", "failures", "errors", "skipped")} == {
         "tests": len(list(root.iter("testcase"))),
         "failures": len(list(root.iter("failure"))),
@@ -145,13 +145,13 @@ def test_junit_counts_what_it_holds() -> None:
 
 def test_junit_survives_what_xml_cannot_hold() -> None:
     wild = Answer(SWAP.id, "kube1", 0, "\x00\x0b\ufffe<&\ud800 ]]>")
-    found = made(["kube1"], [*answers_of("kube1"), wild])
-    assert "<&" in "".join(fromstring(junit.plan(found)).itertext())
+    plan = made(["kube1"], [*answers_of("kube1"), wild])
+    assert "<&" in "".join(fromstring(junit.render_plan(plan)).itertext())
 
 
 def test_nothing_failed_is_no_failure() -> None:
-    done = replace(plans.installed(), played=())
-    assert fromstring(junit.outcome(done)).get("failures") == "0"
+    done = replace(plans.installed(), playbook_runs=())
+    assert fromstring(junit.render_outcome(done)).get("failures") == "0"
 
 
 @pytest.mark.parametrize(
@@ -168,11 +168,11 @@ def test_nothing_failed_is_no_failure() -> None:
     ],
 )
 def test_durations(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
+    assert format_duration(seconds) == text
 
 
 def test_names_and_counts() -> None:
-    assert places(["a", "b", "a", "@cluster"]) == "a, b, the cluster"
-    assert places([f"n{n}" for n in range(5)]) == "n0, n1, n2, n3, n4"
-    assert places([f"n{n}" for n in range(30)]) == "n0, n1, n2, n3 and 26 more"
-    assert (count(1, "host"), count(0, "host")) == ("1 host", "0 hosts")
+    assert format_locations(["a", "b", "a", "@cluster"]) == "a, b, the cluster"
+    assert format_locations([f"n{n}" for n in range(5)]) == "n0, n1, n2, n3, n4"
+    assert format_locations([f"n{n}" for n in range(30)]) == "n0, n1, n2, n3 and 26 more"
+    assert (format_count(1, "host"), format_count(0, "host")) == ("1 host", "0 hosts")

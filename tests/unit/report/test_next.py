@@ -6,8 +6,8 @@ from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Reach
 from gpustack.command import Prose
 from gpustack.probes.gpu.devices import GPU_DEVICES
-from gpustack.report.proof.text import after_proof
-from gpustack.rollout.next import after_install, after_look
+from gpustack.report.proof.text import suggest_after_proof
+from gpustack.rollout.next_command import suggest_after_install, suggest_after_plan
 from gpustack.rollout.plan import Verification
 from tests.worlds import plans, proofs
 from tests.worlds.plans import CLOCK, PODS_GOOD, STRANGER, answers_of, made
@@ -19,49 +19,49 @@ MANUAL = "gpustack explain ground/cpus"
 
 
 def test_nothing_to_do() -> None:
-    assert after_look(plans.converged()) == ""
+    assert suggest_after_plan(plans.converged()) == ""
 
 
 def test_what_differs_is_installed() -> None:
-    assert after_look(plans.wide()) == INSTALL
+    assert suggest_after_plan(plans.wide()) == INSTALL
 
 
 def test_one_host_that_needs_a_person_holds_up_no_other() -> None:
-    found = made(NAMES, [*answers_of("kube1", swap="on"), *answers_of("kube2", cpus="1"), PODS_GOOD])
-    assert after_look(found) == INSTALL
+    plan = made(NAMES, [*answers_of("kube1", swap="on"), *answers_of("kube2", cpus="1"), PODS_GOOD])
+    assert suggest_after_plan(plan) == INSTALL
 
 
 def test_a_control_plane_that_needs_a_person_comes_first() -> None:
-    found = made(NAMES, [*answers_of("kube1", cpus="1"), *answers_of("kube2", swap="on"), PODS_GOOD])
-    assert after_look(found) == MANUAL
+    plan = made(NAMES, [*answers_of("kube1", cpus="1"), *answers_of("kube2", swap="on"), PODS_GOOD])
+    assert suggest_after_plan(plan) == MANUAL
 
 
 def test_only_a_person_can_help() -> None:
-    assert after_look(made(NAMES, [*answers_of("kube1"), *answers_of("kube2", cpus="1"), PODS_GOOD])) == MANUAL
+    assert suggest_after_plan(made(NAMES, [*answers_of("kube1"), *answers_of("kube2", cpus="1"), PODS_GOOD])) == MANUAL
     upgrade = made(NAMES, [*answers_of("kube1"), *answers_of("kube2", runtime="2.2.0"), PODS_GOOD])
-    assert after_look(upgrade) == "gpustack explain upgrade-needed"
+    assert suggest_after_plan(upgrade) == "gpustack explain upgrade-needed"
 
 
 def test_a_host_that_was_not_reached() -> None:
     good = [*answers_of("kube1"), *answers_of("kube2"), PODS_GOOD]
-    assert after_look(made([*NAMES, "kube3"], good, [STRANGER])) == "ssh-keyscan 10.0.0.3"
+    assert suggest_after_plan(made([*NAMES, "kube3"], good, [STRANGER])) == "ssh-keyscan 10.0.0.3"
     asked = Reach(
         "kube3", "host-sudo-password", "sudo asks", Prose("let this login use sudo (visudo), or log in as root")
     )
-    assert after_look(made([*NAMES, "kube3"], good, [asked])) == "gpustack explain host-sudo-password"
+    assert suggest_after_plan(made([*NAMES, "kube3"], good, [asked])) == "gpustack explain host-sudo-password"
     silent = Reach("kube3", "host-ssh-login", "not let in")
-    assert after_look(made([*NAMES, "kube3"], good, [silent])) == "gpustack explain host-ssh-login"
+    assert suggest_after_plan(made([*NAMES, "kube3"], good, [silent])) == "gpustack explain host-ssh-login"
 
 
 def test_what_is_unknown_is_looked_at() -> None:
-    lost = Answer(CLOCK.id, "kube2", -1, "", lost="broken off")
-    assert after_look(made(NAMES, [*answers_of("kube1"), *answers_of("kube2"), lost, PODS_GOOD])) == LOOK
+    lost = Answer(CLOCK.id, "kube2", -1, "", missing_reason="broken off")
+    assert suggest_after_plan(made(NAMES, [*answers_of("kube1"), *answers_of("kube2"), lost, PODS_GOOD])) == LOOK
 
 
 def test_after_an_install() -> None:
-    assert after_install(plans.installed()) == "gpustack kubeconfig --out kubeconfig -i site/hosts.yml"
-    assert after_install(plans.failed()) == LOOK
-    assert after_install(replace(plans.failed(), stopped="interrupted")) == INSTALL
+    assert suggest_after_install(plans.installed()) == "gpustack kubeconfig --out kubeconfig -i site/hosts.yml"
+    assert suggest_after_install(plans.failed()) == LOOK
+    assert suggest_after_install(replace(plans.failed(), stop_reason="interrupted")) == INSTALL
 
 
 def test_gpus_want_to_be_proven() -> None:
@@ -69,11 +69,11 @@ def test_gpus_want_to_be_proven() -> None:
         devices = Answer(GPU_DEVICES.id, "kube2", 0, out)
         plan = made(NAMES, [*answers_of("kube1"), *answers_of("kube2"), PODS_GOOD, devices])
         done = replace(plans.installed(), verification=Verification(plan, 0.7, 9))
-        assert after_install(done) == f"gpustack {wanted} -i site/hosts.yml"
+        assert suggest_after_install(done) == f"gpustack {wanted} -i site/hosts.yml"
 
 
 def test_after_a_proof() -> None:
     verbs = [(proofs.good(), 0, "access grafana"), (proofs.mixed(), 1, "verify"), (proofs.interrupted(), 130, "prove")]
     for done, code, verb in verbs:
-        assert after_proof(done, proofs.INVENTORY, code) == f"gpustack {verb} -i site/hosts.yml"
-    assert after_proof(proofs.none(), proofs.INVENTORY, 0) == ""
+        assert suggest_after_proof(done, proofs.INVENTORY, code) == f"gpustack {verb} -i site/hosts.yml"
+    assert suggest_after_proof(proofs.none(), proofs.INVENTORY, 0) == ""

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from gpustack.profile.analysis import analyze
-from gpustack.profile.file import make_profile
-from gpustack.report.profile.html import comparison, text
-from gpustack.report.profile.plot import HEIGHT, WIDTH, Line, Plot, thin
+from gpustack.profile.file import build_profile
+from gpustack.report.profile.html import render_comparison, render_html
+from gpustack.report.profile.plot import HEIGHT, WIDTH, Line, Plot, resample_values
 from tests.worlds.page import Page
 from tests.worlds.workloads import MECHANISMS, analyzed, compared, make_job
 
@@ -18,21 +18,21 @@ EVIL = "<script>alert(1)</script>\x1b[2J"
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_verdict_is_a_well_formed_page(name: str) -> None:
-    found = analyze(make_profile(make_job(name, random.Random(4)), "x", "", 0, 1), workload="training")
-    page = Page(text(found))
-    assert found.verdict.title in page.text
-    assert all(reason in page.text for reason in found.verdict.reasons)
+    analysis = analyze(build_profile(make_job(name, random.Random(4)), "x", "", 0, 1), workload="training")
+    page = Page(render_html(analysis))
+    assert analysis.verdict.title in page.text
+    assert all(reason in page.text for reason in analysis.verdict.reasons)
     assert "script" not in page.tags
     assert page.of("src") == page.of("href") == []
 
 
 def test_a_comparison_is_a_well_formed_page() -> None:
-    page = Page(comparison(*compared()))
+    page = Page(render_comparison(*compared()))
     assert "more useful work" in page.text
     assert "power>10%: failed" in page.text
 
 
-@pytest.mark.parametrize("page", [text(analyzed()), comparison(*compared())])
+@pytest.mark.parametrize("page", [render_html(analyzed()), render_comparison(*compared())])
 def test_nothing_is_fetched_and_both_schemes_are_there(page: str) -> None:
     assert "http" not in page.replace("http-equiv", "")
     assert page.count("prefers-color-scheme: dark") == 2
@@ -41,8 +41,8 @@ def test_nothing_is_fetched_and_both_schemes_are_there(page: str) -> None:
 
 
 def test_no_name_becomes_markup() -> None:
-    found = analyzed()
-    page = text(replace(found, profile=replace(found.profile, label=EVIL, what=EVIL)))
+    analysis = analyzed()
+    page = render_html(replace(analysis, profile=replace(analysis.profile, label=EVIL, subject=EVIL)))
     assert "<script" not in page
     assert "\x1b" not in page
 
@@ -55,6 +55,6 @@ def test_lines_stay_in_their_plot() -> None:
 
 
 def test_an_hour_of_seconds_is_drawn_as_means() -> None:
-    assert len(thin([0.5] * 3600)) <= 380
-    assert thin([0.0, 1.0]) == [0.0, 1.0]
-    assert thin([]) == []
+    assert len(resample_values([0.5] * 3600)) <= 380
+    assert resample_values([0.0, 1.0]) == [0.0, 1.0]
+    assert resample_values([]) == []

@@ -6,7 +6,7 @@ import threading
 
 from gpustack.events import Event
 from gpustack.report import progress as room
-from gpustack.report.progress import progress, rest
+from gpustack.report.progress import build_progress_reporter, clear_live_lines
 
 INSTALL = (
     Event("ask", "", "45 questions to 2 hosts"),
@@ -30,7 +30,7 @@ class Terminal(io.StringIO):
 
 
 def progress_of(stream: io.StringIO, events: tuple[Event, ...]) -> str:
-    report = progress(stream)
+    report = build_progress_reporter(stream)
     for event in events:
         report(event)
     return stream.getvalue()
@@ -74,30 +74,30 @@ def test_parts_of_a_bundle_may_be_made_at_once() -> None:
 
 def test_a_terminal_gets_a_live_line_that_goes_away() -> None:
     terminal = Terminal()
-    report = progress(terminal)
+    report = build_progress_reporter(terminal)
     report(INSTALL[0])
-    assert [line.doing for line in room.live] == ["asking 45 questions to 2 hosts"]
+    assert [line.activity for line in room.live_lines] == ["asking 45 questions to 2 hosts"]
     report(Event("step", "containerd", "kube1"))
     report(INSTALL[4])
-    assert [line.doing for line in room.live] == ["containerd: Ensure the package"]
+    assert [line.activity for line in room.live_lines] == ["containerd: Ensure the package"]
     assert "containerd: kube1\n" in terminal.getvalue()
-    rest()
-    assert room.live == []
+    clear_live_lines()
+    assert room.live_lines == []
     assert terminal.getvalue().endswith("\x1b[2K")
 
 
 def test_the_live_line_comes_back_after_a_result() -> None:
-    report = progress(Terminal())
+    report = build_progress_reporter(Terminal())
     report(INSTALL[0])
-    rest()
+    clear_live_lines()
     report(INSTALL[0])
-    assert len(room.live) == 1
-    rest()
+    assert len(room.live_lines) == 1
+    clear_live_lines()
 
 
 def test_threads_may_report_at_once() -> None:
     stream = io.StringIO()
-    report = progress(stream)
+    report = build_progress_reporter(stream)
     threads = [
         threading.Thread(target=lambda: [report(Event("note", "", "x" * 50)) for _ in range(100)]) for _ in range(8)
     ]

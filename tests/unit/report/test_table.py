@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpustack.report.table import draw
+from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 
 HEADINGS = ("NODE", "POD")
@@ -17,7 +17,7 @@ CELLS = st.text(st.characters(categories=("L", "N", "P")), max_size=12)
 def shown(rows: list[tuple[str, ...]], **settings: Any) -> list[str]:
     stream = io.StringIO()
     console = Terminal(stream, **settings)
-    console.print(draw(console, HEADINGS, rows))
+    console.print(draw_table(console, HEADINGS, rows))
     return [line.rstrip() for line in stream.getvalue().splitlines()]
 
 

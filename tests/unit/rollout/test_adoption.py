@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gpustack.ask.probe import Answer, Lines
-from gpustack.probes.host.unrecorded import UNRECORDED
-from gpustack.rollout.adoption import adoption_variables, describe_adoptable, list_adoptable
+from gpustack.probes.host.unrecorded_paths import UNRECORDED
+from gpustack.rollout.adoption import build_adoption_variables, describe_adoptable, list_adoptable
 from tests.worlds.own_root import make_machine
 from tests.worlds.owned_root import RECORD, OwnedRoot
 from tests.worlds.reset_hosts import PLANE, WORKER, snapshot
@@ -51,7 +51,7 @@ def test_a_host_that_lies_names_no_other_path() -> None:
 def test_the_list_is_shown_and_given_to_the_plays() -> None:
     found = {"k1": (OURS,)}
     assert f"  k1\n    {OURS}\n" in describe_adoptable(found)
-    assert adoption_variables(found) == {"k1": {"gpustack_adopt": [OURS]}}
+    assert build_adoption_variables(found) == {"k1": {"gpustack_adopt": [OURS]}}
     assert "nothing" in describe_adoptable({})
 
 
@@ -62,8 +62,8 @@ def test_the_question_lists_what_has_no_record(tmp_path: Path) -> None:
     root.write("/etc/containerd/certs.d/quay.io/hosts.toml", "# Written by gpustack; a change here is undone\n")
     root.write("/etc/containerd/certs.d/docker.io/hosts.toml", "of a person\n")
     root.record("begin", {"file": ["/etc/sysctl.d/90-gpustack.conf"]})
-    assert isinstance(UNRECORDED.ask, Lines)
-    script = UNRECORDED.ask.text.replace(f"/{RECORD}", f"{tmp_path}/{RECORD}")
+    assert isinstance(UNRECORDED.question, Lines)
+    script = UNRECORDED.question.script.replace(f"/{RECORD}", f"{tmp_path}/{RECORD}")
     script = script.replace('[ ! -e "$1" ]', f'[ ! -e "{tmp_path}$1" ]').replace(
         'head -n 1 "$', f'head -n 1 "{tmp_path}$'
     )
@@ -77,8 +77,8 @@ def test_the_question_finds_files_by_pattern_and_is_not_misled_by_names_of_other
     charts.mkdir(parents=True)
     for name in ("keda-2.20.2.tgz", "keda-a b.tgz", "keda-a\nb.tgz", "keda-..tgz", "notes.txt"):
         (charts / name).touch()
-    assert isinstance(UNRECORDED.ask, Lines)
-    done = machine.run(UNRECORDED.ask.text)
+    assert isinstance(UNRECORDED.question, Lines)
+    done = machine.run(UNRECORDED.question.script)
     assert done.returncode == 0, done.stderr
-    found = UNRECORDED.fact(Answer(UNRECORDED.id, "k1", 0, done.stdout))
+    found = UNRECORDED.extract_fact(Answer(UNRECORDED.id, "k1", 0, done.stdout))
     assert found == ("/var/lib/gpustack-cluster/charts/keda-2.20.2.tgz",)

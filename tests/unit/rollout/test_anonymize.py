@@ -9,12 +9,12 @@ import pytest
 
 from gpustack.ask.addresses import Addresses
 from gpustack.ask.probe import Answer
-from gpustack.ask.recording import lines
+from gpustack.ask.recording import render_lines
 from gpustack.ask.snapshot import Snapshot
-from gpustack.doctor.diagnose import diagnose, questions
+from gpustack.doctor.diagnose import diagnose, list_probes
 from gpustack.doctor.finding import Diagnosis
 from gpustack.rollout.anonymize import Pseudonyms, anonymize, remove_secrets
-from gpustack.rollout.overlay import cluster_variables
+from gpustack.rollout.overlay import build_cluster_variables
 from tests.worlds import cluster, gpus, hosts
 from tests.worlds.cases import recorded
 
@@ -34,21 +34,23 @@ def verdict(found: Diagnosis) -> dict[str, object]:
         return tuple(order.get(where, where) for where in locations)
 
     return {
-        "roots": [(one.id, at(one.locations), one.certainty) for one in found.roots],
-        "unexplained": [(one.id, at(one.locations)) for one in found.unexplained],
+        "roots": [(root.id, at(root.locations), root.certainty) for root in found.roots],
+        "unexplained": [(one.id, at(one.locations)) for one in found.unexplained_symptoms],
         "drift": [(one.step, one.check, at(one.locations)) for one in found.drift],
-        "judged": {(id, order.get(where, where)): one.outcome for (id, where), one in found.judged.items()},
+        "judged": {
+            (id, order.get(where, where)): judgement.outcome for (id, where), judgement in found.judgements.items()
+        },
     }
 
 
 def text(snapshot: Snapshot) -> str:
-    return "".join(lines(snapshot))
+    return "".join(render_lines(snapshot))
 
 
 @pytest.mark.parametrize("name", SNAPSHOTS)
 def test_the_verdict_is_the_same(name: str) -> None:
     snapshot = SNAPSHOTS[name]()
-    other, _ = anonymize(snapshot, questions())
+    other, _ = anonymize(snapshot, list_probes())
     assert verdict(diagnose(other)) == verdict(diagnose(snapshot))
 
 
@@ -57,13 +59,15 @@ def test_what_was_brought_with_an_address_in_it_is_still_what_would_be_brought()
     found = cluster.snapshot()
     values = {"monitoring": {"grafana": {"grafana.ini": {"server": {"domain": "10.9.8.7"}}}}}
     valued = replace(found, inventory=replace(found.inventory, values=values))
-    (before, now) = (cluster_variables(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued))
-    answers = {key: replace(one, out=one.out.replace(before, now)) for key, one in found.answers.items()}
+    (before, now) = (
+        build_cluster_variables(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued)
+    )
+    answers = {key: replace(answer, stdout=answer.stdout.replace(before, now)) for key, answer in found.answers.items()}
     snapshot = replace(valued, answers=answers)
-    other, _ = anonymize(snapshot, questions())
+    other, _ = anonymize(snapshot, list_probes())
     assert now not in text(other)
     assert verdict(diagnose(other)) == verdict(diagnose(snapshot))
-    assert ("monitoring", "released") not in {(one.step, one.check) for one in diagnose(other).drift}
+    assert ("monitoring", "released") not in {(drift.step, drift.check) for drift in diagnose(other).drift}
 
 
 def test_secrets_among_values_are_gone_and_the_verdict_is_the_same() -> None:
@@ -72,8 +76,10 @@ def test_secrets_among_values_are_gone_and_the_verdict_is_the_same() -> None:
     values = {"monitoring": {"grafana": {"adminPassword": "figleaf", "note": "it is fig-leaf-77"}}}
     inventory = replace(found.inventory, values=values, file_secrets=("fig-leaf-77",))
     valued = replace(found, inventory=inventory)
-    (before, now) = (cluster_variables(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued))
-    answers = {key: replace(one, out=one.out.replace(before, now)) for key, one in found.answers.items()}
+    (before, now) = (
+        build_cluster_variables(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued)
+    )
+    answers = {key: replace(answer, stdout=answer.stdout.replace(before, now)) for key, answer in found.answers.items()}
     snapshot = replace(valued, answers=answers)
     other = remove_secrets(snapshot)
     assert "figleaf" not in text(other)
@@ -84,15 +90,15 @@ def test_secrets_among_values_are_gone_and_the_verdict_is_the_same() -> None:
     again = replace(other, inventory=replace(other.inventory, file_secrets=()))
     assert text(remove_secrets(again)) == text(again)
     assert verdict(diagnose(other)) == verdict(diagnose(snapshot))
-    assert ("monitoring", "released") not in {(one.step, one.check) for one in diagnose(other).drift}
+    assert ("monitoring", "released") not in {(drift.step, drift.check) for drift in diagnose(other).drift}
 
 
 @pytest.mark.parametrize("name", SNAPSHOTS)
 def test_no_address_or_name_of_a_host_is_left(name: str) -> None:
     snapshot = SNAPSHOTS[name]()
-    other, given = anonymize(snapshot, questions())
+    other, given = anonymize(snapshot, list_probes())
     output = text(other)
-    assert given.kept == ()
+    assert given.unchanged_names == ()
     for host in snapshot.inventory.hosts:
         assert not re.search(rf"(?<![A-Za-z0-9]){re.escape(host.name)}(?![A-Za-z0-9])", output)
         assert host.address not in output
@@ -103,16 +109,16 @@ def test_no_address_or_name_of_a_host_is_left(name: str) -> None:
 
 
 def planted(*texts: str) -> Snapshot:
-    found = hosts.snapshot()
+    snapshot = hosts.snapshot()
     answers = {("planted", "h1"): Answer("planted", "h1", 0, "\n".join(texts), "\n".join(texts))}
-    renamed = tuple(replace(host, address=f"{host.name}.corp.acme.org") for host in found.inventory.hosts)
-    inventory = replace(found.inventory, hosts=renamed)
-    return Snapshot(found.taken, inventory, found.reach, {**found.answers, **answers}, found.took)
+    renamed = tuple(replace(host, address=f"{host.name}.corp.acme.org") for host in snapshot.inventory.hosts)
+    inventory = replace(snapshot.inventory, hosts=renamed)
+    return Snapshot(snapshot.started_at, inventory, snapshot.reach, {**snapshot.answers, **answers}, snapshot.seconds)
 
 
 def out(*texts: str) -> list[str]:
-    other, _ = anonymize(planted(*texts), questions())
-    return other.answers["planted", other.inventory.hosts[0].name].out.splitlines()
+    other, _ = anonymize(planted(*texts), list_probes())
+    return other.answers["planted", other.inventory.hosts[0].name].stdout.splitlines()
 
 
 def test_the_same_is_the_same_everywhere() -> None:
@@ -171,13 +177,13 @@ def test_pseudonyms_differ_from_file_to_file() -> None:
 
 
 def test_a_name_that_is_a_word_of_ours_stays_and_is_reported() -> None:
-    found = hosts.snapshot()
+    snapshot = hosts.snapshot()
     renamed = tuple(
-        replace(host, name="containerd" if host.name == "h2" else host.name) for host in found.inventory.hosts
+        replace(host, name="containerd" if host.name == "h2" else host.name) for host in snapshot.inventory.hosts
     )
-    odd = Snapshot(found.taken, replace(found.inventory, hosts=renamed), {}, {}, 0)
-    other, given = anonymize(odd, questions())
-    assert given.kept == ("containerd",)
+    odd = Snapshot(snapshot.started_at, replace(snapshot.inventory, hosts=renamed), {}, {}, 0)
+    other, given = anonymize(odd, list_probes())
+    assert given.unchanged_names == ("containerd",)
     assert [host.name for host in other.inventory.hosts] == ["host01", "containerd"]
 
 
@@ -191,7 +197,7 @@ def test_many_names_cost_little() -> None:
 
 
 def test_secrets_are_gone_as_well() -> None:
-    other, _ = anonymize(planted("password: hunter2hunter2", "curl http://u:s3cr3t99@10.9.8.7/"), questions())
+    other, _ = anonymize(planted("password: hunter2hunter2", "curl http://u:s3cr3t99@10.9.8.7/"), list_probes())
     output = text(other)
     assert not {word for word in ("hunter2hunter2", "s3cr3t99", "10.9.8.7") if word in output}
     assert all(json.loads(line) for line in output.splitlines())

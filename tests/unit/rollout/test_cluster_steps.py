@@ -11,9 +11,9 @@ from gpustack.ask.judge import Cure, Result
 from gpustack.ask.probe import CLUSTER, Answer, Api, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.events import Event, silent
+from gpustack.events import Event, ignore_event
 from gpustack.rollout import waiting
-from gpustack.rollout.plan import Outcome, Played, TaskFailure, plan
+from gpustack.rollout.plan import Outcome, PlaybookRun, TaskFailure, plan
 from gpustack.rollout.rollout import Rollout
 from gpustack.steps.step import Step
 from tests.worlds.rollout_run import INVENTORY, World, step
@@ -21,13 +21,13 @@ from tests.worlds.rollout_run import INVENTORY, World, step
 
 def of_cluster(name: str, needs: tuple[str, ...] = (), cure: Cure = "install") -> Step:
     """Its only fact is the cluster's."""
-    probe = Probe(name, Api("/"), lambda answer: answer.out)
+    probe = Probe(name, Api("/"), lambda answer: answer.stdout)
 
     def check(here: View) -> Result | None:
         found = here[probe]
         return None if found == "good" else Result(name, "good", found, cure)
 
-    return Step(name, "cluster", (probe,), (check,), needs, settle=0)
+    return Step(name, "cluster", (probe,), (check,), needs, settle_seconds=0)
 
 
 class Cluster(World):
@@ -38,26 +38,26 @@ class Cluster(World):
         self.idle = idle
 
     def gather(self, probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
-        found = super().gather(probes, wanted)
+        snapshot = super().gather(probes, wanted)
         cluster = {
             (probe.id, CLUSTER): Answer(probe.id, CLUSTER, 0, self.facts.get((probe.id, CLUSTER), "bad"))
             for probe in probes
-            if probe.location == "cluster"
+            if probe.scope == "cluster"
         }
         unknown = {key for key in cluster if self.facts.get(key) == "unknown"}
-        answers = {key: answer for key, answer in {**found.answers, **cluster}.items() if key not in unknown}
-        return Snapshot(datetime.now(UTC), INVENTORY, found.reach, answers)
+        answers = {key: answer for key, answer in {**snapshot.answers, **cluster}.items() if key not in unknown}
+        return Snapshot(datetime.now(UTC), INVENTORY, snapshot.reach, answers)
 
-    def play(self, played: Step, hosts: Sequence[str], snapshot: Snapshot) -> Played:
+    def play(self, played: Step, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
         done = super().play(played, hosts, snapshot)
-        if played.id not in self.idle and not done.failed:
+        if played.id not in self.idle and not done.failed_hosts:
             self.facts[played.id, CLUSTER] = "good"
         return done
 
 
 def run(world: World, *steps: Step, **options: Any) -> Outcome:
-    before = plan(world.gather([probe for one in steps for probe in one.probes], ()), steps)
-    return Rollout(INVENTORY, steps, world.gather, world.play, silent, **options).run(before)
+    before = plan(world.gather([probe for step in steps for probe in step.probes], ()), steps)
+    return Rollout(INVENTORY, steps, world.gather, world.play, ignore_event, **options).run(before)
 
 
 @pytest.fixture(autouse=True)
@@ -80,8 +80,8 @@ OTHERS = [("monitoring", ("h1",)), ("gpus", ("h1",)), ("hosts", ("h1", "h2", "h3
 def test_what_needs_it_is_not_played_also_not_at_second_hand_and_the_others_are(world: Cluster) -> None:
     outcome = run(world, *ALL)
     assert world.plays == OTHERS
-    assert not outcome.stopped
-    assert outcome.left == ()
+    assert not outcome.stop_reason
+    assert outcome.stopped_hosts == ()
     assert not outcome.verification.plan.converged
 
 
@@ -91,7 +91,7 @@ def test_what_is_unknown_or_for_a_person_blocks_as_well(found: str) -> None:
     first = of_cluster("monitoring", cure="operator") if found == "bad" else MONITORING
     outcome = run(world, first, *ALL[1:])
     assert world.plays == OTHERS[1:]
-    assert not outcome.stopped
+    assert not outcome.stop_reason
 
 
 def test_one_that_holds_blocks_nothing() -> None:
@@ -104,12 +104,12 @@ def test_a_control_plane_that_fails_a_step_of_hosts_stops_as_before() -> None:
     world = Cluster({}, fails=["hosts"])
     outcome = run(world, step("hosts"), *ALL[:1])
     assert [name for name, _ in world.plays] == ["hosts"]
-    assert "h1" in outcome.stopped
+    assert "h1" in outcome.stop_reason
 
 
 def test_what_failed_is_in_the_outcome() -> None:
     outcome = run(Cluster({}, fails=["monitoring"]), *ALL)
-    (failed,) = [played for played in outcome.played if played.failed]
+    (failed,) = [played for played in outcome.playbook_runs if played.failed_hosts]
     assert (failed.step, failed.failures) == ("monitoring", (TaskFailure("h1", "Ensure it", "x.yml:1", "no"),))
 
 
@@ -120,7 +120,7 @@ class Slow(Cluster):
         super().__init__({}, idle=[slow])
         self.slow, self.after = slow, after
 
-    def play(self, played: Step, hosts: Sequence[str], snapshot: Snapshot) -> Played:
+    def play(self, played: Step, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
         done = super().play(played, hosts, snapshot)
         if played.id == self.after:
             self.facts[self.slow, CLUSTER] = "good"
@@ -135,29 +135,29 @@ def test_a_step_of_the_cluster_settles_while_others_are_played() -> None:
 
 
 def test_what_follows_is_played_before_the_other_has_settled_and_settles_after_it() -> None:
-    follower = replace(of_cluster("storage"), follows=("monitoring",))
+    follower = replace(of_cluster("storage"), predecessors=("monitoring",))
     world = Slow("monitoring", after="storage")
     assert run(world, MONITORING, follower, step("hosts")).verification.plan.converged
     failing = run(Cluster({}, idle=["monitoring"]), MONITORING, follower, of_cluster("on-it", ("storage",)))
-    assert [one.step for one in failing.played] == ["monitoring", "storage"]
+    assert [one.step for one in failing.playbook_runs] == ["monitoring", "storage"]
 
 
 def test_a_step_of_hosts_settles_after_what_it_follows() -> None:
     events: list[Event] = []
-    joining = replace(step("hosts"), follows=("monitoring",))
+    joining = replace(step("hosts"), predecessors=("monitoring",))
     world = Slow("monitoring", after="hosts")
     before = plan(world.gather([*MONITORING.probes, *joining.probes], ()), (MONITORING, joining))
     outcome = Rollout(INVENTORY, (MONITORING, joining), world.gather, world.play, events.append).run(before)
     assert outcome.verification.plan.converged
-    assert [event.where for event in events if event.kind == "done"] == ["monitoring", "hosts"]
+    assert [event.subject for event in events if event.kind == "done"] == ["monitoring", "hosts"]
 
 
 def test_a_step_of_hosts_does_not_wait_for_what_failed_before_it() -> None:
     events: list[Event] = []
-    joining = replace(step("hosts"), follows=("monitoring",))
+    joining = replace(step("hosts"), predecessors=("monitoring",))
     world = Cluster({}, idle=["monitoring"])
     before = plan(world.gather([*MONITORING.probes, *joining.probes], ()), (MONITORING, joining))
     outcome = Rollout(INVENTORY, (MONITORING, joining), world.gather, world.play, events.append).run(before)
-    assert [one.step for one in outcome.played] == ["monitoring", "hosts"]
-    assert [event.where for event in events if event.kind == "done"] == ["monitoring"]
+    assert [one.step for one in outcome.playbook_runs] == ["monitoring", "hosts"]
+    assert [event.subject for event in events if event.kind == "done"] == ["monitoring"]
     assert not outcome.verification.plan.converged

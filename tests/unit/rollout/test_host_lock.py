@@ -13,10 +13,10 @@ import jinja2
 import pytest
 import yaml
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from gpustack.rollout import lock
 
-TASKS = playbooks() / "tasks" / "same-machine.yml"
+TASKS = locate_playbooks() / "tasks" / "same-machine.yml"
 MACHINE = Path("/etc/machine-id")
 OWN, OTHER = "a" * 16, "b" * 16
 
@@ -125,7 +125,7 @@ def test_a_lock_that_is_taken_again_is_waited_for(tmp_path: Path) -> None:
 
 def script_of(folder: Path, run: str = OWN) -> str:
     """Return the script that gpustack sends to hold a host's lock, in this folder."""
-    words = {"held": lock.HELD, "taken": lock.TAKEN, "beat": lock.BEAT, "ours": lock.OURS}
+    words = {"held": lock.HELD, "taken": lock.TAKEN, "beat": lock.BEAT, "limit": lock.HOLD_LIMIT}
     return lock.HOLD.format(folder=folder, who=shlex.quote("bob@desk (pid 8)"), run=run, **words)
 
 

@@ -30,7 +30,13 @@ WORKER, OTHER = Host("k2", "10.0.0.2"), Host("k3", "10.0.0.3")
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, seconds in {"HEARTBEAT": 0.01, "SILENCE": 0.2, "RETAKE": 0.3, "AGAIN": 0.01, "ANSWER_LIMIT": 1}.items():
+    for name, seconds in {
+        "HEARTBEAT": 0.01,
+        "SILENCE": 0.2,
+        "RETAKE": 0.3,
+        "RETRY_PAUSE": 0.01,
+        "ANSWER_LIMIT": 1,
+    }.items():
         monkeypatch.setattr(lock, name, seconds)
 
 
@@ -81,8 +87,8 @@ def test_all_hosts_are_held_by_one_run_and_all_are_let_go() -> None:
         assert len({hold.run for hold in held.holds}) == 1
         held.require(["k1", "k2", "k3"])
         time.sleep(0.6)
-        assert held.lost == ""
-        assert held.until > lock.read_clock()
+        assert held.loss_reason == ""
+        assert held.expiry > lock.read_clock()
     assert world.holders == {}
 
 
@@ -95,7 +101,7 @@ def test_where_another_run_has_one_of_them_none_is_held_and_the_holder_is_named(
         hold_locks(Places((PLANE,), (WORKER, OTHER)), "install", world.session),
     ):
         raise AssertionError
-    assert caught.value.why == "ann@desk (pid 7)"
+    assert caught.value.reason == "ann@desk (pid 7)"
     assert world.holders == others
 
 
@@ -106,7 +112,7 @@ def test_a_worker_that_cannot_be_locked_is_left_out_and_noted() -> None:
         assert dict(held.missing) == {"k2": "nobody answers", "k3": "no-flock"}
         with pytest.raises(LockedError, match="k2") as caught:
             held.require(["k1", "k2"])
-        assert caught.value.why == "k2: nobody answers"
+        assert caught.value.reason == "k2: nobody answers"
     assert [note.split()[0] for note in notes] == ["k2", "k3"]
 
 
@@ -126,7 +132,7 @@ def test_a_worker_that_restarts_ends_no_run_and_is_held_again() -> None:
         world.silent.add("k2")
         assert until(lambda: "k2" not in world.holders)
         time.sleep(0.6)
-        assert held.lost == ""
+        assert held.loss_reason == ""
         with pytest.raises(LockedError):
             held.require(["k2"])
         world.silent.clear()
@@ -138,16 +144,16 @@ def test_a_worker_that_another_run_took_meanwhile_ends_the_run() -> None:
     world = World()
     with hold_locks(Places((PLANE,), (WORKER,)), "install", world.session) as held:
         world.holders["k2"] = object()
-        assert until(lambda: held.lost)
-        assert (held.lost, held.until) == ("the lock on k2 was lost: now it is held by ann@desk (pid 7)", 0.0)
+        assert until(lambda: held.loss_reason)
+        assert (held.loss_reason, held.expiry) == ("the lock on k2 was lost: now it is held by ann@desk (pid 7)", 0.0)
 
 
 def test_the_host_on_which_a_run_depends_ends_it_with_its_silence() -> None:
     world = World()
     with hold_locks(Places((PLANE,), (WORKER,)), "install", world.session) as held:
         world.silent.add("k1")
-        assert until(lambda: held.lost)
-        assert held.lost.startswith("the lock on k1 was lost: ")
+        assert until(lambda: held.loss_reason)
+        assert held.loss_reason.startswith("the lock on k1 was lost: ")
 
 
 def test_a_run_that_was_stopped_has_lost_its_lock_also_where_nobody_took_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,10 +163,10 @@ def test_a_run_that_was_stopped_has_lost_its_lock_also_where_nobody_took_it(monk
     world = World()
     with hold_locks(Places((PLANE,)), "install", world.session) as held:
         slept[0] = 70.0
-        assert held.lost.startswith("the lock on k1 was lost: "), "before any thread has noticed"
+        assert held.loss_reason.startswith("the lock on k1 was lost: "), "before any thread has noticed"
         time.sleep(1)
-        assert held.lost.startswith("the lock on k1 was lost: "), "and for good"
-        assert held.until < lock.read_clock()
+        assert held.loss_reason.startswith("the lock on k1 was lost: "), "and for good"
+        assert held.expiry < lock.read_clock()
 
 
 def snapshot(planes: str, others: str, away: str = "") -> Snapshot:
@@ -171,13 +177,13 @@ def snapshot(planes: str, others: str, away: str = "") -> Snapshot:
     answers: dict[tuple[str, str], Answer] = {}
     for name in {*planes, *others} - {*away}:
         machine = f"{ord('z') - ord(name):032x}\n\n"
-        answers |= answers_at(name, replace(written("system.identity", machine), where=name))
+        answers |= answers_at(name, replace(written("system.identity", machine), location=name))
     return build(made, answers, {}, reach)
 
 
 def choose(planes: str, others: str, away: str = "", names: str = "") -> tuple[str, str]:
     places = choose_places(snapshot(planes, others, away), names)
-    return "".join(host.name for host in places.first), "".join(host.name for host in places.others)
+    return "".join(host.name for host in places.first_hosts), "".join(host.name for host in places.other_hosts)
 
 
 def test_a_cluster_is_locked_on_its_control_plane_first_and_on_all_hosts() -> None:

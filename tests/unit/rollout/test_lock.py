@@ -23,7 +23,13 @@ REFUSED = HostRefused(Reach("plane", "host-ssh-unreachable", "nobody answers", C
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, seconds in {"HEARTBEAT": 0.01, "SILENCE": 0.2, "RETAKE": 0.3, "AGAIN": 0.01, "ANSWER_LIMIT": 1}.items():
+    for name, seconds in {
+        "HEARTBEAT": 0.01,
+        "SILENCE": 0.2,
+        "RETAKE": 0.3,
+        "RETRY_PAUSE": 0.01,
+        "ANSWER_LIMIT": 1,
+    }.items():
         monkeypatch.setattr(module, name, seconds)
 
 
@@ -76,7 +82,7 @@ def test_it_is_kept_as_long_as_heartbeats_are_answered() -> None:
     plane = Plane(faithful)
     with lock(HOST, "install", plane) as held:
         time.sleep(0.6)
-        assert held.lost == ""
+        assert held.loss_reason == ""
     assert plane.begun == 1
     assert held.talk is not None
     assert not held.talk.is_alive()
@@ -85,7 +91,7 @@ def test_it_is_kept_as_long_as_heartbeats_are_answered() -> None:
 def test_another_holder_is_named() -> None:
     with pytest.raises(LockedError, match="Another") as caught, lock(HOST, "install", Plane(taken("ann@desk (pid 7)"))):
         pass
-    assert caught.value.why == "ann@desk (pid 7)"
+    assert caught.value.reason == "ann@desk (pid 7)"
 
 
 def test_a_host_that_cannot_be_asked_is_named() -> None:
@@ -97,7 +103,7 @@ def test_a_host_that_cannot_be_asked_is_named() -> None:
 def test_an_answer_of_another_kind_is_no_lock() -> None:
     with pytest.raises(LockedError) as caught, lock(HOST, "install", Plane(lambda beats: iter(("no-flock",)))):
         pass
-    assert (caught.value.reference, caught.value.why) == ("lock-failed", "no-flock")
+    assert (caught.value.reference, caught.value.reason) == ("lock-failed", "no-flock")
 
 
 @pytest.mark.parametrize("first", [breaks, deaf])
@@ -106,7 +112,7 @@ def test_a_connection_that_broke_is_made_again(first: Callable[..., Iterator[str
     with lock(HOST, "install", plane) as held:
         assert until(lambda: plane.begun == 3)
         time.sleep(0.3)
-        assert held.lost == ""
+        assert held.loss_reason == ""
         assert plane.begun == 3
 
 
@@ -125,8 +131,8 @@ def test_time_that_this_machine_slept_counts(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_it_is_lost_to_another_who_came_meanwhile() -> None:
     with lock(HOST, "install", Plane(breaks, taken("ann@desk (pid 7)"))) as held:
-        assert until(lambda: held.lost)
-    assert held.lost == "the lock on plane was lost: now it is held by ann@desk (pid 7)"
+        assert until(lambda: held.loss_reason)
+    assert held.loss_reason == "the lock on plane was lost: now it is held by ann@desk (pid 7)"
 
 
 def test_what_the_host_still_holds_for_us_is_waited_for() -> None:
@@ -136,22 +142,22 @@ def test_what_the_host_still_holds_for_us_is_waited_for() -> None:
     plane = Plane(breaks, *ours, faithful)
     with lock(HOST, "install", plane) as held:
         assert until(lambda: plane.begun == 22)
-        assert held.lost == ""
+        assert held.loss_reason == ""
 
 
 def test_nobody_holds_it_for_us_for_longer_than_the_host_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is another's, whose note is missing."""
-    monkeypatch.setattr(module, "OURS", 0.1)
+    monkeypatch.setattr(module, "HOLD_LIMIT", 0.1)
     own = module.describe_holder("install")
     with lock(HOST, "install", Plane(breaks, *[taken(own)] * 1000)) as held:
-        assert until(lambda: held.lost)
-    assert held.lost == f"the lock on plane was lost: now it is held by {own}"
+        assert until(lambda: held.loss_reason)
+    assert held.loss_reason == f"the lock on plane was lost: now it is held by {own}"
 
 
 def test_it_is_lost_when_the_host_stays_away() -> None:
     with lock(HOST, "install", Plane(breaks, refuses)) as held:
-        assert until(lambda: held.lost)
-    assert held.lost == "the lock on plane was lost: nobody answers"
+        assert until(lambda: held.loss_reason)
+    assert held.loss_reason == "the lock on plane was lost: nobody answers"
 
 
 def script_of(monkeypatch: pytest.MonkeyPatch, folder: Path) -> str:

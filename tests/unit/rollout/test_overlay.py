@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.config.resources import playbooks
-from gpustack.rollout.overlay import cluster_variables, dump_yaml, machine_ids, overlay, write
-from tests.worlds import gpus
+from gpustack.config.resources import locate_playbooks
+from gpustack.rollout.overlay import build_cluster_variables, build_machine_ids, build_overlay, dump_yaml, write_overlay
+from tests.worlds import gpus, standalone
 from tests.worlds.cases import answers_at, written
 from tests.worlds.hosts import snapshot
 
@@ -28,11 +28,11 @@ def test_a_host_name_that_is_a_template_runs_nothing(tmp_path: Path) -> None:
     trap = tmp_path / "sprung"
     name = "{{lookup('pipe','touch${IFS}" + str(trap) + "')}}"
     found = snapshot(answers_at("h1", written("system.hostname", f"{name}\n")), {})
-    assert overlay(found)["all"]["hosts"]["h1"]["gpustack_host"]["name"] == name.lower()
+    assert build_overlay(found)["all"]["hosts"]["h1"]["gpustack_host"]["name"] == name.lower()
     (tmp_path / "play.yml").write_text(PLAY)
     program = Path(sys.executable).with_name("ansible-playbook")
     done = subprocess.run(
-        [program, "-i", write(found, tmp_path), "-c", "local", "--limit", "h1", tmp_path / "play.yml"],
+        [program, "-i", write_overlay(found, tmp_path), "-c", "local", "--limit", "h1", tmp_path / "play.yml"],
         capture_output=True,
         text=True,
         timeout=60,
@@ -42,6 +42,12 @@ def test_a_host_name_that_is_a_template_runs_nothing(tmp_path: Path) -> None:
     assert not trap.exists()
 
 
+def test_a_host_without_kubernetes_gets_what_its_roles_install() -> None:
+    variables = build_overlay(standalone.built(standalone.installed()))["all"]["hosts"]["w1"]["gpustack_standalone"]
+    assert set(variables) == {"standalone-exporters", "standalone-monitoring"}
+    assert all(installation["files"] and installation["commands"] for installation in variables.values())
+
+
 def ask_machine(folder: Path, machine: str | None) -> subprocess.CompletedProcess[str]:
     """Plays the first task of every play on this machine; `machine` is the id that h1 had when it was asked."""
     found = snapshot(answers_at("h1", written("system.identity", f"{machine}\n\n" if machine is not None else "?")), {})
@@ -49,7 +55,7 @@ def ask_machine(folder: Path, machine: str | None) -> subprocess.CompletedProces
 - hosts: all
   gather_facts: false
   pre_tasks:
-    - ansible.builtin.import_tasks: {playbooks() / "tasks" / "same-machine.yml"}
+    - ansible.builtin.import_tasks: {locate_playbooks() / "tasks" / "same-machine.yml"}
   tasks:
     - ansible.builtin.debug: {{msg: goes on}}
 """)
@@ -57,7 +63,7 @@ def ask_machine(folder: Path, machine: str | None) -> subprocess.CompletedProces
     command: list[str | Path] = [
         program,
         "-i",
-        write(found, folder),
+        write_overlay(found, folder),
         "-c",
         "local",
         "--limit",
@@ -90,19 +96,19 @@ def test_another_machine_is_not_changed(tmp_path: Path, text: str | None, shown:
 def test_the_machine_that_was_shown_wins_over_the_one_that_answers_now() -> None:
     """A host is asked again while a rollout goes on; who it was is part of what was agreed to."""
     shown, now = (snapshot(answers_at("h1", written("system.identity", f"{id * 32}\n\n")), {}) for id in "ab")
-    hosts = overlay(now, machine_ids(shown))["all"]["hosts"]
+    hosts = build_overlay(now, build_machine_ids(shown))["all"]["hosts"]
     assert hosts["h1"]["gpustack_machine_id"] == "a" * 32
 
 
 def test_every_text_is_literal_and_nothing_else_changes(tmp_path: Path) -> None:
     found = snapshot({}, {})
-    text = write(found, tmp_path).read_text()
+    text = write_overlay(found, tmp_path).read_text()
 
     class Plain(yaml.SafeLoader):
         pass
 
     Plain.add_constructor("!unsafe", lambda loader, node: str(node.value))
-    assert yaml.load(text, Loader=Plain) == overlay(found)
+    assert yaml.load(text, Loader=Plain) == build_overlay(found)
     assert [value for value in expanded(yaml.compose(text)) if "{" in value] == []
 
 
@@ -111,10 +117,14 @@ def test_ansible_reads_every_value_as_what_it_is(tmp_path: Path) -> None:
     found = snapshot({}, {"swap": "off"})
     program = Path(sys.executable).with_name("ansible-inventory")
     done = subprocess.run(
-        [program, "-i", write(found, tmp_path), "--list"], capture_output=True, text=True, timeout=60, check=True
+        [program, "-i", write_overlay(found, tmp_path), "--list"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     read = json.loads(done.stdout, object_hook=lambda entry: entry.get("__ansible_unsafe", entry))
-    wanted = json.loads(json.dumps(overlay(found)["all"]["hosts"]))
+    wanted = json.loads(json.dumps(build_overlay(found)["all"]["hosts"]))
     assert wanted["h1"]["gpustack"]["swap"] == "off"
     assert read["_meta"]["hostvars"] == wanted
 
@@ -125,8 +135,11 @@ def test_libyaml_and_pyyaml_write_the_same(monkeypatch: pytest.MonkeyPatch) -> N
         "{{ x }}", "off", "1.36", "0644", "~", "<<", "=", "2026-11-21", "!x", "word " * 100, "it's\nword " * 100,
         "x" * 5000,
     ]  # fmt: skip
-    hosts = overlay(snapshot({}, {}))["all"]["hosts"]
-    hosts["h1"] |= cluster_variables(gpus.snapshot()) | {"odd": odd, "by name": {text: text for text in odd if text}}
+    hosts = build_overlay(snapshot({}, {}))["all"]["hosts"]
+    hosts["h1"] |= build_cluster_variables(gpus.snapshot()) | {
+        "odd": odd,
+        "by name": {text: text for text in odd if text},
+    }
     found = dump_yaml(hosts)
     assert len(found) > 200_000, "dashboards and rules are in it"
     monkeypatch.delattr(yaml, "CSafeDumper")

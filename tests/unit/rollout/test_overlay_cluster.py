@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from gpustack.ask.probe import CLUSTER
-from gpustack.probes.kubernetes.applied import DIGEST
-from gpustack.rollout.overlay import cluster_variables, overlay
+from gpustack.probes.kubernetes.applied_objects import DIGEST
+from gpustack.rollout.overlay import build_cluster_variables, build_overlay
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
 from tests.worlds import gpus
@@ -16,7 +16,7 @@ from tests.worlds.hosts import snapshot as of_hosts
 
 def test_every_release_and_all_objects_of_a_known_cluster() -> None:
     none = answers_at(CLUSTER, recorded("autoscaling.external-metrics", "none"))
-    found = cluster_variables(gpus.snapshot(none, {"autoscaling": {"enabled": True}}))
+    found = build_cluster_variables(gpus.snapshot(none, {"autoscaling": {"enabled": True}}))
     assert set(found["gpustack_releases"]) == set(RELEASES)
     assert set(found["gpustack_objects"]) == set(OBJECTS)
     for release in found["gpustack_releases"].values():
@@ -30,13 +30,13 @@ def test_every_release_and_all_objects_of_a_known_cluster() -> None:
 def test_what_is_unknown_is_left_out_and_takes_nothing_with_it() -> None:
     """Who brings the drivers hangs on what the hosts have; Prometheus does not."""
     silent = {("gpu.devices", host): written("gpu.devices", "", 127) for host in ("k1", "k2")}
-    found = cluster_variables(snapshot(silent, {}, (K1, K2)))
+    found = build_cluster_variables(snapshot(silent, {}, (K1, K2)))
     assert set(found["gpustack_releases"]) == {"monitoring", "autoscaling"}
     assert {"dashboards", "alerts"} <= set(found["gpustack_objects"])
 
 
 def test_only_control_planes_are_given_them() -> None:
-    hosts = overlay(of_hosts({}, {}))["all"]["hosts"]
+    hosts = build_overlay(of_hosts({}, {}))["all"]["hosts"]
     given = {
         name: {key for key in of if key in ("gpustack_releases", "gpustack_objects")} for name, of in hosts.items()
     }
@@ -44,7 +44,7 @@ def test_only_control_planes_are_given_them() -> None:
 
 
 def digest(spec: dict[str, Any]) -> str:
-    found: str = cluster_variables(snapshot({}, spec, (K1, K2)))["gpustack_releases"]["monitoring"]["digest"]
+    found: str = build_cluster_variables(snapshot({}, spec, (K1, K2)))["gpustack_releases"]["monitoring"]["digest"]
     return found
 
 
@@ -60,14 +60,14 @@ def test_the_digest_of_a_release_follows_its_values_and_nothing_else() -> None:
 
 def test_a_webhooks_secret_is_no_value() -> None:
     spec = {"alerts": {"receivers": {"default": [{"type": "webhook", "secret_file": "/home/ops/secret-path"}]}}}
-    found = cluster_variables(snapshot({}, spec, (K1, K2)))["gpustack_releases"]["monitoring"]
+    found = build_cluster_variables(snapshot({}, spec, (K1, K2)))["gpustack_releases"]["monitoring"]
     assert "secret-path" not in json.dumps(found)
     assert "/etc/alertmanager/secrets/gpustack-receivers/default-webhook" in json.dumps(found)
 
 
 def test_without_a_gpu_there_is_nothing_to_bring() -> None:
     """With --force the roles are played all the same, on a cluster that nobody monitors and that has no GPU."""
-    found = cluster_variables(snapshot({}, {"monitoring": {"enabled": False}}, (K1, K2)))
+    found = build_cluster_variables(snapshot({}, {"monitoring": {"enabled": False}}, (K1, K2)))
     assert found["gpustack_releases"] == {"monitoring": {}, "gpu-operator": {}, "autoscaling": {}}
     assert found["gpustack_objects"]["gpu-metrics"] == {
         "monitor": "",

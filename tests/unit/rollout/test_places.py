@@ -11,14 +11,14 @@ import pytest
 
 from gpustack.errors import RolloutError
 from gpustack.events import Event
-from gpustack.rollout import evidence, private
+from gpustack.rollout import evidence, private_folder
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from gpustack.rollout import private
-private.candidates = lambda: [Path(sys.argv[1])]
-with private.private_folder() as folder:
+from gpustack.rollout import private_folder
+private_folder.list_candidates = lambda: [Path(sys.argv[1])]
+with private_folder.open_private_folder() as folder:
     print(folder, flush=True)
     time.sleep(60)
 """
@@ -26,12 +26,12 @@ with private.private_folder() as folder:
 
 @pytest.fixture
 def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(private, "list_candidates", lambda: [tmp_path])
+    monkeypatch.setattr(private_folder, "list_candidates", lambda: [tmp_path])
     return tmp_path
 
 
 def test_the_private_folder_goes_with_its_run(memory: Path) -> None:
-    with private.private_folder() as folder:
+    with private_folder.open_private_folder() as folder:
         assert folder.stat().st_mode & 0o777 == 0o700
     assert list(memory.iterdir()) == []
 
@@ -41,12 +41,13 @@ def test_a_killed_runs_folder_is_swept_and_a_living_ones_is_not(memory: Path) ->
     assert holder.stdout
     with holder.stdout:
         left = Path(holder.stdout.readline().strip())
+        assert left.parent == memory
         (left / "secret").write_text("s")
-        private.sweep()
+        private_folder.remove_stale_folders()
         assert (left / "secret").exists()
         holder.kill()
         holder.wait()
-    private.sweep()
+    private_folder.remove_stale_folders()
     assert list(memory.iterdir()) == []
 
 
@@ -55,10 +56,10 @@ def test_a_link_of_our_name_is_left_alone(memory: Path) -> None:
     other = memory / "other"
     other.mkdir()
     (other / "file").touch()
-    link = memory / f"{private.PREFIX}x"
+    link = memory / f"{private_folder.PREFIX}x"
     link.symlink_to(other)
-    assert private.lock_folder(link) is None
-    private.sweep()
+    assert private_folder.lock_folder(link) is None
+    private_folder.remove_stale_folders()
     assert link.is_symlink()
     assert (other / "file").exists()
 
@@ -69,7 +70,7 @@ def full(*_: object, **__: object) -> int:
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(evidence, "runs", lambda: tmp_path / "runs")
+    monkeypatch.setattr(evidence, "locate_runs", lambda: tmp_path / "runs")
     return tmp_path / "runs"
 
 
@@ -78,7 +79,7 @@ def test_without_room_nothing_is_begun(memory: Path, state: Path, monkeypatch: p
     with pytest.raises(RolloutError, match="takes no files") as caught:
         evidence.open_folder("install")
     assert caught.value.reference == "controller-no-space"
-    with pytest.raises(RolloutError), private.private_folder():
+    with pytest.raises(RolloutError), private_folder.open_private_folder():
         pass
     assert [path.name for path in memory.iterdir()] == ["runs"]
 
@@ -87,7 +88,7 @@ def test_a_folder_that_cannot_be_made_is_reported(state: Path, monkeypatch: pyte
     monkeypatch.setattr(Path, "mkdir", full)
     with pytest.raises(RolloutError) as caught:
         evidence.open_folder("install")
-    assert "No space left" in caught.value.why
+    assert "No space left" in caught.value.reason
 
 
 def test_the_last_twenty_are_kept_and_a_clock_that_was_set_back_does_not_take_the_new_one(state: Path) -> None:
@@ -113,11 +114,11 @@ def test_a_folder_of_another_name_is_not_removed(state: Path) -> None:
 def test_the_record_is_redacted_lines_of_json(state: Path) -> None:
     folder = evidence.open_folder("install")
     events: list[Event] = []
-    record = evidence.recorder(folder, events.append, ["fig-leaf-77"])
+    record = evidence.build_recorder(folder, events.append, ["fig-leaf-77"])
     record(Event("task", "workers", "said fig-leaf-77, password=hunter2"))
     (entry,) = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
-    assert (entry["kind"], entry["where"]) == ("task", "workers")
-    assert entry["what"] == events[0].what == "said REDACTED, password=REDACTED"
+    assert (entry["kind"], entry["subject"]) == ("task", "workers")
+    assert entry["message"] == events[0].message == "said REDACTED, password=REDACTED"
     assert (folder / "events.jsonl").stat().st_mode & 0o777 == 0o600
 
 
@@ -125,10 +126,10 @@ def test_a_disk_that_runs_full_ends_the_record_and_is_reported_once(
     state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events: list[Event] = []
-    record = evidence.recorder(evidence.open_folder("install"), events.append)
+    record = evidence.build_recorder(evidence.open_folder("install"), events.append)
     monkeypatch.setattr(os, "write", full)
     record(Event("task", "workers", "one"))
     record(Event("task", "workers", "two"))
-    assert [event.what for event in events if event.kind == "task"] == ["one", "two"]
+    assert [event.message for event in events if event.kind == "task"] == ["one", "two"]
     (note,) = [event for event in events if event.kind == "note"]
-    assert "No space left" in note.what
+    assert "No space left" in note.message

@@ -14,8 +14,8 @@ from gpustack.steps.step import Step
 
 ONE = Host("h1", "10.0.0.1", groups=frozenset({CONTROL_PLANE, NODE}))
 TWO = Host("h2", "10.0.0.2", groups=frozenset({NODE}))
-FIRST = Probe("first", Shell("true"), lambda answer: answer.out)
-SECOND = Probe("second", Shell("true"), lambda answer: answer.out)
+FIRST = Probe("first", Shell("true"), lambda answer: answer.stdout)
+SECOND = Probe("second", Shell("true"), lambda answer: answer.stdout)
 
 
 def first(here: View) -> Result | None:
@@ -27,7 +27,7 @@ def second(here: View) -> Result | None:
 
 
 def everywhere(here: View) -> Result | None:
-    return expect("all", ["good", "good"], [here.on(host.name)[FIRST] for host in here.hosts])
+    return expect("all", ["good", "good"], [here.select_host(host.name)[FIRST] for host in here.hosts])
 
 
 BASE = Step("base", "host", (FIRST,), (first,))
@@ -48,7 +48,7 @@ def snapshot(answers: dict[tuple[str, str], str], unreached: tuple[str, ...] = (
 
 
 def outcomes(found: Snapshot, *steps: Step) -> dict[tuple[str, str], str]:
-    return {(state.step, state.where): state.outcome for state in plan(found, steps).states}
+    return {(state.step, state.location): state.outcome for state in plan(found, steps).states}
 
 
 def test_holds_everywhere_is_converged() -> None:
@@ -58,7 +58,7 @@ def test_holds_everywhere_is_converged() -> None:
 
 def test_unknown_behind_a_drifted_need_is_later() -> None:
     found = snapshot({("first", "h1"): "bad", ("first", "h2"): "good"})
-    states = {(s.step, s.where): s for s in plan(found, [BASE, TOP]).states}
+    states = {(s.step, s.location): s for s in plan(found, [BASE, TOP]).states}
     assert states["top", "h1"].outcome == "pending"
     assert states["top", "h1"].after == "base"
     assert states["top", "h2"].outcome == "unknown"
@@ -69,9 +69,9 @@ def test_what_a_need_needs_counts_too() -> None:
     found = snapshot(
         {("first", "h1"): "bad", ("second", "h1"): "good", ("first", "h2"): "good", ("second", "h2"): "good"}
     )
-    late = Probe("late", Shell("true"), lambda answer: answer.out)
-    third = Step("third", "host", (late,), (lambda here: expect("late", "good", here[late]),), needs=("top",))
-    states = {(s.step, s.where): s for s in plan(found, [BASE, TOP, third]).states}
+    late = Probe("late", Shell("true"), lambda answer: answer.stdout)
+    third = Step("third", "host", (late,), (lambda view: expect("late", "good", view[late]),), needs=("top",))
+    states = {(s.step, s.location): s for s in plan(found, [BASE, TOP, third]).states}
     assert states["top", "h1"].outcome == "ok"
     assert (states["third", "h1"].outcome, states["third", "h1"].after) == ("pending", "base")
     assert states["third", "h2"].outcome == "unknown"
@@ -80,9 +80,9 @@ def test_what_a_need_needs_counts_too() -> None:
 def test_a_dead_host_is_unknown_and_never_ok_or_later() -> None:
     found = snapshot({("first", "h1"): "good"}, unreached=("h2",))
     result = plan(found, [BASE, TOP])
-    assert {(s.step, s.where): s.outcome for s in result.states}["base", "h2"] == "unknown"
+    assert {(s.step, s.location): s.outcome for s in result.states}["base", "h2"] == "unknown"
     assert not result.converged
-    assert result.unreached == ("h2",)
+    assert result.unreachable_hosts == ("h2",)
 
 
 def test_a_cluster_check_waits_for_any_host() -> None:
@@ -97,6 +97,6 @@ def test_limit_leaves_the_other_hosts_out() -> None:
 
 def test_what_was_read_is_the_evidence() -> None:
     found = snapshot({("first", "h1"): "bad", ("first", "h2"): "good"})
-    state = plan(found, [BASE]).drifted[0]
-    assert [(e.where, e.answer.out) for e in state.judgements[0].evidence] == [("h1", "bad")]
+    state = plan(found, [BASE]).drifted_states[0]
+    assert [(e.location, e.answer.stdout) for e in state.judgements[0].evidence] == [("h1", "bad")]
     assert str(state.differences[0]) == "first: expected good, found bad"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from gpustack.events import Event, silent
+from gpustack.events import Event, ignore_event
 from gpustack.rollout import playbook
-from gpustack.rollout.playbook import ALIVE, Ansible, Tally, environment, play
+from gpustack.rollout.playbook import ALIVE, Ansible, Tally, build_run_environment, play
 from gpustack.steps import STEPS
 
 
@@ -19,7 +19,7 @@ def test_a_task_that_is_tried_again_says_why() -> None:
     events: list[Event] = []
     values = {"stdout": "", "stderr": "apt is locked by process 12: apt-get upgrade\n", "rc": 75}
     data = {"host": "h1", "task": "Ensure it", "res": values}
-    Tally(events.append, "prereqs").handle({"event": "runner_retry", "event_data": data})
+    Tally(events.append, "prereqs").record_event({"event": "runner_retry", "event_data": data})
     assert events == [Event("waiting", "prereqs", "h1: apt is locked by process 12: apt-get upgrade")]
 
 
@@ -31,17 +31,17 @@ def test_memory_that_runs_full_fails_the_hosts_and_raises_nothing(
 
     monkeypatch.setattr(playbook, "run", full)
     hosts: Sequence[str] = ("h1", "h2")
-    done = play(STEPS[0].id, hosts, Ansible(["overlay.yml"], tmp_path, silent))
-    assert done.failed == ("h1", "h2")
+    done = play(STEPS[0].id, hosts, Ansible(["overlay.yml"], tmp_path, ignore_event))
+    assert done.failed_hosts == ("h1", "h2")
     assert "No space left" in done.failures[0].message
     assert "df -h" in done.failures[0].message
 
 
 def test_a_cancelled_play_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(playbook, "run", lambda *_: ("", 254))
-    ansible = Ansible(["overlay.yml"], tmp_path, silent)
-    assert play(STEPS[0].id, ["h1"], replace(ansible, cancelled=lambda: "interrupted")).failed == ()
-    assert play(STEPS[0].id, ["h1"], ansible).failed == ("h1",)
+    ansible = Ansible(["overlay.yml"], tmp_path, ignore_event)
+    assert play(STEPS[0].id, ["h1"], replace(ansible, find_stop_reason=lambda: "interrupted")).failed_hosts == ()
+    assert play(STEPS[0].id, ["h1"], ansible).failed_hosts == ("h1",)
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def cfg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_dead_host_is_noticed_and_its_temporary_files_are_ours(cfg: Path, tmp_path: Path) -> None:
-    values = environment(tmp_path, "/bin")
+    values = build_run_environment(tmp_path, "/bin")
     assert values["ANSIBLE_SSH_EXTRA_ARGS"] == ALIVE
     assert values["ANSIBLE_SSH_RETRIES"] == "2"
     assert values["ANSIBLE_REMOTE_TEMP"] == "~/.ansible/gpustack"
@@ -63,16 +63,16 @@ def test_a_dead_host_is_noticed_and_its_temporary_files_are_ours(cfg: Path, tmp_
 
 def test_the_ansible_cfg_in_force_is_that_of_plays(cfg: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They run in a folder of their own, where Ansible would not find it."""
-    assert environment(tmp_path, "/bin")["ANSIBLE_CONFIG"] == str(cfg)
+    assert build_run_environment(tmp_path, "/bin")["ANSIBLE_CONFIG"] == str(cfg)
     monkeypatch.delenv("ANSIBLE_CONFIG")
     monkeypatch.chdir(tmp_path)
-    assert environment(tmp_path, "/bin")["ANSIBLE_CONFIG"] == str(tmp_path / "ansible.cfg")
+    assert build_run_environment(tmp_path, "/bin")["ANSIBLE_CONFIG"] == str(tmp_path / "ansible.cfg")
 
 
 def test_the_operators_own_settings_stay(cfg: Path, tmp_path: Path) -> None:
     ssh = "[ssh_connection]\nssh_extra_args = -o ServerAliveInterval=3\nretries = 5\n"
     cfg.write_text(f"[defaults]\nremote_tmp = /var/tmp/a\n{ssh}")
-    values = environment(tmp_path, "/bin")
+    values = build_run_environment(tmp_path, "/bin")
     assert values["ANSIBLE_SSH_EXTRA_ARGS"] == f"-o ServerAliveInterval=3 {ALIVE}"
     assert not {"ANSIBLE_REMOTE_TEMP", "ANSIBLE_SSH_RETRIES"} & set(values)
 
@@ -85,20 +85,24 @@ def test_a_change_without_details_counts(hidden: list[str], sum_: int, texts: li
     events: list[Event] = []
     tally = Tally(events.append, "prereqs")
     for task in hidden:
-        tally.handle(
+        tally.record_event(
             {"event": "runner_on_ok", "event_data": {"host": "h1", "task": task, "res": {"censored": "hidden"}}}
         )
-    tally.handle({"event": "runner_on_ok", "event_data": {"host": "h1", "task": "open", "res": {"changed": True}}})
-    assert tally.changed == {"h1": 1}
-    tally.handle({"event": "playbook_on_stats", "event_data": {"changed": {"h1": sum_, "h2": 0}, "ok": {"h1": 3}}})
-    assert tally.changed == {"h1": sum_}
-    assert [event.what for event in events if event.kind == "changed"] == ["open", *texts]
+    tally.record_event(
+        {"event": "runner_on_ok", "event_data": {"host": "h1", "task": "open", "res": {"changed": True}}}
+    )
+    assert tally.change_counts == {"h1": 1}
+    tally.record_event(
+        {"event": "playbook_on_stats", "event_data": {"changed": {"h1": sum_, "h2": 0}, "ok": {"h1": 3}}}
+    )
+    assert tally.change_counts == {"h1": sum_}
+    assert [event.message for event in events if event.kind == "changed"] == ["open", *texts]
 
 
 def test_a_failure_that_is_kept_secret_says_so() -> None:
     tally = Tally(lambda event: None, "prereqs")
     data = {"host": "h1", "task": "t", "res": {"censored": "hidden"}}
-    tally.handle({"event": "runner_on_failed", "event_data": data})
+    tally.record_event({"event": "runner_on_failed", "event_data": data})
     assert "kept secret" in tally.failures[0].message
 
 
@@ -109,7 +113,7 @@ def test_the_differences_of_a_loop_are_those_of_its_rounds() -> None:
     rounds = [{"changed": True, "diff": diff, "item": "a"}, {"changed": False, "item": "q"}]
     same = {"changed": False, "diff": {"before": {"path": "/etc/x"}, "after": {"path": "/etc/x"}}}
     for task, result in (("loop", {"changed": True, "results": rounds}), ("same", same)):
-        tally.handle({"event": "runner_on_ok", "event_data": {"host": "h1", "task": task, "res": result}})
+        tally.record_event({"event": "runner_on_ok", "event_data": {"host": "h1", "task": task, "res": result}})
     assert tally.diffs == [("h1", "loop", diff)]
 
 
@@ -120,10 +124,12 @@ def played(folder: Path, module: str, tasks: str, monkeypatch: pytest.MonkeyPatc
     (folder / "library" / "told").write_text(f"#!/bin/sh\n# WANT_JSON\n{module}\n")
     (folder / "hosts.yml").write_text("all: {hosts: {h1: {ansible_connection: local, ours: asked}}}\n")
     (folder / "one.yml").write_text(f"- {{hosts: all, gather_facts: false, tasks: [{tasks}]}}\n")
-    monkeypatch.setattr(playbook, "playbooks", lambda: folder)
+    monkeypatch.setattr(playbook, "locate_playbooks", lambda: folder)
     results: list[dict[str, Any]] = []
-    tally: Any = SimpleNamespace(handle=results.append)
-    output, rc = playbook.run("one", ["h1"], Ansible([str(folder / "hosts.yml")], folder / "private", silent), tally)
+    tally: Any = SimpleNamespace(record_event=results.append)
+    output, rc = playbook.run(
+        "one", ["h1"], Ansible([str(folder / "hosts.yml")], folder / "private", ignore_event), tally
+    )
     assert rc == 0, output
     return [event["event_data"]["res"] for event in results if event["event"] == "runner_on_ok"]
 
@@ -149,5 +155,5 @@ def test_no_answer_of_a_host_replaces_a_variable(tmp_path: Path, monkeypatch: py
 def test_a_play_repeated_by_hand_has_the_same_safeguards(tmp_path: Path) -> None:
     words = shlex.split(playbook.build_command_line("taint", ["hosts.yml"], ["h1"]))
     settings = dict(word.split("=", 1) for word in words[: words.index("ansible-playbook")])
-    assert settings == {key: environment(tmp_path, "/bin")[key] for key in settings}
+    assert settings == {key: build_run_environment(tmp_path, "/bin")[key] for key in settings}
     assert {"ANSIBLE_INJECT_FACT_VARS", "ANSIBLE_NO_TARGET_SYSLOG"} <= set(settings)

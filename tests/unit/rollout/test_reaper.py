@@ -22,9 +22,9 @@ STARTER = """
 import os, subprocess, sys, time
 from pathlib import Path
 from gpustack.rollout import reaper
-from gpustack.rollout.reaper import tie_program
-reaper.TELL = 0.2
-with tie_program("program", Path(sys.argv[1])) as path:
+from gpustack.rollout.reaper import bind_program
+reaper.TELL_INTERVAL = 0.2
+with bind_program("program", Path(sys.argv[1])) as path:
     child = subprocess.Popen(["program"], env={"PATH": path}, start_new_session=True)
     os.write(1, f"{child.pid}\\n".encode())  # in one piece: the program writes there, too
     sys.stdin.readline()
@@ -78,7 +78,7 @@ def test_it_does_not_go_on_without_its_watcher(
 ) -> None:
     """Were gpustack stopped afterwards, nobody would end the program in time."""
     assert reaper.is_watched(tmp_path)
-    os.kill(int((tmp_path / reaper.NUMBER).read_text()), number)
+    os.kill(int((tmp_path / reaper.PID_FILE).read_text()), number)
     until = time.monotonic() + 10
     while (left := find_processes(tmp_path)) and time.monotonic() < until:
         time.sleep(0.1)
@@ -125,7 +125,7 @@ def test_it_ends_also_when_its_starter_was_gone_before_it_began(
     (real / "program").write_text(PROGRAM)
     (real / "program").chmod(0o700)
     monkeypatch.setenv("PATH", f"{real}:{os.environ['PATH']}")
-    with reaper.tie_program("program", tmp_path) as path:
+    with reaper.bind_program("program", tmp_path) as path:
         pass
     program = subprocess.Popen(["program"], env={"PATH": path}, start_new_session=True, stdout=subprocess.DEVNULL)
     try:

@@ -10,7 +10,7 @@ import pytest
 from gpustack.ask.probe import Answer
 from gpustack.config.host import HostSpec
 from gpustack.errors import RolloutError
-from gpustack.rollout.removal import removal
+from gpustack.rollout.removal import judge_removal
 from gpustack.rollout.reset import refuse_removal
 from tests.worlds.reset_hosts import BARE, CA, HOSTS, PLANE, WORKER, machine, node, nodes, recorded, snapshot
 
@@ -24,17 +24,14 @@ PACKAGES = (
 
 
 def test_bare_hosts_have_nothing() -> None:
-    found = removal(snapshot(), ())
-    assert (found.due, found.foreign, found.orphans, found.unreached) == ((), (), (), ())
+    found = judge_removal(snapshot(), ())
+    assert (found.due_hosts, found.foreign_hosts, found.orphans, found.unreachable_hosts) == ((), (), (), ())
 
 
 def test_a_whole_cluster_names_its_cluster_and_drains_nobody() -> None:
-    one, two, three = removal(snapshot(ALL, nodes(node("k1"), node("k2"))), ()).hosts
-    assert (one.cluster, two.cluster, three.cluster) == (
-        "gpustack at https://10.0.0.1:6443",
-        "gpustack at https://10.0.0.1:6443",
-        "",
-    )
+    one, two, three = judge_removal(snapshot(ALL, nodes(node("k1"), node("k2"))), ()).hosts
+    assert one.cluster == two.cluster == "gpustack at https://10.0.0.1:6443"
+    assert three.cluster == ""
     assert (one.node, two.node, two.drain) == ("", "", False)
     assert two.pods == ("default/web", "kube-system/kube-proxy-x")
     assert [step for step, _ in two.traces] == ["flannel", "control-plane"], "the last step first"
@@ -43,7 +40,7 @@ def test_a_whole_cluster_names_its_cluster_and_drains_nobody() -> None:
 
 @pytest.mark.parametrize("ready", [True, False])
 def test_a_worker_alone_has_its_node_deleted_and_drained_when_it_is_ready(ready: bool) -> None:
-    (two,) = removal(snapshot(ALL, nodes(node("k1"), node("k2", ready=ready))), ["k2"]).hosts
+    (two,) = judge_removal(snapshot(ALL, nodes(node("k1"), node("k2", ready=ready))), ["k2"]).hosts
     assert (two.node, two.drain, two.unknown) == ("k2", ready, ())
 
 
@@ -57,7 +54,7 @@ def test_a_worker_alone_has_its_node_deleted_and_drained_when_it_is_ready(ready:
     ids=["node of another name", "host was renamed", "default route elsewhere"],
 )
 def test_a_node_is_the_host_s_by_its_machine_id_and_its_address(values: dict[str, str], mine: dict[str, Any]) -> None:
-    (two,) = removal(snapshot({"k1": PLANE, "k2": WORKER | values}, nodes(node("k1"), mine)), ["k2"]).hosts
+    (two,) = judge_removal(snapshot({"k1": PLANE, "k2": WORKER | values}, nodes(node("k1"), mine)), ["k2"]).hosts
     assert (two.node, two.unknown) == (mine["metadata"]["name"], ())
 
 
@@ -80,13 +77,13 @@ OUTSIDE: tuple[tuple[dict[str, str], dict[str, Any]], ...] = (
 @pytest.mark.parametrize(("values", "mine"), OUTSIDE, ids=["its name", "its name and an alias", "all that it says"])
 def test_a_node_that_ssh_did_not_reach_is_not_drained(values: dict[str, str], mine: dict[str, Any]) -> None:
     taken = snapshot({"k1": PLANE, "k2": WORKER | values}, nodes(node("k1"), mine))
-    (two,) = removal(taken, ["k2"]).hosts
+    (two,) = judge_removal(taken, ["k2"]).hosts
     assert (two.node, two.drain) == ("", False)
     assert two.unknown[0].endswith("has its machine-id, but the address 10.9.9.9 and not 10.0.0.2")
     k1, k2, k3 = HOSTS
     hosts = (k1, replace(k2, spec=HostSpec(gpustack_node_ip=IPv4Address("10.9.9.9"))), k3)
     configured = replace(taken, inventory=replace(taken.inventory, hosts=hosts))
-    (two,) = removal(configured, ["k2"]).hosts
+    (two,) = judge_removal(configured, ["k2"]).hosts
     assert (two.node, two.unknown) == (mine["metadata"]["name"], ())
 
 
@@ -113,38 +110,38 @@ def test_a_host_that_tells_another_s_machine_id_does_not_get_that_node_drained(
     values: dict[str, str], victim: dict[str, Any], unreached: tuple[str, ...]
 ) -> None:
     hosts = {"k1": PLANE, "k2": WORKER | values, "k3": WORKER}
-    (two,) = removal(snapshot(hosts, nodes(node("k1"), victim), unreached=unreached), ["k2"]).hosts
+    (two,) = judge_removal(snapshot(hosts, nodes(node("k1"), victim), unreached=unreached), ["k2"]).hosts
     assert (two.node, two.drain) == ("", False)
     assert "machine-id" in two.unknown[0]
 
 
 def test_a_worker_whose_api_does_not_answer_is_reset_and_its_node_is_unknown() -> None:
-    (two,) = removal(snapshot(ALL), ["k2"]).hosts
+    (two,) = judge_removal(snapshot(ALL), ["k2"]).hosts
     assert two.due
     assert two.node == ""
     assert [text.partition(":")[0] for text in two.unknown] == ["node of this host in the cluster"]
 
 
 def test_a_worker_without_any_cluster_is_not_asked_for_a_node() -> None:
-    (two,) = removal(snapshot(), ["k2"]).hosts
+    (two,) = judge_removal(snapshot(), ["k2"]).hosts
     assert not two.due
 
 
 def test_a_host_of_another_cluster_is_named() -> None:
     other = WORKER | {"leftovers.kubernetes": "https://old.example:6443\n"}
-    (two,) = removal(snapshot({"k1": PLANE, "k2": other}, nodes()), ["k2"]).hosts
+    (two,) = judge_removal(snapshot({"k1": PLANE, "k2": other}, nodes()), ["k2"]).hosts
     assert two.foreign == "it is a node (k2) of another cluster, at old.example:6443"
     assert "gpustack" not in two.cluster
 
 
 def test_a_control_plane_that_gpustack_did_not_make_is_foreign() -> None:
     plane = PLANE | {"owned.membership": PLANE["owned.membership"].replace("yes\n== etcd", "no\n== etcd")}
-    assert [one.host for one in removal(snapshot({"k1": plane}), ()).foreign] == ["k1"]
+    assert [host_removal.host for host_removal in judge_removal(snapshot({"k1": plane}), ()).foreign_hosts] == ["k1"]
 
 
 def test_a_host_of_an_unknown_cluster_counts_as_foreign() -> None:
     late = Answer("leftovers.kubernetes", "k2", 124, "")
-    (two,) = removal(snapshot(ALL, nodes(), late), ["k2"]).foreign
+    (two,) = judge_removal(snapshot(ALL, nodes(), late), ["k2"]).foreign_hosts
     assert "is unknown" in two.foreign
 
 
@@ -174,46 +171,47 @@ def test_data_of_a_cluster_that_gpustack_has_no_record_of_is_refused(path: str) 
     """An etcd of its own, "the hard way", Patroni's: no kubeconfig says whose they are, and that proves nothing."""
     member = BARE["owned.membership"].replace("== etcd\nno", "== etcd\nyes")
     world = {"owned.records": unrecorded(path), "owned.control-plane": f"file {path}\n", "owned.membership": member}
-    found = removal(snapshot({"k3": world}), ["k3"])
-    (three,) = found.foreign
+    found = judge_removal(snapshot({"k3": world}), ["k3"])
+    (three,) = found.foreign_hosts
     assert path in three.foreign
-    assert (three.traces, three.owned.agreements) == ((), ())
+    assert (three.traces, three.ownership.agreements) == ((), ())
     with pytest.raises(RolloutError) as raised:
         refuse_removal(found, foreign=False)
     assert raised.value.reference == "reset-foreign"
-    (agreed,) = removal(snapshot({"k3": world}), ["k3"], foreign=True).hosts
-    assert [one.path for one in agreed.owned.agreements] == [path]
+    (agreed,) = judge_removal(snapshot({"k3": world}), ["k3"], foreign=True).hosts
+    assert [agreement.path for agreement in agreed.ownership.agreements] == [path]
     assert str(agreed.traces[0][1][0]) == path, "the question names what would go"
 
 
 @pytest.mark.parametrize("path", ["/var/lib/containerd", "/var/lib/prometheus", "/opt/local-path-provisioner"])
 def test_what_other_programs_store_is_never_agreed_on_without_a_record(path: str) -> None:
     world = {"owned.packages": PACKAGES, "owned.standalone-monitoring": ""}
-    three = removal(snapshot({"k3": world}), ["k3"], packages=True, foreign=True).hosts[0]
-    assert not three.owned.has_agreed(path)
+    three = judge_removal(snapshot({"k3": world}), ["k3"], packages=True, foreign=True).hosts[0]
+    assert not three.ownership.has_agreed(path)
 
 
 def test_data_of_others_beside_our_cluster_is_left_and_named() -> None:
     lines = recorded(("/var/lib/kubelet", "data")) + unrecorded("/var/lib/etcd/member", cluster=CA).partition("\n")[2]
-    (two,) = removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lines}}, nodes()), ["k2"]).hosts
+    (two,) = judge_removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lines}}, nodes()), ["k2"]).hosts
     assert two.foreign == ""
-    assert [one.path for one in two.owned.agreements] == ["/var/lib/kubelet"]
-    assert any(text.startswith("/var/lib/etcd/member: ") for text in two.stays)
+    assert [agreement.path for agreement in two.ownership.agreements] == ["/var/lib/kubelet"]
+    assert any(text.startswith("/var/lib/etcd/member: ") for text in two.kept_resources)
 
 
 def test_a_record_of_another_cluster_s_data_is_no_proof() -> None:
     lines = recorded(("/var/lib/kubelet", "data")).replace(f"present of {CA}", "present of sha256:2")
     lines = lines.replace(f'{{"cluster": "{CA}"}}', '{"cluster": "sha256:2"}')
-    (two,) = removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lines}}, nodes()), ["k2"]).foreign
+    taken = snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lines}}, nodes())
+    (two,) = judge_removal(taken, ["k2"]).foreign_hosts
     assert "/var/lib/kubelet" in two.foreign
-    assert (two.traces, two.owned.cluster) == ((), False)
+    assert (two.traces, two.ownership.cluster) == ((), False)
 
 
 @pytest.mark.parametrize("answer", ["{", '{"cluster": 1}\n', "[]\n"], ids=["torn", "of another shape", "a list"])
 def test_an_unreadable_answer_about_the_record_removes_nothing(answer: str) -> None:
-    found = removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": answer}}, nodes()), ["k2"])
-    assert [one.host for one in found.blocked] == ["k2"]
-    assert (found.hosts[0].traces, found.hosts[0].owned.agreements) == ((), ())
+    found = judge_removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": answer}}, nodes()), ["k2"])
+    assert [host_removal.host for host_removal in found.blocked_hosts] == ["k2"]
+    assert (found.hosts[0].traces, found.hosts[0].ownership.agreements) == ((), ())
     with pytest.raises(RolloutError) as raised:
         refuse_removal(found, foreign=True)
     assert raised.value.reference == "ownership-record-unusable"
@@ -221,16 +219,16 @@ def test_an_unreadable_answer_about_the_record_removes_nothing(answer: str) -> N
 
 def test_a_torn_record_is_named() -> None:
     late = Answer("owned.records", "k2", 1, "", "owned.json cannot be read; nothing was changed")
-    (two,) = removal(snapshot(ALL, nodes(), late), ["k2"]).blocked
-    assert two.blocked == "owned.json cannot be read; nothing was changed"
-    assert two.unknown == (f"what gpustack changed: {two.blocked}", *two.unknown[1:]) or two.blocked in two.unknown[-1]
+    (two,) = judge_removal(snapshot(ALL, nodes(), late), ["k2"]).blocked_hosts
+    assert two.record_error == "owned.json cannot be read; nothing was changed"
+    assert any(two.record_error in text for text in (two.unknown[0], two.unknown[-1]))
 
 
 def test_a_host_that_lies_about_its_record_gets_no_other_path_removed() -> None:
     lies = recorded(("/etc/shadow", "file"), ("/home", "data"), ("/etc/fstab", "data"), ("/var/lib/kubelet", "data"))
-    (two,) = removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lies}}, nodes()), ["k2"]).hosts
-    assert [one.path for one in two.owned.agreements] == ["/var/lib/kubelet"]
-    assert any("3 paths that no step declares" in text for text in two.stays)
+    (two,) = judge_removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lies}}, nodes()), ["k2"]).hosts
+    assert [agreement.path for agreement in two.ownership.agreements] == ["/var/lib/kubelet"]
+    assert any("3 paths that no step declares" in text for text in two.kept_resources)
 
 
 @pytest.mark.parametrize(
@@ -244,54 +242,56 @@ def test_a_host_that_lies_about_its_record_gets_no_other_path_removed() -> None:
 @pytest.mark.parametrize("kind", ["file", "lines", "data", "folder"])
 def test_no_pattern_of_the_declaration_reaches_another_path(path: str, kind: str) -> None:
     lies = recorded((path, kind))
-    (two,) = removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lies}}, nodes()), ["k2"]).hosts
-    assert two.owned.agreements == ()
+    (two,) = judge_removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lies}}, nodes()), ["k2"]).hosts
+    assert two.ownership.agreements == ()
 
 
 def test_a_file_without_a_record_stays_and_is_named() -> None:
-    three = removal(snapshot({"k3": {"owned.prereqs": "file /etc/modules-load.d/gpustack.conf\n"}}), ["k3"]).hosts[0]
+    taken = snapshot({"k3": {"owned.prereqs": "file /etc/modules-load.d/gpustack.conf\n"}})
+    (three,) = judge_removal(taken, ["k3"]).hosts
     assert three.traces == ()
-    assert "/etc/modules-load.d/gpustack.conf: gpustack has no record of it" in three.stays
+    assert "/etc/modules-load.d/gpustack.conf: gpustack has no record of it" in three.kept_resources
 
 
 def test_workers_outside_would_be_left_alone() -> None:
-    assert removal(snapshot(ALL), ["k1"]).orphans == ("k2",)
-    assert removal(snapshot(ALL), ["k1", "k2"]).orphans == ()
-    assert removal(snapshot(ALL, unreached=("k3",)), ["k1"]).orphans == ("k2", "k3"), "a dead one may be in the cluster"
-    assert removal(snapshot(ALL, unreached=("k3",)), ()).orphans == (), "without --limit it is reported, not refused"
+    assert judge_removal(snapshot(ALL), ["k1"]).orphans == ("k2",)
+    assert judge_removal(snapshot(ALL), ["k1", "k2"]).orphans == ()
+    dead = snapshot(ALL, unreached=("k3",))
+    assert judge_removal(dead, ["k1"]).orphans == ("k2", "k3"), "a dead one may be in the cluster"
+    assert judge_removal(dead, ()).orphans == (), "without --limit it is reported, not refused"
 
 
 def test_other_distributions_are_reported() -> None:
-    found = removal(snapshot({"k3": {"leftovers.kubernetes": "/etc/rancher/k3s\n"}}), ())
+    found = judge_removal(snapshot({"k3": {"leftovers.kubernetes": "/etc/rancher/k3s\n"}}), ())
     assert found.distributions == (("k3", "k3s"),)
 
 
 def test_a_question_without_an_answer_is_something_to_do() -> None:
     late = replace(Answer("owned.firewall", "k3", 124, ""))
-    three = removal(snapshot(None, late), ()).hosts[2]
+    three = judge_removal(snapshot(None, late), ()).hosts[2]
     assert three.due
     assert three.unknown == ("firewall: no answer within 5 s",)
 
 
 def test_packages_go_only_when_asked_for_and_when_nobody_needs_them() -> None:
     found = snapshot({"k3": {"owned.packages": PACKAGES}})
-    three = removal(found, ["k3"], packages=True).hosts[0]
+    three = judge_removal(found, ["k3"], packages=True).hosts[0]
     assert three.packages == ("containerd.io", "kubelet")
     assert three.holds == ("containerd.io", "kubelet")
-    assert three.stays[:2] == ("package curl: git needs it", "package libcurl4: curl needs it")
-    without = removal(found, ["k3"]).hosts[0]
+    assert three.kept_resources[:2] == ("package curl: git needs it", "package libcurl4: curl needs it")
+    without = judge_removal(found, ["k3"]).hosts[0]
     assert without.packages == ()
-    assert "--packages" in without.stays[0]
+    assert "--packages" in without.kept_resources[0]
 
 
 def test_packages_are_known_where_what_the_steps_left_is_not() -> None:
     late = replace(Answer("owned.containerd", "k3", 124, ""))
-    three = removal(snapshot({"k3": {"owned.packages": PACKAGES}}, late), ["k3"]).hosts[0]
+    three = judge_removal(snapshot({"k3": {"owned.packages": PACKAGES}}, late), ["k3"]).hosts[0]
     assert three.unknown == ("containerd: no answer within 5 s",)
-    assert "--packages" in three.stays[0]
+    assert "--packages" in three.kept_resources[0]
 
 
 def test_dead_hosts_are_named() -> None:
-    found = removal(snapshot(ALL, unreached=("k2", "k3")), ())
-    assert [one.host for one in found.hosts] == ["k1"]
-    assert found.unreached == ("k2", "k3")
+    found = judge_removal(snapshot(ALL, unreached=("k2", "k3")), ())
+    assert [host.host for host in found.hosts] == ["k1"]
+    assert found.unreachable_hosts == ("k2", "k3")

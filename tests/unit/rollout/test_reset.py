@@ -7,11 +7,11 @@ import pytest
 
 from gpustack.ask.snapshot import Snapshot
 from gpustack.command import Command
-from gpustack.events import silent
-from gpustack.report.codes import reset_code
-from gpustack.rollout.overlay import overlay
-from gpustack.rollout.plan import Played, TaskFailure
-from gpustack.rollout.removal import removal
+from gpustack.events import ignore_event
+from gpustack.report.codes import compute_reset_code
+from gpustack.rollout.overlay import build_overlay
+from gpustack.rollout.plan import PlaybookRun, TaskFailure
+from gpustack.rollout.removal import judge_removal
 from gpustack.rollout.reset import ResetOutcome, reset
 from tests.worlds.reset_hosts import CA, PLANE, WORKER, machine, node, nodes, recorded, snapshot
 
@@ -23,19 +23,21 @@ def run(
 ) -> tuple[ResetOutcome, dict[str, Any]]:
     values: dict[str, Any] = {}
 
-    def play(hosts: Sequence[str], more: Mapping[str, Mapping[str, Any]]) -> Played:
+    def play(hosts: Sequence[str], more: Mapping[str, Mapping[str, Any]]) -> PlaybookRun:
         values.update(hosts=list(hosts), more=more)
         failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in fails)
-        return Played("reset", tuple(hosts), tuple(hosts), tuple(fails), failures, 1.0, Command("ansible-playbook"))
+        return PlaybookRun(
+            "reset", tuple(hosts), tuple(hosts), tuple(fails), failures, 1.0, Command("ansible-playbook")
+        )
 
     outcome = reset(
-        removal(BEFORE, names),
+        judge_removal(BEFORE, names),
         names,
         lambda: after,
         play,
-        silent,
+        ignore_event,
         packages=False,
-        cancelled=lambda: "interrupted" if cancelled else "",
+        find_stop_reason=lambda: "interrupted" if cancelled else "",
     )
     return outcome, values
 
@@ -48,19 +50,19 @@ def test_only_hosts_with_something_are_played_with_what_was_shown() -> None:
         "agreed": {"/etc/kubernetes/kubelet.conf": {"action": "remove", "kind": "data", "state": f"present of {CA}"}},
         "cluster": True, "kubelet": True, "edited": [],
     }  # fmt: skip
-    assert (outcome.left, outcome.unknown, reset_code(outcome)) == ((), (), 0)
+    assert (outcome.incomplete_hosts, outcome.unknown, compute_reset_code(outcome)) == ((), (), 0)
 
 
 def test_what_is_found_again_is_left() -> None:
     links = recorded(("/sys/class/net/cni0", "link"), cluster="")
     outcome, _ = run(snapshot({"k2": {"owned.flannel": "link cni0\n", "owned.records": links}}))
-    assert [one.host for one in outcome.left] == ["k2"]
-    assert reset_code(outcome) == 6
+    assert [host_removal.host for host_removal in outcome.incomplete_hosts] == ["k2"]
+    assert compute_reset_code(outcome) == 6
 
 
 def test_a_node_that_is_still_there_is_left() -> None:
     outcome, _ = run(snapshot({"k1": PLANE}, nodes(node("k1"), node("k2"))), ["k2"])
-    assert [one.node for one in outcome.left] == ["k2"]
+    assert [host_removal.node for host_removal in outcome.incomplete_hosts] == ["k2"]
 
 
 @pytest.mark.parametrize(
@@ -74,17 +76,17 @@ def test_a_node_that_is_still_there_is_left() -> None:
     ids=["a task failed", "interrupted", "a host is gone", "no answer"],
 )
 def test_exit_codes(after: Snapshot, fails: list[str], cancelled: bool, code: int) -> None:
-    assert reset_code(run(after, (), fails, cancelled)[0]) == code
+    assert compute_reset_code(run(after, (), fails, cancelled)[0]) == code
 
 
 def test_interrupted_before_the_play_plays_nothing() -> None:
     outcome, values = run(snapshot({"k1": PLANE}), cancelled=True)
-    assert (values, outcome.played, outcome.stopped) == ({}, None, "interrupted")
+    assert (values, outcome.playbook_run, outcome.stop_reason) == ({}, None, "interrupted")
 
 
 def test_a_host_that_is_partly_unknown_is_in_the_overlay_too() -> None:
     """A reset needs no address and no release of a host."""
     broken = snapshot({"k2": {"network.address": "", "system.os": ""}})
-    hosts = overlay(broken, {"k2": {"gpustack_reset": {"node": ""}}})["all"]["hosts"]
+    hosts = build_overlay(broken, {"k2": {"gpustack_reset": {"node": ""}}})["all"]["hosts"]
     assert hosts["k2"] == {"gpustack_machine_id": machine("k2"), "gpustack_reset": {"node": ""}}
     assert "gpustack" in hosts["k1"]

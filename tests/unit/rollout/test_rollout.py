@@ -11,17 +11,17 @@ from gpustack.ask.judge import Cure
 from gpustack.ask.probe import Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.command import Command
-from gpustack.events import silent
+from gpustack.events import ignore_event
 from gpustack.rollout import waiting
-from gpustack.rollout.plan import Outcome, Played, plan
+from gpustack.rollout.plan import Outcome, PlaybookRun, plan
 from gpustack.rollout.rollout import Rollout
 from gpustack.steps.step import Step
 from tests.worlds.rollout_run import HOSTS, INVENTORY, World, step
 
 
 def run(world: World, *steps: Step, **options: Any) -> Outcome:
-    before = plan(world.gather([probe for one in steps for probe in one.probes], ()), steps)
-    return Rollout(INVENTORY, steps, world.gather, world.play, silent, **options).run(before)
+    before = plan(world.gather([probe for step in steps for probe in step.probes], ()), steps)
+    return Rollout(INVENTORY, steps, world.gather, world.play, ignore_event, **options).run(before)
 
 
 A, B = step("a"), step("b", ("a",))
@@ -42,9 +42,9 @@ def test_only_drifted_hosts_are_played() -> None:
 
 def test_what_somebody_else_did_before_we_had_the_lock_counts() -> None:
     world = World({("a", "h1"): "good"})
-    before = plan(world.gather([probe for one in (A, B) for probe in one.probes], ()), (A, B))
+    before = plan(world.gather([probe for step in (A, B) for probe in step.probes], ()), (A, B))
     world.facts["a", "h2"] = "good"
-    Rollout(INVENTORY, (A, B), world.gather, world.play, silent).run(before)
+    Rollout(INVENTORY, (A, B), world.gather, world.play, ignore_event).run(before)
     assert world.plays == [("a", ("h3",)), ("b", ("h1", "h2", "h3"))]
 
 
@@ -64,22 +64,22 @@ def test_a_failing_host_leaves_and_the_others_go_on() -> None:
     world = World({}, fails=[("a", "h2")])
     outcome = run(world, A, B)
     assert world.plays == [("a", ("h1", "h2", "h3")), ("b", ("h1", "h3"))]
-    assert outcome.left == (("h2", "a"),)
-    assert not outcome.stopped
+    assert outcome.stopped_hosts == (("h2", "a"),)
+    assert not outcome.stop_reason
 
 
 def test_a_failing_control_plane_stops() -> None:
     world = World({}, fails=[("a", "h1")])
     outcome = run(world, A, B)
     assert [name for name, _ in world.plays] == ["a"]
-    assert "h1" in outcome.stopped
+    assert "h1" in outcome.stop_reason
 
 
 def test_a_dead_host_is_left_out() -> None:
     world = World({}, dead=["h3"])
     outcome = run(world, A, B)
     assert world.plays == [("a", ("h1", "h2")), ("b", ("h1", "h2"))]
-    assert outcome.left == (("h3", "reach"),)
+    assert outcome.stopped_hosts == (("h3", "reach"),)
     assert not outcome.verification.plan.converged
 
 
@@ -88,14 +88,14 @@ def test_what_install_may_not_fix_is_not_played(cure: Cure) -> None:
     world = World({("a", "h1"): "good", ("a", "h3"): "good"})
     outcome = run(world, step("a", cure=cure), B)
     assert world.plays == [("b", ("h1", "h3"))]
-    assert outcome.left == (("h2", "a"),)
+    assert outcome.stopped_hosts == (("h2", "a"),)
 
 
 def test_a_play_that_fixes_nothing_is_found_by_asking_again(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World({("a", "h1"): "good", ("a", "h3"): "good", ("b", "h1"): "good", ("b", "h3"): "good"})
-    monkeypatch.setattr(world, "play", lambda s, h, _: Played(s.id, tuple(h), tuple(h), (), (), 0.0, Command()))
+    monkeypatch.setattr(world, "play", lambda s, h, _: PlaybookRun(s.id, tuple(h), tuple(h), (), (), 0.0, Command()))
     outcome = run(world, A, B)
-    assert outcome.left == (("h2", "a"),)
+    assert outcome.stopped_hosts == (("h2", "a"),)
     assert not outcome.verification.plan.converged
 
 
@@ -104,15 +104,15 @@ def test_a_step_settles_by_what_is_there(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(time, "sleep", lambda _: clock.__setitem__(0, clock[0] + 1))
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     world = World({})
-    monkeypatch.setattr(world, "play", lambda s, h, _: Played(s.id, tuple(h), tuple(h), (), (), 0.0, Command()))
-    slow = replace(A, settle_by=lambda here: 200 if here.where == "h2" else 10)
-    assert run(world, slow).left
+    monkeypatch.setattr(world, "play", lambda s, h, _: PlaybookRun(s.id, tuple(h), tuple(h), (), (), 0.0, Command()))
+    slow = replace(A, settle_estimate=lambda view: 200 if view.location == "h2" else 10)
+    assert run(world, slow).stopped_hosts
     assert clock[0] >= 200
 
 
 def test_cancelled_before_the_first_step_plays_nothing() -> None:
     world = World({})
-    assert run(world, A, B, cancelled=lambda: "the lock was lost").stopped == "the lock was lost"
+    assert run(world, A, B, find_stop_reason=lambda: "the lock was lost").stop_reason == "the lock was lost"
     assert world.plays == []
 
 
@@ -120,20 +120,20 @@ def test_facts_from_before_a_play_are_asked_again() -> None:
     world = World({("a", "h1"): "good", ("b", "h1"): "good", ("c", "h1"): "stale"})
     c = step("c", ("a",), cure="operator")
 
-    def play(played: Step, hosts: Sequence[str], snapshot: Snapshot) -> Played:
+    def play(played: Step, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
         world.facts.update({(name, host.name): "good" for name in "abc" for host in HOSTS})
-        return Played(played.id, tuple(hosts), tuple(hosts), (), (), 0.0, Command())
+        return PlaybookRun(played.id, tuple(hosts), tuple(hosts), (), (), 0.0, Command())
 
     before = plan(world.gather([probe for one in (A, B, c) for probe in one.probes], ()), (A, B, c))
-    outcome = Rollout(INVENTORY, (A, B, c), world.gather, play, silent).run(before)
-    assert outcome.left == ()
+    outcome = Rollout(INVENTORY, (A, B, c), world.gather, play, ignore_event).run(before)
+    assert outcome.stopped_hosts == ()
     assert outcome.verification.plan.converged
 
 
 @pytest.mark.parametrize("b", [step("b", ("a",), cure="operator"), step("b", ("a",), passing=True)])
 def test_what_a_play_restarted_gets_its_time_to_come_back(b: Step) -> None:
     world = World({("a", "h2"): "good", ("a", "h3"): "good", ("b", "h2"): "good", ("b", "h3"): "good"})
-    b = replace(b, settle=5)
+    b = replace(b, settle_seconds=5)
     asked = world.gather
 
     def gather(probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
@@ -142,8 +142,8 @@ def test_what_a_play_restarted_gets_its_time_to_come_back(b: Step) -> None:
         return asked(probes, wanted)
 
     before = plan(world.gather([*A.probes, *b.probes], ()), (A, b))
-    outcome = Rollout(INVENTORY, (A, b), gather, world.play, silent).run(before)
-    assert outcome.left == ()
+    outcome = Rollout(INVENTORY, (A, b), gather, world.play, ignore_event).run(before)
+    assert outcome.stopped_hosts == ()
     assert [name for name, _ in world.plays] == ["a"]
 
 
@@ -162,7 +162,7 @@ def test_what_only_a_person_fixes_is_not_waited_for_to_the_end(
     monkeypatch.setattr(time, "sleep", lambda _: clock.__setitem__(0, clock[0] + 1))
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(waiting, "PERSON", 5.0)
-    late = replace(step("b", cure=cure, passing=cure == "install"), settle=400)
+    late = replace(step("b", cure=cure, passing=cure == "install"), settle_seconds=400)
     run(World({}), A, late)
     assert clock[0] == waited
 
@@ -181,7 +181,7 @@ def test_what_passes_is_waited_for_once_more_at_the_end(monkeypatch: pytest.Monk
         return world.gather(probes, wanted)
 
     before = plan(world.gather([*first.probes, *moving.probes], ()), (first, moving))
-    outcome = Rollout(INVENTORY, (first, moving), gather, world.play, silent).run(before)
+    outcome = Rollout(INVENTORY, (first, moving), gather, world.play, ignore_event).run(before)
     assert outcome.verification.plan.converged
     assert next(looks, None) is None
 
@@ -195,12 +195,12 @@ def test_what_passes_and_does_not_is_played_after_a_while(monkeypatch: pytest.Mo
     world = World({})
     played: list[float] = []
 
-    def play(step: Step, hosts: Sequence[str], snapshot: Snapshot) -> Played:
+    def play(step: Step, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
         played.append(clock[0])
         return world.play(step, hosts, snapshot)
 
-    late = replace(step("b", passing=True), settle=400)
+    late = replace(step("b", passing=True), settle_seconds=400)
     before = plan(world.gather([*A.probes, *late.probes], ()), (A, late))
-    outcome = Rollout(INVENTORY, (A, late), world.gather, play, silent).run(before)
+    outcome = Rollout(INVENTORY, (A, late), world.gather, play, ignore_event).run(before)
     assert outcome.verification.plan.converged
     assert played == [0.0, 20.0]

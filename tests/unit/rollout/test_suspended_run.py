@@ -17,7 +17,7 @@ import yaml
 
 from gpustack.ask.transport.execute import interact
 from gpustack.config.host import Host
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from gpustack.errors import LockedError
 from gpustack.rollout import lock
 from gpustack.rollout.lease import Lease, Places, hold_locks
@@ -26,7 +26,7 @@ from gpustack.rollout.watcher import find_processes
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="the lock is of root's alone")
 
 HERE = Host("here", "127.0.0.1", connection="local")
-TIMES = {"HEARTBEAT": 0.3, "SILENCE": 2.0, "RETAKE": 1.0, "AGAIN": 0.2, "OURS": 6.0}
+TIMES = {"HEARTBEAT": 0.3, "SILENCE": 2.0, "RETAKE": 1.0, "RETRY_PAUSE": 0.2, "HOLD_LIMIT": 6.0}
 OPERATOR = f"""
 import sys
 from pathlib import Path
@@ -36,18 +36,18 @@ from gpustack.rollout import lock, playbook, reaper
 from gpustack.rollout.lease import Places, hold_locks
 folder = Path(sys.argv[1])
 vars(lock).update({TIMES!r}, FOLDER=str(folder / "lock"))
-reaper.TELL = 0.2
-playbook.playbooks = lambda: folder
+reaper.TELL_INTERVAL = 0.2
+playbook.locate_playbooks = lambda: folder
 host = Host("here", "127.0.0.1", connection="local")
 with refuse_suspension(), hold_locks(Places((host,)), "install") as held:
     ansible = playbook.Ansible(
-        [str(folder / "hosts.yml")], folder / "private", lambda event: None, None, lambda: held.lost, held.run,
-        lambda: held.until,
+        [str(folder / "hosts.yml")], folder / "private", lambda event: None, None, lambda: held.loss_reason, held.run,
+        lambda: held.expiry,
     )
     played = playbook.play("grow", ["here"], ansible)
-    print("failed:", *played.failed, flush=True)
+    print("failed:", *played.failed_hosts, flush=True)
     print("why:", *(failure.message for failure in played.failures), flush=True)
-    print("lost:", held.lost, flush=True)
+    print("lost:", held.loss_reason, flush=True)
 """
 GROW = """
 - hosts: all
@@ -70,7 +70,7 @@ class Operator:
         known = machine.read_text().strip() if machine.exists() else ""
         hosts = {"here": {"ansible_connection": "local", "gpustack_machine_id": known}}
         (folder / "hosts.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts}}))
-        first = (playbooks() / "tasks" / "same-machine.yml").read_text()
+        first = (locate_playbooks() / "tasks" / "same-machine.yml").read_text()
         (folder / "same-machine.yml").write_text(first.replace("/run/gpustack-cluster;", f"{folder}/lock;"))
         (folder / "grow.yml").write_text(GROW.format(log=self.log))
         self.process = subprocess.Popen(
@@ -138,10 +138,10 @@ def test_real_locks_keep_operators_apart_whatever_their_order(
     with hold(left, "install") as first:
         with pytest.raises(LockedError) as caught, hold(right, "reset"):
             raise AssertionError
-        assert caught.value.why == first.who
+        assert caught.value.reason == first.holder
         notes = [(tmp_path / name / "holder").read_text() for name in left]
-        assert notes == [f"{first.who}\n{first.run}\n"] * len(left), "none of them was touched"
-        assert first.lost == ""
+        assert notes == [f"{first.holder}\n{first.run}\n"] * len(left), "none of them was touched"
+        assert first.loss_reason == ""
     with hold(right, "reset") as second:
         assert {one.host.name for one in second.holds} == set(right)
     assert list(tmp_path.glob("*/holder")) == []
@@ -153,7 +153,7 @@ def refused() -> str:
         with hold_locks(Places((HERE,)), "install"):
             return ""
     except LockedError as error:
-        return error.why
+        return error.reason
 
 
 def assert_lost(output: str) -> None:

@@ -12,15 +12,15 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.events import Event
-from gpustack.probes.containerd.pulled import PULLED
+from gpustack.probes.containerd.pull_progress import PULL_PROGRESS
 from gpustack.rollout import rollout, waiting
-from gpustack.rollout.plan import Played, plan
+from gpustack.rollout.plan import PlaybookRun, plan
 from gpustack.rollout.rollout import Rollout
 from gpustack.steps.step import Step
 from tests.worlds.clock import Clock
 from tests.worlds.rollout_run import HOSTS, World, step
 
-STEP = replace(step("a"), settle=30, pulls=True)
+STEP = replace(step("a"), settle_seconds=30, pulls=True)
 ROUND = 10.0
 
 
@@ -31,7 +31,7 @@ class Pulling(World):
         super().__init__({("a", host.name): "good" for host in HOSTS[1:]})
         self.arrived, self.left = arrived, rounds
 
-    def play(self, played: Any, hosts: Sequence[str], snapshot: Snapshot) -> Played:
+    def play(self, played: Any, hosts: Sequence[str], snapshot: Snapshot) -> PlaybookRun:
         done = super().play(played, hosts, snapshot)
         self.facts["a", "h1"] = "still pulling"
         return done
@@ -41,11 +41,13 @@ class Pulling(World):
             self.left -= 1
             if self.left == 0:
                 self.facts["a", "h1"] = "good"
-        found = super().gather(probes, wanted)
-        if PULLED not in probes:
-            return found
+        snapshot = super().gather(probes, wanted)
+        if PULL_PROGRESS not in probes:
+            return snapshot
         lines = next(self.arrived).replace(" ", "\n") + "\n"
-        return replace(found, answers={**found.answers, (PULLED.id, "h1"): Answer(PULLED.id, "h1", 0, lines)})
+        return replace(
+            snapshot, answers={**snapshot.answers, (PULL_PROGRESS.id, "h1"): Answer(PULL_PROGRESS.id, "h1", 0, lines)}
+        )
 
 
 @pytest.fixture
@@ -61,9 +63,9 @@ def run(world: World, factor: int = 1, played: Step = STEP) -> tuple[bool, list[
     events: list[Event] = []
     inventory = Inventory(None, HOSTS, Spec(timeout_factor=factor))
     before = plan(replace(world.gather(played.probes, ()), inventory=inventory), [played])
-    found = Rollout(inventory, [played], world.gather, world.play, events.append).run(before)
-    failed = [event.what for event in events if event.kind == "failed"]
-    return found.verification.plan.converged, failed
+    outcome = Rollout(inventory, [played], world.gather, world.play, events.append).run(before)
+    failed = [event.message for event in events if event.kind == "failed"]
+    return outcome.verification.plan.converged, failed
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,7 @@ def run(world: World, factor: int = 1, played: Step = STEP) -> tuple[bool, list[
 )
 def test_a_slow_pull_is_waited_for(clock: Clock, arrived: Iterator[str]) -> None:
     assert run(Pulling(arrived, rounds=20)) == (True, [])
-    assert clock.now > 5 * STEP.settle
+    assert clock.now > 5 * STEP.settle_seconds
 
 
 @pytest.mark.parametrize(
@@ -85,8 +87,8 @@ def test_a_pull_that_is_stuck_is_named_with_its_limit(clock: Clock, arrived: Ite
     converged, failed = run(Pulling(arrived, rounds=200))
     assert not converged
     assert "still pulling" in failed[0]
-    assert f"with no progress of an image in the last {STEP.settle} s" in failed[0]
-    assert clock.now < 3 * STEP.settle + waiting.LAST
+    assert f"with no progress of an image in the last {STEP.settle_seconds} s" in failed[0]
+    assert clock.now < 3 * STEP.settle_seconds + waiting.LAST
 
 
 def test_a_step_without_images_has_its_time_and_no_more(clock: Clock) -> None:
@@ -95,7 +97,7 @@ def test_a_step_without_images_has_its_time_and_no_more(clock: Clock) -> None:
     converged, failed = run(world, played=replace(STEP, pulls=False))
     assert not converged
     assert failed[0].endswith("still pulling (after 30 s)")
-    assert clock.now < 3 * STEP.settle + waiting.LAST
+    assert clock.now < 3 * STEP.settle_seconds + waiting.LAST
 
 
 def test_what_never_ends_is_given_up(clock: Clock) -> None:
@@ -108,8 +110,8 @@ def test_what_never_ends_is_given_up(clock: Clock) -> None:
 def test_the_factor_of_the_spec_stretches_it(clock: Clock) -> None:
     converged, failed = run(Pulling(repeat("1000 7"), rounds=200), factor=10)
     assert not converged
-    assert f"in the last {10 * STEP.settle} s" in failed[0]
-    assert 10 * STEP.settle < clock.now < 30 * STEP.settle
+    assert f"in the last {10 * STEP.settle_seconds} s" in failed[0]
+    assert 10 * STEP.settle_seconds < clock.now < 30 * STEP.settle_seconds
 
 
 def test_between_two_times_of_asking_a_slow_host_has_as_long_for_its_work(clock: Clock) -> None:
@@ -124,6 +126,6 @@ def test_between_two_times_of_asking_a_slow_host_has_as_long_for_its_work(clock:
             asked.append((begun, clock.now))
             return super().gather(probes, wanted)
 
-    run(Slow(repeat("1000 7"), rounds=6), played=replace(STEP, settle=300))
+    run(Slow(repeat("1000 7"), rounds=6), played=replace(STEP, settle_seconds=300))
     waits = [after - ended for (_, ended), (after, _) in pairwise(asked)]
     assert sum(wait >= 20.0 for wait in waits) >= 4

@@ -60,7 +60,7 @@ def test_a_page_that_was_rebound_reads_nothing() -> None:
 def test_idle_sockets_of_a_client_silence_it_not_even_for_itself() -> None:
     with serving() as server, ExitStack() as stack:
         sockets = [stack.enter_context(closing(connect(server))) for _ in range(40)]
-        wait(lambda: len(server.clients.waiting) == PER_CLIENT)
+        wait(lambda: len(server.clients.pending) == PER_CLIENT)
         time.sleep(clients.IDLE_SECONDS)
         for _ in range(52):
             assert get(server, "/healthz").status == HTTPStatus.OK

@@ -8,7 +8,7 @@ import pytest
 
 from gpustack.errors import UnreachableError, UsageError
 from gpustack.serve import latest
-from gpustack.serve.latest import Latest
+from gpustack.serve.latest import LatestMoment
 from gpustack.serve.moment import Moment
 from gpustack.serve.refusal import Refusal
 from tests.worlds.gpu_series import gpu_series
@@ -26,7 +26,7 @@ def test_requests_at_once_share_one_question() -> None:
         assert gate.wait(10)
         return FOUND
 
-    shared = Latest(ask, every=60)
+    shared = LatestMoment(ask, interval=60)
     with ThreadPoolExecutor(20) as pool:
         waiting = [pool.submit(shared) for _ in range(20)]
         gate.set()
@@ -44,7 +44,7 @@ def test_it_is_asked_again_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch
         asked.append(1)
         return FOUND
 
-    shared = Latest(ask, every=5)
+    shared = LatestMoment(ask, interval=5)
     for at, times in ((100, 1), (104.9, 1), (105, 2), (109, 2), (111, 3)):
         clock[0] = at
         shared()
@@ -59,7 +59,7 @@ def test_an_error_stands_as_long_as_an_answer() -> None:
         asked.append(1)
         raise UnreachableError("prometheus-unreachable", "http://u:geheim1@p did not answer.", "Connection refused")
 
-    shared = Latest(ask, every=60)
+    shared = LatestMoment(ask, interval=60)
     for _ in range(3):
         with pytest.raises(Refusal) as caught:
             shared()
@@ -74,7 +74,7 @@ def test_a_prometheus_without_gpus_has_answered() -> None:
         raise UsageError("gpu-no-series", "It has no metrics of GPUs.")
 
     with pytest.raises(Refusal) as caught:
-        Latest(ask, every=60)()
+        LatestMoment(ask, interval=60)()
     assert caught.value.status == 404
 
 
@@ -88,7 +88,7 @@ def test_nobody_waits_for_one_that_hangs(monkeypatch: pytest.MonkeyPatch) -> Non
         assert gate.wait(10)
         return FOUND
 
-    shared = Latest(ask, every=60)
+    shared = LatestMoment(ask, interval=60)
     for _ in range(3):
         with pytest.raises(Refusal) as caught:
             shared()
@@ -104,4 +104,4 @@ def test_a_bug_is_no_refusal() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        Latest(ask, every=60)()
+        LatestMoment(ask, interval=60)()

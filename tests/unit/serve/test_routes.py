@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from gpustack.serve.measures import MEASURES
 from gpustack.serve.models import Values
 from gpustack.serve.moment import Moment
-from gpustack.serve.openapi import openapi
-from gpustack.serve.refusal import Refusal, problem
+from gpustack.serve.openapi import render_openapi
+from gpustack.serve.refusal import Refusal, render_problem
 from gpustack.serve.routes import ROUTES, respond
 from tests.worlds.gpu_series import BUSY, HEALTHY, gpu_series
 from tests.worlds.moments import NAN, labels, moment, served
@@ -22,27 +22,27 @@ SERVED = moment(served())
 
 
 def get(target: str, found: Moment = SERVED) -> Any:
-    return json.loads(respond(target, lambda: found, openapi))
+    return json.loads(respond(target, lambda: found, render_openapi))
 
 
 def refuse(target: str, found: Moment = SERVED) -> tuple[int, str, str]:
     with pytest.raises(Refusal) as caught:
-        respond(target, lambda: found, openapi)
+        respond(target, lambda: found, render_openapi)
     return caught.value.status, caught.value.reference, caught.value.reason
 
 
 def test_a_value_has_its_unit_time_and_age() -> None:
     """The age goes on after Prometheus was asked."""
     began = time.monotonic()
-    found = get("/v1/gpus/GPU-gpu1-0/sm", replace(SERVED, taken=began - 3))
+    found = get("/v1/gpus/GPU-gpu1-0/sm", replace(SERVED, monotonic_time=began - 3))
     assert 13 <= found.pop("age_seconds") <= 13.001 + time.monotonic() - began
-    assert found == {"value": 0.85, "unit": "ratio", "time": "1970-01-01T00:16:40Z", "doubts": []}
+    assert found == {"value": 0.85, "unit": "ratio", "measured_at": "1970-01-01T00:16:40Z", "warnings": []}
 
 
 def test_a_gpu() -> None:
     found = get("/v1/gpus/GPU-gpu1-0")
     assert (found["node"], found["index"], found["model"]) == ("gpu1", "0", "NVIDIA H100 80GB HBM3")
-    assert found["pods"] == [{"namespace": "team-a", "name": "vllm-7d9-x2k", "container": None}]
+    assert found["owners"] == [{"namespace": "team-a", "pod": "vllm-7d9-x2k", "container": None}]
     units = {name: found[name]["unit"] for name in MEASURES}
     shares = dict.fromkeys(("engine", "sm", "tensor", "dram"), "ratio")
     memory, power = (
@@ -51,12 +51,12 @@ def test_a_gpu() -> None:
     )
     assert units == shares | memory | power | {"temperature": "celsius"}
     assert found["memory_used"]["value"] == 60000 * 2**20
-    assert get("/v1/gpus/GPU-gpu2-2")["pods"] == []
+    assert get("/v1/gpus/GPU-gpu2-2")["owners"] == []
 
 
 def test_a_pod_has_the_mean_of_shares_and_the_sum_of_power() -> None:
     found = get("/v1/pods/team-a/vllm-7d9-q8f")
-    assert found["pods"] == ["vllm-7d9-q8f"]
+    assert found["pod_names"] == ["vllm-7d9-q8f"]
     assert [gpu["uuid"] for gpu in found["gpus"]] == ["GPU-gpu1-1", "GPU-gpu1-2"]
     assert (found["sm"]["value"], found["power"]["value"], found["temperature"]["value"]) == (0.45, 640, 40)
 
@@ -64,7 +64,7 @@ def test_a_pod_has_the_mean_of_shares_and_the_sum_of_power() -> None:
 def test_a_star_stands_for_all_pods_whose_name_begins_so() -> None:
     """Pods of a Deployment have new names with every roll-out."""
     found = get("/v1/pods/team-a/vllm-*")
-    assert found["pods"] == ["vllm-7d9-q8f", "vllm-7d9-x2k"]
+    assert found["pod_names"] == ["vllm-7d9-q8f", "vllm-7d9-x2k"]
     assert found["sm"]["value"] == pytest.approx((0.85 + 2 * 0.45) / 3)
     assert get("/v1/pods/team-a/*/power")["value"] == 1280
     assert refuse("/v1/pods/team-b/vllm-*")[:2] == (404, "serve-no-pod")
@@ -73,7 +73,7 @@ def test_a_star_stands_for_all_pods_whose_name_begins_so() -> None:
 
 def test_what_one_gpu_of_a_pod_does_not_measure_is_no_value_of_the_pod() -> None:
     found = get("/v1/pods/team-b/train-0")["sm"]
-    assert (found["value"], found["time"], found["age_seconds"], found["unit"]) == (None, None, None, "ratio")
+    assert (found["value"], found["measured_at"], found["age_seconds"], found["unit"]) == (None, None, None, "ratio")
     assert found["reason"].startswith("The exporter sends no DCGM_FI_PROF_SM_ACTIVE of GPU-gpu2-1. Absent on: consumer")
     status, reference, reason = refuse("/v1/pods/team-b/train-0/sm")
     assert (status, reference, reason) == (404, "serve-not-measured", found["reason"])
@@ -82,14 +82,14 @@ def test_what_one_gpu_of_a_pod_does_not_measure_is_no_value_of_the_pod() -> None
 def test_a_value_is_as_old_as_the_oldest_that_it_is_made_of() -> None:
     old = [replace(one, points=((970.0, one.points[0][1]),)) for one in gpu_series("gpu1", 1, labels("a", "b"), **BUSY)]
     found = moment(gpu_series("gpu1", 0, labels("a", "b"), **BUSY), old)
-    assert get("/v1/pods/a/b/power", found)["time"] == "1970-01-01T00:16:10Z"
+    assert get("/v1/pods/a/b/power", found)["measured_at"] == "1970-01-01T00:16:10Z"
     parts = {"FB_TOTAL": NAN, "FB_USED": 1.0, "FB_FREE": 2.0, "FB_RESERVED": 3.0}
     series = [
         replace(one, points=((980.0, 2.0),)) if "FREE" in one.labels["__name__"] else one
         for one in gpu_series("gpu1", 0, **parts)
     ]
     total = get("/v1/gpus/GPU-gpu1-0/memory_total", moment(series))
-    assert (total["value"], total["time"]) == (6 * 2**20, "1970-01-01T00:16:20Z")
+    assert (total["value"], total["measured_at"]) == (6 * 2**20, "1970-01-01T00:16:20Z")
 
 
 def test_zero_is_a_value() -> None:
@@ -111,8 +111,8 @@ def test_a_gpu_without_uuid_is_found_by_node_and_index() -> None:
 def test_lists() -> None:
     assert len(get("/v1/gpus")["gpus"]) == 8
     assert [gpu["index"] for gpu in get("/v1/gpus?node=gpu2")["gpus"]] == ["0", "1", "2"]
-    assert [pod["name"] for pod in get("/v1/pods")["pods"]] == ["vllm-7d9-q8f", "vllm-7d9-x2k", "train-0", "small"]
-    assert [pod["name"] for pod in get("/v1/pods?namespace=team-b")["pods"]] == ["train-0"]
+    assert [pod["pod"] for pod in get("/v1/pods")["pods"]] == ["vllm-7d9-q8f", "vllm-7d9-x2k", "train-0", "small"]
+    assert [pod["pod"] for pod in get("/v1/pods?namespace=team-b")["pods"]] == ["train-0"]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_unit_that_is_not_proven_is_the_reason() -> None:
     doubt = "DCGM_FI_PROF_SM_UTIL_RATIO: its unit is not known"
     found = replace(moment(gpu_series("gpu1", 0, **dict.fromkeys(HEALTHY, 1.0))), doubts=(doubt,))
     assert refuse("/v1/gpus/GPU-gpu1-0/sm", found)[2] == f"{doubt}."
-    assert get("/v1/gpus/GPU-gpu1-0", found)["doubts"] == [doubt]
+    assert get("/v1/gpus/GPU-gpu1-0", found)["warnings"] == [doubt]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_name_that_is_encoded_is_decoded_once() -> None:
 def test_names_of_labels_are_clean() -> None:
     found = moment(gpu_series("gpu\x1b[31m1", 0, labels("a", "b\u202e\x07"), **BUSY))
     for target in ("/v1/gpus", "/v1/pods"):
-        text = respond(target, lambda: found, openapi)
+        text = respond(target, lambda: found, render_openapi)
         assert not {"\x1b", "\u202e", "\x07"} & set(text)
         assert "\\u001b" not in text
 
@@ -182,9 +182,9 @@ def test_names_of_labels_are_clean() -> None:
 @example("/v1/gpus/\udcff")
 def test_any_target_is_answered_or_refused(target: str) -> None:
     try:
-        json.loads(respond(target, lambda: SERVED, openapi))
+        json.loads(respond(target, lambda: SERVED, render_openapi))
     except Refusal as refusal:
-        document = json.loads(problem(refusal))
+        document = json.loads(render_problem(refusal))
         assert document["status"] in (400, 404)
         assert document["detail"].isprintable()
 

@@ -14,7 +14,7 @@ import urllib3
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.web import Access
 from gpustack.serve import handler, request_head, server
-from gpustack.serve.latest import Latest
+from gpustack.serve.latest import LatestMoment
 from gpustack.serve.moment import Moment, read_moment
 from gpustack.serve.server import Server
 from tests.worlds.moments import moment, served
@@ -27,9 +27,9 @@ MOMENT = moment(served())
 def serving(
     latest: Callable[[], Moment] = lambda: MOMENT, *, access_log: bool = False, hosts: tuple[str, ...] = ()
 ) -> Iterator[Server]:
-    found = Server(("127.0.0.1", 0), latest, access_log=access_log, hosts=hosts)
-    with found.answering():
-        yield found
+    server = Server(("127.0.0.1", 0), latest, access_log=access_log, hosts=hosts)
+    with server.run_server():
+        yield server
 
 
 @pytest.fixture(autouse=True)
@@ -39,8 +39,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def here() -> Iterator[Server]:
-    with serving() as found:
-        yield found
+    with serving() as server:
+        yield server
 
 
 def get(found: Server, target: str, method: str = "GET") -> urllib3.BaseHTTPResponse:
@@ -78,7 +78,7 @@ def test_an_answer(here: Server) -> None:
     headers = {name.lower(): value for name, value in answer.headers.items()}
     assert headers["content-type"] == "application/json"
     assert (headers["cache-control"], headers["connection"], headers["server"]) == ("no-store", "close", "gpustack")
-    assert get(here, "/healthz").json() == {"status": "ok"}
+    assert get(here, "/healthz").json() == {"outcome": "ok"}
     assert get(here, "/openapi.json").json()["openapi"] == "3.1.0"
 
 
@@ -171,10 +171,10 @@ def test_a_client_that_takes_nothing_is_let_go(
     monkeypatch.setattr(handler, "WRITE_LIMIT", 0.1)
     monkeypatch.setattr(request_head, "CLOSE_LIMIT", 0.1)
     monkeypatch.setattr(handler, "respond", lambda *_: "x" * 50_000_000)
-    with serving() as found, closing(connect(found)) as connection:
+    with serving() as server, closing(connect(server)) as connection:
         connection.sendall(b"GET /v1/gpus HTTP/1.1\r\n\r\n")
-        wait(lambda: busy(found) == 1)
-        wait(lambda: busy(found) == 0)
+        wait(lambda: busy(server) == 1)
+        wait(lambda: busy(server) == 0)
     assert capsys.readouterr().err == ""
 
 
@@ -209,8 +209,8 @@ def test_many_at_once_ask_prometheus_once() -> None:
 
     with web_server(answer) as url:
         prometheus = Prometheus(Access(url))
-        with serving(Latest(lambda: read_moment(prometheus), 60)) as found, ThreadPoolExecutor(20) as pool:
-            answers = list(pool.map(lambda _: get(found, "/v1/pods/team-a/vllm-*/sm"), range(40)))
+        with serving(LatestMoment(lambda: read_moment(prometheus), 60)) as server, ThreadPoolExecutor(20) as pool:
+            answers = list(pool.map(lambda _: get(server, "/v1/pods/team-a/vllm-*/sm"), range(40)))
     assert {answer.status for answer in answers} <= {200, 503}
     assert [answer.status for answer in answers].count(200) >= 20
     assert len(queries) == 2
@@ -220,12 +220,12 @@ def test_many_at_once_ask_prometheus_once() -> None:
 def test_a_prometheus_that_does_not_answer_is_503_with_the_reason() -> None:
     with web_server(lambda *_: refused(422, "too many samples")) as url:
         prometheus = Prometheus(Access(url, token="very-secret"))
-        with serving(Latest(lambda: read_moment(prometheus), 60)) as found:
-            answer = get(found, "/v1/gpus")
+        with serving(LatestMoment(lambda: read_moment(prometheus), 60)) as server:
+            answer = get(server, "/v1/gpus")
             assert (answer.status, answer.json()["reference"]) == (503, "prometheus-query")
             assert "too many samples" in answer.json()["detail"]
             assert "Retry-After" in answer.headers
-            assert get(found, "/healthz").status == 200
+            assert get(server, "/healthz").status == 200
             assert b"very-secret" not in answer.data
 
 
@@ -233,8 +233,8 @@ def test_a_bug_is_500_and_described_in_our_own_output_only(capsys: pytest.Captur
     def latest() -> Moment:
         raise ZeroDivisionError("password=hunter2abc")
 
-    with serving(latest) as found:
-        answer = get(found, "/v1/gpus")
+    with serving(latest) as server:
+        answer = get(server, "/v1/gpus")
     assert (answer.status, answer.json()["reference"]) == (500, "serve-bug")
     assert "ZeroDivision" not in answer.data.decode()
     err = capsys.readouterr().err
@@ -245,8 +245,8 @@ def test_a_bug_is_500_and_described_in_our_own_output_only(capsys: pytest.Captur
 def test_requests_are_logged_only_when_asked_for(here: Server, capsys: pytest.CaptureFixture[str]) -> None:
     get(here, "/healthz")
     assert capsys.readouterr().err == ""
-    with serving(access_log=True) as found:
-        talk(found, b"GET /v1/gpus/\x1b[31m HTTP/1.1\r\nAuthorization: Bearer very-secret\r\n\r\n")
+    with serving(access_log=True) as server:
+        talk(server, b"GET /v1/gpus/\x1b[31m HTTP/1.1\r\nAuthorization: Bearer very-secret\r\n\r\n")
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith('127.0.0.1 "GET /v1/gpus/')
     assert line.isprintable()
@@ -261,17 +261,17 @@ def test_closing_waits_for_what_was_begun() -> None:
         return MOMENT
 
     with ThreadPoolExecutor(1) as pool:
-        with serving(latest) as found:
-            waiting = pool.submit(get, found, "/v1/gpus")
-            wait(lambda: busy(found) == 1)
+        with serving(latest) as server:
+            waiting = pool.submit(get, server, "/v1/gpus")
+            wait(lambda: busy(server) == 1)
             threading.Timer(0.2, gate.set).start()
         assert waiting.result().status == 200
 
 
 def test_ipv6() -> None:
     try:
-        found = Server(("::1", 0), lambda: MOMENT)
+        server = Server(("::1", 0), lambda: MOMENT)
     except OSError:
         pytest.skip("this machine has no ::1")
-    with found.answering():
-        assert json.loads(get(found, "/healthz").data) == {"status": "ok"}
+    with server.run_server():
+        assert json.loads(get(server, "/healthz").data) == {"outcome": "ok"}

@@ -14,7 +14,7 @@ HOSTS = ("host1", "host2")
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    hardware.fit(tmp_path, "lab", "host1", 2, "H100")
+    hardware.install_gpus(tmp_path, "lab", "host1", 2, "H100")
     return tmp_path
 
 
@@ -34,49 +34,49 @@ def state(root: Path) -> Path:
     ],
 )
 def test_a_fleet_as_asked(wanted: str, model: str, fitted: list[tuple[int, str]]) -> None:
-    assert list(hardware.fleet(HOSTS, wanted, model).values()) == fitted
+    assert list(hardware.parse_fleet(HOSTS, wanted, model).values()) == fitted
 
 
 @pytest.mark.parametrize("wanted", ["two", "host3:1", "17", "-1", "host1:", ":2", "1x", "host1:1:1", "host1=1", "1,,1"])
 def test_a_fleet_that_cannot_be(wanted: str) -> None:
     with pytest.raises(LabError) as caught:
-        hardware.fleet(HOSTS, wanted)
+        hardware.parse_fleet(HOSTS, wanted)
     assert caught.value.reference == "lab-bad-request"
 
 
 @pytest.mark.parametrize(("wanted", "model"), [("2", "H1000"), ("2xV2", ""), ("", "G200")])
 def test_a_model_that_there_is_not_names_those_there_are(wanted: str, model: str) -> None:
     with pytest.raises(LabError) as caught:
-        hardware.fleet(HOSTS, wanted, model)
-    assert "H100" in caught.value.why
+        hardware.parse_fleet(HOSTS, wanted, model)
+    assert "H100" in caught.value.reason
 
 
 def test_the_same_place_has_the_same_uuid_and_no_two_have_one() -> None:
     model = MODELS["H100"]
     places = [(lab, host, index) for lab in ("a", "b") for host in HOSTS for index in range(8)]
-    uuids = [hardware.gpu(*place, model).uuid for place in places]
-    assert uuids == [hardware.gpu(*place, model).uuid for place in places]
+    uuids = [hardware.build_gpu(*place, model).uuid for place in places]
+    assert uuids == [hardware.build_gpu(*place, model).uuid for place in places]
     assert len(set(uuids)) == len(places)
     assert all(re.fullmatch(r"GPU-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", uuid) for uuid in uuids)
 
 
 def test_what_runs_keeps_its_state(root: Path) -> None:
     hardware.change(root, [1], ["temp=92"])
-    hardware.fit(root, "lab", "host1", 2, "H100")
-    found = hardware.read(root)
-    assert found
-    assert [gpu.live for gpu in found.gpus] == [{}, {"temp": "92"}]
+    hardware.install_gpus(root, "lab", "host1", 2, "H100")
+    state = hardware.read(root)
+    assert state
+    assert [gpu.live for gpu in state.gpus] == [{}, {"temp": "92"}]
 
 
 def test_fitting_goes_on_where_it_was_broken_off(root: Path) -> None:
     state(root).unlink()
-    (root / hardware.DIRECTORY / "pci" / pci.bus(1) / "vendor").unlink()
-    hardware.fit(root, "lab", "host1", 2, "H100")
-    assert (root / hardware.DIRECTORY / "pci" / pci.bus(1) / "vendor").read_text() == "0x10de\n"
+    (root / hardware.DIRECTORY / "pci" / pci.format_bus(1) / "vendor").unlink()
+    hardware.install_gpus(root, "lab", "host1", 2, "H100")
+    assert (root / hardware.DIRECTORY / "pci" / pci.format_bus(1) / "vendor").read_text() == "0x10de\n"
 
 
 def test_a_host_without_gpus_has_nothing(tmp_path: Path) -> None:
-    hardware.fit(tmp_path, "lab", "host1", 0, "")
+    hardware.install_gpus(tmp_path, "lab", "host1", 0, "")
     assert list(tmp_path.iterdir()) == []
     assert hardware.read(tmp_path) is None
 
@@ -94,7 +94,7 @@ def test_a_change_is_written_in_place_longer_and_shorter(root: Path, tmp_path: P
 
 def test_whoever_reads_while_it_is_written_finds_whole_lines(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write, states, before = os.pwrite, [], parse(state(root).read_text())
-    assert before.others
+    assert before.unknown_lines
 
     def slow(file: int, data: bytes, at: int) -> int:
         written = write(file, data, at)
@@ -105,7 +105,7 @@ def test_whoever_reads_while_it_is_written_finds_whole_lines(root: Path, monkeyp
     hardware.change(root, [0, 1], ["load=training"])
     hardware.change(root, [0, 1], ["recover"])
     assert [[len(gpu.live) for gpu in moment.gpus] for moment in states] == [[10, 10], [0, 0]]
-    assert [moment.others for moment in states] == [before.others] * 2
+    assert [moment.unknown_lines for moment in states] == [before.unknown_lines] * 2
 
 
 def test_events_are_appended(root: Path) -> None:
@@ -134,13 +134,13 @@ def test_a_broken_state_is_reported(root: Path) -> None:
 
 @pytest.mark.parametrize(("text", "chosen"), [("host1:0", ("host1", 0)), ("host1", ("host1", None))])
 def test_a_gpu_by_its_name(text: str, chosen: tuple[str, int | None]) -> None:
-    assert hardware.chosen(text) == chosen
+    assert hardware.parse_gpu_name(text) == chosen
 
 
 @pytest.mark.parametrize("text", ["", ":0", "host1:", "host1:x", "host1:-1", "host1:0:0", "host1:²"])
 def test_what_is_no_name(text: str) -> None:
     with pytest.raises(LabError, match="no GPU"):
-        hardware.chosen(text)
+        hardware.parse_gpu_name(text)
 
 
 @pytest.mark.parametrize("key", MODELS)
@@ -157,4 +157,4 @@ def test_pci_functions_are_as_in_sysfs(tmp_path: Path, key: str) -> None:
 
 
 def test_the_last_gpu_of_a_host_has_a_bus() -> None:
-    assert re.fullmatch(r"0000:[0-9a-f]{2}:00\.0", pci.bus(hardware.MOST - 1))
+    assert re.fullmatch(r"0000:[0-9a-f]{2}:00\.0", pci.format_bus(hardware.MOST - 1))

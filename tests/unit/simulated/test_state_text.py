@@ -40,7 +40,7 @@ def test_facts_and_what_is_set_are_apart_and_unknown_lines_are_kept() -> None:
     (gpu,) = state.gpus
     assert (gpu.name, gpu.minor) == ("NVIDIA H100 80GB HBM3", 0)
     assert gpu.live == {"temp": "92", "lost": "1"}
-    assert state.others == ("fabric none",)
+    assert state.unknown_lines == ("fabric none",)
     assert render(state) == TEXT
 
 

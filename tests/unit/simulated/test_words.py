@@ -1,11 +1,11 @@
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.simulated.hardware import gpu
+from gpustack.simulated.hardware import build_gpu
 from gpustack.simulated.models import MODELS
 from gpustack.simulated.words import LOADS, NUMBERS, apply
 
-FRESH = gpu("lab", "host1", 0, MODELS["H100"])
+FRESH = build_gpu("lab", "host1", 0, MODELS["H100"])
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_healing_ends_an_xid_of_before() -> None:
 @pytest.mark.parametrize("key", MODELS)
 @pytest.mark.parametrize("load", LOADS)
 def test_a_load_fits_into_the_memory_and_is_made_of_known_numbers(key: str, load: str) -> None:
-    live = apply(gpu("lab", "host1", 0, MODELS[key]), [f"load={load}"]).gpu.live
+    live = apply(build_gpu("lab", "host1", 0, MODELS[key]), [f"load={load}"]).gpu.live
     assert set(live) <= set(NUMBERS)
     assert int(live.get("used", "0")) < MODELS[key].memory
 
@@ -57,14 +57,14 @@ def test_what_cannot_be_is_refused_with_what_can(word: str) -> None:
     with pytest.raises(LabError) as caught:
         apply(FRESH, ["temp=80", word])
     assert caught.value.reference == "lab-bad-gpu-word"
-    assert caught.value.why.startswith(f"{word}: ")
-    assert "load=LOAD                idle, inference, training" in caught.value.why
+    assert caught.value.reason.startswith(f"{word}: ")
+    assert "load=LOAD                idle, inference, training" in caught.value.reason
 
 
 def test_all_errors_are_reported_at_once() -> None:
     with pytest.raises(LabError) as caught:
         apply(FRESH, ["a", "b=1"])
-    assert [line[0] for line in caught.value.why.splitlines()[:2]] == ["a", "b"]
+    assert [line[0] for line in caught.value.reason.splitlines()[:2]] == ["a", "b"]
 
 
 def test_no_word_is_not_nothing_to_do() -> None:

@@ -1,5 +1,5 @@
 from gpustack.ask.probe import CLUSTER
-from gpustack.steps.alerts import STEP, VENDOR, groups
+from gpustack.steps.alerts import STEP, VENDOR, load_groups
 from tests.worlds.cases import recorded, written
 from tests.worlds.cluster import healthy, judged, states
 from tests.worlds.judge import failures
@@ -19,7 +19,7 @@ def test_an_address_of_runbooks_is_another_content() -> None:
 
 
 def test_rules_that_somebody_edited() -> None:
-    out = healthy()[RULES].out
+    out = healthy()[RULES].stdout
     rules = r'"f:groups":{"k:{\"name\": \"gpustack-gpu-xid\"}":{".":{},"f:name":{},"f:rules":{}}'
     assert rules in out
     edited = out.replace(rules, rules.replace(',"f:rules":{}', ""))
@@ -29,14 +29,14 @@ def test_rules_that_somebody_edited() -> None:
 
 
 def test_a_group_that_prometheus_has_not_read_or_not_wholly() -> None:
-    out = healthy()[LOADED].out
+    out = healthy()[LOADED].stdout
     gone = written(LOADED[0], out.replace("x;gpustack-gpu-xid", "x;else"))
-    assert failures(judged(STEP, {LOADED: gone})) == {"loaded": ("no gpustack-gpu-xid", "install")}
+    assert failures(judged(STEP, {LOADED: gone})) == {"rules-loaded": ("no gpustack-gpu-xid", "install")}
     assert '"value": [0, "20"]' in out
     fewer = written(LOADED[0], out.replace('"value": [0, "20"]', '"value": [0, "19"]'))
-    mismatch = judged(STEP, {LOADED: fewer})["loaded"].result
+    mismatch = judged(STEP, {LOADED: fewer})["rules-loaded"].result
     assert mismatch
-    assert (mismatch.found, mismatch.passing) == ("no gpustack-gpu-usage", True)
+    assert (mismatch.actual, mismatch.passing) == ("no gpustack-gpu-usage", True)
 
 
 def test_a_recorded_prometheus_has_the_groups_of_this_tree() -> None:
@@ -44,17 +44,23 @@ def test_a_recorded_prometheus_has_the_groups_of_this_tree() -> None:
 
 
 def test_who_cannot_be_asked_makes_it_unknown() -> None:
-    found = judged(STEP, {RULES: recorded(RULES[0], "forbidden"), LOADED: recorded(LOADED[0], "error")})
-    assert {one.outcome for one in found.values()} == {"unknown"}
+    judgements = judged(STEP, {RULES: recorded(RULES[0], "forbidden"), LOADED: recorded(LOADED[0], "error")})
+    assert {judgement.outcome for judgement in judgements.values()} == {"unknown"}
 
 
 def test_each_alert_leads_to_a_page_that_can_be_opened_and_to_the_command() -> None:
-    rules = [rule for found in groups("").values() for group in found for rule in group["rules"] if "alert" in rule]
+    rules = [
+        rule for found in load_groups("").values() for group in found for rule in group["rules"] if "alert" in rule
+    ]
     assert rules
     assert {rule["annotations"]["runbook_url"] for rule in rules} == {VENDOR}
     assert all(rule["annotations"]["runbook"].startswith("gpustack explain alert-") for rule in rules)
     own = [
-        one for found in groups("https://w/x").values() for group in found for one in group["rules"] if "alert" in one
+        one
+        for found in load_groups("https://w/x").values()
+        for group in found
+        for one in group["rules"]
+        if "alert" in one
     ]
     assert all(
         rule["annotations"]["runbook_url"].removeprefix("https://w/x#")

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from tests.worlds.api_objects import APPLIED, OTHERS, calls, document, install, put, run
 
-SCRIPT = "set -eu\n" + "".join((playbooks() / "files" / name).read_text() for name in ("limits.sh", "apply.sh"))
+SCRIPT = "set -eu\n" + "".join((locate_playbooks() / "files" / name).read_text() for name in ("limits.sh", "apply.sh"))
 LABEL = {"app.kubernetes.io/managed-by": "gpustack"}
 HELM = {"meta.helm.sh/release-name": "gpu-operator", "meta.helm.sh/release-namespace": "space"}
 WANTED = document("ConfigMap", "a", labels=LABEL, data={"a": "$HOME `id` {{ b }}"})

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 
-SCRIPT = (playbooks() / "files" / "apt-install.sh").read_text()
+SCRIPT = (locate_playbooks() / "files" / "apt-install.sh").read_text()
 DPKG_QUERY = '#!/bin/sh\nfor name; do :; done\ncat "$WORLD/$name" 2>/dev/null\n'
 APT_GET = """#!/bin/sh
 echo "apt-get $*" >>"$WORLD/asked"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from tests.worlds.own_root import Machine, make_machine
 
-FILES = playbooks() / "files"
+FILES = locate_playbooks() / "files"
 SCRIPT = f"(\n{(FILES / 'limits.sh').read_text()}\n{(FILES / 'apt-remove.sh').read_text()})"
 PURGES = "#!/bin/sh\nset -e\n[ $1 != purge ] || rm -rf /var/lib/daemon/metrics\n"
 PACKAGES = {"daemon": PURGES, "plain": "", "edited": ""}

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from tests.worlds.signing_keys import Vendor
 
-SCRIPT = (playbooks() / "files" / "apt-repositories.sh").read_text()
+SCRIPT = (locate_playbooks() / "files" / "apt-repositories.sh").read_text()
 FETCH = (
     'fetch() { echo "$1" >>"$WORLD/fetched"; cp "$WORLD/served" "$2" || { echo "$1 was not fetched" >&2; return 1; }; }'
 )

@@ -7,11 +7,11 @@ import yaml
 from jinja2.nativetypes import NativeEnvironment
 
 from gpustack.ask.view import View
-from gpustack.config.resolved import apt_of
-from gpustack.config.resources import playbooks
+from gpustack.config.resolution import build_apt_repositories
+from gpustack.config.resources import locate_playbooks
 from gpustack.config.spec import Spec
 from gpustack.probes.gpu.packages import GPU_REPOSITORY
-from gpustack.steps.apt_repository import placed, repository_mismatch
+from gpustack.steps.apt_repository import find_repository_mismatch, resolve_repository
 from gpustack.steps.prereqs.host import SYSTEMS
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.hosts import snapshot
@@ -37,8 +37,8 @@ def host(name: str, version: str, arch: str, spec: dict[str, Any]) -> View:
 
 def role_words(spec: dict[str, Any], name: str, version: str, arch: str) -> list[str]:
     """The words that the role gives to apt-repositories.sh."""
-    variables = yaml.safe_load((playbooks() / "roles" / "gpu_driver" / "vars" / "main.yml").read_text())
-    gpustack = {"apt": apt_of(Spec.model_validate(spec))}
+    variables = yaml.safe_load((locate_playbooks() / "roles" / "gpu_driver" / "vars" / "main.yml").read_text())
+    gpustack = {"apt": build_apt_repositories(Spec.model_validate(spec))}
     known = {"gpustack": gpustack, "gpustack_host": {"os": name, "version": version, "arch": arch, "sources": {}}}
     for variable in ("arch", "source", "system", "key", "repository"):
         template = NativeEnvironment().from_string(variables[f"gpu_driver_{variable}"])
@@ -50,7 +50,7 @@ def role_words(spec: dict[str, Any], name: str, version: str, arch: str) -> list
 @pytest.mark.parametrize(("name", "version", "key"), KEYS)
 def test_the_key_is_that_of_the_system(name: str, version: str, key: tuple[str, str], arch: str, platform: str) -> None:
     system = f"{name}{version.replace('.', '')}"
-    found = placed(host(name, version, arch, {}), "nvidia")
+    found = resolve_repository(host(name, version, arch, {}), "nvidia")
     assert found["key"] == f"{CUDA}/{system}/{platform}/{key[0]}"
     assert found["fingerprint"] == key[1]
 
@@ -59,7 +59,7 @@ def test_the_key_is_that_of_the_system(name: str, version: str, key: tuple[str, 
 @pytest.mark.parametrize(("name", "version"), [(name, version) for name, version, _ in KEYS])
 def test_the_role_writes_what_the_check_expects(name: str, version: str, spec: dict[str, Any]) -> None:
     for arch, machine in (("amd64", "x86_64"), ("arm64", "aarch64")):
-        expected = placed(host(name, version, machine, spec), "nvidia")
+        expected = resolve_repository(host(name, version, machine, spec), "nvidia")
         words = [
             "nvidia",
             *(
@@ -71,7 +71,7 @@ def test_the_role_writes_what_the_check_expects(name: str, version: str, spec: d
 
 
 def test_a_mirror_signs_with_its_own_key_and_has_the_system_s_file() -> None:
-    found = placed(host("debian", "13", "x86_64", MIRROR), "nvidia")
+    found = resolve_repository(host("debian", "13", "x86_64", MIRROR), "nvidia")
     assert found["key"].endswith("/developer.download.nvidia.com/compute/cuda/repos/debian13/x86_64/8793F200.pub")
     assert found["fingerprint"] == "B" * 40
 
@@ -83,7 +83,7 @@ def test_every_system_that_is_taken_has_a_key() -> None:
 
 
 def test_a_system_without_a_known_key_is_refused_by_name() -> None:
-    mismatch = repository_mismatch(host("debian", "14", "x86_64", {}), "nvidia", GPU_REPOSITORY)
+    mismatch = find_repository_mismatch(host("debian", "14", "x86_64", {}), "nvidia", GPU_REPOSITORY)
     assert mismatch
-    assert (mismatch.found, mismatch.cure) == ("none for debian14", "operator")
+    assert (mismatch.actual, mismatch.cure) == ("none for debian14", "operator")
     assert "gpu.driver.mode" in mismatch.hint

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gpustack.config import resolved
+from gpustack.config import resolution
 from gpustack.config.spec import Spec
-from gpustack.config.versions import version_set
-from gpustack.rollout.overlay import host_facts
+from gpustack.config.versions import read_version_set
+from gpustack.rollout.overlay import build_host_facts
 from gpustack.steps.containerd import step as containerd
 from gpustack.steps.gpu import driver as gpu_driver
 from gpustack.steps.gpu import runtime as gpu_runtime
@@ -42,7 +42,8 @@ NAMES = pytest.mark.parametrize("name", STEPS)
 
 def keys(path: str, *fingerprints: str, end: str = "") -> str:
     lines = [
-        f"pub:-:4096:1:{one[24:]}:1487788586:{end}::-:::scSC::::::23::0:\nfpr:::::::::{one}:" for one in fingerprints
+        f"pub:-:4096:1:{fingerprint[24:]}:1487788586:{end}::-:::scSC::::::23::0:\nfpr:::::::::{fingerprint}:"
+        for fingerprint in fingerprints
     ]
     return "\n".join([f"key 3000 {path}", *lines])
 
@@ -52,24 +53,24 @@ def answers(name: str, *lines: str, ours: bool = False, **ring: Any) -> dict[tup
     _, (uri, fingerprint), file, rest = STEPS[name]
     sources = lines or (f"{file}|{uri}|{rest.format(key='/k.gpg')}",)
     rings = ring.get("keyring", keys("/k.gpg", fingerprint))
-    found = written(SOURCES, "\n".join(["== sources", *sources, "== keys", rings, "== refused"]) + "\n")
+    answer = written(SOURCES, "\n".join(["== sources", *sources, "== keys", rings, "== refused"]) + "\n")
     probe = OURS.get(name, "packages.repositories")
     state = "prepared-debian-12" if ours else "fresh-debian-12"
-    return {(SOURCES, "h1"): found, (probe, "h1"): recorded(probe, state)}
+    return {(SOURCES, "h1"): answer, (probe, "h1"): recorded(probe, state)}
 
 
 def repository(name: str, asked: dict[tuple[str, str], Any]) -> Any:
     spec = HOST_STACK if name in OURS else OFFICIAL
-    found = judged(STEPS[name][0], asked, spec)["repository"]
-    assert found.outcome != "unknown", found.why
-    return found.result
+    judgement = judged(STEPS[name][0], asked, spec)["repository"]
+    assert judgement.outcome != "unknown", judgement.reason
+    return judgement.result
 
 
 @NAMES
 def test_the_vendor_s_own_source_with_its_key_stands_for_ours(name: str) -> None:
     asked = answers(name)
     assert repository(name, asked) is None
-    facts = host_facts(snapshot(asked, HOST_STACK if name in OURS else OFFICIAL), "h1")
+    facts = build_host_facts(snapshot(asked, HOST_STACK if name in OURS else OFFICIAL), "h1")
     assert facts
     assert facts["sources"] == {name: f"/etc/apt/{STEPS[name][2]}"}
 
@@ -80,9 +81,9 @@ def test_another_key_is_for_the_operator_and_the_file_goes_as_a_whole(name: str)
     asked = answers(name, keyring=keys("/k.gpg", other))
     found = repository(name, asked)
     file = STEPS[name][2]
-    assert (found.cure, found.found) == ("operator", f"/etc/apt/{file} (key {other})")
+    assert (found.cure, found.actual) == ("operator", f"/etc/apt/{file} (key {other})")
     assert found.hint.startswith(f"mv /etc/apt/{file} /etc/apt/{file}.disabled ")
-    facts = host_facts(snapshot(asked, OFFICIAL), "h1")
+    facts = build_host_facts(snapshot(asked, OFFICIAL), "h1")
     assert facts
     assert facts["sources"] == {}
 
@@ -105,7 +106,7 @@ def test_what_keeps_a_source_from_standing_for_ours(line: str, keyring: str, why
     more: dict[str, Any] = {"keyring": keyring} if keyring else {}
     found = repository("containerd", answers("containerd", f"sources.list.d/{line}", **more))
     assert found.cure == "operator"
-    assert f"/etc/apt/sources.list.d/docker.list ({why}" in found.found
+    assert f"/etc/apt/sources.list.d/docker.list ({why}" in found.actual
 
 
 def test_a_file_that_names_other_places_too_is_not_moved_away() -> None:
@@ -126,14 +127,14 @@ def test_no_gpg_is_no_key() -> None:
 def test_ours_goes_where_somebody_brought_the_same() -> None:
     """The package cuda-keyring came after us: two files of one key break apt, as their keyrings have two names."""
     found = repository("containerd", answers("containerd", ours=True))
-    assert (found.cure, found.found) == ("install", "two, one of them by gpustack")
+    assert (found.cure, found.actual) == ("install", "two, one of them by gpustack")
     assert "/etc/apt/sources.list.d/docker.sources with the same key" in found.expected
 
 
 def test_a_source_that_is_off_or_of_another_place_is_nothing_to_us() -> None:
     off = "sources.list.d/docker.sources|https://download.docker.com/linux/debian|bookworm|/o.gpg|no|stable"
     other = "sources.list.d/u.list|https://download.docker.com/linux/ubuntu|noble|/o.gpg|yes|stable"
-    assert repository("containerd", answers("containerd", off, other)).found == "nothing"
+    assert repository("containerd", answers("containerd", off, other)).actual == "nothing"
 
 
 PREPARED = "1795283488:2110643488"
@@ -159,17 +160,17 @@ def test_a_key_that_has_ended_is_fetched_again() -> None:
 def test_a_key_that_ends_soon_is_renewed_once_it_is_known_to_be_prolonged(
     end: str, prolonged: str, found: tuple[str, str] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = version_set("2026-11")
+    known = read_version_set("2026-11")
     apt = {**known.apt, "kubernetes": replace(known.apt["kubernetes"], expires=date.fromisoformat(prolonged))}
-    monkeypatch.setattr(resolved, "version_set", lambda name: replace(known, apt=apt))
+    monkeypatch.setattr(resolution, "read_version_set", lambda name: replace(known, apt=apt))
     file = recorded("packages.repositories", "prepared-debian-12")
-    text = file.out.replace("http://10.77.1.1:8480/", "https://").replace(
+    text = file.stdout.replace("http://10.77.1.1:8480/", "https://").replace(
         "B02F2293F7B78A3111583174AF233E29F632E03B", KUBERNETES[1]
     )
     asked = {**with_end(end), ("packages.repositories", "h1"): written("packages.repositories", text)}
     assert failures(judged(kubernetes.STEP, asked, OFFICIAL)).get("repository") == found
     older = Spec.model_validate({"kubernetes": {"version": "1.35.2"}})
-    assert (resolved.end_of(Spec(), "kubernetes"), resolved.end_of(older, "kubernetes")) == (
+    assert (resolution.find_key_expiry(Spec(), "kubernetes"), resolution.find_key_expiry(older, "kubernetes")) == (
         date.fromisoformat(prolonged), None,
     )  # fmt: skip
 
@@ -178,10 +179,10 @@ def test_half_a_source_is_refused_before_anything_is_changed() -> None:
     words = "E: Malformed entry 1 in list file /etc/apt/sources.list.d/half.list (Suite)"
     edit = ("== refused\n", f"== refused\n{words}\nE: The list of sources could not be read.\n")
     asked = answers_at("h1", recorded(SOURCES, "prepared-debian-12", edit))
-    found = judged(prereqs.STEP, asked)["package-sources"].result
-    assert found
-    assert (found.cure, found.hint) == ("operator", "gpustack explain apt-sources-refused")
-    assert words in found.found
+    result = judged(prereqs.STEP, asked)["package-sources"].result
+    assert result
+    assert (result.cure, result.hint) == ("operator", "gpustack explain apt-sources-refused")
+    assert words in result.actual
     ours = "E: Conflicting values set for option Signed-By regarding source x: /k.gpg != " + RING
     asked = answers_at("h1", recorded(SOURCES, "prepared-debian-12", ("== refused\n", f"== refused\n{ours}\n")))
     assert "package-sources" not in failures(judged(prereqs.STEP, asked))

@@ -6,9 +6,9 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.view import View
-from gpustack.steps.autoscaling.server import parts
+from gpustack.steps.autoscaling.server import select_deployments
 from gpustack.steps.autoscaling.step import STEP
-from gpustack.steps.autoscaling.values import release, wanted
+from gpustack.steps.autoscaling.values import build_release, needs_release
 from tests.worlds import cluster
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import states
@@ -36,7 +36,7 @@ def test_another_server_of_the_api_is_left_alone() -> None:
     assert failed(other, written("helm.releases", '{"items":[]}')) == {
         "other-server": ("monitoring/prometheus-adapter", "operator")
     }
-    assert not wanted(View(snapshot(changed=answers_at(CLUSTER, other)), CLUSTER))
+    assert not needs_release(View(snapshot(changed=answers_at(CLUSTER, other)), CLUSTER))
 
 
 def test_its_own_namespace_decides_whose_it_is() -> None:
@@ -48,7 +48,7 @@ def test_what_the_operator_leaves_out_or_renames_is_not_missed() -> None:
     values = {"webhooks": {"enabled": False}, "operator": {"name": "scaler"}}
     found = snapshot()
     named = replace(found, inventory=replace(found.inventory, values={"keda": values}))
-    assert parts(View(named, CLUSTER)).names == ("scaler", "scaler-metrics-apiserver")
+    assert select_deployments(View(named, CLUSTER)).names == ("scaler", "scaler-metrics-apiserver")
     bare = replace(found, inventory=replace(found.inventory, values={"keda": {"metricsServer": {"enabled": False}}}))
     served = replace(bare, answers={**bare.answers, **answers_at(CLUSTER, recorded(API, "adapter"))})
     assert set(failures(judgements(STEP, served))) == {"chart"}
@@ -81,18 +81,18 @@ def test_what_differs_is_named(answer: Answer, check: str, found: str) -> None:
 
 def test_an_api_that_is_not_reached_is_a_fault_that_doctor_knows() -> None:
     down = recorded(API, "keda-down")
-    found = judgements(STEP, snapshot(changed=answers_at(CLUSTER, down)))["metrics-api"]
-    assert found.result
-    assert (found.result.fault, found.result.passing) == ("autoscaling-api-down", True)
+    judgement = judgements(STEP, snapshot(changed=answers_at(CLUSTER, down)))["metrics-api"]
+    assert judgement.result
+    assert (judgement.result.fault, judgement.result.passing) == ("autoscaling-api-down", True)
 
 
 def test_the_operators_values_count_more() -> None:
-    here = View(cluster.snapshot(answers_at(CLUSTER, recorded(API, "none")), ON), CLUSTER)
-    made = release(here)
+    view = View(cluster.snapshot(answers_at(CLUSTER, recorded(API, "none")), ON), CLUSTER)
+    made = build_release(view)
     assert (made.name, made.namespace, made.chart) == ("keda", "keda", "keda")
     assert made.values == {
-        "clusterName": here.spec.cluster_name,
-        "clusterDomain": here.spec.kubernetes.dns_domain,
+        "clusterName": view.spec.cluster_name,
+        "clusterDomain": view.spec.kubernetes.dns_domain,
         "image": {"pullPolicy": "IfNotPresent"},
         "rbac": {"enabledCustomScaledRefKinds": False},
     }

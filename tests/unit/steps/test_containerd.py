@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from jinja2 import Environment
 
-from gpustack.config.resources import playbooks
-from gpustack.steps.containerd.files import drop_in
+from gpustack.config.resources import locate_playbooks
+from gpustack.steps.containerd.files import build_drop_in
 from gpustack.steps.containerd.step import STEP
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.hosts import judged
 from tests.worlds.judge import failures
 
-ROLE = playbooks() / "roles" / "containerd"
+ROLE = locate_playbooks() / "roles" / "containerd"
 RUNTIME, CONFIGURATION, PACKAGES = "containerd.runtime", "containerd.configuration", "packages.installed"
 IMAGES = "containerd.images"
 
@@ -29,18 +29,18 @@ def test_a_fresh_host() -> None:
 @pytest.mark.parametrize("name", ["docker.io", "containerd", "moby-engine"])
 def test_other_runtimes_are_left_to_the_operator(name: str) -> None:
     known = recorded(PACKAGES, "prepared-debian-12")
-    more = replace(known, out=f"{known.out}{name} install installed 26.1.5-1\n")
-    found = judged(STEP, {(PACKAGES, "h1"): more})["other-runtimes"].result
-    assert found
-    assert (found.found, found.cure) == (name, "operator")
-    assert found.hint.startswith(f"apt-get remove {name} ")
+    more = replace(known, stdout=f"{known.stdout}{name} install installed 26.1.5-1\n")
+    result = judged(STEP, {(PACKAGES, "h1"): more})["other-runtimes"].result
+    assert result
+    assert (result.actual, result.cure) == (name, "operator")
+    assert result.hint.startswith(f"apt-get remove {name} ")
 
 
 def with_docker_ce() -> dict[tuple[str, str], Any]:
     """As on DGX OS and in images for deep learning."""
     known = recorded(PACKAGES, "prepared-debian-12")
     docker = "docker-ce install installed 5:29.8.2-1~ubuntu.24.04~noble\n"
-    return {(PACKAGES, "h1"): replace(known, out=known.out + docker)}
+    return {(PACKAGES, "h1"): replace(known, stdout=known.stdout + docker)}
 
 
 def test_docker_ce_shares_its_containerd() -> None:
@@ -59,7 +59,7 @@ def test_with_docker_ce_only_cri_is_enabled_and_what_restarts_is_named() -> None
 def test_a_loose_package() -> None:
     edit = ("containerd.io hold", "containerd.io install")
     assert failures(judged(STEP, answers_at("h1", recorded(PACKAGES, "prepared-debian-12", edit)))) == {
-        "held": ("not held: containerd.io", "install")
+        "packages-held": ("not held: containerd.io", "install")
     }
 
 
@@ -73,16 +73,20 @@ def test_the_shipped_configuration_disables_cri() -> None:
 
 
 def test_a_daemon_that_does_not_answer_has_no_wrong_cgroup_driver() -> None:
-    found = judged(STEP, answers_at("h1", recorded(RUNTIME, "cri-disabled")))
-    mismatches = {check: one.result for check, one in found.items() if one.result}
+    judgements = judged(STEP, answers_at("h1", recorded(RUNTIME, "cri-disabled")))
+    mismatches = {check: judgement.result for check, judgement in judgements.items() if judgement.result}
     assert set(mismatches) == {"cri", "cgroups", "settings"}
-    assert (mismatches["cgroups"].found, mismatches["cgroups"].fault) == ("unknown: containerd does not respond", "")
+    assert (mismatches["cgroups"].actual, mismatches["cgroups"].fault) == ("unknown: containerd does not respond", "")
 
 
 def test_without_crictl_the_daemon_is_not_judged() -> None:
-    found = judged(STEP, answers_at("h1", recorded(RUNTIME, "no-crictl")))
-    assert {check for check, one in found.items() if one.outcome == "unknown"} == {"cri", "cgroups", "settings"}
-    assert [one.result for one in found.values() if one.result] == []
+    judgements = judged(STEP, answers_at("h1", recorded(RUNTIME, "no-crictl")))
+    assert {check for check, judgement in judgements.items() if judgement.outcome == "unknown"} == {
+        "cri",
+        "cgroups",
+        "settings",
+    }
+    assert [one.result for one in judgements.values() if one.result] == []
 
 
 def test_a_file_that_is_no_toml() -> None:
@@ -99,7 +103,7 @@ def test_foreign_files_are_no_drift() -> None:
     """The NVIDIA toolkit keeps a file of its own in conf.d."""
     foreign = "\n== conf.d/99-nvidia.toml 1\nversion = 3\n"
     answer = recorded(CONFIGURATION, "prepared-debian-12")
-    assert failures(judged(STEP, answers_at("h1", written(CONFIGURATION, answer.out + foreign)))) == {}
+    assert failures(judged(STEP, answers_at("h1", written(CONFIGURATION, answer.stdout + foreign)))) == {}
 
 
 @pytest.mark.parametrize(
@@ -142,7 +146,7 @@ def test_the_file_that_has_the_last_word_on_cgroups_may_be_another_s(after: str,
     """Install changes no file of others: it would be played, and fix nothing."""
     runs = recorded(RUNTIME, "prepared-debian-12", ('"SystemdCgroup": true', '"SystemdCgroup": false'))
     files = recorded(CONFIGURATION, "prepared-debian-12")
-    answers = {(RUNTIME, "h1"): runs, (CONFIGURATION, "h1"): written(CONFIGURATION, f"{files.out}\n{after}")}
+    answers = {(RUNTIME, "h1"): runs, (CONFIGURATION, "h1"): written(CONFIGURATION, f"{files.stdout}\n{after}")}
     mismatch = judged(STEP, answers)["cgroups"].result
     assert mismatch
     assert (mismatch.cure, mismatch.fault) == (cure, "containerd-cgroup-driver")
@@ -154,13 +158,13 @@ def test_a_kubelet_that_took_another_driver_names_the_same_fault() -> None:
     answers = answers_at("h1", recorded("kubelet.cgroups", "cgroupfs"))
     mismatch = judged(STEP, answers)["cgroups"].result
     assert mismatch
-    assert (mismatch.what, mismatch.fault) == ("cgroup driver of the running kubelet", "containerd-cgroup-driver")
+    assert (mismatch.subject, mismatch.fault) == ("cgroup driver of the running kubelet", "containerd-cgroup-driver")
     agrees = answers_at("h1", recorded("kubelet.cgroups", "two-hosts"))
     assert judged(STEP, agrees)["cgroups"].result is None
 
 
 def test_a_daemon_older_than_its_files() -> None:
-    out = recorded(CONFIGURATION, "prepared-debian-12").out
+    out = recorded(CONFIGURATION, "prepared-debian-12").stdout
     newer = re.sub(r"(?m)^(== config.toml) \d+$", r"\1 2000000000", out)
     assert set(failures(judged(STEP, answers_at("h1", written(CONFIGURATION, newer))))) == {"up-to-date"}
 
@@ -188,7 +192,7 @@ def test_a_foreign_mirror_is_left_to_the_operator() -> None:
 def test_the_template_says_what_the_check_expects(restricted: bool) -> None:
     template = Environment(autoescape=True).from_string((ROLE / "templates" / "gpustack.toml.j2").read_text())
     text = template.render(containerd_restrict_oom_score_adj=restricted)
-    assert tomllib.loads(text) == drop_in(restrict_oom_score_adj=restricted)
+    assert tomllib.loads(text) == build_drop_in(restrict_oom_score_adj=restricted)
 
 
 def test_a_login_of_the_mirror_is_compared_on_the_host() -> None:
@@ -196,7 +200,7 @@ def test_a_login_of_the_mirror_is_compared_on_the_host() -> None:
     assert failures(judged(STEP, spec={"source": source}))["mirrors"][0].startswith("different for docker.io")
     answer = recorded("containerd.mirrors", "prepared-debian-12")
     text = re.sub(
-        r'(?m)^(\[host\.".*")\]\n(.*)$', r'\1]\n\2\n\1.header]\n  Authorization = "same, mode 0600"', answer.out
+        r'(?m)^(\[host\.".*")\]\n(.*)$', r'\1]\n\2\n\1.header]\n  Authorization = "same, mode 0600"', answer.stdout
     )
     found = failures(judged(STEP, answers_at("h1", written("containerd.mirrors", text)), {"source": source}))
     assert "mirrors" not in found

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config.resources import playbooks
-from gpustack.probes.containerd.daemon import runtime
+from gpustack.config.resources import locate_playbooks
+from gpustack.probes.containerd.daemon import parse_runtime
 from tests.worlds.cases import recorded
 
-SCRIPT = playbooks() / "roles" / "containerd" / "files" / "daemon.sh"
-RIGHT = recorded("containerd.runtime", "prepared-debian-12").out
+SCRIPT = locate_playbooks() / "roles" / "containerd" / "files" / "daemon.sh"
+RIGHT = recorded("containerd.runtime", "prepared-debian-12").stdout
 
 
 @pytest.fixture
@@ -49,15 +49,15 @@ def test_a_daemon_with_other_settings_is_started_anew(tools: Path, old: str, new
     """Its files are right and older than it is: only the daemon itself can tell."""
     assert old in RIGHT
     answer = recorded("containerd.runtime", "prepared-debian-12", (old, new))
-    assert json.loads(answer.out)
-    assert runtime(answer) != runtime(recorded("containerd.runtime", "prepared-debian-12"))
-    (line,) = run_script(tools, answer.out)
+    assert json.loads(answer.stdout)
+    assert parse_runtime(answer) != parse_runtime(recorded("containerd.runtime", "prepared-debian-12"))
+    (line,) = run_script(tools, answer.stdout)
     assert line.startswith("restart: ")
 
 
 def test_a_setting_of_another_runtime_is_not_that_of_pods(tools: Path) -> None:
     """With NVIDIA's container toolkit there are four runtimes, and three of them may say what the fourth does not."""
-    answer = json.loads(recorded("containerd.runtime", "prepared-debian-12").out)
+    answer = json.loads(recorded("containerd.runtime", "prepared-debian-12").stdout)
     runtimes = answer["config"]["containerd"]["runtimes"]
     runtimes["nvidia"] = json.loads(json.dumps(runtimes["runc"]))
     assert run_script(tools, json.dumps(answer)) == []

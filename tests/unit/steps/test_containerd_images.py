@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpustack.config.images import image_list, text_digest, verifier_digest
+from gpustack.config.images import compute_digest, compute_verifier_digest, render_pinned_images
 from gpustack.config.spec import Spec
 from gpustack.steps.containerd.step import STEP
 from tests.worlds.cases import answers_at, recorded, written
@@ -38,18 +38,18 @@ def test_without_word_of_the_mirror_the_list_that_is_there_counts(served: str) -
 def test_from_the_publishers_the_list_is_that_of_the_version_set() -> None:
     official = {"source": "official"}
     assert images_broken("prepared-debian-12", official)["image-list"] == ("different", "install")
-    pins = text_digest(image_list(Spec.model_validate(official)))
-    listed = written(IMAGES, f"list {pins}\nverifier {verifier_digest()} 755 root\n")
+    pins = compute_digest(render_pinned_images(Spec.model_validate(official)))
+    listed = written(IMAGES, f"list {pins}\nverifier {compute_verifier_digest()} 755 root\n")
     assert not {"image-list", "image-verifier"} & failures(judged(STEP, {(IMAGES, "h1"): listed}, official)).keys()
-    assert "registry.k8s.io/pause:3.10.2 sha256:f548e0e8" in image_list(Spec())
-    assert "unpinned" not in image_list(Spec())
+    assert "registry.k8s.io/pause:3.10.2 sha256:f548e0e8" in render_pinned_images(Spec())
+    assert "unpinned" not in render_pinned_images(Spec())
 
 
 @pytest.mark.parametrize(
-    "verifier", [f"{OTHER} 755 root", f"{verifier_digest()} 600 root", f"{verifier_digest()} 755 ops"]
+    "verifier", [f"{OTHER} 755 root", f"{compute_verifier_digest()} 600 root", f"{compute_verifier_digest()} 755 ops"]
 )
 def test_another_program_in_the_place_of_ours(verifier: str) -> None:
-    answer = recorded(IMAGES, "prepared-debian-12", (f"{verifier_digest()} 755 root", verifier))
+    answer = recorded(IMAGES, "prepared-debian-12", (f"{compute_verifier_digest()} 755 root", verifier))
     mode = verifier.split(" ", 1)[1]
     assert failures(judged(STEP, {(IMAGES, "h1"): answer})) == {"image-verifier": (f"different, {mode}", "install")}
 
@@ -69,9 +69,9 @@ def test_images_by_their_tag_where_the_spec_says_so() -> None:
 
 
 def test_what_cannot_be_read_is_unknown() -> None:
-    found = judged(STEP, answers_at("h1", recorded(IMAGES, "unreadable")))
+    judgements = judged(STEP, answers_at("h1", recorded(IMAGES, "unreadable")))
     checks = ("image-list", "image-verifier", "pulls-verified", "images-as-listed")
-    assert {found[check].outcome for check in checks} == {"unknown"}
+    assert {judgements[check].outcome for check in checks} == {"unknown"}
 
 
 @pytest.mark.parametrize(

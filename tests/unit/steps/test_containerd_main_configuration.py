@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from gpustack.steps.containerd.files import CRI, IMPORTS
 
-ROLE = playbooks() / "roles" / "containerd"
+ROLE = locate_playbooks() / "roles" / "containerd"
 
 
 def edited(text: str) -> str:

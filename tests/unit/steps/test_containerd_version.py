@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gpustack.config.versions import version_set
-from gpustack.rollout.overlay import overlay
+from gpustack.config.versions import read_version_set
+from gpustack.rollout.overlay import build_overlay
 from gpustack.steps.containerd.step import STEP
 from tests.worlds.cases import answers_at, recorded
 from tests.worlds.hosts import judged, snapshot
@@ -46,9 +46,9 @@ def asking(version: str) -> dict[str, Any]:
     ],
 )
 def test_another_patch_of_a_line_that_serves_is_no_drift(there: str, spec: str, expected: str) -> None:
-    found = judged(STEP, with_version(there), asking(spec))["version"].result
-    assert (found.expected if found else "") == expected
-    assert not found or (found.found, found.cure) == (there, "upgrade")
+    result = judged(STEP, with_version(there), asking(spec))["version"].result
+    assert (result.expected if result else "") == expected
+    assert not result or (result.actual, result.cure) == (there, "upgrade")
 
 
 def test_lines_by_kubernetes() -> None:
@@ -56,7 +56,7 @@ def test_lines_by_kubernetes() -> None:
     older = {**asking(""), "kubernetes": {"version": "1.35.2"}}
     assert judged(STEP, with_version("2.1.5"), older)["version"].result is None
     assert judged(STEP, with_version("2.1.4"), older)["version"].result
-    versions = version_set("2026-11")
+    versions = read_version_set("2026-11")
     assert versions.containerd_lines.keys() == versions.minors.keys()
 
 
@@ -85,17 +85,17 @@ def test_a_new_host_gets_what_the_acting_control_plane_has_or_is_offered(
     answers = {**(with_version(plane) if plane else answers_at("h1", recorded(PACKAGES, "fresh-debian-12"))),
                (OFFERED, "h1"): recorded(OFFERED, offered), (PACKAGES, "h2"): recorded(PACKAGES, "fresh-debian-13"),
                (OFFERED, "h2"): recorded(OFFERED, "fresh-debian-13")}  # fmt: skip
-    found = judged(STEP, answers, asking(spec), on="h2")["version"].result
-    assert found
-    assert (found.expected, found.found, found.cure) == (expected, "nothing", "install")
-    hosts = overlay(snapshot(answers, asking(spec)))["all"]["hosts"]
+    result = judged(STEP, answers, asking(spec), on="h2")["version"].result
+    assert result
+    assert (result.expected, result.actual, result.cure) == (expected, "nothing", "install")
+    hosts = build_overlay(snapshot(answers, asking(spec)))["all"]["hosts"]
     assert {hosts[name]["gpustack"]["containerd"]["patch"] for name in ("h1", "h2")} == {patch}
 
 
 def test_an_old_containerd_of_docker_ce_is_another_version() -> None:
     answers = answers_at("h1", recorded(PACKAGES, "ubuntu-docker"))
-    found = judged(STEP, answers, asking(""))
-    assert found["other-runtimes"].result is None
-    wrong = found["version"].result
+    judgements = judged(STEP, answers, asking(""))
+    assert judgements["other-runtimes"].result is None
+    wrong = judgements["version"].result
     assert wrong
-    assert (wrong.found, wrong.cure) == ("1.7.27", "upgrade")
+    assert (wrong.actual, wrong.cure) == ("1.7.27", "upgrade")

@@ -18,12 +18,15 @@ def files(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
 
 
 def test_nothing_there_is_initialised_by_install() -> None:
-    assert failures(judged(STEP, answers_at("k1", recorded(FILES, "fresh"))))["initialised"] == ("nothing", "install")
+    assert failures(judged(STEP, answers_at("k1", recorded(FILES, "fresh"))))["cluster-initialised"] == (
+        "nothing",
+        "install",
+    )
 
 
 def test_a_broken_off_initialisation_is_taken_up_again() -> None:
     found = failures(judged(STEP, answers_at("k1", recorded(FILES, "broken-off-init"))))
-    assert found["initialised"] == ("an interrupted initialisation", "install")
+    assert found["cluster-initialised"] == ("an interrupted initialisation", "install")
 
 
 def test_while_broken_off_nothing_asks_for_a_person() -> None:
@@ -35,7 +38,7 @@ def test_while_broken_off_nothing_asks_for_a_person() -> None:
         (LISTENING, "k1"): written(LISTENING, ""),
     }
     found = failures(judged(STEP, answers))
-    assert {"initialised", "api", "dns", "endpoint", "networks", "metrics", "kubelet-settings"} <= set(found)
+    assert {"cluster-initialised", "api", "dns", "endpoint", "networks", "metrics", "kubelet-settings"} <= set(found)
     assert {cure for _, cure in found.values()} == {"install"}
 
 
@@ -43,7 +46,7 @@ def test_while_broken_off_nothing_asks_for_a_person() -> None:
     "lost", ["600 /etc/kubernetes/manifests/etcd.yaml\n", ADMIN, "600 /etc/kubernetes/pki/ca.key\n"]
 )
 def test_half_a_control_plane_is_never_reset(lost: str) -> None:
-    found, cure = failures(judged(STEP, files((lost, ""))))["initialised"]
+    found, cure = failures(judged(STEP, files((lost, ""))))["cluster-initialised"]
     assert cure == "operator"
     assert lost.split()[1] in found
 
@@ -51,15 +54,15 @@ def test_half_a_control_plane_is_never_reset(lost: str) -> None:
 @pytest.mark.parametrize(("name", "phase"), [("etcd", "etcd local"), ("kube-apiserver", "control-plane apiserver")])
 def test_a_component_that_was_stopped_is_no_cluster_to_reset(name: str, phase: str) -> None:
     gone = files((f"600 /etc/kubernetes/manifests/{name}.yaml\n", ""))
-    one = judged(STEP, gone)["initialised"].result
-    assert one
-    assert one.fault == "control-plane-manifest-missing"
-    assert f"kubeadm init phase {phase} " in one.hint
-    assert "reset" not in one.hint
+    result = judged(STEP, gone)["cluster-initialised"].result
+    assert result
+    assert result.fault == "control-plane-manifest-missing"
+    assert f"kubeadm init phase {phase} " in result.hint
+    assert "reset" not in result.hint
 
 
 def test_a_worker_of_another_cluster_is_not_made_a_control_plane() -> None:
-    assert failures(judged(STEP, answers_at("k1", recorded(FILES, "worker"))))["initialised"][1] == "operator"
+    assert failures(judged(STEP, answers_at("k1", recorded(FILES, "worker"))))["cluster-initialised"][1] == "operator"
 
 
 def test_a_stopped_kubelet_is_started_and_the_silent_api_is_no_separate_matter() -> None:
@@ -75,13 +78,13 @@ def test_no_kubelet_at_all() -> None:
 
 def test_an_api_that_does_not_answer_beside_a_kubelet_that_runs_is_for_a_person() -> None:
     answers = answers_at(CLUSTER, recorded("kube.readyz", "refused"), recorded("kube.nodes", "refused"))
-    found = judged(STEP, answers)
-    mismatch = found["api"].result
+    judgements = judged(STEP, answers)
+    mismatch = judgements["api"].result
     assert mismatch
     assert mismatch.cure == "operator"
-    assert "refused" in mismatch.found
+    assert "refused" in mismatch.actual
     assert "crictl" in mismatch.hint
-    assert found["node"].outcome == "unknown"
+    assert judgements["node"].outcome == "unknown"
 
 
 def test_another_version_is_for_upgrade() -> None:
@@ -135,9 +138,9 @@ def test_root_has_a_kubeconfig() -> None:
     ],
 )
 def test_what_was_settled_at_birth_is_compared_and_left_to_a_person(check: str, spec: dict[str, Any]) -> None:
-    found = judged(STEP, spec=spec)
-    assert {name for name, one in found.items() if one.result} == {check}
-    mismatch = found[check].result
+    judgements = judged(STEP, spec=spec)
+    assert {name for name, judgement in judgements.items() if judgement.result} == {check}
+    mismatch = judgements[check].result
     assert mismatch
     assert mismatch.cure == "operator"
     assert mismatch.hint

@@ -5,7 +5,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.dashboards.json_model import Dashboard
-from gpustack.steps.dashboards import STEP, own, texts, wanted
+from gpustack.steps.dashboards import STEP, build_custom_config_maps, build_variables, read_dashboards
 from tests.worlds.cases import recorded, written
 from tests.worlds.cluster import healthy, judged, snapshot, states
 from tests.worlds.judge import failures, judgements
@@ -16,7 +16,7 @@ MAPS = ("applied.config-maps", CLUSTER)
 
 def edited(*edits: tuple[str, str]) -> Answers:
     """The healthy cluster's ConfigMaps, with words replaced; each must be there."""
-    out = healthy()[MAPS].out
+    out = healthy()[MAPS].stdout
     for old, new in edits:
         assert old in out, old
         out = out.replace(old, new)
@@ -24,13 +24,15 @@ def edited(*edits: tuple[str, str]) -> Answers:
 
 
 def test_each_dashboard_is_a_config_map_of_one_file() -> None:
-    assert {json.loads(text)["uid"] for text in texts().values()} == {f"gpustack-{name}" for name in texts()}
+    assert {json.loads(text)["uid"] for text in read_dashboards().values()} == {
+        f"gpustack-{name}" for name in read_dashboards()
+    }
 
 
 def test_missing_or_older_ones_are_for_install() -> None:
     assert failures(judged(STEP, {MAPS: recorded(MAPS[0], "none")})) == {
         "config-maps": (
-            f"{', '.join(f'gpustack-dashboard-{name}' for name in texts())} missing",
+            f"{', '.join(f'gpustack-dashboard-{name}' for name in read_dashboards())} missing",
             "install",
         )
     }
@@ -58,8 +60,8 @@ def test_what_somebody_adds_beside_ours_stays() -> None:
 
 
 def test_what_cannot_be_read_is_unknown() -> None:
-    found = judged(STEP, {MAPS: recorded(MAPS[0], "forbidden")})
-    assert {one.outcome for one in found.values()} == {"unknown"}
+    judgements = judged(STEP, {MAPS: recorded(MAPS[0], "forbidden")})
+    assert {judgement.outcome for judgement in judgements.values()} == {"unknown"}
 
 
 def test_where_they_are_not_wanted_there_is_no_such_step() -> None:
@@ -81,30 +83,30 @@ def with_files(*boards: Dashboard, answers: Answers | None = None, **dashboards:
 
 def test_dashboards_of_the_spec_are_config_maps_too() -> None:
     mine = Dashboard("mine", "own-mine", "Mine", '{"title":"Mine","uid":"own-mine"}')
-    found = with_files(mine)
-    assert failures(judgements(STEP, found)) == {
+    snapshot = with_files(mine)
+    assert failures(judgements(STEP, snapshot)) == {
         "own-config-maps": ("gpustack-dashboard-own-mine missing", "install"),
     }
-    (one,) = own(View(found, CLUSTER))
+    (one,) = build_custom_config_maps(View(snapshot, CLUSTER))
     assert one["data"] == {"own-mine.json": mine.text}
     # Of theirs alone, ours go.
     left = failures(judgements(STEP, with_files(mine, enabled=False)))
-    assert left["no-others"] == (", ".join(f"gpustack-dashboard-{name}" for name in texts()), "install")
+    assert left["no-others"] == (", ".join(f"gpustack-dashboard-{name}" for name in read_dashboards()), "install")
 
 
 def test_of_a_recording_those_of_the_spec_are_unknown() -> None:
     """It has no files: neither are they missing, nor is one that is there too many."""
-    outcomes = {id: one.outcome for id, one in judgements(STEP, with_files()).items()}
+    outcomes = {id: judgement.outcome for id, judgement in judgements(STEP, with_files()).items()}
     assert outcomes == {"config-maps": "ok", "own-config-maps": "unknown", "no-others": "unknown"}
 
 
 def test_one_that_is_no_longer_wanted_is_removed() -> None:
-    listed = json.loads(healthy()[MAPS].out)
+    listed = json.loads(healthy()[MAPS].stdout)
     more = {"name": "gpustack-dashboard-own-old", "namespace": "monitoring", "annotations": {}, "managedFields": []}
     listed["items"].append({"metadata": more})
     answers = {MAPS: written(MAPS[0], json.dumps(listed))}
     assert failures(judged(STEP, answers)) == {"no-others": ("gpustack-dashboard-own-old", "install")}
-    dropped = wanted(View(snapshot(answers), CLUSTER))["dropped"]
+    dropped = build_variables(View(snapshot(answers), CLUSTER))["dropped"]
     assert dropped == ["ConfigMap monitoring gpustack-dashboard-own-old"]
     # What cannot be read is not deleted.
-    assert wanted(View(snapshot({MAPS: recorded(MAPS[0], "forbidden")}), CLUSTER))["dropped"] == []
+    assert build_variables(View(snapshot({MAPS: recorded(MAPS[0], "forbidden")}), CLUSTER))["dropped"] == []

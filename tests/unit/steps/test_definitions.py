@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from tests.worlds.api_objects import APPLIED, OTHERS, calls, document, install, put, run
 
-FILES = playbooks() / "files"
+FILES = locate_playbooks() / "files"
 SCRIPT = (
     "set -eu\n"
     + "".join((FILES / name).read_text() for name in ("limits.sh", "definitions.sh"))

@@ -8,11 +8,11 @@ import pytest
 
 from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Snapshot
-from gpustack.config.flows import flows
+from gpustack.config.flows import build_flow_entries
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.steps.firewall import step
-from gpustack.steps.firewall.packets import manager
+from gpustack.steps.firewall.packets import detect_manager
 from gpustack.steps.firewall.step import HINT
 from tests.worlds.firewall import HOSTS, OPEN, PLANE, WORKER, here, judged, live, outcomes, recorded, snapshot
 
@@ -24,7 +24,7 @@ every_release = pytest.mark.parametrize("release", ["debian-12", "debian-13"])
 @every_release
 def test_before_and_after(who: str, release: str) -> None:
     before, after = recorded(f"{who}-{release}-before"), recorded(f"{who}-{release}-after")
-    assert manager(here(before)) == manager(here(after)) == who
+    assert detect_manager(here(before)) == detect_manager(here(after)) == who
     found = outcomes(before)
     assert set(found.values()) == {"install"}
     assert {"flows-pass", "ours-are-stored"} <= set(found)
@@ -35,18 +35,18 @@ def test_what_a_rule_of_ufw_denies_by_name_is_the_operators() -> None:
     """Ours would be asked after it."""
     before = recorded("ufw-debian-12-before").answers["firewall.live", "host1"]
     denied = "-A ufw-user-input -s 10.244.0.0/16 -j DROP\n"
-    rules = before.out.replace("-A INPUT ", f"{denied}-A INPUT ", 1)
+    rules = before.stdout.replace("-A INPUT ", f"{denied}-A INPUT ", 1)
     stored = recorded("ufw-debian-12-before").answers["firewall.stored", "host1"]
-    found = outcomes(snapshot(replace(before, out=rules), stored))
-    assert rules != before.out
+    found = outcomes(snapshot(replace(before, stdout=rules), stored))
+    assert rules != before.stdout
     assert found["flows-pass"] == "operator"
 
 
 @every_release
 def test_without_a_firewall_other_hosts_are_kept_out_and_no_more(release: str) -> None:
-    found, after = recorded(f"none-{release}"), recorded(f"guarded-{release}")
-    assert manager(here(found)) == manager(here(after)) == "none"
-    assert outcomes(found) == {"metrics-ports-blocked": "install"}
+    snapshot, after = recorded(f"none-{release}"), recorded(f"guarded-{release}")
+    assert detect_manager(here(snapshot)) == detect_manager(here(after)) == "none"
+    assert outcomes(snapshot) == {"metrics-ports-blocked": "install"}
     assert outcomes(after) == {}
 
 
@@ -66,11 +66,13 @@ def test_each_manager_lost_its_rules(who: str) -> None:
 def test_an_address_that_is_no_node_is_too_much(who: str) -> None:
     after = recorded(f"{who}-debian-12-after")
     others = Inventory(None, HOSTS[:1], after.inventory.spec)
-    found = Snapshot(after.taken, others, after.reach, after.answers)
-    assert outcomes(found).keys() == ({"ours-are-stored"} if who == "ufw" else {"ours-are-stored", "ours-are-loaded"})
-    result = judged(found)["ours-are-stored"].result
+    snapshot = Snapshot(after.started_at, others, after.reach, after.answers)
+    assert outcomes(snapshot).keys() == (
+        {"ours-are-stored"} if who == "ufw" else {"ours-are-stored", "ours-are-loaded"}
+    )
+    result = judged(snapshot)["ours-are-stored"].result
     assert result
-    assert f"unexpected: in tcp {WORKER}/32" in result.found
+    assert f"unexpected: in tcp {WORKER}/32" in result.actual
 
 
 def test_a_node_that_is_not_reached_keeps_its_rules() -> None:
@@ -86,15 +88,15 @@ def test_a_reject_in_forward_is_found() -> None:
     result = judged(found)["pods-are-forwarded"].result
     assert result
     assert result.cure == "install"
-    assert "-A FORWARD -j REJECT --reject-with icmp-host-prohibited" in result.found
+    assert "-A FORWARD -j REJECT --reject-with icmp-host-prohibited" in result.actual
     assert "flows-pass" not in outcomes(found)
 
 
 def test_a_reject_before_our_jump_is_found() -> None:
     after = recorded("iptables-debian-12-after")
     answer = after.answers["firewall.live", "host1"]
-    late = answer.out.replace("-A FORWARD -j GPUSTACK-FWD", "-A FORWARD -j REJECT\n-A FORWARD -j GPUSTACK-FWD")
-    assert late != answer.out
+    late = answer.stdout.replace("-A FORWARD -j GPUSTACK-FWD", "-A FORWARD -j REJECT\n-A FORWARD -j GPUSTACK-FWD")
+    assert late != answer.stdout
     found = snapshot(late, after.answers["firewall.stored", "host1"])
     assert outcomes(found) == {"pods-are-forwarded": "install"}
 
@@ -111,12 +113,14 @@ def test_rules_that_nobody_known_loads_are_for_the_operator() -> None:
     assert outcomes(found) == {"flows-pass": "operator"}
     result = judged(found)["flows-pass"].result
     assert result
-    assert "the policy DROP of chain ip filter INPUT" in result.found
+    assert "the policy DROP of chain ip filter INPUT" in result.actual
     assert result.hint == HINT
 
 
 def test_the_page_of_the_step_lists_every_port() -> None:
-    ports = {port for flow in flows(Spec(), [PLANE, WORKER]) if flow["to"] == "host" for port in flow["ports"]}
+    ports = {
+        port for flow in build_flow_entries(Spec(), [PLANE, WORKER]) if flow["to"] == "host" for port in flow["ports"]
+    }
     assert {port for port in ports if port not in (step.__doc__ or "")} == set()
 
 
@@ -140,7 +144,7 @@ def test_a_rule_of_the_operator_about_a_node_is_for_the_operator() -> None:
     assert outcomes(found) == {"flows-pass": "operator"}
     result = judged(found)["flows-pass"].result
     assert result
-    assert line in result.found
+    assert line in result.actual
 
 
 def table(policy: str) -> str:
@@ -151,11 +155,11 @@ def table(policy: str) -> str:
 def test_a_second_filter_beside_the_manager_is_for_the_operator() -> None:
     after = recorded("ufw-debian-12-after")
     answer = after.answers["firewall.live", "host1"]
-    found = snapshot(f"{answer.out}\n{table('drop')}", after.answers["firewall.stored", "host1"])
+    found = snapshot(f"{answer.stdout}\n{table('drop')}", after.answers["firewall.stored", "host1"])
     result = judged(found)["flows-pass"].result
     assert result
     assert result.cure == "operator"
-    assert "chain inet site in" in result.found
+    assert "chain inet site in" in result.actual
 
 
 def test_nftables_without_its_service_is_for_the_operator() -> None:
@@ -173,17 +177,17 @@ SSH = f"LISTEN 0.0.0.0:22 0.0.0.0:*\nESTAB {PLANE}:22 10.77.1.1:52344"
 
 @pytest.mark.parametrize(("ssh", "broken"), [(SSH, True), ("", False), ("LISTEN [::]:22 [::]:*", False)])
 def test_ssh_that_would_not_be_let_in_again_is_reported(ssh: str, broken: bool) -> None:
-    found = judged(snapshot(live(DROPPED, ssh=ssh)))["ssh-is-let-in"]
-    assert (found.outcome == "failed") is broken
-    if found.result:
-        assert found.result.cure == "operator"
-        assert "tcp 22 from 10.77.1.1" in found.result.found
+    judgement = judged(snapshot(live(DROPPED, ssh=ssh)))["ssh-is-let-in"]
+    assert (judgement.outcome == "failed") is broken
+    if judgement.result:
+        assert judgement.result.cure == "operator"
+        assert "tcp 22 from 10.77.1.1" in judgement.result.actual
 
 
 def test_ssh_on_another_port_is_let_in() -> None:
     rules = DROPPED + "-A INPUT -p tcp -m tcp --dport 2222 -j ACCEPT"
-    found = judged(snapshot(live(rules, ssh=SSH.replace(":22 ", ":2222 "))))["ssh-is-let-in"]
-    assert found.outcome == "ok"
+    judgement = judged(snapshot(live(rules, ssh=SSH.replace(":22 ", ":2222 "))))["ssh-is-let-in"]
+    assert judgement.outcome == "ok"
 
 
 @pytest.mark.parametrize("spoil", [lambda text: "", lambda text: text.replace("-P INPUT ACCEPT", "iptables: denied")])

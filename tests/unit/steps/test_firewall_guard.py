@@ -28,7 +28,7 @@ OUT = "metrics-ports-blocked"
 
 def found(snapshot: Snapshot, check: str = OUT) -> str:
     result = judged(snapshot)[check].result
-    return result.found if result else ""
+    return result.actual if result else ""
 
 
 def bare(rules: str = OPEN, *, more: str = "", **settings: object) -> Snapshot:
@@ -145,6 +145,6 @@ def test_a_node_that_joined_is_missed_and_let_in_by_install() -> None:
 
 def test_a_node_that_left_is_too_much_and_one_that_is_away_is_not() -> None:
     whole = snapshot(live())
-    fewer = Snapshot(whole.taken, Inventory(None, HOSTS[:1], whole.inventory.spec), whole.reach, whole.answers)
+    fewer = Snapshot(whole.started_at, Inventory(None, HOSTS[:1], whole.inventory.spec), whole.reach, whole.answers)
     assert outcomes(fewer) == {"guard-is-kept": "install"}
     assert outcomes(snapshot(live(), reached=False)) == {}

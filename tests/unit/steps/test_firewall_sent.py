@@ -2,7 +2,7 @@
 
 import json
 
-from gpustack.steps.firewall.packets import manager
+from gpustack.steps.firewall.packets import detect_manager
 from gpustack.steps.firewall.step import HINT
 from tests.worlds.firewall import OPEN, here, judged, live, outcomes, recorded, snapshot
 
@@ -12,13 +12,13 @@ def test_an_output_policy_that_nobody_known_loads_is_for_the_operator() -> None:
     assert outcomes(found) == {"flows-pass": "operator"}
     result = judged(found)["flows-pass"].result
     assert result
-    assert "tcp 2379 to 127.0.0.1 is blocked by the policy DROP of chain ip filter OUTPUT" in result.found
+    assert "tcp 2379 to 127.0.0.1 is blocked by the policy DROP of chain ip filter OUTPUT" in result.actual
     assert result.hint == HINT
 
 
 def test_an_output_policy_of_a_known_one_is_opened() -> None:
     found = snapshot(live(OPEN.replace("OUTPUT ACCEPT", "OUTPUT DROP"), units=("netfilter-persistent",)))
-    assert manager(here(found)) == "iptables"
+    assert detect_manager(here(found)) == "iptables"
     assert outcomes(found).items() >= {"flows-pass": "install", "ours-are-stored": "install"}.items()
 
 
@@ -26,14 +26,14 @@ def test_a_table_that_denies_on_one_way_only_asks_ours_on_that_one() -> None:
     """A table without a chain for what is sent has no place for a jump."""
     after = recorded("nftables-debian-12-after")
     answer = after.answers["firewall.live", "host1"]
-    document = json.loads(answer.out.split("== nft\n")[1].splitlines()[0])
+    document = json.loads(answer.stdout.split("== nft\n")[1].splitlines()[0])
     document["nftables"] = [
         entry
         for entry in document["nftables"]
         if "output" not in (next(iter(entry.values())).get(key) for key in ("name", "chain"))
     ]
     found = snapshot(
-        answer.out.split("== nft\n")[0] + "== nft\n" + json.dumps(document) + "\n",
+        answer.stdout.split("== nft\n")[0] + "== nft\n" + json.dumps(document) + "\n",
         after.answers["firewall.stored", "host1"],
     )
     assert outcomes(found) == {}

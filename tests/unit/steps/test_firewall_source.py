@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from jinja2 import Environment, FileSystemLoader
 
-from gpustack.config.resources import playbooks
-from gpustack.rollout.owned_traces import SOURCE_NOTE
-from gpustack.rollout.removal import removal
+from gpustack.config.resources import locate_playbooks
+from gpustack.rollout.host_traces import SOURCE_NOTE
+from gpustack.rollout.removal import judge_removal
 from tests.worlds.reset_hosts import recorded, snapshot
 
 PODS = "10.244.0.0/16"
@@ -52,7 +52,7 @@ def is_changed(outcome: str) -> bool:
 
 
 def play(world: Path, template: str) -> None:
-    templates = playbooks() / "roles" / "firewall" / "templates"
+    templates = locate_playbooks() / "roles" / "firewall" / "templates"
     source = Environment(loader=FileSystemLoader(templates), autoescape=False)
     source.tests["changed"] = is_changed
     text = source.get_template(template).render(
@@ -101,7 +101,7 @@ def test_files_of_ours_go_without_the_package_of_firewalld(world: Path) -> None:
 def test_the_source_is_shown_as_what_it_is(noted: bool) -> None:
     things = [(POLICY, "file"), *([(SOURCE_NOTE, "file")] if noted else [])]
     answers = {"owned.firewall": f"source {PODS} of firewalld's zone trusted\n", "owned.records": recorded(*things)}
-    (three,) = removal(snapshot({"k3": answers}), ["k3"]).hosts
+    (three,) = judge_removal(snapshot({"k3": answers}), ["k3"]).hosts
     named = f"source {PODS} of firewalld's zone trusted"
-    assert (named in [str(one) for _, traces in three.traces for one in traces]) is noted
-    assert (f"{named}: gpustack has no record of it" in three.stays) is not noted
+    assert (named in [str(trace) for _, traces in three.traces for trace in traces]) is noted
+    assert (f"{named}: gpustack has no record of it" in three.kept_resources) is not noted

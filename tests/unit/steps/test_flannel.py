@@ -93,7 +93,7 @@ def test_a_node_that_is_not_ready_says_why() -> None:
     answers["system.identity", "k1"] = written("system.identity", "004cb8e4e83e464aa0dbda7ee7552aaa\n\n")
     mismatch = judged(STEP, answers)["node"].result
     assert mismatch
-    assert "cni plugin not initialized" in mismatch.found
+    assert "cni plugin not initialized" in mismatch.actual
 
 
 def test_a_node_without_a_part_of_the_network() -> None:
@@ -107,7 +107,7 @@ def test_dns_whose_pods_the_api_server_refuses() -> None:
     answer = recorded(
         "kube.deployments", "control-plane", ('"Available","status":"True"', '"Available","status":"False"')
     )
-    found = json.loads(answer.out)
-    found["items"][0]["status"]["conditions"].append(failed)
-    answers = {("kube.deployments", CLUSTER): replace(answer, out=json.dumps(found))}
+    loads = json.loads(answer.stdout)
+    loads["items"][0]["status"]["conditions"].append(failed)
+    answers = {("kube.deployments", CLUSTER): replace(answer, stdout=json.dumps(loads))}
     assert failures(judged(STEP, answers)) == {"dns": (f"not available: {quota}", "install")}

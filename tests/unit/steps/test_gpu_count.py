@@ -6,10 +6,10 @@ from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.host import HostSpec
 from gpustack.probes.gpu.devices import GPU_DEVICES
-from gpustack.rollout.overlay import gpu_driver, gpu_number
+from gpustack.rollout.overlay import count_gpus_of_host, find_gpu_driver
 from gpustack.steps import STEPS
-from gpustack.steps.gpu.count import gpu_count, gpus, set_aside
-from gpustack.steps.gpu.hosts import expected, whole
+from gpustack.steps.gpu.count import count_gpus, find_excluded_devices, list_gpus
+from gpustack.steps.gpu.hosts import count_host_gpus, count_node_gpus
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1, K2
 from tests.worlds.gpus import devices, on, snapshot
@@ -30,7 +30,7 @@ def case(name: str) -> Answers:
 
 def counted(found: Answers, number: int | None = None) -> int:
     hosts = (K1 if number is None else on(K1, gpustack_gpus=number), K2)
-    return gpu_count(View(snapshot(found, hosts=hosts), "k1"))
+    return count_gpus(View(snapshot(found, hosts=hosts), "k1"))
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def test_hosts_as_there_are(name: str, number: int) -> None:
 
 @pytest.mark.parametrize("driver", ["vfio-pci", "nvgrace-gpu-vfio-pci", "pci-stub", "pciback", "xen-pciback"])
 def test_what_is_handed_on_is_somebody_else_s(driver: str) -> None:
-    found = bus(f"0000:17:00.0 {A100} {driver}", f"0000:65:00.0 {A100} nvidia")
-    assert counted(found) == 1
-    assert set_aside(View(snapshot(found), "k1")[GPU_DEVICES]) == {"0000:17:00.0": f"bound to {driver}"}
+    answers = bus(f"0000:17:00.0 {A100} {driver}", f"0000:65:00.0 {A100} nvidia")
+    assert counted(answers) == 1
+    assert find_excluded_devices(View(snapshot(answers), "k1")[GPU_DEVICES]) == {"0000:17:00.0": f"bound to {driver}"}
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,11 @@ def test_the_inventory_counts_more_than_the_bus() -> None:
 def test_none_for_kubernetes_is_no_driver_and_no_expectation() -> None:
     hosts = (on(K1, gpustack_gpus=0), K2)
     taken = snapshot(hosts=hosts)
-    here = View(taken, "k1")
-    assert (gpus(here), gpu_count(here)) == ((), 0)
-    assert set(expected(View(taken, CLUSTER))) == {"k2"}
-    assert (gpu_driver(here), gpu_number(here)) == ("", 0)
-    assert gpu_number(View(taken, "k2")) == 2
+    view = View(taken, "k1")
+    assert (list_gpus(view), count_gpus(view)) == ((), 0)
+    assert set(count_host_gpus(View(taken, CLUSTER))) == {"k2"}
+    assert (find_gpu_driver(view), count_gpus_of_host(view)) == ("", 0)
+    assert count_gpus_of_host(View(taken, "k2")) == 2
 
 
 @pytest.mark.parametrize("number", [-1, 65, "two", 1.5])
@@ -95,7 +95,9 @@ def test_what_is_unknown_stays_so() -> None:
 def test_every_step_expects_the_same() -> None:
     """The host that hands on two of four offers two, and nothing is missed: neither GPUs nor series of them."""
     taken = snapshot(case(MACHINES))
-    here = View(taken, CLUSTER)
-    assert whole(here) == {"k1": 2, "k2": 2}
-    found = [state(step, here) for step in STEPS if step.id in ("gpu-operator", "gpu-sharing", "gpu-metrics")]
-    assert [str(one.result) for step in found for one in step.judgements if one.outcome != "ok"] == []
+    view = View(taken, CLUSTER)
+    assert count_node_gpus(view) == {"k1": 2, "k2": 2}
+    step_states = [state(step, view) for step in STEPS if step.id in ("gpu-operator", "gpu-sharing", "gpu-metrics")]
+    assert [
+        str(judgement.result) for step in step_states for judgement in step.judgements if judgement.outcome != "ok"
+    ] == []

@@ -3,16 +3,16 @@ from typing import Any
 import pytest
 
 from gpustack.ask.transport.refusal import HOST_LIMIT
-from gpustack.config.resources import playbooks
-from gpustack.rollout.overlay import host_facts
+from gpustack.config.resources import locate_playbooks
+from gpustack.rollout.overlay import build_host_facts
 from gpustack.steps.gpu.driver import STEP
-from gpustack.steps.gpu.driver_packages import LEFT_ALONE
+from gpustack.steps.gpu.driver_packages import EXCLUDED_PREFIXES
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.hosts import UBUNTU, judged, snapshot
 from tests.worlds.judge import failures
 from tests.worlds.snapshot import Answers
 
-ROLE = playbooks() / "roles" / "gpu_driver"
+ROLE = locate_playbooks() / "roles" / "gpu_driver"
 PACKAGES, DRIVER, KERNELS, SMI = "gpu.packages", "gpu.driver", "gpu.kernels", "gpu.smi"
 CONTAINER = {"gpu": {"driver": {"mode": "container"}}}
 NONE = {"gpu": {"driver": {"mode": "none"}}}
@@ -38,11 +38,11 @@ def test_a_fresh_host() -> None:
     assert failures(judged(STEP, state="fresh")) == {
         "nouveau": ("not blacklisted", "install"),
         "repository": ("nothing", "install"),
-        "pinned": ("nothing", "install"),
-        "installed": ("missing: nvidia-driver-cuda, nvidia-kernel-open-dkms", "install"),
+        "version-pinned": ("nothing", "install"),
+        "packages-installed": ("missing: nvidia-driver-cuda, nvidia-kernel-open-dkms", "install"),
         "unattended-upgrades": ("not firmware-nvidia, libcuda, libnvidia-, nvidia-", "install"),
         "next-kernel": ("missing: linux-headers-6.1.0-31-amd64, linux-headers-amd64", "install"),
-        "loaded": ("not loaded, and not built for the kernel 6.1.0-28-amd64", "install"),
+        "module-loaded": ("not loaded, and not built for the kernel 6.1.0-28-amd64", "install"),
         "answers": ("not installed", "install"),
     }
 
@@ -53,7 +53,9 @@ def test_a_host_without_gpus_has_nothing_to_do(state: str, spec: dict[str, Any])
     """Whatever else is wrong there: nothing more is asked, and nothing is read."""
     answers = answers_at("h1", written("gpu.devices", ""))
     assert failures(judged(STEP, answers, spec, state=state)) == {}
-    read = {evidence.answer.probe for one in judged(STEP, answers, spec).values() for evidence in one.evidence}
+    read = {
+        evidence.answer.probe for judgement in judged(STEP, answers, spec).values() for evidence in judgement.evidence
+    }
     assert read == {"gpu.devices"}
 
 
@@ -140,9 +142,9 @@ def test_names_of_ubuntu_by_branch(driver: dict[str, str], names: list[str]) -> 
     """As NVIDIA/infra-controller installs 580.126.16; the role is given what the check asks for."""
     ubuntu = {("system.os", "h1"): UBUNTU}
     spec = {"gpu": {"driver": {"mode": "host", **driver}}}
-    missing = failures(judged(STEP, ubuntu, spec, state="fresh"))["installed"]
+    missing = failures(judged(STEP, ubuntu, spec, state="fresh"))["packages-installed"]
     assert missing == (f"missing: {', '.join(names)}", "install")
-    found = host_facts(snapshot(ubuntu, spec), "h1")
+    found = build_host_facts(snapshot(ubuntu, spec), "h1")
     version = driver.get("version", "595.91.07")
     assert found
     assert found["gpu_driver_packages"] == " ".join(f"{name}={version}-*" for name in names)
@@ -155,7 +157,7 @@ def test_a_module_of_another_branch_is_another_version() -> None:
 
 
 def test_nvidia_smi_that_no_package_has_brought_is_not_installed_for_ever() -> None:
-    whole = recorded(PACKAGES, "ubuntu-nvidia").out
+    whole = recorded(PACKAGES, "ubuntu-nvidia").stdout
     on_ubuntu = {("system.os", "h1"): UBUNTU, **cases(smi="fresh-debian-12")}
     half = written(PACKAGES, whole.replace("libnvidia-compute ", "libnvidia-gl "))
     assert failures(judged(STEP, on_ubuntu | {(PACKAGES, "h1"): half}))["answers"] == ("not installed", "install")
@@ -200,12 +202,12 @@ def test_the_other_kind_of_module_is_another_version() -> None:
 )
 def test_the_pin(pin: str, *, holds: bool) -> None:
     found = failures(judged(STEP, edited(PACKAGES, ("nvidia-driver-pinning-595 ", f"{pin} "))))
-    assert found == ({} if holds else {"pinned": (pin, "install")})
+    assert found == ({} if holds else {"version-pinned": (pin, "install")})
 
 
 def test_the_guard() -> None:
     loose = edited(PACKAGES, ("nvidia-driver-cuda hold", "nvidia-driver-cuda install"))
-    assert failures(judged(STEP, loose)) == {"held": ("not held: nvidia-driver-cuda", "install")}
+    assert failures(judged(STEP, loose)) == {"packages-held": ("not held: nvidia-driver-cuda", "install")}
     assert failures(judged(STEP, loose, UNGUARDED)) == {}
     found = failures(judged(STEP, cases(guard="others")))
     assert found == {"unattended-upgrades": ("not firmware-nvidia, libcuda, libnvidia-, nvidia-", "install")}
@@ -227,12 +229,12 @@ def test_headers_that_apt_does_not_know_are_not_waited_for() -> None:
     """linux-image-extra-virtual, as on Ubuntu's GPU VMs, has no linux-headers-extra-virtual."""
     extra = edited(PACKAGES, ("linux-image-amd64 ", "linux-image-extra-virtual "))
     assert failures(judged(STEP, extra)) == {"next-kernel": ("missing: linux-headers-extra-virtual", "install")}
-    kernels = f"{recorded(KERNELS, 'prepared-debian-12').out}unknown linux-headers-extra-virtual\n"
+    kernels = f"{recorded(KERNELS, 'prepared-debian-12').stdout}unknown linux-headers-extra-virtual\n"
     assert failures(judged(STEP, {**extra, (KERNELS, "h1"): written(KERNELS, kernels)})) == {}
 
 
 def test_a_container_has_no_kernels_of_its_own() -> None:
-    lines = recorded(PACKAGES, "prepared-debian-12").out.splitlines()
+    lines = recorded(PACKAGES, "prepared-debian-12").stdout.splitlines()
     few = "".join(f"{line}\n" for line in lines if not line.startswith("linux-"))
     assert failures(judged(STEP, {(PACKAGES, "h1"): written(PACKAGES, few), **cases(kernels="container")})) == {}
 
@@ -246,10 +248,10 @@ def test_a_module_of_another_version_than_the_libraries() -> None:
 
 
 def test_a_module_that_is_not_loaded() -> None:
-    line = recorded(DRIVER, "prepared-debian-12").out.splitlines()[0]
+    line = recorded(DRIVER, "prepared-debian-12").stdout.splitlines()[0]
     answers = {**edited(DRIVER, (line, "module -")), **cases(smi="not-loaded")}
     found = failures(judged(STEP, answers))
-    assert found["loaded"] == ("not loaded", "install")
+    assert found["module-loaded"] == ("not loaded", "install")
     assert found["answers"][1] == "install"
     assert found["answers"][0].startswith("the module is not loaded (exit status 9)")
     assert {cure for _, cure in failures(judged(STEP, answers, NONE)).values()} == {"operator"}
@@ -292,4 +294,4 @@ def test_what_may_hang_is_asked_last() -> None:
 
 def test_the_role_leaves_alone_what_the_check_asks_for() -> None:
     guard = (ROLE / "files" / "52gpustack-nvidia-driver").read_text()
-    assert [line.strip(' ";') for line in guard.splitlines() if line.startswith("  ")] == list(LEFT_ALONE)
+    assert [line.strip(' ";') for line in guard.splitlines() if line.startswith("  ")] == list(EXCLUDED_PREFIXES)

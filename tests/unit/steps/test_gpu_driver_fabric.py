@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpustack.rollout.overlay import host_facts
+from gpustack.rollout.overlay import build_host_facts
 from gpustack.steps.gpu.driver import STEP
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.hosts import UBUNTU, judged, snapshot
@@ -20,31 +20,33 @@ def switches(unit: str, count: int = 4) -> dict[tuple[str, str], Any]:
 
 def test_a_host_with_switches_gets_the_fabric_manager() -> None:
     found = failures(judged(STEP, switches("none"), state="fresh"))
-    assert found["installed"][0].endswith("nvidia-fabricmanager, nvidia-kernel-open-dkms")
+    assert found["packages-installed"][0].endswith("nvidia-fabricmanager, nvidia-kernel-open-dkms")
     assert found["fabric-manager"] == ("none", "install")
-    facts = host_facts(snapshot(switches("none"), {}), "h1")
+    facts = build_host_facts(snapshot(switches("none"), {}), "h1")
     assert facts
     assert "nvidia-fabricmanager=595.91.07-*" in facts["gpu_driver_packages"].split()
 
 
 def test_up_to_branch_575_its_package_has_the_branch_in_its_name() -> None:
-    facts = host_facts(snapshot(switches("none"), {"gpu": {"driver": {"version": "570.195.03"}}}), "h1")
+    facts = build_host_facts(snapshot(switches("none"), {"gpu": {"driver": {"version": "570.195.03"}}}), "h1")
     assert facts
     assert "nvidia-fabricmanager-570=570.195.03-*" in facts["gpu_driver_packages"].split()
 
 
 @pytest.mark.parametrize("unit", ["inactive", "failed"])
 def test_it_runs(unit: str) -> None:
-    there = recorded(PACKAGES, "prepared-debian-12").out + FABRIC.replace("install", "hold", 1)
+    there = recorded(PACKAGES, "prepared-debian-12").stdout + FABRIC.replace("install", "hold", 1)
     packages = answers_at("h1", written(PACKAGES, there))
     assert failures(judged(STEP, switches(unit) | packages)) == {"fabric-manager": (unit, "install")}
     assert failures(judged(STEP, switches("active") | packages)) == {}
 
 
 def test_it_is_held_and_of_the_driver_s_version() -> None:
-    there = recorded(PACKAGES, "prepared-debian-12").out
+    there = recorded(PACKAGES, "prepared-debian-12").stdout
     loose = answers_at("h1", written(PACKAGES, there + FABRIC))
-    assert failures(judged(STEP, switches("active") | loose)) == {"held": ("not held: nvidia-fabricmanager", "install")}
+    assert failures(judged(STEP, switches("active") | loose)) == {
+        "packages-held": ("not held: nvidia-fabricmanager", "install")
+    }
     other = answers_at("h1", written(PACKAGES, there + FABRIC.replace("595.91.07", "610.57.04")))
     assert failures(judged(STEP, switches("active") | other))["version"] == (
         "nvidia-fabricmanager 610.57.04",
@@ -67,6 +69,6 @@ def test_gpus_of_nvlink_5_are_refused_without_a_fabric_manager(device: str) -> N
 
 
 def test_without_switches_none_is_wanted() -> None:
-    facts = host_facts(snapshot({}, {}), "h1")
+    facts = build_host_facts(snapshot({}, {}), "h1")
     assert facts
     assert "fabricmanager" not in facts["gpu_driver_packages"]

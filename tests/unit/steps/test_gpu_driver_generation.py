@@ -19,11 +19,11 @@ def refused(*devices: str, gpus: int | None = None, **driver: Any) -> str:
     answers = {("gpu.devices", "h1"): written("gpu.devices", bus), ("system.os", "h1"): UBUNTU}
     spec = H1.spec.model_copy(update={"gpustack_gpus": gpus})
     hosts = (replace(H1, spec=spec), H2)
-    found = judged(STEP, answers, {"gpu": {"driver": {"mode": "container", **driver}}}, hosts=hosts)[
+    result = judged(STEP, answers, {"gpu": {"driver": {"mode": "container", **driver}}}, hosts=hosts)[
         "generation"
     ].result
-    assert not found or found.cure == "operator"
-    return f"{found.found} {found.hint}" if found else ""
+    assert not result or result.cure == "operator"
+    return f"{result.actual} {result.hint}" if result else ""
 
 
 @pytest.mark.parametrize("devices", [(V100,), (P40, P40), (GT710,), (V100, A100)])

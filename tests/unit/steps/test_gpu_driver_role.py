@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from gpustack.ask.probe import Answer, FactUnavailable
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI, GpuDriver, Smi
 from gpustack.probes.gpu.packages import GPU_KERNELS, ONLY_WITH_GPU
 
 FOLDERS = ("boot", "proc", "sys", "lib", "etc", "var")
-FILES = playbooks() / "roles" / "gpu_driver" / "files"
+FILES = locate_playbooks() / "roles" / "gpu_driver" / "files"
 Done = subprocess.CompletedProcess[str]
 
 
@@ -112,9 +112,9 @@ def test_the_probe_names_headers_that_apt_does_not_know(tmp_path: Path, known: s
     program(tmp_path, "modinfo", "exit 1")
     lists = "".join(f'[ "$name" != {name} ] || echo "{name} | 1 | http://x y"\n' for name in known.split())
     program(tmp_path, "apt-cache", f"shift\nfor name; do :\n{lists}done")
-    done = run(tmp_path, str(GPU_KERNELS.ask.text).removeprefix(ONLY_WITH_GPU))  # type: ignore[union-attr]
+    done = run(tmp_path, str(GPU_KERNELS.question.script).removeprefix(ONLY_WITH_GPU))  # type: ignore[union-attr]
     assert done.returncode == 0, done.stderr
-    assert GPU_KERNELS.fact(Answer(GPU_KERNELS.id, "h1", 0, done.stdout)).unknown == unknown
+    assert GPU_KERNELS.extract_fact(Answer(GPU_KERNELS.id, "h1", 0, done.stdout)).unknown == unknown
 
 
 def loading(world: Path, *, modprobe: str, systemctl: str = "exit 1", fabric: str = "") -> Done:
@@ -183,8 +183,8 @@ def test_the_key_that_dkms_signs_with(
     tmp_path: Path, system: str, files: tuple[str, ...], settings: str, key: str
 ) -> None:
     mokutil = f'[ "$2" != {tmp_path}/{key} ] || echo "$2 is already enrolled"'
-    found = key_of(tmp_path, system, files, mokutil, settings)
-    assert (found.key, found.key_enrolled) == (f"{tmp_path}/{key}", key in (*files, "root/my.der"))
+    gpu_driver = key_of(tmp_path, system, files, mokutil, settings)
+    assert (gpu_driver.key, gpu_driver.key_enrolled) == (f"{tmp_path}/{key}", key in (*files, "root/my.der"))
 
 
 def key_of(world: Path, system: str, files: tuple[str, ...], mokutil: str, settings: str = "") -> GpuDriver:
@@ -198,9 +198,9 @@ def key_of(world: Path, system: str, files: tuple[str, ...], mokutil: str, setti
     program(world, "modprobe", "")
     program(world, "systemctl", "echo LoadState=not-found")
     program(world, "mokutil", mokutil)
-    done = run(world, str(GPU_DRIVER.ask.text).removeprefix(ONLY_WITH_GPU))  # type: ignore[union-attr]
+    done = run(world, str(GPU_DRIVER.question.script).removeprefix(ONLY_WITH_GPU))  # type: ignore[union-attr]
     assert done.returncode == 0, done.stderr
-    return GPU_DRIVER.fact(Answer(GPU_DRIVER.id, "h1", 0, done.stdout))
+    return GPU_DRIVER.extract_fact(Answer(GPU_DRIVER.id, "h1", 0, done.stdout))
 
 
 @pytest.mark.parametrize(
@@ -225,17 +225,17 @@ def persistent(world: Path) -> None:
 
 def asked(world: Path, smi: str) -> Smi:
     program(world, "nvidia-smi", smi)
-    script = str(GPU_SMI.ask.text).removeprefix(ONLY_WITH_GPU)  # type: ignore[union-attr]
+    script = str(GPU_SMI.question.script).removeprefix(ONLY_WITH_GPU)  # type: ignore[union-attr]
     env = {"PATH": f"{world}/bin:{os.environ['PATH']}"}
     limit = ["timeout", "-k", "1", str(GPU_SMI.limit), "sh", "-c", script]
     done = subprocess.run(limit, stdout=subprocess.PIPE, text=True, env=env, check=False, timeout=30)
-    return GPU_SMI.fact(Answer(GPU_SMI.id, "h1", done.returncode, done.stdout))
+    return GPU_SMI.extract_fact(Answer(GPU_SMI.id, "h1", done.returncode, done.stdout))
 
 
 def test_nvidia_smi_answers(tmp_path: Path) -> None:
     assert asked(tmp_path, "echo 00000000:17:00.0").gpus == ("0000:17:00.0",)
-    found = asked(tmp_path, "echo 'GPU is lost'; exit 15")
-    assert (found.state, found.rc, found.message) == ("ended", 15, "GPU is lost")
+    smi = asked(tmp_path, "echo 'GPU is lost'; exit 15")
+    assert (smi.state, smi.rc, smi.message) == ("ended", 15, "GPU is lost")
 
 
 def test_nvidia_smi_that_can_be_ended_is_slow_and_not_stuck(tmp_path: Path) -> None:
@@ -246,15 +246,15 @@ def test_nvidia_smi_that_can_be_ended_is_slow_and_not_stuck(tmp_path: Path) -> N
 
 def test_without_persistence_eight_gpus_take_their_time(tmp_path: Path) -> None:
     program(tmp_path, "grep", "exit 1")
-    found = asked(tmp_path, "sleep 4; echo 00000000:17:00.0")
-    assert (found.state, found.rc, found.gpus, found.rows) == ("ended", 0, ("0000:17:00.0",), None)
+    smi = asked(tmp_path, "sleep 4; echo 00000000:17:00.0")
+    assert (smi.state, smi.rc, smi.gpus, smi.rows) == ("ended", 0, ("0000:17:00.0",), None)
 
 
 def test_nvidia_smi_that_cannot_be_ended_is_not_waited_for(tmp_path: Path) -> None:
     """As in uninterruptible sleep: a `timeout` that never comes back stands for it."""
     persistent(tmp_path)
     program(tmp_path, "timeout", "exec sleep 6 >/dev/null 2>&1")
-    script = str(GPU_SMI.ask.text).removeprefix(ONLY_WITH_GPU)  # type: ignore[union-attr]
+    script = str(GPU_SMI.question.script).removeprefix(ONLY_WITH_GPU)  # type: ignore[union-attr]
     program(tmp_path, "nvidia-smi", "")
     env = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=5)

@@ -38,7 +38,7 @@ def test_the_discovery_of_features_is_one_of_the_operands() -> None:
     """Without it a new node with GPUs would never be known; labels that are there stay, and hide it."""
     key = ("gpu.daemon-sets", CLUSTER)
     answer = next(iter(here(key[0]).values()))
-    gone = replace(answer, out=answer.out.replace("gpu-operator-node-feature-discovery-worker", "other"))
+    gone = replace(answer, stdout=answer.stdout.replace("gpu-operator-node-feature-discovery-worker", "other"))
     assert failures(judged(STEP, {key: gone}))["operands"] == (
         "no gpu-operator-node-feature-discovery-worker",
         "install",

@@ -8,10 +8,10 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
-from gpustack.probes.gpu.temporary import Mark
-from gpustack.steps.gpu.exporter import counters
+from gpustack.probes.gpu.temporary_changes import Mark
+from gpustack.steps.gpu.exporter import merge_counters
 from gpustack.steps.gpu.metrics import STEP
-from gpustack.steps.gpu.metrics_objects import config_map, wanted
+from gpustack.steps.gpu.metrics_objects import build_config_map, build_variables
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1
 from tests.worlds.gpus import devices, edited, here, judged, listed, snapshot
@@ -28,7 +28,7 @@ def case(probe: str, name: str) -> Answers:
 
 
 def objects(spec: dict[str, Any] | None = None) -> dict[str, Any]:
-    return wanted(View(snapshot(spec=spec), CLUSTER))
+    return build_variables(View(snapshot(spec=spec), CLUSTER))
 
 
 def test_all_holds_with_every_gpu_in_prometheus() -> None:
@@ -53,7 +53,7 @@ def test_the_counters() -> None:
     assert failures(judged(STEP, case(COUNTERS, "other-key"))) == {"csv": ("nothing", "install")}
     assert failures(judged(STEP, case(COUNTERS, "two-hosts"))) == {"csv": ("different ones", "install")}
     asked = {"gpu": {"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}}}
-    before = listed(COUNTERS, [{"metadata": {"name": NAME}, "data": {"dcgm-metrics.csv": counters(())}}])
+    before = listed(COUNTERS, [{"metadata": {"name": NAME}, "data": {"dcgm-metrics.csv": merge_counters(())}}])
     assert failures(judged(STEP, spec=asked)) == {}
     assert failures(judged(STEP, before, spec=asked)) == {"csv": ("different ones", "install")}
 
@@ -88,9 +88,9 @@ def test_the_monitor_of_somebody_else_is_left_alone() -> None:
 
 
 def test_a_gpu_that_is_not_in_prometheus() -> None:
-    found = edited(SERIES, lambda samples: samples.pop(0))
-    assert failures(judged(STEP, found)) == {"series": ("k1: 1 of 2", "install")}
-    mismatch = judged(STEP, found)["series"].result
+    answers = edited(SERIES, lambda samples: samples.pop(0))
+    assert failures(judged(STEP, answers)) == {"series": ("k1: 1 of 2", "install")}
+    mismatch = judged(STEP, answers)["series"].result
     assert mismatch
     assert mismatch.passing
     assert failures(judged(STEP, case(SERIES, "none"))) == {"series": ("k1: 0 of 2; k2: 0 of 2", "install")}
@@ -159,7 +159,9 @@ def test_a_host_that_is_no_node_is_the_matter_of_the_workers() -> None:
     ("probe", "check"), [(COUNTERS, "csv"), (MONITORS, "monitor"), (SERIES, "series"), ("gpu.nodes", "series")]
 )
 def test_what_is_unknown(probe: str, check: str) -> None:
-    assert unknown(judged(STEP, {(probe, CLUSTER): replace(written(probe, "", -1), lost="no answer")})) == {check}
+    assert unknown(judged(STEP, {(probe, CLUSTER): replace(written(probe, "", -1), missing_reason="no answer")})) == {
+        check
+    }
 
 
 @pytest.mark.parametrize(("probe", "name"), [(MONITORS, "refused"), (SERIES, "error"), (COUNTERS, "not-json")])
@@ -177,10 +179,10 @@ def test_a_refusal_is_no_answer(probe: str, name: str) -> None:
 def test_a_temporary_change_is_named(until: timedelta, says: str, hint: str) -> None:
     mark = Mark("k1", "power-limit", TAKEN + until, "bob", "300", ("250",)).text
     texts = {"gpustack.io/temporary-power-limit": mark, "gpustack.io/temporary-policy": "{}"}
-    found = judged(STEP, listed("gpu.temporary", [{"metadata": {"name": "k1", "annotations": texts}}]))
-    result = found["temporary"].result
+    judgements = judged(STEP, listed("gpu.temporary", [{"metadata": {"name": "k1", "annotations": texts}}]))
+    result = judgements["temporary"].result
     assert result is not None
-    assert result.found == f"k1: policy, no mark of gpustack: {{}}; k1: power limit 250 W, {says} (before: 300 W)"
+    assert result.actual == f"k1: policy, no mark of gpustack: {{}}; k1: power limit 250 W, {says} (before: 300 W)"
     assert result.cure == "operator"
     assert result.hint.startswith(hint)
 
@@ -227,9 +229,9 @@ def test_a_monitor_of_ours_with_other_settings() -> None:
     before = {
         key: answer for key, answer in snapshot(spec=ours).answers.items() if key[0] == "applied.service-monitors"
     }
-    there = {**here(MONITORS, "ours"), **before}
-    assert failures(judged(STEP, there, spec=ours)) == {}
-    found = failures(judged(STEP, there, spec=changed))
+    answers = {**here(MONITORS, "ours"), **before}
+    assert failures(judged(STEP, answers, spec=ours)) == {}
+    found = failures(judged(STEP, answers, spec=changed))
     assert found == {"monitor-content": ("gpustack-dcgm with different content", "install")}
 
 
@@ -237,7 +239,7 @@ def test_the_table_has_no_label_of_ours() -> None:
     """The operator's release brings the same ConfigMap: of two owners of one label each would undo the other's."""
     (table,) = objects({"gpu": {"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}}})["objects"]
     assert table["metadata"] == {"name": NAME, "namespace": "gpu-operator"}
-    assert table["data"] == {"dcgm-metrics.csv": counters(("DCGM_FI_DEV_FAN_SPEED",))}
+    assert table["data"] == {"dcgm-metrics.csv": merge_counters(("DCGM_FI_DEV_FAN_SPEED",))}
 
 
 def test_it_is_for_clusters_with_monitoring() -> None:
@@ -250,5 +252,5 @@ def test_it_is_for_clusters_with_monitoring() -> None:
 )
 def test_the_counters_have_our_label_where_no_release_of_helm_brings_them(stack: str, labels: Any) -> None:
     """A person who edits the only field of an object takes it from us: then the label alone says that it is ours."""
-    made = config_map(View(snapshot(spec={"gpu": {"stack": stack}}), CLUSTER))
+    made = build_config_map(View(snapshot(spec={"gpu": {"stack": stack}}), CLUSTER))
     assert made["metadata"].get("labels") == labels

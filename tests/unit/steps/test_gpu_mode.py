@@ -6,8 +6,8 @@ import pytest
 
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
-from gpustack.rollout.overlay import host_facts
-from gpustack.steps.gpu.mode import mode
+from gpustack.rollout.overlay import build_host_facts
+from gpustack.steps.gpu.mode import choose_driver_mode
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.hosts import UBUNTU, snapshot
 from tests.worlds.snapshot import Answers
@@ -17,7 +17,7 @@ def modes(spec: dict[str, Any], **cases: str) -> str:
     """On Ubuntu; `cases` are recorded answers: driver="mismatch" is gpu.driver/mismatch."""
     answers = {(f"gpu.{probe}", "h1"): recorded(f"gpu.{probe}", case) for probe, case in cases.items()}
     fresh = {(probe, "h1"): recorded(probe, "fresh-debian-12") for probe in ("gpu.packages", "gpu.driver")}
-    return mode(View(snapshot({("system.os", "h1"): UBUNTU, **fresh, **answers}, spec), "h1"))
+    return choose_driver_mode(View(snapshot({("system.os", "h1"): UBUNTU, **fresh, **answers}, spec), "h1"))
 
 
 @pytest.mark.parametrize("chosen", ["host", "container", "none"])
@@ -26,7 +26,7 @@ def test_the_mode_of_the_spec_counts(chosen: str) -> None:
 
 
 def test_debian_has_no_driver_containers() -> None:
-    assert mode(View(snapshot({}, {}), "h1")) == "host"
+    assert choose_driver_mode(View(snapshot({}, {}), "h1")) == "host"
 
 
 def test_ubuntu_takes_containers_unless_a_driver_is_there() -> None:
@@ -44,10 +44,10 @@ def test_an_owner_s_newer_driver_is_left_alone(version: str, by_default: str) ->
     """It is not "upgraded" back; where the spec names a version, that is what is wanted."""
     packages = recorded("gpu.packages", "ubuntu-nvidia", ("595.91.07", version))
     answers: Answers = {("system.os", "h1"): UBUNTU, ("gpu.packages", "h1"): packages}
-    assert mode(View(snapshot(answers, {}), "h1")) == by_default
-    assert mode(View(snapshot(answers, {"gpu": {"driver": {"version": "595.91.07"}}}), "h1")) == "host"
+    assert choose_driver_mode(View(snapshot(answers, {}), "h1")) == by_default
+    assert choose_driver_mode(View(snapshot(answers, {"gpu": {"driver": {"version": "595.91.07"}}}), "h1")) == "host"
     newer = answers_at("h1", recorded("gpu.packages", "prepared-debian-12", ("595.91.07", version)))
-    assert mode(View(snapshot(newer, {}), "h1")) == by_default
+    assert choose_driver_mode(View(snapshot(newer, {}), "h1")) == by_default
 
 
 @pytest.mark.parametrize(("version", "by_default"), [("610.43.02", "none"), ("595.91.07", "host"), ("580.95", "host")])
@@ -55,15 +55,15 @@ def test_a_newer_driver_of_the_run_installer_is_left_alone(version: str, by_defa
     """On Debian, where no driver container would stand in for it."""
     loaded = recorded("gpu.driver", "run-installer", ("550.163.01", version))
     bare: Answers = {("gpu.packages", "h1"): recorded("gpu.packages", "fresh-debian-12"), ("gpu.driver", "h1"): loaded}
-    assert mode(View(snapshot(bare, {}), "h1")) == by_default
-    assert mode(View(snapshot(bare, {"gpu": {"driver": {"version": "595.91.07"}}}), "h1")) == "host"
+    assert choose_driver_mode(View(snapshot(bare, {}), "h1")) == by_default
+    assert choose_driver_mode(View(snapshot(bare, {"gpu": {"driver": {"version": "595.91.07"}}}), "h1")) == "host"
 
 
 def test_what_a_driver_container_has_loaded_is_nobody_else_s() -> None:
     loaded = written("gpu.driver", "module 595.91.07\nlibrary -\nnouveau-blacklisted\npersistence none\n")
     answers: Answers = {("system.os", "h1"): UBUNTU, ("gpu.driver", "h1"): loaded}
     packages = answers_at("h1", recorded("gpu.packages", "fresh-debian-12"))
-    assert mode(View(snapshot({**answers, **packages}, {}), "h1")) == "container"
+    assert choose_driver_mode(View(snapshot({**answers, **packages}, {}), "h1")) == "container"
 
 
 def test_without_an_operator_drivers_are_on_hosts() -> None:
@@ -73,11 +73,11 @@ def test_without_an_operator_drivers_are_on_hosts() -> None:
 def test_it_is_unknown_without_the_facts() -> None:
     whole = snapshot({("system.os", "h1"): UBUNTU, ("gpu.packages", "h1"): written("gpu.packages", "", 1)}, {})
     with pytest.raises(FactUnavailable):
-        mode(View(whole, "h1"))
+        choose_driver_mode(View(whole, "h1"))
 
 
 def facts(answers: Answers) -> str:
-    found = host_facts(snapshot(answers, {}), "h1")
+    found = build_host_facts(snapshot(answers, {}), "h1")
     assert found
     return str(found["gpu_driver"])
 

@@ -33,7 +33,7 @@ def case(probe: str, name: str) -> dict[tuple[str, str], Answer]:
 
 
 def lost(probe: str, where: str = CLUSTER) -> Answers:
-    return {(probe, where): replace(written(probe, "", -1), lost="no answer")}
+    return {(probe, where): replace(written(probe, "", -1), missing_reason="no answer")}
 
 
 def hint(check: str, changed: Answers) -> str:
@@ -47,10 +47,10 @@ def test_a_driver_container_gets_the_time_that_its_chart_grants_it() -> None:
     ubuntu = written("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
     fresh = {(probe, "k2"): recorded(probe, "fresh-debian-12") for probe in ("gpu.packages", "gpu.driver")}
     containers = View(snapshot({("system.os", "k2"): ubuntu, **fresh}), CLUSTER)
-    assert STEP.settle_time(containers) >= 1260
-    assert STEP.settle_time(View(snapshot(), CLUSTER)) == STEP.settle
+    assert STEP.compute_settle_seconds(containers) >= 1260
+    assert STEP.compute_settle_seconds(View(snapshot(), CLUSTER)) == STEP.settle_seconds
     away = View(snapshot({**lost("gpu.devices", "k1"), **lost("gpu.devices", "k2")}), CLUSTER)
-    assert STEP.settle_time(away) == STEP.settle
+    assert STEP.compute_settle_seconds(away) == STEP.settle_seconds
 
 
 def test_all_holds_with_two_gpus_on_each_host() -> None:
@@ -62,12 +62,12 @@ def test_without_gpus_nothing_is_asked_for(names: tuple[str, ...]) -> None:
     """Neither on a cluster that never had an operator nor on one where somebody else has one."""
     empty = case(SETS, "none") | case("gpu.deployments", "none") | case(NODES, "empty")
     bare = {**NO_GPUS, **empty, **case(POLICIES, "none"), ("helm.releases", CLUSTER): written("", '{"items":[]}')}
-    found: Answers = {
+    answers: Answers = {
         **bare,
         **namespace({}, "Terminating"),
         **{k: v for n in names for k, v in case(POLICIES, n).items()},
     }
-    assert failures(judged(STEP, found)) == {}
+    assert failures(judged(STEP, answers)) == {}
 
 
 def test_a_host_without_gpus_among_others() -> None:
@@ -118,10 +118,10 @@ def test_what_stands_there_without_an_operator_goes_first() -> None:
         items.append(deepcopy(items[0]))
         items[-1]["metadata"]["name"] = "gpustack-device-plugin"
 
-    found = edited(SETS, both)
-    assert failures(judged(STEP, found)) == {"host-stack": ("gpustack-device-plugin", "operator")}
-    assert "gpu.stack: host" in hint("host-stack", found)
-    assert failures(judged(STEP, {**NO_GPUS, **found})) == {}
+    answers = edited(SETS, both)
+    assert failures(judged(STEP, answers)) == {"host-stack": ("gpustack-device-plugin", "operator")}
+    assert "gpu.stack: host" in hint("host-stack", answers)
+    assert failures(judged(STEP, {**NO_GPUS, **answers})) == {}
 
 
 def test_a_second_policy_of_ours_is_nobody_else_s() -> None:
@@ -171,8 +171,8 @@ def test_a_policy_that_the_operator_has_not_read() -> None:
 
 
 def test_a_node_without_the_operator_s_label() -> None:
-    found = edited(NODES, lambda items: items[1]["metadata"]["labels"].pop("nvidia.com/gpu.present"))
-    assert failures(judged(STEP, found)) == {"labels": ("k2: no label nvidia.com/gpu.present", "install")}
+    answers = edited(NODES, lambda items: items[1]["metadata"]["labels"].pop("nvidia.com/gpu.present"))
+    assert failures(judged(STEP, answers)) == {"labels": ("k2: no label nvidia.com/gpu.present", "install")}
 
 
 def test_a_host_that_is_no_node_is_the_matter_of_the_workers() -> None:
@@ -211,13 +211,13 @@ def test_the_operator_itself_runs(name: str, found: str, *, passing: bool) -> No
     """One that somebody scaled to 0 runs as wanted, by its Deployment; Helm brings it back."""
     mismatch = judged(STEP, case("gpu.deployments", name))["operands"].result
     assert mismatch
-    assert (mismatch.found, mismatch.cure, mismatch.passing) == (found, "install", passing)
+    assert (mismatch.actual, mismatch.cure, mismatch.passing) == (found, "install", passing)
 
 
 def test_a_gpu_that_was_lost_is_for_a_person() -> None:
-    found = here(NODES, "one-unhealthy")
-    assert failures(judged(STEP, found)) == {"allocatable": ("k1: 1 of 2 unhealthy", "operator")}
-    assert "journalctl -k | grep NVRM" in hint("allocatable", found)
+    answers = here(NODES, "one-unhealthy")
+    assert failures(judged(STEP, answers)) == {"allocatable": ("k1: 1 of 2 unhealthy", "operator")}
+    assert "journalctl -k | grep NVRM" in hint("allocatable", answers)
 
 
 def test_a_gpu_lost_while_the_plugin_started_takes_all_of_the_node() -> None:
@@ -264,7 +264,7 @@ def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:
     """A garbled answer of the only host with GPUs is not a cluster without any."""
     alone = {**devices("k1"), **lost("gpu.devices", "k2")}
     assert unknown(judged(STEP, alone)) == {check.__name__.replace("_", "-") for check in STEP.checks}
-    assert "k2 cannot tell" in judged(STEP, alone)["chart"].why
+    assert "k2 cannot tell" in judged(STEP, alone)["chart"].reason
 
 
 def test_a_host_that_was_not_reached_holds_nobody_up() -> None:
@@ -293,4 +293,4 @@ def test_gpus_come_to_a_healthy_cluster_without_a_change_of_what_is_there() -> N
             '{"items":[{"metadata":{"name":"x.v1","namespace":"m","labels":{"name":"m","version":"1","status":"d"}}}]}',
         ),
     }
-    assert '"x.v1"' in with_gpus(before)["helm.releases", CLUSTER].out
+    assert '"x.v1"' in with_gpus(before)["helm.releases", CLUSTER].stdout

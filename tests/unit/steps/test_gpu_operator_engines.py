@@ -9,10 +9,10 @@ import pytest
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.config.flows import table
+from gpustack.config.flows import list_flows
 from gpustack.config.spec import Spec
 from gpustack.steps.gpu.operator import STEP
-from gpustack.steps.gpu.operator_values import release
+from gpustack.steps.gpu.operator_values import build_release
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.gpus import devices, edited, judged, snapshot
 from tests.worlds.judge import failures, judgements, unknown
@@ -77,7 +77,7 @@ def test_those_of_the_hosts_are_used() -> None:
     """On every host with GPUs, at the address that the exporter is told."""
     both = {**engine("dcgm-4"), **engine("dcgm-4", "k2")}
     assert failures(judged(STEP, both, spec=HOST)) == {}
-    values = release(View(snapshot(both, spec=HOST), CLUSTER)).values["dcgmExporter"]
+    values = build_release(View(snapshot(both, spec=HOST), CLUSTER)).values["dcgmExporter"]
     assert values["hostNetwork"] is True
     assert {"name": "DCGM_REMOTE_HOSTENGINE_INFO", "value": "localhost:5555"} in values["env"]
     assert failures(judged(STEP, engine("dcgm-4"), spec=HOST)) == {"host-engine": ("k2: none", "operator")}
@@ -96,11 +96,11 @@ def test_an_engine_of_a_host_has_to_fit_the_exporter() -> None:
 
 
 def test_the_operator_s_is_an_operand() -> None:
-    assert release(View(snapshot(spec=STANDALONE), CLUSTER)).values["dcgm"] == {"enabled": True}
-    assert "dcgm" not in release(View(snapshot(), CLUSTER)).values
+    assert build_release(View(snapshot(spec=STANDALONE), CLUSTER)).values["dcgm"] == {"enabled": True}
+    assert "dcgm" not in build_release(View(snapshot(), CLUSTER)).values
     assert failures(judged(STEP, spec=STANDALONE)) == {"operands": ("no nvidia-dcgm", "install")}
-    there = edited("gpu.daemon-sets", lambda items: items.append(named(items, "nvidia-dcgm")))
-    assert failures(judged(STEP, there, spec=STANDALONE)) == {}
+    answers = edited("gpu.daemon-sets", lambda items: items.append(named(items, "nvidia-dcgm")))
+    assert failures(judged(STEP, answers, spec=STANDALONE)) == {}
 
 
 def named(items: list[Any], name: str) -> Any:
@@ -122,8 +122,8 @@ def named(items: list[Any], name: str) -> Any:
 def test_pairs_of_images(exporter: str | None, dcgm: str | None, *, fits: bool) -> None:
     given = {"dcgmExporter": {"version": exporter}, "dcgm": {"version": dcgm}}
     values = {operand: one for operand, one in given.items() if one["version"]}
-    found = judgements(STEP, valued(snapshot(spec=STANDALONE), values), CLUSTER)["engine-pair"]
-    assert (found.outcome == "ok") is fits
+    judgement = judgements(STEP, valued(snapshot(spec=STANDALONE), values), CLUSTER)["engine-pair"]
+    assert (judgement.outcome == "ok") is fits
 
 
 def test_a_tag_of_somebody_else_s_is_unknown() -> None:
@@ -136,6 +136,6 @@ def test_a_tag_of_somebody_else_s_is_unknown() -> None:
 
 def test_a_port_is_open_only_where_the_exporter_has_the_host_s_network() -> None:
     def opened(spec: dict[str, Any]) -> bool:
-        return any("9400" in flow.ports for flow in table(Spec.model_validate(spec)) if flow.to == "host")
+        return any("9400" in flow.ports for flow in list_flows(Spec.model_validate(spec)) if flow.destination == "host")
 
     assert [opened(spec) for spec in ({}, STANDALONE, HOST)] == [False, False, True]

@@ -27,7 +27,7 @@ def test_no_driver_container_beside_gpus_of_virtual_machines() -> None:
     assert mismatch
     assert "gpu.driver.mode: host" in mismatch.hint
     assert "virtual-machines" in unknown(
-        judged(STEP, {**machines, ("system.os", "k1"): replace(ubuntu, lost="no answer")})
+        judged(STEP, {**machines, ("system.os", "k1"): replace(ubuntu, missing_reason="no answer")})
     )
 
 
@@ -54,10 +54,10 @@ def test_a_node_that_a_label_keeps_the_operands_from_is_for_a_person() -> None:
     def opt_out(items: list[Any]) -> None:
         items[0]["metadata"]["labels"]["nvidia.com/gpu.deploy.operands"] = "false"
 
-    found = edited(NODES, opt_out)
+    answers = edited(NODES, opt_out)
     text = "k1: excluded from the operator by label nvidia.com/gpu.deploy.operands=false"
-    assert failures(judged(STEP, found)) == {"operands": (text, "operator")}
-    mismatch = judged(STEP, found)["operands"].result
+    assert failures(judged(STEP, answers)) == {"operands": (text, "operator")}
+    mismatch = judged(STEP, answers)["operands"].result
     assert mismatch
     assert mismatch.hint.startswith("kubectl label node k1 nvidia.com/gpu.deploy.operands-")
-    assert failures(judged(STEP, {**devices("k1"), **devices("k2"), **found})) == {}
+    assert failures(judged(STEP, {**devices("k1"), **devices("k2"), **answers})) == {}

@@ -9,10 +9,16 @@ import yaml
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
-from gpustack.config.resources import own_counters
-from gpustack.rollout.overlay import cluster_variables
-from gpustack.steps.gpu.exporter import count_series, count_watched, counters, patience, seconds
-from gpustack.steps.gpu.operator_values import release
+from gpustack.config.resources import read_own_counters
+from gpustack.rollout.overlay import build_cluster_variables
+from gpustack.steps.gpu.exporter import (
+    count_series,
+    count_watched_gpus,
+    format_scrape_timeout,
+    merge_counters,
+    parse_duration,
+)
+from gpustack.steps.gpu.operator_values import build_release
 from tests.worlds.cases import answers_at, recorded
 from tests.worlds.cluster import K1, K2
 from tests.worlds.gpus import BARE, devices, edited, on, snapshot
@@ -24,11 +30,11 @@ OFF = {"enabled": False}
 
 
 def values(changed: Answers | None = None, **more: Any) -> dict[str, Any]:
-    return dict(release(View(snapshot(changed, **more), CLUSTER)).values)
+    return dict(build_release(View(snapshot(changed, **more), CLUSTER)).values)
 
 
 def driver(whole: Snapshot) -> Any:
-    return release(View(whole, CLUSTER)).values["driver"]
+    return build_release(View(whole, CLUSTER)).values["driver"]
 
 
 def away(whole: Snapshot, host: str) -> Snapshot:
@@ -38,7 +44,7 @@ def away(whole: Snapshot, host: str) -> Snapshot:
 @pytest.mark.parametrize(("interval", "most"), [("5s", "5s"), ("10s", "10s"), ("15s", "10s"), ("1m", "10s")])
 def test_a_scrape_never_lasts_longer_than_its_interval(interval: str, most: str) -> None:
     """Seen in a lab: the Prometheus operator leaves such a monitor out, and says so only in its log."""
-    assert patience(interval) == most
+    assert format_scrape_timeout(interval) == most
 
 
 def test_drivers_of_hosts_are_left_to_the_hosts() -> None:
@@ -73,12 +79,12 @@ def test_it_is_unknown_without_the_operands_then() -> None:
     asked = {key: answer for key, answer in whole.answers.items() if key[0] != "gpu.daemon-sets"}
     with pytest.raises(FactUnavailable):
         driver(replace(whole, answers=asked))
-    assert "gpu-operator" not in cluster_variables(replace(whole, answers=asked))["gpustack_releases"]
+    assert "gpu-operator" not in build_cluster_variables(replace(whole, answers=asked))["gpustack_releases"]
 
 
 def test_a_gpu_more_is_no_other_release() -> None:
     more = View(snapshot(devices("k2", "0000:17:00.0")), CLUSTER)
-    assert release(more).digest(more) == release(View(snapshot(), CLUSTER)).digest(more)
+    assert build_release(more).compute_digest(more) == build_release(View(snapshot(), CLUSTER)).compute_digest(more)
 
 
 def test_without_sharing_there_is_no_configuration_of_the_plugin() -> None:
@@ -139,38 +145,38 @@ def test_the_exporter_asks_as_often_as_it_is_asked() -> None:
     exporter = values(spec={"gpu": {"metrics": {"interval": "1m"}}})["dcgmExporter"]
     assert exporter["env"] == [{"name": "DCGM_EXPORTER_INTERVAL", "value": "60000"}]
     assert exporter["serviceMonitor"]["interval"] == "1m"
-    assert exporter["config"] == {"name": "gpustack-dcgm-counters", "create": True, "data": own_counters()}
+    assert exporter["config"] == {"name": "gpustack-dcgm-counters", "create": True, "data": read_own_counters()}
 
 
 @pytest.mark.parametrize(("text", "found"), [("15s", 15), ("2m", 120), ("1h", 3600), ("1d", 86400)])
 def test_durations(text: str, found: int) -> None:
-    assert seconds(text) == found
+    assert parse_duration(text) == found
 
 
 def test_counters_of_the_spec_are_added_once() -> None:
     more = ("DCGM_FI_DEV_FAN_SPEED", "DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_FAN_SPEED")
-    added = counters(more).removeprefix(own_counters())
+    added = merge_counters(more).removeprefix(read_own_counters())
     assert added == "DCGM_FI_DEV_FAN_SPEED, gauge, asked for by the spec\n"
-    assert counters(()) == own_counters()
+    assert merge_counters(()) == read_own_counters()
 
 
 def test_what_our_table_only_speaks_of_is_not_there_yet() -> None:
     name = "DCGM_EXP_XID_ERRORS_TOTAL"
-    assert f"# {name}," in own_counters()
-    assert counters((name,)).endswith(f"\n{name}, counter, asked for by the spec\n")
+    assert f"# {name}," in read_own_counters()
+    assert merge_counters((name,)).endswith(f"\n{name}, counter, asked for by the spec\n")
 
 
 def test_the_operator_s_own_values_count_most() -> None:
     whole = snapshot()
     theirs = {"gpu-operator": {"toolkit": {"enabled": False}, "driver": {"enabled": True}, "daemonsets": None}}
     taken = replace(whole, inventory=replace(whole.inventory, values=theirs))
-    found = release(View(taken, CLUSTER)).values
+    found = build_release(View(taken, CLUSTER)).values
     assert (found["toolkit"], found["driver"], found["daemonsets"]) == ({"enabled": False}, {"enabled": True}, None)
     assert found["dcgmExporter"] == values()["dcgmExporter"]
 
 
 def test_what_the_role_reads() -> None:
-    found = cluster_variables(snapshot())["gpustack_releases"]["gpu-operator"]
+    found = build_cluster_variables(snapshot())["gpustack_releases"]["gpu-operator"]
     assert (found["name"], found["namespace"], found["version"]) == ("gpu-operator", "gpu-operator", "v26.7.0")
     assert found["privileged"] is True
     assert len(found["digest"]) == 40
@@ -198,10 +204,10 @@ def test_settings_of_the_exporter_stand_in_one_place_each() -> None:
 
 @pytest.mark.parametrize(("devices", "watched"), [("f", 4), ("g", 4), ("g:0", 1), ("g:0,2-3", 3), ("g:1-9,1", 3)])
 def test_how_many_gpus_are_measured(devices: str, watched: int) -> None:
-    assert count_watched(devices, 4) == watched
+    assert count_watched_gpus(devices, 4) == watched
 
 
 def test_fields_of_ours_can_be_left_out() -> None:
-    left = counters((), ("DCGM_FI_PROF_PIPE_FP64_ACTIVE", "DCGM_FI_DEV_SERIAL"))
-    assert count_series(left) == count_series(counters(())) - 1
+    left = merge_counters((), ("DCGM_FI_PROF_PIPE_FP64_ACTIVE", "DCGM_FI_DEV_SERIAL"))
+    assert count_series(left) == count_series(merge_counters(())) - 1
     assert "DCGM_FI_PROF_PIPE_FP64_ACTIVE" not in left

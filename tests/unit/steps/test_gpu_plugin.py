@@ -10,7 +10,7 @@ from gpustack.config.host import HostSpec
 from gpustack.steps.gpu import plugin as gpu_plugin
 from gpustack.steps.gpu.operator import host_stack
 from gpustack.steps.gpu.plugin import PROBES, STEP
-from gpustack.steps.gpu.plugin_objects import EXPORTER, all_objects, objects
+from gpustack.steps.gpu.plugin_objects import EXPORTER, build_all_objects, build_objects
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.host_stack import PRESENT, listed, node, snapshot, workload
 from tests.worlds.judge import failures, judgements
@@ -29,7 +29,7 @@ def test_without_gpus_nothing_is_to_do() -> None:
     empty = {key: value for probe in PROBES.values() for key, value in cluster(probe.id).items()}
     taken = snapshot({}, {**changed, **empty, **cluster("gpu.daemon-sets")})
     assert failures(judgements(STEP, taken, CLUSTER)) == {}
-    assert gpu_plugin.wanted(View(taken, CLUSTER)) == {"objects": [], "labels": [], "daemon_sets": []}
+    assert gpu_plugin.build_variables(View(taken, CLUSTER)) == {"objects": [], "labels": [], "daemon_sets": []}
 
 
 def test_before_the_first_installation() -> None:
@@ -42,7 +42,7 @@ def test_before_the_first_installation() -> None:
         )
     )
     assert found == {
-        "brought": ("gpustack-device-plugin missing", "install"),
+        "objects-applied": ("gpustack-device-plugin missing", "install"),
         "labels": ("k1: no label nvidia.com/gpu.present", "install"),
         "daemon-sets": ("device plugin on 0 of 1; exporter on 0 of 1", "install"),
         "allocatable": ("k1: 0 of 2", "install"),
@@ -82,7 +82,7 @@ def test_a_host_engine_that_is_there_already() -> None:
     assert found["host-engine"] == ("k1: nvidia-dcgm.service (127.0.0.1:5555), DCGM 4.6.0", "operator")
     assert failures(judgements(STEP, snapshot({"dcgm": "host"}, engine), CLUSTER)) == {}
     (exporter,) = [
-        one for one in objects(View(snapshot({"dcgm": "host"}), CLUSTER)) if one["metadata"]["name"] == EXPORTER
+        one for one in build_objects(View(snapshot({"dcgm": "host"}), CLUSTER)) if one["metadata"]["name"] == EXPORTER
     ]
     assert exporter["spec"]["template"]["spec"]["hostNetwork"] is True
 
@@ -96,7 +96,7 @@ def test_a_host_engine_of_another_pair() -> None:
 def test_an_engine_beside_the_exporter_that_no_other_pod_reaches() -> None:
     """Found by dcgmi's users as the operator's is, by the name of its container."""
     taken = snapshot({"dcgm": "standalone"})
-    made = objects(View(taken, CLUSTER))
+    made = build_objects(View(taken, CLUSTER))
     (exporter,) = [item for item in made if item["metadata"]["name"] == EXPORTER]
     containers = {item["name"]: item for item in exporter["spec"]["template"]["spec"]["containers"]}
     engine = containers["nvidia-dcgm-ctr"]
@@ -118,8 +118,13 @@ def test_an_engine_with_a_service_of_an_earlier_release_goes() -> None:
 
 def test_neither_mps_nor_mig_without_the_operator() -> None:
     mig = snapshot({}, {}, HostSpec(gpustack_mig="all-1g.10gb"))
-    assert failures(judgements(STEP, mig, CLUSTER))["ways"] == ("k1: gpustack_mig: all-1g.10gb", "operator")
-    assert failures(judgements(STEP, snapshot({"sharing": {"mode": "mps", "replicas": 2}}), CLUSTER))["ways"] == (
+    assert failures(judgements(STEP, mig, CLUSTER))["sharing-supported"] == (
+        "k1: gpustack_mig: all-1g.10gb",
+        "operator",
+    )
+    assert failures(judgements(STEP, snapshot({"sharing": {"mode": "mps", "replicas": 2}}), CLUSTER))[
+        "sharing-supported"
+    ] == (
         "k1: mps",
         "operator",
     )
@@ -133,7 +138,7 @@ def test_time_slicing_has_a_plugin_of_its_own() -> None:
         "labels": ("k1: nvidia.com/device-plugin.config=none instead of time-slicing-4", "install"),
         "allocatable": ("k1: 2 of 8", "install"),
     }
-    wanted = gpu_plugin.wanted(View(taken, CLUSTER))
+    wanted = gpu_plugin.build_variables(View(taken, CLUSTER))
     assert wanted["labels"] == [
         "k1 nvidia.com/gpu.present true", "k1 nvidia.com/device-plugin.config time-slicing-4",
     ]  # fmt: skip
@@ -152,18 +157,18 @@ def test_objects_that_somebody_changed() -> None:
     """By kubectl set image: the field is theirs then. A restart takes nothing from us."""
     taken = snapshot()
     probe = PROBES["DaemonSet"].id
-    there = json.loads(taken.answers[probe, CLUSTER].out)["items"]
+    loads = json.loads(taken.answers[probe, CLUSTER].stdout)["items"]
     restarted: dict[str, Any] = {
         "f:spec": {"f:template": {"f:metadata": {"f:annotations": {"f:kubectl.kubernetes.io/restartedAt": {}}}}}
     }
-    for item in there:
+    for item in loads:
         item["metadata"]["managedFields"].append({"manager": "kubectl-rollout", "fieldsV1": restarted})
-    assert failures(judgements(STEP, snapshot({}, cluster(probe, *there)), CLUSTER)) == {}
-    for item in there:
+    assert failures(judgements(STEP, snapshot({}, cluster(probe, *loads)), CLUSTER)) == {}
+    for item in loads:
         pod = item["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:template"]["f:spec"]
         for container in pod["f:containers"].values():
             del container["f:image"]
-    found = failures(judgements(STEP, snapshot({}, cluster(probe, *there)), CLUSTER))["brought"]
+    found = failures(judgements(STEP, snapshot({}, cluster(probe, *loads)), CLUSTER))["objects-applied"]
     assert found == ("gpustack-dcgm-exporter, gpustack-device-plugin changed by kubectl-rollout", "install")
 
 
@@ -172,7 +177,7 @@ def test_a_node_that_lost_its_gpus_loses_the_label() -> None:
     assert failures(judgements(STEP, snapshot({}, nodes), CLUSTER)) == {
         "labels": ("k2: labelled, but without GPUs", "install")
     }
-    assert "k2 nvidia.com/gpu.present -" in gpu_plugin.wanted(View(snapshot({}, nodes), CLUSTER))["labels"]
+    assert "k2 nvidia.com/gpu.present -" in gpu_plugin.build_variables(View(snapshot({}, nodes), CLUSTER))["labels"]
 
 
 def test_a_gpu_that_is_ill_is_for_a_person() -> None:
@@ -191,7 +196,9 @@ def test_pods_that_are_not_ready() -> None:
 
 def pods(snapshot: Snapshot) -> dict[str, Any]:
     """Templates of the DaemonSets' pods, by name."""
-    found = [one for one in all_objects(View(snapshot, CLUSTER)) if one["kind"] == "DaemonSet"]
+    found = [
+        all_object for all_object in build_all_objects(View(snapshot, CLUSTER)) if all_object["kind"] == "DaemonSet"
+    ]
     return {one["metadata"]["name"]: one["spec"]["template"] for one in found}
 
 
@@ -212,9 +219,9 @@ def test_no_pod_runs_where_there_is_no_gpu_and_none_may_ask_the_api() -> None:
 
 
 def test_both_stacks_at_once_are_refused_by_the_operator_s_step_too() -> None:
-    found = host_stack(View(snapshot({"stack": "operator"}), CLUSTER))
-    assert found
-    assert (found.found, found.cure) == ("gpustack-dcgm-exporter, gpustack-device-plugin", "operator")
+    result = host_stack(View(snapshot({"stack": "operator"}), CLUSTER))
+    assert result
+    assert (result.actual, result.cure) == ("gpustack-dcgm-exporter, gpustack-device-plugin", "operator")
     none = snapshot({"stack": "operator"}, cluster("gpu.daemon-sets", workload("nvidia-dcgm-exporter", 1, 1)))
     assert host_stack(View(none, CLUSTER)) is None
 
@@ -223,7 +230,7 @@ def host_paths() -> dict[str, list[tuple[str, bool]]]:
     """Collect (path, writable) of every hostPath that containers of the DaemonSets mount, by DaemonSet."""
     found: dict[str, list[tuple[str, bool]]] = {}
     view = View(snapshot({"dcgm": "standalone"}), CLUSTER)
-    for item in (item for item in objects(view) if item["kind"] == "DaemonSet"):
+    for item in (item for item in build_objects(view) if item["kind"] == "DaemonSet"):
         pod = item["spec"]["template"]["spec"]
         paths = {
             volume["name"]: volume["hostPath"]["path"] for volume in pod.get("volumes", []) if "hostPath" in volume
@@ -264,7 +271,7 @@ def test_containers_have_the_capabilities_that_they_need() -> None:
     view = View(snapshot(), CLUSTER)
     given = {
         item["metadata"]["name"]: item["spec"]["template"]["spec"]["containers"][0]["securityContext"]["capabilities"]
-        for item in objects(view)
+        for item in build_objects(view)
         if item["kind"] == "DaemonSet"
     }
     assert given == {

@@ -9,19 +9,19 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from gpustack.steps.gpu import metrics_objects as gpu_metrics_objects
 from gpustack.steps.gpu import sharing as gpu_sharing
-from gpustack.steps.gpu.metrics_objects import OURS
+from gpustack.steps.gpu.metrics_objects import MONITOR_NAME
 from gpustack.steps.gpu.operator import OPERANDS
 from tests.worlds.cluster import K1, K2
 from tests.worlds.gpus import here, on, snapshot
 
-ROLES = playbooks() / "roles"
-LIMITS = (playbooks() / "files" / "limits.sh").read_text()
-APPLY = LIMITS + (playbooks() / "files" / "apply.sh").read_text()
+ROLES = locate_playbooks() / "roles"
+LIMITS = (locate_playbooks() / "files" / "limits.sh").read_text()
+APPLY = LIMITS + (locate_playbooks() / "files" / "apply.sh").read_text()
 MONITOR = f"{APPLY}\n{(ROLES / 'gpu_metrics' / 'files' / 'monitor.sh').read_text()}"
-LABELS = LIMITS + (playbooks() / "files" / "node-labels.sh").read_text()
+LABELS = LIMITS + (locate_playbooks() / "files" / "node-labels.sh").read_text()
 # Objects are files: nodes/NODE/LABEL, monitors/NAME. `applied` is what the cluster has of a stream that is applied.
 KUBECTL = r"""#!/bin/sh
 [ "$KUBECONFIG" = /etc/kubernetes/admin.conf ] || exit 9
@@ -125,7 +125,7 @@ def test_an_api_that_is_silent_is_no_missing_label(cluster: Path) -> None:
 def test_the_lines_of_the_step_become_its_labels(cluster: Path) -> None:
     """What the step says is to be there is what its check then finds."""
     hosts = (on(K1, gpustack_sharing="time-slicing:4"), on(K2, gpustack_mig="all-1g.10gb"))
-    lines = gpu_sharing.wanted(View(snapshot(here("gpu.nodes"), hosts=hosts), CLUSTER))["labels"]
+    lines = gpu_sharing.build_variables(View(snapshot(here("gpu.nodes"), hosts=hosts), CLUSTER))["labels"]
     assert run(cluster, LABELS, "\n".join(lines) + "\n").returncode == 0
     found = {str(path.relative_to(cluster / "nodes")): path.read_text() for path in cluster.glob("nodes/*/*")}
     assert found == {f"k1/{LABEL}": "time-slicing-4", "k2/nvidia.com_mig.config": "all-1g.10gb"}
@@ -133,7 +133,7 @@ def test_the_lines_of_the_step_become_its_labels(cluster: Path) -> None:
 
 def stream(**metrics: str) -> str:
     spec = {"gpu": {"metrics": metrics}}
-    found = gpu_metrics_objects.wanted(View(snapshot(spec=spec), CLUSTER))["objects"]
+    found = gpu_metrics_objects.build_variables(View(snapshot(spec=spec), CLUSTER))["objects"]
     return "\n---\n".join(json.dumps(one) for one in found)
 
 
@@ -147,10 +147,10 @@ def test_the_operator_s_monitor_is_left_to_the_operator(cluster: Path) -> None:
 
 
 def test_ours_goes_where_the_operator_has_its_own(cluster: Path) -> None:
-    for name in (OPERANDS[-1], OURS):
+    for name in (OPERANDS[-1], MONITOR_NAME):
         (cluster / "monitors" / name).touch()
     assert (
-        f"changed: removed gpu-operator/servicemonitor/{OURS}\n"
+        f"changed: removed gpu-operator/servicemonitor/{MONITOR_NAME}\n"
         in run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1]).stdout
     )
     assert [path.name for path in (cluster / "monitors").iterdir()] == [OPERANDS[-1]]
@@ -158,13 +158,13 @@ def test_ours_goes_where_the_operator_has_its_own(cluster: Path) -> None:
 
 
 def test_one_of_our_name_from_others_stays_and_is_named(cluster: Path) -> None:
-    for name in (OPERANDS[-1], OURS):
+    for name in (OPERANDS[-1], MONITOR_NAME):
         (cluster / "monitors" / name).touch()
     (cluster / "foreign").touch()
     done = run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1])
     assert done.returncode == 1
-    assert done.stderr.startswith(f"ServiceMonitor gpu-operator/{OURS} is not from gpustack")
-    assert (cluster / "monitors" / OURS).exists()
+    assert done.stderr.startswith(f"ServiceMonitor gpu-operator/{MONITOR_NAME} is not from gpustack")
+    assert (cluster / "monitors" / MONITOR_NAME).exists()
 
 
 def test_an_operator_that_was_there_first_is_made_to_look_again(cluster: Path) -> None:
@@ -175,7 +175,7 @@ def test_an_operator_that_was_there_first_is_made_to_look_again(cluster: Path) -
 
 
 def test_ours_is_applied_and_the_operator_left_alone(cluster: Path) -> None:
-    done = run(cluster, MONITOR, stream(service_monitor="ours"), MONITOR=OURS)
+    done = run(cluster, MONITOR, stream(service_monitor="ours"), MONITOR=MONITOR_NAME)
     assert (done.returncode, done.stdout) == (0, "changed: configmap/x serverside-applied\n")
     assert '"kind": "ServiceMonitor"' in (cluster / "applied").read_text()
     assert asked(cluster, "rollout", "delete") == []
@@ -199,4 +199,4 @@ def test_an_api_that_is_silent_restarts_nobody(cluster: Path) -> None:
 
 
 def test_names_are_those_of_the_step() -> None:
-    assert f"OPERATORS={OPERANDS[-1]} OURS={OURS}\n" in MONITOR
+    assert f"OPERATORS={OPERANDS[-1]} OURS={MONITOR_NAME}\n" in MONITOR

@@ -4,14 +4,14 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.config.resources import playbooks
-from gpustack.steps.gpu.runtime import OPERATORS, PACKAGES, PROGRAM, STEP, drop_in
+from gpustack.config.resources import locate_playbooks
+from gpustack.steps.gpu.runtime import OPERATOR_DROP_IN, PACKAGES, PROGRAM, STEP, build_drop_in
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.host_stack import with_toolkit
 from tests.worlds.hosts import judged
 from tests.worlds.judge import failures
 
-ROLE = playbooks() / "roles" / "gpu_runtime"
+ROLE = locate_playbooks() / "roles" / "gpu_runtime"
 HOST = {"gpu": {"stack": "host"}}
 
 
@@ -26,7 +26,7 @@ def test_a_host_that_the_step_prepared() -> None:
 def test_a_fresh_host() -> None:
     assert failures(judged(STEP, {}, HOST, state="fresh")) == {
         "repository": ("nothing", "install"),
-        "installed": ("missing: nvidia-container-toolkit, nvidia-container-toolkit-base", "install"),
+        "packages-installed": ("missing: nvidia-container-toolkit, nvidia-container-toolkit-base", "install"),
         "configuration": ("nothing", "install"),
         "running": ("nothing", "install"),
         "devices": ("0", "install"),
@@ -38,21 +38,23 @@ def test_a_host_without_gpus_has_nothing_to_do(state: str) -> None:
     answers = answers_at("h1", written("gpu.devices", ""))
     assert failures(judged(STEP, answers, HOST, state=state)) == {}
     read = {
-        evidence.answer.probe for one in judged(STEP, answers, HOST, state=state).values() for evidence in one.evidence
+        evidence.answer.probe
+        for judgement in judged(STEP, answers, HOST, state=state).values()
+        for evidence in judgement.evidence
     }
     assert read == {"gpu.devices"}
 
 
 def test_what_the_operator_s_toolkit_left_is_for_a_person() -> None:
     answers = {**with_toolkit(), ("gpu.runtime-files", "h1"): recorded("gpu.runtime-files", "of-the-operator")}
-    found = judged(STEP, answers, HOST)["other-runtimes"].result
-    assert found
-    assert (found.found, found.cure) == (OPERATORS, "operator")
-    assert "helm uninstall gpu-operator -n gpu-operator" in found.hint
+    result = judged(STEP, answers, HOST)["other-runtimes"].result
+    assert result
+    assert (result.actual, result.cure) == (OPERATOR_DROP_IN, "operator")
+    assert "helm uninstall gpu-operator -n gpu-operator" in result.hint
     other = changed("gpu.runtime-files", ("== others\n", "== others\n/etc/containerd/config.toml\n"))
-    found = judged(STEP, other, HOST)["other-runtimes"].result
-    assert found
-    assert found.hint.startswith("take the runtime nvidia out of /etc/containerd/config.toml")
+    result = judged(STEP, other, HOST)["other-runtimes"].result
+    assert result
+    assert result.hint.startswith("take the runtime nvidia out of /etc/containerd/config.toml")
 
 
 def test_the_repository_of_the_spec_with_its_key() -> None:
@@ -64,7 +66,7 @@ def test_the_repository_of_the_spec_with_its_key() -> None:
 
 def test_packages() -> None:
     assert failures(judged(STEP, with_toolkit(("hold", "install")), HOST)) == {
-        "held": ("not held: nvidia-container-toolkit, nvidia-container-toolkit-base", "install")
+        "packages-held": ("not held: nvidia-container-toolkit, nvidia-container-toolkit-base", "install")
     }
     assert failures(judged(STEP, with_toolkit(("1.20.1", "1.19.0")), HOST)) == {
         "version": (
@@ -87,7 +89,7 @@ def test_a_gpu_that_cdi_s_file_does_not_name() -> None:
 
 
 def test_the_role_writes_what_the_check_expects() -> None:
-    assert tomllib.loads((ROLE / "files" / "gpustack-nvidia.toml").read_text()) == drop_in()
+    assert tomllib.loads((ROLE / "files" / "gpustack-nvidia.toml").read_text()) == build_drop_in()
     variables = yaml.safe_load((ROLE / "vars" / "main.yml").read_text())
     assert sorted(variables["gpu_runtime_names"]) == sorted(PACKAGES)
     assert [word.split("=")[0] for word in variables["gpu_runtime_packages"].split() if "=" in word] == list(PACKAGES)

@@ -8,7 +8,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.config.host import Host
-from gpustack.steps.gpu.sharing import STEP, wanted
+from gpustack.steps.gpu.sharing import STEP, build_variables
 from tests.worlds.cases import written
 from tests.worlds.cluster import K1, K2
 from tests.worlds.gpus import devices, edited, here, judged, on, snapshot
@@ -19,7 +19,7 @@ NODES = "gpu.nodes"
 PLUGIN, MIG, STATE = "nvidia.com/device-plugin.config", "nvidia.com/mig.config", "nvidia.com/mig.config.state"
 SLICED = (on(K1, gpustack_sharing="time-slicing:4"), K2)
 PARTED = (on(K1, gpustack_mig="all-1g.10gb"), K2)
-LOST: Answers = {(NODES, CLUSTER): replace(written(NODES, "", -1), lost="no answer")}
+LOST: Answers = {(NODES, CLUSTER): replace(written(NODES, "", -1), missing_reason="no answer")}
 
 
 def labelled(case: str = "two-hosts", **changes: str) -> Answers:
@@ -36,7 +36,7 @@ def labelled(case: str = "two-hosts", **changes: str) -> Answers:
 
 
 def lines(changed: Answers | None = None, hosts: tuple[Host, ...] = (K1, K2), **more: Any) -> list[str]:
-    found: list[str] = wanted(View(snapshot(changed, hosts=hosts, **more), CLUSTER))["labels"]
+    found: list[str] = build_variables(View(snapshot(changed, hosts=hosts, **more), CLUSTER))["labels"]
     return found
 
 
@@ -110,12 +110,12 @@ def test_a_layout_that_is_no_longer_wanted_is_taken_back() -> None:
 
 @pytest.mark.parametrize(("state", "text"), [("pending", "pending"), ("failed", "failed"), ("", "nothing")])
 def test_the_mig_manager_has_not_come_to_its_end(state: str, text: str) -> None:
-    found = labelled("mig", state=state)
-    assert failures(judged(STEP, found, hosts=PARTED)) == {"layout": (f"k1: {text}", "install")}
-    mismatch = judged(STEP, found, hosts=PARTED)["layout"].result
+    answers = labelled("mig", state=state)
+    assert failures(judged(STEP, answers, hosts=PARTED)) == {"layout": (f"k1: {text}", "install")}
+    mismatch = judged(STEP, answers, hosts=PARTED)["layout"].result
     assert mismatch
     assert mismatch.passing
-    assert "layout" not in failures(judged(STEP, found)), "nobody asked for one"
+    assert "layout" not in failures(judged(STEP, answers)), "nobody asked for one"
 
 
 def test_a_layout_without_an_instance() -> None:

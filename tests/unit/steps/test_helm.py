@@ -22,5 +22,5 @@ def test_where_nothing_is_installed_with_it_none_is_needed() -> None:
 
 
 def test_what_is_no_helm_is_unknown() -> None:
-    found = judged(STEP, {PROGRAM: recorded("helm.program", "odd")})
-    assert found["program"].outcome == "unknown"
+    judgements = judged(STEP, {PROGRAM: recorded("helm.program", "odd")})
+    assert judgements["program"].outcome == "unknown"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 
-FILES = playbooks() / "files"
+FILES = locate_playbooks() / "files"
 PARTS = ("limits.sh", "fetch.sh", "pinned.sh", "namespace.sh", "definitions.sh", "helm-release.sh")
 SCRIPT = "\n".join((FILES / name).read_text() for name in PARTS)
 CHART = "chart"

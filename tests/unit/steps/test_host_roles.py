@@ -4,15 +4,15 @@ import re
 
 import yaml
 
-from gpustack.config.resources import playbooks
-from gpustack.probes.containerd.daemon import OURS, REGISTRIES, SOCKET
+from gpustack.config.resources import locate_playbooks
+from gpustack.probes.containerd.daemon import MANAGED_HEADER, REGISTRIES, SOCKET
 from gpustack.probes.host.units import CLOCKS
 from gpustack.probes.kernel.settings import KERNEL_MODULES, SYSCTLS
 from gpustack.probes.packages.software import FETCHING, HOST_PACKAGES
 from gpustack.steps.kubernetes.step import NAMES
 from gpustack.steps.prereqs.kernel import SYSCTL_FILE
 
-ROLES = playbooks() / "roles"
+ROLES = locate_playbooks() / "roles"
 PREREQS, CONTAINERD, KUBERNETES = (ROLES / name for name in ("prereqs", "containerd", "kubernetes"))
 
 
@@ -44,7 +44,7 @@ def test_modules_and_sysctls() -> None:
 def test_registries_and_the_mark_of_our_files() -> None:
     layout = (CONTAINERD / "files" / "layout.sh").read_text()
     assert f"for registry in {' '.join(REGISTRIES)}; do" in layout
-    assert f"HEADER='{OURS}'" in layout
+    assert f"HEADER='{MANAGED_HEADER}'" in layout
 
 
 def test_crictl() -> None:

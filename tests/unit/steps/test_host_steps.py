@@ -34,21 +34,21 @@ def test_holds_on_a_prepared_host(step: Step, host: str) -> None:
 
 @every_check
 def test_reads_only_what_the_step_asks(step: Step, check: Check) -> None:
-    here = View(snapshot({}, DEFAULTS, hosts=ASKED), "h1")
-    check(here)
-    assert {probe.id for probe, _ in here.read} <= {probe.id for probe in step.probes}
+    view = View(snapshot({}, DEFAULTS, hosts=ASKED), "h1")
+    check(view)
+    assert {probe.id for probe, _ in view.reads} <= {probe.id for probe in step.probes}
 
 
 @every_check
 def test_is_unknown_without_any_fact_it_reads(step: Step, check: Check) -> None:
     """Of its own host: another one that cannot tell is judged for that itself."""
     whole = snapshot({}, DEFAULTS, hosts=ASKED)
-    here = View(whole, "h1")
-    check(here)
-    assert here.read
-    for probe, where in [(probe, where) for probe, where in here.read if where != "h2"]:
+    view = View(whole, "h1")
+    check(view)
+    assert view.reads
+    for probe, where in [(probe, where) for probe, where in view.reads if where != "h2"]:
         rest = {key: answer for key, answer in whole.answers.items() if key != (probe.id, where)}
-        poorer = Snapshot(whole.taken, whole.inventory, whole.reach, rest)
+        poorer = Snapshot(whole.started_at, whole.inventory, whole.reach, rest)
         assert judge(check, View(poorer, "h1")).outcome == "unknown", f"without {probe.id} of {where}"
 
 

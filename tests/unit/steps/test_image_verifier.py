@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config.images import LIST, VERIFIER, verifier_digest
-from gpustack.config.resources import playbooks
+from gpustack.config.images import LIST, VERIFIER, compute_verifier_digest
+from gpustack.config.resources import locate_playbooks
 from gpustack.probes.containerd.daemon import SOCKET
 
-FILES = playbooks() / "roles" / "containerd" / "files"
-SHARED = [(playbooks() / "files" / name).read_text() for name in ("fetch.sh", "pinned.sh")]
+FILES = locate_playbooks() / "roles" / "containerd" / "files"
+SHARED = [(locate_playbooks() / "files" / name).read_text() for name in ("fetch.sh", "pinned.sh")]
 PROXY, FLANNEL = "registry.k8s.io/kube-proxy:v1.36.4", "ghcr.io/flannel-io/flannel:v0.28.9"
 ONE, TWO = f"sha256:{'1' * 64}", f"sha256:{'2' * 64}"
 MIRROR = "http://mirror:8480"
@@ -225,4 +225,4 @@ def test_the_role_and_the_checks_mean_the_same_files() -> None:
     assert f"SOCKET={SOCKET}\n" in script
     program = (FILES / "image-verifier.sh").read_text()
     # As the lookup gives it to the role, which adds the line's end again.
-    assert hashlib.sha256(f"{program.rstrip()}\n".encode()).hexdigest() == verifier_digest()
+    assert hashlib.sha256(f"{program.rstrip()}\n".encode()).hexdigest() == compute_verifier_digest()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from tests.unit.ownership.test_agreed_removal import CERTIFICATE
 from tests.worlds.certificates import Authority
 from tests.worlds.owned_root import PROGRAM, OwnedRoot
@@ -17,7 +17,7 @@ from tests.worlds.owned_root import PROGRAM, OwnedRoot
 BOOTSTRAP, JOIN = "/etc/kubernetes/bootstrap-kubelet.conf", "/run/gpustack-join.yaml"
 CA = "/etc/kubernetes/pki/ca.crt"
 DECLARED = {"file": [JOIN], "data": [BOOTSTRAP, CA]}
-FILES = playbooks() / "roles" / "workers" / "files"
+FILES = locate_playbooks() / "roles" / "workers" / "files"
 # What limits.sh and the host bring. kubeadm refuses to join beside a CA.
 PROGRAMS = """hold_lock() { :; }
 systemctl() { :; }

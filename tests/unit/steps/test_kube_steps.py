@@ -33,7 +33,7 @@ def view(step: Step, found: Snapshot) -> View:
 @every_check
 def test_holds_on_a_healthy_cluster(step: Step, check: Check) -> None:
     judgement = judge(check, view(step, snapshot({}, {}, (K1, K2))))
-    assert judgement.outcome == "ok", judgement.result or judgement.why
+    assert judgement.outcome == "ok", judgement.result or judgement.reason
 
 
 # They read nothing where the spec has nothing to compare.
@@ -43,15 +43,15 @@ WITHOUT_SPEC = ("address", "receiver_secrets")
 @every_check
 def test_is_unknown_without_any_fact_it_reads(step: Step, check: Check) -> None:
     whole = snapshot({}, {"kubernetes": {"version": "1.36.4", "cert_sans": ["k1"]}}, (K1, K2))
-    here = View(whole, view(step, whole).where)
+    here = View(whole, view(step, whole).location)
     check(here)
-    assert here.read or check.__name__ in WITHOUT_SPEC, "a check that reads nothing can only say what it thinks"
-    for probe, where in here.read:
+    assert here.reads or check.__name__ in WITHOUT_SPEC, "a check that reads nothing can only say what it thinks"
+    for probe, where in here.reads:
         if step.scope == "cluster" and probe.id in OF_HOSTS:
             continue
-        place = CLUSTER if probe.location == "cluster" else where
+        place = CLUSTER if probe.scope == "cluster" else where
         answers = {key: answer for key, answer in whole.answers.items() if key != (probe.id, place)}
-        judgement = judge(check, View(replace(whole, answers=answers), here.where))
+        judgement = judge(check, View(replace(whole, answers=answers), here.location))
         assert judgement.outcome == "unknown", probe.id
 
 
@@ -59,7 +59,7 @@ def test_is_unknown_without_any_fact_it_reads(step: Step, check: Check) -> None:
 def test_reads_only_what_the_step_asks(step: Step, check: Check) -> None:
     here = view(step, snapshot({}, {}, (K1, K2)))
     check(here)
-    assert {probe.id for probe, _ in here.read} <= {probe.id for probe in step.probes}
+    assert {probe.id for probe, _ in here.reads} <= {probe.id for probe in step.probes}
 
 
 @every_check
@@ -73,15 +73,15 @@ def test_fresh_hosts_are_due_and_what_stands_behind_waits() -> None:
     hosts = ("kubeadm.files", "kubeadm.certificates", "kubeadm.listeners", "kubelet.health", "flannel.host")
     answers = {(probe, CLUSTER): recorded(probe, "fresh") for probe in (*probes, *cluster)}
     answers |= {(probe, host): recorded(probe, "fresh") for probe in hosts for host in ("k1", "k2")}
-    found = {state.step: state for state in states(*STEPS, answers=answers)}
-    assert found["control-plane"].outcome == "failed"
-    assert {mismatch.cure for state in found.values() for mismatch in state.differences} == {"install"}
-    assert (found["workers"].outcome, found["flannel"].outcome) == ("failed", "failed")
+    step_states = {state.step: state for state in states(*STEPS, answers=answers)}
+    assert step_states["control-plane"].outcome == "failed"
+    assert {mismatch.cure for state in step_states.values() for mismatch in state.differences} == {"install"}
+    assert (step_states["workers"].outcome, step_states["flannel"].outcome) == ("failed", "failed")
 
 
 def test_a_step_is_for_its_hosts() -> None:
     alone = [state.step for state in states(*STEPS, taint.STEP, hosts=(K1,))]
     assert alone == ["control-plane", "flannel", "taint"]
-    assert [(state.step, state.where) for state in states(*STEPS, taint.STEP)] == [
+    assert [(state.step, state.location) for state in states(*STEPS, taint.STEP)] == [
         ("control-plane", CLUSTER), ("flannel", CLUSTER), ("workers", "k2"),
     ]  # fmt: skip

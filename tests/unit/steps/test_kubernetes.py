@@ -13,7 +13,7 @@ PACKAGES, REPOSITORIES = "packages.installed", "packages.repositories"
 def test_a_fresh_host() -> None:
     assert failures(judged(STEP, state="fresh")) == {
         "repository": ("nothing", "install"),
-        "installed": ("missing: cri-tools, kubeadm, kubectl, kubelet, kubernetes-cni", "install"),
+        "packages-installed": ("missing: cri-tools, kubeadm, kubectl, kubelet, kubernetes-cni", "install"),
         "kubelet-at-boot": ("no unit", "install"),
         "crictl-endpoint": ("image-endpoint: nothing, runtime-endpoint: nothing", "install"),
     }
@@ -22,8 +22,8 @@ def test_a_fresh_host() -> None:
 def test_a_drifted_host() -> None:
     drifted = (PACKAGES, REPOSITORIES, "units.services", "containerd.crictl")
     found = failures(judged(STEP, {(probe, "h1"): recorded(probe, "drifted-debian-12") for probe in drifted}))
-    assert set(found) == {"repository", "held", "kubelet-at-boot", "crictl-endpoint"}
-    assert found["held"] == ("not held: kubelet", "install")
+    assert set(found) == {"repository", "packages-held", "kubelet-at-boot", "crictl-endpoint"}
+    assert found["packages-held"] == ("not held: kubelet", "install")
     assert found["kubelet-at-boot"] == ("disabled", "install")
 
 
@@ -66,17 +66,17 @@ def test_the_way_to_another_version(installed: str, wanted: str, hint: str) -> N
 def test_googles_kubectl_is_not_that_of_kubernetes(state: str) -> None:
     """As dpkg-query says it of kubectl 1:528.0.0-0 from packages.cloud.google.com/apt cloud-sdk."""
     known = recorded(PACKAGES, f"{state}-debian-12")
-    lines = [line for line in known.out.splitlines() if not line.startswith("kubectl ")]
-    err = known.err.replace("dpkg-query: no packages found matching kubectl\n", "")
-    answer = replace(known, out="\n".join([*lines, "kubectl install installed 1:528.0.0-0"]) + "\n", err=err)
-    found = judged(STEP, {(PACKAGES, "h1"): answer}, state=state)
-    wrong = found["origin"].result
+    lines = [line for line in known.stdout.splitlines() if not line.startswith("kubectl ")]
+    err = known.stderr.replace("dpkg-query: no packages found matching kubectl\n", "")
+    answer = replace(known, stdout="\n".join([*lines, "kubectl install installed 1:528.0.0-0"]) + "\n", stderr=err)
+    judgements = judged(STEP, {(PACKAGES, "h1"): answer}, state=state)
+    wrong = judgements["origin"].result
     assert wrong
-    assert (wrong.found, wrong.cure) == ("kubectl 528.0.0 of the Google Cloud CLI", "operator")
+    assert (wrong.actual, wrong.cure) == ("kubectl 528.0.0 of the Google Cloud CLI", "operator")
     assert wrong.hint.startswith("apt-get remove kubectl ")
-    assert found["versions"].result is None
-    assert found["held"].result is None
-    assert not (missing := found["installed"].result) or "kubectl" not in missing.found
+    assert judgements["versions"].result is None
+    assert judgements["packages-held"].result is None
+    assert not (missing := judgements["packages-installed"].result) or "kubectl" not in missing.actual
 
 
 def test_settings_of_crictl_that_are_not_ours_are_no_drift() -> None:

@@ -19,12 +19,12 @@ def case(probe: str, name: str, *edits: tuple[str, str]) -> dict[tuple[str, str]
 
 def released(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
     """The healthy cluster's releases, with words replaced; each must be there."""
-    found = healthy()[RELEASES]
-    out = found.out
+    answer = healthy()[RELEASES]
+    out = answer.stdout
     for old, new in edits:
         assert old in out, old
         out = out.replace(old, new)
-    return {RELEASES: Answer(found.probe, found.where, 0, out)}
+    return {RELEASES: Answer(answer.probe, answer.location, 0, out)}
 
 
 NO_RELEASE = case("helm.releases", "none")
@@ -38,9 +38,9 @@ def test_before_the_chart_all_is_for_install() -> None:
         answers |= case(probe, "unknown-kind")
     answers |= answers_at(CLUSTER, written("monitoring.definitions", '{"items":[]}'))
     answers |= case("monitoring.targets", "not-yet") | case("grafana.rules", "none")
-    found = judged(STEP, answers)
-    assert {one.result.cure for one in found.values() if one.result} == {"install"}
-    outcomes = {check: one.outcome for check, one in found.items()}
+    judgements = judged(STEP, answers)
+    assert {judgement.result.cure for judgement in judgements.values() if judgement.result} == {"install"}
+    outcomes = {check: one.outcome for check, one in judgements.items()}
     missing = dict.fromkeys(
         ("definitions", "chart", "grafana-rules", "workloads", "prometheus", "alertmanager"), "failed"
     )
@@ -78,15 +78,15 @@ def test_definitions_of_another_minor_or_missing() -> None:
 @pytest.mark.parametrize("newer", ["0.99.0", "0.94.0", "1.0.0", "0.100.1"])
 def test_newer_definitions_of_another_operator_are_ok_and_named(newer: str) -> None:
     """The text of an ok check says so; install --force does not put them back either (test_definitions.py)."""
-    found = judged(STEP, case("monitoring.definitions", "control-plane", ('"0.93.0"', f'"{newer}"')))["definitions"]
-    assert found.outcome == "ok"
-    assert str(found.result).endswith(f"{newer.rsplit('.', 1)[0]}, newer than 0.93: they are left as they are")
+    judgement = judged(STEP, case("monitoring.definitions", "control-plane", ('"0.93.0"', f'"{newer}"')))["definitions"]
+    assert judgement.outcome == "ok"
+    assert str(judgement.result).endswith(f"{newer.rsplit('.', 1)[0]}, newer than 0.93: they are left as they are")
 
 
 def test_one_older_definition_among_newer_ones_is_for_install() -> None:
     text = case("monitoring.definitions", "control-plane", ('"0.93.0"', '"0.99.0"'))
     ((place, answer),) = text.items()
-    mixed = {place: replace(answer, out=answer.out.replace('"0.99.0"', '"0.92.0"', 1))}
+    mixed = {place: replace(answer, stdout=answer.stdout.replace('"0.99.0"', '"0.92.0"', 1))}
     assert failures(judged(STEP, mixed)) == {"definitions": ("0.92, 0.99", "install")}
 
 
@@ -140,7 +140,7 @@ def test_workloads_that_are_missing_or_not_ready() -> None:
     idle = case("monitoring.deployments", "control-plane", ('"replicas":1', '"replicas":0'))
     mismatch = judged(STEP, idle)["workloads"].result
     assert mismatch
-    assert (mismatch.found, mismatch.passing) == (
+    assert (mismatch.actual, mismatch.passing) == (
         "monitoring-grafana, monitoring-kube-state-metrics, monitoring-operator scaled to 0",
         False,
     )
@@ -172,7 +172,7 @@ def test_what_the_operator_has_not_made(probe: str, name: str, check: str, found
 
 @pytest.mark.parametrize("probe", ["monitoring.prometheuses", "monitoring.alertmanagers", "monitoring.definitions"])
 def test_what_the_api_refuses_to_tell_is_unknown(probe: str) -> None:
-    found = {one.outcome for one in judged(STEP, case(probe, "forbidden")).values()}
+    found = {judgement.outcome for judgement in judged(STEP, case(probe, "forbidden")).values()}
     assert found == {"ok", "unknown"}
 
 
@@ -181,7 +181,7 @@ def test_targets_that_are_down_or_missing() -> None:
     gone = case("monitoring.targets", "control-plane", ('"coredns"', '"else"'))
     assert failures(judged(STEP, gone)) == {"targets": ("no coredns", "install")}
     down = recorded("monitoring.targets", "control-plane")
-    body = json.loads(down.out)
+    body = json.loads(down.stdout)
     body["data"]["result"].append({"metric": {"job": "theirs"}, "value": [0, "0"]})
     assert failures(judged(STEP, {("monitoring.targets", CLUSTER): written(down.probe, json.dumps(body))})) == {}
 
@@ -207,8 +207,8 @@ def test_a_secret_that_is_not_that_of_the_file(case: str, found: str) -> None:
 def test_a_secret_that_cannot_be_compared_is_unknown() -> None:
     for case in ("odd", "refused"):
         receiver = {"alerts": {"receivers": {"default": [{"type": "webhook", "secret_file": "/x"}]}}}
-        found = judged(STEP, answers_at("k1", recorded("alerting.secret", case)), receiver)
-        assert found["receiver-secrets"].outcome == "unknown"
+        judgements = judged(STEP, answers_at("k1", recorded("alerting.secret", case)), receiver)
+        assert judgements["receiver-secrets"].outcome == "unknown"
 
 
 def test_each_receiver_has_its_secret_and_those_of_others_are_theirs_to_make() -> None:
@@ -267,9 +267,9 @@ def test_rights_that_the_values_of_the_operator_name_are_theirs() -> None:
 @pytest.mark.parametrize("level", ["baseline", "restricted"])
 def test_a_level_that_somebody_set_is_for_a_person(level: str) -> None:
     answer = healthy()["kube.namespaces", CLUSTER]
-    document = json.loads(answer.out)
+    document = json.loads(answer.stdout)
     for item in document["items"]:
         if item["metadata"]["name"] == "monitoring":
             item["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = level
-    changed = {("kube.namespaces", CLUSTER): replace(answer, out=json.dumps(document))}
+    changed = {("kube.namespaces", CLUSTER): replace(answer, stdout=json.dumps(document))}
     assert failures(judged(STEP, changed)) == {"namespace": (level, "operator")}

@@ -4,7 +4,7 @@ from typing import Any
 
 from gpustack.config.sections.receiver import Receiver
 from gpustack.config.spec import Spec
-from gpustack.steps.monitoring.receiver import alertmanager, mounted, way
+from gpustack.steps.monitoring.receiver import build_alertmanager_values, build_receiver, format_secret_path
 
 MAIL = {"type": "email", "to": "ops@example.com", "sender": "k8s@example.com", "smarthost": "mail.example.com:587"}
 HOOK = {"type": "webhook", "secret_file": "/s"}
@@ -13,16 +13,16 @@ FILE = "/etc/alertmanager/secrets/gpustack-receivers/me"
 
 
 def made(**receivers: Any) -> dict[str, Any]:
-    return alertmanager(Spec.model_validate({"alerts": {"receivers": receivers}}))
+    return build_alertmanager_values(Spec.model_validate({"alerts": {"receivers": receivers}}))
 
 
 def of(**receiver: str) -> dict[str, Any]:
     target = Receiver(**receiver)  # type: ignore[arg-type]
-    return way(target, mounted("me", target))
+    return build_receiver(target, format_secret_path("me", target))
 
 
 def test_without_a_receiver_the_chart_s_own_stays() -> None:
-    assert alertmanager(Spec()) == made(critical=[]) == {}
+    assert build_alertmanager_values(Spec()) == made(critical=[]) == {}
 
 
 def test_one_for_all_severities() -> None:

@@ -11,15 +11,15 @@ import pytest
 import yaml
 
 from gpustack.ask.probe import Answer, Shell
-from gpustack.config.egress import digests
+from gpustack.config.egress import build_digests
 from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.config.inventory import Inventory
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from gpustack.config.spec import Spec
 from gpustack.probes.monitoring.alerting import SECRETS
 
-PUT = "".join((playbooks() / "files" / name).read_text() for name in ("limits.sh", "namespace.sh", "apply.sh"))
-PUT += (playbooks() / "roles" / "monitoring" / "files" / "receivers.sh").read_text()
+PUT = "".join((locate_playbooks() / "files" / name).read_text() for name in ("limits.sh", "namespace.sh", "apply.sh"))
+PUT += (locate_playbooks() / "roles" / "monitoring" / "files" / "receivers.sh").read_text()
 # With all that a shell minds.
 HOOK = "https://hooks.example.com/services/only-we-know?a=b%20c&d='\"$HOME`id`"
 KUBECTL = r"""#!/bin/sh
@@ -63,7 +63,7 @@ def run(world: Path, script: str, text: str = "", **variables: str) -> str:
 
 
 def put(world: Path, **secrets: str) -> str:
-    lines = [f"{name.replace('_', '-')} {b64encode(one.encode()).decode()}\n" for name, one in secrets.items()]
+    lines = [f"{name.replace('_', '-')} {b64encode(secret.encode()).decode()}\n" for name, secret in secrets.items()]
     return run(world, PUT, "".join(["#\n", *lines]), NAMESPACE="monitoring")
 
 
@@ -76,10 +76,10 @@ def compared(world: Path, wanted: str) -> Mapping[str, str]:
     receivers = {"default": [{"type": "webhook", "secret_file": str(file)}], "info": [slack]}
     spec = Spec.model_validate({"alerts": {"receivers": receivers}})
     hosts = (Host("h1", "192.0.2.1", groups=frozenset({CONTROL_PLANE})),)
-    assert isinstance(SECRETS.ask, Shell)
-    script = SECRETS.ask.text.replace("/etc/kubernetes/admin.conf", str(file))
-    output = run(world, script, MONITORING="monitoring", **digests(Inventory(None, hosts, spec), hosts[0]))
-    return SECRETS.fact(Answer(SECRETS.id, "h1", 0, output))
+    assert isinstance(SECRETS.question, Shell)
+    script = SECRETS.question.script.replace("/etc/kubernetes/admin.conf", str(file))
+    output = run(world, script, MONITORING="monitoring", **build_digests(Inventory(None, hosts, spec), hosts[0]))
+    return SECRETS.extract_fact(Answer(SECRETS.id, "h1", 0, output))
 
 
 def test_a_secret_is_put_once_and_found_the_same(world: Path) -> None:
@@ -148,9 +148,9 @@ def test_it_is_in_no_argument(world: Path) -> None:
 
 
 def test_where_no_secret_is_wanted_nobody_is_asked(world: Path) -> None:
-    assert isinstance(SECRETS.ask, Shell)
-    there = SECRETS.ask.text.replace("/etc/kubernetes/admin.conf", "/dev/null")
+    assert isinstance(SECRETS.question, Shell)
+    there = SECRETS.question.script.replace("/etc/kubernetes/admin.conf", "/dev/null")
     assert run(world, there, MONITORING="monitoring", SALT="s") == ""
-    worker = SECRETS.ask.text.replace("/etc/kubernetes/admin.conf", str(world / "none"))
+    worker = SECRETS.question.script.replace("/etc/kubernetes/admin.conf", str(world / "none"))
     assert run(world, worker, MONITORING="monitoring", SALT="s", RECEIVERS="x y z -\n") == ""
     assert (world / "argv").read_text() == ""

@@ -8,13 +8,18 @@ import pytest
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.config.spec import Spec
-from gpustack.steps.monitoring.values import chart_values, computed, lost_history, size_limit
+from gpustack.steps.monitoring.values import (
+    build_chart_values,
+    compute_values,
+    describe_lost_history,
+    format_size_limit,
+)
 from tests.worlds.cluster import snapshot
 from tests.worlds.specs import complaints
 
 
 def prometheus(**spec: Any) -> dict[str, Any]:
-    found: dict[str, Any] = computed(Spec.model_validate(spec))["prometheus"]
+    found: dict[str, Any] = compute_values(Spec.model_validate(spec))["prometheus"]
     return found
 
 
@@ -30,17 +35,17 @@ def test_thirty_days_on_a_volume_are_the_default() -> None:
     ("size", "limit"), [("512Mi", "435MB"), ("1Gi", "870MB"), ("20Gi", "17408MB"), ("2Ti", "1782579MB")]
 )
 def test_the_data_never_fills_its_volume(size: str, limit: str) -> None:
-    assert size_limit(Spec.model_validate({"monitoring": {"persistence": {"size": size}}})) == limit
-    assert size_limit(Spec.model_validate({"monitoring": {"retention_size": "5GB"}})) == "5GB"
+    assert format_size_limit(Spec.model_validate({"monitoring": {"persistence": {"size": size}}})) == limit
+    assert format_size_limit(Spec.model_validate({"monitoring": {"retention_size": "5GB"}})) == "5GB"
 
 
 def test_external_labels_are_added_to_that_of_the_cluster() -> None:
     spec = {"cluster_name": "blue", "monitoring": {"external_labels": {"site": "a", "stage": "b"}}}
     assert prometheus(**spec)["prometheusSpec"]["externalLabels"] == {"cluster": "blue", "site": "a", "stage": "b"}
     for name in ("cluster", "prometheus", "prometheus_replica", "a-b", "1a", ""):
-        (found,) = complaints({"monitoring": {"external_labels": {name: "x"}}})
-        assert found.key == "gpustack.monitoring.external_labels"
-        assert found.allowed == "names of letters, digits and _, other than cluster, prometheus, prometheus_replica"
+        (complaint,) = complaints({"monitoring": {"external_labels": {name: "x"}}})
+        assert complaint.key == "gpustack.monitoring.external_labels"
+        assert complaint.rule == "names of letters, digits and _, other than cluster, prometheus, prometheus_replica"
 
 
 def test_a_port_of_its_own_on_every_node() -> None:
@@ -54,7 +59,7 @@ def test_a_port_of_its_own_on_every_node() -> None:
 
 
 def lost(**monitoring: Any) -> str:
-    return lost_history(View(snapshot(spec={"monitoring": monitoring}), CLUSTER))
+    return describe_lost_history(View(snapshot(spec={"monitoring": monitoring}), CLUSTER))
 
 
 def test_what_is_lost_without_a_volume_is_named() -> None:
@@ -64,7 +69,7 @@ def test_what_is_lost_without_a_volume_is_named() -> None:
 
 
 def with_values(given: dict[str, Any]) -> dict[str, Any]:
-    return chart_values(replace(snapshot().inventory, values={"monitoring": given}))
+    return build_chart_values(replace(snapshot().inventory, values={"monitoring": given}))
 
 
 def test_grafana_reads_config_maps_alone() -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 
-SCRIPT = (playbooks() / "roles" / "containerd" / "files" / "newest-patch.sh").read_text()
+SCRIPT = (locate_playbooks() / "roles" / "containerd" / "files" / "newest-patch.sh").read_text()
 # As Docker names them; RELEASES.md of containerd has release candidates only before a minor.
 VERSIONS = ("2.2.5", "2.3.4", "2.3.5", "2.3.6", "2.3.7", "2.3.8~rc.1", "2.4.0")
 SUFFIX = "-1~debian.12~bookworm"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 
-FILES = playbooks() / "files"
+FILES = locate_playbooks() / "files"
 SCRIPT = f"{(FILES / 'fetch.sh').read_text()}\n{(FILES / 'pinned.sh').read_text()}\nset -eu\n"
 MIRROR = "http://mirror:8480"
 URL = f"{MIRROR}/get.helm.sh/helm.tar.gz"
@@ -127,7 +127,7 @@ def test_what_the_mirror_has_not(world: Path, gone: str) -> None:
     assert not place(world).exists()
 
 
-PURPOSE = playbooks() / "roles" / "containerd" / "files" / "purpose.sh"
+PURPOSE = locate_playbooks() / "roles" / "containerd" / "files" / "purpose.sh"
 
 
 def asked_for(world: Path, purpose: str, mirror: str = MIRROR) -> "subprocess.CompletedProcess[str]":

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.ask.probe import Answer
-from gpustack.ask.script import command
+from gpustack.ask.script import format_command
 from gpustack.config.host import Host
 from gpustack.probes.host.system import OS
 from gpustack.steps.prereqs.step import STEP
@@ -40,11 +40,11 @@ def test_architecture() -> None:
 
 @pytest.mark.parametrize("case", ["debian-12-armhf", "debian-13-riscv64"])
 def test_an_architecture_without_packages_is_refused(case: str) -> None:
-    found = judged(STEP, answers_at("h1", recorded("system.os", case)))
-    wrong = found["architecture"].result
+    judgements = judged(STEP, answers_at("h1", recorded("system.os", case)))
+    wrong = judgements["architecture"].result
     assert wrong
-    assert (wrong.found, wrong.cure) == (case.rpartition("-")[2], "operator")
-    assert found["system"].result is None
+    assert (wrong.actual, wrong.cure) == (case.rpartition("-")[2], "operator")
+    assert judgements["system"].result is None
 
 
 @pytest.mark.parametrize(("says", "arch"), [("echo armhf", "armhf"), ("exit 127", "riscv64")])
@@ -54,8 +54,10 @@ def test_what_dpkg_installs_for_counts_and_not_the_kernel(tmp_path: Path, says: 
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
     env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    done = subprocess.run(["sh", "-c", command(OS)], capture_output=True, text=True, env=env, check=True, timeout=60)
-    assert OS.fact(Answer(OS.id, "h1", 0, done.stdout)).arch == arch
+    done = subprocess.run(
+        ["sh", "-c", format_command(OS)], capture_output=True, text=True, env=env, check=True, timeout=60
+    )
+    assert OS.extract_fact(Answer(OS.id, "h1", 0, done.stdout)).arch == arch
 
 
 def test_capacity_names_all_that_is_short() -> None:
@@ -72,10 +74,10 @@ def test_free_disk_is_judged_before_the_first_installation() -> None:
 
 
 def test_cgroup_v1_needs_the_operators_word() -> None:
-    found = judged(STEP, spec={"kubelet": {}})["cgroup-version"].result
-    assert found
-    assert (found.found, found.cure) == ("1", "operator")
-    assert "kubelet.failCgroupV1" in found.hint
+    result = judged(STEP, spec={"kubelet": {}})["cgroup-version"].result
+    assert result
+    assert (result.actual, result.cure) == ("1", "operator")
+    assert "kubelet.failCgroupV1" in result.hint
     assert failures(judged(STEP, answers_at("h1", recorded("system.cgroup", "v2")), {"kubelet": {}})) == {}
 
 
@@ -195,7 +197,7 @@ def test_the_nodes_address_is_on_the_host() -> None:
     assert failures(judged(STEP, answers))["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
     assert failures(judged(STEP, answers, on="h2"))["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
     no_route = answers_at("h2", recorded("network.address", "no-default-route"))
-    assert "Network is unreachable" in judged(STEP, no_route, on="h2")["node-address"].why
+    assert "Network is unreachable" in judged(STEP, no_route, on="h2")["node-address"].reason
 
 
 def test_ports() -> None:
@@ -221,10 +223,10 @@ def test_another_kubernetes() -> None:
     answers = {
         ("leftovers.kubernetes", host): recorded("leftovers.kubernetes", "drifted-debian-12") for host in ("h1", "h2")
     }
-    found = judged(STEP, answers)["other-clusters"].result
-    assert found
-    assert found.found == "a node of the cluster at 192.168.7.20:6443, k3s"
-    assert found.hint.startswith("k3s-uninstall.sh")
+    result = judged(STEP, answers)["other-clusters"].result
+    assert result
+    assert result.actual == "a node of the cluster at 192.168.7.20:6443, k3s"
+    assert result.hint.startswith("k3s-uninstall.sh")
 
 
 @pytest.mark.parametrize("server", ["10.77.1.11:6443", "127.0.0.1:6443"])
@@ -235,9 +237,9 @@ def test_our_own_cluster_is_no_other(server: str) -> None:
 
 def test_a_worker_of_another_cluster() -> None:
     answers = answers_at("h2", written("leftovers.kubernetes", "https://127.0.0.1:6443\n"))
-    found = judged(STEP, answers, on="h2")["other-clusters"].result
-    assert found
-    assert found.hint.startswith("gpustack reset --limit h2 --foreign")
+    result = judged(STEP, answers, on="h2")["other-clusters"].result
+    assert result
+    assert result.hint.startswith("gpustack reset --limit h2 --foreign")
 
 
 def test_time_service() -> None:
@@ -268,5 +270,7 @@ def test_files_of_the_proxy_that_are_not_as_they_should_be() -> None:
 def test_a_host_that_cannot_tell_its_name_takes_no_other_with_it() -> None:
     garbage = {(probe, "h2"): written(probe, "\x1b[2J\n") for probe in ("system.hostname", "system.identity")}
     assert failures(judged(STEP, garbage)) == {}
-    unknown_checks = [check for check, found in judged(STEP, garbage, on="h2").items() if found.outcome == "unknown"]
+    unknown_checks = [
+        check for check, judgement in judged(STEP, garbage, on="h2").items() if judgement.outcome == "unknown"
+    ]
     assert unknown_checks == ["node-name", "machine-id", "product-uuid"]

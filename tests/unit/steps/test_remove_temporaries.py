@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from gpustack.ask.probe import Lines
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from gpustack.probes.kubernetes.cluster_leftovers import TEMPORARIES
 
-SCRIPT = (playbooks() / "roles" / "prereqs" / "files" / "remove-temporaries.sh").read_text()
+SCRIPT = (locate_playbooks() / "roles" / "prereqs" / "files" / "remove-temporaries.sh").read_text()
 PROGRAMS = {
     "getent": 'shift; for user; do echo "$user:x:0:0::$WORLD/$user:/bin/sh"; done',
     # runuser -u USER -- COMMAND…, which only root may call.
@@ -42,8 +42,8 @@ def run(world: Path, script: str) -> str:
 
 
 def found(world: Path) -> list[str]:
-    assert isinstance(TEMPORARIES.ask, Lines)
-    return [line.removeprefix(f"{world}/") for line in run(world, TEMPORARIES.ask.text).splitlines()]
+    assert isinstance(TEMPORARIES.question, Lines)
+    return [line.removeprefix(f"{world}/") for line in run(world, TEMPORARIES.question.script).splitlines()]
 
 
 def test_each_users_files_are_removed_by_that_user(world: Path) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from tests.worlds.own_root import Machine, make_machine
 
-FILES = playbooks() / "files"
-ROLES = playbooks() / "roles"
+FILES = locate_playbooks() / "files"
+ROLES = locate_playbooks() / "roles"
 # Everything is agreed on: what is recorded is another matter (tests/unit/ownership).
 AGREED = 'is_agreed() { [ "$1" = remove ]; }\nCLUSTER=yes\n'
 DROP = f"{(FILES / 'remove-agreed.sh').read_text()}\n{AGREED}"

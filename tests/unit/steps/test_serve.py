@@ -7,10 +7,10 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.view import View
 from gpustack.cli.serve import parse_listen
-from gpustack.config.served import PORT
+from gpustack.config.serve_image import PORT
 from gpustack.serve.routes import HEALTH, respond
-from gpustack.steps.serve import NAME, STEP, objects
-from gpustack.steps.serve import wanted as wanted_by_role
+from gpustack.steps.serve import NAME, STEP, build_objects
+from gpustack.steps.serve import build_variables as wanted_by_role
 from tests.worlds import cluster
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import states
@@ -39,9 +39,9 @@ def test_as_the_step_leaves_it_all_holds() -> None:
 
 
 def test_off_by_default_and_then_nothing_is_wanted() -> None:
-    there = cluster.snapshot()
-    assert failures(judgements(STEP, there)) == {}
-    assert wanted_by_role(View(there, CLUSTER)) == {"objects": [], "dropped": []}
+    snapshot = cluster.snapshot()
+    assert failures(judgements(STEP, snapshot)) == {}
+    assert wanted_by_role(View(snapshot, CLUSTER)) == {"objects": [], "dropped": []}
 
 
 def test_without_monitoring_there_is_no_such_step() -> None:
@@ -51,7 +51,7 @@ def test_without_monitoring_there_is_no_such_step() -> None:
 def test_it_reads_the_prometheus_of_the_spec_by_its_service() -> None:
     def address(monitoring: dict[str, Any]) -> str:
         spec = {**ON, "monitoring": {"persistence": {"enabled": False}, **monitoring}}
-        found = objects(View(cluster.snapshot(spec=spec), CLUSTER))[-1]
+        found = build_objects(View(cluster.snapshot(spec=spec), CLUSTER))[-1]
         return str(found["spec"]["template"]["spec"]["containers"][0]["args"][2])
 
     assert address({}) == "http://monitoring-prometheus.monitoring.svc:9090"
@@ -88,7 +88,7 @@ def test_the_probes_do_not_ask_prometheus() -> None:
     def never() -> Any:
         raise AssertionError
 
-    assert json.loads(respond(path, never, str)) == {"status": "ok"}
+    assert json.loads(respond(path, never, str)) == {"outcome": "ok"}
 
 
 def test_the_service_leads_to_the_pod() -> None:
@@ -100,19 +100,21 @@ def test_the_service_leads_to_the_pod() -> None:
 @pytest.mark.parametrize("kind", ["ServiceAccount", "Service"])
 def test_what_is_missing_is_for_install(kind: str) -> None:
     left = [one for one in wanted() if one["kind"] != kind]
-    assert failed(changed=brought(*left)) == {"brought": (f"{NAME} missing", "install")}
+    assert failed(changed=brought(*left)) == {"objects-applied": (f"{NAME} missing", "install")}
 
 
 def test_another_image_is_another_content() -> None:
     spec = {"serve": {"enabled": True, "image": "registry.example.com/gpustack:0.2.0"}}
-    assert failed(spec) == {"brought": (f"{NAME} with different content", "install")}
+    assert failed(spec) == {"objects-applied": (f"{NAME} with different content", "install")}
 
 
 def test_one_that_somebody_edited() -> None:
     edited = copy.deepcopy(of_kind("Deployment"))
     del edited["spec"]["template"]["spec"]["containers"][0]["securityContext"]
     others = [one for one in wanted() if one["kind"] != "Deployment"]
-    assert failed(changed=brought(*others, edited)) == {"brought": (f"{NAME} changed by an unknown client", "install")}
+    assert failed(changed=brought(*others, edited)) == {
+        "objects-applied": (f"{NAME} changed by an unknown client", "install")
+    }
 
 
 def test_a_deployment_of_that_name_that_is_not_ours_stays() -> None:
@@ -126,15 +128,18 @@ def test_a_deployment_of_that_name_that_is_not_ours_stays() -> None:
 
 def test_a_pod_that_does_not_run() -> None:
     unready = running(readyReplicas=0)
-    found = judgements(STEP, snapshot(ON, at(unready)))["available"].result
-    assert found
-    assert (found.found, found.passing, found.cure) == ("not running", True, "install")
+    result = judgements(STEP, snapshot(ON, at(unready)))["available"].result
+    assert result
+    assert (result.actual, result.passing, result.cure) == ("not running", True, "install")
     assert failed(changed=at(running(0))) == {"available": ("scaled to 0", "install")}
 
 
 def test_none_at_all_is_for_install() -> None:
     none = {**at(written(DEPLOYMENTS, '{"items":[]}')), **brought()}
-    assert failed(changed=none) == {"brought": (f"{NAME} missing", "install"), "available": ("nothing", "install")}
+    assert failed(changed=none) == {
+        "objects-applied": (f"{NAME} missing", "install"),
+        "available": ("nothing", "install"),
+    }
 
 
 def dropped(spec: dict[str, Any], changed: Answers | None = None) -> list[str]:
@@ -150,18 +155,18 @@ def test_switched_off_it_is_removed_the_deployment_last() -> None:
 
 def test_what_cannot_be_read_is_unknown_and_not_deleted() -> None:
     secret = at(recorded(APPLIED, "forbidden"))
-    assert judgements(STEP, snapshot(ON, secret))["brought"].outcome == "unknown"
+    assert judgements(STEP, snapshot(ON, secret))["objects-applied"].outcome == "unknown"
     assert judgements(STEP, snapshot(OFF, secret))["leftovers"].outcome == "unknown"
     assert dropped(OFF, secret) == []
     blind = at(recorded(DEPLOYMENTS, "forbidden"))
-    outcomes = {id: one.outcome for id, one in judgements(STEP, snapshot(ON, blind)).items()}
+    outcomes = {id: judgement.outcome for id, judgement in judgements(STEP, snapshot(ON, blind)).items()}
     assert outcomes["available"] == outcomes["foreign"] == "unknown"
 
 
 def test_it_answers_to_the_names_of_its_service() -> None:
     """The endpoint answers to addresses too, by which the kubelet and Prometheus ask."""
     spec = {**ON, "kubernetes": {"dns_domain": "gpus.internal"}}
-    found = objects(View(cluster.snapshot(spec=spec), CLUSTER))[-1]
+    found = build_objects(View(cluster.snapshot(spec=spec), CLUSTER))[-1]
     arguments = found["spec"]["template"]["spec"]["containers"][0]["args"]
     names = [arguments[at + 1] for at, word in enumerate(arguments) if word == "--allow-host"]
     assert names == [

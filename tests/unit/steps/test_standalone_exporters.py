@@ -10,7 +10,7 @@ from tests.worlds.standalone import bare, built, installed, judged
 
 
 def programs(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
-    out = installed()["standalone.programs", "w1"].out
+    out = installed()["standalone.programs", "w1"].stdout
     for old, new in edits:
         assert old in out
         out = out.replace(old, new)
@@ -29,7 +29,7 @@ def test_a_fresh_host() -> None:
         recorded("gpu.host-engines", "fresh-debian-12"),
     )
     found = failures(judged(STEP, fresh))
-    assert set(found) == {"installed", "engine", "commands", "gpu-series", "node-series"}
+    assert set(found) == {"packages-installed", "engine", "commands", "gpu-series", "node-series"}
     assert {cure for _, cure in found.values()} == {"install"}
 
 
@@ -42,8 +42,9 @@ def test_a_host_without_gpus_has_node_exporter_alone() -> None:
     ("old", "new", "check", "cure"),
     [
         ("prometheus-node-exporter loaded active enabled yes", "prometheus-node-exporter loaded active enabled no",
-         "others", "operator"),
-        ("datacenter-gpu-manager-exporter hold", "datacenter-gpu-manager-exporter install", "installed", "install"),
+         "units-owned", "operator"),
+        ("datacenter-gpu-manager-exporter hold", "datacenter-gpu-manager-exporter install",
+         "packages-installed", "install"),
         ("-4-core hold installed 1:4.6.0-1", "-4-core hold installed 1:4.5.0-1", "pair", "upgrade"),
         ("nvidia-dcgm loaded active enabled", "nvidia-dcgm loaded active disabled", "engine", "install"),
         ("--address=127.0.0.1:9400", "--address=:9400", "commands", "install"),
@@ -58,21 +59,26 @@ def test_an_engine_that_does_not_listen_is_a_fault_and_the_exporter_s_silence_is
     down = answers_at(
         "w1", recorded("gpu.host-engines", "fresh-debian-12"), written("standalone.exported", "gpus none\nnode yes\n")
     )
-    found = judged(STEP, down)
-    faults = {name: one.result.fault for name, one in found.items() if one.result}
+    judgements = judged(STEP, down)
+    faults = {name: judgement.result.fault for name, judgement in judgements.items() if judgement.result}
     assert faults == {"engine": "standalone-engine-down", "gpu-series": ""}
 
 
 def test_an_exporter_that_is_silent_beside_its_engine_is_a_fault() -> None:
     down = answers_at("w1", written("standalone.exported", "gpus none\nnode yes\n"))
-    (result,) = (one.result for one in judged(STEP, down).values() if one.result)
+    (result,) = (judgement.result for judgement in judged(STEP, down).values() if judgement.result)
     assert result.fault == "standalone-exporter-down"
 
 
 def test_what_is_not_answered_is_unknown() -> None:
-    assert unknown(judgements(STEP, built(bare()), "w1")) >= {"others", "installed", "commands", "gpu-series"}
+    assert unknown(judgements(STEP, built(bare()), "w1")) >= {
+        "units-owned",
+        "packages-installed",
+        "commands",
+        "gpu-series",
+    }
 
 
 def test_the_repository() -> None:
-    changed = {("gpu.repository", "w1"): replace(recorded("gpu.repository", "fresh-debian-12"), where="w1")}
+    changed = {("gpu.repository", "w1"): replace(recorded("gpu.repository", "fresh-debian-12"), location="w1")}
     assert set(failures(judged(STEP, changed))) == {"repository"}

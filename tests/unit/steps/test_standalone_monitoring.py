@@ -6,9 +6,9 @@ import yaml
 
 from gpustack.ask.view import View
 from gpustack.probes.host.system import HOSTNAME
-from gpustack.steps.standalone.files import File, monitoring, part_of
-from gpustack.steps.standalone.monitoring import STEP, wanted
-from gpustack.steps.standalone.rules import derived
+from gpustack.steps.standalone.files import File, build_monitoring, build_variables
+from gpustack.steps.standalone.monitoring import STEP, build_installation
+from gpustack.steps.standalone.rules import derive_rules
 from tests.contract.promtool import complaints
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.judge import failures
@@ -20,7 +20,7 @@ def here(spec: dict[str, Any] | None = None) -> View:
 
 
 def texts(spec: dict[str, Any] | None = None) -> dict[str, File]:
-    files = [file for one in monitoring(here(spec)) for file in one.files]
+    files = [file for one in build_monitoring(here(spec)) for file in one.files]
     return {file.path.rpartition("/")[2].partition("-")[0]: file for file in files}
 
 
@@ -35,26 +35,26 @@ def test_a_fresh_host() -> None:
         written("standalone.watching", "== ready\n== rules\n== up\n== end\n"),
     )
     found = failures(judged(STEP, fresh))
-    assert set(found) == {"installed", "commands", "ready", "loaded", "scraped"}
+    assert set(found) == {"packages-installed", "commands", "ready", "rules-loaded", "targets-scraped"}
 
 
 def test_others() -> None:
-    out = installed()["standalone.programs", "w1"].out.replace(
+    out = installed()["standalone.programs", "w1"].stdout.replace(
         "prometheus loaded active enabled yes", "prometheus loaded active enabled no"
     )
     assert failures(judged(STEP, answers_at("w1", written("standalone.programs", out)))) == {
-        "others": ("prometheus", "operator")
+        "units-owned": ("prometheus", "operator")
     }
 
 
 def test_a_job_that_is_not_scraped_is_a_fault_while_prometheus_runs() -> None:
-    (result,) = (one.result for one in judged(STEP, down="dcgm-exporter").values() if one.result)
-    assert (result.fault, result.found) == ("standalone-not-scraped", "not dcgm-exporter")
+    (result,) = (judgement.result for judgement in judged(STEP, down="dcgm-exporter").values() if judgement.result)
+    assert (result.fault, result.actual) == ("standalone-not-scraped", "not dcgm-exporter")
 
 
 def test_rules_of_another_release() -> None:
-    out = installed()["standalone.watching", "w1"].out.replace("/rules-", "/rules-0")
-    assert set(failures(judged(STEP, answers_at("w1", written("standalone.watching", out))))) == {"loaded"}
+    out = installed()["standalone.watching", "w1"].stdout.replace("/rules-", "/rules-0")
+    assert set(failures(judged(STEP, answers_at("w1", written("standalone.watching", out))))) == {"rules-loaded"}
 
 
 @pytest.mark.parametrize(
@@ -70,13 +70,13 @@ def test_receivers_that_cannot_be(receiver: dict[str, str], found: str) -> None:
 
 
 def test_secrets_that_differ() -> None:
-    out = installed()["standalone.programs", "w1"].out.replace("== secrets\n", "== secrets\ndefault-slack other\n")
+    out = installed()["standalone.programs", "w1"].stdout.replace("== secrets\n", "== secrets\ndefault-slack other\n")
     found = failures(judged(STEP, answers_at("w1", written("standalone.programs", out))))
     assert found == {"secrets": ("not default-slack", "install")}
 
 
 def test_rules_that_need_kubernetes_are_left_out_and_all_others_are_as_in_a_cluster() -> None:
-    rules = [rule for group in derived(here())["groups"] for rule in group["rules"]]
+    rules = [rule for group in derive_rules(here())["groups"] for rule in group["rules"]]
     alerts = {rule["alert"] for rule in rules if "alert" in rule}
     assert {"GpuXidCritical", "GpuEccUncorrected", "GpuMetricsAbsent", "GpuLost", "GpuHwThermalSlowdown"} <= alerts
     assert not {"GpuPodsPending", "GpuAllocationHigh", "KubeletCertificateExpiring", "GpuOperandNotReady"} & alerts
@@ -119,7 +119,7 @@ def test_a_host_whose_exporter_is_silent_gets_the_alert_of_it(tmp_path: Path) ->
 
 
 def annotations_of(alert: str, host: str) -> dict[str, str]:
-    rules = (rule for group in derived(here())["groups"] for rule in group["rules"])
+    rules = (rule for group in derive_rules(here())["groups"] for rule in group["rules"])
     (found,) = (rule["annotations"] for rule in rules if rule.get("alert") == alert)
     return {name: text.replace("{{ $labels.node }}", host) for name, text in found.items()}
 
@@ -127,13 +127,13 @@ def annotations_of(alert: str, host: str) -> dict[str, str]:
 def test_an_old_prometheus_gets_rules_that_it_can_read() -> None:
     edits = (("ID=debian", "ID=ubuntu"), ('VERSION_ID="12"', 'VERSION_ID="22.04"'))
     world = bare() | answers_at("w1", recorded("system.os", "prepared-debian-12", *edits))
-    rules = [rule for group in derived(View(built(world), "w1"))["groups"] for rule in group["rules"]]
+    rules = [rule for group in derive_rules(View(built(world), "w1"))["groups"] for rule in group["rules"]]
     assert not any("keep_firing_for" in rule for rule in rules)
 
 
 def test_everything_listens_on_loopback_and_every_file_is_in_a_command() -> None:
-    for one in monitoring(here()):
+    for one in build_monitoring(here()):
         assert "--web.listen-address=127.0.0.1:" in one.command
-    part = part_of(wanted(here()))
+    part = build_variables(build_installation(here()))
     used = " ".join(one["command"] for one in part["commands"]) + texts()["prometheus"].text
     assert [file["path"] for file in part["files"] if file["path"] not in used] == []

@@ -47,20 +47,20 @@ def test_a_class_that_the_spec_names() -> None:
 
 
 def test_our_provisioner_that_does_not_run() -> None:
-    found = {PROVISIONER: recorded("storage.provisioner", "none")}
-    assert failures(judged(STEP, found, spec())) == {"provisioner": ("nothing", "install")}
-    found = {PROVISIONER: recorded("storage.provisioner", "starting")}
-    mismatch = judged(STEP, found, spec())["provisioner"].result
+    answers = {PROVISIONER: recorded("storage.provisioner", "none")}
+    assert failures(judged(STEP, answers, spec())) == {"provisioner": ("nothing", "install")}
+    answers = {PROVISIONER: recorded("storage.provisioner", "starting")}
+    mismatch = judged(STEP, answers, spec())["provisioner"].result
     assert mismatch
-    assert (mismatch.found, mismatch.passing) == ("not running", True)
+    assert (mismatch.actual, mismatch.passing) == ("not running", True)
     quota = 'pods "local-path-provisioner-1" is forbidden: exceeded quota: few'
     failed = json.dumps([{"type": "ReplicaFailure", "status": "True", "message": quota}])
-    found = {PROVISIONER: recorded("storage.provisioner", "starting", ('"conditions":[]', f'"conditions":{failed}'))}
-    assert failures(judged(STEP, found, spec())) == {"provisioner": (f"not running: {quota}", "install")}
-    found = {PROVISIONER: recorded("storage.provisioner", "local-path", ('"replicas":1', '"replicas":0'))}
-    mismatch = judged(STEP, found, spec())["provisioner"].result
+    answers = {PROVISIONER: recorded("storage.provisioner", "starting", ('"conditions":[]', f'"conditions":{failed}'))}
+    assert failures(judged(STEP, answers, spec())) == {"provisioner": (f"not running: {quota}", "install")}
+    answers = {PROVISIONER: recorded("storage.provisioner", "local-path", ('"replicas":1', '"replicas":0'))}
+    mismatch = judged(STEP, answers, spec())["provisioner"].result
     assert mismatch
-    assert (mismatch.found, mismatch.passing) == ("scaled to 0", False)
+    assert (mismatch.actual, mismatch.passing) == ("scaled to 0", False)
 
 
 def test_a_provisioner_of_somebody_else_is_not_looked_at() -> None:

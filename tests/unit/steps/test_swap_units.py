@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 from tests.worlds.own_root import Machine, make_machine
 
-FILES = playbooks() / "roles" / "prereqs" / "files"
+FILES = locate_playbooks() / "roles" / "prereqs" / "files"
 EFFECT, RESET = ((FILES / name).read_text() for name in ("effect.sh", "reset.sh"))
-REMOVE = (playbooks() / "files" / "remove-agreed.sh").read_text()
+REMOVE = (locate_playbooks() / "files" / "remove-agreed.sh").read_text()
 UNITS, MASKED = "/etc/systemd/system", "/var/lib/gpustack-cluster/masked-swap"
 # The lines of `systemctl list-unit-files --no-legend --plain '*.swap'`, systemd 252; mask fails as it does for a unit
 # file in /etc, and makes the link that systemd makes.

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from jinja2 import Environment, FileSystemLoader
 
-from gpustack.config.resources import playbooks
+from gpustack.config.resources import locate_playbooks
 
-ROLE = playbooks() / "roles" / "firewall"
+ROLE = locate_playbooks() / "roles" / "firewall"
 POD = "10.244.0.0/16"
 UFW = """#!/bin/sh
 case "$*" in
@@ -50,7 +50,7 @@ def run(script: str, tmp_path: Path, *rules: str) -> list[str]:
 
 def test_ours_are_added_beside_those_of_others(tmp_path: Path) -> None:
     changes = run(render(), tmp_path, *FOREIGN)
-    assert [one for one in changes if "delete" in one or "80/tcp" in one or f"from {POD}" in one] == []
+    assert [change for change in changes if "delete" in change or "80/tcp" in change or f"from {POD}" in change] == []
     assert changes == [f"route allow to {POD} comment gpustack-cluster", f"allow out to {POD} comment gpustack-cluster"]
 
 

@@ -22,25 +22,25 @@ def test_a_fresh_host_joins() -> None:
         ("units.services", "k2"): units(STOPPED),
     }
     found = failures(judged(STEP, answers))
-    assert found["joined"] == ("nothing", "install")
+    assert found["node-joined"] == ("nothing", "install")
     assert found["node"] == ("no node with this host's machine-id", "install")
     assert {cure for _, cure in found.values()} == {"install"}
 
 
 def test_a_broken_off_join_is_done_again() -> None:
     found = failures(judged(STEP, LOST | answers_at("k2", recorded(FILES, "broken-off-join"))))
-    assert found["joined"] == ("an interrupted join", "install")
+    assert found["node-joined"] == ("an interrupted join", "install")
     assert found["leftovers"] == ("/etc/kubernetes/bootstrap-kubelet.conf", "install")
 
 
 @pytest.mark.parametrize("case", ["worker", "broken-off-join"])
 def test_a_host_of_another_cluster_is_left_alone(case: str) -> None:
     answers = answers_at("k2", recorded(FILES, case, ("https://10.78.0.11:6443", "https://192.0.2.9:6443")))
-    assert failures(judged(STEP, answers))["joined"] == ("https://192.0.2.9:6443", "operator")
+    assert failures(judged(STEP, answers))["node-joined"] == ("https://192.0.2.9:6443", "operator")
 
 
 def test_a_control_plane_is_not_made_a_worker() -> None:
-    assert failures(judged(STEP, answers_at("k2", recorded(FILES, "control-plane"))))["joined"][1] == "operator"
+    assert failures(judged(STEP, answers_at("k2", recorded(FILES, "control-plane"))))["node-joined"][1] == "operator"
 
 
 def test_a_node_that_was_deleted_is_for_a_person() -> None:

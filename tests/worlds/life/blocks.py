@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from gpustack.bundle.modules import SOURCES, environment
+from gpustack.bundle.modules import SOURCES, build_go_environment
 from tests.worlds.life.samples import Track
 
 PROGRAM = Path(__file__).with_name("blocks.go")
@@ -26,7 +26,7 @@ def build(folder: Path) -> Path:
     found, made = go(), folder / "blocks"
     assert found, "no Go"
     command = [found, "build", "-o", str(made), str(PROGRAM)]
-    env = {**os.environ, **environment(cgo=False)}
+    env = {**os.environ, **build_go_environment(cgo=False)}
     where = SOURCES / "prometheus"
     subprocess.run(command, cwd=where, env=env, check=True, capture_output=True, text=True, timeout=LIMIT)
     return made

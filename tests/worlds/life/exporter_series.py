@@ -67,7 +67,7 @@ def engine_loads(node: Node, truth: Truth, end: float) -> list[Steps]:
         if pod.node is node:
             for slot in pod.slots[: pod.used]:
                 spans[pool.gpu_of(slot) if shared else slot] += truth.work(pod)
-    loads = [Steps(one) for one in spans]
+    loads = [Steps(span) for span in spans]
     for load in loads:
         load.values = [min(1.0, max(0.0, round(value, 3))) for value in load.values]
     return loads

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from gpustack.capacity.read import read_usage
+from gpustack.capacity.read import query_usage
 from gpustack.capacity.source import Source
-from gpustack.capacity.usage import Usage, group, total
+from gpustack.capacity.usage import Usage, group_hours, sum_hours
 from gpustack.config.sections.usage import Cost
-from gpustack.cost.bill import Bill, make_bill
-from gpustack.cost.prices import price_hours
+from gpustack.cost.bill import Bill, build_bill
+from gpustack.cost.prices import find_prices
 from tests.worlds.life.clock import HOUR, Span
 from tests.worlds.life.draw import Life
 from tests.worlds.life.pod import Pod
@@ -40,10 +40,10 @@ class Judged:
 
 
 def judge(life: Life, source: Source) -> Judged:
-    usage = read_usage(source)
+    usage = query_usage(source)
     holes = holes_of(life)
-    bill = make_bill(usage, ("namespace",), price_hours(COST, usage.hours), "EUR", {})
-    truth, hours = life.truth, total(group(usage, ()))
+    bill = build_bill(usage, ("namespace",), find_prices(COST, usage.hours), "EUR", {})
+    truth, hours = life.truth, sum_hours(group_hours(usage, ()))
     spaces = {name: value for (name,), value in truth.hours(("namespace",), holes=holes).items() if name}
     idle = {name: value for (name,), value in truth.hours(("namespace",), "idle", holes=holes, of=alone).items()}
     paid = sum(
@@ -54,7 +54,7 @@ def judge(life: Life, source: Source) -> Judged:
         worst(found_by_space(usage, "allocated"), spaces),
         off(sum(found_by_space(usage, "idle", SHARED).values()), sum(idle.values())),
         worst(found_by_space(usage, "idle", SHARED), idle),
-        off(float(bill.total.allocated), paid),
+        off(float(bill.total.allocated_cost), paid),
         find_uneven(bill),
     )
 
@@ -80,7 +80,7 @@ def holes_of(life: Life) -> list[Span]:
 
 def found_by_space(usage: Usage, what: str, without: str = "") -> dict[str, float]:
     found: dict[str, float] = {}
-    for row in group(usage, ("namespace", "model")):
+    for row in group_hours(usage, ("namespace", "model")):
         name, model = row.names
         if name and model != without:
             found[name] = found.get(name, 0.0) + getattr(row.hours, what)
@@ -96,5 +96,5 @@ def worst(found: Mapping[str, float], truth: Mapping[str, float]) -> float:
 
 
 def find_uneven(bill: Bill) -> Decimal:
-    rows = sum((line.total for line in bill.lines), Decimal())
-    return max(abs(rows - bill.total.total), abs(sum(bill.days.values(), Decimal()) - bill.total.total))
+    rows = sum((line.total_cost for line in bill.lines), Decimal())
+    return max(abs(rows - bill.total.total_cost), abs(sum(bill.days.values(), Decimal()) - bill.total.total_cost))

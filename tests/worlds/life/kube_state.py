@@ -65,7 +65,7 @@ def phase_series(pod: Pod, who: dict[str, str]) -> Iterator[Series]:
     for phase in PHASES:
         begin, last = spans.get(phase, (pod.deleted, pod.deleted))
         pieces = [(pod.created, begin, 0.0), (begin, last, 1.0), (last, pod.deleted, 0.0)]
-        yield "kube_pod_status_phase", {**who, "phase": phase}, [one for one in pieces if one[0] < one[1]]
+        yield "kube_pod_status_phase", {**who, "phase": phase}, [piece for piece in pieces if piece[0] < piece[1]]
 
 
 def node_series(node: Node, end: float) -> Iterator[Series]:

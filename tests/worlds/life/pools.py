@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpustack.forecast.demand import HOURS_A_DAY, Demand
-from gpustack.forecast.read import make_demand
+from gpustack.forecast.read import build_demand
 from tests.worlds.life.clock import DAY, HOUR, cut
 from tests.worlds.life.draw import Life
 
@@ -51,7 +51,7 @@ def read_pools(life: Life, *, by_model: bool = False, history: int = 60) -> list
             {name: {at: value for at, value in zip(hours, row[first:known], strict=True) if at not in lost}}
             for row in (taken, waiting, room)
         )
-        demand = make_demand(name, hours, allocated, {} if by_model else queued, capacity)
+        demand = build_demand(name, hours, allocated, {} if by_model else queued, capacity)
         wanted = tuple(have + wait for have, wait in zip(taken[known:], waiting[known:], strict=True))
         pools.append(Pool(demand, wanted, tuple(asked[known:])))
     return pools

@@ -84,7 +84,7 @@ class Teams:
     """gpustack:pod_team:info. A label of the pod counts before that of its namespace."""
 
     def __init__(self, metrics: Mapping[str, list[Track]], start: float) -> None:
-        of_pods = [one for one in metrics[POD] if one.labels.get("label_team")]
+        of_pods = [metric for metric in metrics[POD] if metric.labels.get("label_team")]
         self.pods: dict[Key, list[tuple[int, int, str]]] = defaultdict(list)
         self.spaces: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
         for (space, name, team), found in group(of_pods, ("namespace", "pod", "label_team"), start).items():
@@ -139,10 +139,10 @@ def record_nodes(recorder: Recorder, metrics: Mapping[str, list[Track]], start: 
     for (node, model, _), found in group(metrics[TEMP], ("hostname", "modelName", "UUID"), start).items():
         gpus[node, model] += [(begin, end, 1.0) for begin, end, _ in found]
     put(recorder, series.GPUS, gpus, ("node", "modelName"))
-    of_gpus = [one for one in metrics[CAPACITY] if "nvidia" in one.labels["resource"]]
+    of_gpus = [metric for metric in metrics[CAPACITY] if "nvidia" in metric.labels["resource"]]
     offered = group(of_gpus, ("node", "resource"), start)
     put(recorder, series.OFFERED, offered, ("node", "resource"))
-    plain = [one for one in metrics[NODE] if one.labels.get("label_nvidia_com_gpu_sharing_strategy") == "none"]
+    plain = [track for track in metrics[NODE] if track.labels.get("label_nvidia_com_gpu_sharing_strategy") == "none"]
     unshared, counts = group(plain, ("node",), start), defaultdict[str, list[Span]](list)
     for (node, _), some in gpus.items():
         counts[node] += some
@@ -163,17 +163,19 @@ def record_nodes(recorder: Recorder, metrics: Mapping[str, list[Track]], start: 
 
 
 def in_phase(metrics: Mapping[str, list[Track]], phases: Sequence[str], start: float) -> dict[Key, list[Span]]:
-    chosen = [one for one in metrics[PHASE] if one.labels["phase"] in phases]
+    chosen = [metric for metric in metrics[PHASE] if metric.labels["phase"] in phases]
     found: dict[Key, list[Span]] = defaultdict(list)
     for track in chosen:
         key = track.labels["namespace"], track.labels["pod"], track.labels["uid"]
-        found[key] += [one for one in spans(track, start) if one[2] == 1]
+        found[key] += [span for span in spans(track, start) if span[2] == 1]
     return {key: highest(one) for key, one in found.items()}
 
 
 def requested(metrics: Mapping[str, list[Track]], start: float, *, bound: bool) -> dict[Key, list[Span]]:
     chosen = [
-        one for one in metrics[REQUESTS] if "nvidia" in one.labels["resource"] and ("node" in one.labels) == bound
+        metric
+        for metric in metrics[REQUESTS]
+        if "nvidia" in metric.labels["resource"] and ("node" in metric.labels) == bound
     ]
     return group(chosen, ("node", "resource", "namespace", "pod", "uid"), start)
 
@@ -195,7 +197,7 @@ def record_queue(recorder: Recorder, metrics: Mapping[str, list[Track]], teams: 
         for team, span in teams.split(space, pod, there):
             queued[space, team, resource].append(span)
     put(recorder, series.QUEUED, queued, ("namespace", "team", "resource"))
-    created = {one.labels["uid"]: one.runs[0][2] for one in metrics[CREATED] if one.runs}
+    created = {metric.labels["uid"]: metric.runs[0][2] for metric in metrics[CREATED] if metric.runs}
     scheduled, waited = defaultdict[Key, list[Span]](list), defaultdict[Key, list[Span]](list)
     for (space, _, uid), some in group(metrics[BOUND], ("namespace", "pod", "uid"), start).items():
         at = some[0][2]
@@ -210,7 +212,7 @@ def record_queue(recorder: Recorder, metrics: Mapping[str, list[Track]], teams: 
 def record_held(recorder: Recorder, metrics: Mapping[str, list[Track]], teams: Teams, start: float) -> None:
     by = ("hostname", "UUID", "gpu", "modelName", "GPU_I_ID", "GPU_I_PROFILE", "exported_namespace", "exported_pod")
     measured = {name: defaultdict[Key, list[Span]](list) for name in (series.ATTRIBUTED, series.ACTIVE, series.IDLE)}
-    named = [one for one in metrics[ENGINE] if one.labels.get("exported_pod")]
+    named = [metric for metric in metrics[ENGINE] if metric.labels.get("exported_pod")]
     for (node, _, _, model, _, profile, space, pod), some in group(named, by, start).items():
         for team, (begin, end, value) in teams.split(space, pod, some):
             key = node, model, profile, space, team

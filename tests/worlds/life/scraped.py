@@ -17,14 +17,17 @@ def scrape(truth: Truth, teams: Sequence[Team], scrapes: Scrapes, step: int, nam
     """`names` of metrics, or all. Of the known days."""
     for target in scrapes.kube_state:
         about = kube_state_series(truth, teams, scrapes)
-        yield from (track for one in sampled(target, truth, step, about, names) for track in one)
+        yield from (track for tracks in sampled(target, truth, step, about, names) for track in tracks)
     owned = owners(truth.pods, virtual=truth.virtual_gpus)
     for node in truth.nodes:
         for target in scrapes.exporters[node.name]:
             of_gpus = gpu_series(node, truth, owned, truth.known)
             yield from joined(track for one in sampled(target, truth, step, of_gpus, names) for track in one)
     if names is None or "up" in names:
-        for target in (*scrapes.kube_state, *(one for node in truth.nodes for one in scrapes.exporters[node.name])):
+        for target in (
+            *scrapes.kube_state,
+            *(exporter for node in truth.nodes for exporter in scrapes.exporters[node.name]),
+        ):
             yield from joined(up(target, truth, step))
 
 

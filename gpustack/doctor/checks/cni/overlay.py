@@ -1,138 +1,146 @@
-"""Faults of the layer `cni` between nodes: who Flannel tells the others it is, and what stops what it wraps."""
+"""Faults of the layer `cni` between nodes: what Flannel announces, and what blocks the overlay."""
 
 from collections.abc import Iterator, Mapping
 
-from gpustack.ask.judge import Result, as_text, ok
+from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
-from gpustack.doctor.checks.cni.pod_network import find_deliveries, format_deliveries, passed
-from gpustack.probes.firewall.live import FIREWALL
+from gpustack.doctor.checks.cni.pod_network import find_deliveries, format_deliveries, has_success
+from gpustack.probes.firewall.live_rules import FIREWALL
 from gpustack.probes.firewall.packet_filter import Packet, Stop
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.network.addresses import ADDRESS
 from gpustack.probes.network.checksums import CHECKSUMS
-from gpustack.probes.network.flannel import ANNOUNCED, LINKS, Announced
+from gpustack.probes.network.flannel import FLANNEL_ANNOTATIONS, LINKS, FlannelAnnotations
 from gpustack.probes.network.pod_network import POD_PATHS
-from gpustack.steps.firewall.packets import peers, shut_out
+from gpustack.steps.firewall.packets import list_blocked_inbound, map_peer_addresses
 from gpustack.steps.node_address import find_node_address
-from gpustack.steps.own_node import own
+from gpustack.steps.own_node import find_node
 
 
-def find_own_announcement(here: View) -> Announced | None:
-    """What this host's Flannel announces, once the host is a node and Flannel has registered."""
-    node = own(here)
-    return here[ANNOUNCED].get(node.name) if node else None
+def find_own_announcement(view: View) -> FlannelAnnotations | None:
+    """Return what this host's Flannel announces, once the host is a node and Flannel has registered."""
+    node = find_node(view)
+    return view[FLANNEL_ANNOTATIONS].get(node.name) if node else None
 
 
-@check("vxlan-mac-changed", NODES, IDENTITY, ANNOUNCED, LINKS, POD_PATHS)
-def mac_changed(here: View) -> Result:
-    """The MAC address differs from the announced one, or was restored without the neighbour entries of its peers."""
-    what, announced, links = "MAC address of Flannel's link", find_own_announcement(here), here[LINKS]
+@check("vxlan-mac-changed", NODES, IDENTITY, FLANNEL_ANNOTATIONS, LINKS, POD_PATHS)
+def mac_changed(view: View) -> Result:
+    """Compare the MAC address with the announced one, and look for the neighbour entries of its peers, which a restored
+    link lacks."""
+    subject, announced, links = "MAC address of Flannel's link", find_own_announcement(view), view[LINKS]
     if not announced or not announced.mac or not links:
-        return ok(what, "no vxlan link of Flannel on this host")
+        return build_ok_result(subject, "no vxlan link of Flannel on this host")
     if links[0].mac != announced.mac:
-        return Result(what, f"{announced.mac}, as announced", links[0].mac)
-    others = [peer for peer in here[POD_PATHS].peers if peer.link == links[0].name]
+        return Result(subject, f"{announced.mac}, as announced", links[0].mac)
+    others = [peer for peer in view[POD_PATHS].peers if peer.link == links[0].name]
     if others and not any(peer.mac for peer in others):
-        return Result(what, "neighbour entries for its peers", f"{links[0].mac}, without any entry for a peer")
-    return ok(what, f"{links[0].mac}, as announced")
+        return Result(subject, "neighbour entries for its peers", f"{links[0].mac}, without any entry for a peer")
+    return build_ok_result(subject, f"{links[0].mac}, as announced")
 
 
-@check("flannel-wrong-interface", NODES, IDENTITY, ANNOUNCED, POD_PATHS)
-def wrong_interface(here: View) -> Result:
-    """A separate network for pods is not a fault: every node has a unique, reachable address in it."""
-    what, node, announced = "address that Flannel announces", own(here), find_own_announcement(here)
+@check("flannel-wrong-interface", NODES, IDENTITY, FLANNEL_ANNOTATIONS, POD_PATHS)
+def wrong_interface(view: View) -> Result:
+    """Check the address that Flannel announces. A separate network for pods is not a fault: each node has a unique,
+    reachable address in it."""
+    subject, node, announced = "address that Flannel announces", find_node(view), find_own_announcement(view)
     if node is None or announced is None:
-        return ok(what, "none: Flannel is not registered on this node")
+        return build_ok_result(subject, "none: Flannel is not registered on this node")
     if announced.address == node.address:
-        return ok(what, f"{node.address}, as of the node")
-    same = [name for name, one in here[ANNOUNCED].items() if one.address == announced.address]
+        return build_ok_result(subject, f"{node.address}, as of the node")
+    same = [
+        name for name, announcement in view[FLANNEL_ANNOTATIONS].items() if announcement.address == announced.address
+    ]
     if len(same) > 1:
         return Result(
-            what,
+            subject,
             f"a unique one, such as {node.address}",
-            f"{announced.address}, as on {as_text(same)}",
+            f"{announced.address}, as on {format_value(same)}",
         )
-    found = find_deliveries(here)
-    if set(found.values()) == {"nothing"}:
+    deliveries = find_deliveries(view)
+    if set(deliveries.values()) == {"nothing"}:
         return Result(
-            what, f"a reachable one, such as {node.address}", f"{announced.address}: {format_deliveries(found)}"
+            subject, f"a reachable one, such as {node.address}", f"{announced.address}: {format_deliveries(deliveries)}"
         )
-    return ok(what, f"{announced.address}, on a separate network")
+    return build_ok_result(subject, f"{announced.address}, on a separate network")
 
 
-@check("vxlan-port-blocked", FIREWALL, ADDRESS, POD_PATHS, ANNOUNCED, LINKS, NODES, IDENTITY)
-def vxlan_blocked(here: View) -> Result:
-    """By a rule of this host, or between the hosts if neither end explains the loss."""
-    if here.spec.flannel.backend != "vxlan":
-        return ok("backend of Flannel", here.spec.flannel.backend)
-    what = f"udp {here.spec.flannel.port} between nodes"
-    if found := find_vxlan_stops(here):
-        packet, stop = found[0]
-        return Result(what, "allowed", f"{packet} is blocked by {stop}")
-    lost = find_deliveries(here)
-    if not lost or set(lost.values()) != {"nothing"}:
-        return ok(what, f"allowed on this host; {format_deliveries(lost)}")
-    if why := next(explain_silence(here), ""):
-        return ok(what, why)
-    return Result(what, "allowed between the hosts", f"{format_deliveries(lost)}, with both ends configured correctly")
+@check("vxlan-port-blocked", FIREWALL, ADDRESS, POD_PATHS, FLANNEL_ANNOTATIONS, LINKS, NODES, IDENTITY)
+def vxlan_blocked(view: View) -> Result:
+    """Look for a rule of this host that blocks vxlan, or for a loss between the hosts that neither end explains."""
+    if view.spec.flannel.backend != "vxlan":
+        return build_ok_result("backend of Flannel", view.spec.flannel.backend)
+    subject = f"udp {view.spec.flannel.port} between nodes"
+    if vxlan_stops := find_vxlan_stops(view):
+        packet, stop = vxlan_stops[0]
+        return Result(subject, "allowed", f"{packet} is blocked by {stop}")
+    deliveries = find_deliveries(view)
+    if not deliveries or set(deliveries.values()) != {"nothing"}:
+        return build_ok_result(subject, f"allowed on this host; {format_deliveries(deliveries)}")
+    if reason := next(explain_silence(view), ""):
+        return build_ok_result(subject, reason)
+    return Result(
+        subject, "allowed between the hosts", f"{format_deliveries(deliveries)}, with both ends configured correctly"
+    )
 
 
-def addresses(here: View) -> Mapping[str, str]:
-    """Hosts by their node address."""
-    return {address: name for name, address in peers(here).items()}
+def index_hosts_by_address(view: View) -> Mapping[str, str]:
+    """Index the names of hosts by their node address."""
+    return {address: name for name, address in map_peer_addresses(view).items()}
 
 
-def find_vxlan_stops(here: View) -> list[tuple[Packet, Stop]]:
-    port = here.spec.flannel.port
-    return [(packet, stop) for packet, stop in shut_out(here) if (packet.proto, packet.port) == ("udp", port)]
+def find_vxlan_stops(view: View) -> list[tuple[Packet, Stop]]:
+    port = view.spec.flannel.port
+    return [
+        (packet, stop) for packet, stop in list_blocked_inbound(view) if (packet.proto, packet.port) == ("udp", port)
+    ]
 
 
-def explain_silence(here: View) -> Iterator[str]:
-    """What else explains that nothing arrives, in words."""
-    ways, announced = here[POD_PATHS], here[ANNOUNCED]
-    if passed(ways.host, "overlay", "bridge"):
+def explain_silence(view: View) -> Iterator[str]:
+    """Yield other explanations for a peer from which nothing arrives, in words."""
+    paths, announced = view[POD_PATHS], view[FLANNEL_ANNOTATIONS]
+    if has_success(paths.host, "overlay", "bridge"):
         yield "the overlay addresses of other nodes respond to this host"
-    ends = {(one.address, one.mac) for one in announced.values()}
+    ends = {(announcement.address, announcement.mac) for announcement in announced.values()}
     if len({address for address, _ in ends}) < len(announced) or len({mac for _, mac in ends}) < len(announced):
         yield "two nodes announce the same address or MAC"
     yield from (
-        f"the neighbour entry for {peer.subnet} differs" for peer in ways.peers if (peer.node, peer.mac) not in ends
+        f"the neighbour entry for {peer.subnet} differs" for peer in paths.peers if (peer.node, peer.mac) not in ends
     )
-    others = addresses(here)
-    for address in (find_node_address(here), *(peer.node for peer in ways.peers)):
-        there = here.on(others[address]) if address in others else None
-        if there and there.reached and there.available(LINKS) and there.available(FIREWALL):
-            yield from find_end_faults(there, announced)
+    hosts_by_address = index_hosts_by_address(view)
+    for address in (find_node_address(view), *(peer.node for peer in paths.peers)):
+        peer_view = view.select_host(hosts_by_address[address]) if address in hosts_by_address else None
+        if peer_view and peer_view.reached and peer_view.has_fact(LINKS) and peer_view.has_fact(FIREWALL):
+            yield from find_end_faults(peer_view, announced)
 
 
-def find_end_faults(there: View, announced: Mapping[str, Announced]) -> Iterator[str]:
-    """What is wrong with one end."""
-    links = there[LINKS]
-    if not links or not links[0].up:
-        yield f"Flannel's link of {there.where} is down"
-    elif links[0].mac not in {one.mac for one in announced.values()}:
-        yield f"Flannel's link of {there.where} has a different MAC address"
-    if find_vxlan_stops(there):
-        yield f"{there.where} blocks it"
+def find_end_faults(view: View, announcements: Mapping[str, FlannelAnnotations]) -> Iterator[str]:
+    """Yield what is wrong with Flannel's link or the firewall at one end."""
+    links = view[LINKS]
+    if not links or not links[0].is_up:
+        yield f"Flannel's link of {view.location} is down"
+    elif links[0].mac not in {announcement.mac for announcement in announcements.values()}:
+        yield f"Flannel's link of {view.location} has a different MAC address"
+    if find_vxlan_stops(view):
+        yield f"{view.location} blocks it"
 
 
 @check("vxlan-checksum-offload", CHECKSUMS, ADDRESS)
-def checksum_offload(here: View) -> Result:
-    """On the receiving host, whose kernel logs it, while a sender still offloads the checksums."""
-    what, found = "outer checksums of vxlan", here[CHECKSUMS]
-    if not found.wrong:
-        return ok(what, "correct, according to the kernel log")
-    others = {address: here.on(name) for address, name in addresses(here).items()}
+def checksum_offload(host_view: View) -> Result:
+    """Judge the receiving host, whose kernel logs wrong checksums, while a sender still offloads them."""
+    subject, checksums = "outer checksums of vxlan", host_view[CHECKSUMS]
+    if not checksums.wrong:
+        return build_ok_result(subject, "correct, according to the kernel log")
+    views = {address: host_view.select_host(name) for address, name in index_hosts_by_address(host_view).items()}
     without_offload = {
-        at for at, view in others.items() if view.available(CHECKSUMS) and view[CHECKSUMS].offload is False
+        sender for sender, view in views.items() if view.has_fact(CHECKSUMS) and view[CHECKSUMS].offload is False
     }
     if senders := [
-        f"{count} from {address}" for address, count in found.wrong.items() if address not in without_offload
+        f"{count} from {address}" for address, count in checksums.wrong.items() if address not in without_offload
     ]:
-        return Result(what, "correct", f"incorrect: {as_text(senders)}")
-    return ok(what, "some were incorrect, but their senders no longer offload them")
+        return Result(subject, "correct", f"incorrect: {format_value(senders)}")
+    return build_ok_result(subject, "some were incorrect, but their senders no longer offload them")
 
 
 CHECKS = (mac_changed, wrong_interface, vxlan_blocked, checksum_offload)

@@ -1,10 +1,12 @@
-"""Layer `cni`: what of the packets to other nodes arrives, asked from pods, and whether it is their size that loses
-them. One pod that is reached is enough: another may have ended since, or keep its door shut."""
+"""Faults of the layer `cni` in the delivery of packets to other nodes, asked from pods, and by packet size.
+
+One pod that is reached is enough: another may have ended since, or a network policy may refuse the packet.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from gpustack.ask.judge import Result, as_text, ok
+from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
@@ -12,8 +14,8 @@ from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pods import MONITORING_PODS, OPERATOR
 from gpustack.probes.network.flannel import FLANNELD
-from gpustack.probes.network.pod_network import POD_PATHS, Peer, Way, Ways
-from gpustack.steps.own_node import own
+from gpustack.probes.network.pod_network import POD_PATHS, NetworkPath, NetworkPaths, Peer
+from gpustack.steps.own_node import find_node
 
 Delivery = Literal["all", "small", "nothing"]
 WORDS: Mapping[Delivery, str] = {
@@ -24,105 +26,118 @@ WORDS: Mapping[Delivery, str] = {
 WHAT = "packets to other nodes"
 
 
-def find_deliveries(here: View) -> Mapping[str, Delivery]:
-    """What of packets arrives, by the peer's part of the pod network; without those whose state is unknown."""
-    found = here[POD_PATHS]
-    judged = ((peer.subnet, find_delivery(found, peer)) for peer in found.peers)
-    return {subnet: one for subnet, one in judged if one}
+def find_deliveries(view: View) -> Mapping[str, Delivery]:
+    """Return what is delivered to each peer, by its part of the pod network, without peers whose state is unknown."""
+    pod_paths = view[POD_PATHS]
+    judged = ((peer.subnet, find_delivery(pod_paths, peer)) for peer in pod_paths.peers)
+    return {subnet: delivery for subnet, delivery in judged if delivery}
 
 
-def find_delivery(found: Ways, peer: Peer) -> Delivery | None:
-    """None for a node that is silent itself, and for one without a known pod where no echo at all comes back."""
-    node = [way for way in found.host if way.target.partition(":")[0] == peer.node]
-    if peer.node and not any(way.result in ("ok", "refused") for way in node):
+def find_delivery(pod_paths: NetworkPaths, peer: Peer) -> Delivery | None:
+    """Return what is delivered to a peer, or None for a node that is silent itself, and for one without a known pod
+    that answers no echo at all."""
+    node = [path for path in pod_paths.host if path.target.partition(":")[0] == peer.node]
+    if peer.node and not any(path.result in ("ok", "refused") for path in node):
         return None
-    ways = [way for way in found.of(*TO_PEERS) if peer.holds(way.target)]
-    to_pods = [way for way in ways if way.kind in POD]
-    if not passed(to_pods or ways, *POD, "bridge", "overlay"):
-        return "nothing" if to_pods or passed(node, "echo") else None
-    # Of an echo that is never answered, a large one says nothing; what the own link did not take was not lost.
-    large = [way for way in ways if way.kind in LARGE and way.result != "too-large"]
-    return "small" if large and passed(ways, "pod-echo", "bridge") and not passed(large, *LARGE) else "all"
+    paths = [path for path in pod_paths.list_paths(*TO_PEERS) if peer.holds(path.target)]
+    to_pods = [path for path in paths if path.kind in POD]
+    if not has_success(to_pods or paths, *POD, "bridge", "overlay"):
+        return "nothing" if to_pods or has_success(node, "echo") else None
+    # Without an answer to a small echo, a large one is no evidence. A packet that the own link refused was not lost.
+    large = [path for path in paths if path.kind in LARGE and path.result != "too-large"]
+    return "small" if large and has_success(paths, "pod-echo", "bridge") and not has_success(large, *LARGE) else "all"
 
 
 POD, LARGE = ("pod", "pod-echo"), ("pod-large", "bridge-large")
 TO_PEERS = (*POD, *LARGE, "bridge", "overlay")
 
 
-def passed(ways: Iterable[Way], *kinds: str) -> bool:
-    return any(way.result == "ok" for way in ways if way.kind in kinds)
+def has_success(paths: Iterable[NetworkPath], *kinds: str) -> bool:
+    return any(path.result == "ok" for path in paths if path.kind in kinds)
 
 
-def require_deliveries(here: View) -> Mapping[str, Delivery]:
-    """Raises FactUnavailable where there are other nodes and none of them could be asked."""
-    found = find_deliveries(here)
-    if here[POD_PATHS].peers and not found:
+def require_deliveries(view: View) -> Mapping[str, Delivery]:
+    """Return the deliveries. Raise FactUnavailable where there are other nodes and none of them could be asked."""
+    deliveries = find_deliveries(view)
+    if view[POD_PATHS].peers and not deliveries:
         raise FactUnavailable("none of the other nodes responds")
-    return found
+    return deliveries
 
 
-def format_deliveries(found: Mapping[str, Delivery]) -> str:
-    return as_text([WORDS[one].format(subnet) for subnet, one in found.items()]) if found else "no other node"
+def format_deliveries(deliveries: Mapping[str, Delivery]) -> str:
+    return (
+        format_value([WORDS[delivery].format(subnet) for subnet, delivery in deliveries.items()])
+        if deliveries
+        else "no other node"
+    )
 
 
 @check("st-pod-net-broken", POD_PATHS)
-def pod_net_broken(here: View) -> Result:
-    """From pods of this host, or from the host itself if it has none."""
-    found = require_deliveries(here)
-    return Result(WHAT, "delivered", format_deliveries(found), ok=not (set(found.values()) - {"all"}))
+def pod_net_broken(view: View) -> Result:
+    """Judge the deliveries from pods of this host, or from the host itself if it has none."""
+    deliveries = require_deliveries(view)
+    return Result(WHAT, "delivered", format_deliveries(deliveries), ok=not (set(deliveries.values()) - {"all"}))
 
 
 @check("mtu-too-large", POD_PATHS)
-def mtu_too_large(here: View) -> Result:
-    """A smaller MTU of a link alone is not a fault, because the kernel fragments. This host is at fault if it applies
-    to every reachable node; if one node receives large packets, the fault is on the others."""
-    found = require_deliveries(here)
-    what = "packets of the pod network's MTU to other nodes"
-    sizes = set(found.values()) - {"nothing"}
+def mtu_too_large(view: View) -> Result:
+    """Check that large packets are delivered. A smaller MTU of a link alone is not a fault, because the kernel
+    fragments. This host is at fault if large packets are lost to all reachable nodes; if one node receives them, the
+    fault is on the others."""
+    deliveries = require_deliveries(view)
+    subject = "packets of the pod network's MTU to other nodes"
+    sizes = set(deliveries.values()) - {"nothing"}
     if sizes == {"small"}:
-        return Result(what, "delivered", format_deliveries(found), quote="-large timeout")
-    return ok(what, format_deliveries(found))
+        return Result(subject, "delivered", format_deliveries(deliveries), quote="-large timeout")
+    return build_ok_result(subject, format_deliveries(deliveries))
 
 
-def dns_servers(here: View, *, own: bool) -> Result:
-    """Addresses of CoreDNS that kube-proxy knows, by whether they are on this host."""
-    ways = here[POD_PATHS]
-    if not ways.own:
-        return ok("pods", "none on this host")
-    mine = Peer(ways.own, "", "", "", "")
-    servers = [way.target for way in ways.host if way.kind == "dns"][1:]
+def judge_dns_servers(view: View, *, own: bool) -> Result:
+    """Judge whether the addresses of CoreDNS that kube-proxy knows are on this host (`own`) or on another one."""
+    paths = view[POD_PATHS]
+    if not paths.subnet:
+        return build_ok_result("pods", "none on this host")
+    mine = Peer(paths.subnet, "", "", "", "")
+    servers = [path.target for path in paths.host if path.kind == "dns"][1:]
     if not servers:
         raise FactUnavailable("kube-proxy has no endpoint of CoreDNS")
-    found = [one for one in servers if mine.holds(one) is own]
-    return Result("CoreDNS", "on this node" if own else "on another node", as_text(servers), ok=not found)
+    matching_servers = [server for server in servers if mine.holds(server) is own]
+    return Result(
+        "CoreDNS", "on this node" if own else "on another node", format_value(servers), ok=not matching_servers
+    )
 
 
 @check("bridge-nf-call-off -> st-dns-broken", POD_PATHS)
-def dns_on_this_node(here: View) -> Result:
-    return dns_servers(here, own=True)
+def dns_on_this_node(view: View) -> Result:
+    return judge_dns_servers(view, own=True)
 
 
 @check("st-pod-net-broken -> st-dns-broken", POD_PATHS)
-def dns_on_another_node(here: View) -> Result:
-    return dns_servers(here, own=False)
+def dns_on_another_node(view: View) -> Result:
+    return judge_dns_servers(view, own=False)
 
 
 @check("st-pod-net-broken -> st-api-from-pods-timeout", FLANNELD)
-def sends_unmasked(here: View) -> Result:
-    """With the node's address, pod traffic to the API and the responses do not use the overlay."""
-    found = here[FLANNELD]
-    if here.host.control_plane:
-        return ok("host", "a control plane, with its own API server")
-    return Result("source address of pod traffic", "the node's", as_text(found.masquerades), ok=bool(found.masquerades))
+def sends_unmasked(view: View) -> Result:
+    """Check the source address of pod traffic. With the node's address, traffic to the API and the responses do not use
+    the overlay."""
+    flanneld = view[FLANNELD]
+    if view.host.control_plane:
+        return build_ok_result("host", "a control plane, with its own API server")
+    return Result(
+        "source address of pod traffic", "the node's", format_value(flanneld.masquerades), ok=bool(flanneld.masquerades)
+    )
 
 
 @check("st-pod-net-broken -> mon-admission-webhook-down", MONITORING_PODS, NODES, IDENTITY)
-def operator_elsewhere(here: View) -> Result:
-    """The API server calls the Prometheus operator from its own host."""
-    nodes = (own(here.on(host.name)) for host in here.snapshot.inventory.control_planes)
+def operator_elsewhere(view: View) -> Result:
+    """Check that the Prometheus operator runs on a control plane, because the API server calls it from its own host."""
+    nodes = (find_node(view.select_host(host.name)) for host in view.snapshot.inventory.control_planes)
     planes = {node.name for node in nodes if node}
-    found = here[MONITORING_PODS].get(OPERATOR, ())
-    return Result("Prometheus operator", "on a worker", as_text(found), ok=not (set(found) - planes))
+    operator_nodes = view[MONITORING_PODS].get(OPERATOR, ())
+    return Result(
+        "Prometheus operator", "on a worker", format_value(operator_nodes), ok=not (set(operator_nodes) - planes)
+    )
 
 
 CHECKS = (pod_net_broken, mtu_too_large, dns_on_this_node, dns_on_another_node, sends_unmasked, operator_elsewhere)

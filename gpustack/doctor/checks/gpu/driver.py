@@ -1,28 +1,28 @@
-"""Faults of the layer `gpu-host` that stop the driver, and whether it answers."""
+"""Faults of the layer `gpu-host` that stop the driver."""
 
 import re
 
-from gpustack.ask.judge import Result, as_text, ok
+from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
-from gpustack.doctor.check import check, names
-from gpustack.doctor.checks.monitoring.exporter import find_log_lines, own_pods
+from gpustack.doctor.check import build_names, check
+from gpustack.doctor.checks.monitoring.exporter import find_log_lines, list_own_pods
 from gpustack.probes.gpu.cluster import GPU_NODES, GpuNode
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI
-from gpustack.probes.gpu.logs import KERNEL_WORDS, LOGS
+from gpustack.probes.gpu.logs import KERNEL_LOG, LOGS
 from gpustack.probes.gpu.packages import GPU_KERNELS, GPU_PACKAGES
 from gpustack.probes.gpu.settings import SETTINGS
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import GPU_PODS
-from gpustack.steps.gpu.count import gpu_count, gpus
+from gpustack.steps.gpu.count import count_gpus, list_gpus
 from gpustack.steps.gpu.mode import LIBRARIES, MODULES
 
 NO_GPU = "the host has no GPU"
 MODULE = "module nvidia"
 DRIVER_PODS = "nvidia-driver-daemonset"
-# Packages that are of one branch of the driver; tools beside it have versions of their own.
-# Firmware is not among them: each version lies in a folder of its own, and an upgrade leaves the old one to autoremove.
+# Packages of one branch of the driver; tools beside it have versions of their own. Firmware does not count: each
+# version has a folder of its own, and an upgrade leaves the old one to autoremove.
 BRANCHED = re.compile(
     r"(lib)?nvidia-(compute|driver|kernel|dkms|headless|utils|ml1|gl|decode|encode|open)\b.*|libcuda1"
 )
@@ -31,159 +31,158 @@ PREINSTALLED = "pre-installed"
 INFOROM = 14
 
 
-def gpu_node(here: View) -> GpuNode | None:
-    """The node that this host is."""
-    machine_id = here[IDENTITY].machine_id
-    return here.once(gpu_nodes_by_machine_id).get(machine_id)
+def find_gpu_node(view: View) -> GpuNode | None:
+    """Return the node of this host, or None where the host is not a node."""
+    machine_id = view[IDENTITY].machine_id
+    return view.compute_once(index_gpu_nodes).get(machine_id)
 
 
-def gpu_nodes_by_machine_id(here: View) -> dict[str, GpuNode]:
-    nodes = here[GPU_NODES]
+def index_gpu_nodes(view: View) -> dict[str, GpuNode]:
+    nodes = view[GPU_NODES]
     return {node.machine_id: node for node in reversed(nodes)}
 
 
-def module_packages(here: View) -> list[str]:
+def list_module_packages(view: View) -> list[str]:
     names = {*LIBRARIES.values(), *(name for kinds in MODULES.values() for name in kinds.values())}
-    there = here[GPU_PACKAGES]
-    return sorted(name for name in names if name in there)
+    packages = view[GPU_PACKAGES]
+    return sorted(name for name in names if name in packages)
 
 
-def find_hindrance(here: View) -> str:
-    """Why no module could be loaded, deeper than that it is not; empty for none."""
-    found, running = here[GPU_DRIVER], here[GPU_KERNELS].running
-    if found.nouveau_loaded:
+def find_hindrance(view: View) -> str:
+    """Return the underlying cause for which no module could be loaded, or an empty text for none."""
+    gpu_driver, running = view[GPU_DRIVER], view[GPU_KERNELS].running
+    if gpu_driver.nouveau_loaded:
         return "nouveau is loaded"
-    if found.secure_boot and not found.key_enrolled:
+    if gpu_driver.secure_boot and not gpu_driver.key_enrolled:
         return "Secure Boot rejects it"
     return "" if running.module or running.headers else f"no headers for the kernel {running.release}"
 
 
 @check("gpu-nouveau-loaded", GPU_DEVICES, GPU_DRIVER)
-def nouveau(here: View) -> Result:
-    if not gpus(here):
-        return ok("nouveau", NO_GPU)
-    found = here[GPU_DRIVER]
-    has = found.nouveau_loaded and not found.module
-    return Result("nouveau", "not loaded", "loaded" if found.nouveau_loaded else "not loaded", ok=not has)
+def nouveau(view: View) -> Result:
+    if not list_gpus(view):
+        return build_ok_result("nouveau", NO_GPU)
+    gpu_driver = view[GPU_DRIVER]
+    has = gpu_driver.nouveau_loaded and not gpu_driver.module
+    return Result("nouveau", "not loaded", "loaded" if gpu_driver.nouveau_loaded else "not loaded", ok=not has)
 
 
 @check(
     "gpu-kernel-headers-missing", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS, GPU_PACKAGES, LOGS, GPU_PODS, NODES, IDENTITY
 )
-def headers(here: View) -> Result:
-    """Checked where a module has to be built for the running kernel, on the host or in a container, and is missing."""
-    if not gpus(here) or here[GPU_DRIVER].module:
-        return ok(MODULE, "loaded" if gpus(here) else NO_GPU)
-    running = here[GPU_KERNELS].running
-    what = f"headers of the kernel {running.release}"
-    if module_packages(here) and not running.headers and not running.module:
-        return Result(what, "present", "missing, with no module built for it")
-    words = find_log_lines(here, "no-headers")
-    if words and any(not pod.ready for pod in own_pods(here, DRIVER_PODS)):
-        return Result(what, "present", words[0].line)
-    return ok(what, "present" if running.headers else "not needed")
+def headers(view: View) -> Result:
+    """Look for missing kernel headers where a module has to be built for the running kernel, on the host or in a
+    container, and is missing."""
+    if not list_gpus(view) or view[GPU_DRIVER].module:
+        return build_ok_result(MODULE, "loaded" if list_gpus(view) else NO_GPU)
+    running = view[GPU_KERNELS].running
+    subject = f"headers of the kernel {running.release}"
+    if list_module_packages(view) and not running.headers and not running.module:
+        return Result(subject, "present", "missing, with no module built for it")
+    words = find_log_lines(view, "no-headers")
+    if words and any(not pod.ready for pod in list_own_pods(view, DRIVER_PODS)):
+        return Result(subject, "present", words[0].line)
+    return build_ok_result(subject, "present" if running.headers else "not needed")
 
 
 @check("gpu-driver-not-loaded", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS, GPU_PACKAGES)
-def not_loaded(here: View) -> Result:
-    """A driver is installed on the host, and no underlying cause is known."""
-    if not gpus(here):
-        return ok(MODULE, NO_GPU)
-    found = here[GPU_DRIVER]
-    if found.module or not (found.library or module_packages(here)):
-        return ok(MODULE, found.module or "no driver on the host")
-    if why := find_hindrance(here):
-        return ok(MODULE, why)
-    running = here[GPU_KERNELS].running
-    there = (
+def not_loaded(view: View) -> Result:
+    """Check that an installed driver is loaded, where no underlying cause is known."""
+    if not list_gpus(view):
+        return build_ok_result(MODULE, NO_GPU)
+    gpu_driver = view[GPU_DRIVER]
+    if gpu_driver.module or not (gpu_driver.library or list_module_packages(view)):
+        return build_ok_result(MODULE, gpu_driver.module or "no driver on the host")
+    if reason := find_hindrance(view):
+        return build_ok_result(MODULE, reason)
+    running = view[GPU_KERNELS].running
+    state = (
         f"not loaded, although built ({running.module})"
         if running.module
         else f"not built for the kernel {running.release}"
     )
-    return Result(MODULE, "loaded", there)
+    return Result(MODULE, "loaded", state)
 
 
 @check("gpu-driver-not-loaded guard", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS)
-def nothing_deeper(here: View) -> Result:
-    if not gpus(here):
-        return ok("underlying cause", NO_GPU)
-    why = find_hindrance(here)
-    return Result("underlying cause", "one", why or "none", ok=bool(why))
+def nothing_deeper(view: View) -> Result:
+    if not list_gpus(view):
+        return build_ok_result("underlying cause", NO_GPU)
+    reason = find_hindrance(view)
+    return Result("underlying cause", "one", reason or "none", ok=bool(reason))
 
 
 @check("gpu-host-driver-conflict", GPU_DEVICES, GPU_DRIVER, SETTINGS, GPU_NODES, IDENTITY)
-def conflict(here: View) -> Result:
-    """The operator skips nodes on which it detected a driver before it installed its own; this node is not one of
-    them."""
-    what = "drivers of the host"
-    if not gpus(here):
-        return ok(what, NO_GPU)
-    if not any(one.driver for one in here[SETTINGS] or ()):
-        return ok(what, "none by the operator")
-    node, library = gpu_node(here), here[GPU_DRIVER].library
+def conflict(view: View) -> Result:
+    """Look for a driver of the host beside the operator's. The operator skips nodes on which it detected a driver
+    before it installed its own."""
+    subject = "drivers of the host"
+    if not list_gpus(view):
+        return build_ok_result(subject, NO_GPU)
+    if not any(settings.driver for settings in view[SETTINGS] or ()):
+        return build_ok_result(subject, "none by the operator")
+    node, library = find_gpu_node(view), view[GPU_DRIVER].library
     if not library or (node and node.labels.get("nvidia.com/gpu.deploy.driver") == PREINSTALLED):
-        return ok(what, "only the host's" if library else "only the operator's")
-    return Result(what, "one", f"{library} on the host, and the operator's")
+        return build_ok_result(subject, "only the host's" if library else "only the operator's")
+    return Result(subject, "one", f"{library} on the host, and the operator's")
 
 
 @check("gpu-leftover-driver-packages", GPU_DEVICES, GPU_PACKAGES, GPU_DRIVER)
-def leftovers(here: View) -> Result:
-    """Packages of two branches, or packages beside a driver of the .run installer."""
-    what = "installed driver versions"
-    if not gpus(here):
-        return ok(what, NO_GPU)
-    there = {name: one.version for name, one in here[GPU_PACKAGES].items() if BRANCHED.fullmatch(name)}
-    branches = {match[1] for version in there.values() if (match := VERSION.match(version))}
-    words = sorted(branches) + ["the .run installer's"] * here[GPU_DRIVER].uninstaller
+def leftovers(view: View) -> Result:
+    """Look for packages of two branches, or packages beside a driver of the .run installer."""
+    subject = "installed driver versions"
+    if not list_gpus(view):
+        return build_ok_result(subject, NO_GPU)
+    versions = {name: package.version for name, package in view[GPU_PACKAGES].items() if BRANCHED.fullmatch(name)}
+    branches = {match[1] for version in versions.values() if (match := VERSION.match(version))}
+    words = sorted(branches) + ["the .run installer's"] * view[GPU_DRIVER].uninstaller
     if len(words) < 2:
-        return ok(what, as_text(words))
-    odd = next((f"{name} {version}" for name, version in there.items() if version.startswith(words[0])), "")
-    runs = VERSION.match(here[GPU_DRIVER].library)
+        return build_ok_result(subject, format_value(words))
+    odd = next((f"{name} {version}" for name, version in versions.items() if version.startswith(words[0])), "")
+    runs = VERSION.match(view[GPU_DRIVER].library)
     others = branches - {runs[1]} if runs else branches
-    return Result(what, "one", as_text(words), quote=odd, names=names(BRANCH=others))
+    return Result(subject, "one", format_value(words), quote=odd, names=build_names(BRANCH=others))
 
 
 @check("gpu-inforom-corrupt", GPU_DEVICES, GPU_SMI)
-def inforom(here: View) -> Result:
-    """By the exit status of nvidia-smi, which still lists the GPU."""
-    if not gpus(here):
-        return ok("nvidia-smi", NO_GPU)
-    found = here[GPU_SMI]
-    return Result(
-        "exit status of nvidia-smi", "0", str(found.rc) if found.rc >= 0 else found.state, ok=found.rc != INFOROM
-    )
+def inforom(view: View) -> Result:
+    """Judge the exit status of nvidia-smi, which still lists the GPU."""
+    if not list_gpus(view):
+        return build_ok_result("nvidia-smi", NO_GPU)
+    smi = view[GPU_SMI]
+    return Result("exit status of nvidia-smi", "0", str(smi.rc) if smi.rc >= 0 else smi.state, ok=smi.rc != INFOROM)
 
 
-@check("gpu-adapter-init-failed", GPU_DEVICES, GPU_DRIVER, GPU_SMI, KERNEL_WORDS)
-def adapter(here: View) -> Result:
-    """The module is loaded, but the driver lists no GPU, or fewer while the kernel log shows that one failed to
+@check("gpu-adapter-init-failed", GPU_DEVICES, GPU_DRIVER, GPU_SMI, KERNEL_LOG)
+def adapter(view: View) -> Result:
+    """Check that a loaded module lists all GPUs. Fewer count only where the kernel log shows that one failed to
     initialise."""
-    devices, shown = gpu_count(here), here[GPU_SMI]
-    what = "GPUs initialised by the driver"
-    if not devices or not here[GPU_DRIVER].module or shown.state != "ended":
-        return ok(what, NO_GPU if not devices else "the driver does not respond")
-    words = here[KERNEL_WORDS].adapter
-    none = shown.message.startswith("No devices were found")
-    if none or (words and len(shown.gpus) < devices):
-        return Result(what, str(devices), words or shown.message)
-    return ok(what, str(len(shown.gpus)))
+    devices, smi = count_gpus(view), view[GPU_SMI]
+    subject = "GPUs initialised by the driver"
+    if not devices or not view[GPU_DRIVER].module or smi.state != "ended":
+        return build_ok_result(subject, NO_GPU if not devices else "the driver does not respond")
+    words = view[KERNEL_LOG].adapter
+    none = smi.message.startswith("No devices were found")
+    if none or (words and len(smi.gpus) < devices):
+        return Result(subject, str(devices), words or smi.message)
+    return build_ok_result(subject, str(len(smi.gpus)))
 
 
 @check("st-driver-not-ready", GPU_DEVICES, GPU_DRIVER, GPU_SMI, GPU_PACKAGES, GPU_PODS, NODES, IDENTITY)
-def not_ready(here: View) -> Result:
-    """Checked where a driver is installed or being installed. A lost GPU is another state."""
-    if not gpus(here):
-        return ok("driver", NO_GPU)
-    found, shown, pods = here[GPU_DRIVER], here[GPU_SMI], own_pods(here, DRIVER_PODS)
-    if not (found.module or found.library or module_packages(here) or pods):
-        return ok("driver", "not installed yet")
-    if not found.module:
+def not_ready(view: View) -> Result:
+    """Check that the driver works where one is installed or being installed. A lost GPU is another state."""
+    if not list_gpus(view):
+        return build_ok_result("driver", NO_GPU)
+    gpu_driver, smi, pods = view[GPU_DRIVER], view[GPU_SMI], list_own_pods(view, DRIVER_PODS)
+    if not (gpu_driver.module or gpu_driver.library or list_module_packages(view) or pods):
+        return build_ok_result("driver", "not installed yet")
+    if not gpu_driver.module:
         return Result("driver", "working", f"{MODULE} not loaded")
-    if found.library and found.library != found.module:
-        return Result("driver", "working", f"module {found.module}, libraries {found.library}")
-    if shown.state == "hangs" or (shown.rc > 0 and shown.rc != LOST) or (shown.rc == 0 and not shown.gpus):
-        return Result("nvidia-smi", "working", shown.message or f"{shown.state}, {shown.rc}")
-    return ok("driver", "working")
+    if gpu_driver.library and gpu_driver.library != gpu_driver.module:
+        return Result("driver", "working", f"module {gpu_driver.module}, libraries {gpu_driver.library}")
+    if smi.state == "hangs" or (smi.rc > 0 and smi.rc != LOST) or (smi.rc == 0 and not smi.gpus):
+        return Result("nvidia-smi", "working", smi.message or f"{smi.state}, {smi.rc}")
+    return build_ok_result("driver", "working")
 
 
 LOST = 15

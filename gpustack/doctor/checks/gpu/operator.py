@@ -1,16 +1,17 @@
-"""Faults of the layer `gpu-operator` on a node: what its pods wait for, and whether the kubelet knows the plugin."""
+"""Faults of the layer `gpu-operator` on a node: files that its pods wait for, and the registration of the device
+plugin."""
 
 import re
 
-from gpustack.ask.judge import Result, as_text, ok
+from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Command, Hint, Prose
-from gpustack.doctor.check import check, names
-from gpustack.doctor.checks.gpu.driver import NO_GPU, gpu_node
-from gpustack.doctor.checks.monitoring.exporter import find_log_lines, own_pods
-from gpustack.doctor.checks.node_lookup import on_own_node
-from gpustack.doctor.checks.startup import new
+from gpustack.doctor.check import build_names, check
+from gpustack.doctor.checks.gpu.driver import NO_GPU, find_gpu_node
+from gpustack.doctor.checks.monitoring.exporter import find_log_lines, list_own_pods
+from gpustack.doctor.checks.node_lookup import list_own_node_entries
+from gpustack.doctor.checks.startup import is_new
 from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS, GPU_NODES
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.driver import GPU_DRIVER
@@ -20,10 +21,10 @@ from gpustack.probes.gpu.settings import SETTINGS
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import GPU_PODS, PENDING_PODS, PodState
-from gpustack.steps.gpu.count import gpus
+from gpustack.steps.gpu.count import list_gpus
 from gpustack.steps.gpu.hosts import PRESENT
 from gpustack.steps.gpu.operator import OPERANDS_LABEL
-from gpustack.steps.own_node import own
+from gpustack.steps.own_node import find_node
 
 TOOLKIT = "nvidia-container-toolkit-daemonset"
 NFD = "node-feature-discovery"
@@ -32,146 +33,157 @@ MIXED = ((570, 124), (570, 158))
 """Driver versions, first and last, that report GPUs wrongly beside slices (NVIDIA/gpu-operator#1361)."""
 
 
-def list_node_pods(here: View, word: str) -> list[PodState]:
-    """Pods of the GPU stack on this host's node whose name has the word."""
-    return [pod for pod in on_own_node(here, GPU_PODS) if word in pod.name]
+def list_node_pods(view: View, word: str) -> list[PodState]:
+    """List pods of the GPU stack on this host's node with the word in their name."""
+    return [pod for pod in list_own_node_entries(view, GPU_PODS) if word in pod.name]
 
 
 @check("op-nodes-not-labelled", GPU_DEVICES, SETTINGS, GPU_NODES, IDENTITY, GPU_PODS, GPU_DAEMON_SETS, NODES)
-def not_labelled(here: View) -> Result:
-    """By the label of Node Feature Discovery that the operator uses."""
-    node = gpu_node(here)
-    if not gpus(here) or not here[SETTINGS] or node is None:
-        return ok("label of the node", "not needed" if here[SETTINGS] else "no operator")
-    found = [name for name in node.labels if "10de" in name and name.endswith(".present")]
-    what = f"NFD's label of {node.name}"
-    if found:
-        return ok(what, as_text(found))
-    return Result(what, "…pci-10de.present", "nothing", person=explain_absence(here))
+def not_labelled(view: View) -> Result:
+    """Check that the node has the label of Node Feature Discovery that the operator uses."""
+    node = find_gpu_node(view)
+    if not list_gpus(view) or not view[SETTINGS] or node is None:
+        return build_ok_result("label of the node", "not needed" if view[SETTINGS] else "no operator")
+    labels = [name for name in node.labels if "10de" in name and name.endswith(".present")]
+    subject = f"NFD's label of {node.name}"
+    if labels:
+        return build_ok_result(subject, format_value(labels))
+    return Result(subject, "…pci-10de.present", "nothing", person=explain_absence(view))
 
 
-def explain_absence(here: View) -> Hint:
-    """Why an install does not bring the labeller here: Helm leaves alone what its chart does not set. Empty where that
-    is not so, or unknown."""
-    if not all(here.available(probe) for probe in (GPU_DAEMON_SETS, GPU_PODS, NODES)):
+def explain_absence(view: View) -> Hint:
+    """Explain why an install does not bring the labeller to this node: Helm does not change what its chart does not
+    set. Return an empty hint where that is not so, or unknown."""
+    if not all(view.has_fact(probe) for probe in (GPU_DAEMON_SETS, GPU_PODS, NODES)):
         return NO_HINT
-    sets = {name: one for name, one in here[GPU_DAEMON_SETS].items() if NFD in name and name.endswith("worker")}
-    if any(pod.app == NFD for pod in list_node_pods(here, "worker")):
+    sets = {
+        name: workload for name, workload in view[GPU_DAEMON_SETS].items() if NFD in name and name.endswith("worker")
+    }
+    if any(pod.app == NFD for pod in list_node_pods(view, "worker")):
         return NO_HINT
-    away = next((name for name, one in sets.items() if one.wanted < len(here[NODES])), "")
-    change = Command("kubectl", "-n", here.spec.gpu.namespace, "edit", "daemonset", away)
-    why = Prose("an affinity, selector or taint excludes the node from its DaemonSet; {}", change)
-    return why if away else NO_HINT
+    away = next((name for name, workload in sets.items() if workload.desired_pods < len(view[NODES])), "")
+    change = Command("kubectl", "-n", view.spec.gpu.namespace, "edit", "daemonset", away)
+    reason = Prose("an affinity, selector or taint excludes the node from its DaemonSet; {}", change)
+    return reason if away else NO_HINT
 
 
 @check("op-nodes-not-labelled guard", GPU_PODS, NODES, IDENTITY)
-def labeller(here: View) -> Result:
-    workers = [pod for pod in list_node_pods(here, "worker") if pod.app == NFD]
+def labeller(view: View) -> Result:
+    workers = [pod for pod in list_node_pods(view, "worker") if pod.app == NFD]
     runs = any(pod.ready for pod in workers)
-    found = "running" if runs else "not running" if workers else "missing"
-    return Result("Node Feature Discovery on the node", "not running", found, ok=bool(runs))
+    actual = "running" if runs else "not running" if workers else "missing"
+    return Result("Node Feature Discovery on the node", "not running", actual, ok=bool(runs))
 
 
 @check("op-gpu-node-tainted", GPU_DEVICES, SETTINGS, NODES, IDENTITY)
-def tainted(here: View) -> Result:
-    """Every DaemonSet tolerates the taints of Kubernetes itself."""
-    policies, node = here[SETTINGS], own(here)
-    if not gpus(here) or not policies or node is None:
-        return ok("taints of the node", "none to tolerate" if policies else "no operator")
-    tolerated = {key for one in policies for key in one.tolerated}
-    found = [
+def has_untolerated_taints(view: View) -> Result:
+    """Check that the operator tolerates the taints of the node. DaemonSets tolerate those of Kubernetes itself."""
+    policies, node = view[SETTINGS], find_node(view)
+    if not list_gpus(view) or not policies or node is None:
+        return build_ok_result("taints of the node", "none to tolerate" if policies else "no operator")
+    tolerated = {key for policy in policies for key in policy.tolerations}
+    taints = [
         taint
         for taint in node.taints
         if not taint.startswith("node.kubernetes.io/")
         and not taint.endswith(":PreferNoSchedule")
         and not {"", taint.rpartition(":")[0].partition("=")[0]} & tolerated
     ]
-    what = f"taints of {node.name}"
-    if not found:
-        return ok(what, "tolerated")
-    keys = names(KEY=[taint.rpartition(":")[0].partition("=")[0] for taint in found])
-    return Result(what, "tolerated by the operator", as_text(found), names=keys)
+    subject = f"taints of {node.name}"
+    if not taints:
+        return build_ok_result(subject, "tolerated")
+    keys = build_names(KEY=[taint.rpartition(":")[0].partition("=")[0] for taint in taints])
+    return Result(subject, "tolerated by the operator", format_value(taints), names=keys)
 
 
 @check("op-validator-waits-driver", PLUGIN_FILES, GPU_PODS, NODES, IDENTITY)
-def waits(here: View) -> Result:
-    """The first missing file that the operator's validator waits for."""
-    files = here[PLUGIN_FILES]
-    waiting = [pod for pod in own_pods(here, "nvidia-operator-validator") if not pod.ready]
+def waits(view: View) -> Result:
+    """Find the first missing file that the operator's validator waits for."""
+    files = view[PLUGIN_FILES]
+    waiting = [pod for pod in list_own_pods(view, "nvidia-operator-validator") if not pod.ready]
     if files is None or not waiting:
-        return ok("validator", NO_GPU if files is None else "not waiting")
+        return build_ok_result("validator", NO_GPU if files is None else "not waiting")
     first = next((mark for mark in MARKS if mark not in files.marks), "")
     return Result(
-        "files in /run/nvidia/validations", as_text(MARKS), f"no {first}" if first else "all present", ok=not first
+        "files in /run/nvidia/validations", format_value(MARKS), f"no {first}" if first else "all present", ok=not first
     )
 
 
 @check("op-device-plugin-no-nvml", LOGS, GPU_DRIVER, PLUGIN_FILES)
-def no_nvml(here: View) -> Result:
-    """The driver works, but the device plugin does not find it."""
-    words = find_log_lines(here, "no-nvml")
-    files, driver = here[PLUGIN_FILES], here[GPU_DRIVER]
-    there = (files is not None and "driver-ready" in files.marks) or bool(driver.module and driver.library)
-    found = words[0].line if words and there else "the driver is not working" if words else "no such message"
-    return Result("log of the device plugin", "no error of NVML", found, ok=not (words and there))
+def no_nvml(view: View) -> Result:
+    """Look for a device plugin that does not find a working driver."""
+    words = find_log_lines(view, "no-nvml")
+    files, driver = view[PLUGIN_FILES], view[GPU_DRIVER]
+    is_driver_ready = (files is not None and "driver-ready" in files.marks) or bool(driver.module and driver.library)
+    actual = words[0].line if words and is_driver_ready else "the driver is not working" if words else "no such message"
+    return Result("log of the device plugin", "no error of NVML", actual, ok=not (words and is_driver_ready))
 
 
 @check("op-kubelet-restart-lost-devices", PLUGIN_FILES, GPU_PODS, GPU_NODES, NODES, IDENTITY)
-def lost_devices(here: View) -> Result:
-    """The device plugin is running, but its socket is missing or older than the kubelet's start. A pod that has just
+def lost_devices(view: View) -> Result:
+    """Look for a running device plugin whose socket is missing or older than the kubelet's start. A pod that has just
     started may not have created its socket yet."""
-    files, node = here[PLUGIN_FILES], gpu_node(here)
-    running = [pod for pod in list_node_pods(here, "device-plugin") if pod.ready and "mps" not in pod.name]
+    files, node = view[PLUGIN_FILES], find_gpu_node(view)
+    running = [pod for pod in list_node_pods(view, "device-plugin") if pod.ready and "mps" not in pod.name]
     if files is None or node is None or not running:
-        return ok("device plugin", "no running pod on this node")
+        return build_ok_result("device plugin", "no running pod on this node")
     stale = not files.plugin or files.plugin < files.kubelet
     lost = stale and node.allocatable == 0 and not any(node.slices.values())
-    if lost and all(new(here, pod) for pod in running):
+    if lost and all(is_new(view, pod) for pod in running):
         raise FactUnavailable("the device plugin has just started")
-    found = "not registered since the kubelet started" if stale else "registered"
+    actual = "not registered since the kubelet started" if stale else "registered"
     return Result(
         f"device plugin {running[0].name}",
         "registered with the kubelet",
-        found,
+        actual,
         ok=not lost,
     )
 
 
 @check("op-kubelet-restart-lost-devices guard", WATCHERS)
-def watchers_left(here: View) -> Result:
-    """Without an inotify instance the device plugin cannot detect a restart of the kubelet, which is another fault."""
-    found = here[WATCHERS]
-    if found is None:
-        return ok("inotify instances", NO_GPU)
-    return Result("inotify instances", "used up", f"{found.used} of {found.limit}", ok=found.used >= found.limit)
+def watchers_left(view: View) -> Result:
+    """Check that inotify instances are left. Without one, the device plugin cannot detect a restart of the kubelet,
+    which is another fault."""
+    watchers = view[WATCHERS]
+    if watchers is None:
+        return build_ok_result("inotify instances", NO_GPU)
+    return Result(
+        "inotify instances",
+        "used up",
+        f"{watchers.used_instances} of {watchers.limit}",
+        ok=watchers.used_instances >= watchers.limit,
+    )
 
 
 @check("op-mig-mixed-nvml-regression", GPU_NODES, IDENTITY)
-def mixed(here: View) -> Result:
-    """By the labels and resources of the node: MIG instances and whole GPUs, with an affected driver version."""
-    node = gpu_node(here)
+def has_mig_regression(view: View) -> Result:
+    """Look for MIG instances and whole GPUs with an affected driver version, by the labels and resources of the
+    node."""
+    node = find_gpu_node(view)
     version = node.labels.get("nvidia.com/cuda.driver-version.full", "") if node else ""
     parts = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
     if node is None or not MIXED[0] <= parts <= MIXED[1]:
-        return ok("driver", version or "no version label on the node")
+        return build_ok_result("driver", version or "no version label on the node")
     whole = node.labels.get("nvidia.com/mig.strategy") == "mixed" and any(node.slices.values())
     return Result("driver of a node with MIG instances and whole GPUs", "570.172.08 or later", version, ok=not whole)
 
 
 @check("op-cdi-unresolvable", GPU_DEVICES, PENDING_PODS, GPU_PODS, NODES, IDENTITY)
-def cdi(here: View) -> Result:
-    """By the errors of containerd for pods of this node. Devices of other vendors do not count."""
-    node = own(here)
-    if not gpus(here) or node is None:
-        return ok("CDI devices", NO_GPU)
-    pods = (*on_own_node(here, PENDING_PODS), *on_own_node(here, GPU_PODS))
-    found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if CDI.search(one.words)]
-    return Result("CDI devices of pods", "resolvable", found[0] if found else "no error", ok=not found)
+def cdi(view: View) -> Result:
+    """Look for errors of containerd about pods of this node. Devices of other vendors do not count."""
+    node = find_node(view)
+    if not list_gpus(view) or node is None:
+        return build_ok_result("CDI devices", NO_GPU)
+    pods = (*list_own_node_entries(view, PENDING_PODS), *list_own_node_entries(view, GPU_PODS))
+    errors = [
+        f"{pod}: {container.words}" for pod in pods for container in pod.containers if CDI.search(container.words)
+    ]
+    return Result("CDI devices of pods", "resolvable", errors[0] if errors else "no error", ok=not errors)
 
 
 @check("st-driver-not-ready -> op-cdi-unresolvable", PLUGIN_FILES)
-def toolkit_first(here: View) -> Result:
-    files = here[PLUGIN_FILES]
+def toolkit_first(view: View) -> Result:
+    files = view[PLUGIN_FILES]
     marks = files.marks if files else ()
     first = "toolkit-ready" in marks and "driver-ready" not in marks
     return Result(
@@ -183,8 +195,8 @@ def toolkit_first(here: View) -> Result:
 
 
 @check("op-cuda-validation-failed", PLUGIN_FILES, LOGS)
-def cuda_test(here: View) -> Result:
-    files, words = here[PLUGIN_FILES], find_log_lines(here, "cuda")
+def cuda_test(view: View) -> Result:
+    files, words = view[PLUGIN_FILES], find_log_lines(view, "cuda")
     open_yet = files is not None and "cuda-ready" not in files.marks
     return Result(
         "CUDA test", "passed", words[0].line if words and open_yet else "no failure", ok=not (words and open_yet)
@@ -192,30 +204,32 @@ def cuda_test(here: View) -> Result:
 
 
 @check("st-gpu-operands-init", GPU_PODS, NODES, IDENTITY)
-def operands_init(here: View) -> Result:
-    pods = [pod for pod in list_node_pods(here, "") if pod.phase == "Pending"]
-    found = [pod.name for pod in pods if any(one.init and not one.ready for one in pod.containers)]
+def operands_init(view: View) -> Result:
+    pods = [pod for pod in list_node_pods(view, "") if pod.phase == "Pending"]
+    waiting_pods = [
+        pod.name for pod in pods if any(container.init and not container.ready for container in pod.containers)
+    ]
     return Result(
         "pods of the GPU stack",
         "initialised",
-        as_text(found) if found else "initialised",
-        ok=not found,
+        format_value(waiting_pods) if waiting_pods else "initialised",
+        ok=not waiting_pods,
     )
 
 
 @check("st-no-gpu-labels", GPU_DEVICES, GPU_DAEMON_SETS, GPU_NODES, IDENTITY)
-def no_labels(here: View) -> Result:
-    node = gpu_node(here)
-    if not gpus(here) or not here[GPU_DAEMON_SETS] or node is None:
-        return ok(f"label {PRESENT}", "not needed")
-    found = node.labels.get(PRESENT, "")
-    return Result(f"label {PRESENT} of {node.name}", "true", as_text(found), ok=found == "true")
+def no_labels(view: View) -> Result:
+    node = find_gpu_node(view)
+    if not list_gpus(view) or not view[GPU_DAEMON_SETS] or node is None:
+        return build_ok_result(f"label {PRESENT}", "not needed")
+    actual = node.labels.get(PRESENT, "")
+    return Result(f"label {PRESENT} of {node.name}", "true", format_value(actual), ok=actual == "true")
 
 
 @check("st-gpu-operands-init -> st-no-gpu-labels", GPU_NODES, IDENTITY)
-def discovered(here: View) -> Result:
-    """The operator's label is present, but the labels of GPU feature discovery are not."""
-    node = gpu_node(here)
+def lacks_discovery_labels(view: View) -> Result:
+    """Check that the labels of GPU feature discovery are present beside the operator's label."""
+    node = find_gpu_node(view)
     labels = node.labels if node else {}
     lacks = labels.get(PRESENT) == "true" and "nvidia.com/gpu.product" not in labels
     return Result(
@@ -224,12 +238,12 @@ def discovered(here: View) -> Result:
 
 
 @check("st-device-plugin-down", PLUGIN_FILES, GPU_PODS, NODES, IDENTITY)
-def plugin_down(here: View) -> Result:
-    """Checked where the device plugin has a pod."""
-    files = here[PLUGIN_FILES]
-    pods = [pod for pod in list_node_pods(here, "device-plugin") if "mps" not in pod.name]
+def plugin_down(view: View) -> Result:
+    """Check that the device plugin is registered, where it has a pod."""
+    files = view[PLUGIN_FILES]
+    pods = [pod for pod in list_node_pods(view, "device-plugin") if "mps" not in pod.name]
     if files is None or not pods:
-        return ok("device plugin", NO_GPU if files is None else "no pod on this node")
+        return build_ok_result("device plugin", NO_GPU if files is None else "no pod on this node")
     fine = files.plugin > 0 and files.plugin >= files.kubelet
     return Result(
         "device plugin", "registered with the kubelet", "registered" if fine else "not registered", ok=bool(fine)
@@ -237,32 +251,32 @@ def plugin_down(here: View) -> Result:
 
 
 @check("st-no-gpu-allocatable", GPU_DEVICES, GPU_DAEMON_SETS, GPU_NODES, IDENTITY)
-def nothing_allocatable(here: View) -> Result:
-    node = gpu_node(here)
-    if not gpus(here) or not here[GPU_DAEMON_SETS] or node is None:
-        return ok("nvidia.com/gpu", "none yet")
-    count, what = node.allocatable + sum(node.slices.values()), f"nvidia.com/gpu of {node.name}"
-    if not count and here.spec.gpu.stack == "operator" and node.labels.get(OPERANDS_LABEL) == "false":
-        why = f"0: excluded from the operator by label {OPERANDS_LABEL}=false"
-        return Result(what, "1 or more", why)
-    return Result(what, "1 or more", str(count), ok=bool(count))
+def nothing_allocatable(view: View) -> Result:
+    node = find_gpu_node(view)
+    if not list_gpus(view) or not view[GPU_DAEMON_SETS] or node is None:
+        return build_ok_result("nvidia.com/gpu", "none yet")
+    count, subject = node.allocatable + sum(node.slices.values()), f"nvidia.com/gpu of {node.name}"
+    if not count and view.spec.gpu.stack == "operator" and node.labels.get(OPERANDS_LABEL) == "false":
+        reason = f"0: excluded from the operator by label {OPERANDS_LABEL}=false"
+        return Result(subject, "1 or more", reason)
+    return Result(subject, "1 or more", str(count), ok=bool(count))
 
 
 CHECKS = (
     not_labelled,
     labeller,
-    tainted,
+    has_untolerated_taints,
     waits,
     no_nvml,
     lost_devices,
     watchers_left,
-    mixed,
+    has_mig_regression,
     cdi,
     toolkit_first,
     cuda_test,
     operands_init,
     no_labels,
-    discovered,
+    lacks_discovery_labels,
     plugin_down,
     nothing_allocatable,
 )

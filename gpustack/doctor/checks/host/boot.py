@@ -1,6 +1,6 @@
-"""Faults of the layer `host` about its kernel: modules now and after a boot, and what it refuses."""
+"""Faults of the layer `host` in its kernel: modules now and after a boot, and what it refuses."""
 
-from gpustack.ask.judge import Result, as_text, ok
+from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.probes.host.units import UNITS
@@ -11,52 +11,60 @@ from gpustack.probes.packages.software import PACKAGES
 
 
 @check("host-modules-not-persisted", BOOT, MODULES, PACKAGES)
-def modules_not_persisted(here: View) -> Result:
-    """In any file that is read at boot, regardless of its author. Not applicable before the container runtime is
-    installed."""
-    if not here[PACKAGES]["containerd.io"]:
-        return ok("modules loaded at boot", "no container runtime yet")
-    lacking = KERNEL_MODULES - here[BOOT].named - here[BOOT].builtin
+def modules_not_persisted(view: View) -> Result:
+    """Look for the modules in all files that are read at boot, whoever wrote them. They are not needed before the
+    container runtime is installed."""
+    if not view[PACKAGES]["containerd.io"]:
+        return build_ok_result("modules loaded at boot", "no container runtime yet")
+    lacking = KERNEL_MODULES - view[BOOT].named_modules - view[BOOT].builtin
     if not lacking:
-        return ok("modules loaded at boot", as_text(KERNEL_MODULES))
-    now = as_text(lacking & here[MODULES].working)
+        return build_ok_result("modules loaded at boot", format_value(KERNEL_MODULES))
+    actual = format_value(lacking & view[MODULES].working)
     return Result(
-        "modules loaded at boot", as_text(KERNEL_MODULES), f"{as_text(lacking)} not in any file (working now: {now})"
+        "modules loaded at boot",
+        format_value(KERNEL_MODULES),
+        f"{format_value(lacking)} not in any file (working now: {actual})",
     )
 
 
 @check("host-reboot-pending-kernel", BOOT)
-def reboot_pending(here: View) -> Result:
-    """The modules of the running kernel are missing beside those of other kernels. A host without any gets its kernel
-    from elsewhere."""
-    found, what = here[BOOT], f"modules of the running kernel {here[BOOT].release}"
-    if found.folder == "whole" or (found.folder == "none" and not found.others):
-        return ok(what, "present" if found.folder == "whole" else "no kernel on this host")
-    others = f"; present for {as_text(found.others)}" if found.others else ""
-    return Result(what, "present", f"missing{others}")
+def reboot_pending(view: View) -> Result:
+    """Look for the modules of the running kernel beside those of other kernels. A host without any gets its kernel from
+    elsewhere."""
+    boot, subject = view[BOOT], f"modules of the running kernel {view[BOOT].release}"
+    if boot.folder == "whole" or (boot.folder == "none" and not boot.other_kernels):
+        return build_ok_result(subject, "present" if boot.folder == "whole" else "no kernel on this host")
+    others = f"; present for {format_value(boot.other_kernels)}" if boot.other_kernels else ""
+    return Result(subject, "present", f"missing{others}")
 
 
 @check("host-inotify-exhausted", INOTIFY)
-def inotify_exhausted(here: View) -> Result:
-    """By requesting an instance."""
-    found = here[INOTIFY]
-    how = f"{found.used} in use, limit {found.limit}"
+def inotify_exhausted(view: View) -> Result:
+    """Judge the answer of the kernel to a request for an inotify instance."""
+    inotify = view[INOTIFY]
+    how = f"{inotify.used_instances} in use, limit {inotify.limit}"
     return Result(
         "new inotify instance",
         "granted",
-        f"{'refused' if found.refused else 'granted'}: {how}",
-        ok=not found.refused,
+        f"{'refused' if inotify.refused else 'granted'}: {how}",
+        ok=not inotify.refused,
     )
 
 
 @check("host-apparmor-runc-signal", DENIALS, UNITS)
-def apparmor_denies_signals(here: View) -> Result:
-    """Between the profiles of runc and containerd, since containerd started."""
-    unit = here[UNITS].get("containerd")
-    since = unit.since if unit and unit.since else 0
-    found = [one for one in here[DENIALS] if one.at >= since and is_runtime(one.profile) and is_runtime(one.peer)]
-    shown = f"{found[-1].profile} and {found[-1].peer}" if found else "none denied"
-    return Result("signals to containers", "allowed", f"denied between {shown}" if found else shown, ok=not found)
+def apparmor_denies_signals(view: View) -> Result:
+    """Look for signals between the profiles of runc and containerd that AppArmor denied since containerd started."""
+    unit = view[UNITS].get("containerd")
+    since = unit.active_since if unit and unit.active_since else 0
+    denials = [
+        denial
+        for denial in view[DENIALS]
+        if denial.denied_at >= since and is_runtime(denial.profile) and is_runtime(denial.peer)
+    ]
+    profiles = f"{denials[-1].profile} and {denials[-1].peer}" if denials else "none denied"
+    return Result(
+        "signals to containers", "allowed", f"denied between {profiles}" if denials else profiles, ok=not denials
+    )
 
 
 def is_runtime(profile: str) -> bool:

@@ -1,70 +1,81 @@
-"""Faults of the layer `host` about its disk, and the evictions that a full one brings."""
+"""Faults of the layer `host` in its disk, and the evictions that a full disk causes."""
 
 from datetime import timedelta
 
-from gpustack.ask.judge import Result, as_text, ok
+from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
-from gpustack.doctor.check import check, names
-from gpustack.doctor.checks.node_lookup import on_own_node
+from gpustack.doctor.check import build_names, check
+from gpustack.doctor.checks.node_lookup import list_own_node_entries
 from gpustack.probes.host.disk import DISK
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
-from gpustack.probes.kubernetes.pods_waiting import EVICTED, PRESSURES, Evicted
-from gpustack.steps.own_node import own
+from gpustack.probes.kubernetes.scheduling import EVICTED_PODS, PRESSURES, EvictedPod
+from gpustack.steps.own_node import find_node
 
-# Per cent that are free. The kubelet evicts below 10 (15 where images are; 5 of inodes); above, no question is left.
+# Free space and inodes in per cent. The kubelet evicts below 10 (15 where images are; 5 of inodes).
 FULL, AMPLE = (5, 2), (15, 5)
 RECENT = timedelta(minutes=15)
 
 
 @check("host-disk-pressure", DISK, NODES, IDENTITY, PRESSURES)
-def disk_pressure(here: View) -> Result:
-    """By the free space, or by the condition of the node."""
-    rooms, what = here[DISK].rooms, "free space and inodes"
-    least = as_text([f"{path} {room.space} % and {room.inodes} %" for path, room in rooms.items()])
+def disk_pressure(view: View) -> Result:
+    """Judge the free space, or the condition of the node where that leaves the question open."""
+    rooms, subject = view[DISK].rooms, "free space and inodes"
+    least = format_value([f"{path} {room.space} % and {room.inodes} %" for path, room in rooms.items()])
     if any(room.space < FULL[0] or room.inodes < FULL[1] for room in rooms.values()):
         tightest = min(rooms, key=lambda path: min(rooms[path].space, rooms[path].inodes))
-        return Result(what, f"at least {FULL[0]} % and {FULL[1]} %", least, quote=tightest)
+        return Result(subject, f"at least {FULL[0]} % and {FULL[1]} %", least, quote=tightest)
     if all(room.space >= AMPLE[0] and room.inodes >= AMPLE[1] for room in rooms.values()):
-        return ok(what, least)
-    node = own(here)
-    pressed = node is not None and "DiskPressure" in here[PRESSURES][node.name]
+        return build_ok_result(subject, least)
+    node = find_node(view)
+    pressed = node is not None and "DiskPressure" in view[PRESSURES][node.name]
     return Result("DiskPressure of the node", "no", f"{'yes' if pressed else 'no'} ({least})", ok=not pressed)
 
 
 @check("host-root-readonly-or-io-errors", DISK)
-def disk_fails(here: View) -> Result:
-    """Paths that Kubernetes writes to and the devices below them. Another disk does not count."""
-    found = here[DISK]
-    wrong = [*(f"{path} is read-only" for path in found.readonly), *found.errors]
+def disk_fails(view: View) -> Result:
+    """Check the paths to which Kubernetes writes and the devices below them. Another disk does not count."""
+    disk = view[DISK]
+    wrong = [*(f"{path} is read-only" for path in disk.readonly), *disk.errors]
     if not wrong:
-        return ok("disk of the node", "no errors")
-    line = f"{found.readonly[0]} ro" if found.readonly else ""
+        return build_ok_result("disk of the node", "no errors")
+    line = f"{disk.readonly[0]} ro" if disk.readonly else ""
     return Result(
-        "disk of the node", "writable without errors", as_text(wrong), quote=line, names=names(MOUNT=found.readonly)
+        "disk of the node",
+        "writable without errors",
+        format_value(wrong),
+        quote=line,
+        names=build_names(MOUNT=disk.readonly),
     )
 
 
-def recent_evictions(here: View) -> list[Evicted]:
-    """Evicted pods stay in the list for long after."""
-    return [one for one in on_own_node(here, EVICTED) if here.taken - one.at < RECENT]
+def list_recent_evictions(view: View) -> list[EvictedPod]:
+    """List pods of the node that were evicted recently. Evicted pods stay in the API long after."""
+    return [pod for pod in list_own_node_entries(view, EVICTED_PODS) if view.started_at - pod.evicted_at < RECENT]
 
 
-@check("st-evictions", EVICTED, NODES, IDENTITY)
-def evictions(here: View) -> Result:
-    """By the node in the last 15 minutes. A pod that exceeded its own limit does not count."""
-    found = recent_evictions(here)
-    names = as_text([f"{one.namespace}/{one.name}" for one in found[:5]])
-    return Result("recent evictions", "none", f"{names}: {found[0].why}" if found else "none", ok=not found)
+@check("st-evictions", EVICTED_PODS, NODES, IDENTITY)
+def evictions(view: View) -> Result:
+    """Look for pods that the node evicted in the last 15 minutes. A pod that exceeded its own limit does not count."""
+    evicted_pods = list_recent_evictions(view)
+    names = format_value([f"{pod.namespace}/{pod.name}" for pod in evicted_pods[:5]])
+    return Result(
+        "recent evictions",
+        "none",
+        f"{names}: {evicted_pods[0].reason}" if evicted_pods else "none",
+        ok=not evicted_pods,
+    )
 
 
-@check("st-evictions -> st-no-metrics", EVICTED, NODES, IDENTITY)
-def prometheus_evicted(here: View) -> Result:
-    space = here.spec.monitoring.namespace
-    found = [
-        one.name for one in recent_evictions(here) if one.namespace == space and one.name.startswith("prometheus-")
+@check("st-evictions -> st-no-metrics", EVICTED_PODS, NODES, IDENTITY)
+def prometheus_evicted(view: View) -> Result:
+    space = view.spec.monitoring.namespace
+    evicted_pods = [
+        pod.name for pod in list_recent_evictions(view) if pod.namespace == space and pod.name.startswith("prometheus-")
     ]
-    return Result("Prometheus", "evicted", as_text(found) if found else "not evicted", ok=not found)
+    return Result(
+        "Prometheus", "evicted", format_value(evicted_pods) if evicted_pods else "not evicted", ok=not evicted_pods
+    )
 
 
 CHECKS = (disk_pressure, disk_fails, evictions, prometheus_evicted)

@@ -1,90 +1,94 @@
-"""Faults of the layer `host` about who it is and what time it has, each compared with the other hosts."""
+"""Faults of the layer `host` in its identity and its clock, each compared with the other hosts."""
 
-from gpustack.ask.judge import Result, as_text, ok
+from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.probes.control_plane.kubeadm import CERTIFICATES
 from gpustack.probes.host.system import HOSTNAME, IDENTITY, NOW, Identity
 from gpustack.probes.network.addresses import ADDRESS
-from gpustack.steps.prereqs.identity import NODE_NAME, hosts_by
+from gpustack.steps.prereqs.identity import NODE_NAME, group_hosts
 
-# Seconds. Hosts are asked one after another, and what they answer is seconds old.
+# Seconds. Hosts are asked one after another, so that their answers are seconds old.
 SKEW = 60
 SHOWN = 5
 
 
-def offset(here: View) -> float:
-    """Seconds between the host's clock and ours when we began to ask."""
-    return here[NOW] - here.taken.timestamp()
+def compute_clock_offset(view: View) -> float:
+    """Return the seconds between the host's clock and the clock of gpustack at the start of the questions."""
+    return view[NOW] - view.started_at.timestamp()
 
 
-def is_near(one: float, other: float, took: float) -> bool:
-    return abs(one - other) <= SKEW + took
+def is_near(first: float, second: float, seconds: float) -> bool:
+    return abs(first - second) <= SKEW + seconds
 
 
 @check("host-time-skew", NOW)
-def time_skew(here: View) -> Result:
-    """Against the clock of the machine that runs gpustack; if most hosts differ from it alike, that clock is wrong."""
-    mine, took = offset(here), here.snapshot.took
-    if is_near(mine, 0, took):
-        return ok("clock", f"{mine:+.0f} s")
-    views = [view for host in here.hosts if (view := View(here.snapshot, host.name)).available(NOW)]
-    same_offset = sum(is_near(offset(view), mine, took) for view in views) - 1
+def time_skew(host_view: View) -> Result:
+    """Compare the clock with that of the machine that runs gpustack. If most hosts differ from it alike, that clock is
+    wrong."""
+    offset, seconds = compute_clock_offset(host_view), host_view.snapshot.seconds
+    if is_near(offset, 0, seconds):
+        return build_ok_result("clock", f"{offset:+.0f} s")
+    views = [view for host in host_view.hosts if (view := View(host_view.snapshot, host.name)).has_fact(NOW)]
+    same_offset = sum(is_near(compute_clock_offset(view), offset, seconds) for view in views) - 1
     if same_offset and 2 * same_offset >= len(views) - 1:
-        return ok("clock", f"as on {same_offset} other hosts, unlike the machine that runs gpustack")
-    return Result("clock", "as on the other hosts", f"{mine:+.0f} s")
+        return build_ok_result("clock", f"as on {same_offset} other hosts, unlike the machine that runs gpustack")
+    return Result("clock", "as on the other hosts", f"{offset:+.0f} s")
 
 
 @check("host-time-skew -> controlplane-certs-expired", CERTIFICATES)
-def certificates_by_true_time(here: View) -> Result:
-    """By the clock of the machine that runs gpustack."""
-    ended = {one.subject for one in here[CERTIFICATES] if one.expires < here.taken}
+def certificates_by_true_time(view: View) -> Result:
+    """Judge the expiry of certificates by the clock of the machine that runs gpustack."""
+    ended = {certificate.subject for certificate in view[CERTIFICATES] if certificate.expires < view.started_at}
     return Result(
-        "certificates", "valid at the correct time", f"expired: {as_text(ended)}" if ended else "valid", ok=bool(ended)
+        "certificates",
+        "valid at the correct time",
+        f"expired: {format_value(ended)}" if ended else "valid",
+        ok=bool(ended),
     )
 
 
-def same(name: str) -> str:
+def select_name(name: str) -> str:
     return name
 
 
-def machine(found: Identity) -> str:
-    return found.machine_id
+def select_machine_id(identity: Identity) -> str:
+    return identity.machine_id
 
 
-def is_alone(here: View, probe: Probe[str], name: str) -> bool:
-    return len(here.once(hosts_by, probe, same)[name]) < 2
+def is_alone(view: View, probe: Probe[str], name: str) -> bool:
+    return len(view.compute_once(group_hosts, probe, select_name)[name]) < 2
 
 
 @check("host-duplicate-identity", HOSTNAME, IDENTITY)
-def duplicate_identity(here: View) -> Result:
-    """Host names and machine-ids. The firmware's UUID does not count: hosts in containers share it."""
-    name, id = here[HOSTNAME], here[IDENTITY].machine_id
-    named = here.once(hosts_by, HOSTNAME, same)[name]
-    made = here.once(hosts_by, IDENTITY, machine)[id] if id else []
-    twins = [f"host name {name} of {format_hosts(named)}"] if len(named) > 1 else []
-    if len(made) > 1:
-        twins.append(f"machine-id {id} of {format_hosts(made)}")
-    return Result("identity", "unique", as_text(twins) if twins else f"unique ({name})", ok=not twins)
+def duplicate_identity(view: View) -> Result:
+    """Compare host names and machine-ids. The firmware's UUID does not count, because hosts in containers share it."""
+    name, id = view[HOSTNAME], view[IDENTITY].machine_id
+    hosts_by_name = view.compute_once(group_hosts, HOSTNAME, select_name)[name]
+    hosts_by_id = view.compute_once(group_hosts, IDENTITY, select_machine_id)[id] if id else []
+    twins = [f"host name {name} of {format_hosts(hosts_by_name)}"] if len(hosts_by_name) > 1 else []
+    if len(hosts_by_id) > 1:
+        twins.append(f"machine-id {id} of {format_hosts(hosts_by_id)}")
+    return Result("identity", "unique", format_value(twins) if twins else f"unique ({name})", ok=not twins)
 
 
 def format_hosts(hosts: list[str]) -> str:
-    return as_text(hosts[:SHOWN]) + (f" and {len(hosts) - SHOWN} more" if len(hosts) > SHOWN else "")
+    return format_value(hosts[:SHOWN]) + (f" and {len(hosts) - SHOWN} more" if len(hosts) > SHOWN else "")
 
 
 @check("host-duplicate-identity -> flannel-wrong-interface", ADDRESS)
-def duplicate_address(here: View) -> Result:
-    address = here[ADDRESS]
-    once = is_alone(here, ADDRESS, address)
-    found = f"{address}, unique" if once else f"{address}, as on another host"
-    return Result("address", "as on another host", found, ok=bool(once))
+def duplicate_address(view: View) -> Result:
+    address = view[ADDRESS]
+    once = is_alone(view, ADDRESS, address)
+    actual = f"{address}, unique" if once else f"{address}, as on another host"
+    return Result("address", "as on another host", actual, ok=bool(once))
 
 
 @check("host-hostname-invalid", HOSTNAME)
-def hostname_invalid(here: View) -> Result:
-    """Capitals are allowed: kubeadm and the kubelet convert them."""
-    name = here[HOSTNAME]
+def hostname_invalid(view: View) -> Result:
+    """Check that the host name is a DNS name. Capitals are allowed, because kubeadm and the kubelet convert them."""
+    name = view[HOSTNAME]
     return Result("host name", "a DNS name of at most 63 characters", name, ok=bool(NODE_NAME.fullmatch(name)))
 
 

@@ -1,67 +1,72 @@
-"""Faults of the layer `host` that keep apt from installing: a lock, unfinished work, sources that it does not trust."""
+"""Faults of the layer `host` that keep apt from installing: a lock, unfinished work, and distrusted sources."""
 
 from collections import Counter
 from collections.abc import Iterator
 
-from gpustack.ask.judge import Result, as_text, ok
+from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
-from gpustack.config.resolved import apt_of
+from gpustack.config.resolution import build_apt_repositories
 from gpustack.doctor.check import check
 from gpustack.probes.host.system import OS
 from gpustack.probes.packages.dpkg import DPKG, SOURCES, Sources
-from gpustack.steps.apt_repository import placed
+from gpustack.steps.apt_repository import resolve_repository
 
 # The repository that was shut down in 2024 (kubernetes.io, blog 2023-08-31).
 GONE = ("apt.kubernetes.io", "packages.cloud.google.com/apt")
 
 
 @check("host-apt-lock", DPKG)
-def apt_lock(here: View) -> Result:
-    """The holder of a lock that apt would wait for, according to the kernel."""
-    found = here[DPKG]
-    if found is None or not found.holders:
-        return ok("apt locks", "no dpkg" if found is None else "free")
-    names = [f"{one.file} by {one.process} ({one.pid}) for {one.age} s" for one in found.holders]
-    return Result("apt locks", "free", f"held: {as_text(names)}")
+def apt_lock(view: View) -> Result:
+    """Find the holder of a lock that apt would wait for, according to the kernel."""
+    dpkg = view[DPKG]
+    if dpkg is None or not dpkg.holders:
+        return build_ok_result("apt locks", "no dpkg" if dpkg is None else "free")
+    names = [f"{holder.file} by {holder.process} ({holder.pid}) for {holder.age} s" for holder in dpkg.holders]
+    return Result("apt locks", "free", f"held: {format_value(names)}")
 
 
 @check("host-dpkg-interrupted", DPKG)
-def dpkg_interrupted(here: View) -> Result:
-    """While the lock is held, dpkg is in progress, not interrupted."""
-    found, what = here[DPKG], "dpkg run"
-    if found is None:
-        return ok(what, "no dpkg")
-    if found.holders:
-        return ok(what, f"in progress: {found.holders[0].process} holds {found.holders[0].file}")
-    broken = [*([f"unfinished records: {found.updates}"] if found.updates else []), *found.unfinished]
-    return Result(what, "finished", as_text(broken) if broken else "finished", ok=not broken)
+def dpkg_interrupted(view: View) -> Result:
+    """Look for an interrupted dpkg. While the lock is held, dpkg is in progress."""
+    dpkg, subject = view[DPKG], "dpkg run"
+    if dpkg is None:
+        return build_ok_result(subject, "no dpkg")
+    if dpkg.holders:
+        return build_ok_result(subject, f"in progress: {dpkg.holders[0].process} holds {dpkg.holders[0].file}")
+    broken = [*([f"unfinished records: {dpkg.updates}"] if dpkg.updates else []), *dpkg.unfinished_packages]
+    return Result(subject, "finished", format_value(broken) if broken else "finished", ok=not broken)
 
 
 @check("host-apt-repo-key", SOURCES, OS)
-def apt_repo_key(here: View) -> Result:
-    """As far as known without the network: the keyring, and other entries for the same address."""
-    wrong = list(distrusted(here, here[SOURCES]))
-    return Result("package sources", "trusted", as_text(wrong) if wrong else "trusted", ok=not wrong)
+def apt_repo_key(view: View) -> Result:
+    """Judge the keyring and other entries for the same address, without the network."""
+    wrong = list(list_distrusted_sources(view, view[SOURCES]))
+    return Result("package sources", "trusted", format_value(wrong) if wrong else "trusted", ok=not wrong)
 
 
-def distrusted(here: View, found: Sources) -> Iterator[str]:
-    ours = {f"/etc/apt/keyrings/gpustack-{name}.gpg": placed(here, name)["fingerprint"] for name in apt_of(here.spec)}
-    for key in sorted({source.key for source in found.sources if source.key in found.keyrings}):
-        ring, wanted = found.keyrings[key], ours.get(key, "")
+def list_distrusted_sources(view: View, sources: Sources) -> Iterator[str]:
+    fingerprints = {
+        f"/etc/apt/keyrings/gpustack-{name}.gpg": resolve_repository(view, name)["fingerprint"]
+        for name in build_apt_repositories(view.spec)
+    }
+    for key in sorted({source.key for source in sources.sources if source.key in sources.keyrings}):
+        ring, fingerprint = sources.keyrings[key], fingerprints.get(key, "")
         if ring.fingerprints is None:
             raise ValueError(f"no gpg to read {key}")
         if not ring.fingerprints:
             yield f"{key} {'is missing' if ring.size is None else 'has no key'}"
-        elif ring.ends and ring.ends < here.taken:
-            yield f"{key} expired on {ring.ends:%Y-%m-%d}"
-        elif wanted and wanted not in ring.fingerprints:
-            yield f"{key} is not the key {wanted}"
-    pairs = {(source.uri, suite, source.key) for source in found.sources for suite in source.suites.split()}
+        elif ring.expires_at and ring.expires_at < view.started_at:
+            yield f"{key} expired on {ring.expires_at:%Y-%m-%d}"
+        elif fingerprint and fingerprint not in ring.fingerprints:
+            yield f"{key} is not the key {fingerprint}"
+    pairs = {(source.uri, suite, source.key) for source in sources.sources for suite in source.suites.split()}
     for (uri, suite), times in Counter((uri, suite) for uri, suite, _ in pairs).items():
         if times > 1:
             yield f"{uri} {suite} has different keys"
     yield from (
-        f"{one.uri} no longer exists ({one.file})" for one in found.sources if any(name in one.uri for name in GONE)
+        f"{source.uri} no longer exists ({source.file})"
+        for source in sources.sources
+        if any(name in source.uri for name in GONE)
     )
 
 

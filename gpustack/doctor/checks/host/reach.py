@@ -1,6 +1,6 @@
-"""Whether a host could be asked at all. What could not be is a root, and hides everything else of its host."""
+"""Reach of a host. A host that does not answer is a root cause, and hides all other checks of it."""
 
-from gpustack.ask.judge import Result, ok
+from gpustack.ask.judge import Result, build_ok_result
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.view import View
@@ -9,39 +9,39 @@ from gpustack.doctor.check import check
 SUDO = ("host-sudo-password", "host-no-sudo")
 
 
-def reach(here: View) -> Reach:
-    """Raises FactUnavailable for a host that nobody tried to reach."""
-    found = here.snapshot.reach.get(here.where)
-    if found is None:
-        raise FactUnavailable(f"{here.where} was not contacted")
-    return found
+def require_reach(view: View) -> Reach:
+    """Return the reach of a host. Raise FactUnavailable for a host that was not contacted."""
+    reach = view.snapshot.reach.get(view.location)
+    if reach is None:
+        raise FactUnavailable(f"{view.location} was not contacted")
+    return reach
 
 
 @check("host-ssh-unreachable")
-def ssh_unreachable(here: View) -> Result:
-    """A refusal after a successful login is another fault."""
-    found = reach(here)
-    if found.reached or found.reference in SUDO:
-        return ok("SSH login", "working")
-    return Result("SSH login", "working", f"{found.why} ({found.reference})")
+def ssh_unreachable(view: View) -> Result:
+    """Check that the login works. A refusal after a successful login is another fault."""
+    reach = require_reach(view)
+    if reach.reached or reach.reference in SUDO:
+        return build_ok_result("SSH login", "working")
+    return Result("SSH login", "working", f"{reach.reason} ({reach.reference})")
 
 
 @check("host-sudo-password")
-def sudo_password(here: View) -> Result:
-    """Also if sudo is not installed and the login is not root."""
-    found = reach(here)
-    if found.reference in SUDO:
-        return Result("sudo", "working", f"{found.why} ({found.reference})")
-    if not found.reached:
-        raise FactUnavailable(here.snapshot.missing(here.where))
-    return ok("sudo", "working")
+def sudo_password(view: View) -> Result:
+    """Check that sudo works. It fails too if sudo is not installed and the login is not root."""
+    reach = require_reach(view)
+    if reach.reference in SUDO:
+        return Result("sudo", "working", f"{reach.reason} ({reach.reference})")
+    if not reach.reached:
+        raise FactUnavailable(view.snapshot.explain_missing_answer(view.location))
+    return build_ok_result("sudo", "working")
 
 
 @check("st-host-unmanaged")
-def unmanaged(here: View) -> Result:
-    """The host did not respond to any probe."""
-    found = reach(here)
-    return Result("host", "reachable", found.why or "reachable", ok=bool(found.reached))
+def is_unmanaged(view: View) -> Result:
+    """Check that the host responds to probes."""
+    reach = require_reach(view)
+    return Result("host", "reachable", reach.reason or "reachable", ok=bool(reach.reached))
 
 
-CHECKS = (ssh_unreachable, sudo_password, unmanaged)
+CHECKS = (ssh_unreachable, sudo_password, is_unmanaged)

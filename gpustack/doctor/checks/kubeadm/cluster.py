@@ -1,6 +1,6 @@
-"""States of the layer `kubeadm`: the API, the kubelets and the nodes, as they say it themselves."""
+"""States of the layer `kubeadm`: the API, the kubelets and the nodes, by their own statements."""
 
-from gpustack.ask.judge import Result, as_text, ok
+from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.probes.host.system import IDENTITY
@@ -8,46 +8,49 @@ from gpustack.probes.host.units import UNITS
 from gpustack.probes.kubelet.kubelet import HEALTH
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.probes.kubernetes.nodes import NODES, READYZ
-from gpustack.steps.own_node import own
+from gpustack.steps.own_node import find_node
 
 
 @check("st-apiserver-down", READYZ)
-def apiserver_down(here: View) -> Result:
-    """The API server does not respond, or is not ready."""
-    found = here[READYZ]
-    return Result("readyz of the API server", "ok", found.why or "ok", ok=bool(found.ready))
+def apiserver_down(view: View) -> Result:
+    """Check that the API server responds and is ready."""
+    readiness = view[READYZ]
+    return Result("readyz of the API server", "ok", readiness.reason or "ok", ok=bool(readiness.ready))
 
 
 @check("st-kubelet-down", HEALTH, UNITS, LEFTOVERS)
-def kubelet_down(here: View) -> Result:
-    """Not applicable if the kubelet is not installed, or the host is not in a cluster yet."""
-    if here[UNITS].get("kubelet") is None:
-        return ok("kubelet.service", "not installed")
-    if not here[LEFTOVERS].servers:
-        return ok("kubelet.service", "the host is not in a cluster yet")
-    found = here[HEALTH]
-    return Result("health of the kubelet", "ok", found, ok=found == "ok")
+def kubelet_down(view: View) -> Result:
+    """Check the health of an installed kubelet on a host that is in a cluster."""
+    if view[UNITS].get("kubelet") is None:
+        return build_ok_result("kubelet.service", "not installed")
+    if not view[LEFTOVERS].servers:
+        return build_ok_result("kubelet.service", "the host is not in a cluster yet")
+    health = view[HEALTH]
+    return Result("health of the kubelet", "ok", health, ok=health == "ok")
 
 
 @check("node-not-in-inventory", NODES, IDENTITY)
-def unknown_nodes(here: View) -> Result:
-    """Unknown if the node may belong to a host that was not reached."""
-    views = [here.on(host.name) for host in here.hosts]
-    known = {view[IDENTITY].machine_id for view in views if view.available(IDENTITY)}
-    if any(node.machine_id not in known for node in here[NODES]):
-        known = {view[IDENTITY].machine_id for view in views}
-    others = [node.name for node in here[NODES] if node.machine_id not in known]
+def unknown_nodes(cluster_view: View) -> Result:
+    """Look for nodes of unknown hosts. Raise FactUnavailable if a node may belong to a host that was not reached."""
+    views = [cluster_view.select_host(host.name) for host in cluster_view.hosts]
+    machine_ids = {view[IDENTITY].machine_id for view in views if view.has_fact(IDENTITY)}
+    if any(node.machine_id not in machine_ids for node in cluster_view[NODES]):
+        machine_ids = {view[IDENTITY].machine_id for view in views}
+    unknown_names = [node.name for node in cluster_view[NODES] if node.machine_id not in machine_ids]
     return Result(
-        "nodes", "hosts of the inventory", as_text(others) if others else "hosts of the inventory", ok=not others
+        "nodes",
+        "hosts of the inventory",
+        format_value(unknown_names) if unknown_names else "hosts of the inventory",
+        ok=not unknown_names,
     )
 
 
 @check("st-node-notready", NODES, IDENTITY)
-def node_notready(here: View) -> Result:
-    """A host that is not a node yet is another fault."""
-    node = own(here)
+def node_notready(view: View) -> Result:
+    """Check that the node is ready. A host that is not a node yet is another fault."""
+    node = find_node(view)
     if node is None:
-        return ok("node", "the host is not a node")
+        return build_ok_result("node", "the host is not a node")
     return Result(f"node {node.name}", "ready", node.reason or "ready", ok=bool(node.ready))
 
 

@@ -1,20 +1,20 @@
-"""Faults of the layer `monitoring` in Grafana: its login, its data source, its dashboards, and what these ask for."""
+"""Faults of the layer `monitoring` in Grafana: its login, its data source, its dashboards, and their queries."""
 
 from urllib.parse import urlsplit
 
-from gpustack.ask.judge import Result, as_text, ok
+from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.dashboards.json_model import DATA_SOURCE
-from gpustack.config.versions import dcgm_fields
+from gpustack.config.versions import read_dcgm_fields
 from gpustack.doctor.check import check
 from gpustack.probes.gpu.dcgm import COUNTERS
-from gpustack.probes.kubernetes.applied import CONFIG_MAPS
+from gpustack.probes.kubernetes.applied_objects import CONFIG_MAPS
 from gpustack.probes.monitoring.grafana import DASHBOARDS, DATA_SOURCES, RESPONSE, Dashboard
 from gpustack.probes.monitoring.scrape import DCGM_NAMES, HOST_LABELS
 from gpustack.probes.proof import SERVICES
-from gpustack.steps.dashboards import texts
-from gpustack.steps.gpu.exporter import COUNTERS as OURS
+from gpustack.steps.dashboards import read_dashboards
+from gpustack.steps.gpu.exporter import COUNTERS as OWN_COUNTERS
 
 LABEL = ("metadata", "labels", "grafana_dashboard")
 # The exporter leaves it out until an error occurs (NVIDIA/dcgm-exporter#700).
@@ -22,57 +22,57 @@ NEVER_YET = "DCGM_FI_DEV_XID_ERRORS"
 
 
 @check("mon-grafana-password-unknown", RESPONSE)
-def password(here: View) -> Result:
-    """By a login with the password in its Secret."""
-    found = here[RESPONSE]
-    if found is None:
-        return ok("login from Grafana's Secret", "no Grafana")
-    if not found.login:
+def password(view: View) -> Result:
+    """Judge a login with the password in Grafana's Secret."""
+    response = view[RESPONSE]
+    if response is None:
+        return build_ok_result("login from Grafana's Secret", "no Grafana")
+    if not response.login:
         raise FactUnavailable("Grafana does not respond")
-    return Result("login from Grafana's Secret", "accepted", f"HTTP {found.login}", ok=found.login != 401)
+    return Result("login from Grafana's Secret", "accepted", f"HTTP {response.login}", ok=response.login != 401)
 
 
 @check("mon-grafana-plugin-lost", RESPONSE)
-def plugin(here: View) -> Result:
-    """By what Grafana answers for the health of the data source."""
-    found = here[RESPONSE]
-    if found is None or found.login != 200:
-        return ok("plugin of the data source", "login refused" if found else "no Grafana")
-    if not found.health:
+def plugin(view: View) -> Result:
+    """Judge what Grafana answers about the health of the data source."""
+    response = view[RESPONSE]
+    if response is None or response.login != 200:
+        return build_ok_result("plugin of the data source", "login refused" if response else "no Grafana")
+    if not response.health:
         raise FactUnavailable("Grafana does not respond")
-    there = "registered" if found.registered else "plugin.notRegistered"
-    return Result("plugin of the data source", "registered", there, ok=found.registered)
+    actual = "registered" if response.registered else "plugin.notRegistered"
+    return Result("plugin of the data source", "registered", actual, ok=response.registered)
 
 
 @check("mon-grafana-datasource-wrong", DATA_SOURCES, SERVICES)
-def data_source(here: View) -> Result:
-    """One data source has the uid that the dashboards use, points to a Service, and is the only default."""
-    found = here[DATA_SOURCES]
-    what = f"data sources with uid {DATA_SOURCE}"
-    if not here.spec.monitoring.enabled or (not found and not grafana(here)):
-        return ok(what, "no Grafana by gpustack")
-    ours = [one for one in found if one.uid == DATA_SOURCE]
-    if len(ours) != 1:
-        return Result(what, "one", str(len(ours)))
-    if is_dangling(here, ours[0].url):
-        return Result(f"address of the data source {DATA_SOURCE}", "that of a Service", ours[0].url)
-    defaults = [one.uid for one in found if one.default]
+def data_source(view: View) -> Result:
+    """Check that one data source has the uid that the dashboards use, points to a Service, and is the only default."""
+    data_sources = view[DATA_SOURCES]
+    subject = f"data sources with uid {DATA_SOURCE}"
+    if not view.spec.monitoring.enabled or (not data_sources and not has_grafana(view)):
+        return build_ok_result(subject, "no Grafana by gpustack")
+    own_sources = [source for source in data_sources if source.uid == DATA_SOURCE]
+    if len(own_sources) != 1:
+        return Result(subject, "one", str(len(own_sources)))
+    if is_dangling(view, own_sources[0].url):
+        return Result(f"address of the data source {DATA_SOURCE}", "that of a Service", own_sources[0].url)
+    defaults = [source.uid for source in data_sources if source.default]
     if len(defaults) > 1:
-        return Result("default data sources", "one", as_text(defaults))
-    return ok(what, f"one, {ours[0].url}")
+        return Result("default data sources", "one", format_value(defaults))
+    return build_ok_result(subject, f"one, {own_sources[0].url}")
 
 
-def grafana(here: View) -> bool:
-    name = (here.spec.monitoring.namespace, f"{here.spec.monitoring.release}-grafana")
-    return name in {(one.namespace, one.name) for one in here[SERVICES]}
+def has_grafana(view: View) -> bool:
+    name = (view.spec.monitoring.namespace, f"{view.spec.monitoring.release}-grafana")
+    return name in {(service.namespace, service.name) for service in view[SERVICES]}
 
 
-def is_dangling(here: View, url: str) -> bool:
-    """Whether an address means a Service of the cluster that is not there. One outside may be anybody's."""
-    services = {(one.namespace, one.name): set(one.ports.values()) for one in here[SERVICES]}
+def is_dangling(view: View, url: str) -> bool:
+    """Tell whether an address is that of a missing Service of the cluster. An address outside is never one."""
+    services = {(service.namespace, service.name): set(service.ports.values()) for service in view[SERVICES]}
     parts = urlsplit(url)
     name, _, rest = (parts.hostname or "").partition(".")
-    space = rest.partition(".")[0] or here.spec.monitoring.namespace
+    space = rest.partition(".")[0] or view.spec.monitoring.namespace
     inside = not rest or ".svc" in f".{rest}" or rest in {namespace for namespace, _ in services}
     if not inside:
         return False
@@ -80,68 +80,86 @@ def is_dangling(here: View, url: str) -> bool:
 
 
 @check("mon-grafana-dashboard-not-loaded", CONFIG_MAPS, DASHBOARDS)
-def not_loaded(here: View) -> Result:
-    """gpustack's dashboards exist without the label, or a dashboard is invalid JSON. A missing one is checked by the
-    step dashboards."""
-    there = here[CONFIG_MAPS] or {}
-    names = {f"{here.spec.monitoring.namespace}/gpustack-dashboard-{name}" for name in texts()}
-    bare = sorted(name for name in names & set(there) if LABEL not in there[name].fields)
-    cut = [f"{one.namespace}/{one.name}" for one in of_monitoring(here) if not one.valid]
-    words = [f"without its label: {as_text(bare)}"] * bool(bare) + [f"invalid JSON: {as_text(cut)}"] * bool(cut)
+def not_loaded(view: View) -> Result:
+    """Look for gpustack's dashboards without the label, and for invalid JSON. The step dashboards checks a missing
+    one."""
+    config_maps = view[CONFIG_MAPS] or {}
+    names = {f"{view.spec.monitoring.namespace}/gpustack-dashboard-{name}" for name in read_dashboards()}
+    bare = sorted(name for name in names & set(config_maps) if LABEL not in config_maps[name].fields)
+    cut = [
+        f"{dashboard.namespace}/{dashboard.name}"
+        for dashboard in list_monitoring_dashboards(view)
+        if not dashboard.valid
+    ]
+    words = [f"without its label: {format_value(bare)}"] * bool(bare) + [f"invalid JSON: {format_value(cut)}"] * bool(
+        cut
+    )
     return Result("dashboards", "loaded by Grafana", "; ".join(words) or "loaded", ok=not words)
 
 
-def of_monitoring(here: View) -> list[Dashboard]:
-    """What somebody has in a namespace of their own is theirs, and no fault of the cluster's."""
-    return [one for one in here[DASHBOARDS] if one.namespace == here.spec.monitoring.namespace]
+def list_monitoring_dashboards(view: View) -> list[Dashboard]:
+    """List dashboards in the namespace of the monitoring. Others belong to users."""
+    return [dashboard for dashboard in view[DASHBOARDS] if dashboard.namespace == view.spec.monitoring.namespace]
 
 
-def asked_for(here: View) -> dict[str, str]:
-    """Metrics of DCGM's that dashboards name and Prometheus does not have, by name, with the dashboard."""
-    known = here[DCGM_NAMES]
-    found = {metric: one.name for one in of_monitoring(here) for metric in one.metrics}
-    return {metric: name for metric, name in found.items() if metric not in known} if known else {}
+def find_missing_metrics(view: View) -> dict[str, str]:
+    """Return metrics of DCGM that dashboards name and Prometheus does not have, with their dashboard."""
+    known_metrics = view[DCGM_NAMES]
+    dashboards_by_metric = {
+        metric: dashboard.name for dashboard in list_monitoring_dashboards(view) for metric in dashboard.metrics
+    }
+    return (
+        {metric: name for metric, name in dashboards_by_metric.items() if metric not in known_metrics}
+        if known_metrics
+        else {}
+    )
 
 
 @check("mon-dashboard-metric-name-wrong", DASHBOARDS, DCGM_NAMES, COUNTERS)
-def metric_name(here: View) -> Result:
-    """A name that is not a field of DCGM, or not in the exporter's list. A listed metric that is missing now may come
-    from another GPU or at another time."""
-    given, missing = here[COUNTERS].get(OURS, ""), asked_for(here)
+def metric_name(view: View) -> Result:
+    """Look for a name that is not a field of DCGM, or not in the exporter's list. A listed metric that is missing now
+    may come from another GPU or at another time."""
+    counters, missing = view[COUNTERS].get(OWN_COUNTERS, ""), find_missing_metrics(view)
     wrong = [
-        f"{metric} in {name}" for metric, name in missing.items() if is_invented(metric) or is_left_out(metric, given)
+        f"{metric} in {name}"
+        for metric, name in missing.items()
+        if is_invented(metric) or is_left_out(metric, counters)
     ]
-    return Result("metrics of the panels", "known", as_text(wrong) if wrong else "known", ok=not wrong)
+    return Result("metrics of the panels", "known", format_value(wrong) if wrong else "known", ok=not wrong)
 
 
-def is_left_out(metric: str, given: str) -> bool:
-    """By our list of counters, where it is there."""
-    return bool(given) and not any(line.startswith(f"{metric},") for line in given.splitlines())
+def is_left_out(metric: str, counters: str) -> bool:
+    """Tell whether gpustack's list of counters, if it is there, lacks the metric."""
+    return bool(counters) and not any(line.startswith(f"{metric},") for line in counters.splitlines())
 
 
 def is_invented(metric: str) -> bool:
-    return metric.startswith("DCGM_FI_") and metric not in dcgm_fields()
+    return metric.startswith("DCGM_FI_") and metric not in read_dcgm_fields()
 
 
 @check("mon-dcgm-metrics-vanished-after-upgrade", DASHBOARDS, DCGM_NAMES)
-def vanished(here: View) -> Result:
-    """A dashboard uses it without a default; gpustack's take a missing one as zero."""
-    name = asked_for(here).get(NEVER_YET)
+def lacks_xid_metric(view: View) -> Result:
+    """Look for a dashboard that uses the metric without a default. gpustack's dashboards take a missing one as zero."""
+    name = find_missing_metrics(view).get(NEVER_YET)
     if name is None:
-        return ok(f"panels with {NEVER_YET}", "none, or with data")
+        return build_ok_result(f"panels with {NEVER_YET}", "none, or with data")
     return Result(f"{NEVER_YET}, for the dashboard {name}", "present", "not exported before the first error of a GPU")
 
 
 @check("mon-dashboard-label-renamed", DASHBOARDS, HOST_LABELS)
-def label(here: View) -> Result:
-    """The label of the host in the series and in the dashboards."""
-    series = here[HOST_LABELS]
-    there = set(series)
-    wrong = {one.name: one.labels for one in of_monitoring(here) if one.labels and not there & set(one.labels)}
-    if not there or not wrong:
-        return ok("label of the host", f"{as_text(there)} in the series")
+def label(view: View) -> Result:
+    """Compare the label of the host in the series and in the dashboards."""
+    series = view[HOST_LABELS]
+    series_labels = set(series)
+    wrong = {
+        dashboard.name: dashboard.labels
+        for dashboard in list_monitoring_dashboards(view)
+        if dashboard.labels and not series_labels & set(dashboard.labels)
+    }
+    if not series_labels or not wrong:
+        return build_ok_result("label of the host", f"{format_value(series_labels)} in the series")
     name, labels = next(iter(wrong.items()))
-    return Result(f"label of the host in {name}", as_text(there), as_text(labels))
+    return Result(f"label of the host in {name}", format_value(series_labels), format_value(labels))
 
 
-CHECKS = (password, plugin, data_source, not_loaded, metric_name, vanished, label)
+CHECKS = (password, plugin, data_source, not_loaded, metric_name, lacks_xid_metric, label)

@@ -1,152 +1,162 @@
-"""States of the layer `monitoring`, and what Prometheus says of targets that do not answer."""
+"""States of the layer `monitoring`, and targets that do not answer Prometheus."""
 
 import re
 
-from gpustack.ask.judge import Result, as_text, ok
+from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
-from gpustack.doctor.checks.monitoring.stack import units_on_port
-from gpustack.doctor.checks.monitoring.targets import DCGM, exporters
-from gpustack.doctor.checks.startup import api_known, starting
-from gpustack.probes.control_plane.control_plane import STARTED
-from gpustack.probes.control_plane.kubeadm import LISTENING
+from gpustack.doctor.checks.monitoring.stack import list_units_on_port
+from gpustack.doctor.checks.monitoring.targets import DCGM, list_exporter_services
+from gpustack.doctor.checks.startup import is_starting, require_settled_api
+from gpustack.probes.control_plane.control_plane import STATIC_PODS
+from gpustack.probes.control_plane.kubeadm import COMPONENT_LISTENERS
 from gpustack.probes.gpu.dcgm import EXPORTER, SERIES
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.host.units import UNITS
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import GPU_PODS
 from gpustack.probes.monitoring.grafana import RESPONSE
-from gpustack.probes.monitoring.scrape import BLANKS, CLOCKS, DOWN, JOBS, KUBELETS, TWICE, ScrapeJob
+from gpustack.probes.monitoring.scrape import (
+    BLANK_VALUES,
+    CLOCKS,
+    DOWN_TARGETS,
+    DUPLICATE_JOBS,
+    JOBS,
+    KUBELETS,
+    ScrapeJob,
+)
 from gpustack.probes.network.addresses import LISTENERS, PROGRAMS, is_taken
 from gpustack.probes.proof import SERVICES
-from gpustack.steps.own_node import own
+from gpustack.steps.own_node import find_node
 
 REFUSED = re.compile(r"HTTP status 40[13]|x509: ")
-# Jobs of the control plane by the port that kubeadm lets listen on loopback.
+# Jobs of the control plane, and the ports on which kubeadm makes them listen on loopback.
 LOOPBACK = {"kube-etcd": 2381, "kube-proxy": 10249, "kube-controller-manager": 10257, "kube-scheduler": 10259}
 KUBERNETES = ("default", "kube-system")
 SCRAPED = 90
-"""Seconds in which every target is asked anew: three times the default interval."""
+"""Seconds within which all targets are scraped again: three times the default interval."""
 ASKED_NOT = "Prometheus may not have scraped it since"
 
 
-def ours(here: View, job: ScrapeJob) -> bool:
-    """Of the cluster, its monitoring and its GPUs; what people let Prometheus watch beside that is theirs."""
-    return job.namespace in (*KUBERNETES, here.spec.monitoring.namespace, here.spec.gpu.namespace)
+def is_platform_job(view: View, job: ScrapeJob) -> bool:
+    """Tell whether a job belongs to the cluster, its monitoring or its GPUs. Other jobs belong to users."""
+    return job.namespace in (*KUBERNETES, view.spec.monitoring.namespace, view.spec.gpu.namespace)
 
 
-@check("mon-control-plane-targets-loopback", JOBS, LISTENING)
-def loopback(here: View) -> Result:
-    """Targets that are down and listen on 127.0.0.1 only."""
-    listening = here[LISTENING]
-    down = [one.job for one in here[JOBS] if one.job in LOOPBACK and not one.up]
-    found = [job for job in down if listening.get(LOOPBACK[job]) == ("127.0.0.1",)]
-    return Result("targets that listen on 127.0.0.1 only", "none", as_text(found), ok=not found)
+@check("mon-control-plane-targets-loopback", JOBS, COMPONENT_LISTENERS)
+def loopback(view: View) -> Result:
+    """Look for targets that are down and listen on 127.0.0.1 only."""
+    listening = view[COMPONENT_LISTENERS]
+    down = [job.job for job in view[JOBS] if job.job in LOOPBACK and not job.is_up]
+    loopback_jobs = [job for job in down if listening.get(LOOPBACK[job]) == ("127.0.0.1",)]
+    return Result("targets that listen on 127.0.0.1 only", "none", format_value(loopback_jobs), ok=not loopback_jobs)
 
 
-@check("mon-target-down-network", DOWN, NODES, IDENTITY, LISTENERS, PROGRAMS)
-def network(here: View) -> Result:
-    """node-exporter listens on the host, but Prometheus cannot reach it. Another program on its port is another
-    fault."""
-    node, port = own(here), here.spec.monitoring.node_exporter_port
+@check("mon-target-down-network", DOWN_TARGETS, NODES, IDENTITY, LISTENERS, PROGRAMS)
+def network(view: View) -> Result:
+    """Look for a node-exporter that listens on the host, but that Prometheus cannot reach. Another program on its port
+    is another fault."""
+    node, port = find_node(view), view.spec.monitoring.node_exporter_port
     if node is None:
-        return ok("target of the node", "the host is not a node")
-    what, listens = f"target {node.address}:{port}", is_taken(here[LISTENERS], port)
-    if f"{node.address}:{port}" not in {instance for _, instance in here[DOWN]}:
-        return ok(what, "responding")
+        return build_ok_result("target of the node", "the host is not a node")
+    subject, listens = f"target {node.address}:{port}", is_taken(view[LISTENERS], port)
+    if f"{node.address}:{port}" not in {instance for _, instance in view[DOWN_TARGETS]}:
+        return build_ok_result(subject, "responding")
     if not listens:
-        return ok(what, "not running")
-    if here.available(PROGRAMS) and (others := units_on_port(here, port)):
-        return ok(what, f"port used by {as_text(others)}")
-    return Result(what, "reachable", "listening, but not reachable for Prometheus")
+        return build_ok_result(subject, "not running")
+    if view.has_fact(PROGRAMS) and (others := list_units_on_port(view, port)):
+        return build_ok_result(subject, f"port used by {format_value(others)}")
+    return Result(subject, "reachable", "listening, but not reachable for Prometheus")
 
 
 @check("mon-clock-skew-empty-graphs", CLOCKS)
-def clocks(here: View) -> Result:
-    found = [f"{instance} {seconds:.0f} s" for instance, seconds in here[CLOCKS].items()]
-    return Result("clocks of nodes and of Prometheus", "in sync", as_text(found) if found else "in sync", ok=not found)
+def clocks(view: View) -> Result:
+    skews = [f"{instance} {seconds:.0f} s" for instance, seconds in view[CLOCKS].items()]
+    return Result(
+        "clocks of nodes and of Prometheus", "in sync", format_value(skews) if skews else "in sync", ok=not skews
+    )
 
 
 @check("mon-kubelet-target-unauthorized", KUBELETS)
-def kubelet_refuses(here: View) -> Result:
-    """By the error that Prometheus reports."""
-    found = [f"{one.node}: {one.error}" for one in here[KUBELETS] if REFUSED.search(one.error)]
-    fine = f"scraping allowed by {len(here[KUBELETS])}"
-    return Result("kubelets", "scraping allowed", as_text(found[:3]) if found else fine, ok=not found)
+def kubelet_refuses(view: View) -> Result:
+    """Judge the error that Prometheus reports of the kubelets."""
+    errors = [f"{target.node}: {target.error}" for target in view[KUBELETS] if REFUSED.search(target.error)]
+    fine = f"scraping allowed by {len(view[KUBELETS])}"
+    return Result("kubelets", "scraping allowed", format_value(errors[:3]) if errors else fine, ok=not errors)
 
 
-def scraped(here: View) -> str:
-    """Why no metrics of GPUs are to be had; empty where they are."""
-    if not here.spec.monitoring.enabled:
+def explain_absent_metrics(view: View) -> str:
+    """Explain why there can be no metrics of GPUs. Return an empty text where there can be."""
+    if not view.spec.monitoring.enabled:
         return "the monitoring is not installed by gpustack"
-    return "" if exporters(here) else "no exporter"
+    return "" if list_exporter_services(view) else "no exporter"
 
 
 @check("st-target-missing", JOBS, SERVICES)
-def target_missing(here: View) -> Result:
-    if why := scraped(here):
-        return ok("targets of the GPU exporter", why)
-    found = [one.job for one in here[JOBS] if DCGM in f"{one.job} {one.service}"]
-    return Result("targets of the GPU exporter", "present", as_text(found), ok=bool(found))
+def target_missing(view: View) -> Result:
+    if reason := explain_absent_metrics(view):
+        return build_ok_result("targets of the GPU exporter", reason)
+    jobs = [job.job for job in view[JOBS] if DCGM in f"{job.job} {job.service}"]
+    return Result("targets of the GPU exporter", "present", format_value(jobs), ok=bool(jobs))
 
 
-@check("st-target-down", JOBS, STARTED, GPU_PODS, UNITS)
-def target_down(here: View) -> Result:
-    """Many targets authenticate Prometheus through the API, so they fail while it restarts. A target that is starting
-    does not count."""
-    found = sorted({one.job for one in here[JOBS] if not one.up and ours(here, one)})
-    if found:
-        api_known(here, SCRAPED, ASKED_NOT)
-    started = [coming_up(here, job) for job in found]
-    if found and all(started):
+@check("st-target-down", JOBS, STATIC_PODS, GPU_PODS, UNITS)
+def target_down(view: View) -> Result:
+    """Look for targets that are down. Many targets authenticate Prometheus through the API, so they fail while it
+    restarts. A target that is starting does not count."""
+    down_jobs = sorted({job.job for job in view[JOBS] if not job.is_up and is_platform_job(view, job)})
+    if down_jobs:
+        require_settled_api(view, SCRAPED, ASKED_NOT)
+    started = [find_recent_start(view, job) for job in down_jobs]
+    if down_jobs and all(started):
         raise FactUnavailable(f"{started[0]} has just started, and {ASKED_NOT}")
-    return Result("targets", "up", f"down: {as_text(found)}" if found else "up", ok=not found)
+    return Result("targets", "up", f"down: {format_value(down_jobs)}" if down_jobs else "up", ok=not down_jobs)
 
 
-def coming_up(here: View, job: str) -> str:
-    """What of a job was started after Prometheus may have asked it last; empty for nothing, or where that is
-    unknown. The GPU exporter asks the kubelet whose GPUs are, and answers nobody without it (NVIDIA/dcgm-exporter
-    internal/pkg/server/server.go)."""
-    pods = here[GPU_PODS] if DCGM in job and here.available(GPU_PODS) else ()
-    if fresh := [pod.name for pod in pods if pod.app == EXPORTER and starting(here, pod)]:
+def find_recent_start(view: View, job: str) -> str:
+    """Name what started after Prometheus may have scraped the job last. Return an empty text for nothing, or where that
+    is unknown. The GPU exporter asks the kubelet for the pods of GPUs, and does not answer without it
+    (NVIDIA/dcgm-exporter internal/pkg/server/server.go)."""
+    pods = view[GPU_PODS] if DCGM in job and view.has_fact(GPU_PODS) else ()
+    if fresh := [pod.name for pod in pods if pod.app == EXPORTER and is_starting(view, pod)]:
         return fresh[0]
-    for host in here.hosts if DCGM in job or job == "kubelet" else ():
-        there = here.on(host.name)
-        unit = there[UNITS].get("kubelet") if there.available(UNITS) else None
+    for host in view.hosts if DCGM in job or job == "kubelet" else ():
+        host_view = view.select_host(host.name)
+        unit = host_view[UNITS].get("kubelet") if host_view.has_fact(UNITS) else None
         if unit and unit.active and unit.age is not None and unit.age < SCRAPED:
             return f"the kubelet of {host.name}"
     return ""
 
 
 @check("st-no-metrics", SERIES, SERVICES)
-def no_metrics(here: View) -> Result:
-    if why := scraped(here):
-        return ok("GPUs in Prometheus", why)
-    count = len({one.uuid for one in here[SERIES]})
+def no_metrics(view: View) -> Result:
+    if reason := explain_absent_metrics(view):
+        return build_ok_result("GPUs in Prometheus", reason)
+    count = len({series.uuid for series in view[SERIES]})
     return Result("GPUs in Prometheus", "1 or more", str(count), ok=bool(count))
 
 
 @check("st-dashboard-nodata", RESPONSE, SERVICES)
-def dashboard_nodata(here: View) -> Result:
-    """A query for GPUs through Grafana's data source, as a panel sends it."""
-    if why := scraped(here):
-        return ok("series of GPUs in Grafana", why)
-    found = here[RESPONSE]
-    if found is None or found.login != 200:
-        return ok("series of GPUs in Grafana", "login refused" if found else "no Grafana")
+def dashboard_nodata(view: View) -> Result:
+    """Judge a query for GPUs through Grafana's data source, as a panel sends it."""
+    if reason := explain_absent_metrics(view):
+        return build_ok_result("series of GPUs in Grafana", reason)
+    response = view[RESPONSE]
+    if response is None or response.login != 200:
+        return build_ok_result("series of GPUs in Grafana", "login refused" if response else "no Grafana")
     return Result(
-        "series of GPUs in Grafana", "present", "present" if found.samples else "none", ok=bool(found.samples)
+        "series of GPUs in Grafana", "present", "present" if response.samples else "none", ok=bool(response.samples)
     )
 
 
-@check("st-dashboard-wrong", TWICE, BLANKS)
-def dashboard_wrong(here: View) -> Result:
-    twice, blanks = here[TWICE], here[BLANKS]
+@check("st-dashboard-wrong", DUPLICATE_JOBS, BLANK_VALUES)
+def dashboard_wrong(view: View) -> Result:
+    twice, blanks = view[DUPLICATE_JOBS], view[BLANK_VALUES]
     words = ["duplicates"] * bool(twice) + ["placeholders"] * bool(blanks)
     if words:
-        return Result("values of GPUs", "unique and valid", as_text(words))
-    return ok("values of GPUs", "unique and valid")
+        return Result("values of GPUs", "unique and valid", format_value(words))
+    return build_ok_result("values of GPUs", "unique and valid")
 
 
 CHECKS = (

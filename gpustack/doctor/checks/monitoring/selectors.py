@@ -1,47 +1,58 @@
-"""Faults of the layer `monitoring`: whether what Prometheus should watch reaches it, object by object."""
+"""Faults of the layer `monitoring` in the selectors of Prometheus."""
 
 from collections.abc import Sequence
 
-from gpustack.ask.judge import Result, as_text, ok
+from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.probes.gpu.dcgm import APP
-from gpustack.probes.monitoring.service_monitors import SELECTORS, SERVICE_MONITORS, Selector, ServiceMonitor, Watching
+from gpustack.probes.monitoring.service_monitors import (
+    SELECTORS,
+    SERVICE_MONITORS,
+    PrometheusSelectors,
+    Selector,
+    ServiceMonitor,
+)
 from gpustack.probes.monitoring.workloads import PROMETHEUSES
 
 WHAT = "monitor of the GPU exporter"
 
 
 @check("mon-selector-nil-uses-helm-values", SELECTORS, SERVICE_MONITORS, PROMETHEUSES)
-def selector(here: View) -> Result:
-    """No Prometheus selects a ServiceMonitor of the exporter, because of its labels or its namespace."""
-    watching, monitors = here[SELECTORS], here[SERVICE_MONITORS]
+def selector(view: View) -> Result:
+    """Check that a Prometheus selects a ServiceMonitor of the exporter, by its labels and its namespace."""
+    watching, monitors = view[SELECTORS], view[SERVICE_MONITORS]
     if watching is None or monitors is None:
-        return ok(WHAT, "no ServiceMonitors in the API")
-    ours = [monitor for monitor in monitors if monitor.wanted and monitor.wanted.items() <= APP.items()]
-    if not watching or not ours:
-        return ok(WHAT, "no Prometheus" if not watching else "none")
-    if taken := [one.name for one in ours if any(takes(prometheus, one) for prometheus in watching)]:
-        return ok(WHAT, f"{as_text(taken)} selected")
-    here[PROMETHEUSES]  # the step monitoring says of the same that a selector leaves something out
-    wanted = as_text([f"{prometheus.name} selects {selector_text(prometheus)}" for prometheus in watching])
-    there = as_text([f"{one.name} in {one.namespace}" for one in ours])
-    return Result(WHAT, "selected by Prometheus", f"{wanted}, but not {there}")
+        return build_ok_result(WHAT, "no ServiceMonitors in the API")
+    own_monitors = [
+        monitor for monitor in monitors if monitor.match_labels and monitor.match_labels.items() <= APP.items()
+    ]
+    if not watching or not own_monitors:
+        return build_ok_result(WHAT, "no Prometheus" if not watching else "none")
+    if taken := [
+        monitor.name for monitor in own_monitors if any(accepts_monitor(prometheus, monitor) for prometheus in watching)
+    ]:
+        return build_ok_result(WHAT, f"{format_value(taken)} selected")
+    view[PROMETHEUSES]  # the step monitoring reports the same as a selector that omits monitors
+    selectors = format_value([f"{prometheus.name} selects {format_selector(prometheus)}" for prometheus in watching])
+    monitor_names = format_value([f"{monitor.name} in {monitor.namespace}" for monitor in own_monitors])
+    return Result(WHAT, "selected by Prometheus", f"{selectors}, but not {monitor_names}")
 
 
-def takes(prometheus: Watching, monitor: ServiceMonitor) -> bool:
-    """As the operator of Prometheus chooses: an absent selector takes nothing, an absent one of namespaces its own."""
+def accepts_monitor(prometheus: PrometheusSelectors, monitor: ServiceMonitor) -> bool:
+    """Tell whether a Prometheus selects a monitor, as its operator does: an absent selector takes nothing, an absent
+    one of namespaces takes its own namespace. Raise FactUnavailable for expressions."""
     if prometheus.namespaces is None:
-        near = monitor.namespace == prometheus.namespace
+        same_namespace = monitor.namespace == prometheus.namespace
     elif prometheus.namespaces.plain and not prometheus.namespaces.labels:
-        near = True
+        same_namespace = True
     else:
         raise FactUnavailable("the selector of namespaces asks for labels of namespaces")
-    return near and matches(prometheus.monitors, monitor)
+    return same_namespace and matches_labels(prometheus.monitors, monitor)
 
 
-def matches(selector: Selector | None, monitor: ServiceMonitor) -> bool:
+def matches_labels(selector: Selector | None, monitor: ServiceMonitor) -> bool:
     if selector is None:
         return False
     if not selector.plain:
@@ -49,20 +60,20 @@ def matches(selector: Selector | None, monitor: ServiceMonitor) -> bool:
     return selector.labels.items() <= monitor.labels.items()
 
 
-def selector_text(prometheus: Watching) -> str:
+def format_selector(prometheus: PrometheusSelectors) -> str:
     if prometheus.monitors is None:
         return "no monitors"
-    found = ["monitors"]
-    if wanted := labels(sorted(prometheus.monitors.labels.items())):
-        found += ["with", wanted]
+    words = ["monitors"]
+    if labels := format_labels(sorted(prometheus.monitors.labels.items())):
+        words += ["with", labels]
     if prometheus.namespaces is None:
-        found += ["of the namespace", prometheus.namespace]
-    elif spaces := labels(sorted(prometheus.namespaces.labels.items())):
-        found += ["of namespaces with", spaces]
-    return " ".join(found)
+        words += ["of the namespace", prometheus.namespace]
+    elif spaces := format_labels(sorted(prometheus.namespaces.labels.items())):
+        words += ["of namespaces with", spaces]
+    return " ".join(words)
 
 
-def labels(pairs: Sequence[tuple[str, str]]) -> str:
+def format_labels(pairs: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{key}={value}" for key, value in pairs)
 
 

@@ -1,13 +1,13 @@
-"""Faults of the layer `monitoring` in its own parts: ports, volumes, memory, webhooks, a second operator."""
+"""Faults of the layer `monitoring` in its own parts: ports, volumes, memory, webhooks, and a second operator."""
 
 import re
 from collections.abc import Iterable
 
-from gpustack.ask.judge import Result, as_text, ok
+from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command, Prose
-from gpustack.doctor.check import check, names
-from gpustack.doctor.checks.platform_namespaces import namespaces
+from gpustack.doctor.check import build_names, check
+from gpustack.doctor.checks.platform_namespaces import list_platform_namespaces
 from gpustack.probes.kubernetes.admission import MUTATING, VALIDATING, Webhook
 from gpustack.probes.kubernetes.pod_states import MONITORING_PODS, PENDING_PODS, Container, PodState
 from gpustack.probes.kubernetes.storage import CLAIMS, CLASSES, PROVISIONER
@@ -19,146 +19,184 @@ from gpustack.probes.proof import SERVICES
 
 OUT_OF_MEMORY = "OOMKilled"
 RECENT = 3600
-"""Seconds for which a run that ended counts: a container that has run since then is well."""
+"""Seconds for which a run that ended counts: a container that has run for longer since then is healthy."""
 LOCAL_PATH = "rancher.io/local-path"
 DOWN = "not running"
-# Of the condition Reconciled: prometheus-operator pkg/operator, CheckStorageClass.
+# A message of the condition Reconciled (prometheus-operator pkg/operator, CheckStorageClass).
 NO_CLASS = re.compile(r'storage class "([^"]+)" does not exist')
 
 
-def out_of_memory(here: View, pods: Iterable[PodState], container: str = "") -> str:
-    """Which container the kernel killed for its memory, lately or without coming back; empty for none."""
+def find_oom_kill(view: View, pods: Iterable[PodState], container: str = "") -> str:
+    """Name the container that the kernel killed for its memory, recently or without a restart since. Return an empty
+    text for none."""
     for pod in pods:
-        for one in pod.containers:
-            if container in one.name and OUT_OF_MEMORY in (one.why, one.last) and is_recent(here, one):
-                return f"{one.name} of {pod.name}: {OUT_OF_MEMORY}"
+        for state in pod.containers:
+            was_killed = OUT_OF_MEMORY in (state.reason, state.last_reason)
+            if was_killed and container in state.name and is_recent(view, state):
+                return f"{state.name} of {pod.name}: {OUT_OF_MEMORY}"
     return ""
 
 
-def is_recent(here: View, one: Container) -> bool:
-    ended = one.ended
-    return not one.ready or (ended is not None and (here.taken - ended).total_seconds() < RECENT)
+def is_recent(view: View, container: Container) -> bool:
+    ended = container.ended_at
+    return not container.ready or (ended is not None and (view.started_at - ended).total_seconds() < RECENT)
 
 
-def units_on_port(here: View, port: int) -> list[str]:
-    """Units of the host that have a port, and are no pod."""
-    return [one.unit for one in here[PROGRAMS] if one.port == port and one.unit != "pod"]
+def list_units_on_port(view: View, port: int) -> list[str]:
+    """List units of the host, other than pods, that listen on a port."""
+    return [program.unit for program in view[PROGRAMS] if program.port == port and program.unit != "pod"]
 
 
 @check("mon-node-exporter-port-host-process", LISTENERS, PROGRAMS)
-def port_of_a_host(here: View) -> Result:
-    """A program outside of pods uses the port."""
-    port = here.spec.monitoring.node_exporter_port
-    what = f"port {port}"
-    if not here.spec.monitoring.enabled:
-        return ok(what, "not needed: no monitoring")
-    if not is_taken(here[LISTENERS], port):
-        return ok(what, "free")
-    found = units_on_port(here, port)
-    if not found:
-        return ok(what, "used by a pod")
+def port_of_a_host(view: View) -> Result:
+    """Look for a program outside of pods that uses the port."""
+    port = view.spec.monitoring.node_exporter_port
+    subject = f"port {port}"
+    if not view.spec.monitoring.enabled:
+        return build_ok_result(subject, "not needed: no monitoring")
+    if not is_taken(view[LISTENERS], port):
+        return build_ok_result(subject, "free")
+    units = list_units_on_port(view, port)
+    if not units:
+        return build_ok_result(subject, "used by a pod")
     return Result(
-        what, "free for node-exporter", as_text(found), names=names(UNIT=[unit for unit in found if unit != "-"])
+        subject,
+        "free for node-exporter",
+        format_value(units),
+        names=build_names(UNIT=[unit for unit in units if unit != "-"]),
     )
 
 
 @check("mon-node-exporter-port-other-pod", PENDING_PODS)
-def port_of_a_pod(here: View) -> Result:
-    """gpustack's node-exporter waits for a port that another pod of the node uses."""
-    ours = [pod for pod in here[PENDING_PODS] if pod.namespace in namespaces(here)]
-    waiting = [pod for pod in ours if "node-exporter" in f"{pod.app} {pod.name}"]
-    found = [f"{pod}: {pod.unscheduled}" for pod in waiting if "free ports" in pod.unscheduled]
+def port_of_a_pod(view: View) -> Result:
+    """Look for a node-exporter of gpustack that waits for a port that another pod of the node uses."""
+    platform_pods = [pod for pod in view[PENDING_PODS] if pod.namespace in list_platform_namespaces(view)]
+    exporter_pods = [pod for pod in platform_pods if "node-exporter" in f"{pod.app} {pod.name}"]
+    waiting_pods = [
+        f"{pod}: {pod.unscheduled_reason}" for pod in exporter_pods if "free ports" in pod.unscheduled_reason
+    ]
     return Result(
-        "node exporters", "scheduled", as_text(found[:3]) if found else "none waiting for a port", ok=not found
+        "node exporters",
+        "scheduled",
+        format_value(waiting_pods[:3]) if waiting_pods else "none waiting for a port",
+        ok=not waiting_pods,
     )
 
 
 @check("mon-prometheus-pvc-pending", CLAIMS, CLASSES, PROVISIONER, PROMETHEUSES)
-def claim_pending(here: View) -> Result:
-    """A claim that waits only for its first consumer does not count. If the class does not exist, the operator creates
-    no claim."""
-    classes = {one.name: one for one in here[CLASSES]}
-    default = next((one.name for one in classes.values() if one.default), None)
-    provisioner = here[PROVISIONER].get("local-path-provisioner")
-    found = []
-    for claim in here[CLAIMS]:
+def claim_pending(view: View) -> Result:
+    """Look for claims without a provisioner. A claim that waits only for its first consumer does not count. If the
+    class does not exist, the operator creates no claim."""
+    classes = {storage_class.name: storage_class for storage_class in view[CLASSES]}
+    default = next((storage_class.name for storage_class in classes.values() if storage_class.default), None)
+    provisioner = view[PROVISIONER].get("local-path-provisioner")
+    problems = []
+    for claim in view[CLAIMS]:
         name = default if claim.storage_class is None else claim.storage_class
         if claim.phase != "Pending":
             continue
         if name not in classes:
-            found.append(f"{claim.name}: no {f'class {name}' if name else 'default class'}")
+            problems.append(f"{claim.name}: no {f'class {name}' if name else 'default class'}")
         elif classes[name].provisioner == LOCAL_PATH and (provisioner is None or not provisioner.ready):
-            found.append(f"{claim.name}: provisioner of {name} not running")
-    if not found:
-        made = (here[PROMETHEUSES] or {}).items()
-        found = [f"{name}: no class {refused[1]}" for name, one in made if (refused := NO_CLASS.search(one.why))]
+            problems.append(f"{claim.name}: provisioner of {name} not running")
+    if not problems:
+        prometheuses = (view[PROMETHEUSES] or {}).items()
+        problems = [
+            f"{name}: no class {refused[1]}"
+            for name, prometheus in prometheuses
+            if (refused := NO_CLASS.search(prometheus.reason))
+        ]
     return Result(
-        "volumes of the monitoring", "bound", as_text(found) if found else "none without a provisioner", ok=not found
+        "volumes of the monitoring",
+        "bound",
+        format_value(problems) if problems else "none without a provisioner",
+        ok=not problems,
     )
 
 
 @check("mon-prometheus-oom", MONITORING_PODS)
-def prometheus_oom(here: View) -> Result:
-    pods = [pod for pod in here[MONITORING_PODS] if pod.name.startswith("prometheus-")]
-    found = out_of_memory(here, pods, "prometheus")
-    return Result("Prometheus", "within its memory limit", found or "not OOM-killed", ok=not found)
+def prometheus_oom(view: View) -> Result:
+    pods = [pod for pod in view[MONITORING_PODS] if pod.name.startswith("prometheus-")]
+    oom_kill = find_oom_kill(view, pods, "prometheus")
+    return Result("Prometheus", "within its memory limit", oom_kill or "not OOM-killed", ok=not oom_kill)
 
 
-def hooks(here: View) -> list[Webhook]:
-    """Those that can keep objects of the monitoring out."""
-    return [one for one in (*here[VALIDATING], *here[MUTATING]) if GROUP in one.groups and one.must and one.service]
+def list_webhooks(view: View) -> list[Webhook]:
+    """List webhooks that can refuse objects of the monitoring."""
+    return [
+        webhook
+        for webhook in (*view[VALIDATING], *view[MUTATING])
+        if GROUP in webhook.groups and webhook.is_required and webhook.service
+    ]
 
 
-def service_of_ours(here: View) -> str:
-    return f"{here.spec.monitoring.namespace}/{here.spec.monitoring.release}-operator"
+def format_operator_service(view: View) -> str:
+    return f"{view.spec.monitoring.namespace}/{view.spec.monitoring.release}-operator"
 
 
-def find_deserted(here: View) -> list[str]:
-    """Webhooks whose Service is not there, or is that of an operator that does not run."""
-    services = {f"{one.namespace}/{one.name}" for one in here[SERVICES]}
-    operator = f"{here.spec.monitoring.release}-operator"
-    ours = here[MONITORING_DEPLOYMENTS].get(operator)
-    at = service_of_ours(here)
-    found = [f"{one.name}: no Service {one.service}" for one in hooks(here) if one.service not in services]
-    down = ours is None or not ours.ready
-    return found + [f"{one.name}: {operator} {DOWN}" for one in hooks(here) if one.service == at and down]
+def find_deserted_webhooks(view: View) -> list[str]:
+    """List webhooks whose Service is missing, or is that of an operator that is not running."""
+    services = {f"{service.namespace}/{service.name}" for service in view[SERVICES]}
+    operator = f"{view.spec.monitoring.release}-operator"
+    deployment = view[MONITORING_DEPLOYMENTS].get(operator)
+    operator_service = format_operator_service(view)
+    problems = [
+        f"{hook.name}: no Service {hook.service}" for hook in list_webhooks(view) if hook.service not in services
+    ]
+    down = deployment is None or not deployment.ready
+    return problems + [
+        f"{webhook.name}: {operator} {DOWN}"
+        for webhook in list_webhooks(view)
+        if webhook.service == operator_service and down
+    ]
 
 
 @check("mon-admission-webhook-down", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
-def webhook_down(here: View) -> Result:
-    """Only webhooks with failurePolicy Fail."""
-    found = find_deserted(here) + [f"{one.name}: no certificate" for one in hooks(here) if not one.signed]
-    services = {f"{one.namespace}/{one.name}" for one in here[SERVICES]} | {service_of_ours(here)}
-    left = [one.name.partition("/")[0] for one in hooks(here) if one.service not in services]
-    what = "webhooks of the monitoring"
-    if not found:
-        return ok(what, "responding" if hooks(here) else "none")
-    if left:
-        person = Prose("gpustack did not make {}: delete it if it is not needed", as_text(left))
-        return Result(what, "responding", as_text(found), names=names(NAME=left), person=person)
-    if not any(one.endswith(DOWN) for one in found):
-        return Result(what, "responding", as_text(found))
-    space, _, operator = service_of_ours(here).partition("/")
+def webhook_down(view: View) -> Result:
+    """Judge webhooks with failurePolicy Fail."""
+    problems = find_deserted_webhooks(view) + [
+        f"{hook.name}: no certificate" for hook in list_webhooks(view) if not hook.has_ca_bundle
+    ]
+    services = {f"{service.namespace}/{service.name}" for service in view[SERVICES]} | {format_operator_service(view)}
+    foreign_webhooks = [
+        webhook.name.partition("/")[0] for webhook in list_webhooks(view) if webhook.service not in services
+    ]
+    subject = "webhooks of the monitoring"
+    if not problems:
+        return build_ok_result(subject, "responding" if list_webhooks(view) else "none")
+    if foreign_webhooks:
+        person = Prose("gpustack did not make {}: delete it if it is not needed", format_value(foreign_webhooks))
+        return Result(
+            subject, "responding", format_value(problems), names=build_names(NAME=foreign_webhooks), person=person
+        )
+    if not any(problem.endswith(DOWN) for problem in problems):
+        return Result(subject, "responding", format_value(problems))
+    space, _, operator = format_operator_service(view).partition("/")
     start = Command("kubectl", "-n", space, "scale", "deployment", operator, "--replicas", "1")
     person = Prose("start the operator first, because helm upgrade needs the webhook: {}", start)
-    return Result(what, "responding", as_text(found), person=person)
+    return Result(subject, "responding", format_value(problems), person=person)
 
 
 @check("mon-admission-webhook-down guard", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
-def webhook_deserted(here: View) -> Result:
-    found = find_deserted(here)
+def webhook_deserted(view: View) -> Result:
+    problems = find_deserted_webhooks(view)
     fine = "a Service with a running operator"
-    return Result("backend of the webhook", "a running operator", as_text(found) if found else fine, ok=not found)
+    return Result(
+        "backend of the webhook", "a running operator", format_value(problems) if problems else fine, ok=not problems
+    )
 
 
 @check("mon-two-operators-fight", OPERATORS)
-def two_operators(here: View) -> Result:
-    """More than one running operator watches all namespaces."""
-    running = [one for one in here[OPERATORS] if one.running]
-    at_large = [f"{one.namespace}/{one.name}" for one in running if not one.narrowed]
+def two_operators(view: View) -> Result:
+    """Look for more than one running operator that watches all namespaces."""
+    running = [operator for operator in view[OPERATORS] if operator.running]
+    at_large = [f"{operator.namespace}/{operator.name}" for operator in running if not operator.narrowed]
     if len(at_large) < 2:
-        return ok("Prometheus operators", as_text([f"{one.namespace}/{one.name}" for one in running]))
-    return Result("Prometheus operators for all namespaces", "one", as_text(at_large))
+        return build_ok_result(
+            "Prometheus operators",
+            format_value([f"{operator.namespace}/{operator.name}" for operator in running]),
+        )
+    return Result("Prometheus operators for all namespaces", "one", format_value(at_large))
 
 
 CHECKS = (port_of_a_host, port_of_a_pod, claim_pending, prometheus_oom, webhook_down, webhook_deserted, two_operators)

@@ -68,12 +68,12 @@ def test_flannel_that_is_not_installed_does_not_crash() -> None:
     none = written("flannel.daemon-set", '{"items":[]}')
     assert summary(here("st-flannel-crash", fresh, none)) == ("ok", "Flannel is not installed")
     assert summary(here("st-flannel-crash", fresh, BARE)) == ("ok", "the host is not in a cluster yet")
-    lost = Answer("flannel.daemon-set", CLUSTER, -1, "", lost="no API")
+    lost = Answer("flannel.daemon-set", CLUSTER, -1, "", missing_reason="no API")
     assert here("st-flannel-crash", fresh, lost).outcome == "unknown"
     never = [
         here("st-flannel-crash -> st-node-notready", recorded("flannel.host", case)) for case in ("fresh", "worker")
     ]
-    assert [one.outcome for one in never] == ["failed", "ok"]
+    assert [judgement.outcome for judgement in never] == ["failed", "ok"]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_programs_of_cni() -> None:
     outcome, found = summary(here("cni-plugin-binaries-missing", without, RUNTIME))
     assert (outcome, found) == ("failed", "no loopback in /opt/cni/bin, or not executable on this host")
     assert here("cni-plugin-binaries-missing", without, RUNTIME, BARE).outcome == "ok"
-    flannel_later = written("cni.programs", whole.out.replace("flannel\n", ""))
+    flannel_later = written("cni.programs", whole.stdout.replace("flannel\n", ""))
     fresh = recorded("flannel.host", "fresh")
     assert here("cni-plugin-binaries-missing", flannel_later, RUNTIME, fresh).outcome == "ok"
     assert here("cni-plugin-binaries-missing", flannel_later, RUNTIME).outcome == "failed"
@@ -111,8 +111,8 @@ def test_programs_where_containerd_does_not_look() -> None:
     [("worker", "missing", "ok"), ("none", "missing", "failed"), ("none", "loadable", "ok")],
 )
 def test_vxlan_in_the_kernel(links: str, vxlan: str, outcome: str) -> None:
-    found = here("vxlan-module-missing", recorded("flannel.links", links), recorded("cni.vxlan", vxlan))
-    assert found.outcome == outcome
+    judgement = here("vxlan-module-missing", recorded("flannel.links", links), recorded("cni.vxlan", vxlan))
+    assert judgement.outcome == outcome
 
 
 ACCEPTING = "-A FORWARD -s 10.244.0.0/16 -j ACCEPT\n-A FORWARD -d 10.244.0.0/16 -j ACCEPT\n"
@@ -139,8 +139,8 @@ def test_forwarding(rules: str, case: str, bridge: str, outcome: str) -> None:
     before = packets.snapshot(packets.live(rules))
     more = answers_at("host1", recorded("cni.forwarding", case))
     more |= answers_at("host1", recorded("network.bridge", bridge))
-    found = evaluate("forward-policy-drop", replace(before, answers={**before.answers, **more}), "host1")
-    assert found.outcome == outcome, summary(found)
+    judgement = evaluate("forward-policy-drop", replace(before, answers={**before.answers, **more}), "host1")
+    assert judgement.outcome == outcome, summary(judgement)
 
 
 @pytest.mark.parametrize(
@@ -158,8 +158,8 @@ def test_forwarding(rules: str, case: str, bridge: str, outcome: str) -> None:
 def test_ranges_that_somebody_else_uses(routes: str, servers: str, outcome: str) -> None:
     resolver = written("nameservers.pods", f"== /etc/resolv.conf\n{servers}\n")
     address = written("network.address", "192.0.2.1 via 10.78.0.1 dev host0 src 10.78.0.12 uid 0\\    cache\n")
-    found = here("cidr-overlaps-host-network", written("network.routes", routes), resolver, address)
-    assert found.outcome == outcome, summary(found)
+    judgement = here("cidr-overlaps-host-network", written("network.routes", routes), resolver, address)
+    assert judgement.outcome == outcome, summary(judgement)
 
 
 def test_pods_without_a_sandbox() -> None:
@@ -176,7 +176,7 @@ def test_pods_without_a_sandbox() -> None:
 def test_kube_proxy_waits_for_its_sandbox() -> None:
     id, failed = "containerd-cgroup-driver -> kube-proxy-down", recorded("pods.sandbox-failures", "no-subnet-file")
     waiting = recorded("pods.starting", "waiting", ("coredns-1", "kube-proxy-1"))
-    proxy = replace(failed, out=failed.out.replace("uid-coredns-1", "uid-kube-proxy-1"))
+    proxy = replace(failed, stdout=failed.stdout.replace("uid-coredns-1", "uid-kube-proxy-1"))
     assert here(id, waiting, proxy).outcome == "failed"
     assert here(id, waiting, proxy, where="k1").outcome == "ok"
     assert here(id, recorded("pods.starting", "waiting"), failed).outcome == "ok"

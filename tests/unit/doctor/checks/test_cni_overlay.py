@@ -100,9 +100,9 @@ def test_what_else_explains_it(answer: Answer, changed: Placed, why: str) -> Non
 
 
 def test_a_rule_of_this_host_is_named() -> None:
-    found = here("vxlan-port-blocked", SHUT, rules("k1", NO_VXLAN))
-    assert found.outcome == "failed"
-    assert "is blocked by chain ip filter INPUT" in summary(found)[1]
+    judgement = here("vxlan-port-blocked", SHUT, rules("k1", NO_VXLAN))
+    assert judgement.outcome == "failed"
+    assert "is blocked by chain ip filter INPUT" in summary(judgement)[1]
     # As soon as the rule is there, whether somebody has noticed or not.
     assert here("vxlan-port-blocked", ways({}, {}), rules("k1", NO_VXLAN)).outcome == "failed"
 
@@ -114,7 +114,7 @@ def test_another_mac() -> None:
     assert here("vxlan-mac-changed", forgotten).outcome == "failed"
     none = answers_at("k1", written("flannel.links", ""))
     assert summary(here("vxlan-mac-changed", SHUT, none)) == ("ok", "no vxlan link of Flannel on this host")
-    lost = {("flannel.annotations", CLUSTER): Answer("flannel.annotations", CLUSTER, -1, "", lost="no API")}
+    lost = {("flannel.annotations", CLUSTER): Answer("flannel.annotations", CLUSTER, -1, "", missing_reason="no API")}
     assert here("vxlan-mac-changed", SHUT, lost).outcome == "unknown"
 
 
@@ -159,5 +159,5 @@ def test_checksums() -> None:
 def test_one_root_and_nothing_that_it_does_not_explain(
     answer: Answer, changed: Placed, roots: dict[str, tuple[str, ...]]
 ) -> None:
-    found = diagnose(world(answer, changed))
-    assert ({one.id: one.locations for one in found.roots}, found.unexplained) == (roots, ())
+    diagnosis = diagnose(world(answer, changed))
+    assert ({root.id: root.locations for root in diagnosis.roots}, diagnosis.unexplained_symptoms) == (roots, ())

@@ -23,12 +23,12 @@ def test_cri_that_is_turned_off() -> None:
 
 def test_containerd_that_does_not_run_is_another_fault_and_not_applicable_without_it() -> None:
     stopped = recorded("units.services", "prepared-debian-12")
-    first, rest = stopped.out.split("\n\n", 1)
-    down = replace(stopped, out=first.replace("ActiveState=active", "ActiveState=inactive") + "\n\n" + rest)
+    first, rest = stopped.stdout.split("\n\n", 1)
+    down = replace(stopped, stdout=first.replace("ActiveState=active", "ActiveState=inactive") + "\n\n" + rest)
     answers = {"units.services": down, "containerd.runtime": SILENT}
     assert on_host("containerd-not-running", answers).outcome == "failed"
     assert summary(on_host("containerd-cri-disabled", answers)) == ("ok", "not active")
-    gone = replace(stopped, out=first.replace("LoadState=loaded", "LoadState=not-found") + "\n\n" + rest)
+    gone = replace(stopped, stdout=first.replace("LoadState=loaded", "LoadState=not-found") + "\n\n" + rest)
     assert summary(on_host("containerd-not-running", {"units.services": gone})) == ("ok", "not installed")
 
 
@@ -52,7 +52,7 @@ def test_a_daemon_that_is_just_being_started_is_not_judged(sub: str, outcome: st
 def test_a_file_that_containerd_cannot_read_is_why_it_does_not_run() -> None:
     stopped = recorded("units.services", "prepared-debian-12", ("ActiveState=active", "ActiveState=failed"))
     broken = recorded("containerd.configuration", "broken")
-    found = on_host("containerd-not-running", {"units.services": stopped, "containerd.configuration": broken})
-    assert summary(found)[1].startswith("not active, enabled; invalid TOML: config.toml: Invalid value")
-    assert found.result
-    assert "/etc/containerd/config.toml" in found.result.person
+    judgement = on_host("containerd-not-running", {"units.services": stopped, "containerd.configuration": broken})
+    assert summary(judgement)[1].startswith("not active, enabled; invalid TOML: config.toml: Invalid value")
+    assert judgement.result
+    assert "/etc/containerd/config.toml" in judgement.result.person

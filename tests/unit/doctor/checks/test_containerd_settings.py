@@ -60,8 +60,8 @@ def test_a_table_too_many_does_no_harm() -> None:
 
 def version(text: str) -> Answer:
     known = recorded("packages.installed", "prepared-debian-12")
-    lines = [line for line in known.out.splitlines() if not line.startswith("containerd.io ")]
-    return replace(known, out="\n".join([*lines, f"containerd.io hold installed {text}-1"]) + "\n")
+    lines = [line for line in known.stdout.splitlines() if not line.startswith("containerd.io ")]
+    return replace(known, stdout="\n".join([*lines, f"containerd.io hold installed {text}-1"]) + "\n")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_docker_and_other_runtimes_are_distinguished() -> None:
     step = next(step for step in STEPS if step.id == "containerd")
     known = recorded("packages.installed", "prepared-debian-12")
     for name, fault in (("docker.io", "host-docker-preinstalled"), ("containerd", "")):
-        more = replace(known, out=f"{known.out}{name} install installed 1.6.20-1\n")
-        found = judged(step, {("packages.installed", "h1"): more})["other-runtimes"].result
-        assert found
-        assert found.fault == fault
+        more = replace(known, stdout=f"{known.stdout}{name} install installed 1.6.20-1\n")
+        result = judged(step, {("packages.installed", "h1"): more})["other-runtimes"].result
+        assert result
+        assert result.fault == fault

@@ -13,7 +13,7 @@ def test_certificates_that_ended() -> None:
     assert on_cluster("controlplane-certs-expired", {})[0] == "ok"
     assert on_cluster("controlplane-certs-expired", {}, "k2") == ("ok", "none on this host")
     known = recorded("kubeadm.certificates", "control-plane")
-    ended = answers_at("k1", written("kubeadm.certificates", known.out.replace(" 2027 GMT", " 2025 GMT")))
+    ended = answers_at("k1", written("kubeadm.certificates", known.stdout.replace(" 2027 GMT", " 2025 GMT")))
     assert on_cluster("controlplane-certs-expired", ended)[0] == "failed"
     assert on_cluster("host-time-skew -> controlplane-certs-expired", ended)[0] == "ok"
     assert on_cluster("host-time-skew -> controlplane-certs-expired", {})[0] == "failed"
@@ -112,8 +112,8 @@ def test_what_outlived_the_start_before_has_settled() -> None:
 
 @pytest.mark.parametrize(("api", "outcome"), [(100, "ok"), (9000, "failed"), (None, "failed")])
 def test_what_came_back_with_the_api_server_does_not_go_round(api: int | None, outcome: str) -> None:
-    found = pods((2, 300), (3, 90), name="kube-scheduler", running=True, api=api)
-    assert on_cluster("st-controlplane-flapping", found, CLUSTER)[0] == outcome
+    answers = pods((2, 300), (3, 90), name="kube-scheduler", running=True, api=api)
+    assert on_cluster("st-controlplane-flapping", answers, CLUSTER)[0] == outcome
 
 
 def test_etcd() -> None:
@@ -183,7 +183,7 @@ def test_without_the_kubelet_nobody_starts_a_static_pod_again() -> None:
     id = "st-kubelet-down -> st-apiserver-down"
     files = answers_at("k1", recorded("kubeadm.files", "control-plane"))
     pods = recorded("kubeadm.static-pods", "control-plane")
-    ended = written("kubeadm.static-pods", pods.out.replace("CONTAINER_RUNNING", "CONTAINER_EXITED"))
+    ended = written("kubeadm.static-pods", pods.stdout.replace("CONTAINER_RUNNING", "CONTAINER_EXITED"))
     assert on_cluster(id, files | {("kubeadm.static-pods", "k1"): pods}) == ("ok", "running")
     assert on_cluster(id, files | {("kubeadm.static-pods", "k1"): ended}) == ("failed", "stopped")
     worker = {("kubeadm.files", "k1"): recorded("kubeadm.files", "worker"), ("kubeadm.static-pods", "k1"): pods}

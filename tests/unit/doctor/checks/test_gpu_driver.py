@@ -3,7 +3,7 @@
 import pytest
 
 from gpustack.doctor.diagnose import diagnose
-from gpustack.doctor.graph import graph
+from gpustack.doctor.graph import load_graph
 from tests.worlds.doctor_checks import on_gpu_cluster, snapshot, summary
 
 
@@ -61,7 +61,9 @@ def test_the_driver(id: str, cases: dict[str, str], outcome: str, found: str) ->
     ],
 )
 def test_one_reason_is_one_root(cases: dict[str, str], roots: set[str]) -> None:
-    found = diagnose(snapshot("k1", **cases))
-    ours = {one.id for one in found.roots if graph().faults[one.id].layer.startswith("gpu")}
+    diagnosis = diagnose(snapshot("k1", **cases))
+    ours = {root.id for root in diagnosis.roots if load_graph().faults[root.id].layer.startswith("gpu")}
     assert ours == roots
-    assert [one.id for one in found.verdict.unexplained if graph()[one.id].layer.startswith("gpu")] == []
+    assert [
+        one.id for one in diagnosis.verdict.unexplained_symptoms if load_graph()[one.id].layer.startswith("gpu")
+    ] == []

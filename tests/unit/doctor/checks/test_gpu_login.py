@@ -20,10 +20,10 @@ HEAD = "unexpected status from HEAD request to https://nvcr.io/v2/nim/a/manifest
 def outcome(words: str) -> str:
     taken = snapshot(CLUSTER, gpu__pods="pull-fails")
     pods = taken.answers["gpu.pods", CLUSTER]
-    found = json.loads(pods.out)
-    (pod,) = [one for one in found["items"] if one["metadata"]["name"] == "nim-a"]
+    loads = json.loads(pods.stdout)
+    (pod,) = [one for one in loads["items"] if one["metadata"]["name"] == "nim-a"]
     pod["status"]["containerStatuses"][0]["state"]["waiting"]["message"] = PULL + words
-    changed = {**taken.answers, ("gpu.pods", CLUSTER): replace(pods, out=json.dumps(found))}
+    changed = {**taken.answers, ("gpu.pods", CLUSTER): replace(pods, stdout=json.dumps(loads))}
     return evaluate("op-ngc-image-pull-auth", replace(taken, answers=changed), CLUSTER).outcome
 
 

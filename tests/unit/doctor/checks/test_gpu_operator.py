@@ -116,10 +116,10 @@ def test_in_the_cluster(id: str, cases: dict[str, str], outcome: str, found: str
     ],
 )  # fmt: skip
 def test_the_roots_are_these_and_nothing_is_left_over(where: str, cases: dict[str, str], roots: set[str]) -> None:
-    found = diagnose(snapshot(where, **cases))
-    assert {one.id for one in found.roots} == roots
-    assert [one.id for one in found.verdict.unexplained] == []
-    assert [f"{one.step}/{one.check}" for one in found.drift if one.step != "prereqs"] == []
+    diagnosis = diagnose(snapshot(where, **cases))
+    assert {root.id for root in diagnosis.roots} == roots
+    assert [one.id for one in diagnosis.verdict.unexplained_symptoms] == []
+    assert [f"{drift.step}/{drift.check}" for drift in diagnosis.drift if drift.step != "prereqs"] == []
 
 
 def test_what_a_container_failed_for_before_it_ran_is_over() -> None:
@@ -133,27 +133,27 @@ def test_what_a_container_failed_for_before_it_ran_is_over() -> None:
 def test_a_device_plugin_that_was_started_just_now_has_lost_nothing(since: str, outcome: str) -> None:
     taken = snapshot("k1", gpu__plugin_files="no-socket", gpu__nodes="nothing-allocatable")
     pods = taken.answers["gpu.pods", CLUSTER]
-    started = re.sub(r'(?<="running":\{"startedAt":")[^"]*', since, pods.out)
-    assert started != pods.out
-    later = replace(taken, answers={**taken.answers, ("gpu.pods", CLUSTER): replace(pods, out=started)})
+    started = re.sub(r'(?<="running":\{"startedAt":")[^"]*', since, pods.stdout)
+    assert started != pods.stdout
+    later = replace(taken, answers={**taken.answers, ("gpu.pods", CLUSTER): replace(pods, stdout=started)})
     assert summary(evaluate("op-kubelet-restart-lost-devices", later, "k1"))[0] == outcome
 
 
 @pytest.mark.parametrize(("wanted", "person"), [(1, "excludes the node"), (2, "")])
 def test_a_labeller_that_its_daemon_set_keeps_away_comes_by_no_installing(wanted: int, person: str) -> None:
     taken = snapshot("k1", gpu__nodes="no-labels", gpu__pods="none")
-    sets = json.loads(taken.answers["gpu.daemon-sets", CLUSTER].out)
+    sets = json.loads(taken.answers["gpu.daemon-sets", CLUSTER].stdout)
     worker = next(one for one in sets["items"] if one["metadata"]["name"].endswith("discovery-worker"))
     worker["status"]["desiredNumberScheduled"] = wanted
-    answer = replace(taken.answers["gpu.daemon-sets", CLUSTER], out=json.dumps(sets))
-    found = evaluate(
+    answer = replace(taken.answers["gpu.daemon-sets", CLUSTER], stdout=json.dumps(sets))
+    judgement = evaluate(
         "op-nodes-not-labelled",
         replace(taken, answers={**taken.answers, ("gpu.daemon-sets", CLUSTER): answer}),
         "k1",
     )
-    assert found.result
-    assert person in found.result.person
-    assert bool(person) == bool(found.result.person)
+    assert judgement.result
+    assert person in judgement.result.person
+    assert bool(person) == bool(judgement.result.person)
 
 
 @pytest.mark.parametrize(
@@ -162,14 +162,14 @@ def test_a_labeller_that_its_daemon_set_keeps_away_comes_by_no_installing(wanted
 def test_a_driver_that_nobody_here_asked_the_operator_for_is_for_a_person(brings: str, person: str) -> None:
     taken = snapshot("k1", gpu__pods="pull-fails")
     pods = taken.answers["gpu.pods", CLUSTER]
-    answer = replace(pods, out=pods.out.replace("nvidia-driver-daemonset-a", f"{brings}-a"))
-    found = evaluate(
+    answer = replace(pods, stdout=pods.stdout.replace("nvidia-driver-daemonset-a", f"{brings}-a"))
+    judgement = evaluate(
         "op-driver-image-not-published",
         replace(taken, answers={**taken.answers, ("gpu.pods", CLUSTER): answer}),
         "k1",
     )
-    assert found.result
-    assert person in found.result.person
+    assert judgement.result
+    assert person in judgement.result.person
 
 
 def test_a_driver_that_the_spec_has_the_operator_bring_is_not() -> None:
@@ -177,5 +177,5 @@ def test_a_driver_that_the_spec_has_the_operator_bring_is_not() -> None:
     spec = taken.inventory.spec.model_dump(mode="json", by_alias=True)
     spec["gpu"]["driver"]["mode"] = "container"
     wanted = replace(taken, inventory=replace(taken.inventory, spec=Spec.model_validate(spec)))
-    found = evaluate("op-driver-image-not-published", wanted, "k1")
-    assert (found.outcome, found.result and found.result.person) == ("failed", "")
+    judgement = evaluate("op-driver-image-not-published", wanted, "k1")
+    assert (judgement.outcome, judgement.result and judgement.result.person) == ("failed", "")

@@ -21,7 +21,7 @@ from tests.worlds.doctor_checks import evaluate, summary
 NONE = written("helm.processes", "0\n", 1)
 MONITORING = "monitoring"
 SPEC = {"monitoring": {"enabled": True}}
-TAKEN = cluster.snapshot().taken
+TAKEN = cluster.snapshot().started_at
 
 
 def here(id: str, *answers: Answer, where: str = CLUSTER, spec: Mapping[str, Any] = SPEC) -> Judgement:
@@ -35,7 +35,7 @@ def here(id: str, *answers: Answer, where: str = CLUSTER, spec: Mapping[str, Any
 def releases(status: str, *, by: str = "gpustack", age: int = 7200, name: str = MONITORING) -> Answer:
     """The recorded releases, the newest of one of them with another status, as Helm labels it for whom it runs."""
     before = cluster.healthy()["helm.releases", CLUSTER]
-    listed = json.loads(before.out)
+    listed = json.loads(before.stdout)
     newest = max(
         (one["metadata"]["labels"] for one in listed["items"] if one["metadata"]["labels"]["name"] == name),
         key=lambda labels: int(labels["version"]),
@@ -45,7 +45,7 @@ def releases(status: str, *, by: str = "gpustack", age: int = 7200, name: str = 
         newest["version"] = str(int(newest["version"]) + 1)
     if by == "another chart":
         del newest["gpustack-digest"]
-    return replace(before, out=json.dumps(listed))
+    return replace(before, stdout=json.dumps(listed))
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def test_a_release_that_is_not_deployed(status: str, helms: int, state: str, pen
     ],
 )
 def test_no_rollback_is_advised_while_a_helm_may_be_at_work(by: str, age: int, why: str) -> None:
-    found = here("helm-release-pending", releases("pending-upgrade", by=by, age=age))
-    assert found.outcome == "unknown"
-    assert found.why.endswith(why)
+    judgement = here("helm-release-pending", releases("pending-upgrade", by=by, age=age))
+    assert judgement.outcome == "unknown"
+    assert judgement.reason.endswith(why)
 
 
 def test_gpustack_waits_as_long_as_its_helm_does() -> None:
@@ -89,7 +89,7 @@ def test_gpustack_waits_as_long_as_its_helm_does() -> None:
 
 
 def test_the_failed_release_of_another_namespace_is_theirs() -> None:
-    foreign = json.loads(releases("deployed").out)
+    foreign = json.loads(releases("deployed").stdout)
     foreign["items"].append({"metadata": {"name": "x", "namespace": "shop", "labels": {
         "name": "shop", "version": "1", "status": "failed", "owner": "helm",
     }}})  # fmt: skip
@@ -143,16 +143,16 @@ def test_a_slow_server_is_there(tmp_path: Path, curl: str, *, slow: bool) -> Non
     text, _, end = curl.partition(";")
     (tmp_path / "curl").write_text(f"#!/bin/sh\nprintf '{text}'\n{end}\n")
     (tmp_path / "curl").chmod(0o755)
-    script = CHARTS.ask.text.replace("/etc/kubernetes/admin.conf", "/dev/null")  # type: ignore[union-attr]
+    script = CHARTS.question.script.replace("/etc/kubernetes/admin.conf", "/dev/null")  # type: ignore[union-attr]
     env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "CHARTS": "https://example.com/a-1.tgz"}
     done = subprocess.run(["sh", "-uc", script], capture_output=True, text=True, env=env, check=True, timeout=20)
-    (found,) = CHARTS.fact(Answer(CHARTS.id, "k1", 0, done.stdout)).values()
-    assert (found.there, found.slow, found.why) == (False, slow, text.split(" ", 2)[2])
+    (chart,) = CHARTS.extract_fact(Answer(CHARTS.id, "k1", 0, done.stdout)).values()
+    assert (chart.available, chart.slow, chart.reason) == (False, slow, text.split(" ", 2)[2])
 
 
 def test_definitions() -> None:
     before = cluster.healthy()["monitoring.definitions", CLUSTER]
-    gone = replace(before, out=before.out.replace("servicemonitors.", "others."))
+    gone = replace(before, stdout=before.stdout.replace("servicemonitors.", "others."))
     assert here("helm-crd-missing").outcome == "ok"
     assert here("helm-crd-missing", gone).outcome == "failed"
     assert here("helm-crd-missing", gone, written("helm.releases", '{"items":[]}')).outcome == "ok"
@@ -163,9 +163,9 @@ def test_a_namespace_that_waits() -> None:
     outcome, found = summary(here("helm-uninstall-stuck-namespace", stuck))
     assert outcome == "failed"
     assert found.startswith("monitoring: Some content in the namespace has finalizers remaining")
-    now = replace(stuck, out=stuck.out.replace("T04:30:00Z", "T04:59:50Z"))
+    now = replace(stuck, stdout=stuck.stdout.replace("T04:30:00Z", "T04:59:50Z"))
     assert here("helm-uninstall-stuck-namespace", now).outcome == "ok"
-    theirs = replace(stuck, out=stuck.out.replace('"monitoring"', '"shop"'))
+    theirs = replace(stuck, stdout=stuck.stdout.replace('"monitoring"', '"shop"'))
     assert here("helm-uninstall-stuck-namespace", theirs).outcome == "ok"
 
 

@@ -6,7 +6,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.doctor_checks import on_cluster
 
-WELL = recorded("storage.disk", "control-plane").out
+WELL = recorded("storage.disk", "control-plane").stdout
 PRESSED = recorded(
     "kube.pressures", "control-plane", ("host1", "k1"), ("host2", "k2"),
     ('"DiskPressure","status":"False"', '"DiskPressure","status":"True"'),

@@ -21,7 +21,9 @@ def test_ip_forward_is_reported_with_the_file_that_sets_it() -> None:
 
 def test_an_answer_that_is_missing_neither_confirms_nor_refutes() -> None:
     assert on_host("host-ip-forward-off", {"kernel.sysctls": written("kernel.sysctls", "", 1)}).outcome == "unknown"
-    gone = on_host("host-ip-forward-off", {"kernel.sysctls": Answer("kernel.sysctls", "h1", -1, "", lost="it hung")})
+    gone = on_host(
+        "host-ip-forward-off", {"kernel.sysctls": Answer("kernel.sysctls", "h1", -1, "", missing_reason="it hung")}
+    )
     assert summary(gone) == ("unknown", "it hung")
 
 

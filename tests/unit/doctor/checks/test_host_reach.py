@@ -21,12 +21,12 @@ from tests.worlds.doctor_checks import evaluate, summary
 )
 def test_a_host_that_cannot_be_asked(reference: str, ssh: str, sudo: str) -> None:
     before = hosts.snapshot()
-    here = replace(before, reach={**before.reach, "h1": Reach("h1", reference, "it said so")})
-    assert evaluate("host-ssh-unreachable", here).outcome == ssh
-    assert evaluate("host-sudo-password", here).outcome == sudo
-    assert evaluate("st-host-unmanaged", here).outcome == ("failed" if reference else "ok")
+    snapshot = replace(before, reach={**before.reach, "h1": Reach("h1", reference, "it said so")})
+    assert evaluate("host-ssh-unreachable", snapshot).outcome == ssh
+    assert evaluate("host-sudo-password", snapshot).outcome == sudo
+    assert evaluate("st-host-unmanaged", snapshot).outcome == ("failed" if reference else "ok")
 
 
 def test_a_host_that_nobody_asked_is_unknown() -> None:
-    here = replace(hosts.snapshot(), reach={})
-    assert summary(evaluate("host-ssh-unreachable", here)) == ("unknown", "h1 was not contacted")
+    snapshot = replace(hosts.snapshot(), reach={})
+    assert summary(evaluate("host-ssh-unreachable", snapshot)) == ("unknown", "h1 was not contacted")

@@ -50,10 +50,10 @@ def test_one_that_its_daemon_set_keeps_away_comes_by_no_restart(case: str, perso
     there = answers_at(CLUSTER, recorded("kube-proxy.daemon-set", case))
     member = answers_at("k1", recorded("leftovers.kubernetes", "worker-of-ours"))
     answers = member | rules(7, "2 15 105") | there
-    found = evaluate("kube-proxy-down", cluster.snapshot(answers), "k1").result
-    assert found
-    assert person in found.person
-    assert bool(person) == bool(found.person)
+    result = evaluate("kube-proxy-down", cluster.snapshot(answers), "k1").result
+    assert result
+    assert person in result.person
+    assert bool(person) == bool(result.person)
 
 
 def test_a_kube_proxy_that_nobody_could_start() -> None:

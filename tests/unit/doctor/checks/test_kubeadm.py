@@ -27,7 +27,7 @@ def test_a_cluster_that_is_well(id: str, where: str) -> None:
 def test_an_api_server_that_refuses_is_down_and_one_that_nobody_can_ask_is_unknown() -> None:
     refused = Answer("kube.readyz", CLUSTER, 7, "", "curl: (7) Failed to connect to 10.78.0.11 port 6443")
     assert summary(here("st-apiserver-down", CLUSTER, {("kube.readyz", CLUSTER): refused}))[0] == "failed"
-    lost = Answer("kube.readyz", CLUSTER, -1, "", lost="no control plane could be asked")
+    lost = Answer("kube.readyz", CLUSTER, -1, "", missing_reason="no control plane could be asked")
     assert summary(here("st-apiserver-down", CLUSTER, {("kube.readyz", CLUSTER): lost}))[0] == "unknown"
 
 
@@ -55,8 +55,8 @@ def test_a_node_that_is_not_ready_says_why() -> None:
 
 def test_a_node_that_no_host_is() -> None:
     """Where one host could not be asked it may be that one."""
-    one = evaluate("node-not-in-inventory", cluster.snapshot({}, {}, (K1,)), CLUSTER)
-    assert (one.outcome, one.result and one.result.found) == ("failed", "k2")
+    judgement = evaluate("node-not-in-inventory", cluster.snapshot({}, {}, (K1,)), CLUSTER)
+    assert (judgement.outcome, judgement.result and judgement.result.actual) == ("failed", "k2")
     assert evaluate("node-not-in-inventory", cluster.snapshot(), CLUSTER).outcome == "ok"
-    lost = {("system.identity", "k2"): Answer("system.identity", "k2", -1, "", lost="k2 was not reached")}
+    lost = {("system.identity", "k2"): Answer("system.identity", "k2", -1, "", missing_reason="k2 was not reached")}
     assert evaluate("node-not-in-inventory", cluster.snapshot(lost), CLUSTER).outcome == "unknown"

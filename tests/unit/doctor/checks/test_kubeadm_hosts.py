@@ -35,19 +35,19 @@ def test_a_worker_of_another_cluster() -> None:
     known = recorded("kubeadm.authorities", "worker")
     mine = started("k2", "yes") | {("kubeadm.authorities", "k2"): known}
     assert on_cluster("kubeadm-stale-state", mine, "k2")[0] == "ok"
-    own = known.out.split()[1]
-    foreign = answers_at("k2", written("kubeadm.authorities", known.out.replace(own, OTHER)))
+    own = known.stdout.split()[1]
+    foreign = answers_at("k2", written("kubeadm.authorities", known.stdout.replace(own, OTHER)))
     assert on_cluster("kubeadm-stale-state", mine | foreign, "k2") == ("failed", "the CA of another cluster")
-    order = answers_at("k2", written("kubeadm.authorities", f"{known.out}join {OTHER}\n"))
+    order = answers_at("k2", written("kubeadm.authorities", f"{known.stdout}join {OTHER}\n"))
     assert on_cluster("join-ca-hash-mismatch", order, "k2")[0] == "failed"
-    right = answers_at("k2", written("kubeadm.authorities", f"{known.out}join {own}\n"))
+    right = answers_at("k2", written("kubeadm.authorities", f"{known.stdout}join {own}\n"))
     assert on_cluster("join-ca-hash-mismatch", right, "k2")[0] == "ok"
     assert on_cluster("join-ca-hash-mismatch", mine, "k2") == ("ok", "no join")
 
 
 def test_the_kubeconfig_of_root() -> None:
     assert on_cluster("kubeconfig-missing-or-stale", {})[0] == "ok"
-    known = recorded("kubeadm.authorities", "control-plane").out
+    known = recorded("kubeadm.authorities", "control-plane").stdout
     own = known.split()[1]
     for root, outcome in (
         ("root -", "failed"),
@@ -71,10 +71,10 @@ def test_an_address_of_two_nodes() -> None:
 
 def versions(kubelet: str, kubeadm: str) -> dict[tuple[str, str], Answer]:
     known = recorded("packages.installed", "prepared-debian-12")
-    lines = [line for line in known.out.splitlines() if not line.startswith(("kubelet ", "kubeadm "))]
+    lines = [line for line in known.stdout.splitlines() if not line.startswith(("kubelet ", "kubeadm "))]
     lines += [f"kubelet hold installed {kubelet}-1.1", f"kubeadm hold installed {kubeadm}-1.1"]
     return {
-        ("packages.installed", "k1"): Answer("packages.installed", "", known.rc, "\n".join(lines) + "\n", known.err)
+        ("packages.installed", "k1"): Answer("packages.installed", "", known.rc, "\n".join(lines) + "\n", known.stderr)
     }
 
 

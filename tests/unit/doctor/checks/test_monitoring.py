@@ -28,8 +28,8 @@ def test_monitors_that_prometheus_does_not_take(prometheus: str, monitors: str, 
         recorded("service-monitors.objects", monitors),
         recorded("monitoring.prometheuses", "control-plane"),
     )
-    here = hosts.snapshot(answers)
-    assert evaluate("mon-selector-nil-uses-helm-values", here, CLUSTER).outcome == outcome
+    snapshot = hosts.snapshot(answers)
+    assert evaluate("mon-selector-nil-uses-helm-values", snapshot, CLUSTER).outcome == outcome
 
 
 def test_what_the_selector_wants_is_reported() -> None:
@@ -39,6 +39,6 @@ def test_what_the_selector_wants_is_reported() -> None:
         recorded("service-monitors.objects", "bare"),
         recorded("monitoring.prometheuses", "control-plane"),
     )
-    found = evaluate("mon-selector-nil-uses-helm-values", hosts.snapshot(answers), CLUSTER)
+    judgement = evaluate("mon-selector-nil-uses-helm-values", hosts.snapshot(answers), CLUSTER)
     wants = "monitoring-prometheus selects monitors with release=monitoring"
-    assert summary(found)[1] == f"{wants}, but not gpustack-dcgm in gpu-operator"
+    assert summary(judgement)[1] == f"{wants}, but not gpustack-dcgm in gpu-operator"

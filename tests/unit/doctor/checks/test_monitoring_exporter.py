@@ -44,11 +44,11 @@ def test_the_exporter(id: str, where: str, cases: dict[str, str], outcome: str, 
 
 @pytest.mark.parametrize("line", ["DCGM_FI_DEV_GPU_TEMP, gauge", "DCGM_FI_DEV_NONE, gauge, Nothing.", "just words"])
 def test_lines_that_the_exporter_does_not_take(line: str) -> None:
-    from gpustack.doctor.checks.monitoring.exporter import odd_line
-    from gpustack.steps.gpu.exporter import counters
+    from gpustack.doctor.checks.monitoring.exporter import find_odd_line
+    from gpustack.steps.gpu.exporter import merge_counters
 
-    assert odd_line(counters(("DCGM_EXP_XID_ERRORS_COUNT",))) == ""
-    assert odd_line(f"{counters(())}{line}\n") == line
+    assert find_odd_line(merge_counters(("DCGM_EXP_XID_ERRORS_COUNT",))) == ""
+    assert find_odd_line(f"{merge_counters(())}{line}\n") == line
 
 
 @pytest.mark.parametrize(

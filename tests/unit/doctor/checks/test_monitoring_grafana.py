@@ -57,26 +57,26 @@ def test_grafana(id: str, cases: dict[str, str], outcome: str, found: str) -> No
 def test_the_address_of_the_data_source(address: str, outcome: str) -> None:
     edit = ("http://monitoring-prometheus.monitoring:9090/", address)
     sources = recorded("grafana.data-sources", "control-plane", edit)
-    found = evaluate(SOURCE, gpus.snapshot({("grafana.data-sources", CLUSTER): sources}), CLUSTER)
-    assert found.outcome == outcome, summary(found)
+    judgement = evaluate(SOURCE, gpus.snapshot({("grafana.data-sources", CLUSTER): sources}), CLUSTER)
+    assert judgement.outcome == outcome, summary(judgement)
 
 
 @pytest.mark.parametrize("id", [LOADED, "mon-dashboard-metric-name-wrong", "mon-dashboard-label-renamed"])
 def test_a_dashboard_in_a_namespace_of_its_owner_is_no_fault(id: str) -> None:
     case = "no-json" if id == LOADED else "wrong-names"
     answer = recorded("grafana.dashboards", case, ('"namespace": "monitoring"', '"namespace": "team"'))
-    found = evaluate(id, gpus.snapshot({("grafana.dashboards", CLUSTER): answer}), CLUSTER)
-    assert found.outcome == "ok", summary(found)
+    judgement = evaluate(id, gpus.snapshot({("grafana.dashboards", CLUSTER): answer}), CLUSTER)
+    assert judgement.outcome == "ok", summary(judgement)
 
 
 def test_a_dashboard_of_ours_without_its_label() -> None:
     answer = cluster.healthy()["applied.config-maps", CLUSTER]
-    body = json.loads(answer.out)
+    body = json.loads(answer.stdout)
     for entry in body["items"]:
         if entry["metadata"]["name"] == "gpustack-dashboard-gpu-health":
             for one in entry["metadata"]["managedFields"]:
                 one["fieldsV1"]["f:metadata"]["f:labels"].pop("f:grafana_dashboard")
     changed = answers_at(CLUSTER, written("applied.config-maps", json.dumps(body)))
-    found = evaluate(LOADED, gpus.snapshot(changed), CLUSTER)
-    assert summary(found) == ("failed", "without its label: monitoring/gpustack-dashboard-gpu-health")
+    judgement = evaluate(LOADED, gpus.snapshot(changed), CLUSTER)
+    assert summary(judgement) == ("failed", "without its label: monitoring/gpustack-dashboard-gpu-health")
     assert summary(on_gpu_cluster(LOADED)) == ("ok", "loaded")

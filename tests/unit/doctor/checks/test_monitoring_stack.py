@@ -12,8 +12,8 @@ PORT = "mon-node-exporter-port-host-process"
 
 def test_a_port_that_a_program_of_the_host_has() -> None:
     assert summary(on_gpu_cluster(PORT, "k1")) == ("ok", "used by a pod")
-    found = on_gpu_cluster(PORT, "k1", network__programs="node-exporter")
-    assert summary(found) == ("failed", "prometheus-node-exporter.service")
+    judgement = on_gpu_cluster(PORT, "k1", network__programs="node-exporter")
+    assert summary(judgement) == ("failed", "prometheus-node-exporter.service")
     free = recorded("network.listeners", "monitored-debian-12", (":9100 ", ":9200 "))
     world = gpus.snapshot({("network.listeners", "k1"): free})
     assert summary(evaluate(PORT, world, "k1")) == ("ok", "free")

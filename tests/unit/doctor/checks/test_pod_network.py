@@ -24,7 +24,7 @@ def here(id: str, where: str = "k1", **answers: Answer) -> Judgement:
 
 def test_one_pod_that_gets_through_is_enough() -> None:
     first = ways({}, {"service": "timeout"})
-    second = first.out + "\n".join(["== pod 10.244.0.5", *lines({})]) + "\n"
+    second = first.stdout + "\n".join(["== pod 10.244.0.5", *lines({})]) + "\n"
     assert summary(here("st-api-from-pods-timeout", ways=first)) == ("failed", "10.96.0.1:443: timeout")
     assert here("st-api-from-pods-timeout", ways=written(WAYS, second)).outcome == "ok"
 
@@ -93,10 +93,10 @@ def test_what_pods_send_to_the_api() -> None:
 
 
 def test_who_is_where() -> None:
-    pods = written("pods.monitoring", recorded("pods.monitoring", "control-plane").out.replace('"host2"', '"k2"'))
-    there = cluster.snapshot({("pods.monitoring", CLUSTER): pods})
-    assert evaluate("st-pod-net-broken -> mon-admission-webhook-down", there, "k1").outcome == "failed"
-    assert [evaluate("st-sandbox-fails -> st-no-metrics", there, host).outcome for host in ("k1", "k2")] == [
+    pods = written("pods.monitoring", recorded("pods.monitoring", "control-plane").stdout.replace('"host2"', '"k2"'))
+    snapshot = cluster.snapshot({("pods.monitoring", CLUSTER): pods})
+    assert evaluate("st-pod-net-broken -> mon-admission-webhook-down", snapshot, "k1").outcome == "failed"
+    assert [evaluate("st-sandbox-fails -> st-no-metrics", snapshot, host).outcome for host in ("k1", "k2")] == [
         "ok", "failed",
     ]  # fmt: skip
 

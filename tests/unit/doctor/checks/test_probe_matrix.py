@@ -20,8 +20,8 @@ def word(cell: str) -> str:
 
 
 def outcomes(answer: Answer, *ids: str) -> list[str]:
-    here = cluster.snapshot({("pod-network.paths", "k1"): answer})
-    return [evaluate(id, here, "k1").outcome for id in ids]
+    snapshot = cluster.snapshot({("pod-network.paths", "k1"): answer})
+    return [evaluate(id, snapshot, "k1").outcome for id in ids]
 
 
 def wanted(*confirmed: bool) -> list[str]:

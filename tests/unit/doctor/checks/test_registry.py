@@ -45,7 +45,7 @@ def test_a_registry_that_refuses_connections_is_down_and_a_proxy_that_does_is_no
 
 
 def test_without_an_answer_all_is_unknown() -> None:
-    lost = Answer("pods.starting", CLUSTER, -1, "", lost="no API")
+    lost = Answer("pods.starting", CLUSTER, -1, "", missing_reason="no API")
     assert {here(id, lost).outcome for id in (STATE, LIMITED)} == {"unknown"}
     assert here(ABSENT, lost, CLUSTER).outcome == "unknown"
 

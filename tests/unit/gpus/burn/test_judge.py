@@ -6,19 +6,19 @@ import pytest
 
 from gpustack.gpus.burn.judge import WRONG_TESTER, BurnedGpu, LoadedPod, judge_gpus
 from gpustack.gpus.burn.loads import choose_load
-from gpustack.gpus.burn.watch import Watched
+from gpustack.gpus.burn.watch import GpuObservation
 from tests.worlds import burns
 from tests.worlds.burns import GOOD, TENSOR, UUIDS, pod, watched
 
 
-def judged(found: LoadedPod, by: Watched | None, stopped: str = "", *, blind: bool = False) -> BurnedGpu:
+def judged(found: LoadedPod, by: GpuObservation | None, stopped: str = "", *, blind: bool = False) -> BurnedGpu:
     (gpu,) = judge_gpus(TENSOR, [found], {UUIDS[0]: by} if by else {}, stopped, blind=blind)
     return gpu
 
 
 def test_a_good_one() -> None:
     gpu = judged(pod(0), watched(0.91, 4, "power cap"))
-    assert (gpu.outcome, gpu.why, gpu.reached, gpu.figure) == ("passed", (), 0.91, 610500.0)
+    assert (gpu.outcome, gpu.reasons, gpu.actual, gpu.figure) == ("passed", (), 0.91, 610500.0)
     assert gpu.expected == pytest.approx(0.36)
 
 
@@ -29,7 +29,7 @@ def test_a_good_one() -> None:
         (pod(0), watched(0.30, 2), "unknown", "by 2 samples only"),
         (pod(0), watched(None, 0), "unknown", "Prometheus has no PIPE_TENSOR_ACTIVE"),
         (pod(0), None, "unknown", "Prometheus has no PIPE_TENSOR_ACTIVE"),
-        (pod(0), replace(watched(), slowed=None), "unknown", "slowed down is not known"),
+        (pod(0), replace(watched(), throttle_reasons=None), "unknown", "slowed down is not known"),
         (pod(0), watched(0.91, 4, "power brake"), "failed", "slowed down by power brake"),
         (pod(0), watched(0.91, 4, hot="93 °C"), "failed", "too hot: 93 °C"),
         (pod(0, burns.tensor("0.00") + burns.end(1004)), watched(), "failed", "put no load on it"),
@@ -41,13 +41,13 @@ def test_a_good_one() -> None:
         (pod(0, "", 1), watched(), "unknown", "it printed nothing"),
         (pod(0, "", None), watched(), "unknown", "stopped: heat of another"),
         (pod(0, "", None, "DeadlineExceeded"), watched(), "unknown", "DeadlineExceeded"),
-        (LoadedPod("gpu1", why="Unschedulable"), None, "unknown", "Unschedulable"),
+        (LoadedPod("gpu1", reason="Unschedulable"), None, "unknown", "Unschedulable"),
     ],
 )
-def test_anything_else(found: LoadedPod, by: Watched | None, outcome: str, why: str) -> None:
+def test_anything_else(found: LoadedPod, by: GpuObservation | None, outcome: str, why: str) -> None:
     gpu = judged(found, by, "heat of another")
     assert gpu.outcome == outcome
-    assert why in "; ".join(gpu.why)
+    assert why in "; ".join(gpu.reasons)
 
 
 def test_without_the_generation_what_lies_between_is_unknown() -> None:
@@ -58,16 +58,16 @@ def test_without_the_generation_what_lies_between_is_unknown() -> None:
 
 
 def test_what_need_not_be_known() -> None:
-    assert judged(pod(0), replace(watched(), slowed=None, temperature=None), blind=True).outcome == "passed"
+    assert judged(pod(0), replace(watched(), throttle_reasons=None, temperature=None), blind=True).outcome == "passed"
     assert judged(pod(0), None, blind=True).outcome == "unknown", "what it reached is never waived"
 
 
 def test_peers_are_compared_by_what_they_count() -> None:
     pods = [pod(0), pod(1, burns.SLOW), replace(pod(2, burns.SLOW), model="NVIDIA L4")]
     by = {uuid: watched() for uuid in UUIDS} | {UUIDS[2]: replace(watched(), model="NVIDIA L4")}
-    found = judge_gpus(TENSOR, pods, by, "", blind=False)
-    assert [one.outcome for one in found] == ["passed", "failed", "passed"]
-    assert found[1].why == ("410500 gflops, and the best of its model 610500",)
+    gpus = judge_gpus(TENSOR, pods, by, "", blind=False)
+    assert [burned_gpu.outcome for burned_gpu in gpus] == ["passed", "failed", "passed"]
+    assert gpus[1].reasons == ("410500 gflops, and the best of its model 610500",)
 
 
 def test_memory_reaches_what_was_moved() -> None:

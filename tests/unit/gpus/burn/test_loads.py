@@ -3,7 +3,7 @@
 import pytest
 
 from gpustack.errors import UsageError
-from gpustack.gpus.burn.loads import choose_load, loads
+from gpustack.gpus.burn.loads import choose_load, list_loads
 from gpustack.gpus.burn.output import Output
 
 
@@ -33,12 +33,12 @@ def test_no_load_or_several(word: str, why: str) -> None:
     with pytest.raises(UsageError) as raised:
         choose_load(word)
     assert raised.value.reference == "gpu-no-load"
-    assert why in raised.value.why
+    assert why in raised.value.reason
 
 
 def test_words_of_dcgmproftester() -> None:
-    assert choose_load("1004").words(60) == ("-t", "1004", "-d", "60", "-r", "1", "--no-dcgm-validation")
-    assert choose_load("1002").words(3600)[5:] == ("10", "--no-dcgm-validation", "--target-max-value")
+    assert choose_load("1004").build_options(60) == ("-t", "1004", "-d", "60", "-r", "1", "--no-dcgm-validation")
+    assert choose_load("1002").build_options(3600)[5:] == ("10", "--no-dcgm-validation", "--target-max-value")
 
 
 @pytest.mark.parametrize(
@@ -51,15 +51,15 @@ def test_words_of_dcgmproftester() -> None:
 )  # fmt: skip
 def test_limits_are_those_of_dcgm(id: str, capability: tuple[int, int] | None, floor: float) -> None:
     """DCGM 4.6.0, dcgmproftester/PhysicalGpu.cpp."""
-    assert choose_load(id).floor(Output(capability=capability)) == pytest.approx((floor, floor))
+    assert choose_load(id).compute_floor(Output(capability=capability)) == pytest.approx((floor, floor))
 
 
 def test_without_the_generation_a_limit_is_a_range() -> None:
-    assert choose_load("1004").floor(Output()) == pytest.approx((0.18, 0.45))
+    assert choose_load("1004").compute_floor(Output()) == pytest.approx((0.18, 0.45))
 
 
 def test_memory_is_compared_with_what_was_moved() -> None:
     dram = choose_load("1005")
-    assert dram.floor(Output(generated=0.8, divisor=1.125)) == pytest.approx((0.81, 0.81))
-    assert dram.floor(Output()) is None
-    assert {load.figure for load in loads()} == {"", "gflops", "GiB/sec"}
+    assert dram.compute_floor(Output(bandwidth_share=0.8, divisor=1.125)) == pytest.approx((0.81, 0.81))
+    assert dram.compute_floor(Output()) is None
+    assert {load.figure for load in list_loads()} == {"", "gflops", "GiB/sec"}

@@ -9,15 +9,15 @@ from tests.worlds import burns
 
 
 def test_tensor_cores() -> None:
-    found = parse_output(burns.GOOD, "1004")
-    assert found == Output("passed", 4, None, 610500.0, 1.0, (9, 0), found.reasons)
+    output = parse_output(burns.GOOD, "1004")
+    assert output == Output("passed", 4, None, 610500.0, 1.0, (9, 0), output.reasons)
 
 
 def test_memory_that_ecc_takes_a_part_of() -> None:
     text = burns.memory("0.851", "0.853", "0.860", divisor="1.12") + burns.messages(1005, (8, 6)) + burns.end(1005)
-    found = parse_output(text, "1005")
-    assert (found.ending, found.ticks, found.generated, found.figure) == ("passed", 3, 0.853, 1660.0)
-    assert (found.divisor, found.capability) == (1.12, (8, 6))
+    output = parse_output(text, "1005")
+    assert (output.ending, output.ticks, output.bandwidth_share, output.figure) == ("passed", 3, 0.853, 1660.0)
+    assert (output.divisor, output.capability) == (1.12, (8, 6))
 
 
 @pytest.mark.parametrize(
@@ -29,20 +29,20 @@ def test_memory_that_ecc_takes_a_part_of() -> None:
     ],
 )
 def test_a_load_that_counts_nothing(id: int, text: str) -> None:
-    found = parse_output(text + burns.end(id), str(id))
-    assert (found.ending, found.ticks, found.figure, found.generated) == ("passed", 2, None, None)
+    output = parse_output(text + burns.end(id), str(id))
+    assert (output.ending, output.ticks, output.figure, output.bandwidth_share) == ("passed", 2, None, None)
 
 
 def test_the_zero_in_place_of_a_value_is_none() -> None:
     """With --no-dcgm-validation: `dcgm 0`."""
-    assert parse_output(burns.memory("0.853"), "1005").generated == 0.853
+    assert parse_output(burns.memory("0.853"), "1005").bandwidth_share == 0.853
     assert parse_output(burns.data_type(1007, "Fp32EngineActive"), "1007").figure is None
 
 
 def test_what_was_skipped_did_not_pass() -> None:
-    found = parse_output(burns.SKIPPED, "1004")
-    assert (found.ending, found.ticks) == ("none", 0)
-    assert found.reasons == ("A test for fieldId 1004 has not been implemented yet.",)
+    output = parse_output(burns.SKIPPED, "1004")
+    assert (output.ending, output.ticks) == ("none", 0)
+    assert output.reasons == ("A test for fieldId 1004 has not been implemented yet.",)
 
 
 def test_a_failure_outweighs_a_pass() -> None:
@@ -63,10 +63,10 @@ def test_what_is_no_number_is_left_out() -> None:
 @given(st.lists(st.floats(0.001, 1e15), min_size=1, max_size=9))
 def test_every_number_that_fmt_writes_is_read(numbers: list[float]) -> None:
     """{:#.3} of fmt and of Python: three digits, the point stays."""
-    found = parse_output(burns.tensor(*(f"{number:#.3}" for number in numbers)), "1004")
-    assert found.ticks == len(numbers)
-    assert found.figure is not None
-    assert min(numbers) * 0.99 <= found.figure <= max(numbers) * 1.01
+    output = parse_output(burns.tensor(*(f"{number:#.3}" for number in numbers)), "1004")
+    assert output.ticks == len(numbers)
+    assert output.figure is not None
+    assert min(numbers) * 0.99 <= output.figure <= max(numbers) * 1.01
 
 
 @settings(max_examples=60, deadline=None)

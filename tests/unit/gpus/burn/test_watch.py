@@ -8,7 +8,7 @@ import pytest
 from gpustack.errors import UnreachableError, UsageError
 from gpustack.gpus.burn.watch import LAG, Watcher, require_temperatures
 from gpustack.metrics.prometheus import Series
-from gpustack.metrics.readings import Readings, read
+from gpustack.metrics.readings import Readings, build_readings
 from tests.worlds.gpu_series import gpu_series
 
 METRIC, GPU = "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "GPU-gpu1-0"
@@ -21,7 +21,7 @@ def at(seconds: float, series: list[Series]) -> list[Series]:
 
 
 def readings(*series: list[Series]) -> Readings:
-    return read(chain(*series), {})
+    return build_readings(chain(*series), {})
 
 
 def watch(looks: Iterator[tuple[float, dict[str, float]]], **differs: object) -> tuple[Watcher, list[str]]:
@@ -32,37 +32,37 @@ def watch(looks: Iterator[tuple[float, dict[str, float]]], **differs: object) ->
     watcher = Watcher(lambda: now[0], ask, METRIC, **differs)  # type: ignore[arg-type]
     stops = []
     for now[0], values[0] in looks:
-        stops.append(watcher.look([GPU], [], now[0]))
+        stops.append(watcher.observe_gpus([GPU], [], now[0]))
     return watcher, stops
 
 
 def test_the_highest_of_all() -> None:
     hot = {"GPU_TEMP": 81.0, "CLOCK_THROTTLE_REASONS": 4 | 16}
     watcher, stops = watch(iter([(1000, {}), (1040, hot), (1070, {"PROF_PIPE_TENSOR_ACTIVE": 0.93}), (1090, {})]))
-    one = watcher.gpus[GPU]
+    gpus = watcher.gpus[GPU]
     assert stops == [""] * 4
-    assert (one.temperature, one.slowed, one.reached) == (81.0, {"power cap", "sync boost"}, 0.93)
-    assert one.samples == {1040, 1070, 1090}
+    assert (gpus.temperature, gpus.throttle_reasons, gpus.highest_value) == (81.0, {"power cap", "sync boost"}, 0.93)
+    assert gpus.samples == {1040, 1070, 1090}
 
 
 def test_what_was_collected_before_the_load_is_not_of_it() -> None:
     """A value may be as old as the exporter's interval when it is scraped."""
     old = {"PROF_PIPE_TENSOR_ACTIVE": 0.99}
     watcher, _ = watch(iter([(1000, old), (1000 + LAG - 1, old), (1000 + LAG, {})]))
-    assert watcher.gpus[GPU].reached == 0.9
+    assert watcher.gpus[GPU].highest_value == 0.9
 
 
 def test_what_comes_long_after_the_load_is_not_of_it() -> None:
     watcher, _ = watch(iter([(1000, {}), (1040, {})]))
     series = iter([1061.0, 1061.0 + LAG, 1062.0 + LAG])
     for now in series:
-        watcher.now = lambda now=now: now  # type: ignore[misc]
+        watcher.server_clock = lambda now=now: now  # type: ignore[misc]
         value = {"PROF_PIPE_TENSOR_ACTIVE": 0.9 + now / 1e5}
         watcher.ask = lambda now=now, value=value: readings(at(now, gpu_series("gpu1", 0, **WARM | value)))  # type: ignore[misc]
-        watcher.look([], [GPU], now)
-    one = watcher.gpus[GPU]
-    assert one.ended == 1061.0
-    assert one.samples == {1040.0, 1061.0, 1061.0 + LAG}
+        watcher.observe_gpus([], [GPU], now)
+    gpus = watcher.gpus[GPU]
+    assert gpus.ended_at == 1061.0
+    assert gpus.samples == {1040.0, 1061.0, 1061.0 + LAG}
     assert watcher.is_complete()
 
 
@@ -80,7 +80,7 @@ def test_what_comes_long_after_the_load_is_not_of_it() -> None:
     ],
 )
 def test_heat_stops_it(values: dict[str, float], most: int | None, why: str) -> None:
-    watcher, (_, stop) = watch(iter([(1000, {}), (1010, values)]), most=most)
+    watcher, (_, stop) = watch(iter([(1000, {}), (1010, values)]), temperature_limit=most)
     assert why in stop
     assert bool(stop) == bool(why)
     assert (why in watcher.gpus[GPU].hot) == bool(why) or not why
@@ -98,13 +98,13 @@ def test_a_prometheus_that_keeps_silent_stops_it_after_a_while() -> None:
     def refuse() -> float:
         raise UnreachableError("prometheus-answer", "it is down")
 
-    watcher.now = refuse
-    assert [watcher.look([GPU], [], clock) for clock in (1060.0, 1121.0)] == [
+    watcher.server_clock = refuse
+    assert [watcher.observe_gpus([GPU], [], clock) for clock in (1060.0, 1121.0)] == [
         "",
         "Prometheus gave no answer for 120 s: it is down",
     ]
     watcher.blind = True
-    assert watcher.look([GPU], [], 1300.0) == ""
+    assert watcher.observe_gpus([GPU], [], 1300.0) == ""
 
 
 def test_without_heat_no_load_begins() -> None:
@@ -118,7 +118,7 @@ def test_without_heat_no_load_begins() -> None:
         with pytest.raises(UsageError) as raised:
             require_temperatures(lambda series=series: readings(*series), gpus, most)  # type: ignore[misc]
         assert raised.value.reference == "gpu-heat-unknown"
-        assert raised.value.why == why
+        assert raised.value.reason == why
     require_temperatures(lambda: readings(gpu_series("gpu1", 0)), {"gpu1": 1}, 85)
 
 

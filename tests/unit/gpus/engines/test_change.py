@@ -9,25 +9,25 @@ import pytest
 
 from gpustack.errors import RolloutError, UsageError
 from gpustack.events import Event
-from gpustack.gpus.engines import works
+from gpustack.gpus.engines import operations
 from gpustack.gpus.engines.call import Reply
-from gpustack.gpus.engines.change import Change, Changed, Preview, Work
+from gpustack.gpus.engines.change import Change, ChangeResult, Operation, Preview
 from gpustack.gpus.engines.endings import NodeEnding
 from gpustack.gpus.engines.listings import Group, Listing
-from gpustack.gpus.engines.put_back import PutBack
-from gpustack.probes.gpu.temporary import LOAD, Mark, read_mark
+from gpustack.gpus.engines.revert import Revert
+from gpustack.probes.gpu.temporary_changes import LOAD, Mark, parse_mark
 from tests.worlds import engines
 from tests.worlds.engines import ENGINES, KUBECTL, Hosts
 from tests.worlds.snapshot import TAKEN
 
 WHO = "ann@desk (pid 7)"
-PAUSED = works.pause_profiling(1800)
+PAUSED = operations.pause_profiling(1800)
 
 
 def change(hosts: Hosts, events: list[Event] | None = None, *, yes: bool = True, **marks: str) -> Change:
     report = (lambda _: None) if events is None else events.append
-    there = replace(ENGINES, marks={(node, "profiling"): text for node, text in marks.items()})
-    return Change(there, WHO, lambda _: None, lambda _: yes, report, execute=hosts.execute)
+    engines = replace(ENGINES, marks={(node, "profiling"): text for node, text in marks.items()})
+    return Change(engines, WHO, lambda _: None, lambda _: yes, report, execute=hosts.execute)
 
 
 def mark(node: str = "gpu1", after: timedelta = timedelta(minutes=5)) -> str:
@@ -38,52 +38,54 @@ def test_what_is_declined_is_not_done() -> None:
     hosts, shown = Hosts(), list[Preview]()
     declined = replace(change(hosts, yes=False), show=shown.append)
     with pytest.raises(RolloutError) as raised:
-        declined.make(PAUSED)
+        declined.apply_operation(PAUSED)
     assert raised.value.reference == "change-declined"
-    assert [one.until for one in shown] == [TAKEN + timedelta(minutes=30)]
+    assert [preview.deadline for preview in shown] == [TAKEN + timedelta(minutes=30)]
     assert hosts.typed == []
 
 
 def test_the_mark_stands_before_the_change() -> None:
     hosts = Hosts()
-    done, _ = change(hosts).make(PAUSED)
+    done, _ = change(hosts).apply_operation(PAUSED)
     first, *others = hosts.acted()
     assert first.startswith(f"{KUBECTL} annotate node gpu1 gpu2 ")
     text = first.partition("gpustack.io/temporary-profiling=")[2].rstrip("'")
     until = TAKEN + timedelta(minutes=30)
-    assert read_mark("gpu1", "profiling", text, TAKEN) == Mark("gpu1", "profiling", until, WHO)
-    assert [one.node for one in done.marks] == ["gpu1", "gpu2"]
-    assert sorted(others) == [one.command(("profile", "--pause")) for one in ENGINES.found]
-    assert [one.ending for one in done.endings] == ["done", "done", "unknown"]
+    assert parse_mark("gpu1", "profiling", text, TAKEN) == Mark("gpu1", "profiling", until, WHO)
+    assert [mark.node for mark in done.marks] == ["gpu1", "gpu2"]
+    assert sorted(others) == [engine.build_command(("profile", "--pause")) for engine in ENGINES.members]
+    assert [ending.ending for ending in done.endings] == ["done", "done", "unknown"]
 
 
 def test_without_a_mark_nothing_is_done() -> None:
     hosts = Hosts({"annotate": (1, "error: forbidden\n")})
     with pytest.raises(RolloutError) as raised:
-        change(hosts).make(PAUSED)
+        change(hosts).apply_operation(PAUSED)
     assert raised.value.reference == "change-not-marked"
     assert len(hosts.typed) == 1
 
 
 def test_a_mark_of_what_was_refused_is_taken_away() -> None:
     hosts = Hosts({"nvidia-dcgm-gpu2": (220, "Error: unable to pause profiling metrics: not supported.\n")})
-    done, _ = change(hosts).make(PAUSED)
+    done, _ = change(hosts).apply_operation(PAUSED)
     assert done.endings[1].ending == "refused"
-    assert "DCGM returned -36: Error: unable to pause" in done.endings[1].why
+    assert "DCGM returned -36: Error: unable to pause" in done.endings[1].reason
     assert hosts.acted()[-1] == f"{KUBECTL} annotate node gpu2 gpustack.io/temporary-profiling-"
 
 
 def test_what_may_have_been_done_keeps_its_mark() -> None:
     hosts = Hosts({"nvidia-dcgm-gpu2": (137, "")})
-    done, _ = change(hosts).make(PAUSED)
+    done, _ = change(hosts).apply_operation(PAUSED)
     assert done.endings[1].ending == "unknown"
     assert not any(line.endswith("temporary-profiling-") for line in hosts.typed)
 
 
 def test_an_overdue_change_is_put_back_first() -> None:
     hosts = Hosts()
-    done, _ = change(hosts, gpu1=mark(after=-timedelta(minutes=1)), gpu2=mark()).make(works.clear_policy())
-    assert done.put_back == (PutBack("gpu1", "profiling", "done"),)
+    done, _ = change(hosts, gpu1=mark(after=-timedelta(minutes=1)), gpu2=mark()).apply_operation(
+        operations.clear_policy()
+    )
+    assert done.reverts == (Revert("gpu1", "profiling", "done"),)
     resumed, unmarked, *cleared = hosts.acted()
     assert "nvidia-dcgm-gpu1" in resumed
     assert "dcgmi profile --resume" in resumed
@@ -93,7 +95,7 @@ def test_an_overdue_change_is_put_back_first() -> None:
 
 def test_to_resume_ends_the_mark_before_its_deadline() -> None:
     hosts = Hosts()
-    change(hosts, gpu2=mark()).make(works.resume_profiling())
+    change(hosts, gpu2=mark()).apply_operation(operations.resume_profiling())
     assert hosts.acted()[-1] == f"{KUBECTL} annotate node gpu2 gpustack.io/temporary-profiling-"
 
 
@@ -109,19 +111,19 @@ def test_to_resume_ends_the_mark_before_its_deadline() -> None:
 )
 def test_a_mark_of_another_hand_makes_nothing_run(text: str) -> None:
     hosts = Hosts()
-    assert change(hosts, gpu1=text).put_back_overdue() == ()
+    assert change(hosts, gpu1=text).revert_overdue() == ()
     assert hosts.typed == []
 
 
 def test_each_node_has_its_line_of_audit() -> None:
     hosts, events = Hosts({"nvidia-dcgm-gpu2": (227, "")}), list[Event]()
-    change(hosts, events).make(works.clear_policy())
+    change(hosts, events).apply_operation(operations.clear_policy())
     lines = hosts.typed[-1].splitlines()
     assert [line.startswith("logger -t gpustack -- ") for line in lines] == [True, True]
     assert WHO in lines[0]
     assert "dcgmi policy --clear" in lines[0]
     assert lines[1].endswith("DCGM returned -29'")
-    assert [(one.kind, one.where) for one in events[1:]] == [("changed", "gpu1"), ("failed", "gpu2")]
+    assert [(event.kind, event.subject) for event in events[1:]] == [("changed", "gpu1"), ("failed", "gpu2")]
 
 
 @pytest.mark.parametrize(
@@ -134,14 +136,14 @@ def test_each_node_has_its_line_of_audit() -> None:
 )
 def test_a_setting_is_looked_at_afterwards(settings: str, ending: str) -> None:
     hosts = Hosts({"config --get": (0, settings)})
-    done, _ = change(hosts).make(works.set_config(350, "", ecc=None))
-    assert {one.ending for one in done.endings[:2]} == {ending}
+    done, _ = change(hosts).apply_operation(operations.set_config(350, "", ecc=None))
+    assert {node_ending.ending for node_ending in done.endings[:2]} == {ending}
 
 
 @pytest.mark.parametrize(("current", "ending"), [("Enabled", "done"), ("Not Supported", "refused")])
 def test_ecc_is_pending_or_not_there(current: str, ending: str) -> None:
     hosts = Hosts({"config --get": (0, engines.setting(0, ECC_Mode=current))})
-    done, _ = change(hosts).make(works.set_config(None, "", ecc=False))
+    done, _ = change(hosts).apply_operation(operations.set_config(None, "", ecc=False))
     assert done.endings[0].ending == ending
     assert "--eccmode 0" in hosts.typed[0]
 
@@ -149,74 +151,76 @@ def test_ecc_is_pending_or_not_there(current: str, ending: str) -> None:
 def test_a_diagnostic_is_stopped_once() -> None:
     asked = list[str]()
     hosts = Hosts()
-    acting = replace(change(hosts), cancelled=lambda: "interrupted")
-    stop = acting.stopper(works.diagnose(1))
+    acting = replace(change(hosts), cancel_reason=lambda: "interrupted")
+    stop = acting.build_stopper(operations.diagnose(1))
     stop()
     stop()
     asked = [line for line in hosts.typed if "DCGMI_STOP_DIAG_HOSTNAME=localhost dcgmi diag" in line]
     assert len(asked) == 2
-    acting.stopper(works.clear_policy())()
+    acting.build_stopper(operations.clear_policy())()
     assert len(hosts.typed) == 2
 
 
 def test_a_group_is_deleted_by_its_number_on_each_node() -> None:
-    found = Listing("groups", (Group("gpu1", 2, "training", ()), Group("gpu2", 5, "training", ())))
-    work = works.delete_group("training", found)
-    assert [work.command(one).split(" dcgmi ")[1] for one in ENGINES.found] == [
+    listing = Listing("groups", (Group("gpu1", 2, "training", ()), Group("gpu2", 5, "training", ())))
+    work = operations.delete_group("training", listing)
+    assert [work.build_command(engine).split(" dcgmi ")[1] for engine in ENGINES.members] == [
         "group --delete 2 --host localhost",
         "group --delete 5 --host localhost",
     ]
     hosts = Hosts()
-    change(hosts).make(works.delete_group("training", Listing("groups", found.rows[:1])))
+    change(hosts).apply_operation(operations.delete_group("training", Listing("groups", listing.rows[:1])))
     assert len(hosts.acted()) == 1
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: works.create_group("a;reboot", ()),
-        lambda: works.create_group("a", ("0", "x")),
-        lambda: works.delete_group(
+        lambda: operations.create_group("a;reboot", ()),
+        lambda: operations.create_group("a", ("0", "x")),
+        lambda: operations.delete_group(
             "DCGM_ALL_SUPPORTED_GPUS", Listing("groups", (Group("n", 0, "DCGM_ALL_SUPPORTED_GPUS", ()),))
         ),
-        lambda: works.delete_group("none", Listing("groups", ())),
-        lambda: works.set_policy({"ecc": False, "temperature": None}),
-        lambda: works.set_config(None, "", ecc=None),
-        lambda: works.set_config(None, "fast", ecc=None),
-        lambda: works.start_job("x" * 65, 1, 1),
+        lambda: operations.delete_group("none", Listing("groups", ())),
+        lambda: operations.set_policy({"ecc": False, "temperature": None}),
+        lambda: operations.set_config(None, "", ecc=None),
+        lambda: operations.set_config(None, "fast", ecc=None),
+        lambda: operations.start_job("x" * 65, 1, 1),
     ],
 )
-def test_what_makes_no_sense_is_refused(make: "Callable[[], Work]") -> None:
+def test_what_makes_no_sense_is_refused(make: "Callable[[], Operation]") -> None:
     with pytest.raises(UsageError):
         make()
 
 
 def test_words_of_dcgmi() -> None:
     """DCGM 4.6.0, dcgmi/CommandLineParser.cpp."""
-    start = works.start_job("train-7", 10, 3600)
+    start = operations.start_job("train-7", 10, 3600)
     assert start.lines == (
         ("stats", "--enable", "--update-interval", "10000", "--max-keep-age", "3600"),
         ("stats", "--jstart", "train-7"),
     )
-    policy = works.set_policy({"ecc": True, "pcie": False, "temperature": 85, "power": None})
+    policy = operations.set_policy({"ecc": True, "pcie": False, "temperature": 85, "power": None})
     assert policy.lines == (("policy", "--set", "0,0", "--eccerrors", "--maxtemp", "85"),)
-    assert works.create_group("a", ("0", "1")).lines == (("group", "--create", "a", "--add", "0,1"),)
-    assert works.clear_policy().lines == (("policy", "--clear"),)
-    assert works.diagnose(1).lines == (("diag", "--run", "1", "--json", "--timeout", "120"),)
+    assert operations.create_group("a", ("0", "1")).lines == (("group", "--create", "a", "--add", "0,1"),)
+    assert operations.clear_policy().lines == (("policy", "--clear"),)
+    assert operations.diagnose(1).lines == (("diag", "--run", "1", "--json", "--timeout", "120"),)
 
 
 def test_what_cannot_be_kept_free_is_left_out() -> None:
     hosts = Hosts()
-    held = replace(change(hosts), around=lambda: nullcontext({"gpu2": "taken"}))
-    done, replies = held.make(works.diagnose(2))
-    assert [one.node for one in replies] == ["gpu1"]
+    held = replace(change(hosts), context=lambda: nullcontext({"gpu2": "taken"}))
+    done, replies = held.apply_operation(operations.diagnose(2))
+    assert [reply.node for reply in replies] == ["gpu1"]
     assert NodeEnding("gpu2", "refused", "taken") in done.endings
     assert "--timeout 900" in hosts.typed[0]
 
 
-def load(hosts: Hosts, *replies: Reply) -> Changed:
+def load(hosts: Hosts, *replies: Reply) -> ChangeResult:
     acting = replace(change(hosts), act=lambda engines: [*replies])
-    return acting.make(works.load_gpus("SM_ACTIVE for 60 s", "dcgm:1: dcgmproftester", 360, blind=False))[0]
+    return acting.apply_operation(
+        operations.load_gpus("SM_ACTIVE for 60 s", "dcgm:1: dcgmproftester", 360, blind=False)
+    )[0]
 
 
 def test_a_load_is_marked_while_it_lasts() -> None:
@@ -225,13 +229,13 @@ def test_a_load_is_marked_while_it_lasts() -> None:
     marked, unmarked = hosts.acted()
     assert marked.startswith(f"{KUBECTL} annotate node gpu1 gpu2 'gpustack.io/temporary-load=")
     assert unmarked == f"{KUBECTL} annotate node gpu1 gpu2 gpustack.io/temporary-load-"
-    assert [one.ending for one in done.endings] == ["done", "done", "unknown"]
+    assert [ending.ending for ending in done.endings] == ["done", "done", "unknown"]
     assert any(f"{WHO}: gpu1: dcgmproftester -t 1002: done" in line for line in hosts.typed)
 
 
 def test_a_load_whose_pods_are_still_there_keeps_its_mark() -> None:
     hosts = Hosts()
-    load(hosts, Reply("gpu1", "", 1, err="quota"), Reply("gpu2", "", lost="the API is down"))
+    load(hosts, Reply("gpu1", "", 1, stderr="quota"), Reply("gpu2", "", missing_reason="the API is down"))
     assert hosts.acted()[-1] == f"{KUBECTL} annotate node gpu1 gpustack.io/temporary-load-"
 
 
@@ -244,8 +248,8 @@ def test_what_a_killed_load_left_is_removed_by_the_next_change() -> None:
         for node, minutes in times.items()
     }
     acting = replace(change(hosts), engines=replace(ENGINES, marks=marks))
-    done, _ = acting.make(works.clear_policy())
-    assert [(one.node, one.ending) for one in done.put_back] == [("gpu1", "done"), ("gpu4", "done")]
+    done, _ = acting.apply_operation(operations.clear_policy())
+    assert [(one.node, one.ending) for one in done.reverts] == [("gpu1", "done"), ("gpu4", "done")]
     assert sorted(hosts.acted()[:2]) == [
         f"{KUBECTL} --namespace gpustack-proof delete pods --selector gpustack.io/proof "
         f"--field-selector 'spec.nodeName={node},status.phase!=Pending,status.phase!=Running' --timeout=20s"

@@ -7,18 +7,18 @@ import pytest
 
 from gpustack.errors import RolloutError
 from gpustack.events import Event
-from gpustack.gpus.engines import works
-from gpustack.gpus.engines.change import Change, Changed, Preview, Work
-from gpustack.gpus.engines.put_back import PutBack
-from gpustack.probes.gpu.temporary import Mark, read_mark
+from gpustack.gpus.engines import operations
+from gpustack.gpus.engines.change import Change, ChangeResult, Operation, Preview
+from gpustack.gpus.engines.revert import Revert
+from gpustack.probes.gpu.temporary_changes import Mark, parse_mark
 from tests.worlds.engines import policy
 from tests.worlds.live_engines import Gpu, LiveHosts
 from tests.worlds.snapshot import TAKEN
 
 LATER = timedelta(hours=3)
-LIMIT = works.set_config(250, "", ecc=None, keep=7200)
-CLOCKS = works.set_config(250, "2000,1500", ecc=None, keep=7200)
-POLICY = works.set_policy({"ecc": True, "temperature": 85}, 7200)
+LIMIT = operations.set_config(250, "", ecc=None, keep=7200)
+CLOCKS = operations.set_config(250, "2000,1500", ecc=None, keep=7200)
+POLICY = operations.set_policy({"ecc": True, "temperature": 85}, 7200)
 SET_1 = "nvidia-dcgm-gpu1 --container nvidia-dcgm-ctr -- dcgmi config --set"
 
 
@@ -28,14 +28,14 @@ def change(hosts: LiveHosts, later: timedelta = timedelta(), events: list[Event]
     return Change(engines, "ann@desk", lambda _: None, lambda _: True, report, execute=hosts.execute)
 
 
-def make(hosts: LiveHosts, work: Work, later: timedelta = timedelta()) -> Changed:
-    return change(hosts, later).make(work)[0]
+def make(hosts: LiveHosts, work: Operation, later: timedelta = timedelta()) -> ChangeResult:
+    return change(hosts, later).apply_operation(work)[0]
 
 
 def mark_of(hosts: LiveHosts, node: str, what: str) -> Mark:
-    found = read_mark(node, what, hosts.annotations[node, what], TAKEN)
-    assert found
-    return found
+    mark = parse_mark(node, what, hosts.annotations[node, what], TAKEN)
+    assert mark
+    return mark
 
 
 def power_limits(hosts: LiveHosts, node: str) -> list[str]:
@@ -45,16 +45,16 @@ def power_limits(hosts: LiveHosts, node: str) -> list[str]:
 def test_the_former_value_stands_on_the_node_and_comes_back() -> None:
     hosts = LiveHosts(gpus={"gpu1": [Gpu(), Gpu()], "gpu2": [Gpu({**Gpu().values, "Power_Limit": "700"})]})
     shown = list[Preview]()
-    done, _ = replace(change(hosts), show=shown.append).make(LIMIT)
+    done, _ = replace(change(hosts), show=shown.append).apply_operation(LIMIT)
     assert hosts.in_force("Power_Limit") == {"250"}
-    assert [(one.node, one.former, one.values) for one in done.marks] == [
+    assert [(mark.node, mark.former, mark.values) for mark in done.marks] == [
         ("gpu1", "300", ("250",)), ("gpu2", "700", ("250",)),
     ]  # fmt: skip
     assert shown[0].marks == done.marks
     assert mark_of(hosts, "gpu2", "power-limit") == done.marks[1]
-    assert change(hosts, timedelta(hours=1)).put_back_overdue() == ()
-    back = change(hosts, LATER).put_back_overdue()
-    assert back == (PutBack("gpu1", "power-limit", "done"), PutBack("gpu2", "power-limit", "done"))
+    assert change(hosts, timedelta(hours=1)).revert_overdue() == ()
+    back = change(hosts, LATER).revert_overdue()
+    assert back == (Revert("gpu1", "power-limit", "done"), Revert("gpu2", "power-limit", "done"))
     assert (power_limits(hosts, "gpu1"), power_limits(hosts, "gpu2")) == (["300", "300"], ["700"])
     assert hosts.annotations == {}
 
@@ -63,10 +63,10 @@ def test_the_former_value_stands_on_the_node_and_comes_back() -> None:
 def test_a_policy_comes_back(former: str) -> None:
     hosts = LiveHosts(gpus={"gpu1": [Gpu(policy=former)], "gpu2": [Gpu(policy=former)]})
     make(hosts, POLICY)
-    assert {one.policy for gpus in hosts.gpus.values() for one in gpus} == {
+    assert {gpu.policy for gpus in hosts.gpus.values() for gpu in gpus} == {
         policy(0, "Double-bit ECC errors", "Max temperature threshold - 85")
     }
-    assert [one.ending for one in change(hosts, LATER).put_back_overdue()] == ["done", "done"]
+    assert [one.ending for one in change(hosts, LATER).revert_overdue()] == ["done", "done"]
     assert {one.policy for gpus in hosts.gpus.values() for one in gpus} == {former}
     assert hosts.annotations == {}
 
@@ -77,7 +77,7 @@ class KilledError(Exception):
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("work", [LIMIT, CLOCKS, POLICY])
-def test_killed_at_any_command_nothing_is_changed_without_a_mark(work: Work, moment: str) -> None:
+def test_killed_at_any_command_nothing_is_changed_without_a_mark(work: Operation, moment: str) -> None:
     whole = LiveHosts()
     former = whole.gpus
     make(whole, work)
@@ -95,7 +95,7 @@ def test_killed_at_any_command_nothing_is_changed_without_a_mark(work: Work, mom
         setattr(hosts, moment, lambda _: None)
         for node, gpus in hosts.gpus.items():
             assert gpus == [Gpu(), Gpu()] or {(node, what) for what in work.kinds} <= {*hosts.annotations}, typed[-1]
-        back = change(hosts, LATER).put_back_overdue()
+        back = change(hosts, LATER).revert_overdue()
         assert {one.ending for one in back} <= {"done"}
         assert hosts.gpus == {"gpu1": [Gpu(), Gpu()], "gpu2": [Gpu(), Gpu()]}
         assert hosts.annotations == {}
@@ -107,19 +107,19 @@ def test_what_somebody_else_has_set_since_is_left_alone() -> None:
     make(hosts, LIMIT)
     for gpu in hosts.gpus["gpu1"]:
         gpu.values["Power_Limit"] = "400"
-    left, done = change(hosts, LATER, events).put_back_overdue()
+    left, done = change(hosts, LATER, events).revert_overdue()
     assert (left.ending, done.ending) == ("left", "done")
-    assert left.why.startswith("GPU 0: power limit 400 W; GPU 1: power limit 400 W; somebody else")
+    assert left.reason.startswith("GPU 0: power limit 400 W; GPU 1: power limit 400 W; somebody else")
     assert power_limits(hosts, "gpu1") == ["400", "400"]
     assert hosts.annotations == {}
-    assert [one.where for one in events if one.kind == "note"] == ["gpu1"]
+    assert [event.subject for event in events if event.kind == "note"] == ["gpu1"]
 
 
 def test_gpus_of_a_node_that_somebody_else_has_set_in_part_keep_the_mark() -> None:
     hosts = LiveHosts()
     make(hosts, LIMIT)
     hosts.gpus["gpu1"][1].values["Power_Limit"] = "400"
-    back = change(hosts, LATER).put_back_overdue()
+    back = change(hosts, LATER).revert_overdue()
     assert back[0].ending == "refused"
     assert power_limits(hosts, "gpu1") == ["250", "400"]
     assert [*hosts.annotations] == [("gpu1", "power-limit")]
@@ -140,23 +140,23 @@ def test_what_was_not_put_back_is_reported_and_stays_marked(
     hosts, events = LiveHosts(), list[Event]()
     make(hosts, LIMIT)
     hosts.answers, hosts.stuck = answers, stuck
-    back = change(hosts, LATER, events).put_back_overdue()
+    back = change(hosts, LATER, events).revert_overdue()
     assert [one.ending for one in back] == [ending, "done"]
     assert [*hosts.annotations] == [("gpu1", "power-limit")]
-    assert any(one.kind == "failed" and one.where == "gpu1" and "overdue" in one.what for one in events)
+    assert any(event.kind == "failed" and event.subject == "gpu1" and "overdue" in event.message for event in events)
     hosts.answers, hosts.stuck = {}, set()
-    assert [one.ending for one in change(hosts, LATER).put_back_overdue()] == ["done"]
+    assert [one.ending for one in change(hosts, LATER).revert_overdue()] == ["done"]
     assert hosts.in_force("Power_Limit") == {"300"}
 
 
 def test_a_longer_time_keeps_what_was_before_the_first_change() -> None:
     hosts = LiveHosts()
     make(hosts, LIMIT)
-    make(hosts, works.set_config(200, "", ecc=None, keep=14400), timedelta(hours=1))
-    found = mark_of(hosts, "gpu1", "power-limit")
-    assert (found.former, found.values) == ("300", ("250", "200"))
-    assert change(hosts, LATER).put_back_overdue() == ()
-    assert {one.ending for one in change(hosts, timedelta(hours=6)).put_back_overdue()} == {"done"}
+    make(hosts, operations.set_config(200, "", ecc=None, keep=14400), timedelta(hours=1))
+    mark = mark_of(hosts, "gpu1", "power-limit")
+    assert (mark.former, mark.values) == ("300", ("250", "200"))
+    assert change(hosts, LATER).revert_overdue() == ()
+    assert {one.ending for one in change(hosts, timedelta(hours=6)).revert_overdue()} == {"done"}
     assert hosts.in_force("Power_Limit") == {"300"}
 
 
@@ -164,22 +164,22 @@ def test_a_longer_time_that_is_refused_still_puts_the_first_change_back() -> Non
     hosts = LiveHosts()
     make(hosts, LIMIT)
     hosts.answers = {SET_1: (227, "Error: \n")}
-    make(hosts, works.set_config(200, "", ecc=None, keep=14400), timedelta(hours=1))
+    make(hosts, operations.set_config(200, "", ecc=None, keep=14400), timedelta(hours=1))
     assert power_limits(hosts, "gpu1") == ["250", "250"]
     hosts.answers = {}
-    assert {one.ending for one in change(hosts, timedelta(hours=6)).put_back_overdue()} == {"done"}
+    assert {one.ending for one in change(hosts, timedelta(hours=6)).revert_overdue()} == {"done"}
     assert hosts.in_force("Power_Limit") == {"300"}
 
 
 def test_set_to_stay_is_no_longer_temporary() -> None:
     hosts = LiveHosts()
     make(hosts, CLOCKS)
-    make(hosts, works.set_config(250, "", ecc=None), timedelta(hours=1))
+    make(hosts, operations.set_config(250, "", ecc=None), timedelta(hours=1))
     assert {what for _, what in hosts.annotations} == {"clocks"}
     make(hosts, POLICY)
-    make(hosts, works.clear_policy())
+    make(hosts, operations.clear_policy())
     assert {what for _, what in hosts.annotations} == {"clocks"}
-    change(hosts, LATER).put_back_overdue()
+    change(hosts, LATER).revert_overdue()
     assert hosts.in_force("Power_Limit") == {"250"}
     assert hosts.in_force("SM_Application_Clock") == {"1980"}
 
@@ -197,7 +197,7 @@ def test_a_refusal_keeps_the_mark_where_a_gpu_was_changed(changed: int) -> None:
     done = make(hosts, LIMIT)
     assert done.endings[0].ending == "refused"
     assert (("gpu1", "power-limit") in hosts.annotations) == bool(changed)
-    assert [one.node for one in done.marks] == ["gpu1", "gpu2"][1 - changed :]
+    assert [mark.node for mark in done.marks] == ["gpu1", "gpu2"][1 - changed :]
 
 
 @pytest.mark.parametrize("value", ["Not Supported", "400"])
@@ -207,7 +207,7 @@ def test_without_one_former_value_nothing_is_done(value: str) -> None:
     with pytest.raises(RolloutError) as raised:
         make(hosts, LIMIT)
     assert raised.value.reference == "change-no-former"
-    assert f"gpu2: power limit: GPU 0: 300; GPU 1: {value}" in raised.value.why
+    assert f"gpu2: power limit: GPU 0: 300; GPU 1: {value}" in raised.value.reason
     assert all("config --get" in line for line in hosts.typed)
     make(hosts, replace(LIMIT, keep=0.0))
     assert hosts.in_force("Power_Limit") == {"250"}
@@ -217,7 +217,7 @@ def test_an_engine_that_does_not_answer_has_no_former_value() -> None:
     hosts = LiveHosts(answers={"policy --get": (235, "Error: Unable to connect to host engine.\n")})
     with pytest.raises(RolloutError) as raised:
         make(hosts, POLICY)
-    assert "gpu1: policy: DCGM returned -21: Error: Unable to connect" in raised.value.why
+    assert "gpu1: policy: DCGM returned -21: Error: Unable to connect" in raised.value.reason
 
 
 def test_a_mark_that_another_one_wrote_meanwhile_is_not_overwritten() -> None:
@@ -225,7 +225,7 @@ def test_a_mark_that_another_one_wrote_meanwhile_is_not_overwritten() -> None:
     acting = change(hosts)
     other = hosts.annotations["gpu2", "power-limit"] = Mark("gpu2", "power-limit", TAKEN, "bob", "300", ("200",)).text
     with pytest.raises(RolloutError) as raised:
-        acting.make(LIMIT)
+        acting.apply_operation(LIMIT)
     assert raised.value.reference == "change-not-marked"
     assert hosts.annotations["gpu2", "power-limit"] == other
     assert hosts.in_force("Power_Limit") == {"300"}
@@ -234,7 +234,7 @@ def test_a_mark_that_another_one_wrote_meanwhile_is_not_overwritten() -> None:
 def test_interrupted_before_the_change_no_mark_stays() -> None:
     hosts, stop = LiveHosts(), list[str]()
     hosts.after = lambda command: stop.append("interrupted") if " annotate " in command else None
-    done, _ = replace(change(hosts), cancelled=lambda: "".join(stop[:1])).make(LIMIT)
-    assert done.stopped == "interrupted"
+    done, _ = replace(change(hosts), cancel_reason=lambda: "".join(stop[:1])).apply_operation(LIMIT)
+    assert done.stop_reason == "interrupted"
     assert hosts.in_force("Power_Limit") == {"300"}
     assert hosts.annotations == {}

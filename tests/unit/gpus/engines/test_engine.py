@@ -10,8 +10,8 @@ from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.errors import UnreachableError, UsageError
-from gpustack.gpus.engines.engine import NO_ENGINE, PROBES, find_engines, find_idle, only_free
-from gpustack.probes.gpu.temporary import PROFILING, Mark
+from gpustack.gpus.engines.engine import NO_ENGINE, PROBES, find_engines, find_idle, select_free
+from gpustack.probes.gpu.temporary_changes import PROFILING, Mark
 from gpustack.probes.proof import PROCESS, PROOF_NAMESPACE
 from gpustack.process import name_process
 from tests.worlds.snapshot import TAKEN, build
@@ -78,21 +78,21 @@ def taken(
 
 
 def test_in_a_pod_or_on_the_host() -> None:
-    found = find_engines(taken())
-    one, three = found.found
-    assert (one.node, one.via, three.node, three.via) == ("gpu1", KUBE1, "gpu3", HOSTS[1])
-    assert one.command(("group", "--list")) == (
+    engines = find_engines(taken())
+    engine, three = engines.members
+    assert (engine.node, engine.via, three.node, three.via) == ("gpu1", KUBE1, "gpu3", HOSTS[1])
+    assert engine.build_command(("group", "--list")) == (
         "kubectl --kubeconfig /etc/kubernetes/admin.conf --namespace gpu-operator exec nvidia-dcgm-gpu1 "
         "--container nvidia-dcgm-ctr -- dcgmi group --list --host localhost"
     )
-    assert three.command(("group", "--list")) == "dcgmi group --list --host 127.0.0.1:5555"
-    assert found.unread == {"gpu2": "its pod nvidia-dcgm-gpu2 is not running"}
-    assert found.marks == {("gpu1", "policy"): "x"}
-    assert found.standing == {}
+    assert three.build_command(("group", "--list")) == "dcgmi group --list --host 127.0.0.1:5555"
+    assert engines.unread == {"gpu2": "its pod nvidia-dcgm-gpu2 is not running"}
+    assert engines.marks == {("gpu1", "policy"): "x"}
+    assert engines.standing == {}
 
 
 def test_only_the_nodes_that_are_named() -> None:
-    assert [one.node for one in find_engines(taken(), ["gpu3"]).found] == ["gpu3"]
+    assert [engine.node for engine in find_engines(taken(), ["gpu3"]).members] == ["gpu3"]
     with pytest.raises(UsageError) as raised:
         find_engines(taken(), ["kube1"])
     assert raised.value.reference == "gpu-no-node"
@@ -102,13 +102,13 @@ def test_no_engine_at_all() -> None:
     with pytest.raises(UsageError) as raised:
         find_engines(taken(engine="package datacenter-gpu-manager-4-core installed 4.6.0"), ["gpu3"])
     assert raised.value.reference == "gpu-no-engine"
-    assert NO_ENGINE in raised.value.why
+    assert NO_ENGINE in raised.value.reason
 
 
 def test_an_engine_without_a_port() -> None:
     with pytest.raises(UsageError) as raised:
         find_engines(taken(engine="engine nvidia-dcgm.service -"), ["gpu3"])
-    assert "no TCP port" in raised.value.why
+    assert "no TCP port" in raised.value.reason
 
 
 def test_an_api_that_keeps_silent() -> None:
@@ -118,28 +118,28 @@ def test_an_api_that_keeps_silent() -> None:
 
 def test_only_nodes_whose_gpus_are_all_free_are_tested_under_load() -> None:
     """Pods of an earlier test do not count: they are removed before."""
-    found = only_free(find_engines(taken()))
-    assert [(one.node, one.gpus) for one in found.found] == [("gpu1", 2)]
-    assert found.unread["gpu3"] == "its GPUs are in use: team-a/train-0"
+    engines = select_free(find_engines(taken()))
+    assert [(engine.node, engine.gpus) for engine in engines.members] == [("gpu1", 2)]
+    assert engines.unread["gpu3"] == "its GPUs are in use: team-a/train-0"
     with pytest.raises(UsageError) as raised:
-        only_free(find_engines(taken(), ["gpu3"]))
+        select_free(find_engines(taken(), ["gpu3"]))
     assert raised.value.reference == "gpu-busy"
 
 
 def test_free_gpus_of_nodes_with_and_without_an_engine() -> None:
     """Of gpu3 a pod has one of two; gpu2 has no engine; pods of an earlier load are removed before."""
-    found = find_idle(taken())
-    assert [(one.node, one.free, one.gpus, one.address) for one in found.found] == [
+    idle = find_idle(taken())
+    assert [(one.node, one.free, one.gpus, one.address) for one in idle.members] == [
         ("gpu1", 2, 2, "localhost"), ("gpu2", 2, 2, ""), ("gpu3", 1, 2, "127.0.0.1:5555"),
     ]  # fmt: skip
-    assert found.unread == {}
+    assert idle.unread == {}
 
 
 def test_shared_gpus_are_not_loaded() -> None:
     with pytest.raises(UsageError) as raised:
         find_idle(taken(replicas="4"))
     assert raised.value.reference == "gpu-none-free"
-    assert raised.value.why.splitlines()[1:] == [
+    assert raised.value.reason.splitlines()[1:] == [
         "gpu2: its GPUs are shared by time-slicing or MPS: several pods get the same one",
         "gpu3: its GPUs are in use: team-a/train-0",
     ]
@@ -149,6 +149,6 @@ def test_shared_gpus_are_not_loaded() -> None:
 def test_a_node_whose_profiling_is_paused_is_not_loaded(minutes: int, free: list[str]) -> None:
     """Its metrics are missing. What is overdue is put back before."""
     paused = Mark("gpu1", PROFILING, TAKEN + timedelta(minutes=minutes), "bob").text
-    found = find_idle(taken(mark=paused))
-    assert [one.node for one in found.found] == free
-    assert ("profiling is paused there until 05:05 UTC" in found.unread.get("gpu1", "")) == (minutes > 0)
+    idle = find_idle(taken(mark=paused))
+    assert [engine.node for engine in idle.members] == free
+    assert ("profiling is paused there until 05:05 UTC" in idle.unread.get("gpu1", "")) == (minutes > 0)

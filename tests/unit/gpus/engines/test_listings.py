@@ -8,15 +8,15 @@ from gpustack.errors import UsageError
 from gpustack.gpus.engines.engine import Engines
 from gpustack.gpus.engines.job import Figure
 from gpustack.gpus.engines.listings import (
-    About,
     Group,
     Listing,
     MetricGroup,
     Policy,
     Setting,
-    list_all,
+    Topic,
     list_figures,
     list_samples,
+    list_topic,
     list_violations,
 )
 from gpustack.gpus.engines.samples import Sample, choose_fields
@@ -26,7 +26,7 @@ from tests.worlds.engines import ACTING, ENGINES, ONE, Hosts
 from tests.worlds.snapshot import TAKEN
 
 ALONE = Engines((ONE,), {}, ACTING, {}, TAKEN)
-TEXTS: dict[About, str] = {
+TEXTS: dict[Topic, str] = {
     "groups": engines.GROUPS,
     "policies": engines.POLICIES,
     "settings": engines.SETTINGS,
@@ -34,8 +34,8 @@ TEXTS: dict[About, str] = {
 }
 
 
-def listed(about: About, out: str, rc: int = 0) -> Listing:
-    return list_all(ALONE, about, Hosts({"dcgmi": (rc, out)}).execute)
+def listed(about: Topic, out: str, rc: int = 0) -> Listing:
+    return list_topic(ALONE, about, Hosts({"dcgmi": (rc, out)}).execute)
 
 
 def test_groups() -> None:
@@ -92,32 +92,32 @@ def test_figures_of_a_job() -> None:
     ],
 )
 def test_what_is_no_answer_is_unknown(rc: int, out: str, why: str) -> None:
-    found = listed("groups", out, rc)
-    assert found.rows == ()
-    assert why in found.unread["gpu1"]
+    listing = listed("groups", out, rc)
+    assert listing.rows == ()
+    assert why in listing.unread["gpu1"]
 
 
 def test_a_node_without_an_engine_stays_unknown() -> None:
-    found = list_all(ENGINES, "groups", Hosts({"dcgmi": (0, engines.GROUPS)}).execute)
-    assert {row.node for row in found.rows} == {"gpu1", "gpu2"}
-    assert found.unread == {"gpu4": "no DCGM host engine runs there"}
+    listing = list_topic(ENGINES, "groups", Hosts({"dcgmi": (0, engines.GROUPS)}).execute)
+    assert {row.node for row in listing.rows} == {"gpu1", "gpu2"}
+    assert listing.unread == {"gpu4": "no DCGM host engine runs there"}
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.sampled_from(sorted(TEXTS)), st.integers(min_value=0), st.text(max_size=20))
-def test_a_spoiled_answer_raises_nothing(about: About, at: int, noise: str) -> None:
+def test_a_spoiled_answer_raises_nothing(about: Topic, at: int, noise: str) -> None:
     text = TEXTS[about]
     at %= len(text)
-    found = listed(about, text[:at] + noise + text[at + len(noise) :])
-    assert found.rows or found.unread or about in ("groups", "metrics")
+    listing = listed(about, text[:at] + noise + text[at + len(noise) :])
+    assert listing.rows or listing.unread or about in ("groups", "metrics")
 
 
 def test_samples_stand_below_their_names() -> None:
     """A value that is missing moves no other into its column; N/A and what was cut are no values."""
     fields = choose_fields(["SM_ACTIVE", "dcgm_fi_dev_power_usage", "252"])
     hosts = Hosts({"dmon --field-id 1002,155,252 --delay 1000 --count 2": (0, engines.SAMPLES)})
-    found = list_samples(ALONE, fields, 1000, hosts.execute)
-    assert [(row.entity, row.field, row.value) for row in found.rows if isinstance(row, Sample)] == [
+    samples = list_samples(ALONE, fields, 1000, hosts.execute)
+    assert [(row.entity, row.field, row.value) for row in samples.rows if isinstance(row, Sample)] == [
         ("GPU 0", "DCGM_FI_PROF_SM_ACTIVE", "0.913"),
         ("GPU 0", "DCGM_FI_DEV_POWER_USAGE", "640.120"),
         ("GPU 0", "DCGM_FI_DEV_FB_USED", ""),
@@ -141,9 +141,9 @@ def test_what_is_no_field_is_refused(word: str) -> None:
 def test_violations_within_a_time() -> None:
     """It is timeout(1) that ends dcgmi; what ended by itself listened to nothing."""
     hosts = Hosts({"timeout --signal=INT 60 dcgmi policy --reg": (0, engines.VIOLATIONS)})
-    found = list_violations(ALONE, 60, hosts.execute)
+    listing = list_violations(ALONE, 60, hosts.execute)
     ecc = "A double-bit ECC error has violated policy manager values."
-    assert found.rows == (
+    assert listing.rows == (
         Violation("gpu1", "Wed Nov 25 10:00:00 2026", ecc, ("DBE error count: 2",)),
         Violation("gpu1", "Wed Nov 25 10:00:09 2026", "XID error 79 detected.", ()),
     )

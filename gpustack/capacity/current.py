@@ -1,0 +1,104 @@
+"""The current state: pods that wait for GPUs, free GPUs, and pods that do nothing with theirs."""
+
+from collections.abc import Container, Iterator, Mapping
+
+from gpustack.capacity.free_units import GPU, Node, find_free
+from gpustack.capacity.idle_pods import query_idle_pods
+from gpustack.capacity.source import Source
+from gpustack.capacity.state import CurrentState, WaitingPod
+from gpustack.metrics.prometheus import Series
+
+RESOURCES = 'resource=~"cpu|memory|nvidia_com_(gpu|gpu_shared|mig_.+)"'
+GPUS = 'resource=~"nvidia_com_(gpu|gpu_shared|mig_.+)"'
+ONE = "namespace, pod, uid"
+REQUESTS = "kube_pod_container_resource_requests"
+
+
+def query_current_state(source: Source) -> CurrentState:
+    time = source.prometheus.fetch_time()
+    waiting = tuple(query_waiting_pods(source))
+    wanted: dict[str, dict[str, float]] = {format_pod_name(pod): {} for pod in waiting}
+    asked = source.select(REQUESTS, f'{RESOURCES},node=""')
+    for series in query_series(
+        source, f"sum by (namespace, pod, resource) (max by ({ONE}, container, resource) ({asked}))"
+    ):
+        name = f"{series.labels['namespace']}/{series.labels['pod']}"
+        if name in wanted:
+            wanted[name][series.labels["resource"]] = extract_value(series)
+    free = tuple(find_free(query_nodes(source), wanted))
+    return CurrentState(
+        time, waiting, free, tuple(sorted(query_idle_pods(source, time), key=lambda pod: pod.idle_since))
+    )
+
+
+def format_pod_name(pod: WaitingPod) -> str:
+    return f"{pod.namespace}/{pod.pod}"
+
+
+def query_series(source: Source, expr: str) -> tuple[Series, ...]:
+    return source.prometheus.query_instant(expr).series
+
+
+def extract_value(series: Series) -> float:
+    return series.points[-1][1]
+
+
+def extract_pod_key(series: Series) -> tuple[str, str, str]:
+    return series.labels.get("namespace", ""), series.labels.get("pod", ""), series.labels.get("uid", "")
+
+
+def query_waiting_pods(source: Source) -> Iterator[WaitingPod]:
+    """Query the pods that wait for GPUs, the longest first."""
+    phase = source.select("kube_pod_status_phase", 'phase="Pending"')
+    asked = source.select(REQUESTS, f'{GPUS},node=""')
+    units = f"sum by ({ONE}, resource) (max by ({ONE}, container, resource) ({asked}))"
+    times = f"max by ({ONE}) ({source.select('kube_pod_created')}) and on ({ONE}) {asked}"
+    created = {extract_pod_key(series): extract_value(series) for series in query_series(source, times)}
+    looked = f"max by ({ONE}) ({source.select('kube_pod_status_unschedulable')} == 1) and on ({ONE}) {asked}"
+    refused = {extract_pod_key(refused_series) for refused_series in query_series(source, looked)}
+    waiting_pods = [
+        WaitingPod(
+            *extract_pod_key(request_series)[:2],
+            request_series.labels["resource"],
+            extract_value(request_series),
+            created.get(extract_pod_key(request_series)),
+            extract_pod_key(request_series) in refused,
+        )
+        for request_series in query_series(source, f"{units} * on ({ONE}) group_left () max by ({ONE}) ({phase} == 1)")
+    ]
+    yield from sorted(
+        waiting_pods, key=lambda pod: (pod.waiting_since is None, pod.waiting_since or 0.0, pod.namespace, pod.pod)
+    )
+
+
+def query_nodes(source: Source) -> Mapping[str, Node]:
+    """Query the nodes that offer GPUs."""
+    nodes: dict[str, Node] = {}
+    offered = source.select("kube_node_status_allocatable", RESOURCES)
+    for series in query_series(source, f"max by (node, resource) ({offered})"):
+        nodes.setdefault(series.labels["node"], Node()).allocatable[series.labels["resource"]] = extract_value(series)
+    nodes = {name: node for name, node in nodes.items() if any(word.startswith(GPU) for word in node.allocatable)}
+    phase = source.select("kube_pod_status_phase", 'phase=~"Pending|Running"')
+    asked = source.select(REQUESTS, f'{RESOURCES},node!=""')
+    taken = (
+        f"sum by (node, resource) (max by (node, {ONE}, container, resource) ({asked}) "
+        f"* on ({ONE}) group_left () max by ({ONE}) ({phase} == 1))"
+    )
+    ready = source.select("kube_node_status_condition", 'condition="Ready",status="true"')
+    taints = source.select("kube_node_spec_taint", 'effect=~"NoSchedule|NoExecute"')
+    for series in query_node_series(source, nodes, taken):
+        nodes[series.labels["node"]].requests[series.labels["resource"]] = extract_value(series)
+    for series in query_node_series(source, nodes, f"max by (node) ({ready})"):
+        nodes[series.labels["node"]].ready = extract_value(series) == 1
+    for series in query_node_series(
+        source, nodes, f"max by (node) ({source.select('kube_node_spec_unschedulable')} == 1)"
+    ):
+        nodes[series.labels["node"]].cordoned = True
+    for series in query_node_series(source, nodes, f"max by (node, key, value) ({taints})"):
+        taint = "=".join(filter(None, (series.labels.get("key"), series.labels.get("value"))))
+        nodes[series.labels["node"]].taints.append(taint)
+    return nodes
+
+
+def query_node_series(source: Source, nodes: Container[str], expr: str) -> Iterator[Series]:
+    return (series for series in query_series(source, expr) if series.labels.get("node") in nodes)

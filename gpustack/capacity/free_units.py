@@ -1,0 +1,68 @@
+"""Free GPUs, and the reasons why no pod takes them, from series of kube-state-metrics about nodes and waiting pods."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from gpustack.capacity.state import FreeUnits
+
+GPU = "nvidia_com_"
+TAINT = "nvidia.com/gpu"
+"""A taint of nodes with GPUs, which pods that ask for a GPU tolerate (admission plugin ExtendedResourceToleration)."""
+BYTES = 2**30
+
+
+@dataclass
+class Node:
+    """Describe a node: units by resource; `taints` are KEY or KEY=VALUE of those that keep pods away."""
+
+    allocatable: dict[str, float] = field(default_factory=dict)
+    requests: dict[str, float] = field(default_factory=dict)
+    taints: list[str] = field(default_factory=list)
+    ready: bool | None = None
+    cordoned: bool = False
+
+    def compute_free(self, resource: str) -> float:
+        return self.allocatable.get(resource, 0.0) - self.requests.get(resource, 0.0)
+
+
+Requests = Mapping[str, float]
+"""Units by resource that a waiting pod requests, cpu and memory (bytes) among them."""
+
+
+def find_free(nodes: Mapping[str, Node], pods: Mapping[str, Requests]) -> Iterator[FreeUnits]:
+    """Find free units by node and resource. `pods` have the requests of waiting pods by their names, namespace/pod."""
+    for name, node in sorted(nodes.items()):
+        for resource in sorted(node.allocatable):
+            units = node.compute_free(resource)
+            if resource.startswith(GPU) and units > 0:
+                usable, reasons = explain_free(node, resource, units, pods)
+                yield FreeUnits(name, resource, units, usable, tuple(reasons))
+
+
+def explain_free(node: Node, resource: str, units: float, pods: Mapping[str, Requests]) -> tuple[bool, list[str]]:
+    """Explain free units: whether a waiting pod could take them, and sentences about the reason."""
+    closed = [*(["the node is not ready"] if node.ready is False else []), *(["cordoned"] if node.cordoned else [])]
+    if closed:
+        return False, closed
+    taints = [f"only for pods that tolerate {taint}" for taint in node.taints if not taint.startswith(TAINT)]
+    waiting = {name: wanted for name, wanted in pods.items() if wanted.get(resource)}
+    if not waiting:
+        return True, [*taints, "no pod waits for them"]
+    fitting = {name: wanted for name, wanted in waiting.items() if wanted[resource] <= units}
+    if not fitting:
+        least = min(wanted[resource] for wanted in waiting.values())
+        return False, [*taints, f"too few on one node: pods that wait want {least:g} or more"]
+    lacks = {name: list(find_shortages(node, wanted)) for name, wanted in fitting.items()}
+    enough = sorted(name for name, shortages in lacks.items() if not shortages)
+    if enough:
+        return True, [*taints, f"{enough[0]} would fit: its selectors, tolerations or quota keep it away, or it is new"]
+    name = min(lacks, key=lambda pod_name: (len(lacks[pod_name]), pod_name))
+    return False, [*taints, f"{name} would fit, but for {' and '.join(lacks[name])}"]
+
+
+def find_shortages(node: Node, requests: Requests) -> Iterator[str]:
+    for resource, shown in (("cpu", "{:g} CPUs"), ("memory", "{:.1f} GiB")):
+        need, free = requests.get(resource, 0.0), max(0.0, node.compute_free(resource))
+        if resource in node.allocatable and need > free:
+            scale = BYTES if resource == "memory" else 1
+            yield f"{shown.format(need / scale)}, of which {free / scale:.1f} are free"

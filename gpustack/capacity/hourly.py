@@ -1,0 +1,44 @@
+"""Values by name and hour that stay until they change, so that an exporter that was down leaves no hole."""
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import Generic, TypeVar
+
+Name = TypeVar("Name")
+Value = TypeVar("Value")
+
+
+class HourlyValues(Generic[Name, Value]):
+    """Hold values by name and hour. An hour without a value has that of the last hour before it, else of the first
+    after it."""
+
+    def __init__(self) -> None:
+        self.known: dict[Name, dict[int, Value]] = {}
+        self.hours: dict[Name, list[int]] = {}
+
+    def add(self, name: Name, hourly: Mapping[int, Value]) -> None:
+        self.known.setdefault(name, {}).update(hourly)
+        self.hours.pop(name, None)
+
+    def find_value(self, name: Name, hour: int) -> Value | None:
+        """Find the value of an hour. Return None where the name never had one."""
+        known = self.known.get(name)
+        if not known:
+            return None
+        if hour in known:
+            return known[hour]
+        if name not in self.hours:
+            self.hours[name] = sorted(known)
+        hours = self.hours[name]
+        return known[hours[max(0, bisect_right(hours, hour) - 1)]]
+
+
+class HourlyWords(HourlyValues[str, str]):
+    """Hold a word of each node by hour. Two words of the same hour are joined."""
+
+    def add_word(self, node: str, word: str, hourly: Mapping[int, float]) -> None:
+        known = self.known.setdefault(node, {})
+        for hour in hourly:
+            words = {*filter(None, known.get(hour, "").split(" + ")), word}
+            known[hour] = " + ".join(sorted(words))
+        self.hours.pop(node, None)

@@ -1,0 +1,168 @@
+"""The spec with every default and version filled in, as roles read it, and the variables of probe scripts."""
+
+from dataclasses import asdict
+from datetime import UTC, date, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from gpustack.config import egress
+from gpustack.config.endpoint import resolve_endpoint
+from gpustack.config.host import Host
+from gpustack.config.images import render_pinned_images
+from gpustack.config.inventory import Inventory
+from gpustack.config.spec import Mirror, Spec
+from gpustack.config.versions import Artefact, parse_minor, read_version_set
+
+
+def resolve_kubernetes_version(spec: Spec) -> str:
+    return spec.kubernetes.version or read_version_set(spec.versions).components["kubernetes"]
+
+
+def resolve_containerd_version(spec: Spec) -> str:
+    """Resolve a full version where the spec has one, else a line, as `2.3`, of which any patch will do."""
+    return spec.containerd.version or parse_minor(read_version_set(spec.versions).components["containerd"])
+
+
+def resolve_driver_version(spec: Spec) -> str:
+    return spec.gpu.driver.version or read_version_set(spec.versions).components["nvidia-driver"]
+
+
+def resolve_mirror(spec: Spec) -> str:
+    """Resolve the mirror's address without a slash at its end, or an empty string."""
+    return spec.source.mirror if isinstance(spec.source, Mirror) else ""
+
+
+def build_mirror_url(url: str, mirror: str) -> str:
+    """Build the address of a file on the mirror, which has the official host as its top directory and the same paths
+    below it."""
+    if not mirror:
+        return url
+    parts = urlsplit(url)
+    return f"{mirror}/{parts.netloc}{parts.path}"
+
+
+def resolve_fingerprint(spec: Spec, repository: str) -> str:
+    """Resolve the fingerprint of the one key that may sign a repository: the mirror's, else that of the spec, else that
+    of the version set, which is `{fingerprint}` where each system has its own."""
+    if isinstance(spec.source, Mirror):
+        return spec.source.fingerprint
+    fingerprint: str | None = getattr(spec.fingerprints, repository)
+    return fingerprint or read_version_set(spec.versions).apt[repository].fingerprint
+
+
+def find_key_expiry(spec: Spec, repository: str) -> date | None:
+    """Find the day on which the key that may sign a repository ends. Return None where that is unknown, or never. It is
+    known of the minor of the version set alone: one that gets no more patches keeps an old key (kubernetes/release
+    issue 3818)."""
+    versions = read_version_set(spec.versions)
+    source = versions.apt[repository]
+    same = parse_minor(resolve_kubernetes_version(spec)) == parse_minor(versions.components["kubernetes"])
+    known = resolve_fingerprint(spec, repository) == source.fingerprint and (same or "{minor}" not in source.key)
+    return source.expires if known else None
+
+
+def build_apt_repositories(spec: Spec) -> dict[str, dict[str, Any]]:
+    """Build the apt repositories. Words in braces are filled in per host. `end` is in seconds of the epoch, 0 for
+    none."""
+    mirror, kubernetes_minor = resolve_mirror(spec), parse_minor(resolve_kubernetes_version(spec))
+    return {
+        name: {
+            "uri": build_mirror_url(source.uri.replace("{minor}", kubernetes_minor), mirror),
+            "suite": source.suite,
+            "components": source.components,
+            "key": build_mirror_url(source.key.replace("{minor}", kubernetes_minor), mirror),
+            "fingerprint": resolve_fingerprint(spec, name),
+            "by_system": source.keys,
+            "packages": ",".join(source.packages),
+            "end": str(int(datetime(end.year, end.month, end.day, tzinfo=UTC).timestamp()) if end else 0),
+        }
+        for name, source in read_version_set(spec.versions).apt.items()
+        for end in (find_key_expiry(spec, name),)
+    }
+
+
+def build_download(spec: Spec, artefact: Artefact) -> dict[str, Any]:
+    """Build the address of an artefact and its checksum, which the version set has, or which the mirror signs."""
+    mirror = resolve_mirror(spec)
+    sums = dict.fromkeys(artefact.sha256, "signed") if mirror else artefact.sha256
+    return {"version": artefact.version, "url": build_mirror_url(artefact.url, mirror), "sha256": sums}
+
+
+def list_chart_urls(spec: Spec) -> dict[str, str]:
+    """List the addresses of charts by their key of the version set. The chart of a disabled step has none."""
+    charts = read_version_set(spec.versions).charts
+    return {
+        key: build_download(spec, charts[key])["url"] for key in charts if key != "keda" or spec.autoscaling.enabled
+    }
+
+
+def build_name_variables(spec: Spec) -> dict[str, str]:
+    """Build the variables of the paths that API probes read."""
+    return {
+        "MONITORING": spec.monitoring.namespace,
+        "RELEASE": spec.monitoring.release,
+        "GPU_NAMESPACE": spec.gpu.namespace,
+        "GPU_RELEASE": spec.gpu.release,
+        "KEDA": spec.autoscaling.namespace,
+    }
+
+
+def build_probe_variables(inventory: Inventory, host: Host) -> dict[str, str]:
+    """Build the variables that the probe scripts of a host may read."""
+    kubernetes = inventory.spec.kubernetes
+    return {
+        "TIMEOUT_FACTOR": str(inventory.spec.timeout_factor),
+        "API": resolve_endpoint(inventory),
+        "POD_CIDR": str(kubernetes.pod_cidr),
+        "SERVICE_CIDR": str(kubernetes.service_cidr),
+        "DNS_DOMAIN": kubernetes.dns_domain,
+        "MIRROR": resolve_mirror(inventory.spec),
+        "CONTAINERD": resolve_containerd_version(inventory.spec),
+        "CONTAINERD_ROOT": build_apt_repositories(inventory.spec)["containerd"]["uri"],
+        "CHARTS": " ".join(list_chart_urls(inventory.spec).values()),
+        "GPU_EXPORTER_PORT": str(inventory.spec.gpu.metrics.port),
+        "NODE_EXPORTER_PORT": str(inventory.spec.monitoring.node_exporter_port),
+        "KUBE_MINOR": parse_minor(resolve_kubernetes_version(inventory.spec)),
+        **build_name_variables(inventory.spec),
+        **egress.build_digests(inventory, host),
+    }
+
+
+def resolve_spec(inventory: Inventory, endpoint: str, addresses: dict[str, str]) -> dict[str, Any]:
+    """Resolve the variable `gpustack` of the overlay. `addresses` are the node addresses by host."""
+    spec = inventory.spec
+    whole: dict[str, Any] = spec.model_dump(mode="json", by_alias=True)
+    for key in ("source", "fingerprints", "proxy"):
+        whole.pop(key)
+    written = egress.list_host_files(inventory)
+    whole["egress"] = {
+        step: [asdict(written[path]) if path in written else {"path": path, "mode": "-"} for path in paths]
+        for step, paths in egress.PATHS.items()
+    }
+    version, versions = resolve_kubernetes_version(spec), read_version_set(spec.versions)
+    whole["mirror"] = resolve_mirror(spec)
+    whole["mirror_purpose"] = spec.source.purpose if isinstance(spec.source, Mirror) else ""
+    user, file = egress.select_login(spec.source) if isinstance(spec.source, Mirror) else ("", "")
+    whole["mirror_login"] = {"user": user, "password_file": file} if user else {}
+    whole["kubernetes"] |= {"version": version, "minor": parse_minor(version), "endpoint": endpoint}
+    whole["containerd"] |= {"version": resolve_containerd_version(spec), "images": render_pinned_images(spec)}
+    whole["gpu"]["driver"]["version"] = resolve_driver_version(spec)
+    whole["gpu"]["toolkit"] = {"version": versions.components["nvidia-container-toolkit"]}
+    whole["flannel"] |= {
+        "version": versions.components["flannel"],
+        "manifest": build_mirror_url(versions.flannel.url, resolve_mirror(spec)),
+        "manifest_sha256": versions.flannel.sha256["all"],
+    }
+    whole["helm"] = build_download(spec, versions.helm)
+    whole["storage"] |= {"manifest": build_download(spec, versions.provisioner)}
+    named = spec.alerts.receivers.name_receivers()
+    whole["alerts"]["secret_files"] = {
+        name: receiver.secret_file for name, receiver in named.items() if receiver.secret_file
+    }
+    whole["apt"] = build_apt_repositories(spec)
+    whole["nodes"] = [
+        {"name": host.name, "address": addresses[host.name]}
+        for host in inventory.cluster_hosts
+        if host.name in addresses
+    ]
+    return whole

@@ -1,0 +1,167 @@
+"""Operations of host engines: dcgmi's words for each, and the notes that a person reads before the confirmation.
+
+Words: DCGM 4.6.0, dcgmi/CommandLineParser.cpp (ProcessGroupCommandLine and its neighbours). They were never seen live.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from gpustack.command import Command, Prose
+from gpustack.errors import UsageError
+from gpustack.gpus.engines.change import Line, Operation
+from gpustack.gpus.engines.diagnostic import TIMES, build_options
+from gpustack.gpus.engines.listings import ALL_GPUS, ECC_MODE, MEMORY_CLOCK, POWER_LIMIT, SM_CLOCK, Group, Listing
+from gpustack.gpus.engines.policies import build_policy_options, format_policy
+from gpustack.probes.gpu import temporary_changes
+
+# A group and a job end up in a command line of dcgmi; a job has 64 characters at most (ProcessStats.cpp).
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+ENDS_WITH_ENGINE = "It is in the memory of the host engine, and gone when its pod or service restarts."
+REPLACES = "It replaces the policy of all GPUs of a node."
+NOTHING_DONE = "Violations are only reported: DCGM's own action, a reset of the GPU, is deprecated and not offered."
+LOAD_NOTE = "It loads these GPUs fully: their power and heat rise to what they can be."
+OURS_NOTE = (
+    "Pods ask for the GPUs, so that only free ones are loaded, and end by themselves. Alerts of heat, brakes and Xids "
+    "of programs are silenced for these nodes meanwhile."
+)
+BLIND_NOTE = "Nothing stops it when GPUs get too hot, but what they do themselves."
+DIAG_NOTES = {
+    1: "It looks at driver, libraries and settings, for seconds, and puts no load on GPUs.",
+    2: "It loads memory and PCIe for some 2 minutes.",
+    3: "It loads GPUs fully, for some 15 minutes: power and heat of the host rise to what they can be.",
+    4: "It loads GPUs fully, for one to two hours: power and heat of the host rise to what they can be.",
+}
+"""Times are those of dcgmi's own help and of NVIDIA's documentation of the diagnostic."""
+HOLD_NOTE = "Pods keep all GPUs of these nodes meanwhile, and alerts of heat, brakes and Xids of programs are silenced."
+PAUSE_NOTE = (
+    "While paused, the exporter has no DCGM_FI_PROF_* metrics: their panels are empty and their alerts unknown. Other "
+    "tools (nsys, ncu) can use the counters."
+)
+WATCHES = "The watches stay until the host engine restarts: dcgmi cannot end them (ProcessStats.cpp, DisableWatches)."
+RESET_NEEDED = "ECC is pending until the GPU is reset or the host restarts; DCGM resets none (DcgmConfigManager.cpp)."
+# NVML, nvmlDeviceSetPowerManagementLimit and nvmlDeviceSetApplicationsClocks (DCGM 4.6.0, sdk/nvidia/nvml/dcgm_nvml.h).
+LASTS = "It stays until it is set again; a reboot, or a driver that is loaded anew, ends it, the host engine does not."
+ENDS_EARLIER = "A reboot, or a driver that is loaded anew, ends it earlier; the host engine does not."
+RESET_CLOCKS = "0,0"
+"""The GPU's own clocks (CommandLineParser.cpp passes it on, DcgmConfigManager.cpp, HelperSetPerfState)."""
+CLOCKS_NOTE = "Application clocks are not offered by every GPU: look at what is in force afterwards."
+
+
+def require_name(text: str) -> str:
+    """Require a name of a group or job. Raise UsageError for another text."""
+    if not NAME.fullmatch(text):
+        why = "A name has letters, digits, '.', '_' and '-', at most 64."
+        raise UsageError("gpu-bad-name", f"{text!r} is no name of a group or job.", why)
+    return text
+
+
+def create_group(name: str, gpus: Sequence[str]) -> Operation:
+    if odd := [gpu for gpu in gpus if not gpu.isdecimal()]:
+        message = f"GPUs are numbers, as DCGM counts them on a node, not {', '.join(odd)}."
+        raise UsageError("gpu-bad-name", message, "", Command("gpustack", "gpu", "group", "list"))
+    members = ("--add", ",".join(gpus)) if gpus else ("--default",)
+    return Operation(
+        f"create group {name}", (("group", "--create", require_name(name), *members),), (ENDS_WITH_ENGINE,)
+    )
+
+
+def delete_group(name: str, listing: Listing) -> Operation:
+    """Build the deletion of a group, whose number differs in each engine. Raise UsageError where no engine has it, or
+    it is DCGM's own."""
+    ids = [(row.node, row.id) for row in listing.rows if isinstance(row, Group) and row.name == name]
+    if not ids or name.startswith("DCGM_ALL_"):
+        why = f"{ALL_GPUS} and its like are DCGM's own." if ids else "No host engine has a group of that name."
+        raise UsageError(
+            "gpu-bad-name", f"The group {name} cannot be deleted.", why, Command("gpustack", "gpu", "group", "list")
+        )
+    by_node = dict[str, tuple[Line, ...]]()
+    for node, id in ids:
+        by_node[node] = (*by_node.get(node, ()), ("group", "--delete", str(id)))
+    return Operation(f"delete group {name}", by_node=by_node)
+
+
+def set_policy(limits: Mapping[str, bool | int | None], keep: float = 0.0) -> Operation:
+    """Build a policy. `limits` are by the names of policies.py; `keep` is in seconds, 0 for a policy that stays. Raise
+    UsageError where there is nothing to watch for."""
+    policy = format_policy(limits)
+    if not policy:
+        message = "No violation to watch for is named."
+        raise UsageError("gpu-nothing-named", message, "", Command("gpustack", "gpu", "policy", "set", "--help"))
+    notes = (f"{REPLACES} {NOTHING_DONE}", ENDS_WITH_ENGINE)
+    return Operation(
+        "set policy", (build_policy_options(policy),), notes, kinds={temporary_changes.POLICY: policy}, keep=keep
+    )
+
+
+def clear_policy() -> Operation:
+    return Operation("clear policy", (build_policy_options(""),), (REPLACES,), kinds={temporary_changes.POLICY: ""})
+
+
+def set_config(power: int | None, clocks: str, *, ecc: bool | None, keep: float = 0.0) -> Operation:
+    """Build a change of power limit, clocks and ECC. `keep` is in seconds, 0 for settings that stay. Raise UsageError
+    where there is nothing to set, or a value cannot be reverted."""
+    if clocks and not re.fullmatch(r"\d{1,5},\d{1,5}", clocks):
+        raise UsageError("gpu-nothing-named", f"--clocks takes MEMORY,SM in MHz, not {clocks}.", "", Prose("--help"))
+    clocks = ",".join(str(int(clock)) for clock in clocks.split(",")) if clocks else ""
+    if keep and (ecc is not None or clocks == RESET_CLOCKS):
+        what = "ECC" if ecc is not None else f"--clocks {RESET_CLOCKS}"
+        why = "ECC changes with a reset of the GPU or a reboot, and so it would change back."
+        why = why if ecc is not None else "These are the GPU's own clocks: what they are is not known before."
+        raise UsageError(
+            "gpu-no-deadline", f"{what} cannot be set for a time.", why, Prose("the same command without --for")
+        )
+    memory, _, sm = clocks.partition(",") if clocks != RESET_CLOCKS else ("", "", "")
+    settings = {POWER_LIMIT: str(power or ""), MEMORY_CLOCK: memory, SM_CLOCK: sm}
+    kinds = {temporary_changes.POWER_LIMIT: str(power or ""), temporary_changes.CLOCKS: clocks}
+    words = ["--powerlimit", str(power)] if power else []
+    words += ["--appclocks", clocks] if clocks else []
+    words += ["--eccmode", str(int(ecc))] if ecc is not None else []
+    if not words:
+        raise UsageError(
+            "gpu-nothing-named", "Nothing to set is named.", "", Command("gpustack", "gpu", "config", "set", "--help")
+        )
+    notes = ["On all GPUs of a node, also those in use."]
+    notes += [ENDS_EARLIER if keep else LASTS] if power or clocks else []
+    notes += [CLOCKS_NOTE] if clocks else []
+    notes += [RESET_NEEDED] if ecc is not None else []
+    expected = {setting: value for setting, value in settings.items() if value}
+    expected |= {ECC_MODE: ""} if ecc is not None else {}
+    kinds = {what: value for what, value in kinds.items() if value}
+    line = ("config", "--set", *words)
+    return Operation("set configuration", (line,), tuple(notes), kinds=kinds, keep=keep, expected_settings=expected)
+
+
+def pause_profiling(seconds: float) -> Operation:
+    line = ("profile", "--pause")
+    return Operation("pause profiling", (line,), (PAUSE_NOTE,), kinds={temporary_changes.PROFILING: ""}, keep=seconds)
+
+
+def resume_profiling() -> Operation:
+    return Operation("resume profiling", (("profile", "--resume"),), kinds={temporary_changes.PROFILING: ""})
+
+
+def start_job(job: str, interval: float, keep: float) -> Operation:
+    """Build the start of a job's statistics. `interval` is that of the measurements and `keep` the time for which they
+    are kept, in seconds."""
+    watch = ("stats", "--enable", "--update-interval", str(round(interval * 1000)), "--max-keep-age", str(round(keep)))
+    lines = (watch, ("stats", "--jstart", require_name(job)))
+    return Operation(f"start statistics of {job}", lines, (WATCHES, ENDS_WITH_ENGINE))
+
+
+def stop_job(job: str) -> Operation:
+    return Operation(f"stop statistics of {job}", (("stats", "--jstop", require_name(job)),))
+
+
+def diagnose(level: int) -> Operation:
+    notes = (DIAG_NOTES[level], HOLD_NOTE) if level > 1 else (DIAG_NOTES[level],)
+    return Operation(
+        f"run diagnostic level {level}", (build_options(level),), notes, limit=TIMES[level], stoppable=True
+    )
+
+
+def load_gpus(load_name: str, pods: str, seconds: float, *, blind: bool) -> Operation:
+    """Build a load. `pods` names the program that each pod runs, `seconds` is the limit of the whole run."""
+    notes = (LOAD_NOTE, OURS_NOTE, *((BLIND_NOTE,) if blind else ()))
+    return Operation(
+        f"load GPUs: {load_name}", notes=notes, pods=pods, kinds={temporary_changes.LOAD: ""}, keep=seconds
+    )

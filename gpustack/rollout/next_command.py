@@ -1,0 +1,65 @@
+"""The command to type next, chosen by the state of the cluster."""
+
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.view import View
+from gpustack.command import NO_HINT, Command, Hint
+from gpustack.config.inventory import Inventory
+from gpustack.events import INTERRUPTED
+from gpustack.probes.gpu.devices import GPU_DEVICES
+from gpustack.rollout.plan import Outcome, Plan
+from gpustack.steps.gpu.count import list_gpus
+
+
+def build_command(inventory: Inventory, *words: str) -> Command:
+    """Build the gpustack command of these words, for the hosts of the inventory."""
+    return Command("gpustack", *words, *(["-i", str(inventory.source)] if inventory.source else []))
+
+
+def suggest_after_plan(plan: Plan) -> Hint:
+    """Suggest the command after `plan` and `verify`; none when there is nothing to do."""
+    if plan.converged:
+        return NO_HINT
+    # A hint may be prose: it stands beside its finding, and what is next is a command.
+    explanations = [
+        Command("gpustack", "explain", "upgrade-needed" if mismatch.cure == "upgrade" else f"{state.step}/{check}")
+        for state in plan.drifted_states
+        for check, mismatch in state.manual_differences
+    ]
+    fixable = any(mismatch.cure == "install" for state in plan.drifted_states for mismatch in state.differences)
+    if fixable and not (explanations and is_stuck(plan)):
+        return build_command(plan.inventory, "install")
+    if explanations:
+        return explanations[0]
+    for name in plan.unreachable_hosts:
+        reach = plan.snapshot.reach[name]
+        hint = reach.hint if reach.reference.startswith("host-key-") else NO_HINT
+        return hint or Command("gpustack", "explain", reach.reference)
+    return build_command(plan.inventory, "plan", "-v")
+
+
+def is_stuck(plan: Plan) -> bool:
+    """Tell whether a person is needed on the control plane or on every host: install would get nowhere before."""
+    places = {state.location for state, _ in plan.manual_differences}
+    planes = {host.name for host in plan.inventory.control_planes} | {CLUSTER}
+    return bool(places & planes) or places >= {host.name for host in plan.inventory.hosts} - set(plan.unreachable_hosts)
+
+
+def has_gpus(plan: Plan) -> bool:
+    views = [View(plan.snapshot, host.name) for host in plan.inventory.hosts]
+    return any(view.has_fact(GPU_DEVICES) and list_gpus(view) for view in views)
+
+
+def suggest_after_install(outcome: Outcome) -> Hint:
+    plan = outcome.verification.plan
+    if plan.converged and not plan.inventory.cluster_hosts:
+        return build_command(plan.inventory, "verify")
+    if plan.converged and has_gpus(plan):
+        return build_command(plan.inventory, "prove")
+    if plan.converged:
+        return build_command(plan.inventory, "kubeconfig", "--out", "kubeconfig")
+    if outcome.stop_reason == INTERRUPTED:
+        return build_command(plan.inventory, "install")
+    # What was just played and still differs is first looked at; playing it again blindly is no advice.
+    if any(playbook_run.failures for playbook_run in outcome.playbook_runs) or plan.drifted_states:
+        return build_command(plan.inventory, "plan", "-v")
+    return suggest_after_plan(plan)
