@@ -1,14 +1,15 @@
 """Reader of the catalogue, gpustack/doctor/catalogue/<layer>.yaml, which graph.py joins into one graph."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gpustack.doctor.entry import ARROW, Edge, Fault, Group, Layer, State
 from gpustack.files.yaml_text import parse_shipped
 
 FOLDER = Path(__file__).parent / "catalogue"
+Entry = TypeVar("Entry", Fault, State)
 KEYS = {"faults", "states", "graph", "graph_conditions", "graph_pairs", "correlated"}
 # The order, from host to monitoring, is that of an installation, and that of findings in a report.
 LAYERS = (
@@ -30,17 +31,31 @@ def build_layer(name: str, content: Mapping[str, Any]) -> Layer:
 
     if odd := set(content) - KEYS:
         raise ValueError(f"{name}: unknown keys {sorted(odd)}")
-    faults = TypeAdapter(tuple[Fault, ...]).validate_python(content.get("faults", ()), extra="forbid")
-    state_entries = [{"id": id, "layer": name, **entry} for id, entry in content.get("states", {}).items()]
-    states = TypeAdapter(tuple[State, ...]).validate_python(state_entries, extra="forbid")
+    faults = validate_entries(Fault, name, content.get("faults", ()))
+    states = validate_entries(State, name, [{"id": id, **entry} for id, entry in content.get("states", {}).items()])
     groups = TypeAdapter(tuple[Group, ...]).validate_python(content.get("correlated", ()), extra="forbid")
-    if strange := [fault.id for fault in faults if fault.layer != name]:
-        raise ValueError(f"{name}: of another layer: {strange}")
     conditions, pairs = content.get("graph_conditions", {}), content.get("graph_pairs", {})
     edges = tuple(parse_edges(content.get("graph", ()), conditions, pairs))
     conditional = {edge.id for edge in edges if edge.condition}
     odd = (set(conditions) - conditional) | (set(pairs) - {edge.id for edge in edges})
     return Layer(name, faults, states, edges, groups, tuple(sorted(odd)))
+
+
+def validate_entries(kind: type[Entry], layer: str, entries: Iterable[Mapping[str, Any]]) -> tuple[Entry, ...]:
+    """Validate the entries of a file, whose name is their layer. Raise ValueError with the id of an entry of another
+    form."""
+    from pydantic import TypeAdapter, ValidationError
+
+    adapter: TypeAdapter[Entry] = TypeAdapter(kind)
+    result = []
+    for entry in entries:
+        if "layer" in entry:
+            raise ValueError(f"{layer}: {entry.get('id')}: the name of the file is the layer")
+        try:
+            result.append(adapter.validate_python({**entry, "layer": layer}, extra="forbid"))
+        except ValidationError as error:
+            raise ValueError(f"{layer}: {entry.get('id')}: {error}") from error
+    return tuple(result)
 
 
 def parse_edges(lines: Any, conditions: Mapping[str, str], pairs: Mapping[str, str]) -> Iterator[Edge]:

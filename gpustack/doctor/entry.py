@@ -108,7 +108,6 @@ class Fault:
     fix: Fix
     auto: Auto
     reason: str
-    lab: str
     fidelity: Fidelity
     sources: tuple[str, ...]
     guard: str = ""

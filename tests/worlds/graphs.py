@@ -17,7 +17,7 @@ HOSTS = ("one", "two", "three")
 def fault(id: str, role: Role = "fault", scope: Scope = "host") -> Fault:
     guard = "it is so" if role == "conditional" else ""
     asked = (Question(f"ask {id}", "it"),)
-    return Fault(id, "host", scope, role, id, id, (), asked, Fix("fix it"), "no", "", "", "real", (), guard)
+    return Fault(id, "host", scope, role, id, id, (), asked, Fix("fix it"), "no", "", "real", (), guard)
 
 
 def entry(name: str) -> Fault | State:

@@ -52,7 +52,9 @@ def test_files_are_joined() -> None:
     ("values", "why"),
     [
         ({"fault": []}, "unknown keys"),
-        ({"faults": [{"id": "a"}]}, "missing|required"),
+        ({"faults": [{"id": "a"}]}, "host: a: (?s:.*)(missing|required)"),
+        ({"faults": [{"id": "a", "layer": "host"}]}, "host: a: the name of the file is the layer"),
+        ({"states": {"st-a": {"lab": "stop sshd"}}}, "host: st-a: (?s:.*)lab"),
         ({"graph": ["a -> b?"]}, "no condition"),
     ],
 )
