@@ -1,7 +1,6 @@
 """Client of Alertmanager's API v2 and of its counters of notifications (openapi.yaml and notify/metrics.go of
 0.34.0)."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -14,8 +13,6 @@ from gpustack.proof.http import NoAnswer, Web
 SENT, REFUSED = "alertmanager_notification_requests_total", "alertmanager_notification_requests_failed_total"
 GIVEN_UP = "alertmanager_notifications_failed_total"
 BEGAN = "process_start_time_seconds"
-SAMPLE = re.compile(r"([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)")
-LABEL = re.compile(r'(?<!\w)(\w++)="((?:[^"\\]|\\.)*+)"')
 ENDING = "_configs"
 Integrations = Mapping[str, tuple[str, ...]]
 """Integrations (webhook, slack, …) by receiver. A receiver with two of a kind has it twice."""
@@ -28,7 +25,7 @@ class Counts:
     well. The receiver is empty where Alertmanager does not count by receiver. `process` is its start time in seconds
     since 1970."""
 
-    process: str = ""
+    process: float = 0.0
     requests: Mapping[tuple[str, str], float] = field(default_factory=dict)
     failed_requests: Mapping[tuple[str, str], float] = field(default_factory=dict)
     failed_notifications: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
@@ -116,30 +113,24 @@ def parse_alert(answer: Mapping[str, Any]) -> RoutedAlert:
 
 def parse_counts(text: str) -> Counts:
     """Parse the counters from the text format of Prometheus. Raise NoAnswer for other text."""
-    counters: dict[str, dict[Any, float]] = {SENT: {}, REFUSED: {}, GIVEN_UP: {}}
-    process = ""
-    for line in text.splitlines():
-        match = SAMPLE.match(line)
-        if match is None:
-            continue
-        name, labels, value = match[1], dict(LABEL.findall(match[2] or "")), match[3]
-        if name == BEGAN:
-            process = value
-        elif name in counters:
-            receiver_key = (labels.get("receiver_name", ""), labels.get("integration", ""))
-            key: Any = (*receiver_key, labels.get("reason", "")) if name == GIVEN_UP else receiver_key
-            counters[name][key] = counters[name].get(key, 0.0) + parse_number(value)
-    # Alertmanager has no counters of notifications while no receiver has an integration.
-    if not process or "\nalertmanager_" not in f"\n{text}":
-        raise NoAnswer("Alertmanager's counters have another shape")
-    return Counts(process, counters[SENT], counters[REFUSED], counters[GIVEN_UP])
+    from prometheus_client.parser import text_string_to_metric_families
 
-
-def parse_number(value: str) -> float:
     try:
-        return float(value)
+        families = tuple(text_string_to_metric_families(text))
     except ValueError as error:
         raise NoAnswer("Alertmanager's counters have another shape") from error
+    samples = [sample for family in families for sample in family.samples]
+    counters: dict[str, dict[Any, float]] = {SENT: {}, REFUSED: {}, GIVEN_UP: {}}
+    for sample in samples:
+        if sample.name in counters:
+            labels = ("receiver_name", "integration", *(("reason",) if sample.name == GIVEN_UP else ()))
+            key = tuple(sample.labels.get(label, "") for label in labels)
+            counters[sample.name][key] = counters[sample.name].get(key, 0.0) + sample.value
+    process = next((sample.value for sample in samples if sample.name == BEGAN), 0.0)
+    # Alertmanager has no counters of notifications while no receiver has an integration.
+    if not process or not any(sample.name.startswith("alertmanager_") for sample in samples):
+        raise NoAnswer("Alertmanager's counters have another shape")
+    return Counts(process, counters[SENT], counters[REFUSED], counters[GIVEN_UP])
 
 
 def build_alert(

@@ -4,7 +4,7 @@ Every metric is always present, so that a rule can distinguish *nothing found* f
 catalogue and hosts of the inventory, never output of a host. A metric has at most SERIES series.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gpustack.ask.redact.printable import clean_text
@@ -17,80 +17,61 @@ from gpustack.files.write import write_file
 SERIES = 1_000
 """A metric has so many series at most; `gpustack_doctor_findings` counts all of them."""
 
-Series = tuple[Mapping[str, str], float]
-
 
 def render_metrics(diagnosis: Diagnosis) -> str:
     """Render all metrics of a diagnosis. The label `host` is a host of the inventory or @cluster."""
-    roots = [
-        list_series(finding.id, "fault", finding.locations, certainty=finding.certainty) for finding in diagnosis.roots
-    ]
-    correlated_series = [
-        list_series(judgement.id, "fault", (judgement.location,), certainty=root.certainty)
+    from prometheus_client import CollectorRegistry, Gauge, generate_latest
+
+    registry = CollectorRegistry()
+    causes, symptoms = list_causes(diagnosis), list_symptoms(diagnosis)
+    finding = Gauge(
+        "gpustack_finding",
+        "A root cause that the doctor confirmed.",
+        ("fault", "host", "layer", "certainty"),
+        registry=registry,
+    )
+    for values in causes[:SERIES]:
+        finding.labels(*values).set(1)
+    unexplained = Gauge(
+        "gpustack_unexplained", "A symptom without a confirmed cause.", ("state", "host", "layer"), registry=registry
+    )
+    for values in symptoms[:SERIES]:
+        unexplained.labels(*values).set(1)
+    totals: Mapping[str, tuple[str, float]] = {
+        "gpustack_doctor_findings": ("Root causes, each on each host.", len(causes)),
+        "gpustack_doctor_drift": ("Differences from the spec without a known fault.", len(diagnosis.drift)),
+        "gpustack_doctor_unknown_checks": ("Checks that could not be evaluated.", len(diagnosis.unknown)),
+        "gpustack_doctor_healthy": ("1 if nothing is wrong and no check is unknown.", diagnosis.healthy),
+        "gpustack_doctor_duration_seconds": ("How long the asking took.", diagnosis.snapshot.seconds),
+        "gpustack_doctor_last_run_timestamp_seconds": (
+            "When the hosts were asked.",
+            diagnosis.snapshot.started_at.timestamp(),
+        ),
+    }
+    for name, (meaning, value) in totals.items():
+        Gauge(name, meaning, registry=registry).set(value)
+    return generate_latest(registry).decode()
+
+
+def list_causes(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
+    """List the labels of each root cause and of each fault of the same act, once for each host."""
+    roots = [(*labels, root.certainty) for root in diagnosis.roots for labels in list_labels(root.id, root.locations)]
+    correlated = [
+        (*labels, root.certainty)
         for root in diagnosis.roots
         for judgement in root.correlated_causes
+        for labels in list_labels(judgement.id, (judgement.location,))
     ]
-    symptoms = [list_series(symptom.id, "state", symptom.locations) for symptom in diagnosis.unexplained_symptoms]
-    cause_series, symptom_series = merge_series(*roots, *correlated_series), merge_series(*symptoms)
-    return "".join(
-        (
-            render_metric("finding", "A root cause that the doctor confirmed.", cause_series[:SERIES]),
-            render_metric("unexplained", "A symptom without a confirmed cause.", symptom_series[:SERIES]),
-            render_metric("doctor_findings", "Root causes, each on each host.", build_series(len(cause_series))),
-            render_metric(
-                "doctor_drift", "Differences from the spec without a known fault.", build_series(len(diagnosis.drift))
-            ),
-            render_metric(
-                "doctor_unknown_checks", "Checks that could not be evaluated.", build_series(len(diagnosis.unknown))
-            ),
-            render_metric(
-                "doctor_healthy", "1 if nothing is wrong and no check is unknown.", build_series(diagnosis.healthy)
-            ),
-            render_metric(
-                "doctor_duration_seconds", "How long the asking took.", build_series(diagnosis.snapshot.seconds)
-            ),
-            render_metric(
-                "doctor_last_run_timestamp_seconds",
-                "When the hosts were asked.",
-                build_series(diagnosis.snapshot.started_at.timestamp()),
-            ),
-        )
-    )
+    return list(dict.fromkeys((*roots, *correlated)))
 
 
-def list_series(id: str, name: str, locations: Iterable[str], **labels: str) -> Iterator[Series]:
-    for location in locations:
-        yield {name: id, "host": clean_text(location), "layer": load_graph()[id].layer, **labels}, 1
+def list_symptoms(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
+    symptoms = diagnosis.unexplained_symptoms
+    return list(dict.fromkeys(labels for symptom in symptoms for labels in list_labels(symptom.id, symptom.locations)))
 
 
-def merge_series(*series_lists: Iterable[Series]) -> list[Series]:
-    """Merge series and keep each set of labels once, since Prometheus refuses a file with duplicates."""
-    series_by_labels = {
-        tuple(labels.items()): (labels, value) for series_list in series_lists for labels, value in series_list
-    }
-    return list(series_by_labels.values())
-
-
-def build_series(value: float) -> list[Series]:
-    return [({}, value)]
-
-
-def render_metric(name: str, help: str, series: Iterable[Series]) -> str:  # noqa: A002 - the word of the format
-    lines = [f"# HELP gpustack_{name} {help}", f"# TYPE gpustack_{name} gauge"]
-    for labels, value in series:
-        pairs = ",".join(f'{label}="{escape_label(text)}"' for label, text in labels.items())
-        lines.append(
-            f"gpustack_{name}{{{pairs}}} {format_number(value)}" if pairs else f"gpustack_{name} {format_number(value)}"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def format_number(value: float) -> str:
-    return f"{value:.3f}".rstrip("0").rstrip(".")
-
-
-def escape_label(label: str) -> str:
-    return label.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+def list_labels(id: str, locations: Iterable[str]) -> list[tuple[str, str, str]]:
+    return [(id, clean_text(location), load_graph()[id].layer) for location in locations]
 
 
 def write_metrics(diagnosis: Diagnosis, path: Path) -> None:

@@ -14,7 +14,7 @@ from gpustack.proof.http import NoAnswer
 
 BEGAN = datetime(2026, 11, 22, 1, 0, 0, tzinfo=UTC)
 HOOK, SLACK = ("a", "webhook"), ("b", "slack")
-ZERO = Counts("1", {HOOK: 5, SLACK: 0}, {HOOK: 2}, {(*HOOK, "other"): 1, (*HOOK, "clientError"): 0})
+ZERO = Counts(1.0, {HOOK: 5, SLACK: 0}, {HOOK: 2}, {(*HOOK, "other"): 1, (*HOOK, "clientError"): 0})
 ROUTED = RoutedAlert(("a",), "", BEGAN)
 
 
@@ -125,7 +125,7 @@ def test_no_two_tests_are_one_alert() -> None:
         ),
         ([("it hung up", ZERO)], "unknown", "it hung up", 60),
         ([(ROUTED, "it hung up"), (ROUTED, more(sent=1))], "delivered", "", 1),
-        ([(ROUTED, replace(more(sent=1), process="2"))], "unknown", "restarted, or there are several", 60),
+        ([(ROUTED, replace(more(sent=1), process=2.0))], "unknown", "restarted, or there are several", 60),
     ],
 )
 def test_outcomes(looks: list[Any], outcome: str, why: str, seconds: float) -> None:
@@ -160,7 +160,7 @@ def test_a_receiver_with_two_of_a_way_has_to_get_both() -> None:
 
 
 def test_counters_without_receivers_prove_nothing() -> None:
-    blind = Counts("1", {("", "webhook"): 9}, {("", "webhook"): 0}, {})
+    blind = Counts(1.0, {("", "webhook"): 9}, {("", "webhook"): 0}, {})
     done = tried(There([(ROUTED, blind)], first=replace(blind, requests={("", "webhook"): 5})))
     assert (done.outcome, "does not count by receiver" in reasons(done)) == ("unknown", True)
 

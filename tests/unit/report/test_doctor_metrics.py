@@ -33,10 +33,10 @@ def test_healthy() -> None:
 
 def test_roots_and_what_is_unknown() -> None:
     found = series(diagnoses.ufw())
-    ufw = 'gpustack_finding{fault="host-ufw-blocks-pods",host="gpu1",layer="host",certainty="certain"}'
+    ufw = 'gpustack_finding{certainty="certain",fault="host-ufw-blocks-pods",host="gpu1",layer="host"}'
     assert (
         found[ufw]
-        == found['gpustack_finding{fault="host-ssh-unreachable",host="gpu2",layer="host",certainty="certain"}']
+        == found['gpustack_finding{certainty="certain",fault="host-ssh-unreachable",host="gpu2",layer="host"}']
         == 1
     )
     assert (found["gpustack_doctor_findings"], found["gpustack_doctor_unknown_checks"]) == (2, 3)
@@ -58,12 +58,12 @@ def pair() -> Diagnosis:
 
 def test_every_host_and_every_fault_of_one_act() -> None:
     names = [name for name in series(pair()) if name.startswith("gpustack_finding")]
-    assert [name.partition('"')[2].partition('"')[0] for name in names] == [
+    assert [name.partition('fault="')[2].partition('"')[0] for name in names] == [
         *["containerd-cgroup-driver"] * 3,
         "op-nvidia-runtime-handler-missing",
     ]
     open_ones = [name for name in series(diagnoses.unexplained()) if name.startswith("gpustack_unexplained")]
-    assert open_ones == ['gpustack_unexplained{state="st-node-notready",host="gpu1",layer="kubeadm"}']
+    assert open_ones == ['gpustack_unexplained{host="gpu1",layer="kubeadm",state="st-node-notready"}']
 
 
 def test_series_are_bounded_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
