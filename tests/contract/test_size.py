@@ -1,0 +1,34 @@
+"""No package outgrows its row of docs/decisions/0027-size.md."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+RECORD = ROOT / "docs" / "decisions" / "0027-size.md"
+MODULES = "(modules)"
+
+
+def count_lines() -> Counter[str]:
+    """Count the lines of all Python files by package, blank lines and comments too."""
+    lines: Counter[str] = Counter()
+    for path in (ROOT / "gpustack").rglob("*.py"):
+        package, *rest = path.relative_to(ROOT / "gpustack").parts
+        lines[package if rest else MODULES] += len(path.read_text(encoding="utf-8").splitlines())
+    return lines
+
+
+def read_rows() -> dict[str, int]:
+    return {
+        name: int(limit) for name, limit in re.findall(r"^\| `(\S+)` \| (\d+) \|", RECORD.read_text(), re.MULTILINE)
+    }
+
+
+def test_no_package_is_larger_than_its_row() -> None:
+    rows = read_rows()
+    larger = {name: count for name, count in count_lines().items() if count > rows.get(name, 0)}
+    assert larger == {}, "make it smaller, or raise its row and give the reason in the same commit"
+
+
+def test_every_row_is_of_a_package() -> None:
+    assert set(read_rows()) - set(count_lines()) == set()
