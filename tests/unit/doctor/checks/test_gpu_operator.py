@@ -76,6 +76,12 @@ def test_on_a_node(id: str, cases: dict[str, str], outcome: str, found: str) -> 
         ("op-device-plugin-config-missing", {"gpu__policy_settings": "plugin-config"}, "failed", "no such"),
         ("op-operator-oom", {"gpu__pods": "out-of-memory"}, "failed", "OOMKilled"),
         ("op-operator-api-timeout", {"gpu__logs": "engine"}, "ok", "running"),
+        (
+            "op-operator-api-timeout",
+            {"gpu__logs": "engine", "gpu__deployments": "not-running"},
+            "failed",
+            "i/o timeout",
+        ),
         ("op-clusterpolicy-missing-or-duplicate", {"gpu__cluster_policies": "none"}, "failed", "nothing"),
         (
             "op-clusterpolicy-missing-or-duplicate",
@@ -87,6 +93,7 @@ def test_on_a_node(id: str, cases: dict[str, str], outcome: str, found: str) -> 
         ("op-crd-stale", {"gpu__policy_settings": "pruned"}, "failed", "dcgmExporter.serviceMonitor, hostPaths"),
         ("op-crd-stale", {"gpu__policy_settings": "pruned", "helm__releases": "none"}, "ok", "no release by gpustack"),
         ("st-clusterpolicy-stale", {}, "ok", "running"),
+        ("st-clusterpolicy-stale", {"gpu__deployments": "not-running"}, "failed", "not running"),
     ],
 )
 def test_in_the_cluster(id: str, cases: dict[str, str], outcome: str, found: str) -> None:

@@ -1,0 +1,26 @@
+"""Every check of the doctor fails in one of its tests. A check that always returns ok would pass all others."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gpustack.doctor.checks import BY_ID
+
+FOLDER = Path(__file__).parent / "checks"
+
+
+def list_tests() -> set[tuple[str, str]]:
+    return {
+        (path.name, name)
+        for path in FOLDER.glob("test_*.py")
+        for name in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)
+    }
+
+
+def test_every_check_fails_in_a_test(request: pytest.FixtureRequest, failed_checks: set[str]) -> None:
+    """The tests in checks/ run before, since pytest sorts by path."""
+    selected = {(item.path.name, item.name.partition("[")[0]) for item in request.session.items}
+    if missing := list_tests() - selected:
+        pytest.skip(f"needs all tests in tests/unit/doctor/checks: {len(missing)} are not selected")
+    assert set(BY_ID) - failed_checks == set(), "no test in tests/unit/doctor/checks makes these checks fail"
