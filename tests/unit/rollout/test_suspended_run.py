@@ -89,8 +89,10 @@ class Operator:
         return [pid for play in (self.folder / "private").glob("play-*") for pid in find_processes(play)]
 
     def send(self, number: int, *others: int) -> None:
-        for pid in (*others, self.process.pid):
-            os.kill(pid, number)
+        for pid in others:
+            with suppress(ProcessLookupError):  # a task of the play has ended meanwhile
+                os.kill(pid, number)
+        os.kill(self.process.pid, number)
 
     def until(self, ask: Callable[[], object], limit: float = 60) -> None:
         end = time.monotonic() + limit
