@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from gpustack.capacity.source import Source
 from gpustack.capacity.usage import Gap
-from gpustack.capacity.window import HOUR, format_time
 from gpustack.config import usage_series as series
 from gpustack.errors import UsageError
+from gpustack.times import HOUR, format_minute
 
 WHOLE_FROM = 0.5
 """Recorded share from which an hour counts whole: its missing part was as the rest."""
@@ -39,7 +39,7 @@ def query_clock(source: Source) -> Clock:
     if many:
         message = f"{source.prometheus.access.url} has more samples of usage than their interval allows."
         why = (
-            f"Those of the hour of {format_time(many[0])} UTC are of {ruled[many[0]]:.2f} hours, as each says it "
+            f"Those of the hour of {format_minute(many[0])} UTC are of {ruled[many[0]]:.2f} hours, as each says it "
             f"stands for {seconds[many[0]]:.0f} s. The group gpustack-usage is evaluated at another interval than it "
             "was written for, or copies of its series differ."
         )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpustack.capacity.usage import Usage
-from gpustack.capacity.window import format_time
+from gpustack.times import format_minute
 
 ENOUGH = 0.95
 """Recorded share of the window, below which a bill is incomplete."""
@@ -20,7 +20,7 @@ def find_doubts(usage: Usage) -> Iterator[str]:
 
 def find_gap_doubts(usage: Usage) -> Iterator[str]:
     if usage.gaps:
-        names = [f"{format_time(gap.begin)} to {format_time(gap.end)}" for gap in usage.gaps]
+        names = [f"{format_minute(gap.begin)} to {format_minute(gap.end)}" for gap in usage.gaps]
         more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         missing = usage.window_hours - usage.recorded_hours
         yield f"{missing:.1f} of {usage.window_hours} hours were not recorded: {', '.join(names[:SHOWN])}{more} (UTC)"

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gpustack.capacity import raw_rules
-from gpustack.capacity.window import HOUR, Window, format_time
+from gpustack.capacity.window import Window
 from gpustack.command import Command, Prose
 from gpustack.config import usage_series as series
 from gpustack.errors import UsageError
 from gpustack.files.json_text import dump_json
 from gpustack.metrics.prometheus import Prometheus
+from gpustack.times import HOUR, format_minute
 
 CHUNK = 7 * 24 * HOUR
 """Seconds of one query: an answer stays small, and within the server's limits."""
@@ -81,14 +82,14 @@ def choose_source(prometheus: Prometheus, window: Window, team_label: str, clust
     offered = f"sum(max_over_time(({raw_rules.expand_names(series.OFFERED)})[{length}s:{HOUR}s]))"
     offers = prometheus.query_instant(offered, end).series
     if not offers:
-        message = f"{url} does not know what GPUs nodes offered before {format_time(end)} UTC."
+        message = f"{url} does not know what GPUs nodes offered before {format_minute(end)} UTC."
         why = "It has no kube_node_status_capacity of GPUs: no kube-state-metrics is scraped, or nodes offer none."
         if prometheus.query_instant(f"count({raw_rules.expand_names(series.OFFERED)})").series:
             why = "It knows them only since then: whole hours are counted, so ask again after the next hour has begun."
         raise UsageError("capacity-no-requests", message, why, Command("gpustack", "doctor"))
     units = offers[0].points[-1][1]
     if units * window.hours > AFFORDABLE:
-        message = f"{url} has no recorded series of usage before {format_time(end)} UTC."
+        message = f"{url} has no recorded series of usage before {format_minute(end)} UTC."
         why = (
             f"Out of raw series, {units:.0f} GPUs for {window.hours} hours would be too much work for it: up to "
             f"{AFFORDABLE} GPU-hours are computed. The rules are installed by the step alerts; other servers take them "

@@ -7,7 +7,7 @@ from gpustack.capacity.hourly import HourlyValues, HourlyWords
 from gpustack.capacity.source import Hourly
 from gpustack.capacity.units import find_share, format_resource, parse_profile
 from gpustack.capacity.usage import Hours, Key
-from gpustack.capacity.window import format_day
+from gpustack.times import format_day
 
 WHOLE = ("nvidia_com_gpu", "nvidia_com_gpu_shared")
 """Resources of a GPU that is not partitioned; the second is that of shared GPUs with a renamed resource."""

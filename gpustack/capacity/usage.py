@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
-from gpustack.capacity.window import HOUR, format_day
+from gpustack.times import HOUR, format_day
 
 UNNAMED = ""
 

@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from gpustack.command import Prose
 from gpustack.errors import UsageError
-
-HOUR, DAY = 3600, 86400
+from gpustack.times import HOUR, format_minute
 
 
 @dataclass(frozen=True)
@@ -23,15 +22,7 @@ class Window:
     @property
     def description(self) -> str:
         """Describe the window: `2026-10-01 00:00 to 2026-11-01 00:00 UTC`."""
-        return f"{format_time(self.begin)} to {format_time(self.end)} UTC"
-
-
-def format_time(time: float) -> str:
-    return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M}"
-
-
-def format_day(time: float) -> str:
-    return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d}"
+        return f"{format_minute(self.begin)} to {format_minute(self.end)} UTC"
 
 
 def build_recent_window(seconds: float, current_time: float) -> Window:
@@ -52,6 +43,6 @@ def parse_month(text: str, current_time: float) -> Window:
     following = (begin + timedelta(days=32)).replace(day=1)
     window = Window(int(begin.timestamp()), min(int(following.timestamp()), int(current_time) // HOUR * HOUR))
     if not window.hours > 0:
-        why = f"It is {format_time(current_time)} UTC, by the clock of Prometheus, and no full hour of it has passed."
+        why = f"It is {format_minute(current_time)} UTC, by the clock of Prometheus, and no full hour of it has passed."
         raise UsageError("capacity-window", f"{text} has not begun.", why)
     return window

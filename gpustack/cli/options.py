@@ -1,12 +1,12 @@
 """Options that several commands share."""
 
-import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from gpustack import times
 from gpustack.command import Prose
 from gpustack.errors import UsageError
 
@@ -48,17 +48,16 @@ class ReportOutput(StrEnum):
     HTML = "html"
 
 
-UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
-
-
 def parse_duration(text: str) -> float:
     """Parse a duration, as `90`, `15m` or `1h30m`, to seconds. Raise BadParameter for other texts."""
-    match = re.fullmatch(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?", text.strip())
-    parts = zip(match.groups(), UNITS.values(), strict=True) if match else ()
-    seconds = sum(int(number or 0) * unit for number, unit in parts)
+    duration = text.strip()
+    try:
+        seconds = times.parse_duration(f"{duration}s" if duration[-1:].isdecimal() else duration)
+    except ValueError:
+        seconds = 0.0
     if not seconds:
         raise typer.BadParameter(f"a time is 90, 15m or 1h30m, not {text!r}")
-    return float(seconds)
+    return seconds
 
 
 def complete_step(incomplete: str) -> list[str]:

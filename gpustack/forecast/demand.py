@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-HOUR, DAY = 3600, 86400
 HOURS_A_DAY = 24
 FEWEST_HOURS = 18  # of a day that are known: else its highest hour is not
 CENSORED = 0.95  # of the capacity: with so much allocated, others may have been kept out

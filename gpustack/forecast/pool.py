@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import dropwhile
 from typing import Literal
 
 from gpustack.events import format_count
 from gpustack.forecast.backtest import Score, backtest
-from gpustack.forecast.demand import DAY, HOURS_A_DAY, Day, Demand, fold
+from gpustack.forecast.demand import HOURS_A_DAY, Day, Demand, fold
 from gpustack.forecast.outlook import Outlook, Terms, predict_outlook
 from gpustack.forecast.step import find_step
 from gpustack.forecast.trend import WEEK
+from gpustack.times import DAY, format_day
 
 FEWEST_DAYS = 4 * WEEK  # two seasons to fit and a fortnight to test on
 KNOWN = 0.75  # of the days
@@ -105,8 +105,7 @@ def list_notes(days: Sequence[Day], begin: int, terms: Terms, outlook: Outlook |
         yield f"{format_count(unknown, 'day')} of {len(days)} had too few hours."
     step = find_step({at: day.peak for at, day in enumerate(days) if day.peak is not None})
     if step:
-        day = datetime.fromtimestamp(begin + step[0] * DAY, UTC)
         moved = f"{'rose' if step[1] > 0 else 'fell'} by {abs(step[1]):.0f} GPUs"
-        yield f"Demand {moved} on {day:%Y-%m-%d} at once; the trend is without that."
+        yield f"Demand {moved} on {format_day(begin + step[0] * DAY)} at once; the trend is without that."
     if outlook and outlook.horizon < max(terms.horizon, terms.lead):
         yield f"{len(days)} days of history reach {outlook.horizon} days, no further."

@@ -5,15 +5,15 @@ are means of hours. A query is of a week: it has at most 50 million samples in m
 Prometheus).
 """
 
-from datetime import UTC, datetime
 from functools import cache
 
 from gpustack.command import Command
 from gpustack.config.resources import locate_shipped_values, read_shipped_yaml
 from gpustack.errors import UsageError
 from gpustack.files.json_text import dump_json
-from gpustack.forecast.demand import DAY, HOUR, Demand
+from gpustack.forecast.demand import Demand
 from gpustack.metrics.prometheus import Prometheus
+from gpustack.times import DAY, HOUR, format_day
 
 SAMPLED = "5m"
 WEEK = 7 * DAY
@@ -31,8 +31,7 @@ def query_demands(prometheus: Prometheus, seconds: float, nodes: str = "", resou
     allocated, queued, capacity = (query_hours(prometheus, expr, begin, end) for expr in build_expressions(nodes))
     pools = [pool for pool in sorted(capacity) if resource in ("", pool)]
     if not pools:
-        day = datetime.fromtimestamp(end, UTC)
-        message = f"{prometheus.access.url} knows no {resource or 'GPUs'} of nodes before {day:%Y-%m-%d} 00:00 UTC."
+        message = f"{prometheus.access.url} knows no {resource or 'GPUs'} of nodes before {format_day(end)} 00:00 UTC."
         why = (
             "Whole days are read, and it may have none yet; or kube-state-metrics is not scraped, no node offers any, "
             "or the name or the pattern is another."

@@ -4,7 +4,6 @@ Raw samples are queried (`name[5m]`), not an instant value. An instant value wou
 has ended, and its time would be the time of the query.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
@@ -12,6 +11,7 @@ from typing import Any
 
 from gpustack.proof.http import NoAnswer, Web
 from gpustack.proof.workload import normalize_bus
+from gpustack.times import parse_duration
 
 # The first metric that most GPUs have is used. The default list of the exporter has always had these under these names.
 METRICS = ("DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_POWER_USAGE")
@@ -177,15 +177,15 @@ def parse_scrapes(targets: Sequence[Any]) -> dict[str, Scrape]:
     """Parse the active targets of /api/v1/targets."""
     return {
         name_target(target["labels"]): Scrape(
-            parse_duration(target.get("scrapeInterval", "")), target.get("lastError", "")
+            parse_interval(target.get("scrapeInterval", "")), target.get("lastError", "")
         )
         for target in targets
     }
 
 
-def parse_duration(text: str) -> float:
-    """Parse a duration of Prometheus, as `15s` or `1m30s`, to seconds. Return USUAL_INTERVAL for other texts."""
-    units = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-    parts = re.findall(r"(?<!\d)(\d{1,12}+)(ms|s|m|h)", text)
-    total = sum(int(number) * units[unit] for number, unit in parts)
-    return total if total and "".join(f"{number}{unit}" for number, unit in parts) == text else USUAL_INTERVAL
+def parse_interval(text: str) -> float:
+    """Parse the scrape interval of a target to seconds. Return USUAL_INTERVAL for other texts."""
+    try:
+        return parse_duration(text) or USUAL_INTERVAL
+    except ValueError:
+        return USUAL_INTERVAL

@@ -13,9 +13,10 @@ from gpustack.capacity.current import query_current_state
 from gpustack.capacity.read import query_usage
 from gpustack.capacity.source import choose_source
 from gpustack.capacity.usage import DIMENSIONS, group_hours
-from gpustack.capacity.window import HOUR, build_recent_window
+from gpustack.capacity.window import build_recent_window
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.web import Access
+from gpustack.times import HOUR
 from tests.contract.promtool import complaints, program
 from tests.worlds.usage import BEGIN, Recorder, by_name
 

@@ -7,9 +7,10 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from gpustack.capacity.source import Source
-from gpustack.capacity.window import HOUR, Window
+from gpustack.capacity.window import Window
 from gpustack.config import usage_series as series
 from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
+from gpustack.times import HOUR
 
 BEGIN = 1_790_812_800  # 2026-10-01 00:00 UTC
 MINUTE = 60

@@ -6,6 +6,7 @@ import typer
 
 from gpustack.cli import options
 from gpustack.cli.gpu.prometheus import Source, open_prometheus
+from gpustack.times import DAY
 
 HistoryOption = Annotated[
     str, typer.Option("--history", metavar="TIME", help="Length of the history to read, such as 90d.")
@@ -68,7 +69,7 @@ def forecast(
 
 def parse_days(option: str, text: str) -> int:
     """Parse a duration of whole days. Raise BadParameter for other durations."""
-    days, remainder = divmod(options.parse_duration(text), options.UNITS["d"])
+    days, remainder = divmod(options.parse_duration(text), DAY)
     if remainder:
         raise typer.BadParameter(f"{option} takes days, as 30d, not {text!r}")
     return int(days)

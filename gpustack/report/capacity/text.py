@@ -6,10 +6,11 @@ from typing import TypeVar
 from gpustack.capacity.state import Capacity, CurrentState, FreeUnits, IdlePod, WaitingPod
 from gpustack.capacity.units import parse_profile
 from gpustack.capacity.usage import Hours, Queue, Row, Usage, sum_hours
-from gpustack.capacity.window import Window, format_time
+from gpustack.capacity.window import Window
 from gpustack.report.format import format_duration
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
+from gpustack.times import format_minute
 
 EMPTY_CELL = "-"
 HEADINGS = ("TOTAL", "ALLOCATED", "ATTRIBUTED", "ACTIVE", "IDLE", "FREE", "UNUSABLE")
@@ -68,7 +69,7 @@ Part = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
 
 def list_parts(queue: Sequence[Queue], state: CurrentState) -> Iterator[Part]:
     """List the tables of the current state: title, headings and rows."""
-    time = f"at {format_time(state.time)} UTC"
+    time = f"at {format_minute(state.time)} UTC"
     queue_rows = [row for queue_entry in queue for row in list_queue_rows(queue_entry)]
     yield (
         "Queue: hours that pods waited for GPUs",
@@ -135,6 +136,6 @@ def format_free_cells(free_units: FreeUnits) -> tuple[str, ...]:
 
 def format_idle_cells(idle_pod: IdlePod, current_time: float) -> tuple[str, ...]:
     duration = f"{format_duration(current_time - idle_pod.idle_since)}{' or longer' if idle_pod.at_least else ''}"
-    age = f"{format_time(idle_pod.idle_since)} ({duration})"
+    age = f"{format_minute(idle_pod.idle_since)} ({duration})"
     names = f"{idle_pod.namespace}/{idle_pod.pod}", str(idle_pod.gpus), ", ".join(idle_pod.nodes)
     return (*names, idle_pod.team or EMPTY_CELL, idle_pod.owner or EMPTY_CELL, age)

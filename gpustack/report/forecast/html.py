@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from gpustack.config.inventory import Inventory
-from gpustack.forecast.demand import DAY
 from gpustack.forecast.outlook import Outlook
 from gpustack.forecast.pool import Forecast, PoolForecast
 from gpustack.report.codes import compute_forecast_code
 from gpustack.report.forecast import text as words
 from gpustack.report.page import make_environment, render_plots
 from gpustack.report.profile.plot import Line, Plot
+from gpustack.times import DAY, format_day
 
 PAST, P50, P90, P10, LIMIT = 0, 2, 1, 4, 7  # colours
 
@@ -37,7 +37,7 @@ def build_plot(forecast: Forecast, pool: PoolForecast) -> Plot | None:
         lines += build_outlook_lines(pool.outlook, len(pool.days) / day_count)
     if pool.limit is not None:
         lines.append(Line("limit", [pool.limit, pool.limit], LIMIT))
-    dates = tuple(words.format_date(round(pool.begin + share * day_count * DAY)) for share in (0.0, 0.5, 1.0))
+    dates = tuple(format_day(round(pool.begin + share * day_count * DAY)) for share in (0.0, 0.5, 1.0))
     title = f"{pool.pool}: highest hour of each day"
     return Plot(title, "gpus", day_count * DAY, tuple(lines), (len(pool.days) * DAY,), dates)
 

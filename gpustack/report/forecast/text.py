@@ -1,14 +1,13 @@
 """A forecast for people: when GPUs run out, how many to order, how exact it is, or why there is none."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from textwrap import wrap
 
 from gpustack.events import format_count
-from gpustack.forecast.demand import DAY
 from gpustack.forecast.outlook import Outlook
 from gpustack.forecast.pool import RECENT, Forecast, PoolForecast
 from gpustack.report.terminal import Terminal
+from gpustack.times import DAY, format_day
 
 WIDTH = 70
 
@@ -36,7 +35,7 @@ def list_rows(forecast: Forecast, pool: PoolForecast) -> Iterator[tuple[str, str
         yield "P90", describe_reach(pool.outlook.fills.p90, forecast.end)
         yield "P50", describe_reach(pool.outlook.fills.p50, forecast.end)
         yield "order", describe_order(pool.outlook, forecast)
-    yield "history", f"{format_count(len(pool.days), 'day')}, until {format_date(forecast.end)}"
+    yield "history", f"{format_count(len(pool.days), 'day')}, until {format_day(forecast.end)}"
     yield from list_details(pool)
 
 
@@ -52,18 +51,16 @@ def describe_fill_date(outlook: Outlook, end: int) -> str:
     if fills.first is None:
         return f"not within {outlook.horizon} days, in 19 of 20 paths"
     if fills.last is None:
-        return (
-            f"on {format_day(fills.first, end)} or later; in {fills.chance:.0%} of paths within {outlook.horizon} days"
-        )
+        return f"on {name_day(fills.first, end)} or later; in {fills.chance:.0%} of paths within {outlook.horizon} days"
     if fills.first == fills.last:
-        return f"on {format_day(fills.first, end)}, in nine of ten paths"
-    return f"between {format_day(fills.first, end)} and {format_day(fills.last, end)}, in nine of ten paths"
+        return f"on {name_day(fills.first, end)}, in nine of ten paths"
+    return f"between {name_day(fills.first, end)} and {name_day(fills.last, end)}, in nine of ten paths"
 
 
 def describe_reach(number: int | None, end: int) -> str:
     if number is None:
         return "of demand does not reach the limit within the horizon"
-    return f"of demand reaches the limit on {format_day(number, end)}, day {number}"
+    return f"of demand reaches the limit on {name_day(number, end)}, day {number}"
 
 
 def describe_order(outlook: Outlook, forecast: Forecast) -> str:
@@ -91,9 +88,5 @@ def list_details(pool: PoolForecast) -> Iterator[tuple[str, str]]:
         yield "" if number else "note", text
 
 
-def format_day(number: int, end: int) -> str:
-    return format_date(end + (number - 1) * DAY)
-
-
-def format_date(moment: int) -> str:
-    return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d}"
+def name_day(number: int, end: int) -> str:
+    return format_day(end + (number - 1) * DAY)

@@ -8,6 +8,7 @@ from gpustack.config.resources import read_own_counters
 from gpustack.config.sections.exporter import Metrics
 from gpustack.config.spec import Spec
 from gpustack.config.versions import read_rows
+from gpustack.times import parse_duration
 
 COUNTERS = "gpustack-dcgm-counters"
 COUNTERS_KEY = "dcgm-metrics.csv"
@@ -20,7 +21,7 @@ def build_environment(spec: Spec) -> dict[str, str]:
     """Build the variables that differ from the exporter's own defaults, without its list of counters and what is about
     pods."""
     metrics, initial = spec.gpu.metrics, Metrics()
-    environment = {"DCGM_EXPORTER_INTERVAL": str(parse_duration(metrics.interval) * 1000)}
+    environment = {"DCGM_EXPORTER_INTERVAL": f"{parse_duration(metrics.interval) * 1000:.0f}"}
     if metrics.devices != initial.devices:
         environment["DCGM_EXPORTER_DEVICES_STR"] = metrics.devices
     if metrics.shared_gpus:
@@ -76,9 +77,4 @@ def count_series(text: str) -> int:
 def format_scrape_timeout(interval: str) -> str:
     """Format how long a scrape may take: never longer than the interval, or the Prometheus operator leaves the monitor
     out."""
-    return f"{min(10, parse_duration(interval))}s"
-
-
-def parse_duration(duration: str) -> int:
-    """Parse a duration such as `15s` or `1m` to seconds."""
-    return int(duration[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800, "y": 31536000}[duration[-1]]
+    return f"{min(10, parse_duration(interval)):.0f}s"

@@ -23,10 +23,11 @@ from gpustack.probes.kubernetes.applied_objects import SERVICE_MONITORS
 from gpustack.probes.monitoring.scrape import STALE_SECONDS
 from gpustack.steps.applied_objects import find_object_mismatch
 from gpustack.steps.control_plane.step import is_control_plane
-from gpustack.steps.gpu.exporter import COUNTERS, count_watched_gpus, parse_duration, render_counters
+from gpustack.steps.gpu.exporter import COUNTERS, count_watched_gpus, render_counters
 from gpustack.steps.gpu.hosts import build_hosts_result, count_host_gpus, map_gpu_nodes
 from gpustack.steps.gpu.metrics_objects import MONITOR_NAME, build_monitor, select_monitor
 from gpustack.steps.step import Step
+from gpustack.times import parse_duration
 
 
 def applies(inventory: Inventory, host: Host) -> bool:

@@ -12,10 +12,11 @@ from gpustack.ask.view import View
 from gpustack.probes.host.system import HOSTNAME
 from gpustack.probes.standalone.units import ALERTMANAGER, DROP_IN, GPU_EXPORTER, NODE_EXPORTER, PORTS, PROMETHEUS
 from gpustack.steps.gpu.count import list_gpus
-from gpustack.steps.gpu.exporter import format_scrape_timeout, parse_duration, render_counters
+from gpustack.steps.gpu.exporter import format_scrape_timeout, render_counters
 from gpustack.steps.monitoring.receiver import build_alertmanager_configuration
 from gpustack.steps.monitoring.values import format_size_limit
 from gpustack.steps.standalone.rules import derive_rules
+from gpustack.times import parse_duration
 
 FOLDER = "/etc/gpustack-cluster/standalone"
 RECEIVERS = f"{FOLDER}/receivers"
@@ -68,9 +69,10 @@ def build_gpu_exporter(view: View) -> Service:
     d5e5f510, NewApp."""
     metrics = view.spec.gpu.metrics
     counters = build_file("counters", "csv", render_counters(view))
+    milliseconds = round(parse_duration(metrics.interval) * 1000)
     words = [
         "/usr/bin/dcgm-exporter", f"--collectors={counters.path}", f"--address={LOOPBACK}:{metrics.port}",
-        f"--remote-hostengine-info={metrics.engine}", f"--collect-interval={parse_duration(metrics.interval) * 1000}",
+        f"--remote-hostengine-info={metrics.engine}", f"--collect-interval={milliseconds}",
         f"--devices={metrics.devices}",
     ]  # fmt: skip
     return Service(GPU_EXPORTER, " ".join(words), (counters,))

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from gpustack.errors import UsageError
-from gpustack.forecast.demand import DAY, HOUR
 from gpustack.forecast.read import query_demands
 from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
 from gpustack.metrics.web import Access
+from gpustack.times import DAY, HOUR
 
 END = 20_000 * DAY
 GPU = {"resource": "nvidia_com_gpu"}

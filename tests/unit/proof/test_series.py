@@ -7,7 +7,7 @@ from gpustack.proof.prometheus import (
     Scrape,
     Series,
     choose_metric,
-    parse_duration,
+    parse_interval,
     parse_samples,
     parse_scrapes,
 )
@@ -72,7 +72,7 @@ def test_the_first_metric_that_most_gpus_have() -> None:
     [("15s", 15), ("1m", 60), ("1m30s", 90), ("500ms", 0.5), ("1h", 3600), ("", 30), ("soon", 30), ("15 s", 30)],
 )
 def test_durations_as_prometheus_writes_them(text: str, expected: float) -> None:
-    assert parse_duration(text) == expected
+    assert parse_interval(text) == expected
 
 
 def test_intervals_are_those_of_the_targets() -> None:

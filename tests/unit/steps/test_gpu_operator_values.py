@@ -11,13 +11,7 @@ from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
 from gpustack.config.resources import read_own_counters
 from gpustack.rollout.overlay import build_cluster_variables
-from gpustack.steps.gpu.exporter import (
-    count_series,
-    count_watched_gpus,
-    format_scrape_timeout,
-    merge_counters,
-    parse_duration,
-)
+from gpustack.steps.gpu.exporter import count_series, count_watched_gpus, format_scrape_timeout, merge_counters
 from gpustack.steps.gpu.operator_values import build_release
 from tests.worlds.cases import answers_at, recorded
 from tests.worlds.cluster import K1, K2
@@ -146,11 +140,6 @@ def test_the_exporter_asks_as_often_as_it_is_asked() -> None:
     assert exporter["env"] == [{"name": "DCGM_EXPORTER_INTERVAL", "value": "60000"}]
     assert exporter["serviceMonitor"]["interval"] == "1m"
     assert exporter["config"] == {"name": "gpustack-dcgm-counters", "create": True, "data": read_own_counters()}
-
-
-@pytest.mark.parametrize(("text", "found"), [("15s", 15), ("2m", 120), ("1h", 3600), ("1d", 86400)])
-def test_durations(text: str, found: int) -> None:
-    assert parse_duration(text) == found
 
 
 def test_counters_of_the_spec_are_added_once() -> None:
