@@ -22,12 +22,12 @@ from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.serve_image import PORT, select_image
 from gpustack.probes.kubernetes.applied_objects import DEPLOYMENTS, SERVICE_ACCOUNTS, SERVICES, AppliedObject
-from gpustack.probes.kubernetes.nodes import add_reason
 from gpustack.probes.kubernetes.workloads import MONITORING_DEPLOYMENTS
 from gpustack.steps.applied_objects import Object, build_object, find_object_mismatch
 from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.monitoring.values import format_prometheus_url
 from gpustack.steps.step import Step
+from gpustack.steps.workloads import find_stopped_deployment
 
 NAME = "gpustack-serve"
 LABELS = {"app.kubernetes.io/name": NAME}
@@ -155,10 +155,7 @@ def available(view: View) -> Result | None:
     """The pod of gpustack serve is running and answers."""
     if not view.spec.serve.enabled or foreign(view):
         return None
-    workload = view[MONITORING_DEPLOYMENTS].get(NAME)
-    if workload is None or not workload.desired_pods:
-        return Result(NAME, "running", "scaled to 0" if workload else "nothing")
-    return None if workload.runs else Result(NAME, "running", add_reason("not running", workload.refusal), passing=True)
+    return find_stopped_deployment(NAME, view[MONITORING_DEPLOYMENTS])
 
 
 def leftovers(view: View) -> Result | None:

@@ -12,10 +12,10 @@ from gpustack.ask.view import View
 from gpustack.command import Prose
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
-from gpustack.probes.kubernetes.nodes import add_reason
 from gpustack.probes.kubernetes.storage import CLASSES, PROVISIONER
 from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.step import Step
+from gpustack.steps.workloads import find_stopped_deployment
 
 LOCAL_PATH = "rancher.io/local-path"
 NAME = "local-path-provisioner"
@@ -53,10 +53,7 @@ def provisioner(view: View) -> Result | None:
     """If the default class uses the provisioner of gpustack, the provisioner is running."""
     if not any(storage_class.default and storage_class.provisioner == LOCAL_PATH for storage_class in view[CLASSES]):
         return None
-    workload = view[PROVISIONER].get(NAME)
-    if workload is None or not workload.desired_pods:
-        return Result(NAME, "running", "scaled to 0" if workload else "nothing")
-    return None if workload.runs else Result(NAME, "running", add_reason("not running", workload.refusal), passing=True)
+    return find_stopped_deployment(NAME, view[PROVISIONER])
 
 
 STEP = Step(

@@ -10,19 +10,19 @@ Settings: autoscaling. Sources: chart keda 2.20.2, its templates/metrics-server/
 "Deploying KEDA" and "Cluster"; docs/autoscaling.md.
 """
 
-from gpustack.ask.judge import Result, format_value
+from gpustack.ask.judge import Result
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.kubernetes.autoscaling import EXTERNAL, EXTERNAL_METRICS
-from gpustack.probes.kubernetes.nodes import add_reason
 from gpustack.probes.kubernetes.workloads import KEDA_DEPLOYMENTS
 from gpustack.steps.autoscaling.server import other_server, select_deployments
 from gpustack.steps.autoscaling.values import build_release
 from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.release import find_release_mismatch
 from gpustack.steps.step import Step
+from gpustack.steps.workloads import find_stopped_workloads
 
 
 def applies(inventory: Inventory, host: Host) -> bool:
@@ -38,19 +38,9 @@ def workloads(view: View) -> Result | None:
     """The operator, the metrics server and the admission webhooks run."""
     if other_server(view):
         return None
-    subject, actual_workloads, expected_names = (
-        "workloads of KEDA",
-        view[KEDA_DEPLOYMENTS],
-        select_deployments(view).names,
+    return find_stopped_workloads(
+        "workloads of KEDA", select_deployments(view).names, view[KEDA_DEPLOYMENTS], daemon_sets={}
     )
-    if missing := [part for part in expected_names if part not in actual_workloads]:
-        return Result(subject, "all present", f"no {format_value(missing)}")
-    if idle := [part for part in expected_names if not actual_workloads[part].desired_pods]:
-        return Result(subject, "all running", f"{format_value(idle)} scaled to 0")
-    failures = [
-        add_reason(part, actual_workloads[part].refusal) for part in expected_names if not actual_workloads[part].runs
-    ]
-    return Result(subject, "all running", format_value(failures), passing=True) if failures else None
 
 
 def metrics_api(view: View) -> Result | None:

@@ -30,7 +30,7 @@ from gpustack.probes.gpu.runtime import DROP_IN
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.host.system import IDENTITY, OS
 from gpustack.probes.kubernetes.namespaces import NAMESPACES
-from gpustack.probes.kubernetes.nodes import NODES, add_reason
+from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.network.addresses import ADDRESS
 from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.gpu.count import count_passthrough_gpus, list_gpus
@@ -53,6 +53,7 @@ from gpustack.steps.gpu.operator_values import build_release, uses_driver_contai
 from gpustack.steps.gpu.plugin_objects import NAME_PREFIX
 from gpustack.steps.release import find_release_mismatch
 from gpustack.steps.step import Step
+from gpustack.steps.workloads import find_stopped_deployment
 
 # In seconds. The image of a driver container, 1 to 2 GB, is pulled; then the chart gives it 60 s and 120 times 10 s to
 # compile the module (values.yaml of gpu-operator, driver.startupProbe).
@@ -230,11 +231,8 @@ def operands(view: View) -> Result | None:
         deployments.append(f"{view.spec.gpu.release}{DISCOVERY}-master")
         names.append(f"{view.spec.gpu.release}{DISCOVERY}-worker")
     for name in deployments:
-        running = view[GPU_DEPLOYMENTS].get(name)
-        if running is None or not running.runs or not running.ready:
-            actual = "nothing" if running is None else "not running" if running.desired_pods else "scaled to 0"
-            refusal = running.refusal if running else ""
-            return Result(name, "running", add_reason(actual, refusal), passing=actual == "not running")
+        if result := find_stopped_deployment(name, view[GPU_DEPLOYMENTS]):
+            return result
     workloads = view[GPU_DAEMON_SETS]
     count = len(map_gpu_nodes(view))
     missing = [name for name in names if name not in workloads]

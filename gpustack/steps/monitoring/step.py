@@ -28,7 +28,6 @@ from gpustack.config.sections.receiver import locate_secret
 from gpustack.config.versions import parse_minor
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.kubernetes.namespaces import NAMESPACES
-from gpustack.probes.kubernetes.nodes import add_reason
 from gpustack.probes.kubernetes.workloads import MONITORING_DAEMON_SETS, MONITORING_DEPLOYMENTS
 from gpustack.probes.monitoring.alerting import RECEIVERS, SECRETS
 from gpustack.probes.monitoring.grafana import DATA_SOURCES
@@ -55,6 +54,7 @@ from gpustack.steps.monitoring.values import (
 )  # fmt: skip
 from gpustack.steps.release import find_release, find_release_mismatch
 from gpustack.steps.step import Step
+from gpustack.steps.workloads import find_stopped_workloads
 
 KINDS = (
     "alertmanagerconfigs", "alertmanagers", "podmonitors", "probes", "prometheusagents", "prometheuses",
@@ -202,29 +202,12 @@ def namespace(view: View) -> Result | None:
 
 def workloads(view: View) -> Result | None:
     """The operator, Grafana and kube-state-metrics are running, and node-exporter is running on every node."""
-    deployments, daemon_sets = view[MONITORING_DEPLOYMENTS], view[MONITORING_DAEMON_SETS]
-    actual_workloads = {**deployments, **daemon_sets}
-    name = view.spec.monitoring.release
-    expected_names = [
-        f"{name}-{part}" for part in ("operator", "grafana", "kube-state-metrics", "prometheus-node-exporter")
+    names = [
+        f"{view.spec.monitoring.release}-{part}"
+        for part in ("operator", "grafana", "kube-state-metrics", "prometheus-node-exporter")
     ]
-    missing = [part for part in expected_names if part not in actual_workloads]
-    if missing:
-        return Result("workloads of the monitoring", "all present", f"no {format_value(missing)}")
-    # A DaemonSet that nobody has looked at yet wants no pod either: that one is on its way.
-    if idle := [
-        part
-        for part in expected_names
-        if part in view[MONITORING_DEPLOYMENTS] and not actual_workloads[part].desired_pods
-    ]:
-        return Result("workloads of the monitoring", "all running", f"{format_value(idle)} scaled to 0")
-    late = {part: actual_workloads[part] for part in expected_names if not actual_workloads[part].runs}
-    failures = [
-        add_reason(f"{part} {workload.ready} of {workload.desired_pods}", workload.refusal)
-        for part, workload in late.items()
-    ]
-    return (
-        Result("workloads of the monitoring", "all running", format_value(failures), passing=True) if failures else None
+    return find_stopped_workloads(
+        "workloads of the monitoring", names, view[MONITORING_DEPLOYMENTS], view[MONITORING_DAEMON_SETS]
     )
 
 
