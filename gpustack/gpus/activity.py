@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from statistics import fmean
 
-from gpustack.gpus.fleet import MEMORY, USED, build_sort_key, compute_memory, group_owners, group_readings
+from gpustack.gpus.device import MEMORY, USED, Device, list_devices
 from gpustack.metrics.fields import DEV, PROF
 from gpustack.metrics.gpus import Gpu, Owner
-from gpustack.metrics.readings import Reading, Readings
+from gpustack.metrics.readings import Readings
 
 # What stands in a column, by the field that it is of.
 SHARES = {
@@ -80,32 +80,24 @@ class Activity:
 
 def build_activity(readings: Readings, predicate: Callable[[GpuActivity], bool] = lambda work: True) -> Activity:
     """Build the activity of the GPUs that the predicate selects, by node and index."""
-    owners = group_owners(readings)
-    work = sorted(
-        (build_gpu_activity(gpu_readings, owners) for gpu_readings in group_readings(readings)),
-        key=lambda entry: build_sort_key(entry.gpu),
-    )
-    chosen = tuple(filter(predicate, work))
+    chosen = tuple(filter(predicate, map(build_gpu_activity, list_devices(readings))))
     return Activity(chosen, tuple(group_by_pod(chosen)), find_missing_fields(chosen), readings.doubts)
 
 
-def build_gpu_activity(
-    readings: Mapping[str, Reading], owners: Mapping[tuple[str, str], tuple[Owner, ...]]
-) -> GpuActivity:
-    newest = max(readings.values(), key=lambda reading: reading.time)
-    values = {name: reading.value for name, reading in readings.items()}
+def build_gpu_activity(device: Device) -> GpuActivity:
+    values = {name: reading.value for name, reading in device.readings.items()}
     bits = values.get(REASONS)
     return GpuActivity(
-        gpu=newest.gpu,
-        owners=owners.get(newest.gpu.key, ()),
+        gpu=device.gpu,
+        owners=device.owners,
         **{name: values.get(field) for name, field in SHARES.items()},
         memory=values.get(USED),
-        memory_total=compute_memory(readings),
+        memory_total=device.memory,
         power=values.get(POWER),
         power_limit=values.get(LIMIT),
         temperature=values.get(TEMPERATURE),
         throttle_reasons=None if bits is None else tuple(word for bit, word in BITS.items() if int(bits) & bit),
-        time=newest.time,
+        time=device.time,
     )
 
 

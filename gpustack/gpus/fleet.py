@@ -4,18 +4,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gpustack.gpus.device import MEMORY, XID, Device, is_serious, list_devices
 from gpustack.metrics.fields import DEV, PROF
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
 from gpustack.metrics.xids import load_xids
 
-TOTAL, USED, FREE, RESERVED = (f"{DEV}FB_{word}" for word in ("TOTAL", "USED", "FREE", "RESERVED"))
 GENERATION, WIDTH = f"{DEV}PCIE_LINK_GEN", f"{DEV}PCIE_LINK_WIDTH"
 MOST_GENERATION, MOST_WIDTH = f"{DEV}PCIE_MAX_LINK_GEN", f"{DEV}PCIE_MAX_LINK_WIDTH"
 # Of all links together: whichever the exporter has, if the GPU has any.
 NVLINK = (f"{DEV}NVLINK_BANDWIDTH_TOTAL", f"{DEV}NVLINK_COUNT_TX_BYTES", f"{PROF}NVLINK_TX_BYTES")
 ECC, MIG = f"{DEV}ECC_CURRENT", f"{DEV}MIG_MODE"
-XID, ACTION = f"{DEV}XID_ERRORS", f"{DEV}GET_GPU_RECOVERY_ACTION"
+ACTION = f"{DEV}GET_GPU_RECOVERY_ACTION"
 FAILED = {
     f"{DEV}ROW_REMAP_FAILURE": "a row could not be replaced",
     f"{DEV}THRESHOLD_SRM": "too many errors of SRAM",
@@ -27,10 +27,9 @@ PENDING = {
 }
 # What tells that a GPU was looked at: of one without any of these, health is unknown.
 HEALTH = (XID, ACTION, *FAILED, *PENDING)
-MEMORY, PCIE = (TOTAL, USED, FREE, RESERVED), (GENERATION, WIDTH, MOST_GENERATION, MOST_WIDTH)
+PCIE = (GENERATION, WIDTH, MOST_GENERATION, MOST_WIDTH)
 FIELDS = (*MEMORY, *PCIE, *NVLINK, ECC, MIG, f"{DEV}GPU_TEMP", *HEALTH)
 SHARED = ("time-slicing", "mps")
-OLD = 60.0  # seconds; exporters are scraped at least as often
 # dcgm_structs.h of DCGM: dcgmGpuRecoveryAction
 ACTIONS = {1: "reset the GPU", 2: "reboot the host", 3: "drain peer-to-peer traffic", 4: "drain and reset the GPU"}
 
@@ -74,11 +73,7 @@ class Fleet:
 def build_fleet(readings: Readings, time: float, sharing: Mapping[str, str] | None = None) -> Fleet:
     """Build the list of GPUs by node and index; instances of a GPU follow it. `time` is that of the server's clock, by
     which ages are shown. `sharing` says by node how GPUs are shared."""
-    owners = group_owners(readings)
-    cards = sorted(
-        (build_card(gpu_readings, owners) for gpu_readings in group_readings(readings)),
-        key=lambda card: build_sort_key(card.gpu),
-    )
+    cards = map(build_card, list_devices(readings))
     shared = [replace(card, sharing=(sharing or {}).get(card.gpu.node)) for card in cards]
     return Fleet(tuple(mark_odd(shared)), (*readings.doubts, *find_sharing_doubts(shared)), time)
 
@@ -91,52 +86,6 @@ def find_sharing_doubts(cards: Iterable[Card]) -> Iterator[str]:
         yield f"GPUs of {', '.join(sorted(nodes))} are shared: the exporter may name one of several pods only"
 
 
-def group_readings(readings: Readings) -> Iterable[Mapping[str, Reading]]:
-    """Group the readings of each GPU or MIG instance by the field's name. Readings that are older than a scrape are
-    left out, because they may be of another pod's time. Of several Xids the most serious one counts."""
-    newest: dict[tuple[str, str], float] = {}
-    for reading in readings.newest:
-        newest[reading.gpu.key] = max(reading.time, newest.get(reading.gpu.key, 0.0))
-    by_gpu: dict[tuple[str, str], dict[str, Reading]] = {}
-    for reading in readings.newest:
-        gpu_readings = by_gpu.setdefault(reading.gpu.key, {})
-        if reading.time < newest[reading.gpu.key] - OLD:
-            continue
-        other = gpu_readings.get(reading.field.name)
-        if other is None or compute_weight(reading) > compute_weight(other):
-            gpu_readings[reading.field.name] = reading
-    return by_gpu.values()
-
-
-def compute_weight(reading: Reading) -> tuple[bool, bool, float]:
-    """Compute which of two readings of a field counts more. A shared GPU may have series of each pod beside its own,
-    which counts."""
-    xid = reading.field.name == XID
-    return xid and is_serious(int(reading.value)), not xid and not reading.part, reading.time
-
-
-def is_serious(code: int) -> bool:
-    """Tell whether an Xid is serious: one that is not in the table, or that NVIDIA does not expect, is."""
-    return code > 0 and (code not in load_xids() or load_xids()[code].severity in ("critical", "unknown"))
-
-
-def group_owners(readings: Readings) -> dict[tuple[str, str], tuple[Owner, ...]]:
-    """Group all pods by GPU. A shared GPU has several where the exporter has a series for each (label vgpu). Where
-    several jobs scrape a GPU, one of them may not ask the kubelet."""
-    newest: dict[tuple[tuple[str, str], tuple[str, ...]], Reading] = {}
-    ends: dict[tuple[str, str], float] = {}
-    for reading in readings.newest:
-        key = (reading.gpu.key, () if reading.field.name == XID else reading.part)
-        ends[reading.gpu.key] = max(reading.time, ends.get(reading.gpu.key, 0.0))
-        if reading.owner and (key not in newest or reading.time > newest[key].time):
-            newest[key] = reading
-    gpu_owners: dict[tuple[str, str], set[Owner]] = {}
-    for (gpu, _), reading in newest.items():
-        if reading.owner and reading.time >= ends[gpu] - OLD:
-            gpu_owners.setdefault(gpu, set()).add(reading.owner)
-    return {gpu: tuple(sorted(owners)) for gpu, owners in gpu_owners.items()}
-
-
 def select_cards(fleet: Fleet, *, node: str = "", model: str = "") -> Fleet:
     """Select the GPUs of a node, and those whose model contains a word, whatever its case."""
     kept = (
@@ -147,17 +96,12 @@ def select_cards(fleet: Fleet, *, node: str = "", model: str = "") -> Fleet:
     return replace(fleet, cards=tuple(kept))
 
 
-def build_sort_key(gpu: Gpu) -> tuple[str, int, str, str]:
-    number = int(gpu.index) if gpu.index.isdigit() else -1
-    return gpu.node, number, gpu.uuid, gpu.instance
-
-
-def build_card(readings: Mapping[str, Reading], owners: Mapping[tuple[str, str], tuple[Owner, ...]]) -> Card:
-    newest = max(readings.values(), key=lambda reading: reading.time)
+def build_card(device: Device) -> Card:
+    readings = device.readings
     return Card(
-        gpu=newest.gpu,
-        owners=owners.get(newest.gpu.key, ()),
-        memory=compute_memory(readings),
+        gpu=device.gpu,
+        owners=device.owners,
+        memory=device.memory,
         generation=extract_int(readings, GENERATION),
         width=extract_int(readings, WIDTH),
         most_generation=extract_int(readings, MOST_GENERATION),
@@ -166,18 +110,9 @@ def build_card(readings: Mapping[str, Reading], owners: Mapping[tuple[str, str],
         mig=extract_flag(readings, MIG),
         ill=tuple(list_illnesses(readings)),
         known=any(name in readings for name in HEALTH),
-        time=newest.time,
+        time=device.time,
         nvlink=True if any(name in readings for name in NVLINK) else None,
     )
-
-
-def compute_memory(readings: Mapping[str, Reading]) -> float | None:
-    """Compute the memory of a GPU. Exporters send the total only when asked to; its three parts are in their own
-    list."""
-    if TOTAL in readings:
-        return readings[TOTAL].value
-    parts = [readings[name].value for name in (USED, FREE, RESERVED) if name in readings]
-    return sum(parts) if len(parts) == 3 else None
 
 
 def extract_int(readings: Mapping[str, Reading], name: str) -> int | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from gpustack.gpus.device import Device
 from gpustack.serve.measures import MEASURES, Measure, Point, combine, explain_absence, select_point
 from gpustack.serve.models import (
     Gpu,
@@ -17,7 +18,7 @@ from gpustack.serve.models import (
     PodList,
     Value,
 )
-from gpustack.serve.moment import Device, Moment, find_owners, group_devices, match_pods
+from gpustack.serve.moment import Moment, find_owners, group_devices, match_pods
 from gpustack.serve.refusal import quote_input, refuse_missing
 
 
@@ -129,7 +130,7 @@ def find_point(moment: Moment, devices: Iterable[Device], measure: Measure) -> P
     """Combine a value over all of these GPUs, or say why one of them has none."""
     points = []
     for device in devices:
-        point = select_point(device.readings, measure)
+        point = select_point(device, measure)
         if point is None:
             return explain_absence(measure, device.name, moment.doubts)
         points.append(point)

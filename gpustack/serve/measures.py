@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from gpustack.gpus.activity import LIMIT, POWER, SHARES, TEMPERATURE
-from gpustack.gpus.fleet import FREE, RESERVED, TOTAL, USED, compute_memory
+from gpustack.gpus.device import TOTAL, USED, Device
 from gpustack.metrics.fields import find_fields
-from gpustack.metrics.readings import Reading
 from gpustack.metrics.units import find_unit
 
 
@@ -43,12 +42,11 @@ class Point:
     timestamp: float
 
 
-def select_point(readings: Mapping[str, Reading], measure: Measure) -> Point | None:
+def select_point(device: Device, measure: Measure) -> Point | None:
     """Select the value of one GPU. A value that is computed from several is as old as the oldest of them."""
-    if measure.field == TOTAL and (total := compute_memory(readings)) is not None:
-        parts = [TOTAL] if TOTAL in readings else [USED, FREE, RESERVED]
-        return Point(total, min(readings[name].time for name in parts))
-    reading = readings.get(measure.field)
+    if measure.field == TOTAL and device.memory is not None:
+        return Point(device.memory, min(reading.time for reading in device.memory_readings))
+    reading = device.readings.get(measure.field)
     return Point(reading.value, reading.time) if reading else None
 
 

@@ -1,29 +1,15 @@
 """Readings of all GPUs at one moment, and the pods that have them."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpustack.gpus.activity import FIELDS
-from gpustack.gpus.fleet import build_sort_key, group_owners, group_readings
+from gpustack.gpus.device import Device, list_devices
 from gpustack.gpus.queries import query_readings
-from gpustack.metrics.gpus import Gpu, Owner
+from gpustack.metrics.gpus import Owner
 from gpustack.metrics.prometheus import Prometheus
-from gpustack.metrics.readings import Reading, Readings
-
-
-@dataclass(frozen=True)
-class Device:
-    """Hold a GPU or MIG instance with its newest readings, by the names of the fields, and all pods that share it."""
-
-    gpu: Gpu
-    owners: tuple[Owner, ...]
-    readings: Mapping[str, Reading]
-
-    @property
-    def name(self) -> str:
-        """The name in its path is the UUID, or node and index where the exporter sends no UUID."""
-        return self.gpu.key[0]
+from gpustack.metrics.readings import Readings
 
 
 @dataclass(frozen=True)
@@ -48,15 +34,7 @@ def read_moment(prometheus: Prometheus) -> Moment:
 
 def build_moment(readings: Readings, prometheus_time: float) -> Moment:
     """Build a moment with GPUs in the order of node and index."""
-    owners = group_owners(readings)
-    devices = [build_device(gpu_readings, owners) for gpu_readings in group_readings(readings)]
-    devices.sort(key=lambda device: build_sort_key(device.gpu))
-    return Moment(tuple(devices), readings.doubts, prometheus_time, time.monotonic())
-
-
-def build_device(readings: Mapping[str, Reading], owners: Mapping[tuple[str, str], tuple[Owner, ...]]) -> Device:
-    newest = max(readings.values(), key=lambda reading: reading.time)
-    return Device(newest.gpu, owners.get(newest.gpu.key, ()), readings)
+    return Moment(tuple(list_devices(readings)), readings.doubts, prometheus_time, time.monotonic())
 
 
 def group_devices(devices: Iterable[Device]) -> dict[tuple[str, str], list[Device]]:

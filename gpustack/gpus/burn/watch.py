@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from gpustack.command import Command
 from gpustack.errors import GpustackError, UsageError
 from gpustack.gpus.activity import BITS, REASONS, TEMPERATURE
-from gpustack.gpus.fleet import group_readings
+from gpustack.gpus.device import group_readings
 from gpustack.gpus.queries import BACK
 from gpustack.metrics.fields import DEV
 from gpustack.metrics.readings import Reading, Readings
