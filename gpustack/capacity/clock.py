@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from gpustack.capacity.source import Source
 from gpustack.capacity.usage import Gap
-from gpustack.config import usage_series as series
 from gpustack.errors import UsageError
 from gpustack.times import HOUR, format_minute
+from gpustack.vocabulary import usage_series as series
 
 WHOLE_FROM = 0.5
 """Recorded share from which an hour counts whole: its missing part was as the rest."""

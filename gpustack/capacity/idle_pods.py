@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator
 from gpustack.capacity import raw_rules
 from gpustack.capacity.source import Source
 from gpustack.capacity.state import IdlePod
-from gpustack.config import usage_series as series
 from gpustack.files.json_text import dump_json
 from gpustack.metrics.prometheus import Series
+from gpustack.vocabulary import usage_series as series
 
 LEAST = 3600
 """Seconds: a pod that was busy within this time is not idle."""

@@ -10,7 +10,7 @@ from functools import cache
 
 from gpustack.config.resources import locate_shipped_values, read_shipped_yaml
 from gpustack.config.sections.usage import Capacity, format_series_label
-from gpustack.config.usage_series import SAMPLE
+from gpustack.vocabulary.usage_series import SAMPLE
 
 TEAM = format_series_label(Capacity().team_label)
 """The label that the rules read."""

@@ -8,8 +8,8 @@ from gpustack.capacity.doubts import find_doubts
 from gpustack.capacity.source import Source
 from gpustack.capacity.table import UsageTable
 from gpustack.capacity.usage import Queue, Usage
-from gpustack.config import usage_series as series
 from gpustack.config.sections.usage import format_series_label
+from gpustack.vocabulary import usage_series as series
 
 MEASURED = {series.ATTRIBUTED: "attributed", series.ACTIVE: "active", series.IDLE: "idle"}
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from gpustack.capacity import raw_rules
 from gpustack.capacity.window import Window
 from gpustack.command import Command, Prose
-from gpustack.config import usage_series as series
 from gpustack.errors import UsageError
 from gpustack.files.json_text import dump_json
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.times import HOUR, format_minute
+from gpustack.vocabulary import usage_series as series
 
 CHUNK = 7 * 24 * HOUR
 """Seconds of one query: an answer stays small, and within the server's limits."""

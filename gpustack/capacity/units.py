@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from gpustack.config.usage_series import QUARTERS, SHARES
+from gpustack.vocabulary.usage_series import QUARTERS, SHARES
 
 MIG = "nvidia_com_mig_"
 

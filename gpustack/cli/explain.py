@@ -27,8 +27,8 @@ def complete_name(incomplete: str) -> list[str]:
 
 def complete_metric(context: typer.Context, incomplete: str) -> list[str]:
     """List the names of metrics or the codes of Xids that begin with a text, for shell completion."""
-    from gpustack.metrics.fields import load_fields
-    from gpustack.metrics.xids import load_xids
+    from gpustack.vocabulary.fields import load_fields
+    from gpustack.vocabulary.xids import load_xids
 
     metric = context.params.get("name") == "metric"
     words = [field.name for field in load_fields()] if metric else [str(code) for code in load_xids()]

@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields, replace
 from statistics import fmean
 
 from gpustack.gpus.device import MEMORY, USED, Device, list_devices
-from gpustack.metrics.fields import DEV, PROF
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Readings
+from gpustack.vocabulary.fields import DEV, PROF
 
 # What stands in a column, by the field that it is of.
 SHARES = {

@@ -10,10 +10,10 @@ from math import isfinite
 from typing import Literal
 
 from gpustack.metrics.exposition import Family
-from gpustack.metrics.fields import TWINS, Field
 from gpustack.metrics.gpus import extract_gpu, extract_owner
 from gpustack.metrics.readings import APART, resolve_field
-from gpustack.metrics.units import convert_to_base, find_unit
+from gpustack.vocabulary.fields import TWINS, Field
+from gpustack.vocabulary.units import convert_to_base, find_unit
 
 Outcome = Literal["ok", "wrong", "unknown"]
 PREFIX = "DCGM_"

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from gpustack.metrics.fields import DEV
 from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
-from gpustack.metrics.xids import load_xids
+from gpustack.vocabulary.fields import DEV
+from gpustack.vocabulary.xids import load_xids
 
 TOTAL, USED, FREE, RESERVED = MEMORY = tuple(f"{DEV}FB_{word}" for word in ("TOTAL", "USED", "FREE", "RESERVED"))
 XID = f"{DEV}XID_ERRORS"

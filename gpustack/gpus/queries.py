@@ -7,10 +7,10 @@ from dataclasses import replace
 from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.files.json_text import dump_json
-from gpustack.metrics.fields import is_ambiguous, list_spellings
 from gpustack.metrics.gpus import extract_owner
 from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.metrics.readings import Readings, build_readings
+from gpustack.vocabulary.fields import is_ambiguous, list_spellings
 
 # Seconds: what has no sample for so long is not there now. Exporters are scraped at least once a minute.
 BACK = 120

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from gpustack.command import Command
 from gpustack.errors import UsageError
-from gpustack.metrics.fields import Field, find_fields, is_ambiguous
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.readings import resolve_field
-from gpustack.metrics.units import convert_to_base, find_unit
+from gpustack.vocabulary.fields import Field, find_fields, is_ambiguous
+from gpustack.vocabulary.units import convert_to_base, find_unit
 
 EVERY = '{__name__=~"DCGM_(FI|EXP)_.+"}'
 

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gpustack.metrics.fields import Field, find_fields, find_original
 from gpustack.metrics.gpus import Gpu, Owner, extract_gpu, extract_owner
 from gpustack.metrics.prometheus import Series
-from gpustack.metrics.units import Unit, convert_to_base, find_unit
+from gpustack.vocabulary.fields import Field, find_fields, find_original
+from gpustack.vocabulary.units import Unit, convert_to_base, find_unit
 
 PERCENT = ("%", "percent")
 SHARE = re.compile(r"\bratio\b|\b0 ?(?:\.\.|-|to) ?1\b")

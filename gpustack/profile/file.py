@@ -16,9 +16,9 @@ from gpustack.errors import UsageError
 from gpustack.events import format_count
 from gpustack.files.read import read_file
 from gpustack.files.write import write_file
-from gpustack.metrics.fields import find_fields
-from gpustack.metrics.units import find_unit
 from gpustack.profile.window import QUANTITIES, GpuWindow, Job
+from gpustack.vocabulary.fields import find_fields
+from gpustack.vocabulary.units import find_unit
 
 SCHEMA: Literal["gpustack/profile/v2"] = "gpustack/profile/v2"
 OLDER_SCHEMAS = ("gpustack/profile/v1",)

@@ -2,11 +2,11 @@
 
 from gpustack.command import Command
 from gpustack.errors import UsageError
-from gpustack.metrics.fields import list_spellings
 from gpustack.metrics.prometheus import Prometheus, Series
 from gpustack.profile.selection import Selection
 from gpustack.profile.window import Job
 from gpustack.profile.windows import NAMES, build_windows
+from gpustack.vocabulary.fields import list_spellings
 
 
 def query_job(prometheus: Prometheus, selection: Selection, begin: float, end: float) -> Job:

@@ -9,12 +9,12 @@ from statistics import median
 from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.metrics.exposition import Family
-from gpustack.metrics.fields import list_spellings
 from gpustack.metrics.gpus import extract_gpu
 from gpustack.metrics.prometheus import Series
 from gpustack.profile.selection import Selection
 from gpustack.profile.window import Job
 from gpustack.profile.windows import NAMES, build_windows
+from gpustack.vocabulary.fields import list_spellings
 
 SHORTEST = 1.0  # seconds; dcgm-exporter collects every 30 s unless its option -c says otherwise
 KNOWN = 4  # times that values were new, before their pace is known

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
-from gpustack.metrics.fields import DEV, PROF
 from gpustack.metrics.gpus import Gpu
+from gpustack.vocabulary.fields import DEV, PROF
 
 # What is measured over time, by the field that it is of.
 QUANTITIES = {

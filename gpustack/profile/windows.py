@@ -5,13 +5,13 @@ from itertools import pairwise
 from statistics import median
 from types import MappingProxyType
 
-from gpustack.metrics.fields import DEV, Field, find_original
 from gpustack.metrics.gpus import Gpu, extract_gpu, extract_owner
 from gpustack.metrics.prometheus import Series
 from gpustack.metrics.readings import resolve_field
-from gpustack.metrics.units import convert_to_base, find_unit
 from gpustack.profile.selection import Selection
 from gpustack.profile.window import NEEDED, QUANTITIES, GpuWindow
+from gpustack.vocabulary.fields import DEV, Field, find_original
+from gpustack.vocabulary.units import convert_to_base, find_unit
 
 ENERGY, GENERATION, WIDTH, TOTAL = (
     f"{DEV}{name}" for name in ("TOTAL_ENERGY_CONSUMPTION", "PCIE_LINK_GEN", "PCIE_LINK_WIDTH", "FB_TOTAL")

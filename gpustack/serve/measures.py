@@ -6,8 +6,8 @@ from statistics import fmean
 
 from gpustack.gpus.activity import LIMIT, POWER, SHARES, TEMPERATURE
 from gpustack.gpus.device import TOTAL, USED, Device
-from gpustack.metrics.fields import find_fields
-from gpustack.metrics.units import find_unit
+from gpustack.vocabulary.fields import find_fields
+from gpustack.vocabulary.units import find_unit
 
 
 @dataclass(frozen=True)

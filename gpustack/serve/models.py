@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from gpustack.ask.redact.printable import clean_text
-from gpustack.metrics.fields import find_fields
 from gpustack.serve.measures import MEASURES
+from gpustack.vocabulary.fields import find_fields
 
 Name = Annotated[str, BeforeValidator(clean_text)]
 NameOrNull = Annotated[str | None, BeforeValidator(lambda text: clean_text(text) if text else None)]

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from gpustack.config.usage_series import INTERVAL
+from gpustack.vocabulary.usage_series import INTERVAL
 from scripts.values import cluster_rules, gpu_rules, usage_rules, workload_rules
 from scripts.values.capacity import render_capacity
 from scripts.values.cost import render_cost

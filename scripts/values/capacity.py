@@ -1,7 +1,7 @@
 """Dashboard of capacity: GPUs that nodes offer, that pods hold and wait for, and that do nothing. Requested, held and
 active GPUs are never one number."""
 
-from gpustack.config import usage_series as series
+from gpustack.vocabulary import usage_series as series
 from scripts.values.grafana import (
     Panel,
     build_heading,

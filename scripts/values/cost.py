@@ -1,7 +1,7 @@
 """Dashboard of cost: allocated GPUs times the prices of the spec, as `gpustack cost report` has them."""
 
-from gpustack.config import usage_series as series
 from gpustack.steps.budget import SPENDING, build_month_expression
+from gpustack.vocabulary import usage_series as series
 from scripts.values.grafana import (
     Panel,
     build_heading,

@@ -13,9 +13,9 @@ from gpustack.capacity.read import query_usage
 from gpustack.capacity.source import Source, choose_source
 from gpustack.capacity.usage import Hours, group_hours
 from gpustack.capacity.window import Window
-from gpustack.config import usage_series as series
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.web import Access
+from gpustack.vocabulary import usage_series as series
 from tests.contract.prometheus_server import OF_THE_PAST, over, prometheus
 from tests.contract.promtool import program
 from tests.worlds.life.draw import Life, draw

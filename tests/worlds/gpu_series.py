@@ -6,9 +6,9 @@ from gpustack.gpus.activity import Activity, build_activity
 from gpustack.gpus.contract import Contract, Verdict
 from gpustack.gpus.fleet import Fleet, build_fleet
 from gpustack.gpus.series import Metric, Metrics
-from gpustack.metrics.fields import find_fields
 from gpustack.metrics.prometheus import Series
 from gpustack.metrics.readings import build_readings
+from gpustack.vocabulary.fields import find_fields
 
 LABELS = {
     "job": "nvidia-dcgm-exporter",

@@ -5,7 +5,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 from gpustack.gpus.activity import FIELDS as ACTIVITY
 from gpustack.gpus.fleet import FIELDS as FLEET
-from gpustack.metrics.fields import find_fields
+from gpustack.vocabulary.fields import find_fields
 
 VALUES = {"FB_TOTAL": 81559, "ECC_CURRENT": 1, "PCIE_LINK_GEN": 5, "PCIE_LINK_WIDTH": 16, "GPU_TEMP": 40}
 VALUES |= {"PCIE_MAX_LINK_GEN": 5, "PCIE_MAX_LINK_WIDTH": 16, "POWER_USAGE": 640, "ENFORCED_POWER_LIMIT": 700}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gpustack.config import usage_series as series
+from gpustack.vocabulary import usage_series as series
 from tests.worlds.life import blocks
 from tests.worlds.life.samples import Track
 from tests.worlds.life.steps import add_up

@@ -3,10 +3,10 @@
 from gpustack.capacity.read import query_usage
 from gpustack.capacity.state import Capacity, CurrentState, FreeUnits, IdlePod, WaitingPod
 from gpustack.capacity.usage import Usage, group_hours
-from gpustack.config import usage_series as series
 from gpustack.config.sections.usage import Cost
 from gpustack.cost.bill import Bill, build_bill
 from gpustack.cost.prices import find_prices
+from gpustack.vocabulary import usage_series as series
 from tests.worlds.usage import BEGIN, Recorder
 
 END = BEGIN + 2 * 86400

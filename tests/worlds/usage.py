@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from gpustack.capacity.source import Source
 from gpustack.capacity.window import Window
-from gpustack.config import usage_series as series
 from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
 from gpustack.times import HOUR
+from gpustack.vocabulary import usage_series as series
 
 BEGIN = 1_790_812_800  # 2026-10-01 00:00 UTC
 MINUTE = 60

@@ -7,7 +7,7 @@ from typing import Literal
 from gpustack.gpus.burn.loads import Load
 from gpustack.gpus.burn.output import Output, parse_output
 from gpustack.gpus.burn.watch import GpuObservation
-from gpustack.metrics.fields import strip_prefix
+from gpustack.vocabulary.fields import strip_prefix
 
 Outcome = Literal["passed", "failed", "unknown"]
 WRONG_TESTER = 256 - 12

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.gpus.burn.output import Output
-from gpustack.metrics.fields import Field, find_fields, strip_prefix
+from gpustack.vocabulary.fields import Field, find_fields, strip_prefix
 
 # The graphics engine, SMs and their occupancy have one load, that of the greatest occupancy. Without this option each
 # of them rises from nothing for the whole time.

@@ -9,8 +9,8 @@ from gpustack.errors import GpustackError, UsageError
 from gpustack.gpus.activity import BITS, REASONS, TEMPERATURE
 from gpustack.gpus.device import group_readings
 from gpustack.gpus.queries import BACK
-from gpustack.metrics.fields import DEV
 from gpustack.metrics.readings import Reading, Readings
+from gpustack.vocabulary.fields import DEV
 
 OPERATING, SLOWDOWN, MARGIN = f"{DEV}GPU_MAX_OP_TEMP", f"{DEV}SLOWDOWN_TEMP", f"{DEV}GPU_TEMP_LIMIT"
 FIELDS = (TEMPERATURE, OPERATING, SLOWDOWN, MARGIN, REASONS)

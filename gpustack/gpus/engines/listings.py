@@ -24,9 +24,9 @@ from gpustack.gpus.engines.engine import Engines
 from gpustack.gpus.engines.job import Figure, parse_figures
 from gpustack.gpus.engines.samples import Sample, build_options, parse_samples
 from gpustack.gpus.engines.violations import Violation, build_listen_command, parse_violations
-from gpustack.metrics.fields import Field
 from gpustack.probes.gpu import temporary_changes
 from gpustack.probes.gpu.temporary_changes import Mark
+from gpustack.vocabulary.fields import Field
 
 Topic = Literal["groups", "policies", "settings", "metrics", "figures", "samples", "violations"]
 Parse = Callable[[Reply], Iterator[Any]]

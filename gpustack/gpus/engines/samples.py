@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from gpustack.command import Command
 from gpustack.errors import UsageError
 from gpustack.gpus.engines.call import Reply
-from gpustack.metrics.fields import EXPORTER, Field, find_fields
+from gpustack.vocabulary.fields import EXPORTER, Field, find_fields
 
 HEADER, WORD, CUT = "#Entity", re.compile(r"\S+"), "..."
 ENTITY = re.compile(r"(GPU|GPU_I|GPU_CI|vGPU|Switch|CPU|CPU_CORE|LINK) (\d+)")

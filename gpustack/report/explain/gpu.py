@@ -6,8 +6,8 @@ from textwrap import fill
 from gpustack.command import Command
 from gpustack.config.complaint import find_nearest
 from gpustack.errors import UsageError
-from gpustack.metrics.fields import EXPORTER, Field, extract_sentence, find_fields, index_fields, load_fields
-from gpustack.metrics.xids import ACTIONS, SOURCE, Xid, load_xids
+from gpustack.vocabulary.fields import EXPORTER, Field, extract_sentence, find_fields, index_fields, load_fields
+from gpustack.vocabulary.xids import ACTIONS, SOURCE, Xid, load_xids
 
 WIDTH = 80
 METRIC, XID = "metric", "xid"

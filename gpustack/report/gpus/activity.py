@@ -7,7 +7,6 @@ from pydantic import Field
 from rich.console import Group, RenderableType
 
 from gpustack.gpus.activity import Activity, GpuActivity, PodActivity
-from gpustack.metrics.fields import find_fields
 from gpustack.report.codes import LISTING_MEANINGS
 from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.gpus.json import Owner
@@ -15,6 +14,7 @@ from gpustack.report.gpus.text import GIB, UNKNOWN, VENDOR, format_index, format
 from gpustack.report.schema import Document, Shape, TextOrNull, TimeOrNull, take
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
+from gpustack.vocabulary.fields import find_fields
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory

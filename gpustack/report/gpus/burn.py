@@ -7,7 +7,6 @@ from pydantic import Field
 
 from gpustack.config.inventory import Inventory
 from gpustack.gpus.burn.judge import Burn, BurnedGpu, Outcome
-from gpustack.metrics.fields import strip_prefix
 from gpustack.report.codes import BURN_MEANINGS, compute_burn_code
 from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.format import format_duration
@@ -16,6 +15,7 @@ from gpustack.report.gpus.text import UNKNOWN
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
+from gpustack.vocabulary.fields import strip_prefix
 
 UUID_WIDTH = len("GPU-01234567")
 OUTCOMES: tuple[Outcome, ...] = ("passed", "failed", "unknown")

@@ -8,12 +8,12 @@ from rich.padding import Padding
 from gpustack.config.inventory import Inventory
 from gpustack.events import format_count
 from gpustack.gpus.series import Metric, Metrics
-from gpustack.metrics.fields import extract_sentence
 from gpustack.report.codes import LISTING_MEANINGS
 from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.gpus.text import UNKNOWN
 from gpustack.report.schema import Document, Shape, TextOrNull, take, take_optional
 from gpustack.report.terminal import Terminal
+from gpustack.vocabulary.fields import extract_sentence
 
 HEADINGS = ("METRIC", "SERIES", "VALUES", "UNIT")
 POWERS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))

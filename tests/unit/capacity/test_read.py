@@ -4,8 +4,8 @@ import pytest
 
 from gpustack.capacity.read import query_usage
 from gpustack.capacity.usage import group_hours, sum_hours
-from gpustack.config import usage_series as series
 from gpustack.errors import UsageError
+from gpustack.vocabulary import usage_series as series
 from tests.worlds.usage import BEGIN, Recorder, by_name
 
 

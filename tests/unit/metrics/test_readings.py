@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack.metrics.fields import TWINS, Field, find_fields, list_spellings, load_fields
 from gpustack.metrics.prometheus import Series
 from gpustack.metrics.readings import build_readings, resolve_field
-from gpustack.metrics.units import UNITS, convert_to_base, find_unit
+from gpustack.vocabulary.fields import TWINS, Field, find_fields, list_spellings, load_fields
+from gpustack.vocabulary.units import UNITS, convert_to_base, find_unit
 
 GPU = {"gpu": "0", "UUID": "GPU-a", "hostname": "gpu1", "job": "dcgm"}
 CLASH = "DCGM_FI_DEV_GPU_UTIL_RATIO"

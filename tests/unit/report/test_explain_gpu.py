@@ -1,9 +1,9 @@
 import pytest
 
 from gpustack.errors import UsageError
-from gpustack.metrics.fields import Field, load_fields
-from gpustack.metrics.xids import load_xids
 from gpustack.report.explain.gpu import explain_metric, explain_xid
+from gpustack.vocabulary.fields import Field, load_fields
+from gpustack.vocabulary.xids import load_xids
 
 
 def test_an_xid_says_how_bad_it_is_and_what_to_do() -> None:

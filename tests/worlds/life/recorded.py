@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import ceil
 
-from gpustack.config import usage_series as series
+from gpustack.vocabulary import usage_series as series
 from tests.worlds.life.clock import MINUTE
 from tests.worlds.life.draw import Life
 from tests.worlds.life.samples import Track

@@ -1,7 +1,7 @@
 import pytest
 
-from gpustack.metrics.fields import EXPORTER, find_fields, index_fields, load_fields
-from gpustack.metrics.xids import ACTIONS, load_xids
+from gpustack.vocabulary.fields import EXPORTER, find_fields, index_fields, load_fields
+from gpustack.vocabulary.xids import ACTIONS, load_xids
 
 
 @pytest.mark.parametrize(
