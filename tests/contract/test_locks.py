@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ RUNTIME = [Requirement(line) for line in PROJECT["dependencies"]]
 DEV = RUNTIME + [Requirement(line) for line in PROJECT["optional-dependencies"]["dev"]]
 SERVE = [one for one in RUNTIME if one.name in PYPROJECT["dependency-groups"]["serve"]]
 RELEASE = RUNTIME + [Requirement(line) for line in PROJECT["optional-dependencies"]["release"]]
+PROGRAMS = {"ansible-core"}  # they are run, not imported
 every_lock = pytest.mark.parametrize("name", ["runtime", "serve", "dev", "release", "uv"])
 
 
@@ -77,3 +79,23 @@ def test_every_library_has_an_upper_end() -> None:
 def test_the_builder_is_the_locked_one() -> None:
     (builder,) = (Requirement(line) for line in PYPROJECT["build-system"]["requires"])
     assert (builder.name, builder.specifier) in {(pin.name, pin.specifier) for pin in pins("dev")}
+
+
+def test_every_library_is_imported() -> None:
+    """A library that nothing imports is installed, updated and audited for nothing."""
+    text = "\n".join(path.read_text() for path in (ROOT / "gpustack").rglob("*.py"))
+    imported = set(re.findall(r"^\s*(?:from|import) (\w+)", text, re.MULTILINE))
+    libraries = {
+        canonicalize_name(library)
+        for module, owners in packages_distributions().items()
+        if module in imported
+        for library in owners
+    }
+    assert {canonicalize_name(one.name) for one in RUNTIME} - libraries == PROGRAMS
+
+
+def test_every_library_has_its_reason() -> None:
+    """docs/decisions/0001-libraries.md has a row for each."""
+    text = (ROOT / "docs" / "decisions" / "0001-libraries.md").read_text()
+    rows = {canonicalize_name(name) for name in re.findall(r"^\| ([\w-]+) \d", text, re.MULTILINE)}
+    assert rows == {canonicalize_name(one.name) for one in RUNTIME}
