@@ -9,7 +9,8 @@ The exit codes are those of docs/exit-codes.md:
     ├── VerifyError        6   installed, and the second question did not come back clean
     ├── LockedError        7   somebody else is changing this cluster
     ├── LabError           9
-    └── BundleError        9
+    ├── BundleError        9
+    └── Interruption       130 somebody stopped the command
 """
 
 from typing import ClassVar
@@ -61,3 +62,10 @@ class LabError(GpustackError):
 
 class BundleError(GpustackError):
     code = 9
+
+
+class Interruption(GpustackError):
+    code = 130
+
+    def __init__(self) -> None:
+        super().__init__("", "The command was interrupted.")

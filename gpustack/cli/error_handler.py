@@ -1,16 +1,30 @@
-"""The conversion of errors to text and exit codes (docs/exit-codes.md). No other module converts errors."""
+"""The conversion of errors to text, documents and exit codes (docs/exit-codes.md). No other module converts errors."""
 
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-from gpustack.errors import GpustackError
+from gpustack.command import Command
+from gpustack.errors import GpustackError, Interruption, UsageError
 
-INTERRUPTED, BUG = 130, 70
+INTERRUPTED, BUG = Interruption.code, GpustackError.code
 STOPPED = "\ninterrupted\n"
 known_secrets: list[str] = []
 """Values of secrets to redact; `session.open_inventory` adds those of the inventory."""
+
+
+@dataclass
+class Invocation:
+    """Describe the command line as far as errors need it: the words of the command, and the format of its `-o`."""
+
+    words: tuple[str, ...] = ("gpustack",)
+    output: str = "human"
+
+
+invocation = Invocation()
+"""The command that runs. `help.Command` sets it before it parses the arguments, which may be wrong."""
 
 
 @contextmanager
@@ -21,14 +35,22 @@ def report_errors() -> Iterator[None]:
         from gpustack.report.error import render_error
 
         sys.stderr.write(render_error(error, known_secrets) + collect_notes(error))
+        print_document(error)
         raise SystemExit(error.code) from error
     except KeyboardInterrupt as error:
         sys.stderr.write(STOPPED)
+        print_document(Interruption())
         raise SystemExit(INTERRUPTED) from error
     except SystemExit as exit_request:
+        cause = exit_request.__context__
         # Typer converts a KeyboardInterrupt to Exit(130), and that to SystemExit.
-        if isinstance(getattr(exit_request.__context__, "__cause__", None), KeyboardInterrupt):
+        if isinstance(getattr(cause, "__cause__", None), KeyboardInterrupt):
             sys.stderr.write(STOPPED)
+            print_document(Interruption())
+        elif format_message := getattr(cause, "format_message", None):
+            # Typer has printed what is wrong with the command line.
+            hint = Command(*invocation.words, "--help")
+            print_document(UsageError("", format_message(), hint=hint))
         raise
     except Exception as error:
         from gpustack.ask.redact.printable import clean_text
@@ -40,7 +62,24 @@ def report_errors() -> Iterator[None]:
         except OSError as write_error:
             report = f"no report was saved: {write_error}"
         sys.stderr.write(f"gpustack met a bug of its own: {text}\n{report}\n{collect_notes(error)}")
+        print_document(GpustackError("", f"gpustack met a bug of its own: {text}", report))
         raise SystemExit(BUG) from error
+
+
+def print_document(error: GpustackError) -> None:
+    """Write the error to stdout as a document where -o asks for one and the command has not written its result. A
+    stdout that cannot be written changes no exit status."""
+    if invocation.output == "human" or getattr(sys.stdout, "has_written", sys.stdout is None):
+        return
+    from gpustack.report.error_document import print_error
+
+    try:
+        print_error(error, invocation.output, " ".join(invocation.words), known_secrets)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return  # A reader that has gone needs no report.
+    except (OSError, UsageError) as write_error:
+        sys.stderr.write(f"The error was not written to stdout: {write_error}\n")
 
 
 def collect_notes(error: Exception) -> str:

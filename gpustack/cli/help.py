@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from gpustack.cli.error_handler import invocation
 from gpustack.cli.option_groups import expand_groups
 
 if TYPE_CHECKING:
@@ -22,6 +23,21 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 
 
 class Command(TyperCommand):
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        path = ctx.command_path.removeprefix(ctx.find_root().info_name or "")
+        invocation.words, invocation.output = ("gpustack", *path.split()), self.find_output(ctx, args)
+        return super().parse_args(ctx, args)
+
+    def find_output(self, ctx: "Context", args: list[str]) -> str:
+        """Find the value of -o, also where another argument is wrong."""
+        parser = self.make_parser(ctx)
+        parser.ignore_unknown_options = True
+        # A resilient parser raises no error. The completion of words needs one as well.
+        is_resilient, ctx.resilient_parsing = ctx.resilient_parsing, True
+        values, _, _ = parser.parse_args(list(args))
+        ctx.resilient_parsing = is_resilient
+        return str(values.get("output") or "human")
+
     def format_epilog(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         write_examples(formatter, self.epilog)
 

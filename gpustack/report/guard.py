@@ -24,12 +24,13 @@ class GuardedStream:
     it to."""
 
     def __init__(self, stream: TextIO, *, is_required: bool = True) -> None:
-        self.stream, self.is_required = stream, is_required
+        self.stream, self.is_required, self.has_written = stream, is_required, False
 
     def write(self, text: str) -> int:
         parts = ALLOWED_SEQUENCES.split(text) if self.stream.isatty() else [text]
         output = "".join(part if index % 2 else clean_text(part) for index, part in enumerate(parts))
         coding = self.stream.encoding or "utf-8"
+        self.has_written = self.has_written or bool(text)
         self.try_write(lambda: self.stream.write(output.encode(coding, "replace").decode(coding)))
         return len(text)
 

@@ -39,6 +39,20 @@ def test_errors_that_cannot_be_printed_change_no_status(where: str, tmp_path: Pa
     assert (done.returncode, done.stderr) == (2, "")
 
 
+@pytest.mark.parametrize(
+    ("where", "last"),
+    [
+        (">&-", "more:  gpustack explain output-unwritable"),
+        (">/dev/full", "The error was not written to stdout: The result cannot be written to the standard output."),
+    ],
+)
+def test_a_document_that_cannot_be_written_does_not_hide_the_error(where: str, last: str, tmp_path: Path) -> None:
+    done = ran(f"plan -i /absent -o json {where}", tmp_path)
+    assert done.returncode == (2 if where == ">&-" else 3)
+    assert done.stderr.splitlines()[-1] == last
+    assert not list(tmp_path.rglob("bug-report.txt"))
+
+
 def test_of_a_reader_that_has_gone_nothing_is_reported(tmp_path: Path) -> None:
     assert ran("version | true", tmp_path).stderr == ""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.proof.delivery import Arrival, Deliveries, Delivery
-from gpustack.report import human, json, junit
+from gpustack.report import error_document, human, json, junit
 from gpustack.report.autoscale import json as suggestions_json
 from gpustack.report.autoscale import text as suggestions
 from gpustack.report.capacity import json as capacity_json
@@ -190,6 +190,8 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "gpu-top-pods.txt": lambda: printed(lambda out: gpu_activity.render_human(out, gpu_series.working(), pods=True)),
     "gpu-top.json": lambda: gpu_activity.render_json(gpu_series.working()),
     **{f"error-{error.reference}.txt": lambda error=error: render_error(error) for error in ERRORS},  # type: ignore[misc]
+    "error.json": lambda: error_document.render_json(ERRORS[0]),
+    "error.xml": lambda: error_document.render_junit(ERRORS[0], "gpustack plan"),
 }
 
 
