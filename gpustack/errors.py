@@ -16,13 +16,14 @@ The exit codes are those of docs/exit-codes.md:
 from typing import ClassVar
 
 from gpustack.command import NO_HINT, Hint
+from gpustack.exit_status import ExitStatus
 
 
 class GpustackError(Exception):
     """Describe a failure. `reference` is a kebab-case id, `reason` has one or more lines, `hint` is the command or text
     to follow, or empty."""
 
-    code: ClassVar[int] = 70
+    code: ClassVar[ExitStatus] = ExitStatus.BUG
 
     def __init__(self, reference: str, message: str, reason: str = "", hint: Hint = NO_HINT) -> None:
         super().__init__(message)
@@ -33,39 +34,39 @@ class GpustackError(Exception):
 
 
 class UsageError(GpustackError):
-    code = 2
+    code = ExitStatus.WRONG_USAGE
 
 
 class ConfigError(GpustackError):
-    code = 3
+    code = ExitStatus.WRONG_CONFIGURATION
 
 
 class UnreachableError(GpustackError):
-    code = 4
+    code = ExitStatus.UNREACHABLE
 
 
 class RolloutError(GpustackError):
-    code = 5
+    code = ExitStatus.FAILED
 
 
 class VerifyError(GpustackError):
-    code = 6
+    code = ExitStatus.INCOMPLETE
 
 
 class LockedError(GpustackError):
-    code = 7
+    code = ExitStatus.LOCKED
 
 
 class LabError(GpustackError):
-    code = 9
+    code = ExitStatus.LAB_FAILED
 
 
 class BundleError(GpustackError):
-    code = 9
+    code = ExitStatus.LAB_FAILED
 
 
 class Interruption(GpustackError):
-    code = 130
+    code = ExitStatus.INTERRUPTED
 
     def __init__(self) -> None:
         super().__init__("", "The command was interrupted.")

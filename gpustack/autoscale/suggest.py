@@ -6,6 +6,7 @@ from math import isnan
 
 from gpustack.autoscale.candidates import QUEUES, WAITING_TARGET, Query, list_queue_queries, list_share_queries
 from gpustack.autoscale.workload import ScaledWorkload
+from gpustack.exit_status import ExitStatus, select_status
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.profile.analysis import Analysis
 from gpustack.profile.classes import Id
@@ -48,6 +49,10 @@ class Suggestion:
     query: str = ""
     target: float = 0.0
     current_value: float = 0.0
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        return select_status({ExitStatus.UNKNOWN: not self.metric})
 
 
 def suggest_metric(prometheus: Prometheus, workload: ScaledWorkload, analysis: Analysis) -> Suggestion:

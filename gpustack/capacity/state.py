@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+from gpustack.capacity.doubts import ENOUGH
 from gpustack.capacity.usage import Row, Usage
+from gpustack.exit_status import ExitStatus, select_status
 
 
 @dataclass(frozen=True)
@@ -64,3 +66,7 @@ class Capacity:
     dimensions: tuple[str, ...]
     rows: tuple[Row, ...]
     current_state: CurrentState
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        return select_status({ExitStatus.UNKNOWN: self.usage.coverage < ENOUGH})

@@ -64,7 +64,6 @@ def send_test(
     from gpustack.events import INTERRUPTED
     from gpustack.proof.connect import send_test_alerts
     from gpustack.proof.services import ACCESS_PROBES, find_access
-    from gpustack.report.codes import compute_delivery_code
     from gpustack.report.render import show_result
 
     severities = [level.value for level in Severity if not severity or level in severity]
@@ -76,7 +75,7 @@ def send_test(
             snapshot, access, severities, report, timeout, lambda: INTERRUPTED if stop.is_set() else ""
         )
     show_result(deliveries, output.value, inventory=hosts)
-    raise typer.Exit(compute_delivery_code(deliveries))
+    raise typer.Exit(deliveries.exit_status)
 
 
 def require_receiver(hosts: "Inventory", severities: list[str]) -> None:

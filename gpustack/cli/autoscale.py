@@ -65,13 +65,12 @@ def suggest(
         workload = find_workload(prometheus, selection.namespace, selection.pod)
         suggestion = suggest_metric(prometheus, workload, analyze(read_last(prometheus, selection, subject, seconds)))
     from gpustack.autoscale.manifest import Bounds, Draft
-    from gpustack.report.codes import compute_suggestion_code
     from gpustack.report.render import show_result
 
     bounds = Bounds(min_replicas, max(min_replicas, max_replicas or 2 * (workload.replicas or 1)))
     draft = Draft(suggestion, bounds, server or (build_prometheus_url(hosts) if hosts else source.address))
     show_result(draft, output.value, inventory=hosts)
-    raise typer.Exit(compute_suggestion_code(suggestion))
+    raise typer.Exit(suggestion.exit_status)
 
 
 def build_prometheus_url(hosts: "Inventory") -> str:

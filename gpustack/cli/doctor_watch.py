@@ -7,7 +7,6 @@ from pathlib import Path
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor import diagnose, watch
 from gpustack.doctor.finding import Diagnosis
-from gpustack.report.codes import compute_diagnosis_code
 from gpustack.report.doctor import changes, metrics
 from gpustack.report.render import build_console, show_result
 
@@ -52,6 +51,6 @@ def make_check(read: Callable[[], Snapshot], watcher: Watcher, file: Path | None
         if file:
             metrics.write_metrics(diagnosis, file)
         watcher.show(diagnosis)
-        return compute_diagnosis_code(diagnosis)
+        return diagnosis.exit_status
 
     return check

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from gpustack.command import Command
 from gpustack.errors import GpustackError, Interruption, UsageError
+from gpustack.exit_status import ExitStatus
 
-INTERRUPTED, BUG = Interruption.code, GpustackError.code
 STOPPED = "\ninterrupted\n"
 known_secrets: list[str] = []
 """Values of secrets to redact; `session.open_inventory` adds those of the inventory."""
@@ -40,7 +40,7 @@ def report_errors() -> Iterator[None]:
     except KeyboardInterrupt as error:
         sys.stderr.write(STOPPED)
         print_document(Interruption())
-        raise SystemExit(INTERRUPTED) from error
+        raise SystemExit(ExitStatus.INTERRUPTED) from error
     except SystemExit as exit_request:
         cause = exit_request.__context__
         # Typer converts a KeyboardInterrupt to Exit(130), and that to SystemExit.
@@ -63,7 +63,7 @@ def report_errors() -> Iterator[None]:
             report = f"no report was saved: {write_error}"
         sys.stderr.write(f"gpustack met a bug of its own: {text}\n{report}\n{collect_notes(error)}")
         print_document(GpustackError("", f"gpustack met a bug of its own: {text}", report))
-        raise SystemExit(BUG) from error
+        raise SystemExit(ExitStatus.BUG) from error
 
 
 def print_document(error: GpustackError) -> None:

@@ -18,7 +18,6 @@ from gpustack.remedy.fix import Fix
 from gpustack.remedy.fix_result import Attempt, FixResult
 from gpustack.remedy.offer import Offer, build_offers, require_faults, require_roots
 from gpustack.remedy.undo import Rollback, find_fix, find_last_fix, roll_back
-from gpustack.report.codes import compute_fix_code
 from gpustack.report.fix import json as fix_json
 from gpustack.report.render import show_result
 from gpustack.rollout.next_command import build_command
@@ -47,7 +46,7 @@ def run_fix(
         attempts = tuple(Attempt(offer, "manual", reason=offer.obstacle) for offer in chosen_offers)
         result = FixResult(before, attempts, before, before.snapshot.seconds)
         show_result(result, output, evidence="")
-        return compute_fix_code(result)
+        return result.exit_status
     places = agree_on_places(before.snapshot, ["doctor", "--fix"], unlocked_hosts=without_lock)
     with open_locked_run(hosts, "doctor", places, report) as run:
         is_agreed = make_agreement(yes_to, yes=yes)
@@ -64,7 +63,7 @@ def run_fix(
         hint = build_command(hosts, "doctor", "--fix", *(ids or ["--yes"]))
         raise RolloutError("fix-declined", "Nothing was changed.", "All fixes were declined.", hint)
     show_result(result, output, evidence=str(run.folder), verbose=verbose)
-    return compute_fix_code(result)
+    return result.exit_status
 
 
 def make_fix(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpustack.cli import options, session
-from gpustack.cli.error_handler import INTERRUPTED
 from gpustack.command import Command
 from gpustack.errors import RolloutError, UsageError
+from gpustack.exit_status import ExitStatus
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
@@ -41,7 +41,6 @@ def plan(
         )
     report = session.build_reporter(quiet=quiet)
     result = session.make_plan(inventory, recording, limit, step_names, report, ask_password=become, quiet=quiet)
-    from gpustack.report.codes import compute_plan_code
     from gpustack.report.render import show_result
 
     show_result(result, output.value, verbose=verbose)
@@ -50,7 +49,7 @@ def plan(
         from gpustack.rollout.preview import preview
 
         sys.stdout.write(build_cleaner(result.inventory)(preview(result, session.choose_steps(step_names), report)))
-    raise typer.Exit(compute_plan_code(result))
+    raise typer.Exit(result.exit_status)
 
 
 def verify(
@@ -66,13 +65,12 @@ def verify(
     """Check every host against the spec. The command is read-only."""
     report = session.build_reporter(quiet=quiet)
     plan = session.make_plan(inventory, recording, limit, step_names, report, ask_password=become, quiet=quiet)
-    from gpustack.report.codes import compute_plan_code
     from gpustack.report.render import show_result
     from gpustack.rollout.plan import Verification
 
     verification = Verification(plan, plan.snapshot.seconds, len(plan.snapshot.answers))
     show_result(verification, output.value, verbose=verbose)
-    raise typer.Exit(compute_plan_code(plan))
+    raise typer.Exit(plan.exit_status)
 
 
 def install(
@@ -97,7 +95,6 @@ def install(
     from gpustack.cli.lock_question import agree_on_places
     from gpustack.cli.locked_run import confirm, repeat_command
     from gpustack.probes.host.unrecorded_paths import UNRECORDED
-    from gpustack.report.codes import compute_outcome_code
     from gpustack.report.format import build_cleaner
     from gpustack.report.render import show_converged, show_result
     from gpustack.rollout.addresses import refuse_unconfirmed
@@ -130,13 +127,13 @@ def install(
     places = agree_on_places(before.snapshot, ["install"], names, without_lock)
     outcome, folder = roll_out(hosts, steps, names, before, report, places, adoptable, force=force)
     show_result(outcome, output.value, verbose=verbose, evidence=str(folder))
-    code = compute_outcome_code(outcome)
-    if code not in (0, INTERRUPTED):
+    status = outcome.exit_status
+    if status not in (ExitStatus.OK, ExitStatus.INTERRUPTED):
         from gpustack.cli.failure_report import report_failure
 
         failed_hosts = [failure.host for playbook_run in outcome.playbook_runs for failure in playbook_run.failures]
         sys.stderr.write(report_failure(hosts, folder, report, names, failed_hosts))
-    raise typer.Exit(code)
+    raise typer.Exit(status)
 
 
 def roll_out(

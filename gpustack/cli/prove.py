@@ -27,7 +27,6 @@ def prove(
     from gpustack.proof.connect import find_acting_host, run_proof
     from gpustack.proof.inventory import PROBES, plan_proof
     from gpustack.proof.prove import empty_proof
-    from gpustack.report.codes import compute_proof_code
     from gpustack.report.render import show_result
     from gpustack.rollout.lease import choose_places
 
@@ -37,9 +36,9 @@ def prove(
     if not places:
         empty = empty_proof(snapshot, skipped_hosts)
         show_result(empty, output.value, inventory=hosts)
-        raise typer.Exit(compute_proof_code(empty))
+        raise typer.Exit(empty.exit_status)
     with open_locked_run(hosts, "prove", choose_places(snapshot, [find_acting_host(snapshot).name]), report) as run:
         result = run_proof(snapshot, places, skipped_hosts, run.private, run.record, timeout, run.find_stop_reason)
     run.keep_snapshot(snapshot)
     show_result(result, output.value, inventory=hosts, evidence=str(run.folder))
-    raise typer.Exit(compute_proof_code(result))
+    raise typer.Exit(result.exit_status)

@@ -40,7 +40,6 @@ def reset(
     hosts = session.open_for_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
     from gpustack.cli.lock_question import agree_on_places
     from gpustack.cli.locked_run import confirm, repeat_command
-    from gpustack.report.codes import compute_reset_code
     from gpustack.report.render import show_result
     from gpustack.rollout.removal import PROBES, judge_removal
     from gpustack.rollout.reset import refuse_removal
@@ -61,7 +60,7 @@ def reset(
     places = agree_on_places(before.snapshot, ["reset"], names, without_lock)
     outcome, folder = run_reset(hosts, names, before, report, places, packages=packages, foreign=foreign)
     show_result(outcome, output.value, evidence=str(folder))
-    raise typer.Exit(compute_reset_code(outcome))
+    raise typer.Exit(outcome.exit_status)
 
 
 def run_reset(

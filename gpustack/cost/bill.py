@@ -4,7 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
+from gpustack.capacity.doubts import ENOUGH
 from gpustack.capacity.usage import Hours, Key, Usage
+from gpustack.exit_status import ExitStatus, select_status
 
 CENT = Decimal("0.01")
 CELLS = ("used_cost", "idle_cost", "unmeasured_cost", "free_cost", "unoffered_cost")
@@ -61,6 +63,11 @@ class Bill:
     days: Mapping[str, Decimal]
     budgets: tuple[Budget, ...]
     doubts: tuple[str, ...]
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        exceeded = any(budget.exceeded for budget in self.budgets)
+        return select_status({ExitStatus.DIFFERS: exceeded, ExitStatus.UNKNOWN: self.usage.coverage < ENOUGH})
 
 
 def split_hours(hours: Hours) -> tuple[float, ...]:

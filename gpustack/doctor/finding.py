@@ -7,6 +7,7 @@ from typing import Literal
 from gpustack.ask.judge import Judgement, Outcome, Result
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import Evidence
+from gpustack.exit_status import ExitStatus, select_status
 
 Certainty = Literal["certain", "likely"]
 Place = tuple[str, str]
@@ -115,3 +116,13 @@ class Diagnosis:
     @property
     def healthy(self) -> bool:
         return not (self.roots or self.unexplained_symptoms or self.drift or self.unknown)
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        """Return the status of the diagnosis. A host that was not reached is a root cause."""
+        return select_status(
+            {
+                ExitStatus.DIFFERS: self.roots or self.drift,
+                ExitStatus.UNKNOWN: self.unexplained_symptoms or self.unknown,
+            }
+        )

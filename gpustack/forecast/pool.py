@@ -6,6 +6,7 @@ from itertools import dropwhile
 from typing import Literal
 
 from gpustack.events import format_count
+from gpustack.exit_status import ExitStatus, select_status
 from gpustack.forecast.backtest import Score, backtest
 from gpustack.forecast.demand import HOURS_A_DAY, Day, Demand, fold
 from gpustack.forecast.outlook import Outlook, Terms, predict_outlook
@@ -48,6 +49,12 @@ class Forecast:
     pools: tuple[PoolForecast, ...]
     terms: Terms
     end: int
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        orders = [pool.outlook.order if pool.outlook else None for pool in self.pools]
+        is_short = any((order or 0) > 0 for order in orders)
+        return select_status({ExitStatus.DIFFERS: is_short, ExitStatus.UNKNOWN: None in orders})
 
 
 def forecast(demands: Sequence[Demand], terms: Terms) -> Forecast:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Literal
 
+from gpustack.exit_status import ExitStatus, select_status
 from gpustack.metrics.exposition import Family
 from gpustack.metrics.gpus import extract_gpu, extract_owner
 from gpustack.metrics.readings import APART, resolve_field
@@ -47,6 +48,10 @@ class Contract:
     @property
     def kept(self) -> bool:
         return all(verdict.outcome != "wrong" for verdict in self.verdicts)
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        return select_status({ExitStatus.DIFFERS: not self.kept})
 
 
 def judge_exporter(url: str, first: Sequence[Family], later: Sequence[Family] | None, interval: float) -> Contract:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from gpustack.exit_status import ExitStatus, select_status
 from gpustack.profile.baseline import IdleComparison, compare_idle, is_slowed_idle
 from gpustack.profile.classify import Verdict, classify
 from gpustack.profile.file import Profile
@@ -38,6 +39,10 @@ class Analysis:
     def warm_up(self) -> float:
         """Return the length of the warm-up in seconds."""
         return max(0.0, max(window.seconds for window in self.profile.job.windows) - self.job.windows[0].seconds)
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        return select_status({ExitStatus.UNKNOWN: self.verdict.confidence == "none"})
 
 
 def analyze(

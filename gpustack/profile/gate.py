@@ -7,6 +7,7 @@ from typing import Literal
 
 from gpustack.command import Command
 from gpustack.errors import UsageError
+from gpustack.exit_status import ExitStatus, select_status
 from gpustack.profile.compare import APART, Comparison
 from gpustack.profile.window import QUANTITIES
 
@@ -58,3 +59,11 @@ def evaluate_gate(comparison: Comparison, gate: Gate) -> GateResult:
         return GateResult(gate, "failed", text)
     hidden = beyond or (gate.share and change.share_noise > abs(gate.share))
     return GateResult(gate, "unknown" if hidden else "passed", f"{text}: too noisy to tell" if hidden else text)
+
+
+def select_exit_status(comparison: Comparison, gate_results: Sequence[GateResult]) -> ExitStatus:
+    outcomes = {gate_result.outcome for gate_result in gate_results}
+    is_compared = comparison.outcome not in ("insufficient-data", "another-machine")
+    return select_status(
+        {ExitStatus.DIFFERS: "failed" in outcomes, ExitStatus.UNKNOWN: "unknown" in outcomes or not is_compared}
+    )

@@ -14,6 +14,7 @@ from secrets import token_hex
 from typing import Literal
 
 from gpustack.events import Event, Reporter
+from gpustack.exit_status import ExitStatus, select_status
 from gpustack.proof.alertmanager import Alertmanager, Counts, Integrations, RoutedAlert, build_alert, compute_end
 from gpustack.proof.http import NoAnswer
 from gpustack.steps.monitoring.receiver import RECEIVER_METRICS, TEST, TEST_LABEL
@@ -71,6 +72,16 @@ class Deliveries:
     @property
     def stop_reason(self) -> str:
         return next((delivery.stop_reason for delivery in self.deliveries if delivery.stop_reason), "")
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        return select_status(
+            {
+                ExitStatus.INTERRUPTED: self.stop_reason,
+                ExitStatus.DIFFERS: self.outcome == "failed",
+                ExitStatus.UNKNOWN: self.outcome == "unknown",
+            }
+        )
 
 
 def select_worst(outcomes: Sequence[Outcome]) -> Outcome:

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
 from gpustack.ask.snapshot import Snapshot
-from gpustack.events import Event, Reporter, ignore_event
+from gpustack.events import INTERRUPTED, Event, Reporter, ignore_event
+from gpustack.exit_status import ExitStatus, select_status
 from gpustack.proof.chain import PanelComparison, Place, ProofAnswers, Row, judge
 from gpustack.proof.grafana import Grafana, Refusal
 from gpustack.proof.http import NoAnswer
@@ -53,6 +54,20 @@ class Proof:
     stop_reason: str = ""
     remaining: str = ""
     hosts: int = 0
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        """Return the status of the proof. GPUs in use do not count unless there are no others."""
+        outcomes = {link.outcome for row in self.rows for _, link in row.links}
+        all_in_use = {row.kernel.outcome for row in self.rows} == {"skipped"}
+        return select_status(
+            {
+                ExitStatus.INTERRUPTED: self.stop_reason == INTERRUPTED,
+                ExitStatus.FAILED: self.stop_reason,
+                ExitStatus.DIFFERS: "failed" in outcomes or self.remaining,
+                ExitStatus.UNKNOWN: "unknown" in outcomes or self.skipped_hosts or all_in_use,
+            }
+        )
 
 
 def empty_proof(snapshot: Snapshot, skipped_hosts: tuple[tuple[str, str], ...]) -> Proof:

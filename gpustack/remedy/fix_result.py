@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpustack.doctor.finding import Diagnosis
+from gpustack.events import INTERRUPTED
+from gpustack.exit_status import ExitStatus, select_status
 from gpustack.remedy.offer import Offer
 from gpustack.remedy.records import HostRecord
 from gpustack.remedy.undo import Remainder, Rollback
@@ -57,3 +59,17 @@ class FixResult:
     @property
     def tried_attempts(self) -> tuple[Attempt, ...]:
         return tuple(attempt for attempt in self.attempts if attempt.tried)
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        """Return the status of the attempts and of the diagnosis after them."""
+        endings = {attempt.ending for attempt in self.attempts}
+        failed = any(attempt.play_result.failures for attempt in self.attempts if attempt.play_result)
+        return select_status(
+            {
+                self.after.exit_status: True,
+                ExitStatus.INTERRUPTED: self.stop_reason == INTERRUPTED or "interrupted" in endings,
+                ExitStatus.FAILED: failed or (self.stop_reason and "not-resolved" not in endings),
+                ExitStatus.INCOMPLETE: "not-resolved" in endings,
+            }
+        )

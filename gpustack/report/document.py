@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from gpustack.exit_status import ExitStatus
 from gpustack.files.json_text import dump_json
-from gpustack.report.codes import MEANINGS
 from gpustack.report.format import Clean, build_cleaner
 from gpustack.report.schema import Document, Evidence
 from gpustack.report.terminal import escape_json
@@ -45,5 +45,6 @@ def shorten_evidence(evidence: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def build_exit(code: int, meanings: Mapping[int, str] = MEANINGS) -> dict[str, Any]:
-    return {"code": code, "meaning": meanings[code]}
+def build_exit(status: ExitStatus, meanings: Mapping[int, str] = {}) -> dict[str, Any]:
+    """Build the field `exit`. `meanings` are those that the command says in words of its own."""
+    return {"code": int(status), "meaning": meanings.get(status, status.meaning)}

@@ -10,6 +10,8 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.command import Command
 from gpustack.config.inventory import Inventory
 from gpustack.errors import RolloutError
+from gpustack.events import INTERRUPTED
+from gpustack.exit_status import ExitStatus, select_status
 from gpustack.steps.step import Step
 
 Standing = Literal["ok", "failed", "unknown", "pending"]
@@ -76,6 +78,10 @@ class Plan:
     def converged(self) -> bool:
         return not self.unreachable_hosts and all(state.outcome == "ok" for state in self.states)
 
+    @property
+    def exit_status(self) -> ExitStatus:
+        return select_status({ExitStatus.DIFFERS: self.drifted_states, ExitStatus.UNKNOWN: not self.converged})
+
 
 @dataclass(frozen=True)
 class Verification:
@@ -84,6 +90,10 @@ class Verification:
     plan: Plan
     seconds: float
     questions: int
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        return self.plan.exit_status
 
 
 @dataclass(frozen=True)
@@ -123,6 +133,20 @@ class Outcome:
     stopped_hosts: tuple[tuple[str, str], ...]
     seconds: float
     stop_reason: str = ""
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        """Return the status of the run. A `pending` state waits for one that differs, so it needs none of its own."""
+        after, failed = self.verification.plan, any(run.failures for run in self.playbook_runs)
+        return select_status(
+            {
+                ExitStatus.INTERRUPTED: self.stop_reason == INTERRUPTED,
+                ExitStatus.FAILED: self.stop_reason or after.manual_differences or failed,
+                ExitStatus.INCOMPLETE: after.drifted_states and self.playbook_runs,
+                ExitStatus.DIFFERS: after.drifted_states,
+                ExitStatus.UNKNOWN: not after.converged,
+            }
+        )
 
 
 def find_locations(step: Step, inventory: Inventory, limit: Sequence[str] = ()) -> Iterator[str]:

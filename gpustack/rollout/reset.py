@@ -10,7 +10,8 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.errors import RolloutError
-from gpustack.events import Event, Reporter
+from gpustack.events import INTERRUPTED, Event, Reporter
+from gpustack.exit_status import ExitStatus, select_status
 from gpustack.probes.host.ownership import OWNERSHIP
 from gpustack.probes.host.system import HOSTNAME, IDENTITY
 from gpustack.probes.kubelet.membership import MEMBERSHIP
@@ -57,6 +58,17 @@ class ResetOutcome:
     @property
     def unknown(self) -> tuple[HostRemoval, ...]:
         return tuple(host for host in self.after.hosts if host.unknown)
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        return select_status(
+            {
+                ExitStatus.INTERRUPTED: self.stop_reason == INTERRUPTED,
+                ExitStatus.FAILED: self.stop_reason or (self.playbook_run and self.playbook_run.failures),
+                ExitStatus.INCOMPLETE: self.incomplete_hosts,
+                ExitStatus.UNKNOWN: self.unknown or self.after.unreachable_hosts,
+            }
+        )
 
 
 def refuse_removal(before: Removal, *, foreign: bool) -> None:

@@ -56,7 +56,6 @@ def forecast(
     from gpustack.forecast.outlook import Terms
     from gpustack.forecast.pool import forecast as predict
     from gpustack.forecast.read import query_demands
-    from gpustack.report.codes import compute_forecast_code
     from gpustack.report.render import show_result
 
     terms = Terms(parse_days("--lead-time", lead_time), parse_days("--horizon", horizon), reserve)
@@ -64,7 +63,7 @@ def forecast(
         demands = query_demands(prometheus, options.parse_duration(history), nodes, resource)
     result = predict(demands, terms)
     show_result(result, output.value, inventory=hosts)
-    raise typer.Exit(compute_forecast_code(result))
+    raise typer.Exit(result.exit_status)
 
 
 def parse_days(option: str, text: str) -> int:

@@ -37,9 +37,8 @@ def report(
         )
         usage = query_usage(metric_source, pool_label=spec.pool_label, renames=spec.renamed)
         state = query_current_state(metric_source)
-    from gpustack.report.codes import compute_capacity_code
     from gpustack.report.render import show_result
 
     capacity = Capacity(usage, names, group_hours(usage, names), state)
     show_result(capacity, output.value, inventory=hosts)
-    raise typer.Exit(compute_capacity_code(capacity))
+    raise typer.Exit(capacity.exit_status)

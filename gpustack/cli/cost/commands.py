@@ -88,11 +88,10 @@ def report(
             period.cluster,
         )
         usage = query_usage(metric_source, pool_label=spec.capacity.pool_label, renames=spec.capacity.renamed)
-    from gpustack.report.codes import compute_cost_code
     from gpustack.report.render import show_result
 
     # The budgets of the spec are for a calendar month.
     limits = budgets or (spec.cost.budgets if period.month else {})
     bill = build_bill(usage, names, find_prices(spec.cost, usage.hours), spec.cost.unit, limits)
     show_result(bill, output.value, inventory=hosts)
-    raise typer.Exit(compute_cost_code(bill))
+    raise typer.Exit(bill.exit_status)

@@ -85,7 +85,6 @@ def burn(
     from gpustack.gpus.burn.judge import Burn, judge_gpus
     from gpustack.gpus.engines.engine import PROBES, compare_offers, find_idle
     from gpustack.gpus.engines.operations import load_gpus
-    from gpustack.report.codes import compute_burn_code
     from gpustack.report.render import show_result
 
     snapshot, uuids = session.gather_all(hosts, report, PROBES), session.split_words(gpu)
@@ -116,7 +115,7 @@ def burn(
         task.cleanup_error,
     )
     show_result(result, output.value, inventory=hosts, evidence=str(folder))
-    raise typer.Exit(compute_burn_code(result))
+    raise typer.Exit(result.exit_status)
 
 
 def open_watcher(

@@ -52,11 +52,10 @@ def run_change(plan: "Callable[[Engines], Operation]", change_options: ChangeOpt
         yes=change_options.yes,
         without_lock=change_options.without_lock,
     )
-    from gpustack.report.codes import compute_change_code
     from gpustack.report.render import show_result
 
     show_result(result, change_options.output.value, inventory=hosts, evidence=str(folder))
-    raise typer.Exit(compute_change_code(result))
+    raise typer.Exit(result.exit_status)
 
 
 DeadlineOption = Annotated[

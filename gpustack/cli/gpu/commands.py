@@ -155,12 +155,11 @@ def check_exporter(
             session.build_reporter(quiet=quiet)(Event("waiting", url, f"is asked again in {interval} s"))
             time.sleep(interval)
             later = fetch_families(web)
-    from gpustack.report.codes import compute_contract_code
     from gpustack.report.render import show_result
 
     contract = judge_exporter(url, first, later, interval)
     show_result(contract, output.value, inventory=hosts)
-    raise typer.Exit(compute_contract_code(contract))
+    raise typer.Exit(contract.exit_status)
 
 
 def parse_labels(words: list[str]) -> dict[str, str]:

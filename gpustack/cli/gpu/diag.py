@@ -53,7 +53,6 @@ def diag(
     from gpustack.gpus.engines.diagnostic import TIMES, add_losses, judge_level
     from gpustack.gpus.engines.engine import compare_offers, select_free
     from gpustack.gpus.engines.operations import diagnose
-    from gpustack.report.codes import compute_diagnostic_code
     from gpustack.report.render import show_result
 
     engines = select_free(engines) if level > 1 else engines
@@ -74,7 +73,7 @@ def diag(
     if level > 1:
         diagnostic = add_losses(diagnostic, *compare_offers(engines, read_offers(hosts, report)))
     show_result(diagnostic, output.value, verbose=verbose, inventory=hosts, evidence=str(folder))
-    raise typer.Exit(compute_diagnostic_code(diagnostic))
+    raise typer.Exit(diagnostic.exit_status)
 
 
 @contextmanager

@@ -84,11 +84,10 @@ def watch_policy(
 
 def finish_listing(listing: "Listing", output: str, hosts: "Inventory") -> None:
     """Show a listing, and end the command with its exit status."""
-    from gpustack.report.codes import compute_listing_code
     from gpustack.report.render import show_result
 
     show_result(listing, output, inventory=hosts)
-    raise typer.Exit(compute_listing_code(listing))
+    raise typer.Exit(listing.exit_status)
 
 
 def watch(
@@ -106,12 +105,11 @@ def watch(
     chosen_fields = choose_fields(fields)
     hosts, engines = open_for_query(query_options)
     from gpustack.gpus.engines.listings import list_samples
-    from gpustack.report.codes import compute_listing_code
     from gpustack.report.render import show_result
 
     codes = []
     for _ in range(rounds):
         samples = list_samples(engines, chosen_fields, interval * 1000)
         show_result(samples, query_options.output.value, inventory=hosts)
-        codes.append(compute_listing_code(samples))
+        codes.append(samples.exit_status)
     raise typer.Exit(max(codes))

@@ -85,7 +85,6 @@ def analyze(
     from gpustack.profile.analysis import analyze as analyze_profile
     from gpustack.profile.file import read_profile
     from gpustack.profile.limits import set_limits
-    from gpustack.report.codes import compute_analysis_code
     from gpustack.report.render import show_result
 
     hosts, limits = None, set_limits(threshold or ())
@@ -102,7 +101,7 @@ def analyze(
     idle = read_profile(baseline) if baseline else None
     analysis = analyze_profile(profile, limits, workload.value if workload else None, idle)
     show_result(analysis, output.value, inventory=hosts)
-    raise typer.Exit(compute_analysis_code(analysis))
+    raise typer.Exit(analysis.exit_status)
 
 
 declare_command(

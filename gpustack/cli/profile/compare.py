@@ -26,13 +26,12 @@ def compare(
     The command exits with 1 for a change that --fail-if names, and with 8 if such a change cannot be judged."""
     from gpustack.profile.compare import compare_profiles
     from gpustack.profile.file import read_profile
-    from gpustack.profile.gate import evaluate_gate, parse_gates
+    from gpustack.profile.gate import evaluate_gate, parse_gates, select_exit_status
     from gpustack.profile.limits import set_limits
-    from gpustack.report.codes import compute_comparison_code
     from gpustack.report.render import show_result
 
     gates, limits = parse_gates(fail_if or ()), set_limits(threshold or ())
     comparison = compare_profiles(read_profile(before), read_profile(after), limits)
     gate_results = tuple(evaluate_gate(comparison, gate) for gate in gates)
     show_result(comparison, output.value, gates=gate_results)
-    raise typer.Exit(compute_comparison_code(comparison, gate_results))
+    raise typer.Exit(select_exit_status(comparison, gate_results))

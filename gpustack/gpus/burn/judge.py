@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from gpustack.events import INTERRUPTED
+from gpustack.exit_status import ExitStatus, select_status
 from gpustack.gpus.burn.loads import Load
 from gpustack.gpus.burn.output import Output, parse_output
 from gpustack.gpus.burn.watch import GpuObservation
@@ -72,6 +74,16 @@ class Burn:
 
     def count(self, outcome: Outcome) -> int:
         return sum(burned_gpu.outcome == outcome for burned_gpu in self.gpus)
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        return select_status(
+            {
+                ExitStatus.INTERRUPTED: self.stop_reason == INTERRUPTED,
+                ExitStatus.DIFFERS: self.count("failed") or self.lost_gpus,
+                ExitStatus.UNKNOWN: self.unread or self.cleanup_error or self.count("unknown") or not self.gpus,
+            }
+        )
 
 
 def judge_gpus(

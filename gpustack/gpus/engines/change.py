@@ -15,7 +15,8 @@ from datetime import datetime, timedelta
 from gpustack.ask.transport.execute import run_script
 from gpustack.command import Command
 from gpustack.errors import RolloutError
-from gpustack.events import Event, Reporter, format_count
+from gpustack.events import INTERRUPTED, Event, Reporter, format_count
+from gpustack.exit_status import ExitStatus, select_status
 from gpustack.gpus.engines.call import LIMIT, Reply, Run, call_each, run_command
 from gpustack.gpus.engines.endings import NodeEnding, check_settings, judge_reply
 from gpustack.gpus.engines.engine import Engine, Engines
@@ -78,6 +79,17 @@ class ChangeResult:
     stop_reason: str = ""
     seconds: float = 0.0
     marks: tuple[Mark, ...] = ()
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        endings = {ending.ending for ending in self.endings} | {revert.ending for revert in self.reverts}
+        return select_status(
+            {
+                ExitStatus.INTERRUPTED: self.stop_reason == INTERRUPTED,
+                ExitStatus.FAILED: "refused" in endings,
+                ExitStatus.UNKNOWN: "unknown" in endings,
+            }
+        )
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from gpustack.ask.probe import UNREADABLE
+from gpustack.events import INTERRUPTED
+from gpustack.exit_status import ExitStatus, select_status
 from gpustack.gpus.engines.call import NVVS_ERROR, NVVS_ISOLATE_ERROR, Reply
 from gpustack.gpus.engines.dcgmi_json import OTHER_SHAPE, parse_documents
 
@@ -62,6 +64,17 @@ class Diagnostic:
         """List the nodes on which no test passed: a node that skipped all tests has not passed."""
         nodes = dict.fromkeys(verdict.node for verdict in self.verdicts)
         return tuple(node for node in nodes if not self.count("passed", node))
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        """Return the status of the tests. A node on which every test was skipped is unknown."""
+        return select_status(
+            {
+                ExitStatus.INTERRUPTED: self.stop_reason == INTERRUPTED,
+                ExitStatus.DIFFERS: self.count("failed"),
+                ExitStatus.UNKNOWN: self.unread or self.unproven_nodes or self.count("unknown"),
+            }
+        )
 
 
 def add_losses(diagnostic: Diagnostic, lost_gpus: Mapping[str, str], unread: Mapping[str, str]) -> Diagnostic:

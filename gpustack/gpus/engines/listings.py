@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from gpustack.ask.probe import UNREADABLE
 from gpustack.ask.transport.execute import run_script
+from gpustack.exit_status import ExitStatus, select_status
 from gpustack.gpus.engines.call import LIMIT, Reply, Run, call_each, call_engines
 from gpustack.gpus.engines.dcgmi_json import (
     NO_GROUPS,
@@ -100,6 +101,10 @@ class Listing:
     rows: tuple[Row, ...]
     unread: Mapping[str, str] = field(default_factory=dict)
     temporary: tuple[Mark, ...] = ()
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        return select_status({ExitStatus.UNKNOWN: self.unread})
 
 
 def parse_groups(reply: Reply) -> Iterator[Group]:

@@ -7,7 +7,7 @@ from pydantic import Field
 from gpustack.autoscale.manifest import Draft, build_scaled_object
 from gpustack.config.inventory import Inventory
 from gpustack.profile.classes import Id
-from gpustack.report.codes import SUGGESTION_MEANINGS, compute_suggestion_code
+from gpustack.report.codes import SUGGESTION_MEANINGS
 from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.schema import Document, Shape, TextOrNull, take
 
@@ -41,7 +41,7 @@ def render_json(draft: Draft, *, inventory: Inventory | None = None) -> str:
     suggestion = draft.suggestion
     values = {
         **vars(suggestion),
-        "exit": build_exit(compute_suggestion_code(suggestion), SUGGESTION_MEANINGS),
+        "exit": build_exit(suggestion.exit_status, SUGGESTION_MEANINGS),
         "manifest": None,
     }
     if suggestion.metric:

@@ -4,7 +4,6 @@ from gpustack.capacity.state import Capacity
 from gpustack.capacity.usage import Hours, Usage, group_hours
 from gpustack.config.inventory import Inventory
 from gpustack.report.capacity import text as words
-from gpustack.report.codes import compute_capacity_code
 from gpustack.report.page import make_environment, render_plots
 from gpustack.report.profile.plot import Line, Plot, name_days
 
@@ -26,7 +25,7 @@ def render_html(capacity: Capacity, *, inventory: Inventory | None = None) -> st
         rows=rows,
         plots=build_plots(capacity.usage),
         name_count=len(capacity.dimensions),
-        code=compute_capacity_code(capacity),
+        code=capacity.exit_status,
     )
 
 

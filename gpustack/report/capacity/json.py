@@ -7,7 +7,7 @@ from pydantic import Field
 from gpustack.capacity.state import Capacity
 from gpustack.capacity.usage import sum_hours
 from gpustack.config.inventory import Inventory
-from gpustack.report.codes import CAPACITY_MEANINGS, compute_capacity_code
+from gpustack.report.codes import CAPACITY_MEANINGS
 from gpustack.report.csv_text import write_csv
 from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.format import build_cleaner
@@ -127,7 +127,7 @@ def render_json(capacity: Capacity, *, inventory: Inventory | None = None) -> st
         "current_state": capacity.current_state,
     }
     return render_json_document(
-        CapacityDocument, values | {"exit": build_exit(compute_capacity_code(capacity), CAPACITY_MEANINGS)}, inventory
+        CapacityDocument, values | {"exit": build_exit(capacity.exit_status, CAPACITY_MEANINGS)}, inventory
     )
 
 

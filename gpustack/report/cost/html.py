@@ -4,7 +4,6 @@ from gpustack.config.inventory import Inventory
 from gpustack.cost.bill import Bill
 from gpustack.report.capacity import text as usage_words
 from gpustack.report.capacity.html import DAY
-from gpustack.report.codes import compute_cost_code
 from gpustack.report.cost import text as words
 from gpustack.report.page import make_environment, render_plots
 from gpustack.report.profile.plot import Line, Plot, name_days
@@ -24,7 +23,7 @@ def render_html(bill: Bill, *, inventory: Inventory | None = None) -> str:
         name_count=len(bill.dimensions),
         budgets=budgets,
         plots=build_plots(bill),
-        code=compute_cost_code(bill),
+        code=bill.exit_status,
     )
 
 

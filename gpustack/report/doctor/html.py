@@ -22,7 +22,7 @@ from gpustack.doctor.peers import group_peers
 from gpustack.doctor.recent_changes import find_recent_changes
 from gpustack.events import format_count
 from gpustack.remedy.commands import build_commands
-from gpustack.report.codes import DIAGNOSIS_MEANINGS, compute_diagnosis_code
+from gpustack.report.codes import DIAGNOSIS_MEANINGS
 from gpustack.report.doctor.format import (
     AUTO_TEXTS,
     MAX_ENTRIES,
@@ -39,6 +39,7 @@ from gpustack.report.doctor.format import (
     list_titles,
     suggest_next_command,
 )
+from gpustack.report.document import build_exit
 from gpustack.report.evidence import format_command, quote_answer
 from gpustack.report.format import Clean, build_cleaner, cut, format_location, format_locations
 from gpustack.report.page import make_environment, read_style
@@ -51,7 +52,7 @@ TEXT_LIMIT, LINE_LIMIT, ANSWER_LIMIT, MAX_LINES, READ_LIMIT = 2_000, 400, 8_000,
 def render_html(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
     """Render the page of a diagnosis. `verbose` unfolds all details."""
     environment, clean = build_environment(), build_cleaner(diagnosis.snapshot.inventory)
-    code = compute_diagnosis_code(diagnosis)
+    code = diagnosis.exit_status
     return environment.get_template("doctor.html.j2").render(
         clean=build_shortener(clean, TEXT_LIMIT),
         shorten_answer=build_shortener(clean, ANSWER_LIMIT),
@@ -59,7 +60,7 @@ def render_html(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
         inventory=diagnosis.snapshot.inventory,
         verbose=verbose,
         code=code,
-        meaning=DIAGNOSIS_MEANINGS[code],
+        meaning=build_exit(code, DIAGNOSIS_MEANINGS)["meaning"],
         product=version("gpustack-cluster"),
         unreachable=list_unreachable_hosts(diagnosis),
         style=read_style(environment, "doctor.css"),

@@ -9,7 +9,7 @@ from gpustack.doctor.graph import load_graph
 from gpustack.doctor.peers import group_peers
 from gpustack.doctor.recent_changes import find_recent_changes
 from gpustack.remedy.commands import build_commands
-from gpustack.report.codes import DIAGNOSIS_MEANINGS, compute_diagnosis_code
+from gpustack.report.codes import DIAGNOSIS_MEANINGS
 from gpustack.report.doctor.shape import DoctorDocument
 from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.json import drop_evidence, select_snapshot
@@ -24,7 +24,7 @@ def render_json(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
     ]
     values = {
         **select_snapshot(diagnosis.snapshot),
-        "exit": build_exit(compute_diagnosis_code(diagnosis), DIAGNOSIS_MEANINGS),
+        "exit": build_exit(diagnosis.exit_status, DIAGNOSIS_MEANINGS),
         "healthy": diagnosis.healthy,
         "roots": [build_root(finding, diagnosis, verbose=verbose) for finding in diagnosis.roots],
         "unexplained_symptoms": [select_fields(symptom, verbose=verbose) for symptom in diagnosis.unexplained_symptoms],

@@ -6,7 +6,6 @@ from itertools import groupby
 from gpustack.config.inventory import Inventory
 from gpustack.forecast.outlook import Outlook
 from gpustack.forecast.pool import Forecast, PoolForecast
-from gpustack.report.codes import compute_forecast_code
 from gpustack.report.forecast import text as words
 from gpustack.report.page import make_environment, render_plots
 from gpustack.report.profile.plot import Line, Plot
@@ -20,9 +19,7 @@ def render_html(forecast: Forecast, *, inventory: Inventory | None = None) -> st
         (pool, words.format_headline(forecast, pool), words.list_rows(forecast, pool), build_plot(forecast, pool))
         for pool in forecast.pools
     ]
-    return render_plots(
-        make_environment(), "forecast.html.j2", inventory, pools=pools, code=compute_forecast_code(forecast)
-    )
+    return render_plots(make_environment(), "forecast.html.j2", inventory, pools=pools, code=forecast.exit_status)
 
 
 def build_plot(forecast: Forecast, pool: PoolForecast) -> Plot | None:

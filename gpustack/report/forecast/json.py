@@ -6,7 +6,7 @@ from pydantic import Field
 
 from gpustack.config.inventory import Inventory
 from gpustack.forecast.pool import Forecast, PoolForecast, Reason
-from gpustack.report.codes import FORECAST_MEANINGS, compute_forecast_code
+from gpustack.report.codes import FORECAST_MEANINGS
 from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.schema import Document, Shape, TextOrNull, Time, take
 
@@ -81,7 +81,7 @@ class ForecastDocument(Document):
 def render_json(forecast: Forecast, *, inventory: Inventory | None = None) -> str:
     values = {
         **vars(forecast.terms),
-        "exit": build_exit(compute_forecast_code(forecast), FORECAST_MEANINGS),
+        "exit": build_exit(forecast.exit_status, FORECAST_MEANINGS),
         "end": forecast.end,
         "pools": [select_pool(pool) for pool in forecast.pools],
     }

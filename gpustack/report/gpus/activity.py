@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 from rich.console import Group, RenderableType
 
+from gpustack.exit_status import ExitStatus
 from gpustack.gpus.activity import Activity, GpuActivity, PodActivity
 from gpustack.report.codes import LISTING_MEANINGS
 from gpustack.report.document import build_exit, render_json_document
@@ -138,5 +139,5 @@ class ActivityDocument(Document):
 
 def render_json(activity: Activity, *, inventory: "Inventory | None" = None) -> str:
     return render_json_document(
-        ActivityDocument, {**vars(activity), "exit": build_exit(0, LISTING_MEANINGS)}, inventory
+        ActivityDocument, {**vars(activity), "exit": build_exit(ExitStatus.OK, LISTING_MEANINGS)}, inventory
     )

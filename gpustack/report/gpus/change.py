@@ -10,7 +10,7 @@ from gpustack.gpus.engines.change import ChangeResult, Preview
 from gpustack.gpus.engines.endings import Ending, NodeEnding
 from gpustack.gpus.engines.revert import Outcome, Revert
 from gpustack.probes.gpu.temporary_changes import KINDS, LOAD
-from gpustack.report.codes import CHANGE_MEANINGS, compute_change_code
+from gpustack.report.codes import CHANGE_MEANINGS
 from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.gpus.engines import TemporaryRow, print_unread_nodes
 from gpustack.report.schema import Document, Shape, TextOrNull, TimeOrNull, take
@@ -104,6 +104,6 @@ def render_json(change_result: ChangeResult, *, inventory: Inventory | None = No
         "reverts": change_result.reverts,
         "stop_reason": change_result.stop_reason,
         "evidence_directory": evidence,
-        "exit": build_exit(compute_change_code(change_result), CHANGE_MEANINGS),
+        "exit": build_exit(change_result.exit_status, CHANGE_MEANINGS),
     }
     return render_json_document(ChangeDocument, values, inventory)

@@ -7,7 +7,7 @@ from pydantic import Field
 from gpustack.config.inventory import Inventory
 from gpustack.events import format_count
 from gpustack.gpus.engines.diagnostic import Diagnostic, Outcome, Verdict
-from gpustack.report.codes import DIAGNOSTIC_MEANINGS, compute_diagnostic_code
+from gpustack.report.codes import DIAGNOSTIC_MEANINGS
 from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.format import format_duration
 from gpustack.report.gpus.engines import UnreadNode, list_unread_nodes, print_unread_nodes
@@ -83,7 +83,7 @@ def render_json(diagnostic: Diagnostic, *, inventory: Inventory | None = None, e
         "unreachable_nodes": list_unread_nodes(diagnostic.unread),
         "evidence_directory": evidence,
     }
-    values = {**vars(diagnostic), **lists, "exit": build_exit(compute_diagnostic_code(diagnostic), DIAGNOSTIC_MEANINGS)}
+    values = {**vars(diagnostic), **lists, "exit": build_exit(diagnostic.exit_status, DIAGNOSTIC_MEANINGS)}
     return render_json_document(DiagnosticDocument, values, inventory)
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from gpustack.config.inventory import Inventory
 from gpustack.gpus.engines.listings import Listing, Row, Topic
-from gpustack.report.codes import LISTING_MEANINGS, compute_listing_code
+from gpustack.report.codes import LISTING_MEANINGS
 from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.gpus.text import UNKNOWN
 from gpustack.report.schema import Document, Shape, TextOrNull, TimeOrNull, take
@@ -161,7 +161,7 @@ def render_json(listing: Listing, *, inventory: Inventory | None = None) -> str:
         "unreachable_nodes": list_unread_nodes(listing.unread),
     }
     return render_json_document(
-        EnginesDocument, {**values, "exit": build_exit(compute_listing_code(listing), LISTING_MEANINGS)}, inventory
+        EnginesDocument, {**values, "exit": build_exit(listing.exit_status, LISTING_MEANINGS)}, inventory
     )
 
 

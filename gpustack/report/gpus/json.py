@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from gpustack.exit_status import ExitStatus
 from gpustack.gpus.fleet import Fleet
 from gpustack.report.codes import LISTING_MEANINGS
 from gpustack.report.csv_text import write_csv
@@ -60,7 +61,9 @@ class FleetDocument(Document):
 
 
 def render_json(fleet: Fleet, *, inventory: "Inventory | None" = None) -> str:
-    return render_json_document(FleetDocument, {**vars(fleet), "exit": build_exit(0, LISTING_MEANINGS)}, inventory)
+    return render_json_document(
+        FleetDocument, {**vars(fleet), "exit": build_exit(ExitStatus.OK, LISTING_MEANINGS)}, inventory
+    )
 
 
 def render_csv(fleet: Fleet, *, inventory: "Inventory | None" = None) -> str:

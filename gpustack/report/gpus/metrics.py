@@ -7,6 +7,7 @@ from rich.padding import Padding
 
 from gpustack.config.inventory import Inventory
 from gpustack.events import format_count
+from gpustack.exit_status import ExitStatus
 from gpustack.gpus.series import Metric, Metrics
 from gpustack.report.codes import LISTING_MEANINGS
 from gpustack.report.document import build_exit, render_json_document
@@ -82,6 +83,6 @@ class MetricsDocument(Document):
 def render_json(metrics: Metrics, *, inventory: Inventory | None = None) -> str:
     return render_json_document(
         MetricsDocument,
-        {"metrics": metrics.metrics, "warnings": metrics.doubts, "exit": build_exit(0, LISTING_MEANINGS)},
+        {"metrics": metrics.metrics, "warnings": metrics.doubts, "exit": build_exit(ExitStatus.OK, LISTING_MEANINGS)},
         inventory,
     )

@@ -10,9 +10,9 @@ from gpustack.profile.classes import Id
 from gpustack.profile.classify import Confidence
 from gpustack.profile.compare import Change, Comparison
 from gpustack.profile.compare import Outcome as Compared
-from gpustack.profile.gate import GateResult
+from gpustack.profile.gate import GateResult, select_exit_status
 from gpustack.profile.gate import Outcome as Gated
-from gpustack.report.codes import COMPARISON_MEANINGS, compute_comparison_code
+from gpustack.report.codes import COMPARISON_MEANINGS
 from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.profile.text import CONFIDENCE_TEXTS, format_headline
 from gpustack.report.profile.values import format_percent, format_value
@@ -155,7 +155,7 @@ class ComparisonDocument(Document):
 def render_json(comparison: Comparison, gates: Sequence[GateResult]) -> str:
     values = {
         **vars(comparison),
-        "exit": build_exit(compute_comparison_code(comparison, gates), COMPARISON_MEANINGS),
+        "exit": build_exit(select_exit_status(comparison, gates), COMPARISON_MEANINGS),
         "before_run": select_run(comparison.before),
         "after_run": select_run(comparison.after),
         "summary": format_summary(comparison),

@@ -8,9 +8,8 @@ from jinja2 import Environment
 from gpustack.config.inventory import Inventory
 from gpustack.profile.analysis import Analysis
 from gpustack.profile.compare import UNITS, Change, Comparison, build_track
-from gpustack.profile.gate import GateResult
+from gpustack.profile.gate import GateResult, select_exit_status
 from gpustack.profile.window import Job
-from gpustack.report.codes import compute_analysis_code, compute_comparison_code
 from gpustack.report.format import format_duration
 from gpustack.report.page import make_environment, render_plots
 from gpustack.report.profile import comparison as words
@@ -43,13 +42,13 @@ def render_html(analysis: Analysis, *, inventory: Inventory | None = None) -> st
         *build_plots(analysis.job, [stretch.begin for stretch in analysis.stretches][1:]),
         *build_gpu_plots(analysis.job),
     ]
-    code = compute_analysis_code(analysis)
+    code = analysis.exit_status
     return render_plots(build_environment(), "profile.html.j2", inventory, analysis=analysis, plots=plots, code=code)
 
 
 def render_comparison(comparison: Comparison, gates: Sequence[GateResult]) -> str:
     plots = [build_overlay(comparison, change) for change in comparison.changes if change.moved]
-    code = compute_comparison_code(comparison, gates)
+    code = select_exit_status(comparison, gates)
     return render_plots(
         build_environment(), "comparison.html.j2", None, comparison=comparison, plots=plots, gates=gates, code=code
     )

@@ -8,7 +8,6 @@ from pydantic import Field
 from gpustack.command import NO_HINT, Command, Hint
 from gpustack.config.inventory import Inventory
 from gpustack.proof.delivery import Deliveries, Delivery, Outcome
-from gpustack.report.codes import compute_delivery_code
 from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.findings import print_text
 from gpustack.report.format import format_duration
@@ -93,7 +92,7 @@ def render_json(deliveries: Deliveries, inventory: Inventory) -> str:
         "deliveries": deliveries.deliveries,
         "unrouted_severities": deliveries.unrouted_severities,
         "stop_reason": deliveries.stop_reason,
-        "exit": build_exit(compute_delivery_code(deliveries)),
+        "exit": build_exit(deliveries.exit_status),
         "next": suggest_after_test(deliveries, inventory),
     }
     return render_json_document(AlertTestDocument, values, inventory)

@@ -8,7 +8,6 @@ from gpustack.config.inventory import Inventory
 from gpustack.proof.chain import Link as ProofLink
 from gpustack.proof.chain import Outcome
 from gpustack.proof.prove import Proof
-from gpustack.report.codes import compute_proof_code
 from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.proof.text import suggest_after_proof
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, Time, take
@@ -63,7 +62,7 @@ def select_link(link: ProofLink) -> dict[str, object]:
 
 
 def render_json(proof: Proof, inventory: Inventory, evidence: str = "") -> str:
-    code = compute_proof_code(proof)
+    code = proof.exit_status
     values = {
         **vars(proof),
         "exit": build_exit(code),

@@ -10,7 +10,6 @@ from gpustack.config.inventory import Inventory
 from gpustack.events import format_count
 from gpustack.proof.chain import LINKS, Outcome, Row
 from gpustack.proof.prove import Proof
-from gpustack.report.codes import compute_proof_code
 from gpustack.report.findings import print_field, print_text
 from gpustack.report.format import format_duration, format_locations
 from gpustack.report.human import print_next_command
@@ -27,7 +26,7 @@ INDENT = 11
 
 def render_human(console: Terminal, proof: Proof, inventory: Inventory, evidence: str = "") -> None:
     console.hide_secrets(inventory)
-    code = compute_proof_code(proof)
+    code = proof.exit_status
     if proof.removed_pods:
         print_text(
             console, f"{format_count(proof.removed_pods, 'pod')} of an interrupted earlier proof were removed", "dim"

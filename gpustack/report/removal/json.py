@@ -4,7 +4,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from gpustack.report.codes import compute_reset_code
 from gpustack.report.document import build_exit, render_json_document
 from gpustack.report.removal.text import suggest_after_reset
 from gpustack.report.schema import Document, PlaybookRun, Seconds, Shape, TextOrNull, take
@@ -48,7 +47,7 @@ def render_json(outcome: ResetOutcome, evidence: str) -> str:
     after = {host_after.host: host_after for host_after in outcome.after.hosts}
     values = {
         **vars(outcome),
-        "exit": build_exit(compute_reset_code(outcome)),
+        "exit": build_exit(outcome.exit_status),
         "hosts": [
             build_host(host_before, after.get(host_before.host, host_before)) for host_before in outcome.before.hosts
         ],

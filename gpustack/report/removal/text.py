@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from gpustack.command import NO_HINT, Hint
 from gpustack.events import format_count
-from gpustack.report.codes import compute_reset_code
 from gpustack.report.findings import print_command, print_field, print_text
 from gpustack.report.format import format_duration, format_locations
 from gpustack.report.human import print_failures, print_next_command, print_playbook
@@ -44,7 +43,7 @@ def render_removal(console: Terminal, removal: Removal) -> None:
 
 def render_outcome(console: Terminal, outcome: ResetOutcome, evidence: str) -> None:
     console.hide_secrets(outcome.before.snapshot.inventory)
-    after, code = outcome.after, compute_reset_code(outcome)
+    after, code = outcome.after, outcome.exit_status
     if outcome.playbook_run:
         print_playbook(console, outcome.playbook_run)
         print_failures(console, outcome.playbook_run)

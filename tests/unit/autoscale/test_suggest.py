@@ -15,7 +15,6 @@ from gpustack.errors import UsageError
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.profile.classes import CLASSES
 from gpustack.report.autoscale.text import list_lines
-from gpustack.report.codes import compute_suggestion_code
 from tests.worlds.scaled import VLLM, Queries, draft, suggestion
 from tests.worlds.windows import COMPUTE, DECODE, window
 
@@ -43,7 +42,7 @@ def test_what_is_full_is_the_metric_and_the_target_is_below_what_it_reached(
 
 def test_without_a_series_now_nothing_is_suggested() -> None:
     found = suggestion({}, window(COMPUTE))
-    assert (found.metric, compute_suggestion_code(found)) == ("", 8)
+    assert (found.metric, found.exit_status) == ("", 8)
     assert "no series of sm" in found.reasons[0]
 
 
@@ -55,7 +54,7 @@ def test_idle_and_too_little_data_are_refused() -> None:
     idle = replace(window(dict.fromkeys(COMPUTE, 0.001)), seconds=3600.0, interval=40.0)
     for of in (idle, window(COMPUTE, samples=3)):
         found = suggestion({SM: 0.1}, of)
-        assert (found.metric, compute_suggestion_code(found)) == ("", 8)
+        assert (found.metric, found.exit_status) == ("", 8)
 
 
 def test_where_it_was_not_full_the_target_is_an_estimate_that_says_so() -> None:

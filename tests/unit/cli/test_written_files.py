@@ -12,6 +12,7 @@ from gpustack.ask import recording
 from gpustack.cli import error_handler
 from gpustack.cli.app import app
 from gpustack.errors import UsageError
+from gpustack.exit_status import ExitStatus
 from gpustack.rollout import overlay
 from tests.worlds.reset_hosts import snapshot
 
@@ -46,7 +47,7 @@ def test_a_bug_without_a_place_for_its_report_stays_redacted(
     with pytest.raises(SystemExit) as ended, error_handler.report_errors():
         raise ValueError("password=S3cretMARK")
     err = capsys.readouterr().err
-    assert ended.value.code == error_handler.BUG
+    assert ended.value.code == ExitStatus.BUG
     assert "no report was saved: " in err
     assert "S3cretMARK" not in err
 

@@ -10,7 +10,6 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
-from gpustack.report.codes import compute_diagnosis_code
 from tests.worlds.healthy import healthy as base
 
 YEAR = 365 * 24 * 3600
@@ -33,7 +32,7 @@ def test_half_of_the_answers_is_no_fault(seed: int) -> None:
     diagnosis = diagnose(but(lambda answer: answer if random.random() < 0.5 else None))
     assert [root.id for root in diagnosis.roots] == []
     assert not diagnosis.healthy
-    assert compute_diagnosis_code(diagnosis) == 8
+    assert diagnosis.exit_status == 8
 
 
 @pytest.mark.parametrize("text", REFUSALS)

@@ -7,7 +7,6 @@ from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.doctor.diagnose import diagnose, list_probes
 from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import load_graph
-from gpustack.report.codes import compute_diagnosis_code
 from tests.worlds import cluster, hosts
 from tests.worlds.cases import recorded
 from tests.worlds.cluster import K1
@@ -42,7 +41,7 @@ def test_a_fault_is_named_with_its_evidence_and_no_step_says_it_again() -> None:
     (judgement,) = diagnosis.roots[0].judgements
     assert [evidence.answer.probe for evidence in judgement.evidence] == ["kernel.sysctls"]
     assert [drift for drift in diagnosis.drift if "h1" in drift.locations and drift.step == "prereqs"] == []
-    assert compute_diagnosis_code(diagnosis) == 1
+    assert diagnosis.exit_status == 1
 
 
 def test_a_check_of_a_step_confirms_and_refutes_the_fault_it_names() -> None:
@@ -80,7 +79,7 @@ def test_a_dead_host_is_a_root_and_makes_all_else_of_it_unknown() -> None:
 def test_without_any_answer_nothing_is_well() -> None:
     whole = hosts.snapshot()
     diagnosis = diagnose(replace(whole, answers={}, reach={name: Reach(name) for name in whole.reach}))
-    assert (diagnosis.roots, diagnosis.healthy, compute_diagnosis_code(diagnosis)) == ((), False, 8)
+    assert (diagnosis.roots, diagnosis.healthy, diagnosis.exit_status) == ((), False, 8)
 
 
 def test_what_differs_and_is_no_fault_is_reported_by_itself() -> None:

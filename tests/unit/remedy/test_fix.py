@@ -15,7 +15,6 @@ from gpustack.errors import RolloutError
 from gpustack.events import INTERRUPTED
 from gpustack.remedy import fix as module
 from gpustack.remedy.offer import Offer
-from gpustack.report.codes import compute_fix_code
 from gpustack.rollout.plan import PlaybookRun
 from tests.worlds.fix_run import FORWARD, STOPPED, SWAP, World, endings
 
@@ -70,7 +69,7 @@ def test_declined_changes_nothing() -> None:
     done = world.fix()
     assert world.acts == [f"show {IP}", "yes?"]
     assert endings(done) == {IP: "declined"}
-    assert (done.tried_attempts, compute_fix_code(done)) == ((), 1)
+    assert (done.tried_attempts, done.exit_status) == ((), 1)
 
 
 def test_what_does_not_turn_is_undone_and_nothing_follows() -> None:
@@ -82,7 +81,7 @@ def test_what_does_not_turn_is_undone_and_nothing_follows() -> None:
     assert endings(done) == {SWAP_ON: "not-resolved"}
     assert done.attempts[0].rollback_actions == ("h1: restored /etc/x",)
     assert "swap" in done.attempts[0].reason
-    assert compute_fix_code(done) == 6
+    assert done.exit_status == 6
 
 
 def test_a_play_that_fails_and_mends_nothing_is_undone_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +89,7 @@ def test_a_play_that_fails_and_mends_nothing_is_undone_at_once(monkeypatch: pyte
     world = World(FORWARD, failing=[IP])
     done = world.fix()
     assert world.acts[-1] == "undo"
-    assert compute_fix_code(done) == 5
+    assert done.exit_status == 5
 
 
 def test_what_is_gone_by_itself_is_left_alone() -> None:
@@ -144,7 +143,7 @@ def test_an_interrupt_keeps_what_was_begun_and_undoes_nothing() -> None:
     ).run(world.diagnosed())
     assert world.acts[-1] == "keep"
     assert endings(done) == {SWAP_ON: "interrupted"}
-    assert compute_fix_code(done) == 130
+    assert done.exit_status == 130
 
 
 def test_an_id_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +161,7 @@ def test_an_id_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     done = world.fix()
     assert world.acts.count("play remedy/sysctl on h1") == 1
     assert [root.id for root in done.after.roots] == [IP]
-    assert compute_fix_code(done) == 1
+    assert done.exit_status == 1
 
 
 DOWN = Judgement("st-target-down", CLUSTER, "failed")

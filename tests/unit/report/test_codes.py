@@ -8,16 +8,8 @@ import pytest
 
 from gpustack import errors
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.report.codes import (
-    DIAGNOSIS_MEANINGS,
-    MEANINGS,
-    PRECEDENCE,
-    compute_diagnosis_code,
-    compute_outcome_code,
-    compute_plan_code,
-    compute_proof_code,
-    select_code,
-)
+from gpustack.exit_status import ExitStatus, select_status
+from gpustack.report.codes import DIAGNOSIS_MEANINGS
 from gpustack.report.schema import ExitCode
 from gpustack.rollout.plan import Outcome, Plan, Verification
 from tests.worlds import diagnoses, plans, proofs
@@ -39,66 +31,78 @@ def done(after: Plan, **other: object) -> Outcome:
 
 
 def test_the_table_is_whole() -> None:
-    assert sorted(MEANINGS) == sorted(PRECEDENCE) == sorted(ExitCode.__args__)  # type: ignore[attr-defined]
+    assert sorted(ExitStatus) == sorted(ExitCode.__args__)  # type: ignore[attr-defined]
     codes = {kind.code for kind in errors.GpustackError.__subclasses__()} | {errors.GpustackError.code}
-    assert codes <= set(MEANINGS)
+    assert codes <= set(ExitStatus)
 
 
 def test_the_documentation_says_the_same() -> None:
     rows = dict(re.findall(r"^\| (\d+) \| ([^|]+?) \|", DOCUMENT.read_text(), re.MULTILINE))
-    assert {int(code): meaning for code, meaning in rows.items()} == MEANINGS
+    assert {int(code): meaning for code, meaning in rows.items()} == {
+        int(status): status.meaning for status in ExitStatus
+    }
     order = re.search(r"`([\d, ]+)`", DOCUMENT.read_text())
     assert order
-    assert tuple(int(code) for code in order[1].split(", ")) == PRECEDENCE
+    assert tuple(int(code) for code in order[1].split(", ")) == tuple(ExitStatus)
 
 
-@pytest.mark.parametrize(("codes", "first"), [((), 0), ((8, 1), 1), ((9, 5), 5), ((6, 130), 130), ((0, 8), 8)])
-def test_the_foremost_counts(codes: tuple[int, ...], first: int) -> None:
-    assert select_code(codes) == first
+@pytest.mark.parametrize(
+    ("statuses", "first"),
+    [
+        ((), ExitStatus.OK),
+        ((ExitStatus.UNKNOWN, ExitStatus.DIFFERS), ExitStatus.DIFFERS),
+        ((ExitStatus.LAB_FAILED, ExitStatus.FAILED), ExitStatus.FAILED),
+        ((ExitStatus.INCOMPLETE, ExitStatus.INTERRUPTED), ExitStatus.INTERRUPTED),
+        ((ExitStatus.OK, ExitStatus.UNKNOWN), ExitStatus.UNKNOWN),
+    ],
+)
+def test_the_first_status_counts_whose_condition_is_true(statuses: tuple[ExitStatus, ...], first: ExitStatus) -> None:
+    assert select_status(dict.fromkeys(statuses, True)) == first
+    assert select_status(dict.fromkeys(statuses, ())) == ExitStatus.OK
 
 
 def test_of_a_look() -> None:
-    assert compute_plan_code(plans.converged()) == 0
-    assert compute_plan_code(plans.bare()) == 1
-    assert compute_plan_code(unknown_plan()) == 8
+    assert plans.converged().exit_status == 0
+    assert plans.bare().exit_status == 1
+    assert unknown_plan().exit_status == 8
     good = [*answers_of("kube1"), PODS_GOOD]
-    assert compute_plan_code(made(["kube1", "kube3"], good, [STRANGER])) == 8
+    assert made(["kube1", "kube3"], good, [STRANGER]).exit_status == 8
 
 
 def test_of_an_install() -> None:
     drifted = made(NAMES, [*answers_of("kube1", swap="on"), *answers_of("kube2"), PODS_GOOD])
     by_hand = made(NAMES, [*answers_of("kube1", cpus="1"), *answers_of("kube2"), PODS_GOOD])
-    assert compute_outcome_code(done(plans.converged())) == 0
-    assert compute_outcome_code(done(drifted)) == 6
-    assert compute_outcome_code(done(drifted, playbook_runs=())) == 1
-    assert compute_outcome_code(done(by_hand)) == 5
-    assert compute_outcome_code(done(unknown_plan())) == 8
-    assert compute_outcome_code(done(drifted, playbook_runs=plans.failed().playbook_runs)) == 5
-    assert compute_outcome_code(done(plans.converged(), stop_reason="interrupted")) == 130
-    assert compute_outcome_code(done(plans.converged(), stop_reason="the lock on h1 was lost")) == 5
+    assert done(plans.converged()).exit_status == 0
+    assert done(drifted).exit_status == 6
+    assert done(drifted, playbook_runs=()).exit_status == 1
+    assert done(by_hand).exit_status == 5
+    assert done(unknown_plan()).exit_status == 8
+    assert done(drifted, playbook_runs=plans.failed().playbook_runs).exit_status == 5
+    assert done(plans.converged(), stop_reason="interrupted").exit_status == 130
+    assert done(plans.converged(), stop_reason="the lock on h1 was lost").exit_status == 5
 
 
 def test_of_a_proof() -> None:
-    assert compute_proof_code(proofs.good()) == 0
-    assert compute_proof_code(proofs.mixed()) == 1
-    assert compute_proof_code(proofs.none()) == 0
-    assert compute_proof_code(proofs.interrupted()) == 130
-    assert compute_proof_code(replace(proofs.none(), skipped_hosts=(("kube1", "not reached"),))) == 8
-    assert compute_proof_code(replace(proofs.good(), remaining="pods are still there")) == 1
-    assert compute_proof_code(replace(proofs.good(), stop_reason="the lock was lost")) == 5
+    assert proofs.good().exit_status == 0
+    assert proofs.mixed().exit_status == 1
+    assert proofs.none().exit_status == 0
+    assert proofs.interrupted().exit_status == 130
+    assert replace(proofs.none(), skipped_hosts=(("kube1", "not reached"),)).exit_status == 8
+    assert replace(proofs.good(), remaining="pods are still there").exit_status == 1
+    assert replace(proofs.good(), stop_reason="the lock was lost").exit_status == 5
 
 
 def test_gpus_in_use_do_not_count_unless_nothing_else_is_there() -> None:
     good, busy = proofs.good(), proofs.busy()
-    assert compute_proof_code(busy) == 8
-    assert compute_proof_code(replace(good, rows=(*good.rows[:3], busy.rows[3]))) == 0
+    assert busy.exit_status == 8
+    assert replace(good, rows=(*good.rows[:3], busy.rows[3])).exit_status == 0
 
 
 def test_of_a_diagnosis() -> None:
-    assert set(DIAGNOSIS_MEANINGS) <= set(MEANINGS)
-    assert compute_diagnosis_code(diagnoses.healthy()) == 0
-    assert compute_diagnosis_code(diagnoses.ufw()) == 1
+    assert set(DIAGNOSIS_MEANINGS) <= set(ExitStatus)
+    assert diagnoses.healthy().exit_status == 0
+    assert diagnoses.ufw().exit_status == 1
     open_one = diagnoses.unexplained()
-    assert compute_diagnosis_code(open_one) == 1
-    assert compute_diagnosis_code(replace(open_one, drift=())) == 8
-    assert compute_diagnosis_code(diagnoses.diagnosed({"host-ip-forward-off@cp1": "?it hung"})) == 8
+    assert open_one.exit_status == 1
+    assert replace(open_one, drift=()).exit_status == 8
+    assert diagnoses.diagnosed({"host-ip-forward-off@cp1": "?it hung"}).exit_status == 8

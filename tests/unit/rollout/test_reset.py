@@ -8,7 +8,6 @@ import pytest
 from gpustack.ask.snapshot import Snapshot
 from gpustack.command import Command
 from gpustack.events import ignore_event
-from gpustack.report.codes import compute_reset_code
 from gpustack.rollout.overlay import build_overlay
 from gpustack.rollout.plan import PlaybookRun, TaskFailure
 from gpustack.rollout.removal import judge_removal
@@ -50,14 +49,14 @@ def test_only_hosts_with_something_are_played_with_what_was_shown() -> None:
         "agreed": {"/etc/kubernetes/kubelet.conf": {"action": "remove", "kind": "data", "state": f"present of {CA}"}},
         "cluster": True, "kubelet": True, "edited": [],
     }  # fmt: skip
-    assert (outcome.incomplete_hosts, outcome.unknown, compute_reset_code(outcome)) == ((), (), 0)
+    assert (outcome.incomplete_hosts, outcome.unknown, outcome.exit_status) == ((), (), 0)
 
 
 def test_what_is_found_again_is_left() -> None:
     links = recorded(("/sys/class/net/cni0", "link"), cluster="")
     outcome, _ = run(snapshot({"k2": {"owned.flannel": "link cni0\n", "owned.records": links}}))
     assert [host_removal.host for host_removal in outcome.incomplete_hosts] == ["k2"]
-    assert compute_reset_code(outcome) == 6
+    assert outcome.exit_status == 6
 
 
 def test_a_node_that_is_still_there_is_left() -> None:
@@ -76,7 +75,7 @@ def test_a_node_that_is_still_there_is_left() -> None:
     ids=["a task failed", "interrupted", "a host is gone", "no answer"],
 )
 def test_exit_codes(after: Snapshot, fails: list[str], cancelled: bool, code: int) -> None:
-    assert compute_reset_code(run(after, (), fails, cancelled)[0]) == code
+    assert run(after, (), fails, cancelled)[0].exit_status == code
 
 
 def test_interrupted_before_the_play_plays_nothing() -> None:

@@ -7,7 +7,6 @@ import pytest
 from gpustack.gpus.engines.call import Reply
 from gpustack.gpus.engines.diagnostic import Diagnostic, add_losses, judge_level
 from gpustack.gpus.engines.engine import compare_offers
-from gpustack.report.codes import compute_diagnostic_code
 from tests.worlds.engines import ENGINES, ONE, diagnostic, result, software, styled
 
 BROKEN = ("GPU 1 has a pending row remap.  ", 87, 6)
@@ -21,7 +20,7 @@ def test_all_passed() -> None:
     found = judged(diagnostic(software(result(0, "Pass"), result(1, "Pass"))))
     assert [verdict.outcome for verdict in found.verdicts] == ["passed", "passed"]
     assert found.versions == {"gpu1": "DCGM 4.6.0, driver 580.95.05"}
-    assert compute_diagnostic_code(found) == 0
+    assert found.exit_status == 0
 
 
 @pytest.mark.parametrize("status", [-30, -51])
@@ -32,7 +31,7 @@ def test_a_test_failed_on_one_gpu(status: int) -> None:
         ("GPU 1", "failed"),
     ]
     assert found.verdicts[1].reasons == ("GPU 1 has a pending row remap. (error 87, reset)",)
-    assert compute_diagnostic_code(found) == 1
+    assert found.exit_status == 1
 
 
 def test_what_is_of_no_gpu_is_of_the_node() -> None:
@@ -43,13 +42,13 @@ def test_what_is_of_no_gpu_is_of_the_node() -> None:
 def test_to_skip_all_is_not_to_pass() -> None:
     found = judged(diagnostic(software(result(0, "Skip"), status="Skip")))
     assert found.unproven_nodes == ("gpu1",)
-    assert compute_diagnostic_code(found) == 8
+    assert found.exit_status == 8
 
 
 def test_what_did_not_run_is_unknown() -> None:
     found = judged(diagnostic(software(result(0, "Pass")), {"name": "memory"}))
     assert [verdict.outcome for verdict in found.verdicts] == ["passed", "unknown"]
-    assert compute_diagnostic_code(found) == 8
+    assert found.exit_status == 8
 
 
 @pytest.mark.parametrize(
@@ -71,11 +70,11 @@ def test_what_did_not_run_is_unknown() -> None:
 def test_what_gives_no_results_is_unknown(out: str, status: int, why: str) -> None:
     diagnostic = judged(out, status)
     assert why in diagnostic.unread["gpu1"]
-    assert compute_diagnostic_code(diagnostic) == 8
+    assert diagnostic.exit_status == 8
 
 
 @pytest.mark.parametrize(("offers", "code"), [({"gpu1": 2}, 0), ({"gpu1": 1}, 1), ({}, 8)])
 def test_a_gpu_that_is_lost_under_load_is_a_failure(offers: dict[str, int], code: int) -> None:
     before = replace(ENGINES, members=(replace(ONE, gpus=2),), unread={})
     found = judged(diagnostic(software(result(0, "Pass"))))
-    assert compute_diagnostic_code(add_losses(found, *compare_offers(before, offers))) == code
+    assert add_losses(found, *compare_offers(before, offers)).exit_status == code
