@@ -10,6 +10,7 @@ from gpustack.cli import options, session
 from gpustack.cli.help import build_group, declare_command
 from gpustack.command import Command
 from gpustack.errors import UsageError
+from gpustack.report.renderings import DELIVERIES
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
@@ -50,7 +51,7 @@ def send_test(
         typer.Option("--timeout", min=10, metavar="SECONDS", help="Seconds to wait for the receivers of one severity."),
     ] = 60,
     this_host: options.ThisHostOption = False,
-    output: options.ShortOutputOption = options.ShortOutput.HUMAN,
+    output: Annotated[str, DELIVERIES] = "human",
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
@@ -74,7 +75,7 @@ def send_test(
         deliveries = send_test_alerts(
             snapshot, access, severities, report, timeout, lambda: INTERRUPTED if stop.is_set() else ""
         )
-    show_result(deliveries, output.value, inventory=hosts)
+    show_result(deliveries, output, inventory=hosts)
     raise typer.Exit(deliveries.exit_status)
 
 

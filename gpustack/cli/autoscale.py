@@ -8,6 +8,7 @@ from gpustack.cli import options
 from gpustack.cli.gpu.prometheus import Source, open_prometheus
 from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.profile.selection import PodOption, select
+from gpustack.report.renderings import SUGGESTION
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
@@ -45,7 +46,7 @@ def suggest(
     ] = "",
     inventory: options.InventoryOption = None,
     source: Source,
-    output: options.ShortOutputOption = options.ShortOutput.HUMAN,
+    output: Annotated[str, SUGGESTION] = "human",
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
@@ -69,7 +70,7 @@ def suggest(
 
     bounds = Bounds(min_replicas, max(min_replicas, max_replicas or 2 * (workload.replicas or 1)))
     draft = Draft(suggestion, bounds, server or (build_prometheus_url(hosts) if hosts else source.address))
-    show_result(draft, output.value, inventory=hosts)
+    show_result(draft, output, inventory=hosts)
     raise typer.Exit(suggestion.exit_status)
 
 

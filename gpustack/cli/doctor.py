@@ -8,6 +8,7 @@ import typer
 from gpustack.cli import options, session
 from gpustack.command import Command
 from gpustack.errors import UsageError
+from gpustack.report.renderings import DIAGNOSIS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +72,7 @@ def doctor(
     metrics: MetricsOption = None,
     watch: WatchOption = False,
     interval: EveryOption = 60,
-    output: options.DoctorOutputOption = options.DoctorOutput.HUMAN,
+    output: Annotated[str, DIAGNOSIS] = "human",
     verbose: options.VerboseOption = False,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
@@ -89,14 +90,14 @@ def doctor(
         from gpustack.cli.fix import run_fix, run_undo
 
         if undo:
-            raise typer.Exit(run_undo(hosts, output.value, report, yes=yes, without_lock=without_lock))
+            raise typer.Exit(run_undo(hosts, output, report, yes=yes, without_lock=without_lock))
         faults = session.split_words(None if fault is None else [fault])
         raise typer.Exit(
             run_fix(
                 hosts,
                 faults,
                 session.split_words(yes_to),
-                output.value,
+                output,
                 report,
                 yes=yes,
                 verbose=verbose,
@@ -106,7 +107,7 @@ def doctor(
     read = make_reader(inventory, recording, ask_password=become, quiet=quiet)
     from gpustack.cli.doctor_watch import Watcher, make_check, run_rounds
 
-    check = make_check(read, Watcher(output.value, verbose=verbose), metrics)
+    check = make_check(read, Watcher(output, verbose=verbose), metrics)
     raise typer.Exit(run_rounds(interval, check) if watch else check())
 
 
@@ -114,7 +115,7 @@ def refuse_invalid_options(
     fault: str | None,
     recording: Path | None,
     yes_to: list[str] | None,
-    output: options.DoctorOutput,
+    output: str,
     *,
     fix: bool,
     undo: bool,
@@ -136,7 +137,7 @@ def refuse_invalid_options(
             read_only,
             ["--fix", *([fault] if fault else [])],
         ),
-        (changes and output.value not in ("human", "json"), "invalid-options", FORMATS, "", ["--help"]),
+        (changes and output not in ("human", "json"), "invalid-options", FORMATS, "", ["--help"]),
         (yes and not changes, "invalid-options", "--yes requires --fix or --undo.", read_only, ["--fix", "--yes"]),
         (this_host and not changes, "invalid-options", "--this-host requires --fix or --undo.", read_only, ["--help"]),
     )

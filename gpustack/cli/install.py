@@ -11,6 +11,7 @@ from gpustack.cli import options, session
 from gpustack.command import Command
 from gpustack.errors import RolloutError, UsageError
 from gpustack.exit_status import ExitStatus
+from gpustack.report.renderings import INSTALL, PLAN, VERIFICATION
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
@@ -28,7 +29,7 @@ def plan(
         bool, typer.Option("--diff", help="Run the playbooks in check mode, and show the differences in files.")
     ] = False,
     recording: options.FromOption = None,
-    output: options.OutputOption = options.Output.HUMAN,
+    output: Annotated[str, PLAN] = "human",
     become: options.BecomeOption = False,
     verbose: options.VerboseOption = False,
     quiet: options.QuietOption = False,
@@ -43,7 +44,7 @@ def plan(
     result = session.make_plan(inventory, recording, limit, step_names, report, ask_password=become, quiet=quiet)
     from gpustack.report.render import show_result
 
-    show_result(result, output.value, verbose=verbose)
+    show_result(result, output, verbose=verbose)
     if diff and result.drifted_states:
         from gpustack.report.format import build_cleaner
         from gpustack.rollout.preview import preview
@@ -57,7 +58,7 @@ def verify(
     limit: options.LimitOption = None,
     step_names: options.OnlyOption = None,
     recording: options.FromOption = None,
-    output: options.OutputOption = options.Output.HUMAN,
+    output: Annotated[str, VERIFICATION] = "human",
     become: options.BecomeOption = False,
     verbose: options.VerboseOption = False,
     quiet: options.QuietOption = False,
@@ -69,7 +70,7 @@ def verify(
     from gpustack.rollout.plan import Verification
 
     verification = Verification(plan, plan.snapshot.seconds, len(plan.snapshot.answers))
-    show_result(verification, output.value, verbose=verbose)
+    show_result(verification, output, verbose=verbose)
     raise typer.Exit(plan.exit_status)
 
 
@@ -84,7 +85,7 @@ def install(
     yes: options.YesOption = False,
     without_lock: options.WithoutLockOption = None,
     this_host: options.ThisHostOption = False,
-    output: options.OutputOption = options.Output.HUMAN,
+    output: Annotated[str, INSTALL] = "human",
     become: options.BecomeOption = False,
     verbose: options.VerboseOption = False,
     quiet: options.QuietOption = False,
@@ -109,10 +110,10 @@ def install(
     before = make_plan(session.gather_all(hosts, report, probes), steps, names)
     adoptable = list_adoptable(before.snapshot, names) if adopt else {}
     if before.converged and not force:
-        show_converged(before, output.value)
+        show_converged(before, output)
         return
-    if output is options.Output.HUMAN:
-        show_result(before, output.value, verbose=verbose)
+    if output == "human":
+        show_result(before, output, verbose=verbose)
         if adopt:
             sys.stdout.write(build_cleaner(hosts)(describe_adoptable(adoptable)))
     refuse_unconfirmed(before.snapshot)
@@ -126,7 +127,7 @@ def install(
         raise RolloutError("declined", "Nothing was changed.", "The plan was declined.", hint)
     places = agree_on_places(before.snapshot, ["install"], names, without_lock)
     outcome, folder = roll_out(hosts, steps, names, before, report, places, adoptable, force=force)
-    show_result(outcome, output.value, verbose=verbose, evidence=str(folder))
+    show_result(outcome, output, verbose=verbose, evidence=str(folder))
     status = outcome.exit_status
     if status not in (ExitStatus.OK, ExitStatus.INTERRUPTED):
         from gpustack.cli.failure_report import report_failure

@@ -1,25 +1,30 @@
-"""Groups of options that several commands share. A parameter with a dataclass as its type declares an option per field.
+"""Parameters that stand for options: a dataclass for one option per field, which several commands share, and the
+`Rendering` of a result for its option `-o`.
 
 Typer has no groups of options, and reads the options of a command from its signature.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
-from typing import Any
+from typing import Annotated, Any
+
+import typer
+
+from gpustack.report.rendering import Rendering
 
 
 def expand_groups(function: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with the fields in place of each dataclass. A command without a dataclass is returned as
-    is."""
+    """Return the command with the fields in place of each dataclass, and with the formats of its result. A command with
+    neither is returned as is."""
     signature = inspect.signature(function)
+    originals = tuple(signature.parameters.values())
     groups: dict[str, Any] = {
-        name: parameter.annotation
-        for name, parameter in signature.parameters.items()
-        if is_dataclass(parameter.annotation)
+        parameter.name: parameter.annotation for parameter in originals if is_dataclass(parameter.annotation)
     }
-    if not groups:
+    parameters = [declared for original in originals for declared in expand_parameter(original)]
+    if parameters == [*originals]:
         return function
 
     @wraps(function)
@@ -28,24 +33,22 @@ def expand_groups(function: Callable[..., None]) -> Callable[..., None]:
             arguments[name] = group(**{field.name: arguments.pop(field.name) for field in fields(group)})
         function(**arguments)
 
-    parameters = []
-    for name, original in signature.parameters.items():
-        if name in groups:
-            parameters += list_options(groups[name])
-        else:
-            parameters.append(original.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-    run_command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    run_command.__annotations__ = {new_parameter.name: new_parameter.annotation for new_parameter in parameters}
+    run_command.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    )
+    run_command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run_command
 
 
-def list_options(group: Any) -> list[inspect.Parameter]:
-    return [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            annotation=field.type,
-        )
-        for field in fields(group)
-    ]
+def expand_parameter(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
+    if is_dataclass(parameter.annotation):
+        for field in fields(parameter.annotation):
+            default = inspect.Parameter.empty if field.default is MISSING else field.default
+            yield from expand_parameter(parameter.replace(name=field.name, default=default, annotation=field.type))
+        return
+    for rendering in getattr(parameter.annotation, "__metadata__", ()):
+        if isinstance(rendering, Rendering):
+            choice = rendering.build_choice()
+            option = typer.Option("-o", "--output", help=rendering.format_help)
+            parameter = parameter.replace(annotation=Annotated[choice, option], default=choice(parameter.default))
+    yield parameter

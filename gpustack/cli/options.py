@@ -1,6 +1,5 @@
 """Options that several commands share."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,43 +8,6 @@ import typer
 from gpustack import times
 from gpustack.command import Prose
 from gpustack.errors import UsageError
-
-
-class ShortOutput(StrEnum):
-    HUMAN = "human"
-    JSON = "json"
-
-
-class Output(StrEnum):
-    HUMAN = "human"
-    JSON = "json"
-    JUNIT = "junit"
-
-
-class DoctorOutput(StrEnum):
-    HUMAN = "human"
-    JSON = "json"
-    JUNIT = "junit"
-    HTML = "html"
-
-
-class TableOutput(StrEnum):
-    HUMAN = "human"
-    JSON = "json"
-    CSV = "csv"
-
-
-class PageOutput(StrEnum):
-    HUMAN = "human"
-    JSON = "json"
-    HTML = "html"
-
-
-class ReportOutput(StrEnum):
-    HUMAN = "human"
-    JSON = "json"
-    CSV = "csv"
-    HTML = "html"
 
 
 def parse_duration(text: str) -> float:
@@ -84,19 +46,6 @@ InventoryOption = Annotated[
         help="Inventory file or directory, or `lab` for the running lab. Default: GPUSTACK_INVENTORY, ansible.cfg, "
         "else this host.",
     ),
-]
-ShortOutputOption = Annotated[ShortOutput, typer.Option("-o", "--output", help="Format of the result on stdout.")]
-PageOutputOption = Annotated[
-    PageOutput, typer.Option("-o", "--output", help="Format of the result on stdout; `html` is one file with plots.")
-]
-ReportOutputOption = Annotated[
-    ReportOutput, typer.Option("-o", "--output", help="Format of the result on stdout; `html` is one file with plots.")
-]
-TableOutputOption = Annotated[TableOutput, typer.Option("-o", "--output", help="Format of the result on stdout.")]
-OutputOption = Annotated[Output, typer.Option("-o", "--output", help="Format of the result on stdout.")]
-DoctorOutputOption = Annotated[
-    DoctorOutput,
-    typer.Option("-o", "--output", help="Format of the result on stdout; `html` is one file for a ticket."),
 ]
 QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Print only the result and errors, without progress.")]
 VerboseOption = Annotated[

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from gpustack.cli import options, session
+from gpustack.report.renderings import PROOF
 
 
 def prove(
@@ -14,7 +15,7 @@ def prove(
         int, typer.Option("--timeout", min=10, metavar="SECONDS", help="Seconds to wait for pods and metrics.")
     ] = 180,
     this_host: options.ThisHostOption = False,
-    output: options.OutputOption = options.Output.HUMAN,
+    output: Annotated[str, PROOF] = "human",
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
@@ -35,10 +36,10 @@ def prove(
     places, skipped_hosts = plan_proof(snapshot, names)
     if not places:
         empty = empty_proof(snapshot, skipped_hosts)
-        show_result(empty, output.value, inventory=hosts)
+        show_result(empty, output, inventory=hosts)
         raise typer.Exit(empty.exit_status)
     with open_locked_run(hosts, "prove", choose_places(snapshot, [find_acting_host(snapshot).name]), report) as run:
         result = run_proof(snapshot, places, skipped_hosts, run.private, run.record, timeout, run.find_stop_reason)
     run.keep_snapshot(snapshot)
-    show_result(result, output.value, inventory=hosts, evidence=str(run.folder))
+    show_result(result, output, inventory=hosts, evidence=str(run.folder))
     raise typer.Exit(result.exit_status)

@@ -8,6 +8,7 @@ import typer
 
 from gpustack.cli import options, session
 from gpustack.errors import RolloutError
+from gpustack.report.renderings import RESET
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
@@ -29,7 +30,7 @@ def reset(
     yes: options.YesOption = False,
     without_lock: options.WithoutLockOption = None,
     this_host: options.ThisHostOption = False,
-    output: options.ShortOutputOption = options.ShortOutput.HUMAN,
+    output: Annotated[str, RESET] = "human",
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
@@ -47,10 +48,10 @@ def reset(
     names = session.choose_hosts(hosts, limit)
     before = judge_removal(session.gather_all(hosts, report, PROBES, names), names, packages=packages, foreign=foreign)
     if not before.due_hosts and (foreign or not before.foreign_hosts):
-        show_result(before, output.value)
+        show_result(before, output)
         raise typer.Exit(8 if before.unreachable_hosts else 0)
-    if output is options.ShortOutput.HUMAN:
-        show_result(before, output.value)
+    if output == "human":
+        show_result(before, output)
     refuse_removal(before, foreign=foreign)
     if not yes and not confirm("Remove all of this?"):
         reason = "The removal was declined."
@@ -59,7 +60,7 @@ def reset(
         raise RolloutError("reset-declined", "Nothing was removed.", reason, hint)
     places = agree_on_places(before.snapshot, ["reset"], names, without_lock)
     outcome, folder = run_reset(hosts, names, before, report, places, packages=packages, foreign=foreign)
-    show_result(outcome, output.value, evidence=str(folder))
+    show_result(outcome, output, evidence=str(folder))
     raise typer.Exit(outcome.exit_status)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from gpustack.exit_status import ExitStatus
 from gpustack.files.json_text import dump_json
 from gpustack.report.format import Clean, build_cleaner
 from gpustack.report.schema import Document, Evidence
@@ -43,8 +42,3 @@ def shorten_evidence(evidence: dict[str, Any]) -> dict[str, Any]:
         "stderr": evidence["stderr"][:MAX_OUTPUT],
         "truncated": evidence["truncated"] or is_long,
     }
-
-
-def build_exit(status: ExitStatus, meanings: Mapping[int, str] = {}) -> dict[str, Any]:
-    """Build the field `exit`. `meanings` are those that the command says in words of its own."""
-    return {"code": int(status), "meaning": meanings.get(status, status.meaning)}

@@ -9,8 +9,9 @@ from pydantic import Field
 from gpustack.ask.redact.printable import clean_text
 from gpustack.ask.redact.redact import redact
 from gpustack.errors import GpustackError
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
 from gpustack.report.progress import clear_live_lines
+from gpustack.report.renderings import ERROR
 from gpustack.report.schema import Document, TextOrNull
 
 
@@ -34,7 +35,7 @@ def print_error(error: GpustackError, output: str, command: str, secrets: Sequen
 
 def render_json(error: GpustackError, secrets: Sequence[str] = ()) -> str:
     values = {
-        "exit": build_exit(error.code),
+        "exit": ERROR.build_exit(error.code),
         "reasons": list_reasons(error, secrets),
         "reference": error.reference,
         "hint": clean(error.hint, secrets),
@@ -46,7 +47,7 @@ def render_junit(error: GpustackError, command: str, secrets: Sequence[str] = ()
     from gpustack.report.junit import add_result, build_entry, build_suite, render_junit_document
 
     message, *reasons = list_reasons(error, secrets)
-    entry = build_entry("error", error.reference or build_exit(error.code)["meaning"], 0.0)
+    entry = build_entry("error", error.reference or ERROR.build_exit(error.code)["meaning"], 0.0)
     add_result(entry, "error", message, error.reference, "\n".join([*reasons, clean(error.hint, secrets)]))
     return render_junit_document(command, [build_suite("error", [entry], "")], 0.0, None)
 

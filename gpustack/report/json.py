@@ -9,8 +9,9 @@ from gpustack.ask.judge import Outcome as Judged
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
 from gpustack.report.plan_schema import OutcomeDocument, PlanDocument, VerificationDocument
+from gpustack.report.renderings import INSTALL, PLAN
 from gpustack.rollout.gpus import count_gpus
 from gpustack.rollout.next_command import suggest_after_install, suggest_after_plan
 from gpustack.rollout.plan import Outcome, Plan, Verification
@@ -36,7 +37,7 @@ def render_verification(verification: Verification, *, verbose: bool = False) ->
 def render_outcome(outcome: Outcome, *, verbose: bool = False, evidence: str = "") -> str:
     values = {
         **vars(outcome),
-        "exit": build_exit(outcome.exit_status),
+        "exit": INSTALL.build_exit(outcome.exit_status),
         "converged": outcome.verification.plan.converged,
         "stopped_hosts": [{"host": host, "step": step} for host, step in outcome.stopped_hosts],
         "evidence_directory": evidence,
@@ -51,7 +52,7 @@ def select_state(verification: Verification, *, verbose: bool) -> dict[str, Any]
     brief = [replace(state, judgements=drop_evidence(state.judgements, {"ok"})) for state in plan.states]
     return {
         **select_snapshot(plan.snapshot),
-        "exit": build_exit(plan.exit_status),
+        "exit": PLAN.build_exit(plan.exit_status),
         "converged": plan.converged,
         "seconds": verification.seconds,
         "probe_count": verification.questions,

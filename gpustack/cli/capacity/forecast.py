@@ -6,6 +6,7 @@ import typer
 
 from gpustack.cli import options
 from gpustack.cli.gpu.prometheus import Source, open_prometheus
+from gpustack.report.renderings import FORECAST
 from gpustack.times import DAY
 
 HistoryOption = Annotated[
@@ -45,7 +46,7 @@ def forecast(
     nodes: NodesOption = "",
     inventory: options.InventoryOption = None,
     source: Source,
-    output: options.PageOutputOption = options.PageOutput.HUMAN,
+    output: Annotated[str, FORECAST] = "human",
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
@@ -62,7 +63,7 @@ def forecast(
     with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
         demands = query_demands(prometheus, options.parse_duration(history), nodes, resource)
     result = predict(demands, terms)
-    show_result(result, output.value, inventory=hosts)
+    show_result(result, output, inventory=hosts)
     raise typer.Exit(result.exit_status)
 
 

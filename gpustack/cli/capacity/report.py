@@ -1,10 +1,13 @@
 """The command `gpustack capacity report`."""
 
+from typing import Annotated
+
 import typer
 
 from gpustack.cli import options
 from gpustack.cli.capacity.usage import ByOption, Period, open_source, parse_dimensions
 from gpustack.cli.gpu.prometheus import Source
+from gpustack.report.renderings import CAPACITY
 
 
 def report(
@@ -13,7 +16,7 @@ def report(
     grouping: ByOption = "namespace",
     inventory: options.InventoryOption = None,
     source: Source,
-    output: options.ReportOutputOption = options.ReportOutput.HUMAN,
+    output: Annotated[str, CAPACITY] = "human",
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
@@ -40,5 +43,5 @@ def report(
     from gpustack.report.render import show_result
 
     capacity = Capacity(usage, names, group_hours(usage, names), state)
-    show_result(capacity, output.value, inventory=hosts)
+    show_result(capacity, output, inventory=hosts)
     raise typer.Exit(capacity.exit_status)

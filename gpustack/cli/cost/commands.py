@@ -9,6 +9,7 @@ from gpustack.cli import options
 from gpustack.cli.capacity.usage import ByOption, Period, open_source, parse_dimensions
 from gpustack.cli.gpu.prometheus import Source
 from gpustack.cli.help import build_group, declare_command
+from gpustack.report.renderings import COST
 
 app = build_group(
     "Report the cost of GPUs by the prices of the spec.",
@@ -63,7 +64,7 @@ def report(
     budget: BudgetOption = None,
     inventory: options.InventoryOption = None,
     source: Source,
-    output: options.ReportOutputOption = options.ReportOutput.HUMAN,
+    output: Annotated[str, COST] = "human",
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
@@ -93,5 +94,5 @@ def report(
     # The budgets of the spec are for a calendar month.
     limits = budgets or (spec.cost.budgets if period.month else {})
     bill = build_bill(usage, names, find_prices(spec.cost, usage.hours), spec.cost.unit, limits)
-    show_result(bill, output.value, inventory=hosts)
+    show_result(bill, output, inventory=hosts)
     raise typer.Exit(bill.exit_status)

@@ -12,6 +12,7 @@ from gpustack.cli.gpu.engines import NodesOption, run_work
 from gpustack.cli.gpu.prometheus import forward_to
 from gpustack.command import Command
 from gpustack.errors import GpustackError, UsageError
+from gpustack.report.renderings import BURN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +69,7 @@ def burn(
     yes: options.YesOption = False,
     without_lock: options.WithoutLockOption = None,
     this_host: options.ThisHostOption = False,
-    output: options.ShortOutputOption = options.ShortOutput.HUMAN,
+    output: Annotated[str, BURN] = "human",
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
@@ -97,7 +98,7 @@ def burn(
         task = Task(snapshot, load, seconds, tuple(uuids), watcher)
         work = load_gpus(f"{load.field.name} for {seconds} s", task.command, task.life, blind=limits.blind)
         change, _, folder = run_work(
-            hosts, snapshot, engines, work, output.value, report, yes=yes, act=task.act, without_lock=without_lock
+            hosts, snapshot, engines, work, output, report, yes=yes, act=task.act, without_lock=without_lock
         )
     if task.error:
         raise task.error
@@ -114,7 +115,7 @@ def burn(
         task.stop_reason,
         task.cleanup_error,
     )
-    show_result(result, output.value, inventory=hosts, evidence=str(folder))
+    show_result(result, output, inventory=hosts, evidence=str(folder))
     raise typer.Exit(result.exit_status)
 
 

@@ -9,6 +9,7 @@ from gpustack.cli import options, session
 from gpustack.cli.gpu.engines import NodesOption, open_engines, run_work
 from gpustack.cli.gpu.listings import JobArgument, groups, policies, profiling, settings, stats
 from gpustack.cli.help import declare_command
+from gpustack.report.renderings import CHANGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,7 @@ class ChangeOptions:
     yes: options.YesOption = False
     without_lock: options.WithoutLockOption = None
     this_host: options.ThisHostOption = False
-    output: options.ShortOutputOption = options.ShortOutput.HUMAN
+    output: Annotated[str, CHANGE] = "human"
     become: options.BecomeOption = False
     quiet: options.QuietOption = False
 
@@ -47,14 +48,14 @@ def run_change(plan: "Callable[[Engines], Operation]", change_options: ChangeOpt
         snapshot,
         engines,
         plan(engines),
-        change_options.output.value,
+        change_options.output,
         report,
         yes=change_options.yes,
         without_lock=change_options.without_lock,
     )
     from gpustack.report.render import show_result
 
-    show_result(result, change_options.output.value, inventory=hosts, evidence=str(folder))
+    show_result(result, change_options.output, inventory=hosts, evidence=str(folder))
     raise typer.Exit(result.exit_status)
 
 

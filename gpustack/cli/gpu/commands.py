@@ -24,6 +24,7 @@ from gpustack.cli.gpu.prometheus import (
 )
 from gpustack.cli.help import build_group, declare_command
 from gpustack.events import Event
+from gpustack.report.renderings import ACTIVITY, CONTRACT, FLEET, METRICS
 
 if TYPE_CHECKING:
     from gpustack.gpus.activity import GpuActivity
@@ -66,7 +67,7 @@ def list_gpus(
     model: Annotated[
         str, typer.Option("--model", metavar="WORD", help="Show only models with this word in their name.")
     ] = "",
-    output: options.TableOutputOption = options.TableOutput.HUMAN,
+    output: Annotated[str, FLEET] = "human",
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
@@ -80,7 +81,7 @@ def list_gpus(
         fleet = build_fleet(query_readings(prometheus, FIELDS), prometheus.fetch_time(), query_sharing(prometheus))
     from gpustack.report.render import show_result
 
-    show_result(select_cards(fleet, node=node, model=model), output.value, inventory=hosts)
+    show_result(select_cards(fleet, node=node, model=model), output, inventory=hosts)
 
 
 @declare_command(
@@ -94,7 +95,7 @@ def list_metrics(
     *,
     inventory: options.InventoryOption = None,
     source: Source,
-    output: options.ShortOutputOption = options.ShortOutput.HUMAN,
+    output: Annotated[str, METRICS] = "human",
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
@@ -105,7 +106,7 @@ def list_metrics(
         metrics = series.list_metrics(prometheus)
     from gpustack.report.render import show_result
 
-    show_result(metrics, output.value, inventory=hosts)
+    show_result(metrics, output, inventory=hosts)
 
 
 @declare_command(
@@ -133,7 +134,7 @@ def check_exporter(
             help="Scrape again after this time, to compare values; 0 scrapes once.",
         ),
     ] = 0,
-    output: options.OutputOption = options.Output.HUMAN,
+    output: Annotated[str, CONTRACT] = "human",
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
@@ -158,7 +159,7 @@ def check_exporter(
     from gpustack.report.render import show_result
 
     contract = judge_exporter(url, first, later, interval)
-    show_result(contract, output.value, inventory=hosts)
+    show_result(contract, output, inventory=hosts)
     raise typer.Exit(contract.exit_status)
 
 
@@ -214,7 +215,7 @@ def top(
         float, typer.Option("--every", min=1, metavar="SECONDS", help="Seconds between two refreshes.")
     ] = 5,
     once: Annotated[bool, typer.Option("--once", help="Print once and exit, as without a terminal.")] = False,
-    output: options.ShortOutputOption = options.ShortOutput.HUMAN,
+    output: Annotated[str, ACTIVITY] = "human",
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
@@ -239,10 +240,10 @@ def top(
         def ask() -> Activity:
             return sort_activity(build_activity(query_readings(prometheus, FIELDS, matches), matches_filters), sort)
 
-        if once or output is not options.ShortOutput.HUMAN or not sys.stdout.isatty():
+        if once or output != "human" or not sys.stdout.isatty():
             from gpustack.report.render import show_result
 
-            show_result(ask(), output.value, inventory=hosts, pods=rows is Rows.PODS)
+            show_result(ask(), output, inventory=hosts, pods=rows is Rows.PODS)
             return
 
         from gpustack.report.gpus.watch import watch_activity

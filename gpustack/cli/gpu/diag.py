@@ -12,6 +12,7 @@ from gpustack.cli.gpu.engines import NodesOption, open_engines, run_work
 from gpustack.cli.gpu.prometheus import forward_to
 from gpustack.errors import GpustackError
 from gpustack.events import Event, Reporter
+from gpustack.report.renderings import DIAGNOSTIC
 
 if TYPE_CHECKING:
     from gpustack.ask.snapshot import Snapshot
@@ -37,7 +38,7 @@ def diag(
     yes: options.YesOption = False,
     without_lock: options.WithoutLockOption = None,
     this_host: options.ThisHostOption = False,
-    output: options.OutputOption = options.Output.HUMAN,
+    output: Annotated[str, DIAGNOSTIC] = "human",
     verbose: options.VerboseOption = False,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
@@ -61,7 +62,7 @@ def diag(
         snapshot,
         engines,
         diagnose(level),
-        output.value,
+        output,
         report,
         yes=yes,
         without_lock=without_lock,
@@ -72,7 +73,7 @@ def diag(
     diagnostic = replace(judge_level(level, replies, unread), seconds=change.seconds, stop_reason=change.stop_reason)
     if level > 1:
         diagnostic = add_losses(diagnostic, *compare_offers(engines, read_offers(hosts, report)))
-    show_result(diagnostic, output.value, verbose=verbose, inventory=hosts, evidence=str(folder))
+    show_result(diagnostic, output, verbose=verbose, inventory=hosts, evidence=str(folder))
     raise typer.Exit(diagnostic.exit_status)
 
 

@@ -11,6 +11,7 @@ import typer
 from gpustack.cli import options, session
 from gpustack.errors import LockedError
 from gpustack.events import Event, Reporter
+from gpustack.report.renderings import LISTING
 
 if TYPE_CHECKING:
     from gpustack.ask.snapshot import Snapshot
@@ -43,7 +44,7 @@ class QueryOptions:
 
     inventory: options.InventoryOption = None
     node: NodesOption = None
-    output: options.ShortOutputOption = options.ShortOutput.HUMAN
+    output: Annotated[str, LISTING] = "human"
     become: options.BecomeOption = False
     quiet: options.QuietOption = False
 

@@ -29,7 +29,7 @@ def declare_listing(app: typer.Typer, path: str, subject: "Topic", text: str) ->
         hosts, engines = open_for_query(query_options)
         from gpustack.gpus.engines.listings import list_topic
 
-        finish_listing(list_topic(engines, subject), query_options.output.value, hosts)
+        finish_listing(list_topic(engines, subject), query_options.output, hosts)
 
     show_listing.__doc__ = text
     examples = (f"gpustack gpu {path} -i mycluster", f"gpustack gpu {path} --node gpu1 -o json")
@@ -65,7 +65,7 @@ def show_stats(
     hosts, engines = open_for_query(query_options)
     from gpustack.gpus.engines.listings import list_figures
 
-    finish_listing(list_figures(engines, job), query_options.output.value, hosts)
+    finish_listing(list_figures(engines, job), query_options.output, hosts)
 
 
 @declare_command(policies, "gpustack gpu policy watch --for 5m -i mycluster", name="watch")
@@ -79,7 +79,7 @@ def watch_policy(
     hosts, engines = open_for_query(query_options)
     from gpustack.gpus.engines.listings import list_violations
 
-    finish_listing(list_violations(engines, seconds), query_options.output.value, hosts)
+    finish_listing(list_violations(engines, seconds), query_options.output, hosts)
 
 
 def finish_listing(listing: "Listing", output: str, hosts: "Inventory") -> None:
@@ -110,6 +110,6 @@ def watch(
     codes = []
     for _ in range(rounds):
         samples = list_samples(engines, chosen_fields, interval * 1000)
-        show_result(samples, query_options.output.value, inventory=hosts)
+        show_result(samples, query_options.output, inventory=hosts)
         codes.append(samples.exit_status)
     raise typer.Exit(max(codes))

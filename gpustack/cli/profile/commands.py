@@ -12,6 +12,7 @@ from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.profile import compare, record
 from gpustack.cli.profile.selection import GpuOption, NodeOption, PodOption, ThresholdOption, select
 from gpustack.errors import UsageError
+from gpustack.report.renderings import ANALYSIS
 
 app = build_group(
     "Find out what bounds a workload on GPUs.",
@@ -74,7 +75,7 @@ def analyze(
     threshold: ThresholdOption = None,
     inventory: options.InventoryOption = None,
     source: Source,
-    output: options.PageOutputOption = options.PageOutput.HUMAN,
+    output: Annotated[str, ANALYSIS] = "human",
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
@@ -100,7 +101,7 @@ def analyze(
             profile = read_last(prometheus, selection, subject, seconds)
     idle = read_profile(baseline) if baseline else None
     analysis = analyze_profile(profile, limits, workload.value if workload else None, idle)
-    show_result(analysis, output.value, inventory=hosts)
+    show_result(analysis, output, inventory=hosts)
     raise typer.Exit(analysis.exit_status)
 
 

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from gpustack.cli import options
 from gpustack.cli.profile.selection import ThresholdOption
+from gpustack.report.renderings import COMPARISON
 
 FailOption = Annotated[
     list[str] | None,
@@ -19,7 +19,7 @@ def compare(
     after: Annotated[Path, typer.Argument(metavar="AFTER", help="Second file of `profile record`.")],
     fail_if: FailOption = None,
     threshold: ThresholdOption = None,
-    output: options.PageOutputOption = options.PageOutput.HUMAN,
+    output: Annotated[str, COMPARISON] = "human",
 ) -> None:
     """Compare two profiles: useful work per GPU-hour, changes outside noise, and the machine.
 
@@ -33,5 +33,5 @@ def compare(
     gates, limits = parse_gates(fail_if or ()), set_limits(threshold or ())
     comparison = compare_profiles(read_profile(before), read_profile(after), limits)
     gate_results = tuple(evaluate_gate(comparison, gate) for gate in gates)
-    show_result(comparison, output.value, gates=gate_results)
+    show_result(comparison, output, gates=gate_results)
     raise typer.Exit(select_exit_status(comparison, gate_results))

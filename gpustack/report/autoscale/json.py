@@ -7,8 +7,8 @@ from pydantic import Field
 from gpustack.autoscale.manifest import Draft, build_scaled_object
 from gpustack.config.inventory import Inventory
 from gpustack.profile.classes import Id
-from gpustack.report.codes import SUGGESTION_MEANINGS
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
+from gpustack.report.renderings import SUGGESTION
 from gpustack.report.schema import Document, Shape, TextOrNull, take
 
 
@@ -41,7 +41,7 @@ def render_json(draft: Draft, *, inventory: Inventory | None = None) -> str:
     suggestion = draft.suggestion
     values = {
         **vars(suggestion),
-        "exit": build_exit(suggestion.exit_status, SUGGESTION_MEANINGS),
+        "exit": SUGGESTION.build_exit(suggestion.exit_status),
         "manifest": None,
     }
     if suggestion.metric:

@@ -7,10 +7,10 @@ from pydantic import Field
 from gpustack.capacity.state import Capacity
 from gpustack.capacity.usage import sum_hours
 from gpustack.config.inventory import Inventory
-from gpustack.report.codes import CAPACITY_MEANINGS
 from gpustack.report.csv_text import write_csv
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
 from gpustack.report.format import build_cleaner
+from gpustack.report.renderings import CAPACITY
 from gpustack.report.schema import Document, Hours, Seconds, Shape, TextOrNull, Time, TimeOrNull, take
 
 COLUMNS = ("total", "allocated", "attributed", "active", "idle", "unmeasured", "free", "unoffered")
@@ -127,7 +127,7 @@ def render_json(capacity: Capacity, *, inventory: Inventory | None = None) -> st
         "current_state": capacity.current_state,
     }
     return render_json_document(
-        CapacityDocument, values | {"exit": build_exit(capacity.exit_status, CAPACITY_MEANINGS)}, inventory
+        CapacityDocument, values | {"exit": CAPACITY.build_exit(capacity.exit_status)}, inventory
     )
 
 

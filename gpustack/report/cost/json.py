@@ -7,10 +7,10 @@ from pydantic import BeforeValidator, Field
 from gpustack.config.inventory import Inventory
 from gpustack.cost.bill import CELLS, Bill
 from gpustack.report.capacity.json import COLUMNS, GapShape, HoursShape
-from gpustack.report.codes import COST_MEANINGS
 from gpustack.report.csv_text import write_csv
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
 from gpustack.report.format import build_cleaner
+from gpustack.report.renderings import COST
 from gpustack.report.schema import Document, Hours, Shape, Time, take
 
 Money = Annotated[str, BeforeValidator(lambda value: f"{value:.2f}")]
@@ -64,7 +64,7 @@ class CostDocument(Document):
 
 
 def render_json(bill: Bill, *, inventory: Inventory | None = None) -> str:
-    values = {**vars(bill.usage), **vars(bill), "exit": build_exit(bill.exit_status, COST_MEANINGS)}
+    values = {**vars(bill.usage), **vars(bill), "exit": COST.build_exit(bill.exit_status)}
     return render_json_document(CostDocument, values, inventory)
 
 

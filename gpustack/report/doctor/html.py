@@ -22,7 +22,6 @@ from gpustack.doctor.peers import group_peers
 from gpustack.doctor.recent_changes import find_recent_changes
 from gpustack.events import format_count
 from gpustack.remedy.commands import build_commands
-from gpustack.report.codes import DIAGNOSIS_MEANINGS
 from gpustack.report.doctor.format import (
     AUTO_TEXTS,
     MAX_ENTRIES,
@@ -39,10 +38,10 @@ from gpustack.report.doctor.format import (
     list_titles,
     suggest_next_command,
 )
-from gpustack.report.document import build_exit
 from gpustack.report.evidence import format_command, quote_answer
 from gpustack.report.format import Clean, build_cleaner, cut, format_location, format_locations
 from gpustack.report.page import make_environment, read_style
+from gpustack.report.renderings import DIAGNOSIS
 
 # Characters that the page shows of a text, of a line and of an answer, and lines of an answer. More is cleaned than
 # shown, since a secret that was cut is not recognized: the cut is then behind the end of what is shown.
@@ -60,7 +59,7 @@ def render_html(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
         inventory=diagnosis.snapshot.inventory,
         verbose=verbose,
         code=code,
-        meaning=build_exit(code, DIAGNOSIS_MEANINGS)["meaning"],
+        meaning=DIAGNOSIS.build_exit(code)["meaning"],
         product=version("gpustack-cluster"),
         unreachable=list_unreachable_hosts(diagnosis),
         style=read_style(environment, "doctor.css"),

@@ -9,10 +9,10 @@ from gpustack.doctor.graph import load_graph
 from gpustack.doctor.peers import group_peers
 from gpustack.doctor.recent_changes import find_recent_changes
 from gpustack.remedy.commands import build_commands
-from gpustack.report.codes import DIAGNOSIS_MEANINGS
 from gpustack.report.doctor.shape import DoctorDocument
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
 from gpustack.report.json import drop_evidence, select_snapshot
+from gpustack.report.renderings import DIAGNOSIS
 
 BRIEF_FIELDS = ("suspects", "ruled_out", "impact", "caused_faults", "uncertain")
 
@@ -24,7 +24,7 @@ def render_json(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
     ]
     values = {
         **select_snapshot(diagnosis.snapshot),
-        "exit": build_exit(diagnosis.exit_status, DIAGNOSIS_MEANINGS),
+        "exit": DIAGNOSIS.build_exit(diagnosis.exit_status),
         "healthy": diagnosis.healthy,
         "roots": [build_root(finding, diagnosis, verbose=verbose) for finding in diagnosis.roots],
         "unexplained_symptoms": [select_fields(symptom, verbose=verbose) for symptom in diagnosis.unexplained_symptoms],

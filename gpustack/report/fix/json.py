@@ -11,10 +11,10 @@ from gpustack.doctor.entry import Auto
 from gpustack.exit_status import ExitStatus
 from gpustack.remedy.fix_result import Ending, FixResult
 from gpustack.remedy.undo import Rollback
-from gpustack.report.codes import FIX_MEANINGS
 from gpustack.report.doctor.json import build_root
 from gpustack.report.doctor.shape import Root
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
+from gpustack.report.renderings import FIX, UNDO
 from gpustack.report.schema import Document, PlaybookRun, Seconds, Shape, TextOrNull, take
 from gpustack.rollout.next_command import build_command
 
@@ -84,7 +84,7 @@ def render_json(fix_result: FixResult, evidence: str) -> str:
     is_undoable = any(attempt.is_undoable for attempt in fix_result.attempts)
     values = {
         **vars(fix_result),
-        "exit": build_exit(fix_result.exit_status, FIX_MEANINGS),
+        "exit": FIX.build_exit(fix_result.exit_status),
         "healthy": fix_result.after.healthy,
         "initial_root_ids": [root.id for root in fix_result.before.roots],
         "roots": [build_root(finding, fix_result.after, verbose=False) for finding in fix_result.after.roots],
@@ -96,7 +96,7 @@ def render_json(fix_result: FixResult, evidence: str) -> str:
 
 
 def render_rollback(rollback: Rollback, inventory: Inventory, evidence: str) -> str:
-    fix, exit_status = rollback.fix, build_exit(ExitStatus.OK, {0: "the last fix was rolled back"})
+    fix, exit_status = rollback.fix, UNDO.build_exit(ExitStatus.OK)
     values = {
         **vars(rollback),
         "exit": exit_status,

@@ -6,8 +6,8 @@ from pydantic import Field
 
 from gpustack.config.inventory import Inventory
 from gpustack.forecast.pool import Forecast, PoolForecast, Reason
-from gpustack.report.codes import FORECAST_MEANINGS
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
+from gpustack.report.renderings import FORECAST
 from gpustack.report.schema import Document, Shape, TextOrNull, Time, take
 
 
@@ -81,7 +81,7 @@ class ForecastDocument(Document):
 def render_json(forecast: Forecast, *, inventory: Inventory | None = None) -> str:
     values = {
         **vars(forecast.terms),
-        "exit": build_exit(forecast.exit_status, FORECAST_MEANINGS),
+        "exit": FORECAST.build_exit(forecast.exit_status),
         "end": forecast.end,
         "pools": [select_pool(pool) for pool in forecast.pools],
     }

@@ -8,10 +8,10 @@ from rich.console import Group, RenderableType
 
 from gpustack.exit_status import ExitStatus
 from gpustack.gpus.activity import Activity, GpuActivity, PodActivity
-from gpustack.report.codes import LISTING_MEANINGS
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
 from gpustack.report.gpus.json import Owner
 from gpustack.report.gpus.text import GIB, UNKNOWN, VENDOR, format_index, format_owners
+from gpustack.report.renderings import ACTIVITY
 from gpustack.report.schema import Document, Shape, TextOrNull, TimeOrNull, take
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
@@ -139,5 +139,5 @@ class ActivityDocument(Document):
 
 def render_json(activity: Activity, *, inventory: "Inventory | None" = None) -> str:
     return render_json_document(
-        ActivityDocument, {**vars(activity), "exit": build_exit(ExitStatus.OK, LISTING_MEANINGS)}, inventory
+        ActivityDocument, {**vars(activity), "exit": ACTIVITY.build_exit(ExitStatus.OK)}, inventory
     )

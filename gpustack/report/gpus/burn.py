@@ -7,11 +7,11 @@ from pydantic import Field
 
 from gpustack.config.inventory import Inventory
 from gpustack.gpus.burn.judge import Burn, BurnedGpu, Outcome
-from gpustack.report.codes import BURN_MEANINGS
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
 from gpustack.report.format import format_duration
 from gpustack.report.gpus.engines import UnreadNode, list_unread_nodes, print_unread_nodes
 from gpustack.report.gpus.text import UNKNOWN
+from gpustack.report.renderings import BURN
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
@@ -108,6 +108,6 @@ def render_json(burn: Burn, *, inventory: Inventory | None = None, evidence: str
         "remaining": [burn.cleanup_error] if burn.cleanup_error else [],
         "unreachable_nodes": list_unread_nodes(burn.unread),
         "evidence_directory": evidence,
-        "exit": build_exit(burn.exit_status, BURN_MEANINGS),
+        "exit": BURN.build_exit(burn.exit_status),
     }
     return render_json_document(BurnDocument, values, inventory)

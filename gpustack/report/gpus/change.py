@@ -10,9 +10,9 @@ from gpustack.gpus.engines.change import ChangeResult, Preview
 from gpustack.gpus.engines.endings import Ending, NodeEnding
 from gpustack.gpus.engines.revert import Outcome, Revert
 from gpustack.probes.gpu.temporary_changes import KINDS, LOAD
-from gpustack.report.codes import CHANGE_MEANINGS
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
 from gpustack.report.gpus.engines import TemporaryRow, print_unread_nodes
+from gpustack.report.renderings import CHANGE
 from gpustack.report.schema import Document, Shape, TextOrNull, TimeOrNull, take
 from gpustack.report.terminal import Terminal
 
@@ -104,6 +104,6 @@ def render_json(change_result: ChangeResult, *, inventory: Inventory | None = No
         "reverts": change_result.reverts,
         "stop_reason": change_result.stop_reason,
         "evidence_directory": evidence,
-        "exit": build_exit(change_result.exit_status, CHANGE_MEANINGS),
+        "exit": CHANGE.build_exit(change_result.exit_status),
     }
     return render_json_document(ChangeDocument, values, inventory)

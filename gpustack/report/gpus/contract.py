@@ -7,10 +7,10 @@ from pydantic import Field
 from gpustack.config.inventory import Inventory
 from gpustack.events import format_count
 from gpustack.gpus.contract import Contract, Outcome
-from gpustack.report.codes import CONTRACT_MEANINGS
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
 from gpustack.report.format import format_locations
 from gpustack.report.junit import add_result, build_entry, build_suite, render_junit_document
+from gpustack.report.renderings import CONTRACT
 from gpustack.report.schema import Document, Shape, TextOrNull, take
 from gpustack.report.terminal import Terminal
 
@@ -47,7 +47,7 @@ class ContractDocument(Document):
 def render_json(contract: Contract, *, inventory: Inventory | None = None) -> str:
     values = {**vars(contract), "compliant": contract.kept}
     return render_json_document(
-        ContractDocument, {**values, "exit": build_exit(contract.exit_status, CONTRACT_MEANINGS)}, inventory
+        ContractDocument, {**values, "exit": CONTRACT.build_exit(contract.exit_status)}, inventory
     )
 
 

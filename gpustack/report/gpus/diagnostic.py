@@ -7,11 +7,11 @@ from pydantic import Field
 from gpustack.config.inventory import Inventory
 from gpustack.events import format_count
 from gpustack.gpus.engines.diagnostic import Diagnostic, Outcome, Verdict
-from gpustack.report.codes import DIAGNOSTIC_MEANINGS
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
 from gpustack.report.format import format_duration
 from gpustack.report.gpus.engines import UnreadNode, list_unread_nodes, print_unread_nodes
 from gpustack.report.junit import add_result, build_entry, build_suite, render_junit_document
+from gpustack.report.renderings import DIAGNOSTIC
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
@@ -83,7 +83,7 @@ def render_json(diagnostic: Diagnostic, *, inventory: Inventory | None = None, e
         "unreachable_nodes": list_unread_nodes(diagnostic.unread),
         "evidence_directory": evidence,
     }
-    values = {**vars(diagnostic), **lists, "exit": build_exit(diagnostic.exit_status, DIAGNOSTIC_MEANINGS)}
+    values = {**vars(diagnostic), **lists, "exit": DIAGNOSTIC.build_exit(diagnostic.exit_status)}
     return render_json_document(DiagnosticDocument, values, inventory)
 
 

@@ -8,9 +8,9 @@ from pydantic import Field
 
 from gpustack.config.inventory import Inventory
 from gpustack.gpus.engines.listings import Listing, Row, Topic
-from gpustack.report.codes import LISTING_MEANINGS
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
 from gpustack.report.gpus.text import UNKNOWN
+from gpustack.report.renderings import LISTING
 from gpustack.report.schema import Document, Shape, TextOrNull, TimeOrNull, take
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
@@ -160,9 +160,7 @@ def render_json(listing: Listing, *, inventory: Inventory | None = None) -> str:
         "temporary": listing.temporary,
         "unreachable_nodes": list_unread_nodes(listing.unread),
     }
-    return render_json_document(
-        EnginesDocument, {**values, "exit": build_exit(listing.exit_status, LISTING_MEANINGS)}, inventory
-    )
+    return render_json_document(EnginesDocument, {**values, "exit": LISTING.build_exit(listing.exit_status)}, inventory)
 
 
 def list_unread_nodes(nodes: Mapping[str, str]) -> list[dict[str, str]]:

@@ -6,10 +6,10 @@ from pydantic import Field
 
 from gpustack.exit_status import ExitStatus
 from gpustack.gpus.fleet import Fleet
-from gpustack.report.codes import LISTING_MEANINGS
 from gpustack.report.csv_text import write_csv
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
 from gpustack.report.format import build_cleaner
+from gpustack.report.renderings import FLEET
 from gpustack.report.schema import Document, Shape, TextOrNull, TimeOrNull, take
 
 if TYPE_CHECKING:
@@ -61,9 +61,7 @@ class FleetDocument(Document):
 
 
 def render_json(fleet: Fleet, *, inventory: "Inventory | None" = None) -> str:
-    return render_json_document(
-        FleetDocument, {**vars(fleet), "exit": build_exit(ExitStatus.OK, LISTING_MEANINGS)}, inventory
-    )
+    return render_json_document(FleetDocument, {**vars(fleet), "exit": FLEET.build_exit(ExitStatus.OK)}, inventory)
 
 
 def render_csv(fleet: Fleet, *, inventory: "Inventory | None" = None) -> str:

@@ -9,9 +9,9 @@ from gpustack.config.inventory import Inventory
 from gpustack.events import format_count
 from gpustack.exit_status import ExitStatus
 from gpustack.gpus.series import Metric, Metrics
-from gpustack.report.codes import LISTING_MEANINGS
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
 from gpustack.report.gpus.text import UNKNOWN
+from gpustack.report.renderings import METRICS
 from gpustack.report.schema import Document, Shape, TextOrNull, take, take_optional
 from gpustack.report.terminal import Terminal
 from gpustack.vocabulary.fields import extract_sentence
@@ -83,6 +83,6 @@ class MetricsDocument(Document):
 def render_json(metrics: Metrics, *, inventory: Inventory | None = None) -> str:
     return render_json_document(
         MetricsDocument,
-        {"metrics": metrics.metrics, "warnings": metrics.doubts, "exit": build_exit(ExitStatus.OK, LISTING_MEANINGS)},
+        {"metrics": metrics.metrics, "warnings": metrics.doubts, "exit": METRICS.build_exit(ExitStatus.OK)},
         inventory,
     )

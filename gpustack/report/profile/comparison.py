@@ -12,10 +12,10 @@ from gpustack.profile.compare import Change, Comparison
 from gpustack.profile.compare import Outcome as Compared
 from gpustack.profile.gate import GateResult, select_exit_status
 from gpustack.profile.gate import Outcome as Gated
-from gpustack.report.codes import COMPARISON_MEANINGS
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
 from gpustack.report.profile.text import CONFIDENCE_TEXTS, format_headline
 from gpustack.report.profile.values import format_percent, format_value
+from gpustack.report.renderings import COMPARISON
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
 from gpustack.report.terminal import Terminal
 
@@ -155,7 +155,7 @@ class ComparisonDocument(Document):
 def render_json(comparison: Comparison, gates: Sequence[GateResult]) -> str:
     values = {
         **vars(comparison),
-        "exit": build_exit(select_exit_status(comparison, gates), COMPARISON_MEANINGS),
+        "exit": COMPARISON.build_exit(select_exit_status(comparison, gates)),
         "before_run": select_run(comparison.before),
         "after_run": select_run(comparison.after),
         "summary": format_summary(comparison),

@@ -9,8 +9,8 @@ from gpustack.profile.analysis import Analysis
 from gpustack.profile.classes import Id
 from gpustack.profile.classify import Confidence
 from gpustack.profile.usual import Workload
-from gpustack.report.codes import ANALYSIS_MEANINGS
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
+from gpustack.report.renderings import ANALYSIS
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
 
 
@@ -90,7 +90,7 @@ def render_json(analysis: Analysis, *, inventory: Inventory | None = None) -> st
     verdict, first = analysis.verdict, analysis.job.windows[0]
     values = {
         **vars(verdict),
-        "exit": build_exit(analysis.exit_status, ANALYSIS_MEANINGS),
+        "exit": ANALYSIS.build_exit(analysis.exit_status),
         "subject": analysis.profile.subject,
         "label": analysis.profile.label,
         "gpu_names": [window.gpu.uuid or window.gpu.index for window in analysis.job.windows],

@@ -8,10 +8,11 @@ from pydantic import Field
 from gpustack.command import NO_HINT, Command, Hint
 from gpustack.config.inventory import Inventory
 from gpustack.proof.delivery import Deliveries, Delivery, Outcome
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
 from gpustack.report.findings import print_text
 from gpustack.report.format import format_duration
 from gpustack.report.human import print_next_command
+from gpustack.report.renderings import DELIVERIES
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.next_command import build_command
@@ -92,7 +93,7 @@ def render_json(deliveries: Deliveries, inventory: Inventory) -> str:
         "deliveries": deliveries.deliveries,
         "unrouted_severities": deliveries.unrouted_severities,
         "stop_reason": deliveries.stop_reason,
-        "exit": build_exit(deliveries.exit_status),
+        "exit": DELIVERIES.build_exit(deliveries.exit_status),
         "next": suggest_after_test(deliveries, inventory),
     }
     return render_json_document(AlertTestDocument, values, inventory)

@@ -8,8 +8,9 @@ from gpustack.config.inventory import Inventory
 from gpustack.proof.chain import Link as ProofLink
 from gpustack.proof.chain import Outcome
 from gpustack.proof.prove import Proof
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
 from gpustack.report.proof.text import suggest_after_proof
+from gpustack.report.renderings import PROOF
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, Time, take
 
 
@@ -65,7 +66,7 @@ def render_json(proof: Proof, inventory: Inventory, evidence: str = "") -> str:
     code = proof.exit_status
     values = {
         **vars(proof),
-        "exit": build_exit(code),
+        "exit": PROOF.build_exit(code),
         "proven": bool(proof.rows) and code == 0,
         "parts": dict(proof.parts),
         "remaining": [proof.remaining] if proof.remaining else [],

@@ -4,8 +4,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from gpustack.report.document import build_exit, render_json_document
+from gpustack.report.document import render_json_document
 from gpustack.report.removal.text import suggest_after_reset
+from gpustack.report.renderings import RESET
 from gpustack.report.schema import Document, PlaybookRun, Seconds, Shape, TextOrNull, take
 from gpustack.rollout.removal import HostRemoval, Removal
 from gpustack.rollout.reset import ResetOutcome
@@ -47,7 +48,7 @@ def render_json(outcome: ResetOutcome, evidence: str) -> str:
     after = {host_after.host: host_after for host_after in outcome.after.hosts}
     values = {
         **vars(outcome),
-        "exit": build_exit(outcome.exit_status),
+        "exit": RESET.build_exit(outcome.exit_status),
         "hosts": [
             build_host(host_before, after.get(host_before.host, host_before)) for host_before in outcome.before.hosts
         ],

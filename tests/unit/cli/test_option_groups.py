@@ -1,4 +1,4 @@
-"""A parameter of a dataclass is an option for each of its fields."""
+"""A parameter of a dataclass is an option for each of its fields, and a result declares the values of `-o`."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.option_groups import expand_groups
+from gpustack.report.rendering import Rendering
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,25 @@ def test_fields_are_options_in_their_place_and_come_as_one_value() -> None:
     assert run.invoke(app, ["ask", "gpu1", "--tries", "0"]).exit_code == 2
     help_text = run.invoke(app, ["ask", "--help"]).output
     assert help_text.index("--address") < help_text.index("--tries") < help_text.index("--quiet")
+
+
+def test_the_formats_of_a_result_are_the_values_of_its_option() -> None:
+    app, outputs = build_group("A test."), list[str]()
+    result = Rendering("room:Result", human="a:b", csv="a:c", html="a:d", page="a page")
+
+    @declare_command(app, "list")
+    def show(output: Annotated[str, result] = "human") -> None:
+        outputs.append(f"{output}")
+
+    @declare_command(app, "other")
+    def other() -> None:
+        pass
+
+    run = CliRunner()
+    assert [run.invoke(app, ["show", *words]).exit_code for words in ([], ["-o", "csv"], ["-o", "json"])] == [0, 0, 2]
+    assert outputs == ["human", "csv"]
+    help_text = " ".join(run.invoke(app, ["show", "--help"]).output.split())
+    assert "<human|csv|html> Format of the result on stdout; `html` is a page." in help_text
 
 
 def test_a_command_without_groups_stays_itself() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from gpustack.ask.probe import Answer
 from gpustack.events import format_count
+from gpustack.exit_status import ExitStatus
 from gpustack.proof.delivery import Arrival, Deliveries, Delivery
 from gpustack.report import json, junit
 from gpustack.report.doctor import json as doctor_json
@@ -19,7 +20,10 @@ from gpustack.report.fix.json import FixDocument, UndoDocument
 from gpustack.report.format import format_duration, format_locations
 from gpustack.report.plan_schema import OutcomeDocument, PlanDocument
 from gpustack.report.proof import delivery
-from gpustack.report.render import RENDERERS, show_converged, show_result
+from gpustack.report.render import show_converged, show_result
+from gpustack.report.rendering import Rendering
+from gpustack.report.renderings import BURN, RENDERINGS
+from gpustack.report.schema import Document
 from tests.schemas import check_shape
 from tests.worlds import diagnoses, fixes, plans, proofs
 from tests.worlds.plans import SWAP, answers_of, made
@@ -94,17 +98,28 @@ def test_an_install_with_nothing_to_do_is_an_outcome(capsys: pytest.CaptureFixtu
     assert "nothing to do" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", RENDERERS.values())
-def test_each_renderer_is_there(name: str) -> None:
-    module, function = name.split(":")
-    assert callable(getattr(import_module(f"gpustack.report.{module}"), function))
+@pytest.mark.parametrize("rendering", RENDERINGS.values(), ids=RENDERINGS)
+def test_a_rendering_names_a_class_and_functions_that_exist(rendering: Rendering) -> None:
+    module, name = rendering.type.split(":")
+    result_type = getattr(import_module(f"gpustack.{module}"), name)
+    assert (result_type.__module__, result_type.__name__) == (f"gpustack.{module}", name)
+    for output in rendering.formats:
+        module, name = getattr(rendering, output).split(":")
+        assert callable(getattr(import_module(f"gpustack.report.{module}"), name))
 
 
-@pytest.mark.parametrize("name", sorted({key for key, _ in RENDERERS}))
-def test_each_result_is_found_by_its_name(name: str) -> None:
-    module, kind = name.split(":")
-    found = getattr(import_module(f"gpustack.{module}"), kind)
-    assert (found.__module__, found.__name__) == (f"gpustack.{module}", kind)
+@pytest.mark.parametrize("rendering", [one for one in RENDERINGS.values() if one.schema], ids=lambda one: one.schema)
+def test_a_rendering_with_a_schema_has_that_document(rendering: Rendering) -> None:
+    module = import_module(f"gpustack.report.{rendering.json.partition(':')[0]}")
+    shapes = [shape for shape in vars(module).values() if isinstance(shape, type) and issubclass(shape, Document)]
+    kinds = {field.default for shape in shapes if not (field := shape.model_fields["kind"]).is_required()}
+    assert f"gpustack/{rendering.schema}/v1" in kinds
+    assert rendering.commands
+
+
+def test_a_meaning_of_the_command_replaces_the_general_one() -> None:
+    assert BURN.build_exit(ExitStatus.DIFFERS) == {"code": 1, "meaning": "a GPU failed, or is no longer offered"}
+    assert BURN.build_exit(ExitStatus.INTERRUPTED) == {"code": 130, "meaning": "interrupted"}
 
 
 @pytest.mark.parametrize("output", ["human", "json", "junit"])

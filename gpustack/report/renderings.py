@@ -1,0 +1,246 @@
+"""The results of commands, each declared once. What `-o` accepts, the functions that render a result, the meanings of
+exit statuses in its document, and the tables of docs/exit-codes.md are taken from here."""
+
+from gpustack.exit_status import ExitStatus
+from gpustack.report.rendering import Rendering
+
+PLAN = Rendering(
+    "rollout.plan:Plan",
+    human="human:render_plan",
+    json="json:render_plan",
+    junit="junit:render_plan",
+    schema="plan",
+    commands="`gpustack plan`",
+)
+VERIFICATION = Rendering(
+    "rollout.plan:Verification",
+    human="human:render_verification",
+    json="json:render_verification",
+    junit="junit:render_verification",
+    schema="verification",
+    commands="`gpustack verify`",
+)
+INSTALL = Rendering(
+    "rollout.plan:Outcome",
+    human="human:render_outcome",
+    json="json:render_outcome",
+    junit="junit:render_outcome",
+    schema="outcome",
+    commands="`gpustack install`",
+)
+PROOF = Rendering(
+    "proof.prove:Proof",
+    human="proof.text:render_human",
+    json="proof.json:render_json",
+    junit="proof.junit:render_junit",
+    schema="proof",
+    commands="`gpustack prove`",
+)
+DELIVERIES = Rendering(
+    "proof.delivery:Deliveries",
+    human="proof.delivery:render_human",
+    json="proof.delivery:render_json",
+    schema="alert-test",
+    commands="`gpustack alerts test`",
+)
+CAPACITY = Rendering(
+    "capacity.state:Capacity",
+    human="capacity.text:render_human",
+    json="capacity.json:render_json",
+    csv="capacity.json:render_csv",
+    html="capacity.html:render_html",
+    schema="capacity",
+    commands="`gpustack capacity report`",
+    meanings={ExitStatus.OK: "reported", ExitStatus.UNKNOWN: "unknown: less than 95 % of the time was recorded"},
+)
+COST = Rendering(
+    "cost.bill:Bill",
+    human="cost.text:render_human",
+    json="cost.json:render_json",
+    csv="cost.json:render_csv",
+    html="cost.html:render_html",
+    schema="cost",
+    commands="`gpustack cost report`",
+    meanings={**CAPACITY.meanings, ExitStatus.DIFFERS: "above a budget"},
+)
+ACTIVITY = Rendering(
+    "gpus.activity:Activity",
+    human="gpus.activity:render_human",
+    json="gpus.activity:render_json",
+    schema="gpu-activity",
+    commands="`gpustack gpu top`",
+    meanings={ExitStatus.OK: "listed"},
+)
+METRICS = Rendering(
+    "gpus.series:Metrics",
+    human="gpus.metrics:render_human",
+    json="gpus.metrics:render_json",
+    schema="gpu-metrics",
+    commands="`gpustack gpu metrics`",
+    meanings={ExitStatus.OK: "listed"},
+)
+CONTRACT = Rendering(
+    "gpus.contract:Contract",
+    human="gpus.contract:render_human",
+    json="gpus.contract:render_json",
+    junit="gpus.contract:render_junit",
+    schema="exporter",
+    commands="`gpustack gpu check-exporter`",
+    meanings={ExitStatus.OK: "nothing of it is wrong", ExitStatus.DIFFERS: "something of it is wrong"},
+)
+ANALYSIS = Rendering(
+    "profile.analysis:Analysis",
+    human="profile.text:render_human",
+    json="profile.json:render_json",
+    html="profile.html:render_html",
+    schema="analysis",
+    commands="`gpustack profile analyze`",
+    meanings={ExitStatus.OK: "a verdict", ExitStatus.UNKNOWN: "unknown: too little data for a verdict"},
+)
+COMPARISON = Rendering(
+    "profile.compare:Comparison",
+    human="profile.comparison:render_human",
+    json="profile.comparison:render_json",
+    html="profile.html:render_comparison",
+    schema="comparison",
+    commands="`gpustack profile compare`",
+    meanings={
+        ExitStatus.OK: "compared",
+        ExitStatus.DIFFERS: "a change that --fail-if names",
+        ExitStatus.UNKNOWN: "unknown: too little data, another machine, or a change of --fail-if that cannot be told "
+        "from noise",
+    },
+)
+SUGGESTION = Rendering(
+    "autoscale.manifest:Draft",
+    human="autoscale.text:render_human",
+    json="autoscale.json:render_json",
+    schema="autoscale-suggestion",
+    commands="`gpustack autoscale suggest`",
+    meanings={ExitStatus.OK: "suggested", ExitStatus.UNKNOWN: "unknown: no metric suits"},
+)
+FORECAST = Rendering(
+    "forecast.pool:Forecast",
+    human="forecast.text:render_human",
+    json="forecast.json:render_json",
+    html="forecast.html:render_html",
+    schema="forecast",
+    commands="`gpustack capacity forecast`",
+    meanings={
+        ExitStatus.OK: "enough GPUs for the lead time",
+        ExitStatus.DIFFERS: "GPUs are to be ordered now",
+        ExitStatus.UNKNOWN: "unknown: a pool has no forecast",
+    },
+)
+LISTING = Rendering(
+    "gpus.engines.listings:Listing",
+    human="gpus.engines:render_human",
+    json="gpus.engines:render_json",
+    schema="gpu-engines",
+    commands="`gpustack gpu group list`, `policy get`, `policy watch`, `config show`, `profiling list`, `stats show`, "
+    "`watch`",
+    meanings={ExitStatus.OK: "listed", ExitStatus.UNKNOWN: "unknown: an engine, or its answer, is missing"},
+)
+CHANGE = Rendering(
+    "gpus.engines.change:ChangeResult",
+    human="gpus.change:render_human",
+    json="gpus.change:render_json",
+    schema="gpu-change",
+    commands="`gpustack gpu group`, `policy`, `config`, `profiling`, `stats` that change",
+    meanings={
+        ExitStatus.OK: "done",
+        ExitStatus.FAILED: "an engine refused it",
+        ExitStatus.UNKNOWN: "unknown: an engine gave no answer, or is missing",
+    },
+)
+CHANGE_PREVIEW = Rendering("gpus.engines.change:Preview", human="gpus.change:render_preview")
+DIAGNOSTIC = Rendering(
+    "gpus.engines.diagnostic:Diagnostic",
+    human="gpus.diagnostic:render_human",
+    json="gpus.diagnostic:render_json",
+    junit="gpus.diagnostic:render_junit",
+    schema="gpu-diag",
+    commands="`gpustack gpu diag`",
+    meanings={
+        ExitStatus.OK: "every node passed, no test failed",
+        ExitStatus.DIFFERS: "a test failed",
+        ExitStatus.UNKNOWN: "unknown: a node gave no result, a test was not run, or nothing passed",
+    },
+)
+BURN = Rendering(
+    "gpus.burn.judge:Burn",
+    human="gpus.burn:render_human",
+    json="gpus.burn:render_json",
+    schema="gpu-burn",
+    commands="`gpustack gpu burn`",
+    meanings={
+        ExitStatus.OK: "every GPU passed",
+        ExitStatus.DIFFERS: "a GPU failed, or is no longer offered",
+        ExitStatus.UNKNOWN: "unknown: what a GPU reached, or how it was, is not known",
+    },
+)
+FLEET = Rendering(
+    "gpus.fleet:Fleet",
+    human="gpus.text:render_human",
+    json="gpus.json:render_json",
+    csv="gpus.json:render_csv",
+    schema="gpus",
+    commands="`gpustack gpu list`",
+    meanings={ExitStatus.OK: "listed"},
+)
+DIAGNOSIS = Rendering(
+    "doctor.finding:Diagnosis",
+    human="doctor.text:render_human",
+    json="doctor.json:render_json",
+    junit="doctor.junit:render_junit",
+    html="doctor.html:render_html",
+    page="one file for a ticket",
+    schema="doctor",
+    commands="`gpustack doctor`",
+    meanings={
+        ExitStatus.OK: "healthy",
+        ExitStatus.DIFFERS: "a root cause was found, or something differs from the spec",
+        ExitStatus.UNKNOWN: "unknown: a symptom without a confirmed cause, or some checks could not be evaluated",
+    },
+)
+FIX_OFFER = Rendering("remedy.offer:Offer", human="fix.text:render_offer")
+FIX = Rendering(
+    "remedy.fix_result:FixResult",
+    human="fix.text:render_fix",
+    json="fix.json:render_json",
+    schema="fix",
+    commands="`gpustack doctor --fix`",
+    meanings={
+        **DIAGNOSIS.meanings,
+        ExitStatus.FAILED: "a playbook failed, or the fix was stopped",
+        ExitStatus.INCOMPLETE: "a fix did not resolve its fault and was rolled back",
+    },
+)
+LAST_FIX = Rendering("remedy.undo:LastFix", human="fix.text:render_last_fix")
+UNDO = Rendering(
+    "remedy.undo:Rollback",
+    human="fix.text:render_rollback",
+    json="fix.json:render_rollback",
+    schema="undo",
+    commands="`gpustack doctor --undo`",
+    meanings={ExitStatus.OK: "the last fix was rolled back"},
+)
+REMOVAL = Rendering(
+    "rollout.removal:Removal", human="removal.text:render_removal", json="removal.json:render_empty_reset"
+)
+RESET = Rendering(
+    "rollout.reset:ResetOutcome",
+    human="removal.text:render_outcome",
+    json="removal.json:render_json",
+    schema="reset",
+    commands="`gpustack reset`",
+)
+ERROR = Rendering(
+    "errors:GpustackError",
+    human="error:render_error",
+    json="error_document:render_json",
+    junit="error_document:render_junit",
+    schema="error",
+    commands="any of them that fails before it has a result",
+)
+RENDERINGS = {value.type: value for value in tuple(globals().values()) if isinstance(value, Rendering)}
