@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpustack.autoscale.suggest import Suggestion
+from gpustack.exit_status import ExitStatus
 
 # One replica at a time, and only after ten minutes below: a model takes minutes to load (docs/autoscaling.md).
 SCALE_DOWN = {"stabilizationWindowSeconds": 600, "policies": [{"type": "Pods", "value": 1, "periodSeconds": 300}]}
@@ -22,6 +23,10 @@ class Draft:
     suggestion: Suggestion
     bounds: Bounds
     server: str
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        return self.suggestion.exit_status
 
 
 def build_scaled_object(draft: Draft) -> dict[str, Any]:

@@ -65,7 +65,6 @@ def send_test(
     from gpustack.events import INTERRUPTED
     from gpustack.proof.connect import send_test_alerts
     from gpustack.proof.services import ACCESS_PROBES, find_access
-    from gpustack.report.render import show_result
 
     severities = [level.value for level in Severity if not severity or level in severity]
     require_receiver(hosts, severities)
@@ -75,8 +74,7 @@ def send_test(
         deliveries = send_test_alerts(
             snapshot, access, severities, report, timeout, lambda: INTERRUPTED if stop.is_set() else ""
         )
-    show_result(deliveries, output, inventory=hosts)
-    raise typer.Exit(deliveries.exit_status)
+    session.finish_command(deliveries, output, inventory=hosts)
 
 
 def require_receiver(hosts: "Inventory", severities: list[str]) -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.cli.gpu.prometheus import Source, open_prometheus
 from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.profile.selection import PodOption, select
@@ -66,12 +66,10 @@ def suggest(
         workload = find_workload(prometheus, selection.namespace, selection.pod)
         suggestion = suggest_metric(prometheus, workload, analyze(read_last(prometheus, selection, subject, seconds)))
     from gpustack.autoscale.manifest import Bounds, Draft
-    from gpustack.report.render import show_result
 
     bounds = Bounds(min_replicas, max(min_replicas, max_replicas or 2 * (workload.replicas or 1)))
     draft = Draft(suggestion, bounds, server or (build_prometheus_url(hosts) if hosts else source.address))
-    show_result(draft, output, inventory=hosts)
-    raise typer.Exit(suggestion.exit_status)
+    session.finish_command(draft, output, inventory=hosts)
 
 
 def build_prometheus_url(hosts: "Inventory") -> str:

@@ -66,12 +66,10 @@ def verify(
     """Check every host against the spec. The command is read-only."""
     report = session.build_reporter(quiet=quiet)
     plan = session.make_plan(inventory, recording, limit, step_names, report, ask_password=become, quiet=quiet)
-    from gpustack.report.render import show_result
     from gpustack.rollout.plan import Verification
 
     verification = Verification(plan, plan.snapshot.seconds, len(plan.snapshot.answers))
-    show_result(verification, output, verbose=verbose)
-    raise typer.Exit(plan.exit_status)
+    session.finish_command(verification, output, verbose=verbose)
 
 
 def install(

@@ -28,7 +28,6 @@ def prove(
     from gpustack.proof.connect import find_acting_host, run_proof
     from gpustack.proof.inventory import PROBES, plan_proof
     from gpustack.proof.prove import empty_proof
-    from gpustack.report.render import show_result
     from gpustack.rollout.lease import choose_places
 
     names = session.choose_hosts(hosts, limit)
@@ -36,10 +35,8 @@ def prove(
     places, skipped_hosts = plan_proof(snapshot, names)
     if not places:
         empty = empty_proof(snapshot, skipped_hosts)
-        show_result(empty, output, inventory=hosts)
-        raise typer.Exit(empty.exit_status)
+        session.finish_command(empty, output, inventory=hosts)
     with open_locked_run(hosts, "prove", choose_places(snapshot, [find_acting_host(snapshot).name]), report) as run:
         result = run_proof(snapshot, places, skipped_hosts, run.private, run.record, timeout, run.find_stop_reason)
     run.keep_snapshot(snapshot)
-    show_result(result, output, inventory=hosts, evidence=str(run.folder))
-    raise typer.Exit(result.exit_status)
+    session.finish_command(result, output, inventory=hosts, evidence=str(run.folder))

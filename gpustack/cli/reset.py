@@ -48,8 +48,7 @@ def reset(
     names = session.choose_hosts(hosts, limit)
     before = judge_removal(session.gather_all(hosts, report, PROBES, names), names, packages=packages, foreign=foreign)
     if not before.due_hosts and (foreign or not before.foreign_hosts):
-        show_result(before, output)
-        raise typer.Exit(8 if before.unreachable_hosts else 0)
+        session.finish_command(before, output)
     if output == "human":
         show_result(before, output)
     refuse_removal(before, foreign=foreign)
@@ -60,8 +59,7 @@ def reset(
         raise RolloutError("reset-declined", "Nothing was removed.", reason, hint)
     places = agree_on_places(before.snapshot, ["reset"], names, without_lock)
     outcome, folder = run_reset(hosts, names, before, report, places, packages=packages, foreign=foreign)
-    show_result(outcome, output, evidence=str(folder))
-    raise typer.Exit(outcome.exit_status)
+    session.finish_command(outcome, output, evidence=str(folder))
 
 
 def run_reset(

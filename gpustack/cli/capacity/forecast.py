@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.cli.gpu.prometheus import Source, open_prometheus
 from gpustack.report.renderings import FORECAST
 from gpustack.times import DAY
@@ -57,14 +57,12 @@ def forecast(
     from gpustack.forecast.outlook import Terms
     from gpustack.forecast.pool import forecast as predict
     from gpustack.forecast.read import query_demands
-    from gpustack.report.render import show_result
 
     terms = Terms(parse_days("--lead-time", lead_time), parse_days("--horizon", horizon), reserve)
     with open_prometheus(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
         demands = query_demands(prometheus, options.parse_duration(history), nodes, resource)
     result = predict(demands, terms)
-    show_result(result, output, inventory=hosts)
-    raise typer.Exit(result.exit_status)
+    session.finish_command(result, output, inventory=hosts)
 
 
 def parse_days(option: str, text: str) -> int:

@@ -2,9 +2,7 @@
 
 from typing import Annotated
 
-import typer
-
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.cli.capacity.usage import ByOption, Period, open_source, parse_dimensions
 from gpustack.cli.gpu.prometheus import Source
 from gpustack.report.renderings import CAPACITY
@@ -40,8 +38,6 @@ def report(
         )
         usage = query_usage(metric_source, pool_label=spec.pool_label, renames=spec.renamed)
         state = query_current_state(metric_source)
-    from gpustack.report.render import show_result
 
     capacity = Capacity(usage, names, group_hours(usage, names), state)
-    show_result(capacity, output, inventory=hosts)
-    raise typer.Exit(capacity.exit_status)
+    session.finish_command(capacity, output, inventory=hosts)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.cli.capacity.usage import ByOption, Period, open_source, parse_dimensions
 from gpustack.cli.gpu.prometheus import Source
 from gpustack.cli.help import build_group, declare_command
@@ -89,10 +89,8 @@ def report(
             period.cluster,
         )
         usage = query_usage(metric_source, pool_label=spec.capacity.pool_label, renames=spec.capacity.renamed)
-    from gpustack.report.render import show_result
 
     # The budgets of the spec are for a calendar month.
     limits = budgets or (spec.cost.budgets if period.month else {})
     bill = build_bill(usage, names, find_prices(spec.cost, usage.hours), spec.cost.unit, limits)
-    show_result(bill, output, inventory=hosts)
-    raise typer.Exit(bill.exit_status)
+    session.finish_command(bill, output, inventory=hosts)

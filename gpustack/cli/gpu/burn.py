@@ -86,7 +86,6 @@ def burn(
     from gpustack.gpus.burn.judge import Burn, judge_gpus
     from gpustack.gpus.engines.engine import PROBES, compare_offers, find_idle
     from gpustack.gpus.engines.operations import load_gpus
-    from gpustack.report.render import show_result
 
     snapshot, uuids = session.gather_all(hosts, report, PROBES), session.split_words(gpu)
     idle = find_idle(snapshot, session.split_words(node))
@@ -115,8 +114,7 @@ def burn(
         task.stop_reason,
         task.cleanup_error,
     )
-    show_result(result, output, inventory=hosts, evidence=str(folder))
-    raise typer.Exit(result.exit_status)
+    session.finish_command(result, output, inventory=hosts, evidence=str(folder))
 
 
 def open_watcher(

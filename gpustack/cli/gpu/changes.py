@@ -53,10 +53,8 @@ def run_change(plan: "Callable[[Engines], Operation]", change_options: ChangeOpt
         yes=change_options.yes,
         without_lock=change_options.without_lock,
     )
-    from gpustack.report.render import show_result
 
-    show_result(result, change_options.output, inventory=hosts, evidence=str(folder))
-    raise typer.Exit(result.exit_status)
+    session.finish_command(result, change_options.output, inventory=hosts, evidence=str(folder))
 
 
 DeadlineOption = Annotated[

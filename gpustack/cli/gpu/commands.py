@@ -156,11 +156,9 @@ def check_exporter(
             session.build_reporter(quiet=quiet)(Event("waiting", url, f"is asked again in {interval} s"))
             time.sleep(interval)
             later = fetch_families(web)
-    from gpustack.report.render import show_result
 
     contract = judge_exporter(url, first, later, interval)
-    show_result(contract, output, inventory=hosts)
-    raise typer.Exit(contract.exit_status)
+    session.finish_command(contract, output, inventory=hosts)
 
 
 def parse_labels(words: list[str]) -> dict[str, str]:

@@ -54,7 +54,6 @@ def diag(
     from gpustack.gpus.engines.diagnostic import TIMES, add_losses, judge_level
     from gpustack.gpus.engines.engine import compare_offers, select_free
     from gpustack.gpus.engines.operations import diagnose
-    from gpustack.report.render import show_result
 
     engines = select_free(engines) if level > 1 else engines
     change, replies, folder = run_work(
@@ -73,8 +72,7 @@ def diag(
     diagnostic = replace(judge_level(level, replies, unread), seconds=change.seconds, stop_reason=change.stop_reason)
     if level > 1:
         diagnostic = add_losses(diagnostic, *compare_offers(engines, read_offers(hosts, report)))
-    show_result(diagnostic, output, verbose=verbose, inventory=hosts, evidence=str(folder))
-    raise typer.Exit(diagnostic.exit_status)
+    session.finish_command(diagnostic, output, verbose=verbose, inventory=hosts, evidence=str(folder))
 
 
 @contextmanager

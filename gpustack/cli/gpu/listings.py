@@ -4,13 +4,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.cli.gpu.engines import QueryOptions, open_for_query
 from gpustack.cli.help import build_group, declare_command
 
 if TYPE_CHECKING:
-    from gpustack.config.inventory import Inventory
-    from gpustack.gpus.engines.listings import Listing, Topic
+    from gpustack.gpus.engines.listings import Topic
 
 groups = build_group("List and change groups of GPUs in DCGM's host engines.", "gpustack gpu group list -i mycluster")
 policies = build_group("Show and change the policy of DCGM's host engines.", "gpustack gpu policy get -i mycluster")
@@ -29,7 +28,7 @@ def declare_listing(app: typer.Typer, path: str, subject: "Topic", text: str) ->
         hosts, engines = open_for_query(query_options)
         from gpustack.gpus.engines.listings import list_topic
 
-        finish_listing(list_topic(engines, subject), query_options.output, hosts)
+        session.finish_command(list_topic(engines, subject), query_options.output, inventory=hosts)
 
     show_listing.__doc__ = text
     examples = (f"gpustack gpu {path} -i mycluster", f"gpustack gpu {path} --node gpu1 -o json")
@@ -65,7 +64,7 @@ def show_stats(
     hosts, engines = open_for_query(query_options)
     from gpustack.gpus.engines.listings import list_figures
 
-    finish_listing(list_figures(engines, job), query_options.output, hosts)
+    session.finish_command(list_figures(engines, job), query_options.output, inventory=hosts)
 
 
 @declare_command(policies, "gpustack gpu policy watch --for 5m -i mycluster", name="watch")
@@ -79,15 +78,7 @@ def watch_policy(
     hosts, engines = open_for_query(query_options)
     from gpustack.gpus.engines.listings import list_violations
 
-    finish_listing(list_violations(engines, seconds), query_options.output, hosts)
-
-
-def finish_listing(listing: "Listing", output: str, hosts: "Inventory") -> None:
-    """Show a listing, and end the command with its exit status."""
-    from gpustack.report.render import show_result
-
-    show_result(listing, output, inventory=hosts)
-    raise typer.Exit(listing.exit_status)
+    session.finish_command(list_violations(engines, seconds), query_options.output, inventory=hosts)
 
 
 def watch(

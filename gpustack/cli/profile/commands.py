@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.cli.gpu.prometheus import Source, open_prometheus
 from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.profile import compare, record
@@ -86,7 +86,6 @@ def analyze(
     from gpustack.profile.analysis import analyze as analyze_profile
     from gpustack.profile.file import read_profile
     from gpustack.profile.limits import set_limits
-    from gpustack.report.render import show_result
 
     hosts, limits = None, set_limits(threshold or ())
     if file and (pod or node or gpu):
@@ -101,8 +100,7 @@ def analyze(
             profile = read_last(prometheus, selection, subject, seconds)
     idle = read_profile(baseline) if baseline else None
     analysis = analyze_profile(profile, limits, workload.value if workload else None, idle)
-    show_result(analysis, output, inventory=hosts)
-    raise typer.Exit(analysis.exit_status)
+    session.finish_command(analysis, output, inventory=hosts)
 
 
 declare_command(
