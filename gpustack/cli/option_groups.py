@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gpustack.report.rendering import Rendering
+from gpustack.report.rendering import Rendering, build_choice
 
 
 def expand_groups(function: Callable[..., None]) -> Callable[..., None]:
@@ -48,7 +48,7 @@ def expand_parameter(parameter: inspect.Parameter) -> Iterator[inspect.Parameter
         return
     for rendering in getattr(parameter.annotation, "__metadata__", ()):
         if isinstance(rendering, Rendering):
-            choice = rendering.build_choice()
+            choice = build_choice(rendering.formats)
             option = typer.Option("-o", "--output", help=rendering.format_help)
             parameter = parameter.replace(annotation=Annotated[choice, option], default=choice(parameter.default))
     yield parameter
