@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from gpustack.ownership.decision import DATA_OF, MAY_CHANGE, Decision, decide_by_kind
 from gpustack.ownership.record import ABSENT
-from gpustack.probes.host.declaration import find_kinds
 from gpustack.probes.host.ownership import Ownership, Thing
 
 COPIES = "/var/lib/gpustack-cluster/before"
@@ -142,8 +141,3 @@ def list_undeclared(ownership: Ownership) -> Iterator[str]:
     """Describe records of paths that no step declares. Nothing follows from them."""
     if ownership.undeclared_paths:
         yield f"the record names {len(ownership.undeclared_paths)} paths that no step declares; they count for nothing"
-
-
-def is_declared(path: str) -> bool:
-    """Tell whether a path is one that a step may touch."""
-    return bool(find_kinds(path))

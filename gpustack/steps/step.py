@@ -15,10 +15,6 @@ def is_in_cluster(inventory: Inventory, host: Host) -> bool:
     return not host.standalone
 
 
-def is_standalone(inventory: Inventory, host: Host) -> bool:
-    return host.standalone
-
-
 def accepts_any_host(inventory: Inventory, host: Host) -> bool:
     return True
 
