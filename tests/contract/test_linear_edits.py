@@ -39,6 +39,6 @@ def test_expressions_were_found() -> None:
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_an_edit_is_linear(text: str) -> None:
-    """As the module replace and the program of the record apply it."""
+    """The module replace and the program of the record apply each expression in this way."""
     pattern = re.compile(text, re.MULTILINE)
     assert find_slow(lambda given: pattern.sub("", given), build_seeds(pattern, most=60)) == []

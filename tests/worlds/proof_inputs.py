@@ -45,8 +45,8 @@ def series(samples: Sequence[Sample]) -> Series:
     return Series("DCGM_FI_DEV_GPU_TEMP", NOW, tuple(samples), scrapes)
 
 
-def shown(samples: Sequence[Sample]) -> PanelComparison:
-    """A panel that shows what Prometheus has."""
+def build_comparison(samples: Sequence[Sample]) -> PanelComparison:
+    """Build the comparison of a panel that shows what Prometheus has."""
     return PanelComparison(
         {sample.uuid: (NOW - 5, sample.value) for sample in samples}, {one.uuid: one.value for one in samples}
     )
@@ -56,7 +56,7 @@ def asked(samples: Sequence[Sample] = (), pods: Sequence[PodResult] = (), **othe
     """All is well, but for what is given otherwise."""
     some = tuple(samples) or tuple(sample(number) for number in range(4))
     results = tuple(pods) or tuple(pod(number) for number in range(4))
-    found = ProofAnswers((place("gpu1"), place("gpu2")), results, series(some), shown(some))
+    found = ProofAnswers((place("gpu1"), place("gpu2")), results, series(some), build_comparison(some))
     return replace(found, **other)  # type: ignore[arg-type]
 
 
@@ -65,5 +65,5 @@ def marks(rows: Sequence[Row]) -> list[str]:
     return [f"{row.node} {row.uuid[-2:] or '--'} {''.join(link.outcome[0] for _, link in row.links)}" for row in rows]
 
 
-def judged(found: ProofAnswers) -> list[str]:
+def judge_marks(found: ProofAnswers) -> list[str]:
     return marks(judge(found))

@@ -111,7 +111,7 @@ def test_ctrl_c_waits_for_no_host() -> None:
 
 
 def test_where_a_connection_ended_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the transport itself, but for SSH and root: `stdin` is a mark and the script."""
+    """The transport itself is used, without SSH and root: `stdin` is a mark and the script."""
 
     def execute_locally(host: Host, command: Command, peer_callback: PeerCallback) -> Iterator[str]:
         peer_callback("10.0.0.7")

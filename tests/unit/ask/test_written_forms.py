@@ -83,7 +83,7 @@ def test_no_secret_is_left_in_any_way_of_writing(secret: str) -> None:
 
 @pytest.mark.parametrize("secret", ["fig-leaf-77%", "fig-%41-leaf-77%", "%fig-leaf-77"])
 def test_a_percent_sign_at_its_end_joins_no_word_behind_it(secret: str) -> None:
-    """Without blanks, `% be` is the escape `%be`."""
+    """A form that drops blanks turns `% be` into the escape `%be`."""
     written = WRITERS["quoted whole for an address"](secret)
     assert redact(f"before {written} behind", [secret]) == "before REDACTED behind"
 

@@ -25,8 +25,8 @@ def names(packed: bytes) -> list[str]:
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> dict[str, BuiltPart]:
-    """The two parts with CRDs."""
+def definition_parts(tmp_path: Path) -> dict[str, BuiltPart]:
+    """Build the two parts with CRDs."""
     result = {}
     for name, file in small_bundle.CRDS.items():
         (tmp_path / name).mkdir()
@@ -60,36 +60,38 @@ def test_charts_lie_at_their_official_addresses(built: Path) -> None:
 
 
 def test_crds_go_into_the_chart_inside_where_there_is_one(
-    folder: Path, made: dict[str, BuiltPart], tmp_path: Path
+    folder: Path, definition_parts: dict[str, BuiltPart], tmp_path: Path
 ) -> None:
     inside = folder / "gpu-operator" / "charts" / "node-feature-discovery"
     inside.mkdir(parents=True)
     (inside / "Chart.yaml").write_text("name: node-feature-discovery\nversion: 0.17.0\n")
-    found = names(packed(charts.declare_parts(load(), made)["gpu-operator"], tmp_path / "out"))
+    found = names(packed(charts.declare_parts(load(), definition_parts)["gpu-operator"], tmp_path / "out"))
     assert "gpu-operator/charts/node-feature-discovery/crds/nfd-api-crds.yaml" in found
 
 
-def test_the_same_files_make_the_same_archive(folder: Path, made: dict[str, BuiltPart], tmp_path: Path) -> None:
-    part = charts.declare_parts(load(), made)["gpu-operator"]
+def test_the_same_files_make_the_same_archive(
+    folder: Path, definition_parts: dict[str, BuiltPart], tmp_path: Path
+) -> None:
+    part = charts.declare_parts(load(), definition_parts)["gpu-operator"]
     before = packed(part, tmp_path / "one")
     (folder / "gpu-operator" / "Chart.yaml").touch()
     (folder / "gpu-operator" / "Chart.yaml").chmod(0o600)
-    again = charts.declare_parts(load(), made)["gpu-operator"]
+    again = charts.declare_parts(load(), definition_parts)["gpu-operator"]
     assert (again.inputs, packed(again, tmp_path / "two")) == (part.inputs, before)
 
 
 @pytest.mark.parametrize("where", ["charts/gpu-operator/templates/config.yaml", "nfd-crds/nfd-api-crds.yaml"])
 def test_a_changed_file_packs_its_chart_anew(
-    folder: Path, made: dict[str, BuiltPart], tmp_path: Path, where: str
+    folder: Path, definition_parts: dict[str, BuiltPart], tmp_path: Path, where: str
 ) -> None:
-    before = charts.declare_parts(load(), made)
+    before = charts.declare_parts(load(), definition_parts)
     (tmp_path / where).write_text("other\n")
-    after = charts.declare_parts(load(), made)
+    after = charts.declare_parts(load(), definition_parts)
     assert {name for name in after if after[name].inputs != before[name].inputs} == {"gpu-operator"}
 
 
-def test_a_chart_of_another_version_is_refused(folder: Path, made: dict[str, BuiltPart]) -> None:
+def test_a_chart_of_another_version_is_refused(folder: Path, definition_parts: dict[str, BuiltPart]) -> None:
     (folder / "gpu-operator" / "Chart.yaml").write_text("name: gpu-operator\nversion: v26.6.0\n")
     with pytest.raises(BundleError, match=r"gpu-operator v26\.6\.0") as caught:
-        charts.declare_parts(load(), made)
+        charts.declare_parts(load(), definition_parts)
     assert caught.value.reference == "bundle-version-apart"

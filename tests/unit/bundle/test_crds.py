@@ -17,7 +17,7 @@ printf 'metadata:\n  annotations:\n    of: "%s"\n' "$2" > "$out/{group}_promethe
 """
 
 
-def made(directory: Path, group: str) -> BuiltPart:
+def build_generator(directory: Path, group: str) -> BuiltPart:
     (directory / "controller-gen").write_text(GENERATOR.format(group=group))
     (directory / "controller-gen").chmod(0o755)
     return BuiltPart("controller-tools", directory, {"controller-gen": "0"}, fresh=True)
@@ -30,7 +30,7 @@ def out(tmp_path: Path) -> Path:
 
 
 def test_one_file_for_each_kind(tmp_path: Path, out: Path) -> None:
-    crds.declare_prometheus_crds(made(tmp_path, "monitoring.coreos.com"), "0.93.0").make(out)
+    crds.declare_prometheus_crds(build_generator(tmp_path, "monitoring.coreos.com"), "0.93.0").make(out)
     assert [path.name for path in out.iterdir()] == ["crd-prometheuses.yaml"]
     notes = yaml.safe_load((out / "crd-prometheuses.yaml").read_text())["metadata"]["annotations"]
     assert [path.rsplit("/", 1)[1] for path in notes["of"].split(";")] == ["v1", "v1alpha1"]
@@ -40,4 +40,4 @@ def test_one_file_for_each_kind(tmp_path: Path, out: Path) -> None:
 
 def test_another_group_is_refused(tmp_path: Path, out: Path) -> None:
     with pytest.raises(BundleError, match=r"is not of monitoring\.coreos\.com"):
-        crds.declare_prometheus_crds(made(tmp_path, "example.org"), "0.93.0").make(out)
+        crds.declare_prometheus_crds(build_generator(tmp_path, "example.org"), "0.93.0").make(out)

@@ -122,7 +122,7 @@ def test_a_torn_manifest_is_an_error_of_its_own(bundle: Path, content: str) -> N
 
 
 def test_a_bundle_of_the_older_schema_is_refused_and_built_again(bundle: Path) -> None:
-    """Its manifest has the key `made`, and every file that it names is still ours."""
+    """A manifest of schema 1 has the key `made`, and every file that it names still belongs to gpustack."""
     listed = bundle / manifest.FILE
     listed.write_text(listed.read_text().replace("schema: 2", "schema: 1").replace("created_at:", "made:"))
     with keys.open_signer(keys.locate_key_dir()) as signer:

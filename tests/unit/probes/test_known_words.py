@@ -1,4 +1,4 @@
-"""Of the command line of a running program only the words are told that gpustack sets."""
+"""A probe reports only those words of a command line that gpustack sets."""
 
 import subprocess
 

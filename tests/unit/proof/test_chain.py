@@ -13,12 +13,12 @@ from tests.worlds.proof_inputs import (
     NOW,
     UUIDS,
     asked,
-    judged,
+    build_comparison,
+    judge_marks,
     place,
     pod,
     sample,
     series,
-    shown,
     target,
 )
 
@@ -52,7 +52,7 @@ def lost(*, recent: bool) -> ProofAnswers:
 
 def test_all_is_well() -> None:
     rows = judge(asked())
-    assert judged(asked()) == GOOD
+    assert judge_marks(asked()) == GOOD
     assert [(row.uuid, row.node, row.bus) for row in rows] == list(GPUS)
     assert {link.reason + link.note for row in rows for _, link in row.links} == {""}
 
@@ -87,14 +87,14 @@ def test_all_is_well() -> None:
     ],
 )
 def test_exactly_the_links_that_do_not_hold(found: ProofAnswers, expected: list[str]) -> None:
-    assert judged(found) == expected
+    assert judge_marks(found) == expected
 
 
 def test_another_value_in_the_panel_is_found() -> None:
-    right = shown(ALL)
+    right = build_comparison(ALL)
     wrong = PanelComparison({**right.panel, UUIDS[2]: (NOW - 5, 99.0)}, right.truth)
     rows = judge(asked(comparison=wrong))
-    assert judged(asked(comparison=wrong)) == but(2, "gpu2 00 oof")
+    assert judge_marks(asked(comparison=wrong)) == but(2, "gpu2 00 oof")
     assert rows[2].panel.reason == "the dashboard shows 99, and Prometheus has 42 at that time"
 
 
@@ -113,7 +113,7 @@ def test_gpus_in_use_are_left_alone() -> None:
     places = (place("gpu1", busy=1), place("gpu2", busy=1))
     found = asked(samples, [PODS[0], PODS[2]], places=places)
     assert [one.pod_count for one in places] == [1, 1]
-    assert judged(found) == [GOOD[0], "gpu1 01 soo", GOOD[2], "gpu2 01 soo"]
+    assert judge_marks(found) == [GOOD[0], "gpu1 01 soo", GOOD[2], "gpu2 01 soo"]
     assert [row.kernel.reason for row in judge(found)] == ["", "in use by default/train-0", "", "in use"]
 
 
@@ -122,17 +122,17 @@ def test_a_pod_of_ours_is_no_user() -> None:
     samples = [ALL[0], replace(ALL[1], owner="gpustack-proof/proof-0"), *ALL[2:]]
     for busy, mark, why in ((0, "u", "it was dealt out to no pod"), (1, "s", "in use")):
         found = asked(samples, [PODS[0], *PODS[2:]], places=(place("gpu1", busy=busy), place("gpu2")))
-        assert judged(found) == but(1, f"gpu1 01 {mark}oo")
+        assert judge_marks(found) == but(1, f"gpu1 01 {mark}oo")
         assert judge(found)[1].kernel.reason == why
 
 
 def test_no_gpu_at_all() -> None:
-    assert judge(ProofAnswers((), (), series([]), shown([]))) == ()
+    assert judge(ProofAnswers((), (), series([]), build_comparison([]))) == ()
 
 
 def test_devices_that_no_node_offers() -> None:
-    found = ProofAnswers((place("gpu1", gpus=0, capacity=0, allocatable=0),), (), series([]), shown([]))
-    assert judged(found) == ["gpu1 -- fuu", "gpu1 -- fuu"]
+    found = ProofAnswers((place("gpu1", gpus=0, capacity=0, allocatable=0),), (), series([]), build_comparison([]))
+    assert judge_marks(found) == ["gpu1 -- fuu", "gpu1 -- fuu"]
     assert judge(found)[0].kernel.reason == "the host has 2 NVIDIA devices, the node offers 0"
 
 
@@ -140,53 +140,57 @@ def test_devices_that_no_node_offers() -> None:
 def test_a_pod_that_met_no_gpu(stage: str, mark: str) -> None:
     bad = PodResult("proof-1", "gpu1", stage, "in the kubelet's words")  # type: ignore[arg-type]
     found = asked(ALL, [PODS[0], bad, *PODS[2:]])
-    assert judged(found) == but(1, f"gpu1 01 {mark}oo")
+    assert judge_marks(found) == but(1, f"gpu1 01 {mark}oo")
     assert judge(found)[1].kernel.reason == "in the kubelet's words"
     blind = replace(found, series="Prometheus did not answer", comparison="not asked")
-    assert judged(blind) == ["gpu1 00 ouu", f"gpu1 -- {mark}uu", "gpu2 00 ouu", "gpu2 01 ouu"]
+    assert judge_marks(blind) == ["gpu1 00 ouu", f"gpu1 -- {mark}uu", "gpu2 00 ouu", "gpu2 01 ouu"]
 
 
 def test_a_pod_that_sees_two_gpus_proves_neither() -> None:
     both = PodResult("proof-0", "gpu1", "held", "it sees 2", ran=False, visible=(*PODS[0].visible, *PODS[1].visible))
     found = asked(ALL, [both, *PODS[1:]])
-    assert judged(found) == but(0, "gpu1 00 foo")
+    assert judge_marks(found) == but(0, "gpu1 00 foo")
 
 
 def test_a_kernel_that_failed() -> None:
     found = asked(ALL, [replace(PODS[0], ran=False, reason="it said FAILED"), *PODS[1:]])
-    assert judged(found) == but(0, "gpu1 00 foo")
+    assert judge_marks(found) == but(0, "gpu1 00 foo")
 
 
 def test_time_slicing() -> None:
     """As many pods as GPUs; two that were given the same one count once, and the other GPU is not known."""
     shared = place("gpu1", capacity=8, allocatable=8, replicas=4)
     assert shared.pod_count == 2
-    assert judged(asked(ALL, PODS, places=(shared, place("gpu2")))) == GOOD
+    assert judge_marks(asked(ALL, PODS, places=(shared, place("gpu2")))) == GOOD
     twice = [PODS[0], replace(PODS[0], pod="proof-1"), *PODS[2:]]
     found = asked(ALL, twice, places=(shared, place("gpu2")))
-    assert judged(found) == but(1, "gpu1 01 uoo")
+    assert judge_marks(found) == but(1, "gpu1 01 uoo")
     withdrawn = asked(ALL, twice, places=(replace(shared, allocatable=7), place("gpu2")))
-    assert judged(withdrawn) == but(1, "gpu1 01 foo")
+    assert judge_marks(withdrawn) == but(1, "gpu1 01 foo")
 
 
 def test_mig_devices_of_one_gpu_are_one_row() -> None:
     split = place("gpu1", gpus=None, capacity=3, allocatable=3, devices=1)
     pods = [replace(PODS[0], pod=f"proof-{at}") for at in range(3)]
     assert split.pod_count == 3
-    assert judged(asked([ALL[0]], pods, places=(split,))) == GOOD[:1]
+    assert judge_marks(asked([ALL[0]], pods, places=(split,))) == GOOD[:1]
 
 
 def test_a_closed_node_gets_no_pod_and_is_not_known() -> None:
     closed = place("gpu1", closed_reason="the node is cordoned", allocatable=1)
     assert closed.pod_count == 0
-    assert judged(asked(ALL, PODS[2:], places=(closed, place("gpu2")))) == ["gpu1 00 uoo", "gpu1 01 uoo", *GOOD[2:]]
+    assert judge_marks(asked(ALL, PODS[2:], places=(closed, place("gpu2")))) == [
+        "gpu1 00 uoo",
+        "gpu1 01 uoo",
+        *GOOD[2:],
+    ]
 
 
 def test_what_is_worth_knowing_is_a_note() -> None:
     twice = [*ALL, sample(0, target="mine gpu1:9400")]
-    assert judge(asked(twice, comparison=shown(ALL)))[0].series.note == (
+    assert judge(asked(twice, comparison=build_comparison(ALL)))[0].series.note == (
         "it is scraped twice, as mine gpu1:9400 and nvidia-dcgm-exporter gpu1:9400"
     )
     assert judge(asked([sample(0, owner=""), *ALL[1:]]))[0].series.note == "the exporter names no pod that uses it"
     old_pod = [*ALL, sample(0, timestamp=NOW - 100, target="nvidia-dcgm-exporter old:9400")]
-    assert judge(asked(old_pod, comparison=shown(ALL)))[0].series.note == ""
+    assert judge(asked(old_pod, comparison=build_comparison(ALL)))[0].series.note == ""

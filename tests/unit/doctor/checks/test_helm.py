@@ -24,7 +24,7 @@ SPEC = {"monitoring": {"enabled": True}}
 TAKEN = cluster.snapshot().started_at
 
 
-def here(id: str, *answers: Answer, where: str = CLUSTER, spec: Mapping[str, Any] = SPEC) -> Judgement:
+def judge_check(id: str, *answers: Answer, where: str = CLUSTER, spec: Mapping[str, Any] = SPEC) -> Judgement:
     placed = {("helm.processes", "k1"): NONE}
     on_host = {"helm.processes": "k1", "helm.charts": "k1"}
     placed |= {(answer.probe, on_host.get(answer.probe, CLUSTER)): answer for answer in answers}
@@ -60,7 +60,7 @@ def releases(status: str, *, by: str = "gpustack", age: int = 7200, name: str = 
 )
 def test_a_release_that_is_not_deployed(status: str, helms: int, state: str, pending: str) -> None:
     count = written("helm.processes", f"{helms}\n", int(not helms))
-    found = [here(id, releases(status), count).outcome for id in ("st-helm-failed", "helm-release-pending")]
+    found = [judge_check(id, releases(status), count).outcome for id in ("st-helm-failed", "helm-release-pending")]
     assert found == [state, pending]
 
 
@@ -75,7 +75,7 @@ def test_a_release_that_is_not_deployed(status: str, helms: int, state: str, pen
     ],
 )
 def test_no_rollback_is_advised_while_a_helm_may_be_at_work(by: str, age: int, why: str) -> None:
-    judgement = here("helm-release-pending", releases("pending-upgrade", by=by, age=age))
+    judgement = judge_check("helm-release-pending", releases("pending-upgrade", by=by, age=age))
     assert judgement.outcome == "unknown"
     assert judgement.reason.endswith(why)
 
@@ -84,8 +84,8 @@ def test_gpustack_waits_as_long_as_its_helm_does() -> None:
     script = (Path(__file__).parents[4] / "playbooks/files/helm-release.sh").read_text()
     assert f"--timeout $(({TIMEOUT.total_seconds() // 60:.0f} * ${{TIMEOUT_FACTOR:-1}}))m" in script
     slow = {"monitoring": {"enabled": True}, "timeout_factor": 20}
-    assert here("helm-release-pending", releases("pending-upgrade"), spec=slow).outcome == "unknown"
-    assert here("helm-release-pending", releases("pending-upgrade", age=12001), spec=slow).outcome == "failed"
+    assert judge_check("helm-release-pending", releases("pending-upgrade"), spec=slow).outcome == "unknown"
+    assert judge_check("helm-release-pending", releases("pending-upgrade", age=12001), spec=slow).outcome == "failed"
 
 
 def test_the_failed_release_of_another_namespace_is_theirs() -> None:
@@ -93,17 +93,17 @@ def test_the_failed_release_of_another_namespace_is_theirs() -> None:
     foreign["items"].append({"metadata": {"name": "x", "namespace": "shop", "labels": {
         "name": "shop", "version": "1", "status": "failed", "owner": "helm",
     }}})  # fmt: skip
-    assert here("st-helm-failed", written("helm.releases", json.dumps(foreign))).outcome == "ok"
+    assert judge_check("st-helm-failed", written("helm.releases", json.dumps(foreign))).outcome == "ok"
 
 
 def test_what_helm_waited_for() -> None:
     down = recorded("monitoring.deployments", "control-plane", ('"readyReplicas":1', '"readyReplicas":0'))
-    assert here("helm-wait-timeout", releases("failed"), down).outcome == "failed"
-    assert here("helm-wait-timeout", releases("failed")).outcome == "ok"
+    assert judge_check("helm-wait-timeout", releases("failed"), down).outcome == "failed"
+    assert judge_check("helm-wait-timeout", releases("failed")).outcome == "ok"
     for status in ("deployed", "pending-install"):
-        assert here("helm-wait-timeout", releases(status), down).outcome == "ok"
+        assert judge_check("helm-wait-timeout", releases(status), down).outcome == "ok"
     id = "helm-wait-timeout -> helm-release-pending"
-    assert [here(id, releases(status)).outcome for status in ("pending-install", "failed")] == ["failed", "ok"]
+    assert [judge_check(id, releases(status)).outcome for status in ("pending-install", "failed")] == ["failed", "ok"]
 
 
 @pytest.mark.parametrize(
@@ -118,21 +118,25 @@ def test_what_helm_waited_for() -> None:
 def test_jobs_of_hooks(case: str, helms: int, job: str, guard: str) -> None:
     jobs, count = recorded("helm.monitoring-jobs", case), written("helm.processes", f"{helms}\n", int(not helms))
     done = recorded("helm.gpu-jobs", "done")
-    found = [here(id, jobs, done, count).outcome for id in ("helm-hook-job-failed", "helm-hook-job-failed guard")]
+    found = [
+        judge_check(id, jobs, done, count).outcome for id in ("helm-hook-job-failed", "helm-hook-job-failed guard")
+    ]
     assert found == [job, guard]
 
 
 def test_a_chart_that_is_not_reached_matters_only_where_it_is_needed() -> None:
     unreached, cached = recorded("helm.charts", "no-name"), recorded("helm.charts", "control-plane")
     none = written("helm.releases", '{"items":[]}')
-    outcome, found = summary(here("helm-repo-unreachable", none, unreached))
+    outcome, found = summary(judge_check("helm-repo-unreachable", none, unreached))
     assert outcome == "failed"
     assert found.endswith("Could not resolve host: github.com")
-    assert here("helm-repo-unreachable", releases("failed"), recorded("helm.charts", "absent")).outcome == "failed"
-    assert here("helm-repo-unreachable", none, cached).outcome == "ok"
-    assert here("helm-repo-unreachable", releases("deployed"), unreached).outcome == "ok"
-    assert here("helm-repo-unreachable", none, written("helm.charts", "", 127)).outcome == "unknown"
-    assert here("helm-repo-unreachable", none, recorded("helm.charts", "slow")).outcome == "unknown"
+    assert (
+        judge_check("helm-repo-unreachable", releases("failed"), recorded("helm.charts", "absent")).outcome == "failed"
+    )
+    assert judge_check("helm-repo-unreachable", none, cached).outcome == "ok"
+    assert judge_check("helm-repo-unreachable", releases("deployed"), unreached).outcome == "ok"
+    assert judge_check("helm-repo-unreachable", none, written("helm.charts", "", 127)).outcome == "unknown"
+    assert judge_check("helm-repo-unreachable", none, recorded("helm.charts", "slow")).outcome == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -153,29 +157,29 @@ def test_a_slow_server_is_there(tmp_path: Path, curl: str, *, slow: bool) -> Non
 def test_definitions() -> None:
     before = cluster.healthy()["monitoring.definitions", CLUSTER]
     gone = replace(before, stdout=before.stdout.replace("servicemonitors.", "others."))
-    assert here("helm-crd-missing").outcome == "ok"
-    assert here("helm-crd-missing", gone).outcome == "failed"
-    assert here("helm-crd-missing", gone, written("helm.releases", '{"items":[]}')).outcome == "ok"
+    assert judge_check("helm-crd-missing").outcome == "ok"
+    assert judge_check("helm-crd-missing", gone).outcome == "failed"
+    assert judge_check("helm-crd-missing", gone, written("helm.releases", '{"items":[]}')).outcome == "ok"
 
 
 def test_a_namespace_that_waits() -> None:
     stuck = recorded("kube.ending-namespaces", "stuck")
-    outcome, found = summary(here("helm-uninstall-stuck-namespace", stuck))
+    outcome, found = summary(judge_check("helm-uninstall-stuck-namespace", stuck))
     assert outcome == "failed"
     assert found.startswith("monitoring: Some content in the namespace has finalizers remaining")
     now = replace(stuck, stdout=stuck.stdout.replace("T04:30:00Z", "T04:59:50Z"))
-    assert here("helm-uninstall-stuck-namespace", now).outcome == "ok"
+    assert judge_check("helm-uninstall-stuck-namespace", now).outcome == "ok"
     theirs = replace(stuck, stdout=stuck.stdout.replace('"monitoring"', '"shop"'))
-    assert here("helm-uninstall-stuck-namespace", theirs).outcome == "ok"
+    assert judge_check("helm-uninstall-stuck-namespace", theirs).outcome == "ok"
 
 
 def test_what_a_failed_release_breaks() -> None:
-    assert here("st-helm-failed -> st-target-missing", releases("failed")).outcome == "failed"
-    assert here("st-helm-failed -> st-target-missing").outcome == "ok"
+    assert judge_check("st-helm-failed -> st-target-missing", releases("failed")).outcome == "failed"
+    assert judge_check("st-helm-failed -> st-target-missing").outcome == "ok"
     id = "st-helm-failed -> st-no-gpu-labels"
-    assert here(id, releases("failed"), where="k1").outcome == "ok"
+    assert judge_check(id, releases("failed"), where="k1").outcome == "ok"
     operator = {"name": "gpu-operator", "version": "1", "status": "failed", "owner": "helm"}
     first = {"items": [{"metadata": {"name": "x", "namespace": "gpu-operator", "labels": operator}}]}
-    assert here(id, written("helm.releases", json.dumps(first)), where="k1").outcome == "failed"
+    assert judge_check(id, written("helm.releases", json.dumps(first)), where="k1").outcome == "failed"
     second = json.dumps(first).replace('"version": "1"', '"version": "2"')
-    assert here(id, written("helm.releases", second), where="k1").outcome == "ok"
+    assert judge_check(id, written("helm.releases", second), where="k1").outcome == "ok"

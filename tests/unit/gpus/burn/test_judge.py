@@ -11,13 +11,15 @@ from tests.worlds import burns
 from tests.worlds.burns import GOOD, TENSOR, UUIDS, pod, watched
 
 
-def judged(found: LoadedPod, by: GpuObservation | None, stopped: str = "", *, blind: bool = False) -> BurnedGpu:
+def judge_loaded_gpu(
+    found: LoadedPod, by: GpuObservation | None, stopped: str = "", *, blind: bool = False
+) -> BurnedGpu:
     (gpu,) = judge_gpus(TENSOR, [found], {UUIDS[0]: by} if by else {}, stopped, blind=blind)
     return gpu
 
 
 def test_a_good_one() -> None:
-    gpu = judged(pod(0), watched(0.91, 4, "power cap"))
+    gpu = judge_loaded_gpu(pod(0), watched(0.91, 4, "power cap"))
     assert (gpu.outcome, gpu.reasons, gpu.actual, gpu.figure) == ("passed", (), 0.91, 610500.0)
     assert gpu.expected == pytest.approx(0.36)
 
@@ -45,21 +47,24 @@ def test_a_good_one() -> None:
     ],
 )
 def test_anything_else(found: LoadedPod, by: GpuObservation | None, outcome: str, why: str) -> None:
-    gpu = judged(found, by, "heat of another")
+    gpu = judge_loaded_gpu(found, by, "heat of another")
     assert gpu.outcome == outcome
     assert why in "; ".join(gpu.reasons)
 
 
 def test_without_the_generation_what_lies_between_is_unknown() -> None:
     text = burns.tensor("6.11e+05") + burns.end(1004)
-    assert [judged(pod(0, text), watched(value)).outcome for value in (0.17, 0.3, 0.46)] == [
+    assert [judge_loaded_gpu(pod(0, text), watched(value)).outcome for value in (0.17, 0.3, 0.46)] == [
         "failed", "unknown", "passed",
     ]  # fmt: skip
 
 
 def test_what_need_not_be_known() -> None:
-    assert judged(pod(0), replace(watched(), throttle_reasons=None, temperature=None), blind=True).outcome == "passed"
-    assert judged(pod(0), None, blind=True).outcome == "unknown", "what it reached is never waived"
+    assert (
+        judge_loaded_gpu(pod(0), replace(watched(), throttle_reasons=None, temperature=None), blind=True).outcome
+        == "passed"
+    )
+    assert judge_loaded_gpu(pod(0), None, blind=True).outcome == "unknown", "what it reached is never waived"
 
 
 def test_peers_are_compared_by_what_they_count() -> None:
