@@ -102,7 +102,7 @@ class Row:
 def judge(answers: ProofAnswers) -> tuple[Row, ...]:
     """Judge the answers, and return a row per GPU in the order of nodes and PCI addresses. GPUs without a UUID are
     last."""
-    named_uuids = {visible.uuid for pod in answers.pods for visible in pod.visible if len(pod.visible) == 1}
+    named_uuids = {visible.uuid for pod in answers.pods for visible in pod.gpus if len(pod.gpus) == 1}
     rows = [row for place in answers.places for row in judge_node(place, answers, named_uuids)]
     order = {place.node: position for position, place in enumerate(answers.places)}
     return tuple(sorted(rows, key=lambda row: (order[row.node], not row.uuid, row.bus, row.index, row.uuid)))
@@ -112,10 +112,10 @@ def judge_node(place: Place, answers: ProofAnswers, named_uuids: set[str]) -> li
     node_results = [pod for pod in answers.pods if pod.node == place.node]
     results_by_uuid: dict[str, list[PodResult]] = {}
     for pod_result in node_results:
-        if len(pod_result.visible) == 1:
-            results_by_uuid.setdefault(pod_result.visible[0].uuid, []).append(pod_result)
+        if len(pod_result.gpus) == 1:
+            results_by_uuid.setdefault(pod_result.gpus[0].uuid, []).append(pod_result)
     rows = [judge_visible_gpu(place, uuid, pods, answers) for uuid, pods in results_by_uuid.items()]
-    reasons = Reasons.build_reasons(place, [pod for pod in node_results if len(pod.visible) != 1])
+    reasons = Reasons.build_reasons(place, [pod for pod in node_results if len(pod.gpus) != 1])
     for newest in find_untested_gpus(place, answers.series, named_uuids):
         row = Row(place.node, newest.uuid, reasons.explain_sample(newest), bus=newest.bus, model=place.model)
         rows.append(add_monitoring(row, answers, None, ()))
@@ -127,12 +127,12 @@ def judge_node(place: Place, answers: ProofAnswers, named_uuids: set[str]) -> li
 
 def judge_visible_gpu(place: Place, uuid: str, pods: Sequence[PodResult], answers: ProofAnswers) -> Row:
     """Judge a GPU that one pod ran on, or several pods where it is shared."""
-    visible = pods[0].visible[0]
+    visible = pods[0].gpus[0]
     bad = next((pod for pod in pods if pod.ran is False), None)
     unsure = next((pod for pod in pods if pod.ran is None), None)
     kernel = Link("failed", bad.reason) if bad else Link("unknown", unsure.reason) if unsure else HOLDS
     row = Row(place.node, uuid, kernel, bus=visible.bus, model=visible.model)
-    return add_monitoring(row, answers, visible, [pod.pod for pod in pods])
+    return add_monitoring(row, answers, visible, [pod.name for pod in pods])
 
 
 def add_monitoring(row: Row, answers: ProofAnswers, visible: VisibleGpu | None, pods: Sequence[str]) -> Row:
@@ -258,7 +258,7 @@ class Reasons:
 
 def explain_pod(pod_result: PodResult) -> Link:
     """Explain the link of a pod that did not name exactly one GPU."""
-    return Link("failed" if pod_result.stage == "failed" or pod_result.ran is False else "unknown", pod_result.reason)
+    return Link("failed" if pod_result.stage == "ended" or pod_result.ran is False else "unknown", pod_result.reason)
 
 
 def count_withdrawn(place: Place) -> int:

@@ -1,7 +1,7 @@
 """Connections to the API, Prometheus, Grafana and Alertmanager of a cluster, through its control plane."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from gpustack.proof.delivery import Deliveries, Trial, run_trials
 from gpustack.proof.grafana import Grafana
 from gpustack.proof.http import Web
 from gpustack.proof.inventory import locate_exporters
+from gpustack.proof.pod_run import PodRun
 from gpustack.proof.prometheus import Prometheus
 from gpustack.proof.prove import Proof, Prover
 from gpustack.proof.services import LABELS, Access, Part, choose_namespace, find_service, select_main_port
@@ -60,14 +61,13 @@ def run_proof(
     variables = {**credential.PROOF.environment, "NAMESPACE": choose_namespace("grafana", snapshot.inventory.spec)}
     with open_forwarder(acting) as forwarder:
         answers = credential.fetch_answers(acting, [*SIGNED, credential.GRAFANA], variables)
+        cluster = connect_api(answers, snapshot.inventory, forwarder, private)
         prover = Prover(
-            cluster=connect_api(answers, snapshot.inventory, forwarder, private),
+            run=PodRun(lambda: nullcontext(cluster), report, find_stop_reason, "kernel", pause=0.5),
             prometheus=connect_prometheus(snapshot, forwarder),
             grafana=connect_grafana(snapshot, forwarder, answers[credential.GRAFANA.id]),
             places=places,
-            report=report,
             timeout=timeout,
-            find_stop_reason=find_stop_reason,
         )
         return prover.prove(skipped_hosts)
 

@@ -1,13 +1,13 @@
-"""The namespace and the pods of a proof, one for each free GPU, and the judgement of their status and output.
+"""The namespace and the pods of a run, one for each GPU, and the judgement of their status and output.
 
-The kubelet gives the GPU of an init container to the containers after it (device manager, devicesToReuse). Therefore
-one GPU runs the kernel, prints its UUID, and is held by the last container until every pod of the node has a GPU, so
-that N pods get N GPUs. A pod ends by itself even if gpustack is killed, by activeDeadlineSeconds.
+The kubelet gives the GPU of an init container to the containers after it (device manager, devicesToReuse). Therefore,
+in a proof, one GPU runs the kernel, prints its UUID, and is held by the last container until every pod of the node has
+a GPU, so that N pods get N GPUs. A pod ends by itself even if gpustack is killed, by activeDeadlineSeconds.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from gpustack.probes.gpu.cluster import REFUSED
@@ -23,11 +23,14 @@ PASSED = "Test PASSED"
 # The output has a line per GPU in the container. NVIDIA's container toolkit adds nvidia-smi from the driver.
 QUERY = ("nvidia-smi", "--query-gpu=uuid,pci.bus_id,name", "--format=csv,noheader")
 SPARE = 60
-"""Seconds that a pod may live longer than its proof, so that it does not end before the proof."""
-Stage = Literal["waiting", "held", "failed", "stuck"]
+"""Seconds that a pod may live longer than its run, so that it does not end before the run."""
+Stage = Literal["waiting", "running", "held", "ended", "stuck"]
+SIGNALS = range(129, 166)
+"""Exit codes of signals in a shell. Larger codes are return codes of DCGM, which are negative, plus 256."""
 GPU_ID = re.compile(r"(?:GPU|MIG)-[0-9a-fA-F-]{8,}")
 # The kubelet retries a first failed pull after ten seconds. These reasons do not end by themselves.
 STUCK = {"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError"}
+UNSCHEDULABLE = "Unschedulable"
 KEPT = 300
 
 
@@ -37,18 +40,24 @@ def build_namespace() -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels}}
 
 
-def build_pod(name: str, node: str, run: str, seconds: float) -> dict[str, Any]:
-    """Build a pod of a run, which lives for `seconds` and SPARE. The node is selected by affinity, so that the
-    scheduler accounts for the GPU."""
+def build_pod(
+    name: str,
+    node: str,
+    run: str,
+    seconds: float,
+    container: Mapping[str, Any],
+    init_containers: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """Build a pod of a run. The node is selected by affinity, so that the scheduler accounts for the GPU."""
     node_selector = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
-    life, annotations = int(seconds) + SPARE, {NODE: node, PROCESS: name_process()}
+    annotations = {NODE: node, PROCESS: name_process()}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": name, "namespace": NAMESPACE, "labels": {**OURS, RUN: run}, "annotations": annotations},
         "spec": {
             "restartPolicy": "Never",
-            "activeDeadlineSeconds": life,
+            "activeDeadlineSeconds": compute_life(seconds),
             "terminationGracePeriodSeconds": 1,  # sleep, as process 1, ignores SIGTERM
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
@@ -61,10 +70,25 @@ def build_pod(name: str, node: str, run: str, seconds: float) -> dict[str, Any]:
                     "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [node_selector]},
                 }
             },
-            "initContainers": [build_container(KERNEL), build_container(ASKED, *QUERY)],
-            "containers": [build_container(HELD, "sleep", str(life))],
+            **({"initContainers": list(init_containers)} if init_containers else {}),
+            "containers": [container],
         },
     }
+
+
+def compute_life(seconds: float) -> int:
+    """Compute the deadline of a pod that is used for `seconds`."""
+    return int(seconds) + SPARE
+
+
+def build_proof_pod(name: str, node: str, run: str, seconds: float) -> dict[str, Any]:
+    kernel, query = build_container(KERNEL), build_container(ASKED, *QUERY)
+    return build_pod(name, node, run, seconds, build_sleeper(seconds), (kernel, query))
+
+
+def build_sleeper(seconds: float) -> dict[str, Any]:
+    """Build a container that holds its GPU until the deadline of its pod."""
+    return build_container(HELD, "sleep", str(compute_life(seconds)))
 
 
 def build_container(name: str, *command: str) -> dict[str, Any]:
@@ -91,55 +115,58 @@ class VisibleGpu:
 
 @dataclass(frozen=True)
 class PodResult:
-    """Describe the result of a pod. In stage `held` it ran both programs and holds its GPU, in stage `failed` the
-    kubelet or the GPU failed, in stage `stuck` the pod did not and will not start, and in stage `waiting` it may start.
-    `ran` is whether vectorAdd passed, None where that is unknown."""
+    """Describe the result of a pod. In stage `waiting` it may start, in stage `running` its container runs, in stage
+    `held` it has a GPU and keeps it, in stage `ended` a container ended or the kubelet refused the pod its GPU, and in
+    stage `stuck` it did not and will not start. `code` is the exit status of the container that ended, None where it
+    did not end by itself. `ran` is whether vectorAdd passed, None where that is unknown."""
 
-    pod: str
+    name: str
     node: str
-    stage: Stage
+    stage: Stage = "waiting"
     reason: str = ""
     ran: bool | None = None
-    visible: tuple[VisibleGpu, ...] = ()
+    gpus: tuple[VisibleGpu, ...] = ()
+    code: int | None = None
+    output: str = ""
 
 
-def judge_pod(pod: Mapping[str, Any], logs: Mapping[str, str], events: str = "") -> PodResult:
-    """Judge a pod by its API object, the logs of containers that succeeded, and `events`, its last warning."""
-    name = pod["metadata"]["name"]
-    node = pod["metadata"].get("annotations", {}).get(NODE, "")
-    status = pod.get("status", {})
-    states = dict(list_states(status))
-    if HELD in states and "running" in states[HELD]:
-        return judge_output(name, node, logs)
-    if failure := next(list_failures(states), ""):
-        return PodResult(name, node, "failed", failure)
+def judge_pod(pod: PodResult, document: Mapping[str, Any]) -> PodResult:
+    """Judge a pod by its API object, without its output."""
+    status = document.get("status", {})
+    states = {container["name"]: container.get("state", {}) for container in list_containers(status)}
+    main_containers = {container["name"] for container in status.get("containerStatuses", ())}
+    if any("running" in states[name] for name in main_containers):
+        return replace(pod, stage="running", reason="")
+    for name, state in states.items():
+        if (ending := state.get("terminated")) and (ending.get("exitCode") or name in main_containers):
+            return judge_ending(pod, name, ending, status.get("reason", ""))
     if status.get("phase") == "Failed":
         condition = status.get("reason", "Failed")
-        return PodResult(
-            name, node, "failed" if condition == REFUSED else "stuck", join_words(condition, status.get("message", ""))
-        )
+        stage: Stage = "ended" if condition == REFUSED else "stuck"
+        return replace(pod, stage=stage, reason=join_words(condition, status.get("message", "")))
     condition, reason = explain_wait(status, states)
-    return PodResult(name, node, "stuck" if condition in STUCK else "waiting", reason or events)
+    return replace(pod, stage="stuck" if condition in STUCK else "waiting", reason=reason)
 
 
-def list_states(status: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for container in (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())):
-        yield container["name"], container.get("state", {})
+def judge_ending(pod: PodResult, container: str, ending: Mapping[str, Any], condition: str) -> PodResult:
+    """Judge a pod of which a container ended. `condition` is why the kubelet ended the pod, and may be empty."""
+    code = int(ending["exitCode"])
+    killed = bool(condition) or code in SIGNALS
+    cause = f"was ended by signal {code - 128}" if code in SIGNALS else f"ended with {code}"
+    explanation = join_words(ending.get("reason", ""), ending.get("message", ""))
+    reason = join_words(condition, f"{container} {cause}: {explanation}")
+    return replace(pod, stage="ended", reason=reason, code=None if killed else code)
 
 
-def list_failures(states: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """List the containers that failed. The last container fails also when it ends with 0."""
-    for name, state in states.items():
-        if (termination := state.get("terminated")) and (termination.get("exitCode") or name == HELD):
-            explanation = join_words(termination.get("reason", ""), termination.get("message", ""))
-            yield f"{name} ended with {termination.get('exitCode')}: {explanation}"
+def list_containers(status: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())]
 
 
 def explain_wait(status: Mapping[str, Any], states: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
     """Return the reason of a pending pod as a word, and the message of the scheduler or the kubelet."""
     for condition in status.get("conditions", ()):
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
-            return "Unschedulable", join_words(condition.get("reason", ""), condition.get("message", ""))
+            return UNSCHEDULABLE, join_words(condition.get("reason", ""), condition.get("message", ""))
     for state in states.values():
         waiting = state.get("waiting", {})
         if waiting.get("reason") not in (None, "PodInitializing", "ContainerCreating"):
@@ -152,25 +179,20 @@ def join_words(reason: str, message: str) -> str:
     return f"{reason}: {text}"[:KEPT] if text and reason else (text or reason)[:KEPT]
 
 
-def judge_output(name: str, node: str, logs: Mapping[str, str]) -> PodResult:
-    """Judge the output of a pod whose containers succeeded. Output that cannot be read is unknown."""
-    kernel, gpu_list = logs.get(KERNEL), logs.get(ASKED)
-    visible = tuple(parse_gpus(gpu_list or ""))
+def judge_output(pod: PodResult, kernel: str | None, gpu_list: str | None) -> PodResult:
+    """Judge the output of a proof's pod whose programs succeeded. Output that cannot be read is unknown."""
+    gpus = tuple(parse_gpus(gpu_list or ""))
+    pod = replace(pod, stage="held", gpus=gpus)
     if gpu_list is None or kernel is None:
-        return PodResult(name, node, "held", "its output could not be read", None, visible)
+        return replace(pod, reason="its output could not be read")
     if PASSED not in kernel:
-        text = join_words("", kernel) or "nothing"
-        return PodResult(
-            name, node, "held", f"vectorAdd did not say that it passed: {text}"[:KEPT], ran=False, visible=visible
-        )
-    if not visible:
-        return PodResult(
-            name, node, "held", f"nvidia-smi named no GPU: {join_words('', gpu_list) or 'nothing'}"[:KEPT], None, ()
-        )
-    if len(visible) > 1:
-        reason = f"the pod asked for one GPU and sees {len(visible)}"
-        return PodResult(name, node, "held", reason, ran=False, visible=visible)
-    return PodResult(name, node, "held", "", ran=True, visible=visible)
+        reason = f"vectorAdd did not say that it passed: {join_words('', kernel) or 'nothing'}"
+        return replace(pod, reason=reason[:KEPT], ran=False)
+    if not gpus:
+        return replace(pod, reason=f"nvidia-smi named no GPU: {join_words('', gpu_list) or 'nothing'}"[:KEPT])
+    if len(gpus) > 1:
+        return replace(pod, reason=f"the pod asked for one GPU and sees {len(gpus)}", ran=False)
+    return replace(pod, ran=True)
 
 
 def parse_gpus(text: str) -> Iterator[VisibleGpu]:

@@ -17,7 +17,7 @@ from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.resources import locate_playbooks
 from gpustack.config.spec import Spec
-from gpustack.proof.workload import build_namespace, build_pod
+from gpustack.proof.workload import build_namespace, build_proof_pod
 from gpustack.steps import serve
 from gpustack.steps.gpu import plugin_objects
 from gpustack.steps.releases import RELEASES
@@ -102,7 +102,7 @@ def build_own_objects() -> Mapping[str, list[Object]]:
     return {
         "host-stack": plugin_objects.build_objects(build_view(HOST_STACK)),
         "serve": serve.build_objects(build_view(SERVED)),
-        "prove": [build_namespace(), build_pod("proof", "host1", "run", 300)],
+        "prove": [build_namespace(), build_proof_pod("proof", "host1", "run", 300)],
     }
 
 

@@ -30,7 +30,7 @@ def place(node: str, **other: object) -> Place:
 
 def pod(number: int) -> PodResult:
     uuid, node, bus = GPUS[number]
-    return PodResult(f"proof-{number}", node, "held", ran=True, visible=(VisibleGpu(uuid, bus, MODEL),))
+    return PodResult(f"proof-{number}", node, "held", ran=True, gpus=(VisibleGpu(uuid, bus, MODEL),))
 
 
 def sample(number: int, **other: object) -> Sample:

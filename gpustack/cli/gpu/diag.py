@@ -79,11 +79,12 @@ def diag(
 def keep_free(run: "Run", snapshot: "Snapshot", engines: "Engines", seconds: float) -> Iterator[Mapping[str, str]]:
     """Keep the GPUs of the engines free with pods. Yield the reasons of nodes where that failed."""
     from gpustack.proof.connect import open_pods
-    from gpustack.proof.hold import Holder
+    from gpustack.proof.hold import hold_gpus
+    from gpustack.proof.pod_run import PodRun
 
     gpu_counts = {engine.node: engine.gpus for engine in engines.members}
-    holder = Holder(lambda: open_pods(snapshot, run.private), run.record, seconds, run.find_stop_reason)
-    with silence_load(run, list(gpu_counts), seconds), holder.hold(gpu_counts) as refusals:
+    pod_run = PodRun(lambda: open_pods(snapshot, run.private), run.record, run.find_stop_reason)
+    with silence_load(run, list(gpu_counts), seconds), hold_gpus(pod_run, gpu_counts, seconds) as refusals:
         yield refusals
 
 

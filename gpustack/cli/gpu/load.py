@@ -1,6 +1,6 @@
 """A load on GPUs, from the first pod until its last sample is scraped."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import monotonic, sleep
 
@@ -18,7 +18,9 @@ from gpustack.gpus.engines.call import Reply
 from gpustack.gpus.engines.engine import Engine
 from gpustack.probes.gpu.engine_pods import format_image
 from gpustack.proof.connect import open_pods
-from gpustack.proof.load import BESIDE, LOOK, START, Loader, LoadPod
+from gpustack.proof.load import LOOK, LoadTester
+from gpustack.proof.pod_run import PodRun
+from gpustack.proof.workload import PodResult
 
 SETTLE = 2 * LAG
 """The longest time in seconds until Prometheus has scraped each GPU after its load."""
@@ -34,7 +36,7 @@ class Task:
     seconds: int
     uuids: Sequence[str]
     watcher: Watcher | None
-    loader: Loader | None = None
+    pod_run: PodRun | None = None
     nodes: dict[str, int] = field(default_factory=dict)
     stop_reason: str = ""
     error: RolloutError | None = None
@@ -44,39 +46,46 @@ class Task:
         return format_image(View(self.snapshot, CLUSTER).versions.components["dcgm"])
 
     @property
+    def tester(self) -> LoadTester:
+        return LoadTester(self.image, self.load.build_options(self.seconds), self.seconds, self.uuids)
+
+    @property
     def command(self) -> str:
         return f"{self.image}: dcgmproftester {' '.join(self.load.build_options(self.seconds))}"
 
     @property
     def life(self) -> float:
         """Return the longest time in seconds that the load may take."""
-        return START + self.seconds + BESIDE + SETTLE
+        return self.tester.life + SETTLE
 
     @property
     def cleanup_error(self) -> str:
-        return self.loader.cleanup_error if self.loader else ""
+        return self.pod_run.remaining if self.pod_run else ""
+
+    @property
+    def pods(self) -> Sequence[PodResult]:
+        return tuple(self.pod_run.pods.values()) if self.pod_run else ()
 
     def act(self, run: Run, engines: Sequence[Engine]) -> list[Reply]:
         """Run the load, and return a reply for each node with the output of its pods."""
         self.nodes = {engine.node: engine.free for engine in engines}
-        words = self.load.build_options(self.seconds)
-        self.loader = loader = Loader(
-            lambda: open_pods(self.snapshot, run.private),
-            run.record, self.image, words, self.seconds, self.uuids, run.find_stop_reason,
-        )  # fmt: skip
+        connect = lambda: open_pods(self.snapshot, run.private)  # noqa: E731
+        self.pod_run = PodRun(connect, run.record, run.find_stop_reason, pause=LOOK, wait=sleep, clock=monotonic)
         with silence_load(run, list(self.nodes), self.life):
             try:
-                self.stop_reason = loader.load(self.nodes, self.watch)
+                self.stop_reason = self.tester.load_gpus(self.pod_run, self.nodes, self.watch)
             except RolloutError as error:
                 self.error = error
             else:
                 self.settle(run)
         return [self.reply(node) for node in self.nodes]
 
-    def watch(self, pods: Sequence[LoadPod]) -> str:
+    def watch(self) -> str:
         if self.watcher is None:
             return ""
-        by_stage = {stage: [select_uuid(pod) for pod in pods if pod.stage == stage and pod.gpus] for stage in STAGES}
+        by_stage = {
+            stage: [select_uuid(pod) for pod in self.pods if pod.stage == stage and pod.gpus] for stage in STAGES
+        }
         return self.watcher.observe_gpus(by_stage["running"], by_stage["ended"], monotonic())
 
     def settle(self, run: Run) -> None:
@@ -87,11 +96,11 @@ class Task:
                 return
             run.record(Event("waiting", "", "the last values are scraped"))
             sleep(LOOK)
-            self.watch(tuple(self.loader.pods.values()) if self.loader else ())
+            self.watch()
 
     def list_pods(self) -> list[LoadedPod]:
         """List the pods of the GPUs that were to be loaded. A GPU that no pod got has a reason instead."""
-        load_pods = [pod for pod in (self.loader.pods.values() if self.loader else ()) if pod.stage != "held"]
+        load_pods = [pod for pod in self.pods if pod.stage != "held"]
         if not self.uuids:
             return list(map(build_loaded_pod, load_pods))
         pods_by_uuid = {select_uuid(pod): pod for pod in load_pods if pod.gpus}
@@ -102,8 +111,7 @@ class Task:
         ]
 
     def reply(self, node: str) -> Reply:
-        pods: Iterable[LoadPod] = self.loader.pods.values() if self.loader else ()
-        output = "\n".join(f"{pod.name}: {pod.reason}\n{pod.output}" for pod in pods if pod.node == node)
+        output = "\n".join(f"{pod.name}: {pod.reason}\n{pod.output}" for pod in self.pods if pod.node == node)
         if self.error:
             return Reply(node, self.command, 1, output, str(self.error.reason))
         return Reply(node, self.command, 0, output, missing_reason=self.cleanup_error)
@@ -112,11 +120,11 @@ class Task:
 STAGES = ("running", "ended")
 
 
-def select_uuid(pod: LoadPod) -> str:
+def select_uuid(pod: PodResult) -> str:
     return pod.gpus[0].uuid
 
 
-def build_loaded_pod(pod: LoadPod) -> LoadedPod:
+def build_loaded_pod(pod: PodResult) -> LoadedPod:
     (gpu,) = pod.gpus[:1] or (None,)
     identity = (gpu.uuid, gpu.model, gpu.bus) if gpu else ("", "", "")
     return LoadedPod(pod.node, *identity, pod.code, pod.output, pod.reason)

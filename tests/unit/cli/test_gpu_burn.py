@@ -24,7 +24,6 @@ from gpustack.gpus.engines.engine import Engine, Engines
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.readings import Readings, build_readings
 from gpustack.probes.proof import RUN
-from gpustack.proof.load import Loader
 from gpustack.proof.workload import NODE
 from gpustack.report.gpus.burn import BurnDocument
 from gpustack.rollout import evidence
@@ -76,11 +75,14 @@ class Cluster:
         status = {"containerStatuses": [{"name": "load", "state": state}]}
         return [{**one, "status": status} for one in self.pods.values()]
 
-    def read_log(self, pod: str, container: str, most: int) -> str:
+    def read_log(self, pod: str, container: str, max_bytes: int = 0) -> str:
         number = list(self.pods).index(pod)
         node = self.pods[pod]["metadata"]["annotations"][NODE]
         uuid = UUIDS[number + (2 if node == "gpu2" else 0)]
         return f"{uuid}, 00000000:65:00.0, {burns.MODEL}\n{self.output}"
+
+    def find_warning(self, pod: str) -> str:
+        return ""
 
     def delete(self, pod: Mapping[str, Any]) -> None:
         del self.pods[pod["metadata"]["name"]]
@@ -130,15 +132,8 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cluster:
     monkeypatch.setattr(load, "open_pods", made.connect)
     monkeypatch.setattr(load, "sleep", wait)
     monkeypatch.setattr(load, "monotonic", lambda: made.now)
-    monkeypatch.setattr(Loader, "wait", staticmethod(wait))
-    monkeypatch.setattr(Loader, "clock", staticmethod(lambda: made.now))
     monkeypatch.setattr(Prometheus, "fetch_time", lambda _: made.now)
     monkeypatch.setattr(queries, "query_readings", made.readings)
-    defaults = Loader.__init__.__defaults__
-    assert defaults
-    times = {"sleep": wait, "monotonic": lambda: made.now}
-    swapped = tuple(times.get(getattr(default, "__name__", ""), default) for default in defaults)
-    monkeypatch.setattr(Loader.__init__, "__defaults__", swapped)
     for function in (call.call_each, call.run_command, change.Change.__init__):
         defaults = function.__defaults__
         assert defaults

@@ -136,7 +136,7 @@ def test_devices_that_no_node_offers() -> None:
     assert judge(found)[0].kernel.reason == "the host has 2 NVIDIA devices, the node offers 0"
 
 
-@pytest.mark.parametrize(("stage", "mark"), [("failed", "f"), ("stuck", "u")])
+@pytest.mark.parametrize(("stage", "mark"), [("ended", "f"), ("stuck", "u")])
 def test_a_pod_that_met_no_gpu(stage: str, mark: str) -> None:
     bad = PodResult("proof-1", "gpu1", stage, "in the kubelet's words")  # type: ignore[arg-type]
     found = asked(ALL, [PODS[0], bad, *PODS[2:]])
@@ -147,7 +147,7 @@ def test_a_pod_that_met_no_gpu(stage: str, mark: str) -> None:
 
 
 def test_a_pod_that_sees_two_gpus_proves_neither() -> None:
-    both = PodResult("proof-0", "gpu1", "held", "it sees 2", ran=False, visible=(*PODS[0].visible, *PODS[1].visible))
+    both = PodResult("proof-0", "gpu1", "held", "it sees 2", ran=False, gpus=(*PODS[0].gpus, *PODS[1].gpus))
     found = asked(ALL, [both, *PODS[1:]])
     assert judge_marks(found) == but(0, "gpu1 00 foo")
 
@@ -162,7 +162,7 @@ def test_time_slicing() -> None:
     shared = place("gpu1", capacity=8, allocatable=8, replicas=4)
     assert shared.pod_count == 2
     assert judge_marks(asked(ALL, PODS, places=(shared, place("gpu2")))) == GOOD
-    twice = [PODS[0], replace(PODS[0], pod="proof-1"), *PODS[2:]]
+    twice = [PODS[0], replace(PODS[0], name="proof-1"), *PODS[2:]]
     found = asked(ALL, twice, places=(shared, place("gpu2")))
     assert judge_marks(found) == but(1, "gpu1 01 uoo")
     withdrawn = asked(ALL, twice, places=(replace(shared, allocatable=7), place("gpu2")))
@@ -171,7 +171,7 @@ def test_time_slicing() -> None:
 
 def test_mig_devices_of_one_gpu_are_one_row() -> None:
     split = place("gpu1", gpus=None, capacity=3, allocatable=3, devices=1)
-    pods = [replace(PODS[0], pod=f"proof-{at}") for at in range(3)]
+    pods = [replace(PODS[0], name=f"proof-{at}") for at in range(3)]
     assert split.pod_count == 3
     assert judge_marks(asked([ALL[0]], pods, places=(split,))) == GOOD[:1]
 

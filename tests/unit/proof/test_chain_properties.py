@@ -23,7 +23,7 @@ PODS = st.builds(
         pod(number),
         ran=ran,
         stage=stage if not named else "held",
-        visible=pod(number).visible if named else (),
+        gpus=pod(number).gpus if named else (),
         reason="why",
     ),
     NUMBERS,
@@ -61,7 +61,7 @@ def test_every_gpu_has_one_row(world: ProofAnswers) -> None:
     rows = judge(world)
     named = [row.uuid for row in rows if row.uuid]
     assert len(set(named)) == len(named)
-    met = {pod.visible[0].uuid for pod in world.pods if pod.visible}
+    met = {pod.gpus[0].uuid for pod in world.pods if pod.gpus}
     assert met <= set(named)
     for gpu_place in world.places:
         assert len([row for row in rows if row.node == gpu_place.node]) >= (gpu_place.gpus or 0)
@@ -70,7 +70,7 @@ def test_every_gpu_has_one_row(world: ProofAnswers) -> None:
 @given(WORLDS)
 def test_a_kernel_holds_only_where_a_pod_ran_it(world: ProofAnswers) -> None:
     for row in judge(world):
-        mine = [pod for pod in world.pods if pod.visible and pod.visible[0].uuid == row.uuid]
+        mine = [pod for pod in world.pods if pod.gpus and pod.gpus[0].uuid == row.uuid]
         assert (row.kernel.outcome == "ok") == bool(mine and all(pod_result.ran for pod_result in mine))
         if row.kernel.outcome == "skipped":
             assert any(place.busy for place in world.places if place.node == row.node)

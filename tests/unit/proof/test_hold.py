@@ -1,106 +1,61 @@
 """GPUs are kept by pods, and given back whatever happens."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 
 import pytest
 
 from gpustack.errors import RolloutError
-from gpustack.events import Event
-from gpustack.proof.hold import Holder
-from gpustack.proof.pod import ApiRefused
+from gpustack.proof.hold import hold_gpus
 from gpustack.proof.workload import NODE
-
-RUNNING: dict[str, Any] = {"phase": "Running", "containerStatuses": [{"name": "held", "state": {"running": {}}}]}
-NO_ROOM = {
-    "phase": "Pending",
-    "conditions": [
-        {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "Insufficient nvidia.com/gpu"}
-    ],
-}
+from tests.worlds.pod_api import NO_ROOM, PodApi, make_run
 
 
-@dataclass
-class Api:
-    """`full` are nodes where a pod finds no GPU; `refuses` is what the API says to a new pod."""
-
-    full: tuple[str, ...] = ()
-    refuses: str = ""
-    pods: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    log: list[str] = field(default_factory=list)
-
-    @contextmanager
-    def connect(self) -> Iterator["Api"]:
-        yield self
-
-    def open(self) -> int:
-        return 0
-
-    def create(self, manifest: Mapping[str, Any]) -> None:
-        if self.refuses:
-            raise ApiRefused(self.refuses)
-        (container,) = manifest["spec"]["containers"]
-        assert container["resources"] == {"limits": {"nvidia.com/gpu": "1"}}
-        assert "initContainers" not in manifest["spec"]
-        self.pods[manifest["metadata"]["name"]] = manifest
-
-    def list_pods(self, run: str = "") -> list[dict[str, Any]]:
-        nodes = [(pod, pod["metadata"]["annotations"][NODE]) for pod in self.pods.values()]
-        return [{**one, "status": NO_ROOM if node in self.full else RUNNING} for one, node in nodes]
-
-    def delete(self, pod: Mapping[str, Any]) -> None:
-        del self.pods[pod["metadata"]["name"]]
-
-    def remove(self, run: str) -> bool:
-        assert run == "r1"
-        self.pods.clear()
-        self.log.append("removed")
-        return True
-
-
-def holder(api: Api, events: list[Event]) -> Holder:
-    ticks = iter(range(0, 10_000, 50))
-    return Holder(api.connect, events.append, 600, wait=lambda _: None, clock=lambda: next(ticks), run="r1")
+def hold(api: PodApi, gpu_counts: Mapping[str, int]) -> AbstractContextManager[Mapping[str, str]]:
+    return hold_gpus(make_run(api), gpu_counts, 600)
 
 
 def test_all_gpus_of_a_node_are_kept() -> None:
-    api = Api()
-    with holder(api, []).hold({"gpu1": 2, "gpu2": 1}) as refused:
+    api = PodApi()
+    with hold(api, {"gpu1": 2, "gpu2": 1}) as refused:
         assert refused == {}
         assert [pod["metadata"]["annotations"][NODE] for pod in api.pods.values()] == ["gpu1", "gpu1", "gpu2"]
-        assert {one["spec"]["activeDeadlineSeconds"] for one in api.pods.values()} == {660}
-    assert api.log == ["removed"]
+        assert {pod["spec"]["activeDeadlineSeconds"] for pod in api.pods.values()} == {660}
+        for pod in api.pods.values():
+            (container,) = pod["spec"]["containers"]
+            assert container["resources"] == {"limits": {"nvidia.com/gpu": "1"}}
+            assert "initContainers" not in pod["spec"]
+        assert api.removed == 0
+    assert api.removed == 1
 
 
 def test_a_node_that_was_taken_meanwhile_is_left_out_at_once() -> None:
-    api = Api(full=("gpu2",))
-    with holder(api, []).hold({"gpu1": 1, "gpu2": 2}) as refused:
-        assert refused == {
-            "gpu2": "Its GPUs could not be kept for the test: Unschedulable: Insufficient nvidia.com/gpu"
-        }
+    api = PodApi(statuses={1: NO_ROOM, 2: NO_ROOM})
+    with hold(api, {"gpu1": 1, "gpu2": 2}) as refused:
+        assert refused == {"gpu2": "Its GPUs could not be kept for the test: Unschedulable: 0/2 nodes"}
         assert len(api.pods) == 1
+        assert api.now <= 30
 
 
 def test_they_are_given_back_when_the_test_breaks_off() -> None:
-    api = Api()
-    with pytest.raises(KeyboardInterrupt), holder(api, []).hold({"gpu1": 1}):
+    api = PodApi()
+    with pytest.raises(KeyboardInterrupt), hold(api, {"gpu1": 1}):
         raise KeyboardInterrupt
-    assert api.log == ["removed"]
+    assert api.removed == 1
 
 
-def test_what_the_api_refuses_holds_nothing() -> None:
-    api = Api(refuses="quota exceeded")
-    with pytest.raises(RolloutError) as raised, holder(api, []).hold({"gpu1": 1}):
+@pytest.mark.parametrize(("what", "removed"), [("open", 0), ("create", 1), ("list", 1)])
+def test_what_the_api_refuses_holds_nothing(what: str, removed: int) -> None:
+    api = PodApi(refuses=lambda asked: "quota exceeded" if asked == what else "")
+    with pytest.raises(RolloutError) as raised, hold(api, {"gpu1": 1}):
         raise AssertionError
-    assert raised.value.reference == "gpu-not-held"
-    assert api.log == ["removed"]
+    assert (raised.value.reference, raised.value.reason) == ("gpu-not-held", "quota exceeded")
+    assert (api.removed, api.now) == (removed, 0)
 
 
 def test_what_cannot_be_removed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    events = list[Event]()
-    monkeypatch.setattr(Api, "remove", lambda *_: False)
-    with holder(Api(), events).hold({"gpu1": 1}):
+    api = PodApi()
+    monkeypatch.setattr(PodApi, "remove", lambda *_: False)
+    with hold(api, {"gpu1": 1}):
         pass
-    assert "end by themselves" in events[-1].message
+    assert "end by themselves" in api.events[-1].message

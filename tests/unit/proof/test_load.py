@@ -2,176 +2,109 @@
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpustack.errors import RolloutError
-from gpustack.events import ignore_event
-from gpustack.proof.load import BESIDE, CONTAINER, LOOK, PLACE, SCRIPT, START, Loader, LoadPod
-from gpustack.proof.pod import ApiRefused
-
-GPUS = tuple(f"GPU-0000000{number}-0000-0000-0000-000000000000" for number in range(3))
-NO_ROOM = {
-    "phase": "Pending",
-    "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes"}],
-}
+from gpustack.proof.load import BESIDE, CONTAINER, LOOK, SCRIPT, LoadTester
+from gpustack.proof.pod_run import PLACE_LIMIT, START_LIMIT, PodRun
+from tests.worlds.pod_api import GPUS, NO_ROOM, PodApi, make_run, status
 
 
-def status(**state: Any) -> dict[str, Any]:
-    return {"phase": "Running", "containerStatuses": [{"name": CONTAINER, "state": state}]}
+def make_tester(*uuids: str) -> LoadTester:
+    return LoadTester("dcgm:1", ("-t", "1004", "-d", "60"), 60, uuids)
 
 
-@dataclass
-class Api:
-    """Each pod gets the next GPU, runs at once and ends after `seconds` with `code`. `statuses` by pod are otherwise;
-    `refuses` is what it says to a look, a new pod and a removal."""
-
-    seconds: float = 60.0
-    code: int = 0
-    now: float = 0.0
-    pods: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    statuses: dict[int, Mapping[str, Any]] = field(default_factory=dict)
-    refuses: Callable[[str], str] = lambda what: ""
-    connections: int = 0
-    removed: int = 0
-
-    @contextmanager
-    def connect(self) -> Iterator["Api"]:
-        self.connections += 1
-        yield self
-
-    def check(self, what: str) -> None:
-        if why := self.refuses(what):
-            raise ApiRefused(why)
-
-    def open(self) -> int:
-        return 0
-
-    def create(self, manifest: Mapping[str, Any]) -> None:
-        self.check("create")
-        self.pods[manifest["metadata"]["name"]] = manifest
-
-    def list_pods(self, run: str = "") -> list[dict[str, Any]]:
-        self.check("all")
-        over = {"terminated": {"exitCode": self.code, "reason": "Completed"}}
-        usual = status(**over) if self.now >= self.seconds else status(running={})
-        found = enumerate(self.pods.values())
-        return [{**one, "status": self.statuses.get(number, usual)} for number, one in found]
-
-    def read_log(self, pod: str, container: str, max_bytes: int) -> str | None:
-        number = list(self.pods).index(pod)
-        return f"{GPUS[number]}, 00000000:{number}5:00.0, NVIDIA L4\nGPU 0, TestField 1004 test PASSED.\n"
-
-    def delete(self, pod: Mapping[str, Any]) -> None:
-        del self.pods[pod["metadata"]["name"]]
-
-    def remove(self, run: str) -> bool:
-        self.check("remove")
-        self.removed += 1
-        return True
-
-    def wait(self, seconds: float) -> None:
-        self.now += seconds
-
-
-def loader(api: Api, **differs: Any) -> Loader:
-    words = ("-t", "1004", "-d", "60")
-    clock = lambda: api.now  # noqa: E731
-    return Loader(api.connect, ignore_event, "dcgm:1", words, 60, wait=api.wait, clock=clock, run="r1", **differs)
-
-
-def never(pods: Sequence[LoadPod]) -> str:
+def never() -> str:
     return ""
 
 
-def stages(one: Loader) -> list[str]:
-    return [pod.stage for pod in one.pods.values()]
+def stages(run: PodRun) -> list[str]:
+    return [pod.stage for pod in run.pods.values()]
 
 
 def test_each_pod_loads_its_gpu_to_the_end() -> None:
-    api = Api()
-    one = loader(api)
-    assert one.load({"gpu1": 2, "gpu2": 1}, never) == ""
+    api = PodApi()
+    one = make_run(api)
+    assert make_tester().load_gpus(one, {"gpu1": 2, "gpu2": 1}, never) == ""
     assert [(pod.stage, pod.code, pod.node, pod.gpus[0].uuid) for pod in one.pods.values()] == [
         ("ended", 0, "gpu1", GPUS[0]), ("ended", 0, "gpu1", GPUS[1]), ("ended", 0, "gpu2", GPUS[2]),
     ]  # fmt: skip
     assert "PASSED" in next(iter(one.pods.values())).output
-    assert (api.removed, one.cleanup_error) == (1, "")
+    assert (api.removed, one.remaining) == (1, "")
 
 
 def test_a_pod_asks_for_a_gpu_and_ends_by_itself() -> None:
-    made = loader(Api(), uuids=GPUS[:2]).build_manifest("burn-1", "gpu1")
+    made = make_tester(*GPUS[:2]).build_manifest("burn-1", "gpu1", "r1")
     (container,) = made["spec"]["containers"]
     assert container["resources"] == {"limits": {"nvidia.com/gpu": "1"}}
     assert container["image"] == "dcgm:1"
     assert container["command"][-4:] == ["-t", "1004", "-d", "60"]
     assert container["securityContext"] == {"allowPrivilegeEscalation": False}
     assert {one["name"]: one["value"] for one in container["env"]} == {"WANTED": " ".join(GPUS[:2]), "LIFE": "360"}
-    assert made["spec"]["activeDeadlineSeconds"] == START + 60 + BESIDE + 60
+    assert made["spec"]["activeDeadlineSeconds"] == START_LIMIT + 60 + BESIDE + 60
     assert "initContainers" not in made["spec"]
 
 
 def test_heat_stops_all_at_once() -> None:
-    api = Api()
-    one = loader(api)
+    api = PodApi()
+    one = make_run(api)
     looks = list[tuple[str, ...]]()
 
-    def hot(pods: Sequence[LoadPod]) -> str:
-        looks.append(tuple(pod.gpus[0].uuid for pod in pods))
+    def hot() -> str:
+        looks.append(tuple(pod.gpus[0].uuid for pod in one.pods.values()))
         return "too hot" if len(looks) == 3 else ""
 
-    assert one.load({"gpu1": 2}, hot) == "too hot"
+    assert make_tester().load_gpus(one, {"gpu1": 2}, hot) == "too hot"
     assert looks == [GPUS[:2]] * 3
     assert stages(one) == ["running", "running"]
     assert (api.now, api.removed) == (2 * LOOK, 1)
 
 
 def test_an_interruption_stops_it() -> None:
-    api = Api()
-    one = loader(api, find_stop_reason=lambda: "interrupted" if api.now else "")
-    assert one.load({"gpu1": 1}, never) == "interrupted"
+    api = PodApi()
+    one = make_run(api, find_stop_reason=lambda: "interrupted" if api.now else "")
+    assert make_tester().load_gpus(one, {"gpu1": 1}, never) == "interrupted"
     assert api.removed == 1
 
 
 def test_pods_are_removed_when_it_breaks_off() -> None:
-    api = Api()
+    api = PodApi()
 
-    def broken(pods: Sequence[LoadPod]) -> str:
+    def broken() -> str:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        loader(api).load({"gpu1": 1}, broken)
+        make_tester().load_gpus(make_run(api), {"gpu1": 1}, broken)
     assert api.removed == 1
 
 
 def test_it_ends_although_the_pods_do_not() -> None:
-    api = Api(seconds=10_000)
-    one = loader(api)
-    assert one.load({"gpu1": 1}, never) == f"it did not end within {one.life:.0f} s"
-    assert api.now <= one.life + 2 * LOOK
+    api = PodApi(seconds=10_000)
+    one = make_run(api)
+    assert make_tester().load_gpus(one, {"gpu1": 1}, never) == f"it did not end within {make_tester().life:.0f} s"
+    assert api.now <= make_tester().life + 2 * LOOK
 
 
 @pytest.mark.parametrize(
     ("found", "stage", "why", "by"),
     [
-        (NO_ROOM, "stuck", "Unschedulable: 0/2 nodes", PLACE),
+        (NO_ROOM, "stuck", "Unschedulable: 0/2 nodes", PLACE_LIMIT),
         (status(waiting={"reason": "ImagePullBackOff", "message": "no such"}), "stuck", "ImagePullBackOff", 0),
-        ({"phase": "Pending"}, "stuck", "did not start within", START),
-        ({"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": "no GPU"}, "stuck", "no GPU", 0),
-        (status(terminated={"exitCode": 137, "reason": "OOMKilled"}), "ended", "signal 9 (OOMKilled)", 0),
+        ({"phase": "Pending"}, "stuck", "did not start within", START_LIMIT),
+        ({"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": "no GPU"}, "ended", "no GPU", 0),
+        (status(terminated={"exitCode": 137, "reason": "OOMKilled"}), "ended", "signal 9: OOMKilled", 0),
         (status(terminated={"exitCode": 91, "reason": "Error"}), "ended", "sees several", 0),
         ({**status(terminated={"exitCode": 137}), "reason": "DeadlineExceeded"}, "ended", "DeadlineExceeded", 0),
     ],
 )
 def test_a_pod_that_does_not_load_says_why(found: dict[str, Any], stage: str, why: str, by: float) -> None:
-    api = Api(seconds=0, statuses={0: found})
-    one = loader(api)
-    assert one.load({"gpu1": 1}, never) == ""
+    api = PodApi(seconds=0, statuses={0: found})
+    one = make_run(api)
+    assert make_tester().load_gpus(one, {"gpu1": 1}, never) == ""
     (pod,) = one.pods.values()
     assert (pod.stage, pod.code) == (stage, None)
     assert why in pod.reason
@@ -179,51 +112,51 @@ def test_a_pod_that_does_not_load_says_why(found: dict[str, Any], stage: str, wh
 
 
 def test_a_return_code_of_dcgm_is_kept() -> None:
-    one = loader(Api(seconds=0, code=244))
-    one.load({"gpu1": 1}, never)
+    one = make_run(PodApi(seconds=0, code=244))
+    make_tester().load_gpus(one, {"gpu1": 1}, never)
     assert next(iter(one.pods.values())).code == 244
 
 
 def test_a_gpu_that_is_not_wanted_is_kept_until_the_others_are_through() -> None:
-    api = Api(statuses={0: status(running={})})
-    one = loader(api, uuids=[GPUS[1]])
-    assert one.load({"gpu1": 2}, never) == ""
+    api = PodApi(statuses={0: status(running={})})
+    one = make_run(api)
+    assert make_tester(GPUS[1]).load_gpus(one, {"gpu1": 2}, never) == ""
     assert stages(one) == ["held", "ended"]
 
 
 def test_a_pod_that_somebody_removed() -> None:
-    api = Api(seconds=10)
-    one = loader(api)
+    api = PodApi(seconds=10)
+    one = make_run(api)
 
-    def removing(pods: Sequence[LoadPod]) -> str:
+    def removing() -> str:
         api.pods.pop("burn-r1-1", None)
         return ""
 
-    assert one.load({"gpu1": 2}, removing) == ""
+    assert make_tester().load_gpus(one, {"gpu1": 2}, removing) == ""
     assert [(pod.stage, pod.reason) for pod in one.pods.values()] == [("ended", ""), ("stuck", "somebody removed it")]
 
 
 def test_an_api_that_fails_for_a_while_is_asked_again() -> None:
-    api = Api()
-    api.refuses = lambda what: "etcd" if what == "all" and 10 <= api.now < 30 else ""
-    one = loader(api)
-    assert one.load({"gpu1": 1}, never) == ""
+    api = PodApi()
+    api.refuses = lambda what: "etcd" if what == "list" and 10 <= api.now < 30 else ""
+    one = make_run(api)
+    assert make_tester().load_gpus(one, {"gpu1": 1}, never) == ""
     assert stages(one) == ["ended"]
     assert api.connections > 4
 
 
 def test_what_the_api_refuses_loads_nothing() -> None:
-    api = Api(refuses=lambda what: "quota exceeded" if what == "create" else "")
+    api = PodApi(refuses=lambda what: "quota exceeded" if what == "create" else "")
     with pytest.raises(RolloutError) as raised:
-        loader(api).load({"gpu1": 1}, never)
+        make_tester().load_gpus(make_run(api), {"gpu1": 1}, never)
     assert raised.value.reference == "gpu-not-held"
     assert api.removed == 1
 
 
 def test_what_cannot_be_removed_is_named() -> None:
-    one = loader(Api(seconds=0, refuses=lambda what: "it is down" if what == "remove" else ""))
-    one.load({"gpu1": 1}, never)
-    assert one.cleanup_error == "it is down"
+    one = make_run(PodApi(seconds=0, refuses=lambda what: "it is down" if what == "remove" else ""))
+    make_tester().load_gpus(one, {"gpu1": 1}, never)
+    assert one.remaining == "it is down"
 
 
 def run_script(folder: Path, gpus: str, codes: Mapping[str, int], wanted: str = "") -> tuple[int, str]:

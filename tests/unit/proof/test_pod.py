@@ -13,7 +13,7 @@ from gpustack.errors import RolloutError
 from gpustack.probes.proof import PROCESS, RUN
 from gpustack.process import name_process
 from gpustack.proof.pod import ApiRefused, Pods
-from gpustack.proof.workload import NAMESPACE, OURS, build_namespace, build_pod
+from gpustack.proof.workload import NAMESPACE, OURS, build_namespace, build_proof_pod
 from tests.worlds.core_api import Api, refusal
 
 
@@ -33,7 +33,7 @@ def test_made_used_and_removed(api: Api, pods: Pods) -> None:
     assert api.space is not None
     assert api.space["metadata"]["labels"].items() >= OURS.items()
     for run in ("a", "a", "b"):
-        pods.create(build_pod(f"proof-{len(api.pods)}", "gpu1", run, 60))
+        pods.create(build_proof_pod(f"proof-{len(api.pods)}", "gpu1", run, 60))
     assert len(pods.list_pods("a")) == 2
     assert pods.read_log("proof-0", "kernel") == "Test PASSED\n\ufffd"
     assert pods.read_log("none", "kernel") is None
@@ -75,7 +75,7 @@ def test_two_operators_do_not_remove_each_other_s_pods(api: Api, pods: Pods) -> 
     other = Pods(api, pods.wait, pods.clock)
     for run, of in (("a", pods), ("b", other)):
         assert of.open() == 0
-        of.create(build_pod(f"proof-{run}", "gpu1", run, 60))
+        of.create(build_proof_pod(f"proof-{run}", "gpu1", run, 60))
     assert sorted(api.pods) == ["proof-a", "proof-b"]
     assert pods.remove("a")
     assert list(api.pods) == ["proof-b"]
@@ -85,7 +85,7 @@ def test_two_operators_do_not_remove_each_other_s_pods(api: Api, pods: Pods) -> 
 @pytest.mark.parametrize("what", ["persistentvolumeclaims/data", "configmaps/settings", "widgets/one", "pods/debug"])
 def test_a_namespace_with_something_else_in_it_stays(api: Api, pods: Pods, what: str) -> None:
     pods.open()
-    pods.create(build_pod("proof-0", "gpu1", "a", 60))
+    pods.create(build_proof_pod("proof-0", "gpu1", "a", 60))
     api.others.append(what)
     assert pods.remove("a")
     assert (api.pods, api.space is None) == ({}, False)
@@ -103,7 +103,7 @@ def test_a_namespace_of_which_not_all_is_known_stays(api: Api, pods: Pods) -> No
 
 def test_a_pod_of_the_same_name_that_was_made_since_stays(api: Api, pods: Pods) -> None:
     pods.open()
-    pods.create(build_pod("proof-0", "gpu1", "a", 60))
+    pods.create(build_proof_pod("proof-0", "gpu1", "a", 60))
     (listed,) = pods.list_pods("a")
     api.pods["proof-0"] = {"metadata": {**listed["metadata"], "uid": "another"}}
     assert pods.clear([listed])
@@ -138,11 +138,11 @@ def test_one_that_does_not_end_is_reported(api: Api, pods: Pods) -> None:
 def test_the_service_account_of_a_new_namespace_is_waited_for(api: Api, pods: Pods) -> None:
     pods.open()
     api.accounts = 5
-    pods.create(build_pod("proof-0", "gpu1", "a", 60))
+    pods.create(build_proof_pod("proof-0", "gpu1", "a", 60))
     assert list(api.pods) == ["proof-0"]
     api.accounts = 10**6
     with pytest.raises(ApiRefused, match="service account"):
-        pods.create(build_pod("proof-1", "gpu1", "a", 60))
+        pods.create(build_proof_pod("proof-1", "gpu1", "a", 60))
 
 
 def test_errors_are_in_the_api_s_words(api: Api, pods: Pods) -> None:
@@ -191,7 +191,7 @@ def real() -> Iterator[Pods]:
 
 
 def test_the_real_client_takes_what_we_give_it(real: Pods) -> None:
-    made = build_pod("proof-0", "gpu1", "a", 60)
+    made = build_proof_pod("proof-0", "gpu1", "a", 60)
     assert real.open() == 0
     real.create(made)
     assert real.list_pods("a") == []
@@ -220,14 +220,14 @@ def test_the_real_client_takes_what_we_give_it(real: Pods) -> None:
 
 def test_pods_that_do_not_go_are_reported(api: Api, pods: Pods, monkeypatch: pytest.MonkeyPatch) -> None:
     pods.open()
-    pods.create(build_pod("proof-0", "gpu1", "a", 60))
+    pods.create(build_proof_pod("proof-0", "gpu1", "a", 60))
     monkeypatch.setattr(Api, "delete_namespaced_pod", lambda *_, **__: None)
     assert not pods.remove("a")
     assert api.space is not None
 
 
 def test_the_pod_as_it_is_made() -> None:
-    made = build_pod("proof-0", "gpu1", "a", 180)
+    made = build_proof_pod("proof-0", "gpu1", "a", 180)
     spec = made["spec"]
     assert spec["activeDeadlineSeconds"] == 240
     assert "nodeName" not in spec, "the scheduler counts GPUs"

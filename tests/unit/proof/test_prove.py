@@ -1,6 +1,7 @@
 """A proof from its first pod to its last, against a cluster, a Prometheus and a Grafana that are none."""
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from gpustack.events import Event
 from gpustack.probes.proof import RUN
 from gpustack.proof.grafana import Grafana, Refusal
 from gpustack.proof.http import NoAnswer
-from gpustack.proof.pod import ApiRefused
+from gpustack.proof.pod import LOG, ApiRefused
+from gpustack.proof.pod_run import PodRun
 from gpustack.proof.prometheus import Prometheus, Sample, Series
 from gpustack.proof.prove import Proof, Prover
 from gpustack.proof.workload import ASKED, HELD, KERNEL, NODE
@@ -67,12 +69,15 @@ class Nodes:
         ready = HOLDS if self.clock.at >= self.after else {"phase": "Pending"}
         return [{**one, "status": self.statuses.get(name, ready)} for name, one in self.pods.items()]
 
-    def read_log(self, pod: str, container: str) -> str | None:
+    def read_log(self, pod: str, container: str, max_bytes: int = LOG) -> str | None:
         uuid, _, bus = self.pods[pod]["gpu"]
         return "Test PASSED\n" if container == KERNEL else f"{uuid}, 0000{bus}, {MODEL}\n"
 
     def find_warning(self, pod: str) -> str:
         return "FailedScheduling: nowhere"
+
+    def delete(self, pod: Mapping[str, Any]) -> None:
+        raise AssertionError
 
     def remove(self, run: str) -> bool:
         assert all(pod["metadata"]["labels"][RUN] == run for pod in self.pods.values())
@@ -126,14 +131,17 @@ class World:
 
     def prove(self, **other: Any) -> Proof:
         given = {"places": (place("gpu1"), place("gpu2")), "prometheus": self.prometheus, "grafana": self.grafana}
-        return Prover(
-            cluster=self.nodes,
-            report=self.events.append,
-            find_stop_reason=lambda: self.stop,
+        run = PodRun(
+            lambda: nullcontext(self.nodes),
+            self.events.append,
+            lambda: self.stop,
+            "kernel",
+            pause=0.5,
             wait=self.clock.wait,
             clock=self.clock.now,
-            **{**given, **other},
-        ).prove()
+            id="r",
+        )
+        return Prover(run, **{**given, **other}).prove()
 
 
 @pytest.fixture
@@ -196,7 +204,7 @@ def test_pods_that_stay_pending_are_not_known_and_taken_away(world: World) -> No
 def test_a_pod_without_a_place_is_believed_after_twenty_seconds(world: World) -> None:
     why = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "Insufficient"}
     world.nodes.statuses = {f"proof-r-{at}": {"phase": "Pending", "conditions": [why]} for at in range(4)}
-    done = world.prove(run="r")
+    done = world.prove()
     assert {row.kernel.reason for row in done.rows} == {"Unschedulable: Insufficient"}
     assert 20 <= done.parts[0][1] < 22
 
@@ -205,7 +213,7 @@ def test_a_pod_that_was_refused_breaks_its_link_alone(world: World) -> None:
     world.nodes.statuses = {
         "proof-r-1": {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": "unhealthy"}
     }
-    assert marks(world.prove(run="r").rows) == [GOOD[0], "gpu1 01 foo", *GOOD[2:]]
+    assert marks(world.prove().rows) == [GOOD[0], "gpu1 01 foo", *GOOD[2:]]
 
 
 def test_the_api_s_refusal_is_the_reason(world: World) -> None:

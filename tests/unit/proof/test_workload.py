@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from gpustack.proof.workload import ASKED, HELD, KERNEL, NODE, PodResult, VisibleGpu, judge_pod, normalize_bus
+from gpustack.proof.workload import ASKED, HELD, KERNEL, PodResult, VisibleGpu, judge_output, judge_pod, normalize_bus
 
 PASSED = "[Vector addition of 50000 elements]\nCopy output data from the CUDA device to the host memory\nTest PASSED\n"
 LINE = "GPU-5cb66dbb-38fa-edb4-6a36-7c2f0e2c2a9d, 00000000:65:00.0, NVIDIA H100 80GB HBM3\n"
-LOGS = {KERNEL: PASSED, ASKED: LINE}
+POD = PodResult("proof-1", "gpu1")
 VISIBLE = VisibleGpu("GPU-5cb66dbb-38fa-edb4-6a36-7c2f0e2c2a9d", "0000:65:00.0", "NVIDIA H100 80GB HBM3")
 DONE: dict[str, Any] = {"terminated": {"exitCode": 0, "reason": "Completed"}}
 
 
 def pod(status: dict[str, Any]) -> dict[str, Any]:
-    return {"metadata": {"name": "proof-1", "annotations": {NODE: "gpu1"}}, "status": status}
+    return {"status": status}
 
 
 def statuses(kernel: dict[str, Any], asked: dict[str, Any], held: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -25,7 +25,6 @@ def statuses(kernel: dict[str, Any], asked: dict[str, Any], held: dict[str, Any]
     }
 
 
-HOLDING = pod(statuses(DONE, DONE, {"running": {}}, phase="Running"))
 WAITS = {"waiting": {"reason": "PodInitializing"}}
 
 
@@ -52,39 +51,45 @@ def ended(code: int, message: str = "", reason: str = "Error") -> dict[str, Any]
         (waiting("ImagePullBackOff", "Back-off\n pulling"), "stuck", "ImagePullBackOff: Back-off pulling"),
         (
             pod({"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": "no healthy devices present"}),
-            "failed",
+            "ended",
             "UnexpectedAdmissionError: no healthy devices",
         ),
         (pod({"phase": "Failed", "reason": "Evicted", "message": "disk"}), "stuck", "Evicted: disk"),
         (
             pod(statuses(ended(1, "the provided PTX\n was compiled"), WAITS, WAITS, phase="Failed")),
-            "failed",
+            "ended",
             "kernel ended with 1: Error: the provided PTX was",
         ),
         (
             pod(statuses(ended(128, "unresolvable CDI devices", "StartError"), WAITS, WAITS, phase="Failed")),
-            "failed",
+            "ended",
             "kernel ended with 128: StartError: unresolvable CDI",
         ),
-        (pod(statuses(DONE, ended(9), WAITS, phase="Failed")), "failed", "uuid ended with 9"),
-        (pod(statuses(DONE, DONE, ended(0, "", "Completed"), phase="Succeeded")), "failed", "held ended with 0"),
+        (pod(statuses(DONE, ended(9), WAITS, phase="Failed")), "ended", "uuid ended with 9"),
+        (pod(statuses(DONE, DONE, ended(0, "", "Completed"), phase="Succeeded")), "ended", "held ended with 0"),
+        (pod(statuses(DONE, DONE, {"running": {}}, phase="Running")), "running", ""),
+        (pod(statuses(DONE, DONE, ended(137, "", "OOMKilled"))), "ended", "held was ended by signal 9: OOMKilled"),
+        (
+            pod(statuses(DONE, DONE, ended(137), phase="Failed", reason="DeadlineExceeded")),
+            "ended",
+            "DeadlineExceeded: held was ended by signal 9: Error",
+        ),
     ],
 )
 def test_what_it_waits_for_or_failed_at(found: dict[str, Any], stage: str, why: str) -> None:
-    result = judge_pod(found, {})
-    assert (result.pod, result.node, result.stage, result.visible) == ("proof-1", "gpu1", stage, ())
+    result = judge_pod(POD, found)
+    assert (result.name, result.node, result.stage, result.gpus) == ("proof-1", "gpu1", stage, ())
     assert result.reason.startswith(why)
     assert bool(result.reason) == bool(why)
 
 
-def test_the_kubelet_s_warning_is_reported_where_the_pod_has_no_reason() -> None:
-    assert judge_pod(pod({"phase": "Pending"}), {}, "FailedCreatePodSandBox: no network").reason.startswith(
-        "FailedCreate"
-    )
+@pytest.mark.parametrize(("found", "code"), [(ended(0), 0), (ended(244), 244), (ended(137), None), (ended(143), None)])
+def test_a_container_that_was_killed_has_no_exit_status(found: dict[str, Any], code: int | None) -> None:
+    assert judge_pod(POD, pod({"containerStatuses": [{"name": "load", "state": found}]})).code == code
 
 
 def test_it_ran_and_names_its_gpu() -> None:
-    assert judge_pod(HOLDING, LOGS) == PodResult("proof-1", "gpu1", "held", "", True, (VISIBLE,))
+    assert judge_output(POD, PASSED, LINE) == PodResult("proof-1", "gpu1", "held", "", True, (VISIBLE,))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +104,7 @@ def test_it_ran_and_names_its_gpu() -> None:
     ],
 )
 def test_what_it_printed_counts(logs: dict[str, str], ran: bool | None, why: str) -> None:
-    result = judge_pod(HOLDING, logs)
+    result = judge_output(POD, logs.get(KERNEL), logs.get(ASKED))
     assert (result.stage, result.ran, result.reason) == ("held", ran, why)
 
 
