@@ -20,6 +20,7 @@ from gpustack.command import Command
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolution import build_probe_variables
+from gpustack.errors import UnreachableError
 from gpustack.events import Event, Reporter, format_count, ignore_event
 
 MAX_THREADS = 32
@@ -62,6 +63,15 @@ def gather(
         {host.name: host_reach for host, (host_reach, _) in zip(asked_hosts, results, strict=True)}
     )
     return Snapshot(started_at, inventory, reach, MappingProxyType(answers), time.monotonic() - start_time)
+
+
+def require_reach(snapshot: Snapshot, names: Sequence[str] = ()) -> None:
+    """Raise UnreachableError where none of these hosts was reached, or of all hosts without names."""
+    reaches = [reach for name, reach in snapshot.reach.items() if not names or name in names]
+    if not any(reach.reached for reach in reaches):
+        reference = reaches[0].reference if len({reach.reference for reach in reaches}) == 1 else "no-host-reached"
+        reason = "\n".join(f"{reach.host}: {reach.reason}" for reach in reaches)
+        raise UnreachableError(reference, "No host could be reached; nothing was changed.", reason, reaches[0].hint)
 
 
 def ask_host(

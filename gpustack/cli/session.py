@@ -10,7 +10,7 @@ import typer
 
 from gpustack.cli import error_handler
 from gpustack.command import Command, Prose
-from gpustack.errors import RolloutError, UnreachableError, UsageError
+from gpustack.errors import RolloutError, UsageError
 from gpustack.events import Reporter, ignore_event
 
 if TYPE_CHECKING:
@@ -173,15 +173,11 @@ def gather_all(
 ) -> "Snapshot":
     """Run these probes, or all probes of the steps, on the hosts. Raise UnreachableError where no host of `names` was
     reached."""
-    from gpustack.ask.gather import gather
+    from gpustack.ask.gather import gather, require_reach
     from gpustack.steps import PROBES
 
     snapshot = gather(inventory, PROBES if probes is None else probes, report=report)
-    reaches = [reach for name, reach in snapshot.reach.items() if not names or name in names]
-    if not any(reach.reached for reach in reaches):
-        reference = reaches[0].reference if len({reach.reference for reach in reaches}) == 1 else "no-host-reached"
-        reason = "\n".join(f"{reach.host}: {reach.reason}" for reach in reaches)
-        raise UnreachableError(reference, "No host could be reached; nothing was changed.", reason, reaches[0].hint)
+    require_reach(snapshot, names)
     return snapshot
 
 

@@ -5,6 +5,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpustack.ask.gather import gather, require_reach
 from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.transport.forward import PortForwarder, open_forwarder
@@ -27,10 +28,21 @@ from gpustack.proof.inventory import locate_exporters
 from gpustack.proof.pod_run import PodRun
 from gpustack.proof.prometheus import Prometheus
 from gpustack.proof.prove import Proof, Prover
-from gpustack.proof.services import LABELS, Access, Part, choose_namespace, find_service, select_main_port
+from gpustack.proof.services import (
+    ACCESS_PROBES,
+    LABELS,
+    SCHEME,
+    Access,
+    Part,
+    choose_namespace,
+    find_access,
+    find_service,
+    select_main_port,
+)
 from gpustack.steps.standalone.files import LOOPBACK
 
 if TYPE_CHECKING:
+    from gpustack.metrics import prometheus
     from gpustack.proof.pod import Pods
 
 
@@ -100,6 +112,29 @@ def open_pods(snapshot: Snapshot, private: Path) -> Iterator["Pods"]:
     with open_forwarder(acting) as forwarder:
         answers = credential.fetch_answers(acting, SIGNED, credential.PROOF.environment)
         yield connect_api(answers, snapshot.inventory, forwarder, private)
+
+
+@contextmanager
+def open_prometheus(inventory: Inventory, report: Reporter) -> Iterator["prometheus.Prometheus"]:
+    """Open the Prometheus of the cluster, or of the only host without Kubernetes. Raise the errors of `open_part`."""
+    from gpustack.metrics import prometheus, web
+
+    with open_part("prometheus", inventory, report) as (address, number):
+        yield prometheus.Prometheus(web.Access(f"{SCHEME}://{address}:{number}"))
+
+
+@contextmanager
+def open_part(part: Part, inventory: Inventory, report: Reporter) -> Iterator[tuple[str, int]]:
+    """Forward a part of the monitoring of the cluster, or of the only host without Kubernetes, and yield the local
+    address and port. Raise UnreachableError where no host or no API answers, and the errors of the forwarding."""
+    if not inventory.cluster_hosts:
+        with forward_standalone(inventory, part) as standalone:
+            yield standalone
+        return
+    snapshot = gather(inventory, ACCESS_PROBES, report=report)
+    require_reach(snapshot)
+    with forward_part(find_acting_host(snapshot), find_access(snapshot, part)) as (_, address, number):
+        yield address, number
 
 
 @contextmanager

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options, session
-from gpustack.cli.gpu.prometheus import Source, forward_to
+from gpustack.cli.gpu import prometheus
+from gpustack.cli.gpu.prometheus import Source
 
 if TYPE_CHECKING:
     from gpustack.capacity.window import Window
@@ -78,14 +79,6 @@ def open_source(
 ) -> "Iterator[tuple[Prometheus, Inventory]]":
     """Open the Prometheus of --prometheus, or else that of the cluster. Yield it with the inventory, which has the
     names of labels and the prices."""
-    from gpustack.metrics.prometheus import Prometheus
-    from gpustack.metrics.web import Access
-
     hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
-    if source.address:
-        yield Prometheus(source.build_access()), hosts
-        return
-    from gpustack.proof.services import SCHEME
-
-    with forward_to("prometheus", hosts, session.build_reporter(quiet=quiet)) as (address, number):
-        yield Prometheus(Access(f"{SCHEME}://{address}:{number}")), hosts
+    with prometheus.open_source(source, hosts, quiet=quiet) as server:
+        yield server, hosts

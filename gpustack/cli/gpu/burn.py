@@ -9,7 +9,6 @@ import typer
 from gpustack.cli import options, session
 from gpustack.cli.gpu.diag import read_offers
 from gpustack.cli.gpu.engines import NodesOption, run_work
-from gpustack.cli.gpu.prometheus import forward_to
 from gpustack.command import Command
 from gpustack.errors import GpustackError, UsageError
 from gpustack.report.renderings import BURN
@@ -124,17 +123,14 @@ def open_watcher(
     set. Raise UsageError otherwise."""
     from gpustack.gpus.burn.watch import FIELDS, Watcher, build_heat_error
     from gpustack.gpus.queries import query_readings
-    from gpustack.metrics.prometheus import Prometheus
-    from gpustack.metrics.web import Access
-    from gpustack.proof.services import SCHEME
+    from gpustack.proof.connect import open_prometheus
 
     try:
-        address, number = stack.enter_context(forward_to("prometheus", hosts, report))
+        prometheus = stack.enter_context(open_prometheus(hosts, report))
     except GpustackError as error:
         if limits.blind:
             return None
         raise build_heat_error(error.message) from error
-    prometheus = Prometheus(Access(f"{SCHEME}://{address}:{number}"))
     ask = lambda: query_readings(prometheus, (metric, *FIELDS))  # noqa: E731
     return Watcher(prometheus.fetch_time, ask, metric, limits.max_temperature, limits.blind)
 

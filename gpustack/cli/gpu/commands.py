@@ -19,7 +19,6 @@ from gpustack.cli.gpu.prometheus import (
     CertificateOption,
     Source,
     TokenOption,
-    open_part,
     open_prometheus,
 )
 from gpustack.cli.help import build_group, declare_command
@@ -144,8 +143,12 @@ def check_exporter(
     with ExitStack() as stack:
         hosts = None
         if not url:
-            url, hosts = stack.enter_context(open_part("exporter", inventory, become=become, quiet=quiet))
-            url += "/metrics"
+            from gpustack.proof.connect import open_part
+            from gpustack.proof.services import SCHEME
+
+            hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
+            address, number = stack.enter_context(open_part("exporter", hosts, session.build_reporter(quiet=quiet)))
+            url = f"{SCHEME}://{address}:{number}/metrics"
         from gpustack.gpus.contract import judge_exporter
         from gpustack.metrics.exposition import fetch_families
         from gpustack.metrics.web import Web

@@ -9,7 +9,6 @@ import typer
 
 from gpustack.cli import options, session
 from gpustack.cli.gpu.engines import NodesOption, open_engines, run_work
-from gpustack.cli.gpu.prometheus import forward_to
 from gpustack.errors import GpustackError
 from gpustack.events import Event, Reporter
 from gpustack.report.renderings import DIAGNOSTIC
@@ -92,12 +91,13 @@ def keep_free(run: "Run", snapshot: "Snapshot", engines: "Engines", seconds: flo
 def silence_load(run: "Run", nodes: list[str], seconds: float) -> Iterator[None]:
     """Silence alerts of load on these nodes. A failure is recorded as a note, and raises no error."""
     from gpustack.ask.transport.refusal import HostRefused
+    from gpustack.proof.connect import open_part
     from gpustack.proof.http import Web
     from gpustack.proof.silence import silence
 
     with ExitStack() as stack:
         try:
-            address, number = stack.enter_context(forward_to("alertmanager", run.hosts, run.record))
+            address, number = stack.enter_context(open_part("alertmanager", run.hosts, run.record))
             web = Web("Alertmanager", address, number)
             reason = stack.enter_context(silence(web, nodes, seconds, run.lock.holder))
         except (GpustackError, HostRefused) as error:

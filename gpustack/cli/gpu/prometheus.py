@@ -1,7 +1,7 @@
-"""Options and connections to the Prometheus that a command reads, by its URL or through the control plane."""
+"""Options of the Prometheus that a command reads, by its URL or through the control plane."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,13 +11,11 @@ import typer
 from gpustack.cli import session
 from gpustack.command import Command
 from gpustack.errors import UsageError
-from gpustack.events import Reporter
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
     from gpustack.metrics.prometheus import Prometheus
     from gpustack.metrics.web import Access
-    from gpustack.proof.services import Part
 
 AddressOption = Annotated[
     str,
@@ -92,31 +90,15 @@ def require_readable(option: str, path: Path | None) -> str:
     return str(path) if path and read_file(option, path) else ""
 
 
-@contextmanager
-def forward_to(part: "Part", hosts: "Inventory", report: Reporter) -> Iterator[tuple[str, int]]:
-    """Forward a part of the monitoring of the cluster, or of the only host without Kubernetes. Yield the local address
-    and port."""
-    from gpustack.proof.connect import find_acting_host, forward_part, forward_standalone
-    from gpustack.proof.services import ACCESS_PROBES, find_access
+def open_source(source: Source, hosts: "Inventory | None", *, quiet: bool) -> "AbstractContextManager[Prometheus]":
+    """Open the Prometheus of --prometheus, or else that of these hosts. Raise UsageError and UnreachableError."""
+    if hosts is None or source.address:
+        from gpustack.metrics.prometheus import Prometheus
 
-    if not hosts.cluster_hosts:
-        with forward_standalone(hosts, part) as standalone:
-            yield standalone
-        return
-    snapshot = session.gather_all(hosts, report, ACCESS_PROBES)
-    with forward_part(find_acting_host(snapshot), find_access(snapshot, part)) as (_, address, number):
-        yield address, number
+        return nullcontext(Prometheus(source.build_access()))
+    from gpustack.proof import connect
 
-
-@contextmanager
-def open_part(part: "Part", inventory: Path | None, *, become: bool, quiet: bool) -> "Iterator[tuple[str, Inventory]]":
-    """Forward a part of the monitoring through the control plane. Yield its URL and the inventory."""
-    report = session.build_reporter(quiet=quiet)
-    hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
-    from gpustack.proof.services import SCHEME
-
-    with forward_to(part, hosts, report) as (address, number):
-        yield f"{SCHEME}://{address}:{number}", hosts
+    return connect.open_prometheus(hosts, session.build_reporter(quiet=quiet))
 
 
 @contextmanager
@@ -125,11 +107,6 @@ def open_prometheus(
 ) -> "Iterator[tuple[Prometheus, Inventory | None]]":
     """Open the Prometheus of a source. Yield it with the inventory, which is None for a given address. Raise
     UsageError, UnreachableError, and the errors of an inventory that cannot be read."""
-    from gpustack.metrics.prometheus import Prometheus
-    from gpustack.metrics.web import Access
-
-    if source.address:
-        yield Prometheus(source.build_access()), None
-        return
-    with open_part("prometheus", inventory, become=become, quiet=quiet) as (address, hosts):
-        yield Prometheus(Access(address)), hosts
+    hosts = None if source.address else session.open_inventory(inventory, ask_password=become, quiet=quiet)
+    with open_source(source, hosts, quiet=quiet) as prometheus:
+        yield prometheus, hosts

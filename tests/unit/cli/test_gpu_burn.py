@@ -23,7 +23,9 @@ from gpustack.gpus.engines import call, change, engine
 from gpustack.gpus.engines.engine import Engine, Engines
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.readings import Readings, build_readings
+from gpustack.metrics.web import Access
 from gpustack.probes.proof import RUN
+from gpustack.proof import connect
 from gpustack.proof.workload import NODE
 from gpustack.report.gpus.burn import BurnDocument
 from gpustack.rollout import evidence
@@ -115,8 +117,8 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cluster:
         made.silences.append("ended")
 
     @contextmanager
-    def forward(*_: object) -> Iterator[tuple[str, int]]:
-        yield "127.0.0.1", 9090
+    def open_prometheus(*_: object) -> Iterator[Prometheus]:
+        yield Prometheus(Access("http://127.0.0.1:9090"))
 
     def wait(seconds: float) -> None:
         made.now += seconds
@@ -126,7 +128,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cluster:
     monkeypatch.setattr(locked_run, "hold_locks", held)
     monkeypatch.setattr(evidence, "locate_runs", lambda: tmp_path)
     monkeypatch.setattr(engine, "find_idle", lambda *_: IDLE)
-    monkeypatch.setattr(burn, "forward_to", forward)
+    monkeypatch.setattr(connect, "open_prometheus", open_prometheus)
     monkeypatch.setattr(burn, "read_offers", lambda *_: made.offers)
     monkeypatch.setattr(load, "silence_load", silence)
     monkeypatch.setattr(load, "open_pods", made.connect)
@@ -244,7 +246,7 @@ def test_without_temperatures_it_is_refused_unless_that_is_wanted(
     def refuse(*_: object) -> None:
         raise UnreachableError("prometheus-answer", "Prometheus is down.")
 
-    monkeypatch.setattr(burn, "forward_to", refuse)
+    monkeypatch.setattr(connect, "open_prometheus", refuse)
     error = typed("--yes").exception
     assert isinstance(error, GpustackError)
     assert (error.reference, error.reason) == ("gpu-heat-unknown", "Prometheus is down.")

@@ -1,0 +1,93 @@
+"""How a command reaches the monitoring: through a control plane, or on the only host without Kubernetes."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.transport.forward import PortForwarder
+from gpustack.config.host import STANDALONE, Host
+from gpustack.config.inventory import Inventory
+from gpustack.config.spec import Spec
+from gpustack.errors import GpustackError, UnreachableError, UsageError
+from gpustack.events import ignore_event
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.proof import INGRESSES, SERVICES
+from gpustack.proof import connect
+from tests.worlds.proof_hosts import recorded, snapshot
+
+ANSWERS = [recorded(SERVICES, "monitoring"), recorded(INGRESSES, "grafana"), recorded(NODES, "control-plane")]
+ALONE = Host("gpu1", "192.0.2.1", groups=frozenset({STANDALONE}))
+
+
+class Site:
+    """Hosts that answer as `taken`; `doors` are the addresses that were forwarded, and the host that forwarded them."""
+
+    def __init__(self) -> None:
+        self.taken = snapshot(ANSWERS)
+        self.doors: list[tuple[str, str, int]] = []
+
+    def gather(self, *_: object, **__: object) -> Snapshot:
+        return self.taken
+
+    @contextmanager
+    def open_forwarder(self, host: Host) -> Iterator[PortForwarder]:
+        def dial(address: str, port: int) -> Any:
+            self.doors.append((host.name, address, port))
+            return Channel()
+
+        with closing(PortForwarder(dial)) as forwarder:
+            yield forwarder
+
+
+class Channel:
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Site:
+    made = Site()
+    monkeypatch.setattr(connect, "gather", made.gather)
+    monkeypatch.setattr(connect, "open_forwarder", made.open_forwarder)
+    return made
+
+
+def test_the_prometheus_of_a_cluster_is_reached_through_its_control_plane(site: Site) -> None:
+    with connect.open_prometheus(site.taken.inventory, ignore_event) as prometheus:
+        assert prometheus.access.url.startswith("http://127.0.0.1:")
+    assert site.doors == [("kube1", "10.96.7.1", 9090)]
+
+
+def test_the_prometheus_of_a_host_without_kubernetes_is_on_its_loopback(site: Site) -> None:
+    with connect.open_prometheus(Inventory(Path("hosts.yml"), (ALONE,), Spec()), ignore_event) as prometheus:
+        assert prometheus.access.url.startswith("http://127.0.0.1:")
+    assert site.doors == [("gpu1", "127.0.0.1", 9090)]
+
+
+def refuse(inventory: Inventory, part: Any) -> GpustackError:
+    with pytest.raises(GpustackError) as raised, connect.open_part(part, inventory, ignore_event):
+        raise AssertionError
+    return raised.value
+
+
+def test_without_an_answer_nothing_is_forwarded(site: Site) -> None:
+    site.taken = snapshot([], lost={"kube1": "no route", "h1": "no route"})
+    error = refuse(site.taken.inventory, "prometheus")
+    assert isinstance(error, UnreachableError)
+    assert (error.reference, error.reason) == ("host-ssh-unreachable", "kube1: no route\nh1: no route")
+    site.taken = snapshot([])
+    assert refuse(site.taken.inventory, "prometheus").reference == "proof-no-api"
+    assert site.doors == []
+
+
+def test_a_host_without_kubernetes_has_no_grafana(site: Site) -> None:
+    error = refuse(Inventory(Path("hosts.yml"), (ALONE,), Spec()), "grafana")
+    assert isinstance(error, UsageError)
+    assert error.reason == "Hosts without Kubernetes have no grafana."
+    two = Inventory(Path("hosts.yml"), (ALONE, Host("gpu2", "192.0.2.2", groups=frozenset({STANDALONE}))), Spec())
+    assert refuse(two, "prometheus").reason.startswith("Each of these hosts has a Prometheus of its own")
+    assert site.doors == []
