@@ -125,9 +125,12 @@ def below(root: Path) -> Iterator[Path]:
 
 
 def called(process: Path) -> str:
-    """The program's name; of a process that ended meanwhile an empty string."""
+    """Return the program's name, or an empty string for a process that has ended.
+
+    systemd names a child `(modprobe)` from its fork to its exec, when it already has the environment of the unit.
+    """
     try:
-        return (process / "comm").read_text().strip()
+        return (process / "comm").read_text().strip().strip("()")
     except (FileNotFoundError, ProcessLookupError):
         return ""
 
