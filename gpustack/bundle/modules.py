@@ -6,12 +6,13 @@ Nothing is patched: the `tool` lines of a go.mod are the packages built, or the 
 import json
 import os
 import platform
+import re
 import shutil
 from pathlib import Path
 
 from gpustack.bundle import kubernetes_module
 from gpustack.bundle.cache import Part, digest
-from gpustack.bundle.programs import GO_AT_LEAST, run
+from gpustack.bundle.programs import run
 from gpustack.bundle.tools import TOOLS, Tool
 from gpustack.bundle.versions import Versions
 from gpustack.command import Command
@@ -92,10 +93,10 @@ def _fetch_release_date(module: str, version: str, env: dict[str, str]) -> str:
 
 
 def read_go_version() -> str:
-    """Read the version of Go, like `1.26.8`. Raise BundleError if it is too old."""
+    """Read the version of Go, like `1.26.8`. Raise BundleError if a module needs a newer one."""
     version = run(["go", "env", "GOVERSION"], env={"GOTOOLCHAIN": "local"}, limit=20).strip().removeprefix("go")
-    if tuple(int(word) for word in version.split(" ")[0].split("rc")[0].split(".")[:2]) < GO_AT_LEAST:
-        minimum = ".".join(map(str, GO_AT_LEAST))
+    minimum = max(_list_required_versions(), key=_parse_go_version)
+    if _parse_go_version(version) < _parse_go_version(minimum):
         raise BundleError(
             "bundle-go-old",
             f"Go {version} is too old: {minimum} or newer is needed",
@@ -103,6 +104,18 @@ def read_go_version() -> str:
             Command("go", "version"),
         )
     return version
+
+
+def _list_required_versions() -> list[str]:
+    """List the oldest Go that each module accepts."""
+    texts = (path.read_text() for path in SOURCES.glob("*/go.mod"))
+    return [version for text in texts for version in re.findall(r"^go (\S+)$", text, re.MULTILINE)]
+
+
+def _parse_go_version(text: str) -> tuple[int, ...]:
+    """Parse `1.26.8`, `1.27rc1` and `1.26.8 X:nodwarf5`. A version without numbers is older than all others."""
+    match = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", text)
+    return tuple(int(number or 0) for number in match.groups()) if match else ()
 
 
 def _query_library_version(package: str) -> str:

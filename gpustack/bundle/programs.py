@@ -11,7 +11,6 @@ from pathlib import Path
 from gpustack.command import Command
 from gpustack.errors import BundleError
 
-GO_AT_LEAST = (1, 26)
 END_LIMIT = 5.0
 
 # Debian package of each program; Go is newer than what Debian 12 and 13 carry.
@@ -45,7 +44,7 @@ def need(*names: str) -> None:
     packages = sorted({PACKAGES[name] for name in missing if PACKAGES[name]})
     reason = [f"not found on the PATH: {', '.join(missing)}"]
     if "go" in missing:
-        reason.append(f"Go {'.'.join(map(str, GO_AT_LEAST))} or newer comes from https://go.dev/dl")
+        reason.append("Go comes from https://go.dev/dl or, in a checkout, from `make go`")
     hint = Command("apt-get", "install", "--no-install-recommends", *packages) if packages else Command("go", "version")
     raise BundleError("bundle-program-missing", "programs that make a bundle are missing", "\n".join(reason), hint)
 

@@ -32,7 +32,7 @@ def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program that writes blocks of a Prometheus."""
     program("prometheus")
     if not blocks.go():
-        pytest.skip("no go here: https://go.dev/dl/")
+        pytest.skip("no Go: make go")
     try:
         return blocks.build(tmp_path_factory.mktemp("writer"))
     except subprocess.CalledProcessError as error:

@@ -6,7 +6,7 @@ from gpustack.bundle.programs import PACKAGES
 from gpustack.lab.capabilities import PROGRAMS
 
 LIST = Path(__file__).parents[2] / "requirements" / "debian.txt"
-# On every Debian. Go has no package that is new enough, and `make go` says where it comes from.
+# On every Debian. Go has no package that is new enough: it comes with requirements/go.txt.
 ESSENTIAL = {"apt", "dpkg", ""}
 
 

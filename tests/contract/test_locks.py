@@ -18,7 +18,8 @@ DEV = RUNTIME + [Requirement(line) for line in PROJECT["optional-dependencies"][
 SERVE = [one for one in RUNTIME if one.name in PYPROJECT["dependency-groups"]["serve"]]
 RELEASE = RUNTIME + [Requirement(line) for line in PROJECT["optional-dependencies"]["release"]]
 PROGRAMS = {"ansible-core"}  # they are run, not imported
-every_lock = pytest.mark.parametrize("name", ["runtime", "serve", "dev", "release", "uv"])
+GO = [Requirement(line) for line in PYPROJECT["dependency-groups"]["go"]]
+every_lock = pytest.mark.parametrize("name", ["runtime", "serve", "dev", "release", "uv", "go"])
 
 
 def pins(name: str) -> list[Requirement]:
@@ -44,7 +45,7 @@ def test_no_index_is_named(name: str) -> None:
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
 @pytest.mark.parametrize(
-    ("name", "asked"), [("runtime", RUNTIME), ("serve", SERVE), ("dev", DEV), ("release", RELEASE)]
+    ("name", "asked"), [("runtime", RUNTIME), ("serve", SERVE), ("dev", DEV), ("release", RELEASE), ("go", GO)]
 )
 def test_the_lock_answers_the_project_file(name: str, asked: list[Requirement], python: str) -> None:
     where = {"python_version": python, "python_full_version": f"{python}.0"}

@@ -144,7 +144,7 @@ def test_the_checksum_database_is_always_asked(monkeypatch: pytest.MonkeyPatch) 
     assert (env["GOSUMDB"], env["GONOSUMDB"], env["GOPRIVATE"]) == ("", "", "")
 
 
-@pytest.mark.parametrize("text", ["go1.25.9", "go1.9"])
+@pytest.mark.parametrize("text", ["go1.26.7", "go1.26", "go1.25.9", "go1.9", "unknown"])
 def test_an_old_go_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(modules, "run", lambda *_, **__: f"{text}\n")
     with pytest.raises(BundleError) as caught:
@@ -152,7 +152,7 @@ def test_an_old_go_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> Non
     assert caught.value.reference == "bundle-go-old"
 
 
-@pytest.mark.parametrize("text", ["go1.26.0", "go1.27rc1", "go2.0", "go1.26.8 X:nodwarf5"])
+@pytest.mark.parametrize("text", ["go1.26.8", "go1.27rc1", "go2.0", "go1.26.8 X:nodwarf5", "devel go1.28-4f3ac2b"])
 def test_a_new_go_is_taken(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(modules, "run", lambda *_, **__: f"{text}\n")
     assert modules.read_go_version() == text.removeprefix("go")
