@@ -12,6 +12,9 @@ ENV := .venv/made
 QUICK := tests/contract tests/replay $(filter-out %/__pycache__/,$(wildcard tests/unit/*/))
 SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!*.md' ':!*.py')
 
+# timed PART,COMMAND: says at its end how long it took.
+timed = @TIMEFORMAT='── %lR  $(1)'; time $(2)
+
 .PHONY: help demo test $(QUICK) lab-test vm-test fuzz accuracy lint ruff mypy imports yaml ansible shell bench bundle \
     upstream env go lock values rights sbom audit clean
 
@@ -46,10 +49,10 @@ demo:
 
 test:
 	@echo "make test: about 45 minutes the first time (30 of them compile the bundle), then under 20" >&2
-	@$(MAKE) --no-print-directory env go
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync --keep-going $(QUICK)
-	@$(MAKE) --no-print-directory bundle
-	pytest tests/lab -m short
+	$(call timed,environment,$(MAKE) --no-print-directory env go)
+	$(call timed,quick tests,$(MAKE) --no-print-directory --jobs=2 --output-sync --keep-going $(QUICK))
+	$(call timed,bundle,$(MAKE) --no-print-directory bundle)
+	$(call timed,lab tests,pytest tests/lab -m short)
 
 $(QUICK):
 	pytest $@ -m "not slow"

@@ -30,11 +30,12 @@ LOCK_LIMIT = 3600.0
 @dataclass(frozen=True)
 class Part:
     """Describe a part. `name` is also the name of its directory, `inputs` is the digest of its inputs, and `make`
-    writes the files into the directory that it receives."""
+    writes the files into the directory that it receives. `seconds` is about how much processor time that takes."""
 
     name: str
     inputs: str
     make: Callable[[Path], None]
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)

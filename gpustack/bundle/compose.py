@@ -33,6 +33,7 @@ from gpustack.bundle import (
 from gpustack.bundle.cache import BuiltPart, Cache, Part
 from gpustack.bundle.keys import Signer
 from gpustack.bundle.manifest import Image
+from gpustack.bundle.progress import Progress
 from gpustack.bundle.versions import Versions
 from gpustack.config.versions import parse_minor
 from gpustack.events import Event, Reporter
@@ -89,7 +90,10 @@ class Composer:
         program_parts = [*compiled, modules.declare_pause(), simulated_images.declare_part()]
         program_parts.append(driver_debs.declare_part(self.versions["nvidia-driver"]))
         others = [userland.declare_part(), product.declare_python(), product.declare_product()]
-        built_parts = self._build_parts([*program_parts, *others])
+        missing = [part for part in program_parts if not self.cache.find_part(part)]
+        progress = Progress(missing, TOGETHER, self.report)
+        # The others wait for the network; Kubernetes, the longest, keeps the processors busy meanwhile.
+        built_parts = self._build_parts([program_parts[0], *others, *program_parts[1:]], progress.report_event)
         debian = [built_parts["userland"], built_parts["python"]]
         single = [*self._place_downloads(built_parts), *self._place_charts(built_parts)]
         placed = [*self._place_kubernetes_packages(kubernetes, built_parts), *self._place_nvidia_packages(built_parts)]
@@ -247,10 +251,10 @@ class Composer:
                     blobs[path] = self._place_file(f"images/{path}", image, path, recipe.component, note=reference)
         return layout, labels, list(blobs.values())
 
-    def _build_parts(self, parts: Iterable[Part]) -> dict[str, BuiltPart]:
+    def _build_parts(self, parts: Iterable[Part], report: Reporter | None = None) -> dict[str, BuiltPart]:
         """Build parts, two at a time. If one fails or the build is interrupted, the others are stopped."""
         with ThreadPoolExecutor(TOGETHER) as pool:
-            waiting = {part.name: pool.submit(self.cache.ensure_part, part, self.report) for part in parts}
+            waiting = {part.name: pool.submit(self.cache.ensure_part, part, report or self.report) for part in parts}
             try:
                 done, _ = wait(waiting.values(), return_when=FIRST_EXCEPTION)
                 for future in done:

@@ -46,7 +46,7 @@ def _declare_part(tool: Tool, version: str, release: str, go: str) -> Part:
     names = sorted(tool.names.items())
     inputs = digest(source, version, release, tool.stamps, tool.c_linker, tool.tags, names, compilers, FLAGS)
     name = f"{tool.name}-{version}" if tool.name == "kubernetes" else tool.name
-    return Part(name, inputs, lambda output_dir: _compile(tool, version, release, output_dir))
+    return Part(name, inputs, lambda output_dir: _compile(tool, version, release, output_dir), tool.seconds)
 
 
 def build_go_environment(*, cgo: bool) -> dict[str, str]:

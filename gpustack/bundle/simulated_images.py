@@ -28,7 +28,7 @@ DIFFERS = "SIMULATED: gpustack's stand-in for a lab's GPUs; libc and busybox are
 def declare_part() -> Part:
     """Declare the part with <command> for each of COMMANDS, static, and etc/*.csv, the exporter's lists of counters."""
     inputs = digest(CLUSTER, COMMANDS, modules.read_go_version(), platform.machine(), modules.FLAGS)
-    return Part("simulated-cluster", inputs, _compile)
+    return Part("simulated-cluster", inputs, _compile, seconds=20)
 
 
 def _compile(output_dir: Path) -> None:
