@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from gpustack.command import Command
+from gpustack.errors import LabError
 from gpustack.events import Event, Reporter
 from gpustack.lab import (
     capabilities,
@@ -48,6 +50,24 @@ def bring_up(request: Request, *, mirror: Mirror | Source | None, report: Report
             raise
 
 
+def start(name: str | None, *, mirror: Mirror | Source | None, report: Reporter) -> Record:
+    """Boot the hosts of a lab that was stopped or lost power, with the options in its record. What runs goes on.
+
+    Raise LabError where there is no such lab, its subnet is used by another one, or a host or the mirror did not come
+    up.
+    """
+    record = state.read_existing(name)
+    machine = capabilities.require(vm=bool(record.vm))
+    with locks.hold_lock(record.name):
+        record = state.read_existing(record.name)
+        for other in state.list_records():
+            if other.net == record.net and other.name != record.name:
+                message = f"The subnet {record.net}.0/24 of lab {record.name} is that of lab {other.name}."
+                down = Command("gpustack", "lab", "down", "--name", record.name)
+                raise LabError("lab-no-free-subnet", message, "Its hosts cannot have other addresses.", down)
+        return _make(record, mirror, machine, report)
+
+
 def _create_record(request: Request) -> Record:
     """Choose a subnet and write the record, so that everything created later can be found and removed."""
     with locks.hold_lock("machine"):
@@ -74,6 +94,7 @@ def _create_record(request: Request) -> Record:
 
 def _make(record: Record, mirror: Mirror | Source | None, machine: Machine, report: Reporter) -> Record:
     """Create the missing parts of a lab, in an order in which each part finds what it needs."""
+    record = replace(record, boot=state.read_boot_id(), stopped=False)
     with locks.hold_lock("machine"):
         pool.open_pool(record.pool)
         leftovers.remove_orphan_files(record)
@@ -94,9 +115,7 @@ def _make(record: Record, mirror: Mirror | Source | None, machine: Machine, repo
         report(Event("waiting", record.name, "tries whether its hosts run by KVM"))
         record = replace(record, vm=qemu.find_accelerator(record.locate_root(record.hosts[0])))
     hosts.boot(record, record.hosts)
-    record = replace(
-        record, source=mirror.build_source(record) if isinstance(mirror, Mirror) else mirror or record.source
-    )
+    record = _record_mirror(record, mirror)
     inventory.write_inventories(record, machine)
     state.write(record)
     hosts.wait_for_ssh(record, record.hosts, report)
@@ -105,3 +124,10 @@ def _make(record: Record, mirror: Mirror | Source | None, machine: Machine, repo
     if record.internet and record.source:
         official_names.start(record, record.source, report)
     return record
+
+
+def _record_mirror(record: Record, mirror: Mirror | Source | None) -> Record:
+    """Note in the record where hosts install from. Without a mirror that stays what it was."""
+    if isinstance(mirror, Mirror):
+        return replace(record, source=mirror.build_source(record), bundle=mirror.bundle)
+    return replace(record, source=mirror, bundle="") if mirror else record

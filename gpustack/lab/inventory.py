@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from gpustack.lab.capabilities import Machine
-from gpustack.lab.state import Record, read_existing
+from gpustack.lab.state import Record, read_running
 
 EMULATED_FACTOR = 10  # all limits, on hosts that are ten to twenty times slower
 
@@ -16,9 +16,9 @@ def locate_inventory(name: str | None = None, *, addresses: bool = False) -> Pat
     """Return the inventory directory of a lab, by default this checkout's. With `addresses` it is the one whose hosts
     are n01, n02 and so on.
 
-    Raise LabError when the lab is not up.
+    Raise LabError when the lab is not up, or stopped.
     """
-    return read_existing(name).state / ("addresses" if addresses else "inventory")
+    return read_running(name).state / ("addresses" if addresses else "inventory")
 
 
 def write_inventories(record: Record, machine: Machine) -> None:

@@ -10,14 +10,13 @@ The rest of gpustack sees an ordinary inventory (`lab.inventory`); no step, prob
 import shlex
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gpustack.command import Command
 from gpustack.errors import LabError
 from gpustack.events import Reporter, ignore_event
-from gpustack.lab import capabilities, hosts, leftovers, locks, snapshots, state
-from gpustack.lab.bring_up import bring_up
+from gpustack.lab import bring_up, capabilities, hosts, leftovers, locks, network, snapshots, state
 from gpustack.lab.faults import active_faults
 from gpustack.lab.inventory import locate_inventory
 from gpustack.lab.mirror import Mirror
@@ -26,7 +25,19 @@ from gpustack.lab.state import Host, Record, Source
 from gpustack.simulated import hardware
 from gpustack.simulated.state_text import Gpu
 
-__all__ = ["Gpu", "Host", "Lab", "Mirror", "Source", "create_lab", "find_lab", "locate_inventory", "remove_lab"]
+__all__ = [
+    "Gpu",
+    "Host",
+    "Lab",
+    "Mirror",
+    "Source",
+    "create_lab",
+    "find_lab",
+    "locate_inventory",
+    "remove_lab",
+    "start_lab",
+    "stop_lab",
+]
 
 
 @dataclass(frozen=True)
@@ -127,12 +138,37 @@ def create_lab(
     request = Request(
         name or state.compute_default_name(), releases, addresses, internet, gpus, model, vm or bool(image), image
     )
-    return Lab(bring_up(request, mirror=mirror, report=report), report)
+    return Lab(bring_up.bring_up(request, mirror=mirror, report=report), report)
 
 
 def find_lab(name: str | None = None, *, report: Reporter = ignore_event) -> Lab:
-    """Find a lab that is up, by default this checkout's. Raise LabError when it is not."""
-    return Lab(state.read_existing(name), report)
+    """Find a lab that is up, by default this checkout's. Raise LabError when it is not, or is stopped."""
+    return Lab(state.read_running(name), report)
+
+
+def start_lab(
+    name: str | None = None, *, mirror: Mirror | Source | None = None, report: Reporter = ignore_event
+) -> Lab:
+    """Boot the hosts of a lab that was stopped or lost power, as its record says. `mirror` is the one that its bundle
+    is served by. Raise LabError."""
+    return Lab(bring_up.start(name, mirror=mirror, report=report), report)
+
+
+def stop_lab(name: str | None = None, *, report: Reporter = ignore_event) -> None:
+    """Power the hosts of a lab off and keep their disks, snapshots and addresses. It is safe to repeat. Raise LabError
+    when there is no such lab."""
+    capabilities.require_root()
+    name = state.read_existing(name).name
+    with locks.hold_lock(name):
+        record = replace(state.read_existing(name), stopped=True)
+        # Noted first: the next command removes a lab of which nothing runs and which nobody stopped.
+        state.write(record)
+        if record.boot == state.read_boot_id():
+            hosts.stop(record, record.hosts, report)
+        leftovers.end_processes(record)
+        with locks.hold_lock("machine"):
+            network.drop_network(record)
+            leftovers.restore_machine(record)
 
 
 def remove_lab(name: str | None = None, *, graceful: bool = True, report: Reporter = ignore_event) -> bool:

@@ -8,9 +8,19 @@ from gpustack.lab.state import Record
 
 
 def is_dead(record: Record) -> bool:
-    """Tell whether nothing of the lab runs: it crashed, was killed or powered off, or the machine was booted since."""
+    """Tell whether nothing of the lab runs, and nobody stopped it: it crashed, was killed or powered off, or the
+    machine was booted since."""
     parts = [*(host.name for host in record.hosts), mirror.PART, official_names.PART]
-    return record.boot != state.read_boot_id() or not any(background.is_running(record, part) for part in parts)
+    return not record.stopped and (
+        record.boot != state.read_boot_id() or not any(background.is_running(record, part) for part in parts)
+    )
+
+
+def end_processes(record: Record) -> None:
+    """Kill the hosts and servers of a lab. It is safe to repeat."""
+    hosts.kill(record, record.hosts)
+    for part in (mirror.PART, official_names.PART):
+        background.end(record, part)
 
 
 def remove(record: Record, *, keep_console: bool = False) -> None:
@@ -20,9 +30,7 @@ def remove(record: Record, *, keep_console: bool = False) -> None:
     The caller holds the lab's lock; the machine's lock is taken. The record goes last: an interrupted removal is found
     and finished.
     """
-    hosts.kill(record, record.hosts)
-    for part in (mirror.PART, official_names.PART):
-        background.end(record, part)
+    end_processes(record)
     with locks.hold_lock("machine"):
         network.drop_network(record)
         if record.pool.with_suffix(".btrfs").exists():
@@ -35,14 +43,19 @@ def remove(record: Record, *, keep_console: bool = False) -> None:
                 shutil.rmtree(path)
         if record.state.is_dir() and not keep_console:
             record.state.rmdir()
-        other_records = [other for other in state.list_records() if other.name != record.name]
-        if all(other.pool != record.pool for other in other_records):
-            pool.close_pool(record.pool)
-        if not other_records:
-            sysctls.restore()
-            network.forget_tables()
-            locks.tidy()
+        restore_machine(record)
         state.forget(record.name)
+
+
+def restore_machine(record: Record) -> None:
+    """Undo what the machine has for running labs, unless it has others than this one. The caller holds its lock."""
+    other_records = [other for other in state.list_records() if other.name != record.name and not other.stopped]
+    if all(other.pool != record.pool for other in other_records):
+        pool.close_pool(record.pool)
+    if not other_records:
+        sysctls.restore()
+        network.forget_tables()
+        locks.tidy()
 
 
 def find(name: str) -> Record | None:

@@ -18,11 +18,12 @@ START_LIMIT = 120.0
 @dataclass(frozen=True)
 class Mirror:
     """Describe a mirror. `command` returns the argv for an address to listen on; `fingerprint` is of the key that the
-    mirror signs with."""
+    mirror signs with; `bundle` is the directory that it serves."""
 
     command: Callable[[str], list[str]]
     port: int
     fingerprint: str
+    bundle: str = ""
 
     def build_source(self, record: Record) -> Source:
         return Source(f"http://{record.gateway}:{self.port}", self.fingerprint)

@@ -1,7 +1,8 @@
 """The state of a lab: its record in a directory of the machine, its files in the user's state directory.
 
 Records stand in one place for the whole machine, because labs of different checkouts and users share its bridges,
-subnets and sysctls. The record has everything that the removal of its lab needs.
+subnets and sysctls. The record has everything that the start and the removal of its lab need. That place is empty after
+a boot of the machine; a copy of the record stands with the lab's files.
 """
 
 import hashlib
@@ -18,6 +19,7 @@ from gpustack.lab import locks
 
 MOST_HOSTS = 80
 EMULATION = "tcg"  # QEMU's name of it
+COPY = "record.json"
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,9 @@ class Record:
     """Describe a lab. `net` is the first three numbers of the subnet, `boot` the boot id of the machine that it was
     created in. With `internet` hosts find the official names on the bridge, answered from `source`, which the inventory
     then omits. `restoring` is the snapshot that the roots are being replaced by. `vm` is the accelerator of QEMU where
-    hosts are virtual machines. `image` is the disk image that they are copies of, where that is the operator's."""
+    hosts are virtual machines. `image` is the disk image that they are copies of, where that is the operator's.
+    `bundle` is the directory that the mirror serves, where the lab runs one. `stopped` says that somebody powered the
+    hosts off, so that a lab of which nothing runs is kept."""
 
     name: str
     net: str
@@ -69,6 +73,8 @@ class Record:
     restoring: str = ""
     vm: str = ""
     image: str = ""
+    bundle: str = ""
+    stopped: bool = False
 
     @property
     def readable(self) -> bool:
@@ -156,9 +162,11 @@ def read_boot_id() -> str:
 
 def write(record: Record) -> None:
     fields = asdict(record) | {"state": str(record.state), "pool": str(record.pool)}
-    fresh = locks.MACHINE / f"{record.name}.new"
-    fresh.write_text(json.dumps(fields, indent=1))
-    fresh.replace(locks.MACHINE / f"{record.name}.json")
+    record.state.mkdir(parents=True, exist_ok=True)
+    for path in (record.state / COPY, locks.MACHINE / f"{record.name}.json"):
+        fresh = path.with_suffix(".new")
+        fresh.write_text(json.dumps(fields, indent=1))
+        fresh.replace(path)
 
 
 def read(name: str) -> Record | None:
@@ -166,8 +174,9 @@ def read(name: str) -> Record | None:
 
     A record that cannot be read, another version's for example, is that of `build_unknown`.
     """
+    path = locks.MACHINE / f"{name}.json"
     try:
-        fields = json.loads((locks.MACHINE / f"{name}.json").read_text())
+        fields = json.loads((path if path.exists() else locate_state(name) / COPY).read_text())
         return Record(
             name=fields["name"],
             net=fields["net"],
@@ -181,6 +190,8 @@ def read(name: str) -> Record | None:
             restoring=fields.get("restoring", ""),
             vm=fields.get("vm", ""),
             image=fields.get("image", ""),
+            bundle=fields.get("bundle", ""),
+            stopped=fields.get("stopped", False),
         )
     except FileNotFoundError:
         return None
@@ -210,6 +221,16 @@ def read_existing(name: str | None) -> Record:
     return require_readable(record)
 
 
+def read_running(name: str | None) -> Record:
+    """Read the record of a lab as `read_existing`. Raise LabError also when it was stopped."""
+    record = read_existing(name)
+    if record.stopped:
+        start = Command("gpustack", "lab", "start", *(["--name", name] if name else []))
+        reason = "Its hosts are powered off; their disks are kept."
+        raise LabError("lab-stopped", f"Lab {record.name} is stopped.", reason, start)
+    return record
+
+
 def require_readable(record: Record) -> Record:
     """Raise LabError when nothing but the name of the lab is known."""
     if not record.readable:
@@ -220,9 +241,11 @@ def require_readable(record: Record) -> Record:
 
 
 def list_records() -> list[Record]:
-    """List all labs of this machine, of every checkout and user."""
-    records = (read(path.stem) for path in sorted(locks.MACHINE.glob("*.json")))
-    return [record for record in records if record]
+    """List all labs of this machine, of every checkout and user. Before its first lab since a boot of the machine, only
+    those of this user are known."""
+    names = {path.stem for path in locks.MACHINE.glob("*.json")}
+    names |= {path.parent.name for path in locate_state("any").parent.glob(f"*/{COPY}")}
+    return [record for record in map(read, sorted(names)) if record]
 
 
 def forget(name: str) -> None:

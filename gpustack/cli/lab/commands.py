@@ -12,11 +12,12 @@ from gpustack.cli import options, session
 from gpustack.cli.help import build_group, declare_command
 from gpustack.cli.lab import faults as lab_faults
 from gpustack.cli.lab import gpu as lab_gpu
+from gpustack.cli.lab.lab_name import Name
 from gpustack.command import Command
 from gpustack.errors import LabError
 
 if TYPE_CHECKING:
-    from gpustack.lab import Host, Mirror, Source
+    from gpustack.lab import Host, Lab, Mirror, Source
 
 MIRROR_PORT = 8480
 
@@ -28,7 +29,6 @@ app = build_group(
 )
 HOSTS, DISKS, REHEARSE = "Hosts", "Disks", "Faults and GPUs"
 
-Name = Annotated[str | None, typer.Option(help="Name of the lab. Default: the lab of this checkout.")]
 HostName = Annotated[str, typer.Argument(metavar="HOST", help="Name of a host of the lab, such as host1.")]
 Snapshot = Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Name of the snapshot.")]
 
@@ -109,15 +109,19 @@ def up(
         model=model,
         report=session.build_reporter(quiet=quiet),
     )
-    for host in started_lab.hosts:
-        typer.echo("  ".join([host.name, host.os, host.address, *_describe_gpus(host)]))
-    typer.echo(f"inventory: {started_lab.inventory}")
+    _print_lab(started_lab)
     if started_lab.record.emulated:
         typer.echo("KVM does not work here: the hosts are emulated, 10 to 20 times slower than this machine", err=True)
     if not started_lab.record.vm:
         typer.echo(
             "root in these hosts is root of this machine: install nothing on them that may not run here", err=True
         )
+
+
+def _print_lab(started_lab: "Lab") -> None:
+    for host in started_lab.hosts:
+        typer.echo("  ".join([host.name, host.os, host.address, *_describe_gpus(host)]))
+    typer.echo(f"inventory: {started_lab.inventory}")
 
 
 def _describe_gpus(host: "Host") -> list[str]:
@@ -147,7 +151,9 @@ def _find_mirror(text: str | None, fingerprint: str) -> "Mirror | Source | None"
 
     program = [sys.executable, "-c", "from gpustack.cli.app import main; main()"]
     serve = [*program, "bundle", "serve", str(directory), "--listen"]
-    return Mirror(lambda address: [*serve, f"{address}:{MIRROR_PORT}"], MIRROR_PORT, read_fingerprint(directory))
+    return Mirror(
+        lambda address: [*serve, f"{address}:{MIRROR_PORT}"], MIRROR_PORT, read_fingerprint(directory), str(directory)
+    )
 
 
 @declare_command(
@@ -170,6 +176,39 @@ def down(
     typer.echo("the lab is down" if was_running else "there was no lab")
 
 
+@declare_command(
+    app,
+    "gpustack lab stop",
+    "gpustack lab stop --name two",
+    heading=HOSTS,
+    short="Power the hosts off; keep their disks.",
+)
+def stop(name: Name = None, *, quiet: options.QuietOption = False) -> None:
+    """Power the hosts off. Their disks, addresses and snapshots are kept until `down`, also over a reboot of this
+    machine. A second run changes nothing."""
+    from gpustack import lab
+
+    lab.stop_lab(name, report=session.build_reporter(quiet=quiet))
+    typer.echo("the lab is stopped")
+
+
+@declare_command(
+    app,
+    "gpustack lab start",
+    "gpustack lab start --name two",
+    heading=HOSTS,
+    short="Boot the hosts of a stopped lab, or after a loss of power.",
+)
+def start(name: Name = None, *, quiet: options.QuietOption = False) -> None:
+    """Boot the hosts of a lab that was stopped or lost power, with the options that `up` had. Hosts that run go on."""
+    from gpustack import lab
+    from gpustack.lab import state
+
+    bundle = state.read_existing(name).bundle
+    mirror = _find_mirror(bundle, "") if bundle else None
+    _print_lab(lab.start_lab(name, mirror=mirror, report=session.build_reporter(quiet=quiet)))
+
+
 @declare_command(app, "gpustack lab status", heading=HOSTS, short="List all labs of this machine and their hosts.")
 def status() -> None:
     """List all labs of this machine, of every checkout, and their hosts."""
@@ -186,6 +225,8 @@ def status() -> None:
             words.append(f"mirror {record.source.url}")
         if record.vm:
             words.append("emulated virtual machines" if record.emulated else "virtual machines")
+        if record.stopped:
+            words.append("stopped")
         if record.name == state.compute_default_name():
             words.append("(this checkout's)")
         typer.echo("  ".join(words))

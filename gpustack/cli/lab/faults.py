@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-Name = Annotated[str | None, typer.Option(help="Name of the lab. Default: the lab of this checkout.")]
+from gpustack.cli.lab.lab_name import Name
 
 
 def complete_fault(incomplete: str) -> list[str]:

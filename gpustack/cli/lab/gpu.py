@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli.help import build_group, declare_command
+from gpustack.cli.lab.lab_name import Name
 
 if TYPE_CHECKING:
     from gpustack.simulated.state_text import Gpu
@@ -14,8 +15,6 @@ app = build_group(
     "gpustack lab gpu list",
     "gpustack lab gpu set host1:0 xid=79",
 )
-
-Name = Annotated[str | None, typer.Option(help="Name of the lab. Default: the lab of this checkout.")]
 
 
 def complete_gpu(incomplete: str) -> list[str]:

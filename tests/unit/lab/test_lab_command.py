@@ -12,8 +12,9 @@ from gpustack.cli import session
 from gpustack.cli.lab import commands as cli_lab
 from gpustack.cli.lab import gpu as lab_gpu
 from gpustack.cli.lab.commands import app
+from gpustack.cli.lab.lab_name import complete_lab
 from gpustack.errors import LabError
-from gpustack.lab import locks, state
+from gpustack.lab import Mirror, locks, state
 from gpustack.lab.state import Source
 from gpustack.simulated import hardware
 from tests.worlds.lab_records import record
@@ -57,6 +58,38 @@ def test_status_names_virtual_machines(tmp_path: Path) -> None:
     assert typed("status").splitlines()[0].endswith("virtual machines")
 
 
+def test_status_names_a_stopped_lab(tmp_path: Path) -> None:
+    state.write(replace(record(tmp_path / "state"), stopped=True))
+    assert typed("status").splitlines()[0].endswith("  stopped")
+
+
+def test_start_needs_no_option_of_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    mirrors: list[Mirror | None] = []
+
+    def start(name: str, *, mirror: Mirror | None, report: object) -> SimpleNamespace:
+        mirrors.append(mirror)
+        return SimpleNamespace(hosts=state.read_existing(name).hosts, inventory=tmp_path / "inventory")
+
+    monkeypatch.setattr("gpustack.lab.start_lab", start)
+    monkeypatch.setattr("gpustack.bundle.verify.read_fingerprint", lambda _: "A" * 40)
+    (tmp_path / "bundle").mkdir()
+    for bundle in ("", str(tmp_path / "bundle")):
+        state.write(replace(record(tmp_path / "state"), stopped=True, bundle=bundle))
+        first, *_, last = typed("start", "--name", "two").splitlines()
+        assert (first, last) == ("host1  debian-12  10.77.3.11", f"inventory: {tmp_path}/inventory")
+    without, served = mirrors
+    assert without is None
+    assert served
+    assert (served.bundle, served.fingerprint) == (str(tmp_path / "bundle"), "A" * 40)
+    assert served.command("10.77.3.1")[-4:] == ["serve", str(tmp_path / "bundle"), "--listen", "10.77.3.1:8480"]
+
+
+def test_commands_on_hosts_name_the_start_of_a_stopped_lab(tmp_path: Path) -> None:
+    state.write(replace(record(tmp_path / "state"), stopped=True))
+    for words in (("ssh", "host1"), ("save", "s"), ("gpu", "list")):
+        assert refused(*words, "--name", "two").hint == "gpustack lab start --name two"
+
+
 def test_up_says_who_root_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     made = SimpleNamespace(hosts=(), inventory=tmp_path / "inventory", record=record(tmp_path))
     monkeypatch.setattr("gpustack.lab.create_lab", lambda *_, **__: made)
@@ -79,7 +112,9 @@ def test_exec_passes_words_and_status_through(monkeypatch: pytest.MonkeyPatch, t
     assert ran == [["ssh", "-F", f"{tmp_path}/state/ssh_config", "host1", "--", "sh -c 'exit 3'"]]
 
 
-@pytest.mark.parametrize("words", [("ssh", "host1"), ("exec", "host1", "true"), ("save", "s"), ("restore", "s")])
+@pytest.mark.parametrize(
+    "words", [("ssh", "host1"), ("exec", "host1", "true"), ("save", "s"), ("restore", "s"), ("stop",), ("start",)]
+)
 def test_without_a_lab(words: tuple[str, ...]) -> None:
     assert refused(*words).reference == "lab-not-up"
 
@@ -145,6 +180,7 @@ def test_completion_knows_gpus_models_and_words(fitted: Path, monkeypatch: pytes
     assert lab_gpu.complete_gpu("host1") == ["host1:0", "host1:1"]
     assert lab_gpu.complete_word("l") == ["lost", "load=idle", "load=inference", "load=training", "limit="]
     assert "H100" in cli_lab.complete_model("h")
+    assert (complete_lab("t"), complete_lab("x")) == (["two"], [])
 
 
 def test_the_running_lab_is_an_inventory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from gpustack.errors import LabError
 from gpustack.events import Event
-from gpustack.lab import background, hosts, leftovers, locks, network, pool, state, sysctls
+from gpustack.lab import background, capabilities, hosts, leftovers, locks, network, pool, state, sysctls
+from gpustack.lab.lab import stop_lab
 from gpustack.lab.state import Record
 from tests.worlds.lab_records import record
 
@@ -96,6 +97,35 @@ def test_after_a_boot_of_the_machine_every_lab_is_dead(
     assert not leftovers.is_dead(two)
     monkeypatch.setattr(state, "read_boot_id", lambda: "another")
     assert leftovers.is_dead(two)
+
+
+def test_a_stopped_lab_is_kept_over_a_boot_of_the_machine(
+    done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state.write(replace(two, stopped=True))
+    monkeypatch.setattr(state, "read_boot_id", lambda: "another")
+    leftovers.remove_dead_labs(lambda event: pytest.fail(event.message))
+    assert state.read_existing("two").stopped
+
+
+def test_a_lab_is_noted_as_stopped_before_its_hosts_are_powered_off(
+    done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(lab: Record, _: object, __: object) -> None:
+        done.append(f"power off {lab.name}, {state.read_existing('two').stopped}")
+
+    monkeypatch.setattr(capabilities, "require_root", lambda: None)
+    monkeypatch.setattr(hosts, "stop", stop)
+    stop_lab("two")
+    ended = ["kill two", "end mirror", "end internet", "network", "pool", "sysctls", "tables"]
+    assert done == ["power off two, True", *ended]
+    assert (two.state / "ssh_config").exists()
+
+
+def test_a_stopped_lab_keeps_nothing_of_the_machine_for_itself(done: list[str], two: Record) -> None:
+    state.write(replace(two, name="three", net="10.77.4", stopped=True))
+    leftovers.remove(two)
+    assert done[-3:] == ["pool", "sysctls", "tables"]
 
 
 def test_a_dead_lab_with_a_broken_record_is_swept(done: list[str], two: Record) -> None:

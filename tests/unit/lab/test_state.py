@@ -68,6 +68,22 @@ def test_a_record_carries_gpus_and_one_of_before_there_were_any_is_read(tmp_path
     assert state.read("two") == record(tmp_path)
 
 
+def test_a_record_outlives_a_boot_of_the_machine(machine: Path) -> None:
+    written = replace(record(state.locate_state("two")), stopped=True, bundle="/srv/bundle")
+    state.write(written)
+    (machine / "two.json").unlink()
+    assert state.read("two") == written
+    assert state.list_records() == [written]
+
+
+def test_a_stopped_lab_is_no_running_one(tmp_path: Path) -> None:
+    state.write(replace(record(tmp_path), stopped=True))
+    assert state.read_existing("two").stopped
+    with pytest.raises(LabError) as caught:
+        state.read_running("two")
+    assert (caught.value.reference, caught.value.hint) == ("lab-stopped", "gpustack lab start --name two")
+
+
 def test_forgotten(tmp_path: Path, machine: Path) -> None:
     state.write(record(tmp_path))
     (machine / "two.new").write_text("{")

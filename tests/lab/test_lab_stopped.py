@@ -1,0 +1,61 @@
+"""A stopped lab keeps its disks. `lab start` boots it, and one that lost power, without an option of its creation."""
+
+import os
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from gpustack import lab
+from gpustack.lab import leftovers, locks
+from tests.lab.conftest import PORT, Run
+
+pytestmark = pytest.mark.lab
+
+NAME = f"t{os.getpid()}-stopped"
+NAMED = ("--name", NAME)
+
+
+def read_boot() -> str:
+    """Return the id of the host's boot. What `lab up` was asked for is there: the disk, the GPU, the mirror."""
+    started = lab.find_lab(NAME)
+    done = started.exec("host1", ["cat", "/kept", "/proc/sys/kernel/random/boot_id"])
+    assert done.returncode == 0, done.stderr
+    kept, boot = done.stdout.split()
+    assert kept == "disk"
+    assert [gpu.name for gpu in started.read_gpus("host1")] == ["NVIDIA L4"]
+    with urllib.request.urlopen(f"http://{started.record.gateway}:{PORT}/mirror-key.asc", timeout=10) as answer:
+        assert answer.status == 200
+    return boot
+
+
+def cut_power() -> None:
+    """End all of the lab at once, and lose the machine's own directory of records, as by a boot of the machine."""
+    leftovers.end_processes(lab.find_lab(NAME).record)
+    (locks.MACHINE / f"{NAME}.json").unlink()
+
+
+def test_a_lab_starts_from_its_record_after_a_stop_and_after_a_loss_of_power(gpustack: Run, bundle: Path) -> None:
+    try:
+        gpustack("lab", "up", *NAMED, "--hosts", "1", "--gpus", "1", "--model", "L4", "--mirror", bundle)
+        made = lab.find_lab(NAME)
+        made.exec("host1", ["sudo", "sh", "-c", "echo disk >/kept"])
+        boots = {read_boot()}
+
+        gpustack("lab", "stop", *NAMED)
+        gpustack("lab", "stop", *NAMED)
+        leftovers.remove_dead_labs(lambda event: pytest.fail(event.message))
+        (line,) = [line for line in gpustack("lab", "status").stdout.splitlines() if line.startswith(NAME)]
+        assert line.endswith("  stopped")
+        assert "gpustack lab start" in gpustack("lab", "exec", *NAMED, "host1", "true", code=9).stderr
+
+        gpustack("lab", "start", *NAMED)
+        boots.add(read_boot())
+        cut_power()
+        gpustack("lab", "start", *NAMED)
+        boots.add(read_boot())
+        assert len(boots) == 3
+        assert lab.find_lab(NAME).record == made.record
+    finally:
+        gpustack("lab", "down", "--force", *NAMED, code=None)
+    assert not made.record.state.exists()

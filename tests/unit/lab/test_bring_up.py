@@ -1,0 +1,84 @@
+"""`lab start` boots a lab as its record says; only real hosts show that they come up."""
+
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from gpustack.errors import LabError
+from gpustack.lab import (
+    bring_up,
+    capabilities,
+    containers,
+    hosts,
+    identity,
+    inventory,
+    leftovers,
+    locks,
+    mirror,
+    network,
+    pool,
+    state,
+    sysctls,
+)
+from gpustack.lab.mirror import Mirror
+from gpustack.lab.state import Source
+from tests.worlds.lab_records import HOSTS, record
+
+SOURCE = Source("http://10.77.3.1:8480", "A" * 40)
+MIRROR = Mirror(lambda address: [address], 8480, "A" * 40, "/srv/bundle")
+WORK: tuple[tuple[ModuleType, str], ...] = (
+    (capabilities, "require"),
+    (pool, "open_pool"),
+    (leftovers, "remove_orphan_files"),
+    (sysctls, "raise_limits"),
+    (network, "raise_network"),
+    (identity, "make_keys"),
+    (mirror, "start"),
+    (containers, "make"),
+    (hosts, "boot"),
+    (inventory, "write_inventories"),
+    (hosts, "wait_for_ssh"),
+    (mirror, "wait"),
+)
+
+
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """What was done to the machine, in order."""
+    log: list[str] = []
+    monkeypatch.setattr(locks, "MACHINE", tmp_path / "machine")
+    monkeypatch.setattr(state, "read_boot_id", lambda: "another boot")
+    for module, name in WORK:
+        monkeypatch.setattr(module, name, lambda *_, name=name, **__: log.append(name))
+    (tmp_path / "machine").mkdir()
+    return log
+
+
+def test_a_stopped_lab_starts_with_the_options_of_its_creation(done: list[str]) -> None:
+    fitted = (replace(HOSTS[0], gpus=2, model="L4"), HOSTS[1])
+    stopped = replace(
+        record(state.locate_state("two"), source=SOURCE), hosts=fitted, stopped=True, bundle="/srv/bundle"
+    )
+    state.write(stopped)
+    (locks.MACHINE / "two.json").unlink()  # as after a boot of the machine
+    started = bring_up.start("two", mirror=MIRROR, report=lambda _: None)
+    assert started == replace(stopped, stopped=False, boot="another boot") == state.read_running("two")
+    assert done == [name for _, name in WORK[:8]] + ["make"] + [name for _, name in WORK[8:]]
+
+
+def test_a_lab_keeps_a_mirror_that_others_run(done: list[str]) -> None:
+    state.write(record(state.locate_state("two"), source=SOURCE))
+    assert bring_up.start("two", mirror=None, report=lambda _: None).source == SOURCE
+    assert done.count("boot") == 1
+    assert "start" not in done
+
+
+def test_a_lab_does_not_start_in_the_subnet_of_another(done: list[str]) -> None:
+    state.write(replace(record(state.locate_state("two")), stopped=True))
+    state.write(replace(record(state.locate_state("three")), name="three"))
+    with pytest.raises(LabError, match="is that of lab three") as caught:
+        bring_up.start("two", mirror=None, report=lambda _: None)
+    assert caught.value.reference == "lab-no-free-subnet"
+    assert "boot" not in done
