@@ -133,7 +133,7 @@ FORECAST = Rendering(
     },
 )
 LISTING = Rendering(
-    "gpus.engines.listings:Listing",
+    "engines.listings:Listing",
     human="gpus.engines:render_human",
     json="gpus.engines:render_json",
     schema="gpu-engines",
@@ -142,7 +142,7 @@ LISTING = Rendering(
     meanings={ExitStatus.OK: "listed", ExitStatus.UNKNOWN: "unknown: an engine, or its answer, is missing"},
 )
 CHANGE = Rendering(
-    "gpus.engines.change:ChangeResult",
+    "engines.change:ChangeResult",
     human="gpus.change:render_human",
     json="gpus.change:render_json",
     schema="gpu-change",
@@ -153,9 +153,9 @@ CHANGE = Rendering(
         ExitStatus.UNKNOWN: "unknown: an engine gave no answer, or is missing",
     },
 )
-CHANGE_PREVIEW = Rendering("gpus.engines.change:Preview", human="gpus.change:render_preview")
+CHANGE_PREVIEW = Rendering("engines.change:Preview", human="gpus.change:render_preview")
 DIAGNOSTIC = Rendering(
-    "gpus.engines.diagnostic:Diagnostic",
+    "engines.diagnostic:Diagnostic",
     human="gpus.diagnostic:render_human",
     json="gpus.diagnostic:render_json",
     junit="gpus.diagnostic:render_junit",

@@ -11,6 +11,7 @@ ROOMS = (
     "cli",
     "config",
     "doctor",
+    "engines",
     "gpus",
     "metrics",
     "probes",

@@ -2,13 +2,13 @@
 
 from datetime import timedelta
 
-from gpustack.gpus.engines.call import Reply
-from gpustack.gpus.engines.change import ChangeResult, Preview
-from gpustack.gpus.engines.diagnostic import judge_level
-from gpustack.gpus.engines.endings import NodeEnding
-from gpustack.gpus.engines.listings import Listing, parse_policies
-from gpustack.gpus.engines.operations import set_config
-from gpustack.gpus.engines.revert import Revert
+from gpustack.engines.call import Reply
+from gpustack.engines.change import ChangeResult, Preview
+from gpustack.engines.diagnostic import judge_level
+from gpustack.engines.endings import NodeEnding
+from gpustack.engines.listings import Listing, parse_policies
+from gpustack.engines.operations import set_config
+from gpustack.engines.revert import Revert
 from gpustack.probes.gpu.temporary_changes import Mark
 from tests.worlds import engines
 from tests.worlds.engines import ENGINES, diagnostic, result, software

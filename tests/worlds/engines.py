@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpustack.config.host import Host
-from gpustack.gpus.engines.engine import Engine, Engines
+from gpustack.engines.engine import Engine, Engines
 from tests.worlds.snapshot import TAKEN
 
 ACTING, GPU3 = Host("kube1", "10.0.0.1"), Host("gpu3", "10.0.0.3")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from gpustack.gpus.engines.engine import Engines
+from gpustack.engines.engine import Engines
 from gpustack.probes.gpu.temporary_changes import PREFIX
 from tests.worlds.engines import ENGINES, Answer, Hosts, policy, setting
 from tests.worlds.snapshot import TAKEN

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpustack.config.inventory import Inventory
+    from gpustack.engines.engine import Engines
     from gpustack.events import Reporter
     from gpustack.gpus.burn.watch import Watcher
-    from gpustack.gpus.engines.engine import Engines
 
 LEAST, MOST = 60, 3600
 """Limits of --for in seconds. Exporters are scraped every 30 s, so a shorter load leaves no sample of it alone."""
@@ -82,9 +82,9 @@ def burn(
     report = session.build_reporter(quiet=quiet)
     hosts = session.open_for_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
     from gpustack.cli.gpu.load import Task
+    from gpustack.engines.engine import PROBES, compare_offers, find_idle
+    from gpustack.engines.operations import load_gpus
     from gpustack.gpus.burn.judge import Burn, judge_gpus
-    from gpustack.gpus.engines.engine import PROBES, compare_offers, find_idle
-    from gpustack.gpus.engines.operations import load_gpus
 
     snapshot, uuids = session.gather_all(hosts, report, PROBES), session.split_words(gpu)
     idle = find_idle(snapshot, session.split_words(node))

@@ -14,8 +14,8 @@ from gpustack.report.renderings import CHANGE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gpustack.gpus.engines.change import Operation
-    from gpustack.gpus.engines.engine import Engines
+    from gpustack.engines.change import Operation
+    from gpustack.engines.engine import Engines
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def create_group(
     change_options: ChangeOptions,
 ) -> None:
     """Create a group of GPUs in every host engine."""
-    from gpustack.gpus.engines import operations
+    from gpustack.engines import operations
 
     work = operations.create_group(name, [gpu for gpu in gpus.split(",") if gpu])
     run_change(lambda _: work, change_options)
@@ -97,8 +97,8 @@ def delete_group(
     change_options: ChangeOptions,
 ) -> None:
     """Delete a group of GPUs in every host engine that has it."""
-    from gpustack.gpus.engines import operations
-    from gpustack.gpus.engines.listings import list_topic
+    from gpustack.engines import operations
+    from gpustack.engines.listings import list_topic
 
     run_change(lambda engines: operations.delete_group(name, list_topic(engines, "groups")), change_options)
 
@@ -125,7 +125,7 @@ def set_policy(
     change_options: ChangeOptions,
 ) -> None:
     """Set the violations that host engines watch for."""
-    from gpustack.gpus.engines import operations
+    from gpustack.engines import operations
 
     flags = {"ecc": ecc, "pcie": pcie, "nvlink": nvlink, "xid": xid}
     limits = {"temperature": temperature, "power": power, "pages": pages}
@@ -138,7 +138,7 @@ def clear_policy(
     change_options: ChangeOptions,
 ) -> None:
     """Clear the policy of host engines. They report no violations then."""
-    from gpustack.gpus.engines import operations
+    from gpustack.engines import operations
 
     run_change(lambda _: operations.clear_policy(), change_options)
 
@@ -159,7 +159,7 @@ def set_config(
     change_options: ChangeOptions,
 ) -> None:
     """Set the power limit, clocks or ECC of GPUs."""
-    from gpustack.gpus.engines import operations
+    from gpustack.engines import operations
 
     work = operations.set_config(power, clocks, ecc=ecc, keep=parse_deadline(duration))
     run_change(lambda _: work, change_options)
@@ -174,7 +174,7 @@ def pause_profiling(
     change_options: ChangeOptions,
 ) -> None:
     """Pause the profiling metrics of DCGM. Another tool can profile meanwhile."""
-    from gpustack.gpus.engines import operations
+    from gpustack.engines import operations
 
     work = operations.pause_profiling(min(options.parse_duration(duration), 86400.0))
     run_change(lambda _: work, change_options)
@@ -185,7 +185,7 @@ def resume_profiling(
     change_options: ChangeOptions,
 ) -> None:
     """Resume the profiling metrics of DCGM."""
-    from gpustack.gpus.engines import operations
+    from gpustack.engines import operations
 
     run_change(lambda _: operations.resume_profiling(), change_options)
 
@@ -203,7 +203,7 @@ def start_stats(
     change_options: ChangeOptions,
 ) -> None:
     """Start to record the metrics of GPUs during a job."""
-    from gpustack.gpus.engines import operations
+    from gpustack.engines import operations
 
     work = operations.start_job(job, options.parse_duration(interval), options.parse_duration(keep))
     run_change(lambda _: work, change_options)
@@ -216,7 +216,7 @@ def stop_stats(
     change_options: ChangeOptions,
 ) -> None:
     """Stop the record of a job. The recorded values are kept."""
-    from gpustack.gpus.engines import operations
+    from gpustack.engines import operations
 
     work = operations.stop_job(job)
     run_change(lambda _: work, change_options)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpustack.ask.snapshot import Snapshot
     from gpustack.cli.locked_run import Run
     from gpustack.config.inventory import Inventory
-    from gpustack.gpus.engines.engine import Engines
+    from gpustack.engines.engine import Engines
 
 
 def diag(
@@ -50,9 +50,9 @@ def diag(
     report = session.build_reporter(quiet=quiet)
     hosts = session.open_for_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
     snapshot, engines = open_engines(hosts, node, report)
-    from gpustack.gpus.engines.diagnostic import TIMES, add_losses, judge_level
-    from gpustack.gpus.engines.engine import compare_offers, select_free
-    from gpustack.gpus.engines.operations import diagnose
+    from gpustack.engines.diagnostic import TIMES, add_losses, judge_level
+    from gpustack.engines.engine import compare_offers, select_free
+    from gpustack.engines.operations import diagnose
 
     engines = select_free(engines) if level > 1 else engines
     change, replies, folder = run_work(

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from gpustack.ask.snapshot import Snapshot
     from gpustack.cli.locked_run import Run
     from gpustack.config.inventory import Inventory
-    from gpustack.gpus.engines.call import Reply
-    from gpustack.gpus.engines.change import Change, ChangeResult, Operation, Preview
-    from gpustack.gpus.engines.engine import Engine, Engines
+    from gpustack.engines.call import Reply
+    from gpustack.engines.change import Change, ChangeResult, Operation, Preview
+    from gpustack.engines.engine import Engine, Engines
     from gpustack.rollout.lease import Places
 
 NodesOption = Annotated[
@@ -32,7 +32,7 @@ def open_engines(hosts: "Inventory", nodes: Sequence[str] | None, report: Report
     """Find the host engines of nodes. Raise UnreachableError where no host answers, and UsageError for an unknown
     node."""
     node_names = session.split_words(nodes)
-    from gpustack.gpus.engines.engine import PROBES, find_engines
+    from gpustack.engines.engine import PROBES, find_engines
 
     snapshot = session.gather_all(hosts, report, PROBES)
     return snapshot, find_engines(snapshot, node_names)
@@ -67,7 +67,7 @@ def open_for_query(query_options: QueryOptions) -> "tuple[Inventory, Engines]":
                 raise LockedError("lock-unreached", f"The lock on {names} cannot be taken.")
             with open_locked_run(hosts, "gpu", choose_engine_places(snapshot, ()), report) as run:
                 restorations = make_change(run, engines, "human", yes=True).revert_overdue()
-            from gpustack.gpus.engines.revert import GONE
+            from gpustack.engines.revert import GONE
 
             engines = engines.drop_marks(
                 restoration.place for restoration in restorations if restoration.ending in GONE
@@ -88,8 +88,8 @@ def choose_engine_places(snapshot: "Snapshot", without_lock: Sequence[str] | Non
 
 def make_change(run: "Run", engines: "Engines", output: str, *, yes: bool) -> "Change":
     from gpustack.cli.locked_run import confirm
+    from gpustack.engines.change import Change
     from gpustack.events import format_count
-    from gpustack.gpus.engines.change import Change
     from gpustack.report.render import show_result
 
     def show_preview(preview: "Preview") -> None:

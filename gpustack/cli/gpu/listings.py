@@ -9,7 +9,7 @@ from gpustack.cli.gpu.engines import QueryOptions, open_for_query
 from gpustack.cli.help import build_group, declare_command
 
 if TYPE_CHECKING:
-    from gpustack.gpus.engines.listings import Topic
+    from gpustack.engines.listings import Topic
 
 groups = build_group("List and change groups of GPUs in DCGM's host engines.", "gpustack gpu group list -i mycluster")
 policies = build_group("Show and change the policy of DCGM's host engines.", "gpustack gpu policy get -i mycluster")
@@ -26,7 +26,7 @@ def declare_listing(app: typer.Typer, path: str, subject: "Topic", text: str) ->
 
     def show_listing(query_options: QueryOptions) -> None:
         hosts, engines = open_for_query(query_options)
-        from gpustack.gpus.engines.listings import list_topic
+        from gpustack.engines.listings import list_topic
 
         session.finish_command(list_topic(engines, subject), query_options.output, inventory=hosts)
 
@@ -58,11 +58,11 @@ def show_stats(
     query_options: QueryOptions,
 ) -> None:
     """Show the record of a job. The job may be running."""
-    from gpustack.gpus.engines.operations import require_name
+    from gpustack.engines.operations import require_name
 
     require_name(job)
     hosts, engines = open_for_query(query_options)
-    from gpustack.gpus.engines.listings import list_figures
+    from gpustack.engines.listings import list_figures
 
     session.finish_command(list_figures(engines, job), query_options.output, inventory=hosts)
 
@@ -76,7 +76,7 @@ def watch_policy(
     """Listen for violations of the policy, and list them."""
     seconds = round(options.parse_duration(duration))
     hosts, engines = open_for_query(query_options)
-    from gpustack.gpus.engines.listings import list_violations
+    from gpustack.engines.listings import list_violations
 
     session.finish_command(list_violations(engines, seconds), query_options.output, inventory=hosts)
 
@@ -91,11 +91,11 @@ def watch(
     """Show values of fields as host engines measure them now, including fields that the exporter does not export.
 
     The engine uses the sampling interval only while the command runs."""
-    from gpustack.gpus.engines.samples import choose_fields
+    from gpustack.engines.samples import choose_fields
 
     chosen_fields = choose_fields(fields)
     hosts, engines = open_for_query(query_options)
-    from gpustack.gpus.engines.listings import list_samples
+    from gpustack.engines.listings import list_samples
     from gpustack.report.render import show_result
 
     codes = []

@@ -9,13 +9,13 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.cli.gpu.diag import silence_load
 from gpustack.cli.locked_run import Run
+from gpustack.engines.call import Reply
+from gpustack.engines.engine import Engine
 from gpustack.errors import RolloutError
 from gpustack.events import Event
 from gpustack.gpus.burn.judge import LoadedPod
 from gpustack.gpus.burn.loads import Load
 from gpustack.gpus.burn.watch import LAG, Watcher
-from gpustack.gpus.engines.call import Reply
-from gpustack.gpus.engines.engine import Engine
 from gpustack.probes.gpu.engine_pods import format_image
 from gpustack.proof.connect import open_pods
 from gpustack.proof.load import LOOK, LoadTester

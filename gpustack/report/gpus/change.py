@@ -6,9 +6,9 @@ from typing import Literal
 from pydantic import Field
 
 from gpustack.config.inventory import Inventory
-from gpustack.gpus.engines.change import ChangeResult, Preview
-from gpustack.gpus.engines.endings import Ending, NodeEnding
-from gpustack.gpus.engines.revert import Outcome, Revert
+from gpustack.engines.change import ChangeResult, Preview
+from gpustack.engines.endings import Ending, NodeEnding
+from gpustack.engines.revert import Outcome, Revert
 from gpustack.probes.gpu.temporary_changes import KINDS, LOAD
 from gpustack.report.document import render_json_document
 from gpustack.report.gpus.engines import TemporaryRow, print_unread_nodes

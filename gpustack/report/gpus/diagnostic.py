@@ -5,8 +5,8 @@ from typing import Literal
 from pydantic import Field
 
 from gpustack.config.inventory import Inventory
+from gpustack.engines.diagnostic import Diagnostic, Outcome, Verdict
 from gpustack.events import format_count
-from gpustack.gpus.engines.diagnostic import Diagnostic, Outcome, Verdict
 from gpustack.report.document import render_json_document
 from gpustack.report.format import format_duration
 from gpustack.report.gpus.engines import UnreadNode, list_unread_nodes, print_unread_nodes

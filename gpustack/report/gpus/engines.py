@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from gpustack.config.inventory import Inventory
-from gpustack.gpus.engines.listings import Listing, Row, Topic
+from gpustack.engines.listings import Listing, Row, Topic
 from gpustack.report.document import render_json_document
 from gpustack.report.gpus.text import UNKNOWN
 from gpustack.report.renderings import LISTING

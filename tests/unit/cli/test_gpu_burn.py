@@ -17,10 +17,10 @@ from gpustack.cli import locked_run, session
 from gpustack.cli.gpu import burn, load
 from gpustack.cli.gpu.commands import app
 from gpustack.config.host import CONTROL_PLANE
+from gpustack.engines import call, change, engine
+from gpustack.engines.engine import Engine, Engines
 from gpustack.errors import GpustackError, UnreachableError
 from gpustack.gpus import queries
-from gpustack.gpus.engines import call, change, engine
-from gpustack.gpus.engines.engine import Engine, Engines
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.readings import Readings, build_readings
 from gpustack.metrics.web import Access

@@ -16,9 +16,9 @@ from gpustack.cli import locked_run, session
 from gpustack.cli.gpu import changes, diag
 from gpustack.cli.gpu import engines as opening
 from gpustack.cli.gpu.commands import app
+from gpustack.engines import call, change
+from gpustack.engines import listings as listing
 from gpustack.errors import GpustackError
-from gpustack.gpus.engines import call, change
-from gpustack.gpus.engines import listings as listing
 from gpustack.probes.gpu.temporary_changes import Mark
 from gpustack.report.gpus.change import ChangeDocument
 from gpustack.report.gpus.diagnostic import DiagnosticDocument

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from gpustack.ask.probe import Answer, FactUnavailable, Lines, Probe, Shell
 from gpustack.ask.type_check import fits, resolve_return_type
 from gpustack.doctor.diagnose import list_probes
-from gpustack.gpus.engines.engine import PROBES as OF_ENGINES
+from gpustack.engines.engine import PROBES as OF_ENGINES
 from gpustack.probes.containerd.pull_progress import PULL_PROGRESS
 from gpustack.probes.host.unrecorded_paths import UNRECORDED
 from gpustack.proof.inventory import PROBES as OF_PROOF

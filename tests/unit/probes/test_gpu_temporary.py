@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpustack.gpus.engines.call import Reply
-from gpustack.gpus.engines.listings import parse_policies
-from gpustack.gpus.engines.policies import build_policy_options, format_policy, translate_policy
+from gpustack.engines.call import Reply
+from gpustack.engines.listings import parse_policies
+from gpustack.engines.policies import build_policy_options, format_policy, translate_policy
 from gpustack.probes.gpu.temporary_changes import (
     CLOCKS,
     KINDS,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from gpustack.gpus.engines.listings import Listing
+from gpustack.engines.listings import Listing
 from gpustack.report.gpus import activity as gpu_activity
 from gpustack.report.gpus import engines as gpu_engines
 from gpustack.report.gpus import json as gpus_json

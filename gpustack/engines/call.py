@@ -15,7 +15,7 @@ from gpustack.ask.script import build_last_line, render_script
 from gpustack.ask.transport.execute import run_script
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import Host
-from gpustack.gpus.engines.engine import Engine
+from gpustack.engines.engine import Engine
 
 AT_ONCE = 8
 """A control plane's sshd accepts ten logins at a time (sshd_config, MaxStartups)."""

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpustack.errors import UsageError
-from gpustack.gpus.engines.engine import Engines
-from gpustack.gpus.engines.job import Figure
-from gpustack.gpus.engines.listings import (
+from gpustack.engines.engine import Engines
+from gpustack.engines.job import Figure
+from gpustack.engines.listings import (
     Group,
     Listing,
     MetricGroup,
@@ -19,8 +18,9 @@ from gpustack.gpus.engines.listings import (
     list_topic,
     list_violations,
 )
-from gpustack.gpus.engines.samples import Sample, choose_fields
-from gpustack.gpus.engines.violations import Violation
+from gpustack.engines.samples import Sample, choose_fields
+from gpustack.engines.violations import Violation
+from gpustack.errors import UsageError
 from tests.worlds import engines
 from tests.worlds.engines import ACTING, ENGINES, ONE, Hosts
 from tests.worlds.snapshot import TAKEN

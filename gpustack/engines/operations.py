@@ -7,11 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from gpustack.command import Command, Prose
+from gpustack.engines.change import Line, Operation
+from gpustack.engines.diagnostic import TIMES, build_options
+from gpustack.engines.listings import ALL_GPUS, ECC_MODE, MEMORY_CLOCK, POWER_LIMIT, SM_CLOCK, Group, Listing
+from gpustack.engines.policies import build_policy_options, format_policy
 from gpustack.errors import UsageError
-from gpustack.gpus.engines.change import Line, Operation
-from gpustack.gpus.engines.diagnostic import TIMES, build_options
-from gpustack.gpus.engines.listings import ALL_GPUS, ECC_MODE, MEMORY_CLOCK, POWER_LIMIT, SM_CLOCK, Group, Listing
-from gpustack.gpus.engines.policies import build_policy_options, format_policy
 from gpustack.probes.gpu import temporary_changes
 
 # A group and a job end up in a command line of dcgmi; a job has 64 characters at most (ProcessStats.cpp).

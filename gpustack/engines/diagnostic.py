@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from gpustack.ask.probe import UNREADABLE
+from gpustack.engines.call import NVVS_ERROR, NVVS_ISOLATE_ERROR, Reply
+from gpustack.engines.dcgmi_json import OTHER_SHAPE, parse_documents
 from gpustack.events import INTERRUPTED
 from gpustack.exit_status import ExitStatus, select_status
-from gpustack.gpus.engines.call import NVVS_ERROR, NVVS_ISOLATE_ERROR, Reply
-from gpustack.gpus.engines.dcgmi_json import OTHER_SHAPE, parse_documents
 
 Outcome = Literal["passed", "failed", "skipped", "unknown"]
 OUTCOMES: Mapping[str, Outcome] = {"Pass": "passed", "Fail": "failed", "Skip": "skipped"}

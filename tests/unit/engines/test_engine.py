@@ -9,8 +9,8 @@ import pytest
 from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.host import CONTROL_PLANE, Host
+from gpustack.engines.engine import NO_ENGINE, PROBES, find_engines, find_idle, select_free
 from gpustack.errors import UnreachableError, UsageError
-from gpustack.gpus.engines.engine import NO_ENGINE, PROBES, find_engines, find_idle, select_free
 from gpustack.probes.gpu.temporary_changes import PROFILING, Mark
 from gpustack.probes.proof import PROCESS, PROOF_NAMESPACE
 from gpustack.process import name_process

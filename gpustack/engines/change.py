@@ -14,16 +14,16 @@ from datetime import datetime, timedelta
 
 from gpustack.ask.transport.execute import run_script
 from gpustack.command import Command
+from gpustack.engines.call import LIMIT, Reply, Run, call_each, run_command
+from gpustack.engines.endings import NodeEnding, check_settings, judge_reply
+from gpustack.engines.engine import Engine, Engines
+from gpustack.engines.listings import SHOWN, Listing, list_topic
+from gpustack.engines.marks import Place, build_mark_commands, build_pod_removal, build_unmark_commands
+from gpustack.engines.revert import GONE, Revert, check_former, is_as_before, judge_mark
+from gpustack.engines.values import WORDS, extract_values, find_former
 from gpustack.errors import RolloutError
 from gpustack.events import INTERRUPTED, Event, Reporter, format_count
 from gpustack.exit_status import ExitStatus, select_status
-from gpustack.gpus.engines.call import LIMIT, Reply, Run, call_each, run_command
-from gpustack.gpus.engines.endings import NodeEnding, check_settings, judge_reply
-from gpustack.gpus.engines.engine import Engine, Engines
-from gpustack.gpus.engines.listings import SHOWN, Listing, list_topic
-from gpustack.gpus.engines.marks import Place, build_mark_commands, build_pod_removal, build_unmark_commands
-from gpustack.gpus.engines.revert import GONE, Revert, check_former, is_as_before, judge_mark
-from gpustack.gpus.engines.values import WORDS, extract_values, find_former
 from gpustack.probes.gpu.temporary_changes import KINDS, LOAD, WITHOUT_VALUES, Mark
 
 Line = tuple[str, ...]

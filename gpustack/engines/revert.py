@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from gpustack.gpus.engines.endings import NO_GPU
-from gpustack.gpus.engines.listings import Listing
-from gpustack.gpus.engines.marks import Place
-from gpustack.gpus.engines.values import extract_values
+from gpustack.engines.endings import NO_GPU
+from gpustack.engines.listings import Listing
+from gpustack.engines.marks import Place
+from gpustack.engines.values import extract_values
 from gpustack.probes.gpu.temporary_changes import KINDS, WITHOUT_VALUES, Mark, format_setting
 
 Outcome = Literal["done", "left", "refused", "unknown"]

@@ -7,14 +7,14 @@ from datetime import timedelta
 
 import pytest
 
+from gpustack.engines import operations
+from gpustack.engines.call import Reply
+from gpustack.engines.change import Change, ChangeResult, Operation, Preview
+from gpustack.engines.endings import NodeEnding
+from gpustack.engines.listings import Group, Listing
+from gpustack.engines.revert import Revert
 from gpustack.errors import RolloutError, UsageError
 from gpustack.events import Event
-from gpustack.gpus.engines import operations
-from gpustack.gpus.engines.call import Reply
-from gpustack.gpus.engines.change import Change, ChangeResult, Operation, Preview
-from gpustack.gpus.engines.endings import NodeEnding
-from gpustack.gpus.engines.listings import Group, Listing
-from gpustack.gpus.engines.revert import Revert
 from gpustack.probes.gpu.temporary_changes import LOAD, Mark, parse_mark
 from tests.worlds import engines
 from tests.worlds.engines import ENGINES, KUBECTL, Hosts

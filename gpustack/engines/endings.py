@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gpustack.gpus.engines.call import Reply
-from gpustack.gpus.engines.dcgmi_json import BLANK
-from gpustack.gpus.engines.listings import Listing, Setting
+from gpustack.engines.call import Reply
+from gpustack.engines.dcgmi_json import BLANK
+from gpustack.engines.listings import Listing, Setting
 
 Ending = Literal["done", "refused", "unknown"]
 NO_GPU = "no GPU was named afterwards"

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from gpustack.gpus.engines.call import Reply
-from gpustack.gpus.engines.diagnostic import Diagnostic, add_losses, judge_level
-from gpustack.gpus.engines.engine import compare_offers
+from gpustack.engines.call import Reply
+from gpustack.engines.diagnostic import Diagnostic, add_losses, judge_level
+from gpustack.engines.engine import compare_offers
 from tests.worlds.engines import ENGINES, ONE, diagnostic, result, software, styled
 
 BROKEN = ("GPU 1 has a pending row remap.  ", 87, 6)

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpustack.gpus.engines.call import Reply
+from gpustack.engines.call import Reply
 
 SECTION = re.compile(r"[|+]-+  (\S.*?)  -+\+-+[|+]")
 GPU = re.compile(r"\| GPU ID: (\d+) +\|")

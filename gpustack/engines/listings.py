@@ -10,9 +10,8 @@ from typing import Any, Literal
 
 from gpustack.ask.probe import UNREADABLE
 from gpustack.ask.transport.execute import run_script
-from gpustack.exit_status import ExitStatus, select_status
-from gpustack.gpus.engines.call import LIMIT, Reply, Run, call_each, call_engines
-from gpustack.gpus.engines.dcgmi_json import (
+from gpustack.engines.call import LIMIT, Reply, Run, call_each, call_engines
+from gpustack.engines.dcgmi_json import (
     NO_GROUPS,
     OTHER_SHAPE,
     extract_child,
@@ -21,10 +20,11 @@ from gpustack.gpus.engines.dcgmi_json import (
     list_texts,
     parse_documents,
 )
-from gpustack.gpus.engines.engine import Engines
-from gpustack.gpus.engines.job import Figure, parse_figures
-from gpustack.gpus.engines.samples import Sample, build_options, parse_samples
-from gpustack.gpus.engines.violations import Violation, build_listen_command, parse_violations
+from gpustack.engines.engine import Engines
+from gpustack.engines.job import Figure, parse_figures
+from gpustack.engines.samples import Sample, build_options, parse_samples
+from gpustack.engines.violations import Violation, build_listen_command, parse_violations
+from gpustack.exit_status import ExitStatus, select_status
 from gpustack.probes.gpu import temporary_changes
 from gpustack.probes.gpu.temporary_changes import Mark
 from gpustack.vocabulary.fields import Field

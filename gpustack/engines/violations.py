@@ -13,8 +13,8 @@ without its zone. It was never seen live.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpustack.gpus.engines.call import Reply
-from gpustack.gpus.engines.engine import Engine
+from gpustack.engines.call import Reply
+from gpustack.engines.engine import Engine
 
 LISTENING, TIME = "Listening for violations.", "Timestamp: "
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gpustack.command import Command
+from gpustack.engines.call import Reply
 from gpustack.errors import UsageError
-from gpustack.gpus.engines.call import Reply
 from gpustack.vocabulary.fields import EXPORTER, Field, find_fields
 
 HEADER, WORD, CUT = "#Entity", re.compile(r"\S+"), "..."

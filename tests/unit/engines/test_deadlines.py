@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
+from gpustack.engines import operations
+from gpustack.engines.change import Change, ChangeResult, Operation, Preview
+from gpustack.engines.revert import Revert
 from gpustack.errors import RolloutError
 from gpustack.events import Event
-from gpustack.gpus.engines import operations
-from gpustack.gpus.engines.change import Change, ChangeResult, Operation, Preview
-from gpustack.gpus.engines.revert import Revert
 from gpustack.probes.gpu.temporary_changes import Mark, parse_mark
 from tests.worlds.engines import policy
 from tests.worlds.live_engines import Gpu, LiveHosts

@@ -6,8 +6,8 @@ the value of a node can be reverted where its GPUs had the same.
 
 from collections.abc import Callable, Mapping
 
-from gpustack.gpus.engines.listings import MEMORY_CLOCK, POWER_LIMIT, SM_CLOCK, Listing, Policy, Setting
-from gpustack.gpus.engines.policies import build_policy_options, translate_policy
+from gpustack.engines.listings import MEMORY_CLOCK, POWER_LIMIT, SM_CLOCK, Listing, Policy, Setting
+from gpustack.engines.policies import build_policy_options, translate_policy
 from gpustack.probes.gpu import temporary_changes
 from gpustack.probes.gpu.temporary_changes import VALUES
 

@@ -15,8 +15,8 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.config.host import Host
+from gpustack.engines.marks import Place
 from gpustack.errors import UnreachableError, UsageError
-from gpustack.gpus.engines.marks import Place
 from gpustack.probes.gpu.engine_pods import CONTAINER, ENGINE_PODS, EnginePod
 from gpustack.probes.gpu.host_engines import EVERY_ADDRESS, HOST_ENGINES
 from gpustack.probes.gpu.temporary_changes import LOAD, MARKS, PROFILING, Mark, parse_mark
