@@ -23,8 +23,7 @@ def render_json_document(shape: type[Document], values: Mapping[str, Any], inven
 
 
 def clean_value(value: Any, clean: Clean) -> Any:
-    """Clean all strings of a value . Evidence is cut afterwards, since half a
-    secret would not be recognized."""
+    """Clean all strings of a value. Evidence is cut afterwards, since half a secret would not be recognized."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list | tuple):

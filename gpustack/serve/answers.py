@@ -5,14 +5,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gpustack.gpus.device import Device
+from gpustack.gpus.identity import GpuIdentity
 from gpustack.serve.measures import MEASURES, Measure, Point, combine, explain_absence, select_point
 from gpustack.serve.models import (
     Gpu,
     GpuAnswer,
     GpuList,
-    GpuName,
     Measurement,
-    Owner,
     Pod,
     PodAnswer,
     PodList,
@@ -91,22 +90,14 @@ def explain_no_pod(moment: Moment, subject: str) -> str:
 
 
 def describe_gpu(moment: Moment, device: Device) -> dict[str, Any]:
-    owners = [Owner(namespace=owner.namespace, pod=owner.pod, container=owner.container) for owner in device.owners]
-    return {**vars(build_gpu_name(device)), "owners": owners, **build_values(moment, [device])}
+    identity = GpuIdentity.model_validate(device)
+    return {**vars(identity), "owners": device.owners, **build_values(moment, [device])}
 
 
 def describe_pod(moment: Moment, namespace: str, name: str, devices: Sequence[Device]) -> dict[str, Any]:
     pods = sorted({owner.pod for device in devices for owner in find_owners(device, namespace, name)})
-    gpus = [build_gpu_name(device) for device in devices]
-    names = {"namespace": namespace, "pod": name, "pod_names": pods, "gpus": gpus}
+    names = {"namespace": namespace, "pod": name, "pod_names": pods, "gpus": devices}
     return names | build_values(moment, devices)
-
-
-def build_gpu_name(device: Device) -> GpuName:
-    gpu = device.gpu
-    return GpuName(
-        node=gpu.node, index=gpu.index, uuid=gpu.uuid, instance=gpu.instance, profile=gpu.profile, model=gpu.model
-    )
 
 
 def build_values(moment: Moment, devices: Sequence[Device]) -> dict[str, Value]:

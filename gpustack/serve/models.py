@@ -4,16 +4,14 @@ The docstrings are the descriptions in the document.
 """
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from gpustack.ask.redact.printable import clean_text
+from gpustack.gpus.identity import GpuIdentity, Name, NameOrNull, Owner
 from gpustack.serve.measures import MEASURES
 from gpustack.vocabulary.fields import find_fields
 
-Name = Annotated[str, BeforeValidator(clean_text)]
-NameOrNull = Annotated[str | None, BeforeValidator(lambda text: clean_text(text) if text else None)]
 Warnings = list[Name]
 
 
@@ -68,27 +66,7 @@ class Measurement(Model):
     warnings: Warnings
 
 
-class Owner(Model):
-    """Describe the pod to which the kubelet gave the GPU, whether the pod uses it or not."""
-
-    namespace: Name
-    pod: Name
-    container: NameOrNull
-
-
-class GpuName(Model):
-    """Describe a GPU, or an instance of one in MIG mode (`instance`, `profile`). What the exporter does not send is
-    null."""
-
-    node: Name
-    index: NameOrNull
-    uuid: NameOrNull
-    instance: NameOrNull
-    profile: NameOrNull
-    model: NameOrNull
-
-
-class Gpu(Values, GpuName):
+class Gpu(Values, GpuIdentity):
     """Describe the activity of a GPU. It has no owners where it is free, and where the exporter does not ask the
     kubelet."""
 
@@ -99,7 +77,7 @@ class PodGpus(Model):
     namespace: Name
     pod: Name
     pod_names: list[Name]
-    gpus: list[GpuName]
+    gpus: list[GpuIdentity]
 
 
 class Pod(Values, PodGpus):

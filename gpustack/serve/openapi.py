@@ -25,18 +25,22 @@ REFUSAL_RESPONSES = {
 }
 
 
-class Generator(GenerateJsonSchema):
-    """Generate schemas without the titles of fields, which repeat their names."""
+class SchemaGenerator(GenerateJsonSchema):
+    """Generate schemas without the titles of fields, which repeat their names, and without defaults, since a
+    document has every field."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
+
+    def default_schema(self, schema: Any) -> Any:
+        return self.generate_inner(schema["schema"])
 
 
 @cache
 def render_openapi() -> str:
     models: list[type[Model]] = [*dict.fromkeys(route.model for route in ROUTES), Health, Problem]
     _, schemas = models_json_schema(
-        [(model, MODE) for model in models], ref_template=f"{REF}{{model}}", schema_generator=Generator
+        [(model, MODE) for model in models], ref_template=f"{REF}{{model}}", schema_generator=SchemaGenerator
     )
     description = (
         "What GPUs and their pods do, from Prometheus. Read-only. A value that is not there is never a number."

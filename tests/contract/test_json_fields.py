@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from gpustack.files.json_fields import JsonField, describe_properties, load_json_fields
+from gpustack.gpus.identity import GpuIdentity
 
 DOCS = Path(__file__).parents[2] / "docs"
 OPENAPI = "openapi"
@@ -33,6 +34,15 @@ def list_properties(document: Any, node: Any = None) -> Iterator[tuple[str, dict
         yield from node["properties"].items()
     for key, value in node.items():
         yield from list_properties(document, list(value.values()) if key == "properties" else value)
+
+
+def list_property_names(document: Any) -> Iterator[set[str]]:
+    """List the names of the properties of each object in a schema."""
+    nodes = [*document.values()] if isinstance(document, dict) else document if isinstance(document, list) else []
+    if isinstance(document, dict) and isinstance(document.get("properties"), dict):
+        yield set(document["properties"])
+    for node in nodes:
+        yield from list_property_names(node)
 
 
 def format_type(schema: dict[str, Any], document: Any) -> str:
@@ -105,6 +115,15 @@ def key(field: JsonField) -> tuple[tuple[str, ...], str]:
 
 def test_properties_are_those_of_the_table() -> None:
     assert list(list_complaints(DOCUMENTS, load_json_fields())) == []
+
+
+def test_gpus_have_the_same_keys_in_every_document() -> None:
+    keys = {
+        name: [names for names in list_property_names(document) if "uuid" in names]
+        for name, document in DOCUMENTS.items()
+    }
+    assert {name for name, gpus in keys.items() if gpus} == {"gpus", "gpu-activity", "gpu-burn", "proof", OPENAPI}
+    assert [name for name, gpus in keys.items() for gpu in gpus if not gpu >= set(GpuIdentity.model_fields)] == []
 
 
 def change_property(document: str, name: str, schema: dict[str, Any]) -> Callable[[], tuple[Any, Any]]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from gpustack.gpus.burn.judge import Burn, LoadedPod, judge_gpus
 from gpustack.gpus.burn.loads import Load, choose_load
 from gpustack.gpus.burn.watch import GpuObservation
+from gpustack.metrics.gpus import Gpu
 
 MODEL = "NVIDIA H100 80GB HBM3"
 UUIDS = tuple(f"GPU-0000000{number}-0000-0000-0000-000000000000" for number in range(4))
@@ -73,8 +74,10 @@ def pod(number: int, output: str = GOOD, code: int | None = 0, why: str = "") ->
     return LoadedPod("gpu1", UUIDS[number], MODEL, f"0000:{number}5:00.0", code, output, why)
 
 
-def watched(reached: float | None = 0.91, samples: int = 4, *slowed: str, hot: str = "") -> GpuObservation:
-    found = GpuObservation(1000.0, 1060.0, MODEL, 71.0, set(slowed), reached, hot=hot)
+def watched(
+    reached: float | None = 0.91, samples: int = 4, *slowed: str, hot: str = "", index: str = "0"
+) -> GpuObservation:
+    found = GpuObservation(1000.0, 1060.0, Gpu("gpu1", index, "", model=MODEL), 71.0, set(slowed), reached, hot=hot)
     found.samples |= {1030.0 + number for number in range(samples)}
     return found
 
@@ -93,8 +96,10 @@ MIXED = Burn(
         ],
         {
             UUIDS[0]: watched(0.91, 4, "power cap"),
-            UUIDS[1]: watched(0.62),
-            UUIDS[2]: replace(watched(None, 0, "heat", hot="93 °C, and its limit is 87 °C"), temperature=93.0),
+            UUIDS[1]: watched(0.62, index="1"),
+            UUIDS[2]: replace(
+                watched(None, 0, "heat", hot="93 °C, and its limit is 87 °C", index="2"), temperature=93.0
+            ),
         },
         f"{UUIDS[2]} is too hot",
         blind=False,

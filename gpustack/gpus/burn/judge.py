@@ -47,6 +47,7 @@ class BurnedGpu:
     uuid: str
     model: str = ""
     bus: str = ""
+    index: str = ""
     outcome: Outcome = "unknown"
     reasons: tuple[str, ...] = ()
     actual: float | None = None
@@ -104,7 +105,9 @@ def judge_gpu(
     if observation:
         slowed = None if observation.throttle_reasons is None else tuple(sorted(observation.throttle_reasons))
         gpu = replace(gpu, actual=observation.highest_value, samples=len(observation.samples), throttle_reasons=slowed)
-        gpu = replace(gpu, temperature=observation.temperature, model=observation.model or pod.model)
+        gpu = replace(gpu, temperature=observation.temperature)
+        if observation.gpu:
+            gpu = replace(gpu, index=observation.gpu.index, model=observation.gpu.model or pod.model)
     wrong = tuple(find_faults(load, output, gpu, floor, observation.hot if observation else ""))
     if wrong:
         return replace(gpu, outcome="failed", reasons=wrong)

@@ -9,6 +9,7 @@ from gpustack.errors import GpustackError, UsageError
 from gpustack.gpus.activity import BITS, REASONS, TEMPERATURE
 from gpustack.gpus.device import group_readings
 from gpustack.gpus.queries import BACK
+from gpustack.metrics.gpus import Gpu
 from gpustack.metrics.readings import Reading, Readings
 from gpustack.vocabulary.fields import DEV
 
@@ -29,7 +30,7 @@ class GpuObservation:
 
     started_at: float
     ended_at: float | None = None
-    model: str = ""
+    gpu: Gpu | None = None
     temperature: float | None = None
     throttle_reasons: set[str] | None = None
     highest_value: float | None = None
@@ -84,7 +85,7 @@ class Watcher:
 
     def update_observation(self, observation: GpuObservation, readings: FieldReadings) -> None:
         if temperature := readings.get(TEMPERATURE):
-            observation.model = temperature.gpu.model
+            observation.gpu = temperature.gpu
         if observation.ended_at is None:
             if temperature and temperature.time > observation.started_at:
                 observation.temperature = max(temperature.value, observation.temperature or 0.0)

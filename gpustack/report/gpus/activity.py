@@ -8,11 +8,11 @@ from rich.console import Group, RenderableType
 
 from gpustack.exit_status import ExitStatus
 from gpustack.gpus.activity import Activity, GpuActivity, PodActivity
+from gpustack.gpus.identity import GpuIdentity, Owner
 from gpustack.report.document import render_json_document
-from gpustack.report.gpus.json import Owner
 from gpustack.report.gpus.text import GIB, UNKNOWN, VENDOR, format_index, format_owners
 from gpustack.report.renderings import ACTIVITY
-from gpustack.report.schema import Document, Shape, TextOrNull, TimeOrNull, take
+from gpustack.report.schema import Document, Shape, TimeOrNull, take
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 from gpustack.vocabulary.fields import find_fields
@@ -89,21 +89,16 @@ def list_notes(activity: Activity) -> Iterable[str]:
         yield f"note: {doubt}"
 
 
-class GpuActivityShape(Shape):
+class GpuActivityShape(GpuIdentity):
     """Describe the activity of a GPU, or of an instance of one in MIG mode. What its exporter does not send is null."""
 
-    node: str = take("gpu", "node")
-    index: TextOrNull = take("gpu", "index")
-    uuid: TextOrNull = take("gpu", "uuid")
-    instance: TextOrNull = take("gpu", "instance")
-    model: TextOrNull = take("gpu", "model")
     owners: list[Owner]
     engine_ratio: float | None = take("engine")
     sm_ratio: float | None = take("sm")
     tensor_ratio: float | None = take("tensor")
     dram_ratio: float | None = take("dram")
     memory_used_bytes: float | None = take("memory")
-    memory_bytes: float | None = take("memory_total")
+    memory_total_bytes: float | None = take("memory_total")
     power_watts: float | None = take("power")
     power_limit_watts: float | None = take("power_limit")
     temperature_celsius: float | None = take("temperature")

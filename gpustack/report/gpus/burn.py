@@ -7,12 +7,13 @@ from pydantic import Field
 
 from gpustack.config.inventory import Inventory
 from gpustack.gpus.burn.judge import Burn, BurnedGpu, Outcome
+from gpustack.gpus.identity import GpuIdentity
 from gpustack.report.document import render_json_document
 from gpustack.report.format import format_duration
 from gpustack.report.gpus.engines import UnreadNode, list_unread_nodes, print_unread_nodes
 from gpustack.report.gpus.text import UNKNOWN
 from gpustack.report.renderings import BURN
-from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
+from gpustack.report.schema import Document, Seconds, TextOrNull, take
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 from gpustack.vocabulary.fields import strip_prefix
@@ -65,13 +66,9 @@ def format_share(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:.2f}"
 
 
-class BurnedRow(Shape):
+class BurnedRow(GpuIdentity):
     """Describe the result of a GPU. Unknown values are null."""
 
-    node: str
-    uuid: TextOrNull
-    model: TextOrNull
-    bus: TextOrNull
     outcome: Outcome
     reasons: list[str]
     actual_ratio: float | None = take("actual")

@@ -6,39 +6,25 @@ from pydantic import Field
 
 from gpustack.exit_status import ExitStatus
 from gpustack.gpus.fleet import Fleet
+from gpustack.gpus.identity import GpuIdentity, Owner
 from gpustack.report.csv_text import write_csv
 from gpustack.report.document import render_json_document
 from gpustack.report.format import build_cleaner
 from gpustack.report.renderings import FLEET
-from gpustack.report.schema import Document, Shape, TextOrNull, TimeOrNull, take
+from gpustack.report.schema import Document, TimeOrNull, take
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
 
 
-class Owner(Shape):
-    """Describe the pod to which the kubelet gave the GPU, whether the pod uses it or not."""
-
-    namespace: str
-    pod: str
-    container: TextOrNull
-
-
-class Card(Shape):
+class Card(GpuIdentity):
     """Describe a GPU, or an instance of one in MIG mode. What its exporter does not send is null."""
 
-    node: str = take("gpu", "node")
-    index: TextOrNull = take("gpu", "index")
-    uuid: TextOrNull = take("gpu", "uuid")
-    instance: TextOrNull = take("gpu", "instance")
-    profile: TextOrNull = take("gpu", "profile")
-    model: TextOrNull = take("gpu", "model")
-    bus: TextOrNull = take("gpu", "bus")
     driver: str | None = take("gpu", "driver")
     vbios: str | None = take("gpu", "vbios")
     owners: list[Owner]
     sharing: str | None
-    memory_bytes: float | None = take("memory")
+    memory_total_bytes: float | None = take("memory")
     pcie_generation: int | None = take("generation")
     pcie_lanes: int | None = take("width")
     pcie_generation_max: int | None = take("most_generation")

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from gpustack.config.inventory import Inventory
+from gpustack.gpus.identity import GpuIdentity
 from gpustack.proof.chain import Link as ProofLink
 from gpustack.proof.chain import Outcome
 from gpustack.proof.prove import Proof
@@ -23,14 +24,9 @@ class Link(Shape):
     notes: list[str]
 
 
-class Gpu(Shape):
+class Gpu(GpuIdentity):
     """Describe a GPU and the links from its kernel to the dashboard."""
 
-    node: str
-    index: TextOrNull
-    uuid: TextOrNull
-    bus: TextOrNull
-    model: TextOrNull
     links: list[Link]
 
 

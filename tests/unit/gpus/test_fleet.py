@@ -118,8 +118,8 @@ def test_json_and_csv_say_the_same() -> None:
     assert document["schema"] == "gpustack/gpus/v1"
     first, second = document["gpus"]
     assert first["owners"] == [{"namespace": "team-a", "pod": "train-0", "container": None}]
-    assert first["memory_bytes"] == 81559 * 2**20
-    assert second["memory_bytes"] is None
+    assert first["memory_total_bytes"] == 81559 * 2**20
+    assert second["memory_total_bytes"] is None
     assert second["owners"] == []
     head, one, two = as_json.render_csv(found).splitlines()
     assert head.startswith("node,index,uuid,")

@@ -7,6 +7,7 @@ import pytest
 from gpustack.gpus.burn.judge import WRONG_TESTER, BurnedGpu, LoadedPod, judge_gpus
 from gpustack.gpus.burn.loads import choose_load
 from gpustack.gpus.burn.watch import GpuObservation
+from gpustack.metrics.gpus import Gpu
 from tests.worlds import burns
 from tests.worlds.burns import GOOD, TENSOR, UUIDS, pod, watched
 
@@ -69,7 +70,8 @@ def test_what_need_not_be_known() -> None:
 
 def test_peers_are_compared_by_what_they_count() -> None:
     pods = [pod(0), pod(1, burns.SLOW), replace(pod(2, burns.SLOW), model="NVIDIA L4")]
-    by = {uuid: watched() for uuid in UUIDS} | {UUIDS[2]: replace(watched(), model="NVIDIA L4")}
+    smaller = replace(watched(), gpu=Gpu("gpu1", "2", "", model="NVIDIA L4"))
+    by = {uuid: watched() for uuid in UUIDS} | {UUIDS[2]: smaller}
     gpus = judge_gpus(TENSOR, pods, by, "", blind=False)
     assert [burned_gpu.outcome for burned_gpu in gpus] == ["passed", "failed", "passed"]
     assert gpus[1].reasons == ("410500 gflops, and the best of its model 610500",)
