@@ -9,7 +9,6 @@ import platformdirs
 from gpustack.bundle import keys, manifest, ownership, tree, verify
 from gpustack.bundle.cache import Cache
 from gpustack.bundle.compose import Composer, Composition
-from gpustack.bundle.images import PURPOSE
 from gpustack.bundle.keys import Signer
 from gpustack.bundle.manifest import Manifest
 from gpustack.bundle.programs import PACKAGES, need, run
@@ -93,7 +92,7 @@ def _build_manifest(
     return Manifest(
         set=composer.versions.set,
         source=source,
-        purpose=PURPOSE,
+        simulated=True,
         architecture=composer.architecture,
         kubernetes=kubernetes,
         created_at="",

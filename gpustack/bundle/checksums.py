@@ -1,7 +1,7 @@
 """SHA256SUMS of the single files of a bundle, signed: the mirror's key proves any of them.
 
-Its first line says what the mirror is for, and IMAGES is among the files: so the signature covers both. Packages have a
-proof of their own, since their repositories are signed.
+Its first line says whether simulated software is served, and IMAGES is among the files: so the signature covers both.
+Packages have a proof of their own, since their repositories are signed.
 """
 
 from collections.abc import Mapping
@@ -15,14 +15,14 @@ from gpustack.config.images import render_image_list
 
 FILE = "SHA256SUMS"
 IMAGES = "IMAGES"
-PURPOSE = "lab"
-"""`lab` where stand-ins are among what is served, `production` where all is the vendors' own."""
+FIRST_LINE = "# simulated: yes\n"
+"""A mirror of the vendors' own software says no."""
 
 
 def declare_part(files: Mapping[str, str], signer: Signer) -> Part:
     """Declare the part with SHA256SUMS, as sha256sum reads it, and SHA256SUMS.asc. `files` are sha256 by path below
     `files/`."""
-    text = f"# purpose: {PURPOSE}\n" + "".join(f"{sha256}  {path}\n" for path, sha256 in sorted(files.items()))
+    text = FIRST_LINE + "".join(f"{sha256}  {path}\n" for path, sha256 in sorted(files.items()))
     return Part(
         "checksums",
         digest(text, signer.fingerprint, Path(__file__)),

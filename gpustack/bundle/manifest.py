@@ -13,7 +13,7 @@ from gpustack.files.yaml_text import parse_yaml
 FILE = "manifest.yaml"
 SIGNATURE = "manifest.yaml.asc"
 KEY = "mirror-key.asc"
-SCHEMA = 2
+SCHEMA = 3
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class Image:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Describe a bundle. `fingerprint` is of the key that signs it; `created_at` is UTC; `debian` are the packages
-    inside images."""
+    """Describe a bundle. `simulated` tells whether simulated software is in it; `fingerprint` is of the key that signs
+    it; `created_at` is UTC; `debian` are the packages inside images."""
 
     set: str
     source: str
-    purpose: str
+    simulated: bool
     architecture: str
     kubernetes: tuple[str, ...]
     created_at: str

@@ -141,7 +141,7 @@ def resolve_spec(inventory: Inventory, endpoint: str, addresses: dict[str, str])
     }
     version, versions = resolve_kubernetes_version(spec), read_version_set(spec.versions)
     whole["mirror"] = resolve_mirror(spec)
-    whole["mirror_purpose"] = spec.source.purpose if isinstance(spec.source, Mirror) else ""
+    whole["mirror_simulated"] = spec.source.simulated if isinstance(spec.source, Mirror) else ""
     user, file = egress.select_login(spec.source) if isinstance(spec.source, Mirror) else ("", "")
     whole["mirror_login"] = {"user": user, "password_file": file} if user else {}
     whole["kubernetes"] |= {"version": version, "minor": parse_minor(version), "endpoint": endpoint}

@@ -23,5 +23,5 @@ def format_bundled_image() -> str:
 
 def select_image(spec: "Spec") -> str:
     """Select the image of the spec, else that of a bundle. Return an empty string where there is neither."""
-    bundle = spec.source != "official" and spec.source.purpose == "lab"
+    bundle = spec.source != "official" and spec.source.simulated == "allowed"
     return spec.serve.image or (format_bundled_image() if bundle else "")

@@ -82,10 +82,12 @@ class Mirror(Section):
             examples=["0123456789ABCDEF0123456789ABCDEF01234567"],
         ),
     ]
-    purpose: Annotated[
-        Literal["production", "lab"],
-        Field(description="lab accepts a mirror with simulated GPU software, such as a bundle; production refuses it"),
-    ] = "production"
+    simulated: Annotated[
+        Literal["refused", "allowed"],
+        Field(
+            description="allowed accepts a mirror with simulated GPU software, such as a bundle", examples=["refused"]
+        ),
+    ] = "refused"
     user: Annotated[
         User | None,
         Field(description="login at a mirror with https; requires password_file", examples=["kube"]),

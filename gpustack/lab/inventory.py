@@ -65,7 +65,7 @@ def build_cluster_spec(record: Record, machine: Machine) -> dict[str, Any]:
         spec["source"] = {
             "mirror": record.source.url,
             "fingerprint": record.source.fingerprint,
-            "purpose": "lab",
+            "simulated": "allowed",
         }
     # The clock is the machine's.
     spec["time_sync"] = "external"

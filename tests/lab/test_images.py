@@ -1,4 +1,4 @@
-"""An image that was changed on the way starts no container; a mirror of stand-ins is refused where nobody said lab.
+"""An image that was changed on the way starts no container; a mirror of simulated software is refused unless allowed.
 
 The tests of this file stand in the order of the story and share one lab.
 """
@@ -62,7 +62,7 @@ def test_a_mirror_of_stand_ins_is_refused_before_anything_is_changed(
     made = roads.inventory(one, tmp_path / "site", ["host1"], source=source(one))
     for code, *command in ((1, "plan"), (5, "install", "--yes")):
         done = gpustack(*command, "-i", made, code=code)
-        assert "mirror-of-stand-ins" in done.stdout + done.stderr
+        assert "mirror-simulated" in done.stdout + done.stderr
     assert host.check_output("find /etc /usr/local /opt -type f | sort | sha256sum; dpkg -l | sha256sum") == before
 
 
@@ -70,7 +70,7 @@ def test_a_changed_image_ends_the_installation_and_no_container_of_it_starts(
     one: lab.Lab, changed: str, gpustack: Run, tmp_path: Path
 ) -> None:
     made = roads.inventory(
-        one, tmp_path / "changed", ["host1"], source=source(one, purpose="lab") | {"mirror": changed}
+        one, tmp_path / "changed", ["host1"], source=source(one, simulated="allowed") | {"mirror": changed}
     )
     done = gpustack("install", "-i", made, "--yes", limit=900, code=5)
     output = " ".join((done.stdout + done.stderr).split())

@@ -115,7 +115,7 @@ def inputs(two: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
         source={
             "mirror": f"https://{MIRROR}:8481",
             "fingerprint": two.record.source.fingerprint,
-            "purpose": "lab",
+            "simulated": "allowed",
             "user": "kube",
             "password_file": str(folder / "mirror"),
         },

@@ -26,7 +26,7 @@ SPEC: dict[str, Any] = {
     "source": {
         "mirror": "http://10.77.1.1:8480",
         "fingerprint": "B02F2293F7B78A3111583174AF233E29F632E03B",
-        "purpose": "lab",
+        "simulated": "allowed",
     },
     "kubernetes": {"version": "1.36.4"},
     "containerd": {"version": "2.3.7", "restrict_oom_score_adj": True},

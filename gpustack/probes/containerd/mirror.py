@@ -18,11 +18,12 @@ class MirrorState:
     """Hold the reply of the mirror.
 
     `status` is HTTP's for SHA256SUMS, 0 where nobody answered, or there is no mirror or no curl yet. With 200,
-    `purpose` is a word (`lab`, `production`) and `images` the SHA-256 of IMAGES, each empty where the list lacks it.
+    `simulated` tells whether it serves simulated software, None where the list does not say it, and `images` is the
+    SHA-256 of IMAGES, empty where the list lacks it.
     """
 
     status: int
-    purpose: str = ""
+    simulated: bool | None = None
     images: str = ""
 
 
@@ -30,15 +31,16 @@ def parse_mirror_state(answer: Answer) -> MirrorState:
     """Parse the reply of the mirror. Raise ValueError where the lines have another shape."""
     *lines, last = answer.stdout.splitlines() or ["@ 000"]
     status = parse_integer(last.removeprefix("@ "))
-    purpose, images = "", ""
+    simulated: bool | None = None
+    images = ""
     for line in lines if status == 200 else ():
-        if match := re.fullmatch(r"# purpose: ([a-z]+)", line):
-            purpose = purpose or match[1]
+        if match := re.fullmatch(r"# simulated: (yes|no)", line):
+            simulated = match[1] == "yes" if simulated is None else simulated
         elif match := re.fullmatch(r"([0-9a-f]{64})  IMAGES", line):
             images = images or match[1]
         else:
             raise ValueError(line)
-    return MirrorState(status, purpose, images)
+    return MirrorState(status, simulated, images)
 
 
 # Through the proxy of the spec and with the login of the mirror, as our own downloads go, once the host has them.
@@ -54,7 +56,7 @@ MIRROR_STATE = Probe(
 }}' {MIRROR_LOGIN}; }} |
   curl -sL -m "$((4 * ${{TIMEOUT_FACTOR:-1}}))" --max-filesize 1000000 --config - \
     -w '\n@ %{{http_code}}\n' "$MIRROR/SHA256SUMS" |
-  grep -E '^# purpose: |  IMAGES$|^@ '"""
+  grep -E '^# simulated: |  IMAGES$|^@ '"""
     ),
     parse_mirror_state,
     manual_command="curl MIRROR/SHA256SUMS",

@@ -7,18 +7,19 @@ from gpustack.config.spec import Mirror
 from gpustack.probes.containerd.mirror import MIRROR_STATE
 
 
-def mirror_purpose(view: View) -> Result | None:
-    """The mirror serves the original packages and images of the vendors; a mirror of simulated ones is allowed only if
-    the spec has `source.purpose: lab` (a mirror that does not respond is checked again before anything is installed
-    from it)."""
+def mirror_contents(view: View) -> Result | None:
+    """The mirror serves the original packages and images of the vendors; a mirror of simulated ones is accepted only if
+    the spec has `source.simulated: allowed` (a mirror that does not respond is checked again before anything is
+    installed from it)."""
     source = view.spec.source
-    if not isinstance(source, Mirror) or source.purpose == "lab":
+    if not isinstance(source, Mirror) or source.simulated == "allowed":
         return None
     served = view[MIRROR_STATE]
-    if served.status not in (200, 404) or served.purpose == "production":
+    if served.status not in (200, 404) or served.simulated is False:
         return None
-    hint = Command("gpustack", "explain", "mirror-of-stand-ins")
-    return Result(f"purpose of {source.mirror}", "production", served.purpose or "not stated", "operator", hint=hint)
+    actual = "simulated" if served.simulated else "not stated"
+    hint = Command("gpustack", "explain", "mirror-simulated")
+    return Result(f"GPU software of {source.mirror}", "the vendors' own", actual, "operator", hint=hint)
 
 
-CHECKS = (mirror_purpose,)
+CHECKS = (mirror_contents,)

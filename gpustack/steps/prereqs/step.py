@@ -9,7 +9,7 @@ What it never does: it does not change the kernel, the hostname or the clock, an
 that only a person can solve (too little memory, a port in use, another Kubernetes on the host) are reported with the
 reason before anything is changed.
 
-Settings: `minimum`, `swap`, `time_sync`, `proxy`, `source.purpose`, `kubelet.failCgroupV1`, `gpustack_node_ip` of a
+Settings: `minimum`, `swap`, `time_sync`, `proxy`, `source.simulated`, `kubelet.failCgroupV1`, `gpustack_node_ip` of a
 host.
 
 On a host without Kubernetes (group gpu_standalone) it only sets up the proxy and installs ca-certificates, curl and

@@ -53,8 +53,8 @@ def test_a_changed_line_does_not_hold(built: Path, tmp_path: Path) -> None:
     assert caught.value.reference == "bundle-signature-bad"
 
 
-def test_the_signed_list_says_that_it_is_of_a_lab(built: Path) -> None:
-    assert (built / "files" / "SHA256SUMS").read_text().splitlines()[0] == "# purpose: lab"
+def test_the_signed_list_says_that_simulated_software_is_served(built: Path) -> None:
+    assert (built / "files" / "SHA256SUMS").read_text().splitlines()[0] == "# simulated: yes"
 
 
 def test_the_list_of_images_has_the_digest_of_each_that_is_served(built: Path) -> None:

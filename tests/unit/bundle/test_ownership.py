@@ -108,7 +108,7 @@ def test_a_bundle_that_is_not_proven_to_be_ours_is_left(bundle: Path, harm: Call
 
 
 @pytest.mark.parametrize(
-    "content", ["", "schema: 2\nfiles: [", "- 1", "schema: 2", "a: &a [*a]", "\x00", "schema: 2\nfiles: 7\n"]
+    "content", ["", "schema: 3\nfiles: [", "- 1", "schema: 3", "a: &a [*a]", "\x00", "schema: 3\nfiles: 7\n"]
 )
 def test_a_torn_manifest_is_an_error_of_its_own(bundle: Path, content: str) -> None:
     """Also when its signature holds."""
@@ -122,16 +122,18 @@ def test_a_torn_manifest_is_an_error_of_its_own(bundle: Path, content: str) -> N
 
 
 def test_a_bundle_of_the_older_schema_is_refused_and_built_again(bundle: Path) -> None:
-    """A manifest of schema 1 has the key `made`, and every file that it names still belongs to gpustack."""
+    """A manifest of schema 2 has the key `purpose`, and every file that it names still belongs to gpustack."""
     listed = bundle / manifest.FILE
-    listed.write_text(listed.read_text().replace("schema: 2", "schema: 1").replace("created_at:", "made:"))
+    listed.write_text(
+        listed.read_text().replace("schema: 3", "schema: 2").replace("simulated: true", "purpose: for labs")
+    )
     with keys.open_signer(keys.locate_key_dir()) as signer:
         keys.sign(signer, listed)
     with pytest.raises(BundleError) as raised:
         verify(bundle)
-    assert raised.value.reason == "it has schema 1, and this gpustack reads schema 2: build the bundle again"
+    assert raised.value.reason == "it has schema 2, and this gpustack reads schema 3: build the bundle again"
     assert build(bundle).created_at
-    assert "made:" not in listed.read_text()
+    assert "purpose:" not in listed.read_text()
 
 
 @pytest.mark.parametrize("writes", range(9))

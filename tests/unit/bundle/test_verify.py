@@ -22,7 +22,7 @@ def refused(bundle: Path, key: str | None = None) -> BundleError:
 def test_a_bundle_as_built_is_good(built: Path) -> None:
     listed = verify(built)
     assert listed.fingerprint == read_fingerprint(built) == keys.find_own_fingerprint(keys.locate_key_dir())
-    assert listed.purpose == "for labs and tests, not for production"
+    assert listed.simulated
 
 
 def test_every_file_is_listed_with_where_it_comes_from(built: Path) -> None:

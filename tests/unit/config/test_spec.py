@@ -260,7 +260,7 @@ def test_an_image_of_serve_has_its_registry_and_a_tag(image: str) -> None:
 
 
 def test_serve_needs_an_image_but_from_a_bundle_and_the_monitoring() -> None:
-    lab = {"source": {**MIRROR, "purpose": "lab"}}
+    lab = {"source": {**MIRROR, "simulated": "allowed"}}
     on: dict[str, Any] = {"serve": {"enabled": True}}
     assert complaint_ids(on) == complaint_ids({**on, "source": MIRROR}) == [("gpustack.serve.image", "config-invalid")]
     assert complaint_ids({"serve": {"enabled": False}}) == complaint_ids({**on, **lab}) == []

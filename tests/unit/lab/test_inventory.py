@@ -36,7 +36,7 @@ def test_the_spec_of_a_mirror_is_one_that_the_product_accepts(tmp_path: Path) ->
     source = Source("http://10.77.3.1:8480", "0123456789ABCDEF0123456789ABCDEF01234567")
     spec = Spec.model_validate(build_cluster_spec(record(tmp_path, source=source), PLAIN))
     assert (spec.source.mirror, spec.source.fingerprint) == (source.url, source.fingerprint)  # type: ignore[union-attr]
-    assert spec.source.purpose == "lab"  # type: ignore[union-attr]
+    assert spec.source.simulated == "allowed"  # type: ignore[union-attr]
 
 
 def test_an_internet_of_the_lab_has_images_that_no_version_set_pins(tmp_path: Path) -> None:

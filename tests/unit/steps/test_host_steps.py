@@ -22,7 +22,7 @@ every_check = pytest.mark.parametrize(
     ("step", "check"), CHECKS, ids=lambda value: getattr(value, "id", None) or value.__name__
 )
 # With these, every check reads all that it can read.
-DEFAULTS = {"kubelet": {}, "time_sync": "managed", "source": SPEC["source"] | {"purpose": "production"}}
+DEFAULTS = {"kubelet": {}, "time_sync": "managed", "source": SPEC["source"] | {"simulated": "refused"}}
 ASKED = (replace(H1, become_password="x"), H2)
 
 

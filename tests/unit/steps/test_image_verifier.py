@@ -62,7 +62,7 @@ def world(tmp_path: Path) -> Path:
 
 def serve(world: Path, listed: str) -> None:
     (world / "www" / "IMAGES").write_text(listed)
-    sums = f"# purpose: lab\n{hashlib.sha256(listed.encode()).hexdigest()}  IMAGES\n"
+    sums = f"# simulated: yes\n{hashlib.sha256(listed.encode()).hexdigest()}  IMAGES\n"
     (world / "www" / "SHA256SUMS").write_text(sums)
     (world / "www" / "SHA256SUMS.asc").write_text("signature")
 

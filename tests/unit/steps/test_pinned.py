@@ -127,35 +127,34 @@ def test_what_the_mirror_has_not(world: Path, gone: str) -> None:
     assert not place(world).exists()
 
 
-PURPOSE = locate_playbooks() / "roles" / "containerd" / "files" / "purpose.sh"
+SIMULATED = locate_playbooks() / "roles" / "containerd" / "files" / "simulated.sh"
 
 
-def asked_for(world: Path, purpose: str, mirror: str = MIRROR) -> "subprocess.CompletedProcess[str]":
-    env = {"WORLD": str(world), "MIRROR": mirror, "KEYRING": "/k", "PURPOSE": purpose}
-    script = f"{SCRIPT}{PURPOSE.read_text()}echo after\n"
+def asked_for(world: Path, simulated: str, mirror: str = MIRROR) -> "subprocess.CompletedProcess[str]":
+    env = {"WORLD": str(world), "MIRROR": mirror, "KEYRING": "/k", "SIMULATED": simulated}
+    script = f"{SCRIPT}{SIMULATED.read_text()}echo after\n"
     return subprocess.run(
         ["sh", "-c", script], capture_output=True, text=True, check=False, timeout=30,
         env=env | {"PATH": f"{world}:{os.environ['PATH']}"},
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "first", ["# purpose: lab\n", "", "# purpose: \n", f"{digest('x')}  a\n# purpose: production\n"]
-)
-def test_stand_ins_are_refused_by_what_is_signed(world: Path, first: str) -> None:
+@pytest.mark.parametrize("first", ["# simulated: yes\n", "", "# simulated: \n", f"{digest('x')}  a\n# simulated: no\n"])
+def test_simulated_software_is_refused_by_what_is_signed(world: Path, first: str) -> None:
     served(world, "SHA256SUMS", f"{first}{digest('content')}  get.helm.sh/helm.tar.gz\n")
-    done = asked_for(world, "production")
+    done = asked_for(world, "refused")
     assert (done.returncode, done.stdout) == (1, "")
-    assert f"{MIRROR} is for {'lab' if 'lab' in first else 'an unknown purpose'}, not for production" in done.stderr
-    assert done.stderr.endswith("(gpustack explain mirror-of-stand-ins)\n")
-    assert asked_for(world, "lab").stdout == "after\n"
+    reason = "serves simulated GPU software" if "yes" in first else "does not say whether its GPU software is simulated"
+    assert done.stderr.startswith(f"{MIRROR} {reason}; ")
+    assert done.stderr.endswith("(gpustack explain mirror-simulated)\n")
+    assert asked_for(world, "allowed").stdout == "after\n"
 
 
-def test_what_is_for_production_and_what_is_no_mirror(world: Path) -> None:
-    served(world, "SHA256SUMS", f"# purpose: production\n{digest('content')}  get.helm.sh/helm.tar.gz\n")
-    assert asked_for(world, "production").stdout == "after\n"
+def test_software_of_the_vendors_is_installed_and_so_is_that_of_no_mirror(world: Path) -> None:
+    served(world, "SHA256SUMS", f"# simulated: no\n{digest('content')}  get.helm.sh/helm.tar.gz\n")
+    assert asked_for(world, "refused").stdout == "after\n"
     served(world, "SHA256SUMS.asc", "bad\n")
-    assert asked_for(world, "production").returncode == 1
+    assert asked_for(world, "refused").returncode == 1
     assert asked_for(world, "", mirror="").stdout == "after\n"
 
 

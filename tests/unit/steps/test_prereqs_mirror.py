@@ -1,4 +1,4 @@
-"""A mirror says under its signature what it is for."""
+"""A mirror says under its signature whether its GPU software is simulated."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.worlds.judge import failures
 @pytest.mark.parametrize(
     ("case", "found"),
     [
-        ("prepared-debian-12", "lab"),
+        ("prepared-debian-12", "simulated"),
         ("older-release", "not stated"),
         ("no-list", "not stated"),
         ("production", None),
@@ -19,11 +19,11 @@ from tests.worlds.judge import failures
     ],
 )
 @pytest.mark.parametrize("state", ["fresh", "prepared"])
-def test_a_mirror_of_stand_ins_is_for_labs(state: str, case: str, found: str | None) -> None:
+def test_simulated_software_is_refused_unless_it_is_allowed(state: str, case: str, found: str | None) -> None:
     """Where nobody answers, nothing can be installed from there either; the role asks again, and for the signature."""
     answers = answers_at("h1", recorded("mirror.checksums", case))
     source = {"mirror": "http://10.77.1.1:8480", "fingerprint": "B02F2293F7B78A3111583174AF233E29F632E03B"}
-    result = failures(judged(STEP, answers, {"source": source}, state=state)).get("mirror-purpose")
+    result = failures(judged(STEP, answers, {"source": source}, state=state)).get("mirror-contents")
     assert result == ((found, "operator") if found else None)
-    assert "mirror-purpose" not in failures(judged(STEP, answers, {"source": source | {"purpose": "lab"}}, state=state))
-    assert "mirror-purpose" not in failures(judged(STEP, answers, {"source": "official"}, state=state))
+    for accepted in (source | {"simulated": "allowed"}, "official"):
+        assert "mirror-contents" not in failures(judged(STEP, answers, {"source": accepted}, state=state))
