@@ -16,10 +16,10 @@ from gpustack.ask.snapshot import Reach, Snapshot, index_answers
 from gpustack.ask.transport.execute import PeerCallback, run_script
 from gpustack.ask.transport.refusal import HOST_LIMIT, HostRefused
 from gpustack.ask.transport.ssh_options import build_login_command
+from gpustack.ask.variables import build_probe_variables
 from gpustack.command import Command
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
-from gpustack.config.resolution import build_probe_variables
 from gpustack.errors import UnreachableError
 from gpustack.events import Event, Reporter, format_count, ignore_event
 

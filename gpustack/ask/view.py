@@ -8,8 +8,8 @@ from typing import Any, TypeVar, TypeVarTuple
 from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer, FactUnavailable, Probe
 from gpustack.ask.script import format_command
 from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.variables import build_name_variables
 from gpustack.config.host import Host
-from gpustack.config.resolution import build_name_variables
 from gpustack.config.spec import Spec
 from gpustack.config.versions import VersionSet, read_version_set
 

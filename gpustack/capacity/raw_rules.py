@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from functools import cache
 
 from gpustack.config.resources import locate_shipped_values, read_shipped_yaml
-from gpustack.config.sections.usage import Capacity, format_series_label
-from gpustack.vocabulary.usage_series import SAMPLE
+from gpustack.config.sections.usage import Capacity
+from gpustack.vocabulary.usage_series import SAMPLE, format_series_label
 
 TEAM = format_series_label(Capacity().team_label)
 """The label that the rules read."""

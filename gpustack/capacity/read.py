@@ -8,7 +8,6 @@ from gpustack.capacity.doubts import find_doubts
 from gpustack.capacity.source import Source
 from gpustack.capacity.table import UsageTable
 from gpustack.capacity.usage import Queue, Usage
-from gpustack.config.sections.usage import format_series_label
 from gpustack.vocabulary import usage_series as series
 
 MEASURED = {series.ATTRIBUTED: "attributed", series.ACTIVE: "active", series.IDLE: "idle"}
@@ -22,7 +21,7 @@ def query_usage(source: Source, *, pool_label: str = "", renames: Mapping[str, s
     for labels, hourly in source.query_hours("sum_over_time", series.GPUS, "node, modelName"):
         table.add_gpus(labels.get("node", ""), labels.get("modelName", ""), hourly)
     if pool_label:
-        label = format_series_label(pool_label)
+        label = series.format_series_label(pool_label)
         for labels, hourly in source.query_chunks(build_pool_query(label, source)):
             table.pools.add_word(labels.get("node", ""), labels[label], hourly)
     for labels, hourly in source.query_hours("avg_over_time", series.UNIT, "node, resource"):

@@ -1,15 +1,9 @@
-"""The spec with every default and version filled in, as roles read it, and the variables of probe scripts."""
+"""Values of the spec with every default filled in: versions, keys, repositories and addresses of files."""
 
-from dataclasses import asdict
 from datetime import UTC, date, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from gpustack.config import egress
-from gpustack.config.endpoint import resolve_endpoint
-from gpustack.config.host import Host
-from gpustack.config.images import render_pinned_images
-from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Mirror, Spec
 from gpustack.config.versions import Artefact, parse_minor, read_version_set
 
@@ -94,75 +88,3 @@ def list_chart_urls(spec: Spec) -> dict[str, str]:
     return {
         key: build_download(spec, charts[key])["url"] for key in charts if key != "keda" or spec.autoscaling.enabled
     }
-
-
-def build_name_variables(spec: Spec) -> dict[str, str]:
-    """Build the variables of the paths that API probes read."""
-    return {
-        "MONITORING": spec.monitoring.namespace,
-        "RELEASE": spec.monitoring.release,
-        "GPU_NAMESPACE": spec.gpu.namespace,
-        "GPU_RELEASE": spec.gpu.release,
-        "KEDA": spec.autoscaling.namespace,
-    }
-
-
-def build_probe_variables(inventory: Inventory, host: Host) -> dict[str, str]:
-    """Build the variables that the probe scripts of a host may read."""
-    kubernetes = inventory.spec.kubernetes
-    return {
-        "TIMEOUT_FACTOR": str(inventory.spec.timeout_factor),
-        "API": resolve_endpoint(inventory),
-        "POD_CIDR": str(kubernetes.pod_cidr),
-        "SERVICE_CIDR": str(kubernetes.service_cidr),
-        "DNS_DOMAIN": kubernetes.dns_domain,
-        "MIRROR": resolve_mirror(inventory.spec),
-        "CONTAINERD": resolve_containerd_version(inventory.spec),
-        "CONTAINERD_ROOT": build_apt_repositories(inventory.spec)["containerd"]["uri"],
-        "CHARTS": " ".join(list_chart_urls(inventory.spec).values()),
-        "GPU_EXPORTER_PORT": str(inventory.spec.gpu.metrics.port),
-        "NODE_EXPORTER_PORT": str(inventory.spec.monitoring.node_exporter_port),
-        "KUBE_MINOR": parse_minor(resolve_kubernetes_version(inventory.spec)),
-        **build_name_variables(inventory.spec),
-        **egress.build_digests(inventory, host),
-    }
-
-
-def resolve_spec(inventory: Inventory, endpoint: str, addresses: dict[str, str]) -> dict[str, Any]:
-    """Resolve the variable `gpustack` of the overlay. `addresses` are the node addresses by host."""
-    spec = inventory.spec
-    whole: dict[str, Any] = spec.model_dump(mode="json", by_alias=True)
-    for key in ("source", "fingerprints", "proxy"):
-        whole.pop(key)
-    written = egress.list_host_files(inventory)
-    whole["egress"] = {
-        step: [asdict(written[path]) if path in written else {"path": path, "mode": "-"} for path in paths]
-        for step, paths in egress.PATHS.items()
-    }
-    version, versions = resolve_kubernetes_version(spec), read_version_set(spec.versions)
-    whole["mirror"] = resolve_mirror(spec)
-    whole["mirror_simulated"] = spec.source.simulated if isinstance(spec.source, Mirror) else ""
-    user, file = egress.select_login(spec.source) if isinstance(spec.source, Mirror) else ("", "")
-    whole["mirror_login"] = {"user": user, "password_file": file} if user else {}
-    whole["kubernetes"] |= {"version": version, "minor": parse_minor(version), "endpoint": endpoint}
-    whole["containerd"] |= {"version": resolve_containerd_version(spec), "images": render_pinned_images(spec)}
-    whole["gpu"]["driver"]["version"] = resolve_driver_version(spec)
-    whole["gpu"]["toolkit"] = {"version": versions.components["nvidia-container-toolkit"]}
-    whole["flannel"] |= {
-        "version": versions.components["flannel"],
-        "manifest": build_mirror_url(versions.flannel.url, resolve_mirror(spec)),
-        "manifest_sha256": versions.flannel.sha256["all"],
-    }
-    whole["helm"] = build_download(spec, versions.helm)
-    whole["storage"] |= {"manifest": build_download(spec, versions.provisioner)}
-    named = spec.alerts.receivers.name_receivers()
-    whole["alerts"]["secret_files"] = {
-        name: receiver.secret_file for name, receiver in named.items() if receiver.secret_file
-    }
-    whole["apt"] = build_apt_repositories(spec)
-    whole["nodes"] = [
-        {"name": host.name, "address": addresses[host.name]}
-        for host in inventory.cluster_hosts
-        if host.name in addresses
-    ]
-    return whole

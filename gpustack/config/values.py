@@ -1,24 +1,17 @@
-"""Helm values: gpustack's own, then computed ones, then the operator's `values/<release>.yaml`.
-
-They are merged as Helm merges several `--values`: maps key by key, everything else is replaced, and null stays, because
-to Helm it means that the chart's own default is to be removed.
-"""
+"""The operator's Helm values, `values/<release>.yaml` beside the inventory: how they are read, and what is refused."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from gpustack.config.chart_keys import describe_shape
 from gpustack.config.chart_keys import judge_values as judged_keys
 from gpustack.config.complaint import Complaint
-from gpustack.config.resources import locate_shipped_values as shipped_values
 from gpustack.config.secrets.secret_values import find_secrets
 from gpustack.config.sections.cluster_spec import locate_inventory_dir
 from gpustack.config.yaml_files import VAULT, describe_error, read_yaml_text
 from gpustack.files.document import DocumentError
-from gpustack.files.read import read_text
 from gpustack.files.yaml_text import Rules, parse_yaml
 
 LOCAL = Path("/etc/gpustack-cluster/values")
@@ -33,25 +26,6 @@ JINJA = re.compile(rf"\{{[%#]|\{{\{{-?\s*(?:'|(?!(?:{GO_ALONE})\b)[A-Za-z_]\w*(?
 def locate_values_folder(source: Path | None) -> Path:
     """Return the folder of the operator's values. `source` is the inventory, None for the local host."""
     return locate_inventory_dir(source) / "values" if source else LOCAL
-
-
-def merge_values(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge layers, of which later ones win. The layers are left as they are, and the result shares their innermost
-    values."""
-    result: dict[str, Any] = {}
-    for layer in layers:
-        for key, value in layer.items():
-            below = result.get(key)
-            both = isinstance(below, Mapping) and isinstance(value, Mapping)
-            result[key] = merge_values(below, value) if both else value  # type: ignore[arg-type]
-    return result
-
-
-@cache
-def read_own_values(release: str) -> Mapping[str, Any]:
-    """Read the values that gpustack ships. Raise FileNotFoundError where it ships none."""
-    values: dict[str, Any] = parse_values(read_text(shipped_values() / f"{release}{ENDING}"))
-    return values
 
 
 def read_operator_values(source: Path | None, release: str, chart: str) -> tuple[dict[str, Any], list[Complaint]]:

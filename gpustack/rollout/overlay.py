@@ -15,14 +15,15 @@ from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.endpoint import resolve_endpoint
-from gpustack.config.flows import build_flow_entries, list_node_addresses
 from gpustack.config.host import CONTROL_PLANE, NODE
 from gpustack.config.inventory import Inventory
-from gpustack.config.resolution import resolve_driver_version, resolve_spec
+from gpustack.config.resolution import resolve_driver_version
 from gpustack.files.write import write_file
 from gpustack.probes.host.system import HOSTNAME, IDENTITY, OS
+from gpustack.rollout.resolved_spec import resolve_spec
 from gpustack.steps.apt_repository import find_usable_sources
 from gpustack.steps.containerd.version import choose_version
+from gpustack.steps.firewall.flows import build_flow_entries, list_node_addresses
 from gpustack.steps.firewall.guard import choose_guard_state
 from gpustack.steps.gpu.count import count_gpus, list_gpus
 from gpustack.steps.gpu.mode import choose_driver_mode, list_expected_packages

@@ -20,7 +20,7 @@ from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.resources import locate_shipped_values, read_shipped_yaml
-from gpustack.config.sections.usage import Capacity, format_series_label
+from gpustack.config.sections.usage import Capacity
 from gpustack.config.spec import Spec
 from gpustack.probes.kubernetes.applied_objects import RULES
 from gpustack.probes.monitoring.alerting import RULE_GROUPS
@@ -28,6 +28,7 @@ from gpustack.steps import budget
 from gpustack.steps.applied_objects import Object, build_object, find_object_mismatch
 from gpustack.steps.control_plane.step import is_control_plane
 from gpustack.steps.step import Step
+from gpustack.vocabulary.usage_series import format_series_label
 
 PAGE = "docs/alerts.md#"
 # What NVIDIA says of errors, for those who have no page of their own.

@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from gpustack.config.sections.usage import Price, format_series_label
+from gpustack.config.sections.usage import Price
 from gpustack.config.spec import Spec
 from gpustack.vocabulary import usage_series as series
+from gpustack.vocabulary.usage_series import format_series_label
 
 SPENDING = "gpustack:namespace_spending:per_hour"
 CLOCK = "gpustack:budget_clock:seconds"

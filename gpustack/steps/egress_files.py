@@ -1,9 +1,9 @@
 """Checks of the files that contain the proxy or a login; the steps prereqs, containerd and kubernetes each own some of
 them."""
 
+from gpustack.ask.egress import PATHS, list_host_files
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
-from gpustack.config.egress import PATHS, list_host_files
 from gpustack.probes.host.egress import DAEMONS, EGRESS
 
 

@@ -12,8 +12,8 @@ from gpustack.ask.judge import format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.config.flows import is_address
 from gpustack.probes.network.addresses import ADDRESS, ADDRESSES
+from gpustack.steps.firewall.flows import is_address
 
 KEY = "gpustack_node_ip"
 LOOPBACK = "127."

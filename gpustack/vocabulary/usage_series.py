@@ -4,6 +4,8 @@ scripts/values/usage_rules.py writes the rules, docs/capacity.md explains them. 
 says how many GPUs one is.
 """
 
+import re
+
 INTERVAL = 60
 """Seconds between two samples: the interval of their rule group, recorded with them as SAMPLE."""
 HOUR = "59m59s999ms"
@@ -32,3 +34,10 @@ POD = "gpustack:pod_usage_allocated:count"
 
 IDLE_BELOW = 0.05
 """Of the time the engine is busy: below it a GPU does nothing, as in the alert GpuIdleAllocated."""
+
+
+def format_series_label(name: str) -> str:
+    """Format a label of Kubernetes as kube-state-metrics does: example.com/costCenter is label_example_com_cost_center
+    (internal/store/utils.go)."""
+    words = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return "label_" + re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", words).lower()

@@ -5,8 +5,9 @@ labels, so a second scrape of the same changes nothing. Counts are of units of a
 or shares.
 """
 
-from gpustack.config.sections.usage import Capacity, format_series_label
+from gpustack.config.sections.usage import Capacity
 from gpustack.vocabulary import usage_series as series
+from gpustack.vocabulary.usage_series import format_series_label
 from scripts.values.cluster_rules import GPUS
 from scripts.values.gpu_rules import DEV, PROF
 from scripts.values.normalise import PERCENT, RATIO, Rule, label_node, normalize_metric, pad_lines, replace_label

@@ -11,9 +11,9 @@ import yaml
 
 from gpustack.config.sections.receiver import OURS
 from gpustack.config.spec import Spec
-from gpustack.config.values import merge_values
 from gpustack.proof.alertmanager import Alertmanager
 from gpustack.proof.http import NoAnswer, Web
+from gpustack.steps.chart_values import merge_values
 from gpustack.steps.monitoring.receiver import RECEIVER_METRICS, SECRETS_FOLDER, build_alertmanager_values
 from tests.contract.promtool import program
 from tests.lab.witness import until

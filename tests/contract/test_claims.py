@@ -27,7 +27,7 @@ from gpustack.rollout.addresses import refuse_unconfirmed
 from gpustack.rollout.overlay import build_overlay
 from gpustack.rollout.plan import plan
 from gpustack.steps import STEPS
-from gpustack.steps.firewall.packets import list_flows
+from gpustack.steps.firewall.packets import list_host_flows
 from gpustack.steps.node_address import find_node_address, find_trusted_address
 from gpustack.steps.own_node import confirm_node, find_node, find_removable_node
 from tests.worlds.healthy import healthy
@@ -109,7 +109,7 @@ def test_no_word_of_a_host_chooses_another_node(lies: Mapping[str, Answer]) -> N
 def test_no_word_of_a_host_is_let_in_by_another(lies: Mapping[str, Answer]) -> None:
     taken = with_answers(world(), {(probe, LIAR): answer for probe, answer in lies.items()})
     try:
-        assert STRANGER not in json.dumps(list_flows(View(taken, OTHER)))
+        assert STRANGER not in json.dumps(list_host_flows(View(taken, OTHER)))
     except FactUnavailable as error:
         assert LIAR in str(error)  # noqa: PT017 - both are right
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpustack.config.values import merge_values
+from gpustack.steps.chart_values import merge_values
 from tests.helm import helm
 from tests.worlds.value_layers import layers
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.config.egress import PATHS
+from gpustack.ask.egress import PATHS
 from gpustack.config.resources import PACKAGE, locate_playbooks
 from gpustack.probes.host.owned_resources import FILES as LOOKED_FOR
 from gpustack.probes.host.owned_resources import NO_TRACE, SEARCHED

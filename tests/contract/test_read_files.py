@@ -13,11 +13,11 @@ READERS = "files/"
 OTHER_ROOMS = ("lab/", "simulated/", "bundle/")
 # Files that are part of this program, and /proc.
 SHIPPED = {
-    "ask/script_file.py", "config/chart_keys.py", "config/dashboards/files.py", "config/images.py",
+    "ask/script_file.py", "config/chart_keys.py", "config/dashboards/files.py",
     "config/resources.py", "config/versions.py", "doctor/catalogue.py", "probes/host/declaration.py",
     "probes/host/ownership.py", "process.py", "remedy/copies.py",
     "report/explain/alerts.py", "report/explain/pages.py", "rollout/reaper.py", "rollout/watcher.py",
-    "steps/dashboards.py",
+    "steps/containerd/images.py", "steps/dashboards.py",
 }  # fmt: skip
 YAML = {"load", "load_all", "safe_load", "safe_load_all", "full_load", "unsafe_load", "compose", "compose_all", "parse"}
 LOADERS = {"Loader", "SafeLoader", "CSafeLoader", "CLoader", "FullLoader", "UnsafeLoader", "BaseLoader", "CBaseLoader"}

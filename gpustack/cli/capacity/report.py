@@ -29,7 +29,7 @@ def report(
         from gpustack.capacity.source import choose_source
         from gpustack.capacity.state import Capacity
         from gpustack.capacity.usage import group_hours
-        from gpustack.config.sections.usage import format_series_label
+        from gpustack.vocabulary.usage_series import format_series_label
 
         spec = hosts.spec.capacity
         timestamp = prometheus.fetch_time()

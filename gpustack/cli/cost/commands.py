@@ -76,9 +76,9 @@ def report(
     with open_source(source, inventory, become=become, quiet=quiet) as (prometheus, hosts):
         from gpustack.capacity.read import query_usage
         from gpustack.capacity.source import choose_source
-        from gpustack.config.sections.usage import format_series_label
         from gpustack.cost.bill import build_bill
         from gpustack.cost.prices import find_prices, require_prices
+        from gpustack.vocabulary.usage_series import format_series_label
 
         spec = hosts.spec
         require_prices(spec.cost)

@@ -1,6 +1,5 @@
 """Sections of the cluster spec about the users of GPUs, and the cost of their use."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from datetime import date
@@ -71,10 +70,3 @@ class Cost(Section):
     def unit(self) -> str:
         """Return the currency of all prices."""
         return next((price.currency for price in self.prices if price.currency), self.currency)
-
-
-def format_series_label(name: str) -> str:
-    """Format a label of Kubernetes as kube-state-metrics does: example.com/costCenter is label_example_com_cost_center
-    (internal/store/utils.go)."""
-    words = re.sub(r"[^A-Za-z0-9_]", "_", name)
-    return "label_" + re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", words).lower()

@@ -5,8 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.config.images import LIST, VERIFIER
 from gpustack.probes.containerd.daemon import SOCKET
+
+LIST = "/etc/gpustack-cluster/images"
+VERIFIERS = "/opt/containerd/image-verifier/bin"  # where containerd looks, by its docs/image-verification.md
+VERIFIER = f"{VERIFIERS}/gpustack"
 
 
 @dataclass(frozen=True)

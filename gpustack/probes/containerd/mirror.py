@@ -7,8 +7,8 @@ The signature is not checked by the probe. The role does that, before anything o
 import re
 from dataclasses import dataclass
 
+from gpustack.ask.egress import MIRROR_LOGIN
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.config.egress import MIRROR_LOGIN
 from gpustack.probes.host.egress import PROXY_FUNCTION
 from gpustack.probes.parsing import parse_integer
 

@@ -15,8 +15,8 @@ SOURCE = re.compile(r"^ip saddr (\S+) accept$")
 
 
 def list_loaded_passes(packet_filter: Filter) -> frozenset[str]:
-    """List the sources that the loaded table accepts, in the form of config/flows.py; none if no packet is sent to its
-    chain."""
+    """List the sources that the loaded table accepts, in the form of steps/firewall/flows.py; none if no packet is sent
+    to its chain."""
     rules = packet_filter.chains.get(f"{GUARD} input", ())
     ports = [port for rule in rules if rule.verdict == "jump guard" and rule.judged for port in rule.ports]
     let_in = (

@@ -223,7 +223,7 @@ def format_cidr(net: str) -> str:
 
 
 def list_passes(rules: Sequence[Rule], hook: Hook) -> frozenset[str]:
-    """List the packets that a chain of gpustack accepts, in the form of config/flows.py."""
+    """List the packets that a chain of gpustack accepts, in the form of steps/firewall/flows.py."""
     passes: set[str] = set()
     for rule in rules:
         if rule.verdict != "accept" or not rule.judged:

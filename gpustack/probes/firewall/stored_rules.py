@@ -22,7 +22,7 @@ NFT_PART = re.compile(r"^(into|through|out)\(\) \{$")
 
 @dataclass(frozen=True)
 class StoredRules:
-    """Hold passes as in config/flows.py, by manager.
+    """Hold passes as in steps/firewall/flows.py, by manager.
 
     `ufw_all` are the operator's too, as ufw keeps each rule once. `guard`: the sources that gpustack's own table
     accepts at boot.

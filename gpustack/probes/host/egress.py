@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from gpustack.ask.egress import PATHS
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.config.egress import PATHS
 
 Comparison = Literal["same", "other", "none"]
 

@@ -1,8 +1,8 @@
 """The values for the chart keda: gpustack's < those that follow from the spec < the operator's."""
 
 from gpustack.ask.view import View
-from gpustack.config.values import merge_values, read_own_values
 from gpustack.steps.autoscaling.server import other_server
+from gpustack.steps.chart_values import merge_values, read_own_values
 from gpustack.steps.release import Release
 
 CHART = "keda"

@@ -1,12 +1,20 @@
-"""Checks of step containerd: a listed image is pulled only with its digest."""
+"""Checks of step containerd: a listed image is pulled only with its digest.
+
+A host has the list, and a program that containerd asks before it pulls an image.
+"""
+
+import hashlib
+from functools import cache
 
 from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.command import Command
-from gpustack.config import images
-from gpustack.config.images import LIST, VERIFIER, VERIFIERS, compute_digest, compute_verifier_digest
+from gpustack.config.images import render_image_list
 from gpustack.config.resolution import resolve_mirror
-from gpustack.probes.containerd.images import IMAGES
+from gpustack.config.resources import locate_playbooks
+from gpustack.config.spec import Mirror, Spec
+from gpustack.config.versions import read_version_set
+from gpustack.probes.containerd.images import IMAGES, LIST, VERIFIER, VERIFIERS
 from gpustack.probes.containerd.mirror import MIRROR_STATE
 
 UNVERIFIED = "images-unverified"
@@ -22,15 +30,28 @@ SETTINGS = {
 }
 
 
+def render_pinned_images(spec: Spec) -> str:
+    """Render the list of what the version set pins. It is empty with a mirror, which signs a list of its own."""
+    return "" if isinstance(spec.source, Mirror) else render_image_list(read_version_set(spec.versions).images)
+
+
+def compute_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@cache
+def compute_verifier_digest() -> str:
+    """Compute the SHA-256 of the program as the role installs it."""
+    return compute_digest((locate_playbooks() / "roles" / "containerd" / "files" / "image-verifier.sh").read_text())
+
+
 def image_list(view: View) -> Result | None:
     """The host has the list of images and digests: the one that the mirror signs, or that of the version set."""
     image_list_digest = view[IMAGES].list
     if not view.spec.containerd.verify_images:
         return Result(LIST, f"none: {OFF}", "present") if image_list_digest else None
     expected_digest = (
-        view[MIRROR_STATE].images
-        if resolve_mirror(view.spec)
-        else compute_digest(images.render_pinned_images(view.spec))
+        view[MIRROR_STATE].images if resolve_mirror(view.spec) else compute_digest(render_pinned_images(view.spec))
     )
     if image_list_digest and expected_digest in ("", image_list_digest):
         return None

@@ -10,13 +10,13 @@ from typing import Any
 
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
-from gpustack.config.flows import list_guarded_rules
 from gpustack.config.host import CONTROL_PLANE
 from gpustack.probes.firewall.guard import GUARD, list_loaded_passes
 from gpustack.probes.firewall.live_rules import FIREWALL, STORED_RULES
 from gpustack.probes.firewall.packet_filter import Packet, find_stop
+from gpustack.steps.firewall.flows import list_guarded_rules
 from gpustack.steps.firewall.managed_rules import format_rules
-from gpustack.steps.firewall.packets import BRIDGE, OVERLAY, choose_role, list_flows, map_peer_addresses
+from gpustack.steps.firewall.packets import BRIDGE, OVERLAY, choose_role, list_host_flows, map_peer_addresses
 from gpustack.steps.node_address import find_node_address
 
 # Addresses that nobody has: RFC 5737, RFC 3849.
@@ -71,7 +71,7 @@ def choose_guard_state(view: View) -> str:
 
 def list_guard_clients(view: View) -> frozenset[str]:
     """List the clients to allow; none if the metrics listen on 127.0.0.1."""
-    return view.compute_once(compute_guard_clients, list_flows(view), choose_role(view))
+    return view.compute_once(compute_guard_clients, list_host_flows(view), choose_role(view))
 
 
 def compute_guard_clients(_: View, flows: list[dict[str, Any]], group: str) -> frozenset[str]:

@@ -7,7 +7,6 @@ from typing import Any
 from gpustack.ask.judge import Cure, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
-from gpustack.config.flows import build_flow_entries, list_node_addresses, list_rules
 from gpustack.config.host import CONTROL_PLANE, NODE
 from gpustack.probes.firewall.live_rules import FIREWALL, Firewall
 from gpustack.probes.firewall.packet_filter import (
@@ -20,6 +19,7 @@ from gpustack.probes.firewall.packet_filter import (
     list_passes,
 )
 from gpustack.probes.network.addresses import ADDRESS
+from gpustack.steps.firewall.flows import build_flow_entries, list_node_addresses, list_rules
 from gpustack.steps.node_address import KEY, find_node_address, is_unconfirmed
 
 # TEST-NET-1 (RFC 5737) and the discard port: nobody has a reason to let this in.
@@ -62,7 +62,7 @@ def choose_role(view: View) -> str:
     return CONTROL_PLANE if view.host.control_plane else NODE
 
 
-def list_flows(view: View) -> list[dict[str, Any]]:
+def list_host_flows(view: View) -> list[dict[str, Any]]:
     """List the flows of this host."""
     return view.compute_once(compute_flows, map_peer_addresses(view), choose_role(view))
 
@@ -74,7 +74,7 @@ def compute_flows(view: View, nodes: dict[str, str], group: str) -> list[dict[st
 
 def list_expected_passes(view: View, manager: str) -> frozenset[str]:
     """List what gpustack's rules should accept. ufw and firewalld open the loopback interface by themselves."""
-    expected_passes = view.compute_once(compute_passes, list_flows(view), choose_role(view))
+    expected_passes = view.compute_once(compute_passes, list_host_flows(view), choose_role(view))
     return expected_passes - {"in lo", "out lo"} if manager in ("ufw", "firewalld") else expected_passes
 
 
@@ -121,7 +121,7 @@ def list_inbound_packets(view: View) -> Iterator[Packet]:
     """List one packet for each flow to this host and each kind of source, ranges of ports by their first."""
     firewall, own_address = view[FIREWALL], find_node_address(view)
     outside_interface, pod_address = firewall.interfaces.get(own_address, ""), choose_pod_address(view)
-    all_flows = list_flows(view)
+    all_flows = list_host_flows(view)
     nodes = next(flow["addresses"] for flow in all_flows if flow["sources"] == "nodes")
     by_kind = list_address_kinds(view, nodes)
     for flow in (flow for flow in all_flows if flow["to"] == "host"):
@@ -141,7 +141,7 @@ def list_outbound_packets(view: View) -> Iterator[Packet]:
     yield Packet("127.0.0.1", "tcp", 2379, "", "127.0.0.1", "lo", "output")
     for out_interface in (BRIDGE, OVERLAY):
         yield Packet(own_address, "tcp", 443, "", pod_address, out_interface, "output")
-    for flow in (flow for flow in list_flows(view) if flow["to"] == "nodes"):
+    for flow in (flow for flow in list_host_flows(view) if flow["to"] == "nodes"):
         for target, times in list_address_kinds(view, flow["addresses"]):
             for port in flow["ports"]:
                 out_interface = "lo" if target == own_address else outside_interface

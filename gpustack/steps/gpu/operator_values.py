@@ -6,8 +6,8 @@ from typing import Any
 
 from gpustack.ask.view import View
 from gpustack.config.resolution import resolve_driver_version
-from gpustack.config.values import merge_values, read_own_values
 from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS
+from gpustack.steps.chart_values import merge_values, read_own_values
 from gpustack.steps.gpu.exporter import COUNTERS, build_environment, format_scrape_timeout, render_counters
 from gpustack.steps.gpu.hosts import count_host_gpus, list_silent_hosts, select_sharing
 from gpustack.steps.gpu.mode import choose_driver_mode

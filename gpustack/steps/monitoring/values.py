@@ -5,8 +5,8 @@ from typing import Any
 from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
-from gpustack.config.values import merge_values, read_own_values
 from gpustack.probes.monitoring.grafana_rights import ROLE
+from gpustack.steps.chart_values import merge_values, read_own_values
 from gpustack.steps.monitoring.receiver import build_alertmanager_values
 from gpustack.steps.release import Release
 

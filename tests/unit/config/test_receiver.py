@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from gpustack.ask.variables import build_probe_variables
 from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.config.inventory import Inventory
-from gpustack.config.resolution import build_probe_variables, resolve_spec
 from gpustack.config.sections.receiver import Receivers, read_secrets
 from gpustack.config.spec import Spec
 from gpustack.errors import ConfigError
+from gpustack.rollout.resolved_spec import resolve_spec
 from tests.worlds.specs import SPEC_FILE, complaint_ids, complaints
 
 HOOK = "https://hooks.example.com/services/T0/B0/only-we-know"

@@ -1,4 +1,4 @@
-"""What roles and paths are filled in with: where a file comes from, what it must be, and names."""
+"""What roles are filled in with: where a file comes from, and what it must be."""
 
 import re
 from dataclasses import fields
@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.ask.probe import Api
-from gpustack.config.resolution import build_download, build_name_variables
+from gpustack.config.resolution import build_download
 from gpustack.config.spec import Spec
 from gpustack.config.versions import KNOWN_SETS, VERSIONS, Artefact, parse_artefact, read_version_set
-from gpustack.steps import PROBES
 
 MIRRORED = Spec.model_validate({"source": {"mirror": "http://10.0.0.5:8480", "fingerprint": "A" * 40}})
 HELM = Artefact("4.3.0", "https://get.helm.sh/helm-v4.3.0-linux-{arch}.tar.gz", {"amd64": "a" * 64, "arm64": "b" * 64})
@@ -60,29 +58,6 @@ def test_every_artefact_of_a_version_set_is_pinned(name: str) -> None:
     written = yaml.safe_load((Path(VERSIONS) / f"{name}.yaml").read_text())
     assert set(found.charts) == set(written["charts"])
     assert found.helm.version == found.components["helm"]
-
-
-def test_variables_of_paths_are_those_of_the_spec() -> None:
-    spec = Spec.model_validate(
-        {
-            "monitoring": {"namespace": "watch", "release": "kps"},
-            "gpu": {"namespace": "gpus", "release": "op"},
-            "autoscaling": {"namespace": "scale"},
-        }
-    )
-    ours = {"MONITORING": "watch", "RELEASE": "kps", "GPU_NAMESPACE": "gpus", "GPU_RELEASE": "op", "KEDA": "scale"}
-    assert build_name_variables(spec) == ours
-
-
-def test_every_variable_of_a_path_is_known() -> None:
-    used = {
-        name
-        for probe in PROBES
-        if isinstance(probe.question, Api)
-        for name in re.findall(r"\$(\w+)", probe.question.path)
-    }
-    assert used
-    assert used <= set(build_name_variables(Spec()))
 
 
 def test_an_artefact_says_all_that_roles_need() -> None:

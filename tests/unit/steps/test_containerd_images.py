@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gpustack.config.images import compute_digest, compute_verifier_digest, render_pinned_images
 from gpustack.config.spec import Spec
+from gpustack.steps.containerd.images import compute_digest, compute_verifier_digest, render_pinned_images
 from gpustack.steps.containerd.step import STEP
 from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.hosts import SPEC, judged

@@ -8,10 +8,10 @@ import pytest
 
 from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Snapshot
-from gpustack.config.flows import build_flow_entries
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.steps.firewall import step
+from gpustack.steps.firewall.flows import build_flow_entries
 from gpustack.steps.firewall.packets import detect_manager
 from gpustack.steps.firewall.step import HINT
 from tests.worlds.firewall import HOSTS, OPEN, PLANE, WORKER, here, judged, live, outcomes, recorded, snapshot

@@ -9,8 +9,8 @@ import pytest
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.config.flows import list_flows
 from gpustack.config.spec import Spec
+from gpustack.steps.firewall.flows import list_flows
 from gpustack.steps.gpu.operator import STEP
 from gpustack.steps.gpu.operator_values import build_release
 from tests.worlds.cases import answers_at, recorded, written

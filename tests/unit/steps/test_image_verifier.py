@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config.images import LIST, VERIFIER, compute_verifier_digest
 from gpustack.config.resources import locate_playbooks
 from gpustack.probes.containerd.daemon import SOCKET
+from gpustack.probes.containerd.images import LIST, VERIFIER
+from gpustack.steps.containerd.images import compute_verifier_digest
 
 FILES = locate_playbooks() / "roles" / "containerd" / "files"
 SHARED = [(locate_playbooks() / "files" / name).read_text() for name in ("fetch.sh", "pinned.sh")]

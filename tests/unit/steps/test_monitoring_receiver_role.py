@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gpustack.ask.egress import build_digests
 from gpustack.ask.probe import Answer, Shell
-from gpustack.config.egress import build_digests
 from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.resources import locate_playbooks

@@ -1,9 +1,9 @@
 """The table of flows as roles and checks get it."""
 
-from gpustack.config.flows import build_flow_entries, list_node_addresses, list_rules
 from gpustack.config.host import CONTROL_PLANE, NODE, Host, HostSpec
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
+from gpustack.steps.firewall.flows import build_flow_entries, list_node_addresses, list_rules
 
 NODES = ["10.0.0.2", "10.0.0.1"]
 

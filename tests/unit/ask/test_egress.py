@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.ask.redact.redact import redact
-from gpustack.config.egress import (
+from gpustack.ask.egress import (
     APT,
     APT_LOGIN,
     ENVIRONMENT,
@@ -18,9 +17,11 @@ from gpustack.config.egress import (
     list_host_files,
     list_no_proxy,
 )
+from gpustack.ask.redact.redact import redact
+from gpustack.ask.variables import build_probe_variables
 from gpustack.config.inventory import Inventory
-from gpustack.config.resolution import build_probe_variables, resolve_spec
 from gpustack.config.spec import Spec
+from gpustack.rollout.resolved_spec import resolve_spec
 from tests.worlds.specs import complaint_ids, complaints, judged
 
 PASSWORD = 's3cret/with:odd#chars%$"x'

@@ -1,0 +1,35 @@
+"""Layers of Helm values are merged as Helm merges its files."""
+
+from copy import deepcopy
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpustack.steps.chart_values import merge_values
+from tests.worlds.value_layers import layers
+
+
+def test_maps_merge_lists_are_replaced_null_stays() -> None:
+    ours = {"a": {"x": 1, "y": [1, 2]}, "b": {"c": 1}, "d": 1}
+    computed = {"a": {"y": [3]}}
+    given = {"a": {"z": None}, "b": 5, "d": {"e": 1}}
+    assert merge_values(ours, computed, given) == {"a": {"x": 1, "y": [3], "z": None}, "b": 5, "d": {"e": 1}}
+
+
+@given(st.lists(layers, max_size=4))
+def test_layers_are_left_as_they_are(parts: list[dict[str, Any]]) -> None:
+    before = deepcopy(parts)
+    merge_values(*parts)
+    assert parts == before
+
+
+@given(layers, layers, layers)
+def test_layers_merge_one_after_the_other(first: Any, second: Any, third: Any) -> None:
+    """From the first on, as Helm takes its files: a null or a number between two maps parts them for good."""
+    assert merge_values(merge_values(first, second), third) == merge_values(first, second, third)
+
+
+@given(layers)
+def test_nothing_is_neutral(part: dict[str, Any]) -> None:
+    assert merge_values(part, {}) == merge_values({}, part) == merge_values(part, part) == part
