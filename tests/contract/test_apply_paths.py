@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpustack.config.resources import locate_playbooks
-from tests.worlds.api_objects import APPLIED, OTHERS, document
+from tests.worlds.programs.api_objects import APPLIED, OTHERS, document
 
 ROOT = locate_playbooks()
 FILES = sorted(path for path in ROOT.rglob("*") if path.suffix in (".sh", ".yml", ".yaml", ".j2"))

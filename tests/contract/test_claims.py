@@ -30,7 +30,7 @@ from gpustack.steps import STEPS
 from gpustack.steps.firewall.packets import list_host_flows
 from gpustack.steps.node_address import find_node_address, find_trusted_address
 from gpustack.steps.own_node import confirm_node, find_node, find_removable_node
-from tests.worlds.healthy import healthy
+from tests.worlds.snapshots.healthy import build_healthy_snapshot
 
 STRANGER, STRANGE_ID, STRANGE_NAME, STRANGE_MAC = "203.0.113.66", "e" * 32, "x9", "02:66:66:66:66:66"
 MARKS = (STRANGER, STRANGE_ID, STRANGE_MAC, f'"{STRANGE_NAME}"', f"{STRANGE_NAME} ")
@@ -44,7 +44,7 @@ LIAR, OTHER = "k2", "k1"
 @cache
 def world() -> Snapshot:
     """The healthy cluster, with a stranger's node in it and a firewall that gpustack manages."""
-    taken = healthy()
+    taken = build_healthy_snapshot()
     spec = taken.inventory.spec.model_dump(mode="json", by_alias=True) | {"firewall": {"manage": True}}
     inventory = replace(taken.inventory, spec=Spec.model_validate(spec))
     answers = dict(taken.answers)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.documents import DOCUMENTS, ROOT, commands
 from tests.lab.gpus.documented import PAGES, ROWS
-from tests.worlds.documents import DOCUMENTS, ROOT, commands
 
 every_text = pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
 

@@ -4,7 +4,7 @@ import pytest
 
 from gpustack.report.doctor.metrics import render_metrics
 from tests.contract.promtool import complaints
-from tests.worlds import diagnoses
+from tests.worlds.results import diagnoses
 
 
 @pytest.mark.parametrize("name", ["healthy", "ufw", "unexplained", "together"])

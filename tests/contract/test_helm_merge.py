@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpustack.steps.chart_values import merge_values
 from tests.helm import helm
-from tests.worlds.value_layers import layers
+from tests.unit.steps.value_layers import layers
 
 
 @pytest.fixture(scope="module")

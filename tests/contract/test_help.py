@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from gpustack.cli.app import DIAGNOSE, LAB, OPERATE, SETUP, app
 from gpustack.cli.help import SHORT
-from tests.worlds import documents
+from tests import documents
 
 ROOT = get_command(app)
 TREE = Path(__file__).parents[2]

@@ -10,10 +10,10 @@ import pytest
 from gpustack.ask.probe import Probe, Shell
 from gpustack.ask.script import format_command
 from gpustack.doctor.diagnose import list_probes
-from tests.worlds.cases import CASES, all_probes
+from tests.worlds.snapshots.answers import CASES, list_all_probes
 
-SHELL = [probe for probe in all_probes() if isinstance(probe.question, Shell)]
-every_probe = pytest.mark.parametrize("probe", all_probes(), ids=lambda probe: probe.id)
+SHELL = [probe for probe in list_all_probes() if isinstance(probe.question, Shell)]
+every_probe = pytest.mark.parametrize("probe", list_all_probes(), ids=lambda probe: probe.id)
 
 # Programs that always change something, and those that do with certain words.
 ALWAYS = (
@@ -59,8 +59,8 @@ def changes(script: str) -> list[str]:
 
 
 def test_ids_are_unique_and_name_their_subject() -> None:
-    assert all_probes()
-    ids = [probe.id for probe in all_probes()]
+    assert list_all_probes()
+    ids = [probe.id for probe in list_all_probes()]
     assert sorted({id for id in ids if ids.count(id) > 1}) == []
     assert [id for id in ids if not re.fullmatch(r"[a-z][a-z0-9-]*\.[a-z][a-z0-9-]*", id)] == []
 

@@ -14,7 +14,7 @@ from gpustack.doctor.finding import Finding
 from gpustack.doctor.graph import load_graph
 from gpustack.remedy.offer import PLAYBOOKS, VARIABLE, build_offer
 from gpustack.steps import STEPS
-from tests.worlds import hosts
+from tests.worlds.snapshots import hosts
 
 REMEDY = locate_playbooks() / "remedy"
 FIXED = [fault for fault in load_graph().faults.values() if fault.remedy]

@@ -20,7 +20,7 @@ from gpustack.steps.gpu import operator as gpu_operator
 from gpustack.steps.monitoring import step as monitoring
 from gpustack.steps.releases import RELEASES
 from tests.helm import rendered
-from tests.worlds.gpus import BARE, snapshot
+from tests.worlds.snapshots.gpus import BARE, snapshot
 
 ROOT = Path(__file__).parents[2]
 SIMULATED = ROOT / "gpustack" / "simulated" / "charts"

@@ -6,7 +6,7 @@ import pytest
 
 from gpustack.ask.script import format_command
 from gpustack.config.resources import locate_playbooks
-from tests.worlds.cases import all_probes
+from tests.worlds.snapshots.answers import list_all_probes
 
 # By the version after "Added in version" in the manual pages of systemd 257 (Debian 13: systemctl(1), journalctl(1),
 # timedatectl(1), networkctl(1)): all from 250 on.
@@ -22,7 +22,7 @@ YOUNGER = {
 }  # fmt: skip
 SHELL = {
     **{str(path): path.read_text() for end in ("sh", "yml") for path in sorted(locate_playbooks().rglob(f"*.{end}"))},
-    **{probe.id: format_command(probe) for probe in all_probes()},
+    **{probe.id: format_command(probe) for probe in list_all_probes()},
 }
 
 

@@ -18,7 +18,7 @@ from gpustack.metrics.prometheus import Prometheus
 from gpustack.metrics.web import Access
 from gpustack.times import HOUR
 from tests.contract.promtool import complaints, program
-from tests.worlds.usage import BEGIN, Recorder, by_name
+from tests.worlds.prometheus.usage import BEGIN, Recorder, index_by_name
 
 PATIENCE = 60
 OWNER = 'namespace="t",pod="p",uid="1"'
@@ -82,7 +82,7 @@ def test_recorded_hours_are_those_that_were_put_in(tmp_path: Path) -> None:
         assert source.recorded
         usage, wanted = query_usage(source), query_usage(world.source())
     assert usage.recorded_hours == wanted.recorded_hours == 12
-    rows, others = by_name(group_hours(usage, DIMENSIONS)), by_name(group_hours(wanted, DIMENSIONS))
+    rows, others = index_by_name(group_hours(usage, DIMENSIONS)), index_by_name(group_hours(wanted, DIMENSIONS))
     assert rows.keys() == others.keys()
     for names, hours in rows.items():
         assert vars(hours) == pytest.approx(vars(others[names]), abs=0.02), names
@@ -95,7 +95,7 @@ def test_raw_series_will_do_and_say_what_is_so_now(tmp_path: Path) -> None:
         source = choose_source(prometheus, build_recent_window(2 * HOUR, end), "label_team", "")
         assert not source.recorded
         usage, now = query_usage(source), query_current_state(source)
-    rows = by_name(group_hours(usage, ("namespace", "team", "model")))
+    rows = index_by_name(group_hours(usage, ("namespace", "team", "model")))
     had = rows["t", "vision", "NVIDIA H100"]
     assert [had.allocated, had.attributed, had.idle, had.active] == pytest.approx([4, 4, 4, 0.04])
     assert rows["", "", "NVIDIA H100"].free == pytest.approx(4)

@@ -15,12 +15,12 @@ import pytest
 
 from gpustack import lab
 from gpustack.probes.gpu.temporary_changes import KINDS, PREFIX
+from tests.documents import ROOT, commands
 from tests.lab import roads
 from tests.lab.conftest import Run
 from tests.lab.gpus.documented import PAGES, ROWS, SHORTER
 from tests.lab.monitored import PAUSE, apply, gpus, kubectl, labels, query
 from tests.lab.witness import until
-from tests.worlds.documents import ROOT, commands
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 

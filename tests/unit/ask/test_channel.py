@@ -8,7 +8,7 @@ import pytest
 
 from gpustack.ask.transport import channel
 from gpustack.ask.transport.channel import ChannelIO
-from tests.worlds.clock import Clock
+from tests.worlds.programs.clock import Clock
 
 
 class Channel:

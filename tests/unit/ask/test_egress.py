@@ -22,7 +22,7 @@ from gpustack.ask.variables import build_probe_variables
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.rollout.resolved_spec import resolve_spec
-from tests.worlds.specs import complaint_ids, complaints, judged
+from tests.unit.config.specs import complaint_ids, complaints, judge_spec
 
 PASSWORD = 's3cret/with:odd#chars%$"x'
 MIRROR = {"mirror": "https://10.0.0.5:8480", "fingerprint": "A" * 40}
@@ -37,7 +37,7 @@ def file(tmp_path: Path) -> str:
 
 
 def inventory(**spec: Any) -> Inventory:
-    hosts, _, _ = judged(None, h1={"gpustack_node_ip": "10.9.9.1"})
+    hosts, _, _ = judge_spec(None, h1={"gpustack_node_ip": "10.9.9.1"})
     return Inventory(Path("hosts.yml"), hosts, Spec.model_validate(spec))
 
 

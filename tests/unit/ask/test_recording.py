@@ -21,7 +21,7 @@ from gpustack.config.host import CONTROL_PLANE, NODE, Host, HostSpec
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
-from tests.worlds.snapshot import build
+from tests.worlds.snapshots.build import build
 
 ONE = Host("h1", "10.0.0.1", user="ops", port=2222, key_file="/home/me/key", groups=frozenset({CONTROL_PLANE, NODE}))
 TWO = Host("h2", "10.0.0.2", become_password="hunter2!", groups=frozenset({NODE}))

@@ -8,8 +8,8 @@ from gpustack.ask.judge import judge as judge_at
 from gpustack.ask.probe import Answer, Probe, Shell
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from tests.worlds import hosts
-from tests.worlds.judge import judge
+from tests.worlds.snapshots import hosts
+from tests.worlds.snapshots.judge import judge_check
 
 
 def text(answer: Answer) -> str:
@@ -72,7 +72,7 @@ def test_checks_of_one_name_are_not_taken_for_each_other() -> None:
         return check
 
     view = View(snapshot("a", "a"), "h1")
-    assert [str(judge(made(word), view).result) for word in ("one", "two")] == [
+    assert [str(judge_check(made(word), view).result) for word in ("one", "two")] == [
         "one: expected other, found a",
         "two: expected other, found a",
     ]

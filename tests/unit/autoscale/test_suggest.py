@@ -15,8 +15,8 @@ from gpustack.errors import UsageError
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.profile.classes import CLASSES
 from gpustack.report.autoscale.text import list_lines
-from tests.worlds.scaled import VLLM, Queries, draft, suggestion
-from tests.worlds.windows import COMPUTE, DECODE, window
+from tests.worlds.prometheus.windows import COMPUTE, DECODE, window
+from tests.worlds.results.scaled_workloads import VLLM, Queries, draft, suggestion
 
 SM, DRAM = "gpustack:gpu_sm_active:ratio", "gpustack:gpu_dram_active:ratio"
 

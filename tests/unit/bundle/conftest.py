@@ -22,8 +22,8 @@ from gpustack.bundle import (
 )
 from gpustack.bundle.build import build
 from gpustack.errors import BundleError
-from tests.worlds import small_bundle
-from tests.worlds.small_bundle import scripts, texts
+from tests.unit.bundle import small_bundle
+from tests.unit.bundle.small_bundle import scripts, texts
 
 
 def replace_compilers(patch: pytest.MonkeyPatch, home: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.apt_host import Host
+from tests.unit.bundle.apt_host import Host
 
 KUBERNETES = "files/pkgs.k8s.io/core:/stable:/v1.36/deb"
 DOCKER = "files/download.docker.com/linux"

@@ -10,7 +10,7 @@ from gpustack.bundle import charts
 from gpustack.bundle.cache import BuiltPart, Part
 from gpustack.bundle.versions import load
 from gpustack.errors import BundleError
-from tests.worlds import small_bundle
+from tests.unit.bundle import small_bundle
 
 STACK = (
     "files/github.com/prometheus-community/helm-charts/releases/download/"

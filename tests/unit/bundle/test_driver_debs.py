@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.apt_host import Host
+from tests.unit.bundle.apt_host import Host
 
 CUDA = "files/developer.download.nvidia.com/compute/cuda/repos"
 TOOLKIT = "files/nvidia.github.io/libnvidia-container"

@@ -8,7 +8,7 @@ import pytest
 from gpustack.bundle import licences
 from gpustack.bundle.cache import BuiltPart
 from gpustack.errors import BundleError
-from tests.worlds import small_bundle
+from tests.unit.bundle import small_bundle
 
 
 def contents(bundle: Path) -> dict[str, str]:

@@ -18,8 +18,8 @@ from gpustack.bundle import product
 from gpustack.bundle.cache import BuiltPart, Cache
 from gpustack.bundle.oci import Link
 from gpustack.events import ignore_event
-from tests.worlds.moments import served
-from tests.worlds.web import prometheus_with, web_server
+from tests.worlds.programs.web import make_prometheus, web_server
+from tests.worlds.prometheus.moments import make_served_series
 
 ROOT = Path(__file__).parents[3]
 
@@ -77,7 +77,7 @@ def serving(app: Path, libraries: Path, prometheus: str) -> Iterator[str]:
 
 def test_serve_needs_no_more_than_the_lock_has(itself: BuiltPart, libraries: Path) -> None:
     with (
-        web_server(prometheus_with(served())) as prometheus,
+        web_server(make_prometheus(make_served_series())) as prometheus,
         serving(itself.directory, libraries, prometheus) as url,
         urlopen(f"{url}/v1/pods", timeout=30) as response,
     ):

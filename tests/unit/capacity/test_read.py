@@ -6,7 +6,7 @@ from gpustack.capacity.read import query_usage
 from gpustack.capacity.usage import group_hours, sum_hours
 from gpustack.errors import UsageError
 from gpustack.vocabulary import usage_series as series
-from tests.worlds.usage import BEGIN, Recorder, by_name
+from tests.worlds.prometheus.usage import BEGIN, Recorder, index_by_name
 
 
 def test_a_pod_has_its_gpus_from_minute_to_minute() -> None:
@@ -15,7 +15,7 @@ def test_a_pod_has_its_gpus_from_minute_to_minute() -> None:
     world.pod("n1", "a", 30, 90, 2, active=0.5)
     world.pod("n1", "b", 0, 48 * 60, 1, active=0.01)
     usage = query_usage(world.source())
-    rows = by_name(group_hours(usage, ("namespace",)))
+    rows = index_by_name(group_hours(usage, ("namespace",)))
     assert rows["a",].allocated == pytest.approx(2)
     assert rows["a",].active == pytest.approx(1)
     assert (rows["a",].idle, rows["b",].idle) == (0, pytest.approx(48))
@@ -30,7 +30,7 @@ def test_a_node_that_comes_and_one_that_goes() -> None:
     world.node("new", 300, 1440, 8, model="NVIDIA H200")
     world.pod("old", "a", 0, 600, 4)
     world.pod("new", "a", 600, 1440, 8)
-    rows = by_name(group_hours(query_usage(world.source()), ("model", "namespace")))
+    rows = index_by_name(group_hours(query_usage(world.source()), ("model", "namespace")))
     assert rows["NVIDIA H100", "a"].allocated == pytest.approx(40)
     assert rows["NVIDIA H200", "a"].allocated == pytest.approx(8 * 14)
     assert rows["NVIDIA H200", ""].free == pytest.approx(8 * 5)
@@ -40,7 +40,7 @@ def test_a_mig_instance_is_its_slices_and_the_rest_of_a_layout_is_not_offered() 
     world = Recorder(7)
     world.node("m", 0, 420, 1, mig_1g_10gb=3, mig_3g_40gb=1)
     world.pod("m", "a", 0, 420, 2, resource="nvidia_com_mig_1g_10gb", profile="1g.10gb")
-    rows = by_name(group_hours(query_usage(world.source()), ("profile", "namespace")))
+    rows = index_by_name(group_hours(query_usage(world.source()), ("profile", "namespace")))
     assert rows["1g.10gb", "a"].allocated == pytest.approx(2)
     assert rows["1g.10gb", "a"].attributed == pytest.approx(2)
     assert rows["1g.10gb", ""].free == pytest.approx(1)
@@ -53,7 +53,7 @@ def test_instances_that_are_offered_as_gpus() -> None:
     world = Recorder(7)
     world.node("m", 0, 420, 2, gpu=14)
     world.pod("m", "a", 0, 420, 7, profile="1g.10gb")
-    rows = by_name(group_hours(query_usage(world.source()), ("profile", "namespace")))
+    rows = index_by_name(group_hours(query_usage(world.source()), ("profile", "namespace")))
     assert rows["", "a"].allocated == rows["", "a"].attributed == pytest.approx(7)
 
 
@@ -62,7 +62,7 @@ def test_a_share_of_a_gpu_is_a_part_of_it() -> None:
     world.node("s", 0, 600, 2, gpu_shared=8)
     world.pod("s", "a", 0, 600, 3, resource="nvidia_com_gpu_shared")
     usage = query_usage(world.source())
-    rows = by_name(group_hours(usage, ("namespace",)))
+    rows = index_by_name(group_hours(usage, ("namespace",)))
     assert rows["a",].allocated == rows["a",].attributed == pytest.approx(7.5)
     assert usage.doubts[0].startswith("7.5 allocated hours are of GPUs that pods share")
     assert rows["",].total == pytest.approx(12.5)
@@ -139,7 +139,7 @@ def test_pools_are_of_a_label_of_nodes() -> None:
     world = Recorder(2)
     world.node("n", 0, 120, 1)
     world.put("kube_node_labels", 0, 120, 1, node="n", label_example_com_pool="spot")
-    rows = by_name(group_hours(query_usage(world.source(), pool_label="example.com/pool"), ("pool",)))
+    rows = index_by_name(group_hours(query_usage(world.source(), pool_label="example.com/pool"), ("pool",)))
     assert rows["spot",].total == pytest.approx(2)
 
 
@@ -158,5 +158,5 @@ def test_a_team_renamed_and_a_label_that_is_missing() -> None:
         ),
     )
     joined = query_usage(world.source(), renames={"vision": "perception"})
-    assert by_name(group_hours(joined, ("team",)))["perception",].allocated == pytest.approx(144)
+    assert index_by_name(group_hours(joined, ("team",)))["perception",].allocated == pytest.approx(144)
     assert len(joined.doubts) == 1

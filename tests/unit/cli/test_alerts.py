@@ -21,7 +21,7 @@ from gpustack.errors import GpustackError
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.proof import INGRESSES, SERVICES
 from gpustack.proof.delivery import Arrival, Delivery, Trial
-from tests.worlds.proof_hosts import recorded, snapshot
+from tests.worlds.snapshots.proof_hosts import read_case, snapshot
 
 runner = CliRunner()
 RECEIVERS = {"default": [{"type": "webhook", "secret_file": "/nowhere/hook"}], "info": []}
@@ -31,7 +31,7 @@ SENT = Delivery("any", "delivered", "", (ARRIVED,), 1.1)
 
 def services() -> Answer:
     """With Alertmanager in the place of Prometheus."""
-    answer = recorded(SERVICES, "monitoring")
+    answer = read_case(SERVICES, "monitoring")
     return replace(
         answer, stdout=answer.stdout.replace("stack-prometheus", "stack-alertmanager").replace("9090", "9093")
     )
@@ -46,7 +46,7 @@ class Site:
         self.says({"alerts": {"receivers": RECEIVERS}})
 
     def says(self, spec: dict[str, Any]) -> None:
-        asked = snapshot([services(), recorded(INGRESSES, "grafana"), recorded(NODES, "control-plane")])
+        asked = snapshot([services(), read_case(INGRESSES, "grafana"), read_case(NODES, "control-plane")])
         self.taken: Snapshot = replace(asked, inventory=replace(asked.inventory, spec=Spec.model_validate(spec)))
 
     def dial(self, address: str, port: int) -> Any:
@@ -161,8 +161,8 @@ def test_an_alertmanager_that_is_not_there(site: Site) -> None:
     assert failed().reference == "proof-no-api"
     empty = [
         replace(services(), stdout='{"items":[]}'),
-        recorded(INGRESSES, "grafana"),
-        recorded(NODES, "control-plane"),
+        read_case(INGRESSES, "grafana"),
+        read_case(NODES, "control-plane"),
     ]
     site.taken = replace(snapshot(empty), inventory=site.taken.inventory)
     assert (failed().reference, failed().code) == ("access-no-service", 2)

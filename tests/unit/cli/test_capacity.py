@@ -16,25 +16,25 @@ from gpustack.cli.cost.commands import app as cost
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.errors import ConfigError, UsageError
-from tests.worlds import reports
-from tests.worlds.usage import BEGIN
+from tests.worlds.prometheus.usage import BEGIN
+from tests.worlds.results import usage_reports
 
 
 @pytest.fixture
 def spec(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Of the inventory; the Prometheus has the report's two days."""
-    given: dict[str, Any] = {"cost": reports.COST.model_dump(by_alias=True)}
+    given: dict[str, Any] = {"cost": usage_reports.COST.model_dump(by_alias=True)}
 
     @contextmanager
     def opened(*_: object, **__: object) -> Any:
-        fake = SimpleNamespace(fetch_time=lambda: reports.END + 60.0, access=SimpleNamespace(url="http://p"))
+        fake = SimpleNamespace(fetch_time=lambda: usage_reports.END + 60.0, access=SimpleNamespace(url="http://p"))
         yield fake, Inventory(None, (), Spec.model_validate(given))
 
     def used(*_: object, **__: object) -> Usage:
-        return reports.used()
+        return usage_reports.query_recorded_usage()
 
     def see(*_: object) -> CurrentState:
-        return reports.capacity().current_state
+        return usage_reports.capacity().current_state
 
     for command in ("capacity.report", "cost.commands"):
         monkeypatch.setattr(f"gpustack.cli.{command}.open_source", opened)
@@ -93,7 +93,7 @@ def test_bad_input_is_named(spec: dict[str, Any]) -> None:
 
 
 def test_less_than_95_percent_is_unknown(spec: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    half = vars(reports.used()) | {"recorded_hours": 24.0}
+    half = vars(usage_reports.query_recorded_usage()) | {"recorded_hours": 24.0}
     monkeypatch.setattr("gpustack.capacity.read.query_usage", lambda *_, **__: Usage(**half))
     done = CliRunner().invoke(capacity, ["report", "-o", "csv"], catch_exceptions=False)
     assert done.exit_code == 8

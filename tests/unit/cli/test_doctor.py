@@ -12,11 +12,11 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.errors import UsageError
-from tests.worlds import hosts
-from tests.worlds.cases import recorded
+from tests.worlds.snapshots import hosts
+from tests.worlds.snapshots.answers import read_case
 
 runner = CliRunner()
-OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
+OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from gpustack.ask.snapshot import Reach, Snapshot, index_answers
 from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.errors import UsageError
-from tests.worlds.plans import TAKEN, converged
+from tests.worlds.results.plans import TAKEN, make_converged_plan
 
 runner = CliRunner()
 
@@ -20,7 +20,7 @@ runner = CliRunner()
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
     """Hosts answer what they answered in an invented plan."""
-    snapshot = converged().snapshot
+    snapshot = make_converged_plan().snapshot
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: snapshot.inventory)
     monkeypatch.setattr(session, "gather_all", lambda *_: snapshot)
     monkeypatch.chdir(tmp_path)
@@ -85,7 +85,7 @@ def test_a_list_has_no_secret_and_no_escape(asked: Snapshot) -> None:
 
 def test_a_recording_can_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a recording without any answer nothing is known: that is neither 0 nor 1."""
-    snapshot = converged().snapshot
+    snapshot = make_converged_plan().snapshot
     nothing = Snapshot(TAKEN, snapshot.inventory, MappingProxyType({"kube1": Reach("kube1")}), index_answers([]))
     monkeypatch.chdir(tmp_path)
     from gpustack.ask.recording import write_recording

@@ -20,10 +20,11 @@ from gpustack.command import NO_HINT, Command
 from gpustack.errors import LockedError, VerifyError
 from gpustack.rollout import evidence
 from gpustack.rollout.rollout import Rollout
-from tests.worlds import hosts, plans
-from tests.worlds.cases import recorded
+from tests.worlds.results import plans
+from tests.worlds.snapshots import hosts
+from tests.worlds.snapshots.answers import read_case
 
-OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
+OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ from gpustack.rollout import evidence, playbook, preview
 from gpustack.rollout.lease import Places
 from gpustack.rollout.plan import PlaybookRun
 from tests.schemas import check_shape
-from tests.worlds import hosts
-from tests.worlds.fix_run import FORWARD, STOPPED, record_of
+from tests.worlds.programs.fix_run import FORWARD, STOPPED, make_record
+from tests.worlds.snapshots import hosts
 
 IP, CONTAINERD = "host-ip-forward-off", "containerd-not-running"
 
@@ -74,10 +74,10 @@ class World:
         self.log.append(f"copy {fault}")
 
     def finish(self, _: Any, id: str, names: Sequence[str]) -> tuple[HostRecord, ...]:
-        return tuple(record_of(name, id, SYSCTL_FILE) for name in names)
+        return tuple(make_record(name, id, SYSCTL_FILE) for name in names)
 
     def read(self, _: Any, name: str, id: str = "20261122T063000.0Z") -> HostRecord | None:
-        return replace(record_of(name, id, SYSCTL_FILE), fault=IP) if name == "h1" else None
+        return replace(make_record(name, id, SYSCTL_FILE), fault=IP) if name == "h1" else None
 
     def restore(self, *_: Any) -> list[str]:
         self.log.append("undo")

@@ -12,7 +12,7 @@ from gpustack.errors import UsageError
 from gpustack.gpus.activity import FIELDS as ACTIVITY
 from gpustack.gpus.fleet import FIELDS
 from gpustack.metrics.prometheus import Prometheus, QueryResult
-from tests.worlds.gpu_series import BUSY, gpu_series
+from tests.worlds.prometheus.gpu_series import BUSY, gpu_series
 
 ADDRESS = ("--prometheus", "http://prometheus.example.org")
 

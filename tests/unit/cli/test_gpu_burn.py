@@ -30,11 +30,11 @@ from gpustack.proof.workload import NODE
 from gpustack.report.gpus.burn import BurnDocument
 from gpustack.rollout import evidence
 from tests.schemas import check_shape
-from tests.worlds import burns
-from tests.worlds.burns import UUIDS
-from tests.worlds.engines import ACTING, Hosts
-from tests.worlds.gpu_series import gpu_series
-from tests.worlds.snapshot import TAKEN, build
+from tests.worlds.programs.engines import ACTING, Hosts
+from tests.worlds.prometheus.gpu_series import gpu_series
+from tests.worlds.results import burns
+from tests.worlds.results.burns import UUIDS
+from tests.worlds.snapshots.build import TAKEN, build
 
 IDLE = Engines(
     (Engine("gpu1", ACTING, gpus=2, free=1), Engine("gpu2", ACTING, address="", gpus=2, free=2)),

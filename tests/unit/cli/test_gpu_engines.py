@@ -25,9 +25,9 @@ from gpustack.report.gpus.diagnostic import DiagnosticDocument
 from gpustack.report.gpus.engines import EnginesDocument
 from gpustack.rollout import evidence
 from tests.schemas import check_shape
-from tests.worlds import engines
-from tests.worlds.engines import ACTING, ENGINES, Hosts, diagnostic, result, software
-from tests.worlds.snapshot import TAKEN, build
+from tests.worlds.programs import engines
+from tests.worlds.programs.engines import ACTING, ENGINES, Hosts, diagnostic, result, software
+from tests.worlds.snapshots.build import TAKEN, build
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.errors import GpustackError, RolloutError, UnreachableError, UsageError
 from gpustack.proof.certificate import Request
-from tests.worlds.certificates import Authority, share_authority
+from tests.worlds.programs.certificates import Authority, share_authority
 
 runner = CliRunner()
 PLANES = tuple(Host(name, name, groups=frozenset({CONTROL_PLANE})) for name in ("one", "two"))

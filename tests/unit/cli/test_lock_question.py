@@ -9,7 +9,7 @@ from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.cli.lock_question import agree_on_places
 from gpustack.config.host import CONTROL_PLANE, NODE, STANDALONE, Host
 from gpustack.errors import RolloutError, UsageError
-from tests.worlds.snapshot import build
+from tests.worlds.snapshots.build import build
 
 
 class Terminal(StringIO):

@@ -19,7 +19,7 @@ from gpustack.errors import VerifyError
 from gpustack.events import ignore_event
 from gpustack.rollout.preview import preview
 from gpustack.steps import STEPS
-from tests.worlds.reset_hosts import INVENTORY, snapshot
+from tests.worlds.snapshots.reset_hosts import INVENTORY, snapshot
 
 PLANE, *OTHERS = INVENTORY.hosts
 OF_THE_PLANE = replace(INVENTORY, hosts=(replace(PLANE, become_password="of the plane only"), *OTHERS))

@@ -15,9 +15,9 @@ from gpustack.metrics.exposition import Family, parse_families
 from gpustack.metrics.web import Web
 from gpustack.profile.file import SCHEMA, Profile, build_profile, read_profile, write_profile
 from gpustack.profile.window import Job
-from tests.worlds.exporter import printed
-from tests.worlds.windows import COMPUTE, window
-from tests.worlds.workloads import make_job
+from tests.worlds.prometheus.exporter_page import render_page
+from tests.worlds.prometheus.windows import COMPUTE, window
+from tests.worlds.prometheus.workloads import make_job
 
 ADDRESS = ("--prometheus", "http://prometheus.example.org")
 
@@ -62,7 +62,7 @@ def test_an_exporter_itself_is_recorded(tmp_path: Path, monkeypatch: pytest.Monk
         asked.append(web.access.url)
         if len(asked) == 5:
             raise UnreachableError("exporter-answer", "x")
-        return parse_families(printed(clock[0]))
+        return parse_families(render_page(clock[0]))
 
     monkeypatch.setattr("gpustack.metrics.exposition.fetch_families", fetch)
     monkeypatch.setattr("time.monotonic", lambda: clock[0])

@@ -19,20 +19,20 @@ from gpustack.probes.kubernetes.nodes import NODES as KUBE_NODES
 from gpustack.probes.proof import INGRESSES, NODES, SERVICES
 from gpustack.proof import credential
 from gpustack.proof.prove import Proof, Prover
-from tests.worlds import proofs
-from tests.worlds.certificates import answer_proof
-from tests.worlds.proof_hosts import CALM, but, recorded, snapshot
+from tests.worlds.programs.certificates import answer_proof
+from tests.worlds.results import proofs
+from tests.worlds.snapshots.proof_hosts import CALM, add_answers, read_case, snapshot
 
 runner = CliRunner()
 LOGIN = '{"admin-password":"aHVudGVyMg==","admin-user":"YWRtaW4="}'
-NO_GPU = but(Answer(NODES.id, CLUSTER, 0, '{"items":[]}'))
+NO_GPU = add_answers(Answer(NODES.id, CLUSTER, 0, '{"items":[]}'))
 
 
 class Site:
     """What stands for hosts: their answers, the control plane's secrets, and ways that lead nowhere."""
 
     def __init__(self) -> None:
-        self.taken: Snapshot = snapshot([*CALM, recorded(SERVICES, "monitoring")])
+        self.taken: Snapshot = snapshot([*CALM, read_case(SERVICES, "monitoring")])
         self.certificate = Answer("kubeadm.kubeconfig", "kube1", 1, "", "no CA key")
         self.signed = answer_proof("kube1", "kube.example.com")
         self.grafana = Answer("grafana.login", "kube1", 0, LOGIN)
@@ -132,7 +132,10 @@ def test_an_api_whose_certificate_does_not_name_the_endpoint(site: Site) -> None
     assert site.doors == []
 
 
-@pytest.mark.parametrize(("done", "code"), [(proofs.good(), 0), (proofs.mixed(), 1), (proofs.interrupted(), 130)])
+@pytest.mark.parametrize(
+    ("done", "code"),
+    [(proofs.make_good_proof(), 0), (proofs.make_mixed_proof(), 1), (proofs.make_interrupted_proof(), 130)],
+)
 def test_what_was_proven_is_printed_and_returned(
     site: Site, monkeypatch: pytest.MonkeyPatch, done: Proof, code: int
 ) -> None:
@@ -155,8 +158,8 @@ def test_what_was_proven_is_printed_and_returned(
 
 
 def reachable(site: Site) -> None:
-    site.taken = snapshot([recorded(SERVICES, "monitoring"), recorded(INGRESSES, "grafana"),
-                           recorded(KUBE_NODES, "control-plane")])  # fmt: skip
+    site.taken = snapshot([read_case(SERVICES, "monitoring"), read_case(INGRESSES, "grafana"),
+                           read_case(KUBE_NODES, "control-plane")])  # fmt: skip
 
 
 def test_an_address_of_the_cluster_is_printed(site: Site) -> None:

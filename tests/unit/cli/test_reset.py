@@ -21,8 +21,8 @@ from gpustack.errors import GpustackError, LockedError, UnreachableError
 from gpustack.rollout import evidence, playbook
 from gpustack.rollout.lease import Places
 from gpustack.rollout.plan import PlaybookRun
-from tests.worlds.reset_hosts import INVENTORY, PLANE, WORKER, node, nodes, snapshot
-from tests.worlds.resets import LINK
+from tests.worlds.results.resets import LINK
+from tests.worlds.snapshots.reset_hosts import INVENTORY, PLANE, WORKER, node, nodes, snapshot
 
 CLUSTER = {"k1": PLANE, "k2": WORKER}
 # Nothing of gpustack is on the host.

@@ -12,7 +12,7 @@ from gpustack.cli.app import app
 from gpustack.cli.doctor_watch import Watcher, run_rounds
 from gpustack.doctor.finding import Diagnosis
 from gpustack.errors import UsageError
-from tests.worlds.diagnoses import diagnosed, healthy, ufw
+from tests.worlds.results.diagnoses import make_diagnosis, make_healthy_diagnosis, make_ufw_diagnosis
 
 OFF = {"host-ip-forward-off@gpu1": "!0"}
 
@@ -77,7 +77,9 @@ def shown(found: list[Diagnosis], capsys: pytest.CaptureFixture[str], output: st
 
 
 def test_only_what_changed_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    first, same, worse, well = shown([healthy(), healthy(), diagnosed(OFF), healthy()], capsys)
+    first, same, worse, well = shown(
+        [make_healthy_diagnosis(), make_healthy_diagnosis(), make_diagnosis(OFF), make_healthy_diagnosis()], capsys
+    )
     assert first.endswith("healthy\n")
     assert same == ""
     assert "new       root cause host-ip-forward-off on gpu1" in worse
@@ -87,7 +89,9 @@ def test_only_what_changed_is_printed(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_programs_get_whole_documents(capsys: pytest.CaptureFixture[str]) -> None:
-    first, same, other = shown([healthy(), healthy(), ufw()], capsys, "json")
+    first, same, other = shown(
+        [make_healthy_diagnosis(), make_healthy_diagnosis(), make_ufw_diagnosis()], capsys, "json"
+    )
     assert first.startswith("{")
     assert (same, other.startswith("{")) == ("", True)
 
@@ -96,7 +100,7 @@ def test_a_watch_through_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     """Asked twice, then Ctrl-C; the metrics are those of the last round."""
     from gpustack.doctor import diagnose
 
-    diagnosises = iter([healthy(), diagnosed(OFF)])
+    diagnosises = iter([make_healthy_diagnosis(), make_diagnosis(OFF)])
     monkeypatch.setattr(doctor, "make_reader", lambda *_, **__: lambda: None)
     monkeypatch.setattr(diagnose, "diagnose", lambda _: next(diagnosises))
     monkeypatch.setattr(time, "sleep", lambda _: None)

@@ -14,7 +14,7 @@ from gpustack.cli.app import app
 from gpustack.errors import UsageError
 from gpustack.exit_status import ExitStatus
 from gpustack.rollout import overlay
-from tests.worlds.reset_hosts import snapshot
+from tests.worlds.snapshots.reset_hosts import snapshot
 
 
 def mode(path: Path) -> int:

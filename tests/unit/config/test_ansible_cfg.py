@@ -8,7 +8,7 @@ import pytest
 from gpustack.config.ansible import cfg as module
 from gpustack.config.ansible.cfg import build_environment, explain_disregard, find_cfg_file, read_ansible_cfg
 from gpustack.errors import ConfigError
-from tests.worlds.files import given_away
+from tests.unit.config.foreign_files import give_away
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_one_of_somebody_else_does_not_count(here: Path, tmp_path: Path, monkeyp
     (tmp_path / ".ansible.cfg").write_text("")
     (here / "ansible.cfg").write_text("[defaults]\ninventory = theirs.sh\n")
     assert explain_disregard(home, here) == ""
-    given_away(here / "ansible.cfg", monkeypatch)
+    give_away(here / "ansible.cfg", monkeypatch)
     assert find_cfg_file(home, here) == tmp_path / ".ansible.cfg"
     assert read_ansible_cfg(home, here).inventory == ""
     assert explain_disregard(home, here) == f"{here}/ansible.cfg belongs to user 12345 and does not count"
@@ -66,13 +66,13 @@ def test_a_link_of_somebody_else_does_not_count(here: Path, tmp_path: Path, monk
     (tmp_path / "own.cfg").write_text("[defaults]\ninventory = hosts\n")
     (here / "ansible.cfg").symlink_to(tmp_path / "own.cfg")
     assert find_cfg_file({"HOME": str(tmp_path)}, here) == here / "ansible.cfg"
-    given_away(here / "ansible.cfg", monkeypatch)
+    give_away(here / "ansible.cfg", monkeypatch)
     assert find_cfg_file({"HOME": str(tmp_path)}, here) != here / "ansible.cfg"
 
 
 def test_behind_sudo_it_may_be_of_who_called_it(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (here / "ansible.cfg").write_text("")
-    given_away(here / "ansible.cfg", monkeypatch)
+    give_away(here / "ansible.cfg", monkeypatch)
     owner = (here / "ansible.cfg").stat().st_uid
     home = {"HOME": str(tmp_path), "SUDO_UID": str(owner)}
     monkeypatch.setattr(os, "getuid", lambda: 0)
@@ -86,7 +86,7 @@ def test_ansible_gets_the_one_that_counts(here: Path, tmp_path: Path, monkeypatc
     home = {"HOME": str(tmp_path)}
     (here / "ansible.cfg").write_text("")
     assert build_environment(home, here) == {"ANSIBLE_CONFIG": str(here / "ansible.cfg")}
-    given_away(here / "ansible.cfg", monkeypatch)
+    give_away(here / "ansible.cfg", monkeypatch)
     for env in (home, home | {"ANSIBLE_CONFIG": "/nowhere/x.cfg"}):
         path = Path(build_environment(env, here)["ANSIBLE_CONFIG"])
         assert path.is_file()

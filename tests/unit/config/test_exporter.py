@@ -6,7 +6,7 @@ import pytest
 
 from gpustack.config.sections.exporter_rules import NEEDED, list_known_fields, list_own_fields
 from gpustack.proof.prometheus import METRICS
-from tests.worlds.specs import SPEC_FILE, complaints
+from tests.unit.config.specs import SPEC_FILE, complaints
 
 
 def wrong(**gpu: Any) -> dict[str, str]:

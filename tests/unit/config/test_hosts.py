@@ -6,11 +6,11 @@ import pytest
 
 from gpustack.config.ansible.cfg import AnsibleCfg
 from gpustack.config.ansible.connection import parse_connection
-from tests.worlds.specs import GROUPS, complaint_ids, complaints, judged
+from tests.unit.config.specs import GROUPS, complaint_ids, complaints, judge_spec
 
 
 def test_hosts_in_the_order_of_the_inventory_control_planes_first() -> None:
-    hosts, _, wrong = judged(groups={"kube_node": ("h2", "h1"), "kube_control_plane": ("h1",)})
+    hosts, _, wrong = judge_spec(groups={"kube_node": ("h2", "h1"), "kube_control_plane": ("h1",)})
     assert wrong == []
     assert [(host.name, host.address, host.control_plane) for host in hosts] == [
         ("h1", "192.0.2.1", True),
@@ -72,7 +72,7 @@ def test_one_address_with_two_ports_is_two_hosts() -> None:
 
 
 def test_host_settings() -> None:
-    assert str(judged(h1={"gpustack_node_ip": "10.9.0.1"})[0][0].spec.gpustack_node_ip) == "10.9.0.1"
+    assert str(judge_spec(h1={"gpustack_node_ip": "10.9.0.1"})[0][0].spec.gpustack_node_ip) == "10.9.0.1"
     (complaint,) = complaints(h1={"gpustack_node_ipp": "10.9.0.1"})
     assert (complaint.key, complaint.reference, complaint.nearest) == (
         "gpustack_node_ipp",
@@ -168,7 +168,7 @@ def test_what_is_honoured() -> None:
         "ansible_become_password": "s3cret",
         "ansible_python_interpreter": "/usr/bin/python3.12",
     }
-    host = judged(h1=given)[0][0]
+    host = judge_spec(h1=given)[0][0]
     assert (host.address, host.port, host.user, host.key_file) == ("192.0.2.9", 2222, "ops", "~/.ssh/key")
     assert host.ssh_args == ("-J", "jump host", "-o", "ControlMaster=no")
     assert (host.become_password, host.python) == ("s3cret", "/usr/bin/python3.12")
@@ -177,15 +177,15 @@ def test_what_is_honoured() -> None:
 
 @pytest.mark.parametrize("exe", ["sudo", "sudo.ws", "/usr/bin/sudo", "/usr/bin/sudo.ws"])
 def test_the_sudo_that_is_named_is_taken(exe: str) -> None:
-    assert judged(h1={"ansible_become_exe": exe})[0][0].become_exe == exe
-    assert judged(h1={"ansible_become_exe": "sudo", "ansible_sudo_exe": exe})[0][0].become_exe == exe
+    assert judge_spec(h1={"ansible_become_exe": exe})[0][0].become_exe == exe
+    assert judge_spec(h1={"ansible_become_exe": "sudo", "ansible_sudo_exe": exe})[0][0].become_exe == exe
     fields, wrong = parse_connection("h", {}, AnsibleCfg(None, "", "", "", "", become_exe=exe), None)
     assert (fields["become_exe"], wrong) == (exe, [])
 
 
 def test_a_typed_password_is_for_hosts_whose_variables_hold_none() -> None:
     """As for Ansible, so that a question offers a host no other password than a play does."""
-    hosts, *_ = judged(password="typed", h1={"ansible_become_pass": "own"}, h2={})
+    hosts, *_ = judge_spec(password="typed", h1={"ansible_become_pass": "own"}, h2={})
     assert [host.become_password for host in hosts] == ["own", "typed"]
 
 

@@ -12,7 +12,7 @@ from gpustack.config.ansible import inventory_listing as listing
 from gpustack.config.ansible.inventory_listing import select_inventory
 from gpustack.config.inventory import load_inventory, read_inventory
 from gpustack.errors import ConfigError
-from tests.worlds.files import given_away
+from tests.unit.config.foreign_files import give_away
 
 HOSTS = """\
 kube_control_plane: {hosts: {h1: {ansible_host: 192.0.2.1}}}
@@ -169,7 +169,7 @@ def test_an_ansible_cfg_of_somebody_else_is_not_read_by_ansible_either(
     folder, cfg = site(), tmp_path / "ansible.cfg"
     cfg.write_text("[inventory]\nenable_plugins = ini\n")
     assert refused(folder).reference == "inventory-unreadable"
-    given_away(cfg, monkeypatch)
+    give_away(cfg, monkeypatch)
     assert len(load_inventory(folder).hosts) == 2
 
 

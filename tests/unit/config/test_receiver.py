@@ -13,7 +13,7 @@ from gpustack.config.sections.receiver import Receivers, read_secrets
 from gpustack.config.spec import Spec
 from gpustack.errors import ConfigError
 from gpustack.rollout.resolved_spec import resolve_spec
-from tests.worlds.specs import SPEC_FILE, complaint_ids, complaints
+from tests.unit.config.specs import SPEC_FILE, complaint_ids, complaints
 
 HOOK = "https://hooks.example.com/services/T0/B0/only-we-know"
 MAIL = {"type": "email", "to": "ops@example.com", "sender": "k8s@example.com", "smarthost": "mail.example.com:587"}

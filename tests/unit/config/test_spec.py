@@ -8,7 +8,7 @@ import pytest
 from gpustack.config.resolution import build_apt_repositories, resolve_fingerprint
 from gpustack.config.serve_image import select_image
 from gpustack.config.spec import Spec, build_schema
-from tests.worlds.specs import SPEC_FILE, complaint_ids, complaints, judged
+from tests.unit.config.specs import SPEC_FILE, complaint_ids, complaints, judge_spec
 
 MIRROR = {"mirror": "http://a", "fingerprint": "A" * 40}
 FINGERPRINT = "0123 4567 89ab cdef 0123 4567 89ab cdef 0123 4567"
@@ -21,19 +21,19 @@ def test_an_empty_spec_means_defaults() -> None:
         {"kubernetes": None, "kube_proxy": {"conntrack": None}},
         {"monitoring": {"access": None, "retention": None}},
     ):
-        _, spec, wrong = judged(nothing)
+        _, spec, wrong = judge_spec(nothing)
         assert (spec, wrong) == (Spec(), [])
 
 
 def test_a_mirror_and_its_fingerprint_as_gpg_prints_it() -> None:
-    _, spec, wrong = judged({"source": {"mirror": "http://10.0.0.5:8480", "fingerprint": FINGERPRINT}})
+    _, spec, wrong = judge_spec({"source": {"mirror": "http://10.0.0.5:8480", "fingerprint": FINGERPRINT}})
     assert wrong == []
     assert spec.source.fingerprint == FINGERPRINT.replace(" ", "").upper()  # type: ignore[union-attr]
 
 
 def test_another_key_is_trusted_for_the_official_packages_when_the_spec_says_so() -> None:
     assert resolve_fingerprint(Spec(), "kubernetes").startswith("DE15B144")
-    _, spec, wrong = judged({"fingerprints": {"kubernetes": FINGERPRINT}})
+    _, spec, wrong = judge_spec({"fingerprints": {"kubernetes": FINGERPRINT}})
     assert wrong == []
     assert resolve_fingerprint(spec, "kubernetes") == FINGERPRINT.replace(" ", "").upper()
     assert build_apt_repositories(spec)["kubernetes"]["fingerprint"] == FINGERPRINT.replace(" ", "").upper()
@@ -48,7 +48,7 @@ def test_a_key_beside_a_mirrors_own_would_have_no_effect() -> None:
 
 @pytest.mark.parametrize(("written", "meant"), [(False, "off"), ("off", "off"), ("keep", "keep")])
 def test_off_in_yaml_is_false(written: Any, meant: str) -> None:
-    _, spec, wrong = judged({"swap": written})
+    _, spec, wrong = judge_spec({"swap": written})
     assert (spec.swap, wrong) == (meant, [])
 
 
@@ -161,7 +161,7 @@ def test_kubernetes_that_is_not_supported(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["1.36.4", "v1.36.4", "1.35.0"])
 def test_kubernetes_that_is_supported(version: str) -> None:
-    assert judged({"kubernetes": {"version": version}})[1].kubernetes.version == version.removeprefix("v")
+    assert judge_spec({"kubernetes": {"version": version}})[1].kubernetes.version == version.removeprefix("v")
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_the_defaults_keep_the_rules() -> None:
     ],
 )
 def test_an_image_of_serve(image: str) -> None:
-    _, spec, wrong = judged({"serve": {"enabled": True, "image": image}})
+    _, spec, wrong = judge_spec({"serve": {"enabled": True, "image": image}})
     assert (select_image(spec), wrong) == (image, [])
 
 
@@ -264,6 +264,6 @@ def test_serve_needs_an_image_but_from_a_bundle_and_the_monitoring() -> None:
     on: dict[str, Any] = {"serve": {"enabled": True}}
     assert complaint_ids(on) == complaint_ids({**on, "source": MIRROR}) == [("gpustack.serve.image", "config-invalid")]
     assert complaint_ids({"serve": {"enabled": False}}) == complaint_ids({**on, **lab}) == []
-    assert select_image(judged(lab)[1]).startswith("docker.io/library/gpustack:")
+    assert select_image(judge_spec(lab)[1]).startswith("docker.io/library/gpustack:")
     off = {"monitoring": {"enabled": False}}
     assert complaint_ids({**on, **lab, **off}) == [("gpustack.monitoring.enabled", "config-invalid")]

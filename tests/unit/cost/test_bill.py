@@ -13,7 +13,7 @@ from gpustack.config.sections.usage import Cost
 from gpustack.cost.bill import CELLS, CENT, build_bill, round_cells
 from gpustack.cost.prices import find_price, find_prices
 from gpustack.errors import ConfigError
-from tests.worlds.usage import Recorder
+from tests.worlds.prometheus.usage import Recorder
 
 AMOUNTS = st.lists(st.decimals(0, 10**9, places=12, allow_nan=False), min_size=1, max_size=40)
 PARTS = st.floats(0, 1e5, allow_nan=False)

@@ -10,7 +10,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
-from tests.worlds.healthy import healthy as base
+from tests.worlds.snapshots.healthy import build_healthy_snapshot as base
 
 YEAR = 365 * 24 * 3600
 REFUSALS = ("forbidden: User cannot list resource", "HTTP 500", "Operation timed out after 4000 milliseconds")

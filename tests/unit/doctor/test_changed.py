@@ -8,12 +8,12 @@ from gpustack.ask.probe import Answer
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.recent_changes import find_recent_changes
-from tests.worlds import hosts
-from tests.worlds.cases import recorded
+from tests.worlds.snapshots import hosts
+from tests.worlds.snapshots.answers import read_case
 
-OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
+OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 SILENT = Answer("containerd.runtime", "h1", 1, "")
-UPGRADED, WRITTEN = recorded("recent.packages", "upgraded"), recorded("recent.files", "drop-in")
+UPGRADED, WRITTEN = read_case("recent.packages", "upgraded"), read_case("recent.files", "drop-in")
 DROP_IN = ("h1", 120, "/etc/containerd/conf.d/00-docker.toml written, after containerd had started")
 
 
@@ -30,7 +30,7 @@ def changes(found: Diagnosis) -> list[tuple[str, int, str]]:
 
 
 def started(at: int) -> Answer:
-    answer = recorded("units.services", "prepared-debian-12")
+    answer = read_case("units.services", "prepared-debian-12")
     before, _, after = answer.stdout.partition("Id=containerd.service")
     unit, end, rest = after.partition("\n\n")
     lines = [f"ActiveEnterTimestamp=@{at}" if "ActiveEnter" in line else line for line in unit.splitlines()]
@@ -63,6 +63,6 @@ def test_what_is_not_near_the_cause_is_no_change() -> None:
 
 
 def test_what_is_unknown_is_no_change() -> None:
-    garbage = [recorded(probe, "garbage") for probe in ("recent.files", "recent.packages")]
+    garbage = [read_case(probe, "garbage") for probe in ("recent.files", "recent.packages")]
     assert changes(broken(OFF, *garbage)) == []
     assert changes(broken(OFF)) == []

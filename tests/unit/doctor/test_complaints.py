@@ -12,10 +12,10 @@ import yaml
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
-from tests.worlds import gpus
-from tests.worlds.cases import recorded
-from tests.worlds.healthy import healthy as base
-from tests.worlds.healthy import same_addresses
+from tests.worlds.snapshots import gpus
+from tests.worlds.snapshots.answers import read_case
+from tests.worlds.snapshots.healthy import build_healthy_snapshot as base
+from tests.worlds.snapshots.healthy import replace_addresses
 
 COMPLAINTS = yaml.safe_load((Path(__file__).parent / "complaints.yaml").read_text())
 HOSTS = ("k1", "k2")
@@ -27,7 +27,7 @@ def healthy() -> Snapshot:
     """With what kubeadm leaves on a host that belongs to the cluster."""
     made = base()
     joined = [
-        same_addresses(replace(recorded("leftovers.kubernetes", "worker-of-ours"), location=one)) for one in HOSTS
+        replace_addresses(replace(read_case("leftovers.kubernetes", "worker-of-ours"), location=one)) for one in HOSTS
     ]
     return replace(made, answers={**made.answers, **{(answer.probe, answer.location): answer for answer in joined}})
 
@@ -38,8 +38,8 @@ def changed(values: dict[str, Any]) -> Answer:
     if "case" not in values:
         return worded(before, values["words"])
     of_nodes = probe == "gpu.nodes"
-    answer = gpus.here(probe, values["case"])[probe, CLUSTER] if of_nodes else recorded(probe, values["case"])
-    found = worded(same_addresses(replace(answer, location=where)), values.get("words", {}))
+    answer = gpus.read_answers(probe, values["case"])[probe, CLUSTER] if of_nodes else read_case(probe, values["case"])
+    found = worded(replace_addresses(replace(answer, location=where)), values.get("words", {}))
     return replace(found, stdout=merged(before.stdout, found.stdout, values["only"])) if "only" in values else found
 
 

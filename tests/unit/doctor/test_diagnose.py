@@ -7,11 +7,11 @@ from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.doctor.diagnose import diagnose, list_probes
 from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import load_graph
-from tests.worlds import cluster, hosts
-from tests.worlds.cases import recorded
-from tests.worlds.cluster import K1
+from tests.worlds.snapshots import cluster, hosts
+from tests.worlds.snapshots.answers import read_case
+from tests.worlds.snapshots.cluster import K1
 
-OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
+OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 
 
 def roots(found: Diagnosis) -> dict[str, tuple[str, ...]]:
@@ -45,7 +45,7 @@ def test_a_fault_is_named_with_its_evidence_and_no_step_says_it_again() -> None:
 
 
 def test_a_check_of_a_step_confirms_and_refutes_the_fault_it_names() -> None:
-    swapping = recorded("kernel.swap", "ubuntu-swapfile")
+    swapping = read_case("kernel.swap", "ubuntu-swapfile")
     diagnosis = diagnose(hosts.snapshot({("kernel.swap", "h1"): swapping}))
     assert roots(diagnosis) == {"host-swap-on": ("h1",)}
     assert diagnosis.judgements["host-swap-on", "h2"].outcome == "ok"
@@ -83,7 +83,7 @@ def test_without_any_answer_nothing_is_well() -> None:
 
 
 def test_what_differs_and_is_no_fault_is_reported_by_itself() -> None:
-    older = recorded(
+    older = read_case(
         "packages.installed",
         "prepared-debian-12",
         ("containerd.io hold installed 2.3.7", "containerd.io hold installed 2.3.6"),

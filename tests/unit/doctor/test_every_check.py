@@ -14,8 +14,8 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.checks import BY_ID
 from gpustack.doctor.diagnose import find_locations
 from gpustack.doctor.graph import load_graph
-from tests.worlds.doctor_checks import evaluate
-from tests.worlds.passing_steps import passing_steps
+from tests.unit.doctor.checks.evaluation import evaluate
+from tests.worlds.snapshots.passing_steps import passing_steps
 
 TELLERS = BY_ID
 every_check = pytest.mark.parametrize("id", list(TELLERS))

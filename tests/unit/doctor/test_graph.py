@@ -8,7 +8,7 @@ import pytest
 from gpustack.doctor.catalogue import build_layer
 from gpustack.doctor.entry import Edge, Group, Layer, Remedy
 from gpustack.doctor.graph import join_layers
-from tests.worlds.graphs import entry, fault, graph
+from tests.worlds.results.graphs import entry, fault, graph
 
 
 def test_above_and_below() -> None:

@@ -13,7 +13,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis
-from tests.worlds.healthy import healthy as base
+from tests.worlds.snapshots.healthy import build_healthy_snapshot as base
 
 OWN = yaml.safe_load((Path(__file__).parent / "user_objects.yaml").read_text())
 NODES = ("kube.nodes", CLUSTER)

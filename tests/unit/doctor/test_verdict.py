@@ -2,84 +2,84 @@
 
 from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.verdict import build_verdict
-from tests.worlds.graphs import graph, judged, names, roots, verdict_of
+from tests.worlds.results.graphs import graph, judge_graph, make_judgements, names, roots
 
 CHAIN = graph(["a -> b", "b -> st-c", "st-c -> d-pointer"])
 
 
 def test_a_root_is_a_confirmed_fault_without_a_confirmed_ancestor() -> None:
-    verdict = verdict_of(CHAIN, {"a@one + b@one + st-c@one + d-pointer@one": "!yes"})
+    verdict = judge_graph(CHAIN, {"a@one + b@one + st-c@one + d-pointer@one": "!yes"})
     assert roots(verdict) == [("a", ("one",))]
     assert names(verdict.roots[0].impact) == ["b@one", "st-c@one", "d-pointer@one"]
     assert names(verdict.roots[0].caused_faults) == ["b@one"]
 
 
 def test_nothing_confirmed_is_no_finding() -> None:
-    verdict = verdict_of(CHAIN, {"a@one + b@one": "no", "st-c@one": "?"})
+    verdict = judge_graph(CHAIN, {"a@one + b@one": "no", "st-c@one": "?"})
     assert (verdict.roots, verdict.unexplained_symptoms, verdict.notes) == ((), (), ())
 
 
 def test_a_fault_on_one_host_hides_none_on_another() -> None:
-    verdict = verdict_of(CHAIN, {"a@one + b@two": "!yes"})
+    verdict = judge_graph(CHAIN, {"a@one + b@two": "!yes"})
     assert roots(verdict) == [("a", ("one",)), ("b", ("two",))]
 
 
 def test_one_fault_on_three_hosts_is_one_finding() -> None:
-    verdict = verdict_of(CHAIN, {"a@one + a@two + a@three": "!yes"})
+    verdict = judge_graph(CHAIN, {"a@one + a@two + a@three": "!yes"})
     assert roots(verdict) == [("a", ("one", "two", "three"))]
 
 
 def test_an_edge_at_a_node_of_the_cluster_joins_all_hosts() -> None:
     known = graph(["a -> st-all-b", "st-all-b -> st-c"])
-    verdict = verdict_of(known, {"a@one + st-all-b + st-c@two": "!yes"})
+    verdict = judge_graph(known, {"a@one + st-all-b + st-c@two": "!yes"})
     assert roots(verdict) == [("a", ("one",))]
     assert names(verdict.roots[0].impact) == ["st-all-b@@cluster", "st-c@two"]
 
 
 def test_an_edge_between_hosts_joins_those_of_its_pairs() -> None:
-    assert roots(verdict_of(graph(["a -> b *"]), {"a@one + b@two": "!yes"})) == [("a", ("one",))]
-    assert roots(verdict_of(graph(["a -> b"]), {"a@one + b@two": "!yes"})) == [("a", ("one",)), ("b", ("two",))]
+    assert roots(judge_graph(graph(["a -> b *"]), {"a@one + b@two": "!yes"})) == [("a", ("one",))]
+    assert roots(judge_graph(graph(["a -> b"]), {"a@one + b@two": "!yes"})) == [("a", ("one",)), ("b", ("two",))]
 
 
 def test_a_conditional_fault_is_a_root_only_with_its_guard() -> None:
     known = graph(["b-when -> st-c"])
     values = {"b-when@one + st-c@one": "!yes"}
-    assert roots(verdict_of(known, {**values, "b-when guard@one": "!yes"})) == [("b-when", ("one",))]
+    assert roots(judge_graph(known, {**values, "b-when guard@one": "!yes"})) == [("b-when", ("one",))]
     for guard in ("no", "?"):
-        verdict = verdict_of(known, {**values, "b-when guard@one": guard})
+        verdict = judge_graph(known, {**values, "b-when guard@one": guard})
         assert roots(verdict) == []
         assert [one.id for one in verdict.unexplained_symptoms] == ["b-when"]
 
 
 def test_a_conditional_fault_without_its_guard_is_a_symptom() -> None:
-    verdict = verdict_of(graph(["a -> b-when"]), {"a@one + b-when@one": "!yes", "b-when guard@one": "no"})
+    verdict = judge_graph(graph(["a -> b-when"]), {"a@one + b-when@one": "!yes", "b-when guard@one": "no"})
     assert roots(verdict) == [("a", ("one",))]
     assert names(verdict.roots[0].impact) == ["b-when@one"]
     assert verdict.roots[0].caused_faults == ()
 
 
 def test_pointers_and_states_are_never_roots() -> None:
-    verdict = verdict_of(CHAIN, {"st-c@one + d-pointer@one": "!yes", "a@one + b@one": "no"})
+    verdict = judge_graph(CHAIN, {"st-c@one + d-pointer@one": "!yes", "a@one + b@one": "no"})
     assert verdict.roots == ()
     assert [(one.id, names(one.impact)) for one in verdict.unexplained_symptoms] == [("st-c", ["d-pointer@one"])]
 
 
 def test_a_state_is_suppressed_over_a_condition_that_is_not_known() -> None:
-    verdict = verdict_of(graph(["a -> st-b?"]), {"a@one + st-b@one": "!yes", "a -> st-b@one": "?"})
+    verdict = judge_graph(graph(["a -> st-b?"]), {"a@one + st-b@one": "!yes", "a -> st-b@one": "?"})
     assert names(verdict.roots[0].impact) == ["st-b@one"]
     assert verdict.unexplained_symptoms == ()
 
 
 def test_a_fault_is_suppressed_only_where_the_condition_is_confirmed() -> None:
     known, values = graph(["a -> b?"]), {"a@one + b@one": "!yes"}
-    assert roots(verdict_of(known, {**values, "a -> b@one": "!yes"})) == [("a", ("one",))]
+    assert roots(judge_graph(known, {**values, "a -> b@one": "!yes"})) == [("a", ("one",))]
     for condition in ("no", "?"):
-        assert roots(verdict_of(known, {**values, "a -> b@one": condition})) == [("a", ("one",)), ("b", ("one",))]
-    assert roots(verdict_of(known, values)) == [("a", ("one",)), ("b", ("one",))]
+        assert roots(judge_graph(known, {**values, "a -> b@one": condition})) == [("a", ("one",)), ("b", ("one",))]
+    assert roots(judge_graph(known, values)) == [("a", ("one",)), ("b", ("one",))]
 
 
 def test_an_edge_whose_condition_is_refuted_is_none() -> None:
-    verdict = verdict_of(graph(["a -> st-b?"]), {"a@one + st-b@one": "!yes", "a -> st-b@one": "no"})
+    verdict = judge_graph(graph(["a -> st-b?"]), {"a@one + st-b@one": "!yes", "a -> st-b@one": "no"})
     assert verdict.roots[0].impact == ()
     assert [one.id for one in verdict.unexplained_symptoms] == ["st-b"]
 
@@ -87,61 +87,61 @@ def test_an_edge_whose_condition_is_refuted_is_none() -> None:
 def test_a_condition_is_judged_on_the_host_of_its_edge() -> None:
     known = graph(["a -> all-b?"])
     values = {"a@one + a@two + all-b": "!yes", "a -> all-b@one": "no"}
-    assert roots(verdict_of(known, {**values, "a -> all-b@two": "!yes"})) == [("a", ("one", "two"))]
-    assert roots(verdict_of(known, {**values, "a -> all-b@two": "no"})) == [
+    assert roots(judge_graph(known, {**values, "a -> all-b@two": "!yes"})) == [("a", ("one", "two"))]
+    assert roots(judge_graph(known, {**values, "a -> all-b@two": "no"})) == [
         ("a", ("one", "two")),
         ("all-b", ("@cluster",)),
     ]
     below = graph(["all-a -> b?"])
-    verdict = verdict_of(below, {"all-a + b@one + b@two": "!yes", "all-a -> b@one": "!yes", "all-a -> b@two": "no"})
+    verdict = judge_graph(below, {"all-a + b@one + b@two": "!yes", "all-a -> b@one": "!yes", "all-a -> b@two": "no"})
     assert roots(verdict) == [("all-a", ("@cluster",)), ("b", ("two",))]
 
 
 def test_a_fault_is_not_suppressed_through_what_is_refuted() -> None:
     known, values = graph(["a -> st-b", "st-b -> c"]), {"a@one + c@one": "!yes"}
-    assert roots(verdict_of(known, {**values, "st-b@one": "no"})) == [("a", ("one",)), ("c", ("one",))]
+    assert roots(judge_graph(known, {**values, "st-b@one": "no"})) == [("a", ("one",)), ("c", ("one",))]
     for between in ("!yes", "?"):
-        assert roots(verdict_of(known, {**values, "st-b@one": between})) == [("a", ("one",))]
-    assert roots(verdict_of(known, values)) == [("a", ("one",))]
+        assert roots(judge_graph(known, {**values, "st-b@one": between})) == [("a", ("one",))]
+    assert roots(judge_graph(known, values)) == [("a", ("one",))]
 
 
 def test_another_way_around_what_is_refuted_suppresses() -> None:
     known = graph(["a -> st-b", "st-b -> c", "a -> st-d", "st-d -> c"])
-    assert roots(verdict_of(known, {"a@one + c@one": "!yes", "st-b@one": "no"})) == [("a", ("one",))]
+    assert roots(judge_graph(known, {"a@one + c@one": "!yes", "st-b@one": "no"})) == [("a", ("one",))]
 
 
 def test_independent_roots_stand_side_by_side() -> None:
-    verdict = verdict_of(graph(["a -> st-c", "b -> st-c"]), {"a@one + b@one + st-c@one": "!yes"})
+    verdict = judge_graph(graph(["a -> st-c", "b -> st-c"]), {"a@one + b@one + st-c@one": "!yes"})
     assert roots(verdict) == [("a", ("one",)), ("b", ("one",))]
     assert all(names(root.impact) == ["st-c@one"] for root in verdict.roots)
 
 
 def test_a_correlated_group_is_one_finding_at_one_place() -> None:
     known = graph([], [["b", "a"]], ["a", "b"])
-    (finding,) = verdict_of(known, {"a@one + b@one": "!yes"}).roots
+    (finding,) = judge_graph(known, {"a@one + b@one": "!yes"}).roots
     assert (finding.id, names(finding.correlated_causes), finding.correlation) == ("b", ["a@one"], "one act")
-    assert roots(verdict_of(known, {"a@one + b@two": "!yes"})) == [("a", ("one",)), ("b", ("two",))]
+    assert roots(judge_graph(known, {"a@one + b@two": "!yes"})) == [("a", ("one",)), ("b", ("two",))]
 
 
 def test_a_state_without_a_confirmed_fault_is_unexplained_and_says_what_to_ask() -> None:
     known = graph(["a -> st-c", "b -> st-c", "st-c -> st-d"])
-    (found,) = verdict_of(known, {"st-c@one + st-d@one": "!yes", "a@one": "no", "b@one": "?"}).unexplained_symptoms
+    (found,) = judge_graph(known, {"st-c@one + st-d@one": "!yes", "a@one": "no", "b@one": "?"}).unexplained_symptoms
     assert (found.id, found.next_check, names(found.suspects)) == ("st-c", "ask b", ["b@one"])
     assert (names(found.ruled_out), names(found.impact)) == (["a@one"], ["st-d@one"])
-    (alone,) = verdict_of(known, {"st-c@one": "!yes", "a@one + b@one": "no"}).unexplained_symptoms
+    (alone,) = judge_graph(known, {"st-c@one": "!yes", "a@one + b@one": "no"}).unexplained_symptoms
     assert alone.next_check == "ask st-c"
 
 
 def test_a_fault_below_an_unexplained_state_is_no_root() -> None:
-    verdict = verdict_of(graph(["st-a -> b"]), {"st-a@one + b@one": "!yes"})
+    verdict = judge_graph(graph(["st-a -> b"]), {"st-a@one + b@one": "!yes"})
     assert verdict.roots == ()
     assert [(one.id, names(one.impact)) for one in verdict.unexplained_symptoms] == [("st-a", ["b@one"])]
 
 
 def test_an_unknown_ancestor_lowers_the_certainty_and_is_named() -> None:
     values = {"b@one": "!yes"}
-    assert verdict_of(CHAIN, {**values, "a@one": "no"}).roots[0].certainty == "certain"
-    (finding,) = verdict_of(CHAIN, {**values, "a@one": "?one was not reached"}).roots
+    assert judge_graph(CHAIN, {**values, "a@one": "no"}).roots[0].certainty == "certain"
+    (finding,) = judge_graph(CHAIN, {**values, "a@one": "?one was not reached"}).roots
     assert (finding.certainty, [judgement.reason for judgement in finding.uncertain]) == (
         "likely",
         ["one was not reached"],
@@ -149,64 +149,64 @@ def test_an_unknown_ancestor_lowers_the_certainty_and_is_named() -> None:
 
 
 def test_what_was_never_asked_is_no_doubt() -> None:
-    assert verdict_of(CHAIN, {"b@one": "!yes"}).roots[0].certainty == "certain"
+    assert judge_graph(CHAIN, {"b@one": "!yes"}).roots[0].certainty == "certain"
 
 
 def test_a_doubt_behind_what_is_refuted_is_none() -> None:
     known = graph(["a -> st-b", "st-b -> c"])
-    assert verdict_of(known, {"c@one": "!yes", "a@one": "?", "st-b@one": "no"}).roots[0].certainty == "certain"
-    assert verdict_of(known, {"c@one": "!yes", "a@one": "?"}).roots[0].certainty == "likely"
+    assert judge_graph(known, {"c@one": "!yes", "a@one": "?", "st-b@one": "no"}).roots[0].certainty == "certain"
+    assert judge_graph(known, {"c@one": "!yes", "a@one": "?"}).roots[0].certainty == "likely"
 
 
 def test_what_is_unknown_neither_sets_nor_clears() -> None:
-    verdict = verdict_of(CHAIN, {"a@one": "?", "b@one": "?", "st-c@one": "?"})
+    verdict = judge_graph(CHAIN, {"a@one": "?", "b@one": "?", "st-c@one": "?"})
     assert (verdict.roots, verdict.unexplained_symptoms) == ((), ())
 
 
 def test_other_causes_of_the_same_symptom_are_ruled_out_by_their_value() -> None:
     known = graph(["a -> st-c", "b -> st-c", "x -> st-y"])
-    (finding,) = verdict_of(known, {"a@one + st-c@one": "!yes", "b@one + x@one": "no", "b@two": "no"}).roots
+    (finding,) = judge_graph(known, {"a@one + st-c@one": "!yes", "b@one + x@one": "no", "b@two": "no"}).roots
     assert [
         (judgement.id, judgement.location, judgement.result and judgement.result.actual)
         for judgement in finding.ruled_out
     ] == [("b", "one", "no")]
-    (bare,) = verdict_of(known, {"a@one": "!yes", "b@one": "no"}).roots
+    (bare,) = judge_graph(known, {"a@one": "!yes", "b@one": "no"}).roots
     assert names(bare.ruled_out) == ["b@one"]
 
 
 def test_a_cause_that_is_confirmed_on_another_host_is_not_ruled_out() -> None:
     known = graph(["a -> st-c-all", "b -> st-c-all"])
-    verdict = verdict_of(known, {"a@one + b@two + st-c-all": "!yes", "a@two + b@one": "no"})
+    verdict = judge_graph(known, {"a@one + b@two + st-c-all": "!yes", "a@two + b@one": "no"})
     assert roots(verdict) == [("a", ("one",)), ("b", ("two",))]
     assert [names(root.ruled_out) for root in verdict.roots] == [[], []]
 
 
 def test_what_is_true_and_harmless_is_a_note_and_explains_its_state() -> None:
     known = graph(["a-info -> st-b"])
-    verdict = verdict_of(known, {"a-info@one + st-b@one": "!yes"})
+    verdict = judge_graph(known, {"a-info@one + st-b@one": "!yes"})
     assert (verdict.roots, verdict.unexplained_symptoms, names(verdict.notes)) == ((), (), ["a-info@one"])
 
 
 def test_a_host_that_cannot_be_managed_says_how_much_it_hides() -> None:
     known = graph(["a -> st-host-unmanaged"], alone=("b", "c"))
-    (finding,) = verdict_of(known, {"a@one": "!yes", "b@one + c@one + b@two": "?"}).roots
+    (finding,) = judge_graph(known, {"a@one": "!yes", "b@one + c@one + b@two": "?"}).roots
     assert finding.hidden_checks == 2
 
 
 def test_the_chain_shows_each_below_the_nearest_that_leads_to_it() -> None:
     known = graph(["a -> st-b", "st-b -> st-c", "st-c -> st-d", "a -> st-d"])
-    (finding,) = verdict_of(known, {"a@one + st-c@one + st-d@one": "!yes"}).roots
+    (finding,) = judge_graph(known, {"a@one + st-c@one + st-d@one": "!yes"}).roots
     assert finding.chain is not None
     assert [branch.id for branch in finding.chain.branches] == ["st-c"]
     assert [one.id for one in finding.chain.branches[0].branches] == ["st-d"]
-    (deep,) = verdict_of(CHAIN, {"a@one + st-c@one + d-pointer@one": "!yes"}).roots
+    (deep,) = judge_graph(CHAIN, {"a@one + st-c@one + d-pointer@one": "!yes"}).roots
     assert deep.chain is not None
     assert deep.chain.branches[0].branches[0].id == "d-pointer"
 
 
 def test_five_thousand_hosts_are_no_hardship() -> None:
     hosts = tuple(f"gpu{number}" for number in range(5000))
-    values = judged({f"{id}@{host}": "!yes" for host in hosts for id in ("a", "b", "st-c")})
+    values = make_judgements({f"{id}@{host}": "!yes" for host in hosts for id in ("a", "b", "st-c")})
     found = build_verdict(PlacedGraph(graph(["a -> b *", "b -> st-c *"]), hosts, values, {"all": [(hosts, hosts)]}))
     assert [(root.id, len(root.judgements), len(root.impact)) for root in found.roots] == [("a", 5000, 10000)]
 
@@ -214,6 +214,6 @@ def test_five_thousand_hosts_are_no_hardship() -> None:
 def test_nothing_is_folded_through_what_is_refuted() -> None:
     """An innocent finding does not swallow the symptoms of an unknown fault."""
     known = graph(["a -> b", "b -> st-c"])
-    verdict = verdict_of(known, {"a@one + st-c@one": "!yes", "b@one": "no"})
+    verdict = judge_graph(known, {"a@one + st-c@one": "!yes", "b@one": "no"})
     assert (roots(verdict), names(verdict.roots[0].impact)) == ([("a", ("one",))], [])
     assert [one.id for one in verdict.unexplained_symptoms] == ["st-c"]

@@ -16,9 +16,9 @@ from gpustack.engines.revert import Revert
 from gpustack.errors import RolloutError, UsageError
 from gpustack.events import Event
 from gpustack.probes.gpu.temporary_changes import LOAD, Mark, parse_mark
-from tests.worlds import engines
-from tests.worlds.engines import ENGINES, KUBECTL, Hosts
-from tests.worlds.snapshot import TAKEN
+from tests.worlds.programs import engines
+from tests.worlds.programs.engines import ENGINES, KUBECTL, Hosts
+from tests.worlds.snapshots.build import TAKEN
 
 WHO = "ann@desk (pid 7)"
 PAUSED = operations.pause_profiling(1800)

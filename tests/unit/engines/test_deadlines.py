@@ -11,9 +11,9 @@ from gpustack.engines.revert import Revert
 from gpustack.errors import RolloutError
 from gpustack.events import Event
 from gpustack.probes.gpu.temporary_changes import Mark, parse_mark
-from tests.worlds.engines import policy
-from tests.worlds.live_engines import Gpu, LiveHosts
-from tests.worlds.snapshot import TAKEN
+from tests.worlds.programs.engines import policy
+from tests.worlds.programs.live_engines import Gpu, LiveHosts
+from tests.worlds.snapshots.build import TAKEN
 
 LATER = timedelta(hours=3)
 LIMIT = operations.set_config(250, "", ecc=None, keep=7200)

@@ -7,7 +7,7 @@ import pytest
 from gpustack.engines.call import Reply
 from gpustack.engines.diagnostic import Diagnostic, add_losses, judge_level
 from gpustack.engines.engine import compare_offers
-from tests.worlds.engines import ENGINES, ONE, diagnostic, result, software, styled
+from tests.worlds.programs.engines import ENGINES, ONE, diagnostic, format_json, result, software
 
 BROKEN = ("GPU 1 has a pending row remap.  ", 87, 6)
 
@@ -55,14 +55,16 @@ def test_what_did_not_run_is_unknown() -> None:
     ("out", "status", "why"),
     [
         (
-            styled({"DCGM Diagnostic": {"runtime_error": "Error: Diagnostic could\nnot be run", "version": "4.6.0"}}),
+            format_json(
+                {"DCGM Diagnostic": {"runtime_error": "Error: Diagnostic could\nnot be run", "version": "4.6.0"}}
+            ),
             -54,
             "not be run",
         ),
         ("Error: unable to establish a connection to the specified host: localhost\n", -21, "DCGM returned -21"),
         (diagnostic(software(result(0, "Pass"))), -53, "DCGM returned -53"),
         (diagnostic(software(result(0, "Pass"))), -30, "no test says why"),
-        (styled({"entity_groups": []}), 0, "named no test"),
+        (format_json({"entity_groups": []}), 0, "named no test"),
         ("", 0, "named no test"),
         (diagnostic(software(result(0, "Pass")))[:-30], 0, "another shape"),
     ],

@@ -14,7 +14,7 @@ from gpustack.errors import UnreachableError, UsageError
 from gpustack.probes.gpu.temporary_changes import PROFILING, Mark
 from gpustack.probes.proof import PROCESS, PROOF_NAMESPACE
 from gpustack.process import name_process
-from tests.worlds.snapshot import TAKEN, build
+from tests.worlds.snapshots.build import TAKEN, build
 
 KUBE1 = Host("kube1", "10.0.0.1", groups=frozenset({CONTROL_PLANE}))
 HOSTS = (KUBE1, Host("box3", "10.0.0.3"))

@@ -21,9 +21,9 @@ from gpustack.engines.listings import (
 from gpustack.engines.samples import Sample, choose_fields
 from gpustack.engines.violations import Violation
 from gpustack.errors import UsageError
-from tests.worlds import engines
-from tests.worlds.engines import ACTING, ENGINES, ONE, Hosts
-from tests.worlds.snapshot import TAKEN
+from tests.worlds.programs import engines
+from tests.worlds.programs.engines import ACTING, ENGINES, ONE, Hosts
+from tests.worlds.snapshots.build import TAKEN
 
 ALONE = Engines((ONE,), {}, ACTING, {}, TAKEN)
 TEXTS: dict[Topic, str] = {

@@ -15,7 +15,7 @@ import pytest
 from gpustack.forecast.demand import fold
 from gpustack.forecast.outlook import Outlook, Terms
 from gpustack.forecast.pool import PoolForecast, forecast_pool
-from tests.worlds.demand import AFTER, BEFORE, GROWTHS, HOURS_A_DAY, World, draw_world
+from tests.worlds.prometheus.demand import AFTER, BEFORE, GROWTHS, HOURS_A_DAY, World, draw_world
 
 EACH = 5
 KINDS = ("plain", "gaps", "hidden")

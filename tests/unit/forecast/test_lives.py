@@ -15,8 +15,8 @@ import pytest
 
 from gpustack.forecast.outlook import Outlook, Terms
 from gpustack.forecast.pool import PoolForecast, forecast_pool
+from tests.unit.forecast.pools import Pool, find_peak, read_pools
 from tests.worlds.life.draw import Life, draw
-from tests.worlds.life.pools import Pool, highest, read_pools
 
 AFTER, LEAD = 90, 30
 ALL = "of a resource"
@@ -53,12 +53,12 @@ class Judged:
         """Whether what there is and what is ordered is enough at the lead time."""
         assert self.outlook.order is not None
         assert self.found.limit is not None
-        return highest(hours, LEAD) <= self.found.limit + self.outlook.order
+        return find_peak(hours, LEAD) <= self.found.limit + self.outlook.order
 
     @property
     def below(self) -> bool:
         assert self.outlook.at_lead
-        return highest(self.pool.wanted, LEAD) <= self.outlook.at_lead.p90
+        return find_peak(self.pool.wanted, LEAD) <= self.outlook.at_lead.p90
 
 
 def judge(seeds: Iterable[int], names: Iterable[str] = READ) -> dict[str, list[Judged]]:

@@ -1,7 +1,7 @@
 import pytest
 
 from gpustack.gpus.activity import SORTS, sort_activity
-from tests.worlds.gpu_series import BUSY, activity, gpu_series, working
+from tests.worlds.prometheus.gpu_series import BUSY, activity, gpu_series, make_working_gpus
 
 NAN = float("nan")
 POD = {"exported_namespace": "team-a", "exported_pod": "train-0"}
@@ -36,7 +36,7 @@ def test_what_a_gpu_does_not_say_is_not_zero() -> None:
 
 
 def test_a_pod_has_the_mean_of_its_gpus_and_the_sum_of_their_power() -> None:
-    pod_work, two = working().pods
+    pod_work, two = make_working_gpus().pods
     assert (pod_work.owner.pod, pod_work.gpus, pod_work.power) == ("train-0", 2, 1280)
     assert pod_work.sm == pytest.approx(0.8)
     assert (two.owner.pod, two.gpus, two.sm) == ("serve-0", 1, None)
@@ -61,20 +61,20 @@ def test_a_shared_gpu_counts_for_each_of_its_pods() -> None:
 
 
 def test_what_no_gpu_of_a_model_has_is_named() -> None:
-    assert working().lacking == {
+    assert make_working_gpus().lacking == {
         "Tesla T4": ("DCGM_FI_PROF_SM_ACTIVE", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "DCGM_FI_PROF_DRAM_ACTIVE")
     }
 
 
 @pytest.mark.parametrize("by", SORTS)
 def test_the_highest_stand_first_and_the_unknown_last(by: str) -> None:
-    values = [getattr(work, by, None) for work in sort_activity(working(), by).gpus]
+    values = [getattr(work, by, None) for work in sort_activity(make_working_gpus(), by).gpus]
     known = [value for value in values if value is not None]
     assert known == sorted(known, reverse=True)
     assert None not in values[: len(known)]
 
 
 def test_by_node_they_stand_as_in_the_list() -> None:
-    assert [(work.gpu.node, work.gpu.index) for work in sort_activity(working(), "node").gpus] == [
+    assert [(work.gpu.node, work.gpu.index) for work in sort_activity(make_working_gpus(), "node").gpus] == [
         ("gpu1", "0"), ("gpu1", "1"), ("gpu1", "2"), ("gpu2", "0"),
     ]  # fmt: skip

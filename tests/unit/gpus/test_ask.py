@@ -7,7 +7,7 @@ from gpustack.gpus.fleet import FIELDS, Fleet, build_fleet
 from gpustack.gpus.queries import query_readings, query_sharing
 from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
 from gpustack.metrics.web import Access
-from tests.worlds.gpu_series import gpu_series
+from tests.worlds.prometheus.gpu_series import gpu_series
 
 TARGET = {"job": "metrics", "instance": "10.0.0.7:9400"}
 OWN = {"namespace": "gpu-operator", "pod": "gpu-metrics-x7k2p"}

@@ -7,7 +7,7 @@ from gpustack.gpus.fleet import Fleet, find_majority, select_cards
 from gpustack.report.gpus import json as as_json
 from gpustack.report.gpus import text
 from gpustack.report.terminal import Terminal
-from tests.worlds.gpu_series import fleet, gpu_series
+from tests.worlds.prometheus.gpu_series import fleet, gpu_series
 
 NAN = float("nan")
 POD = {"exported_namespace": "team-a", "exported_pod": "train-0"}

@@ -2,7 +2,7 @@ import pytest
 
 from gpustack.gpus.activity import Activity
 from gpustack.report.gpus.watch import watch_activity
-from tests.worlds.gpu_series import working
+from tests.worlds.prometheus.gpu_series import make_working_gpus
 
 
 def test_it_is_drawn_again_until_ctrl_c(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -13,7 +13,7 @@ def test_it_is_drawn_again_until_ctrl_c(monkeypatch: pytest.MonkeyPatch, capsys:
         asked.append(1)
         if len(asked) == 3:
             raise KeyboardInterrupt
-        return working()
+        return make_working_gpus()
 
     monkeypatch.setattr("time.sleep", slept.append)
     watch_activity(ask, 5, pods=True)

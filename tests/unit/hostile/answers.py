@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from gpustack.ask.probe import Answer
-from tests.worlds import cases
+from tests.worlds.snapshots import answers
 
 Spoil = Callable[[Random, str], str]
 
@@ -180,8 +180,8 @@ STATUSES = (0, 0, 0, 0, 0, 1, 2, 7, 22, 100, 124, 126, 127, 137, 139, 141, 255, 
 @cache
 def recorded(probe: str) -> tuple[Answer, ...]:
     """All cases of a probe."""
-    names = sorted(path.stem for path in (cases.CASES / probe).glob("*.json"))
-    return tuple(cases.recorded(probe, name, where="host1") for name in names)
+    names = sorted(path.stem for path in (answers.CASES / probe).glob("*.json"))
+    return tuple(answers.read_case(probe, name, where="host1") for name in names)
 
 
 def spoiled(random: Random, text: str, spoils: tuple[Spoil, ...] = ALL, most: int = 3) -> str:

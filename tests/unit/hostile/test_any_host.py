@@ -26,7 +26,7 @@ from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import plan
 from gpustack.steps import STEPS
 from tests.unit.hostile.profile import LIMIT, STEP_CASES
-from tests.worlds.passing_steps import passing_steps
+from tests.worlds.snapshots.passing_steps import passing_steps
 
 pytestmark = pytest.mark.timeout(LIMIT)
 INVENTORY = passing_steps()[0].snapshot.inventory

@@ -20,8 +20,8 @@ from gpustack.remedy.commands import fill_line
 from gpustack.rollout.gpus import build_removal_commands
 from gpustack.rollout.removal import judge_removal as find_removal
 from gpustack.rollout.reset import refuse_removal
-from tests.worlds import gpus, reset_hosts
-from tests.worlds.cases import answers_at, recorded, written
+from tests.worlds.snapshots import gpus, reset_hosts
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
 BEGIN, END = "BEGINNING", "ENDING"
 HOSTILE = [
@@ -77,9 +77,9 @@ def record(path: Path, host: str, answers: dict[tuple[str, str], Any]) -> Path:
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("words", [["plan"], ["plan", "-o", "json"], ["doctor"]], ids=" ".join)
 def test_a_host_of_a_recording(tmp_path: Path, words: list[str], text: str) -> None:
-    foreign = written("leftovers.kubernetes", "https://192.0.2.9:6443\n")
-    nouveau = written("gpu.driver", "module -\nlibrary -\nnouveau-loaded\nnouveau-blacklisted\npersistence none\n")
-    path = record(tmp_path / "snapshot.jsonl", text, answers_at("k2", foreign, nouveau))
+    foreign = make_answer("leftovers.kubernetes", "https://192.0.2.9:6443\n")
+    nouveau = make_answer("gpu.driver", "module -\nlibrary -\nnouveau-loaded\nnouveau-blacklisted\npersistence none\n")
+    path = record(tmp_path / "snapshot.jsonl", text, place_answers("k2", foreign, nouveau))
     result = CliRunner().invoke(app, [*words, "--from", str(path), "-q"])
     assert result.exit_code not in (3, 70), repr(result.exception)
     if "json" in words:
@@ -96,11 +96,11 @@ def test_a_host_of_a_recording(tmp_path: Path, words: list[str], text: str) -> N
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_service_monitor_of_a_recording(tmp_path: Path, text: str) -> None:
     """No API server accepts such a name: the answer is unknown, and nothing is said to be deleted."""
-    monitors = recorded("dcgm.monitors", "of-others")
+    monitors = read_case("dcgm.monitors", "of-others")
     body = json.loads(monitors.stdout)
     for entry in body["items"]:
         entry["metadata"]["name"] = text
-    answers = answers_at(CLUSTER, replace(monitors, stdout=json.dumps(body)))
+    answers = place_answers(CLUSTER, replace(monitors, stdout=json.dumps(body)))
     path = record(tmp_path / "snapshot.jsonl", "k2", answers)
     result = CliRunner().invoke(app, ["plan", "-o", "json", "--from", str(path), "-q"])
     states = json.loads(result.output)["states"]

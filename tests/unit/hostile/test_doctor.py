@@ -14,7 +14,7 @@ from gpustack.doctor.diagnose import diagnose, judge_by_checks
 from gpustack.doctor.graph import load_graph
 from tests.unit.hostile.answers import ALL, GARBAGE, spoiled
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
-from tests.worlds.passing_steps import passing_steps
+from tests.worlds.snapshots.passing_steps import passing_steps
 
 pytestmark = pytest.mark.timeout(LIMIT)
 Asked = tuple[str, str]

@@ -21,7 +21,7 @@ from gpustack.config.values import read_operator_values
 from gpustack.errors import ConfigError, GpustackError, UsageError
 from gpustack.profile.file import read_profile
 from tests.unit.files.irregular import HOSTILE_YAML, UNREADABLE, make_bomb, make_dangling, make_loop
-from tests.worlds.reset_hosts import snapshot
+from tests.worlds.snapshots.reset_hosts import snapshot
 
 pytestmark = pytest.mark.timeout(60)
 HOSTS = "kube_control_plane: {hosts: {h1: }}\nkube_node: {hosts: {h1: }}\n"

@@ -21,7 +21,7 @@ from gpustack.rollout.removal import PROBES as OF_RESET
 from gpustack.steps import PROBES as OF_STEPS
 from tests.unit.hostile.answers import MESSAGES, hostile, recorded
 from tests.unit.hostile.profile import BATCH, CASES, LIMIT, SEED
-from tests.worlds.cases import probes
+from tests.worlds.snapshots.answers import probes
 
 pytestmark = pytest.mark.timeout(LIMIT)
 ALL = (*OF_STEPS, *list_probes(), *OF_RESET, *OF_PROOF, *ACCESS_PROBES, *OF_ENGINES, PULL_PROGRESS, UNRECORDED)

@@ -16,7 +16,7 @@ from gpustack.rollout.plan import plan
 from gpustack.steps import STEPS
 from tests.unit.hostile.answers import ALL, binary, hostile, shape, spoiled
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
-from tests.worlds.passing_steps import passing_steps
+from tests.worlds.snapshots.passing_steps import passing_steps
 
 pytestmark = pytest.mark.timeout(LIMIT)
 

@@ -12,7 +12,7 @@ from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable
 from gpustack.steps import PROBES, STEPS
 from tests.unit.hostile.answers import ALL, GARBAGE, spoiled
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
-from tests.worlds.passing_steps import PassingStep, passing_steps
+from tests.worlds.snapshots.passing_steps import PassingStep, passing_steps
 
 pytestmark = pytest.mark.timeout(LIMIT)
 Asked = tuple[str, str]

@@ -29,8 +29,8 @@ from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Outcome, Plan, TaskFailure, Verification
 from tests.unit.hostile.answers import ESCAPES
 from tests.unit.hostile.profile import STEP_CASES
-from tests.worlds import plans
-from tests.worlds.plans import RUNTIME, SWAP
+from tests.worlds.results import plans
+from tests.worlds.results.plans import RUNTIME, SWAP
 
 WORST = "".join(f"<{escape}>" for escape in ESCAPES) + "\ud800\U000e0041\ufeff\u200b\ue000\x1b]0;never ends\nnext line"
 TEXTS = st.lists(st.sampled_from(ESCAPES) | st.text(max_size=5), min_size=1, max_size=8).map("".join)
@@ -52,16 +52,16 @@ def spoken(text: str) -> Plan:
     answers = [
         Answer(SWAP.id, name, 1, text, text),
         Answer(RUNTIME.id, name, 0, f"{text}\n"),
-        *plans.answers_of("kube2"),
+        *plans.make_answers("kube2"),
     ]
-    found = plans.made([name, "kube2", "kube3"], answers)
+    found = plans.make_plan([name, "kube2", "kube3"], answers)
     reach = dict(found.snapshot.reach) | {"kube3": Reach("kube3", "host-ssh-unreachable", text, Command(text))}
     return replace(found, snapshot=replace(found.snapshot, reach=MappingProxyType(reach)))
 
 
 def done(text: str) -> Outcome:
     bad = TaskFailure(f"kube1{text}", text, text, text)
-    played = plans.played("ground", (f"kube1{text}",), (), [bad])
+    played = plans.make_run("ground", (f"kube1{text}",), (), [bad])
     return Outcome(
         spoken(text), (played,), Verification(spoken(text), 0.1, 3), ((text, "ground"),), 1.0, stop_reason=text
     )
@@ -141,7 +141,7 @@ def test_plain_twice_is_plain_once(text: str) -> None:
 
 def test_a_secret_with_an_escape_inside_is_a_secret() -> None:
     text = "it was pass\x1b[1mword=canary77"
-    plan = plans.made(["kube1"], [Answer(SWAP.id, "kube1", 1, text, text), Answer(RUNTIME.id, "kube1", 0, text)])
+    plan = plans.make_plan(["kube1"], [Answer(SWAP.id, "kube1", 1, text, text), Answer(RUNTIME.id, "kube1", 0, text)])
     error = GpustackError("locked", text, text, Command("rm", "password=canary77"))
     for shown in (json.render_plan(plan, verbose=True), junit.render_plan(plan), render_error(error)):
         assert "canary77" not in shown

@@ -24,7 +24,7 @@ from gpustack.lab import (
 )
 from gpustack.lab.mirror import Mirror
 from gpustack.lab.state import Source
-from tests.worlds.lab_records import HOSTS, record
+from tests.unit.lab.records import HOSTS, record
 
 SOURCE = Source("http://10.77.3.1:8480", "A" * 40)
 MIRROR = Mirror(lambda address: [address], 8480, "A" * 40, "/srv/bundle")

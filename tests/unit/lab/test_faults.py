@@ -23,7 +23,7 @@ from gpustack.lab.faults.entries import (
     read_injectors,
     read_uncarried_faults,
 )
-from tests.worlds.lab_records import record
+from tests.unit.lab.records import record
 
 HOSTS = ("host1", "host2")
 # Of facts about which faults are reported most, those of hosts and of Kubernetes itself.

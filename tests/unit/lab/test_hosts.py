@@ -7,7 +7,7 @@ from gpustack.errors import LabError
 from gpustack.lab.containers import build_nspawn_command
 from gpustack.lab.request import Request, judge_request, require_same
 from gpustack.lab.state import MOST_HOSTS, Host
-from tests.worlds.lab_records import HOSTS, record
+from tests.unit.lab.records import HOSTS, record
 
 
 def test_a_host_cannot_reach_what_is_the_machine_s_own(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from gpustack.lab.identity import format_known_hosts_line, parse_nameservers, render_network_unit, render_ssh_config
-from tests.worlds.lab_records import HOSTS, record
+from tests.unit.lab.records import HOSTS, record
 
 
 def test_ssh_asks_nothing_and_trusts_only_the_lab_s_own_keys(tmp_path: Path) -> None:

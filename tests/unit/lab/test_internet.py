@@ -19,7 +19,7 @@ from gpustack.lab.internet import Internet, Request, build_mirror_path
 from gpustack.lab.inventory import build_cluster_spec
 from gpustack.lab.official_names import REGISTRIES, create_certificates, list_names, locate_certificates
 from gpustack.lab.state import Source
-from tests.worlds.lab_records import record
+from tests.unit.lab.records import record
 
 
 def test_every_host_of_the_version_sets_is_known() -> None:

@@ -10,7 +10,7 @@ from gpustack.lab import locks, state
 from gpustack.lab.capabilities import Machine
 from gpustack.lab.inventory import build_cluster_spec, build_hosts_file, locate_inventory, write_inventories
 from gpustack.lab.state import Source
-from tests.worlds.lab_records import record
+from tests.unit.lab.records import record
 
 PLAIN = Machine(cgroup=2, oom_score=True, swap=False)
 NESTED = Machine(cgroup=1, oom_score=False, swap=True)

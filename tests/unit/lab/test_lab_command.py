@@ -17,7 +17,7 @@ from gpustack.errors import LabError
 from gpustack.lab import Mirror, locks, state
 from gpustack.lab.state import Source
 from gpustack.simulated import hardware
-from tests.worlds.lab_records import record
+from tests.unit.lab.records import record
 
 
 @pytest.fixture(autouse=True)

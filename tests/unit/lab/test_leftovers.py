@@ -10,7 +10,7 @@ from gpustack.events import Event
 from gpustack.lab import background, capabilities, hosts, leftovers, locks, network, pool, state, sysctls
 from gpustack.lab.lab import stop_lab
 from gpustack.lab.state import Record
-from tests.worlds.lab_records import record
+from tests.unit.lab.records import record
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gpustack.errors import LabError
 from gpustack.lab import network
 from gpustack.lab.network import BLOCK, PODS, SERVICES, build_rules, find_free_net
-from tests.worlds.lab_records import record
+from tests.unit.lab.records import record
 
 networks = st.builds(
     lambda address, length: IPv4Network((address, length), strict=False),

@@ -8,7 +8,7 @@ import pytest
 from gpustack.errors import LabError
 from gpustack.lab import hosts, locks, pool, snapshots, state
 from gpustack.lab.state import Record
-from tests.worlds.lab_records import record
+from tests.unit.lab.records import record
 
 
 @pytest.fixture

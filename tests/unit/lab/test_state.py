@@ -7,7 +7,7 @@ import pytest
 from gpustack.errors import LabError
 from gpustack.lab import locks, state
 from gpustack.lab.state import Host, Source
-from tests.worlds.lab_records import record
+from tests.unit.lab.records import record
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from gpustack.lab.inventory import build_cluster_spec
 from gpustack.lab.request import Request, judge_request, require_same
 from gpustack.lab.state import EMULATION
 from gpustack.lab.vm import image, qemu
-from tests.worlds.lab_records import HOSTS, record
+from tests.unit.lab.records import HOSTS, record
 
 NESTED = Machine(cgroup=1, oom_score=False, swap=True)
 

@@ -14,7 +14,7 @@ from gpustack.errors import GpustackError, UnreachableError, UsageError
 from gpustack.metrics import web
 from gpustack.metrics.prometheus import PAGE, Prometheus, split_pages
 from gpustack.metrics.web import Access
-from tests.worlds.web import Answer, ok, refused, web_server
+from tests.worlds.programs.web import Answer, make_error, make_success, web_server
 
 VECTOR = {"resultType": "vector", "result": [{"metric": {"UUID": "GPU-a"}, "value": [1000.5, "0.25"]}]}
 
@@ -37,7 +37,7 @@ def test_one_moment(serve: Callable[[Answer], str]) -> None:
 
     def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
         asked.append((path, form, headers.get("Authorization"), headers.get("X-Scope-OrgID")))
-        return ok(VECTOR, warnings=["store 3 did not answer"])
+        return make_success(VECTOR, warnings=["store 3 did not answer"])
 
     instant = Prometheus(Access(serve(answer) + "/", token="secret", tenant="team")).query_instant("up", 1000.5)
     assert [(series.labels, series.points) for series in instant.series] == [({"UUID": "GPU-a"}, ((1000.5, 0.25),))]
@@ -52,9 +52,9 @@ def test_a_long_time_is_asked_for_in_pages(serve: Callable[[Answer], str]) -> No
         start, end, step = (float(form[key]) for key in ("start", "end", "step"))
         count = int((end - start) / step) + 1
         if count > 11_000:
-            return refused(400, "exceeded maximum resolution of 11,000 points per timeseries")
+            return make_error(400, "exceeded maximum resolution of 11,000 points per timeseries")
         values = [[start + n * step, "1"] for n in range(count)]
-        return ok({"resultType": "matrix", "result": [{"metric": {"gpu": "0"}, "values": values}]})
+        return make_success({"resultType": "matrix", "result": [{"metric": {"gpu": "0"}, "values": values}]})
 
     found = Prometheus(Access(serve(answer))).query_range("up", 0, 25_000, 1)
     (one,) = found.series
@@ -74,13 +74,13 @@ def test_pages_cover_every_moment_once(begin: float, end: float, step: float) ->
     ("answer", "error", "reference", "word"),
     [
         (
-            refused(422, "it would load too many samples"),
+            make_error(422, "it would load too many samples"),
             UsageError,
             "prometheus-query",
             "too many samples",
         ),
-        (refused(400, "1:3: parse error"), UsageError, "prometheus-query", "parse error"),
-        (refused(503, "query timed out in expression evaluation"), UnreachableError, "prometheus-busy", "timed out"),
+        (make_error(400, "1:3: parse error"), UsageError, "prometheus-query", "parse error"),
+        (make_error(503, "query timed out in expression evaluation"), UnreachableError, "prometheus-busy", "timed out"),
         ((503, b"Service Unavailable"), UnreachableError, "prometheus-busy", ""),
         ((401, b"no organization id"), UnreachableError, "prometheus-refused", ""),
         ((404, b"404 page not found"), UnreachableError, "prometheus-answer", "404 page"),
@@ -89,10 +89,10 @@ def test_pages_cover_every_moment_once(begin: float, end: float, step: float) ->
         ((200, b'{"status":"success","data":{"resultType":"vec'), UnreachableError, "prometheus-answer", "vec"),
         ((200, b"[]"), UnreachableError, "prometheus-answer", "[]"),
         ((200, b'{"status":"success"}'), UnreachableError, "prometheus-answer", ""),
-        (ok(None), UnreachableError, "prometheus-answer", ""),
-        (ok({"resultType": "vector", "result": [{"metric": {}}]}), UnreachableError, "prometheus-answer", ""),
+        (make_success(None), UnreachableError, "prometheus-answer", ""),
+        (make_success({"resultType": "vector", "result": [{"metric": {}}]}), UnreachableError, "prometheus-answer", ""),
         (
-            ok({"resultType": "vector", "result": [{"metric": {}, "value": [1, "x"]}]}),
+            make_success({"resultType": "vector", "result": [{"metric": {}, "value": [1, "x"]}]}),
             UnreachableError,
             "prometheus-answer",
             "",
@@ -156,7 +156,7 @@ def test_a_login_in_the_address_is_refused_and_not_shown(login: str) -> None:
 
 def test_a_busy_server_is_asked_again(serve: Callable[[Answer], str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(web, "TRIES", 2)
-    answers = [refused(503, "loading"), ok(VECTOR)]
+    answers = [make_error(503, "loading"), make_success(VECTOR)]
     began = time.monotonic()
     assert Prometheus(Access(serve(lambda *_: answers.pop(0)))).query_instant("up").series
     assert time.monotonic() - began < 5
@@ -168,17 +168,19 @@ def test_a_token_is_in_no_text() -> None:
 
 def test_values_that_are_no_numbers_come_through(serve: Callable[[Answer], str]) -> None:
     result = [{"metric": {}, "value": [1, text]} for text in ("NaN", "+Inf", "-Inf")]
-    instant = Prometheus(Access(serve(lambda *_: ok({"resultType": "vector", "result": result})))).query_instant("up")
+    instant = Prometheus(
+        Access(serve(lambda *_: make_success({"resultType": "vector", "result": result})))
+    ).query_instant("up")
     assert [str(series.points[0][1]) for series in instant.series] == ["nan", "inf", "-inf"]
 
 
 def test_what_exporters_say_of_a_metric(serve: Callable[[Answer], str]) -> None:
     texts = [{"type": "gauge", "help": "GPU utilization (in %).", "unit": ""}] * 2
-    address = serve(lambda *_: ok({"DCGM_FI_DEV_GPU_UTIL": texts}))
+    address = serve(lambda *_: make_success({"DCGM_FI_DEV_GPU_UTIL": texts}))
     assert Prometheus(Access(address)).fetch_help_texts("DCGM_FI_DEV_GPU_UTIL") == ("GPU utilization (in %).",)
     assert Prometheus(Access(address)).fetch_help_texts("DCGM_FI_DEV_FB_USED") == ()
 
 
 def test_its_own_clock_counts(serve: Callable[[Answer], str]) -> None:
-    address = serve(lambda *_: ok({"resultType": "scalar", "result": [1000.5, "1000.5"]}))
+    address = serve(lambda *_: make_success({"resultType": "scalar", "result": [1000.5, "1000.5"]}))
     assert Prometheus(Access(address)).fetch_time() == 1000.5

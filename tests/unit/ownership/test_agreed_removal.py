@@ -13,7 +13,7 @@ from gpustack.ask.probe import Answer
 from gpustack.config.resources import locate_playbooks
 from gpustack.probes.host.ownership import parse_ownership
 from gpustack.rollout.host_ownership import HostOwnership, judge_things
-from tests.worlds.owned_root import PROGRAM, OwnedRoot
+from tests.unit.ownership.owned_root import PROGRAM, OwnedRoot
 
 SCRIPT = (locate_playbooks() / "files" / "remove-agreed.sh").read_text()
 # As the script's own, below the root of the test.

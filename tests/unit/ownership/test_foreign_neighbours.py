@@ -8,8 +8,8 @@ import pytest
 
 from gpustack.config.resources import locate_playbooks
 from gpustack.probes.host.declaration import read_declaration
+from tests.unit.ownership.owned_root import OwnedRoot
 from tests.unit.ownership.test_agreed_removal import drop, judge
-from tests.worlds.owned_root import OwnedRoot
 
 CHARTS, RECEIVERS = "/var/lib/gpustack-cluster/charts", "/etc/gpustack-cluster/standalone/receivers"
 # Of each step what its first run writes, and its second.

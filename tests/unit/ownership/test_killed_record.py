@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.owned_root import PROGRAM, RECORD, OwnedRoot
+from tests.unit.ownership.owned_root import PROGRAM, RECORD, OwnedRoot
 
 # Ends the process without a word before the n-th call that changes something: as kill -9, or a power cut, would.
 POINTS = """

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.ownership.owned_root import OwnedRoot
 from tests.unit.ownership.test_agreed_removal import CERTIFICATE, drop, judge
-from tests.worlds.owned_root import OwnedRoot
 
 ETCD, CA, MANIFEST = "/var/lib/etcd/member", "/etc/kubernetes/pki/ca.crt", "/etc/kubernetes/manifests/etcd.yaml"
 DATA = {"data": [ETCD, CA, MANIFEST]}

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.ownership.owned_root import OwnedRoot
 from tests.unit.ownership.test_agreed_removal import CERTIFICATE, judge
-from tests.worlds.owned_root import OwnedRoot
 
 ETCD, CA, KEY = "/var/lib/etcd/member", "/etc/kubernetes/pki/ca.crt", "/etc/kubernetes/pki/ca.key"
 DATA = {"data": [ETCD, CA, KEY]}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.owned_root import PROGRAM, RECORD, OwnedRoot
+from tests.unit.ownership.owned_root import PROGRAM, RECORD, OwnedRoot
 
 OURS, FSTAB, HOSTS = "/etc/modules-load.d/gpustack.conf", "/etc/fstab", "/etc/containerd/certs.d/quay.io/hosts.toml"
 DECLARED = {"file": [OURS], "lines": [FSTAB], "marked": [HOSTS]}

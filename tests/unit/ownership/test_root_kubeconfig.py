@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worlds.owned_root import OwnedRoot
+from tests.unit.ownership.owned_root import OwnedRoot
 
 KUBECONFIG, ADMIN = "/root/.kube/config", "/etc/kubernetes/admin.conf"
 CREDENTIALS = {"file": [KUBECONFIG]}

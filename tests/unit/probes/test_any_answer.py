@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gpustack.ask.probe import Answer, FactUnavailable, Probe
 from gpustack.ask.type_check import fits
-from tests.worlds.cases import probes
+from tests.worlds.snapshots.answers import probes
 
 PROBES: list[Probe[Any]] = list(probes().values())
 KEYS = ["items", "metadata", "name", "spec", "status", "conditions", "type", "nodeInfo", "template", "data", "taints"]

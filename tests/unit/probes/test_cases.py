@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gpustack.ask.probe import Answer, FactUnavailable
-from tests.worlds.cases import CASES, probes
+from tests.worlds.snapshots.answers import CASES, probes
 
 FILES = sorted(CASES.glob("*/*.json"))
 

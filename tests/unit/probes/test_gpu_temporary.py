@@ -21,8 +21,8 @@ from gpustack.probes.gpu.temporary_changes import (
     Mark,
     parse_mark,
 )
-from tests.worlds.live_engines import build_policy
-from tests.worlds.snapshot import TAKEN
+from tests.worlds.programs.live_engines import build_policy
+from tests.worlds.snapshots.build import TAKEN
 
 LIMIT = st.none() | st.integers(1, 99999)
 WANTED = st.fixed_dictionaries(

@@ -13,7 +13,7 @@ import pytest
 from gpustack.ask.probe import Answer
 from gpustack.ask.script import format_command
 from gpustack.probes.packages.dpkg import SOURCES, Source, Sources
-from tests.worlds.signing_keys import Vendor
+from tests.worlds.programs.signing_keys import Vendor
 
 pytestmark = pytest.mark.skipif(not shutil.which("apt-get") or not shutil.which("gpg"), reason="needs apt and gpg")
 # docs.docker.com/engine/install/debian

@@ -13,7 +13,7 @@ import pytest
 from gpustack.profile.classify import Verdict, classify
 from gpustack.profile.phases import count_phases, cut_warm_up
 from gpustack.profile.window import Job
-from tests.worlds.workloads import MECHANISMS, make_job
+from tests.worlds.prometheus.workloads import MECHANISMS, make_job
 
 EACH = 60
 

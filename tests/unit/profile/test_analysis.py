@@ -13,8 +13,8 @@ from gpustack.profile.limits import DEFAULT, set_limits
 from gpustack.profile.phases import count_phases, split_stretches
 from gpustack.profile.usual import ADVICE
 from gpustack.profile.window import Job
-from tests.worlds.windows import COMPUTE, DECODE, window
-from tests.worlds.workloads import MECHANISMS, make_job
+from tests.worlds.prometheus.windows import COMPUTE, DECODE, window
+from tests.worlds.prometheus.workloads import MECHANISMS, make_job
 
 
 def joined(*levels: tuple[dict[str, float], int]) -> Job:

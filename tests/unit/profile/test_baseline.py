@@ -8,7 +8,7 @@ from gpustack.profile.analysis import analyze
 from gpustack.profile.baseline import require_idle
 from gpustack.profile.file import Profile, build_profile
 from gpustack.profile.window import GpuWindow, Job
-from tests.worlds.windows import COMPUTE, window
+from tests.worlds.prometheus.windows import COMPUTE, window
 
 NOTHING = dict.fromkeys(COMPUTE, 0.001)
 H100 = Gpu("gpu1", "0", "GPU-0", model="NVIDIA H100 80GB HBM3")

@@ -10,8 +10,8 @@ from gpustack.profile.classify import classify
 from gpustack.profile.limits import Limits
 from gpustack.profile.phases import count_phases, cut_warm_up, find_change_points
 from gpustack.profile.window import NEEDED, GpuWindow, Job
-from tests.worlds.windows import DECODE, window
-from tests.worlds.workloads import MECHANISMS, PCIE, make_job
+from tests.worlds.prometheus.windows import DECODE, window
+from tests.worlds.prometheus.workloads import MECHANISMS, PCIE, make_job
 
 
 def test_memory_is_asked_before_how_many_sms_are_resident() -> None:

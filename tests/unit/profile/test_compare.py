@@ -13,8 +13,8 @@ from gpustack.profile.gate import evaluate_gate, parse_gates
 from gpustack.profile.limits import Limits
 from gpustack.profile.phases import cut_window
 from gpustack.profile.window import GpuWindow, Job
-from tests.worlds.windows import COMPUTE, window
-from tests.worlds.workloads import MECHANISMS, make_job
+from tests.worlds.prometheus.windows import COMPUTE, window
+from tests.worlds.prometheus.workloads import MECHANISMS, make_job
 
 
 def profile(*windows: GpuWindow, label: str = "") -> Profile:

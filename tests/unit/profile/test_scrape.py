@@ -8,14 +8,14 @@ from gpustack.profile.analysis import analyze
 from gpustack.profile.file import build_profile
 from gpustack.profile.scrape import Scrapes
 from gpustack.profile.selection import Selection
-from tests.worlds.exporter import printed
+from tests.worlds.prometheus.exporter_page import render_page
 
 
 def scraped(which: Selection, seconds: int = 1800, collected: int = 10) -> tuple[Scrapes, int]:
     """By an exporter that collects every ten seconds; and how often it was asked."""
     scrapes, at, times = Scrapes(which), 0.0, 0
     while at <= seconds:
-        scrapes.add(parse_families(printed(1e6 + at // collected * 15_000)), at)
+        scrapes.add(parse_families(render_page(1e6 + at // collected * 15_000)), at)
         at, times = at + scrapes.pause, times + 1
     return scrapes, times
 

@@ -25,7 +25,7 @@ from gpustack.proof.certificate import (
 )
 from gpustack.proof.credential import PROOF
 from gpustack.proof.kubeconfig import Access, Server, write_kubeconfig
-from tests.worlds.certificates import DOCUMENT, Authority, encode, share_authority
+from tests.worlds.programs.certificates import DOCUMENT, Authority, encode, share_authority
 
 REQUEST = Request("ann@desk", "kubeadm:cluster-admins", 24)
 SERVER = Server("kube.example.com", 6443)

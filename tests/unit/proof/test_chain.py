@@ -7,14 +7,14 @@ import pytest
 from gpustack.proof.chain import PanelComparison, ProofAnswers, judge
 from gpustack.proof.prometheus import Scrape
 from gpustack.proof.workload import PodResult
-from tests.worlds.proof_inputs import (
+from tests.unit.proof.proof_inputs import (
     EVERY,
     GPUS,
     NOW,
     UUIDS,
-    asked,
     build_comparison,
     judge_marks,
+    make_answers,
     place,
     pod,
     sample,
@@ -39,7 +39,7 @@ def swapped(one: int, other: int) -> ProofAnswers:
         replace(ALL[one], uuid=UUIDS[other]),
         replace(ALL[other], uuid=UUIDS[one]),
     )
-    return asked(samples)
+    return make_answers(samples)
 
 
 def lost(*, recent: bool) -> ProofAnswers:
@@ -47,12 +47,12 @@ def lost(*, recent: bool) -> ProofAnswers:
     old = [replace(ALL[1], timestamp=NOW - 90, owner="")] if recent else []
     places = (place("gpu1", allocatable=1), place("gpu2"))
     samples = [ALL[0], *old, *ALL[2:]]
-    return asked(samples, [PODS[0], *PODS[2:]], places=places)
+    return make_answers(samples, [PODS[0], *PODS[2:]], places=places)
 
 
 def test_all_is_well() -> None:
-    rows = judge(asked())
-    assert judge_marks(asked()) == GOOD
+    rows = judge(make_answers())
+    assert judge_marks(make_answers()) == GOOD
     assert [(row.uuid, row.node, row.bus) for row in rows] == list(GPUS)
     assert {link.reason + link.note for row in rows for _, link in row.links} == {""}
 
@@ -62,15 +62,15 @@ def test_all_is_well() -> None:
     [
         (swapped(0, 1), ["gpu1 00 ofo", "gpu1 01 ofo", *GOOD[2:]]),
         (swapped(1, 2), [GOOD[0], "gpu1 01 ofo", "gpu2 00 ofo", GOOD[3]]),
-        (asked([*ALL[:3], replace(ALL[3], timestamp=NOW - 2 * EVERY - 10)]), but(3, "gpu2 01 ofo")),
-        (asked([*ALL[:3], replace(ALL[3], timestamp=NOW - 2 * EVERY)]), GOOD),
-        (asked(ALL[:3]), but(3, "gpu2 01 ofu")),
+        (make_answers([*ALL[:3], replace(ALL[3], timestamp=NOW - 2 * EVERY - 10)]), but(3, "gpu2 01 ofo")),
+        (make_answers([*ALL[:3], replace(ALL[3], timestamp=NOW - 2 * EVERY)]), GOOD),
+        (make_answers(ALL[:3]), but(3, "gpu2 01 ofu")),
         (lost(recent=False), but(1, "gpu1 -- fuu")),
         (lost(recent=True), but(1, "gpu1 01 ffo")),
-        (asked(refusal="no such host"), [one[:-1] + "f" for one in GOOD]),
-        (asked(comparison="Grafana did not answer"), [one[:-1] + "u" for one in GOOD]),
-        (asked(series="Prometheus did not answer", comparison="not asked"), [one[:-2] + "uu" for one in GOOD]),
-        (asked(comparison=PanelComparison({}, {})), [one[:-1] + "f" for one in GOOD]),
+        (make_answers(refusal="no such host"), [one[:-1] + "f" for one in GOOD]),
+        (make_answers(comparison="Grafana did not answer"), [one[:-1] + "u" for one in GOOD]),
+        (make_answers(series="Prometheus did not answer", comparison="not asked"), [one[:-2] + "uu" for one in GOOD]),
+        (make_answers(comparison=PanelComparison({}, {})), [one[:-1] + "f" for one in GOOD]),
     ],
     ids=[
         "swapped-on-a-node",
@@ -93,15 +93,15 @@ def test_exactly_the_links_that_do_not_hold(found: ProofAnswers, expected: list[
 def test_another_value_in_the_panel_is_found() -> None:
     right = build_comparison(ALL)
     wrong = PanelComparison({**right.panel, UUIDS[2]: (NOW - 5, 99.0)}, right.truth)
-    rows = judge(asked(comparison=wrong))
-    assert judge_marks(asked(comparison=wrong)) == but(2, "gpu2 00 oof")
+    rows = judge(make_answers(comparison=wrong))
+    assert judge_marks(make_answers(comparison=wrong)) == but(2, "gpu2 00 oof")
     assert rows[2].panel.reason == "the dashboard shows 99, and Prometheus has 42 at that time"
 
 
 def test_why_a_scrape_failed_is_reported() -> None:
     old = [*ALL[:2], *(replace(one, timestamp=NOW - 60) for one in ALL[2:])]
     scrapes = {target("gpu1"): Scrape(EVERY), target("gpu2"): Scrape(EVERY, "connection refused")}
-    found = asked(series=replace(series(old), scrapes=scrapes))
+    found = make_answers(series=replace(series(old), scrapes=scrapes))
     assert judge(found)[3].series.reason == (
         "its newest sample is 60 s old, and it is scraped every 15 s; the last scrape failed: connection refused"
     )
@@ -111,7 +111,7 @@ def test_gpus_in_use_are_left_alone() -> None:
     """One by a pod that the exporter names, one by nobody knows whom."""
     samples = [ALL[0], replace(ALL[1], owner="default/train-0"), ALL[2], replace(ALL[3], owner="")]
     places = (place("gpu1", busy=1), place("gpu2", busy=1))
-    found = asked(samples, [PODS[0], PODS[2]], places=places)
+    found = make_answers(samples, [PODS[0], PODS[2]], places=places)
     assert [one.pod_count for one in places] == [1, 1]
     assert judge_marks(found) == [GOOD[0], "gpu1 01 soo", GOOD[2], "gpu2 01 soo"]
     assert [row.kernel.reason for row in judge(found)] == ["", "in use by default/train-0", "", "in use"]
@@ -121,7 +121,7 @@ def test_a_pod_of_ours_is_no_user() -> None:
     """The exporter says of a GPU that no pod met that our pod uses it: that is not whom it was left to."""
     samples = [ALL[0], replace(ALL[1], owner="gpustack-proof/proof-0"), *ALL[2:]]
     for busy, mark, why in ((0, "u", "it was dealt out to no pod"), (1, "s", "in use")):
-        found = asked(samples, [PODS[0], *PODS[2:]], places=(place("gpu1", busy=busy), place("gpu2")))
+        found = make_answers(samples, [PODS[0], *PODS[2:]], places=(place("gpu1", busy=busy), place("gpu2")))
         assert judge_marks(found) == but(1, f"gpu1 01 {mark}oo")
         assert judge(found)[1].kernel.reason == why
 
@@ -139,7 +139,7 @@ def test_devices_that_no_node_offers() -> None:
 @pytest.mark.parametrize(("stage", "mark"), [("ended", "f"), ("stuck", "u")])
 def test_a_pod_that_met_no_gpu(stage: str, mark: str) -> None:
     bad = PodResult("proof-1", "gpu1", stage, "in the kubelet's words")  # type: ignore[arg-type]
-    found = asked(ALL, [PODS[0], bad, *PODS[2:]])
+    found = make_answers(ALL, [PODS[0], bad, *PODS[2:]])
     assert judge_marks(found) == but(1, f"gpu1 01 {mark}oo")
     assert judge(found)[1].kernel.reason == "in the kubelet's words"
     blind = replace(found, series="Prometheus did not answer", comparison="not asked")
@@ -148,12 +148,12 @@ def test_a_pod_that_met_no_gpu(stage: str, mark: str) -> None:
 
 def test_a_pod_that_sees_two_gpus_proves_neither() -> None:
     both = PodResult("proof-0", "gpu1", "held", "it sees 2", ran=False, gpus=(*PODS[0].gpus, *PODS[1].gpus))
-    found = asked(ALL, [both, *PODS[1:]])
+    found = make_answers(ALL, [both, *PODS[1:]])
     assert judge_marks(found) == but(0, "gpu1 00 foo")
 
 
 def test_a_kernel_that_failed() -> None:
-    found = asked(ALL, [replace(PODS[0], ran=False, reason="it said FAILED"), *PODS[1:]])
+    found = make_answers(ALL, [replace(PODS[0], ran=False, reason="it said FAILED"), *PODS[1:]])
     assert judge_marks(found) == but(0, "gpu1 00 foo")
 
 
@@ -161,11 +161,11 @@ def test_time_slicing() -> None:
     """As many pods as GPUs; two that were given the same one count once, and the other GPU is not known."""
     shared = place("gpu1", capacity=8, allocatable=8, replicas=4)
     assert shared.pod_count == 2
-    assert judge_marks(asked(ALL, PODS, places=(shared, place("gpu2")))) == GOOD
+    assert judge_marks(make_answers(ALL, PODS, places=(shared, place("gpu2")))) == GOOD
     twice = [PODS[0], replace(PODS[0], name="proof-1"), *PODS[2:]]
-    found = asked(ALL, twice, places=(shared, place("gpu2")))
+    found = make_answers(ALL, twice, places=(shared, place("gpu2")))
     assert judge_marks(found) == but(1, "gpu1 01 uoo")
-    withdrawn = asked(ALL, twice, places=(replace(shared, allocatable=7), place("gpu2")))
+    withdrawn = make_answers(ALL, twice, places=(replace(shared, allocatable=7), place("gpu2")))
     assert judge_marks(withdrawn) == but(1, "gpu1 01 foo")
 
 
@@ -173,13 +173,13 @@ def test_mig_devices_of_one_gpu_are_one_row() -> None:
     split = place("gpu1", gpus=None, capacity=3, allocatable=3, devices=1)
     pods = [replace(PODS[0], name=f"proof-{at}") for at in range(3)]
     assert split.pod_count == 3
-    assert judge_marks(asked([ALL[0]], pods, places=(split,))) == GOOD[:1]
+    assert judge_marks(make_answers([ALL[0]], pods, places=(split,))) == GOOD[:1]
 
 
 def test_a_closed_node_gets_no_pod_and_is_not_known() -> None:
     closed = place("gpu1", closed_reason="the node is cordoned", allocatable=1)
     assert closed.pod_count == 0
-    assert judge_marks(asked(ALL, PODS[2:], places=(closed, place("gpu2")))) == [
+    assert judge_marks(make_answers(ALL, PODS[2:], places=(closed, place("gpu2")))) == [
         "gpu1 00 uoo",
         "gpu1 01 uoo",
         *GOOD[2:],
@@ -188,9 +188,11 @@ def test_a_closed_node_gets_no_pod_and_is_not_known() -> None:
 
 def test_what_is_worth_knowing_is_a_note() -> None:
     twice = [*ALL, sample(0, target="mine gpu1:9400")]
-    assert judge(asked(twice, comparison=build_comparison(ALL)))[0].series.note == (
+    assert judge(make_answers(twice, comparison=build_comparison(ALL)))[0].series.note == (
         "it is scraped twice, as mine gpu1:9400 and nvidia-dcgm-exporter gpu1:9400"
     )
-    assert judge(asked([sample(0, owner=""), *ALL[1:]]))[0].series.note == "the exporter names no pod that uses it"
+    assert (
+        judge(make_answers([sample(0, owner=""), *ALL[1:]]))[0].series.note == "the exporter names no pod that uses it"
+    )
     old_pod = [*ALL, sample(0, timestamp=NOW - 100, target="nvidia-dcgm-exporter old:9400")]
-    assert judge(asked(old_pod, comparison=build_comparison(ALL)))[0].series.note == ""
+    assert judge(make_answers(old_pod, comparison=build_comparison(ALL)))[0].series.note == ""

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gpustack.proof.chain import PanelComparison, ProofAnswers, judge
 from gpustack.proof.workload import PodResult
-from tests.worlds.proof_inputs import NOW, UUIDS, asked, place, pod, sample, series
+from tests.unit.proof.proof_inputs import NOW, UUIDS, make_answers, place, pod, sample, series
 
 NUMBERS = st.integers(0, 3)
 SAMPLES = st.builds(
@@ -45,7 +45,7 @@ PLACES = st.builds(
 POINTS = st.dictionaries(st.sampled_from(UUIDS), st.tuples(st.just(NOW), st.sampled_from([40.0, 41.0])))
 TRUTHS = st.dictionaries(st.sampled_from(UUIDS), st.sampled_from([40.0, 41.0]))
 WORLDS = st.builds(
-    lambda places, value, samples, points, truths: asked(
+    lambda places, value, samples, points, truths: make_answers(
         places=places, pods=tuple(value), series=series(samples), comparison=PanelComparison(points, truths)
     ),
     PLACES,
@@ -99,5 +99,5 @@ def test_the_panel_holds_only_where_both_say_the_same(world: ProofAnswers) -> No
 
 @given(st.lists(PODS, max_size=4))
 def test_pods_alone(pods: list[PodResult]) -> None:
-    rows = judge(asked(pods=tuple(pods), series="no answer", comparison="no answer"))
+    rows = judge(make_answers(pods=tuple(pods), series="no answer", comparison="no answer"))
     assert len(rows) >= 4

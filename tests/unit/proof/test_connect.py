@@ -17,9 +17,9 @@ from gpustack.events import ignore_event
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.proof import INGRESSES, SERVICES
 from gpustack.proof import connect
-from tests.worlds.proof_hosts import recorded, snapshot
+from tests.worlds.snapshots.proof_hosts import read_case, snapshot
 
-ANSWERS = [recorded(SERVICES, "monitoring"), recorded(INGRESSES, "grafana"), recorded(NODES, "control-plane")]
+ANSWERS = [read_case(SERVICES, "monitoring"), read_case(INGRESSES, "grafana"), read_case(NODES, "control-plane")]
 ALONE = Host("gpu1", "192.0.2.1", groups=frozenset({STANDALONE}))
 
 

@@ -11,7 +11,7 @@ import pytest
 from gpustack.errors import RolloutError
 from gpustack.proof.load import BESIDE, CONTAINER, LOOK, SCRIPT, LoadTester
 from gpustack.proof.pod_run import PLACE_LIMIT, START_LIMIT, PodRun
-from tests.worlds.pod_api import GPUS, NO_ROOM, PodApi, make_run, status
+from tests.unit.proof.pod_api import GPUS, NO_ROOM, PodApi, make_run, status
 
 
 def make_tester(*uuids: str) -> LoadTester:

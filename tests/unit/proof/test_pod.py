@@ -14,7 +14,7 @@ from gpustack.probes.proof import PROCESS, RUN
 from gpustack.process import name_process
 from gpustack.proof.pod import ApiRefused, Pods
 from gpustack.proof.workload import NAMESPACE, OURS, build_namespace, build_proof_pod
-from tests.worlds.core_api import Api, refusal
+from tests.unit.proof.core_api import Api, refusal
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from gpustack.proof.pod_run import PodRun
 from gpustack.proof.prometheus import Prometheus, Sample, Series
 from gpustack.proof.prove import Proof, Prover
 from gpustack.proof.workload import ASKED, HELD, KERNEL, NODE
-from tests.worlds.proof_inputs import EVERY, GPUS, MODEL, NOW, UUIDS, marks, place, sample, series
+from tests.unit.proof.proof_inputs import EVERY, GPUS, MODEL, NOW, UUIDS, marks, place, sample, series
 
 GOOD = ["gpu1 00 ooo", "gpu1 01 ooo", "gpu2 00 ooo", "gpu2 01 ooo"]
 DONE = {"terminated": {"exitCode": 0}}

@@ -11,7 +11,7 @@ from gpustack.proof.prometheus import (
     parse_samples,
     parse_scrapes,
 )
-from tests.worlds.proof_inputs import NOW, sample
+from tests.unit.proof.proof_inputs import NOW, sample
 
 LABELS = {
     "__name__": "DCGM_FI_DEV_GPU_TEMP",

@@ -14,7 +14,7 @@ from gpustack.process import name_process
 from gpustack.proof.credential import parse_login
 from gpustack.proof.inventory import find_places, find_skipped_hosts, locate_exporters, match_hosts
 from gpustack.proof.services import LABELS, Part, choose_namespace, describe_access, find_service, select_main_port
-from tests.worlds.proof_hosts import CALM, TWO, but, of_host, recorded, snapshot
+from tests.worlds.snapshots.proof_hosts import CALM, TWO, add_answers, make_host_answers, read_case, snapshot
 
 CASES = Path(__file__).parents[2] / "cases"
 SPEC = Spec()
@@ -22,7 +22,7 @@ SPEC = Spec()
 
 def test_gpus_of_virtual_machines_are_not_to_be_proven() -> None:
     machines = "0000:67:00.0 0x2330 0x030200 vfio-pci\n0000:68:00.0 0x2330 0x030200 vfio-pci\n"
-    (place,) = find_places(snapshot(but(*of_host("h1", "b" * 32, TWO + machines))))
+    (place,) = find_places(snapshot(add_answers(*make_host_answers("h1", "b" * 32, TWO + machines))))
     assert (place.devices, place.pod_count) == (2, 2)
 
 
@@ -42,7 +42,7 @@ def test_only_the_hosts_that_were_named() -> None:
 
 
 def test_gpus_in_use_are_not_free() -> None:
-    (place,) = find_places(snapshot(but(recorded(PODS, "who-uses"))))
+    (place,) = find_places(snapshot(add_answers(read_case(PODS, "who-uses"))))
     assert (place.busy, place.pod_count) == (1, 1)
 
 
@@ -52,17 +52,17 @@ def test_what_a_gpustack_that_has_ended_left_uses_nothing() -> None:
     for process, busy in ((dead, 0), (name_process(), 1), ("", 1)):
         metadata = {"name": "proof-1", "namespace": "gpustack-proof", "annotations": {PROCESS: process}}
         pod = {"metadata": metadata, "spec": {"nodeName": "gpu1", "containers": [container]}}
-        (place,) = find_places(snapshot(but(Answer(PODS.id, CLUSTER, 0, json.dumps({"items": [pod]})))))
+        (place,) = find_places(snapshot(add_answers(Answer(PODS.id, CLUSTER, 0, json.dumps({"items": [pod]})))))
         assert place.busy == busy
 
 
 def test_a_closed_node_says_why() -> None:
-    (place,) = find_places(snapshot(but(recorded(NODES, "not-ready-and-cordoned"))))
+    (place,) = find_places(snapshot(add_answers(read_case(NODES, "not-ready-and-cordoned"))))
     assert (place.closed_reason, place.pod_count) == ("the node is not Ready: Kubelet stopped posting node status.", 0)
 
 
 def test_devices_of_a_host_whose_node_offers_none() -> None:
-    taken = snapshot(but(*of_host("kube1", "a" * 32, TWO)))
+    taken = snapshot(add_answers(*make_host_answers("kube1", "a" * 32, TWO)))
     assert [(place.node, place.gpus, place.devices) for place in find_places(taken)] == [
         ("kube1", 0, 2),
         ("gpu1", 2, 2),
@@ -71,7 +71,7 @@ def test_devices_of_a_host_whose_node_offers_none() -> None:
 
 def test_hosts_that_cannot_be_proven_are_named() -> None:
     taken = snapshot(
-        but(*of_host("stray", "c" * 32, TWO), *of_host("plain", "d" * 32)),
+        add_answers(*make_host_answers("stray", "c" * 32, TWO), *make_host_answers("plain", "d" * 32)),
         ("kube1", "h1", "stray", "plain", "gone", "mute"),
         {"gone": "no answer"},
     )
@@ -90,11 +90,11 @@ def test_without_the_api_there_is_no_place() -> None:
 
 
 def test_where_exporters_run() -> None:
-    exporters = locate_exporters(snapshot([recorded(EXPORTERS, "two")]))
+    exporters = locate_exporters(snapshot([read_case(EXPORTERS, "two")]))
     assert exporters["gpu-operator/nvidia-dcgm-exporter-4x7k2"] == "gpu1"
 
 
-KNOWN = View(snapshot([recorded(SERVICES, "monitoring")]), CLUSTER)[SERVICES]
+KNOWN = View(snapshot([read_case(SERVICES, "monitoring")]), CLUSTER)[SERVICES]
 
 
 def made(part: Part, namespace: str, release: str = "", **other: Any) -> Service:
@@ -146,7 +146,7 @@ def test_addresses_that_the_cluster_has_for_it() -> None:
     behind = Ingress("g", "monitoring", ("https://grafana.example.com/", "http://*/"), (plain.name,))
     assert urls(plain, behind) == ("https://grafana.example.com/",)
     assert urls(plain, Ingress("g", "other", ("https://grafana.example.com/",), (plain.name,))) == ()
-    (ingress,) = snapshot([recorded(INGRESSES, "grafana")]).require_fact(INGRESSES, "kube1")
+    (ingress,) = snapshot([read_case(INGRESSES, "grafana")]).require_fact(INGRESSES, "kube1")
     assert "monitoring-grafana" in ingress.services
     assert describe_access("exporter", KNOWN, (), (), SPEC) is None
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.remedy.copies import Copies
-from tests.worlds.scratch_host import ScratchHost, copies_on
+from tests.unit.remedy.scratch_host import ScratchHost, connect_copies
 
 
 @pytest.fixture
@@ -15,4 +15,4 @@ def host(tmp_path: Path) -> ScratchHost:
 
 @pytest.fixture
 def copies(host: ScratchHost) -> Copies:
-    return copies_on({"h1": host})
+    return connect_copies({"h1": host})

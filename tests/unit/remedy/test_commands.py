@@ -12,8 +12,8 @@ from gpustack.doctor.check import build_names
 from gpustack.doctor.finding import Finding
 from gpustack.remedy.commands import build_commands, fill_line
 from gpustack.remedy.offer import build_offer
-from tests.worlds import cluster, gpus
-from tests.worlds.cases import answers_at, recorded
+from tests.worlds.snapshots import cluster, gpus
+from tests.worlds.snapshots.answers import place_answers, read_case
 
 TOOLKIT, UNREACHED, FORWARD = "op-nvidia-runtime-handler-missing", "host-ssh-unreachable", "host-ip-forward-off"
 OF_OPERATOR, DISABLED = "op-crd-stale", "containerd-cri-disabled"
@@ -50,7 +50,7 @@ def test_of_several_hosts_each_command_is_one_of_its_own() -> None:
 
 
 def test_a_node_that_is_not_known_is_not_guessed() -> None:
-    dead = gpus.snapshot(answers_at(CLUSTER, recorded("kube.nodes", "refused")))
+    dead = gpus.snapshot(place_answers(CLUSTER, read_case("kube.nodes", "refused")))
     assert "spec.nodeName=NODE" in of(TOOLKIT, "k2", snapshot=dead)
 
 
@@ -78,7 +78,7 @@ def test_namespaces_are_called_as_the_spec_calls_them() -> None:
 
 
 def test_the_command_that_has_it_done_is_there_where_a_machine_may() -> None:
-    who = {(probe, "k2"): recorded(probe, "prepared-debian-12") for probe in ("system.os", "system.hostname")}
+    who = {(probe, "k2"): read_case(probe, "prepared-debian-12") for probe in ("system.os", "system.hostname")}
     who["network.address", "k2"] = Answer("network.address", "k2", 0, "192.0.2.1 dev eth0 src 10.78.0.12 uid 0\n")
     snapshot = gpus.snapshot(who)
     assert any("doctor --fix" in line for line in build_commands(found(FORWARD, "k2"), snapshot).hints)
@@ -93,7 +93,7 @@ def test_it_is_not_where_this_cluster_has_no_such_step() -> None:
 
 def containerd(case: str) -> Snapshot:
     configuration = "containerd.configuration"
-    return gpus.snapshot(answers_at("k2", recorded(configuration, case)))
+    return gpus.snapshot(place_answers("k2", read_case(configuration, case)))
 
 
 def test_install_is_offered_where_it_would_do_something() -> None:

@@ -9,8 +9,8 @@ from gpustack.errors import RolloutError
 from gpustack.remedy.copies import Copies
 from gpustack.remedy.scope import SYSCTL_FILE
 from gpustack.remedy.undo import find_last_fix
-from tests.worlds.scratch_fix import CONTAINERD, CRI, FORWARD, IP, SITE, forward, make_fix, refusal, take_back
-from tests.worlds.scratch_host import ScratchHost, copies_on
+from tests.unit.remedy.scratch_fix import CONTAINERD, CRI, FORWARD, IP, SITE, forward, make_fix, refusal, take_back
+from tests.unit.remedy.scratch_host import ScratchHost, connect_copies
 
 
 def test_everything_is_as_it_was(host: ScratchHost, copies: Copies) -> None:
@@ -88,16 +88,16 @@ def test_nothing_to_take_back(copies: Copies) -> None:
 
 
 def test_a_fix_of_two_hosts_is_not_half_undone(host: ScratchHost, tmp_path: Path) -> None:
-    two = copies_on({"h1": host, "h2": ScratchHost(tmp_path / "two")})
+    two = connect_copies({"h1": host, "h2": ScratchHost(tmp_path / "two")})
     two.begin("1", IP, {"h1": FORWARD, "h2": FORWARD})
     two.finish("1", ["h1", "h2"])
     with pytest.raises(RolloutError, match="more hosts"):
-        find_last_fix(copies_on({"h1": host}), ["h1"])
+        find_last_fix(connect_copies({"h1": host}), ["h1"])
 
 
 def test_where_one_host_keeps_no_copies_none_does(host: ScratchHost) -> None:
     with pytest.raises(RolloutError) as raised:
-        copies_on({"h1": host}).begin("1", IP, {"h1": FORWARD, "h2": FORWARD})
+        connect_copies({"h1": host}).begin("1", IP, {"h1": FORWARD, "h2": FORWARD})
     assert raised.value.reference == "fix-copies"
     assert not (host.folder / "fixes").exists()
 

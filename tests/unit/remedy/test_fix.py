@@ -16,7 +16,7 @@ from gpustack.events import INTERRUPTED
 from gpustack.remedy import fix as module
 from gpustack.remedy.offer import Offer
 from gpustack.rollout.plan import PlaybookRun
-from tests.worlds.fix_run import FORWARD, STOPPED, SWAP, World, endings
+from tests.worlds.programs.fix_run import FORWARD, STOPPED, SWAP, World, endings
 
 IP, SWAP_ON, CONTAINERD = "host-ip-forward-off", "host-swap-on", "containerd-not-running"
 

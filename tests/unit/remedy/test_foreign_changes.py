@@ -9,7 +9,7 @@ from gpustack.remedy.copies import Copies
 from gpustack.remedy.scope import SYSCTL_FILE, HostResource, Scope
 from gpustack.remedy.step_scope import declare_resources
 from gpustack.remedy.undo import LastFix, find_last_fix, roll_back
-from tests.worlds.scratch_fix import (
+from tests.unit.remedy.scratch_fix import (
     CONTAINERD,
     CRI,
     FORWARD,
@@ -22,7 +22,7 @@ from tests.worlds.scratch_fix import (
     take_back,
     try_to_take_back,
 )
-from tests.worlds.scratch_host import ScratchHost
+from tests.unit.remedy.scratch_host import ScratchHost
 
 
 def test_a_colleague_s_work_in_etc_survives(host: ScratchHost, copies: Copies) -> None:

@@ -11,8 +11,18 @@ import pytest
 from gpustack.errors import RolloutError
 from gpustack.remedy.copies import Copies
 from gpustack.remedy.undo import find_last_fix, roll_back
-from tests.worlds.scratch_fix import CONTAINERD, CRI, FORWARD, IP, SITE, forward, make_fix, take_back, try_to_take_back
-from tests.worlds.scratch_host import ScratchHost, copies_on
+from tests.unit.remedy.scratch_fix import (
+    CONTAINERD,
+    CRI,
+    FORWARD,
+    IP,
+    SITE,
+    forward,
+    make_fix,
+    take_back,
+    try_to_take_back,
+)
+from tests.unit.remedy.scratch_host import ScratchHost, connect_copies
 
 # Each stands before a program of the host, counts the calls, and kills the script at the one that is named.
 KILLER = """#!/bin/sh
@@ -94,7 +104,7 @@ def test_killed_at_each_write_nothing_of_others_is_lost(tmp_path: Path, phase: s
     while died:
         number += 1
         host = MortalHost(tmp_path / str(number))
-        copies = copies_on({"h1": host})
+        copies = connect_copies({"h1": host})
         host.write(SITE, "x = 1\n", 0o640)
         before = host.inventory()
         died = fix_until_killed(copies, host, phase, number)
@@ -115,7 +125,7 @@ def test_killed_at_each_write_nothing_of_others_is_lost(tmp_path: Path, phase: s
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small file system")
 def test_with_a_full_disk_nothing_is_changed_and_no_record_is_left(tmp_path: Path) -> None:
     host = ScratchHost(tmp_path)
-    copies = copies_on({"h1": host})
+    copies = connect_copies({"h1": host})
     host.write(SITE, "x" * 200_000)
     (tmp_path / "fixes").mkdir()
     mounted = subprocess.run(

@@ -12,7 +12,7 @@ from gpustack.remedy.copies import Copies
 from gpustack.remedy.objects import build_api_path, compare_objects
 from gpustack.remedy.scope import Scope, Target
 from gpustack.remedy.undo import Rollback, find_last_fix, roll_back
-from tests.worlds.scratch_host import ScratchHost
+from tests.unit.remedy.scratch_host import ScratchHost
 
 FAULT = "mon-grafana-dashboard-not-loaded"
 OURS = {"app.kubernetes.io/managed-by": "gpustack"}

@@ -11,10 +11,10 @@ from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import load_graph
 from gpustack.remedy.offer import Offer, build_offer, build_offers
-from tests.worlds import cases, cluster, hosts
-from tests.worlds.cases import recorded
-from tests.worlds.diagnoses import INVENTORY, diagnosed
-from tests.worlds.fix_run import FORWARD, SWAP
+from tests.worlds.programs.fix_run import FORWARD, SWAP
+from tests.worlds.results.diagnoses import INVENTORY, make_diagnosis
+from tests.worlds.snapshots import answers, cluster, hosts
+from tests.worlds.snapshots.answers import read_case
 
 
 def one(found: Diagnosis, id: str) -> Offer:
@@ -39,7 +39,7 @@ def test_a_playbook_gets_the_parameters_of_the_catalogue() -> None:
 )
 def test_a_file_is_written_where_somebody_reads_it(networkd: str, manager: str, reads: str, why: str) -> None:
     out = "".join(f"{line}\n" for line in ("== systemd-networkd", networkd, "== NetworkManager", manager) if line)
-    links = {("network.managed-links", "h1"): cases.written("network.managed-links", out)}
+    links = {("network.managed-links", "h1"): answers.make_answer("network.managed-links", out)}
     id = "host-networkmanager-owns-cni"
     found = build_offer(hosts.snapshot(links), Finding(id, (Judgement(id, "h1", "failed"),), "certain"))
     assert found.obstacle[: len(why)] == why
@@ -61,9 +61,9 @@ def test_a_step_is_played_on_the_hosts_concerned() -> None:
 
 
 def test_containerd_gets_the_files_of_others_that_turn_cri_off() -> None:
-    disabling = recorded("containerd.configuration", "prepared-debian-12")
+    disabling = read_case("containerd.configuration", "prepared-debian-12")
     files = f'{disabling.stdout}== conf.d/00-docker.toml 1\ndisabled_plugins = ["cri"]\n'
-    silent = replace(recorded("containerd.runtime", "prepared-debian-12"), rc=1, stdout="")
+    silent = replace(read_case("containerd.runtime", "prepared-debian-12"), rc=1, stdout="")
     changed = {
         ("containerd.configuration", "h1"): replace(disabling, stdout=files),
         ("containerd.runtime", "h1"): silent,
@@ -77,14 +77,14 @@ def test_containerd_gets_the_files_of_others_that_turn_cri_off() -> None:
 
 def test_a_plugin_that_no_file_turns_off_is_for_a_person() -> None:
     """It failed to load because of a setting, of which the step knows nothing."""
-    silent = replace(recorded("containerd.runtime", "prepared-debian-12"), rc=1, stdout="")
+    silent = replace(read_case("containerd.runtime", "prepared-debian-12"), rc=1, stdout="")
     offer = one(diagnose(hosts.snapshot({("containerd.runtime", "h1"): silent})), "containerd-cri-disabled")
     assert offer.obstacle.startswith("no file turns it off on h1: ")
 
 
 def test_what_install_refuses_is_refused_here() -> None:
-    older = recorded("packages.installed", "prepared-debian-12", ("2.3.7", "2.3.6"))
-    silent = replace(recorded("containerd.runtime", "prepared-debian-12"), rc=1, stdout="")
+    older = read_case("packages.installed", "prepared-debian-12", ("2.3.7", "2.3.6"))
+    silent = replace(read_case("containerd.runtime", "prepared-debian-12"), rc=1, stdout="")
     offer = one(
         diagnose(hosts.snapshot({("packages.installed", "h1"): older, ("containerd.runtime", "h1"): silent})),
         "containerd-cri-disabled",
@@ -95,16 +95,16 @@ def test_what_install_refuses_is_refused_here() -> None:
 def test_a_host_that_is_not_reached_and_what_is_for_a_person_are_left_alone() -> None:
     reasons = {
         offer.id: offer.obstacle
-        for offer in build_offers(diagnosed({"host-ssh-unreachable@gpu2": "!timeout"}, unreached="gpu2"))
+        for offer in build_offers(make_diagnosis({"host-ssh-unreachable@gpu2": "!timeout"}, unreached="gpu2"))
     }
     assert reasons["host-ssh-unreachable"]
     assert all(
-        offer.obstacle for offer in build_offers(diagnosed({"host-ip-forward-off@gpu2": "!0"}, unreached="gpu2"))
+        offer.obstacle for offer in build_offers(make_diagnosis({"host-ip-forward-off@gpu2": "!0"}, unreached="gpu2"))
     )
 
 
 def test_a_host_of_which_too_little_is_known_is_not_changed() -> None:
-    diagnosis = diagnosed({"host-ip-forward-off@gpu1": "!0"})
+    diagnosis = make_diagnosis({"host-ip-forward-off@gpu1": "!0"})
     (offer,) = build_offers(replace(diagnosis, snapshot=replace(diagnosis.snapshot, answers={})))
     assert offer.obstacle == "too little is known of gpu1 to change it"
     assert Reach("gpu1").reached

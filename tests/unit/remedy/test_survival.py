@@ -19,10 +19,10 @@ from gpustack.remedy.offer import Offer
 from gpustack.remedy.scope import SYSCTL_FILE, Scope, Target
 from gpustack.remedy.undo import Rollback, find_fix, roll_back
 from gpustack.rollout.plan import PlaybookRun
-from tests.worlds.fix_run import FORWARD, World, endings
-from tests.worlds.scratch_fix import CONTAINERD, CRI, SITE, TEXT, forward, make_fix, try_to_take_back
-from tests.worlds.scratch_fix import FORWARD as FORWARDING
-from tests.worlds.scratch_host import ScratchHost, copies_on
+from tests.unit.remedy.scratch_fix import CONTAINERD, CRI, SITE, TEXT, forward, make_fix, try_to_take_back
+from tests.unit.remedy.scratch_fix import FORWARD as FORWARDING
+from tests.unit.remedy.scratch_host import ScratchHost, connect_copies
+from tests.worlds.programs.fix_run import FORWARD, World, endings
 
 IP = "host-ip-forward-off"
 OURS = "etc/containerd/conf.d/gpustack.toml"
@@ -133,7 +133,7 @@ def test_files_of_others_survive(
     scope = CONTAINERD if fault == CRI else FORWARDING
     with tempfile.TemporaryDirectory() as folder:
         host = ScratchHost(Path(folder))
-        copies = copies_on({"h1": host})
+        copies = connect_copies({"h1": host})
         for act in before:
             do(host, act)
         first = host.inventory()
@@ -198,7 +198,7 @@ def test_objects_of_others_survive(
 
     with tempfile.TemporaryDirectory() as folder:
         host = ScratchHost(Path(folder))
-        copies = copies_on({"h1": host})
+        copies = connect_copies({"h1": host})
         write(before, 0)
         first = host.content()
         copies.begin("1", "mon-grafana-dashboard-not-loaded", {"h1": TARGETS})

@@ -11,8 +11,8 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.report.schema import ExitCode
 from gpustack.rollout.plan import Outcome, Plan, Verification
-from tests.worlds import diagnoses, plans, proofs
-from tests.worlds.plans import CLOCK, PODS, STRANGER, answers_of, made
+from tests.worlds.results import diagnoses, plans, proofs
+from tests.worlds.results.plans import CLOCK, PODS, STRANGER, make_answers, make_plan
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "exit-codes.md"
 NAMES = ["kube1", "kube2"]
@@ -21,12 +21,12 @@ PODS_GOOD = Answer(PODS.id, CLUSTER, 0, "2 running")
 
 def unknown_plan() -> Plan:
     lost = Answer(CLOCK.id, "kube2", -1, "", missing_reason="broken off")
-    return made(NAMES, [*answers_of("kube1"), *answers_of("kube2"), lost, PODS_GOOD])
+    return make_plan(NAMES, [*make_answers("kube1"), *make_answers("kube2"), lost, PODS_GOOD])
 
 
 def done(after: Plan, **other: object) -> Outcome:
-    played = (plans.played("ground", NAMES, NAMES),)
-    return replace(Outcome(plans.bare(), played, Verification(after, 0.1, 1), (), 1.0), **other)  # type: ignore[arg-type]
+    played = (plans.make_run("ground", NAMES, NAMES),)
+    return replace(Outcome(plans.make_bare_plan(), played, Verification(after, 0.1, 1), (), 1.0), **other)  # type: ignore[arg-type]
 
 
 def test_the_table_is_whole() -> None:
@@ -61,46 +61,46 @@ def test_the_first_status_counts_whose_condition_is_true(statuses: tuple[ExitSta
 
 
 def test_of_a_look() -> None:
-    assert plans.converged().exit_status == 0
-    assert plans.bare().exit_status == 1
+    assert plans.make_converged_plan().exit_status == 0
+    assert plans.make_bare_plan().exit_status == 1
     assert unknown_plan().exit_status == 8
-    good = [*answers_of("kube1"), PODS_GOOD]
-    assert made(["kube1", "kube3"], good, [STRANGER]).exit_status == 8
+    good = [*make_answers("kube1"), PODS_GOOD]
+    assert make_plan(["kube1", "kube3"], good, [STRANGER]).exit_status == 8
 
 
 def test_of_an_install() -> None:
-    drifted = made(NAMES, [*answers_of("kube1", swap="on"), *answers_of("kube2"), PODS_GOOD])
-    by_hand = made(NAMES, [*answers_of("kube1", cpus="1"), *answers_of("kube2"), PODS_GOOD])
-    assert done(plans.converged()).exit_status == 0
+    drifted = make_plan(NAMES, [*make_answers("kube1", swap="on"), *make_answers("kube2"), PODS_GOOD])
+    by_hand = make_plan(NAMES, [*make_answers("kube1", cpus="1"), *make_answers("kube2"), PODS_GOOD])
+    assert done(plans.make_converged_plan()).exit_status == 0
     assert done(drifted).exit_status == 6
     assert done(drifted, playbook_runs=()).exit_status == 1
     assert done(by_hand).exit_status == 5
     assert done(unknown_plan()).exit_status == 8
-    assert done(drifted, playbook_runs=plans.failed().playbook_runs).exit_status == 5
-    assert done(plans.converged(), stop_reason="interrupted").exit_status == 130
-    assert done(plans.converged(), stop_reason="the lock on h1 was lost").exit_status == 5
+    assert done(drifted, playbook_runs=plans.make_failed_outcome().playbook_runs).exit_status == 5
+    assert done(plans.make_converged_plan(), stop_reason="interrupted").exit_status == 130
+    assert done(plans.make_converged_plan(), stop_reason="the lock on h1 was lost").exit_status == 5
 
 
 def test_of_a_proof() -> None:
-    assert proofs.good().exit_status == 0
-    assert proofs.mixed().exit_status == 1
-    assert proofs.none().exit_status == 0
-    assert proofs.interrupted().exit_status == 130
-    assert replace(proofs.none(), skipped_hosts=(("kube1", "not reached"),)).exit_status == 8
-    assert replace(proofs.good(), remaining="pods are still there").exit_status == 1
-    assert replace(proofs.good(), stop_reason="the lock was lost").exit_status == 5
+    assert proofs.make_good_proof().exit_status == 0
+    assert proofs.make_mixed_proof().exit_status == 1
+    assert proofs.make_empty_proof().exit_status == 0
+    assert proofs.make_interrupted_proof().exit_status == 130
+    assert replace(proofs.make_empty_proof(), skipped_hosts=(("kube1", "not reached"),)).exit_status == 8
+    assert replace(proofs.make_good_proof(), remaining="pods are still there").exit_status == 1
+    assert replace(proofs.make_good_proof(), stop_reason="the lock was lost").exit_status == 5
 
 
 def test_gpus_in_use_do_not_count_unless_nothing_else_is_there() -> None:
-    good, busy = proofs.good(), proofs.busy()
+    good, busy = proofs.make_good_proof(), proofs.make_busy_proof()
     assert busy.exit_status == 8
     assert replace(good, rows=(*good.rows[:3], busy.rows[3])).exit_status == 0
 
 
 def test_of_a_diagnosis() -> None:
-    assert diagnoses.healthy().exit_status == 0
-    assert diagnoses.ufw().exit_status == 1
-    open_one = diagnoses.unexplained()
+    assert diagnoses.make_healthy_diagnosis().exit_status == 0
+    assert diagnoses.make_ufw_diagnosis().exit_status == 1
+    open_one = diagnoses.make_unexplained_diagnosis()
     assert open_one.exit_status == 1
     assert replace(open_one, drift=()).exit_status == 8
-    assert diagnoses.diagnosed({"host-ip-forward-off@cp1": "?it hung"}).exit_status == 8
+    assert diagnoses.make_diagnosis({"host-ip-forward-off@cp1": "?it hung"}).exit_status == 8

@@ -14,11 +14,11 @@ from gpustack.ask.snapshot import Reach
 from gpustack.command import Command
 from gpustack.doctor.finding import Diagnosis
 from gpustack.report.doctor.html import render_html
-from tests.worlds import diagnoses
-from tests.worlds.page import Page
-from tests.worlds.plans import PASSWORD
+from tests.unit.report.page import Page
+from tests.worlds.results import diagnoses
+from tests.worlds.results.plans import PASSWORD
 
-UFW = diagnoses.ufw()
+UFW = diagnoses.make_ufw_diagnosis()
 EVERY = ("healthy", "ufw", "unexplained", "together")
 
 
@@ -110,13 +110,13 @@ def test_a_root_tells_all_that_a_ticket_needs() -> None:
 
 
 def test_what_is_confirmed_below_a_root_cause_is_its_impact_and_nothing_else() -> None:
-    diagnosis = diagnoses.ufw()
+    diagnosis = diagnoses.make_ufw_diagnosis()
     confirmed_ones = {id for (id, _), judgement in diagnosis.judgements.items() if judgement.outcome == "failed"}
     assert set(page("ufw").of("title")) == confirmed_ones - {root.id for root in diagnosis.roots}
 
 
 def test_verbose_unfolds_everything() -> None:
-    page = Page(render_html(diagnoses.ufw(), verbose=True))
+    page = Page(render_html(diagnoses.make_ufw_diagnosis(), verbose=True))
     assert page.tags.count("details") == [name for name, _ in page.attributes].count("open") > 0
 
 

@@ -11,8 +11,8 @@ from gpustack.doctor.finding import Diagnosis
 from gpustack.errors import UsageError
 from gpustack.report.doctor import metrics as doctor_metrics
 from gpustack.report.doctor.metrics import render_metrics, write_metrics
-from tests.worlds import diagnoses
-from tests.worlds.plans import TAKEN
+from tests.worlds.results import diagnoses
+from tests.worlds.results.plans import TAKEN
 
 
 def series(found: Diagnosis) -> dict[str, float]:
@@ -21,7 +21,7 @@ def series(found: Diagnosis) -> dict[str, float]:
 
 
 def test_healthy() -> None:
-    assert series(diagnoses.healthy()) == {
+    assert series(diagnoses.make_healthy_diagnosis()) == {
         "gpustack_doctor_findings": 0,
         "gpustack_doctor_drift": 0,
         "gpustack_doctor_unknown_checks": 0,
@@ -32,7 +32,7 @@ def test_healthy() -> None:
 
 
 def test_roots_and_what_is_unknown() -> None:
-    found = series(diagnoses.ufw())
+    found = series(diagnoses.make_ufw_diagnosis())
     ufw = 'gpustack_finding{certainty="certain",fault="host-ufw-blocks-pods",host="gpu1",layer="host"}'
     assert (
         found[ufw]
@@ -44,13 +44,13 @@ def test_roots_and_what_is_unknown() -> None:
 
 
 def test_what_is_unknown_is_not_healthy() -> None:
-    values = series(diagnoses.diagnosed({"host-ip-forward-off@cp1": "?cut"}))
+    values = series(diagnoses.make_diagnosis({"host-ip-forward-off@cp1": "?cut"}))
     assert (values["gpustack_doctor_findings"], values["gpustack_doctor_healthy"]) == (0, 0)
 
 
 def pair() -> Diagnosis:
     """A fault on three hosts, and one of the same act on one of them."""
-    together = diagnoses.together()
+    together = diagnoses.make_joint_diagnosis()
     other = Judgement("op-nvidia-runtime-handler-missing", "gpu1", "failed")
     roots = (replace(together.roots[0], correlated_causes=(other,)),)
     return replace(together, verdict=replace(together.verdict, roots=roots))
@@ -62,7 +62,9 @@ def test_every_host_and_every_fault_of_one_act() -> None:
         *["containerd-cgroup-driver"] * 3,
         "op-nvidia-runtime-handler-missing",
     ]
-    open_ones = [name for name in series(diagnoses.unexplained()) if name.startswith("gpustack_unexplained")]
+    open_ones = [
+        name for name in series(diagnoses.make_unexplained_diagnosis()) if name.startswith("gpustack_unexplained")
+    ]
     assert open_ones == ['gpustack_unexplained{host="gpu1",layer="kubeadm",state="st-node-notready"}']
 
 
@@ -73,7 +75,7 @@ def test_series_are_bounded_and_counted(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_name_cannot_end_its_label() -> None:
-    ufw = diagnoses.ufw()
+    ufw = diagnoses.make_ufw_diagnosis()
     root = ufw.roots[0]
     odd = replace(root, judgements=(replace(root.judgements[0], location='a"} 1\nb\\'),))
     output = render_metrics(replace(ufw, verdict=replace(ufw.verdict, roots=(odd,))))
@@ -81,7 +83,7 @@ def test_a_name_cannot_end_its_label() -> None:
 
 
 def test_a_name_cannot_turn_the_line_round() -> None:
-    ufw = diagnoses.ufw()
+    ufw = diagnoses.make_ufw_diagnosis()
     odd = replace(ufw.roots[0], judgements=(replace(ufw.roots[0].judgements[0], location="a\u202eb"),))
     assert 'host="a\ufffdb",' in render_metrics(replace(ufw, verdict=replace(ufw.verdict, roots=(odd,))))
 
@@ -91,10 +93,10 @@ def test_the_file_is_whole_readable_and_alone(tmp_path: Path) -> None:
     path.write_text("older")
     before = os.umask(0o077)
     try:
-        write_metrics(diagnoses.ufw(), path)
+        write_metrics(diagnoses.make_ufw_diagnosis(), path)
     finally:
         os.umask(before)
-    assert path.read_text() == render_metrics(diagnoses.ufw())
+    assert path.read_text() == render_metrics(diagnoses.make_ufw_diagnosis())
     assert path.stat().st_mode & 0o777 == 0o644
     assert list(tmp_path.iterdir()) == [path]
 
@@ -108,7 +110,7 @@ def test_a_disk_that_is_full_leaves_the_file_of_before(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(UsageError, match="was not written"):
-        write_metrics(diagnoses.ufw(), path)
+        write_metrics(diagnoses.make_ufw_diagnosis(), path)
     assert [(one, one.read_text()) for one in tmp_path.iterdir()] == [(path, "older")]
 
 
@@ -119,7 +121,7 @@ def test_what_is_no_plain_file_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("file")
     for path in (tmp_path / "pipe", tmp_path / "folder", tmp_path / "link"):
         with pytest.raises(UsageError, match="was not written") as caught:
-            write_metrics(diagnoses.ufw(), path)
+            write_metrics(diagnoses.make_ufw_diagnosis(), path)
         assert "not a regular file" in caught.value.reason
     assert (tmp_path / "pipe").is_fifo()
     assert (tmp_path / "link").is_symlink()
@@ -127,5 +129,5 @@ def test_what_is_no_plain_file_is_not_replaced(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
-        write_metrics(diagnoses.ufw(), tmp_path / "none" / "gpustack.prom")
+        write_metrics(diagnoses.make_ufw_diagnosis(), tmp_path / "none" / "gpustack.prom")
     assert caught.value.reference == "metrics-not-written"

@@ -13,7 +13,9 @@ from gpustack.report.gpus import json as gpus_json
 from gpustack.report.gpus import metrics as gpu_metrics
 from gpustack.report.json import select_host
 from gpustack.report.schema import Evidence, format_rfc3339
-from tests.worlds import engine_results, gpu_series, plans
+from tests.unit.report import engine_results
+from tests.worlds.prometheus import gpu_series
+from tests.worlds.results import plans
 
 CEST = timezone(timedelta(hours=2))
 MOMENT = datetime(2026, 11, 20, 12, 0, 0, 123456, UTC)
@@ -53,15 +55,15 @@ def test_a_time_without_a_time_zone_is_refused() -> None:
 
 
 def test_a_host_that_was_not_contacted_is_unknown() -> None:
-    snapshot = plans.bare().snapshot
+    snapshot = plans.make_bare_plan().snapshot
     assert select_host(snapshot, "other", "10.0.0.9")["unreachable"] is None
     assert select_host(snapshot, snapshot.inventory.hosts[0].name, "")["unreachable"] is False
 
 
 LISTINGS: dict[str, Callable[[], str]] = {
-    "gpu list": lambda: gpus_json.render_json(gpu_series.mixed()),
+    "gpu list": lambda: gpus_json.render_json(gpu_series.make_mixed_fleet()),
     "gpu metrics": lambda: gpu_metrics.render_json(gpu_series.metrics()),
-    "gpu top": lambda: gpu_activity.render_json(gpu_series.working()),
+    "gpu top": lambda: gpu_activity.render_json(gpu_series.make_working_gpus()),
     "gpu group list": lambda: gpu_engines.render_json(Listing("groups", (), {}, engine_results.POLICIES.temporary)),
 }
 

@@ -9,7 +9,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.view import Evidence
 from gpustack.report.evidence import MAX_LINE, list_commands
 from gpustack.report.format import build_cleaner
-from tests.worlds import hosts
+from tests.worlds.snapshots import hosts
 
 LINKS = Evidence("h1", "ip -o link", Answer("network.links", "h1", 0, "lo UNKNOWN\neth0 DOWN\n"))
 FILES = Evidence("h1", "cd /etc\nfor file in *; do", Answer("files", "h1", 0, "a"), "ls /etc")

@@ -48,29 +48,18 @@ from gpustack.report.removal import json as removal_json
 from gpustack.report.removal import text as removal
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Verification
-from tests.worlds import (
-    burns,
-    demand,
-    diagnoses,
-    engine_results,
-    fixes,
-    gpu_series,
-    plans,
-    proofs,
-    reports,
-    resets,
-    scaled,
-    workloads,
-)
-from tests.worlds.errors import ERRORS
-from tests.worlds.screen import printed
+from tests.unit.report import engine_results, fixes
+from tests.unit.report.errors import ERRORS
+from tests.unit.report.screen import print_screen
+from tests.worlds.prometheus import demand, gpu_series, workloads
+from tests.worlds.results import burns, diagnoses, plans, proofs, resets, scaled_workloads, usage_reports
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
 
 def without_counts(draw: Callable[[Terminal], None]) -> str:
     """A reset asks every probe of what gpustack owns: another one changes no golden."""
-    return re.sub(r"\b\d+ facts", "N facts", printed(draw))
+    return re.sub(r"\b\d+ facts", "N facts", print_screen(draw))
 
 
 ARRIVED = Arrival("critical-pagerduty", "pagerduty", "delivered")
@@ -96,99 +85,131 @@ def verified(plan: str) -> Verification:
 
 
 RENDERINGS: dict[str, Callable[[], str]] = {
-    "plan-bare.txt": lambda: printed(lambda out: human.render_plan(out, plans.bare())),
-    "plan-bare-verbose.txt": lambda: printed(lambda out: human.render_plan(out, plans.bare(), verbose=True)),
-    "plan-bare.json": lambda: json.render_plan(plans.bare()),
-    "plan-bare.xml": lambda: junit.render_plan(plans.bare()),
-    "plan-converged.txt": lambda: printed(lambda out: human.render_plan(out, plans.converged())),
-    "plan-converged-verbose.txt": lambda: printed(lambda out: human.render_plan(out, plans.converged(), verbose=True)),
-    "plan-wide.txt": lambda: printed(lambda out: human.render_plan(out, plans.wide())),
-    "verify-converged.txt": lambda: printed(lambda out: human.render_verification(out, verified("converged"))),
+    "plan-bare.txt": lambda: print_screen(lambda out: human.render_plan(out, plans.make_bare_plan())),
+    "plan-bare-verbose.txt": lambda: print_screen(
+        lambda out: human.render_plan(out, plans.make_bare_plan(), verbose=True)
+    ),
+    "plan-bare.json": lambda: json.render_plan(plans.make_bare_plan()),
+    "plan-bare.xml": lambda: junit.render_plan(plans.make_bare_plan()),
+    "plan-converged.txt": lambda: print_screen(lambda out: human.render_plan(out, plans.make_converged_plan())),
+    "plan-converged-verbose.txt": lambda: print_screen(
+        lambda out: human.render_plan(out, plans.make_converged_plan(), verbose=True)
+    ),
+    "plan-wide.txt": lambda: print_screen(lambda out: human.render_plan(out, plans.make_wide_plan())),
+    "verify-converged.txt": lambda: print_screen(lambda out: human.render_verification(out, verified("converged"))),
     "verify-converged.json": lambda: json.render_verification(verified("converged")),
-    "verify-bare.txt": lambda: printed(lambda out: human.render_verification(out, verified("bare"))),
-    "install-good.txt": lambda: printed(lambda out: human.render_outcome(out, plans.installed())),
-    "install-good.json": lambda: json.render_outcome(plans.installed()),
-    "install-failed.txt": lambda: printed(lambda out: human.render_outcome(out, plans.failed(), evidence="runs/1")),
-    "install-failed.json": lambda: json.render_outcome(plans.failed(), evidence="runs/1"),
-    "install-failed.xml": lambda: junit.render_outcome(plans.failed()),
-    "install-interrupted.txt": lambda: printed(
-        lambda out: human.render_outcome(out, replace(plans.failed(), playbook_runs=(), stop_reason="interrupted"))
+    "verify-bare.txt": lambda: print_screen(lambda out: human.render_verification(out, verified("bare"))),
+    "install-good.txt": lambda: print_screen(lambda out: human.render_outcome(out, plans.make_installed_outcome())),
+    "install-good.json": lambda: json.render_outcome(plans.make_installed_outcome()),
+    "install-failed.txt": lambda: print_screen(
+        lambda out: human.render_outcome(out, plans.make_failed_outcome(), evidence="runs/1")
     ),
-    "reset-shown.txt": lambda: without_counts(lambda out: removal.render_removal(out, resets.shown())),
-    "reset-nothing.txt": lambda: without_counts(lambda out: removal.print_empty_reset(out, resets.nothing())),
-    "reset-good.txt": lambda: without_counts(lambda out: removal.render_outcome(out, resets.good(), "runs/1")),
-    "reset-left.txt": lambda: without_counts(lambda out: removal.render_outcome(out, resets.left(), "runs/1")),
-    "reset-left.json": lambda: removal_json.render_json(resets.left(), "runs/1"),
-    "prove-good.txt": lambda: printed(lambda out: proof.render_human(out, proofs.good(), proofs.INVENTORY)),
-    "prove-good.json": lambda: proof_json.render_json(proofs.good(), proofs.INVENTORY),
-    "prove-mixed.txt": lambda: printed(lambda out: proof.render_human(out, proofs.mixed(), proofs.INVENTORY, "runs/1")),
-    "prove-mixed.json": lambda: proof_json.render_json(proofs.mixed(), proofs.INVENTORY, "runs/1"),
-    "prove-mixed.xml": lambda: proof_junit.render_junit(proofs.mixed(), proofs.INVENTORY),
-    "prove-none.txt": lambda: printed(lambda out: proof.render_human(out, proofs.none(), proofs.INVENTORY)),
-    "prove-interrupted.txt": lambda: printed(
-        lambda out: proof.render_human(out, proofs.interrupted(), proofs.INVENTORY, "runs/1")
+    "install-failed.json": lambda: json.render_outcome(plans.make_failed_outcome(), evidence="runs/1"),
+    "install-failed.xml": lambda: junit.render_outcome(plans.make_failed_outcome()),
+    "install-interrupted.txt": lambda: print_screen(
+        lambda out: human.render_outcome(
+            out, replace(plans.make_failed_outcome(), playbook_runs=(), stop_reason="interrupted")
+        )
     ),
-    "alert-test-good.txt": lambda: printed(lambda out: delivery.render_human(out, SENT, proofs.INVENTORY)),
-    "alert-test-failed.txt": lambda: printed(lambda out: delivery.render_human(out, REFUSED, proofs.INVENTORY)),
+    "reset-shown.txt": lambda: without_counts(lambda out: removal.render_removal(out, resets.make_preview())),
+    "reset-nothing.txt": lambda: without_counts(
+        lambda out: removal.print_empty_reset(out, resets.make_empty_preview())
+    ),
+    "reset-good.txt": lambda: without_counts(
+        lambda out: removal.render_outcome(out, resets.make_good_reset(), "runs/1")
+    ),
+    "reset-left.txt": lambda: without_counts(
+        lambda out: removal.render_outcome(out, resets.make_partial_reset(), "runs/1")
+    ),
+    "reset-left.json": lambda: removal_json.render_json(resets.make_partial_reset(), "runs/1"),
+    "prove-good.txt": lambda: print_screen(
+        lambda out: proof.render_human(out, proofs.make_good_proof(), proofs.INVENTORY)
+    ),
+    "prove-good.json": lambda: proof_json.render_json(proofs.make_good_proof(), proofs.INVENTORY),
+    "prove-mixed.txt": lambda: print_screen(
+        lambda out: proof.render_human(out, proofs.make_mixed_proof(), proofs.INVENTORY, "runs/1")
+    ),
+    "prove-mixed.json": lambda: proof_json.render_json(proofs.make_mixed_proof(), proofs.INVENTORY, "runs/1"),
+    "prove-mixed.xml": lambda: proof_junit.render_junit(proofs.make_mixed_proof(), proofs.INVENTORY),
+    "prove-none.txt": lambda: print_screen(
+        lambda out: proof.render_human(out, proofs.make_empty_proof(), proofs.INVENTORY)
+    ),
+    "prove-interrupted.txt": lambda: print_screen(
+        lambda out: proof.render_human(out, proofs.make_interrupted_proof(), proofs.INVENTORY, "runs/1")
+    ),
+    "alert-test-good.txt": lambda: print_screen(lambda out: delivery.render_human(out, SENT, proofs.INVENTORY)),
+    "alert-test-failed.txt": lambda: print_screen(lambda out: delivery.render_human(out, REFUSED, proofs.INVENTORY)),
     "alert-test-failed.json": lambda: delivery.render_json(REFUSED, proofs.INVENTORY),
-    "doctor-healthy.txt": lambda: printed(lambda out: doctor.render_human(out, diagnoses.healthy())),
-    "doctor-ufw.txt": lambda: printed(lambda out: doctor.render_human(out, diagnoses.ufw())),
-    "doctor-ufw-verbose.txt": lambda: printed(lambda out: doctor.render_human(out, diagnoses.ufw(), verbose=True)),
-    "doctor-ufw.json": lambda: doctor_json.render_json(diagnoses.ufw()),
-    "doctor-ufw.xml": lambda: doctor_junit.render_junit(diagnoses.ufw()),
-    "doctor-unexplained.txt": lambda: printed(lambda out: doctor.render_human(out, diagnoses.unexplained())),
-    "doctor-unexplained.xml": lambda: doctor_junit.render_junit(diagnoses.unexplained()),
-    "doctor-together.txt": lambda: printed(lambda out: doctor.render_human(out, diagnoses.together())),
-    "capacity.txt": lambda: printed(lambda out: capacity.render_human(out, reports.capacity())),
-    "capacity.json": lambda: capacity_json.render_json(reports.capacity()),
-    "capacity.csv": lambda: capacity_json.render_csv(reports.capacity()),
-    "cost.txt": lambda: printed(lambda out: cost.render_human(out, reports.bill())),
-    "cost.json": lambda: cost_json.render_json(reports.bill()),
-    "cost.csv": lambda: cost_json.render_csv(reports.bill()),
-    "fix-offer.txt": lambda: printed(
-        lambda out: fix.render_offer(out, fixes.offer(fixes.before()), fixes.DIFFERENCES, fixes.INVENTORY)
+    "doctor-healthy.txt": lambda: print_screen(
+        lambda out: doctor.render_human(out, diagnoses.make_healthy_diagnosis())
     ),
-    "fix-good.txt": lambda: printed(lambda out: fix.render_fix(out, fixes.good(), evidence="runs/1")),
-    "fix-good.json": lambda: fix_json.render_json(fixes.good(), "runs/1"),
-    "fix-mixed.txt": lambda: printed(lambda out: fix.render_fix(out, fixes.mixed(), evidence="runs/1")),
-    "fix-mixed.json": lambda: fix_json.render_json(fixes.mixed(), "runs/1"),
-    "undo-shown.txt": lambda: printed(lambda out: fix.render_last_fix(out, fixes.last(), fixes.INVENTORY)),
-    "undo-good.txt": lambda: printed(
-        lambda out: fix.render_rollback(out, fixes.undone(), fixes.INVENTORY, evidence="runs/1")
+    "doctor-ufw.txt": lambda: print_screen(lambda out: doctor.render_human(out, diagnoses.make_ufw_diagnosis())),
+    "doctor-ufw-verbose.txt": lambda: print_screen(
+        lambda out: doctor.render_human(out, diagnoses.make_ufw_diagnosis(), verbose=True)
     ),
-    "undo-good.json": lambda: fix_json.render_rollback(fixes.undone(), fixes.INVENTORY, "runs/1"),
-    "gpu-list.txt": lambda: printed(lambda out: gpus.render_human(out, gpu_series.mixed())),
-    "gpu-list.json": lambda: gpus_json.render_json(gpu_series.mixed()),
-    "gpu-list.csv": lambda: gpus_json.render_csv(gpu_series.mixed()),
-    "profile-analysis.txt": lambda: printed(lambda out: analyses.render_human(out, workloads.analyzed())),
-    "profile-analysis.json": lambda: analyses_json.render_json(workloads.analyzed()),
-    "profile-comparison.txt": lambda: printed(lambda out: comparisons.render_human(out, *workloads.compared())),
-    "profile-comparison.json": lambda: comparisons.render_json(*workloads.compared()),
-    "autoscale.txt": lambda: printed(lambda out: suggestions.render_human(out, scaled.draft())),
-    "autoscale.json": lambda: suggestions_json.render_json(scaled.draft()),
-    "forecast.txt": lambda: printed(lambda out: forecasts.render_human(out, demand.forecasted())),
-    "forecast.json": lambda: forecasts_json.render_json(demand.forecasted()),
-    "gpu-engines.txt": lambda: printed(lambda out: gpu_engines.render_human(out, engine_results.POLICIES)),
+    "doctor-ufw.json": lambda: doctor_json.render_json(diagnoses.make_ufw_diagnosis()),
+    "doctor-ufw.xml": lambda: doctor_junit.render_junit(diagnoses.make_ufw_diagnosis()),
+    "doctor-unexplained.txt": lambda: print_screen(
+        lambda out: doctor.render_human(out, diagnoses.make_unexplained_diagnosis())
+    ),
+    "doctor-unexplained.xml": lambda: doctor_junit.render_junit(diagnoses.make_unexplained_diagnosis()),
+    "doctor-together.txt": lambda: print_screen(lambda out: doctor.render_human(out, diagnoses.make_joint_diagnosis())),
+    "capacity.txt": lambda: print_screen(lambda out: capacity.render_human(out, usage_reports.capacity())),
+    "capacity.json": lambda: capacity_json.render_json(usage_reports.capacity()),
+    "capacity.csv": lambda: capacity_json.render_csv(usage_reports.capacity()),
+    "cost.txt": lambda: print_screen(lambda out: cost.render_human(out, usage_reports.bill())),
+    "cost.json": lambda: cost_json.render_json(usage_reports.bill()),
+    "cost.csv": lambda: cost_json.render_csv(usage_reports.bill()),
+    "fix-offer.txt": lambda: print_screen(
+        lambda out: fix.render_offer(out, fixes.offer(fixes.diagnose_forwarding()), fixes.DIFFERENCES, fixes.INVENTORY)
+    ),
+    "fix-good.txt": lambda: print_screen(lambda out: fix.render_fix(out, fixes.make_good_fix(), evidence="runs/1")),
+    "fix-good.json": lambda: fix_json.render_json(fixes.make_good_fix(), "runs/1"),
+    "fix-mixed.txt": lambda: print_screen(lambda out: fix.render_fix(out, fixes.make_mixed_fix(), evidence="runs/1")),
+    "fix-mixed.json": lambda: fix_json.render_json(fixes.make_mixed_fix(), "runs/1"),
+    "undo-shown.txt": lambda: print_screen(
+        lambda out: fix.render_last_fix(out, fixes.make_last_fix(), fixes.INVENTORY)
+    ),
+    "undo-good.txt": lambda: print_screen(
+        lambda out: fix.render_rollback(out, fixes.make_rollback(), fixes.INVENTORY, evidence="runs/1")
+    ),
+    "undo-good.json": lambda: fix_json.render_rollback(fixes.make_rollback(), fixes.INVENTORY, "runs/1"),
+    "gpu-list.txt": lambda: print_screen(lambda out: gpus.render_human(out, gpu_series.make_mixed_fleet())),
+    "gpu-list.json": lambda: gpus_json.render_json(gpu_series.make_mixed_fleet()),
+    "gpu-list.csv": lambda: gpus_json.render_csv(gpu_series.make_mixed_fleet()),
+    "profile-analysis.txt": lambda: print_screen(lambda out: analyses.render_human(out, workloads.analyze_run())),
+    "profile-analysis.json": lambda: analyses_json.render_json(workloads.analyze_run()),
+    "profile-comparison.txt": lambda: print_screen(
+        lambda out: comparisons.render_human(out, *workloads.compare_runs())
+    ),
+    "profile-comparison.json": lambda: comparisons.render_json(*workloads.compare_runs()),
+    "autoscale.txt": lambda: print_screen(lambda out: suggestions.render_human(out, scaled_workloads.draft())),
+    "autoscale.json": lambda: suggestions_json.render_json(scaled_workloads.draft()),
+    "forecast.txt": lambda: print_screen(lambda out: forecasts.render_human(out, demand.forecast_pools())),
+    "forecast.json": lambda: forecasts_json.render_json(demand.forecast_pools()),
+    "gpu-engines.txt": lambda: print_screen(lambda out: gpu_engines.render_human(out, engine_results.POLICIES)),
     "gpu-engines.json": lambda: gpu_engines.render_json(engine_results.POLICIES),
-    "gpu-change-shown.txt": lambda: printed(lambda out: gpu_change.render_preview(out, engine_results.PREVIEW)),
-    "gpu-change.txt": lambda: printed(
+    "gpu-change-shown.txt": lambda: print_screen(lambda out: gpu_change.render_preview(out, engine_results.PREVIEW)),
+    "gpu-change.txt": lambda: print_screen(
         lambda out: gpu_change.render_human(out, engine_results.CHANGED, evidence="/runs/1")
     ),
     "gpu-change.json": lambda: gpu_change.render_json(engine_results.CHANGED, evidence="/runs/1"),
-    "gpu-diag.txt": lambda: printed(lambda out: gpu_diagnostic.render_human(out, engine_results.DIAGNOSTIC)),
+    "gpu-diag.txt": lambda: print_screen(lambda out: gpu_diagnostic.render_human(out, engine_results.DIAGNOSTIC)),
     "gpu-diag.json": lambda: gpu_diagnostic.render_json(engine_results.DIAGNOSTIC),
     "gpu-diag.xml": lambda: gpu_diagnostic.render_junit(engine_results.DIAGNOSTIC),
-    "gpu-burn.txt": lambda: printed(lambda out: gpu_burn.render_human(out, burns.MIXED, evidence="/runs/1")),
+    "gpu-burn.txt": lambda: print_screen(lambda out: gpu_burn.render_human(out, burns.MIXED, evidence="/runs/1")),
     "gpu-burn.json": lambda: gpu_burn.render_json(burns.MIXED, evidence="/runs/1"),
-    "gpu-burn-passed.txt": lambda: printed(lambda out: gpu_burn.render_human(out, burns.FINE)),
-    "gpu-exporter.txt": lambda: printed(lambda out: gpu_contract.render_human(out, gpu_series.CONTRACT)),
+    "gpu-burn-passed.txt": lambda: print_screen(lambda out: gpu_burn.render_human(out, burns.FINE)),
+    "gpu-exporter.txt": lambda: print_screen(lambda out: gpu_contract.render_human(out, gpu_series.CONTRACT)),
     "gpu-exporter.json": lambda: gpu_contract.render_json(gpu_series.CONTRACT),
     "gpu-exporter.xml": lambda: gpu_contract.render_junit(gpu_series.CONTRACT),
-    "gpu-metrics.txt": lambda: printed(lambda out: gpu_metrics.render_human(out, gpu_series.metrics())),
+    "gpu-metrics.txt": lambda: print_screen(lambda out: gpu_metrics.render_human(out, gpu_series.metrics())),
     "gpu-metrics.json": lambda: gpu_metrics.render_json(gpu_series.metrics()),
-    "gpu-top.txt": lambda: printed(lambda out: gpu_activity.render_human(out, gpu_series.working())),
-    "gpu-top-pods.txt": lambda: printed(lambda out: gpu_activity.render_human(out, gpu_series.working(), pods=True)),
-    "gpu-top.json": lambda: gpu_activity.render_json(gpu_series.working()),
+    "gpu-top.txt": lambda: print_screen(lambda out: gpu_activity.render_human(out, gpu_series.make_working_gpus())),
+    "gpu-top-pods.txt": lambda: print_screen(
+        lambda out: gpu_activity.render_human(out, gpu_series.make_working_gpus(), pods=True)
+    ),
+    "gpu-top.json": lambda: gpu_activity.render_json(gpu_series.make_working_gpus()),
     **{f"error-{error.reference}.txt": lambda error=error: render_error(error) for error in ERRORS},  # type: ignore[misc]
     "error.json": lambda: error_document.render_json(ERRORS[0]),
     "error.xml": lambda: error_document.render_junit(ERRORS[0], "gpustack plan"),

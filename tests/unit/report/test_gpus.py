@@ -12,8 +12,8 @@ from gpustack.rollout.gpus import build_removal_commands
 from gpustack.rollout.plan import Plan, plan
 from gpustack.steps import STEPS
 from gpustack.steps.gpu.exporter import count_series, merge_counters
-from tests.worlds.cases import recorded, written
-from tests.worlds.gpus import snapshot
+from tests.worlds.snapshots.answers import make_answer, read_case
+from tests.worlds.snapshots.gpus import snapshot
 
 STRANDED = ("gpu.stranded-pods", CLUSTER)
 
@@ -29,7 +29,7 @@ def printed(found: Plan) -> str:
 
 
 def test_none_are_not_spoken_of() -> None:
-    plan = planned({STRANDED: recorded(STRANDED[0], "none")})
+    plan = planned({STRANDED: read_case(STRANDED[0], "none")})
     assert "4 GPUs on 2 hosts, 4 allocatable" in printed(plan)
     assert "UnexpectedAdmissionError" not in printed(plan)
 
@@ -37,8 +37,8 @@ def test_none_are_not_spoken_of() -> None:
 def test_what_is_not_counted_is_reported_with_the_reason() -> None:
     plan = planned(
         {
-            ("gpu.devices", "k1"): recorded("gpu.devices", "two-of-four-for-virtual-machines"),
-            ("gpu.devices", "k2"): recorded("gpu.devices", "display-card-beside-two"),
+            ("gpu.devices", "k1"): read_case("gpu.devices", "two-of-four-for-virtual-machines"),
+            ("gpu.devices", "k2"): read_case("gpu.devices", "display-card-beside-two"),
         }
     )
     shown = printed(plan)
@@ -50,7 +50,7 @@ def test_what_is_not_counted_is_reported_with_the_reason() -> None:
 
 
 def test_those_that_got_no_gpu_are_reported_with_the_command_and_no_others() -> None:
-    plan = planned({STRANDED: recorded(STRANDED[0], "others")})
+    plan = planned({STRANDED: read_case(STRANDED[0], "others")})
     assert plan.converged
     assert "1 pod that got no GPU (UnexpectedAdmissionError), Failed until deleted:" in printed(plan)
     assert "  kubectl -n team delete pod train-0\n" in printed(plan)
@@ -63,4 +63,4 @@ def test_one_command_for_each_namespace() -> None:
 
 
 def test_what_is_unknown_is_no_pod() -> None:
-    assert "4 GPUs on 2 hosts" in printed(planned({STRANDED: written(STRANDED[0], "", 1)}))
+    assert "4 GPUs on 2 hosts" in printed(planned({STRANDED: make_answer(STRANDED[0], "", 1)}))

@@ -25,14 +25,15 @@ from gpustack.report.rendering import Rendering
 from gpustack.report.renderings import BURN, RENDERINGS
 from gpustack.report.schema import Document
 from tests.schemas import check_shape
-from tests.worlds import diagnoses, fixes, plans, proofs
-from tests.worlds.plans import SWAP, answers_of, made
+from tests.unit.report import fixes
+from tests.worlds.results import diagnoses, plans, proofs
+from tests.worlds.results.plans import SWAP, make_answers, make_plan
 
 
 def test_json_has_the_published_shape() -> None:
-    for plan in (plans.bare(), plans.converged(), plans.wide()):
+    for plan in (plans.make_bare_plan(), plans.make_converged_plan(), plans.make_wide_plan()):
         check_shape(PlanDocument, json.render_plan(plan, verbose=True))
-    for done in (plans.installed(), plans.failed()):
+    for done in (plans.make_installed_outcome(), plans.make_failed_outcome()):
         check_shape(OutcomeDocument, json.render_outcome(done))
 
 
@@ -46,21 +47,26 @@ def test_a_test_alert_has_the_published_shape() -> None:
 
 
 def test_a_diagnosis_has_the_published_shape() -> None:
-    for found in (diagnoses.healthy, diagnoses.ufw, diagnoses.unexplained, diagnoses.together):
+    for found in (
+        diagnoses.make_healthy_diagnosis,
+        diagnoses.make_ufw_diagnosis,
+        diagnoses.make_unexplained_diagnosis,
+        diagnoses.make_joint_diagnosis,
+    ):
         for verbose in (False, True):
             text = doctor_json.render_json(found(), verbose=verbose)
             check_shape(DoctorDocument, text)
 
 
 def test_a_fix_and_an_undo_have_the_published_shape() -> None:
-    for done in (fixes.good(), fixes.mixed()):
+    for done in (fixes.make_good_fix(), fixes.make_mixed_fix()):
         check_shape(FixDocument, fix_json.render_json(done, ""))
-    text = fix_json.render_rollback(fixes.undone(), fixes.INVENTORY, "runs/1")
+    text = fix_json.render_rollback(fixes.make_rollback(), fixes.INVENTORY, "runs/1")
     check_shape(UndoDocument, text)
 
 
 def test_a_diagnosis_for_ci_has_a_case_for_all_that_was_judged() -> None:
-    diagnosis = diagnoses.ufw()
+    diagnosis = diagnoses.make_ufw_diagnosis()
     root = fromstring(doctor_junit.render_junit(diagnosis))
     cases = root.findall("./testsuite/testcase")
     assert len(cases) == len(diagnosis.judgements)
@@ -71,13 +77,13 @@ def test_a_diagnosis_for_ci_has_a_case_for_all_that_was_judged() -> None:
 
 
 def test_no_secret_stands_in_a_diagnosis() -> None:
-    assert plans.PASSWORD not in doctor_json.render_json(diagnoses.ufw(), verbose=True)
-    assert plans.PASSWORD not in doctor_junit.render_junit(diagnoses.ufw())
+    assert plans.PASSWORD not in doctor_json.render_json(diagnoses.make_ufw_diagnosis(), verbose=True)
+    assert plans.PASSWORD not in doctor_junit.render_junit(diagnoses.make_ufw_diagnosis())
 
 
 def test_evidence_of_what_holds_comes_with_verbose_only() -> None:
     def evidence(*, verbose: bool) -> list[int]:
-        document = stdlib.loads(json.render_plan(plans.converged(), verbose=verbose))
+        document = stdlib.loads(json.render_plan(plans.make_converged_plan(), verbose=verbose))
         return [len(check["evidence"]) for state in document["states"] for check in state["checks"]]
 
     assert set(evidence(verbose=False)) == {0}
@@ -85,16 +91,16 @@ def test_evidence_of_what_holds_comes_with_verbose_only() -> None:
 
 
 def test_long_answers_are_cut_and_say_so() -> None:
-    document = stdlib.loads(json.render_plan(made(["kube1"], answers_of("kube1", swap="x" * 5000))))
+    document = stdlib.loads(json.render_plan(make_plan(["kube1"], make_answers("kube1", swap="x" * 5000))))
     (value,) = document["states"][0]["checks"][0]["evidence"]
     assert (len(value["stdout"]), value["truncated"]) == (4000, True)
 
 
 def test_an_install_with_nothing_to_do_is_an_outcome(capsys: pytest.CaptureFixture[str]) -> None:
-    show_converged(plans.converged(), "json")
+    show_converged(plans.make_converged_plan(), "json")
     document = stdlib.loads(capsys.readouterr().out)
     assert (document["schema"], document["playbook_runs"], document["exit"]["code"]) == ("gpustack/outcome/v1", [], 0)
-    show_converged(plans.converged(), "human")
+    show_converged(plans.make_converged_plan(), "human")
     assert "nothing to do" in capsys.readouterr().out
 
 
@@ -124,8 +130,8 @@ def test_a_meaning_of_the_command_replaces_the_general_one() -> None:
 
 @pytest.mark.parametrize("output", ["human", "json", "junit"])
 def test_the_result_goes_to_stdout_and_nothing_to_stderr(output: str, capsys: pytest.CaptureFixture[str]) -> None:
-    show_result(plans.bare(), output)
-    show_result(plans.installed(), output)
+    show_result(plans.make_bare_plan(), output)
+    show_result(plans.make_installed_outcome(), output)
     readouterr = capsys.readouterr()
     assert readouterr.out
     assert readouterr.err == ""
@@ -143,12 +149,12 @@ def test_colours_are_for_terminals_that_want_them(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    show_result(plans.converged(), "human")
+    show_result(plans.make_converged_plan(), "human")
     assert ("\x1b[32m" in capsys.readouterr().out) is coloured
 
 
 def test_junit_counts_what_it_holds() -> None:
-    root = fromstring(junit.render_plan(plans.bare()))
+    root = fromstring(junit.render_plan(plans.make_bare_plan()))
     assert {name: int(root.get(name, "-1")) for name in ("tests", "failures", "errors", "skipped")} == {
         "tests": len(list(root.iter("testcase"))),
         "failures": len(list(root.iter("failure"))),
@@ -160,12 +166,12 @@ def test_junit_counts_what_it_holds() -> None:
 
 def test_junit_survives_what_xml_cannot_hold() -> None:
     wild = Answer(SWAP.id, "kube1", 0, "\x00\x0b\ufffe<&\ud800 ]]>")
-    plan = made(["kube1"], [*answers_of("kube1"), wild])
+    plan = make_plan(["kube1"], [*make_answers("kube1"), wild])
     assert "<&" in "".join(fromstring(junit.render_plan(plan)).itertext())
 
 
 def test_nothing_failed_is_no_failure() -> None:
-    done = replace(plans.installed(), playbook_runs=())
+    done = replace(plans.make_installed_outcome(), playbook_runs=())
     assert fromstring(junit.render_outcome(done)).get("failures") == "0"
 
 

@@ -9,8 +9,8 @@ from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.report.proof.text import suggest_after_proof
 from gpustack.rollout.next_command import suggest_after_install, suggest_after_plan
 from gpustack.rollout.plan import Verification
-from tests.worlds import plans, proofs
-from tests.worlds.plans import CLOCK, PODS_GOOD, STRANGER, answers_of, made
+from tests.worlds.results import plans, proofs
+from tests.worlds.results.plans import CLOCK, PODS_GOOD, STRANGER, make_answers, make_plan
 
 NAMES = ["kube1", "kube2"]
 INSTALL = "gpustack install -i site/hosts.yml"
@@ -19,61 +19,73 @@ MANUAL = "gpustack explain ground/cpus"
 
 
 def test_nothing_to_do() -> None:
-    assert suggest_after_plan(plans.converged()) == ""
+    assert suggest_after_plan(plans.make_converged_plan()) == ""
 
 
 def test_what_differs_is_installed() -> None:
-    assert suggest_after_plan(plans.wide()) == INSTALL
+    assert suggest_after_plan(plans.make_wide_plan()) == INSTALL
 
 
 def test_one_host_that_needs_a_person_holds_up_no_other() -> None:
-    plan = made(NAMES, [*answers_of("kube1", swap="on"), *answers_of("kube2", cpus="1"), PODS_GOOD])
+    plan = make_plan(NAMES, [*make_answers("kube1", swap="on"), *make_answers("kube2", cpus="1"), PODS_GOOD])
     assert suggest_after_plan(plan) == INSTALL
 
 
 def test_a_control_plane_that_needs_a_person_comes_first() -> None:
-    plan = made(NAMES, [*answers_of("kube1", cpus="1"), *answers_of("kube2", swap="on"), PODS_GOOD])
+    plan = make_plan(NAMES, [*make_answers("kube1", cpus="1"), *make_answers("kube2", swap="on"), PODS_GOOD])
     assert suggest_after_plan(plan) == MANUAL
 
 
 def test_only_a_person_can_help() -> None:
-    assert suggest_after_plan(made(NAMES, [*answers_of("kube1"), *answers_of("kube2", cpus="1"), PODS_GOOD])) == MANUAL
-    upgrade = made(NAMES, [*answers_of("kube1"), *answers_of("kube2", runtime="2.2.0"), PODS_GOOD])
+    assert (
+        suggest_after_plan(make_plan(NAMES, [*make_answers("kube1"), *make_answers("kube2", cpus="1"), PODS_GOOD]))
+        == MANUAL
+    )
+    upgrade = make_plan(NAMES, [*make_answers("kube1"), *make_answers("kube2", runtime="2.2.0"), PODS_GOOD])
     assert suggest_after_plan(upgrade) == "gpustack explain upgrade-needed"
 
 
 def test_a_host_that_was_not_reached() -> None:
-    good = [*answers_of("kube1"), *answers_of("kube2"), PODS_GOOD]
-    assert suggest_after_plan(made([*NAMES, "kube3"], good, [STRANGER])) == "ssh-keyscan 10.0.0.3"
+    good = [*make_answers("kube1"), *make_answers("kube2"), PODS_GOOD]
+    assert suggest_after_plan(make_plan([*NAMES, "kube3"], good, [STRANGER])) == "ssh-keyscan 10.0.0.3"
     asked = Reach(
         "kube3", "host-sudo-password", "sudo asks", Prose("let this login use sudo (visudo), or log in as root")
     )
-    assert suggest_after_plan(made([*NAMES, "kube3"], good, [asked])) == "gpustack explain host-sudo-password"
+    assert suggest_after_plan(make_plan([*NAMES, "kube3"], good, [asked])) == "gpustack explain host-sudo-password"
     silent = Reach("kube3", "host-ssh-login", "not let in")
-    assert suggest_after_plan(made([*NAMES, "kube3"], good, [silent])) == "gpustack explain host-ssh-login"
+    assert suggest_after_plan(make_plan([*NAMES, "kube3"], good, [silent])) == "gpustack explain host-ssh-login"
 
 
 def test_what_is_unknown_is_looked_at() -> None:
     lost = Answer(CLOCK.id, "kube2", -1, "", missing_reason="broken off")
-    assert suggest_after_plan(made(NAMES, [*answers_of("kube1"), *answers_of("kube2"), lost, PODS_GOOD])) == LOOK
+    assert (
+        suggest_after_plan(make_plan(NAMES, [*make_answers("kube1"), *make_answers("kube2"), lost, PODS_GOOD])) == LOOK
+    )
 
 
 def test_after_an_install() -> None:
-    assert suggest_after_install(plans.installed()) == "gpustack kubeconfig --out kubeconfig -i site/hosts.yml"
-    assert suggest_after_install(plans.failed()) == LOOK
-    assert suggest_after_install(replace(plans.failed(), stop_reason="interrupted")) == INSTALL
+    assert (
+        suggest_after_install(plans.make_installed_outcome())
+        == "gpustack kubeconfig --out kubeconfig -i site/hosts.yml"
+    )
+    assert suggest_after_install(plans.make_failed_outcome()) == LOOK
+    assert suggest_after_install(replace(plans.make_failed_outcome(), stop_reason="interrupted")) == INSTALL
 
 
 def test_gpus_want_to_be_proven() -> None:
     for out, wanted in (("", "kubeconfig --out kubeconfig"), ("0000:65:00.0 0x2330\n", "prove")):
         devices = Answer(GPU_DEVICES.id, "kube2", 0, out)
-        plan = made(NAMES, [*answers_of("kube1"), *answers_of("kube2"), PODS_GOOD, devices])
-        done = replace(plans.installed(), verification=Verification(plan, 0.7, 9))
+        plan = make_plan(NAMES, [*make_answers("kube1"), *make_answers("kube2"), PODS_GOOD, devices])
+        done = replace(plans.make_installed_outcome(), verification=Verification(plan, 0.7, 9))
         assert suggest_after_install(done) == f"gpustack {wanted} -i site/hosts.yml"
 
 
 def test_after_a_proof() -> None:
-    verbs = [(proofs.good(), 0, "access grafana"), (proofs.mixed(), 1, "verify"), (proofs.interrupted(), 130, "prove")]
+    verbs = [
+        (proofs.make_good_proof(), 0, "access grafana"),
+        (proofs.make_mixed_proof(), 1, "verify"),
+        (proofs.make_interrupted_proof(), 130, "prove"),
+    ]
     for done, code, verb in verbs:
         assert suggest_after_proof(done, proofs.INVENTORY, code) == f"gpustack {verb} -i site/hosts.yml"
-    assert suggest_after_proof(proofs.none(), proofs.INVENTORY, 0) == ""
+    assert suggest_after_proof(proofs.make_empty_proof(), proofs.INVENTORY, 0) == ""

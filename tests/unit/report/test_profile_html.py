@@ -10,8 +10,8 @@ from gpustack.profile.analysis import analyze
 from gpustack.profile.file import build_profile
 from gpustack.report.profile.html import render_comparison, render_html
 from gpustack.report.profile.plot import HEIGHT, WIDTH, Line, Plot, resample_values
-from tests.worlds.page import Page
-from tests.worlds.workloads import MECHANISMS, analyzed, compared, make_job
+from tests.unit.report.page import Page
+from tests.worlds.prometheus.workloads import MECHANISMS, analyze_run, compare_runs, make_job
 
 EVIL = "<script>alert(1)</script>\x1b[2J"
 
@@ -27,12 +27,12 @@ def test_every_verdict_is_a_well_formed_page(name: str) -> None:
 
 
 def test_a_comparison_is_a_well_formed_page() -> None:
-    page = Page(render_comparison(*compared()))
+    page = Page(render_comparison(*compare_runs()))
     assert "more useful work" in page.text
     assert "power>10%: failed" in page.text
 
 
-@pytest.mark.parametrize("page", [render_html(analyzed()), render_comparison(*compared())])
+@pytest.mark.parametrize("page", [render_html(analyze_run()), render_comparison(*compare_runs())])
 def test_nothing_is_fetched_and_both_schemes_are_there(page: str) -> None:
     assert "http" not in page.replace("http-equiv", "")
     assert page.count("prefers-color-scheme: dark") == 2
@@ -41,7 +41,7 @@ def test_nothing_is_fetched_and_both_schemes_are_there(page: str) -> None:
 
 
 def test_no_name_becomes_markup() -> None:
-    analysis = analyzed()
+    analysis = analyze_run()
     page = render_html(replace(analysis, profile=replace(analysis.profile, label=EVIL, subject=EVIL)))
     assert "<script" not in page
     assert "\x1b" not in page

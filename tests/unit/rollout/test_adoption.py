@@ -8,9 +8,9 @@ import pytest
 from gpustack.ask.probe import Answer, Lines
 from gpustack.probes.host.unrecorded_paths import UNRECORDED
 from gpustack.rollout.adoption import build_adoption_variables, describe_adoptable, list_adoptable
-from tests.worlds.own_root import make_machine
-from tests.worlds.owned_root import RECORD, OwnedRoot
-from tests.worlds.reset_hosts import PLANE, WORKER, snapshot
+from tests.unit.ownership.owned_root import RECORD, OwnedRoot
+from tests.worlds.programs.own_root import make_machine
+from tests.worlds.snapshots.reset_hosts import PLANE, WORKER, snapshot
 
 OURS = "/etc/modules-load.d/gpustack.conf"
 KUBELET, ETCD = "/etc/kubernetes/kubelet.conf", "/var/lib/etcd/member"

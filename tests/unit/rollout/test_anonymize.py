@@ -15,10 +15,10 @@ from gpustack.doctor.diagnose import diagnose, list_probes
 from gpustack.doctor.finding import Diagnosis
 from gpustack.rollout.anonymize import Pseudonyms, anonymize, remove_secrets
 from gpustack.rollout.overlay import build_cluster_variables
-from tests.worlds import cluster, gpus, hosts
-from tests.worlds.cases import recorded
+from tests.worlds.snapshots import cluster, gpus, hosts
+from tests.worlds.snapshots.answers import read_case
 
-OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
+OFF = read_case("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 SNAPSHOTS = {
     "hosts": lambda: hosts.snapshot({("kernel.sysctls", "h1"): OFF}),
     "cluster": cluster.snapshot,

@@ -16,7 +16,7 @@ from gpustack.rollout import waiting
 from gpustack.rollout.plan import Outcome, PlaybookRun, TaskFailure, plan
 from gpustack.rollout.rollout import Rollout
 from gpustack.steps.step import Step
-from tests.worlds.rollout_run import INVENTORY, World, step
+from tests.unit.rollout.rollout_run import INVENTORY, World, step
 
 
 def of_cluster(name: str, needs: tuple[str, ...] = (), cure: Cure = "install") -> Step:

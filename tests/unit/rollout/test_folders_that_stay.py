@@ -3,7 +3,7 @@
 import json
 
 from gpustack.rollout.removal import judge_removal
-from tests.worlds.reset_hosts import snapshot
+from tests.worlds.snapshots.reset_hosts import snapshot
 
 
 def test_a_folder_of_gpustack_with_files_of_others_is_not_left_to_remove() -> None:

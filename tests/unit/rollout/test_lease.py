@@ -20,9 +20,9 @@ from gpustack.config.host import CONTROL_PLANE, NODE, STANDALONE, Host
 from gpustack.errors import LockedError, RolloutError, UnreachableError
 from gpustack.rollout import lock
 from gpustack.rollout.lease import Places, choose_places, find_silent_planes, hold_locks
-from tests.worlds import hosts
-from tests.worlds.cases import answers_at, written
-from tests.worlds.snapshot import build
+from tests.worlds.snapshots import hosts
+from tests.worlds.snapshots.answers import make_answer, place_answers
+from tests.worlds.snapshots.build import build
 
 PLANE = Host("k1", "10.0.0.1", groups=frozenset({CONTROL_PLANE}))
 WORKER, OTHER = Host("k2", "10.0.0.2"), Host("k3", "10.0.0.3")
@@ -177,7 +177,7 @@ def snapshot(planes: str, others: str, away: str = "") -> Snapshot:
     answers: dict[tuple[str, str], Answer] = {}
     for name in {*planes, *others} - {*away}:
         machine = f"{ord('z') - ord(name):032x}\n\n"
-        answers |= answers_at(name, replace(written("system.identity", machine), location=name))
+        answers |= place_answers(name, replace(make_answer("system.identity", machine), location=name))
     return build(made, answers, {}, reach)
 
 

@@ -12,9 +12,9 @@ import yaml
 
 from gpustack.config.resources import locate_playbooks
 from gpustack.rollout.overlay import build_cluster_variables, build_machine_ids, build_overlay, dump_yaml, write_overlay
-from tests.worlds import gpus, standalone
-from tests.worlds.cases import answers_at, written
-from tests.worlds.hosts import snapshot
+from tests.worlds.snapshots import gpus, standalone
+from tests.worlds.snapshots.answers import make_answer, place_answers
+from tests.worlds.snapshots.hosts import snapshot
 
 PLAY = """
 - hosts: all
@@ -27,7 +27,7 @@ PLAY = """
 def test_a_host_name_that_is_a_template_runs_nothing(tmp_path: Path) -> None:
     trap = tmp_path / "sprung"
     name = "{{lookup('pipe','touch${IFS}" + str(trap) + "')}}"
-    found = snapshot(answers_at("h1", written("system.hostname", f"{name}\n")), {})
+    found = snapshot(place_answers("h1", make_answer("system.hostname", f"{name}\n")), {})
     assert build_overlay(found)["all"]["hosts"]["h1"]["gpustack_host"]["name"] == name.lower()
     (tmp_path / "play.yml").write_text(PLAY)
     program = Path(sys.executable).with_name("ansible-playbook")
@@ -43,14 +43,18 @@ def test_a_host_name_that_is_a_template_runs_nothing(tmp_path: Path) -> None:
 
 
 def test_a_host_without_kubernetes_gets_what_its_roles_install() -> None:
-    variables = build_overlay(standalone.built(standalone.installed()))["all"]["hosts"]["w1"]["gpustack_standalone"]
+    variables = build_overlay(standalone.snapshot(standalone.build_installed_answers()))["all"]["hosts"]["w1"][
+        "gpustack_standalone"
+    ]
     assert set(variables) == {"standalone-exporters", "standalone-monitoring"}
     assert all(installation["files"] and installation["commands"] for installation in variables.values())
 
 
 def ask_machine(folder: Path, machine: str | None) -> subprocess.CompletedProcess[str]:
     """Plays the first task of every play on this machine; `machine` is the id that h1 had when it was asked."""
-    found = snapshot(answers_at("h1", written("system.identity", f"{machine}\n\n" if machine is not None else "?")), {})
+    found = snapshot(
+        place_answers("h1", make_answer("system.identity", f"{machine}\n\n" if machine is not None else "?")), {}
+    )
     (folder / "play.yml").write_text(f"""
 - hosts: all
   gather_facts: false
@@ -95,7 +99,7 @@ def test_another_machine_is_not_changed(tmp_path: Path, text: str | None, shown:
 
 def test_the_machine_that_was_shown_wins_over_the_one_that_answers_now() -> None:
     """A host is asked again while a rollout goes on; who it was is part of what was agreed to."""
-    shown, now = (snapshot(answers_at("h1", written("system.identity", f"{id * 32}\n\n")), {}) for id in "ab")
+    shown, now = (snapshot(place_answers("h1", make_answer("system.identity", f"{id * 32}\n\n")), {}) for id in "ab")
     hosts = build_overlay(now, build_machine_ids(shown))["all"]["hosts"]
     assert hosts["h1"]["gpustack_machine_id"] == "a" * 32
 

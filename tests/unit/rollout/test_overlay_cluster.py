@@ -8,14 +8,14 @@ from gpustack.probes.kubernetes.applied_objects import DIGEST
 from gpustack.rollout.overlay import build_cluster_variables, build_overlay
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
-from tests.worlds import gpus
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.cluster import K1, K2, snapshot
-from tests.worlds.hosts import snapshot as of_hosts
+from tests.worlds.snapshots import gpus
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.cluster import K1, K2, snapshot
+from tests.worlds.snapshots.hosts import snapshot as of_hosts
 
 
 def test_every_release_and_all_objects_of_a_known_cluster() -> None:
-    none = answers_at(CLUSTER, recorded("autoscaling.external-metrics", "none"))
+    none = place_answers(CLUSTER, read_case("autoscaling.external-metrics", "none"))
     found = build_cluster_variables(gpus.snapshot(none, {"autoscaling": {"enabled": True}}))
     assert set(found["gpustack_releases"]) == set(RELEASES)
     assert set(found["gpustack_objects"]) == set(OBJECTS)
@@ -29,7 +29,7 @@ def test_every_release_and_all_objects_of_a_known_cluster() -> None:
 
 def test_what_is_unknown_is_left_out_and_takes_nothing_with_it() -> None:
     """Who brings the drivers hangs on what the hosts have; Prometheus does not."""
-    silent = {("gpu.devices", host): written("gpu.devices", "", 127) for host in ("k1", "k2")}
+    silent = {("gpu.devices", host): make_answer("gpu.devices", "", 127) for host in ("k1", "k2")}
     found = build_cluster_variables(snapshot(silent, {}, (K1, K2)))
     assert set(found["gpustack_releases"]) == {"monitoring", "autoscaling"}
     assert {"dashboards", "alerts"} <= set(found["gpustack_objects"])

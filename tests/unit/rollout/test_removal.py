@@ -12,7 +12,7 @@ from gpustack.config.host import HostSpec
 from gpustack.errors import RolloutError
 from gpustack.rollout.removal import judge_removal
 from gpustack.rollout.reset import refuse_removal
-from tests.worlds.reset_hosts import BARE, CA, HOSTS, PLANE, WORKER, machine, node, nodes, recorded, snapshot
+from tests.worlds.snapshots.reset_hosts import BARE, CA, HOSTS, PLANE, WORKER, machine, node, nodes, records, snapshot
 
 ALL = {"k1": PLANE, "k2": WORKER}
 PACKAGES = (
@@ -191,7 +191,7 @@ def test_what_other_programs_store_is_never_agreed_on_without_a_record(path: str
 
 
 def test_data_of_others_beside_our_cluster_is_left_and_named() -> None:
-    lines = recorded(("/var/lib/kubelet", "data")) + unrecorded("/var/lib/etcd/member", cluster=CA).partition("\n")[2]
+    lines = records(("/var/lib/kubelet", "data")) + unrecorded("/var/lib/etcd/member", cluster=CA).partition("\n")[2]
     (two,) = judge_removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lines}}, nodes()), ["k2"]).hosts
     assert two.foreign == ""
     assert [agreement.path for agreement in two.ownership.agreements] == ["/var/lib/kubelet"]
@@ -199,7 +199,7 @@ def test_data_of_others_beside_our_cluster_is_left_and_named() -> None:
 
 
 def test_a_record_of_another_cluster_s_data_is_no_proof() -> None:
-    lines = recorded(("/var/lib/kubelet", "data")).replace(f"present of {CA}", "present of sha256:2")
+    lines = records(("/var/lib/kubelet", "data")).replace(f"present of {CA}", "present of sha256:2")
     lines = lines.replace(f'{{"cluster": "{CA}"}}', '{"cluster": "sha256:2"}')
     taken = snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lines}}, nodes())
     (two,) = judge_removal(taken, ["k2"]).foreign_hosts
@@ -225,7 +225,7 @@ def test_a_torn_record_is_named() -> None:
 
 
 def test_a_host_that_lies_about_its_record_gets_no_other_path_removed() -> None:
-    lies = recorded(("/etc/shadow", "file"), ("/home", "data"), ("/etc/fstab", "data"), ("/var/lib/kubelet", "data"))
+    lies = records(("/etc/shadow", "file"), ("/home", "data"), ("/etc/fstab", "data"), ("/var/lib/kubelet", "data"))
     (two,) = judge_removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lies}}, nodes()), ["k2"]).hosts
     assert [agreement.path for agreement in two.ownership.agreements] == ["/var/lib/kubelet"]
     assert any("3 paths that no step declares" in text for text in two.kept_resources)
@@ -241,7 +241,7 @@ def test_a_host_that_lies_about_its_record_gets_no_other_path_removed() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("kind", ["file", "lines", "data", "folder"])
 def test_no_pattern_of_the_declaration_reaches_another_path(path: str, kind: str) -> None:
-    lies = recorded((path, kind))
+    lies = records((path, kind))
     (two,) = judge_removal(snapshot({"k1": PLANE, "k2": WORKER | {"owned.records": lies}}, nodes()), ["k2"]).hosts
     assert two.ownership.agreements == ()
 

@@ -12,7 +12,7 @@ from gpustack.rollout.overlay import build_overlay
 from gpustack.rollout.plan import PlaybookRun, TaskFailure
 from gpustack.rollout.removal import judge_removal
 from gpustack.rollout.reset import ResetOutcome, reset
-from tests.worlds.reset_hosts import CA, PLANE, WORKER, machine, node, nodes, recorded, snapshot
+from tests.worlds.snapshots.reset_hosts import CA, PLANE, WORKER, machine, node, nodes, records, snapshot
 
 BEFORE = snapshot({"k1": PLANE, "k2": WORKER}, nodes(node("k1"), node("k2")))
 
@@ -53,7 +53,7 @@ def test_only_hosts_with_something_are_played_with_what_was_shown() -> None:
 
 
 def test_what_is_found_again_is_left() -> None:
-    links = recorded(("/sys/class/net/cni0", "link"), cluster="")
+    links = records(("/sys/class/net/cni0", "link"), cluster="")
     outcome, _ = run(snapshot({"k2": {"owned.flannel": "link cni0\n", "owned.records": links}}))
     assert [host_removal.host for host_removal in outcome.incomplete_hosts] == ["k2"]
     assert outcome.exit_status == 6

@@ -16,7 +16,7 @@ from gpustack.rollout import waiting
 from gpustack.rollout.plan import Outcome, PlaybookRun, plan
 from gpustack.rollout.rollout import Rollout
 from gpustack.steps.step import Step
-from tests.worlds.rollout_run import HOSTS, INVENTORY, World, step
+from tests.unit.rollout.rollout_run import HOSTS, INVENTORY, World, step
 
 
 def run(world: World, *steps: Step, **options: Any) -> Outcome:

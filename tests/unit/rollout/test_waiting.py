@@ -17,8 +17,8 @@ from gpustack.rollout import rollout, waiting
 from gpustack.rollout.plan import PlaybookRun, plan
 from gpustack.rollout.rollout import Rollout
 from gpustack.steps.step import Step
-from tests.worlds.clock import Clock
-from tests.worlds.rollout_run import HOSTS, World, step
+from tests.unit.rollout.rollout_run import HOSTS, World, step
+from tests.worlds.programs.clock import Clock
 
 STEP = replace(step("a"), settle_seconds=30, pulls=True)
 ROUND = 10.0

@@ -11,8 +11,8 @@ from gpustack.serve import latest
 from gpustack.serve.latest import LatestMoment
 from gpustack.serve.moment import Moment
 from gpustack.serve.refusal import Refusal
-from tests.worlds.gpu_series import gpu_series
-from tests.worlds.moments import moment
+from tests.worlds.prometheus.gpu_series import gpu_series
+from tests.worlds.prometheus.moments import moment
 
 FOUND = moment(gpu_series("gpu1", 0))
 

@@ -15,10 +15,10 @@ from gpustack.serve.moment import Moment
 from gpustack.serve.openapi import render_openapi
 from gpustack.serve.refusal import Refusal, render_problem
 from gpustack.serve.routes import ROUTES, respond
-from tests.worlds.gpu_series import BUSY, HEALTHY, gpu_series
-from tests.worlds.moments import NAN, labels, moment, served
+from tests.worlds.prometheus.gpu_series import BUSY, HEALTHY, gpu_series
+from tests.worlds.prometheus.moments import NAN, labels, make_served_series, moment
 
-SERVED = moment(served())
+SERVED = moment(make_served_series())
 
 
 def get(target: str, found: Moment = SERVED) -> Any:

@@ -17,10 +17,10 @@ from gpustack.serve import handler, request_head, server
 from gpustack.serve.latest import LatestMoment
 from gpustack.serve.moment import Moment, read_moment
 from gpustack.serve.server import Server
-from tests.worlds.moments import moment, served
-from tests.worlds.web import prometheus_with, refused, web_server
+from tests.worlds.programs.web import make_error, make_prometheus, web_server
+from tests.worlds.prometheus.moments import make_served_series, moment
 
-MOMENT = moment(served())
+MOMENT = moment(make_served_series())
 
 
 @contextmanager
@@ -201,7 +201,7 @@ def test_more_than_there_are_threads_are_refused(monkeypatch: pytest.MonkeyPatch
 
 def test_many_at_once_ask_prometheus_once() -> None:
     queries: list[str] = []
-    made = prometheus_with(served())
+    made = make_prometheus(make_served_series())
 
     def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:
         queries.append(form["query"])
@@ -218,7 +218,7 @@ def test_many_at_once_ask_prometheus_once() -> None:
 
 
 def test_a_prometheus_that_does_not_answer_is_503_with_the_reason() -> None:
-    with web_server(lambda *_: refused(422, "too many samples")) as url:
+    with web_server(lambda *_: make_error(422, "too many samples")) as url:
         prometheus = Prometheus(Access(url, token="very-secret"))
         with serving(LatestMoment(lambda: read_moment(prometheus), 60)) as server:
             answer = get(server, "/v1/gpus")

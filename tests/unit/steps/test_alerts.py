@@ -1,8 +1,8 @@
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.alerts import STEP, VENDOR, load_groups
-from tests.worlds.cases import recorded, written
-from tests.worlds.cluster import healthy, judged, states
-from tests.worlds.judge import failures
+from tests.worlds.snapshots.answers import make_answer, read_case
+from tests.worlds.snapshots.cluster import build_answers, judge, states
+from tests.worlds.snapshots.judge import failures
 
 RULES, LOADED = ("applied.rules", CLUSTER), ("alerting.rule-groups", CLUSTER)
 BOTH = "gpustack-gpu-alerts, gpustack-gpu-recording"
@@ -10,41 +10,41 @@ BOTH = "gpustack-gpu-alerts, gpustack-gpu-recording"
 
 def test_rules_that_are_missing() -> None:
     for case in ("none", "unknown-kind"):
-        assert failures(judged(STEP, {RULES: recorded(RULES[0], case)})) == {"rules": (f"{BOTH} missing", "install")}
+        assert failures(judge(STEP, {RULES: read_case(RULES[0], case)})) == {"rules": (f"{BOTH} missing", "install")}
 
 
 def test_an_address_of_runbooks_is_another_content() -> None:
-    found = failures(judged(STEP, spec={"alerts": {"runbooks": "https://wiki.example/gpus"}}))
+    found = failures(judge(STEP, spec={"alerts": {"runbooks": "https://wiki.example/gpus"}}))
     assert found == {"rules": ("gpustack-gpu-alerts with different content", "install")}
 
 
 def test_rules_that_somebody_edited() -> None:
-    out = healthy()[RULES].stdout
+    out = build_answers()[RULES].stdout
     rules = r'"f:groups":{"k:{\"name\": \"gpustack-gpu-xid\"}":{".":{},"f:name":{},"f:rules":{}}'
     assert rules in out
     edited = out.replace(rules, rules.replace(',"f:rules":{}', ""))
-    assert failures(judged(STEP, {RULES: written(RULES[0], edited)})) == {
+    assert failures(judge(STEP, {RULES: make_answer(RULES[0], edited)})) == {
         "rules": ("gpustack-gpu-alerts changed by an unknown client", "install")
     }
 
 
 def test_a_group_that_prometheus_has_not_read_or_not_wholly() -> None:
-    out = healthy()[LOADED].stdout
-    gone = written(LOADED[0], out.replace("x;gpustack-gpu-xid", "x;else"))
-    assert failures(judged(STEP, {LOADED: gone})) == {"rules-loaded": ("no gpustack-gpu-xid", "install")}
+    out = build_answers()[LOADED].stdout
+    gone = make_answer(LOADED[0], out.replace("x;gpustack-gpu-xid", "x;else"))
+    assert failures(judge(STEP, {LOADED: gone})) == {"rules-loaded": ("no gpustack-gpu-xid", "install")}
     assert '"value": [0, "20"]' in out
-    fewer = written(LOADED[0], out.replace('"value": [0, "20"]', '"value": [0, "19"]'))
-    mismatch = judged(STEP, {LOADED: fewer})["rules-loaded"].result
+    fewer = make_answer(LOADED[0], out.replace('"value": [0, "20"]', '"value": [0, "19"]'))
+    mismatch = judge(STEP, {LOADED: fewer})["rules-loaded"].result
     assert mismatch
     assert (mismatch.actual, mismatch.passing) == ("no gpustack-gpu-usage", True)
 
 
 def test_a_recorded_prometheus_has_the_groups_of_this_tree() -> None:
-    assert failures(judged(STEP, {LOADED: recorded(LOADED[0], "control-plane")})) == {}
+    assert failures(judge(STEP, {LOADED: read_case(LOADED[0], "control-plane")})) == {}
 
 
 def test_who_cannot_be_asked_makes_it_unknown() -> None:
-    judgements = judged(STEP, {RULES: recorded(RULES[0], "forbidden"), LOADED: recorded(LOADED[0], "error")})
+    judgements = judge(STEP, {RULES: read_case(RULES[0], "forbidden"), LOADED: read_case(LOADED[0], "error")})
     assert {judgement.outcome for judgement in judgements.values()} == {"unknown"}
 
 

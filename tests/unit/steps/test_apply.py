@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpustack.config.resources import locate_playbooks
-from tests.worlds.api_objects import APPLIED, OTHERS, calls, document, install, put, run
+from tests.worlds.programs.api_objects import APPLIED, OTHERS, calls, document, install, put, run
 
 SCRIPT = "set -eu\n" + "".join((locate_playbooks() / "files" / name).read_text() for name in ("limits.sh", "apply.sh"))
 LABEL = {"app.kubernetes.io/managed-by": "gpustack"}

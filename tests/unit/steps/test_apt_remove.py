@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.config.resources import locate_playbooks
-from tests.worlds.own_root import Machine, make_machine
+from tests.worlds.programs.own_root import Machine, make_machine
 
 FILES = locate_playbooks() / "files"
 SCRIPT = f"(\n{(FILES / 'limits.sh').read_text()}\n{(FILES / 'apt-remove.sh').read_text()})"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.config.resources import locate_playbooks
-from tests.worlds.signing_keys import Vendor
+from tests.worlds.programs.signing_keys import Vendor
 
 SCRIPT = (locate_playbooks() / "files" / "apt-repositories.sh").read_text()
 FETCH = (

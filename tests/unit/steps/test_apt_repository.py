@@ -13,8 +13,8 @@ from gpustack.config.spec import Spec
 from gpustack.probes.gpu.packages import GPU_REPOSITORY
 from gpustack.steps.apt_repository import find_repository_mismatch, resolve_repository
 from gpustack.steps.prereqs.host import SYSTEMS
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.hosts import snapshot
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.hosts import snapshot
 
 CUDA = "https://developer.download.nvidia.com/compute/cuda/repos"
 OLD, DEBIAN13, UBUNTU2604 = (
@@ -31,7 +31,7 @@ MIRROR = {"source": {"mirror": "http://10.77.1.1:8480", "fingerprint": "B" * 40}
 
 def host(name: str, version: str, arch: str, spec: dict[str, Any]) -> View:
     release = f"{arch}\nID={name}\nVERSION_ID={version}\nVERSION_CODENAME=x\n"
-    answers = answers_at("h1", written("system.os", release), recorded("gpu.repository", "fresh-debian-12"))
+    answers = place_answers("h1", make_answer("system.os", release), read_case("gpu.repository", "fresh-debian-12"))
     return View(snapshot(answers, {"source": "official", **spec}), "h1")
 
 

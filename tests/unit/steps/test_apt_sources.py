@@ -17,9 +17,9 @@ from gpustack.steps.gpu import runtime as gpu_runtime
 from gpustack.steps.kubernetes import step as kubernetes
 from gpustack.steps.prereqs import step as prereqs
 from gpustack.steps.step import Step
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.hosts import judged, snapshot
-from tests.worlds.judge import failures
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.hosts import judge, snapshot
+from tests.worlds.snapshots.judge import failures
 
 SOURCES = "packages.sources"
 DOCKER = ("https://download.docker.com/linux/debian", "9DC858229FC7DD38854AE2D88D81803C0EBFCD88")
@@ -53,15 +53,15 @@ def answers(name: str, *lines: str, ours: bool = False, **ring: Any) -> dict[tup
     _, (uri, fingerprint), file, rest = STEPS[name]
     sources = lines or (f"{file}|{uri}|{rest.format(key='/k.gpg')}",)
     rings = ring.get("keyring", keys("/k.gpg", fingerprint))
-    answer = written(SOURCES, "\n".join(["== sources", *sources, "== keys", rings, "== refused"]) + "\n")
+    answer = make_answer(SOURCES, "\n".join(["== sources", *sources, "== keys", rings, "== refused"]) + "\n")
     probe = OURS.get(name, "packages.repositories")
     state = "prepared-debian-12" if ours else "fresh-debian-12"
-    return {(SOURCES, "h1"): answer, (probe, "h1"): recorded(probe, state)}
+    return {(SOURCES, "h1"): answer, (probe, "h1"): read_case(probe, state)}
 
 
 def repository(name: str, asked: dict[tuple[str, str], Any]) -> Any:
     spec = HOST_STACK if name in OURS else OFFICIAL
-    judgement = judged(STEPS[name][0], asked, spec)["repository"]
+    judgement = judge(STEPS[name][0], asked, spec)["repository"]
     assert judgement.outcome != "unknown", judgement.reason
     return judgement.result
 
@@ -121,7 +121,7 @@ def test_a_file_that_names_other_places_too_is_not_moved_away() -> None:
 
 def test_no_gpg_is_no_key() -> None:
     asked = answers("containerd", keyring="key ? /k.gpg")
-    assert judged(containerd.STEP, asked, OFFICIAL)["repository"].outcome == "unknown"
+    assert judge(containerd.STEP, asked, OFFICIAL)["repository"].outcome == "unknown"
 
 
 def test_ours_goes_where_somebody_brought_the_same() -> None:
@@ -142,14 +142,14 @@ RING = "/etc/apt/keyrings/gpustack-kubernetes.gpg"
 
 
 def with_end(end: str) -> dict[tuple[str, str], Any]:
-    return answers_at("h1", recorded(SOURCES, "prepared-debian-12", (PREPARED, f"1795283488:{end}")))
+    return place_answers("h1", read_case(SOURCES, "prepared-debian-12", (PREPARED, f"1795283488:{end}")))
 
 
 def test_a_key_that_has_ended_is_fetched_again() -> None:
     """Recorded on 2026-11-21; 1795000000 is 2026-11-18."""
-    found = failures(judged(kubernetes.STEP, with_end("1795000000")))["repository"]
+    found = failures(judge(kubernetes.STEP, with_end("1795000000")))["repository"]
     assert found == ("B02F2293F7B78A3111583174AF233E29F632E03B, expired on 2026-11-18", "install")
-    assert failures(judged(kubernetes.STEP, with_end("1796000000"))) == {}
+    assert failures(judge(kubernetes.STEP, with_end("1796000000"))) == {}
 
 
 @pytest.mark.parametrize(
@@ -163,12 +163,12 @@ def test_a_key_that_ends_soon_is_renewed_once_it_is_known_to_be_prolonged(
     known = read_version_set("2026-11")
     apt = {**known.apt, "kubernetes": replace(known.apt["kubernetes"], expires=date.fromisoformat(prolonged))}
     monkeypatch.setattr(resolution, "read_version_set", lambda name: replace(known, apt=apt))
-    file = recorded("packages.repositories", "prepared-debian-12")
+    file = read_case("packages.repositories", "prepared-debian-12")
     text = file.stdout.replace("http://10.77.1.1:8480/", "https://").replace(
         "B02F2293F7B78A3111583174AF233E29F632E03B", KUBERNETES[1]
     )
-    asked = {**with_end(end), ("packages.repositories", "h1"): written("packages.repositories", text)}
-    assert failures(judged(kubernetes.STEP, asked, OFFICIAL)).get("repository") == found
+    asked = {**with_end(end), ("packages.repositories", "h1"): make_answer("packages.repositories", text)}
+    assert failures(judge(kubernetes.STEP, asked, OFFICIAL)).get("repository") == found
     older = Spec.model_validate({"kubernetes": {"version": "1.35.2"}})
     assert (resolution.find_key_expiry(Spec(), "kubernetes"), resolution.find_key_expiry(older, "kubernetes")) == (
         date.fromisoformat(prolonged), None,
@@ -178,11 +178,11 @@ def test_a_key_that_ends_soon_is_renewed_once_it_is_known_to_be_prolonged(
 def test_half_a_source_is_refused_before_anything_is_changed() -> None:
     words = "E: Malformed entry 1 in list file /etc/apt/sources.list.d/half.list (Suite)"
     edit = ("== refused\n", f"== refused\n{words}\nE: The list of sources could not be read.\n")
-    asked = answers_at("h1", recorded(SOURCES, "prepared-debian-12", edit))
-    result = judged(prereqs.STEP, asked)["package-sources"].result
+    asked = place_answers("h1", read_case(SOURCES, "prepared-debian-12", edit))
+    result = judge(prereqs.STEP, asked)["package-sources"].result
     assert result
     assert (result.cure, result.hint) == ("operator", "gpustack explain apt-sources-refused")
     assert words in result.actual
     ours = "E: Conflicting values set for option Signed-By regarding source x: /k.gpg != " + RING
-    asked = answers_at("h1", recorded(SOURCES, "prepared-debian-12", ("== refused\n", f"== refused\n{ours}\n")))
-    assert "package-sources" not in failures(judged(prereqs.STEP, asked))
+    asked = place_answers("h1", read_case(SOURCES, "prepared-debian-12", ("== refused\n", f"== refused\n{ours}\n")))
+    assert "package-sources" not in failures(judge(prereqs.STEP, asked))

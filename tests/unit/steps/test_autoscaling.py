@@ -9,17 +9,17 @@ from gpustack.ask.view import View
 from gpustack.steps.autoscaling.server import select_deployments
 from gpustack.steps.autoscaling.step import STEP
 from gpustack.steps.autoscaling.values import build_release, needs_release
-from tests.worlds import cluster
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.cluster import states
-from tests.worlds.judge import failures, judgements
-from tests.worlds.scaling import ON, deployments, released, snapshot
+from tests.worlds.snapshots import cluster
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.autoscaling import ON, deployments, releases, snapshot
+from tests.worlds.snapshots.cluster import states
+from tests.worlds.snapshots.judge import failures, judgements
 
 API = "autoscaling.external-metrics"
 
 
 def failed(*answers: Answer, spec: dict[str, Any] = ON) -> dict[str, tuple[str, str]]:
-    return failures(judgements(STEP, snapshot(spec, answers_at(CLUSTER, *answers))))
+    return failures(judgements(STEP, snapshot(spec, place_answers(CLUSTER, *answers))))
 
 
 def test_as_the_step_leaves_it_all_holds() -> None:
@@ -32,11 +32,11 @@ def test_off_by_default() -> None:
 
 def test_another_server_of_the_api_is_left_alone() -> None:
     """Nothing else is judged then, so that nothing is installed beside it."""
-    other = recorded(API, "adapter")
-    assert failed(other, written("helm.releases", '{"items":[]}')) == {
+    other = read_case(API, "adapter")
+    assert failed(other, make_answer("helm.releases", '{"items":[]}')) == {
         "other-server": ("monitoring/prometheus-adapter", "operator")
     }
-    assert not needs_release(View(snapshot(changed=answers_at(CLUSTER, other)), CLUSTER))
+    assert not needs_release(View(snapshot(changed=place_answers(CLUSTER, other)), CLUSTER))
 
 
 def test_its_own_namespace_decides_whose_it_is() -> None:
@@ -50,13 +50,13 @@ def test_what_the_operator_leaves_out_or_renames_is_not_missed() -> None:
     named = replace(found, inventory=replace(found.inventory, values={"keda": values}))
     assert select_deployments(View(named, CLUSTER)).names == ("scaler", "scaler-metrics-apiserver")
     bare = replace(found, inventory=replace(found.inventory, values={"keda": {"metricsServer": {"enabled": False}}}))
-    served = replace(bare, answers={**bare.answers, **answers_at(CLUSTER, recorded(API, "adapter"))})
+    served = replace(bare, answers={**bare.answers, **place_answers(CLUSTER, read_case(API, "adapter"))})
     assert set(failures(judgements(STEP, served))) == {"chart"}
 
 
 def test_before_it_is_installed() -> None:
-    none = (written("autoscaling.deployments", '{"items":[]}'), written("helm.releases", '{"items":[]}'))
-    assert failed(recorded(API, "none"), *none) == {
+    none = (make_answer("autoscaling.deployments", '{"items":[]}'), make_answer("helm.releases", '{"items":[]}'))
+    assert failed(read_case(API, "none"), *none) == {
         "chart": ("nothing", "install"),
         "workloads": (
             "no keda-admission-webhooks, keda-operator, keda-operator-metrics-apiserver", "install",
@@ -68,11 +68,11 @@ def test_before_it_is_installed() -> None:
 @pytest.mark.parametrize(
     ("answer", "check", "found"),
     [
-        (released(digest="0"), "chart", "different values"),
-        (released(chart="2.19.0"), "chart", "keda 2.19.0"),
+        (releases(digest="0"), "chart", "different values"),
+        (releases(chart="2.19.0"), "chart", "keda 2.19.0"),
         (deployments(keda_operator=0), "workloads", "keda-operator scaled to 0"),
         (deployments(keda_admission_webhooks=-1), "workloads", "no keda-admission-webhooks"),
-        (recorded(API, "new"), "metrics-api", "not judged yet"),
+        (read_case(API, "new"), "metrics-api", "not judged yet"),
     ],
 )
 def test_what_differs_is_named(answer: Answer, check: str, found: str) -> None:
@@ -80,14 +80,14 @@ def test_what_differs_is_named(answer: Answer, check: str, found: str) -> None:
 
 
 def test_an_api_that_is_not_reached_is_a_fault_that_doctor_knows() -> None:
-    down = recorded(API, "keda-down")
-    judgement = judgements(STEP, snapshot(changed=answers_at(CLUSTER, down)))["metrics-api"]
+    down = read_case(API, "keda-down")
+    judgement = judgements(STEP, snapshot(changed=place_answers(CLUSTER, down)))["metrics-api"]
     assert judgement.result
     assert (judgement.result.fault, judgement.result.passing) == ("autoscaling-api-down", True)
 
 
 def test_the_operators_values_count_more() -> None:
-    view = View(cluster.snapshot(answers_at(CLUSTER, recorded(API, "none")), ON), CLUSTER)
+    view = View(cluster.snapshot(place_answers(CLUSTER, read_case(API, "none")), ON), CLUSTER)
     made = build_release(view)
     assert (made.name, made.namespace, made.chart) == ("keda", "keda", "keda")
     assert made.values == {

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpustack.steps.chart_values import merge_values
-from tests.worlds.value_layers import layers
+from tests.unit.steps.value_layers import layers
 
 
 def test_maps_merge_lists_are_replaced_null_stays() -> None:

@@ -9,9 +9,9 @@ from jinja2 import Environment
 from gpustack.config.resources import locate_playbooks
 from gpustack.steps.containerd.files import build_drop_in
 from gpustack.steps.containerd.step import STEP
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.hosts import judged
-from tests.worlds.judge import failures
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.hosts import judge
+from tests.worlds.snapshots.judge import failures
 
 ROLE = locate_playbooks() / "roles" / "containerd"
 RUNTIME, CONFIGURATION, PACKAGES = "containerd.runtime", "containerd.configuration", "packages.installed"
@@ -19,7 +19,7 @@ IMAGES = "containerd.images"
 
 
 def test_a_fresh_host() -> None:
-    found = failures(judged(STEP, state="fresh"))
+    found = failures(judge(STEP, state="fresh"))
     assert {cure for _, cure in found.values()} == {"install"}
     assert found["version"] == ("nothing", "install")
     assert found["running"] == ("no unit", "install")
@@ -28,9 +28,9 @@ def test_a_fresh_host() -> None:
 
 @pytest.mark.parametrize("name", ["docker.io", "containerd", "moby-engine"])
 def test_other_runtimes_are_left_to_the_operator(name: str) -> None:
-    known = recorded(PACKAGES, "prepared-debian-12")
+    known = read_case(PACKAGES, "prepared-debian-12")
     more = replace(known, stdout=f"{known.stdout}{name} install installed 26.1.5-1\n")
-    result = judged(STEP, {(PACKAGES, "h1"): more})["other-runtimes"].result
+    result = judge(STEP, {(PACKAGES, "h1"): more})["other-runtimes"].result
     assert result
     assert (result.actual, result.cure) == (name, "operator")
     assert result.hint.startswith(f"apt-get remove {name} ")
@@ -38,19 +38,19 @@ def test_other_runtimes_are_left_to_the_operator(name: str) -> None:
 
 def with_docker_ce() -> dict[tuple[str, str], Any]:
     """As on DGX OS and in images for deep learning."""
-    known = recorded(PACKAGES, "prepared-debian-12")
+    known = read_case(PACKAGES, "prepared-debian-12")
     docker = "docker-ce install installed 5:29.8.2-1~ubuntu.24.04~noble\n"
     return {(PACKAGES, "h1"): replace(known, stdout=known.stdout + docker)}
 
 
 def test_docker_ce_shares_its_containerd() -> None:
-    assert failures(judged(STEP, with_docker_ce())) == {}
+    assert failures(judge(STEP, with_docker_ce())) == {}
 
 
 def test_with_docker_ce_only_cri_is_enabled_and_what_restarts_is_named() -> None:
     """Docker's package disables CRI."""
-    answers = {**with_docker_ce(), (CONFIGURATION, "h1"): recorded(CONFIGURATION, "vendor")}
-    found = failures(judged(STEP, answers))["configuration"]
+    answers = {**with_docker_ce(), (CONFIGURATION, "h1"): read_case(CONFIGURATION, "vendor")}
+    found = failures(judge(STEP, answers))["configuration"]
     wrong = "config.toml disables cri, config.toml does not import conf.d, no conf.d/gpustack.toml"
     restarts = "containerd is restarted for it, and the containers of Docker keep running"
     assert found == (f"{wrong}; {restarts}", "install")
@@ -58,29 +58,29 @@ def test_with_docker_ce_only_cri_is_enabled_and_what_restarts_is_named() -> None
 
 def test_a_loose_package() -> None:
     edit = ("containerd.io hold", "containerd.io install")
-    assert failures(judged(STEP, answers_at("h1", recorded(PACKAGES, "prepared-debian-12", edit)))) == {
+    assert failures(judge(STEP, place_answers("h1", read_case(PACKAGES, "prepared-debian-12", edit)))) == {
         "packages-held": ("not held: containerd.io", "install")
     }
 
 
 def test_the_shipped_configuration_disables_cri() -> None:
     """Mistake 5 of the usual install scripts: containerd.io comes with disabled_plugins = ["cri"]."""
-    answers = answers_at("h1", recorded(CONFIGURATION, "vendor"), recorded(RUNTIME, "cri-disabled"))
-    found = failures(judged(STEP, answers))
+    answers = place_answers("h1", read_case(CONFIGURATION, "vendor"), read_case(RUNTIME, "cri-disabled"))
+    found = failures(judge(STEP, answers))
     missing = "config.toml disables cri, config.toml does not import conf.d, no conf.d/gpustack.toml"
     assert found["configuration"] == (missing, "install")
     assert found["cri"] == ("not responding", "install")
 
 
 def test_a_daemon_that_does_not_answer_has_no_wrong_cgroup_driver() -> None:
-    judgements = judged(STEP, answers_at("h1", recorded(RUNTIME, "cri-disabled")))
+    judgements = judge(STEP, place_answers("h1", read_case(RUNTIME, "cri-disabled")))
     mismatches = {check: judgement.result for check, judgement in judgements.items() if judgement.result}
     assert set(mismatches) == {"cri", "cgroups", "settings"}
     assert (mismatches["cgroups"].actual, mismatches["cgroups"].fault) == ("unknown: containerd does not respond", "")
 
 
 def test_without_crictl_the_daemon_is_not_judged() -> None:
-    judgements = judged(STEP, answers_at("h1", recorded(RUNTIME, "no-crictl")))
+    judgements = judge(STEP, place_answers("h1", read_case(RUNTIME, "no-crictl")))
     assert {check for check, judgement in judgements.items() if judgement.outcome == "unknown"} == {
         "cri",
         "cgroups",
@@ -90,20 +90,20 @@ def test_without_crictl_the_daemon_is_not_judged() -> None:
 
 
 def test_a_file_that_is_no_toml() -> None:
-    found = failures(judged(STEP, answers_at("h1", recorded(CONFIGURATION, "broken"))))
+    found = failures(judge(STEP, place_answers("h1", read_case(CONFIGURATION, "broken"))))
     assert found["readable"] == ("config.toml: Invalid value (at line 1, column 11)", "operator")
 
 
 def test_another_file_disables_cri() -> None:
-    found = failures(judged(STEP, answers_at("h1", recorded(CONFIGURATION, "nvidia-toolkit"))))
+    found = failures(judge(STEP, place_answers("h1", read_case(CONFIGURATION, "nvidia-toolkit"))))
     assert found["cri-disabled-elsewhere"] == ("conf.d/site.toml", "operator")
 
 
 def test_foreign_files_are_no_drift() -> None:
     """The NVIDIA toolkit keeps a file of its own in conf.d."""
     foreign = "\n== conf.d/99-nvidia.toml 1\nversion = 3\n"
-    answer = recorded(CONFIGURATION, "prepared-debian-12")
-    assert failures(judged(STEP, answers_at("h1", written(CONFIGURATION, answer.stdout + foreign)))) == {}
+    answer = read_case(CONFIGURATION, "prepared-debian-12")
+    assert failures(judge(STEP, place_answers("h1", make_answer(CONFIGURATION, answer.stdout + foreign)))) == {}
 
 
 @pytest.mark.parametrize(
@@ -119,12 +119,12 @@ def test_foreign_files_are_no_drift() -> None:
 )
 def test_the_running_daemon_counts(edits: tuple[tuple[str, str], ...], found: dict[str, tuple[str, str]]) -> None:
     """All files are right in these cases."""
-    assert failures(judged(STEP, answers_at("h1", recorded(RUNTIME, "prepared-debian-12", *edits)))) == found
+    assert failures(judge(STEP, place_answers("h1", read_case(RUNTIME, "prepared-debian-12", *edits)))) == found
 
 
 def test_the_cgroup_driver_names_its_fault() -> None:
-    answer = recorded(RUNTIME, "prepared-debian-12", ('"SystemdCgroup": true', '"SystemdCgroup": false'))
-    mismatch = judged(STEP, {(RUNTIME, "h1"): answer})["cgroups"].result
+    answer = read_case(RUNTIME, "prepared-debian-12", ('"SystemdCgroup": true', '"SystemdCgroup": false'))
+    mismatch = judge(STEP, {(RUNTIME, "h1"): answer})["cgroups"].result
     assert mismatch
     assert mismatch.fault == "containerd-cgroup-driver"
 
@@ -144,10 +144,10 @@ OFF = f"version = 3\n[{RUNC}.options]\n  SystemdCgroup = false\n"
 )
 def test_the_file_that_has_the_last_word_on_cgroups_may_be_another_s(after: str, cure: str, file: str) -> None:
     """Install changes no file of others: it would be played, and fix nothing."""
-    runs = recorded(RUNTIME, "prepared-debian-12", ('"SystemdCgroup": true', '"SystemdCgroup": false'))
-    files = recorded(CONFIGURATION, "prepared-debian-12")
-    answers = {(RUNTIME, "h1"): runs, (CONFIGURATION, "h1"): written(CONFIGURATION, f"{files.stdout}\n{after}")}
-    mismatch = judged(STEP, answers)["cgroups"].result
+    runs = read_case(RUNTIME, "prepared-debian-12", ('"SystemdCgroup": true', '"SystemdCgroup": false'))
+    files = read_case(CONFIGURATION, "prepared-debian-12")
+    answers = {(RUNTIME, "h1"): runs, (CONFIGURATION, "h1"): make_answer(CONFIGURATION, f"{files.stdout}\n{after}")}
+    mismatch = judge(STEP, answers)["cgroups"].result
     assert mismatch
     assert (mismatch.cure, mismatch.fault) == (cure, "containerd-cgroup-driver")
     assert file in mismatch.hint
@@ -155,37 +155,37 @@ def test_the_file_that_has_the_last_word_on_cgroups_may_be_another_s(after: str,
 
 def test_a_kubelet_that_took_another_driver_names_the_same_fault() -> None:
     """It was started while containerd wanted it; containerd has been put right since."""
-    answers = answers_at("h1", recorded("kubelet.cgroups", "cgroupfs"))
-    mismatch = judged(STEP, answers)["cgroups"].result
+    answers = place_answers("h1", read_case("kubelet.cgroups", "cgroupfs"))
+    mismatch = judge(STEP, answers)["cgroups"].result
     assert mismatch
     assert (mismatch.subject, mismatch.fault) == ("cgroup driver of the running kubelet", "containerd-cgroup-driver")
-    agrees = answers_at("h1", recorded("kubelet.cgroups", "two-hosts"))
-    assert judged(STEP, agrees)["cgroups"].result is None
+    agrees = place_answers("h1", read_case("kubelet.cgroups", "two-hosts"))
+    assert judge(STEP, agrees)["cgroups"].result is None
 
 
 def test_a_daemon_older_than_its_files() -> None:
-    out = recorded(CONFIGURATION, "prepared-debian-12").stdout
+    out = read_case(CONFIGURATION, "prepared-debian-12").stdout
     newer = re.sub(r"(?m)^(== config.toml) \d+$", r"\1 2000000000", out)
-    assert set(failures(judged(STEP, answers_at("h1", written(CONFIGURATION, newer))))) == {"up-to-date"}
+    assert set(failures(judge(STEP, place_answers("h1", make_answer(CONFIGURATION, newer))))) == {"up-to-date"}
 
 
 def test_without_a_mirror_nothing_of_ours_stands_in_the_way() -> None:
-    found = failures(judged(STEP, spec={"source": "official"}))
+    found = failures(judge(STEP, spec={"source": "official"}))
     assert found["mirrors"] == ("different for docker.io, ghcr.io, nvcr.io, quay.io, registry.k8s.io", "install")
     assert found["repository"][1] == "install"
-    foreign = recorded("containerd.mirrors", "broken")
-    assert "mirrors" not in failures(judged(STEP, {("containerd.mirrors", "h1"): foreign}, {"source": "official"}))
+    foreign = read_case("containerd.mirrors", "broken")
+    assert "mirrors" not in failures(judge(STEP, {("containerd.mirrors", "h1"): foreign}, {"source": "official"}))
 
 
 def test_a_mirror_has_no_public_fallback() -> None:
     edit = ('server = "http://10.77.1.1:8480"', 'server = "https://registry-1.docker.io"')
-    answers = answers_at("h1", recorded("containerd.mirrors", "prepared-debian-12", edit))
-    assert set(failures(judged(STEP, answers))) == {"mirrors"}
+    answers = place_answers("h1", read_case("containerd.mirrors", "prepared-debian-12", edit))
+    assert set(failures(judge(STEP, answers))) == {"mirrors"}
 
 
 def test_a_foreign_mirror_is_left_to_the_operator() -> None:
-    answers = answers_at("h1", recorded("containerd.mirrors", "drifted-debian-12"))
-    assert failures(judged(STEP, answers)) == {"mirrors": ("different for quay.io", "operator")}
+    answers = place_answers("h1", read_case("containerd.mirrors", "drifted-debian-12"))
+    assert failures(judge(STEP, answers)) == {"mirrors": ("different for quay.io", "operator")}
 
 
 @pytest.mark.parametrize("restricted", [True, False])
@@ -197,15 +197,15 @@ def test_the_template_says_what_the_check_expects(restricted: bool) -> None:
 
 def test_a_login_of_the_mirror_is_compared_on_the_host() -> None:
     source = {"mirror": "http://10.77.1.1:8480", "fingerprint": "A" * 40, "user": "me", "password_file": "/p"}
-    assert failures(judged(STEP, spec={"source": source}))["mirrors"][0].startswith("different for docker.io")
-    answer = recorded("containerd.mirrors", "prepared-debian-12")
+    assert failures(judge(STEP, spec={"source": source}))["mirrors"][0].startswith("different for docker.io")
+    answer = read_case("containerd.mirrors", "prepared-debian-12")
     text = re.sub(
         r'(?m)^(\[host\.".*")\]\n(.*)$', r'\1]\n\2\n\1.header]\n  Authorization = "same, mode 0600"', answer.stdout
     )
-    found = failures(judged(STEP, answers_at("h1", written("containerd.mirrors", text)), {"source": source}))
+    found = failures(judge(STEP, place_answers("h1", make_answer("containerd.mirrors", text)), {"source": source}))
     assert "mirrors" not in found
     other = text.replace("same, mode 0600", "other, mode 0600", 1)
-    found = failures(judged(STEP, answers_at("h1", written("containerd.mirrors", other)), {"source": source}))
+    found = failures(judge(STEP, place_answers("h1", make_answer("containerd.mirrors", other)), {"source": source}))
     assert found["mirrors"] == ("different for docker.io", "install")
 
 
@@ -213,12 +213,12 @@ PROXY = {"proxy": {"http": "http://p:3128"}}
 
 
 def test_a_proxy_reaches_the_files_and_the_running_daemon() -> None:
-    found = failures(judged(STEP, spec=PROXY))
+    found = failures(judge(STEP, spec=PROXY))
     assert found["egress"] == ("no /etc/systemd/system/containerd.service.d/gpustack-proxy.conf", "install")
     assert found["proxy"] == ("none", "install")
 
 
 def test_a_proxy_that_the_spec_no_longer_has() -> None:
     file = "/etc/systemd/system/containerd.service.d/gpustack-proxy.conf"
-    answers = answers_at("h1", written("egress.files", f"{file} other 644 root\n"))
-    assert failures(judged(STEP, answers)) == {"egress": (f"{file} left over", "install")}
+    answers = place_answers("h1", make_answer("egress.files", f"{file} other 644 root\n"))
+    assert failures(judge(STEP, answers)) == {"egress": (f"{file} left over", "install")}

@@ -9,10 +9,10 @@ import pytest
 
 from gpustack.config.resources import locate_playbooks
 from gpustack.probes.containerd.daemon import parse_runtime
-from tests.worlds.cases import recorded
+from tests.worlds.snapshots.answers import read_case
 
 SCRIPT = locate_playbooks() / "roles" / "containerd" / "files" / "daemon.sh"
-RIGHT = recorded("containerd.runtime", "prepared-debian-12").stdout
+RIGHT = read_case("containerd.runtime", "prepared-debian-12").stdout
 
 
 @pytest.fixture
@@ -48,16 +48,16 @@ def test_a_daemon_with_our_settings_is_left_running(tools: Path) -> None:
 def test_a_daemon_with_other_settings_is_started_anew(tools: Path, old: str, new: str) -> None:
     """Its files are right and older than it is: only the daemon itself can tell."""
     assert old in RIGHT
-    answer = recorded("containerd.runtime", "prepared-debian-12", (old, new))
+    answer = read_case("containerd.runtime", "prepared-debian-12", (old, new))
     assert json.loads(answer.stdout)
-    assert parse_runtime(answer) != parse_runtime(recorded("containerd.runtime", "prepared-debian-12"))
+    assert parse_runtime(answer) != parse_runtime(read_case("containerd.runtime", "prepared-debian-12"))
     (line,) = run_script(tools, answer.stdout)
     assert line.startswith("restart: ")
 
 
 def test_a_setting_of_another_runtime_is_not_that_of_pods(tools: Path) -> None:
     """With NVIDIA's container toolkit there are four runtimes, and three of them may say what the fourth does not."""
-    answer = json.loads(recorded("containerd.runtime", "prepared-debian-12").stdout)
+    answer = json.loads(read_case("containerd.runtime", "prepared-debian-12").stdout)
     runtimes = answer["config"]["containerd"]["runtimes"]
     runtimes["nvidia"] = json.loads(json.dumps(runtimes["runc"]))
     assert run_script(tools, json.dumps(answer)) == []

@@ -7,17 +7,17 @@ import pytest
 from gpustack.config.spec import Spec
 from gpustack.steps.containerd.images import compute_digest, compute_verifier_digest, render_pinned_images
 from gpustack.steps.containerd.step import STEP
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.hosts import SPEC, judged
-from tests.worlds.judge import failures
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.hosts import SPEC, judge
+from tests.worlds.snapshots.judge import failures
 
 IMAGES, SERVED = "containerd.images", "mirror.checksums"
 OTHER = "f" * 64
 
 
 def images_broken(images: str, spec: dict[str, Any] | None = None, served: str = "prepared-debian-12") -> Any:
-    answers = answers_at("h1", recorded(IMAGES, images), recorded(SERVED, served))
-    return failures(judged(STEP, answers, spec))
+    answers = place_answers("h1", read_case(IMAGES, images), read_case(SERVED, served))
+    return failures(judge(STEP, answers, spec))
 
 
 def test_a_host_of_an_earlier_release_gets_the_list_and_who_compares_with_it() -> None:
@@ -25,8 +25,8 @@ def test_a_host_of_an_earlier_release_gets_the_list_and_who_compares_with_it() -
 
 
 def test_a_list_that_the_mirror_has_no_more() -> None:
-    answers = answers_at("h1", recorded(SERVED, "prepared-debian-12", ("5f0c", "0f0c")))
-    assert failures(judged(STEP, answers)) == {"image-list": ("different", "install")}
+    answers = place_answers("h1", read_case(SERVED, "prepared-debian-12", ("5f0c", "0f0c")))
+    assert failures(judge(STEP, answers)) == {"image-list": ("different", "install")}
 
 
 @pytest.mark.parametrize("served", ["no-answer", "older-release", "no-list"])
@@ -39,8 +39,8 @@ def test_from_the_publishers_the_list_is_that_of_the_version_set() -> None:
     official = {"source": "official"}
     assert images_broken("prepared-debian-12", official)["image-list"] == ("different", "install")
     pins = compute_digest(render_pinned_images(Spec.model_validate(official)))
-    listed = written(IMAGES, f"list {pins}\nverifier {compute_verifier_digest()} 755 root\n")
-    assert not {"image-list", "image-verifier"} & failures(judged(STEP, {(IMAGES, "h1"): listed}, official)).keys()
+    listed = make_answer(IMAGES, f"list {pins}\nverifier {compute_verifier_digest()} 755 root\n")
+    assert not {"image-list", "image-verifier"} & failures(judge(STEP, {(IMAGES, "h1"): listed}, official)).keys()
     assert "registry.k8s.io/pause:3.10.2 sha256:f548e0e8" in render_pinned_images(Spec())
     assert "unpinned" not in render_pinned_images(Spec())
 
@@ -49,9 +49,9 @@ def test_from_the_publishers_the_list_is_that_of_the_version_set() -> None:
     "verifier", [f"{OTHER} 755 root", f"{compute_verifier_digest()} 600 root", f"{compute_verifier_digest()} 755 ops"]
 )
 def test_another_program_in_the_place_of_ours(verifier: str) -> None:
-    answer = recorded(IMAGES, "prepared-debian-12", (f"{compute_verifier_digest()} 755 root", verifier))
+    answer = read_case(IMAGES, "prepared-debian-12", (f"{compute_verifier_digest()} 755 root", verifier))
     mode = verifier.split(" ", 1)[1]
-    assert failures(judged(STEP, {(IMAGES, "h1"): answer})) == {"image-verifier": (f"different, {mode}", "install")}
+    assert failures(judge(STEP, {(IMAGES, "h1"): answer})) == {"image-verifier": (f"different, {mode}", "install")}
 
 
 def test_images_that_are_there_with_another_digest() -> None:
@@ -69,7 +69,7 @@ def test_images_by_their_tag_where_the_spec_says_so() -> None:
 
 
 def test_what_cannot_be_read_is_unknown() -> None:
-    judgements = judged(STEP, answers_at("h1", recorded(IMAGES, "unreadable")))
+    judgements = judge(STEP, place_answers("h1", read_case(IMAGES, "unreadable")))
     checks = ("image-list", "image-verifier", "pulls-verified", "images-as-listed")
     assert {judgements[check].outcome for check in checks} == {"unknown"}
 
@@ -83,9 +83,9 @@ def test_what_cannot_be_read_is_unknown() -> None:
     ],
 )
 def test_a_containerd_that_asks_no_verifier(case: str, found: str) -> None:
-    text, cure = failures(judged(STEP, answers_at("h1", recorded(IMAGES, case))))["pulls-verified"]
+    text, cure = failures(judge(STEP, place_answers("h1", read_case(IMAGES, case))))["pulls-verified"]
     assert found in text
     assert cure == "operator"
     assert "pulls-verified" not in failures(
-        judged(STEP, answers_at("h1", recorded(IMAGES, case)), {"containerd": {"verify_images": False}})
+        judge(STEP, place_answers("h1", read_case(IMAGES, case)), {"containerd": {"verify_images": False}})
     )

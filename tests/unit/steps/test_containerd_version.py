@@ -7,8 +7,8 @@ import pytest
 from gpustack.config.versions import read_version_set
 from gpustack.rollout.overlay import build_overlay
 from gpustack.steps.containerd.step import STEP
-from tests.worlds.cases import answers_at, recorded
-from tests.worlds.hosts import judged, snapshot
+from tests.worlds.snapshots.answers import place_answers, read_case
+from tests.worlds.snapshots.hosts import judge, snapshot
 
 PACKAGES, OFFERED = "packages.installed", "containerd.candidates"
 NEWEST = "the newest 2.3 of its repository"
@@ -16,7 +16,7 @@ NEWEST = "the newest 2.3 of its repository"
 
 def with_version(version: str) -> dict[tuple[str, str], Any]:
     edit = ("installed 2.3.7-1", f"installed {version}-1")
-    return answers_at("h1", recorded(PACKAGES, "prepared-debian-12", edit))
+    return place_answers("h1", read_case(PACKAGES, "prepared-debian-12", edit))
 
 
 def asking(version: str) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def asking(version: str) -> dict[str, Any]:
     ],
 )
 def test_another_patch_of_a_line_that_serves_is_no_drift(there: str, spec: str, expected: str) -> None:
-    result = judged(STEP, with_version(there), asking(spec))["version"].result
+    result = judge(STEP, with_version(there), asking(spec))["version"].result
     assert (result.expected if result else "") == expected
     assert not result or (result.actual, result.cure) == (there, "upgrade")
 
@@ -54,8 +54,8 @@ def test_another_patch_of_a_line_that_serves_is_no_drift(there: str, spec: str, 
 def test_lines_by_kubernetes() -> None:
     """containerd RELEASES.md, "Kubernetes Support"."""
     older = {**asking(""), "kubernetes": {"version": "1.35.2"}}
-    assert judged(STEP, with_version("2.1.5"), older)["version"].result is None
-    assert judged(STEP, with_version("2.1.4"), older)["version"].result
+    assert judge(STEP, with_version("2.1.5"), older)["version"].result is None
+    assert judge(STEP, with_version("2.1.4"), older)["version"].result
     versions = read_version_set("2026-11")
     assert versions.containerd_lines.keys() == versions.minors.keys()
 
@@ -82,10 +82,10 @@ def test_lines_by_kubernetes() -> None:
 def test_a_new_host_gets_what_the_acting_control_plane_has_or_is_offered(
     offered: str, plane: str, spec: str, expected: str, patch: str
 ) -> None:
-    answers = {**(with_version(plane) if plane else answers_at("h1", recorded(PACKAGES, "fresh-debian-12"))),
-               (OFFERED, "h1"): recorded(OFFERED, offered), (PACKAGES, "h2"): recorded(PACKAGES, "fresh-debian-13"),
-               (OFFERED, "h2"): recorded(OFFERED, "fresh-debian-13")}  # fmt: skip
-    result = judged(STEP, answers, asking(spec), on="h2")["version"].result
+    answers = {**(with_version(plane) if plane else place_answers("h1", read_case(PACKAGES, "fresh-debian-12"))),
+               (OFFERED, "h1"): read_case(OFFERED, offered), (PACKAGES, "h2"): read_case(PACKAGES, "fresh-debian-13"),
+               (OFFERED, "h2"): read_case(OFFERED, "fresh-debian-13")}  # fmt: skip
+    result = judge(STEP, answers, asking(spec), on="h2")["version"].result
     assert result
     assert (result.expected, result.actual, result.cure) == (expected, "nothing", "install")
     hosts = build_overlay(snapshot(answers, asking(spec)))["all"]["hosts"]
@@ -93,8 +93,8 @@ def test_a_new_host_gets_what_the_acting_control_plane_has_or_is_offered(
 
 
 def test_an_old_containerd_of_docker_ce_is_another_version() -> None:
-    answers = answers_at("h1", recorded(PACKAGES, "ubuntu-docker"))
-    judgements = judged(STEP, answers, asking(""))
+    answers = place_answers("h1", read_case(PACKAGES, "ubuntu-docker"))
+    judgements = judge(STEP, answers, asking(""))
     assert judgements["other-runtimes"].result is None
     wrong = judgements["version"].result
     assert wrong

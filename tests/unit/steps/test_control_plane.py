@@ -4,9 +4,9 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.steps.control_plane.step import STEP
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.cluster import ABSENT, K1, STOPPED, judged, units
-from tests.worlds.judge import failures
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.cluster import ABSENT, K1, STOPPED, judge, units
+from tests.worlds.snapshots.judge import failures
 
 FILES, CERTIFICATES, LISTENING = "kubeadm.files", "kubeadm.certificates", "kubeadm.listeners"
 UNFINISHED = "600 /etc/kubernetes/gpustack-kubeadm.yaml.unfinished\n"
@@ -14,30 +14,30 @@ ADMIN = "600 /etc/kubernetes/admin.conf\n"
 
 
 def files(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
-    return answers_at("k1", recorded(FILES, "control-plane", *edits))
+    return place_answers("k1", read_case(FILES, "control-plane", *edits))
 
 
 def test_nothing_there_is_initialised_by_install() -> None:
-    assert failures(judged(STEP, answers_at("k1", recorded(FILES, "fresh"))))["cluster-initialised"] == (
+    assert failures(judge(STEP, place_answers("k1", read_case(FILES, "fresh"))))["cluster-initialised"] == (
         "nothing",
         "install",
     )
 
 
 def test_a_broken_off_initialisation_is_taken_up_again() -> None:
-    found = failures(judged(STEP, answers_at("k1", recorded(FILES, "broken-off-init"))))
+    found = failures(judge(STEP, place_answers("k1", read_case(FILES, "broken-off-init"))))
     assert found["cluster-initialised"] == ("an interrupted initialisation", "install")
 
 
 def test_while_broken_off_nothing_asks_for_a_person() -> None:
     answers = {
-        (FILES, "k1"): recorded(FILES, "broken-off-init"),
-        ("kube.readyz", CLUSTER): recorded("kube.readyz", "broken-off-init"),
-        ("kube.deployments", CLUSTER): written("kube.deployments", '{"items":[]}'),
-        ("kubeadm.settings", CLUSTER): written("kubeadm.settings", '{"items":[]}'),
-        (LISTENING, "k1"): written(LISTENING, ""),
+        (FILES, "k1"): read_case(FILES, "broken-off-init"),
+        ("kube.readyz", CLUSTER): read_case("kube.readyz", "broken-off-init"),
+        ("kube.deployments", CLUSTER): make_answer("kube.deployments", '{"items":[]}'),
+        ("kubeadm.settings", CLUSTER): make_answer("kubeadm.settings", '{"items":[]}'),
+        (LISTENING, "k1"): make_answer(LISTENING, ""),
     }
-    found = failures(judged(STEP, answers))
+    found = failures(judge(STEP, answers))
     assert {"cluster-initialised", "api", "dns", "endpoint", "networks", "metrics", "kubelet-settings"} <= set(found)
     assert {cure for _, cure in found.values()} == {"install"}
 
@@ -46,7 +46,7 @@ def test_while_broken_off_nothing_asks_for_a_person() -> None:
     "lost", ["600 /etc/kubernetes/manifests/etcd.yaml\n", ADMIN, "600 /etc/kubernetes/pki/ca.key\n"]
 )
 def test_half_a_control_plane_is_never_reset(lost: str) -> None:
-    found, cure = failures(judged(STEP, files((lost, ""))))["cluster-initialised"]
+    found, cure = failures(judge(STEP, files((lost, ""))))["cluster-initialised"]
     assert cure == "operator"
     assert lost.split()[1] in found
 
@@ -54,7 +54,7 @@ def test_half_a_control_plane_is_never_reset(lost: str) -> None:
 @pytest.mark.parametrize(("name", "phase"), [("etcd", "etcd local"), ("kube-apiserver", "control-plane apiserver")])
 def test_a_component_that_was_stopped_is_no_cluster_to_reset(name: str, phase: str) -> None:
     gone = files((f"600 /etc/kubernetes/manifests/{name}.yaml\n", ""))
-    result = judged(STEP, gone)["cluster-initialised"].result
+    result = judge(STEP, gone)["cluster-initialised"].result
     assert result
     assert result.fault == "control-plane-manifest-missing"
     assert f"kubeadm init phase {phase} " in result.hint
@@ -62,23 +62,25 @@ def test_a_component_that_was_stopped_is_no_cluster_to_reset(name: str, phase: s
 
 
 def test_a_worker_of_another_cluster_is_not_made_a_control_plane() -> None:
-    assert failures(judged(STEP, answers_at("k1", recorded(FILES, "worker"))))["cluster-initialised"][1] == "operator"
+    assert (
+        failures(judge(STEP, place_answers("k1", read_case(FILES, "worker"))))["cluster-initialised"][1] == "operator"
+    )
 
 
 def test_a_stopped_kubelet_is_started_and_the_silent_api_is_no_separate_matter() -> None:
-    answers = {("units.services", "k1"): units(STOPPED), ("kube.readyz", CLUSTER): recorded("kube.readyz", "refused")}
-    found = failures(judged(STEP, answers))
+    answers = {("units.services", "k1"): units(STOPPED), ("kube.readyz", CLUSTER): read_case("kube.readyz", "refused")}
+    found = failures(judge(STEP, answers))
     assert found["kubelet"] == ("not active", "install")
     assert found["api"][1] == "install"
 
 
 def test_no_kubelet_at_all() -> None:
-    assert failures(judged(STEP, {("units.services", "k1"): units(ABSENT)}))["kubelet"] == ("not installed", "install")
+    assert failures(judge(STEP, {("units.services", "k1"): units(ABSENT)}))["kubelet"] == ("not installed", "install")
 
 
 def test_an_api_that_does_not_answer_beside_a_kubelet_that_runs_is_for_a_person() -> None:
-    answers = answers_at(CLUSTER, recorded("kube.readyz", "refused"), recorded("kube.nodes", "refused"))
-    judgements = judged(STEP, answers)
+    answers = place_answers(CLUSTER, read_case("kube.readyz", "refused"), read_case("kube.nodes", "refused"))
+    judgements = judge(STEP, answers)
     mismatch = judgements["api"].result
     assert mismatch
     assert mismatch.cure == "operator"
@@ -88,38 +90,38 @@ def test_an_api_that_does_not_answer_beside_a_kubelet_that_runs_is_for_a_person(
 
 
 def test_another_version_is_for_upgrade() -> None:
-    found = failures(judged(STEP, spec={"kubernetes": {"version": "1.36.3"}}))
+    found = failures(judge(STEP, spec={"kubernetes": {"version": "1.36.3"}}))
     assert found == {"version": ("1.36.4", "upgrade")}
 
 
 def test_the_host_is_the_node_with_its_machine_id_not_with_its_name() -> None:
-    answers = answers_at("k1", written("system.identity", "f" * 32 + "\n\n"))
-    assert failures(judged(STEP, answers)) == {"node": ("none", "operator")}
+    answers = place_answers("k1", make_answer("system.identity", "f" * 32 + "\n\n"))
+    assert failures(judge(STEP, answers)) == {"node": ("none", "operator")}
 
 
 def test_dns_must_be_deployed() -> None:
-    answers = answers_at(CLUSTER, written("kube.deployments", '{"items":[]}'))
-    assert failures(judged(STEP, answers)) == {"dns": ("nothing", "operator")}
+    answers = place_answers(CLUSTER, make_answer("kube.deployments", '{"items":[]}'))
+    assert failures(judge(STEP, answers)) == {"dns": ("nothing", "operator")}
 
 
 def test_certificates_that_end_soon() -> None:
-    answers = answers_at(
-        "k1", recorded(CERTIFICATES, "control-plane", ("Nov 21 04:38:10 2027", "Dec  3 04:38:10 2026"))
+    answers = place_answers(
+        "k1", read_case(CERTIFICATES, "control-plane", ("Nov 21 04:38:10 2027", "Dec  3 04:38:10 2026"))
     )
-    found, cure = failures(judged(STEP, answers))["certificates"]
+    found, cure = failures(judge(STEP, answers))["certificates"]
     assert cure == "operator"
     assert "kube-apiserver until 2026-12-03" in found
     assert "etcd-ca" not in found
 
 
 def test_admin_conf_is_for_root_alone() -> None:
-    assert failures(judged(STEP, files((ADMIN, "644 /etc/kubernetes/admin.conf\n")))) == {
+    assert failures(judge(STEP, files((ADMIN, "644 /etc/kubernetes/admin.conf\n")))) == {
         "credentials": ("mode 644", "install")
     }
 
 
 def test_root_has_a_kubeconfig() -> None:
-    assert failures(judged(STEP, files(("600 /root/.kube/config\n", "")))) == {"credentials": ("nothing", "install")}
+    assert failures(judge(STEP, files(("600 /root/.kube/config\n", "")))) == {"credentials": ("nothing", "install")}
 
 
 @pytest.mark.parametrize(
@@ -138,7 +140,7 @@ def test_root_has_a_kubeconfig() -> None:
     ],
 )
 def test_what_was_settled_at_birth_is_compared_and_left_to_a_person(check: str, spec: dict[str, Any]) -> None:
-    judgements = judged(STEP, spec=spec)
+    judgements = judge(STEP, spec=spec)
     assert {name for name, judgement in judgements.items() if judgement.result} == {check}
     mismatch = judgements[check].result
     assert mismatch
@@ -147,31 +149,31 @@ def test_what_was_settled_at_birth_is_compared_and_left_to_a_person(check: str, 
 
 
 def test_a_token_that_a_broken_off_join_left_is_removed() -> None:
-    answers = answers_at(CLUSTER, recorded("kubeadm.join-token", "token"))
-    (found,) = failures(judged(STEP, answers)).items()
+    answers = place_answers(CLUSTER, read_case("kubeadm.join-token", "token"))
+    (found,) = failures(judge(STEP, answers)).items()
     assert found == ("join-token", ("one left by an interrupted join", "install"))
 
 
 def test_a_component_that_listens_nowhere_may_not_run_yet() -> None:
     """An installation that was broken off just after kubeadm init: kube-proxy's pod is not there yet."""
-    answers = answers_at("k1", recorded(LISTENING, "control-plane", ("LISTEN 0      4096   *:10259 *:*\n", "")))
-    assert failures(judged(STEP, answers)) == {"metrics": ("kube-scheduler none", "install")}
-    mismatch = judged(STEP, answers)["metrics"].result
+    answers = place_answers("k1", read_case(LISTENING, "control-plane", ("LISTEN 0      4096   *:10259 *:*\n", "")))
+    assert failures(judge(STEP, answers)) == {"metrics": ("kube-scheduler none", "install")}
+    mismatch = judge(STEP, answers)["metrics"].result
     assert mismatch
     assert mismatch.passing
 
 
 def test_a_component_that_listens_elsewhere_is_for_a_person_whoever_else_is_missing() -> None:
-    answers = answers_at("k1", recorded(LISTENING, "debian-13", ("127.0.0.1:10259", "127.0.0.1:10299")))
-    (found,) = failures(judged(STEP, answers)).values()
+    answers = place_answers("k1", read_case(LISTENING, "debian-13", ("127.0.0.1:10259", "127.0.0.1:10299")))
+    (found,) = failures(judge(STEP, answers)).values()
     assert "kube-scheduler none" in found[0]
     assert found[1] == "operator"
 
 
 def test_metrics_on_the_loopback_only_when_asked_so() -> None:
-    loopback = answers_at("k1", recorded(LISTENING, "debian-13"))
-    assert set(failures(judged(STEP, loopback))) == {"metrics"}
-    assert not failures(judged(STEP, loopback, {"kubernetes": {"version": "1.36.4", "metrics_bind": "127.0.0.1"}}))
+    loopback = place_answers("k1", read_case(LISTENING, "debian-13"))
+    assert set(failures(judge(STEP, loopback))) == {"metrics"}
+    assert not failures(judge(STEP, loopback, {"kubernetes": {"version": "1.36.4", "metrics_bind": "127.0.0.1"}}))
 
 
 def test_a_cluster_of_one_host_with_settings_of_its_own() -> None:
@@ -191,10 +193,10 @@ def test_a_cluster_of_one_host_with_settings_of_its_own() -> None:
         "swap": "off",
     }  # fmt: skip
     cluster = ("kube.nodes", "kube.deployments", "kubeadm.settings")
-    answers = {(probe, CLUSTER): recorded(probe, "debian-13") for probe in cluster}
-    answers |= {(probe, "k1"): recorded(probe, "debian-13") for probe in (FILES, CERTIFICATES, LISTENING)}
-    answers["system.identity", "k1"] = written("system.identity", "004cb8e4e83e464aa0dbda7ee7552aaa\n\n")
+    answers = {(probe, CLUSTER): read_case(probe, "debian-13") for probe in cluster}
+    answers |= {(probe, "k1"): read_case(probe, "debian-13") for probe in (FILES, CERTIFICATES, LISTENING)}
+    answers["system.identity", "k1"] = make_answer("system.identity", "004cb8e4e83e464aa0dbda7ee7552aaa\n\n")
     host = replace(K1, spec=HostSpec(gpustack_node_ip=IPv4Address("10.78.0.14")))
-    assert failures(judged(STEP, answers, spec, (host,))) == {}
+    assert failures(judge(STEP, answers, spec, (host,))) == {}
     moved = replace(K1, spec=HostSpec(gpustack_node_ip=IPv4Address("10.99.0.1")))
-    assert failures(judged(STEP, answers, spec, (moved,))) == {"address": ("10.78.0.14", "operator")}
+    assert failures(judge(STEP, answers, spec, (moved,))) == {"address": ("10.78.0.14", "operator")}

@@ -6,21 +6,21 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.dashboards.json_model import Dashboard
 from gpustack.steps.dashboards import STEP, build_custom_config_maps, build_variables, read_dashboards
-from tests.worlds.cases import recorded, written
-from tests.worlds.cluster import healthy, judged, snapshot, states
-from tests.worlds.judge import failures, judgements
-from tests.worlds.snapshot import Answers
+from tests.worlds.snapshots.answers import make_answer, read_case
+from tests.worlds.snapshots.build import Answers
+from tests.worlds.snapshots.cluster import build_answers, judge, snapshot, states
+from tests.worlds.snapshots.judge import failures, judgements
 
 MAPS = ("applied.config-maps", CLUSTER)
 
 
 def edited(*edits: tuple[str, str]) -> Answers:
     """The healthy cluster's ConfigMaps, with words replaced; each must be there."""
-    out = healthy()[MAPS].stdout
+    out = build_answers()[MAPS].stdout
     for old, new in edits:
         assert old in out, old
         out = out.replace(old, new)
-    return {MAPS: written(MAPS[0], out)}
+    return {MAPS: make_answer(MAPS[0], out)}
 
 
 def test_each_dashboard_is_a_config_map_of_one_file() -> None:
@@ -30,14 +30,14 @@ def test_each_dashboard_is_a_config_map_of_one_file() -> None:
 
 
 def test_missing_or_older_ones_are_for_install() -> None:
-    assert failures(judged(STEP, {MAPS: recorded(MAPS[0], "none")})) == {
+    assert failures(judge(STEP, {MAPS: read_case(MAPS[0], "none")})) == {
         "config-maps": (
             f"{', '.join(f'gpustack-dashboard-{name}' for name in read_dashboards())} missing",
             "install",
         )
     }
     folder = {"dashboards": {"folder": "Racks"}}
-    ((found, cure),) = failures(judged(STEP, spec=folder)).values()
+    ((found, cure),) = failures(judge(STEP, spec=folder)).values()
     assert (found.endswith("with different content"), cure) == (True, "install")
 
 
@@ -45,9 +45,9 @@ def test_one_that_somebody_edited_or_relabelled() -> None:
     took = '"f:data":{"f:gpu-health.json":{}}}}'
     name = "gpustack-dashboard-gpu-health"
     assert failures(
-        judged(STEP, edited((took, f'"f:data":{{}}}}}},{{"manager":"kubectl-edit","fieldsV1":{{{took}')))
+        judge(STEP, edited((took, f'"f:data":{{}}}}}},{{"manager":"kubectl-edit","fieldsV1":{{{took}')))
     ) == {"config-maps": (f"{name} changed by kubectl-edit", "install")}
-    assert failures(judged(STEP, edited(('"f:data":{"f:gpu-health.json":{}}', '"f:data":{}')))) == {
+    assert failures(judge(STEP, edited(('"f:data":{"f:gpu-health.json":{}}', '"f:data":{}')))) == {
         "config-maps": (f"{name} changed by an unknown client", "install")
     }
 
@@ -56,11 +56,11 @@ def test_what_somebody_adds_beside_ours_stays() -> None:
     """A note on it is not taken away by applying it again: to complain of it would be for ever."""
     took = '"f:data":{"f:gpu-health.json":{}}}}'
     note = '{"manager":"kubectl-annotate","fieldsV1":{"f:metadata":{"f:annotations":{"f:note":{}}}}}'
-    assert failures(judged(STEP, edited((took, f"{took},{note}")))) == {}
+    assert failures(judge(STEP, edited((took, f"{took},{note}")))) == {}
 
 
 def test_what_cannot_be_read_is_unknown() -> None:
-    judgements = judged(STEP, {MAPS: recorded(MAPS[0], "forbidden")})
+    judgements = judge(STEP, {MAPS: read_case(MAPS[0], "forbidden")})
     assert {judgement.outcome for judgement in judgements.values()} == {"unknown"}
 
 
@@ -72,7 +72,7 @@ def test_where_they_are_not_wanted_there_is_no_such_step() -> None:
 def test_a_config_map_of_the_same_name_elsewhere_is_another_one() -> None:
     answers = edited(('"namespace":"monitoring"', '"namespace":"default"'))
     assert isinstance(answers[MAPS], Answer)
-    assert "missing" in failures(judged(STEP, answers))["config-maps"][0]
+    assert "missing" in failures(judge(STEP, answers))["config-maps"][0]
 
 
 def with_files(*boards: Dashboard, answers: Answers | None = None, **dashboards: object) -> Snapshot:
@@ -101,12 +101,12 @@ def test_of_a_recording_those_of_the_spec_are_unknown() -> None:
 
 
 def test_one_that_is_no_longer_wanted_is_removed() -> None:
-    listed = json.loads(healthy()[MAPS].stdout)
+    listed = json.loads(build_answers()[MAPS].stdout)
     more = {"name": "gpustack-dashboard-own-old", "namespace": "monitoring", "annotations": {}, "managedFields": []}
     listed["items"].append({"metadata": more})
-    answers = {MAPS: written(MAPS[0], json.dumps(listed))}
-    assert failures(judged(STEP, answers)) == {"no-others": ("gpustack-dashboard-own-old", "install")}
+    answers = {MAPS: make_answer(MAPS[0], json.dumps(listed))}
+    assert failures(judge(STEP, answers)) == {"no-others": ("gpustack-dashboard-own-old", "install")}
     dropped = build_variables(View(snapshot(answers), CLUSTER))["dropped"]
     assert dropped == ["ConfigMap monitoring gpustack-dashboard-own-old"]
     # What cannot be read is not deleted.
-    assert build_variables(View(snapshot({MAPS: recorded(MAPS[0], "forbidden")}), CLUSTER))["dropped"] == []
+    assert build_variables(View(snapshot({MAPS: read_case(MAPS[0], "forbidden")}), CLUSTER))["dropped"] == []

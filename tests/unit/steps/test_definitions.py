@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from gpustack.config.resources import locate_playbooks
-from tests.worlds.api_objects import APPLIED, OTHERS, calls, document, install, put, run
+from tests.worlds.programs.api_objects import APPLIED, OTHERS, calls, document, install, put, run
 
 FILES = locate_playbooks() / "files"
 SCRIPT = (

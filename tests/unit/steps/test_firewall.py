@@ -14,7 +14,18 @@ from gpustack.steps.firewall import step
 from gpustack.steps.firewall.flows import build_flow_entries
 from gpustack.steps.firewall.packets import detect_manager
 from gpustack.steps.firewall.step import HINT
-from tests.worlds.firewall import HOSTS, OPEN, PLANE, WORKER, here, judged, live, outcomes, recorded, snapshot
+from tests.worlds.snapshots.firewall import (
+    HOSTS,
+    OPEN,
+    PLANE,
+    WORKER,
+    build_view,
+    format_rules,
+    judge_rules,
+    load_snapshot,
+    outcomes,
+    snapshot,
+)
 
 every_manager = pytest.mark.parametrize("who", ["firewalld", "ufw", "nftables", "iptables"])
 every_release = pytest.mark.parametrize("release", ["debian-12", "debian-13"])
@@ -23,8 +34,8 @@ every_release = pytest.mark.parametrize("release", ["debian-12", "debian-13"])
 @every_manager
 @every_release
 def test_before_and_after(who: str, release: str) -> None:
-    before, after = recorded(f"{who}-{release}-before"), recorded(f"{who}-{release}-after")
-    assert detect_manager(here(before)) == detect_manager(here(after)) == who
+    before, after = load_snapshot(f"{who}-{release}-before"), load_snapshot(f"{who}-{release}-after")
+    assert detect_manager(build_view(before)) == detect_manager(build_view(after)) == who
     found = outcomes(before)
     assert set(found.values()) == {"install"}
     assert {"flows-pass", "ours-are-stored"} <= set(found)
@@ -33,10 +44,10 @@ def test_before_and_after(who: str, release: str) -> None:
 
 def test_what_a_rule_of_ufw_denies_by_name_is_the_operators() -> None:
     """Ours would be asked after it."""
-    before = recorded("ufw-debian-12-before").answers["firewall.live", "host1"]
+    before = load_snapshot("ufw-debian-12-before").answers["firewall.live", "host1"]
     denied = "-A ufw-user-input -s 10.244.0.0/16 -j DROP\n"
     rules = before.stdout.replace("-A INPUT ", f"{denied}-A INPUT ", 1)
-    stored = recorded("ufw-debian-12-before").answers["firewall.stored", "host1"]
+    stored = load_snapshot("ufw-debian-12-before").answers["firewall.stored", "host1"]
     found = outcomes(snapshot(replace(before, stdout=rules), stored))
     assert rules != before.stdout
     assert found["flows-pass"] == "operator"
@@ -44,8 +55,8 @@ def test_what_a_rule_of_ufw_denies_by_name_is_the_operators() -> None:
 
 @every_release
 def test_without_a_firewall_other_hosts_are_kept_out_and_no_more(release: str) -> None:
-    snapshot, after = recorded(f"none-{release}"), recorded(f"guarded-{release}")
-    assert detect_manager(here(snapshot)) == detect_manager(here(after)) == "none"
+    snapshot, after = load_snapshot(f"none-{release}"), load_snapshot(f"guarded-{release}")
+    assert detect_manager(build_view(snapshot)) == detect_manager(build_view(after)) == "none"
     assert outcomes(snapshot) == {"metrics-ports-blocked": "install"}
     assert outcomes(after) == {}
 
@@ -53,7 +64,7 @@ def test_without_a_firewall_other_hosts_are_kept_out_and_no_more(release: str) -
 @every_manager
 def test_each_manager_lost_its_rules(who: str) -> None:
     """Loaded and not stored: `ours-are-stored` alone. Stored and not loaded: all that the kernel shows."""
-    before, after = recorded(f"{who}-debian-12-before"), recorded(f"{who}-debian-12-after")
+    before, after = load_snapshot(f"{who}-debian-12-before"), load_snapshot(f"{who}-debian-12-after")
     key = ("firewall.live", "host1"), ("firewall.stored", "host1")
     not_stored = snapshot(after.answers[key[0]], before.answers[key[1]])
     assert outcomes(not_stored) == {"ours-are-stored": "install"}
@@ -64,28 +75,28 @@ def test_each_manager_lost_its_rules(who: str) -> None:
 
 @every_manager
 def test_an_address_that_is_no_node_is_too_much(who: str) -> None:
-    after = recorded(f"{who}-debian-12-after")
+    after = load_snapshot(f"{who}-debian-12-after")
     others = Inventory(None, HOSTS[:1], after.inventory.spec)
     snapshot = Snapshot(after.started_at, others, after.reach, after.answers)
     assert outcomes(snapshot).keys() == (
         {"ours-are-stored"} if who == "ufw" else {"ours-are-stored", "ours-are-loaded"}
     )
-    result = judged(snapshot)["ours-are-stored"].result
+    result = judge_rules(snapshot)["ours-are-stored"].result
     assert result
     assert f"unexpected: in tcp {WORKER}/32" in result.actual
 
 
 def test_a_node_that_is_not_reached_keeps_its_rules() -> None:
-    after = recorded("iptables-debian-12-after")
+    after = load_snapshot("iptables-debian-12-after")
     live_, stored = (after.answers[probe, "host1"] for probe in ("firewall.live", "firewall.stored"))
     assert outcomes(snapshot(live_, stored, reached=False)) == {}
 
 
 def test_a_reject_in_forward_is_found() -> None:
     found = snapshot(
-        live(OPEN + "-A FORWARD -j REJECT --reject-with icmp-host-prohibited", units=("netfilter-persistent",))
+        format_rules(OPEN + "-A FORWARD -j REJECT --reject-with icmp-host-prohibited", units=("netfilter-persistent",))
     )
-    result = judged(found)["pods-are-forwarded"].result
+    result = judge_rules(found)["pods-are-forwarded"].result
     assert result
     assert result.cure == "install"
     assert "-A FORWARD -j REJECT --reject-with icmp-host-prohibited" in result.actual
@@ -93,7 +104,7 @@ def test_a_reject_in_forward_is_found() -> None:
 
 
 def test_a_reject_before_our_jump_is_found() -> None:
-    after = recorded("iptables-debian-12-after")
+    after = load_snapshot("iptables-debian-12-after")
     answer = after.answers["firewall.live", "host1"]
     late = answer.stdout.replace("-A FORWARD -j GPUSTACK-FWD", "-A FORWARD -j REJECT\n-A FORWARD -j GPUSTACK-FWD")
     assert late != answer.stdout
@@ -102,16 +113,16 @@ def test_a_reject_before_our_jump_is_found() -> None:
 
 
 def test_a_drop_policy_of_forward_alone_is_docker_and_harmless() -> None:
-    assert outcomes(snapshot(live(OPEN.replace("FORWARD ACCEPT", "FORWARD DROP")))) == {}
+    assert outcomes(snapshot(format_rules(OPEN.replace("FORWARD ACCEPT", "FORWARD DROP")))) == {}
 
 
 DROPPED = OPEN.replace("INPUT ACCEPT", "INPUT DROP")
 
 
 def test_rules_that_nobody_known_loads_are_for_the_operator() -> None:
-    found = snapshot(live(DROPPED))
+    found = snapshot(format_rules(DROPPED))
     assert outcomes(found) == {"flows-pass": "operator"}
-    result = judged(found)["flows-pass"].result
+    result = judge_rules(found)["flows-pass"].result
     assert result
     assert "the policy DROP of chain ip filter INPUT" in result.actual
     assert result.hint == HINT
@@ -125,24 +136,24 @@ def test_the_page_of_the_step_lists_every_port() -> None:
 
 
 def test_firewall_manage_false_changes_nothing_and_names_the_page() -> None:
-    found = snapshot(live(DROPPED, units=("netfilter-persistent",)), spec={"manage": False})
+    found = snapshot(format_rules(DROPPED, units=("netfilter-persistent",)), spec={"manage": False})
     assert outcomes(found) == {"flows-pass": "operator"}
-    result = judged(found)["flows-pass"].result
+    result = judge_rules(found)["flows-pass"].result
     assert result
     assert result.hint == HINT
 
 
 def test_firewall_manage_false_is_content_with_rules_of_another_hand() -> None:
     own = "-A INPUT -i lo -j ACCEPT\n-A INPUT -s 10.77.1.0/24 -j ACCEPT\n-A INPUT -s 10.244.0.0/16 -j ACCEPT"
-    found = snapshot(live(DROPPED + own, units=("netfilter-persistent",)), spec={"manage": False})
+    found = snapshot(format_rules(DROPPED + own, units=("netfilter-persistent",)), spec={"manage": False})
     assert outcomes(found) == {}
 
 
 def test_a_rule_of_the_operator_about_a_node_is_for_the_operator() -> None:
     line = f"-A INPUT -s {WORKER}/32 -j DROP"
-    found = snapshot(live(OPEN + line, units=("netfilter-persistent",)))
+    found = snapshot(format_rules(OPEN + line, units=("netfilter-persistent",)))
     assert outcomes(found) == {"flows-pass": "operator"}
-    result = judged(found)["flows-pass"].result
+    result = judge_rules(found)["flows-pass"].result
     assert result
     assert line in result.actual
 
@@ -153,22 +164,22 @@ def table(policy: str) -> str:
 
 
 def test_a_second_filter_beside_the_manager_is_for_the_operator() -> None:
-    after = recorded("ufw-debian-12-after")
+    after = load_snapshot("ufw-debian-12-after")
     answer = after.answers["firewall.live", "host1"]
     found = snapshot(f"{answer.stdout}\n{table('drop')}", after.answers["firewall.stored", "host1"])
-    result = judged(found)["flows-pass"].result
+    result = judge_rules(found)["flows-pass"].result
     assert result
     assert result.cure == "operator"
     assert "chain inet site in" in result.actual
 
 
 def test_nftables_without_its_service_is_for_the_operator() -> None:
-    assert outcomes(snapshot(live(more=table("drop")))) == {"flows-pass": "operator"}
-    assert outcomes(snapshot(live(more=table("drop"), units=("nftables",))))["flows-pass"] == "install"
+    assert outcomes(snapshot(format_rules(more=table("drop")))) == {"flows-pass": "operator"}
+    assert outcomes(snapshot(format_rules(more=table("drop"), units=("nftables",))))["flows-pass"] == "install"
 
 
 def test_an_older_iptables_beside_the_newer_is_for_the_operator() -> None:
-    found = snapshot(live(more=f"== iptables-legacy\n{DROPPED}", units=("netfilter-persistent",)))
+    found = snapshot(format_rules(more=f"== iptables-legacy\n{DROPPED}", units=("netfilter-persistent",)))
     assert outcomes(found) == {"flows-pass": "operator"}
 
 
@@ -177,7 +188,7 @@ SSH = f"LISTEN 0.0.0.0:22 0.0.0.0:*\nESTAB {PLANE}:22 10.77.1.1:52344"
 
 @pytest.mark.parametrize(("ssh", "broken"), [(SSH, True), ("", False), ("LISTEN [::]:22 [::]:*", False)])
 def test_ssh_that_would_not_be_let_in_again_is_reported(ssh: str, broken: bool) -> None:
-    judgement = judged(snapshot(live(DROPPED, ssh=ssh)))["ssh-is-let-in"]
+    judgement = judge_rules(snapshot(format_rules(DROPPED, ssh=ssh)))["ssh-is-let-in"]
     assert (judgement.outcome == "failed") is broken
     if judgement.result:
         assert judgement.result.cure == "operator"
@@ -186,16 +197,16 @@ def test_ssh_that_would_not_be_let_in_again_is_reported(ssh: str, broken: bool) 
 
 def test_ssh_on_another_port_is_let_in() -> None:
     rules = DROPPED + "-A INPUT -p tcp -m tcp --dport 2222 -j ACCEPT"
-    judgement = judged(snapshot(live(rules, ssh=SSH.replace(":22 ", ":2222 "))))["ssh-is-let-in"]
+    judgement = judge_rules(snapshot(format_rules(rules, ssh=SSH.replace(":22 ", ":2222 "))))["ssh-is-let-in"]
     assert judgement.outcome == "ok"
 
 
 @pytest.mark.parametrize("spoil", [lambda text: "", lambda text: text.replace("-P INPUT ACCEPT", "iptables: denied")])
 def test_cannot_tell_is_unknown(spoil: Callable[[str], str]) -> None:
-    assert set(outcomes(snapshot(spoil(live()))).values()) == {"unknown"}
+    assert set(outcomes(snapshot(spoil(format_rules()))).values()) == {"unknown"}
 
 
 def test_a_node_that_cannot_tell_its_address_takes_no_other_with_it() -> None:
-    found = snapshot(live())
+    found = snapshot(format_rules())
     spoiled = {**found.answers, ("network.address", "host2"): Answer("network.address", "host2", 0, "\x1b[2J\n")}
     assert outcomes(replace(found, answers=spoiled)) == {}

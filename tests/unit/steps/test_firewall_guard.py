@@ -5,18 +5,18 @@ import pytest
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory
 from gpustack.steps.firewall.guard import choose_guard_state, find_unused_address
-from tests.worlds.firewall import (
+from tests.worlds.snapshots.firewall import (
     HOSTS,
     KEPT,
     NOTHING,
     OPEN,
     TABLE,
     WORKER,
-    here,
-    judged,
-    live,
+    build_view,
+    format_rules,
+    judge_rules,
+    load_snapshot,
     outcomes,
-    recorded,
     snapshot,
 )
 
@@ -27,19 +27,19 @@ OUT = "metrics-ports-blocked"
 
 
 def found(snapshot: Snapshot, check: str = OUT) -> str:
-    result = judged(snapshot)[check].result
+    result = judge_rules(snapshot)[check].result
     return result.actual if result else ""
 
 
 def bare(rules: str = OPEN, *, more: str = "", **settings: object) -> Snapshot:
     """Without our table."""
-    return snapshot(live(rules, more=more, guard=""), NOTHING, **settings)  # type: ignore[arg-type]
+    return snapshot(format_rules(rules, more=more, guard=""), NOTHING, **settings)  # type: ignore[arg-type]
 
 
 def test_a_host_without_a_firewall() -> None:
     assert outcomes(bare()) == {OUT: "install"}
     assert found(bare()) == "tcp 2381 from 192.0.2.77 is allowed (and 3 more)"
-    assert choose_guard_state(here(bare())) == "present"
+    assert choose_guard_state(build_view(bare())) == "present"
 
 
 def test_a_worker_has_the_metrics_of_kube_proxy_alone() -> None:
@@ -50,9 +50,9 @@ def test_a_worker_has_the_metrics_of_kube_proxy_alone() -> None:
 @pytest.mark.parametrize("release", ["debian-12", "debian-13"])
 def test_a_firewall_that_stops_them_gets_nothing(who: str, release: str) -> None:
     for when in ("before", "after"):
-        walled = recorded(f"{who}-{release}-{when}")
+        walled = load_snapshot(f"{who}-{release}-{when}")
         assert OUT not in outcomes(walled)
-        assert choose_guard_state(here(walled)) == "absent"
+        assert choose_guard_state(build_view(walled)) == "absent"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_firewall_that_stops_them_gets_nothing(who: str, release: str) -> None
 )
 def test_a_firewall_that_lets_them_in(rules: str) -> None:
     assert outcomes(bare(DROPPED + rules))[OUT] == "install"
-    assert OUT not in outcomes(snapshot(live(DROPPED + rules)))
+    assert OUT not in outcomes(snapshot(format_rules(DROPPED + rules)))
 
 
 def test_who_is_named_is_no_stranger() -> None:
@@ -76,7 +76,7 @@ def test_each_interface_is_asked_but_those_of_pods() -> None:
     public = "3: eth1    inet 203.0.113.5/24 scope global eth1\n4: cni0    inet 10.244.0.1/24 scope global cni0\n"
     rules = DROPPED + CLUSTER + "-A INPUT -i cni0 -j ACCEPT\n"
     for more, stopped in ((rules, True), (rules + "-A INPUT -i eth1 -j ACCEPT", False)):
-        text = live(more, guard="").replace("== ssh", public + "== ssh")
+        text = format_rules(more, guard="").replace("== ssh", public + "== ssh")
         assert (OUT not in outcomes(snapshot(text, NOTHING))) is stopped
 
 
@@ -86,34 +86,34 @@ def test_ipv6_is_asked_where_it_is_outside() -> None:
     assert found(bare(rules, more=IPV6)) == "tcp 2381 from 2001:db8::77 is allowed (and 3 more)"
     assert OUT not in outcomes(bare(rules, more=IPV6 + shut))
     assert OUT not in outcomes(bare(rules, more=IPV6.replace("host0\n", "")))
-    assert OUT not in outcomes(snapshot(live(rules, more=IPV6)))
+    assert OUT not in outcomes(snapshot(format_rules(rules, more=IPV6)))
 
 
 def test_a_stranger_s_address_is_in_no_network_of_the_cluster() -> None:
     taken = {"pod_cidr": "192.0.0.0/22", "service_cidr": "198.51.100.0/24"}
-    assert find_unused_address(here(bare(kubernetes=taken))) == "203.0.113.77"
+    assert find_unused_address(build_view(bare(kubernetes=taken))) == "203.0.113.77"
 
 
 def test_metrics_on_127_0_0_1_need_nothing() -> None:
     local = {"metrics_bind": "127.0.0.1"}
     assert outcomes(bare(kubernetes=local)) == {}
-    assert choose_guard_state(here(bare(kubernetes=local))) == "absent"
-    left = snapshot(live(), kubernetes=local)
+    assert choose_guard_state(build_view(bare(kubernetes=local))) == "absent"
+    left = snapshot(format_rules(), kubernetes=local)
     assert outcomes(left) == {"guard-is-kept": "install"}
-    assert choose_guard_state(here(left)) == "absent"
+    assert choose_guard_state(build_view(left)) == "absent"
 
 
 def test_firewall_manage_false_leaves_them_to_the_operator() -> None:
     mine = bare(spec={"manage": False})
     assert outcomes(mine) == {}
-    assert choose_guard_state(here(mine)) == ""
+    assert choose_guard_state(build_view(mine)) == ""
 
 
 def test_a_table_that_was_taken_away() -> None:
-    flushed = snapshot(live(guard=""))
+    flushed = snapshot(format_rules(guard=""))
     assert outcomes(flushed) == {OUT: "install", "guard-is-kept": "install"}
     assert found(flushed, "guard-is-kept").startswith("12 missing in the kernel: in tcp 10.244.0.0/16 10249")
-    assert found(snapshot(live(), NOTHING), "guard-is-kept").startswith("12 missing at boot")
+    assert found(snapshot(format_rules(), NOTHING), "guard-is-kept").startswith("12 missing at boot")
 
 
 def test_a_table_that_would_not_come_back() -> None:
@@ -121,30 +121,30 @@ def test_a_table_that_would_not_come_back() -> None:
     disabled = KEPT.replace("== unit guard\nenabled", "== unit guard\ndisabled")
     uncalled = NOTHING + KEPT[KEPT.index("enabled\n") :]
     for kept in (disabled, uncalled):
-        assert outcomes(snapshot(live(), kept)) == {"guard-is-kept": "install"}
+        assert outcomes(snapshot(format_rules(), kept)) == {"guard-is-kept": "install"}
 
 
 def test_a_table_without_its_drop() -> None:
     spoiled = TABLE.replace('{"drop": null}', '{"counter": {"packets": 0, "bytes": 0}}')
     assert spoiled != TABLE
-    assert outcomes(snapshot(live(guard=spoiled))) == {OUT: "install"}
+    assert outcomes(snapshot(format_rules(guard=spoiled))) == {OUT: "install"}
 
 
 def test_a_table_that_is_needless_now_stays_and_is_kept() -> None:
-    walled = snapshot(live(DROPPED + CLUSTER))
+    walled = snapshot(format_rules(DROPPED + CLUSTER))
     assert outcomes(walled).keys() <= {"flows-pass"}
-    assert choose_guard_state(here(walled)) == "present"
+    assert choose_guard_state(build_view(walled)) == "present"
 
 
 def test_a_node_that_joined_is_missed_and_let_in_by_install() -> None:
-    late = snapshot(live(guard=TABLE.replace(WORKER, "10.77.1.99")), KEPT.replace(WORKER, "10.77.1.99"))
+    late = snapshot(format_rules(guard=TABLE.replace(WORKER, "10.77.1.99")), KEPT.replace(WORKER, "10.77.1.99"))
     assert outcomes(late) == {"flows-pass": "install", "guard-is-kept": "install"}
     assert "tcp 10249 from 10.77.1.12 is blocked by chain inet gpustack_metrics input" in found(late, "flows-pass")
     assert "4 unexpected: in tcp 10.77.1.99/32 10249" in found(late, "guard-is-kept")
 
 
 def test_a_node_that_left_is_too_much_and_one_that_is_away_is_not() -> None:
-    whole = snapshot(live())
+    whole = snapshot(format_rules())
     fewer = Snapshot(whole.started_at, Inventory(None, HOSTS[:1], whole.inventory.spec), whole.reach, whole.answers)
     assert outcomes(fewer) == {"guard-is-kept": "install"}
-    assert outcomes(snapshot(live(), reached=False)) == {}
+    assert outcomes(snapshot(format_rules(), reached=False)) == {}

@@ -4,27 +4,35 @@ import json
 
 from gpustack.steps.firewall.packets import detect_manager
 from gpustack.steps.firewall.step import HINT
-from tests.worlds.firewall import OPEN, here, judged, live, outcomes, recorded, snapshot
+from tests.worlds.snapshots.firewall import (
+    OPEN,
+    build_view,
+    format_rules,
+    judge_rules,
+    load_snapshot,
+    outcomes,
+    snapshot,
+)
 
 
 def test_an_output_policy_that_nobody_known_loads_is_for_the_operator() -> None:
-    found = snapshot(live(OPEN.replace("OUTPUT ACCEPT", "OUTPUT DROP")))
+    found = snapshot(format_rules(OPEN.replace("OUTPUT ACCEPT", "OUTPUT DROP")))
     assert outcomes(found) == {"flows-pass": "operator"}
-    result = judged(found)["flows-pass"].result
+    result = judge_rules(found)["flows-pass"].result
     assert result
     assert "tcp 2379 to 127.0.0.1 is blocked by the policy DROP of chain ip filter OUTPUT" in result.actual
     assert result.hint == HINT
 
 
 def test_an_output_policy_of_a_known_one_is_opened() -> None:
-    found = snapshot(live(OPEN.replace("OUTPUT ACCEPT", "OUTPUT DROP"), units=("netfilter-persistent",)))
-    assert detect_manager(here(found)) == "iptables"
+    found = snapshot(format_rules(OPEN.replace("OUTPUT ACCEPT", "OUTPUT DROP"), units=("netfilter-persistent",)))
+    assert detect_manager(build_view(found)) == "iptables"
     assert outcomes(found).items() >= {"flows-pass": "install", "ours-are-stored": "install"}.items()
 
 
 def test_a_table_that_denies_on_one_way_only_asks_ours_on_that_one() -> None:
     """A table without a chain for what is sent has no place for a jump."""
-    after = recorded("nftables-debian-12-after")
+    after = load_snapshot("nftables-debian-12-after")
     answer = after.answers["firewall.live", "host1"]
     document = json.loads(answer.stdout.split("== nft\n")[1].splitlines()[0])
     document["nftables"] = [

@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader
 from gpustack.config.resources import locate_playbooks
 from gpustack.rollout.host_traces import SOURCE_NOTE
 from gpustack.rollout.removal import judge_removal
-from tests.worlds.reset_hosts import recorded, snapshot
+from tests.worlds.snapshots.reset_hosts import records, snapshot
 
 PODS = "10.244.0.0/16"
 POLICY = "/etc/firewalld/policies/gpustack-forward.xml"
@@ -100,7 +100,7 @@ def test_files_of_ours_go_without_the_package_of_firewalld(world: Path) -> None:
 @pytest.mark.parametrize("noted", [True, False])
 def test_the_source_is_shown_as_what_it_is(noted: bool) -> None:
     things = [(POLICY, "file"), *([(SOURCE_NOTE, "file")] if noted else [])]
-    answers = {"owned.firewall": f"source {PODS} of firewalld's zone trusted\n", "owned.records": recorded(*things)}
+    answers = {"owned.firewall": f"source {PODS} of firewalld's zone trusted\n", "owned.records": records(*things)}
     (three,) = judge_removal(snapshot({"k3": answers}), ["k3"]).hosts
     named = f"source {PODS} of firewalld's zone trusted"
     assert (named in [str(trace) for _, traces in three.traces for trace in traces]) is noted

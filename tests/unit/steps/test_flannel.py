@@ -5,26 +5,26 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.flannel import STEP
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.cluster import judged
-from tests.worlds.judge import failures
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.cluster import judge
+from tests.worlds.snapshots.judge import failures
 
 DAEMON_SET, NET_CONF, HOST = "flannel.daemon-set", "flannel.net-conf", "flannel.host"
 
 
 def test_before_flannel_is_there_all_is_for_install() -> None:
     answers = {
-        (probe, CLUSTER): recorded(probe, "before-network") for probe in (DAEMON_SET, NET_CONF, "kube.deployments")
+        (probe, CLUSTER): read_case(probe, "before-network") for probe in (DAEMON_SET, NET_CONF, "kube.deployments")
     }
-    answers[HOST, "k1"] = recorded(HOST, "before-network")
-    found = failures(judged(STEP, answers))
+    answers[HOST, "k1"] = read_case(HOST, "before-network")
+    found = failures(judge(STEP, answers))
     assert set(found) == {"version", "settings", "rolled-out", "running", "dns"}
     assert {cure for _, cure in found.values()} == {"install"}
 
 
 def test_another_version_is_for_upgrade() -> None:
-    answers = answers_at(CLUSTER, recorded(DAEMON_SET, "control-plane", ("flannel:v0.28.9", "flannel:v0.27.0")))
-    assert failures(judged(STEP, answers)) == {"version": ("0.27.0", "upgrade")}
+    answers = place_answers(CLUSTER, read_case(DAEMON_SET, "control-plane", ("flannel:v0.28.9", "flannel:v0.27.0")))
+    assert failures(judge(STEP, answers)) == {"version": ("0.27.0", "upgrade")}
 
 
 @pytest.mark.parametrize(
@@ -35,18 +35,18 @@ def test_another_version_is_for_upgrade() -> None:
     ],
 )
 def test_another_backend_is_for_install(spec: dict[str, object], found: str) -> None:
-    assert failures(judged(STEP, spec=spec)) == {"settings": (found, "install")}
+    assert failures(judge(STEP, spec=spec)) == {"settings": (found, "install")}
 
 
 def test_without_a_port_it_is_that_of_linux() -> None:
     """Backend vxlan on Linux: Documentation/backends.md says 8472."""
-    answers = answers_at(CLUSTER, recorded(NET_CONF, "control-plane", ('\\"Port\\": 8472, ', "")))
-    assert failures(judged(STEP, answers)) == {}
+    answers = place_answers(CLUSTER, read_case(NET_CONF, "control-plane", ('\\"Port\\": 8472, ', "")))
+    assert failures(judge(STEP, answers)) == {}
 
 
 def test_a_network_that_is_not_that_of_the_pods() -> None:
     """Mistake 10 of the usual scripts: the manifest's own 10.244.0.0/16 whatever kubeadm was given."""
-    found = failures(judged(STEP, spec={"kubernetes": {"version": "1.36.4", "pod_cidr": "10.32.0.0/16"}}))
+    found = failures(judge(STEP, spec={"kubernetes": {"version": "1.36.4", "pod_cidr": "10.32.0.0/16"}}))
     assert found == {
         "settings": ("10.244.0.0/16 over vxlan on port 8472", "install"),
         "running": ("10.244.0.0/16", "install"),
@@ -61,53 +61,53 @@ def test_a_network_that_is_not_that_of_the_pods() -> None:
     ],
 )
 def test_pods_of_an_older_template(edit: tuple[str, str]) -> None:
-    answers = answers_at(CLUSTER, recorded(DAEMON_SET, "control-plane", edit))
-    assert failures(judged(STEP, answers)) == {"rolled-out": ("some with an older template", "install")}
+    answers = place_answers(CLUSTER, read_case(DAEMON_SET, "control-plane", edit))
+    assert failures(judge(STEP, answers)) == {"rolled-out": ("some with an older template", "install")}
 
 
 def test_a_daemon_that_does_not_answer() -> None:
-    answers = answers_at("k1", recorded(HOST, "control-plane", ("READY=yes", "READY=no")))
-    assert failures(judged(STEP, answers)) == {"running": ("not ready", "install")}
-    answers = answers_at("k1", recorded(HOST, "control-plane", ("CONFLIST=yes", "CONFLIST=no")))
-    assert failures(judged(STEP, answers)) == {"running": ("no CNI configuration", "install")}
+    answers = place_answers("k1", read_case(HOST, "control-plane", ("READY=yes", "READY=no")))
+    assert failures(judge(STEP, answers)) == {"running": ("not ready", "install")}
+    answers = place_answers("k1", read_case(HOST, "control-plane", ("CONFLIST=yes", "CONFLIST=no")))
+    assert failures(judge(STEP, answers)) == {"running": ("no CNI configuration", "install")}
 
 
 def test_dns_without_a_pod() -> None:
     """The API calls a Deployment of no replicas available."""
-    answers = answers_at(CLUSTER, recorded("kube.deployments", "control-plane", ('"replicas":2', '"replicas":0')))
-    assert failures(judged(STEP, answers)) == {"dns": ("scaled to 0", "operator")}
+    answers = place_answers(CLUSTER, read_case("kube.deployments", "control-plane", ('"replicas":2', '"replicas":0')))
+    assert failures(judge(STEP, answers)) == {"dns": ("scaled to 0", "operator")}
 
 
 def test_a_dead_worker_is_not_flannels_matter() -> None:
     """Else nobody could add a host while another one is down."""
-    answers = answers_at(
+    answers = place_answers(
         CLUSTER,
-        recorded("kube.nodes", "control-plane", ("10.244.1.0/24", "")),
-        recorded(DAEMON_SET, "control-plane", ('"numberReady":2', '"numberReady":1')),
+        read_case("kube.nodes", "control-plane", ("10.244.1.0/24", "")),
+        read_case(DAEMON_SET, "control-plane", ('"numberReady":2', '"numberReady":1')),
     )
-    assert failures(judged(STEP, answers)) == {}
+    assert failures(judge(STEP, answers)) == {}
 
 
 def test_a_node_that_is_not_ready_says_why() -> None:
-    answers = answers_at(CLUSTER, recorded("kube.nodes", "before-network"))
-    answers["system.identity", "k1"] = written("system.identity", "004cb8e4e83e464aa0dbda7ee7552aaa\n\n")
-    mismatch = judged(STEP, answers)["node"].result
+    answers = place_answers(CLUSTER, read_case("kube.nodes", "before-network"))
+    answers["system.identity", "k1"] = make_answer("system.identity", "004cb8e4e83e464aa0dbda7ee7552aaa\n\n")
+    mismatch = judge(STEP, answers)["node"].result
     assert mismatch
     assert "cni plugin not initialized" in mismatch.actual
 
 
 def test_a_node_without_a_part_of_the_network() -> None:
-    answers = answers_at(CLUSTER, recorded("kube.nodes", "control-plane", ("10.244.0.0/24", "")))
-    assert failures(judged(STEP, answers)) == {"node": ("none", "operator")}
+    answers = place_answers(CLUSTER, read_case("kube.nodes", "control-plane", ("10.244.0.0/24", "")))
+    assert failures(judge(STEP, answers)) == {"node": ("none", "operator")}
 
 
 def test_dns_whose_pods_the_api_server_refuses() -> None:
     quota = 'pods "coredns-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=0, limited: pods=0'
     failed = {"type": "ReplicaFailure", "status": "True", "message": quota}
-    answer = recorded(
+    answer = read_case(
         "kube.deployments", "control-plane", ('"Available","status":"True"', '"Available","status":"False"')
     )
     loads = json.loads(answer.stdout)
     loads["items"][0]["status"]["conditions"].append(failed)
     answers = {("kube.deployments", CLUSTER): replace(answer, stdout=json.dumps(loads))}
-    assert failures(judged(STEP, answers)) == {"dns": (f"not available: {quota}", "install")}
+    assert failures(judge(STEP, answers)) == {"dns": (f"not available: {quota}", "install")}

@@ -10,26 +10,26 @@ from gpustack.rollout.overlay import count_gpus_of_host, find_gpu_driver
 from gpustack.steps import STEPS
 from gpustack.steps.gpu.count import count_gpus, find_excluded_devices, list_gpus
 from gpustack.steps.gpu.hosts import count_host_gpus, count_node_gpus
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.cluster import K1, K2
-from tests.worlds.gpus import devices, on, snapshot
-from tests.worlds.judge import state
-from tests.worlds.snapshot import Answers
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.build import Answers
+from tests.worlds.snapshots.cluster import K1, K2
+from tests.worlds.snapshots.gpus import devices, set_gpus, snapshot
+from tests.worlds.snapshots.judge import state
 
 A100, GT_710, GT_1030, T400 = "0x20b0 0x030200", "0x128b 0x030000", "0x1d01 0x030000", "0x1fb2 0x030000"
 MACHINES = "two-of-four-for-virtual-machines"
 
 
 def bus(*lines: str) -> Answers:
-    return answers_at("k1", written("gpu.devices", "".join(f"{line}\n" for line in lines)))
+    return place_answers("k1", make_answer("gpu.devices", "".join(f"{line}\n" for line in lines)))
 
 
 def case(name: str) -> Answers:
-    return answers_at("k1", recorded("gpu.devices", name))
+    return place_answers("k1", read_case("gpu.devices", name))
 
 
 def counted(found: Answers, number: int | None = None) -> int:
-    hosts = (K1 if number is None else on(K1, gpustack_gpus=number), K2)
+    hosts = (K1 if number is None else set_gpus(K1, gpustack_gpus=number), K2)
     return count_gpus(View(snapshot(found, hosts=hosts), "k1"))
 
 
@@ -72,7 +72,7 @@ def test_the_inventory_counts_more_than_the_bus() -> None:
 
 
 def test_none_for_kubernetes_is_no_driver_and_no_expectation() -> None:
-    hosts = (on(K1, gpustack_gpus=0), K2)
+    hosts = (set_gpus(K1, gpustack_gpus=0), K2)
     taken = snapshot(hosts=hosts)
     view = View(taken, "k1")
     assert (list_gpus(view), count_gpus(view)) == ((), 0)

@@ -7,10 +7,10 @@ from gpustack.config.resources import locate_playbooks
 from gpustack.rollout.overlay import build_host_facts
 from gpustack.steps.gpu.driver import STEP
 from gpustack.steps.gpu.driver_packages import EXCLUDED_PREFIXES
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.hosts import UBUNTU, judged, snapshot
-from tests.worlds.judge import failures
-from tests.worlds.snapshot import Answers
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.build import Answers
+from tests.worlds.snapshots.hosts import UBUNTU, judge, snapshot
+from tests.worlds.snapshots.judge import failures
 
 ROLE = locate_playbooks() / "roles" / "gpu_driver"
 PACKAGES, DRIVER, KERNELS, SMI = "gpu.packages", "gpu.driver", "gpu.kernels", "gpu.smi"
@@ -21,21 +21,21 @@ UNGUARDED = {"gpu": {"driver": {"guard": False}}}
 
 def cases(**found: str) -> dict[tuple[str, str], Any]:
     """Cases of h1 by probe: driver="mismatch" is gpu.driver/mismatch."""
-    return {(f"gpu.{probe}", "h1"): recorded(f"gpu.{probe}", case) for probe, case in found.items()}
+    return {(f"gpu.{probe}", "h1"): read_case(f"gpu.{probe}", case) for probe, case in found.items()}
 
 
 def edited(probe: str, *edits: tuple[str, str]) -> Answers:
-    return answers_at("h1", recorded(probe, "prepared-debian-12", *edits))
+    return place_answers("h1", read_case(probe, "prepared-debian-12", *edits))
 
 
 def hint(check: str, answers: Answers, spec: dict[str, Any] | None = None) -> str:
-    mismatch = judged(STEP, answers, spec)[check].result
+    mismatch = judge(STEP, answers, spec)[check].result
     assert mismatch
     return mismatch.hint
 
 
 def test_a_fresh_host() -> None:
-    assert failures(judged(STEP, state="fresh")) == {
+    assert failures(judge(STEP, state="fresh")) == {
         "nouveau": ("not blacklisted", "install"),
         "repository": ("nothing", "install"),
         "version-pinned": ("nothing", "install"),
@@ -51,71 +51,71 @@ def test_a_fresh_host() -> None:
 @pytest.mark.parametrize("spec", [{}, CONTAINER, NONE])
 def test_a_host_without_gpus_has_nothing_to_do(state: str, spec: dict[str, Any]) -> None:
     """Whatever else is wrong there: nothing more is asked, and nothing is read."""
-    answers = answers_at("h1", written("gpu.devices", ""))
-    assert failures(judged(STEP, answers, spec, state=state)) == {}
+    answers = place_answers("h1", make_answer("gpu.devices", ""))
+    assert failures(judge(STEP, answers, spec, state=state)) == {}
     read = {
-        evidence.answer.probe for judgement in judged(STEP, answers, spec).values() for evidence in judgement.evidence
+        evidence.answer.probe for judgement in judge(STEP, answers, spec).values() for evidence in judgement.evidence
     }
     assert read == {"gpu.devices"}
 
 
 def test_no_driver_container_is_built_for_debian() -> None:
-    assert failures(judged(STEP, state="fresh", spec=CONTAINER))["driver-mode"] == ("container", "operator")
+    assert failures(judge(STEP, state="fresh", spec=CONTAINER))["driver-mode"] == ("container", "operator")
     ubuntu = {("system.os", "h1"): UBUNTU}
-    assert set(failures(judged(STEP, ubuntu, CONTAINER, state="fresh"))) == {"nouveau"}
+    assert set(failures(judge(STEP, ubuntu, CONTAINER, state="fresh"))) == {"nouveau"}
 
 
 def test_secure_boot_is_reported_before_anything_is_installed() -> None:
-    found = failures(judged(STEP, cases(driver="secure-boot"), state="fresh"))
+    found = failures(judge(STEP, cases(driver="secure-boot"), state="fresh"))
     assert found["secure-boot"] == ("on, and DKMS's key is not enrolled", "operator")
-    enrolled = written(DRIVER, "module -\nlibrary -\nsecure-boot\nkey-enrolled\npersistence none\n")
-    assert "secure-boot" not in failures(judged(STEP, {(DRIVER, "h1"): enrolled}, state="fresh"))
+    enrolled = make_answer(DRIVER, "module -\nlibrary -\nsecure-boot\nkey-enrolled\npersistence none\n")
+    assert "secure-boot" not in failures(judge(STEP, {(DRIVER, "h1"): enrolled}, state="fresh"))
     ubuntu = {("system.os", "h1"): UBUNTU, (DRIVER, "h1"): enrolled}
-    assert "secure-boot" in failures(judged(STEP, ubuntu, CONTAINER, state="fresh"))
+    assert "secure-boot" in failures(judge(STEP, ubuntu, CONTAINER, state="fresh"))
 
 
 def test_the_hint_names_the_key_that_is_there() -> None:
-    assert "secure-boot" not in failures(judged(STEP, cases(driver="mok-of-ubuntu"), state="fresh"))
+    assert "secure-boot" not in failures(judge(STEP, cases(driver="mok-of-ubuntu"), state="fresh"))
     key = "/var/lib/shim-signed/mok/MOK.der"
-    other = answers_at("h1", written(DRIVER, f"module -\nlibrary -\nsecure-boot\nkey {key}\npersistence none\n"))
+    other = place_answers("h1", make_answer(DRIVER, f"module -\nlibrary -\nsecure-boot\nkey {key}\npersistence none\n"))
     assert f"mokutil --import {key}" in hint("secure-boot", other)
     ubuntu = {("system.os", "h1"): UBUNTU, **other}
     assert "gpu.driver.mode: host" in hint("secure-boot", ubuntu, CONTAINER)
 
 
 def test_a_module_that_is_loaded_is_signed() -> None:
-    assert failures(judged(STEP, edited(DRIVER, ("nouveau-blacklisted", "nouveau-blacklisted\nsecure-boot")))) == {}
+    assert failures(judge(STEP, edited(DRIVER, ("nouveau-blacklisted", "nouveau-blacklisted\nsecure-boot")))) == {}
 
 
 def test_nouveau_is_blacklisted_first_and_needs_a_reboot_then() -> None:
-    assert failures(judged(STEP, cases(driver="nouveau")))["nouveau"] == ("not blacklisted, loaded", "install")
-    both = written(DRIVER, "module -\nlibrary -\nnouveau-loaded\nnouveau-blacklisted\npersistence none\n")
-    assert failures(judged(STEP, {(DRIVER, "h1"): both}))["nouveau"] == ("loaded", "operator")
+    assert failures(judge(STEP, cases(driver="nouveau")))["nouveau"] == ("not blacklisted, loaded", "install")
+    both = make_answer(DRIVER, "module -\nlibrary -\nnouveau-loaded\nnouveau-blacklisted\npersistence none\n")
+    assert failures(judge(STEP, {(DRIVER, "h1"): both}))["nouveau"] == ("loaded", "operator")
     assert "reboot h1" in hint("nouveau", {(DRIVER, "h1"): both})
 
 
 def test_the_run_installer_s_driver_is_left_alone() -> None:
-    found = failures(judged(STEP, cases(driver="run-installer"), state="fresh"))
+    found = failures(judge(STEP, cases(driver="run-installer"), state="fresh"))
     assert found["other-drivers"] == ("the driver of the .run installer", "operator")
     assert "nvidia-uninstall" in hint("other-drivers", cases(driver="run-installer"))
-    assert failures(judged(STEP, cases(driver="run-installer"), NONE)) == {}
+    assert failures(judge(STEP, cases(driver="run-installer"), NONE)) == {}
 
 
 def test_the_driver_of_debian_s_own_archive_is_left_alone() -> None:
-    found = failures(judged(STEP, cases(packages="debian-archive")))
+    found = failures(judge(STEP, cases(packages="debian-archive")))
     assert found["other-drivers"] == ("nvidia-smi", "operator")
     assert found["version"] == ("nvidia-kernel-dkms", "upgrade")
 
 
 def test_packages_on_the_host_are_in_the_way_of_a_driver_container() -> None:
     ubuntu = {("system.os", "h1"): UBUNTU, **cases(packages="ubuntu-nvidia")}
-    found = failures(judged(STEP, ubuntu, CONTAINER))
+    found = failures(judge(STEP, ubuntu, CONTAINER))
     assert found == {"other-drivers": ("libnvidia-compute, nvidia-dkms-open", "operator")}
 
 
 def test_names_of_ubuntu() -> None:
     ubuntu = {("system.os", "h1"): UBUNTU, **cases(packages="ubuntu-nvidia")}
-    found = failures(judged(STEP, ubuntu))
+    found = failures(judge(STEP, ubuntu))
     assert set(found) == {"repository"}
     assert found["repository"][0].startswith("uri ")
 
@@ -142,7 +142,7 @@ def test_names_of_ubuntu_by_branch(driver: dict[str, str], names: list[str]) -> 
     """As NVIDIA/infra-controller installs 580.126.16; the role is given what the check asks for."""
     ubuntu = {("system.os", "h1"): UBUNTU}
     spec = {"gpu": {"driver": {"mode": "host", **driver}}}
-    missing = failures(judged(STEP, ubuntu, spec, state="fresh"))["packages-installed"]
+    missing = failures(judge(STEP, ubuntu, spec, state="fresh"))["packages-installed"]
     assert missing == (f"missing: {', '.join(names)}", "install")
     found = build_host_facts(snapshot(ubuntu, spec), "h1")
     version = driver.get("version", "595.91.07")
@@ -152,16 +152,16 @@ def test_names_of_ubuntu_by_branch(driver: dict[str, str], names: list[str]) -> 
 
 def test_a_module_of_another_branch_is_another_version() -> None:
     packages = edited(PACKAGES, ("nvidia-driver-pinning-595 ", "nvidia-dkms-580-server-open "))
-    found = failures(judged(STEP, {("system.os", "h1"): UBUNTU, **packages}, {"gpu": {"driver": {"mode": "host"}}}))
+    found = failures(judge(STEP, {("system.os", "h1"): UBUNTU, **packages}, {"gpu": {"driver": {"mode": "host"}}}))
     assert found["version"] == ("nvidia-dkms-580-server-open, nvidia-kernel-open-dkms", "upgrade")
 
 
 def test_nvidia_smi_that_no_package_has_brought_is_not_installed_for_ever() -> None:
-    whole = recorded(PACKAGES, "ubuntu-nvidia").stdout
+    whole = read_case(PACKAGES, "ubuntu-nvidia").stdout
     on_ubuntu = {("system.os", "h1"): UBUNTU, **cases(smi="fresh-debian-12")}
-    half = written(PACKAGES, whole.replace("libnvidia-compute ", "libnvidia-gl "))
-    assert failures(judged(STEP, on_ubuntu | {(PACKAGES, "h1"): half}))["answers"] == ("not installed", "install")
-    assert failures(judged(STEP, on_ubuntu | answers_at("h1", written(PACKAGES, whole))))["answers"] == (
+    half = make_answer(PACKAGES, whole.replace("libnvidia-compute ", "libnvidia-gl "))
+    assert failures(judge(STEP, on_ubuntu | {(PACKAGES, "h1"): half}))["answers"] == ("not installed", "install")
+    assert failures(judge(STEP, on_ubuntu | place_answers("h1", make_answer(PACKAGES, whole))))["answers"] == (
         "not installed",
         "operator",
     )
@@ -169,25 +169,25 @@ def test_nvidia_smi_that_no_package_has_brought_is_not_installed_for_ever() -> N
 
 def test_the_official_repository_has_the_release_and_the_platform_in_its_address() -> None:
     official = "https://developer.download.nvidia.com/compute/cuda/repos/"
-    mismatch = judged(STEP, cases(repository="fresh-debian-12"), {"source": "official"})["repository"].result
+    mismatch = judge(STEP, cases(repository="fresh-debian-12"), {"source": "official"})["repository"].result
     assert mismatch
     key = "EB693B3035CD5710E231E123A4B469963BF863CC"
     assert mismatch.expected == f"{official}debian12/x86_64/, key {key}"
-    arm = recorded("system.os", "prepared-debian-12", ("x86_64", "aarch64"))
+    arm = read_case("system.os", "prepared-debian-12", ("x86_64", "aarch64"))
     answers = {("system.os", "h1"): arm, **cases(repository="fresh-debian-12")}
-    mismatch = judged(STEP, answers, {"source": "official"})["repository"].result
+    mismatch = judge(STEP, answers, {"source": "official"})["repository"].result
     assert mismatch
     assert mismatch.expected.startswith(f"{official}debian12/sbsa/")
 
 
 def test_another_version_is_not_moved() -> None:
     other = {"gpu": {"driver": {"version": "595.91.08"}}}
-    found = failures(judged(STEP, spec=other))
+    found = failures(judge(STEP, spec=other))
     assert found == {"version": ("nvidia-driver-cuda 595.91.07, nvidia-kernel-open-dkms 595.91.07", "upgrade")}
 
 
 def test_the_other_kind_of_module_is_another_version() -> None:
-    found = failures(judged(STEP, spec={"gpu": {"driver": {"kernel_module": "proprietary"}}}))
+    found = failures(judge(STEP, spec={"gpu": {"driver": {"kernel_module": "proprietary"}}}))
     assert found["version"] == ("nvidia-kernel-open-dkms", "upgrade")
 
 
@@ -201,46 +201,46 @@ def test_the_other_kind_of_module_is_another_version() -> None:
     ],
 )
 def test_the_pin(pin: str, *, holds: bool) -> None:
-    found = failures(judged(STEP, edited(PACKAGES, ("nvidia-driver-pinning-595 ", f"{pin} "))))
+    found = failures(judge(STEP, edited(PACKAGES, ("nvidia-driver-pinning-595 ", f"{pin} "))))
     assert found == ({} if holds else {"version-pinned": (pin, "install")})
 
 
 def test_the_guard() -> None:
     loose = edited(PACKAGES, ("nvidia-driver-cuda hold", "nvidia-driver-cuda install"))
-    assert failures(judged(STEP, loose)) == {"packages-held": ("not held: nvidia-driver-cuda", "install")}
-    assert failures(judged(STEP, loose, UNGUARDED)) == {}
-    found = failures(judged(STEP, cases(guard="others")))
+    assert failures(judge(STEP, loose)) == {"packages-held": ("not held: nvidia-driver-cuda", "install")}
+    assert failures(judge(STEP, loose, UNGUARDED)) == {}
+    found = failures(judge(STEP, cases(guard="others")))
     assert found == {"unattended-upgrades": ("not firmware-nvidia, libcuda, libnvidia-, nvidia-", "install")}
-    assert failures(judged(STEP, cases(guard="others"), UNGUARDED)) == {}
+    assert failures(judge(STEP, cases(guard="others"), UNGUARDED)) == {}
 
 
 def test_the_headers_of_the_next_kernel() -> None:
     """-28 is newer than -9, and an upgrade brought it without its headers."""
-    found = failures(judged(STEP, cases(kernels="newer-kernel")))
+    found = failures(judge(STEP, cases(kernels="newer-kernel")))
     assert found == {"next-kernel": ("missing: linux-headers-6.1.0-28-amd64", "install")}
-    assert failures(judged(STEP, cases(kernels="newer-kernel"), UNGUARDED)) == {}
+    assert failures(judge(STEP, cases(kernels="newer-kernel"), UNGUARDED)) == {}
     unbuilt = edited(KERNELS, ("6.1.0-31-amd64 yes 595.91.07", "6.1.0-31-amd64 yes -"))
-    assert failures(judged(STEP, unbuilt)) == {"next-kernel": ("missing: the module for 6.1.0-31-amd64", "install")}
+    assert failures(judge(STEP, unbuilt)) == {"next-kernel": ("missing: the module for 6.1.0-31-amd64", "install")}
     following = edited(PACKAGES, ("linux-headers-amd64", "linux-headers-cloud-amd64"))
-    assert failures(judged(STEP, following)) == {"next-kernel": ("missing: linux-headers-amd64", "install")}
+    assert failures(judge(STEP, following)) == {"next-kernel": ("missing: linux-headers-amd64", "install")}
 
 
 def test_headers_that_apt_does_not_know_are_not_waited_for() -> None:
     """linux-image-extra-virtual, as on Ubuntu's GPU VMs, has no linux-headers-extra-virtual."""
     extra = edited(PACKAGES, ("linux-image-amd64 ", "linux-image-extra-virtual "))
-    assert failures(judged(STEP, extra)) == {"next-kernel": ("missing: linux-headers-extra-virtual", "install")}
-    kernels = f"{recorded(KERNELS, 'prepared-debian-12').stdout}unknown linux-headers-extra-virtual\n"
-    assert failures(judged(STEP, {**extra, (KERNELS, "h1"): written(KERNELS, kernels)})) == {}
+    assert failures(judge(STEP, extra)) == {"next-kernel": ("missing: linux-headers-extra-virtual", "install")}
+    kernels = f"{read_case(KERNELS, 'prepared-debian-12').stdout}unknown linux-headers-extra-virtual\n"
+    assert failures(judge(STEP, {**extra, (KERNELS, "h1"): make_answer(KERNELS, kernels)})) == {}
 
 
 def test_a_container_has_no_kernels_of_its_own() -> None:
-    lines = recorded(PACKAGES, "prepared-debian-12").stdout.splitlines()
+    lines = read_case(PACKAGES, "prepared-debian-12").stdout.splitlines()
     few = "".join(f"{line}\n" for line in lines if not line.startswith("linux-"))
-    assert failures(judged(STEP, {(PACKAGES, "h1"): written(PACKAGES, few), **cases(kernels="container")})) == {}
+    assert failures(judge(STEP, {(PACKAGES, "h1"): make_answer(PACKAGES, few), **cases(kernels="container")})) == {}
 
 
 def test_a_module_of_another_version_than_the_libraries() -> None:
-    found = failures(judged(STEP, cases(driver="mismatch", smi="mismatch")))
+    found = failures(judge(STEP, cases(driver="mismatch", smi="mismatch")))
     words = "module 595.71.05, libraries 595.91.07: driver/library version mismatch"
     assert found["matching"] == (words, "operator")
     assert found["answers"][1] == "operator"
@@ -248,19 +248,19 @@ def test_a_module_of_another_version_than_the_libraries() -> None:
 
 
 def test_a_module_that_is_not_loaded() -> None:
-    line = recorded(DRIVER, "prepared-debian-12").stdout.splitlines()[0]
+    line = read_case(DRIVER, "prepared-debian-12").stdout.splitlines()[0]
     answers = {**edited(DRIVER, (line, "module -")), **cases(smi="not-loaded")}
-    found = failures(judged(STEP, answers))
+    found = failures(judge(STEP, answers))
     assert found["module-loaded"] == ("not loaded", "install")
     assert found["answers"][1] == "install"
     assert found["answers"][0].startswith("the module is not loaded (exit status 9)")
-    assert {cure for _, cure in failures(judged(STEP, answers, NONE)).values()} == {"operator"}
+    assert {cure for _, cure in failures(judge(STEP, answers, NONE)).values()} == {"operator"}
 
 
 def test_persistence() -> None:
-    found = failures(judged(STEP, edited(DRIVER, ("persistence active", "persistence inactive"))))
+    found = failures(judge(STEP, edited(DRIVER, ("persistence active", "persistence inactive"))))
     assert found == {"persistence": ("inactive", "install")}
-    assert failures(judged(STEP, edited(DRIVER, ("persistence active", "persistence none")))) == {}
+    assert failures(judge(STEP, edited(DRIVER, ("persistence active", "persistence none")))) == {}
 
 
 @pytest.mark.parametrize(
@@ -273,17 +273,17 @@ def test_persistence() -> None:
     ],
 )
 def test_nvidia_smi_in_words(case: str, words: str) -> None:
-    (text, cure) = failures(judged(STEP, cases(smi=case)))["answers"]
+    (text, cure) = failures(judge(STEP, cases(smi=case)))["answers"]
     assert text.startswith(words)
     assert cure == "operator"
 
 
 def test_nvidia_smi_that_shows_nothing() -> None:
     assert (
-        failures(judged(STEP, answers_at("h1", written(SMI, "No devices were found\nrc 6\n"))))["answers"][1]
+        failures(judge(STEP, place_answers("h1", make_answer(SMI, "No devices were found\nrc 6\n"))))["answers"][1]
         == "operator"
     )
-    assert failures(judged(STEP, answers_at("h1", written(SMI, "\nrc 0\n"))))["answers"] == ("no GPU", "operator")
+    assert failures(judge(STEP, place_answers("h1", make_answer(SMI, "\nrc 0\n"))))["answers"] == ("no GPU", "operator")
 
 
 def test_what_may_hang_is_asked_last() -> None:

@@ -6,20 +6,20 @@ import pytest
 
 from gpustack.rollout.overlay import build_host_facts
 from gpustack.steps.gpu.driver import STEP
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.hosts import UBUNTU, judged, snapshot
-from tests.worlds.judge import failures
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.hosts import UBUNTU, judge, snapshot
+from tests.worlds.snapshots.judge import failures
 
 FILES, PACKAGES, DEVICES = "gpu.plugin-files", "gpu.packages", "gpu.devices"
 FABRIC = "nvidia-fabricmanager install installed 595.91.07-1\n"
 
 
 def switches(unit: str, count: int = 4) -> dict[tuple[str, str], Any]:
-    return answers_at("h1", recorded(FILES, "prepared-debian-12", ("0\nnone", f"{count}\n{unit}")))
+    return place_answers("h1", read_case(FILES, "prepared-debian-12", ("0\nnone", f"{count}\n{unit}")))
 
 
 def test_a_host_with_switches_gets_the_fabric_manager() -> None:
-    found = failures(judged(STEP, switches("none"), state="fresh"))
+    found = failures(judge(STEP, switches("none"), state="fresh"))
     assert found["packages-installed"][0].endswith("nvidia-fabricmanager, nvidia-kernel-open-dkms")
     assert found["fabric-manager"] == ("none", "install")
     facts = build_host_facts(snapshot(switches("none"), {}), "h1")
@@ -35,20 +35,20 @@ def test_up_to_branch_575_its_package_has_the_branch_in_its_name() -> None:
 
 @pytest.mark.parametrize("unit", ["inactive", "failed"])
 def test_it_runs(unit: str) -> None:
-    there = recorded(PACKAGES, "prepared-debian-12").stdout + FABRIC.replace("install", "hold", 1)
-    packages = answers_at("h1", written(PACKAGES, there))
-    assert failures(judged(STEP, switches(unit) | packages)) == {"fabric-manager": (unit, "install")}
-    assert failures(judged(STEP, switches("active") | packages)) == {}
+    there = read_case(PACKAGES, "prepared-debian-12").stdout + FABRIC.replace("install", "hold", 1)
+    packages = place_answers("h1", make_answer(PACKAGES, there))
+    assert failures(judge(STEP, switches(unit) | packages)) == {"fabric-manager": (unit, "install")}
+    assert failures(judge(STEP, switches("active") | packages)) == {}
 
 
 def test_it_is_held_and_of_the_driver_s_version() -> None:
-    there = recorded(PACKAGES, "prepared-debian-12").stdout
-    loose = answers_at("h1", written(PACKAGES, there + FABRIC))
-    assert failures(judged(STEP, switches("active") | loose)) == {
+    there = read_case(PACKAGES, "prepared-debian-12").stdout
+    loose = place_answers("h1", make_answer(PACKAGES, there + FABRIC))
+    assert failures(judge(STEP, switches("active") | loose)) == {
         "packages-held": ("not held: nvidia-fabricmanager", "install")
     }
-    other = answers_at("h1", written(PACKAGES, there + FABRIC.replace("595.91.07", "610.57.04")))
-    assert failures(judged(STEP, switches("active") | other))["version"] == (
+    other = place_answers("h1", make_answer(PACKAGES, there + FABRIC.replace("595.91.07", "610.57.04")))
+    assert failures(judge(STEP, switches("active") | other))["version"] == (
         "nvidia-fabricmanager 610.57.04",
         "upgrade",
     )
@@ -56,16 +56,16 @@ def test_it_is_held_and_of_the_driver_s_version() -> None:
 
 @pytest.mark.parametrize("device", ["2901", "2941", "3182"])
 def test_gpus_of_nvlink_5_are_refused_without_a_fabric_manager(device: str) -> None:
-    bus = answers_at("h1", written(DEVICES, f"0000:17:00.0 0x{device}\n0000:1f:00.0 0x{device}\n"))
+    bus = place_answers("h1", make_answer(DEVICES, f"0000:17:00.0 0x{device}\n0000:1f:00.0 0x{device}\n"))
     ubuntu = {**bus, ("system.os", "h1"): UBUNTU}
-    wrong = judged(STEP, ubuntu, {"gpu": {"driver": {"mode": "host"}}})["fabric"].result
+    wrong = judge(STEP, ubuntu, {"gpu": {"driver": {"mode": "host"}}})["fabric"].result
     assert wrong
     assert (wrong.cure, "mode: container" in wrong.hint, "nvlsm" in wrong.hint) == ("operator", True, True)
-    debian = judged(STEP, bus)["fabric"].result
+    debian = judge(STEP, bus)["fabric"].result
     assert debian
     assert "container" not in debian.hint
-    assert judged(STEP, bus | switches("active", 0))["fabric"].result is None
-    assert judged(STEP, ubuntu, {"gpu": {"driver": {"mode": "container"}}})["fabric"].result is None
+    assert judge(STEP, bus | switches("active", 0))["fabric"].result is None
+    assert judge(STEP, ubuntu, {"gpu": {"driver": {"mode": "container"}}})["fabric"].result is None
 
 
 def test_without_switches_none_is_wanted() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from gpustack.steps.gpu.driver import STEP
-from tests.worlds.cases import written
-from tests.worlds.hosts import H1, H2, UBUNTU, judged
+from tests.worlds.snapshots.answers import make_answer
+from tests.worlds.snapshots.hosts import H1, H2, UBUNTU, judge
 
 T4, A100, H100, V100, P40, GT710, B200, RTX5090 = "1eb8", "20b2", "2330", "1db6", "1b38", "128b", "2901", "2b85"
 OLD: dict[str, Any] = {"version": "580.95.05", "kernel_module": "proprietary"}
@@ -16,10 +16,10 @@ OLD: dict[str, Any] = {"version": "580.95.05", "kernel_module": "proprietary"}
 def refused(*devices: str, gpus: int | None = None, **driver: Any) -> str:
     """What is found of it, with the hint; empty where the driver drives them."""
     bus = "".join(f"0000:{at:02x}:00.0 0x{device}\n" for at, device in enumerate(devices, 0x17))
-    answers = {("gpu.devices", "h1"): written("gpu.devices", bus), ("system.os", "h1"): UBUNTU}
+    answers = {("gpu.devices", "h1"): make_answer("gpu.devices", bus), ("system.os", "h1"): UBUNTU}
     spec = H1.spec.model_copy(update={"gpustack_gpus": gpus})
     hosts = (replace(H1, spec=spec), H2)
-    result = judged(STEP, answers, {"gpu": {"driver": {"mode": "container", **driver}}}, hosts=hosts)[
+    result = judge(STEP, answers, {"gpu": {"driver": {"mode": "container", **driver}}}, hosts=hosts)[
         "generation"
     ].result
     assert not result or result.cure == "operator"

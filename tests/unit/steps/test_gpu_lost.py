@@ -4,42 +4,43 @@ from dataclasses import replace
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.gpu.operator import STEP
-from tests.worlds.cases import answers_at, written
-from tests.worlds.gpus import edited, here, judged
-from tests.worlds.judge import failures
+from tests.worlds.snapshots.answers import make_answer, place_answers
+from tests.worlds.snapshots.gpus import edit_answer, judge, read_answers
+from tests.worlds.snapshots.judge import failures
 
 NODES = "gpu.nodes"
 
 
 def test_a_gpu_that_was_lost_as_the_plugin_started_is_for_a_person() -> None:
     """The plugin ends, all of the node's GPUs go, and only the driver says why: nothing is waited for."""
-    smi = answers_at(
-        "k1", written("gpu.smi", "Unable to determine the device handle for GPU1: 0000:1F:00.0: GPU is lost\nrc 15\n")
+    smi = place_answers(
+        "k1",
+        make_answer("gpu.smi", "Unable to determine the device handle for GPU1: 0000:1F:00.0: GPU is lost\nrc 15\n"),
     )
-    found, cure = failures(judged(STEP, {**here(NODES, "lost-at-start"), **smi}))["allocatable"]
+    found, cure = failures(judge(STEP, {**read_answers(NODES, "lost-at-start"), **smi}))["allocatable"]
     assert "0 of 2, nvidia-smi: a GPU has fallen off the bus" in found
     assert cure == "operator"
-    mismatch = judged(STEP, {**here(NODES, "lost-at-start"), **smi})["allocatable"].result
+    mismatch = judge(STEP, {**read_answers(NODES, "lost-at-start"), **smi})["allocatable"].result
     assert mismatch
     assert "gpu-driver/answers" in mismatch.hint
 
 
 def test_a_driver_that_shows_fewer_gpus_than_the_bus_has_is_named() -> None:
-    smi = answers_at("k1", written("gpu.smi", "00000000:17:00.0\nrc 0\n"))
-    found, cure = failures(judged(STEP, {**here(NODES, "lost-at-start"), **smi}))["allocatable"]
+    smi = place_answers("k1", make_answer("gpu.smi", "00000000:17:00.0\nrc 0\n"))
+    found, cure = failures(judge(STEP, {**read_answers(NODES, "lost-at-start"), **smi}))["allocatable"]
     assert ("shows 1 of 2 GPUs" in found, cure) == (True, "operator")
 
 
 def test_a_plugin_that_is_not_there_yet_is_waited_for() -> None:
-    assert failures(judged(STEP, here(NODES, "lost-at-start")))["allocatable"][1] == "install"
+    assert failures(judge(STEP, read_answers(NODES, "lost-at-start")))["allocatable"][1] == "install"
 
 
 def test_the_discovery_of_features_is_one_of_the_operands() -> None:
     """Without it a new node with GPUs would never be known; labels that are there stay, and hide it."""
     key = ("gpu.daemon-sets", CLUSTER)
-    answer = next(iter(here(key[0]).values()))
+    answer = next(iter(read_answers(key[0]).values()))
     gone = replace(answer, stdout=answer.stdout.replace("gpu-operator-node-feature-discovery-worker", "other"))
-    assert failures(judged(STEP, {key: gone}))["operands"] == (
+    assert failures(judge(STEP, {key: gone}))["operands"] == (
         "no gpu-operator-node-feature-discovery-worker",
         "install",
     )
@@ -47,12 +48,12 @@ def test_the_discovery_of_features_is_one_of_the_operands() -> None:
 
 def test_devices_of_a_plugin_that_is_gone_are_not_ill() -> None:
     """The kubelet counts them for minutes, as capacity that nobody may have; bringing the plugin back resolves it."""
-    none = edited(
+    none = edit_answer(
         NODES, lambda items: [item["status"]["allocatable"].update({"nvidia.com/gpu": "0"}) for item in items]
     )
     idle = dict.fromkeys(
         ("desiredNumberScheduled", "numberReady", "updatedNumberScheduled", "currentNumberScheduled"), 0
     )
-    gone = edited("gpu.daemon-sets", lambda items: [item["status"].update(idle) for item in items])
-    assert failures(judged(STEP, {**none, **gone}))["allocatable"][1] == "install"
-    assert failures(judged(STEP, none))["allocatable"][1] == "operator"
+    gone = edit_answer("gpu.daemon-sets", lambda items: [item["status"].update(idle) for item in items])
+    assert failures(judge(STEP, {**none, **gone}))["allocatable"][1] == "install"
+    assert failures(judge(STEP, none))["allocatable"][1] == "operator"

@@ -12,11 +12,11 @@ from gpustack.probes.gpu.temporary_changes import Mark
 from gpustack.steps.gpu.exporter import merge_counters
 from gpustack.steps.gpu.metrics import STEP
 from gpustack.steps.gpu.metrics_objects import build_config_map, build_variables
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.cluster import K1
-from tests.worlds.gpus import devices, edited, here, judged, listed, snapshot
-from tests.worlds.judge import failures, unknown
-from tests.worlds.snapshot import TAKEN, Answers
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.build import TAKEN, Answers
+from tests.worlds.snapshots.cluster import K1
+from tests.worlds.snapshots.gpus import devices, edit_answer, judge, make_list, read_answers, snapshot
+from tests.worlds.snapshots.judge import failures, find_unknown
 
 COUNTERS, MONITORS, SERIES = "dcgm.counters", "dcgm.monitors", "dcgm.series"
 OURS = {"gpu": {"metrics": {"service_monitor": "ours"}}}
@@ -24,7 +24,7 @@ NAME = "gpustack-dcgm-counters"
 
 
 def case(probe: str, name: str) -> Answers:
-    return answers_at(CLUSTER, recorded(probe, name))
+    return place_answers(CLUSTER, read_case(probe, name))
 
 
 def objects(spec: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -32,73 +32,73 @@ def objects(spec: dict[str, Any] | None = None) -> dict[str, Any]:
 
 
 def test_all_holds_with_every_gpu_in_prometheus() -> None:
-    assert failures(judged(STEP)) == {}
-    assert failures(judged(STEP, here(SERIES, "in-use"))) == {}
-    assert failures(judged(STEP, here(SERIES, "older-exporter"))) == {}
+    assert failures(judge(STEP)) == {}
+    assert failures(judge(STEP, read_answers(SERIES, "in-use"))) == {}
+    assert failures(judge(STEP, read_answers(SERIES, "older-exporter"))) == {}
 
 
 def test_without_gpus_there_is_nothing_to_measure() -> None:
     none = {**devices("k1"), **devices("k2"), **case(COUNTERS, "none"), **case(MONITORS, "no-such-kind")}
-    assert failures(judged(STEP, {**none, **case(SERIES, "none")})) == {}
-    assert failures(judged(STEP, {**none, **case(SERIES, "error")})) == {}, "Prometheus is not even asked"
+    assert failures(judge(STEP, {**none, **case(SERIES, "none")})) == {}
+    assert failures(judge(STEP, {**none, **case(SERIES, "error")})) == {}, "Prometheus is not even asked"
 
 
 def test_a_host_without_gpus_among_others() -> None:
-    mixed = {**devices("k1"), **edited(SERIES, lambda samples: samples.__delitem__(slice(2)))}
-    assert failures(judged(STEP, mixed)) == {}
+    mixed = {**devices("k1"), **edit_answer(SERIES, lambda samples: samples.__delitem__(slice(2)))}
+    assert failures(judge(STEP, mixed)) == {}
 
 
 def test_the_counters() -> None:
-    assert failures(judged(STEP, case(COUNTERS, "none"))) == {"csv": ("nothing", "install")}
-    assert failures(judged(STEP, case(COUNTERS, "other-key"))) == {"csv": ("nothing", "install")}
-    assert failures(judged(STEP, case(COUNTERS, "two-hosts"))) == {"csv": ("different ones", "install")}
+    assert failures(judge(STEP, case(COUNTERS, "none"))) == {"csv": ("nothing", "install")}
+    assert failures(judge(STEP, case(COUNTERS, "other-key"))) == {"csv": ("nothing", "install")}
+    assert failures(judge(STEP, case(COUNTERS, "two-hosts"))) == {"csv": ("different ones", "install")}
     asked = {"gpu": {"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}}}
-    before = listed(COUNTERS, [{"metadata": {"name": NAME}, "data": {"dcgm-metrics.csv": merge_counters(())}}])
-    assert failures(judged(STEP, spec=asked)) == {}
-    assert failures(judged(STEP, before, spec=asked)) == {"csv": ("different ones", "install")}
+    before = make_list(COUNTERS, [{"metadata": {"name": NAME}, "data": {"dcgm-metrics.csv": merge_counters(())}}])
+    assert failures(judge(STEP, spec=asked)) == {}
+    assert failures(judge(STEP, before, spec=asked)) == {"csv": ("different ones", "install")}
 
 
 @pytest.mark.parametrize("spec", [{}, OURS])
 @pytest.mark.parametrize("name", ["none", "no-such-kind"])
 def test_no_monitor(spec: dict[str, Any], name: str) -> None:
-    assert failures(judged(STEP, case(MONITORS, name), spec=spec)) == {"monitor": ("nothing", "install")}
+    assert failures(judge(STEP, case(MONITORS, name), spec=spec)) == {"monitor": ("nothing", "install")}
 
 
 def test_whose_monitor_it_is_to_be() -> None:
-    assert failures(judged(STEP, case(MONITORS, "ours"), spec=OURS)) == {}
-    assert failures(judged(STEP, case(MONITORS, "ours"))) == {"monitor": ("gpustack-dcgm", "install")}
-    assert failures(judged(STEP, spec=OURS)) == {"monitor": ("nvidia-dcgm-exporter", "install")}
+    assert failures(judge(STEP, case(MONITORS, "ours"), spec=OURS)) == {}
+    assert failures(judge(STEP, case(MONITORS, "ours"))) == {"monitor": ("gpustack-dcgm", "install")}
+    assert failures(judge(STEP, spec=OURS)) == {"monitor": ("nvidia-dcgm-exporter", "install")}
     both = ("two, so every GPU counts twice", "install")
-    assert failures(judged(STEP, case(MONITORS, "both"))) == {"monitor": both}
-    assert failures(judged(STEP, case(MONITORS, "both"), spec=OURS)) == {"monitor": both}
+    assert failures(judge(STEP, case(MONITORS, "both"))) == {"monitor": both}
+    assert failures(judge(STEP, case(MONITORS, "both"), spec=OURS)) == {"monitor": both}
 
 
 def test_without_an_operator_it_is_ours() -> None:
     host = {"gpu": {"stack": "host"}}
-    assert failures(judged(STEP, case(MONITORS, "ours"), spec=host)) == {}
+    assert failures(judge(STEP, case(MONITORS, "ours"), spec=host)) == {}
     assert objects(host)["monitor"] == "gpustack-dcgm"
 
 
 def test_the_monitor_of_somebody_else_is_left_alone() -> None:
-    found = failures(judged(STEP, case(MONITORS, "of-others")))
+    found = failures(judge(STEP, case(MONITORS, "of-others")))
     assert found == {"monitor": ("also observability/dcgm", "operator")}
-    mismatch = judged(STEP, case(MONITORS, "of-others"))["monitor"].result
+    mismatch = judge(STEP, case(MONITORS, "of-others"))["monitor"].result
     assert mismatch
     assert mismatch.hint.startswith("kubectl -n observability delete servicemonitor dcgm ")
 
 
 def test_a_gpu_that_is_not_in_prometheus() -> None:
-    answers = edited(SERIES, lambda samples: samples.pop(0))
-    assert failures(judged(STEP, answers)) == {"series": ("k1: 1 of 2", "install")}
-    mismatch = judged(STEP, answers)["series"].result
+    answers = edit_answer(SERIES, lambda samples: samples.pop(0))
+    assert failures(judge(STEP, answers)) == {"series": ("k1: 1 of 2", "install")}
+    mismatch = judge(STEP, answers)["series"].result
     assert mismatch
     assert mismatch.passing
-    assert failures(judged(STEP, case(SERIES, "none"))) == {"series": ("k1: 0 of 2; k2: 0 of 2", "install")}
+    assert failures(judge(STEP, case(SERIES, "none"))) == {"series": ("k1: 0 of 2; k2: 0 of 2", "install")}
 
 
 def test_a_gpu_that_the_bus_no_longer_has() -> None:
     """A stale series is a GPU too many."""
-    assert failures(judged(STEP, devices("k1", "0000:17:00.0"))) == {"series": ("k1: 2 of 1", "install")}
+    assert failures(judge(STEP, devices("k1", "0000:17:00.0"))) == {"series": ("k1: 2 of 1", "install")}
 
 
 def test_series_of_a_host_that_is_called_otherwise() -> None:
@@ -107,13 +107,15 @@ def test_series_of_a_host_that_is_called_otherwise() -> None:
     def renamed(samples: list[Any]) -> None:
         samples[0]["metric"]["hostname"] = "nvidia-dcgm-exporter-x7"
 
-    assert failures(judged(STEP, edited(SERIES, renamed))) == {"series": ("k1: 1 of 2", "install")}
+    assert failures(judge(STEP, edit_answer(SERIES, renamed))) == {"series": ("k1: 1 of 2", "install")}
 
 
 def test_a_gpu_that_is_scraped_twice() -> None:
     """Two jobs are two series for each GPU: every sum would be doubled, and no UUID would be missing."""
     words = "each from 2 jobs: dcgm, nvidia-dcgm-exporter"
-    assert failures(judged(STEP, here(SERIES, "scraped-twice"))) == {"series": (f"k1: {words}; k2: {words}", "install")}
+    assert failures(judge(STEP, read_answers(SERIES, "scraped-twice"))) == {
+        "series": (f"k1: {words}; k2: {words}", "install")
+    }
 
 
 @pytest.mark.parametrize(("since", "twice"), [(60, True), (180, False)])
@@ -125,7 +127,7 @@ def test_what_a_job_left_that_is_scraped_no_more_counts_for_nothing(since: int, 
             age = since if sample["metric"]["job"] == "dcgm" else 5
             sample["value"][1] = str(sample["value"][0] - age)
 
-    assert ("series" in failures(judged(STEP, edited(SERIES, left, "scraped-twice")))) == twice
+    assert ("series" in failures(judge(STEP, edit_answer(SERIES, left, "scraped-twice")))) == twice
 
 
 @pytest.mark.parametrize(("interval", "outcome"), [("15s", ("k1: 0 of 2; k2: 0 of 2", "install")), ("1m", None)])
@@ -137,7 +139,7 @@ def test_samples_that_are_minutes_old_are_none(interval: str, outcome: Any) -> N
             sample["value"][1] = str(sample["value"][0] - 150)
 
     assert (
-        failures(judged(STEP, edited(SERIES, old), spec={"gpu": {"metrics": {"interval": interval}}})).get("series")
+        failures(judge(STEP, edit_answer(SERIES, old), spec={"gpu": {"metrics": {"interval": interval}}})).get("series")
         == outcome
     )
 
@@ -148,25 +150,25 @@ def test_a_gpu_that_is_given_to_pods_is_one_gpu() -> None:
     def shared(samples: list[Any]) -> None:
         samples.append({**samples[0], "metric": {**samples[0]["metric"], "exported_pod": "b"}})
 
-    assert failures(judged(STEP, edited(SERIES, shared, "in-use"))) == {}
+    assert failures(judge(STEP, edit_answer(SERIES, shared, "in-use"))) == {}
 
 
 def test_a_host_that_is_no_node_is_the_matter_of_the_workers() -> None:
-    assert failures(judged(STEP, edited("gpu.nodes", lambda items: items.pop(0)))) == {}
+    assert failures(judge(STEP, edit_answer("gpu.nodes", lambda items: items.pop(0)))) == {}
 
 
 @pytest.mark.parametrize(
     ("probe", "check"), [(COUNTERS, "csv"), (MONITORS, "monitor"), (SERIES, "series"), ("gpu.nodes", "series")]
 )
 def test_what_is_unknown(probe: str, check: str) -> None:
-    assert unknown(judged(STEP, {(probe, CLUSTER): replace(written(probe, "", -1), missing_reason="no answer")})) == {
-        check
-    }
+    assert find_unknown(
+        judge(STEP, {(probe, CLUSTER): replace(make_answer(probe, "", -1), missing_reason="no answer")})
+    ) == {check}
 
 
 @pytest.mark.parametrize(("probe", "name"), [(MONITORS, "refused"), (SERIES, "error"), (COUNTERS, "not-json")])
 def test_a_refusal_is_no_answer(probe: str, name: str) -> None:
-    assert len(unknown(judged(STEP, case(probe, name)))) == 1
+    assert len(find_unknown(judge(STEP, case(probe, name)))) == 1
 
 
 @pytest.mark.parametrize(
@@ -179,7 +181,7 @@ def test_a_refusal_is_no_answer(probe: str, name: str) -> None:
 def test_a_temporary_change_is_named(until: timedelta, says: str, hint: str) -> None:
     mark = Mark("k1", "power-limit", TAKEN + until, "bob", "300", ("250",)).text
     texts = {"gpustack.io/temporary-power-limit": mark, "gpustack.io/temporary-policy": "{}"}
-    judgements = judged(STEP, listed("gpu.temporary", [{"metadata": {"name": "k1", "annotations": texts}}]))
+    judgements = judge(STEP, make_list("gpu.temporary", [{"metadata": {"name": "k1", "annotations": texts}}]))
     result = judgements["temporary"].result
     assert result is not None
     assert result.actual == f"k1: policy, no mark of gpustack: {{}}; k1: power limit 250 W, {says} (before: 300 W)"
@@ -188,8 +190,8 @@ def test_a_temporary_change_is_named(until: timedelta, says: str, hint: str) -> 
 
 
 def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:
-    alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): written("gpu.devices", "?\n")}
-    assert unknown(judged(STEP, alone)) == {"csv", "monitor", "monitor-content", "series", "temporary"}
+    alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): make_answer("gpu.devices", "?\n")}
+    assert find_unknown(judge(STEP, alone)) == {"csv", "monitor", "monitor-content", "series", "temporary"}
 
 
 def test_the_operator_s_monitor_is_not_applied_by_us() -> None:
@@ -229,9 +231,9 @@ def test_a_monitor_of_ours_with_other_settings() -> None:
     before = {
         key: answer for key, answer in snapshot(spec=ours).answers.items() if key[0] == "applied.service-monitors"
     }
-    answers = {**here(MONITORS, "ours"), **before}
-    assert failures(judged(STEP, answers, spec=ours)) == {}
-    found = failures(judged(STEP, answers, spec=changed))
+    answers = {**read_answers(MONITORS, "ours"), **before}
+    assert failures(judge(STEP, answers, spec=ours)) == {}
+    found = failures(judge(STEP, answers, spec=changed))
     assert found == {"monitor-content": ("gpustack-dcgm with different content", "install")}
 
 

@@ -8,15 +8,15 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.rollout.overlay import build_host_facts
 from gpustack.steps.gpu.mode import choose_driver_mode
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.hosts import UBUNTU, snapshot
-from tests.worlds.snapshot import Answers
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.build import Answers
+from tests.worlds.snapshots.hosts import UBUNTU, snapshot
 
 
 def modes(spec: dict[str, Any], **cases: str) -> str:
     """On Ubuntu; `cases` are recorded answers: driver="mismatch" is gpu.driver/mismatch."""
-    answers = {(f"gpu.{probe}", "h1"): recorded(f"gpu.{probe}", case) for probe, case in cases.items()}
-    fresh = {(probe, "h1"): recorded(probe, "fresh-debian-12") for probe in ("gpu.packages", "gpu.driver")}
+    answers = {(f"gpu.{probe}", "h1"): read_case(f"gpu.{probe}", case) for probe, case in cases.items()}
+    fresh = {(probe, "h1"): read_case(probe, "fresh-debian-12") for probe in ("gpu.packages", "gpu.driver")}
     return choose_driver_mode(View(snapshot({("system.os", "h1"): UBUNTU, **fresh, **answers}, spec), "h1"))
 
 
@@ -42,27 +42,27 @@ def test_ubuntu_takes_containers_unless_a_driver_is_there() -> None:
 )
 def test_an_owner_s_newer_driver_is_left_alone(version: str, by_default: str) -> None:
     """It is not "upgraded" back; where the spec names a version, that is what is wanted."""
-    packages = recorded("gpu.packages", "ubuntu-nvidia", ("595.91.07", version))
+    packages = read_case("gpu.packages", "ubuntu-nvidia", ("595.91.07", version))
     answers: Answers = {("system.os", "h1"): UBUNTU, ("gpu.packages", "h1"): packages}
     assert choose_driver_mode(View(snapshot(answers, {}), "h1")) == by_default
     assert choose_driver_mode(View(snapshot(answers, {"gpu": {"driver": {"version": "595.91.07"}}}), "h1")) == "host"
-    newer = answers_at("h1", recorded("gpu.packages", "prepared-debian-12", ("595.91.07", version)))
+    newer = place_answers("h1", read_case("gpu.packages", "prepared-debian-12", ("595.91.07", version)))
     assert choose_driver_mode(View(snapshot(newer, {}), "h1")) == by_default
 
 
 @pytest.mark.parametrize(("version", "by_default"), [("610.43.02", "none"), ("595.91.07", "host"), ("580.95", "host")])
 def test_a_newer_driver_of_the_run_installer_is_left_alone(version: str, by_default: str) -> None:
     """On Debian, where no driver container would stand in for it."""
-    loaded = recorded("gpu.driver", "run-installer", ("550.163.01", version))
-    bare: Answers = {("gpu.packages", "h1"): recorded("gpu.packages", "fresh-debian-12"), ("gpu.driver", "h1"): loaded}
+    loaded = read_case("gpu.driver", "run-installer", ("550.163.01", version))
+    bare: Answers = {("gpu.packages", "h1"): read_case("gpu.packages", "fresh-debian-12"), ("gpu.driver", "h1"): loaded}
     assert choose_driver_mode(View(snapshot(bare, {}), "h1")) == by_default
     assert choose_driver_mode(View(snapshot(bare, {"gpu": {"driver": {"version": "595.91.07"}}}), "h1")) == "host"
 
 
 def test_what_a_driver_container_has_loaded_is_nobody_else_s() -> None:
-    loaded = written("gpu.driver", "module 595.91.07\nlibrary -\nnouveau-blacklisted\npersistence none\n")
+    loaded = make_answer("gpu.driver", "module 595.91.07\nlibrary -\nnouveau-blacklisted\npersistence none\n")
     answers: Answers = {("system.os", "h1"): UBUNTU, ("gpu.driver", "h1"): loaded}
-    packages = answers_at("h1", recorded("gpu.packages", "fresh-debian-12"))
+    packages = place_answers("h1", read_case("gpu.packages", "fresh-debian-12"))
     assert choose_driver_mode(View(snapshot({**answers, **packages}, {}), "h1")) == "container"
 
 
@@ -71,7 +71,7 @@ def test_without_an_operator_drivers_are_on_hosts() -> None:
 
 
 def test_it_is_unknown_without_the_facts() -> None:
-    whole = snapshot({("system.os", "h1"): UBUNTU, ("gpu.packages", "h1"): written("gpu.packages", "", 1)}, {})
+    whole = snapshot({("system.os", "h1"): UBUNTU, ("gpu.packages", "h1"): make_answer("gpu.packages", "", 1)}, {})
     with pytest.raises(FactUnavailable):
         choose_driver_mode(View(whole, "h1"))
 
@@ -84,5 +84,5 @@ def facts(answers: Answers) -> str:
 
 def test_roles_get_nothing_where_there_is_no_gpu_or_no_answer() -> None:
     assert facts({}) == "host"
-    assert facts(answers_at("h1", written("gpu.devices", ""))) == ""
-    assert facts(answers_at("h1", written("gpu.devices", "?\n"))) == ""
+    assert facts(place_answers("h1", make_answer("gpu.devices", ""))) == ""
+    assert facts(place_answers("h1", make_answer("gpu.devices", "?\n"))) == ""

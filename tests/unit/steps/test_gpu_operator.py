@@ -10,11 +10,21 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.view import View
 from gpustack.steps.gpu.operator import OPERANDS, STEP, operands
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.cluster import K1, K2
-from tests.worlds.gpus import devices, edited, here, judged, namespace, on, released, snapshot, with_gpus
-from tests.worlds.judge import failures, judge, unknown
-from tests.worlds.snapshot import Answers
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.build import Answers
+from tests.worlds.snapshots.cluster import K1, K2
+from tests.worlds.snapshots.gpus import (
+    add_gpus,
+    devices,
+    edit_answer,
+    judge,
+    namespace,
+    read_answers,
+    releases,
+    set_gpus,
+    snapshot,
+)
+from tests.worlds.snapshots.judge import failures, find_unknown, judge_check
 
 NO_GPUS: Answers = {**devices("k1"), **devices("k2")}
 POLICIES, NODES, SETS = "gpu.cluster-policies", "gpu.nodes", "gpu.daemon-sets"
@@ -29,23 +39,23 @@ LOST: dict[str, set[str]] = {
 
 
 def case(probe: str, name: str) -> dict[tuple[str, str], Answer]:
-    return answers_at(CLUSTER, recorded(probe, name))
+    return place_answers(CLUSTER, read_case(probe, name))
 
 
 def lost(probe: str, where: str = CLUSTER) -> Answers:
-    return {(probe, where): replace(written(probe, "", -1), missing_reason="no answer")}
+    return {(probe, where): replace(make_answer(probe, "", -1), missing_reason="no answer")}
 
 
 def hint(check: str, changed: Answers) -> str:
-    mismatch = judged(STEP, changed)[check].result
+    mismatch = judge(STEP, changed)[check].result
     assert mismatch
     return mismatch.hint
 
 
 def test_a_driver_container_gets_the_time_that_its_chart_grants_it() -> None:
     """Its image is pulled and the module compiled within 60 s and 120 times 10 s (values.yaml, driver.startupProbe)."""
-    ubuntu = written("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
-    fresh = {(probe, "k2"): recorded(probe, "fresh-debian-12") for probe in ("gpu.packages", "gpu.driver")}
+    ubuntu = make_answer("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
+    fresh = {(probe, "k2"): read_case(probe, "fresh-debian-12") for probe in ("gpu.packages", "gpu.driver")}
     containers = View(snapshot({("system.os", "k2"): ubuntu, **fresh}), CLUSTER)
     assert STEP.compute_settle_seconds(containers) >= 1260
     assert STEP.compute_settle_seconds(View(snapshot(), CLUSTER)) == STEP.settle_seconds
@@ -54,20 +64,20 @@ def test_a_driver_container_gets_the_time_that_its_chart_grants_it() -> None:
 
 
 def test_all_holds_with_two_gpus_on_each_host() -> None:
-    assert failures(judged(STEP)) == {}
+    assert failures(judge(STEP)) == {}
 
 
 @pytest.mark.parametrize("names", [(), ("of-others",), ("no-such-kind",), ("no-gpu-nodes",)])
 def test_without_gpus_nothing_is_asked_for(names: tuple[str, ...]) -> None:
     """Neither on a cluster that never had an operator nor on one where somebody else has one."""
     empty = case(SETS, "none") | case("gpu.deployments", "none") | case(NODES, "empty")
-    bare = {**NO_GPUS, **empty, **case(POLICIES, "none"), ("helm.releases", CLUSTER): written("", '{"items":[]}')}
+    bare = {**NO_GPUS, **empty, **case(POLICIES, "none"), ("helm.releases", CLUSTER): make_answer("", '{"items":[]}')}
     answers: Answers = {
         **bare,
         **namespace({}, "Terminating"),
         **{k: v for n in names for k, v in case(POLICIES, n).items()},
     }
-    assert failures(judged(STEP, answers)) == {}
+    assert failures(judge(STEP, answers)) == {}
 
 
 def test_a_host_without_gpus_among_others() -> None:
@@ -78,9 +88,9 @@ def test_a_host_without_gpus_among_others() -> None:
             if item["status"]["desiredNumberScheduled"] == 2:
                 item["status"] |= dict.fromkeys(("desiredNumberScheduled", "numberReady", "updatedNumberScheduled"), 1)
 
-    mixed = {**devices("k1"), **here(NODES, "one-without-gpus"), **edited(SETS, one)}
-    assert failures(judged(STEP, mixed)) == {}
-    assert set(failures(judged(STEP, {**mixed, **devices("k1", "0000:17:00.0")}))) == {
+    mixed = {**devices("k1"), **read_answers(NODES, "one-without-gpus"), **edit_answer(SETS, one)}
+    assert failures(judge(STEP, mixed)) == {}
+    assert set(failures(judge(STEP, {**mixed, **devices("k1", "0000:17:00.0")}))) == {
         "labels",
         "operands",
         "allocatable",
@@ -89,26 +99,26 @@ def test_a_host_without_gpus_among_others() -> None:
 
 @pytest.mark.parametrize(("probe", "checks"), LOST.items())
 def test_what_is_unknown(probe: str, checks: set[str]) -> None:
-    assert unknown(judged(STEP, lost(probe))) == checks
+    assert find_unknown(judge(STEP, lost(probe))) == checks
 
 
 def test_who_brings_drivers_is_unknown() -> None:
-    assert unknown(judged(STEP, lost("system.os", "k2"))) == {"chart"}
+    assert find_unknown(judge(STEP, lost("system.os", "k2"))) == {"chart"}
 
 
 def test_a_namespace_that_goes_is_for_a_person() -> None:
-    assert failures(judged(STEP, namespace({}, "Terminating"))) == {"namespace": ("Terminating", "operator")}
+    assert failures(judge(STEP, namespace({}, "Terminating"))) == {"namespace": ("Terminating", "operator")}
     assert "kubectl get namespace gpu-operator" in hint("namespace", namespace({}, "Terminating"))
 
 
 def test_a_namespace_that_lets_no_privileged_pod_in() -> None:
-    assert failures(judged(STEP, namespace({}, level="baseline"))) == {"namespace": ("baseline", "operator")}
-    assert failures(judged(STEP, namespace({}, level=""))) == {"namespace": ("unset", "install")}
-    assert failures(judged(STEP, {("kube.namespaces", CLUSTER): written("", '{"items":[]}')})) == {}
+    assert failures(judge(STEP, namespace({}, level="baseline"))) == {"namespace": ("baseline", "operator")}
+    assert failures(judge(STEP, namespace({}, level=""))) == {"namespace": ("unset", "install")}
+    assert failures(judge(STEP, {("kube.namespaces", CLUSTER): make_answer("", '{"items":[]}')})) == {}
 
 
 def test_the_operator_of_somebody_else_is_left_alone() -> None:
-    found = failures(judged(STEP, case(POLICIES, "of-others")))
+    found = failures(judge(STEP, case(POLICIES, "of-others")))
     assert found["policy-of-others"] == ("cluster-policy, second of another release", "operator")
     assert "gpu.stack: host" in hint("policy-of-others", case(POLICIES, "of-others"))
 
@@ -118,14 +128,14 @@ def test_what_stands_there_without_an_operator_goes_first() -> None:
         items.append(deepcopy(items[0]))
         items[-1]["metadata"]["name"] = "gpustack-device-plugin"
 
-    answers = edited(SETS, both)
-    assert failures(judged(STEP, answers)) == {"host-stack": ("gpustack-device-plugin", "operator")}
+    answers = edit_answer(SETS, both)
+    assert failures(judge(STEP, answers)) == {"host-stack": ("gpustack-device-plugin", "operator")}
     assert "gpu.stack: host" in hint("host-stack", answers)
-    assert failures(judged(STEP, {**NO_GPUS, **answers})) == {}
+    assert failures(judge(STEP, {**NO_GPUS, **answers})) == {}
 
 
 def test_a_second_policy_of_ours_is_nobody_else_s() -> None:
-    assert failures(judged(STEP, case(POLICIES, "ignored"))) == {}
+    assert failures(judge(STEP, case(POLICIES, "ignored"))) == {}
 
 
 @pytest.mark.parametrize(
@@ -141,11 +151,11 @@ def test_a_second_policy_of_ours_is_nobody_else_s() -> None:
 def test_the_release(labels: dict[str, str], found: tuple[str, str]) -> None:
     whole = snapshot()
     wanted = next(one for one in View(whole, CLUSTER)[STEP.probes[0]] if one.name == "gpu-operator")
-    assert failures(judged(STEP, released({}, **({"digest": wanted.digest} | labels)))) == {"chart": found}
+    assert failures(judge(STEP, releases({}, **({"digest": wanted.digest} | labels)))) == {"chart": found}
 
 
 def test_no_release() -> None:
-    assert failures(judged(STEP, {("helm.releases", CLUSTER): written("", '{"items":[]}')})) == {
+    assert failures(judge(STEP, {("helm.releases", CLUSTER): make_answer("", '{"items":[]}')})) == {
         "chart": ("nothing", "install")
     }
 
@@ -161,40 +171,40 @@ def test_no_release() -> None:
     ],
 )
 def test_a_policy_is_ready_only_where_it_was_reconciled(name: str, found: str) -> None:
-    text, cure = failures(judged(STEP, case(POLICIES, name))).pop("policy")
+    text, cure = failures(judge(STEP, case(POLICIES, name))).pop("policy")
     assert text.startswith(found)
     assert cure == "install"
 
 
 def test_a_policy_that_the_operator_has_not_read() -> None:
-    assert failures(judged(STEP, case(POLICIES, "new")))["policy"] == ("no state, no reason", "install")
+    assert failures(judge(STEP, case(POLICIES, "new")))["policy"] == ("no state, no reason", "install")
 
 
 def test_a_node_without_the_operator_s_label() -> None:
-    answers = edited(NODES, lambda items: items[1]["metadata"]["labels"].pop("nvidia.com/gpu.present"))
-    assert failures(judged(STEP, answers)) == {"labels": ("k2: no label nvidia.com/gpu.present", "install")}
+    answers = edit_answer(NODES, lambda items: items[1]["metadata"]["labels"].pop("nvidia.com/gpu.present"))
+    assert failures(judge(STEP, answers)) == {"labels": ("k2: no label nvidia.com/gpu.present", "install")}
 
 
 def test_a_host_that_is_no_node_is_the_matter_of_the_workers() -> None:
     """The others are served."""
-    assert failures(judged(STEP, edited(NODES, lambda items: items.pop(1)))) == {}
+    assert failures(judge(STEP, edit_answer(NODES, lambda items: items.pop(1)))) == {}
 
 
 def test_daemon_sets_that_want_no_pod_although_hosts_have_gpus() -> None:
     """What Helm and the controllers take for done."""
-    found, cure = failures(judged(STEP, case(SETS, "no-pods-wanted")))["operands"]
+    found, cure = failures(judge(STEP, case(SETS, "no-pods-wanted")))["operands"]
     assert all(f"{name} 0 of 2" in found for name in OPERANDS)
     assert cure == "install"
 
 
 def test_operands_on_the_way_or_missing() -> None:
-    found = failures(judged(STEP, case(SETS, "on-the-way")))
+    found = failures(judge(STEP, case(SETS, "on-the-way")))
     assert found["operands"][0] == (
         "gpu-feature-discovery 2 of 2, nvidia-dcgm-exporter 1 of 2, nvidia-device-plugin-daemonset 2 of 2"
     )
-    gone = edited(SETS, lambda items: items.pop(0))
-    assert failures(judged(STEP, gone))["operands"][0] == "no gpu-feature-discovery"
-    assert failures(judged(STEP, case(SETS, "none")))["operands"][0].startswith(
+    gone = edit_answer(SETS, lambda items: items.pop(0))
+    assert failures(judge(STEP, gone))["operands"][0] == "no gpu-feature-discovery"
+    assert failures(judge(STEP, case(SETS, "none")))["operands"][0].startswith(
         "no gpu-feature-discovery, gpu-operator-node-feature"
     )
 
@@ -209,19 +219,19 @@ def test_operands_on_the_way_or_missing() -> None:
 )
 def test_the_operator_itself_runs(name: str, found: str, *, passing: bool) -> None:
     """One that somebody scaled to 0 runs as wanted, by its Deployment; Helm brings it back."""
-    mismatch = judged(STEP, case("gpu.deployments", name))["operands"].result
+    mismatch = judge(STEP, case("gpu.deployments", name))["operands"].result
     assert mismatch
     assert (mismatch.actual, mismatch.cure, mismatch.passing) == (found, "install", passing)
 
 
 def test_a_gpu_that_was_lost_is_for_a_person() -> None:
-    answers = here(NODES, "one-unhealthy")
-    assert failures(judged(STEP, answers)) == {"allocatable": ("k1: 1 of 2 unhealthy", "operator")}
+    answers = read_answers(NODES, "one-unhealthy")
+    assert failures(judge(STEP, answers)) == {"allocatable": ("k1: 1 of 2 unhealthy", "operator")}
     assert "journalctl -k | grep NVRM" in hint("allocatable", answers)
 
 
 def test_a_gpu_lost_while_the_plugin_started_takes_all_of_the_node() -> None:
-    assert failures(judged(STEP, here(NODES, "lost-at-start"))) == {"allocatable": ("k1: 0 of 2", "install")}
+    assert failures(judge(STEP, read_answers(NODES, "lost-at-start"))) == {"allocatable": ("k1: 0 of 2", "install")}
 
 
 def test_a_loss_hides_nothing_that_is_still_to_come() -> None:
@@ -229,55 +239,54 @@ def test_a_loss_hides_nothing_that_is_still_to_come() -> None:
         items[1]["status"]["allocatable"]["nvidia.com/gpu"] = "0"
         items[1]["status"]["capacity"]["nvidia.com/gpu"] = "0"
 
-    found = failures(judged(STEP, edited(NODES, both, "one-unhealthy")))
+    found = failures(judge(STEP, edit_answer(NODES, both, "one-unhealthy")))
     assert found == {"allocatable": ("k1: 1 of 2 unhealthy; k2: 0 of 2", "install")}
 
 
 def test_how_often_gpus_are_shared_is_another_step_s_matter() -> None:
     """Which labels the nodes for it when this one is done."""
-    hosts = (on(K1, gpustack_sharing="time-slicing:4"), K2)
-    assert failures(judged(STEP, here(NODES, "time-slicing"), hosts=hosts)) == {}
-    assert failures(judged(STEP, hosts=hosts)) == {}
-    assert failures(judged(STEP, here(NODES, "time-slicing"))) == {}
+    hosts = (set_gpus(K1, gpustack_sharing="time-slicing:4"), K2)
+    assert failures(judge(STEP, read_answers(NODES, "time-slicing"), hosts=hosts)) == {}
+    assert failures(judge(STEP, hosts=hosts)) == {}
+    assert failures(judge(STEP, read_answers(NODES, "time-slicing"))) == {}
 
     def few(items: list[Any]) -> None:
         items[0]["status"]["allocatable"]["nvidia.com/gpu"] = "1"
 
-    assert failures(judged(STEP, edited(NODES, few, "time-slicing"), hosts=hosts)) == {
+    assert failures(judge(STEP, edit_answer(NODES, few, "time-slicing"), hosts=hosts)) == {
         "allocatable": ("k1: 1 of 2", "install")
     }
 
 
 def test_mig_instances_are_counted_elsewhere() -> None:
-    assert failures(judged(STEP, here(NODES, "mig"), hosts=(on(K1, gpustack_mig="all-1g.10gb"), K2))) == {}
+    assert failures(judge(STEP, read_answers(NODES, "mig"), hosts=(set_gpus(K1, gpustack_mig="all-1g.10gb"), K2))) == {}
 
 
 @pytest.mark.parametrize("probe", ["gpu.devices", "system.identity"])
 def test_a_host_that_cannot_tell_takes_no_other_with_it(probe: str) -> None:
-    assert failures(judged(STEP, lost(probe, "k2"))) == {}
-    ill = edited(NODES, lambda items: items[1]["metadata"]["labels"].clear())
-    assert failures(judged(STEP, {**lost(probe, "k2"), **ill})) == {}
-    assert set(failures(judged(STEP, {**lost(probe, "k1"), **ill}))) == {"labels"}
+    assert failures(judge(STEP, lost(probe, "k2"))) == {}
+    ill = edit_answer(NODES, lambda items: items[1]["metadata"]["labels"].clear())
+    assert failures(judge(STEP, {**lost(probe, "k2"), **ill})) == {}
+    assert set(failures(judge(STEP, {**lost(probe, "k1"), **ill}))) == {"labels"}
 
 
 def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:
     """A garbled answer of the only host with GPUs is not a cluster without any."""
     alone = {**devices("k1"), **lost("gpu.devices", "k2")}
-    assert unknown(judged(STEP, alone)) == {check.__name__.replace("_", "-") for check in STEP.checks}
-    assert "k2 cannot tell" in judged(STEP, alone)["chart"].reason
+    assert find_unknown(judge(STEP, alone)) == {check.__name__.replace("_", "-") for check in STEP.checks}
+    assert "k2 cannot tell" in judge(STEP, alone)["chart"].reason
 
 
 def test_a_host_that_was_not_reached_holds_nobody_up() -> None:
     whole = snapshot({**devices("k1")})
     away = replace(whole, reach={**whole.reach, "k2": Reach("k2", "host-ssh-unreachable")})
-    assert {judge(check, View(away, CLUSTER)).outcome for check in STEP.checks} == {"ok"}
+    assert {judge_check(check, View(away, CLUSTER)).outcome for check in STEP.checks} == {"ok"}
 
 
 def test_it_is_for_clusters_with_the_operator() -> None:
     inventory = snapshot().inventory
     assert STEP.applies(inventory, K1)
-    host = snapshot(spec={"gpu": {"stack": "host"}}).inventory
-    assert not STEP.applies(host, K1)
+    assert not STEP.applies(snapshot(spec={"gpu": {"stack": "host"}}).inventory, K1)
 
 
 def test_the_operands_are_those_of_a_cluster_that_was_recorded() -> None:
@@ -286,11 +295,6 @@ def test_the_operands_are_those_of_a_cluster_that_was_recorded() -> None:
 
 
 def test_gpus_come_to_a_healthy_cluster_without_a_change_of_what_is_there() -> None:
-    before: Answers = {
-        **released({}, digest="a"),
-        ("helm.releases", CLUSTER): written(
-            "",
-            '{"items":[{"metadata":{"name":"x.v1","namespace":"m","labels":{"name":"m","version":"1","status":"d"}}}]}',
-        ),
-    }
-    assert '"x.v1"' in with_gpus(before)["helm.releases", CLUSTER].stdout
+    entry = '{"metadata":{"name":"x.v1","namespace":"m","labels":{"name":"m","version":"1","status":"d"}}}'
+    before: Answers = {("helm.releases", CLUSTER): make_answer("", f'{{"items":[{entry}]}}')}
+    assert '"x.v1"' in add_gpus(before)["helm.releases", CLUSTER].stdout

@@ -13,10 +13,10 @@ from gpustack.config.spec import Spec
 from gpustack.steps.firewall.flows import list_flows
 from gpustack.steps.gpu.operator import STEP
 from gpustack.steps.gpu.operator_values import build_release
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.gpus import devices, edited, judged, snapshot
-from tests.worlds.judge import failures, judgements, unknown
-from tests.worlds.snapshot import Answers
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.build import Answers
+from tests.worlds.snapshots.gpus import devices, edit_answer, judge, snapshot
+from tests.worlds.snapshots.judge import failures, find_unknown, judgements
 
 ENGINES = "gpu.host-engines"
 HOST = {"gpu": {"dcgm": "host"}}
@@ -24,11 +24,11 @@ STANDALONE = {"gpu": {"dcgm": "standalone"}}
 
 
 def engine(name: str, host: str = "k1") -> Answers:
-    return answers_at(host, recorded(ENGINES, name))
+    return place_answers(host, read_case(ENGINES, name))
 
 
 def hint(changed: Answers) -> str:
-    mismatch = judged(STEP, changed)["host-engine"].result
+    mismatch = judge(STEP, changed)["host-engine"].result
     assert mismatch
     return mismatch.hint
 
@@ -47,60 +47,60 @@ def valued(whole: Snapshot, values: Mapping[str, Any]) -> Snapshot:
     ],
 )
 def test_what_runs_is_named_before_the_exporter_is_brought(name: str, found: str) -> None:
-    assert failures(judged(STEP, engine(name))) == {"host-engine": (found, "operator")}
-    assert failures(judged(STEP, engine(name), spec=STANDALONE))["host-engine"] == (found, "operator")
+    assert failures(judge(STEP, engine(name))) == {"host-engine": (found, "operator")}
+    assert failures(judge(STEP, engine(name), spec=STANDALONE))["host-engine"] == (found, "operator")
 
 
 def test_both_ways_out() -> None:
     found = hint({**engine("dcgm-4"), **engine("dcgm-3-all-addresses", "k2")})
     assert found.startswith("systemctl disable --now dcgm; systemctl disable --now nvidia-dcgm    # ")
     assert found.endswith("gpu.dcgm: host")
-    by_hand = answers_at("k1", written(ENGINES, "engine session-3.scope 127.0.0.1:5555\n"))
+    by_hand = place_answers("k1", make_answer(ENGINES, "engine session-3.scope 127.0.0.1:5555\n"))
     assert hint(by_hand).startswith("nv-hostengine --term    # ")
 
 
 def test_packages_without_a_running_engine_are_in_nobody_s_way() -> None:
     installed = "package datacenter-gpu-manager-4-core installed 1:4.6.0-1\n"
-    assert failures(judged(STEP, answers_at("k1", written(ENGINES, installed)))) == {}
+    assert failures(judge(STEP, place_answers("k1", make_answer(ENGINES, installed)))) == {}
 
 
 def test_an_engine_of_a_host_without_gpus_is_not_looked_for() -> None:
-    assert "host-engine" not in failures(judged(STEP, {**devices("k1"), **engine("dcgm-4")}))
+    assert "host-engine" not in failures(judge(STEP, {**devices("k1"), **engine("dcgm-4")}))
 
 
 def test_what_is_unknown() -> None:
-    assert unknown(judged(STEP, engine("odd"))) == {"host-engine"}
-    assert unknown(judged(STEP, engine("odd"), spec=HOST)) >= {"host-engine", "engine-pair"}
+    assert find_unknown(judge(STEP, engine("odd"))) == {"host-engine"}
+    assert find_unknown(judge(STEP, engine("odd"), spec=HOST)) >= {"host-engine", "engine-pair"}
 
 
 def test_those_of_the_hosts_are_used() -> None:
     """On every host with GPUs, at the address that the exporter is told."""
     both = {**engine("dcgm-4"), **engine("dcgm-4", "k2")}
-    assert failures(judged(STEP, both, spec=HOST)) == {}
+    assert failures(judge(STEP, both, spec=HOST)) == {}
     values = build_release(View(snapshot(both, spec=HOST), CLUSTER)).values["dcgmExporter"]
     assert values["hostNetwork"] is True
     assert {"name": "DCGM_REMOTE_HOSTENGINE_INFO", "value": "localhost:5555"} in values["env"]
-    assert failures(judged(STEP, engine("dcgm-4"), spec=HOST)) == {"host-engine": ("k2: none", "operator")}
+    assert failures(judge(STEP, engine("dcgm-4"), spec=HOST)) == {"host-engine": ("k2: none", "operator")}
     elsewhere = {"gpu": {"dcgm": "host", "metrics": {"engine": "localhost:5556"}}}
-    found, _ = failures(judged(STEP, both, spec=elsewhere))["host-engine"]
+    found, _ = failures(judge(STEP, both, spec=elsewhere))["host-engine"]
     assert found == "; ".join(f"{host}: nvidia-dcgm.service (127.0.0.1:5555), DCGM 4.6.0" for host in ("k1", "k2"))
-    assert judged(STEP, {**both, **engine("socket")}, spec=HOST)["host-engine"].outcome == "failed"
+    assert judge(STEP, {**both, **engine("socket")}, spec=HOST)["host-engine"].outcome == "failed"
 
 
 def test_an_engine_of_a_host_has_to_fit_the_exporter() -> None:
     old = {**engine("dcgm-3-all-addresses"), **engine("dcgm-4", "k2")}
-    assert failures(judged(STEP, old, spec=HOST)) == {"engine-pair": ("k1: 3.3.5", "operator")}
-    unpacked = written(ENGINES, "engine session-3.scope 127.0.0.1:5555\n")
-    unclear = {**engine("dcgm-4"), **answers_at("k2", unpacked)}
-    assert unknown(judged(STEP, unclear, spec=HOST)) == {"engine-pair"}
+    assert failures(judge(STEP, old, spec=HOST)) == {"engine-pair": ("k1: 3.3.5", "operator")}
+    unpacked = make_answer(ENGINES, "engine session-3.scope 127.0.0.1:5555\n")
+    unclear = {**engine("dcgm-4"), **place_answers("k2", unpacked)}
+    assert find_unknown(judge(STEP, unclear, spec=HOST)) == {"engine-pair"}
 
 
 def test_the_operator_s_is_an_operand() -> None:
     assert build_release(View(snapshot(spec=STANDALONE), CLUSTER)).values["dcgm"] == {"enabled": True}
     assert "dcgm" not in build_release(View(snapshot(), CLUSTER)).values
-    assert failures(judged(STEP, spec=STANDALONE)) == {"operands": ("no nvidia-dcgm", "install")}
-    answers = edited("gpu.daemon-sets", lambda items: items.append(named(items, "nvidia-dcgm")))
-    assert failures(judged(STEP, answers, spec=STANDALONE)) == {}
+    assert failures(judge(STEP, spec=STANDALONE)) == {"operands": ("no nvidia-dcgm", "install")}
+    answers = edit_answer("gpu.daemon-sets", lambda items: items.append(named(items, "nvidia-dcgm")))
+    assert failures(judge(STEP, answers, spec=STANDALONE)) == {}
 
 
 def named(items: list[Any], name: str) -> Any:
@@ -128,8 +128,8 @@ def test_pairs_of_images(exporter: str | None, dcgm: str | None, *, fits: bool) 
 
 def test_a_tag_of_somebody_else_s_is_unknown() -> None:
     values = {"dcgm": {"enabled": True}, "dcgmExporter": {"version": "ours-1"}}
-    assert "engine-pair" in unknown(judgements(STEP, valued(snapshot(), values), CLUSTER))
-    assert "engine-pair" not in unknown(
+    assert "engine-pair" in find_unknown(judgements(STEP, valued(snapshot(), values), CLUSTER))
+    assert "engine-pair" not in find_unknown(
         judgements(STEP, valued(snapshot(), {"dcgmExporter": values["dcgmExporter"]}), CLUSTER)
     )
 

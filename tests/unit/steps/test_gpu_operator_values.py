@@ -13,12 +13,12 @@ from gpustack.config.resources import read_own_counters
 from gpustack.rollout.overlay import build_cluster_variables
 from gpustack.steps.gpu.exporter import count_series, count_watched_gpus, format_scrape_timeout, merge_counters
 from gpustack.steps.gpu.operator_values import build_release
-from tests.worlds.cases import answers_at, recorded
-from tests.worlds.cluster import K1, K2
-from tests.worlds.gpus import BARE, devices, edited, on, snapshot
-from tests.worlds.snapshot import Answers
+from tests.worlds.snapshots.answers import place_answers, read_case
+from tests.worlds.snapshots.build import Answers
+from tests.worlds.snapshots.cluster import K1, K2
+from tests.worlds.snapshots.gpus import BARE, devices, edit_answer, set_gpus, snapshot
 
-DEBIAN: Answers = answers_at("k1", recorded("system.os", "prepared-debian-12"))
+DEBIAN: Answers = place_answers("k1", read_case("system.os", "prepared-debian-12"))
 CONTAINER = {"enabled": True, "version": "595.91.07", "kernelModuleType": "open"}
 OFF = {"enabled": False}
 
@@ -62,7 +62,7 @@ def test_a_host_that_is_away_keeps_its_driver_container() -> None:
         items[0]["metadata"]["name"] = "nvidia-driver-daemonset-ubuntu24.04"
 
     fleet = {**BARE, **DEBIAN}
-    containers = {**fleet, **edited("gpu.daemon-sets", driven)}
+    containers = {**fleet, **edit_answer("gpu.daemon-sets", driven)}
     assert driver(away(snapshot(containers), "k2")) == CONTAINER
     assert driver(away(snapshot(fleet), "k2")) == OFF
     assert driver(away(snapshot(containers, spec={"gpu": {"driver": {"mode": "host"}}}), "k2")) == OFF
@@ -83,11 +83,11 @@ def test_a_gpu_more_is_no_other_release() -> None:
 
 def test_without_sharing_there_is_no_configuration_of_the_plugin() -> None:
     assert values()["devicePlugin"]["config"] == {}
-    assert values(hosts=(on(K1, gpustack_sharing="none"), K2))["devicePlugin"]["config"] == {}
+    assert values(hosts=(set_gpus(K1, gpustack_sharing="none"), K2))["devicePlugin"]["config"] == {}
 
 
 def test_every_way_of_sharing_of_some_host_has_an_entry() -> None:
-    hosts = (on(K1, gpustack_sharing="mps:2"), on(K2, gpustack_sharing="none"))
+    hosts = (set_gpus(K1, gpustack_sharing="mps:2"), set_gpus(K2, gpustack_sharing="none"))
     found = values(hosts=hosts, spec={"gpu": {"sharing": {"mode": "time-slicing", "replicas": 3}}})
     config = found["devicePlugin"]["config"]
     assert (config["create"], config["name"], config["default"]) == (True, "gpustack-device-plugin", "none")
@@ -119,7 +119,7 @@ def test_sharing_of_all() -> None:
 )
 def test_the_mig_strategy_follows_the_layouts(layouts: tuple[str | None, str | None], strategy: str | None) -> None:
     """With `single` a node's instances must all be alike; nodes may differ from each other."""
-    hosts = tuple(on(host, gpustack_mig=layout) for host, layout in zip((K1, K2), layouts, strict=True))
+    hosts = tuple(set_gpus(host, gpustack_mig=layout) for host, layout in zip((K1, K2), layouts, strict=True))
     assert values(hosts=hosts).get("mig", {}).get("strategy") == strategy
 
 

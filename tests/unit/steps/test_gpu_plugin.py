@@ -11,13 +11,13 @@ from gpustack.steps.gpu import plugin as gpu_plugin
 from gpustack.steps.gpu.operator import host_stack
 from gpustack.steps.gpu.plugin import PROBES, STEP
 from gpustack.steps.gpu.plugin_objects import EXPORTER, build_all_objects, build_objects
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.host_stack import PRESENT, listed, node, snapshot, workload
-from tests.worlds.judge import failures, judgements
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.host_stack import PRESENT, format_list, node, snapshot, workload
+from tests.worlds.snapshots.judge import failures, judgements
 
 
 def cluster(probe: str, *items: Any) -> dict[tuple[str, str], Answer]:
-    return answers_at(CLUSTER, written(probe, listed(list(items))))
+    return place_answers(CLUSTER, make_answer(probe, format_list(list(items))))
 
 
 def test_as_the_step_leaves_it() -> None:
@@ -25,7 +25,7 @@ def test_as_the_step_leaves_it() -> None:
 
 
 def test_without_gpus_nothing_is_to_do() -> None:
-    changed = {("gpu.devices", "k1"): written("gpu.devices", ""), **cluster("gpu.nodes", node("k1"), node("k2"))}
+    changed = {("gpu.devices", "k1"): make_answer("gpu.devices", ""), **cluster("gpu.nodes", node("k1"), node("k2"))}
     empty = {key: value for probe in PROBES.values() for key, value in cluster(probe.id).items()}
     taken = snapshot({}, {**changed, **empty, **cluster("gpu.daemon-sets")})
     assert failures(judgements(STEP, taken, CLUSTER)) == {}
@@ -77,7 +77,7 @@ def test_fewer_gpus_than_the_inventory_says() -> None:
 
 
 def test_a_host_engine_that_is_there_already() -> None:
-    engine = answers_at("k1", recorded("gpu.host-engines", "dcgm-4"))
+    engine = place_answers("k1", read_case("gpu.host-engines", "dcgm-4"))
     found = failures(judgements(STEP, snapshot({}, engine), CLUSTER))
     assert found["host-engine"] == ("k1: nvidia-dcgm.service (127.0.0.1:5555), DCGM 4.6.0", "operator")
     assert failures(judgements(STEP, snapshot({"dcgm": "host"}, engine), CLUSTER)) == {}
@@ -88,7 +88,7 @@ def test_a_host_engine_that_is_there_already() -> None:
 
 
 def test_a_host_engine_of_another_pair() -> None:
-    old = answers_at("k1", recorded("gpu.host-engines", "dcgm-3-all-addresses"))
+    old = place_answers("k1", read_case("gpu.host-engines", "dcgm-3-all-addresses"))
     found = failures(judgements(STEP, snapshot({"dcgm": "host"}, old), CLUSTER))
     assert found == {"engine-pair": ("k1: 3.3.5", "operator")}
 

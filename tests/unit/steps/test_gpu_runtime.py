@@ -6,25 +6,25 @@ import yaml
 
 from gpustack.config.resources import locate_playbooks
 from gpustack.steps.gpu.runtime import OPERATOR_DROP_IN, PACKAGES, PROGRAM, STEP, build_drop_in
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.host_stack import with_toolkit
-from tests.worlds.hosts import judged
-from tests.worlds.judge import failures
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.host_stack import add_toolkit
+from tests.worlds.snapshots.hosts import judge
+from tests.worlds.snapshots.judge import failures
 
 ROLE = locate_playbooks() / "roles" / "gpu_runtime"
 HOST = {"gpu": {"stack": "host"}}
 
 
 def changed(probe: str, *edits: tuple[str, str]) -> dict[tuple[str, str], Any]:
-    return {**with_toolkit(), (probe, "h1"): recorded(probe, "prepared-debian-12", *edits)}
+    return {**add_toolkit(), (probe, "h1"): read_case(probe, "prepared-debian-12", *edits)}
 
 
 def test_a_host_that_the_step_prepared() -> None:
-    assert failures(judged(STEP, with_toolkit(), HOST)) == {}
+    assert failures(judge(STEP, add_toolkit(), HOST)) == {}
 
 
 def test_a_fresh_host() -> None:
-    assert failures(judged(STEP, {}, HOST, state="fresh")) == {
+    assert failures(judge(STEP, {}, HOST, state="fresh")) == {
         "repository": ("nothing", "install"),
         "packages-installed": ("missing: nvidia-container-toolkit, nvidia-container-toolkit-base", "install"),
         "configuration": ("nothing", "install"),
@@ -35,40 +35,40 @@ def test_a_fresh_host() -> None:
 
 @pytest.mark.parametrize("state", ["fresh", "prepared"])
 def test_a_host_without_gpus_has_nothing_to_do(state: str) -> None:
-    answers = answers_at("h1", written("gpu.devices", ""))
-    assert failures(judged(STEP, answers, HOST, state=state)) == {}
+    answers = place_answers("h1", make_answer("gpu.devices", ""))
+    assert failures(judge(STEP, answers, HOST, state=state)) == {}
     read = {
         evidence.answer.probe
-        for judgement in judged(STEP, answers, HOST, state=state).values()
+        for judgement in judge(STEP, answers, HOST, state=state).values()
         for evidence in judgement.evidence
     }
     assert read == {"gpu.devices"}
 
 
 def test_what_the_operator_s_toolkit_left_is_for_a_person() -> None:
-    answers = {**with_toolkit(), ("gpu.runtime-files", "h1"): recorded("gpu.runtime-files", "of-the-operator")}
-    result = judged(STEP, answers, HOST)["other-runtimes"].result
+    answers = {**add_toolkit(), ("gpu.runtime-files", "h1"): read_case("gpu.runtime-files", "of-the-operator")}
+    result = judge(STEP, answers, HOST)["other-runtimes"].result
     assert result
     assert (result.actual, result.cure) == (OPERATOR_DROP_IN, "operator")
     assert "helm uninstall gpu-operator -n gpu-operator" in result.hint
     other = changed("gpu.runtime-files", ("== others\n", "== others\n/etc/containerd/config.toml\n"))
-    result = judged(STEP, other, HOST)["other-runtimes"].result
+    result = judge(STEP, other, HOST)["other-runtimes"].result
     assert result
     assert result.hint.startswith("take the runtime nvidia out of /etc/containerd/config.toml")
 
 
 def test_the_repository_of_the_spec_with_its_key() -> None:
     answers = changed("gpu.toolkit-repository", ("libnvidia-container/stable/deb/amd64/", "libnvidia-container/x/"))
-    assert failures(judged(STEP, answers, HOST))["repository"][0].startswith(
+    assert failures(judge(STEP, answers, HOST))["repository"][0].startswith(
         "uri http://10.77.1.1:8480/nvidia.github.io/"
     )
 
 
 def test_packages() -> None:
-    assert failures(judged(STEP, with_toolkit(("hold", "install")), HOST)) == {
+    assert failures(judge(STEP, add_toolkit(("hold", "install")), HOST)) == {
         "packages-held": ("not held: nvidia-container-toolkit, nvidia-container-toolkit-base", "install")
     }
-    assert failures(judged(STEP, with_toolkit(("1.20.1", "1.19.0")), HOST)) == {
+    assert failures(judge(STEP, add_toolkit(("1.20.1", "1.19.0")), HOST)) == {
         "version": (
             "nvidia-container-toolkit 1.19.0, nvidia-container-toolkit-base 1.19.0",
             "upgrade",
@@ -78,14 +78,14 @@ def test_packages() -> None:
 
 def test_our_file_and_what_runs() -> None:
     answers = changed("gpu.runtime-files", (PROGRAM, "/usr/local/bin/another"))
-    assert failures(judged(STEP, answers, HOST)) == {"configuration": ("different", "install")}
-    older = {**with_toolkit(), ("containerd.runtime", "h1"): recorded("containerd.runtime", "prepared-debian-12")}
-    assert failures(judged(STEP, older, HOST)) == {"running": ("nothing", "install")}
+    assert failures(judge(STEP, answers, HOST)) == {"configuration": ("different", "install")}
+    older = {**add_toolkit(), ("containerd.runtime", "h1"): read_case("containerd.runtime", "prepared-debian-12")}
+    assert failures(judge(STEP, older, HOST)) == {"running": ("nothing", "install")}
 
 
 def test_a_gpu_that_cdi_s_file_does_not_name() -> None:
     uuid = "GPU-6a8b1b0e-4f3a-5c1d-9d55-0b1f6d2f1a02\n"
-    assert failures(judged(STEP, changed("gpu.runtime-files", (uuid, "")), HOST)) == {"devices": ("1", "install")}
+    assert failures(judge(STEP, changed("gpu.runtime-files", (uuid, "")), HOST)) == {"devices": ("1", "install")}
 
 
 def test_the_role_writes_what_the_check_expects() -> None:

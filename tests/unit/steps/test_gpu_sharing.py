@@ -9,17 +9,17 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.steps.gpu.sharing import STEP, build_variables
-from tests.worlds.cases import written
-from tests.worlds.cluster import K1, K2
-from tests.worlds.gpus import devices, edited, here, judged, on, snapshot
-from tests.worlds.judge import failures, unknown
-from tests.worlds.snapshot import Answers
+from tests.worlds.snapshots.answers import make_answer
+from tests.worlds.snapshots.build import Answers
+from tests.worlds.snapshots.cluster import K1, K2
+from tests.worlds.snapshots.gpus import devices, edit_answer, judge, read_answers, set_gpus, snapshot
+from tests.worlds.snapshots.judge import failures, find_unknown
 
 NODES = "gpu.nodes"
 PLUGIN, MIG, STATE = "nvidia.com/device-plugin.config", "nvidia.com/mig.config", "nvidia.com/mig.config.state"
-SLICED = (on(K1, gpustack_sharing="time-slicing:4"), K2)
-PARTED = (on(K1, gpustack_mig="all-1g.10gb"), K2)
-LOST: Answers = {(NODES, CLUSTER): replace(written(NODES, "", -1), missing_reason="no answer")}
+SLICED = (set_gpus(K1, gpustack_sharing="time-slicing:4"), K2)
+PARTED = (set_gpus(K1, gpustack_mig="all-1g.10gb"), K2)
+LOST: Answers = {(NODES, CLUSTER): replace(make_answer(NODES, "", -1), missing_reason="no answer")}
 
 
 def labelled(case: str = "two-hosts", **changes: str) -> Answers:
@@ -32,7 +32,7 @@ def labelled(case: str = "two-hosts", **changes: str) -> Answers:
         for name in [names[name] for name, value in changes.items() if not value]:
             del labels[name]
 
-    return edited(NODES, change, case)
+    return edit_answer(NODES, change, case)
 
 
 def lines(changed: Answers | None = None, hosts: tuple[Host, ...] = (K1, K2), **more: Any) -> list[str]:
@@ -42,28 +42,28 @@ def lines(changed: Answers | None = None, hosts: tuple[Host, ...] = (K1, K2), **
 
 def test_all_holds_without_sharing() -> None:
     """The MIG manager says `all-disabled` where nobody wanted a layout: that is its own word for none."""
-    assert failures(judged(STEP)) == {}
-    assert failures(judged(STEP, labelled(mig="", state=""))) == {}
+    assert failures(judge(STEP)) == {}
+    assert failures(judge(STEP, labelled(mig="", state=""))) == {}
 
 
 def test_without_gpus_there_is_nothing_to_share() -> None:
     none = {**devices("k1"), **devices("k2")}
     shared = {"gpu": {"sharing": {"mode": "time-slicing"}}}
-    assert failures(judged(STEP, none, spec=shared)) == {}
+    assert failures(judge(STEP, none, spec=shared)) == {}
     assert lines(none, spec=shared) == []
 
 
 def test_a_host_without_gpus_gets_no_label() -> None:
     shared = {"gpu": {"sharing": {"mode": "mps", "replicas": 2}}}
-    mixed = {**devices("k1"), **here(NODES, "one-without-gpus")}
-    found = failures(judged(STEP, mixed, spec=shared))
+    mixed = {**devices("k1"), **read_answers(NODES, "one-without-gpus")}
+    found = failures(judge(STEP, mixed, spec=shared))
     assert found == {"labels": (f"k2: {PLUGIN}=none instead of mps-2", "install")}
     assert lines(mixed, spec=shared) == [f"k2 {PLUGIN} mps-2"]
 
 
 def test_time_slicing() -> None:
-    assert failures(judged(STEP, here(NODES, "time-slicing"), hosts=SLICED)) == {}
-    found = failures(judged(STEP, hosts=SLICED))
+    assert failures(judge(STEP, read_answers(NODES, "time-slicing"), hosts=SLICED)) == {}
+    found = failures(judge(STEP, hosts=SLICED))
     assert found == {"labels": (f"k1: {PLUGIN}=none instead of time-slicing-4", "install")}
     assert lines(hosts=SLICED) == [f"k1 {PLUGIN} time-slicing-4", f"k2 {PLUGIN} -"]
 
@@ -76,53 +76,53 @@ def test_a_node_that_does_not_share_yet_though_its_labels_say_so(there: str, tex
         items[0]["status"]["allocatable"]["nvidia.com/gpu"] = there
         items[0]["status"]["capacity"]["nvidia.com/gpu"] = "8" if there == "7" else there
 
-    found = failures(judged(STEP, edited(NODES, offers, "time-slicing"), hosts=SLICED))
+    found = failures(judge(STEP, edit_answer(NODES, offers, "time-slicing"), hosts=SLICED))
     cure = "operator" if there == "7" else "install"
     assert found == ({"shares": (f"k1: {text}", cure)} if text else {})
 
 
 def test_sharing_that_is_no_longer_wanted_is_taken_back() -> None:
-    found = failures(judged(STEP, here(NODES, "time-slicing")))
+    found = failures(judge(STEP, read_answers(NODES, "time-slicing")))
     assert found == {"labels": (f"k1: {PLUGIN}=time-slicing-4 instead of none", "install")}
-    assert lines(here(NODES, "time-slicing")) == [f"k1 {PLUGIN} -", f"k2 {PLUGIN} -"]
+    assert lines(read_answers(NODES, "time-slicing")) == [f"k1 {PLUGIN} -", f"k2 {PLUGIN} -"]
 
 
 def test_a_host_s_own_word_counts_more_than_that_of_all() -> None:
     shared = {"gpu": {"sharing": {"mode": "time-slicing", "replicas": 8}}}
-    hosts = (on(K1, gpustack_sharing="none"), K2)
-    found = failures(judged(STEP, hosts=hosts, spec=shared))
+    hosts = (set_gpus(K1, gpustack_sharing="none"), K2)
+    found = failures(judge(STEP, hosts=hosts, spec=shared))
     assert found == {"labels": (f"k2: {PLUGIN}=none instead of time-slicing-8", "install")}
 
 
 def test_a_mig_layout() -> None:
-    assert failures(judged(STEP, here(NODES, "mig"), hosts=PARTED)) == {}
+    assert failures(judge(STEP, read_answers(NODES, "mig"), hosts=PARTED)) == {}
     assert lines(hosts=PARTED) == [f"k1 {PLUGIN} -", f"k1 {MIG} all-1g.10gb", f"k2 {PLUGIN} -"]
-    assert failures(judged(STEP, hosts=PARTED)) == {
+    assert failures(judge(STEP, hosts=PARTED)) == {
         "labels": (f"k1: {MIG}=all-disabled instead of all-1g.10gb", "install")
     }
 
 
 def test_a_layout_that_is_no_longer_wanted_is_taken_back() -> None:
-    found = failures(judged(STEP, here(NODES, "mig")))
+    found = failures(judge(STEP, read_answers(NODES, "mig")))
     assert found == {"labels": (f"k1: {MIG}=all-1g.10gb instead of none", "install")}
-    assert f"k1 {MIG} -" in lines(here(NODES, "mig"))
+    assert f"k1 {MIG} -" in lines(read_answers(NODES, "mig"))
 
 
 @pytest.mark.parametrize(("state", "text"), [("pending", "pending"), ("failed", "failed"), ("", "nothing")])
 def test_the_mig_manager_has_not_come_to_its_end(state: str, text: str) -> None:
     answers = labelled("mig", state=state)
-    assert failures(judged(STEP, answers, hosts=PARTED)) == {"layout": (f"k1: {text}", "install")}
-    mismatch = judged(STEP, answers, hosts=PARTED)["layout"].result
+    assert failures(judge(STEP, answers, hosts=PARTED)) == {"layout": (f"k1: {text}", "install")}
+    mismatch = judge(STEP, answers, hosts=PARTED)["layout"].result
     assert mismatch
     assert mismatch.passing
-    assert "layout" not in failures(judged(STEP, answers)), "nobody asked for one"
+    assert "layout" not in failures(judge(STEP, answers)), "nobody asked for one"
 
 
 def test_a_layout_without_an_instance() -> None:
     def none(items: list[Any]) -> None:
         items[0]["status"]["allocatable"]["nvidia.com/mig-1g.10gb"] = "0"
 
-    assert failures(judged(STEP, edited(NODES, none, "mig"), hosts=PARTED)) == {
+    assert failures(judge(STEP, edit_answer(NODES, none, "mig"), hosts=PARTED)) == {
         "slices": ("k1: no MIG instance", "install")
     }
 
@@ -133,23 +133,23 @@ def test_instances_that_are_called_gpus() -> None:
     def single(items: list[Any]) -> None:
         items[0]["status"]["allocatable"] |= {"nvidia.com/mig-1g.10gb": "0", "nvidia.com/gpu": "14"}
 
-    assert failures(judged(STEP, edited(NODES, single, "mig"), hosts=PARTED)) == {}
+    assert failures(judge(STEP, edit_answer(NODES, single, "mig"), hosts=PARTED)) == {}
 
 
 def test_two_labels_that_differ_are_both_reported() -> None:
-    found = failures(judged(STEP, labelled("mig", plugin="mps-2")))["labels"][0]
+    found = failures(judge(STEP, labelled("mig", plugin="mps-2")))["labels"][0]
     assert found == f"k1: {PLUGIN}=mps-2 instead of none, {MIG}=all-1g.10gb instead of none"
 
 
 def test_what_is_unknown() -> None:
-    assert unknown(judged(STEP, LOST, hosts=PARTED)) == {"labels", "layout", "slices", "shares"}
-    alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): written("gpu.devices", "?\n")}
-    assert unknown(judged(STEP, alone)) == {"labels", "layout", "slices", "shares"}
+    assert find_unknown(judge(STEP, LOST, hosts=PARTED)) == {"labels", "layout", "slices", "shares"}
+    alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): make_answer("gpu.devices", "?\n")}
+    assert find_unknown(judge(STEP, alone)) == {"labels", "layout", "slices", "shares"}
 
 
 def test_a_host_that_is_no_node_yet_is_left_out() -> None:
-    gone = edited(NODES, lambda items: items.pop(0))
-    assert failures(judged(STEP, gone, hosts=PARTED)) == {}
+    gone = edit_answer(NODES, lambda items: items.pop(0))
+    assert failures(judge(STEP, gone, hosts=PARTED)) == {}
     assert lines(gone, hosts=PARTED) == [f"k2 {PLUGIN} -"]
 
 

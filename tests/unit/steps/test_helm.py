@@ -1,26 +1,26 @@
 import pytest
 
 from gpustack.steps.helm import STEP
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.cluster import judged
-from tests.worlds.judge import failures
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.cluster import judge
+from tests.worlds.snapshots.judge import failures
 
 PROGRAM = ("helm.program", "k1")
 UNMONITORED = {"monitoring": {"enabled": False}}
-GPUS = answers_at("k2", recorded("gpu.devices", "prepared-debian-13"))
+GPUS = place_answers("k2", read_case("gpu.devices", "prepared-debian-13"))
 
 
 @pytest.mark.parametrize(("out", "found"), [("\n", "nothing"), ("v4.2.4\n", "4.2.4")])
 def test_none_or_another_one_is_for_install(out: str, found: str) -> None:
-    assert failures(judged(STEP, {PROGRAM: written("helm.program", out)})) == {"program": (found, "install")}
+    assert failures(judge(STEP, {PROGRAM: make_answer("helm.program", out)})) == {"program": (found, "install")}
 
 
 def test_where_nothing_is_installed_with_it_none_is_needed() -> None:
-    answers = {PROGRAM: recorded("helm.program", "none")}
-    assert failures(judged(STEP, answers, UNMONITORED)) == {}
-    assert failures(judged(STEP, answers | GPUS, UNMONITORED)) == {"program": ("nothing", "install")}
+    answers = {PROGRAM: read_case("helm.program", "none")}
+    assert failures(judge(STEP, answers, UNMONITORED)) == {}
+    assert failures(judge(STEP, answers | GPUS, UNMONITORED)) == {"program": ("nothing", "install")}
 
 
 def test_what_is_no_helm_is_unknown() -> None:
-    judgements = judged(STEP, {PROGRAM: recorded("helm.program", "odd")})
+    judgements = judge(STEP, {PROGRAM: read_case("helm.program", "odd")})
     assert judgements["program"].outcome == "unknown"

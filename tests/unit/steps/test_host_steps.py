@@ -12,8 +12,8 @@ from gpustack.steps.gpu import driver as gpu_driver
 from gpustack.steps.kubernetes import step as kubernetes
 from gpustack.steps.prereqs import step as prereqs
 from gpustack.steps.step import Step
-from tests.worlds.hosts import H1, H2, SPEC, judged, snapshot
-from tests.worlds.judge import failures, judge
+from tests.worlds.snapshots.hosts import H1, H2, SPEC, judge, snapshot
+from tests.worlds.snapshots.judge import failures, judge_check
 
 STEPS = (prereqs.STEP, containerd.STEP, kubernetes.STEP, gpu_driver.STEP)
 CHECKS = [(step, check) for step in STEPS for check in step.checks]
@@ -29,7 +29,7 @@ ASKED = (replace(H1, become_password="x"), H2)
 @every_step
 @pytest.mark.parametrize("host", ["h1", "h2"])
 def test_holds_on_a_prepared_host(step: Step, host: str) -> None:
-    assert failures(judged(step, on=host)) == {}
+    assert failures(judge(step, on=host)) == {}
 
 
 @every_check
@@ -49,10 +49,10 @@ def test_is_unknown_without_any_fact_it_reads(step: Step, check: Check) -> None:
     for probe, where in [(probe, where) for probe, where in view.reads if where != "h2"]:
         rest = {key: answer for key, answer in whole.answers.items() if key != (probe.id, where)}
         poorer = Snapshot(whole.started_at, whole.inventory, whole.reach, rest)
-        assert judge(check, View(poorer, "h1")).outcome == "unknown", f"without {probe.id} of {where}"
+        assert judge_check(check, View(poorer, "h1")).outcome == "unknown", f"without {probe.id} of {where}"
 
 
 @every_step
 def test_a_fresh_host_is_judged_completely(step: Step) -> None:
     """Not installed is a fact: nothing is unknown on a host that has nothing yet."""
-    assert failures(judged(step, state="fresh")) != {}
+    assert failures(judge(step, state="fresh")) != {}

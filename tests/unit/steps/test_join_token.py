@@ -10,9 +10,9 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from gpustack.config.resources import locate_playbooks
+from tests.unit.ownership.owned_root import PROGRAM, OwnedRoot
 from tests.unit.ownership.test_agreed_removal import CERTIFICATE
-from tests.worlds.certificates import Authority
-from tests.worlds.owned_root import PROGRAM, OwnedRoot
+from tests.worlds.programs.certificates import Authority
 
 BOOTSTRAP, JOIN = "/etc/kubernetes/bootstrap-kubelet.conf", "/run/gpustack-join.yaml"
 CA = "/etc/kubernetes/pki/ca.crt"

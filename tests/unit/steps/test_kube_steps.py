@@ -12,9 +12,9 @@ from gpustack.steps import alerts, dashboards, flannel, helm, storage, taint, wo
 from gpustack.steps.control_plane import step as control_plane
 from gpustack.steps.monitoring import step as monitoring
 from gpustack.steps.step import Step
-from tests.worlds.cases import recorded
-from tests.worlds.cluster import K1, K2, snapshot, states
-from tests.worlds.judge import judge
+from tests.worlds.snapshots.answers import read_case
+from tests.worlds.snapshots.cluster import K1, K2, snapshot, states
+from tests.worlds.snapshots.judge import judge_check
 
 STEPS = (control_plane.STEP, flannel.STEP, workers.STEP)
 MONITORED = (helm.STEP, storage.STEP, monitoring.STEP, dashboards.STEP, alerts.STEP)
@@ -32,7 +32,7 @@ def view(step: Step, found: Snapshot) -> View:
 
 @every_check
 def test_holds_on_a_healthy_cluster(step: Step, check: Check) -> None:
-    judgement = judge(check, view(step, snapshot({}, {}, (K1, K2))))
+    judgement = judge_check(check, view(step, snapshot({}, {}, (K1, K2))))
     assert judgement.outcome == "ok", judgement.result or judgement.reason
 
 
@@ -51,7 +51,7 @@ def test_is_unknown_without_any_fact_it_reads(step: Step, check: Check) -> None:
             continue
         place = CLUSTER if probe.scope == "cluster" else where
         answers = {key: answer for key, answer in whole.answers.items() if key != (probe.id, place)}
-        judgement = judge(check, View(replace(whole, answers=answers), here.location))
+        judgement = judge_check(check, View(replace(whole, answers=answers), here.location))
         assert judgement.outcome == "unknown", probe.id
 
 
@@ -71,8 +71,8 @@ def test_fresh_hosts_are_due_and_what_stands_behind_waits() -> None:
     probes = ("kube.readyz", "kube.version", "kube.nodes", "kube.deployments", "kubeadm.settings")
     cluster = ("flannel.daemon-set", "flannel.net-conf")
     hosts = ("kubeadm.files", "kubeadm.certificates", "kubeadm.listeners", "kubelet.health", "flannel.host")
-    answers = {(probe, CLUSTER): recorded(probe, "fresh") for probe in (*probes, *cluster)}
-    answers |= {(probe, host): recorded(probe, "fresh") for probe in hosts for host in ("k1", "k2")}
+    answers = {(probe, CLUSTER): read_case(probe, "fresh") for probe in (*probes, *cluster)}
+    answers |= {(probe, host): read_case(probe, "fresh") for probe in hosts for host in ("k1", "k2")}
     step_states = {state.step: state for state in states(*STEPS, answers=answers)}
     assert step_states["control-plane"].outcome == "failed"
     assert {mismatch.cure for state in step_states.values() for mismatch in state.differences} == {"install"}

@@ -3,15 +3,15 @@ from dataclasses import replace
 import pytest
 
 from gpustack.steps.kubernetes.step import STEP
-from tests.worlds.cases import answers_at, recorded
-from tests.worlds.hosts import judged
-from tests.worlds.judge import failures
+from tests.worlds.snapshots.answers import place_answers, read_case
+from tests.worlds.snapshots.hosts import judge
+from tests.worlds.snapshots.judge import failures
 
 PACKAGES, REPOSITORIES = "packages.installed", "packages.repositories"
 
 
 def test_a_fresh_host() -> None:
-    assert failures(judged(STEP, state="fresh")) == {
+    assert failures(judge(STEP, state="fresh")) == {
         "repository": ("nothing", "install"),
         "packages-installed": ("missing: cri-tools, kubeadm, kubectl, kubelet, kubernetes-cni", "install"),
         "kubelet-at-boot": ("no unit", "install"),
@@ -21,20 +21,22 @@ def test_a_fresh_host() -> None:
 
 def test_a_drifted_host() -> None:
     drifted = (PACKAGES, REPOSITORIES, "units.services", "containerd.crictl")
-    found = failures(judged(STEP, {(probe, "h1"): recorded(probe, "drifted-debian-12") for probe in drifted}))
+    found = failures(judge(STEP, {(probe, "h1"): read_case(probe, "drifted-debian-12") for probe in drifted}))
     assert set(found) == {"repository", "packages-held", "kubelet-at-boot", "crictl-endpoint"}
     assert found["packages-held"] == ("not held: kubelet", "install")
     assert found["kubelet-at-boot"] == ("disabled", "install")
 
 
 def test_a_keyring_with_one_key_too_many() -> None:
-    (found, cure) = failures(judged(STEP, answers_at("h1", recorded(REPOSITORIES, "drifted-debian-12"))))["repository"]
+    (found, cure) = failures(judge(STEP, place_answers("h1", read_case(REPOSITORIES, "drifted-debian-12"))))[
+        "repository"
+    ]
     assert found.startswith("fingerprints B02F2293F7B78A3111583174AF233E29F632E03B, ")
     assert cure == "install"
 
 
 def test_another_minor_is_another_repository() -> None:
-    found = failures(judged(STEP, spec={"kubernetes": {"version": "1.37.1"}}))
+    found = failures(judge(STEP, spec={"kubernetes": {"version": "1.37.1"}}))
     assert found["repository"] == ("uri http://10.77.1.1:8480/pkgs.k8s.io/core:/stable:/v1.36/deb/", "install")
     assert found["versions"] == ("kubeadm 1.36.4, kubectl 1.36.4, kubelet 1.36.4", "upgrade")
 
@@ -56,8 +58,8 @@ def test_the_way_to_another_version(installed: str, wanted: str, hint: str) -> N
         (f"{name} hold installed 1.36.4-1.1", f"{name} hold installed {installed}-1.1")
         for name in ("kubelet", "kubeadm")
     ]
-    answers = answers_at("h1", recorded(PACKAGES, "prepared-debian-12", *edits))
-    mismatch = judged(STEP, answers, {"kubernetes": {"version": wanted}})["versions"].result
+    answers = place_answers("h1", read_case(PACKAGES, "prepared-debian-12", *edits))
+    mismatch = judge(STEP, answers, {"kubernetes": {"version": wanted}})["versions"].result
     assert mismatch
     assert (mismatch.cure, mismatch.hint) == ("upgrade", hint)
 
@@ -65,11 +67,11 @@ def test_the_way_to_another_version(installed: str, wanted: str, hint: str) -> N
 @pytest.mark.parametrize("state", ["fresh", "prepared"])
 def test_googles_kubectl_is_not_that_of_kubernetes(state: str) -> None:
     """As dpkg-query says it of kubectl 1:528.0.0-0 from packages.cloud.google.com/apt cloud-sdk."""
-    known = recorded(PACKAGES, f"{state}-debian-12")
+    known = read_case(PACKAGES, f"{state}-debian-12")
     lines = [line for line in known.stdout.splitlines() if not line.startswith("kubectl ")]
     err = known.stderr.replace("dpkg-query: no packages found matching kubectl\n", "")
     answer = replace(known, stdout="\n".join([*lines, "kubectl install installed 1:528.0.0-0"]) + "\n", stderr=err)
-    judgements = judged(STEP, {(PACKAGES, "h1"): answer}, state=state)
+    judgements = judge(STEP, {(PACKAGES, "h1"): answer}, state=state)
     wrong = judgements["origin"].result
     assert wrong
     assert (wrong.actual, wrong.cure) == ("kubectl 528.0.0 of the Google Cloud CLI", "operator")
@@ -81,12 +83,12 @@ def test_googles_kubectl_is_not_that_of_kubernetes(state: str) -> None:
 
 def test_settings_of_crictl_that_are_not_ours_are_no_drift() -> None:
     crictl = "containerd.crictl"
-    out = recorded(crictl, "prepared-debian-12", ("image-endpoint", "timeout: 5\nimage-endpoint"))
-    assert failures(judged(STEP, {(crictl, "h1"): out})) == {}
+    out = read_case(crictl, "prepared-debian-12", ("image-endpoint", "timeout: 5\nimage-endpoint"))
+    assert failures(judge(STEP, {(crictl, "h1"): out})) == {}
 
 
 def test_the_kubelet_takes_the_proxy() -> None:
-    answers = answers_at("h1", recorded("egress.daemons", "proxied"))
-    found = failures(judged(STEP, answers, {"proxy": {"http": "http://p:3128"}}))
+    answers = place_answers("h1", read_case("egress.daemons", "proxied"))
+    found = failures(judge(STEP, answers, {"proxy": {"http": "http://p:3128"}}))
     assert found["egress"][0].startswith("no /etc/systemd/system/kubelet.service.d/")
     assert found["proxy"] == ("a different one", "install")

@@ -6,20 +6,20 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.steps.monitoring.step import STEP
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.cluster import SPEC, healthy, judged, snapshot, states
-from tests.worlds.judge import failures, judgements
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.cluster import SPEC, build_answers, judge, snapshot, states
+from tests.worlds.snapshots.judge import failures, judgements
 
 LISTENERS, RELEASES = "network.listeners", ("helm.releases", CLUSTER)
 
 
 def case(probe: str, name: str, *edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
-    return answers_at(CLUSTER, recorded(probe, name, *edits))
+    return place_answers(CLUSTER, read_case(probe, name, *edits))
 
 
 def released(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
     """The healthy cluster's releases, with words replaced; each must be there."""
-    answer = healthy()[RELEASES]
+    answer = build_answers()[RELEASES]
     out = answer.stdout
     for old, new in edits:
         assert old in out, old
@@ -31,14 +31,14 @@ NO_RELEASE = case("helm.releases", "none")
 
 
 def test_before_the_chart_all_is_for_install() -> None:
-    answers = NO_RELEASE | {(LISTENERS, host): recorded(LISTENERS, "ready-debian-12") for host in ("k1", "k2")}
+    answers = NO_RELEASE | {(LISTENERS, host): read_case(LISTENERS, "ready-debian-12") for host in ("k1", "k2")}
     for probe in ("monitoring.deployments", "monitoring.daemon-sets"):
         answers |= case(probe, "none")
     for probe in ("monitoring.prometheuses", "monitoring.alertmanagers"):
         answers |= case(probe, "unknown-kind")
-    answers |= answers_at(CLUSTER, written("monitoring.definitions", '{"items":[]}'))
+    answers |= place_answers(CLUSTER, make_answer("monitoring.definitions", '{"items":[]}'))
     answers |= case("monitoring.targets", "not-yet") | case("grafana.rules", "none")
-    judgements = judged(STEP, answers)
+    judgements = judge(STEP, answers)
     assert {judgement.result.cure for judgement in judgements.values() if judgement.result} == {"install"}
     outcomes = {check: one.outcome for check, one in judgements.items()}
     missing = dict.fromkeys(
@@ -54,31 +54,31 @@ def test_not_monitored_by_us_there_is_no_such_step() -> None:
 
 def test_a_port_that_others_have_is_for_a_person() -> None:
     """Without our release, a node_exporter is somebody else's."""
-    found = failures(judged(STEP, NO_RELEASE))
+    found = failures(judge(STEP, NO_RELEASE))
     assert found["port"] == ("node_exporter on k1, node_exporter on k2", "operator")
-    taken = answers_at("k2", recorded(LISTENERS, "monitored-debian-13", ("node_exporter", "java")))
-    assert failures(judged(STEP, taken)) == {"port": ("java on k2", "operator")}
-    assert "port" not in failures(judged(STEP, taken, {"monitoring": {"node_exporter_port": 9101}}))
+    taken = place_answers("k2", read_case(LISTENERS, "monitored-debian-13", ("node_exporter", "java")))
+    assert failures(judge(STEP, taken)) == {"port": ("java on k2", "operator")}
+    assert "port" not in failures(judge(STEP, taken, {"monitoring": {"node_exporter_port": 9101}}))
 
 
 def test_a_host_that_cannot_tell_its_ports_is_judged_for_that_itself() -> None:
-    assert failures(judged(STEP, answers_at("k2", written(LISTENERS, "", 127)))) == {}
+    assert failures(judge(STEP, place_answers("k2", make_answer(LISTENERS, "", 127)))) == {}
 
 
 def test_definitions_of_another_minor_or_missing() -> None:
-    assert failures(judged(STEP, case("monitoring.definitions", "older"))) == {"definitions": ("0.85", "install")}
+    assert failures(judge(STEP, case("monitoring.definitions", "older"))) == {"definitions": ("0.85", "install")}
     other = case("monitoring.definitions", "control-plane", ('"0.93.0"', '"0.93.7"'))
-    assert failures(judged(STEP, other)) == {}
+    assert failures(judge(STEP, other)) == {}
     gone = case("monitoring.definitions", "control-plane", ("probes.monitoring", "probes.else"))
-    assert failures(judged(STEP, gone)) == {"definitions": ("no probes", "install")}
+    assert failures(judge(STEP, gone)) == {"definitions": ("no probes", "install")}
     unversioned = case("monitoring.definitions", "control-plane", ("operator.prometheus.io/version", "else"))
-    assert failures(judged(STEP, unversioned)) == {"definitions": ("no version", "install")}
+    assert failures(judge(STEP, unversioned)) == {"definitions": ("no version", "install")}
 
 
 @pytest.mark.parametrize("newer", ["0.99.0", "0.94.0", "1.0.0", "0.100.1"])
 def test_newer_definitions_of_another_operator_are_ok_and_named(newer: str) -> None:
     """The text of an ok check says so; install --force does not put them back either (test_definitions.py)."""
-    judgement = judged(STEP, case("monitoring.definitions", "control-plane", ('"0.93.0"', f'"{newer}"')))["definitions"]
+    judgement = judge(STEP, case("monitoring.definitions", "control-plane", ('"0.93.0"', f'"{newer}"')))["definitions"]
     assert judgement.outcome == "ok"
     assert str(judgement.result).endswith(f"{newer.rsplit('.', 1)[0]}, newer than 0.93: they are left as they are")
 
@@ -87,7 +87,7 @@ def test_one_older_definition_among_newer_ones_is_for_install() -> None:
     text = case("monitoring.definitions", "control-plane", ('"0.93.0"', '"0.99.0"'))
     ((place, answer),) = text.items()
     mixed = {place: replace(answer, stdout=answer.stdout.replace('"0.99.0"', '"0.92.0"', 1))}
-    assert failures(judged(STEP, mixed)) == {"definitions": ("0.92, 0.99", "install")}
+    assert failures(judge(STEP, mixed)) == {"definitions": ("0.92, 0.99", "install")}
 
 
 BY_HAND = "revision 1, created by another Helm client"
@@ -105,13 +105,13 @@ BY_HAND = "revision 1, created by another Helm client"
     ],
 )
 def test_a_release_that_is_another_one(edit: tuple[str, str], found: str, cure: str) -> None:
-    assert failures(judged(STEP, released(edit)))["chart"] == (found, cure)
+    assert failures(judge(STEP, released(edit)))["chart"] == (found, cure)
 
 
 def test_a_release_of_somebody_else_is_for_a_person() -> None:
     answers = released(('"gpustack-digest"', '"digest"'))
-    assert failures(judged(STEP, answers))["chart"] == ("not gpustack's, deployed", "operator")
-    mismatch = judged(STEP, answers)["chart"].result
+    assert failures(judge(STEP, answers))["chart"] == ("not gpustack's, deployed", "operator")
+    mismatch = judge(STEP, answers)["chart"].result
     assert mismatch
     assert "monitoring.release" in mismatch.hint
 
@@ -131,23 +131,23 @@ def test_a_release_of_somebody_else_is_for_a_person() -> None:
     ],
 )
 def test_a_change_of_the_spec_changes_the_release(spec: dict[str, Any]) -> None:
-    assert failures(judged(STEP, spec=spec))["chart"] == ("different values", "install")
+    assert failures(judge(STEP, spec=spec))["chart"] == ("different values", "install")
 
 
 def test_workloads_that_are_missing_or_not_ready() -> None:
     gone = case("monitoring.deployments", "control-plane", ("monitoring-grafana", "grafana"))
-    assert failures(judged(STEP, gone)) == {"workloads": ("no monitoring-grafana", "install")}
+    assert failures(judge(STEP, gone)) == {"workloads": ("no monitoring-grafana", "install")}
     idle = case("monitoring.deployments", "control-plane", ('"replicas":1', '"replicas":0'))
-    mismatch = judged(STEP, idle)["workloads"].result
+    mismatch = judge(STEP, idle)["workloads"].result
     assert mismatch
     assert (mismatch.actual, mismatch.passing) == (
         "monitoring-grafana, monitoring-kube-state-metrics, monitoring-operator scaled to 0",
         False,
     )
     down = case("monitoring.daemon-sets", "one-of-two")
-    assert failures(judged(STEP, down)) == {"workloads": ("monitoring-prometheus-node-exporter 1 of 2", "install")}
+    assert failures(judge(STEP, down)) == {"workloads": ("monitoring-prometheus-node-exporter 1 of 2", "install")}
     old = case("monitoring.daemon-sets", "control-plane", ('"updatedNumberScheduled":2', '"updatedNumberScheduled":1'))
-    mismatch = judged(STEP, old)["workloads"].result
+    mismatch = judge(STEP, old)["workloads"].result
     assert mismatch
     assert mismatch.passing
 
@@ -167,94 +167,94 @@ def test_workloads_that_are_missing_or_not_ready() -> None:
     ],
 )
 def test_what_the_operator_has_not_made(probe: str, name: str, check: str, found: str) -> None:
-    assert failures(judged(STEP, case(probe, name))) == {check: (found, "install")}
+    assert failures(judge(STEP, case(probe, name))) == {check: (found, "install")}
 
 
 @pytest.mark.parametrize("probe", ["monitoring.prometheuses", "monitoring.alertmanagers", "monitoring.definitions"])
 def test_what_the_api_refuses_to_tell_is_unknown(probe: str) -> None:
-    found = {judgement.outcome for judgement in judged(STEP, case(probe, "forbidden")).values()}
+    found = {judgement.outcome for judgement in judge(STEP, case(probe, "forbidden")).values()}
     assert found == {"ok", "unknown"}
 
 
 def test_targets_that_are_down_or_missing() -> None:
-    assert failures(judged(STEP, case("monitoring.targets", "etcd-down"))) == {"targets": ("kube-etcd down", "install")}
+    assert failures(judge(STEP, case("monitoring.targets", "etcd-down"))) == {"targets": ("kube-etcd down", "install")}
     gone = case("monitoring.targets", "control-plane", ('"coredns"', '"else"'))
-    assert failures(judged(STEP, gone)) == {"targets": ("no coredns", "install")}
-    down = recorded("monitoring.targets", "control-plane")
+    assert failures(judge(STEP, gone)) == {"targets": ("no coredns", "install")}
+    down = read_case("monitoring.targets", "control-plane")
     body = json.loads(down.stdout)
     body["data"]["result"].append({"metric": {"job": "theirs"}, "value": [0, "0"]})
-    assert failures(judged(STEP, {("monitoring.targets", CLUSTER): written(down.probe, json.dumps(body))})) == {}
+    assert failures(judge(STEP, {("monitoring.targets", CLUSTER): make_answer(down.probe, json.dumps(body))})) == {}
 
 
 def test_with_the_control_plane_out_of_reach_its_targets_are_not_wanted() -> None:
     spec = {"kubernetes": {**SPEC["kubernetes"], "metrics_bind": "127.0.0.1"}}
     answers = case("monitoring.targets", "control-plane", *((f'"kube-{part}"', '"else"') for part in ("etcd", "proxy")))
-    assert failures(judged(STEP, answers)) == {"targets": ("no kube-etcd, kube-proxy", "install")}
-    assert "targets" not in failures(judged(STEP, answers, spec))
+    assert failures(judge(STEP, answers)) == {"targets": ("no kube-etcd, kube-proxy", "install")}
+    assert "targets" not in failures(judge(STEP, answers, spec))
 
 
 @pytest.mark.parametrize(("case", "found"), [("none", "none"), ("other", "different"), ("control-plane", "none")])
 def test_a_secret_that_is_not_that_of_the_file(case: str, found: str) -> None:
     """Said by nobody where there is no admin.conf yet: then it is not there."""
     receiver = {"alerts": {"receivers": {"default": [{"type": "webhook", "secret_file": "/x"}]}}}
-    answers = answers_at("k1", recorded("alerting.secret", case))
-    assert failures(judged(STEP, answers, receiver))["receiver-secrets"] == (f"default-webhook {found}", "install")
-    assert failures(judged(STEP, answers)) == {}
-    same = answers_at("k1", recorded("alerting.secret", "same"))
-    assert "receiver-secrets" not in failures(judged(STEP, same, receiver))
+    answers = place_answers("k1", read_case("alerting.secret", case))
+    assert failures(judge(STEP, answers, receiver))["receiver-secrets"] == (f"default-webhook {found}", "install")
+    assert failures(judge(STEP, answers)) == {}
+    same = place_answers("k1", read_case("alerting.secret", "same"))
+    assert "receiver-secrets" not in failures(judge(STEP, same, receiver))
 
 
 def test_a_secret_that_cannot_be_compared_is_unknown() -> None:
     for case in ("odd", "refused"):
         receiver = {"alerts": {"receivers": {"default": [{"type": "webhook", "secret_file": "/x"}]}}}
-        judgements = judged(STEP, answers_at("k1", recorded("alerting.secret", case)), receiver)
+        judgements = judge(STEP, place_answers("k1", read_case("alerting.secret", case)), receiver)
         assert judgements["receiver-secrets"].outcome == "unknown"
 
 
 def test_each_receiver_has_its_secret_and_those_of_others_are_theirs_to_make() -> None:
     critical = [{"type": "pagerduty", "secret_file": "/x"}, {"type": "slack", "secret_file": "/y", "channel": "#a"}]
     warning = {"type": "slack", "secret": "ours/slack", "channel": "#a"}
-    answers = answers_at("k1", recorded("alerting.secret", "several"))
+    answers = place_answers("k1", read_case("alerting.secret", "several"))
     spec = {"alerts": {"receivers": {"critical": critical, "warning": critical[1:], "info": []}}}
     found = "critical-slack different, warning-slack none"
-    assert failures(judged(STEP, answers, spec))["receiver-secrets"] == (found, "install")
+    assert failures(judge(STEP, answers, spec))["receiver-secrets"] == (found, "install")
     theirs = {"alerts": {"receivers": {"critical": critical[:1], "warning": [warning]}}}
-    assert failures(judged(STEP, answers, theirs))["receiver-secrets"] == ("no ours/slack", "operator")
+    assert failures(judge(STEP, answers, theirs))["receiver-secrets"] == ("no ours/slack", "operator")
     # Before there is a cluster nobody can have made it.
-    before = answers_at("k1", recorded("alerting.secret", "control-plane"))
-    assert failures(judged(STEP, before, theirs))["receiver-secrets"] == ("critical-pagerduty none", "install")
+    before = place_answers("k1", read_case("alerting.secret", "control-plane"))
+    assert failures(judge(STEP, before, theirs))["receiver-secrets"] == ("critical-pagerduty none", "install")
 
 
 def test_the_receivers_of_the_spec() -> None:
     webhook = {"alerts": {"receivers": {"default": [{"type": "webhook", "secret_file": "/x"}]}}}
-    assert failures(judged(STEP, spec=webhook))["receivers"] == ("null", "install")
-    assert "receivers" not in failures(judged(STEP, case("alerting.receivers", "gpustack"), webhook))
-    assert judged(STEP, case("alerting.receivers", "not-yet"))["receivers"].outcome == "unknown"
+    assert failures(judge(STEP, spec=webhook))["receivers"] == ("null", "install")
+    assert "receivers" not in failures(judge(STEP, case("alerting.receivers", "gpustack"), webhook))
+    assert judge(STEP, case("alerting.receivers", "not-yet"))["receivers"].outcome == "unknown"
 
 
 def test_one_data_source_has_the_uid_that_is_asked() -> None:
     none = case("grafana.data-sources", "control-plane", ("uid: prometheus", "uid: other"))
-    assert failures(judged(STEP, none)) == {"data-source": ("0", "install")}
-    assert failures(judged(STEP, case("grafana.data-sources", "two"))) == {"data-source": ("2", "operator")}
-    assert judged(STEP, case("grafana.data-sources", "no-yaml"))["data-source"].outcome == "unknown"
+    assert failures(judge(STEP, none)) == {"data-source": ("0", "install")}
+    assert failures(judge(STEP, case("grafana.data-sources", "two"))) == {"data-source": ("2", "operator")}
+    assert judge(STEP, case("grafana.data-sources", "no-yaml"))["data-source"].outcome == "unknown"
 
 
 def test_a_prometheus_that_leaves_out_what_others_bring() -> None:
     narrow = case("monitoring.prometheuses", "narrow")
     found = "restricted by ruleNamespaceSelector, serviceMonitorSelector"
-    assert failures(judged(STEP, narrow)) == {"selectors": (found, "install")}
+    assert failures(judge(STEP, narrow)) == {"selectors": (found, "install")}
 
 
 @pytest.mark.parametrize("name", ["chart", "wide"])
 def test_grafana_must_not_read_secrets_or_more(name: str) -> None:
-    found = failures(judged(STEP, case("grafana.rules", name)))
+    found = failures(judge(STEP, case("grafana.rules", name)))
     assert list(found) == ["grafana-rules"]
     assert found["grafana-rules"][1] == "install"
     assert ("get secrets" if name == "chart" else "* apps/deployments") in found["grafana-rules"][0]
 
 
 def test_a_missing_cluster_role_is_for_install() -> None:
-    assert failures(judged(STEP, case("grafana.rules", "none"))) == {"grafana-rules": ("nothing", "install")}
+    assert failures(judge(STEP, case("grafana.rules", "none"))) == {"grafana-rules": ("nothing", "install")}
 
 
 def test_rights_that_the_values_of_the_operator_name_are_theirs() -> None:
@@ -266,10 +266,10 @@ def test_rights_that_the_values_of_the_operator_name_are_theirs() -> None:
 
 @pytest.mark.parametrize("level", ["baseline", "restricted"])
 def test_a_level_that_somebody_set_is_for_a_person(level: str) -> None:
-    answer = healthy()["kube.namespaces", CLUSTER]
+    answer = build_answers()["kube.namespaces", CLUSTER]
     document = json.loads(answer.stdout)
     for item in document["items"]:
         if item["metadata"]["name"] == "monitoring":
             item["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = level
     changed = {("kube.namespaces", CLUSTER): replace(answer, stdout=json.dumps(document))}
-    assert failures(judged(STEP, changed)) == {"namespace": (level, "operator")}
+    assert failures(judge(STEP, changed)) == {"namespace": (level, "operator")}

@@ -14,8 +14,8 @@ from gpustack.steps.monitoring.values import (
     describe_lost_history,
     format_size_limit,
 )
-from tests.worlds.cluster import snapshot
-from tests.worlds.specs import complaints
+from tests.unit.config.specs import complaints
+from tests.worlds.snapshots.cluster import snapshot
 
 
 def prometheus(**spec: Any) -> dict[str, Any]:

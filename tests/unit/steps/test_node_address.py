@@ -10,7 +10,7 @@ from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import CONTROL_PLANE, NODE, STANDALONE, Host, HostSpec
 from gpustack.steps.node_address import find_node_address, find_trusted_address, find_unconfirmed_hosts
-from tests.worlds.snapshot import build
+from tests.worlds.snapshots.build import build
 
 ADDRESSES = (
     "1: lo    inet 127.0.0.1/8 scope host lo\n2: eth0    inet 10.0.0.2/24 brd 10.0.0.255\n"

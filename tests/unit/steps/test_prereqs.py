@@ -10,15 +10,15 @@ from gpustack.ask.script import format_command
 from gpustack.config.host import Host
 from gpustack.probes.host.system import OS
 from gpustack.steps.prereqs.step import STEP
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.hosts import H1, H2, judged
-from tests.worlds.judge import failures
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.hosts import H1, H2, judge
+from tests.worlds.snapshots.judge import failures
 
 PROXY = "/etc/gpustack-cluster/proxy.env"
 
 
 def test_a_fresh_host() -> None:
-    assert failures(judged(STEP, state="fresh")) == {
+    assert failures(judge(STEP, state="fresh")) == {
         "packages": ("missing: conntrack, ethtool, ipset, socat", "install"),
         "modules-at-boot": ("nothing", "install"),
         "sysctls-at-boot": ("nothing", "install"),
@@ -30,17 +30,17 @@ def test_a_fresh_host() -> None:
 )
 def test_system(case: str, found: str | None) -> None:
     expected = {"system": (found, "operator")} if found else {}
-    assert failures(judged(STEP, answers_at("h1", recorded("system.os", case)))) == expected
+    assert failures(judge(STEP, place_answers("h1", read_case("system.os", case)))) == expected
 
 
 def test_architecture() -> None:
-    answer = recorded("system.os", "fresh-debian-12", ("x86_64", "riscv64"))
-    assert failures(judged(STEP, {("system.os", "h1"): answer})) == {"architecture": ("riscv64", "operator")}
+    answer = read_case("system.os", "fresh-debian-12", ("x86_64", "riscv64"))
+    assert failures(judge(STEP, {("system.os", "h1"): answer})) == {"architecture": ("riscv64", "operator")}
 
 
 @pytest.mark.parametrize("case", ["debian-12-armhf", "debian-13-riscv64"])
 def test_an_architecture_without_packages_is_refused(case: str) -> None:
-    judgements = judged(STEP, answers_at("h1", recorded("system.os", case)))
+    judgements = judge(STEP, place_answers("h1", read_case("system.os", case)))
     wrong = judgements["architecture"].result
     assert wrong
     assert (wrong.actual, wrong.cure) == (case.rpartition("-")[2], "operator")
@@ -61,24 +61,24 @@ def test_what_dpkg_installs_for_counts_and_not_the_kernel(tmp_path: Path, says: 
 
 
 def test_capacity_names_all_that_is_short() -> None:
-    answers = answers_at("h1", recorded("system.capacity", "small"))
-    assert failures(judged(STEP, answers)) == {"capacity": ("1 CPUs, 990 MiB of memory", "operator")}
-    assert failures(judged(STEP, answers, {"minimum": {"cpus": 1, "memory_mib": 900, "disk_gib": 50}})) == {}
+    answers = place_answers("h1", read_case("system.capacity", "small"))
+    assert failures(judge(STEP, answers)) == {"capacity": ("1 CPUs, 990 MiB of memory", "operator")}
+    assert failures(judge(STEP, answers, {"minimum": {"cpus": 1, "memory_mib": 900, "disk_gib": 50}})) == {}
 
 
 def test_free_disk_is_judged_before_the_first_installation() -> None:
     """Afterwards images fill it, and the kubelet sees to that."""
-    answers = answers_at("h1", recorded("system.capacity", "small"))
+    answers = place_answers("h1", read_case("system.capacity", "small"))
     spec = {"minimum": {"cpus": 1, "memory_mib": 900, "disk_gib": 50}}
-    assert failures(judged(STEP, answers, spec, state="fresh"))["capacity"] == ("5 GiB free below /var", "operator")
+    assert failures(judge(STEP, answers, spec, state="fresh"))["capacity"] == ("5 GiB free below /var", "operator")
 
 
 def test_cgroup_v1_needs_the_operators_word() -> None:
-    result = judged(STEP, spec={"kubelet": {}})["cgroup-version"].result
+    result = judge(STEP, spec={"kubelet": {}})["cgroup-version"].result
     assert result
     assert (result.actual, result.cure) == ("1", "operator")
     assert "kubelet.failCgroupV1" in result.hint
-    assert failures(judged(STEP, answers_at("h1", recorded("system.cgroup", "v2")), {"kubelet": {}})) == {}
+    assert failures(judge(STEP, place_answers("h1", read_case("system.cgroup", "v2")), {"kubelet": {}})) == {}
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_cgroup_v1_needs_the_operators_word() -> None:
 def test_python(line: str, pythons: str, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ansible takes the newest one that it knows by name, else the one called python3."""
     monkeypatch.setattr("importlib.metadata.version", lambda name: {"ansible-core": line}[name])
-    mismatch = judged(STEP, answers_at("h1", written("system.python", f"{pythons}\n")))["python"].result
+    mismatch = judge(STEP, place_answers("h1", make_answer("system.python", f"{pythons}\n")))["python"].result
     assert (hint in mismatch.hint and mismatch.cure == "operator") if mismatch else not hint
 
 
@@ -116,48 +116,51 @@ def test_python(line: str, pythons: str, hint: str, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_sudo_that_ansible_cannot_give_a_password(host: Host, case: str, hint: str) -> None:
-    answers = answers_at("h1", recorded("system.sudo", case))
-    mismatch = judged(STEP, answers, hosts=(host, H2))["sudo"].result
+    answers = place_answers("h1", read_case("system.sudo", case))
+    mismatch = judge(STEP, answers, hosts=(host, H2))["sudo"].result
     assert (hint in mismatch.hint and mismatch.cure == "operator") if mismatch else not hint
     assert mismatch is None or hint
 
 
 def test_a_sudo_without_an_answer_is_unknown() -> None:
-    answers = answers_at("h1", written("system.sudo", "doas 6.3\n"))
-    assert judged(STEP, answers, hosts=(replace(H1, become_password="x"), H2))["sudo"].outcome == "unknown"
+    answers = place_answers("h1", make_answer("system.sudo", "doas 6.3\n"))
+    assert judge(STEP, answers, hosts=(replace(H1, become_password="x"), H2))["sudo"].outcome == "unknown"
 
 
 def test_the_operator_may_name_the_python() -> None:
-    answers = answers_at("h1", recorded("system.python", "none"))
-    assert failures(judged(STEP, answers)) == {"python": ("none", "operator")}
-    assert failures(judged(STEP, answers, hosts=(replace(H1, python="/opt/python/bin/python3"), H2))) == {}
-    assert failures(judged(STEP, answers, hosts=(replace(H1, connection="local"), H2))) == {}
+    answers = place_answers("h1", read_case("system.python", "none"))
+    assert failures(judge(STEP, answers)) == {"python": ("none", "operator")}
+    assert failures(judge(STEP, answers, hosts=(replace(H1, python="/opt/python/bin/python3"), H2))) == {}
+    assert failures(judge(STEP, answers, hosts=(replace(H1, connection="local"), H2))) == {}
 
 
 @pytest.mark.parametrize("name", ["gpu_1", "-gpu", "gpu-", "a..b", "localhost", "n" * 64, "localhost.localdomain"])
 def test_names_that_no_node_can_have(name: str) -> None:
-    assert failures(judged(STEP, answers_at("h1", written("system.hostname", f"{name}\n")))) == {
+    assert failures(judge(STEP, place_answers("h1", make_answer("system.hostname", f"{name}\n")))) == {
         "node-name": (name, "operator")
     }
 
 
 @pytest.mark.parametrize("name", ["gpu1", "GPU-Node1.Example.com", "1", "n" * 63])
 def test_names_that_a_node_can_have(name: str) -> None:
-    assert failures(judged(STEP, answers_at("h1", written("system.hostname", f"{name}\n")))) == {}
+    assert failures(judge(STEP, place_answers("h1", make_answer("system.hostname", f"{name}\n")))) == {}
 
 
 def test_two_hosts_of_one_name() -> None:
     answers = {
-        ("system.hostname", host): written("system.hostname", name) for host, name in (("h1", "gpu\n"), ("h2", "GPU\n"))
+        ("system.hostname", host): make_answer("system.hostname", name)
+        for host, name in (("h1", "gpu\n"), ("h2", "GPU\n"))
     }
-    assert failures(judged(STEP, answers)) == {"node-name": ("gpu, as on h2", "operator")}
-    assert failures(judged(STEP, answers, on="h2")) == {"node-name": ("gpu, as on h1", "operator")}
+    assert failures(judge(STEP, answers)) == {"node-name": ("gpu, as on h2", "operator")}
+    assert failures(judge(STEP, answers, on="h2")) == {"node-name": ("gpu, as on h1", "operator")}
 
 
 def test_copies_of_one_disk() -> None:
     machine, uuid = "ab" * 16, "DEF01234-0000-0000-0000-0123456789AB"
-    answers = {("system.identity", host): written("system.identity", f"{machine}\n{uuid}\n") for host in ("h1", "h2")}
-    assert failures(judged(STEP, answers)) == {
+    answers = {
+        ("system.identity", host): make_answer("system.identity", f"{machine}\n{uuid}\n") for host in ("h1", "h2")
+    }
+    assert failures(judge(STEP, answers)) == {
         "machine-id": (f"{machine}, as on h2", "operator"),
         "product-uuid": (f"{uuid.lower()}, as on h2", "operator"),
     }
@@ -174,56 +177,56 @@ def test_copies_of_one_disk() -> None:
 )
 def test_what_a_vendor_wrote_into_every_board_is_no_identity(uuid: str) -> None:
     ids = {"h1": "ab" * 16, "h2": "cd" * 16}
-    answers = {("system.identity", host): written("system.identity", f"{id}\n{uuid}\n") for host, id in ids.items()}
-    assert failures(judged(STEP, answers)) == {}
+    answers = {("system.identity", host): make_answer("system.identity", f"{id}\n{uuid}\n") for host, id in ids.items()}
+    assert failures(judge(STEP, answers)) == {}
 
 
 def test_an_unreached_host_is_compared_when_it_joins() -> None:
-    answers = {("system.identity", host): written("system.identity", f"{'ab' * 16}\n\n") for host in ("h1", "h2")}
-    assert judged(STEP, answers, unreached=("h2",))["machine-id"].outcome == "ok"
+    answers = {("system.identity", host): make_answer("system.identity", f"{'ab' * 16}\n\n") for host in ("h1", "h2")}
+    assert judge(STEP, answers, unreached=("h2",))["machine-id"].outcome == "ok"
 
 
 def test_no_machine_id() -> None:
-    answers = {("system.identity", host): recorded("system.identity", "no-machine-id") for host in ("h1", "h2")}
-    assert failures(judged(STEP, answers)) == {"machine-id": ("none", "operator")}
+    answers = {("system.identity", host): read_case("system.identity", "no-machine-id") for host in ("h1", "h2")}
+    assert failures(judge(STEP, answers)) == {"machine-id": ("none", "operator")}
 
 
 def test_the_nodes_address_is_on_the_host() -> None:
     """h1 has gpustack_node_ip, h2 has none: its default route tells."""
-    elsewhere = written(
+    elsewhere = make_answer(
         "network.addresses", "1: lo    inet 127.0.0.1/8 scope host lo\n2: eno1    inet 10.9.0.4/16 scope global eno1\n"
     )
     answers = {("network.addresses", host): elsewhere for host in ("h1", "h2")}
-    assert failures(judged(STEP, answers))["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
-    assert failures(judged(STEP, answers, on="h2"))["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
-    no_route = answers_at("h2", recorded("network.address", "no-default-route"))
-    assert "Network is unreachable" in judged(STEP, no_route, on="h2")["node-address"].reason
+    assert failures(judge(STEP, answers))["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
+    assert failures(judge(STEP, answers, on="h2"))["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
+    no_route = place_answers("h2", read_case("network.address", "no-default-route"))
+    assert "Network is unreachable" in judge(STEP, no_route, on="h2")["node-address"].reason
 
 
 def test_ports() -> None:
-    answers = {("network.listeners", host): recorded("network.listeners", "drifted-debian-12") for host in ("h1", "h2")}
-    assert failures(judged(STEP, answers)) == {
-        "ports": ("taken: 10250/tcp by python3, 6443/tcp by python3", "operator")
+    answers = {
+        ("network.listeners", host): read_case("network.listeners", "drifted-debian-12") for host in ("h1", "h2")
     }
-    assert failures(judged(STEP, answers, on="h2")) == {"ports": ("taken: 10250/tcp by python3", "operator")}
+    assert failures(judge(STEP, answers)) == {"ports": ("taken: 10250/tcp by python3, 6443/tcp by python3", "operator")}
+    assert failures(judge(STEP, answers, on="h2")) == {"ports": ("taken: 10250/tcp by python3", "operator")}
 
 
 def test_ports_of_kubernetes_itself_are_its_own() -> None:
-    assert failures(judged(STEP, answers_at("h1", recorded("network.listeners", "control-plane")))) == {}
+    assert failures(judge(STEP, place_answers("h1", read_case("network.listeners", "control-plane")))) == {}
 
 
 def test_the_vxlan_port() -> None:
     line = 'udp UNCONN 0 0 0.0.0.0:8472 0.0.0.0:* users:(("openvpn",pid=7,fd=3))\n'
-    answers = answers_at("h1", written("network.listeners", line))
-    assert failures(judged(STEP, answers)) == {"ports": ("taken: 8472/udp by openvpn", "operator")}
-    assert failures(judged(STEP, answers, {"flannel": {"port": 4789}})) == {}
+    answers = place_answers("h1", make_answer("network.listeners", line))
+    assert failures(judge(STEP, answers)) == {"ports": ("taken: 8472/udp by openvpn", "operator")}
+    assert failures(judge(STEP, answers, {"flannel": {"port": 4789}})) == {}
 
 
 def test_another_kubernetes() -> None:
     answers = {
-        ("leftovers.kubernetes", host): recorded("leftovers.kubernetes", "drifted-debian-12") for host in ("h1", "h2")
+        ("leftovers.kubernetes", host): read_case("leftovers.kubernetes", "drifted-debian-12") for host in ("h1", "h2")
     }
-    result = judged(STEP, answers)["other-clusters"].result
+    result = judge(STEP, answers)["other-clusters"].result
     assert result
     assert result.actual == "a node of the cluster at 192.168.7.20:6443, k3s"
     assert result.hint.startswith("k3s-uninstall.sh")
@@ -231,20 +234,20 @@ def test_another_kubernetes() -> None:
 
 @pytest.mark.parametrize("server", ["10.77.1.11:6443", "127.0.0.1:6443"])
 def test_our_own_cluster_is_no_other(server: str) -> None:
-    answers = answers_at("h1", written("leftovers.kubernetes", f"https://{server}\n"))
-    assert failures(judged(STEP, answers)) == {}
+    answers = place_answers("h1", make_answer("leftovers.kubernetes", f"https://{server}\n"))
+    assert failures(judge(STEP, answers)) == {}
 
 
 def test_a_worker_of_another_cluster() -> None:
-    answers = answers_at("h2", written("leftovers.kubernetes", "https://127.0.0.1:6443\n"))
-    result = judged(STEP, answers, on="h2")["other-clusters"].result
+    answers = place_answers("h2", make_answer("leftovers.kubernetes", "https://127.0.0.1:6443\n"))
+    result = judge(STEP, answers, on="h2")["other-clusters"].result
     assert result
     assert result.hint.startswith("gpustack reset --limit h2 --foreign")
 
 
 def test_time_service() -> None:
     """The lab's hosts have none: with `managed` that differs, and the clock says so too."""
-    found = failures(judged(STEP, spec={"time_sync": "managed"}))
+    found = failures(judge(STEP, spec={"time_sync": "managed"}))
     assert {check: cure for check, (_, cure) in found.items()} == {
         "time-service": "install",
         "clock-synchronised": "install",
@@ -252,25 +255,27 @@ def test_time_service() -> None:
 
 
 def test_chrony_is_a_time_service() -> None:
-    answers = answers_at("h1", recorded("units.services", "ubuntu-chrony"), recorded("units.clock", "synchronised"))
-    assert failures(judged(STEP, answers, {"time_sync": "managed"})) == {}
+    answers = place_answers(
+        "h1", read_case("units.services", "ubuntu-chrony"), read_case("units.clock", "synchronised")
+    )
+    assert failures(judge(STEP, answers, {"time_sync": "managed"})) == {}
 
 
 def test_files_of_the_proxy_that_are_not_as_they_should_be() -> None:
     proxy = {"http": "http://p:3128", "user": "me", "password_file": "/p"}
-    answers = answers_at("h1", recorded("egress.files", "proxied"))
-    assert "egress" not in failures(judged(STEP, answers, {"proxy": proxy}))
-    drifted = answers_at("h1", recorded("egress.files", "drifted"))
-    assert failures(judged(STEP, drifted, {"proxy": proxy}))["egress"] == (
+    answers = place_answers("h1", read_case("egress.files", "proxied"))
+    assert "egress" not in failures(judge(STEP, answers, {"proxy": proxy}))
+    drifted = place_answers("h1", read_case("egress.files", "drifted"))
+    assert failures(judge(STEP, drifted, {"proxy": proxy}))["egress"] == (
         f"/etc/apt/auth.conf.d/gpustack-proxy.conf with mode 0644 instead of 0600; {PROXY} with different content",
         "install",
     )
 
 
 def test_a_host_that_cannot_tell_its_name_takes_no_other_with_it() -> None:
-    garbage = {(probe, "h2"): written(probe, "\x1b[2J\n") for probe in ("system.hostname", "system.identity")}
-    assert failures(judged(STEP, garbage)) == {}
+    garbage = {(probe, "h2"): make_answer(probe, "\x1b[2J\n") for probe in ("system.hostname", "system.identity")}
+    assert failures(judge(STEP, garbage)) == {}
     unknown_checks = [
-        check for check, judgement in judged(STEP, garbage, on="h2").items() if judgement.outcome == "unknown"
+        check for check, judgement in judge(STEP, garbage, on="h2").items() if judgement.outcome == "unknown"
     ]
     assert unknown_checks == ["node-name", "machine-id", "product-uuid"]

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from gpustack.config.resources import locate_playbooks
-from tests.worlds.own_root import Machine, make_machine
+from tests.worlds.programs.own_root import Machine, make_machine
 
 FILES = locate_playbooks() / "files"
 ROLES = locate_playbooks() / "roles"

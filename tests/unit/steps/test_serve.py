@@ -11,12 +11,21 @@ from gpustack.config.serve_image import PORT
 from gpustack.serve.routes import HEALTH, respond
 from gpustack.steps.serve import NAME, STEP, build_objects
 from gpustack.steps.serve import build_variables as wanted_by_role
-from tests.worlds import cluster
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.cluster import states
-from tests.worlds.judge import failures, judgements
-from tests.worlds.served import DEPLOYMENTS, IMAGE, OFF, ON, brought, running, snapshot, wanted
-from tests.worlds.snapshot import Answers
+from tests.worlds.snapshots import cluster
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.build import Answers
+from tests.worlds.snapshots.cluster import states
+from tests.worlds.snapshots.judge import failures, judgements
+from tests.worlds.snapshots.serve import (
+    DEPLOYMENTS,
+    IMAGE,
+    OFF,
+    ON,
+    build_wanted_objects,
+    make_deployments,
+    place_objects,
+    snapshot,
+)
 
 APPLIED = "applied.deployments"
 
@@ -26,11 +35,11 @@ def failed(spec: dict[str, Any] = ON, changed: Answers | None = None) -> dict[st
 
 
 def at(*answers: Answer) -> Answers:
-    return answers_at(CLUSTER, *answers)
+    return place_answers(CLUSTER, *answers)
 
 
 def of_kind(kind: str) -> dict[str, Any]:
-    (found,) = (one for one in wanted() if one["kind"] == kind)
+    (found,) = (one for one in build_wanted_objects() if one["kind"] == kind)
     return found
 
 
@@ -99,8 +108,8 @@ def test_the_service_leads_to_the_pod() -> None:
 
 @pytest.mark.parametrize("kind", ["ServiceAccount", "Service"])
 def test_what_is_missing_is_for_install(kind: str) -> None:
-    left = [one for one in wanted() if one["kind"] != kind]
-    assert failed(changed=brought(*left)) == {"objects-applied": (f"{NAME} missing", "install")}
+    left = [one for one in build_wanted_objects() if one["kind"] != kind]
+    assert failed(changed=place_objects(*left)) == {"objects-applied": (f"{NAME} missing", "install")}
 
 
 def test_another_image_is_another_content() -> None:
@@ -111,31 +120,31 @@ def test_another_image_is_another_content() -> None:
 def test_one_that_somebody_edited() -> None:
     edited = copy.deepcopy(of_kind("Deployment"))
     del edited["spec"]["template"]["spec"]["containers"][0]["securityContext"]
-    others = [one for one in wanted() if one["kind"] != "Deployment"]
-    assert failed(changed=brought(*others, edited)) == {
+    others = [one for one in build_wanted_objects() if one["kind"] != "Deployment"]
+    assert failed(changed=place_objects(*others, edited)) == {
         "objects-applied": (f"{NAME} changed by an unknown client", "install")
     }
 
 
 def test_a_deployment_of_that_name_that_is_not_ours_stays() -> None:
-    others = [one for one in wanted() if one["kind"] != "Deployment"]
-    assert failed(changed=brought(*others)) == {"foreign": ("another's", "operator")}
+    others = [one for one in build_wanted_objects() if one["kind"] != "Deployment"]
+    assert failed(changed=place_objects(*others)) == {"foreign": ("another's", "operator")}
     # Not even install --force brings ours.
-    assert wanted_by_role(View(snapshot(ON, brought(*others)), CLUSTER)) == {"objects": [], "dropped": []}
-    assert failed(OFF, brought(*others)) == {}
-    assert [line for line in dropped(OFF, brought(*others)) if line.startswith("Deployment")] == []
+    assert wanted_by_role(View(snapshot(ON, place_objects(*others)), CLUSTER)) == {"objects": [], "dropped": []}
+    assert failed(OFF, place_objects(*others)) == {}
+    assert [line for line in dropped(OFF, place_objects(*others)) if line.startswith("Deployment")] == []
 
 
 def test_a_pod_that_does_not_run() -> None:
-    unready = running(readyReplicas=0)
+    unready = make_deployments(readyReplicas=0)
     result = judgements(STEP, snapshot(ON, at(unready)))["available"].result
     assert result
     assert (result.actual, result.passing, result.cure) == ("not running", True, "install")
-    assert failed(changed=at(running(0))) == {"available": ("scaled to 0", "install")}
+    assert failed(changed=at(make_deployments(0))) == {"available": ("scaled to 0", "install")}
 
 
 def test_none_at_all_is_for_install() -> None:
-    none = {**at(written(DEPLOYMENTS, '{"items":[]}')), **brought()}
+    none = {**at(make_answer(DEPLOYMENTS, '{"items":[]}')), **place_objects()}
     assert failed(changed=none) == {
         "objects-applied": (f"{NAME} missing", "install"),
         "available": ("nothing", "install"),
@@ -154,11 +163,11 @@ def test_switched_off_it_is_removed_the_deployment_last() -> None:
 
 
 def test_what_cannot_be_read_is_unknown_and_not_deleted() -> None:
-    secret = at(recorded(APPLIED, "forbidden"))
+    secret = at(read_case(APPLIED, "forbidden"))
     assert judgements(STEP, snapshot(ON, secret))["objects-applied"].outcome == "unknown"
     assert judgements(STEP, snapshot(OFF, secret))["leftovers"].outcome == "unknown"
     assert dropped(OFF, secret) == []
-    blind = at(recorded(DEPLOYMENTS, "forbidden"))
+    blind = at(read_case(DEPLOYMENTS, "forbidden"))
     outcomes = {id: judgement.outcome for id, judgement in judgements(STEP, snapshot(ON, blind)).items()}
     assert outcomes["available"] == outcomes["foreign"] == "unknown"
 

@@ -4,38 +4,40 @@ import pytest
 
 from gpustack.ask.probe import Answer
 from gpustack.steps.standalone.exporters import STEP
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.judge import failures, judgements, unknown
-from tests.worlds.standalone import bare, built, installed, judged
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.judge import failures, find_unknown, judgements
+from tests.worlds.snapshots.standalone import build_installed_answers, judge, read_answers, snapshot
 
 
 def programs(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
-    out = installed()["standalone.programs", "w1"].stdout
+    out = build_installed_answers()["standalone.programs", "w1"].stdout
     for old, new in edits:
         assert old in out
         out = out.replace(old, new)
-    return answers_at("w1", written("standalone.programs", out))
+    return place_answers("w1", make_answer("standalone.programs", out))
 
 
 def test_a_host_that_the_step_prepared() -> None:
-    assert failures(judged(STEP)) == {}
+    assert failures(judge(STEP)) == {}
 
 
 def test_a_fresh_host() -> None:
-    fresh = answers_at(
+    fresh = place_answers(
         "w1",
-        recorded("standalone.programs", "nothing"),
-        recorded("standalone.exported", "nothing"),
-        recorded("gpu.host-engines", "fresh-debian-12"),
+        read_case("standalone.programs", "nothing"),
+        read_case("standalone.exported", "nothing"),
+        read_case("gpu.host-engines", "fresh-debian-12"),
     )
-    found = failures(judged(STEP, fresh))
+    found = failures(judge(STEP, fresh))
     assert set(found) == {"packages-installed", "engine", "commands", "gpu-series", "node-series"}
     assert {cure for _, cure in found.values()} == {"install"}
 
 
 def test_a_host_without_gpus_has_node_exporter_alone() -> None:
-    changed = answers_at("w1", written("gpu.devices", ""), written("standalone.exported", "gpus none\nnode yes\n"))
-    assert failures(judged(STEP, changed)) == {}
+    changed = place_answers(
+        "w1", make_answer("gpu.devices", ""), make_answer("standalone.exported", "gpus none\nnode yes\n")
+    )
+    assert failures(judge(STEP, changed)) == {}
 
 
 @pytest.mark.parametrize(
@@ -51,27 +53,29 @@ def test_a_host_without_gpus_has_node_exporter_alone() -> None:
     ],
 )  # fmt: skip
 def test_what_differs(old: str, new: str, check: str, cure: str) -> None:
-    found = failures(judged(STEP, programs((old, new))))
+    found = failures(judge(STEP, programs((old, new))))
     assert {name: one[1] for name, one in found.items()} == {check: cure}
 
 
 def test_an_engine_that_does_not_listen_is_a_fault_and_the_exporter_s_silence_is_not() -> None:
-    down = answers_at(
-        "w1", recorded("gpu.host-engines", "fresh-debian-12"), written("standalone.exported", "gpus none\nnode yes\n")
+    down = place_answers(
+        "w1",
+        read_case("gpu.host-engines", "fresh-debian-12"),
+        make_answer("standalone.exported", "gpus none\nnode yes\n"),
     )
-    judgements = judged(STEP, down)
+    judgements = judge(STEP, down)
     faults = {name: judgement.result.fault for name, judgement in judgements.items() if judgement.result}
     assert faults == {"engine": "standalone-engine-down", "gpu-series": ""}
 
 
 def test_an_exporter_that_is_silent_beside_its_engine_is_a_fault() -> None:
-    down = answers_at("w1", written("standalone.exported", "gpus none\nnode yes\n"))
-    (result,) = (judgement.result for judgement in judged(STEP, down).values() if judgement.result)
+    down = place_answers("w1", make_answer("standalone.exported", "gpus none\nnode yes\n"))
+    (result,) = (judgement.result for judgement in judge(STEP, down).values() if judgement.result)
     assert result.fault == "standalone-exporter-down"
 
 
 def test_what_is_not_answered_is_unknown() -> None:
-    assert unknown(judgements(STEP, built(bare()), "w1")) >= {
+    assert find_unknown(judgements(STEP, snapshot(read_answers()), "w1")) >= {
         "units-owned",
         "packages-installed",
         "commands",
@@ -80,5 +84,5 @@ def test_what_is_not_answered_is_unknown() -> None:
 
 
 def test_the_repository() -> None:
-    changed = {("gpu.repository", "w1"): replace(recorded("gpu.repository", "fresh-debian-12"), location="w1")}
-    assert set(failures(judged(STEP, changed))) == {"repository"}
+    changed = {("gpu.repository", "w1"): replace(read_case("gpu.repository", "fresh-debian-12"), location="w1")}
+    assert set(failures(judge(STEP, changed))) == {"repository"}

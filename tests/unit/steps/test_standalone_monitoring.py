@@ -10,13 +10,13 @@ from gpustack.steps.standalone.files import File, build_monitoring, build_variab
 from gpustack.steps.standalone.monitoring import STEP, build_installation
 from gpustack.steps.standalone.rules import derive_rules
 from tests.contract.promtool import complaints
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.judge import failures
-from tests.worlds.standalone import bare, built, installed, judged
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.judge import failures
+from tests.worlds.snapshots.standalone import build_installed_answers, judge, read_answers, snapshot
 
 
 def here(spec: dict[str, Any] | None = None) -> View:
-    return View(built(bare(), spec), "w1")
+    return View(snapshot(read_answers(), spec), "w1")
 
 
 def texts(spec: dict[str, Any] | None = None) -> dict[str, File]:
@@ -25,36 +25,36 @@ def texts(spec: dict[str, Any] | None = None) -> dict[str, File]:
 
 
 def test_a_host_that_the_step_prepared() -> None:
-    assert failures(judged(STEP)) == {}
+    assert failures(judge(STEP)) == {}
 
 
 def test_a_fresh_host() -> None:
-    fresh = answers_at(
+    fresh = place_answers(
         "w1",
-        recorded("standalone.programs", "nothing"),
-        written("standalone.watching", "== ready\n== rules\n== up\n== end\n"),
+        read_case("standalone.programs", "nothing"),
+        make_answer("standalone.watching", "== ready\n== rules\n== up\n== end\n"),
     )
-    found = failures(judged(STEP, fresh))
+    found = failures(judge(STEP, fresh))
     assert set(found) == {"packages-installed", "commands", "ready", "rules-loaded", "targets-scraped"}
 
 
 def test_others() -> None:
-    out = installed()["standalone.programs", "w1"].stdout.replace(
+    out = build_installed_answers()["standalone.programs", "w1"].stdout.replace(
         "prometheus loaded active enabled yes", "prometheus loaded active enabled no"
     )
-    assert failures(judged(STEP, answers_at("w1", written("standalone.programs", out)))) == {
+    assert failures(judge(STEP, place_answers("w1", make_answer("standalone.programs", out)))) == {
         "units-owned": ("prometheus", "operator")
     }
 
 
 def test_a_job_that_is_not_scraped_is_a_fault_while_prometheus_runs() -> None:
-    (result,) = (judgement.result for judgement in judged(STEP, down="dcgm-exporter").values() if judgement.result)
+    (result,) = (judgement.result for judgement in judge(STEP, down="dcgm-exporter").values() if judgement.result)
     assert (result.fault, result.actual) == ("standalone-not-scraped", "not dcgm-exporter")
 
 
 def test_rules_of_another_release() -> None:
-    out = installed()["standalone.watching", "w1"].stdout.replace("/rules-", "/rules-0")
-    assert set(failures(judged(STEP, answers_at("w1", written("standalone.watching", out))))) == {"rules-loaded"}
+    out = build_installed_answers()["standalone.watching", "w1"].stdout.replace("/rules-", "/rules-0")
+    assert set(failures(judge(STEP, place_answers("w1", make_answer("standalone.watching", out))))) == {"rules-loaded"}
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,14 @@ def test_rules_of_another_release() -> None:
 )
 def test_receivers_that_cannot_be(receiver: dict[str, str], found: str) -> None:
     spec = {"alerts": {"receivers": {"default": [receiver]}}}
-    assert failures(judged(STEP, spec=spec)) == {"receivers": (found, "operator")}
+    assert failures(judge(STEP, spec=spec)) == {"receivers": (found, "operator")}
 
 
 def test_secrets_that_differ() -> None:
-    out = installed()["standalone.programs", "w1"].stdout.replace("== secrets\n", "== secrets\ndefault-slack other\n")
-    found = failures(judged(STEP, answers_at("w1", written("standalone.programs", out))))
+    out = build_installed_answers()["standalone.programs", "w1"].stdout.replace(
+        "== secrets\n", "== secrets\ndefault-slack other\n"
+    )
+    found = failures(judge(STEP, place_answers("w1", make_answer("standalone.programs", out))))
     assert found == {"secrets": ("not default-slack", "install")}
 
 
@@ -126,8 +128,8 @@ def annotations_of(alert: str, host: str) -> dict[str, str]:
 
 def test_an_old_prometheus_gets_rules_that_it_can_read() -> None:
     edits = (("ID=debian", "ID=ubuntu"), ('VERSION_ID="12"', 'VERSION_ID="22.04"'))
-    world = bare() | answers_at("w1", recorded("system.os", "prepared-debian-12", *edits))
-    rules = [rule for group in derive_rules(View(built(world), "w1"))["groups"] for rule in group["rules"]]
+    world = read_answers() | place_answers("w1", read_case("system.os", "prepared-debian-12", *edits))
+    rules = [rule for group in derive_rules(View(snapshot(world), "w1"))["groups"] for rule in group["rules"]]
     assert not any("keep_firing_for" in rule for rule in rules)
 
 

@@ -5,10 +5,10 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.storage import STEP
-from tests.worlds.cases import recorded
-from tests.worlds.cluster import judged, states
-from tests.worlds.judge import failures
-from tests.worlds.snapshot import Answers
+from tests.worlds.snapshots.answers import read_case
+from tests.worlds.snapshots.build import Answers
+from tests.worlds.snapshots.cluster import judge, states
+from tests.worlds.snapshots.judge import failures
 
 CLASSES, PROVISIONER = ("storage.classes", CLUSTER), ("storage.provisioner", CLUSTER)
 
@@ -19,7 +19,7 @@ def spec(**more: Any) -> dict[str, Any]:
 
 
 def classes(case: str) -> Answers:
-    return {CLASSES: recorded("storage.classes", case)}
+    return {CLASSES: read_case("storage.classes", case)}
 
 
 def test_without_persistence_there_is_no_such_step() -> None:
@@ -29,41 +29,41 @@ def test_without_persistence_there_is_no_such_step() -> None:
 
 
 def test_holds_with_our_provisioner() -> None:
-    assert failures(judged(STEP, spec=spec())) == {}
+    assert failures(judge(STEP, spec=spec())) == {}
 
 
 @pytest.mark.parametrize("case", ["none", "not-default"])
 def test_no_default_class_is_for_install_or_for_a_person(case: str) -> None:
     found = {"none": "none", "not-default": "none"}[case]
-    assert failures(judged(STEP, classes(case), spec())) == {"default-class": (found, "install")}
+    assert failures(judge(STEP, classes(case), spec())) == {"default-class": (found, "install")}
     named = {"none": "none of nothing", "not-default": "none of nfs"}[case]
     theirs = spec() | {"storage": {"provisioner": "none"}}
-    assert failures(judged(STEP, classes(case), theirs)) == {"default-class": (named, "operator")}
+    assert failures(judge(STEP, classes(case), theirs)) == {"default-class": (named, "operator")}
 
 
 def test_a_class_that_the_spec_names() -> None:
-    assert failures(judged(STEP, classes("not-default"), spec(storage_class="nfs"))) == {}
-    assert failures(judged(STEP, spec=spec(storage_class="fast"))) == {"default-class": ("local-path, nfs", "operator")}
+    assert failures(judge(STEP, classes("not-default"), spec(storage_class="nfs"))) == {}
+    assert failures(judge(STEP, spec=spec(storage_class="fast"))) == {"default-class": ("local-path, nfs", "operator")}
 
 
 def test_our_provisioner_that_does_not_run() -> None:
-    answers = {PROVISIONER: recorded("storage.provisioner", "none")}
-    assert failures(judged(STEP, answers, spec())) == {"provisioner": ("nothing", "install")}
-    answers = {PROVISIONER: recorded("storage.provisioner", "starting")}
-    mismatch = judged(STEP, answers, spec())["provisioner"].result
+    answers = {PROVISIONER: read_case("storage.provisioner", "none")}
+    assert failures(judge(STEP, answers, spec())) == {"provisioner": ("nothing", "install")}
+    answers = {PROVISIONER: read_case("storage.provisioner", "starting")}
+    mismatch = judge(STEP, answers, spec())["provisioner"].result
     assert mismatch
     assert (mismatch.actual, mismatch.passing) == ("not running", True)
     quota = 'pods "local-path-provisioner-1" is forbidden: exceeded quota: few'
     failed = json.dumps([{"type": "ReplicaFailure", "status": "True", "message": quota}])
-    answers = {PROVISIONER: recorded("storage.provisioner", "starting", ('"conditions":[]', f'"conditions":{failed}'))}
-    assert failures(judged(STEP, answers, spec())) == {"provisioner": (f"not running: {quota}", "install")}
-    answers = {PROVISIONER: recorded("storage.provisioner", "local-path", ('"replicas":1', '"replicas":0'))}
-    mismatch = judged(STEP, answers, spec())["provisioner"].result
+    answers = {PROVISIONER: read_case("storage.provisioner", "starting", ('"conditions":[]', f'"conditions":{failed}'))}
+    assert failures(judge(STEP, answers, spec())) == {"provisioner": (f"not running: {quota}", "install")}
+    answers = {PROVISIONER: read_case("storage.provisioner", "local-path", ('"replicas":1', '"replicas":0'))}
+    mismatch = judge(STEP, answers, spec())["provisioner"].result
     assert mismatch
     assert (mismatch.actual, mismatch.passing) == ("scaled to 0", False)
 
 
 def test_a_provisioner_of_somebody_else_is_not_looked_at() -> None:
-    theirs = {CLASSES: recorded("storage.classes", "local-path", ("rancher.io/local-path", "nfs.csi.k8s.io"))}
-    answers = theirs | {PROVISIONER: recorded("storage.provisioner", "none")}
-    assert failures(judged(STEP, answers, spec())) == {}
+    theirs = {CLASSES: read_case("storage.classes", "local-path", ("rancher.io/local-path", "nfs.csi.k8s.io"))}
+    answers = theirs | {PROVISIONER: read_case("storage.provisioner", "none")}
+    assert failures(judge(STEP, answers, spec())) == {}

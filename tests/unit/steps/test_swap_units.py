@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.config.resources import locate_playbooks
-from tests.worlds.own_root import Machine, make_machine
+from tests.worlds.programs.own_root import Machine, make_machine
 
 FILES = locate_playbooks() / "roles" / "prereqs" / "files"
 EFFECT, RESET = ((FILES / name).read_text() for name in ("effect.sh", "reset.sh"))

@@ -8,7 +8,7 @@ are already allocated; a service does nothing at night; a notebook works for min
 import random
 from collections.abc import Callable, Iterator
 
-from tests.worlds.life.clock import DAY, HOUR, MINUTE, Span, stream, without
+from tests.worlds.life.clock import DAY, HOUR, MINUTE, Span, stream, subtract_spans
 from tests.worlds.life.pod import Pod
 
 Work = tuple[float, float, float]
@@ -83,4 +83,6 @@ def work(seed: int, pod: Pod, end: float) -> list[Work]:
     holes = restarts(seed, pod, end)
     if not holes:
         return list(found)
-    return [(first, until, level) for begin, ended, level in found for first, until in without(begin, ended, holes)]
+    return [
+        (first, until, level) for begin, ended, level in found for first, until in subtract_spans(begin, ended, holes)
+    ]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from tests.worlds.life.clock import DAY, HOUR, poisson, stream
 from tests.worlds.life.hardware import Pool
-from tests.worlds.life.kinds import KINDS, MIX, Growth, Kind, season
+from tests.worlds.life.kinds import KINDS, MIX, Growth, Kind, weigh_hour
 from tests.worlds.life.pod import Pod
 from tests.worlds.life.teams import Team
 
@@ -31,7 +31,7 @@ def arrive(
     yield from [begin] * poisson(rng, running)
     rate, passed, due, hour = running / kind.mean * HOUR, 0.0, rng.expovariate(1.0), begin
     while hour < end:
-        here = rate * season(kind, hour) * growth.factor((hour - start) / DAY)
+        here = rate * weigh_hour(kind, hour) * growth.factor((hour - start) / DAY)
         passed += here
         while passed >= due:
             yield float(int(hour + HOUR * (1 - (passed - due) / here)))

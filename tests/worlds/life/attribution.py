@@ -27,14 +27,14 @@ def owners(pods: Iterable[Pod], *, virtual: bool) -> dict[tuple[str, int], list[
             found[pod.on, place].append((pod.bound, pod.ended, pod, vgpu(pod.pool, slot) if shared and virtual else ""))
     if virtual:
         return found
-    return {place: list(one_of(owned)) for place, owned in found.items()}
+    return {place: list(choose_owners(owned)) for place, owned in found.items()}
 
 
 def vgpu(pool: Pool, slot: int) -> str:
     return str(slot // pool.gpus)
 
 
-def one_of(owned: list[Owned]) -> Iterable[Owned]:
+def choose_owners(owned: list[Owned]) -> Iterable[Owned]:
     """At each moment the pod with the highest uid of those that are there."""
     moments = sorted({moment for begin, end, _, _ in owned for moment in (begin, end)})
     there: list[Owned] = []

@@ -32,7 +32,7 @@ def cut(begin: float, end: float, since: float, until: float) -> float:
     return max(0.0, min(end, until) - max(begin, since))
 
 
-def without(begin: float, end: float, holes: list[Span]) -> list[Span]:
+def subtract_spans(begin: float, end: float, holes: list[Span]) -> list[Span]:
     """What is left of a span; `holes` in the order of time, without overlaps."""
     left = []
     for first, last in holes:
@@ -44,7 +44,7 @@ def without(begin: float, end: float, holes: list[Span]) -> list[Span]:
     return [*left, (begin, end)] if begin < end else left
 
 
-def merged(spans: Sequence[Span]) -> list[Span]:
+def merge_spans(spans: Sequence[Span]) -> list[Span]:
     """In the order of time, and without overlaps."""
     found: list[Span] = []
     for begin, end in sorted(spans):

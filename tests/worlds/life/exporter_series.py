@@ -7,7 +7,7 @@ the whole GPU, whoever is named. DCGM collects every 30 s and the exporter serve
 from collections.abc import Iterator, Mapping, Sequence
 
 from tests.worlds.life.attribution import Owned
-from tests.worlds.life.clock import Span, merged, without
+from tests.worlds.life.clock import Span, merge_spans, subtract_spans
 from tests.worlds.life.hardware import Node
 from tests.worlds.life.kube_state import Series
 from tests.worlds.life.samples import Pieces
@@ -33,11 +33,11 @@ def gpu_series(
             number = place // pool.gpus
             labels |= {"GPU_I_PROFILE": pool.profile, "GPU_I_ID": str(number + (7 if pool.units == 7 else 1))}
         load = loads[gpu if pool.sharing == "time-slicing" else place]
-        for who, begin, last in named(owned.get((node.name, place), ()), truth.start, end):
+        for who, begin, last in label_owners(owned.get((node.name, place), ()), truth.start, end):
             yield from fields({**labels, **who}, list(load.pieces(begin, last)), mig=pool.sharing == "mig")
 
 
-def named(owned: Sequence[Owned], start: float, end: float) -> Iterator[tuple[dict[str, str], float, float]]:
+def label_owners(owned: Sequence[Owned], start: float, end: float) -> Iterator[tuple[dict[str, str], float, float]]:
     """Labels of the owner and its span; without any where nobody has it."""
     spans: list[Span] = []
     for begin, last, pod, vgpu in owned:
@@ -45,7 +45,7 @@ def named(owned: Sequence[Owned], start: float, end: float) -> Iterator[tuple[di
         spans.append((begin, last))
         if max(begin, start) < min(last, end):
             yield who | ({"vgpu": vgpu} if vgpu else {}), max(begin, start), min(last, end)
-    for begin, last in without(start, end, merged(spans)):
+    for begin, last in subtract_spans(start, end, merge_spans(spans)):
         yield {}, begin, last
 
 

@@ -41,20 +41,22 @@ class Judged:
 
 def judge(life: Life, source: Source) -> Judged:
     usage = query_usage(source)
-    holes = holes_of(life)
+    holes = find_holes(life)
     bill = build_bill(usage, ("namespace",), find_prices(COST, usage.hours), "EUR", {})
     truth, hours = life.truth, sum_hours(group_hours(usage, ()))
     spaces = {name: value for (name,), value in truth.hours(("namespace",), holes=holes).items() if name}
-    idle = {name: value for (name,), value in truth.hours(("namespace",), "idle", holes=holes, of=alone).items()}
+    idle = {
+        name: value for (name,), value in truth.hours(("namespace",), "idle", holes=holes, of=has_whole_gpu).items()
+    }
     paid = sum(
         value * float(PRICES[model]) for (model,), value in truth.hours(("model",), holes=holes).items() if value
     )
     return Judged(
-        off(hours.allocated, sum(spaces.values())),
-        worst(found_by_space(usage, "allocated"), spaces),
-        off(sum(found_by_space(usage, "idle", SHARED).values()), sum(idle.values())),
-        worst(found_by_space(usage, "idle", SHARED), idle),
-        off(float(bill.total.allocated_cost), paid),
+        compute_error(hours.allocated, sum(spaces.values())),
+        find_worst_error(sum_by_space(usage, "allocated"), spaces),
+        compute_error(sum(sum_by_space(usage, "idle", SHARED).values()), sum(idle.values())),
+        find_worst_error(sum_by_space(usage, "idle", SHARED), idle),
+        compute_error(float(bill.total.allocated_cost), paid),
         find_uneven(bill),
     )
 
@@ -64,11 +66,11 @@ def find_wrong(found: Judged) -> dict[str, float]:
     return {name: getattr(found, name) for name, most in MOST.items() if getattr(found, name) > most}
 
 
-def alone(pod: Pod) -> bool:
+def has_whole_gpu(pod: Pod) -> bool:
     return pod.model != SHARED
 
 
-def holes_of(life: Life) -> list[Span]:
+def find_holes(life: Life) -> list[Span]:
     """What a report cannot know: gaps of hours that are more gap than not. Of others it fills them."""
     gaps, holes = life.scrapes.gaps(life.start, life.truth.known), list[Span]()
     for at in range(int(life.start), int(life.truth.known), HOUR):
@@ -78,7 +80,7 @@ def holes_of(life: Life) -> list[Span]:
     return holes
 
 
-def found_by_space(usage: Usage, what: str, without: str = "") -> dict[str, float]:
+def sum_by_space(usage: Usage, what: str, without: str = "") -> dict[str, float]:
     found: dict[str, float] = {}
     for row in group_hours(usage, ("namespace", "model")):
         name, model = row.names
@@ -87,12 +89,14 @@ def found_by_space(usage: Usage, what: str, without: str = "") -> dict[str, floa
     return found
 
 
-def off(found: float, truth: float) -> float:
+def compute_error(found: float, truth: float) -> float:
     return abs(found - truth) / truth if truth else abs(found)
 
 
-def worst(found: Mapping[str, float], truth: Mapping[str, float]) -> float:
-    return max((off(found.get(name, 0.0), value) for name, value in truth.items() if value >= MANY), default=0.0)
+def find_worst_error(found: Mapping[str, float], truth: Mapping[str, float]) -> float:
+    return max(
+        (compute_error(found.get(name, 0.0), value) for name, value in truth.items() if value >= MANY), default=0.0
+    )
 
 
 def find_uneven(bill: Bill) -> Decimal:

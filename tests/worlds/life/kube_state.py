@@ -13,7 +13,7 @@ from tests.worlds.life.samples import Pieces
 from tests.worlds.life.steps import Steps
 from tests.worlds.life.targets import Target
 from tests.worlds.life.teams import Team
-from tests.worlds.life.truth import broken, capacity
+from tests.worlds.life.truth import capacity, subtract_broken
 
 Series = tuple[str, dict[str, str], Pieces]
 PHASES = ("Pending", "Succeeded", "Failed", "Unknown", "Running")
@@ -72,7 +72,7 @@ def node_series(node: Node, end: float) -> Iterator[Series]:
     who, pool = {"node": node.name}, node.pool
     up: Pieces = [(begin, last, 1.0) for begin, last in node.up]
     resource = {**who, "resource": pool.resource, "unit": "integer"}
-    counts = {"capacity": Steps(capacity([node])), "allocatable": Steps([*capacity([node]), *broken([node])])}
+    counts = {"capacity": Steps(capacity([node])), "allocatable": Steps([*capacity([node]), *subtract_broken([node])])}
     cordoned = Steps([(begin, last, 0.0) for begin, last in node.up] + [(*span, 1.0) for span in node.cordoned])
     sharing = {"time-slicing": "time-slicing"}.get(pool.sharing, "none")
     for name, steps in counts.items():

@@ -15,7 +15,7 @@ from tests.worlds.life.clock import MINUTE
 from tests.worlds.life.draw import Life
 from tests.worlds.life.samples import Track
 from tests.worlds.life.steps import Steps, add_up
-from tests.worlds.usage import Recorder
+from tests.worlds.prometheus.usage import Recorder
 
 LOOKBACK = 300
 """Seconds: Prometheus' --query.lookback-delta."""
@@ -44,7 +44,7 @@ def spans(track: Track, start: float) -> Iterator[Span]:
             yield max(begin, 0), end, value
 
 
-def highest(found: Iterable[Span]) -> list[Span]:
+def merge_highest(found: Iterable[Span]) -> list[Span]:
     """At each moment the highest of spans that may overlap, as `max by` has it."""
     found = sorted(found)
     if all(one[1] <= other[0] for one, other in pairwise(found)):
@@ -61,7 +61,7 @@ def highest(found: Iterable[Span]) -> list[Span]:
     return pieces
 
 
-def both(some: Sequence[Span], others: Sequence[Span]) -> Iterator[tuple[int, int, float, float]]:
+def intersect_spans(some: Sequence[Span], others: Sequence[Span]) -> Iterator[tuple[int, int, float, float]]:
     """Where both are, with both values; each in the order of time, without overlaps."""
     place = 0
     for begin, end, value in some:
@@ -77,7 +77,7 @@ def group(tracks: Iterable[Track], names: Sequence[str], start: float) -> dict[K
     found: dict[Key, list[Span]] = defaultdict(list)
     for track in tracks:
         found[tuple(track.labels.get(name, "") for name in names)] += spans(track, start)
-    return {key: highest(one) for key, one in found.items()}
+    return {key: merge_highest(one) for key, one in found.items()}
 
 
 class Teams:
@@ -155,23 +155,24 @@ def record_nodes(recorder: Recorder, metrics: Mapping[str, list[Track]], start: 
         last = max(end for _, end, _ in found)
         there = [(int(begin), int(end), value) for begin, end, value in Steps(counts[node]).pieces(0, last) if value]
         units[node, resource] = [
-            (begin, end, 1 / max(1, round(count / number))) for begin, end, count, number in both(found, there)
+            (begin, end, 1 / max(1, round(count / number)))
+            for begin, end, count, number in intersect_spans(found, there)
         ]
         if (node,) in unshared:
-            units[node, resource] = [(begin, end, 1.0) for begin, end, *_ in both(found, unshared[(node,)])]
+            units[node, resource] = [(begin, end, 1.0) for begin, end, *_ in intersect_spans(found, unshared[(node,)])]
     put(recorder, series.UNIT, units, ("node", "resource"))
 
 
-def in_phase(metrics: Mapping[str, list[Track]], phases: Sequence[str], start: float) -> dict[Key, list[Span]]:
+def select_phases(metrics: Mapping[str, list[Track]], phases: Sequence[str], start: float) -> dict[Key, list[Span]]:
     chosen = [metric for metric in metrics[PHASE] if metric.labels["phase"] in phases]
     found: dict[Key, list[Span]] = defaultdict(list)
     for track in chosen:
         key = track.labels["namespace"], track.labels["pod"], track.labels["uid"]
         found[key] += [span for span in spans(track, start) if span[2] == 1]
-    return {key: highest(one) for key, one in found.items()}
+    return {key: merge_highest(one) for key, one in found.items()}
 
 
-def requested(metrics: Mapping[str, list[Track]], start: float, *, bound: bool) -> dict[Key, list[Span]]:
+def sum_requests(metrics: Mapping[str, list[Track]], start: float, *, bound: bool) -> dict[Key, list[Span]]:
     chosen = [
         metric
         for metric in metrics[REQUESTS]
@@ -181,19 +182,23 @@ def requested(metrics: Mapping[str, list[Track]], start: float, *, bound: bool) 
 
 
 def record_pods(recorder: Recorder, metrics: Mapping[str, list[Track]], teams: Teams, start: float) -> None:
-    phases, found = in_phase(metrics, ("Pending", "Running"), start), defaultdict[Key, list[Span]](list)
-    for (node, resource, space, pod, uid), some in requested(metrics, start, bound=True).items():
-        there = [(begin, end, value) for begin, end, value, _ in both(some, phases.get((space, pod, uid), []))]
+    phases, found = select_phases(metrics, ("Pending", "Running"), start), defaultdict[Key, list[Span]](list)
+    for (node, resource, space, pod, uid), some in sum_requests(metrics, start, bound=True).items():
+        there = [
+            (begin, end, value) for begin, end, value, _ in intersect_spans(some, phases.get((space, pod, uid), []))
+        ]
         for team, span in teams.split(space, pod, there):
             found[node, space, team, resource].append(span)
     put(recorder, series.ALLOCATED, found, ("node", "namespace", "team", "resource"))
 
 
 def record_queue(recorder: Recorder, metrics: Mapping[str, list[Track]], teams: Teams, start: float) -> None:
-    pending, queued = in_phase(metrics, ("Pending",), start), defaultdict[Key, list[Span]](list)
-    asked = requested(metrics, start, bound=False)
+    pending, queued = select_phases(metrics, ("Pending",), start), defaultdict[Key, list[Span]](list)
+    asked = sum_requests(metrics, start, bound=False)
     for (_, resource, space, pod, uid), some in asked.items():
-        there = [(begin, end, value) for begin, end, value, _ in both(some, pending.get((space, pod, uid), []))]
+        there = [
+            (begin, end, value) for begin, end, value, _ in intersect_spans(some, pending.get((space, pod, uid), []))
+        ]
         for team, span in teams.split(space, pod, there):
             queued[space, team, resource].append(span)
     put(recorder, series.QUEUED, queued, ("namespace", "team", "resource"))

@@ -4,7 +4,7 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tests.worlds.life.targets import Target, Window, windows_of
+from tests.worlds.life.targets import Target, Window, find_window
 
 STALE = struct.unpack("<d", struct.pack("<Q", 0x7FF0000000000002))[0]
 """model/value/value.go of Prometheus: StaleNaN."""
@@ -43,7 +43,7 @@ class Sampler:
         numbered = [one for one in numbered if one[0] < one[1]]
         if not numbered:
             return
-        place, tracks = windows_of(self.windows, numbered[0][0]), dict[int, Track]()
+        place, tracks = find_window(self.windows, numbered[0][0]), dict[int, Track]()
         while place < len(self.windows) and self.windows[place].first < numbered[-1][1]:
             window = self.windows[place]
             track = tracks.setdefault(id(window.labels), Track({**window.labels, **labels}, self.step))
@@ -66,7 +66,7 @@ class Sampler:
                 track.stale.append(self.time(last))
 
 
-def joined(tracks: Iterable[Track]) -> Iterator[Track]:
+def join_tracks(tracks: Iterable[Track]) -> Iterator[Track]:
     """One track for each set of labels, in the order of time."""
     found: dict[tuple[tuple[str, str], ...], Track] = {}
     for track in tracks:

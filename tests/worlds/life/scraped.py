@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from tests.worlds.life.attribution import owners
 from tests.worlds.life.exporter_series import gpu_series
 from tests.worlds.life.kube_state import Series, exporter_pods, namespace_series, node_series, pod_series
-from tests.worlds.life.samples import Sampler, Track, joined
+from tests.worlds.life.samples import Sampler, Track, join_tracks
 from tests.worlds.life.targets import Scrapes, Target
 from tests.worlds.life.teams import Team
 from tests.worlds.life.truth import Truth
@@ -17,18 +17,18 @@ def scrape(truth: Truth, teams: Sequence[Team], scrapes: Scrapes, step: int, nam
     """`names` of metrics, or all. Of the known days."""
     for target in scrapes.kube_state:
         about = kube_state_series(truth, teams, scrapes)
-        yield from (track for tracks in sampled(target, truth, step, about, names) for track in tracks)
+        yield from (track for tracks in sample_target(target, truth, step, about, names) for track in tracks)
     owned = owners(truth.pods, virtual=truth.virtual_gpus)
     for node in truth.nodes:
         for target in scrapes.exporters[node.name]:
             of_gpus = gpu_series(node, truth, owned, truth.known)
-            yield from joined(track for one in sampled(target, truth, step, of_gpus, names) for track in one)
+            yield from join_tracks(track for one in sample_target(target, truth, step, of_gpus, names) for track in one)
     if names is None or "up" in names:
         for target in (
             *scrapes.kube_state,
             *(exporter for node in truth.nodes for exporter in scrapes.exporters[node.name]),
         ):
-            yield from joined(up(target, truth, step))
+            yield from join_tracks(build_up_series(target, truth, step))
 
 
 def kube_state_series(truth: Truth, teams: Sequence[Team], scrapes: Scrapes) -> Iterator[Series]:
@@ -41,7 +41,7 @@ def kube_state_series(truth: Truth, teams: Sequence[Team], scrapes: Scrapes) -> 
     yield from namespace_series(teams, truth.start, truth.known)
 
 
-def sampled(
+def sample_target(
     target: Target, truth: Truth, step: int, series: Iterable[Series], names: Names
 ) -> Iterator[Iterator[Track]]:
     sampler = Sampler(target, truth.start, truth.known, step)
@@ -50,7 +50,7 @@ def sampled(
             yield sampler.sample({"__name__": name, **labels}, pieces)
 
 
-def up(target: Target, truth: Truth, step: int) -> Iterator[Track]:
+def build_up_series(target: Target, truth: Truth, step: int) -> Iterator[Track]:
     """0 where a scrape failed; of the target alone, so it is there whenever Prometheus and the target are."""
     answered = Target(target.generations, [], target.down, phase=target.phase)
     sampler = Sampler(answered, truth.start, truth.known, step)

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from tests.worlds.life.clock import DAY, MINUTE, Span, merged, stream, without
+from tests.worlds.life.clock import DAY, MINUTE, Span, merge_spans, stream, subtract_spans
 from tests.worlds.life.hardware import Node
 
 Labels = Mapping[str, str]
@@ -46,7 +46,7 @@ class Target:
         """Scrapes are at start + phase + number * step."""
         holes, found = sorted([*self.failing, *self.down]), []
         for begin, last, labels in self.generations:
-            for first, until in without(max(begin, start), min(last, end), merged(holes)):
+            for first, until in subtract_spans(max(begin, start), min(last, end), merge_spans(holes)):
                 numbers = self.number(first, start, step), self.number(until, start, step)
                 cut_by_us = until == end or any(begin <= until < ended for begin, ended in self.down)
                 if numbers[0] < numbers[1]:
@@ -72,9 +72,9 @@ class Scrapes:
             span
             for target in self.kube_state
             for begin, end, _ in target.generations
-            for span in without(begin, end, merged([*target.failing, *target.down]))
+            for span in subtract_spans(begin, end, merge_spans([*target.failing, *target.down]))
         ]
-        return without(since, until, merged(scraped))
+        return subtract_spans(since, until, merge_spans(scraped))
 
 
 def draw_scrapes(seed: int, nodes: Sequence[Node], start: float, end: float) -> Scrapes:
@@ -83,7 +83,7 @@ def draw_scrapes(seed: int, nodes: Sequence[Node], start: float, end: float) -> 
     outages = [outage(start + rng.uniform(1, 59) * DAY, rng.uniform(5, 40)) for _ in range(rng.randint(1, 3))]
     if rng.random() < 0.2:
         outages.append(outage(start + rng.uniform(5, 55) * DAY, rng.uniform(120, 360)))
-    down = merged(outages)
+    down = merge_spans(outages)
     kube_state = [kube_state_target(seed, 0, start, end, down)]
     if rng.random() < 0.25:
         begin = start + rng.uniform(5, 40) * DAY
@@ -143,9 +143,9 @@ def exporter_target(
 def cut_at(begin: float, end: float, moments: Sequence[float], gap: float) -> list[Span]:
     """A span in parts, with a gap after each moment within."""
     holes = [(moment, moment + gap) for moment in moments if begin < moment < end]
-    return without(begin, end, merged(holes))
+    return subtract_spans(begin, end, merge_spans(holes))
 
 
-def windows_of(windows: Sequence[Window], number: int) -> int:
+def find_window(windows: Sequence[Window], number: int) -> int:
     """Place of the first window that may have this scrape or a later one."""
     return max(0, bisect_right(windows, number, key=lambda one: one.first) - 1)

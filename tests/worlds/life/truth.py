@@ -12,7 +12,7 @@ from functools import cached_property
 
 from tests.worlds.life.activity import Work, work
 from tests.worlds.life.attribution import owners
-from tests.worlds.life.clock import DAY, HOUR, Span, cut, without
+from tests.worlds.life.clock import DAY, HOUR, Span, cut, subtract_spans
 from tests.worlds.life.hardware import Node, Pool
 from tests.worlds.life.pod import Pod
 from tests.worlds.life.steps import Steps
@@ -68,7 +68,7 @@ class Truth:
         found: dict[Key, float] = defaultdict(float)
         for pod in self.pods:
             if pod.bound < until and pod.ended > since and of(pod):
-                spans = without(max(pod.bound, since), min(pod.ended, until), list(holes))
+                spans = subtract_spans(max(pod.bound, since), min(pod.ended, until), list(holes))
                 share = pod.pool.share if unit == "gpus" else 1.0
                 key = tuple(pod.pool.name if name == "pool" else str(getattr(pod, name)) for name in by)
                 found[key] += share * self.unit_seconds(pod, spans, what) / HOUR
@@ -123,8 +123,8 @@ class Truth:
         nodes = [node for node in self.nodes if node.pool.name == pool]
         spans: dict[str, Callable[[], Iterable[tuple[float, float, float]]]] = {
             "capacity": lambda: capacity(nodes),
-            "allocatable": lambda: (*capacity(nodes), *broken(nodes)),
-            "schedulable": lambda: (one for node in nodes for one in schedulable(node)),
+            "allocatable": lambda: (*capacity(nodes), *subtract_broken(nodes)),
+            "schedulable": lambda: (one for node in nodes for one in count_schedulable(node)),
             "allocated": lambda: ((pod.bound, pod.ended, pod.units) for pod in mine),
             "queued": lambda: ((pod.created, min(pod.bound, pod.deleted), pod.units) for pod in mine),
             "demand": lambda: (
@@ -154,7 +154,7 @@ def capacity(nodes: Iterable[Node]) -> list[tuple[float, float, float]]:
     return [(begin, end, node.pool.slots) for node in nodes for begin, end in node.up]
 
 
-def broken(nodes: Iterable[Node]) -> list[tuple[float, float, float]]:
+def subtract_broken(nodes: Iterable[Node]) -> list[tuple[float, float, float]]:
     return [
         (max(begin, up), min(end, down), -1.0)
         for node in nodes
@@ -163,7 +163,7 @@ def broken(nodes: Iterable[Node]) -> list[tuple[float, float, float]]:
     ]
 
 
-def schedulable(node: Node) -> list[tuple[float, float, float]]:
-    open_spans = [span for up in node.up for span in without(*up, node.cordoned)]
+def count_schedulable(node: Node) -> list[tuple[float, float, float]]:
+    open_spans = [span for up in node.up for span in subtract_spans(*up, node.cordoned)]
     lost = [(max(begin, up), min(end, down), -1.0) for _, begin, end in node.broken for up, down in open_spans]
     return [*((begin, end, float(node.pool.slots)) for begin, end in open_spans), *lost]

@@ -3,8 +3,8 @@
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.worlds.cases import answers_at, recorded
-from tests.worlds.doctor_checks import on_cluster
+from tests.unit.doctor.checks.evaluation import judge_cluster
+from tests.worlds.snapshots.answers import place_answers, read_case
 
 EDGE = "autoscaling-api-down -> hpa-metric-missing"
 IDS = ("hpa-target-missing", "hpa-metric-missing", EDGE, "autoscaling-api-taken -> hpa-metric-missing",
@@ -24,17 +24,19 @@ IDS = ("hpa-target-missing", "hpa-metric-missing", EDGE, "autoscaling-api-taken 
     ],
 )
 def test_what_an_autoscaler_lacks(case: str, target: str, metric: str, external: str) -> None:
-    answers = answers_at(CLUSTER, recorded("autoscaling.scalings", case))
-    assert tuple(on_cluster(id, answers, CLUSTER)[0] for id in IDS) == (target, metric, *[external] * 3)
+    answers = place_answers(CLUSTER, read_case("autoscaling.scalings", case))
+    assert tuple(judge_cluster(id, answers, CLUSTER)[0] for id in IDS) == (target, metric, *[external] * 3)
 
 
 def test_the_reason_comes_before_it_is_cut() -> None:
-    answers = answers_at(CLUSTER, recorded("autoscaling.scalings", "keda-no-metric"))
-    assert "unable to fetch metrics from external metrics API" in on_cluster("hpa-metric-missing", answers, CLUSTER)[1]
+    answers = place_answers(CLUSTER, read_case("autoscaling.scalings", "keda-no-metric"))
+    assert (
+        "unable to fetch metrics from external metrics API" in judge_cluster("hpa-metric-missing", answers, CLUSTER)[1]
+    )
 
 
 def test_it_is_named_with_its_target_and_why() -> None:
-    answers = answers_at(CLUSTER, recorded("autoscaling.scalings", "no-target"))
-    assert on_cluster("hpa-target-missing", answers, CLUSTER)[1].startswith(
+    answers = place_answers(CLUSTER, read_case("autoscaling.scalings", "no-target"))
+    assert judge_cluster("hpa-target-missing", answers, CLUSTER)[1].startswith(
         "default/keda-hpa-scaled for Deployment/scaled: the"
     )

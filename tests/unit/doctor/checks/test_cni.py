@@ -6,13 +6,13 @@ import pytest
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.worlds import cluster
-from tests.worlds import firewall as packets
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.doctor_checks import evaluate, summary
+from tests.unit.doctor.checks.evaluation import evaluate, summary
+from tests.worlds.snapshots import cluster
+from tests.worlds.snapshots import firewall as packets
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
-MEMBER, BARE = recorded("leftovers.kubernetes", "worker-of-ours"), recorded("leftovers.kubernetes", "fresh-debian-12")
-RUNTIME = recorded("containerd.runtime", "prepared-debian-12")
+MEMBER, BARE = read_case("leftovers.kubernetes", "worker-of-ours"), read_case("leftovers.kubernetes", "fresh-debian-12")
+RUNTIME = read_case("containerd.runtime", "prepared-debian-12")
 READY, NOT_READY = ("READY=yes", "READY=yes"), ("READY=yes", "READY=no")
 FILE = "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.1.1/24\nFLANNEL_MTU=1450\nFLANNEL_IPMASQ=true\n"
 NETWORK = "10.244.0.0/16"
@@ -32,16 +32,16 @@ ONCE = ("flannel.net-conf", "flannel.daemon-set", "flannel.annotations")
 
 @pytest.mark.parametrize(("network", "outcome"), [(NETWORK, "ok"), ("10.240.0.0/12", "ok"), ("10.32.0.0/16", "failed")])
 def test_flannels_network_holds_the_ranges_of_nodes(network: str, outcome: str) -> None:
-    conf = recorded("flannel.net-conf", "control-plane", (NETWORK, network))
+    conf = read_case("flannel.net-conf", "control-plane", (NETWORK, network))
     assert here("flannel-cidr-mismatch", conf).outcome == outcome
 
 
 def test_a_node_without_a_range() -> None:
-    bare = recorded("kube.nodes", "control-plane", ('"podCIDR":"10.244.1.0/24"', '"podCIDR":""'))
+    bare = read_case("kube.nodes", "control-plane", ('"podCIDR":"10.244.1.0/24"', '"podCIDR":""'))
     assert [here("flannel-podcidr-unassigned", bare, where=host).outcome for host in ("k1", "k2")] == [
         "ok", "failed",
     ]  # fmt: skip
-    stranger = written("system.identity", "0123456789abcdef0123456789abcdef\n\n")
+    stranger = make_answer("system.identity", "0123456789abcdef0123456789abcdef\n\n")
     assert summary(here("flannel-podcidr-unassigned", bare, stranger)) == ("ok", "the host is not a node")
 
 
@@ -58,20 +58,20 @@ def test_a_node_without_a_range() -> None:
 def test_flannels_file_and_pod(
     case: str, edits: tuple[tuple[str, str], ...], file: str, guard: str, crash: str
 ) -> None:
-    flannel = recorded("flannel.host", case, *edits)
+    flannel = read_case("flannel.host", case, *edits)
     ids = ("flannel-subnet-env-missing", "flannel-subnet-env-missing guard", "st-flannel-crash")
     assert [here(id, flannel).outcome for id in ids] == [file, guard, crash]
 
 
 def test_flannel_that_is_not_installed_does_not_crash() -> None:
-    fresh = recorded("flannel.host", "fresh")
-    none = written("flannel.daemon-set", '{"items":[]}')
+    fresh = read_case("flannel.host", "fresh")
+    none = make_answer("flannel.daemon-set", '{"items":[]}')
     assert summary(here("st-flannel-crash", fresh, none)) == ("ok", "Flannel is not installed")
     assert summary(here("st-flannel-crash", fresh, BARE)) == ("ok", "the host is not in a cluster yet")
     lost = Answer("flannel.daemon-set", CLUSTER, -1, "", missing_reason="no API")
     assert here("st-flannel-crash", fresh, lost).outcome == "unknown"
     never = [
-        here("st-flannel-crash -> st-node-notready", recorded("flannel.host", case)) for case in ("fresh", "worker")
+        here("st-flannel-crash -> st-node-notready", read_case("flannel.host", case)) for case in ("fresh", "worker")
     ]
     assert [judgement.outcome for judgement in never] == ["failed", "ok"]
 
@@ -82,26 +82,26 @@ def test_flannel_that_is_not_installed_does_not_crash() -> None:
      ("10.9.9.9/24\n10.244.1.1/24", "ok")],
 )  # fmt: skip
 def test_the_bridge(addresses: str, outcome: str) -> None:
-    bridge = written("network.bridge", f"{addresses}\n" if addresses else "")
-    assert here("cni0-stale-address", bridge, recorded("flannel.host", "worker")).outcome == outcome
+    bridge = make_answer("network.bridge", f"{addresses}\n" if addresses else "")
+    assert here("cni0-stale-address", bridge, read_case("flannel.host", "worker")).outcome == outcome
 
 
 def test_programs_of_cni() -> None:
-    whole, without = recorded("cni.programs", "worker"), recorded("cni.programs", "no-loopback")
+    whole, without = read_case("cni.programs", "worker"), read_case("cni.programs", "no-loopback")
     assert here("cni-plugin-binaries-missing", whole, RUNTIME).outcome == "ok"
     outcome, found = summary(here("cni-plugin-binaries-missing", without, RUNTIME))
     assert (outcome, found) == ("failed", "no loopback in /opt/cni/bin, or not executable on this host")
     assert here("cni-plugin-binaries-missing", without, RUNTIME, BARE).outcome == "ok"
-    flannel_later = written("cni.programs", whole.stdout.replace("flannel\n", ""))
-    fresh = recorded("flannel.host", "fresh")
+    flannel_later = make_answer("cni.programs", whole.stdout.replace("flannel\n", ""))
+    fresh = read_case("flannel.host", "fresh")
     assert here("cni-plugin-binaries-missing", flannel_later, RUNTIME, fresh).outcome == "ok"
     assert here("cni-plugin-binaries-missing", flannel_later, RUNTIME).outcome == "failed"
 
 
 def test_programs_where_containerd_does_not_look() -> None:
     """Debian's own containerd looks in a folder that kubernetes-cni does not fill."""
-    debian = recorded("containerd.runtime", "prepared-debian-12", ('"/opt/cni/bin"', '"/usr/lib/cni"'))
-    outcome, found = summary(here("cni-plugin-binaries-missing", recorded("cni.programs", "worker"), debian))
+    debian = read_case("containerd.runtime", "prepared-debian-12", ('"/opt/cni/bin"', '"/usr/lib/cni"'))
+    outcome, found = summary(here("cni-plugin-binaries-missing", read_case("cni.programs", "worker"), debian))
     assert outcome == "failed"
     assert "in /usr/lib/cni" in found
 
@@ -111,7 +111,7 @@ def test_programs_where_containerd_does_not_look() -> None:
     [("worker", "missing", "ok"), ("none", "missing", "failed"), ("none", "loadable", "ok")],
 )
 def test_vxlan_in_the_kernel(links: str, vxlan: str, outcome: str) -> None:
-    judgement = here("vxlan-module-missing", recorded("flannel.links", links), recorded("cni.vxlan", vxlan))
+    judgement = here("vxlan-module-missing", read_case("flannel.links", links), read_case("cni.vxlan", vxlan))
     assert judgement.outcome == outcome
 
 
@@ -136,9 +136,9 @@ DROP = packets.OPEN.replace("-P FORWARD ACCEPT", "-P FORWARD DROP")
     ],
 )  # fmt: skip
 def test_forwarding(rules: str, case: str, bridge: str, outcome: str) -> None:
-    before = packets.snapshot(packets.live(rules))
-    more = answers_at("host1", recorded("cni.forwarding", case))
-    more |= answers_at("host1", recorded("network.bridge", bridge))
+    before = packets.snapshot(packets.format_rules(rules))
+    more = place_answers("host1", read_case("cni.forwarding", case))
+    more |= place_answers("host1", read_case("network.bridge", bridge))
     judgement = evaluate("forward-policy-drop", replace(before, answers={**before.answers, **more}), "host1")
     assert judgement.outcome == outcome, summary(judgement)
 
@@ -156,27 +156,27 @@ def test_forwarding(rules: str, case: str, bridge: str, outcome: str) -> None:
     ],
 )
 def test_ranges_that_somebody_else_uses(routes: str, servers: str, outcome: str) -> None:
-    resolver = written("nameservers.pods", f"== /etc/resolv.conf\n{servers}\n")
-    address = written("network.address", "192.0.2.1 via 10.78.0.1 dev host0 src 10.78.0.12 uid 0\\    cache\n")
-    judgement = here("cidr-overlaps-host-network", written("network.routes", routes), resolver, address)
+    resolver = make_answer("nameservers.pods", f"== /etc/resolv.conf\n{servers}\n")
+    address = make_answer("network.address", "192.0.2.1 via 10.78.0.1 dev host0 src 10.78.0.12 uid 0\\    cache\n")
+    judgement = here("cidr-overlaps-host-network", make_answer("network.routes", routes), resolver, address)
     assert judgement.outcome == outcome, summary(judgement)
 
 
 def test_pods_without_a_sandbox() -> None:
     """A pod that begun has one, whatever an older event says; and events of pods that are gone say nothing."""
-    waiting, failed = recorded("pods.starting", "waiting"), recorded("pods.sandbox-failures", "no-subnet-file")
+    waiting, failed = read_case("pods.starting", "waiting"), read_case("pods.sandbox-failures", "no-subnet-file")
     outcome, found = summary(here("st-sandbox-fails", waiting, failed))
     assert outcome == "failed"
     assert found.startswith("kube-system/coredns-1: Failed to create pod sandbox")
     assert here("st-sandbox-fails", waiting, failed, where="k1").outcome == "ok"
-    assert here("st-sandbox-fails", recorded("pods.starting", "control-plane"), failed).outcome == "ok"
-    assert here("st-sandbox-fails", waiting, recorded("pods.sandbox-failures", "none")).outcome == "ok"
+    assert here("st-sandbox-fails", read_case("pods.starting", "control-plane"), failed).outcome == "ok"
+    assert here("st-sandbox-fails", waiting, read_case("pods.sandbox-failures", "none")).outcome == "ok"
 
 
 def test_kube_proxy_waits_for_its_sandbox() -> None:
-    id, failed = "containerd-cgroup-driver -> kube-proxy-down", recorded("pods.sandbox-failures", "no-subnet-file")
-    waiting = recorded("pods.starting", "waiting", ("coredns-1", "kube-proxy-1"))
+    id, failed = "containerd-cgroup-driver -> kube-proxy-down", read_case("pods.sandbox-failures", "no-subnet-file")
+    waiting = read_case("pods.starting", "waiting", ("coredns-1", "kube-proxy-1"))
     proxy = replace(failed, stdout=failed.stdout.replace("uid-coredns-1", "uid-kube-proxy-1"))
     assert here(id, waiting, proxy).outcome == "failed"
     assert here(id, waiting, proxy, where="k1").outcome == "ok"
-    assert here(id, recorded("pods.starting", "waiting"), failed).outcome == "ok"
+    assert here(id, read_case("pods.starting", "waiting"), failed).outcome == "ok"

@@ -9,11 +9,11 @@ from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
-from tests.worlds import cluster
-from tests.worlds import firewall as packets
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.doctor_checks import evaluate, summary
-from tests.worlds.pod_paths import PEER, ways
+from tests.unit.doctor.checks.evaluation import evaluate, summary
+from tests.unit.doctor.checks.pod_paths import PEER, make_paths
+from tests.worlds.snapshots import cluster
+from tests.worlds.snapshots import firewall as packets
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
 ADDRESSES = {"k1": "10.78.0.11", "k2": "10.78.0.12"}
 MACS = {"k1": "4e:75:ed:3a:e1:8a", "k2": "de:95:aa:8d:15:4d"}
@@ -21,7 +21,7 @@ OTHER = "02:00:00:00:00:99"
 LOST = dict.fromkeys(("overlay", "bridge", "bridge-large", "pod", "pod-echo", "pod-large"), "timeout")
 LARGE = {"bridge-large": "timeout", "pod-large": "timeout"}
 NO_VXLAN = packets.OPEN + "-A INPUT -p udp --dport 8472 -j DROP\n"
-SHUT = ways(LOST, LOST)
+SHUT = make_paths(LOST, LOST)
 Placed = Mapping[tuple[str, str], Answer]
 
 
@@ -39,22 +39,24 @@ def announced(addresses: Mapping[str, str] = ADDRESSES, macs: Mapping[str, str] 
         }
         for name in addresses
     ]
-    return answers_at(CLUSTER, written("flannel.annotations", json.dumps({"items": items})))
+    return place_answers(CLUSTER, make_answer("flannel.annotations", json.dumps({"items": items})))
 
 
 def rules(host: str, text: str = packets.OPEN) -> Placed:
-    return answers_at(host, written("firewall.live", packets.live(text).replace(packets.PLANE, ADDRESSES[host])))
+    return place_answers(
+        host, make_answer("firewall.live", packets.format_rules(text).replace(packets.PLANE, ADDRESSES[host]))
+    )
 
 
 def link(host: str, mac: str = "", flags: str = "0x1003") -> Placed:
-    return answers_at(host, written("flannel.links", f"flannel.1 {mac or MACS[host]} {flags}\n"))
+    return place_answers(host, make_answer("flannel.links", f"flannel.1 {mac or MACS[host]} {flags}\n"))
 
 
 def world(answer: Answer, *changed: Placed, where: str = "k1") -> Snapshot:
     placed: dict[tuple[str, str], Answer] = {**announced(), ("pod-network.paths", where): answer}
     for host, address in ADDRESSES.items():
         route = f"192.0.2.1 via 10.78.0.1 dev host0 src {address} uid 0\\    cache\n"
-        placed |= {**rules(host), **link(host), ("network.address", host): written("network.address", route)}
+        placed |= {**rules(host), **link(host), ("network.address", host): make_answer("network.address", route)}
     for one in changed:
         placed |= one
     return cluster.snapshot(placed)
@@ -66,7 +68,7 @@ def here(id: str, answer: Answer, *changed: Placed, where: str = "k1") -> Judgem
 
 def test_two_nodes_that_reach_each_other() -> None:
     for id in ("vxlan-mac-changed", "flannel-wrong-interface", "vxlan-port-blocked"):
-        assert here(id, ways({}, {})).outcome == "ok"
+        assert here(id, make_paths({}, {})).outcome == "ok"
 
 
 def test_what_is_stopped_on_the_way_is_confirmed_where_nothing_else_explains_it() -> None:
@@ -83,7 +85,7 @@ def test_what_is_stopped_on_the_way_is_confirmed_where_nothing_else_explains_it(
         (SHUT, link("k2", OTHER), "Flannel's link of k2 has a different MAC address"),
         (SHUT, link("k1", OTHER), "Flannel's link of k1 has a different MAC address"),
         (SHUT, link("k2", flags="0x1002"), "Flannel's link of k2 is down"),
-        (SHUT, answers_at("k2", written("flannel.links", "")), "Flannel's link of k2 is down"),
+        (SHUT, place_answers("k2", make_answer("flannel.links", "")), "Flannel's link of k2 is down"),
         (SHUT, announced(addresses={**ADDRESSES, "k2": "10.0.2.15"}), "the neighbour entry for 10.244.1.0/24 differs"),
         (
             SHUT,
@@ -92,7 +94,7 @@ def test_what_is_stopped_on_the_way_is_confirmed_where_nothing_else_explains_it(
         ),
         (SHUT, announced(macs=dict.fromkeys(MACS, OTHER)), "two nodes announce the same address or MAC"),
         # The host itself gets there: then it is what forwards for pods.
-        (ways({}, LOST), {}, "the overlay addresses of other nodes respond to this host"),
+        (make_paths({}, LOST), {}, "the overlay addresses of other nodes respond to this host"),
     ],
 )
 def test_what_else_explains_it(answer: Answer, changed: Placed, why: str) -> None:
@@ -104,15 +106,15 @@ def test_a_rule_of_this_host_is_named() -> None:
     assert judgement.outcome == "failed"
     assert "is blocked by chain ip filter INPUT" in summary(judgement)[1]
     # As soon as the rule is there, whether somebody has noticed or not.
-    assert here("vxlan-port-blocked", ways({}, {}), rules("k1", NO_VXLAN)).outcome == "failed"
+    assert here("vxlan-port-blocked", make_paths({}, {}), rules("k1", NO_VXLAN)).outcome == "failed"
 
 
 def test_another_mac() -> None:
     assert summary(here("vxlan-mac-changed", SHUT, link("k1", OTHER))) == ("failed", OTHER)
     assert here("vxlan-mac-changed", SHUT, link("k2", OTHER)).outcome == "ok"
-    forgotten = ways(LOST, LOST, peers=(PEER.replace(MACS["k2"], "-").replace(ADDRESSES["k2"], "-"),))
+    forgotten = make_paths(LOST, LOST, peers=(PEER.replace(MACS["k2"], "-").replace(ADDRESSES["k2"], "-"),))
     assert here("vxlan-mac-changed", forgotten).outcome == "failed"
-    none = answers_at("k1", written("flannel.links", ""))
+    none = place_answers("k1", make_answer("flannel.links", ""))
     assert summary(here("vxlan-mac-changed", SHUT, none)) == ("ok", "no vxlan link of Flannel on this host")
     lost = {("flannel.annotations", CLUSTER): Answer("flannel.annotations", CLUSTER, -1, "", missing_reason="no API")}
     assert here("vxlan-mac-changed", SHUT, lost).outcome == "unknown"
@@ -125,7 +127,7 @@ def test_another_mac() -> None:
         (dict.fromkeys(ADDRESSES, "10.0.2.15"), SHUT, "failed"),
         ({"k1": "10.0.2.15", "k2": ADDRESSES["k2"]}, SHUT, "failed"),
         # A network of its own for pods.
-        ({"k1": "10.9.0.11", "k2": "10.9.0.12"}, ways({}, {}), "ok"),
+        ({"k1": "10.9.0.11", "k2": "10.9.0.12"}, make_paths({}, {}), "ok"),
         # The other one is wrong, or this one has not registered yet.
         ({"k1": ADDRESSES["k1"], "k2": ADDRESSES["k1"]}, SHUT, "ok"),
         ({"k2": ADDRESSES["k2"]}, SHUT, "ok"),
@@ -136,7 +138,7 @@ def test_the_address_that_flannel_announces(addresses: dict[str, str], answer: A
 
 
 def test_checksums() -> None:
-    wrong, right, fixed = (recorded("checksums.vxlan", case) for case in ("wrong", "worker", "fixed"))
+    wrong, right, fixed = (read_case("checksums.vxlan", case) for case in ("wrong", "worker", "fixed"))
 
     def found(own: Answer, other: Answer) -> Judgement:
         return here("vxlan-checksum-offload", SHUT, {("checksums.vxlan", "k1"): own, ("checksums.vxlan", "k2"): other})
@@ -149,11 +151,11 @@ def test_checksums() -> None:
 @pytest.mark.parametrize(
     ("answer", "changed", "roots"),
     [
-        (ways({}, {}), {}, {}),
+        (make_paths({}, {}), {}, {}),
         (SHUT, {}, {"vxlan-port-blocked": ("k1",)}),
         (SHUT, rules("k2", NO_VXLAN), {"vxlan-port-blocked": ("k2",)}),
         (SHUT, link("k2", OTHER), {"vxlan-mac-changed": ("k2",)}),
-        (ways(LARGE, LARGE), {}, {"mtu-too-large": ("k1",)}),
+        (make_paths(LARGE, LARGE), {}, {"mtu-too-large": ("k1",)}),
     ],
 )
 def test_one_root_and_nothing_that_it_does_not_explain(

@@ -4,32 +4,32 @@ from dataclasses import replace
 
 import pytest
 
-from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import on_host, summary
+from tests.unit.doctor.checks.evaluation import judge_host, summary
+from tests.worlds.snapshots.answers import make_answer, read_case
 
-SILENT = written("containerd.runtime", "", 1)
+SILENT = make_answer("containerd.runtime", "", 1)
 
 
 def test_cri_that_is_turned_off() -> None:
-    assert summary(on_host("containerd-cri-disabled", {})) == ("ok", "responding")
-    vendor = {"containerd.runtime": SILENT, "containerd.configuration": recorded("containerd.configuration", "vendor")}
-    assert summary(on_host("containerd-cri-disabled", vendor)) == (
+    assert summary(judge_host("containerd-cri-disabled", {})) == ("ok", "responding")
+    vendor = {"containerd.runtime": SILENT, "containerd.configuration": read_case("containerd.configuration", "vendor")}
+    assert summary(judge_host("containerd-cri-disabled", vendor)) == (
         "failed", "not responding: disabled by disabled_plugins in config.toml",
     )  # fmt: skip
-    failed = on_host("containerd-cri-disabled", {"containerd.runtime": SILENT})
+    failed = judge_host("containerd-cri-disabled", {"containerd.runtime": SILENT})
     assert summary(failed) == ("failed", "not responding: failed to load")
-    assert on_host("st-runtime-down", {"containerd.runtime": SILENT}).outcome == "failed"
+    assert judge_host("st-runtime-down", {"containerd.runtime": SILENT}).outcome == "failed"
 
 
 def test_containerd_that_does_not_run_is_another_fault_and_not_applicable_without_it() -> None:
-    stopped = recorded("units.services", "prepared-debian-12")
+    stopped = read_case("units.services", "prepared-debian-12")
     first, rest = stopped.stdout.split("\n\n", 1)
     down = replace(stopped, stdout=first.replace("ActiveState=active", "ActiveState=inactive") + "\n\n" + rest)
     answers = {"units.services": down, "containerd.runtime": SILENT}
-    assert on_host("containerd-not-running", answers).outcome == "failed"
-    assert summary(on_host("containerd-cri-disabled", answers)) == ("ok", "not active")
+    assert judge_host("containerd-not-running", answers).outcome == "failed"
+    assert summary(judge_host("containerd-cri-disabled", answers)) == ("ok", "not active")
     gone = replace(stopped, stdout=first.replace("LoadState=loaded", "LoadState=not-found") + "\n\n" + rest)
-    assert summary(on_host("containerd-not-running", {"units.services": gone})) == ("ok", "not installed")
+    assert summary(judge_host("containerd-not-running", {"units.services": gone})) == ("ok", "not installed")
 
 
 @pytest.mark.parametrize(
@@ -44,15 +44,15 @@ def test_containerd_that_does_not_run_is_another_fault_and_not_applicable_withou
 def test_a_daemon_that_is_just_being_started_is_not_judged(sub: str, outcome: str) -> None:
     """It is, where it was started because it fails."""
     state = ("ActiveState=active", f"ActiveState=activating\nSubState={sub}")
-    answers = {"units.services": recorded("units.services", "prepared-debian-12", state), "containerd.runtime": SILENT}
-    assert on_host("containerd-not-running", answers).outcome == outcome
-    assert on_host("st-runtime-down", answers).outcome == outcome
+    answers = {"units.services": read_case("units.services", "prepared-debian-12", state), "containerd.runtime": SILENT}
+    assert judge_host("containerd-not-running", answers).outcome == outcome
+    assert judge_host("st-runtime-down", answers).outcome == outcome
 
 
 def test_a_file_that_containerd_cannot_read_is_why_it_does_not_run() -> None:
-    stopped = recorded("units.services", "prepared-debian-12", ("ActiveState=active", "ActiveState=failed"))
-    broken = recorded("containerd.configuration", "broken")
-    judgement = on_host("containerd-not-running", {"units.services": stopped, "containerd.configuration": broken})
+    stopped = read_case("units.services", "prepared-debian-12", ("ActiveState=active", "ActiveState=failed"))
+    broken = read_case("containerd.configuration", "broken")
+    judgement = judge_host("containerd-not-running", {"units.services": stopped, "containerd.configuration": broken})
     assert summary(judgement)[1].startswith("not active, enabled; invalid TOML: config.toml: Invalid value")
     assert judgement.result
     assert "/etc/containerd/config.toml" in judgement.result.person

@@ -3,8 +3,8 @@
 import pytest
 
 from gpustack.ask.judge import Judgement
-from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import on_host, summary
+from tests.unit.doctor.checks.evaluation import judge_host, summary
+from tests.worlds.snapshots.answers import make_answer, read_case
 
 MISSING = "cni config load failed: no network config found in /etc/cni/net.d: cni plugin not initialized"
 
@@ -25,14 +25,16 @@ def test_a_network_that_was_not_noticed(why: str, newest: int | None, outcome: s
     files = "" if newest is None else f"{1795237200 - newest}\n"
     out = f'== now\n1795237200\n== files\n{files}== loaded\n"{why or "OK"}"\n== status\n{status}\n'
     assert (
-        on_host("containerd-cni-status-stale", {"containerd.network": written("containerd.network", out)}).outcome
+        judge_host(
+            "containerd-cni-status-stale", {"containerd.network": make_answer("containerd.network", out)}
+        ).outcome
         == outcome
     )
 
 
 def test_a_network_that_is_unknown() -> None:
-    cut = recorded("containerd.network", "control-plane", ('"NetworkReady"', '"Other"'))
-    assert on_host("containerd-cni-status-stale", {"containerd.network": cut}).outcome == "unknown"
+    cut = read_case("containerd.network", "control-plane", ('"NetworkReady"', '"Other"'))
+    assert judge_host("containerd-cni-status-stale", {"containerd.network": cut}).outcome == "unknown"
 
 
 IMAGE = "== image\nregistry.lab/pause:3.10\n== there\n{}== others\n{}== failed\n{}"
@@ -51,15 +53,15 @@ FAILED = '| RunPodSandbox failed, error="failed to get sandbox image \\"registry
 )
 def test_the_pause_image(there: str, others: str, failed: str, fault: str, guard: str) -> None:
     """Where no image at all is here, the registry is out of reach, which is another fault."""
-    answers = {"containerd.sandbox": written("containerd.sandbox", IMAGE.format(there, others, failed))}
-    assert on_host("containerd-sandbox-image-unpullable", answers).outcome == fault
-    assert on_host("containerd-sandbox-image-unpullable guard", answers).outcome == guard
+    answers = {"containerd.sandbox": make_answer("containerd.sandbox", IMAGE.format(there, others, failed))}
+    assert judge_host("containerd-sandbox-image-unpullable", answers).outcome == fault
+    assert judge_host("containerd-sandbox-image-unpullable guard", answers).outcome == guard
 
 
 def test_containers_that_do_not_end() -> None:
     def stuck(out: str) -> Judgement:
         probe = "containerd.stuck-containers"
-        return on_host("st-pods-stuck-terminating", {probe: written(probe, out)})
+        return judge_host("st-pods-stuck-terminating", {probe: make_answer(probe, out)})
 
     line = "failed to kill container: unable to signal init: permission denied"
     assert summary(stuck(f"| {line}\n")) == ("failed", line)

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask.probe import Answer
-from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import on_host, summary
+from tests.unit.doctor.checks.evaluation import judge_host, summary
+from tests.worlds.snapshots.answers import make_answer, read_case
 
-CGROUPFS = recorded("containerd.runtime", "prepared-debian-12", ('"SystemdCgroup": true', '"SystemdCgroup": false'))
-SILENT = written("containerd.runtime", "", 1)
+CGROUPFS = read_case("containerd.runtime", "prepared-debian-12", ('"SystemdCgroup": true', '"SystemdCgroup": false'))
+SILENT = make_answer("containerd.runtime", "", 1)
 OLD = """version = {version}
 [plugins."{plugin}".containerd.runtimes.runc.options]
 {key} = true
@@ -19,7 +19,7 @@ OLD = """version = {version}
 def files(*texts: str, time: int = 1795237300) -> dict[str, Answer]:
     names = ("config.toml", "conf.d/a.toml", "conf.d/b.toml")
     out = "".join(f"== {name} {time}\n{text}\n" for name, text in zip(names, texts, strict=False))
-    return {probe: written(probe, out) for probe in ("containerd.tables", "containerd.configuration")}
+    return {probe: make_answer(probe, out) for probe in ("containerd.tables", "containerd.configuration")}
 
 
 def table(version: int, plugin: str, key: str = "SystemdCgroup") -> str:
@@ -42,24 +42,24 @@ V2, V3 = "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime"
 )
 def test_a_key_in_a_table_that_is_not_read(text: str, outcome: str) -> None:
     answers = files(text) | {"containerd.runtime": CGROUPFS}
-    assert on_host("containerd-config-key-wrong-schema", answers).outcome == outcome
+    assert judge_host("containerd-config-key-wrong-schema", answers).outcome == outcome
 
 
 def test_another_runtime_of_the_right_table_is_not_runc() -> None:
     nvidia = table(4, V3).replace("runtimes.runc", "runtimes.nvidia")
     answers = files(table(4, V2), nvidia) | {"containerd.runtime": CGROUPFS}
-    assert on_host("containerd-config-key-wrong-schema", answers).outcome == "failed"
+    assert judge_host("containerd-config-key-wrong-schema", answers).outcome == "failed"
 
 
 def test_a_table_too_many_does_no_harm() -> None:
-    assert on_host("containerd-config-key-wrong-schema", files(table(3, V2), table(3, V3))).outcome == "ok"
+    assert judge_host("containerd-config-key-wrong-schema", files(table(3, V2), table(3, V3))).outcome == "ok"
     later = files(table(3, V2), time=1795239000) | {"containerd.runtime": CGROUPFS}
-    found = summary(on_host("containerd-config-key-wrong-schema", later))
+    found = summary(judge_host("containerd-config-key-wrong-schema", later))
     assert found == ("ok", "not restarted since they were written")
 
 
 def version(text: str) -> Answer:
-    known = recorded("packages.installed", "prepared-debian-12")
+    known = read_case("packages.installed", "prepared-debian-12")
     lines = [line for line in known.stdout.splitlines() if not line.startswith("containerd.io ")]
     return replace(known, stdout="\n".join([*lines, f"containerd.io hold installed {text}-1"]) + "\n")
 
@@ -77,7 +77,7 @@ def test_a_drop_in_that_takes_the_place_of_all(
     installed: str, texts: tuple[str, ...], running: Answer, outcome: str
 ) -> None:
     answers = files(*texts) | {"containerd.runtime": running, "packages.installed": version(installed)}
-    assert on_host("containerd-dropin-replaces-cri-table", answers).outcome == outcome
+    assert judge_host("containerd-dropin-replaces-cri-table", answers).outcome == outcome
 
 
 BOTH = f'version = 2\n[plugins."{V2}".registry]\nconfig_path = "/etc/containerd/certs.d"\n'
@@ -86,20 +86,23 @@ BOTH += f'[plugins."{V2}".registry.mirrors."docker.io"]\nendpoint = ["https://a"
 
 def test_registries_that_are_named_twice() -> None:
     gone = files(BOTH) | {"containerd.runtime": SILENT}
-    assert on_host("containerd-registry-config-invalid", gone).outcome == "failed"
-    assert summary(on_host("containerd-registry-config-invalid", files(BOTH))) == ("ok", "accepted by CRI")
-    assert summary(on_host("containerd-registry-config-invalid", files(""))) == ("ok", "either config_path or mirrors")
-    odd = {"containerd.mirrors": written("containerd.mirrors", "== quay.io\nx = [\n")}
-    assert summary(on_host("containerd-registry-config-invalid", files("") | odd))[0] == "failed"
+    assert judge_host("containerd-registry-config-invalid", gone).outcome == "failed"
+    assert summary(judge_host("containerd-registry-config-invalid", files(BOTH))) == ("ok", "accepted by CRI")
+    assert summary(judge_host("containerd-registry-config-invalid", files(""))) == (
+        "ok",
+        "either config_path or mirrors",
+    )
+    odd = {"containerd.mirrors": make_answer("containerd.mirrors", "== quay.io\nx = [\n")}
+    assert summary(judge_host("containerd-registry-config-invalid", files("") | odd))[0] == "failed"
 
 
 def test_runtimes_beside_it() -> None:
-    none = {"containerd.neighbours": written("containerd.neighbours", "")}
-    assert on_host("multiple-cri-sockets", none).outcome == "ok"
-    crio = {"containerd.neighbours": written("containerd.neighbours", "/run/crio/crio.sock\n")}
-    assert summary(on_host("multiple-cri-sockets", crio)) == ("failed", "/run/crio/crio.sock")
-    odd = {"containerd.neighbours": written("containerd.neighbours", "awk: error\n")}
-    assert on_host("multiple-cri-sockets", odd).outcome == "unknown"
+    none = {"containerd.neighbours": make_answer("containerd.neighbours", "")}
+    assert judge_host("multiple-cri-sockets", none).outcome == "ok"
+    crio = {"containerd.neighbours": make_answer("containerd.neighbours", "/run/crio/crio.sock\n")}
+    assert summary(judge_host("multiple-cri-sockets", crio)) == ("failed", "/run/crio/crio.sock")
+    odd = {"containerd.neighbours": make_answer("containerd.neighbours", "awk: error\n")}
+    assert judge_host("multiple-cri-sockets", odd).outcome == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -112,20 +115,20 @@ def test_runtimes_beside_it() -> None:
     ],
 )
 def test_upgrades_below_running_pods(hold: str, history: str, outcome: str) -> None:
-    loose = recorded("packages.installed", "prepared-debian-12", ("containerd.io hold", f"containerd.io {hold}"))
-    answers = {"packages.installed": loose, "packages.upgrades": written("packages.upgrades", history)}
-    assert on_host("containerd-needrestart-or-upgrade-restart", answers).outcome == outcome
+    loose = read_case("packages.installed", "prepared-debian-12", ("containerd.io hold", f"containerd.io {hold}"))
+    answers = {"packages.installed": loose, "packages.upgrades": make_answer("packages.upgrades", history)}
+    assert judge_host("containerd-needrestart-or-upgrade-restart", answers).outcome == outcome
 
 
 def test_docker_and_other_runtimes_are_distinguished() -> None:
     """By the check of step containerd: only Docker is that fault."""
     from gpustack.steps import STEPS
-    from tests.worlds.hosts import judged
+    from tests.worlds.snapshots.hosts import judge
 
     step = next(step for step in STEPS if step.id == "containerd")
-    known = recorded("packages.installed", "prepared-debian-12")
+    known = read_case("packages.installed", "prepared-debian-12")
     for name, fault in (("docker.io", "host-docker-preinstalled"), ("containerd", "")):
         more = replace(known, stdout=f"{known.stdout}{name} install installed 1.6.20-1\n")
-        result = judged(step, {("packages.installed", "h1"): more})["other-runtimes"].result
+        result = judge(step, {("packages.installed", "h1"): more})["other-runtimes"].result
         assert result
         assert result.fault == fault

@@ -5,36 +5,39 @@ import json
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.doctor_checks import on_cluster
+from tests.unit.doctor.checks.evaluation import judge_cluster
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
 
 def test_certificates_that_ended() -> None:
-    assert on_cluster("controlplane-certs-expired", {})[0] == "ok"
-    assert on_cluster("controlplane-certs-expired", {}, "k2") == ("ok", "none on this host")
-    known = recorded("kubeadm.certificates", "control-plane")
-    ended = answers_at("k1", written("kubeadm.certificates", known.stdout.replace(" 2027 GMT", " 2025 GMT")))
-    assert on_cluster("controlplane-certs-expired", ended)[0] == "failed"
-    assert on_cluster("host-time-skew -> controlplane-certs-expired", ended)[0] == "ok"
-    assert on_cluster("host-time-skew -> controlplane-certs-expired", {})[0] == "failed"
+    assert judge_cluster("controlplane-certs-expired", {})[0] == "ok"
+    assert judge_cluster("controlplane-certs-expired", {}, "k2") == ("ok", "none on this host")
+    known = read_case("kubeadm.certificates", "control-plane")
+    ended = place_answers("k1", make_answer("kubeadm.certificates", known.stdout.replace(" 2027 GMT", " 2025 GMT")))
+    assert judge_cluster("controlplane-certs-expired", ended)[0] == "failed"
+    assert judge_cluster("host-time-skew -> controlplane-certs-expired", ended)[0] == "ok"
+    assert judge_cluster("host-time-skew -> controlplane-certs-expired", {})[0] == "failed"
 
 
-LINKS = written("network.addresses", "1: lo inet 127.0.0.1/8\n2: host0 inet 10.77.2.11/24\n")
+LINKS = make_answer("network.addresses", "1: lo inet 127.0.0.1/8\n2: host0 inet 10.77.2.11/24\n")
 
 
 def test_an_address_that_is_gone() -> None:
     mine = {("network.addresses", "k1"): LINKS}
-    assert on_cluster("node-ip-changed", mine)[0] == "ok"
-    assert on_cluster("node-ip-changed -> st-service-ip-broken", mine)[0] == "ok"
-    moved = recorded("kubeadm.manifest-addresses", "control-plane", ("10.77.2.11", "10.77.2.99"))
+    assert judge_cluster("node-ip-changed", mine)[0] == "ok"
+    assert judge_cluster("node-ip-changed -> st-service-ip-broken", mine)[0] == "ok"
+    moved = read_case("kubeadm.manifest-addresses", "control-plane", ("10.77.2.11", "10.77.2.99"))
     lost = mine | {("kubeadm.manifest-addresses", "k1"): moved}
-    assert on_cluster("node-ip-changed", lost) == ("failed", "10.77.2.99 not assigned")
-    assert on_cluster("node-ip-changed -> st-service-ip-broken", lost)[0] == "failed"
-    natted = recorded(
+    assert judge_cluster("node-ip-changed", lost) == ("failed", "10.77.2.99 not assigned")
+    assert judge_cluster("node-ip-changed -> st-service-ip-broken", lost)[0] == "failed"
+    natted = read_case(
         "kubeadm.manifest-addresses", "control-plane", ("advertise-address=10.77.2.11", "advertise-address=1.2.3.4")
     )
-    assert on_cluster("node-ip-changed", mine | {("kubeadm.manifest-addresses", "k1"): natted})[0] == "ok"
-    assert on_cluster("node-ip-changed", answers_at("k1", written("kubeadm.manifest-addresses", "x\n")))[0] == "unknown"
+    assert judge_cluster("node-ip-changed", mine | {("kubeadm.manifest-addresses", "k1"): natted})[0] == "ok"
+    assert (
+        judge_cluster("node-ip-changed", place_answers("k1", make_answer("kubeadm.manifest-addresses", "x\n")))[0]
+        == "unknown"
+    )
 
 
 @pytest.mark.parametrize(
@@ -49,8 +52,8 @@ def test_an_address_that_is_gone() -> None:
     ],
 )
 def test_what_goes_past_the_proxy(out: str, outcome: str) -> None:
-    answers = answers_at("k1", written("kubeadm.api-proxy", out))
-    assert on_cluster("no-proxy-missing-cluster-cidrs", answers)[0] == outcome
+    answers = place_answers("k1", make_answer("kubeadm.api-proxy", out))
+    assert judge_cluster("no-proxy-missing-cluster-cidrs", answers)[0] == outcome
 
 
 RUN = "etcd runs\nkube-controller-manager runs\nkube-scheduler runs\n"
@@ -71,7 +74,8 @@ RUN = "etcd runs\nkube-controller-manager runs\nkube-scheduler runs\n"
 )
 def test_settings_that_are_refused(out: str, outcome: str) -> None:
     assert (
-        on_cluster("control-plane-settings-refused", answers_at("k1", written("kubeadm.last-log", out)))[0] == outcome
+        judge_cluster("control-plane-settings-refused", place_answers("k1", make_answer("kubeadm.last-log", out)))[0]
+        == outcome
     )
 
 
@@ -87,7 +91,7 @@ def pods(
             *([("kube-apiserver", 0, api, True)] if api is not None else []),
         ]
     ]
-    return answers_at("k1", written("kubeadm.static-pods", f"{now}\n{''.join(found)}"))
+    return place_answers("k1", make_answer("kubeadm.static-pods", f"{now}\n{''.join(found)}"))
 
 
 @pytest.mark.parametrize(
@@ -102,26 +106,28 @@ def pods(
 )
 def test_a_control_plane_that_goes_round(times: tuple[tuple[int, int], ...], outcome: str) -> None:
     """One restart is none of it, nor are those of long ago."""
-    assert on_cluster("st-controlplane-flapping", pods(*times), CLUSTER)[0] == outcome
+    assert judge_cluster("st-controlplane-flapping", pods(*times), CLUSTER)[0] == outcome
 
 
 def test_what_outlived_the_start_before_has_settled() -> None:
-    assert on_cluster("st-controlplane-flapping", pods((3, 300), (4, 90), running=True), CLUSTER)[0] == "failed"
-    assert on_cluster("st-controlplane-flapping", pods((3, 270), (4, 181), running=True), CLUSTER)[0] == "ok"
+    assert judge_cluster("st-controlplane-flapping", pods((3, 300), (4, 90), running=True), CLUSTER)[0] == "failed"
+    assert judge_cluster("st-controlplane-flapping", pods((3, 270), (4, 181), running=True), CLUSTER)[0] == "ok"
 
 
 @pytest.mark.parametrize(("api", "outcome"), [(100, "ok"), (9000, "failed"), (None, "failed")])
 def test_what_came_back_with_the_api_server_does_not_go_round(api: int | None, outcome: str) -> None:
     answers = pods((2, 300), (3, 90), name="kube-scheduler", running=True, api=api)
-    assert on_cluster("st-controlplane-flapping", answers, CLUSTER)[0] == outcome
+    assert judge_cluster("st-controlplane-flapping", answers, CLUSTER)[0] == outcome
 
 
 def test_etcd() -> None:
-    assert on_cluster("etcd-nospace", {}, CLUSTER) == ("ok", "none")
-    full = answers_at("k1", written("etcd.health", '{"health":"false","reason":"ALARM NOSPACE"}\n'))
-    assert on_cluster("etcd-nospace", full, CLUSTER) == ("failed", "ALARM NOSPACE")
-    assert on_cluster("etcd-nospace", answers_at("k1", written("etcd.health", "")), CLUSTER)[0] == "ok"
-    assert on_cluster("etcd-nospace", answers_at("k1", written("etcd.health", "{}\n")), CLUSTER)[0] == "unknown"
+    assert judge_cluster("etcd-nospace", {}, CLUSTER) == ("ok", "none")
+    full = place_answers("k1", make_answer("etcd.health", '{"health":"false","reason":"ALARM NOSPACE"}\n'))
+    assert judge_cluster("etcd-nospace", full, CLUSTER) == ("failed", "ALARM NOSPACE")
+    assert judge_cluster("etcd-nospace", place_answers("k1", make_answer("etcd.health", "")), CLUSTER)[0] == "ok"
+    assert (
+        judge_cluster("etcd-nospace", place_answers("k1", make_answer("etcd.health", "{}\n")), CLUSTER)[0] == "unknown"
+    )
 
 
 @pytest.mark.parametrize(
@@ -136,9 +142,9 @@ def test_etcd() -> None:
     ],
 )
 def test_writes_that_are_slow(out: str, slow: str, guard: str) -> None:
-    answers = answers_at("k1", written("etcd.slow-requests", f"{out}\n"))
-    assert on_cluster("etcd-slow-disk", answers)[0] == slow
-    assert on_cluster("etcd-slow-disk guard", answers)[0] == guard
+    answers = place_answers("k1", make_answer("etcd.slow-requests", f"{out}\n"))
+    assert judge_cluster("etcd-slow-disk", answers)[0] == slow
+    assert judge_cluster("etcd-slow-disk guard", answers)[0] == guard
 
 
 @pytest.mark.parametrize(
@@ -147,8 +153,8 @@ def test_writes_that_are_slow(out: str, slow: str, guard: str) -> None:
 )
 def test_an_api_that_takes_no_writes(renewed: str | None, outcome: str) -> None:
     items = [{"metadata": {"name": "kube-scheduler"}, "spec": {"renewTime": renewed}}] if renewed else []
-    answers = answers_at(CLUSTER, written("kube.leases", json.dumps({"items": items})))
-    assert on_cluster("st-apiserver-readonly", answers, CLUSTER)[0] == outcome
+    answers = place_answers(CLUSTER, make_answer("kube.leases", json.dumps({"items": items})))
+    assert judge_cluster("st-apiserver-readonly", answers, CLUSTER)[0] == outcome
 
 
 @pytest.mark.parametrize(
@@ -162,29 +168,29 @@ def test_an_api_that_takes_no_writes(renewed: str | None, outcome: str) -> None:
     ],
 )
 def test_an_api_server_that_asks_where_no_etcd_listens(servers: str, outcome: str, found: str) -> None:
-    made = recorded(
+    made = read_case(
         "kubeadm.manifest-addresses", "with-etcd", ("etcd-servers=https://127.0.0.1:2379", f"etcd-servers={servers}")
     )
-    words = written("kubeadm.last-log", "etcd runs\nkube-apiserver runs\nend\n")
+    words = make_answer("kubeadm.last-log", "etcd runs\nkube-apiserver runs\nend\n")
     answers = {("kubeadm.manifest-addresses", "k1"): made, ("kubeadm.last-log", "k1"): words}
-    assert on_cluster("control-plane-settings-refused", answers) == (outcome, found)
+    assert judge_cluster("control-plane-settings-refused", answers) == (outcome, found)
 
 
 def test_an_etcd_of_somebody_elses_is_not_looked_for_here() -> None:
-    made = written(
+    made = make_answer(
         "kubeadm.manifest-addresses", "--advertise-address=10.77.0.11\n--etcd-servers=https://10.9.9.9:2379\n"
     )
-    words = written("kubeadm.last-log", "kube-apiserver silent\nend\n")
+    words = make_answer("kubeadm.last-log", "kube-apiserver silent\nend\n")
     answers = {("kubeadm.manifest-addresses", "k1"): made, ("kubeadm.last-log", "k1"): words}
-    assert on_cluster("control-plane-settings-refused", answers)[0] == "unknown"
+    assert judge_cluster("control-plane-settings-refused", answers)[0] == "unknown"
 
 
 def test_without_the_kubelet_nobody_starts_a_static_pod_again() -> None:
     id = "st-kubelet-down -> st-apiserver-down"
-    files = answers_at("k1", recorded("kubeadm.files", "control-plane"))
-    pods = recorded("kubeadm.static-pods", "control-plane")
-    ended = written("kubeadm.static-pods", pods.stdout.replace("CONTAINER_RUNNING", "CONTAINER_EXITED"))
-    assert on_cluster(id, files | {("kubeadm.static-pods", "k1"): pods}) == ("ok", "running")
-    assert on_cluster(id, files | {("kubeadm.static-pods", "k1"): ended}) == ("failed", "stopped")
-    worker = {("kubeadm.files", "k1"): recorded("kubeadm.files", "worker"), ("kubeadm.static-pods", "k1"): pods}
-    assert on_cluster(id, worker) == ("ok", "none")
+    files = place_answers("k1", read_case("kubeadm.files", "control-plane"))
+    pods = read_case("kubeadm.static-pods", "control-plane")
+    ended = make_answer("kubeadm.static-pods", pods.stdout.replace("CONTAINER_RUNNING", "CONTAINER_EXITED"))
+    assert judge_cluster(id, files | {("kubeadm.static-pods", "k1"): pods}) == ("ok", "running")
+    assert judge_cluster(id, files | {("kubeadm.static-pods", "k1"): ended}) == ("failed", "stopped")
+    worker = {("kubeadm.files", "k1"): read_case("kubeadm.files", "worker"), ("kubeadm.static-pods", "k1"): pods}
+    assert judge_cluster(id, worker) == ("ok", "none")

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.worlds import gpus
-from tests.worlds.cases import recorded
-from tests.worlds.doctor_checks import evaluate, snapshot, summary
+from tests.unit.doctor.checks.evaluation import evaluate, snapshot, summary
+from tests.worlds.snapshots import gpus
+from tests.worlds.snapshots.answers import read_case
 
 Answers = Mapping[tuple[str, str], Answer]
 IDLE = "op-no-gpu-nodes-false-ready"
-NO_GPUS = {("gpu.devices", host): recorded("gpu.devices", "none") for host in ("k1", "k2")}
-NO_GPU_NODES = {("gpu.cluster-policies", CLUSTER): recorded("gpu.cluster-policies", "no-gpu-nodes")}
+NO_GPUS = {("gpu.devices", host): read_case("gpu.devices", "none") for host in ("k1", "k2")}
+NO_GPU_NODES = {("gpu.cluster-policies", CLUSTER): read_case("gpu.cluster-policies", "no-gpu-nodes")}
 ORDER = "st-driver-not-ready -> op-cdi-unresolvable"
 WAITING = "st-gpu-unhealthy -> insufficient-resources"
 PRODUCT = "nvidia.com/gpu.product"
@@ -22,7 +22,7 @@ UNLABELLED = "st-gpu-operands-init -> st-no-gpu-labels"
 
 
 def edit(probe: str, location: str, case: str, old: str, new: str) -> Answers:
-    return {(probe, location): recorded(probe, case, (old, new))}
+    return {(probe, location): read_case(probe, case, (old, new))}
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def edit(probe: str, location: str, case: str, old: str, new: str) -> Answers:
         (
             UNLABELLED,
             "k1",
-            gpus.edited("gpu.nodes", lambda nodes: [node["metadata"]["labels"].pop(PRODUCT) for node in nodes]),
+            gpus.edit_answer("gpu.nodes", lambda nodes: [node["metadata"]["labels"].pop(PRODUCT) for node in nodes]),
             ("failed", "missing"),
         ),
         (WAITING, "k1", {}, ("ok", "nothing")),

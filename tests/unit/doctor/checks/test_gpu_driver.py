@@ -4,7 +4,7 @@ import pytest
 
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.graph import load_graph
-from tests.worlds.doctor_checks import on_gpu_cluster, snapshot, summary
+from tests.unit.doctor.checks.evaluation import judge_gpu_cluster, snapshot, summary
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ from tests.worlds.doctor_checks import on_gpu_cluster, snapshot, summary
     ],
 )  # fmt: skip
 def test_the_driver(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(on_gpu_cluster(id, "k1", **cases))
+    result = summary(judge_gpu_cluster(id, "k1", **cases))
     assert result[0] == outcome, result
     assert found in result[1], result
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worlds.doctor_checks import on_gpu_cluster, summary
+from tests.unit.doctor.checks.evaluation import judge_gpu_cluster, summary
 
 CRITICAL, LOST = "gpu-xid-critical", "gpu-fell-off-bus"
 ROWS = "gpu-ecc-row-remap-pending"
@@ -42,6 +42,6 @@ ROWS = "gpu-ecc-row-remap-pending"
     ],
 )  # fmt: skip
 def test_gpus(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(on_gpu_cluster(id, "k1", **cases))
+    result = summary(judge_gpu_cluster(id, "k1", **cases))
     assert result[0] == outcome, result
     assert found in result[1], result

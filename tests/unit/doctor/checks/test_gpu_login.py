@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.worlds.doctor_checks import evaluate, snapshot
+from tests.unit.doctor.checks.evaluation import evaluate, snapshot
 
 PULL = 'failed to pull and unpack image "nvcr.io/nim/a:1": failed to resolve reference "nvcr.io/nim/a:1": '
 TOKEN = "failed to authorize: failed to fetch anonymous token: "

@@ -9,7 +9,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER
 from gpustack.config.spec import Spec
 from gpustack.doctor.diagnose import diagnose
-from tests.worlds.doctor_checks import evaluate, on_gpu_cluster, snapshot, summary
+from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, snapshot, summary
 
 HANDLER = "op-nvidia-runtime-handler-missing"
 WITHOUT = {"containerd__runtime": "prepared-debian-12"}
@@ -61,7 +61,7 @@ WITHOUT = {"containerd__runtime": "prepared-debian-12"}
     ],
 )  # fmt: skip
 def test_on_a_node(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(on_gpu_cluster(id, "k1", **cases))
+    result = summary(judge_gpu_cluster(id, "k1", **cases))
     assert result[0] == outcome, result
     assert found in result[1], result
 
@@ -97,7 +97,7 @@ def test_on_a_node(id: str, cases: dict[str, str], outcome: str, found: str) -> 
     ],
 )
 def test_in_the_cluster(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(on_gpu_cluster(id, CLUSTER, **cases))
+    result = summary(judge_gpu_cluster(id, CLUSTER, **cases))
     assert result[0] == outcome, result
     assert found in result[1], result
 
@@ -130,7 +130,7 @@ def test_the_roots_are_these_and_nothing_is_left_over(where: str, cases: dict[st
 
 
 def test_what_a_container_failed_for_before_it_ran_is_over() -> None:
-    found = summary(on_gpu_cluster("op-cdi-unresolvable", "k2", gpu__pods="after-reboot"))
+    found = summary(judge_gpu_cluster("op-cdi-unresolvable", "k2", gpu__pods="after-reboot"))
     assert found == ("ok", "no error")
 
 

@@ -13,12 +13,12 @@ import pytest
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.probes.helm import CHARTS, TIMEOUT
-from tests.worlds import cluster
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.cluster import K1, K2
-from tests.worlds.doctor_checks import evaluate, summary
+from tests.unit.doctor.checks.evaluation import evaluate, summary
+from tests.worlds.snapshots import cluster
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.cluster import K1, K2
 
-NONE = written("helm.processes", "0\n", 1)
+NONE = make_answer("helm.processes", "0\n", 1)
 MONITORING = "monitoring"
 SPEC = {"monitoring": {"enabled": True}}
 TAKEN = cluster.snapshot().started_at
@@ -28,13 +28,13 @@ def judge_check(id: str, *answers: Answer, where: str = CLUSTER, spec: Mapping[s
     placed = {("helm.processes", "k1"): NONE}
     on_host = {"helm.processes": "k1", "helm.charts": "k1"}
     placed |= {(answer.probe, on_host.get(answer.probe, CLUSTER)): answer for answer in answers}
-    placed |= answers_at(CLUSTER, written("gpu.deployments", '{"items":[]}'))
+    placed |= place_answers(CLUSTER, make_answer("gpu.deployments", '{"items":[]}'))
     return evaluate(id, cluster.snapshot(placed, spec, (K1, K2)), where)
 
 
 def releases(status: str, *, by: str = "gpustack", age: int = 7200, name: str = MONITORING) -> Answer:
     """The recorded releases, the newest of one of them with another status, as Helm labels it for whom it runs."""
-    before = cluster.healthy()["helm.releases", CLUSTER]
+    before = cluster.build_answers()["helm.releases", CLUSTER]
     listed = json.loads(before.stdout)
     newest = max(
         (one["metadata"]["labels"] for one in listed["items"] if one["metadata"]["labels"]["name"] == name),
@@ -59,7 +59,7 @@ def releases(status: str, *, by: str = "gpustack", age: int = 7200, name: str = 
     ],
 )
 def test_a_release_that_is_not_deployed(status: str, helms: int, state: str, pending: str) -> None:
-    count = written("helm.processes", f"{helms}\n", int(not helms))
+    count = make_answer("helm.processes", f"{helms}\n", int(not helms))
     found = [judge_check(id, releases(status), count).outcome for id in ("st-helm-failed", "helm-release-pending")]
     assert found == [state, pending]
 
@@ -93,11 +93,11 @@ def test_the_failed_release_of_another_namespace_is_theirs() -> None:
     foreign["items"].append({"metadata": {"name": "x", "namespace": "shop", "labels": {
         "name": "shop", "version": "1", "status": "failed", "owner": "helm",
     }}})  # fmt: skip
-    assert judge_check("st-helm-failed", written("helm.releases", json.dumps(foreign))).outcome == "ok"
+    assert judge_check("st-helm-failed", make_answer("helm.releases", json.dumps(foreign))).outcome == "ok"
 
 
 def test_what_helm_waited_for() -> None:
-    down = recorded("monitoring.deployments", "control-plane", ('"readyReplicas":1', '"readyReplicas":0'))
+    down = read_case("monitoring.deployments", "control-plane", ('"readyReplicas":1', '"readyReplicas":0'))
     assert judge_check("helm-wait-timeout", releases("failed"), down).outcome == "failed"
     assert judge_check("helm-wait-timeout", releases("failed")).outcome == "ok"
     for status in ("deployed", "pending-install"):
@@ -116,8 +116,8 @@ def test_what_helm_waited_for() -> None:
     ],
 )
 def test_jobs_of_hooks(case: str, helms: int, job: str, guard: str) -> None:
-    jobs, count = recorded("helm.monitoring-jobs", case), written("helm.processes", f"{helms}\n", int(not helms))
-    done = recorded("helm.gpu-jobs", "done")
+    jobs, count = read_case("helm.monitoring-jobs", case), make_answer("helm.processes", f"{helms}\n", int(not helms))
+    done = read_case("helm.gpu-jobs", "done")
     found = [
         judge_check(id, jobs, done, count).outcome for id in ("helm-hook-job-failed", "helm-hook-job-failed guard")
     ]
@@ -125,18 +125,18 @@ def test_jobs_of_hooks(case: str, helms: int, job: str, guard: str) -> None:
 
 
 def test_a_chart_that_is_not_reached_matters_only_where_it_is_needed() -> None:
-    unreached, cached = recorded("helm.charts", "no-name"), recorded("helm.charts", "control-plane")
-    none = written("helm.releases", '{"items":[]}')
+    unreached, cached = read_case("helm.charts", "no-name"), read_case("helm.charts", "control-plane")
+    none = make_answer("helm.releases", '{"items":[]}')
     outcome, found = summary(judge_check("helm-repo-unreachable", none, unreached))
     assert outcome == "failed"
     assert found.endswith("Could not resolve host: github.com")
     assert (
-        judge_check("helm-repo-unreachable", releases("failed"), recorded("helm.charts", "absent")).outcome == "failed"
+        judge_check("helm-repo-unreachable", releases("failed"), read_case("helm.charts", "absent")).outcome == "failed"
     )
     assert judge_check("helm-repo-unreachable", none, cached).outcome == "ok"
     assert judge_check("helm-repo-unreachable", releases("deployed"), unreached).outcome == "ok"
-    assert judge_check("helm-repo-unreachable", none, written("helm.charts", "", 127)).outcome == "unknown"
-    assert judge_check("helm-repo-unreachable", none, recorded("helm.charts", "slow")).outcome == "unknown"
+    assert judge_check("helm-repo-unreachable", none, make_answer("helm.charts", "", 127)).outcome == "unknown"
+    assert judge_check("helm-repo-unreachable", none, read_case("helm.charts", "slow")).outcome == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -155,15 +155,15 @@ def test_a_slow_server_is_there(tmp_path: Path, curl: str, *, slow: bool) -> Non
 
 
 def test_definitions() -> None:
-    before = cluster.healthy()["monitoring.definitions", CLUSTER]
+    before = cluster.build_answers()["monitoring.definitions", CLUSTER]
     gone = replace(before, stdout=before.stdout.replace("servicemonitors.", "others."))
     assert judge_check("helm-crd-missing").outcome == "ok"
     assert judge_check("helm-crd-missing", gone).outcome == "failed"
-    assert judge_check("helm-crd-missing", gone, written("helm.releases", '{"items":[]}')).outcome == "ok"
+    assert judge_check("helm-crd-missing", gone, make_answer("helm.releases", '{"items":[]}')).outcome == "ok"
 
 
 def test_a_namespace_that_waits() -> None:
-    stuck = recorded("kube.ending-namespaces", "stuck")
+    stuck = read_case("kube.ending-namespaces", "stuck")
     outcome, found = summary(judge_check("helm-uninstall-stuck-namespace", stuck))
     assert outcome == "failed"
     assert found.startswith("monitoring: Some content in the namespace has finalizers remaining")
@@ -180,6 +180,6 @@ def test_what_a_failed_release_breaks() -> None:
     assert judge_check(id, releases("failed"), where="k1").outcome == "ok"
     operator = {"name": "gpu-operator", "version": "1", "status": "failed", "owner": "helm"}
     first = {"items": [{"metadata": {"name": "x", "namespace": "gpu-operator", "labels": operator}}]}
-    assert judge_check(id, written("helm.releases", json.dumps(first)), where="k1").outcome == "failed"
+    assert judge_check(id, make_answer("helm.releases", json.dumps(first)), where="k1").outcome == "failed"
     second = json.dumps(first).replace('"version": "1"', '"version": "2"')
-    assert judge_check(id, written("helm.releases", second), where="k1").outcome == "ok"
+    assert judge_check(id, make_answer("helm.releases", second), where="k1").outcome == "ok"

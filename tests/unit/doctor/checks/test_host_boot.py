@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import on_host, summary
+from tests.unit.doctor.checks.evaluation import judge_host, summary
+from tests.worlds.snapshots.answers import make_answer, read_case
 
 HERE = "== kernel\n6.1.0-40-amd64 whole\n== others\n== named\noverlay\nbr_netfilter\n== builtin\n"
 
@@ -18,12 +18,12 @@ HERE = "== kernel\n6.1.0-40-amd64 whole\n== others\n== named\noverlay\nbr_netfil
     ],
 )
 def test_modules_that_no_boot_loads(out: str, outcome: str) -> None:
-    assert on_host("host-modules-not-persisted", {"kernel.boot": written("kernel.boot", out)}).outcome == outcome
+    assert judge_host("host-modules-not-persisted", {"kernel.boot": make_answer("kernel.boot", out)}).outcome == outcome
 
 
 def test_a_host_without_a_runtime_needs_no_modules() -> None:
-    answers = {"kernel.boot": written("kernel.boot", HERE.replace("br_netfilter\n", ""))}
-    assert summary(on_host("host-modules-not-persisted", answers, state="fresh"))[1] == "no container runtime yet"
+    answers = {"kernel.boot": make_answer("kernel.boot", HERE.replace("br_netfilter\n", ""))}
+    assert summary(judge_host("host-modules-not-persisted", answers, state="fresh"))[1] == "no container runtime yet"
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,14 @@ def test_a_host_without_a_runtime_needs_no_modules() -> None:
 )
 def test_a_kernel_whose_modules_are_gone(folder: str, others: str, outcome: str) -> None:
     out = HERE.replace("whole\n== others\n", f"{folder}\n== others\n{others}")
-    assert on_host("host-reboot-pending-kernel", {"kernel.boot": written("kernel.boot", out)}).outcome == outcome
+    assert judge_host("host-reboot-pending-kernel", {"kernel.boot": make_answer("kernel.boot", out)}).outcome == outcome
 
 
 @pytest.mark.parametrize(("out", "outcome"), [("128\n60\n0\n", "ok"), ("128\n60\n1\n", "failed"), ("128\n", "unknown")])
 def test_inotify_is_asked_and_not_counted(out: str, outcome: str) -> None:
-    assert on_host("host-inotify-exhausted", {"kernel.inotify": written("kernel.inotify", out)}).outcome == outcome
+    assert (
+        judge_host("host-inotify-exhausted", {"kernel.inotify": make_answer("kernel.inotify", out)}).outcome == outcome
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,5 +52,5 @@ def test_inotify_is_asked_and_not_counted(out: str, outcome: str) -> None:
     [("control-plane", "ok"), ("runc", "failed"), ("others", "ok"), ("old", "ok")],
 )
 def test_signals_that_apparmor_denies(case: str, outcome: str) -> None:
-    answers = {"kernel.denials": recorded("kernel.denials", case)}
-    assert on_host("host-apparmor-runc-signal", answers).outcome == outcome
+    answers = {"kernel.denials": read_case("kernel.denials", case)}
+    assert judge_host("host-apparmor-runc-signal", answers).outcome == outcome

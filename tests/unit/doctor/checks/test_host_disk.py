@@ -3,11 +3,11 @@
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.doctor_checks import on_cluster
+from tests.unit.doctor.checks.evaluation import judge_cluster
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
-WELL = recorded("storage.disk", "control-plane").stdout
-PRESSED = recorded(
+WELL = read_case("storage.disk", "control-plane").stdout
+PRESSED = read_case(
     "kube.pressures", "control-plane", ("host1", "k1"), ("host2", "k2"),
     ('"DiskPressure","status":"False"', '"DiskPressure","status":"True"'),
 )  # fmt: skip
@@ -15,7 +15,7 @@ PRESSED = recorded(
 
 def disk(room: str, mounts: str = "/var rw\n", errors: str = "") -> dict[tuple[str, str], Answer]:
     out = f"== room\n/var/lib/kubelet {room}\n== mounts\n{mounts}== errors\n{errors}"
-    return answers_at("k1", written("storage.disk", out))
+    return place_answers("k1", make_answer("storage.disk", out))
 
 
 @pytest.mark.parametrize(
@@ -31,15 +31,15 @@ def disk(room: str, mounts: str = "/var rw\n", errors: str = "") -> dict[tuple[s
 )
 def test_what_is_left_of_a_disk(room: str, api: dict[tuple[str, str], Answer], outcome: str) -> None:
     """In between, the node's own word decides."""
-    assert on_cluster("host-disk-pressure", disk(room) | api)[0] == outcome
+    assert judge_cluster("host-disk-pressure", disk(room) | api)[0] == outcome
 
 
 def test_a_disk_that_fails() -> None:
-    assert on_cluster("host-root-readonly-or-io-errors", {}) == ("ok", "no errors")
-    found = on_cluster("host-root-readonly-or-io-errors", disk("10 9 0 0", "/var rw\n/var/lib/kubelet ro\n"))
+    assert judge_cluster("host-root-readonly-or-io-errors", {}) == ("ok", "no errors")
+    found = judge_cluster("host-root-readonly-or-io-errors", disk("10 9 0 0", "/var rw\n/var/lib/kubelet ro\n"))
     assert found == ("failed", "/var/lib/kubelet is read-only")
     broken = disk("10 9 0 0", errors="| I/O error, dev sda, sector 81920 op 0x1:(WRITE)\n")
-    assert on_cluster("host-root-readonly-or-io-errors", broken)[0] == "failed"
+    assert judge_cluster("host-root-readonly-or-io-errors", broken)[0] == "failed"
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,6 @@ def test_a_disk_that_fails() -> None:
     ],
 )
 def test_evictions(case: str, evicted: str, prometheus: str) -> None:
-    answers = answers_at(CLUSTER, recorded("kube.evicted-pods", case))
-    assert on_cluster("st-evictions", answers)[0] == evicted
-    assert on_cluster("st-evictions -> st-no-metrics", answers)[0] == prometheus
+    answers = place_answers(CLUSTER, read_case("kube.evicted-pods", case))
+    assert judge_cluster("st-evictions", answers)[0] == evicted
+    assert judge_cluster("st-evictions -> st-no-metrics", answers)[0] == prometheus

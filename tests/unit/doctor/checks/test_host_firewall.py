@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.worlds import firewall as packets
-from tests.worlds.doctor_checks import evaluate, summary
+from tests.unit.doctor.checks.evaluation import evaluate, summary
+from tests.worlds.snapshots import firewall as packets
 
 FIREWALLS = {"ufw": "host-ufw-blocks-pods", "firewalld": "host-firewalld-active"}
 
@@ -14,18 +14,18 @@ def test_the_manager_that_blocks_is_named_and_no_other(manager: str, release: st
     """Recorded before our rules and after."""
     when = [""] if manager == "none" else ["-before", "-after"]
     for one in when:
-        snapshot = packets.recorded(f"{manager}-{release}{one}")
-        where = packets.here(snapshot).location
+        snapshot = packets.load_snapshot(f"{manager}-{release}{one}")
+        where = packets.build_view(snapshot).location
         found = {id for id in FIREWALLS.values() if evaluate(id, snapshot, where).outcome == "failed"}
         assert found == ({FIREWALLS[manager]} if manager in FIREWALLS and one == "-before" else set())
 
 
 def test_a_rule_that_rejects_is_quoted() -> None:
     rules = packets.OPEN + "-A INPUT -i host0 -p tcp --dport 22 -j ACCEPT\n-A INPUT -j REJECT\n"
-    judgement = evaluate("host-cloud-image-reject-rules", packets.snapshot(packets.live(rules)), "host1")
+    judgement = evaluate("host-cloud-image-reject-rules", packets.snapshot(packets.format_rules(rules)), "host1")
     assert judgement.outcome == "failed"
     assert "-A INPUT -j REJECT" in summary(judgement)[1]
-    dropped = packets.snapshot(packets.live(rules.replace("REJECT", "DROP")))
+    dropped = packets.snapshot(packets.format_rules(rules.replace("REJECT", "DROP")))
     assert summary(evaluate("host-cloud-image-reject-rules", dropped, "host1")) == ("ok", "not rejected by a rule")
 
 
@@ -39,6 +39,6 @@ def test_a_rule_beside_the_chains_of_ufw_is_not_ufws() -> None:
         (denied, {"host-ufw-blocks-pods"}),
         (beside + denied, {"host-cloud-image-reject-rules", "host-ufw-blocks-pods"}),
     ):
-        snapshot = packets.snapshot(packets.live(chains + rules).replace("== ufw\n", "== ufw\nyes\n"))
+        snapshot = packets.snapshot(packets.format_rules(chains + rules).replace("== ufw\n", "== ufw\nyes\n"))
         both = ("host-cloud-image-reject-rules", "host-ufw-blocks-pods")
         assert {id for id in both if evaluate(id, snapshot, "host1").outcome == "failed"} == faults

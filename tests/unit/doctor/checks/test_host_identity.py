@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import Answer
-from tests.worlds import hosts
-from tests.worlds.cases import answers_at, written
-from tests.worlds.doctor_checks import evaluate, summary
+from tests.unit.doctor.checks.evaluation import evaluate, summary
+from tests.worlds.snapshots import hosts
+from tests.worlds.snapshots.answers import make_answer, place_answers
 
 NOW = 1795237201
 
@@ -17,7 +17,9 @@ def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "h1") 
 
 
 def clocks(first: int, second: int) -> dict[tuple[str, str], Answer]:
-    return {("system.time", f"h{i}"): written("system.time", f"{NOW + by}\n") for i, by in ((1, first), (2, second))}
+    return {
+        ("system.time", f"h{i}"): make_answer("system.time", f"{NOW + by}\n") for i, by in ((1, first), (2, second))
+    }
 
 
 @pytest.mark.parametrize(
@@ -30,16 +32,18 @@ def test_a_clock_is_compared_with_the_others(first: int, second: int, outcome: s
 
 
 def test_a_clock_that_is_unknown() -> None:
-    assert here("host-time-skew", answers_at("h1", written("system.time", "late\n")))[0] == "unknown"
+    assert here("host-time-skew", place_answers("h1", make_answer("system.time", "late\n")))[0] == "unknown"
 
 
 def test_two_hosts_of_one_image() -> None:
     assert here("host-duplicate-identity", {})[0] == "ok"
-    copies = {("system.hostname", host): written("system.hostname", "node\n") for host in ("h1", "h2")}
+    copies = {("system.hostname", host): make_answer("system.hostname", "node\n") for host in ("h1", "h2")}
     assert here("host-duplicate-identity", copies) == ("failed", "host name node of h1, h2")
-    machines = {("system.identity", host): written("system.identity", f"{'a' * 32}\n\n") for host in ("h1", "h2")}
+    machines = {("system.identity", host): make_answer("system.identity", f"{'a' * 32}\n\n") for host in ("h1", "h2")}
     assert here("host-duplicate-identity", machines, "h2")[1] == f"machine-id {'a' * 32} of h1, h2"
-    addresses = {("network.address", f"h{i}"): written("network.address", "192.0.2.1 src 10.0.0.1\n") for i in (1, 2)}
+    addresses = {
+        ("network.address", f"h{i}"): make_answer("network.address", "192.0.2.1 src 10.0.0.1\n") for i in (1, 2)
+    }
     assert here("host-duplicate-identity -> flannel-wrong-interface", addresses)[0] == "failed"
     assert here("host-duplicate-identity -> flannel-wrong-interface", {})[0] == "ok"
 
@@ -49,4 +53,4 @@ def test_two_hosts_of_one_image() -> None:
     [("GPU-Node1", "ok"), ("GPU_Node1", "failed"), ("a.b", "ok"), ("-a", "failed"), ("", "unknown")],
 )
 def test_a_name_that_a_node_cannot_have(name: str, outcome: str) -> None:
-    assert here("host-hostname-invalid", answers_at("h1", written("system.hostname", f"{name}\n")))[0] == outcome
+    assert here("host-hostname-invalid", place_answers("h1", make_answer("system.hostname", f"{name}\n")))[0] == outcome

@@ -3,8 +3,8 @@
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.doctor_checks import on_cluster
+from tests.unit.doctor.checks.evaluation import judge_cluster
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from tests.worlds.doctor_checks import on_cluster
 )
 def test_the_way_out(out: str, outcome: str) -> None:
     """A source that refuses, or is slow, was reached."""
-    assert on_cluster("host-no-egress", answers_at("k1", written("reach.source", out)))[0] == outcome
+    assert judge_cluster("host-no-egress", place_answers("k1", make_answer("reach.source", out)))[0] == outcome
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_the_way_out(out: str, outcome: str) -> None:
 )
 def test_who_manages_the_links_of_pods(out: str, outcome: str) -> None:
     assert (
-        on_cluster("host-networkmanager-owns-cni", answers_at("k1", written("network.managed-links", out)))[0]
+        judge_cluster("host-networkmanager-owns-cni", place_answers("k1", make_answer("network.managed-links", out)))[0]
         == outcome
     )
 
@@ -52,14 +52,19 @@ def test_who_manages_the_links_of_pods(out: str, outcome: str) -> None:
 )
 def test_rules_in_both_backends(legacy: str, nft: str, table: str, outcome: str) -> None:
     out = f"== health\n0\n== legacy\n{legacy}\n== nft\n{nft}\n== table\n{table}\n"
-    assert on_cluster("host-iptables-legacy-nft-mix", answers_at("k1", written("kube-proxy.host", out)))[0] == outcome
+    assert (
+        judge_cluster("host-iptables-legacy-nft-mix", place_answers("k1", make_answer("kube-proxy.host", out)))[0]
+        == outcome
+    )
 
 
 def test_name_servers_of_pods() -> None:
-    assert on_cluster("host-resolv-stub-loop", {}) == ("ok", "10.255.255.53")
-    looped = recorded("resolver.pods", "control-plane", ("10.255.255.53", "127.0.0.53"))
+    assert judge_cluster("host-resolv-stub-loop", {}) == ("ok", "10.255.255.53")
+    looped = read_case("resolver.pods", "control-plane", ("10.255.255.53", "127.0.0.53"))
     answers = {("resolver.pods", "k1"): looped}
-    assert on_cluster("host-resolv-stub-loop", answers) == ("failed", "127.0.0.53")
-    elsewhere = recorded("resolver.upstreams", "control-plane", ("forward . /etc/resolv.conf", "forward . 10.0.0.53"))
-    assert on_cluster("host-resolv-stub-loop", answers | {("resolver.upstreams", CLUSTER): elsewhere})[0] == "ok"
-    assert on_cluster("host-resolv-stub-loop", answers_at("k1", written("resolver.pods", "x\n")))[0] == "unknown"
+    assert judge_cluster("host-resolv-stub-loop", answers) == ("failed", "127.0.0.53")
+    elsewhere = read_case("resolver.upstreams", "control-plane", ("forward . /etc/resolv.conf", "forward . 10.0.0.53"))
+    assert judge_cluster("host-resolv-stub-loop", answers | {("resolver.upstreams", CLUSTER): elsewhere})[0] == "ok"
+    assert (
+        judge_cluster("host-resolv-stub-loop", place_answers("k1", make_answer("resolver.pods", "x\n")))[0] == "unknown"
+    )

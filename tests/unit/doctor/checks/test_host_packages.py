@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.worlds import hosts
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.doctor_checks import evaluate, on_host, summary
+from tests.unit.doctor.checks.evaluation import evaluate, judge_host, summary
+from tests.worlds.snapshots import hosts
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
 CLEAN = "== locks\n== updates\n0\n== unfinished\n"
 HELD = CLEAN.replace("== updates", "/var/lib/dpkg/lock-frontend 812 40 unattended-upgr\n== updates")
@@ -22,13 +22,13 @@ HELD = CLEAN.replace("== updates", "/var/lib/dpkg/lock-frontend 812 40 unattende
     ],
 )
 def test_a_lock_and_work_that_was_broken_off(out: str, lock: str, interrupted: str) -> None:
-    answers = {"packages.dpkg": written("packages.dpkg", out)}
-    assert on_host("host-apt-lock", answers).outcome == lock
-    assert on_host("host-dpkg-interrupted", answers).outcome == interrupted
+    answers = {"packages.dpkg": make_answer("packages.dpkg", out)}
+    assert judge_host("host-apt-lock", answers).outcome == lock
+    assert judge_host("host-dpkg-interrupted", answers).outcome == interrupted
 
 
 def test_who_holds_the_lock_is_named() -> None:
-    found = summary(on_host("host-apt-lock", {"packages.dpkg": written("packages.dpkg", HELD)}))
+    found = summary(judge_host("host-apt-lock", {"packages.dpkg": make_answer("packages.dpkg", HELD)}))
     assert found[1] == "held: /var/lib/dpkg/lock-frontend by unattended-upgr (812) for 40 s"
 
 
@@ -50,17 +50,17 @@ SPEC = {"source": {"mirror": "http://10.77.2.1:8480", "fingerprint": KEY}}
     ],
 )
 def test_sources_that_apt_does_not_trust(edit: tuple[str, str], text: str) -> None:
-    answers = answers_at("h1", recorded("packages.sources", "debian-12", edit))
+    answers = place_answers("h1", read_case("packages.sources", "debian-12", edit))
     found = summary(evaluate("host-apt-repo-key", hosts.snapshot(answers, SPEC)))
     assert found[0] == ("failed" if text else "ok")
     assert text in found[1]
 
 
 def test_a_key_that_ended_and_one_that_is_another() -> None:
-    ended = recorded("packages.sources", "debian-12", ("1795283488:2110643488", "1763000000:1763000001"))
+    ended = read_case("packages.sources", "debian-12", ("1795283488:2110643488", "1763000000:1763000001"))
     found = summary(evaluate("host-apt-repo-key", hosts.snapshot({("packages.sources", "h1"): ended}, SPEC)))
     assert found[0] == "failed"
     assert f"{OURS} expired on 2025-11-13" in found[1]
-    other = recorded("packages.sources", "debian-12", (KEY, KEY[::-1]))
+    other = read_case("packages.sources", "debian-12", (KEY, KEY[::-1]))
     found = summary(evaluate("host-apt-repo-key", hosts.snapshot({("packages.sources", "h1"): other}, SPEC)))
     assert f"{OURS} is not the key {KEY}" in found[1]

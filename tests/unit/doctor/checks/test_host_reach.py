@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask.snapshot import Reach
-from tests.worlds import hosts
-from tests.worlds.doctor_checks import evaluate, summary
+from tests.unit.doctor.checks.evaluation import evaluate, summary
+from tests.worlds.snapshots import hosts
 
 
 @pytest.mark.parametrize(

@@ -5,22 +5,22 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.worlds import cluster
-from tests.worlds import pod_paths as pod_ways
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.doctor_checks import evaluate, on_cluster
-from tests.worlds.firewall import OPEN, live
-from tests.worlds.start_times import api_server
+from tests.unit.doctor.checks import pod_paths as pod_ways
+from tests.unit.doctor.checks.evaluation import evaluate, judge_cluster
+from tests.unit.doctor.checks.start_times import api_server
+from tests.worlds.snapshots import cluster
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.firewall import OPEN, format_rules
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], **spec: object) -> tuple[str, str]:
-    member = answers_at("k1", recorded("leftovers.kubernetes", "worker-of-ours"))
-    return on_cluster(id, member | dict(answers), spec=spec)
+    member = place_answers("k1", read_case("leftovers.kubernetes", "worker-of-ours"))
+    return judge_cluster(id, member | dict(answers), spec=spec)
 
 
 def rules(health: int, nft: str, table: str = "no") -> dict[tuple[str, str], Answer]:
     out = f"== health\n{health}\n== legacy\n0 0 0\n== nft\n{nft}\n== table\n{table}\n"
-    return answers_at("k1", written("kube-proxy.host", out))
+    return place_answers("k1", make_answer("kube-proxy.host", out))
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ def test_rules_and_who_writes_them(health: int, nft: str, found: tuple[str, str]
     ],
 )
 def test_one_that_its_daemon_set_keeps_away_comes_by_no_restart(case: str, person: str) -> None:
-    there = answers_at(CLUSTER, recorded("kube-proxy.daemon-set", case))
-    member = answers_at("k1", recorded("leftovers.kubernetes", "worker-of-ours"))
+    there = place_answers(CLUSTER, read_case("kube-proxy.daemon-set", case))
+    member = place_answers("k1", read_case("leftovers.kubernetes", "worker-of-ours"))
     answers = member | rules(7, "2 15 105") | there
     result = evaluate("kube-proxy-down", cluster.snapshot(answers), "k1").result
     assert result
@@ -59,9 +59,9 @@ def test_one_that_its_daemon_set_keeps_away_comes_by_no_restart(case: str, perso
 def test_a_kube_proxy_that_nobody_could_start() -> None:
     silent = {("kubelet.health", "k1"): Answer("kubelet.health", "k1", 7, "")}
     assert here("kube-proxy-down", rules(7, "2 15 105") | silent)[0] == "unknown"
-    bare = answers_at("k1", recorded("leftovers.kubernetes", "fresh-debian-12"))
+    bare = place_answers("k1", read_case("leftovers.kubernetes", "fresh-debian-12"))
     assert here("kube-proxy-down", rules(7, "0 0 0") | bare) == ("ok", "the host is not in a cluster yet")
-    mark = answers_at("k1", written("kubeadm.files", "600 /etc/kubernetes/gpustack-kubeadm.yaml.unfinished\n"))
+    mark = place_answers("k1", make_answer("kubeadm.files", "600 /etc/kubernetes/gpustack-kubeadm.yaml.unfinished\n"))
     assert here("kube-proxy-down", rules(7, "0 0 0") | mark)[0] == "unknown"
 
 
@@ -73,8 +73,8 @@ def test_the_mode_with_a_table_of_its_own() -> None:
 
 def ways(api: str, service: str) -> dict[tuple[str, str], Answer]:
     out = f"api 10.78.0.11:6443 {api}\nservice 10.96.0.1:443 {service}\n"
-    host = pod_ways.ways({} if api.startswith("0 ") else {"api": "timeout"}, {})
-    return {("reach.api", "k1"): written("reach.api", out), ("pod-network.paths", "k1"): host}
+    host = pod_ways.make_paths({} if api.startswith("0 ") else {"api": "timeout"}, {})
+    return {("reach.api", "k1"): make_answer("reach.api", out), ("pod-network.paths", "k1"): host}
 
 
 LATE = "28 0.000000 Connection timed out after 4001 milliseconds"
@@ -107,16 +107,16 @@ def test_of_an_api_server_that_was_started_anew_kube_proxy_has_to_hear(age: int,
     restarted = api_server(age)
     broken = ways("0 0.004000 ", REFUSED)
     assert here("st-service-ip-broken", broken | restarted)[0] == outcome
-    refused = {("pod-network.paths", "k1"): pod_ways.ways({}, {"service": "refused"})}
+    refused = {("pod-network.paths", "k1"): pod_ways.make_paths({}, {"service": "refused"})}
     assert here("st-api-from-pods-timeout", refused | restarted)[0] == outcome
-    silent = {("pod-network.paths", "k1"): pod_ways.ways({}, {"service": "timeout"})}
+    silent = {("pod-network.paths", "k1"): pod_ways.make_paths({}, {"service": "timeout"})}
     assert here("st-api-from-pods-timeout", silent | restarted)[0] == "failed"
 
 
 def test_an_api_server_that_takes_connections_and_says_nothing_is_reached() -> None:
     """curl had no TLS of it, and a plain connection was made."""
-    made = {("pod-network.paths", "k1"): pod_ways.ways({}, {})}
-    silent = {("pod-network.paths", "k1"): pod_ways.ways({"api": "timeout"}, {})}
+    made = {("pod-network.paths", "k1"): pod_ways.make_paths({}, {})}
+    silent = {("pod-network.paths", "k1"): pod_ways.make_paths({"api": "timeout"}, {})}
     assert here("join-endpoint-unreachable", ways(LATE, LATE) | made) == ("ok", "established, but without a response")
     assert here("join-endpoint-unreachable", ways(LATE, LATE) | silent)[0] == "failed"
 
@@ -124,15 +124,17 @@ def test_an_api_server_that_takes_connections_and_says_nothing_is_reached() -> N
 def test_a_rule_of_the_host_that_stops_it_is_quoted() -> None:
     drop = f"{OPEN}-A OUTPUT -d 10.78.0.11/32 -p tcp -m tcp --dport 6443 -j DROP\n"
     route = "192.0.2.1 via 10.78.0.1 dev host0 src 10.78.0.11 uid 0 \\    cache\n"
-    filtered = answers_at("k1", written("firewall.live", live(drop)), written("network.address", route))
+    filtered = place_answers(
+        "k1", make_answer("firewall.live", format_rules(drop)), make_answer("network.address", route)
+    )
     outcome, found = here("join-endpoint-unreachable", ways(LATE, LATE) | filtered)
     assert outcome == "failed"
     assert "6443 -j DROP" in found
-    lost = answers_at("k1", written("firewall.live", "", 1))
+    lost = place_answers("k1", make_answer("firewall.live", "", 1))
     assert here("join-endpoint-unreachable", ways(LATE, LATE) | lost) == ("failed", LATE.partition(" 0.000000 ")[2])
 
 
 def test_where_the_api_server_runs() -> None:
     assert here("st-service-ip-broken -> mon-admission-webhook-down", {})[0] == "failed"
-    worker = answers_at("k1", recorded("kubeadm.files", "worker"))
+    worker = place_answers("k1", read_case("kubeadm.files", "worker"))
     assert here("st-service-ip-broken -> mon-admission-webhook-down", worker)[0] == "ok"

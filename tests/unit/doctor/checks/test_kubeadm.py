@@ -6,14 +6,14 @@ import pytest
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.worlds import cluster
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.cluster import ABSENT, K1, units
-from tests.worlds.doctor_checks import evaluate, summary
+from tests.unit.doctor.checks.evaluation import evaluate, summary
+from tests.worlds.snapshots import cluster
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.cluster import ABSENT, K1, units
 
 
 def here(id: str, where: str, answers: Mapping[tuple[str, str], Answer]) -> Judgement:
-    member = answers_at("k1", recorded("leftovers.kubernetes", "worker-of-ours"))
+    member = place_answers("k1", read_case("leftovers.kubernetes", "worker-of-ours"))
     return evaluate(id, cluster.snapshot(member | dict(answers)), where)
 
 
@@ -39,17 +39,17 @@ def test_a_kubelet_that_is_not_installed_is_not_down() -> None:
 
 
 def test_a_kubelet_without_a_cluster_cannot_run_yet() -> None:
-    bare = recorded("leftovers.kubernetes", "fresh-debian-12")
+    bare = read_case("leftovers.kubernetes", "fresh-debian-12")
     answers = {("kubelet.health", "k1"): Answer("kubelet.health", "k1", 7, ""), ("leftovers.kubernetes", "k1"): bare}
     assert summary(here("st-kubelet-down", "k1", answers)) == ("ok", "the host is not in a cluster yet")
 
 
 def test_a_node_that_is_not_ready_says_why() -> None:
-    sick = recorded("kube.nodes", "control-plane", ('"status":"True"', '"status":"False"'))
+    sick = read_case("kube.nodes", "control-plane", ('"status":"True"', '"status":"False"'))
     outcome, found = summary(here("st-node-notready", "k1", {("kube.nodes", CLUSTER): sick}))
     assert outcome == "failed"
     assert found
-    stranger = answers_at("k1", written("system.identity", "0123456789abcdef0123456789abcdef\n\n"))
+    stranger = place_answers("k1", make_answer("system.identity", "0123456789abcdef0123456789abcdef\n\n"))
     assert summary(here("st-node-notready", "k1", stranger)) == ("ok", "the host is not a node")
 
 

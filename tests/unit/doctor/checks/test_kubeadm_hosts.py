@@ -1,76 +1,78 @@
 """Remains, addresses and versions of one host beside its cluster."""
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.doctor_checks import on_cluster
+from tests.unit.doctor.checks.evaluation import judge_cluster
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
-QUIET = written("network.listeners", "")
+QUIET = make_answer("network.listeners", "")
 OTHER = "e" * 64
 
 
 def files(host: str, *paths: str) -> dict[tuple[str, str], Answer]:
     out = "".join(f"600 /etc/kubernetes/{path}\n" for path in paths)
-    return {("kubeadm.files", host): written("kubeadm.files", out), ("network.listeners", host): QUIET}
+    return {("kubeadm.files", host): make_answer("kubeadm.files", out), ("network.listeners", host): QUIET}
 
 
 def started(host: str, configured: str) -> dict[tuple[str, str], Answer]:
-    return answers_at(host, recorded("kubelet.start", "control-plane", ("config\nyes", f"config\n{configured}")))
+    return place_answers(host, read_case("kubelet.start", "control-plane", ("config\nyes", f"config\n{configured}")))
 
 
 def test_an_attempt_that_was_broken_off() -> None:
-    assert on_cluster("kubeadm-stale-state", {})[0] == "ok"
+    assert judge_cluster("kubeadm-stale-state", {})[0] == "ok"
     half = files("k1", "admin.conf", "pki/ca.key", "manifests/etcd.yaml") | started("k1", "no")
-    assert on_cluster("kubeadm-stale-state", half)[0] == "failed"
+    assert judge_cluster("kubeadm-stale-state", half)[0] == "failed"
     ours = files("k1", "admin.conf", "gpustack-kubeadm.yaml.unfinished")
-    assert on_cluster("kubeadm-stale-state", ours) == ("failed", "an interrupted initialisation")
-    serving = answers_at("k1", written("network.listeners", 'tcp LISTEN 0 1 *:6443 *:* users:(("x",pid=1,fd=3))\n'))
-    assert on_cluster("kubeadm-stale-state", half | serving)[0] == "ok"
-    assert on_cluster("kubeadm-stale-state", ours | serving) == ("failed", "an interrupted initialisation")
-    assert on_cluster("kubeadm-stale-state", files("k1") | started("k1", "no"))[0] == "ok"
+    assert judge_cluster("kubeadm-stale-state", ours) == ("failed", "an interrupted initialisation")
+    serving = place_answers(
+        "k1", make_answer("network.listeners", 'tcp LISTEN 0 1 *:6443 *:* users:(("x",pid=1,fd=3))\n')
+    )
+    assert judge_cluster("kubeadm-stale-state", half | serving)[0] == "ok"
+    assert judge_cluster("kubeadm-stale-state", ours | serving) == ("failed", "an interrupted initialisation")
+    assert judge_cluster("kubeadm-stale-state", files("k1") | started("k1", "no"))[0] == "ok"
     worker = files("k2", "bootstrap-kubelet.conf", "pki/ca.crt") | started("k2", "yes")
-    assert on_cluster("kubeadm-stale-state", worker, "k2") == ("failed", "an interrupted join")
+    assert judge_cluster("kubeadm-stale-state", worker, "k2") == ("failed", "an interrupted join")
 
 
 def test_a_worker_of_another_cluster() -> None:
-    known = recorded("kubeadm.authorities", "worker")
+    known = read_case("kubeadm.authorities", "worker")
     mine = started("k2", "yes") | {("kubeadm.authorities", "k2"): known}
-    assert on_cluster("kubeadm-stale-state", mine, "k2")[0] == "ok"
+    assert judge_cluster("kubeadm-stale-state", mine, "k2")[0] == "ok"
     own = known.stdout.split()[1]
-    foreign = answers_at("k2", written("kubeadm.authorities", known.stdout.replace(own, OTHER)))
-    assert on_cluster("kubeadm-stale-state", mine | foreign, "k2") == ("failed", "the CA of another cluster")
-    order = answers_at("k2", written("kubeadm.authorities", f"{known.stdout}join {OTHER}\n"))
-    assert on_cluster("join-ca-hash-mismatch", order, "k2")[0] == "failed"
-    right = answers_at("k2", written("kubeadm.authorities", f"{known.stdout}join {own}\n"))
-    assert on_cluster("join-ca-hash-mismatch", right, "k2")[0] == "ok"
-    assert on_cluster("join-ca-hash-mismatch", mine, "k2") == ("ok", "no join")
+    foreign = place_answers("k2", make_answer("kubeadm.authorities", known.stdout.replace(own, OTHER)))
+    assert judge_cluster("kubeadm-stale-state", mine | foreign, "k2") == ("failed", "the CA of another cluster")
+    order = place_answers("k2", make_answer("kubeadm.authorities", f"{known.stdout}join {OTHER}\n"))
+    assert judge_cluster("join-ca-hash-mismatch", order, "k2")[0] == "failed"
+    right = place_answers("k2", make_answer("kubeadm.authorities", f"{known.stdout}join {own}\n"))
+    assert judge_cluster("join-ca-hash-mismatch", right, "k2")[0] == "ok"
+    assert judge_cluster("join-ca-hash-mismatch", mine, "k2") == ("ok", "no join")
 
 
 def test_the_kubeconfig_of_root() -> None:
-    assert on_cluster("kubeconfig-missing-or-stale", {})[0] == "ok"
-    known = recorded("kubeadm.authorities", "control-plane").stdout
+    assert judge_cluster("kubeconfig-missing-or-stale", {})[0] == "ok"
+    known = read_case("kubeadm.authorities", "control-plane").stdout
     own = known.split()[1]
     for root, outcome in (
         ("root -", "failed"),
         (f"root {OTHER}", "failed"),
         (f"root {OTHER}\nroot {own}", "ok"),
     ):
-        answers = answers_at("k1", written("kubeadm.authorities", f"own {own}\n{root}\n"))
-        assert on_cluster("kubeconfig-missing-or-stale", answers)[0] == outcome
-    half = answers_at("k1", written("kubeadm.authorities", f"own {own}\nroot -\n"))
+        answers = place_answers("k1", make_answer("kubeadm.authorities", f"own {own}\n{root}\n"))
+        assert judge_cluster("kubeconfig-missing-or-stale", answers)[0] == outcome
+    half = place_answers("k1", make_answer("kubeadm.authorities", f"own {own}\nroot -\n"))
     mark = files("k1", "admin.conf", "gpustack-kubeadm.yaml.unfinished")
-    assert on_cluster("kubeconfig-missing-or-stale", half | mark) == ("ok", "copied when kubeadm has finished")
-    odd = answers_at("k1", written("kubeadm.authorities", "own\n"))
-    assert on_cluster("kubeconfig-missing-or-stale", odd)[0] == "unknown"
+    assert judge_cluster("kubeconfig-missing-or-stale", half | mark) == ("ok", "copied when kubeadm has finished")
+    odd = place_answers("k1", make_answer("kubeadm.authorities", "own\n"))
+    assert judge_cluster("kubeconfig-missing-or-stale", odd)[0] == "unknown"
 
 
 def test_an_address_of_two_nodes() -> None:
-    assert on_cluster("kubelet-wrong-node-ip", {}) == ("ok", "10.78.0.11")
-    same = recorded("kube.nodes", "control-plane", ("10.78.0.12", "10.78.0.11"))
-    assert on_cluster("kubelet-wrong-node-ip", {("kube.nodes", CLUSTER): same}) == ("failed", "10.78.0.11, as on k2")
+    assert judge_cluster("kubelet-wrong-node-ip", {}) == ("ok", "10.78.0.11")
+    same = read_case("kube.nodes", "control-plane", ("10.78.0.12", "10.78.0.11"))
+    assert judge_cluster("kubelet-wrong-node-ip", {("kube.nodes", CLUSTER): same}) == ("failed", "10.78.0.11, as on k2")
 
 
 def versions(kubelet: str, kubeadm: str) -> dict[tuple[str, str], Answer]:
-    known = recorded("packages.installed", "prepared-debian-12")
+    known = read_case("packages.installed", "prepared-debian-12")
     lines = [line for line in known.stdout.splitlines() if not line.startswith(("kubelet ", "kubeadm "))]
     lines += [f"kubelet hold installed {kubelet}-1.1", f"kubeadm hold installed {kubeadm}-1.1"]
     return {
@@ -83,5 +85,5 @@ def test_versions_that_do_not_fit() -> None:
         ("1.36.4", "1.36.4", "ok"), ("1.35.1", "1.37.0", "ok"), ("1.37.0", "1.36.4", "failed"),
         ("1.32.0", "1.36.4", "failed"), ("1.36.4", "1.38.0", "failed"),
     ):  # fmt: skip
-        assert on_cluster("api-version-skew", versions(kubelet, kubeadm))[0] == outcome, (kubelet, kubeadm)
-    assert on_cluster("api-version-skew", versions("1.37.0", "1.36.4"))[1] == "kubelet 1.37.0 with the API at 1.36.4"
+        assert judge_cluster("api-version-skew", versions(kubelet, kubeadm))[0] == outcome, (kubelet, kubeadm)
+    assert judge_cluster("api-version-skew", versions("1.37.0", "1.36.4"))[1] == "kubelet 1.37.0 with the API at 1.36.4"

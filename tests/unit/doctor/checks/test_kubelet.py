@@ -5,20 +5,20 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.doctor_checks import on_cluster
+from tests.unit.doctor.checks.evaluation import judge_cluster
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
 SILENT = {("kubelet.health", "k1"): Answer("kubelet.health", "k1", 7, "")}
-STRANGER = answers_at("k1", written("system.identity", "0123456789abcdef0123456789abcdef\n\n"))
+STRANGER = place_answers("k1", make_answer("system.identity", "0123456789abcdef0123456789abcdef\n\n"))
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "k1") -> tuple[str, str]:
-    member = answers_at("k1", recorded("leftovers.kubernetes", "worker-of-ours"))
-    return on_cluster(id, member | dict(answers), where)
+    member = place_answers("k1", read_case("leftovers.kubernetes", "worker-of-ours"))
+    return judge_cluster(id, member | dict(answers), where)
 
 
 def start(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
-    return answers_at("k1", recorded("kubelet.start", "control-plane", *edits))
+    return place_answers("k1", read_case("kubelet.start", "control-plane", *edits))
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_kubelet_that_is_not_there() -> None:
     gone = start(("=loaded", "=not-found"))
     assert here("kubelet-not-running", gone) == ("ok", "not installed")
     assert here("kubelet-no-config-yet", gone) == ("ok", "not installed")
-    assert here("kubelet-unknown-flag", answers_at("k1", written("kubelet.start", "x\n")))[0] == "unknown"
+    assert here("kubelet-unknown-flag", place_answers("k1", make_answer("kubelet.start", "x\n")))[0] == "unknown"
 
 
 WORDS = (
@@ -63,24 +63,24 @@ def test_a_host_that_never_joined() -> None:
     assert here("kubelet-no-config-yet", start())[0] == "ok"
     assert here("kubelet-no-config-yet", bare)[0] == "failed"
     assert here("kubelet-no-config-yet guard", bare)[0] == "failed"
-    refused = answers_at(CLUSTER, recorded("kube.nodes", "refused"))
+    refused = place_answers(CLUSTER, read_case("kube.nodes", "refused"))
     assert here("kubelet-no-config-yet guard", refused)[0] == "unknown"
 
 
 def test_a_join_that_made_no_node() -> None:
     assert here("st-join-failed", {}) == ("ok", "k1")
     assert here("st-join-failed", STRANGER)[0] == "failed"
-    nothing = STRANGER | start(("config\nyes", "config\nno")) | answers_at("k1", written("kubeadm.files", ""))
+    nothing = STRANGER | start(("config\nyes", "config\nno")) | place_answers("k1", make_answer("kubeadm.files", ""))
     assert here("st-join-failed", nothing) == ("unknown", "no evidence of an attempted join")
 
 
 def test_the_certificate_of_the_kubelet() -> None:
     assert here("kubelet-client-cert-expired", {})[0] == "ok"
-    old = recorded("kubelet.certificate", "control-plane", ("2027 GMT", "2025 GMT"))
+    old = read_case("kubelet.certificate", "control-plane", ("2027 GMT", "2025 GMT"))
     assert here("kubelet-client-cert-expired", {("kubelet.certificate", "k1"): old})[0] == "failed"
-    none = answers_at("k1", written("kubelet.certificate", ""))
+    none = place_answers("k1", make_answer("kubelet.certificate", ""))
     assert here("kubelet-client-cert-expired", none) == ("ok", "none on this host")
-    odd = answers_at("k1", written("kubelet.certificate", "in /x\n"))
+    odd = place_answers("k1", make_answer("kubelet.certificate", "in /x\n"))
     assert here("kubelet-client-cert-expired", odd)[0] == "unknown"
 
 
@@ -88,5 +88,5 @@ def test_the_certificate_of_the_kubelet() -> None:
 def test_targets_of_the_kubelets(value: str, outcome: str) -> None:
     body = f'{{"metric":{{"job":"kubelet"}},"value":[0,"{value}"]}}'
     out = f'{{"status":"success","data":{{"resultType":"vector","result":[{body}]}}}}'
-    answers = answers_at(CLUSTER, written("monitoring.targets", out))
+    answers = place_answers(CLUSTER, make_answer("monitoring.targets", out))
     assert here("st-kubelet-down -> st-target-down", answers)[0] == outcome

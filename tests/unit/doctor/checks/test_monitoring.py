@@ -3,9 +3,9 @@
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.worlds import hosts
-from tests.worlds.cases import answers_at, recorded
-from tests.worlds.doctor_checks import evaluate, summary
+from tests.unit.doctor.checks.evaluation import evaluate, summary
+from tests.worlds.snapshots import hosts
+from tests.worlds.snapshots.answers import place_answers, read_case
 
 
 @pytest.mark.parametrize(
@@ -22,22 +22,22 @@ from tests.worlds.doctor_checks import evaluate, summary
     ],
 )
 def test_monitors_that_prometheus_does_not_take(prometheus: str, monitors: str, outcome: str) -> None:
-    answers = answers_at(
+    answers = place_answers(
         CLUSTER,
-        recorded("service-monitors.selectors", prometheus),
-        recorded("service-monitors.objects", monitors),
-        recorded("monitoring.prometheuses", "control-plane"),
+        read_case("service-monitors.selectors", prometheus),
+        read_case("service-monitors.objects", monitors),
+        read_case("monitoring.prometheuses", "control-plane"),
     )
     snapshot = hosts.snapshot(answers)
     assert evaluate("mon-selector-nil-uses-helm-values", snapshot, CLUSTER).outcome == outcome
 
 
 def test_what_the_selector_wants_is_reported() -> None:
-    answers = answers_at(
+    answers = place_answers(
         CLUSTER,
-        recorded("service-monitors.selectors", "of-the-release"),
-        recorded("service-monitors.objects", "bare"),
-        recorded("monitoring.prometheuses", "control-plane"),
+        read_case("service-monitors.selectors", "of-the-release"),
+        read_case("service-monitors.objects", "bare"),
+        read_case("monitoring.prometheuses", "control-plane"),
     )
     judgement = evaluate("mon-selector-nil-uses-helm-values", hosts.snapshot(answers), CLUSTER)
     wants = "monitoring-prometheus selects monitors with release=monitoring"

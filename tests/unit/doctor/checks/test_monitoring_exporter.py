@@ -3,9 +3,9 @@
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.worlds import gpus
-from tests.worlds.doctor_checks import evaluate, on_gpu_cluster, summary
-from tests.worlds.start_times import exporter
+from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, summary
+from tests.unit.doctor.checks.start_times import exporter
+from tests.worlds.snapshots import gpus
 
 LOG = "mon-dcgm-remote-engine-unreachable"
 
@@ -37,7 +37,7 @@ LOG = "mon-dcgm-remote-engine-unreachable"
     ],
 )
 def test_the_exporter(id: str, where: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(on_gpu_cluster(id, where, **cases))
+    result = summary(judge_gpu_cluster(id, where, **cases))
     assert result[0] == outcome, result
     assert found in result[1]
 

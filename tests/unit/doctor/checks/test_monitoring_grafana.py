@@ -5,9 +5,9 @@ import json
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.worlds import cluster, gpus
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.doctor_checks import evaluate, on_gpu_cluster, summary
+from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, summary
+from tests.worlds.snapshots import cluster, gpus
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
 SOURCE = "mon-grafana-datasource-wrong"
 PLUGIN = "mon-grafana-plugin-lost"
@@ -38,7 +38,7 @@ LOADED = "mon-grafana-dashboard-not-loaded"
     ],
 )  # fmt: skip
 def test_grafana(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(on_gpu_cluster(id, CLUSTER, **cases))
+    result = summary(judge_gpu_cluster(id, CLUSTER, **cases))
     assert result[0] == outcome, result
     assert found in result[1]
 
@@ -56,7 +56,7 @@ def test_grafana(id: str, cases: dict[str, str], outcome: str, found: str) -> No
 )
 def test_the_address_of_the_data_source(address: str, outcome: str) -> None:
     edit = ("http://monitoring-prometheus.monitoring:9090/", address)
-    sources = recorded("grafana.data-sources", "control-plane", edit)
+    sources = read_case("grafana.data-sources", "control-plane", edit)
     judgement = evaluate(SOURCE, gpus.snapshot({("grafana.data-sources", CLUSTER): sources}), CLUSTER)
     assert judgement.outcome == outcome, summary(judgement)
 
@@ -64,19 +64,19 @@ def test_the_address_of_the_data_source(address: str, outcome: str) -> None:
 @pytest.mark.parametrize("id", [LOADED, "mon-dashboard-metric-name-wrong", "mon-dashboard-label-renamed"])
 def test_a_dashboard_in_a_namespace_of_its_owner_is_no_fault(id: str) -> None:
     case = "no-json" if id == LOADED else "wrong-names"
-    answer = recorded("grafana.dashboards", case, ('"namespace": "monitoring"', '"namespace": "team"'))
+    answer = read_case("grafana.dashboards", case, ('"namespace": "monitoring"', '"namespace": "team"'))
     judgement = evaluate(id, gpus.snapshot({("grafana.dashboards", CLUSTER): answer}), CLUSTER)
     assert judgement.outcome == "ok", summary(judgement)
 
 
 def test_a_dashboard_of_ours_without_its_label() -> None:
-    answer = cluster.healthy()["applied.config-maps", CLUSTER]
+    answer = cluster.build_answers()["applied.config-maps", CLUSTER]
     body = json.loads(answer.stdout)
     for entry in body["items"]:
         if entry["metadata"]["name"] == "gpustack-dashboard-gpu-health":
             for one in entry["metadata"]["managedFields"]:
                 one["fieldsV1"]["f:metadata"]["f:labels"].pop("f:grafana_dashboard")
-    changed = answers_at(CLUSTER, written("applied.config-maps", json.dumps(body)))
+    changed = place_answers(CLUSTER, make_answer("applied.config-maps", json.dumps(body)))
     judgement = evaluate(LOADED, gpus.snapshot(changed), CLUSTER)
     assert summary(judgement) == ("failed", "without its label: monitoring/gpustack-dashboard-gpu-health")
-    assert summary(on_gpu_cluster(LOADED)) == ("ok", "loaded")
+    assert summary(judge_gpu_cluster(LOADED)) == ("ok", "loaded")

@@ -3,10 +3,10 @@
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.worlds import gpus
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.doctor_checks import evaluate, on_gpu_cluster, summary
-from tests.worlds.start_times import api_server, exporter
+from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, summary
+from tests.unit.doctor.checks.start_times import api_server, exporter
+from tests.worlds.snapshots import gpus
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
 LOOPBACK = "mon-control-plane-targets-loopback"
 
@@ -38,28 +38,28 @@ LOOPBACK = "mon-control-plane-targets-loopback"
     ],
 )
 def test_targets(id: str, where: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(on_gpu_cluster(id, where, **cases))
+    result = summary(judge_gpu_cluster(id, where, **cases))
     assert result[0] == outcome, result
     assert found in result[1]
 
 
 def test_targets_of_the_control_plane_that_listen_on_loopback() -> None:
-    assert summary(on_gpu_cluster(LOOPBACK)) == ("ok", "nothing")
-    assert summary(on_gpu_cluster(LOOPBACK, scrape__jobs="control-plane-down")) == ("ok", "nothing")
-    only = written("kubeadm.listeners", "LISTEN 0 4096 127.0.0.1:10259 0.0.0.0:*\n")
-    down = {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "control-plane-down"), ("kubeadm.listeners", "k1"): only}
+    assert summary(judge_gpu_cluster(LOOPBACK)) == ("ok", "nothing")
+    assert summary(judge_gpu_cluster(LOOPBACK, scrape__jobs="control-plane-down")) == ("ok", "nothing")
+    only = make_answer("kubeadm.listeners", "LISTEN 0 4096 127.0.0.1:10259 0.0.0.0:*\n")
+    down = {("scrape.jobs", CLUSTER): read_case("scrape.jobs", "control-plane-down"), ("kubeadm.listeners", "k1"): only}
     assert summary(evaluate(LOOPBACK, gpus.snapshot(down), CLUSTER)) == ("failed", "kube-scheduler")
 
 
 def test_targets_of_others_are_theirs() -> None:
-    down = recorded("scrape.jobs", "exporter-down", ('"namespace":"gpu-operator"', '"namespace":"shop"'))
+    down = read_case("scrape.jobs", "exporter-down", ('"namespace":"gpu-operator"', '"namespace":"shop"'))
     world = gpus.snapshot({("scrape.jobs", CLUSTER): down})
     assert summary(evaluate("st-target-down", world, CLUSTER)) == ("ok", "up")
 
 
 @pytest.mark.parametrize(("age", "outcome"), [(60, "unknown"), (95, "failed")])
 def test_targets_are_unknown_until_they_were_scraped_after_the_api_started(age: int, outcome: str) -> None:
-    down = api_server(age) | answers_at(CLUSTER, recorded("scrape.jobs", "exporter-down"))
+    down = api_server(age) | place_answers(CLUSTER, read_case("scrape.jobs", "exporter-down"))
     assert summary(evaluate("st-target-down", gpus.snapshot(down), CLUSTER))[0] == outcome
 
 
@@ -67,13 +67,13 @@ def test_targets_are_unknown_until_they_were_scraped_after_the_api_started(age: 
     ("since", "outcome"), [("2026-11-21T04:59:58Z", "unknown"), ("2026-11-21T04:58:58Z", "failed")]
 )
 def test_an_exporter_that_was_started_just_now_has_yet_to_be_asked(since: str, outcome: str) -> None:
-    answers = exporter(since) | answers_at(CLUSTER, recorded("scrape.jobs", "exporter-down"))
+    answers = exporter(since) | place_answers(CLUSTER, read_case("scrape.jobs", "exporter-down"))
     assert summary(evaluate("st-target-down", gpus.snapshot(answers), CLUSTER))[0] == outcome
 
 
 def test_another_target_that_is_down_is_confirmed_all_the_same() -> None:
     dns = '"job":"coredns","namespace":"kube-system","service":"monitoring-coredns"},"value":[1795321824.553,'
-    down = recorded("scrape.jobs", "exporter-down", (f'{dns}"1"', f'{dns}"0"'))
+    down = read_case("scrape.jobs", "exporter-down", (f'{dns}"1"', f'{dns}"0"'))
     answers = exporter("2026-11-21T04:59:58Z") | {("scrape.jobs", CLUSTER): down}
     found = summary(evaluate("st-target-down", gpus.snapshot(answers), CLUSTER))
     assert found == ("failed", "down: coredns, nvidia-dcgm-exporter")
@@ -91,9 +91,9 @@ def test_a_kubelet_that_was_started_just_now_has_yet_to_be_asked_and_so_has_the_
 ) -> None:
     changes = [(UP, UP.replace('"1"]', '"0"]'))]
     kubelet = "Id=kubelet.service\nLoadState=loaded\nUnitFileState=enabled\nActiveEnterTimestamp=@1795321800\n"
-    units = written("units.services", f"Now={1795321800 + age}\n\n{kubelet}ActiveState={state}\n")
+    units = make_answer("units.services", f"Now={1795321800 + age}\n\n{kubelet}ActiveState={state}\n")
     answers = {
-        ("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down", *changes),
+        ("scrape.jobs", CLUSTER): read_case("scrape.jobs", "exporter-down", *changes),
         ("units.services", "k2"): units,
     }
     assert summary(evaluate("st-target-down", gpus.snapshot(answers), CLUSTER))[0] == outcome
@@ -101,7 +101,7 @@ def test_a_kubelet_that_was_started_just_now_has_yet_to_be_asked_and_so_has_the_
 
 def test_what_another_program_answers_on_the_port_is_no_matter_of_the_network() -> None:
     found = summary(
-        on_gpu_cluster(
+        judge_gpu_cluster(
             "mon-target-down-network", "k2", scrape__down_targets="one-node", network__programs="node-exporter"
         )
     )

@@ -3,23 +3,23 @@
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.worlds import gpus
-from tests.worlds.cases import recorded
-from tests.worlds.doctor_checks import evaluate, on_gpu_cluster, summary
+from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, summary
+from tests.worlds.snapshots import gpus
+from tests.worlds.snapshots.answers import read_case
 
 PORT = "mon-node-exporter-port-host-process"
 
 
 def test_a_port_that_a_program_of_the_host_has() -> None:
-    assert summary(on_gpu_cluster(PORT, "k1")) == ("ok", "used by a pod")
-    judgement = on_gpu_cluster(PORT, "k1", network__programs="node-exporter")
+    assert summary(judge_gpu_cluster(PORT, "k1")) == ("ok", "used by a pod")
+    judgement = judge_gpu_cluster(PORT, "k1", network__programs="node-exporter")
     assert summary(judgement) == ("failed", "prometheus-node-exporter.service")
-    free = recorded("network.listeners", "monitored-debian-12", (":9100 ", ":9200 "))
+    free = read_case("network.listeners", "monitored-debian-12", (":9100 ", ":9200 "))
     world = gpus.snapshot({("network.listeners", "k1"): free})
     assert summary(evaluate(PORT, world, "k1")) == ("ok", "free")
     off = gpus.snapshot(spec={"monitoring": {"enabled": False}})
     assert summary(evaluate(PORT, off, "k1")) == ("ok", "not needed: no monitoring")
-    assert on_gpu_cluster(PORT, "k1", network__programs="odd").outcome == "unknown"
+    assert judge_gpu_cluster(PORT, "k1", network__programs="odd").outcome == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,6 @@ def test_a_port_that_a_program_of_the_host_has() -> None:
     ],
 )  # fmt: skip
 def test_parts_of_the_monitoring(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(on_gpu_cluster(id, CLUSTER, **cases))
+    result = summary(judge_gpu_cluster(id, CLUSTER, **cases))
     assert result[0] == outcome, result
     assert found in result[1]

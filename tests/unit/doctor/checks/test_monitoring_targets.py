@@ -3,8 +3,8 @@
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.worlds import gpus
-from tests.worlds.doctor_checks import evaluate, on_gpu_cluster, summary
+from tests.unit.doctor.checks.evaluation import evaluate, judge_gpu_cluster, summary
+from tests.worlds.snapshots import gpus
 
 REJECTED = "mon-operator-rejected-object"
 CHAIN = ("mon-servicemonitor-disabled", "mon-servicemonitor-label-mismatch", "mon-servicemonitor-port-name")
@@ -26,7 +26,7 @@ CHAIN = ("mon-servicemonitor-disabled", "mon-servicemonitor-label-mismatch", "mo
 )  # fmt: skip
 def test_one_link_is_wrong(case: str, guilty: str, found: str) -> None:
     values = {"service_monitors__objects": case, "dcgm__monitors": "none" if guilty else "two-hosts"}
-    answers = {id: summary(on_gpu_cluster(id, **values)) for id in CHAIN}
+    answers = {id: summary(judge_gpu_cluster(id, **values)) for id in CHAIN}
     assert {id: text for id, (outcome, text) in answers.items() if outcome == "failed"} == (
         {guilty: found} if guilty else {}
     )
@@ -35,13 +35,13 @@ def test_one_link_is_wrong(case: str, guilty: str, found: str) -> None:
 
 @pytest.mark.parametrize("id", CHAIN)
 def test_without_an_exporter_nothing_is_missing(id: str) -> None:
-    services = gpus.edited("proof.services", lambda items: items.clear())
+    services = gpus.edit_answer("proof.services", lambda items: items.clear())
     assert summary(evaluate(id, gpus.snapshot(services), CLUSTER)) == ("ok", "no exporter")
 
 
 @pytest.mark.parametrize("id", CHAIN)
 def test_an_answer_that_is_missing_tells_nothing(id: str) -> None:
-    assert on_gpu_cluster(id, service_monitors__objects="refused").outcome == "unknown"
+    assert judge_gpu_cluster(id, service_monitors__objects="refused").outcome == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -56,17 +56,19 @@ def test_an_answer_that_is_missing_tells_nothing(id: str) -> None:
     ],
 )  # fmt: skip
 def test_rights_of_prometheus_are_those_that_the_api_says(case: str, outcome: str, found: str) -> None:
-    assert summary(on_gpu_cluster("mon-prometheus-rbac", monitoring__rights=case)) == (outcome, found)
+    assert summary(judge_gpu_cluster("mon-prometheus-rbac", monitoring__rights=case)) == (outcome, found)
 
 
 @pytest.mark.parametrize("case", ["late", "refused", "no-admin"])
 def test_rights_without_an_answer_are_unknown(case: str) -> None:
-    assert on_gpu_cluster("mon-prometheus-rbac", monitoring__rights=case).outcome == "unknown"
+    assert judge_gpu_cluster("mon-prometheus-rbac", monitoring__rights=case).outcome == "unknown"
 
 
 def test_objects_that_the_operator_left_out() -> None:
-    assert summary(on_gpu_cluster(REJECTED)) == ("ok", "none")
-    outcome, found = summary(on_gpu_cluster(REJECTED, scrape__rejected_objects="one", scrape__rejection_events="ours"))
+    assert summary(judge_gpu_cluster(REJECTED)) == ("ok", "none")
+    outcome, found = summary(
+        judge_gpu_cluster(REJECTED, scrape__rejected_objects="one", scrape__rejection_events="ours")
+    )
     assert outcome == "failed"
     assert found.startswith('ServiceMonitor monitoring/shop: "monitoring/shop" was rejected')
 
@@ -85,5 +87,5 @@ def test_objects_that_the_operator_left_out() -> None:
 def test_a_users_own_object_that_the_operator_left_out_is_no_fault(
     count: str, events: str, outcome: str, words: str
 ) -> None:
-    found = summary(on_gpu_cluster(REJECTED, scrape__rejected_objects=count, scrape__rejection_events=events))
+    found = summary(judge_gpu_cluster(REJECTED, scrape__rejected_objects=count, scrape__rejection_events=events))
     assert (found[0], found[1][: len(words)]) == (outcome, words)

@@ -4,10 +4,10 @@ import pytest
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.worlds import cluster
-from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import evaluate, summary
-from tests.worlds.pod_paths import ALL, API, DNS, ENDS, NODE, PEER, THIRD, lines, ways
+from tests.unit.doctor.checks.evaluation import evaluate, summary
+from tests.unit.doctor.checks.pod_paths import ALL, API, DNS, ENDS, NODE, PEER, THIRD, lines, make_paths
+from tests.worlds.snapshots import cluster
+from tests.worlds.snapshots.answers import make_answer, read_case
 
 WAYS = "pod-network.paths"
 LOST = dict.fromkeys(("overlay", "bridge", "bridge-large", "pod", "pod-echo", "pod-large"), "timeout")
@@ -23,17 +23,17 @@ def here(id: str, where: str = "k1", **answers: Answer) -> Judgement:
 
 
 def test_one_pod_that_gets_through_is_enough() -> None:
-    first = ways({}, {"service": "timeout"})
+    first = make_paths({}, {"service": "timeout"})
     second = first.stdout + "\n".join(["== pod 10.244.0.5", *lines({})]) + "\n"
     assert summary(here("st-api-from-pods-timeout", ways=first)) == ("failed", "10.96.0.1:443: timeout")
-    assert here("st-api-from-pods-timeout", ways=written(WAYS, second)).outcome == "ok"
+    assert here("st-api-from-pods-timeout", ways=make_answer(WAYS, second)).outcome == "ok"
 
 
 def test_without_a_pod_pods_are_unknown_and_without_an_answer_all_is() -> None:
-    none = here("st-api-from-pods-timeout", ways=ways({"service": "timeout"}))
+    none = here("st-api-from-pods-timeout", ways=make_paths({"service": "timeout"}))
     assert summary(none) == ("ok", "no pod with its own network on this host")
     for id in ("st-api-from-pods-timeout", "st-pod-net-broken", "mtu-too-large"):
-        assert here(id, ways=recorded(WAYS, "no-perl")).outcome == "unknown"
+        assert here(id, ways=read_case(WAYS, "no-perl")).outcome == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -53,47 +53,49 @@ def test_without_a_pod_pods_are_unknown_and_without_an_answer_all_is() -> None:
     ],
 )
 def test_pods_of_another_node(gone: dict[str, str], outcome: str) -> None:
-    assert here("st-pod-net-broken", ways=ways(gone, gone)).outcome == outcome
+    assert here("st-pod-net-broken", ways=make_paths(gone, gone)).outcome == outcome
 
 
 def test_a_node_without_known_pods_is_judged_by_its_ends_if_it_answers_echoes() -> None:
     asked_of = (*API, *NODE, *ENDS)
-    assert here("st-pod-net-broken", ways=ways(LOST, LOST, asked=asked_of)).outcome == "failed"
+    assert here("st-pod-net-broken", ways=make_paths(LOST, LOST, asked=asked_of)).outcome == "failed"
     deaf = {**LOST, "echo": "timeout"}
-    assert here("st-pod-net-broken", ways=ways(deaf, deaf, asked=asked_of)).outcome == "unknown"
+    assert here("st-pod-net-broken", ways=make_paths(deaf, deaf, asked=asked_of)).outcome == "unknown"
 
 
 def test_a_single_node_has_nobody_to_lose_packets_to() -> None:
-    alone = ways({}, {}, peers=(), asked=(*API, *DNS))
+    alone = make_paths({}, {}, peers=(), asked=(*API, *DNS))
     assert summary(here("st-pod-net-broken", ways=alone)) == ("ok", "no other node")
     assert here("mtu-too-large", ways=alone).outcome == "ok"
 
 
 def test_large_packets_are_the_fault_of_the_host_that_gets_them_nowhere() -> None:
-    both = ways(LARGE, LARGE, peers=(PEER, THIRD), asked=(*ALL, *THERE))
+    both = make_paths(LARGE, LARGE, peers=(PEER, THIRD), asked=(*ALL, *THERE))
     assert here("mtu-too-large", ways=both).outcome == "failed"
     one = {**LARGE, "pod-large 10.244.2.9": "ok"}
-    assert here("mtu-too-large", ways=ways(one, one, peers=(PEER, THIRD), asked=(*ALL, *THERE))).outcome == "ok"
-    assert here("mtu-too-large", ways=ways(LOST, LOST)).outcome == "ok"
+    assert here("mtu-too-large", ways=make_paths(one, one, peers=(PEER, THIRD), asked=(*ALL, *THERE))).outcome == "ok"
+    assert here("mtu-too-large", ways=make_paths(LOST, LOST)).outcome == "ok"
 
 
 @pytest.mark.parametrize(("cause", "outcome"), [("bridge-nf-call-off", "ok"), ("st-pod-net-broken", "failed")])
 def test_where_coredns_is(cause: str, outcome: str) -> None:
     id = f"{cause} -> st-dns-broken"
-    assert here(id, ways=ways()).outcome == outcome
-    assert here(id, ways=ways(asked=(*API, DNS[0]))).outcome == "unknown"
+    assert here(id, ways=make_paths()).outcome == outcome
+    assert here(id, ways=make_paths(asked=(*API, DNS[0]))).outcome == "unknown"
 
 
 def test_what_pods_send_to_the_api() -> None:
     id = "st-pod-net-broken -> st-api-from-pods-timeout"
-    bare = recorded("flannel.host", "worker", ("FLANNEL_IPMASQ=true", "FLANNEL_IPMASQ=false"))
+    bare = read_case("flannel.host", "worker", ("FLANNEL_IPMASQ=true", "FLANNEL_IPMASQ=false"))
     assert [here(id, "k1").outcome, here(id, "k2").outcome, here(id, "k2", flannel=bare).outcome] == [
         "ok", "ok", "failed",
     ]  # fmt: skip
 
 
 def test_who_is_where() -> None:
-    pods = written("pods.monitoring", recorded("pods.monitoring", "control-plane").stdout.replace('"host2"', '"k2"'))
+    pods = make_answer(
+        "pods.monitoring", read_case("pods.monitoring", "control-plane").stdout.replace('"host2"', '"k2"')
+    )
     snapshot = cluster.snapshot({("pods.monitoring", CLUSTER): pods})
     assert evaluate("st-pod-net-broken -> mon-admission-webhook-down", snapshot, "k1").outcome == "failed"
     assert [evaluate("st-sandbox-fails -> st-no-metrics", snapshot, host).outcome for host in ("k1", "k2")] == [
@@ -107,12 +109,12 @@ def test_dns_from_pods() -> None:
         extra = {("kube.deployments", CLUSTER): api} if api else {}
         return evaluate("st-dns-broken", cluster.snapshot({**placed, **extra}), CLUSTER)
 
-    well, ill, nobody = ways({}, {}), ways({}, {"dns 10.96.0.10": "timeout"}), ways({})
+    well, ill, nobody = make_paths({}, {}), make_paths({}, {"dns 10.96.0.10": "timeout"}), make_paths({})
     assert summary(dns(well, well)) == ("ok", "reachable from pods on k1, k2")
     assert summary(dns(well, ill)) == ("failed", "not from pods on k2: 10.96.0.10: timeout")
     assert summary(dns(nobody, nobody)) == ("ok", "available")
     available = '"type":"Available","status":"True"'
-    gone = recorded("kube.deployments", "control-plane", (available, available.replace("True", "False")))
+    gone = read_case("kube.deployments", "control-plane", (available, available.replace("True", "False")))
     assert dns(nobody, nobody, api=gone).outcome == "failed"
-    assert dns(well, recorded(WAYS, "no-perl")).outcome == "unknown"
-    assert dns(ill, recorded(WAYS, "no-perl")).outcome == "failed"
+    assert dns(well, read_case(WAYS, "no-perl")).outcome == "unknown"
+    assert dns(ill, read_case(WAYS, "no-perl")).outcome == "failed"

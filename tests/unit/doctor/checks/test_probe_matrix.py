@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from gpustack.ask.probe import Answer
-from tests.worlds import cluster
-from tests.worlds.doctor_checks import evaluate
-from tests.worlds.pod_paths import ways
+from tests.unit.doctor.checks.evaluation import evaluate
+from tests.unit.doctor.checks.pod_paths import make_paths
+from tests.worlds.snapshots import cluster
 
 MATRIX = yaml.safe_load((Path(__file__).parents[1] / "probe_matrix.yaml").read_text())
 FROM_PODS, VXLAN = MATRIX["api_from_pods"]["rows"], MATRIX["vxlan"]["rows"]
@@ -35,7 +35,7 @@ def test_the_table_is_read() -> None:
 @pytest.mark.parametrize("row", FROM_PODS, ids=[f"{row[0]}, {row[1]}" for row in FROM_PODS])
 def test_the_api_from_host_and_pods(row: list[str]) -> None:
     p1, p2, p3, p4 = (word(cell) for cell in row[2:6])
-    answer = ways({"api": p1, "service": p2}, {"api": p3, "service": p4})
+    answer = make_paths({"api": p1, "service": p2}, {"api": p3, "service": p4})
     assert outcomes(answer, "st-api-from-pods-timeout") == wanted(p4 != "ok")
 
 
@@ -44,5 +44,5 @@ def test_pods_of_other_nodes(row: list[str]) -> None:
     """By the pod, small and large, and by the other node's bridge."""
     small, large, bridge = (word(cell) for cell in row[2:5])
     gone = {"pod": small, "pod-echo": small, "pod-large": large, "bridge": bridge, "bridge-large": large}
-    found = outcomes(ways(gone, gone), "st-pod-net-broken", "mtu-too-large")
+    found = outcomes(make_paths(gone, gone), "st-pod-net-broken", "mtu-too-large")
     assert found == wanted((small, large) != ("ok", "ok"), small == "ok" and large != "ok")

@@ -4,9 +4,9 @@ import pytest
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.worlds import cluster
-from tests.worlds.cases import recorded
-from tests.worlds.doctor_checks import evaluate
+from tests.unit.doctor.checks.evaluation import evaluate
+from tests.worlds.snapshots import cluster
+from tests.worlds.snapshots.answers import read_case
 
 STATE, LIMITED, ABSENT = "st-image-pull-fails", "image-pull-rate-limited", "image-registry-down-or-not-found"
 
@@ -29,7 +29,7 @@ def here(id: str, waiting: Answer, where: str = "k2") -> Judgement:
     ],
 )
 def test_what_the_registry_answered(case: str, confirmed: set[str]) -> None:
-    answer = recorded("pods.starting", case)
+    answer = read_case("pods.starting", case)
     found = {id: here(id, answer, CLUSTER if id == ABSENT else "k2").outcome for id in (STATE, LIMITED, ABSENT)}
     assert {id for id, outcome in found.items() if outcome == "failed"} == confirmed
     assert set(found.values()) <= {"failed", "ok"}
@@ -38,10 +38,10 @@ def test_what_the_registry_answered(case: str, confirmed: set[str]) -> None:
 
 def test_a_registry_that_refuses_connections_is_down_and_a_proxy_that_does_is_none() -> None:
     words = "dial tcp 140.82.121.33:443: i/o timeout"
-    down = recorded("pods.starting", "time-out", (words, "dial tcp 10.0.0.9:5000: connect: connection refused"))
+    down = read_case("pods.starting", "time-out", (words, "dial tcp 10.0.0.9:5000: connect: connection refused"))
     assert here(ABSENT, down, CLUSTER).outcome == "failed"
     proxy = "proxyconnect tcp: dial tcp 10.0.0.9:3128: connect: connection refused"
-    assert here(ABSENT, recorded("pods.starting", "time-out", (words, proxy)), CLUSTER).outcome == "ok"
+    assert here(ABSENT, read_case("pods.starting", "time-out", (words, proxy)), CLUSTER).outcome == "ok"
 
 
 def test_without_an_answer_all_is_unknown() -> None:
@@ -59,8 +59,8 @@ def test_without_an_answer_all_is_unknown() -> None:
 )
 def test_whose_image_it_is(effect: str, image: str) -> None:
     id = f"st-image-pull-fails -> {effect}"
-    theirs = recorded("pods.starting", "time-out", ("ghcr.io/flannel-io/flannel", image))
-    assert [here(id, theirs).outcome, here(id, recorded("pods.starting", "time-out")).outcome] == [
+    theirs = read_case("pods.starting", "time-out", ("ghcr.io/flannel-io/flannel", image))
+    assert [here(id, theirs).outcome, here(id, read_case("pods.starting", "time-out")).outcome] == [
         "failed",
         "ok",
     ]

@@ -5,15 +5,15 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.doctor_checks import on_cluster
+from tests.unit.doctor.checks.evaluation import judge_cluster
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 
-NO_GPU = written("gpu.nodes", '{"items":[]}')
-A_GPU = written("gpu.devices", "0000:17:00.0 0x2330\n")
+NO_GPU = make_answer("gpu.nodes", '{"items":[]}')
+A_GPU = make_answer("gpu.devices", "0000:17:00.0 0x2330\n")
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = CLUSTER) -> tuple[str, str]:
-    return on_cluster(id, {("gpu.nodes", CLUSTER): NO_GPU} | dict(answers), where)
+    return judge_cluster(id, {("gpu.nodes", CLUSTER): NO_GPU} | dict(answers), where)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = CLUSTE
 def test_pods_without_a_node(case: str, pending: str, short: str, guard: str, gpu: str) -> None:
     """What users ask for is theirs; their GPU pods only show that no GPU is on offer."""
     answers = {
-        ("kube.unscheduled-pods", CLUSTER): recorded("kube.unscheduled-pods", case),
+        ("kube.unscheduled-pods", CLUSTER): read_case("kube.unscheduled-pods", case),
         ("gpu.devices", "k2"): A_GPU,
     }
     ids = ("st-pods-pending", "insufficient-resources", "insufficient-resources guard", "st-gpu-pods-pending")
@@ -40,21 +40,23 @@ def test_pods_without_a_node(case: str, pending: str, short: str, guard: str, gp
 
 
 def test_a_gpu_pod_where_no_host_has_a_gpu_is_its_authors() -> None:
-    waits = answers_at(CLUSTER, recorded("kube.unscheduled-pods", "of-a-user"))
+    waits = place_answers(CLUSTER, read_case("kube.unscheduled-pods", "of-a-user"))
     id = "st-gpu-pods-pending"
     assert here(id, waits) == ("ok", "no host has a GPU")
-    assert here(id, waits | answers_at("k2", written("gpu.devices", "odd\n")))[0] == "failed"
+    assert here(id, waits | place_answers("k2", make_answer("gpu.devices", "odd\n")))[0] == "failed"
 
 
 def test_gpus_that_are_all_in_use() -> None:
-    answers = answers_at(CLUSTER, recorded("kube.unscheduled-pods", "platform-gpu"), recorded("gpu.nodes", "two-hosts"))
+    answers = place_answers(
+        CLUSTER, read_case("kube.unscheduled-pods", "platform-gpu"), read_case("gpu.nodes", "two-hosts")
+    )
     assert here("insufficient-resources guard", answers)[0] == "failed"
     assert here("st-gpu-pods-pending", answers)[0] == "ok"
 
 
 def test_who_waits() -> None:
-    prometheus = answers_at(CLUSTER, recorded("kube.unscheduled-pods", "memory"))
-    labeller = answers_at(CLUSTER, recorded("kube.unscheduled-pods", "tainted"))
+    prometheus = place_answers(CLUSTER, read_case("kube.unscheduled-pods", "memory"))
+    labeller = place_answers(CLUSTER, read_case("kube.unscheduled-pods", "tainted"))
     assert here("st-pods-pending -> st-no-metrics", prometheus)[0] == "failed"
     assert here("st-pods-pending -> st-no-metrics", labeller)[0] == "ok"
     assert here("st-pods-pending -> op-nodes-not-labelled", labeller)[0] == "failed"
@@ -65,11 +67,11 @@ def test_who_waits() -> None:
 def test_a_taint_that_is_not_named(everywhere: bool) -> None:
     """Newer schedulers do not say which taint: it is the cluster's where all nodes are control planes."""
     why = ("taint {node-role.kubernetes.io/control-plane: }", "taint(s)")
-    answers = answers_at(CLUSTER, recorded("kube.unscheduled-pods", "tainted", why))
+    answers = place_answers(CLUSTER, read_case("kube.unscheduled-pods", "tainted", why))
     if everywhere:
         bare = '"name":"k2"},"spec":{"podCIDR":"10.244.1.0/24"}'
         taint = '"taints":[{"effect":"NoSchedule","key":"node-role.kubernetes.io/control-plane"}]'
-        nodes = recorded("kube.nodes", "control-plane", (bare, f"{bare[:-1]},{taint}}}"))
+        nodes = read_case("kube.nodes", "control-plane", (bare, f"{bare[:-1]},{taint}}}"))
         answers |= {("kube.nodes", CLUSTER): nodes}
     assert here("st-pods-pending", answers)[0] == ("failed" if everywhere else "ok")
 
@@ -84,14 +86,14 @@ def test_a_taint_that_is_not_named(everywhere: bool) -> None:
     ],
 )
 def test_taints_of_a_condition(taint: str, outcome: str) -> None:
-    nodes = recorded("kube.nodes", "control-plane", ("node-role.kubernetes.io/control-plane", taint))
+    nodes = read_case("kube.nodes", "control-plane", ("node-role.kubernetes.io/control-plane", taint))
     assert here("node-lifecycle-taints", {("kube.nodes", CLUSTER): nodes}, "k1")[0] == outcome
 
 
 def test_a_cordoned_node_with_who_waits_for_it() -> None:
     taints = ("node-role.kubernetes.io/control-plane", "node.kubernetes.io/unschedulable")
-    nodes = answers_at(CLUSTER, recorded("kube.nodes", "control-plane", taints))
-    waits = answers_at(CLUSTER, recorded("kube.unscheduled-pods", "cordoned"))
+    nodes = place_answers(CLUSTER, read_case("kube.nodes", "control-plane", taints))
+    waits = place_answers(CLUSTER, read_case("kube.unscheduled-pods", "cordoned"))
     assert here("node-cordoned", nodes, "k1") == ("failed", "k1 is cordoned")
     kept = here("node-cordoned", nodes | waits, "k1")
     assert kept == ("failed", "k1 is cordoned; kube-system/coredns-1 waits for a node")

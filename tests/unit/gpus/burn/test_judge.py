@@ -8,8 +8,8 @@ from gpustack.gpus.burn.judge import WRONG_TESTER, BurnedGpu, LoadedPod, judge_g
 from gpustack.gpus.burn.loads import choose_load
 from gpustack.gpus.burn.watch import GpuObservation
 from gpustack.metrics.gpus import Gpu
-from tests.worlds import burns
-from tests.worlds.burns import GOOD, TENSOR, UUIDS, pod, watched
+from tests.worlds.results import burns
+from tests.worlds.results.burns import GOOD, TENSOR, UUIDS, make_observation, pod
 
 
 def judge_loaded_gpu(
@@ -20,7 +20,7 @@ def judge_loaded_gpu(
 
 
 def test_a_good_one() -> None:
-    gpu = judge_loaded_gpu(pod(0), watched(0.91, 4, "power cap"))
+    gpu = judge_loaded_gpu(pod(0), make_observation(0.91, 4, "power cap"))
     assert (gpu.outcome, gpu.reasons, gpu.actual, gpu.figure) == ("passed", (), 0.91, 610500.0)
     assert gpu.expected == pytest.approx(0.36)
 
@@ -28,22 +28,22 @@ def test_a_good_one() -> None:
 @pytest.mark.parametrize(
     ("found", "by", "outcome", "why"),
     [
-        (pod(0), watched(0.30), "failed", "PIPE_TENSOR_ACTIVE is too low"),
-        (pod(0), watched(0.30, 2), "unknown", "by 2 samples only"),
-        (pod(0), watched(None, 0), "unknown", "Prometheus has no PIPE_TENSOR_ACTIVE"),
+        (pod(0), make_observation(0.30), "failed", "PIPE_TENSOR_ACTIVE is too low"),
+        (pod(0), make_observation(0.30, 2), "unknown", "by 2 samples only"),
+        (pod(0), make_observation(None, 0), "unknown", "Prometheus has no PIPE_TENSOR_ACTIVE"),
         (pod(0), None, "unknown", "Prometheus has no PIPE_TENSOR_ACTIVE"),
-        (pod(0), replace(watched(), throttle_reasons=None), "unknown", "slowed down is not known"),
-        (pod(0), watched(0.91, 4, "power brake"), "failed", "slowed down by power brake"),
-        (pod(0), watched(0.91, 4, hot="93 °C"), "failed", "too hot: 93 °C"),
-        (pod(0, burns.tensor("0.00") + burns.end(1004)), watched(), "failed", "put no load on it"),
-        (pod(0, burns.end(1004, passed=False), 255), watched(), "failed", "TestField 1004 testing FAILED."),
-        (pod(0, burns.end(1004)), watched(), "unknown", "says nothing of its load"),
-        (pod(0, burns.SKIPPED), watched(), "unknown", "has not been implemented yet"),
-        (pod(0, burns.WRONG, WRONG_TESTER), watched(), "unknown", "for the CUDA version of the driver"),
-        (pod(0, GOOD, 1), watched(), "unknown", "ended with 1"),
-        (pod(0, "", 1), watched(), "unknown", "it printed nothing"),
-        (pod(0, "", None), watched(), "unknown", "stopped: heat of another"),
-        (pod(0, "", None, "DeadlineExceeded"), watched(), "unknown", "DeadlineExceeded"),
+        (pod(0), replace(make_observation(), throttle_reasons=None), "unknown", "slowed down is not known"),
+        (pod(0), make_observation(0.91, 4, "power brake"), "failed", "slowed down by power brake"),
+        (pod(0), make_observation(0.91, 4, hot="93 °C"), "failed", "too hot: 93 °C"),
+        (pod(0, burns.tensor("0.00") + burns.end(1004)), make_observation(), "failed", "put no load on it"),
+        (pod(0, burns.end(1004, passed=False), 255), make_observation(), "failed", "TestField 1004 testing FAILED."),
+        (pod(0, burns.end(1004)), make_observation(), "unknown", "says nothing of its load"),
+        (pod(0, burns.SKIPPED), make_observation(), "unknown", "has not been implemented yet"),
+        (pod(0, burns.WRONG, WRONG_TESTER), make_observation(), "unknown", "for the CUDA version of the driver"),
+        (pod(0, GOOD, 1), make_observation(), "unknown", "ended with 1"),
+        (pod(0, "", 1), make_observation(), "unknown", "it printed nothing"),
+        (pod(0, "", None), make_observation(), "unknown", "stopped: heat of another"),
+        (pod(0, "", None, "DeadlineExceeded"), make_observation(), "unknown", "DeadlineExceeded"),
         (LoadedPod("gpu1", reason="Unschedulable"), None, "unknown", "Unschedulable"),
     ],
 )
@@ -55,14 +55,16 @@ def test_anything_else(found: LoadedPod, by: GpuObservation | None, outcome: str
 
 def test_without_the_generation_what_lies_between_is_unknown() -> None:
     text = burns.tensor("6.11e+05") + burns.end(1004)
-    assert [judge_loaded_gpu(pod(0, text), watched(value)).outcome for value in (0.17, 0.3, 0.46)] == [
+    assert [judge_loaded_gpu(pod(0, text), make_observation(value)).outcome for value in (0.17, 0.3, 0.46)] == [
         "failed", "unknown", "passed",
     ]  # fmt: skip
 
 
 def test_what_need_not_be_known() -> None:
     assert (
-        judge_loaded_gpu(pod(0), replace(watched(), throttle_reasons=None, temperature=None), blind=True).outcome
+        judge_loaded_gpu(
+            pod(0), replace(make_observation(), throttle_reasons=None, temperature=None), blind=True
+        ).outcome
         == "passed"
     )
     assert judge_loaded_gpu(pod(0), None, blind=True).outcome == "unknown", "what it reached is never waived"
@@ -70,8 +72,8 @@ def test_what_need_not_be_known() -> None:
 
 def test_peers_are_compared_by_what_they_count() -> None:
     pods = [pod(0), pod(1, burns.SLOW), replace(pod(2, burns.SLOW), model="NVIDIA L4")]
-    smaller = replace(watched(), gpu=Gpu("gpu1", "2", "", model="NVIDIA L4"))
-    by = {uuid: watched() for uuid in UUIDS} | {UUIDS[2]: smaller}
+    smaller = replace(make_observation(), gpu=Gpu("gpu1", "2", "", model="NVIDIA L4"))
+    by = {uuid: make_observation() for uuid in UUIDS} | {UUIDS[2]: smaller}
     gpus = judge_gpus(TENSOR, pods, by, "", blind=False)
     assert [burned_gpu.outcome for burned_gpu in gpus] == ["passed", "failed", "passed"]
     assert gpus[1].reasons == ("410500 gflops, and the best of its model 610500",)
@@ -81,6 +83,6 @@ def test_memory_reaches_what_was_moved() -> None:
     dram = choose_load("dram-active")
     text = burns.memory("0.850", "0.850") + burns.end(1005)
     low, enough = (
-        judge_gpus(dram, [pod(0, text)], {UUIDS[0]: watched(value)}, "", blind=False) for value in (0.7, 0.8)
+        judge_gpus(dram, [pod(0, text)], {UUIDS[0]: make_observation(value)}, "", blind=False) for value in (0.7, 0.8)
     )
     assert (low[0].outcome, enough[0].outcome) == ("failed", "passed")

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpustack.gpus.burn.output import Output, parse_output
-from tests.worlds import burns
+from tests.worlds.results import burns
 
 
 def test_tensor_cores() -> None:

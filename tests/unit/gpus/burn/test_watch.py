@@ -9,7 +9,7 @@ from gpustack.errors import UnreachableError, UsageError
 from gpustack.gpus.burn.watch import LAG, Watcher, require_temperatures
 from gpustack.metrics.prometheus import Series
 from gpustack.metrics.readings import Readings, build_readings
-from tests.worlds.gpu_series import gpu_series
+from tests.worlds.prometheus.gpu_series import gpu_series
 
 METRIC, GPU = "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "GPU-gpu1-0"
 WARM = {"GPU_TEMP": 70, "GPU_MAX_OP_TEMP": 87, "CLOCK_THROTTLE_REASONS": 4, "PROF_PIPE_TENSOR_ACTIVE": 0.9}

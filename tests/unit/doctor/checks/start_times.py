@@ -1,0 +1,21 @@
+"""Answers of what was started when: an API server, an exporter's pod."""
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.probes.control_plane.control_plane import STATIC_PODS
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+
+Answers = dict[tuple[str, str], Answer]
+
+
+def api_server(age: int) -> Answers:
+    """Of k1, so many seconds ago by its clock."""
+    pods = read_case(STATIC_PODS.id, "control-plane")
+    now, rest = pods.stdout.split("\n", 1)
+    since = STATIC_PODS.extract_fact(pods)["kube-apiserver"].age
+    return place_answers("k1", make_answer(STATIC_PODS.id, f"{int(now) - since + age}\n{rest}"))
+
+
+def exporter(since: str) -> Answers:
+    """The pod of k2, that is not ready yet."""
+    moved = ('"nodeName":"host2"', '"nodeName":"k2"')
+    return place_answers(CLUSTER, read_case("gpu.pods", "starting", moved, ("2026-11-22T21:02:18Z", since)))

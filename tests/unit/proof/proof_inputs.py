@@ -1,0 +1,69 @@
+"""Nodes, pods, series and panels that never were: two nodes with two GPUs each, all as it should be, and what differs
+from that."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gpustack.proof.chain import PanelComparison, Place, ProofAnswers, Row, judge
+from gpustack.proof.prometheus import Sample, Scrape, Series
+from gpustack.proof.workload import PodResult, VisibleGpu
+
+NOW = 1_000_000.0
+EVERY = 15.0
+MODEL = "NVIDIA H100 80GB HBM3"
+# UUID, node, PCI address: the truth.
+GPUS = tuple(
+    (f"GPU-0000000{node}-0000-0000-0000-00000000000{at}", f"gpu{node}", f"0000:{65 + at}:00.0")
+    for node in (1, 2)
+    for at in (0, 1)
+)
+UUIDS = tuple(uuid for uuid, _, _ in GPUS)
+
+
+def target(node: str) -> str:
+    return f"nvidia-dcgm-exporter {node}:9400"
+
+
+def place(node: str, **other: object) -> Place:
+    return replace(Place(node, 2, 2, 2, devices=2, model=MODEL), **other)  # type: ignore[arg-type]
+
+
+def pod(number: int) -> PodResult:
+    uuid, node, bus = GPUS[number]
+    return PodResult(f"proof-{number}", node, "held", ran=True, gpus=(VisibleGpu(uuid, bus, MODEL),))
+
+
+def sample(number: int, **other: object) -> Sample:
+    uuid, node, bus = GPUS[number]
+    owner = f"gpustack-proof/proof-{number}"
+    found = Sample(uuid, node, bus, str(number % 2), MODEL, NOW - 4, 40.0 + number, owner, target(node))
+    return replace(found, **other)  # type: ignore[arg-type]
+
+
+def series(samples: Sequence[Sample]) -> Series:
+    scrapes = {target(node): Scrape(EVERY) for node in ("gpu1", "gpu2")}
+    return Series("DCGM_FI_DEV_GPU_TEMP", NOW, tuple(samples), scrapes)
+
+
+def build_comparison(samples: Sequence[Sample]) -> PanelComparison:
+    """Build the comparison of a panel that shows what Prometheus has."""
+    return PanelComparison(
+        {sample.uuid: (NOW - 5, sample.value) for sample in samples}, {one.uuid: one.value for one in samples}
+    )
+
+
+def make_answers(samples: Sequence[Sample] = (), pods: Sequence[PodResult] = (), **other: object) -> ProofAnswers:
+    """All is well, but for what is given otherwise."""
+    some = tuple(samples) or tuple(sample(number) for number in range(4))
+    results = tuple(pods) or tuple(pod(number) for number in range(4))
+    found = ProofAnswers((place("gpu1"), place("gpu2")), results, series(some), build_comparison(some))
+    return replace(found, **other)  # type: ignore[arg-type]
+
+
+def marks(rows: Sequence[Row]) -> list[str]:
+    """`gpu1 00 ooo`: node, end of the UUID, first letters of the three outcomes."""
+    return [f"{row.node} {row.uuid[-2:] or '--'} {''.join(link.outcome[0] for _, link in row.links)}" for row in rows]
+
+
+def judge_marks(found: ProofAnswers) -> list[str]:
+    return marks(judge(found))

@@ -1,0 +1,114 @@
+"""Series of GPUs for tests, as Prometheus has them of dcgm-exporter."""
+
+from itertools import chain
+
+from gpustack.gpus.activity import Activity, build_activity
+from gpustack.gpus.contract import Contract, Verdict
+from gpustack.gpus.fleet import Fleet, build_fleet
+from gpustack.gpus.series import Metric, Metrics
+from gpustack.metrics.prometheus import Series
+from gpustack.metrics.readings import build_readings
+from gpustack.vocabulary.fields import find_fields
+
+LABELS = {
+    "job": "nvidia-dcgm-exporter",
+    "namespace": "gpu-operator",
+    "pod": "nvidia-dcgm-exporter-x7k2p",
+    "container": "nvidia-dcgm-exporter",
+    "modelName": "NVIDIA H100 80GB HBM3",
+    "DCGM_FI_DRIVER_VERSION": "595.91.07",
+}
+BUSY = {
+    "PROF_GR_ENGINE_ACTIVE": 0.99,
+    "PROF_SM_ACTIVE": 0.85,
+    "PROF_PIPE_TENSOR_ACTIVE": 0.4,
+    "PROF_DRAM_ACTIVE": 0.5,
+    "FB_USED": 60000,
+    "POWER_USAGE": 640,
+    "ENFORCED_POWER_LIMIT": 700,
+    "CLOCK_THROTTLE_REASONS": 4,
+}
+HEALTHY = {
+    "FB_TOTAL": 81559,
+    "PCIE_LINK_GEN": 5,
+    "PCIE_LINK_WIDTH": 16,
+    "PCIE_MAX_LINK_GEN": 5,
+    "PCIE_MAX_LINK_WIDTH": 16,
+    "ECC_CURRENT": 1,
+    "GPU_TEMP": 40,
+    "ROW_REMAP_FAILURE": 0,
+    "ROW_REMAP_PENDING": 0,
+    "GET_GPU_RECOVERY_ACTION": 0,
+}
+
+
+def gpu_series(node: str, index: int, labels: dict[str, str] | None = None, /, **values: float) -> list[Series]:
+    """Of one healthy H100; `values` by field change it, NaN takes one away."""
+    who = {**LABELS, "hostname": node, "gpu": str(index), "UUID": f"GPU-{node}-{index}", **(labels or {})}
+    found = HEALTHY | values
+    return [
+        Series({"__name__": f"DCGM_FI_{'' if name.startswith('PROF_') else 'DEV_'}{name}", **who}, ((1000.0, value),))
+        for name, value in found.items()
+        if value == value
+    ]
+
+
+def fleet(*series: list[Series]) -> Fleet:
+    return build_fleet(build_readings(chain(*series), {}), time=1010.0)
+
+
+def make_mixed_fleet() -> Fleet:
+    """Two nodes: a GPU in use, one that fell off the bus, one with fewer lanes, one that says little."""
+    pod = {"exported_namespace": "team-a", "exported_pod": "train-0", "exported_container": "main"}
+    little = dict.fromkeys(HEALTHY, float("nan")) | {"GPU_TEMP": 35.0}
+    return fleet(
+        gpu_series("gpu1", 0, pod),
+        gpu_series("gpu1", 1, XID_ERRORS=79),
+        gpu_series("gpu1", 2, PCIE_LINK_WIDTH=8),
+        gpu_series("gpu2", 0, {"modelName": "NVIDIA GeForce RTX 4090"}, **little),
+        gpu_series("gpu2", 1, {"job": "another"}),
+        gpu_series("gpu2", 1),
+    )
+
+
+def activity(*series: list[Series]) -> Activity:
+    return build_activity(build_readings(chain(*series), {}))
+
+
+def make_working_gpus() -> Activity:
+    """Two GPUs of a pod, an idle one, and one whose exporter does not measure SMs."""
+    pod = {"exported_namespace": "team-a", "exported_pod": "train-0", "exported_container": "main"}
+    idle = dict.fromkeys(BUSY, 0.0) | {"POWER_USAGE": 71, "ENFORCED_POWER_LIMIT": 700, "CLOCK_THROTTLE_REASONS": 1}
+    no_sms = {name: float("nan") for name in BUSY if name.startswith("PROF_")} | {"PROF_GR_ENGINE_ACTIVE": 0.3}
+    t4 = {"modelName": "Tesla T4", "exported_namespace": "team-b", "exported_pod": "serve-0"}
+    return activity(
+        gpu_series("gpu1", 0, pod, **BUSY),
+        gpu_series("gpu1", 1, pod, **BUSY | {"PROF_SM_ACTIVE": 0.75, "CLOCK_THROTTLE_REASONS": 1 | 32}),
+        gpu_series("gpu1", 2, **idle),
+        gpu_series(
+            "gpu2",
+            0,
+            t4,
+            **BUSY | no_sms | {"POWER_USAGE": 60, "ENFORCED_POWER_LIMIT": 70, "FB_TOTAL": 15360, "FB_USED": 9000},
+        ),
+    )
+
+
+def metrics() -> Metrics:
+    """One as it should be, one of which nothing is known."""
+    (field,) = find_fields("DCGM_FI_DEV_FB_USED")
+    known = Metric(field.name, 8, field, "bytes", 0, 8.5e10)
+    return Metrics((known, Metric("DCGM_FI_DEV_OF_TOMORROW", 8, None, "", None, None)), ("one is not known here",))
+
+
+NVLINK = "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL"
+CONTRACT = Contract(
+    "http://gpu1:9400/metrics",
+    41,
+    8,
+    (
+        Verdict("labels", "ok", "GPU, UUID, model and host"),
+        Verdict("types", "wrong", "Metrics have another TYPE than what they are.", (NVLINK,)),
+        Verdict("pods", "unknown", "No GPU is in use."),
+    ),
+)

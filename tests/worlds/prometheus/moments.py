@@ -1,0 +1,37 @@
+"""GPUs at one moment, for tests of what is served."""
+
+from itertools import chain
+
+from gpustack.metrics.prometheus import Series
+from gpustack.metrics.readings import build_readings
+from gpustack.serve.moment import Moment, build_moment
+from tests.worlds.prometheus.gpu_series import BUSY, gpu_series
+
+NAN = float("nan")
+
+
+def labels(namespace: str, pod: str, **more: str) -> dict[str, str]:
+    return {"exported_namespace": namespace, "exported_pod": pod, **more}
+
+
+def make_served_series() -> list[Series]:
+    """Two pods of a Deployment with one and two GPUs, one whose second GPU does not measure SMs, a free GPU, and two
+    instances of one in MIG mode."""
+    half = BUSY | {"PROF_SM_ACTIVE": 0.45, "POWER_USAGE": 320}
+    mig = {"GPU_I_PROFILE": "1g.10gb"}
+    return list(
+        chain(
+            gpu_series("gpu1", 0, labels("team-a", "vllm-7d9-x2k"), **BUSY),
+            gpu_series("gpu1", 1, labels("team-a", "vllm-7d9-q8f"), **half),
+            gpu_series("gpu1", 2, labels("team-a", "vllm-7d9-q8f"), **half),
+            gpu_series("gpu2", 0, labels("team-b", "train-0"), **BUSY),
+            gpu_series("gpu2", 1, labels("team-b", "train-0"), **BUSY | {"PROF_SM_ACTIVE": NAN}),
+            gpu_series("gpu2", 2, **BUSY),
+            gpu_series("gpu3", 0, labels("team-c", "small", GPU_I_ID="7", **mig), **BUSY),
+            gpu_series("gpu3", 0, {"GPU_I_ID": "8", **mig}, **BUSY),
+        )
+    )
+
+
+def moment(*series: list[Series]) -> Moment:
+    return build_moment(build_readings(chain(*series), {}), prometheus_time=1010.0)

@@ -1,0 +1,124 @@
+"""A Prometheus that recorded the usage of GPUs, minute by minute: spans instead of samples."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any, cast
+
+from gpustack.capacity.source import Source
+from gpustack.capacity.window import Window
+from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
+from gpustack.times import HOUR
+from gpustack.vocabulary import usage_series as series
+
+BEGIN = 1_790_812_800  # 2026-10-01 00:00 UTC
+MINUTE = 60
+ASKED = re.compile(r"max by \(([\w, ]*)\) \((\w+)\(([\w:]+)(?:\{.*?\})?\[")
+Labels = tuple[tuple[str, str], ...]
+
+
+class Recorder:
+    """`put(name, first, last, value, **labels)` records it for minutes since BEGIN, the last not part of it. `lose`
+    takes minutes away: of one name, or of all (Prometheus was down)."""
+
+    def __init__(self, hours: int) -> None:
+        self.minutes = hours * 60
+        self.spans: dict[str, dict[Labels, list[tuple[int, int, float]]]] = defaultdict(lambda: defaultdict(list))
+        self.lost: list[tuple[str, int, int]] = []
+        self.hours: dict[tuple[str, Labels], dict[int, list[tuple[int, float]]]] = {}
+        self.put(series.SAMPLE, 0, self.minutes, series.INTERVAL)
+
+    def put(self, name: str, first: int, last: int, value: float, **labels: str) -> None:
+        key = tuple(sorted((label, word) for label, word in labels.items() if word))
+        self.hours.clear()
+        self.spans[name][key].append((first, min(last, self.minutes), value))
+
+    def lose(self, first: int, last: int, *names: str) -> None:
+        self.hours.clear()
+        self.lost += [(name, first, last) for name in names or ("",)]
+
+    def node(self, node: str, first: int, last: int, gpus: int, model: str = "NVIDIA H100", **units: float) -> None:
+        """`units` are units by resource, without nvidia_com_; a GPU each where there are none."""
+        self.put(series.GPUS, first, last, gpus, node=node, modelName=model)
+        for resource, count in (units or {"gpu": gpus}).items():
+            name = f"nvidia_com_{resource}"
+            self.put(series.OFFERED, first, last, count, node=node, resource=name)
+            slices = re.match(r"mig_(\d)g", resource)
+            unit = int(slices[1]) / 7 if slices else 1 / max(1, round(count / gpus))
+            self.put(series.UNIT, first, last, unit, node=node, resource=name)
+
+    def pod(
+        self, node: str, namespace: str, first: int, last: int, gpus: float, active: float = 0.9, **labels: str
+    ) -> None:
+        """`resource`, `profile`, `team` are in the labels. It is idle where it is active below 5 %."""
+        resource, profile = labels.pop("resource", "nvidia_com_gpu"), labels.pop("profile", "")
+        whose = {"node": node, "namespace": namespace, **labels}
+        self.put(series.ALLOCATED, first, last, gpus, resource=resource, **whose)
+        measured = {"modelName": "NVIDIA H100", "GPU_I_PROFILE": profile, **whose}
+        self.put(series.ATTRIBUTED, first, last, gpus, **measured)
+        self.put(series.ACTIVE, first, last, gpus * active, **measured)
+        self.put(series.IDLE, first, last, gpus if active < series.IDLE_BELOW else 0, **measured)
+
+    def values(self, name: str, key: Labels) -> Mapping[int, list[tuple[int, float]]]:
+        """By the hour: minutes, and the value in each of them."""
+        if (name, key) not in self.hours:
+            found = self.hours[name, key] = defaultdict(list)
+            for first, last, value in self.spans[name][key]:
+                for hour in range(first // 60, (last + 59) // 60):
+                    begin, end = max(first, hour * 60), min(last, hour * 60 + 60)
+                    minutes = end - begin - sum(self.lost_within(name, begin, end))
+                    if minutes > 0:
+                        found[hour].append((minutes, value))
+        return self.hours[name, key]
+
+    def lost_within(self, name: str, begin: int, end: int) -> Iterator[int]:
+        for lost, first, last in self.lost:
+            if lost in {"", name}:
+                yield max(0, min(end, last) - max(begin, first))
+
+    def query_range(self, expr: str, begin: float, end: float, step: float) -> QueryResult:
+        asked = ASKED.match(expr)
+        assert asked is not None, expr
+        by, function, name = asked.groups()
+        found: dict[Labels, dict[float, float]] = defaultdict(dict)
+        for key in self.spans[name]:
+            kept = tuple(pair for pair in key if pair[0] in by.split(", "))
+            hours = self.values(name, key)
+            for at in range(int(begin), int(end) + 1, int(step)):
+                if parts := hours.get((at - HOUR - BEGIN) // HOUR):
+                    found[kept][at] = max(found[kept].get(at, 0.0), compute_over_time(function, parts))
+        return QueryResult(tuple(Series(dict(key), tuple(sorted(points.items()))) for key, points in found.items()))
+
+    def openmetrics(self) -> Iterator[str]:
+        """A sample of every minute, at its beginning: those of an hour end before the next one's."""
+        for name, span in self.spans.items():
+            for key, spans in span.items():
+                labels = ",".join(f'{label}="{word}"' for label, word in key)
+                samples = {
+                    minute: value
+                    for first, last, value in spans
+                    for minute in range(first, last)
+                    if not any(lost in {"", name} and begin <= minute < end for lost, begin, end in self.lost)
+                }
+                yield from (
+                    f"{name}{{{labels}}} {value} {BEGIN + 60 * at + 60}\n" for at, value in sorted(samples.items())
+                )
+
+    def source(self, hours: int = 0) -> Source:
+        """Of all of it, or of the first hours."""
+        window = Window(BEGIN, BEGIN + (hours * HOUR or self.minutes * MINUTE))
+        access: Any = SimpleNamespace(url="http://prometheus.example.org")
+        fake: Any = SimpleNamespace(query_range=self.query_range, access=access)
+        return Source(cast(Prometheus, fake), window, "label_team", "", recorded=True)
+
+
+def compute_over_time(function: str, parts: list[tuple[int, float]]) -> float:
+    count = sum(minutes for minutes, _ in parts)
+    whole = sum(minutes * value for minutes, value in parts)
+    known = {"sum_over_time": whole, "count_over_time": count, "avg_over_time": whole / count}
+    return {**known, "max_over_time": max(value for _, value in parts)}[function]
+
+
+def index_by_name(rows: Any) -> Mapping[tuple[str, ...], Any]:
+    return {row.names: row.hours for row in rows}

@@ -1,0 +1,77 @@
+"""Small graphs that never were, and what was judged on them: the words of the rule, without a host."""
+
+from collections.abc import Mapping, Sequence
+
+from gpustack.ask.judge import Judgement, Result, build_ok_result
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.view import Evidence
+from gpustack.doctor.entry import Edge, Fault, Fix, Group, Layer, Question, Role, Scope, State
+from gpustack.doctor.finding import Verdict
+from gpustack.doctor.graph import Graph, join_layers
+from gpustack.doctor.placed_graph import PlacedGraph
+from gpustack.doctor.verdict import build_verdict
+
+HOSTS = ("one", "two", "three")
+
+
+def fault(id: str, role: Role = "fault", scope: Scope = "host") -> Fault:
+    guard = "it is so" if role == "conditional" else ""
+    asked = (Question(f"ask {id}", "it"),)
+    return Fault(id, "host", scope, role, id, id, (), asked, Fix("fix it"), "no", "", "real", (), guard)
+
+
+def entry(name: str) -> Fault | State:
+    """`st-…` is a state, `…-pointer`, `…-info` and `…-when` have that role; `all-…` is of the cluster."""
+    scope: Scope = "cluster" if "all-" in name else "host"
+    if name.startswith("st-"):
+        return State(name, "host", scope, name, name, f"ask {name}")
+    roles: dict[str, Role] = {"pointer": "pointer", "info": "info", "when": "conditional"}
+    return fault(name, roles.get(name.rsplit("-", 1)[-1], "fault"), scope)
+
+
+def graph(edges: Sequence[str], groups: Sequence[Sequence[str]] = (), alone: Sequence[str] = ()) -> Graph:
+    """Edges as `a -> b`, `a -> b?` (conditional), `a -> b *` (joins all hosts)."""
+    made = []
+    for line in edges:
+        cause, _, rest = line.partition(" -> ")
+        effect = rest.rstrip(" *?")
+        made.append(Edge(cause, effect, "it is so" if "?" in rest else "", "all" if "*" in rest else ""))
+    names = dict.fromkeys([*alone, *(name for edge in made for name in (edge.cause, edge.effect))])
+    entries = [entry(name) for name in names]
+    faults = tuple(one for one in entries if isinstance(one, Fault))
+    states = tuple(one for one in entries if isinstance(one, State))
+    return join_layers(
+        [Layer("host", faults, states, tuple(made), tuple(Group(tuple(group), "one act") for group in groups))]
+    )
+
+
+def make_judgements(
+    values: Mapping[str, str], evidence: Mapping[tuple[str, str], tuple[Evidence, ...]] | None = None
+) -> dict[tuple[str, str], Judgement]:
+    """`a@one + b@two` (or `a`, of the cluster) to a word: `!found` confirms, `?why` is unknown, all else refutes."""
+    judgements = []
+    for names, word in values.items():
+        for name in names.split(" + "):
+            id, _, host = name.partition("@")
+            where = host or CLUSTER
+            kept = (evidence or {}).get((id, where), ())
+            if word.startswith("!"):
+                failed = Result("it", "as it should be", word[1:])
+                judgements.append(Judgement(id, where, "failed", failed, "", kept))
+            elif word.startswith("?"):
+                judgements.append(Judgement(id, where, "unknown", None, word[1:]))
+            else:
+                judgements.append(Judgement(id, where, "ok", build_ok_result(id, word), "", kept))
+    return {judgement.place: judgement for judgement in judgements}
+
+
+def judge_graph(known: Graph, values: Mapping[str, str]) -> Verdict:
+    return build_verdict(PlacedGraph(known, HOSTS, make_judgements(values), {"all": [(HOSTS, HOSTS)]}))
+
+
+def names(found: Sequence[Judgement]) -> list[str]:
+    return [f"{judgement.id}@{judgement.location}" for judgement in found]
+
+
+def roots(found: Verdict) -> list[tuple[str, tuple[str, ...]]]:
+    return sorted((root.id, root.locations) for root in found.roots)

@@ -1,0 +1,37 @@
+"""Workloads that are scaled, and a Prometheus that knows some queries."""
+
+from collections.abc import Mapping
+from typing import cast
+
+from gpustack.autoscale.manifest import Bounds, Draft
+from gpustack.autoscale.suggest import Suggestion, suggest_metric
+from gpustack.autoscale.workload import ScaledWorkload
+from gpustack.metrics.prometheus import Prometheus, QueryResult, Series
+from gpustack.profile.analysis import analyze
+from gpustack.profile.file import build_profile
+from gpustack.profile.window import GpuWindow, Job
+from tests.worlds.prometheus.windows import COMPUTE, window
+
+VLLM = ScaledWorkload("team-a", "Deployment", "vllm", 2)
+
+
+class Queries:
+    """Answers a query that has one of these words, with one series of that value and these labels."""
+
+    def __init__(self, known: Mapping[str, float], labels: Mapping[str, Mapping[str, str]] | None = None) -> None:
+        self.known, self.labels = known, labels or {}
+
+    def query_instant(self, expr: str) -> QueryResult:
+        words = [word for word in self.known if word in expr]
+        series = (Series(self.labels.get(word, {}), ((1000.0, self.known[word]),)) for word in words)
+        return QueryResult(tuple(series))
+
+
+def suggestion(known: Mapping[str, float], of: GpuWindow) -> Suggestion:
+    profile = build_profile(Job((of,)), "team-a/vllm-7d9f8c-x2k4p", "", 0.0, 1.0)
+    return suggest_metric(cast("Prometheus", Queries(known)), VLLM, analyze(profile))
+
+
+def draft() -> Draft:
+    found = suggestion({"gpustack:gpu_sm_active:ratio": 0.91}, window(COMPUTE))
+    return Draft(found, Bounds(1, 4), "http://monitoring-prometheus.monitoring.svc:9090")

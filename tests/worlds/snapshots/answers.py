@@ -1,0 +1,45 @@
+"""Answers of probes: those recorded in tests/cases, and written ones."""
+
+import json
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import gpustack.probes
+from gpustack.ask.probe import Answer, Probe
+
+CASES = Path(__file__).parents[2] / "cases"
+
+
+@cache
+def list_all_probes() -> tuple[Probe[Any], ...]:
+    """Of all modules. One that a module imports from another is the same object, and counts once."""
+    folder = Path(gpustack.probes.__path__[0])
+    paths = [path.relative_to(folder).with_suffix("").parts for path in sorted(folder.rglob("[a-z]*.py"))]
+    modules = [import_module(".".join(("gpustack.probes", *parts))) for parts in paths]
+    values = [value for module in modules for value in vars(module).values() if isinstance(value, Probe)]
+    return tuple({id(value): value for value in values}.values())
+
+
+@cache
+def probes() -> dict[str, Probe[Any]]:
+    return {probe.id: probe for probe in list_all_probes()}
+
+
+def read_case(probe: str, case: str, *edits: tuple[str, str], where: str = "") -> Answer:
+    """The answer of a case file, with words replaced; each must be there."""
+    loads = json.loads((CASES / probe / f"{case}.json").read_text())["answer"]
+    out = loads["stdout"]
+    for old, new in edits:
+        assert old in out, f"{probe}/{case} has no {old}"
+        out = out.replace(old, new)
+    return Answer(probe, where, loads["rc"], out, loads["stderr"])
+
+
+def make_answer(probe: str, out: str, rc: int = 0) -> Answer:
+    return Answer(probe, "", rc, out)
+
+
+def place_answers(where: str, *answers: Answer) -> dict[tuple[str, str], Answer]:
+    return {(answer.probe, where): answer for answer in answers}

@@ -1,0 +1,131 @@
+"""A healthy cluster of two hosts, k1 (control plane) and k2, made of recorded answers; a test changes what it needs."""
+
+import json
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from functools import cache
+from itertools import chain
+from typing import Any
+
+from gpustack.ask.judge import Judgement
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.snapshot import Snapshot
+from gpustack.config.host import CONTROL_PLANE, NODE, Host
+from gpustack.probes.kubernetes.applied_objects import DIGEST, MANAGER
+from gpustack.rollout.overlay import build_cluster_variables
+from gpustack.rollout.plan import StepState, plan
+from gpustack.steps.alerts import load_groups
+from gpustack.steps.step import Step
+from tests.worlds.snapshots.answers import CASES, make_answer, place_answers, probes, read_case
+from tests.worlds.snapshots.build import Answers, build
+from tests.worlds.snapshots.judge import judgements
+from tests.worlds.snapshots.managed_fields import build_owned_fields
+
+K1 = Host("k1", "10.78.0.11", groups=frozenset({CONTROL_PLANE}))
+K2 = Host("k2", "10.78.0.12", groups=frozenset({NODE}))
+ACTIVE = "LoadState=loaded\nActiveState=active\nUnitFileState=enabled\nActiveEnterTimestamp=@1795237377"
+STOPPED = "LoadState=loaded\nActiveState=inactive\nUnitFileState=enabled\nActiveEnterTimestamp="
+ABSENT = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\nActiveEnterTimestamp="
+# What the recorded cluster was made with.
+SPEC: dict[str, Any] = {
+    "kubernetes": {"version": "1.36.4"},
+    "kubelet": {"failCgroupV1": False},
+    "kube_proxy": {"conntrack": {"max_per_core": 0, "min": 0}},
+    "swap": "keep",
+    "monitoring": {"persistence": {"enabled": False}},
+}
+
+
+def units(kubelet: str) -> Answer:
+    return make_answer("units.services", f"Id=containerd.service\n{ACTIVE}\n\nId=kubelet.service\n{kubelet}\n")
+
+
+@cache
+def read_answers() -> dict[tuple[str, str], Answer]:
+    """As they were recorded: of the control plane and the cluster, and of the worker."""
+    answers = {
+        (path.name, CLUSTER if probes()[path.name].scope == "cluster" else "k1"): read_case(path.name, "control-plane")
+        for path in CASES.iterdir()
+        if (path / "control-plane.json").exists()
+    }
+    for probe in ("kubeadm.files", "kubeadm.certificates", "kubeadm.listeners", "kubelet.health", "flannel.host"):
+        answers[probe, "k2"] = read_case(probe, "worker")
+    answers["storage.classes", CLUSTER] = read_case("storage.classes", "local-path")
+    answers["storage.provisioner", CLUSTER] = read_case("storage.provisioner", "local-path")
+    machines = {"k1": "121ca0afe03a40a488e2456beddcd32a", "k2": "ba0ba3be313041508437d607678a4fb3"}
+    for host, system in (("k1", "debian-12"), ("k2", "debian-13")):
+        answers["units.services", host] = units(ACTIVE)
+        answers["system.identity", host] = make_answer("system.identity", f"{machines[host]}\n\n")
+        answers["network.listeners", host] = read_case("network.listeners", f"monitored-{system}")
+        answers["gpu.devices", host] = read_case("gpu.devices", "none")
+    return answers
+
+
+def build_answers() -> dict[tuple[str, str], Answer]:
+    """With what this release brings for the recorded spec: releases and objects have its digests."""
+    return dict(stamp_recorded_answers())
+
+
+@cache
+def stamp_recorded_answers() -> dict[tuple[str, str], Answer]:
+    return stamp_answers(read_answers())
+
+
+def stamp_answers(answers: Answers) -> dict[tuple[str, str], Answer]:
+    """Where the recorded cluster has a release or an object of ours, it has it as this tree would bring it, and the
+    dashboards of this tree that are newer than it."""
+    wanted = build_cluster_variables(build((K1, K2), answers, SPEC))
+    digests = {release["name"]: release["digest"] for release in wanted["gpustack_releases"].values() if release}
+    objects = [one for step in wanted["gpustack_objects"].values() for one in step.get("objects", ())]
+    stamps = {one["metadata"]["name"]: one for one in objects if DIGEST in one["metadata"].get("annotations", {})}
+    found = dict(answers)
+
+    def release(metadata: dict[str, Any]) -> None:
+        metadata["labels"]["gpustack-digest"] = digests.get(metadata["labels"]["name"], "")
+
+    def applied(metadata: dict[str, Any]) -> None:
+        if one := stamps.get(metadata["name"]):
+            metadata["annotations"][DIGEST] = one["metadata"]["annotations"][DIGEST]
+            metadata["managedFields"] = [{"manager": MANAGER, "fieldsV1": build_owned_fields(one)}]
+
+    for probe, stamp in (("helm.releases", release), ("applied.config-maps", applied), ("applied.rules", applied)):
+        listed = json.loads(found[probe, CLUSTER].stdout)
+        if probe == "applied.config-maps":
+            listed["items"] += list_new_objects(listed["items"], wanted["gpustack_objects"]["dashboards"]["objects"])
+        for entry in listed["items"]:
+            stamp(entry["metadata"])
+        found[probe, CLUSTER] = replace(found[probe, CLUSTER], stdout=json.dumps(listed, separators=(",", ":")))
+    rules = [(group["name"], len(group["rules"])) for group in chain.from_iterable(load_groups("").values())]
+    result = [{"metric": {"rule_group": f"x;{name}"}, "value": [0, str(count)]} for name, count in rules]
+    loaded = {"status": "success", "data": {"resultType": "vector", "result": result}}
+    return found | place_answers(CLUSTER, make_answer("alerting.rule-groups", json.dumps(loaded)))
+
+
+def list_new_objects(items: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The metadata of objects that are not there yet."""
+    known = {entry["metadata"]["name"] for entry in items}
+    found = [deepcopy(one["metadata"]) for one in wanted if one["metadata"]["name"] not in known]
+    return [{"metadata": metadata} for metadata in found]
+
+
+def snapshot(
+    answers: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
+) -> Snapshot:
+    return build(hosts, build_answers() | dict(answers or {}), SPEC | dict(spec or {}))
+
+
+def states(
+    *steps: Step,
+    answers: Answers | None = None,
+    spec: Mapping[str, Any] | None = None,
+    hosts: Sequence[Host] = (K1, K2),
+) -> list[StepState]:
+    return list(plan(snapshot(answers, spec, hosts), steps).states)
+
+
+def judge(
+    step: Step, answers: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
+) -> dict[str, Judgement]:
+    """The judgements of a step's only location, by check."""
+    return judgements(step, snapshot(answers, spec, hosts))

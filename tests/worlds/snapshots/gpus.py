@@ -1,0 +1,141 @@
+"""The healthy cluster of cluster.py with two GPUs on each of its hosts; a test changes what it needs.
+
+Kubernetes' words are of two lab hosts with simulated GPUs; names and machine-ids are those of k1 and k2.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpustack.ask.judge import Judgement
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.config.host import Host, HostSpec
+from gpustack.probes.kubernetes.applied_objects import MANAGER
+from gpustack.steps.gpu.exporter import render_counters
+from gpustack.steps.gpu.metrics_objects import MONITOR_NAME, build_monitor, select_monitor
+from gpustack.steps.gpu.operator_values import build_release
+from gpustack.steps.step import Step
+from tests.worlds.snapshots import cluster
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.build import Answers
+from tests.worlds.snapshots.cluster import K1, K2
+from tests.worlds.snapshots.hosts import UBUNTU
+from tests.worlds.snapshots.judge import judgements
+from tests.worlds.snapshots.managed_fields import build_owned_fields
+
+SYSTEMS = {"k1": "debian-12", "k2": "debian-13"}
+# The hosts of the recorded cluster: whose they were, and whose they are here.
+NAMES = (("host1", "k1"), ("host2", "k2"))
+MACHINES = (
+    ("54488fe579ab4b438d390fa249cc2c16", "121ca0afe03a40a488e2456beddcd32a"),
+    ("0973923b33d34c7cbc6b47819f94adc0", "ba0ba3be313041508437d607678a4fb3"),
+)
+PROBES = ("gpu.daemon-sets", "gpu.deployments", "dcgm.monitors")
+# What only the doctor asks, of the cluster and of each host.
+ASKED = (
+    "gpu.pods", "monitoring.pods", "pods.pending", "scrape.jobs", "scrape.down-targets", "scrape.clocks",
+    "scrape.duplicates", "scrape.blanks", "scrape.rejected-objects", "scrape.dcgm-names", "scrape.xids",
+    "scrape.row-remap", "scrape.kubelets", "gpu.policy-settings", "gpu.exporters", "gpu.config-maps",
+    "monitoring.operators", "admission.validating", "admission.mutating", "monitoring.claims", "grafana.dashboards",
+    "proof.services", "service-monitors.objects", "service-monitors.selectors", "scrape.host-labels",
+)  # fmt: skip
+ASKED_OF_HOSTS = ("gpu.logs", "gpu.kernel-log", "gpu.plugin-files", "gpu.inotify", "network.programs")
+
+# A fleet on Ubuntu without any driver: NVIDIA's operator brings it in containers.
+BARE: Answers = {
+    (probe, host): UBUNTU if probe == "system.os" else read_case(probe, "fresh-debian-12")
+    for probe in ("system.os", "gpu.packages", "gpu.driver")
+    for host in ("k1", "k2")
+}
+
+
+def read_answers(probe: str, case: str = "two-hosts") -> dict[tuple[str, str], Answer]:
+    """A case of the recorded cluster, of k1 and k2."""
+    named = {"gpu.pods": NAMES, "scrape.kubelets": NAMES}
+    edits = {"gpu.nodes": (*NAMES, *MACHINES), "dcgm.series": NAMES, **named}.get(probe, ())
+    return place_answers(CLUSTER, read_case(probe, case, *edits))
+
+
+def edit_answer(probe: str, change: Callable[[list[Any]], object], case: str = "two-hosts") -> Answers:
+    """The same with its objects (or samples) changed in place."""
+    ((key, answer),) = read_answers(probe, case).items()
+    body = json.loads(answer.stdout)
+    change(body["items"] if "items" in body else body["data"]["result"])
+    return {key: replace(answer, stdout=json.dumps(body))}
+
+
+def devices(host: str, *buses: str) -> Answers:
+    """What the PCI bus of a host has."""
+    return place_answers(host, make_answer("gpu.devices", "".join(f"{bus} 0x2330\n" for bus in buses)))
+
+
+def add_gpus(answers: Answers, spec: Mapping[str, Any] | None = None) -> dict[tuple[str, str], Answer]:
+    """`answers` of a healthy cluster without GPUs, and what two GPUs a host make of it for a spec."""
+    found = dict(answers)
+    for host, system in SYSTEMS.items():
+        for probe in ("gpu.devices", "gpu.packages", "gpu.driver", "gpu.host-engines", "system.os"):
+            found[probe, host] = read_case(probe, f"prepared-{system}")
+        for probe in ASKED_OF_HOSTS:
+            found[probe, host] = read_case(probe, f"two-hosts-{system}")
+    for probe in ("gpu.nodes", "dcgm.series", *PROBES, *ASKED):
+        found |= read_answers(probe)
+    for probe in ("grafana.response", "monitoring.rights"):
+        found[probe, "k1"] = read_case(probe, "two-hosts")
+    found |= make_list("gpu.temporary", [])
+    found["gpu.cluster-policies", CLUSTER] = read_case("gpu.cluster-policies", "ready")
+    wanted = View(cluster.snapshot(found, spec or {}, (K1, K2)), CLUSTER)
+    table = {"dcgm-metrics.csv": render_counters(wanted)}
+    found |= make_list("dcgm.counters", [{"metadata": {"name": "gpustack-dcgm-counters"}, "data": table}])
+    if select_monitor(wanted).name == MONITOR_NAME:
+        ours = build_monitor(wanted)
+        fields = [{"manager": MANAGER, "fieldsV1": build_owned_fields(ours)}]
+        found |= make_list("applied.service-monitors", [{"metadata": {**ours["metadata"], "managedFields": fields}}])
+    return found | releases(found, digest=build_release(wanted).compute_digest(wanted)) | namespace(found)
+
+
+def make_list(probe: str, items: list[Any]) -> dict[tuple[str, str], Answer]:
+    return place_answers(CLUSTER, make_answer(probe, json.dumps({"items": items})))
+
+
+def list_other_objects(probe: str, answers: Answers) -> list[Any]:
+    """What a list has beside that of the GPUs."""
+    items = json.loads(answers[probe, CLUSTER].stdout)["items"] if (probe, CLUSTER) in answers else []
+    return [one for one in items if "gpu-operator" not in one["metadata"]["name"]]
+
+
+def releases(answers: Answers, **labels: str) -> dict[tuple[str, str], Answer]:
+    """The Secret of the operator's release, beside those of others."""
+    ours = {"name": "gpu-operator", "owner": "helm", "status": "deployed", "version": "1", "gpustack-chart": "v26.7.0"}
+    other = {("gpustack-digest" if name == "digest" else name): text for name, text in labels.items()}
+    named = {"name": "sh.helm.release.v1.gpu-operator.v1", "namespace": "gpu-operator", "labels": ours | other}
+    return make_list("helm.releases", [*list_other_objects("helm.releases", answers), {"metadata": named}])
+
+
+def namespace(answers: Answers, phase: str = "Active", level: str = "privileged") -> dict[tuple[str, str], Answer]:
+    labels = {"pod-security.kubernetes.io/enforce": level} if level else {}
+    ours = {"metadata": {"name": "gpu-operator", "labels": labels}, "status": {"phase": phase}}
+    return make_list("kube.namespaces", [*list_other_objects("kube.namespaces", answers), ours])
+
+
+def set_gpus(host: Host, **settings: str | int | None) -> Host:
+    """With settings of its own: gpustack_sharing, gpustack_mig, gpustack_gpus."""
+    return replace(host, spec=HostSpec.model_validate(settings))
+
+
+def snapshot(
+    changed: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
+) -> Snapshot:
+    """As it is healthy for the spec, but for what is changed."""
+    answers = add_gpus(cluster.build_answers(), spec)
+    if hosts != (K1, K2):
+        whole = View(cluster.snapshot(answers, spec or {}, hosts), CLUSTER)
+        answers |= releases(answers, digest=build_release(whole).compute_digest(whole))
+    return cluster.snapshot(answers | dict(changed or {}), spec or {}, hosts)
+
+
+def judge(step: Step, changed: Answers | None = None, **more: Any) -> dict[str, Judgement]:
+    """The judgements of the cluster, by check. `more` are spec and hosts."""
+    return judgements(step, snapshot(changed, **more), CLUSTER)

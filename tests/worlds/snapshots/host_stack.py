@@ -1,0 +1,113 @@
+"""GPUs without NVIDIA's operator: k1 has two, k2 none; device plugin and exporter are ours."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.config.host import Host, HostSpec
+from gpustack.probes.kubernetes.applied_objects import MANAGER
+from gpustack.steps.gpu.plugin import PROBES
+from gpustack.steps.gpu.plugin_objects import build_objects
+from gpustack.steps.gpu.runtime import PACKAGES
+from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.build import Answers, build
+from tests.worlds.snapshots.cluster import K1, K2, SPEC
+from tests.worlds.snapshots.managed_fields import build_owned_fields
+
+HOST: dict[str, Any] = {"stack": "host"}
+MACHINES = {"k1": "121ca0afe03a40a488e2456beddcd32a", "k2": "ba0ba3be313041508437d607678a4fb3"}
+BUS = {"k1": "0000:65:00.0 0x2330\n0000:66:00.0 0x2330\n", "k2": ""}
+PRESENT = {"nvidia.com/gpu.present": "true"}
+TOOLKIT = "".join(f"{name} hold installed 1.20.1-1\n" for name in PACKAGES)
+
+
+def format_list(items: list[Any]) -> str:
+    return json.dumps({"items": items})
+
+
+def node(
+    host: str,
+    gpus: int = 0,
+    healthy: int | None = None,
+    labels: Mapping[str, str] = {},
+) -> dict[str, Any]:
+    return {
+        "metadata": {"name": host, "labels": dict(labels)},
+        "status": {
+            "nodeInfo": {"machineID": MACHINES[host]},
+            "capacity": {"nvidia.com/gpu": str(gpus)},
+            "allocatable": {"nvidia.com/gpu": str(gpus if healthy is None else healthy)},
+        },
+    }
+
+
+def kube_node(host: Host) -> dict[str, Any]:
+    """The node of a host, as the API has it."""
+    return {
+        "metadata": {"name": host.name},
+        "spec": {"podCIDR": f"10.244.{int(host.name[-1]) - 1}.0/24"},
+        "status": {
+            "addresses": [{"type": "InternalIP", "address": host.address}],
+            "nodeInfo": {"machineID": MACHINES[host.name], "kubeletVersion": "v1.36.4"},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    }
+
+
+def workload(name: str, wanted: int, ready: int) -> dict[str, Any]:
+    status = {
+        "observedGeneration": 1, "desiredNumberScheduled": wanted, "numberReady": ready,
+        "updatedNumberScheduled": wanted,
+    }  # fmt: skip
+    return {"metadata": {"name": name, "generation": 1}, "spec": {}, "status": status}
+
+
+def mark_applied(one: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "metadata": {**one["metadata"], "managedFields": [{"manager": MANAGER, "fieldsV1": build_owned_fields(one)}]}
+    }
+
+
+def snapshot(spec: Mapping[str, Any] = {}, changed: Answers = {}, k1: HostSpec | None = None) -> Snapshot:  # noqa: B006
+    """As the step leaves it, and what a test changes."""
+    hosts = (K1 if k1 is None else replace(K1, spec=k1), K2)
+    whole = {**SPEC, "gpu": {**HOST, **spec}}
+    answers: dict[tuple[str, str], Answer] = {}
+    for host, machine in MACHINES.items():
+        answers["system.identity", host] = make_answer("system.identity", f"{machine}\n\n")
+        answers["gpu.devices", host] = make_answer("gpu.devices", BUS[host])
+        answers["gpu.host-engines", host] = read_case("gpu.host-engines", "prepared-debian-12")
+    labels = {"pod-security.kubernetes.io/enforce": "privileged"}
+    namespace = {"metadata": {"name": "gpu-operator", "labels": labels}, "status": {"phase": "Active"}}
+    cluster = {
+        "gpu.nodes": format_list([node("k1", 2, labels=PRESENT), node("k2")]),
+        "kube.nodes": format_list([kube_node(K1), kube_node(K2)]),
+        "gpu.daemon-sets": format_list(
+            [workload("gpustack-device-plugin", 1, 1), workload("gpustack-dcgm-exporter", 1, 1)]
+        ),
+        "gpu.cluster-policies": format_list([]),
+        "helm.releases": format_list([]),
+        "kube.namespaces": format_list([namespace]),
+    }
+    answers |= {(probe, CLUSTER): make_answer(probe, out) for probe, out in cluster.items()}
+    before = View(build(hosts, answers, whole), CLUSTER)
+    for kind, probe in PROBES.items():
+        there = [mark_applied(one) for one in build_objects(before) if one["kind"] == kind]
+        answers[probe.id, CLUSTER] = make_answer(probe.id, format_list(there))
+    return build(hosts, answers | dict(changed), whole)
+
+
+def add_toolkit(*edits: tuple[str, str]) -> Answers:
+    """h1 as the step leaves it: the recorded packages and those of the toolkit."""
+    lines = TOOLKIT
+    for old, new in edits:
+        assert old in lines
+        lines = lines.replace(old, new)
+    driver = read_case("gpu.packages", "prepared-debian-12")
+    return place_answers(
+        "h1", make_answer("gpu.packages", driver.stdout + lines), read_case("containerd.runtime", "with-nvidia")
+    )

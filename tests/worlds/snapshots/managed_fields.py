@@ -1,0 +1,30 @@
+"""fieldsV1 as the API server writes it."""
+
+import json
+from typing import Any
+
+# x-kubernetes-map-type of the API's types.
+ATOMIC = ("selector", "requiredDuringSchedulingIgnoredDuringExecution", "fieldRef")
+
+
+def build_owned_fields(applied: dict[str, Any]) -> dict[str, Any]:
+    """The fields of who applied an object as a whole."""
+    metadata = {part: applied["metadata"][part] for part in ("labels", "annotations")}
+    rest = {key: value for key, value in applied.items() if key not in ("apiVersion", "kind", "metadata")}
+    return fields({"metadata": metadata, **rest})
+
+
+def fields(value: Any, name: str = "") -> dict[str, Any]:
+    """Of lists by the keys that the API's types name, of some maps as a whole."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        keys = {"ports": ("containerPort", "port", "protocol"), "volumeMounts": ("mountPath",)}.get(name, ("name",))
+        if all(keys[0] in entry or keys[-1] in entry for entry in value):
+            found = {}
+            for entry in value:
+                key = {word: entry[word] for word in sorted(keys) if word in entry}
+                found[f"k:{json.dumps(key)}"] = {".": {}, **fields(entry)}
+            return found
+        return {}
+    if not isinstance(value, dict) or name in ATOMIC:
+        return {}
+    return {f"f:{key}": fields(inner, key) for key, inner in value.items()}

@@ -1,0 +1,66 @@
+"""Each step with a snapshot in which all its checks hold: what is spoiled there must be noticed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.config.host import HostSpec
+from gpustack.rollout.plan import StepState
+from gpustack.steps import STEPS
+from gpustack.steps.step import Step
+from tests.worlds.snapshots import autoscaling, cluster, gpus, host_stack, hosts, serve, standalone
+from tests.worlds.snapshots.answers import place_answers, read_case
+from tests.worlds.snapshots.cluster import ABSENT, ACTIVE, K1, K2
+from tests.worlds.snapshots.judge import state
+
+BY_ID = {step.id: step for step in STEPS}
+# Where the recorded hosts leave a check nothing to judge: our table, a clock that is kept, a node without the taint.
+UNFILTERED = place_answers(
+    "h1",
+    read_case("firewall.live", "guarded-debian-12"),
+    read_case("firewall.stored", "guarded-debian-12"),
+    read_case("units.clock", "synchronised"),
+    read_case("units.services", "prepared-debian-12", (f"chrony.service\n{ABSENT}", f"chrony.service\n{ACTIVE}")),
+)
+UNTAINTED = place_answers(CLUSTER, read_case("kube.nodes", "control-plane", ("io/control-plane", "io/else")))
+WITHOUT_KUBERNETES = ("standalone-exporters", "standalone-monitoring")
+PERSISTENT = {"monitoring": {"persistence": {"enabled": True}}}
+
+
+@dataclass(frozen=True, eq=False)
+class PassingStep:
+    """A step where all its checks hold."""
+
+    step: Step
+    where: str
+    snapshot: Snapshot
+
+    def judged(self, answers: Mapping[tuple[str, str], Answer]) -> StepState:
+        """With other answers in place of the recorded ones."""
+        changed = replace(self.snapshot, answers={**self.snapshot.answers, **answers})
+        return state(self.step, View(changed, self.where))
+
+
+def passing_steps() -> tuple[PassingStep, ...]:
+    members = (replace(hosts.H1, spec=HostSpec(), become_password="x"), hosts.H2)
+    prepared = hosts.snapshot(UNFILTERED, {"time_sync": "managed"}, hosts=members)
+    with_gpus = gpus.snapshot()
+    alone = cluster.snapshot(UNTAINTED, {}, (K1,))
+    persistent = cluster.snapshot({}, PERSISTENT, (K1, K2))
+    snapshots = dict.fromkeys(("prereqs", "firewall", "containerd", "kubernetes", "gpu-driver"), prepared)
+    snapshots |= {"taint": alone, "storage": persistent}
+    without_operator = {"time_sync": "managed", "gpu": host_stack.HOST}
+    toolkit = UNFILTERED | dict(host_stack.add_toolkit())
+    snapshots["gpu-runtime"] = hosts.snapshot(toolkit, without_operator, hosts=members)
+    snapshots["gpu-plugin"] = host_stack.snapshot()
+    snapshots["serve"] = serve.snapshot()
+    snapshots["autoscaling"] = autoscaling.snapshot()
+    snapshots |= dict.fromkeys(WITHOUT_KUBERNETES, standalone.snapshot(standalone.build_installed_answers()))
+    locations = {"workers": "k2"} | dict.fromkeys(WITHOUT_KUBERNETES, "w1")
+    found = []
+    for step in STEPS:
+        where = locations.get(step.id, CLUSTER if step.scope == "cluster" else "h1")
+        found.append(PassingStep(step, where, snapshots.get(step.id, with_gpus)))
+    return tuple(found)

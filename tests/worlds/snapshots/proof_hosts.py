@@ -1,0 +1,45 @@
+"""Hosts and a cluster as a proof finds them: kube1 without GPUs, h1 (node gpu1) with two."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpustack.ask.probe import CLUSTER, Answer, Probe
+from gpustack.ask.snapshot import Reach, Snapshot, index_answers
+from gpustack.config.host import CONTROL_PLANE, NODE, Host
+from gpustack.probes.gpu.devices import GPU_DEVICES
+from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.proof import NODES, PODS
+from tests.worlds.snapshots import answers
+from tests.worlds.snapshots.build import build
+
+NO_UUID = "00000000-0000-0000-0000-000000000000"
+
+
+def read_case(probe: Probe[Any], case: str) -> Answer:
+    return answers.read_case(probe.id, case, where=CLUSTER)
+
+
+def make_host_answers(host: str, machine: str, devices: str = "") -> list[Answer]:
+    return [Answer(IDENTITY.id, host, 0, f"{machine}\n{NO_UUID}\n"), Answer(GPU_DEVICES.id, host, 0, devices)]
+
+
+def snapshot(
+    answers: Sequence[Answer], hosts: Sequence[str] = ("kube1", "h1"), lost: Mapping[str, str] | None = None
+) -> Snapshot:
+    groups = (frozenset({CONTROL_PLANE, NODE}), frozenset({NODE}))
+    known = tuple(Host(name, name, groups=groups[min(at, 1)]) for at, name in enumerate(hosts))
+    reach = [Reach(name, "host-ssh-unreachable", why) for name, why in (lost or {}).items()]
+    return build(known, index_answers(answers), reach=reach)
+
+
+TWO = "0000:65:00.0 0x2330\n0000:66:00.0 0x2330\n"
+CALM = [
+    read_case(NODES, "two-gpus"),
+    read_case(PODS, "none"),
+    *make_host_answers("kube1", "a" * 32),
+    *make_host_answers("h1", "b" * 32, TWO),
+]
+
+
+def add_answers(*others: Answer) -> list[Answer]:
+    return [*CALM, *others]

@@ -1,0 +1,89 @@
+"""A host without Kubernetes: w1, as the two steps for such hosts leave it. A test changes what it needs."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from gpustack.ask.judge import Judgement
+from gpustack.ask.probe import Answer
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.config.host import STANDALONE, Host
+from gpustack.probes.gpu.devices import GPU_DEVICES
+from gpustack.probes.standalone.units import ENGINE
+from gpustack.steps.standalone import exporters, monitoring
+from gpustack.steps.standalone.files import Service, map_job_ports
+from gpustack.steps.standalone.rules import derive_rules
+from gpustack.steps.step import Step
+from tests.worlds.snapshots.answers import make_answer, read_case
+from tests.worlds.snapshots.build import Answers, build
+from tests.worlds.snapshots.hosts import SPEC
+from tests.worlds.snapshots.hosts import answers as of_nodes
+from tests.worlds.snapshots.judge import judgements
+
+W1 = Host("w1", "10.77.1.13", groups=frozenset({STANDALONE}))
+
+
+def read_answers(state: str = "prepared") -> dict[tuple[str, str], Answer]:
+    """What a host of a cluster answers, of which one without Kubernetes is asked the same."""
+    return {(probe, "w1"): answer for (probe, host), answer in of_nodes(state).items() if host == "h1"}
+
+
+def snapshot(answers: Answers, spec: Mapping[str, Any] | None = None) -> Snapshot:
+    return build([W1], answers, SPEC | dict(spec or {}))
+
+
+def format_programs(wanted: list[Service], engine: str = "nv-hostengine -n") -> str:
+    """As standalone.programs answers where these run."""
+    lines = [f"{one.unit} loaded active enabled yes {one.command}" for one in wanted]
+    packages = [f"{name} hold installed {version}-1" for name, version in VERSIONS.items()]
+    packages += [f"{name} install installed 2.42.0+ds-5" for name in ("prometheus-node-exporter", "prometheus")]
+    packages += ["prometheus-alertmanager install installed 0.25.0-1"]
+    parts = {"packages": packages, "units": [f"{ENGINE} loaded active enabled no {engine}", *lines], "secrets": []}
+    found = [line for name, of in parts.items() for line in (f"== {name}", *of)]
+    return "".join(f"{line}\n" for line in [*found, "== end"])
+
+
+VERSIONS = {
+    "datacenter-gpu-manager-4-core": "1:4.6.0",
+    "datacenter-gpu-manager-4-proprietary": "1:4.6.0",
+    "datacenter-gpu-manager-exporter": "4.8.3",
+}
+
+
+def format_watching(here: View, *, down: str = "") -> str:
+    """As standalone.watching answers where all of our rules are loaded, and all jobs but one are up."""
+    path = next(
+        file.path
+        for one in monitoring.build_installation(here).services
+        for file in one.files
+        if "/rules-" in file.path
+    )
+    groups = "".join(
+        f'prometheus_rule_group_rules{{rule_group="{path};{group["name"]}"}} {len(group["rules"])}\n'
+        for group in derive_rules(here)["groups"]
+    )
+    samples = ",".join(
+        f'{{"metric":{{"job":"{job}"}},"value":[1,"{int(job != down)}"]}}' for job in map_job_ports(here)
+    )
+    up = f'{{"data":{{"result":[{samples}]}}}}'
+    return f"== ready\nprometheus\nprometheus-alertmanager\n== rules\n{groups}== up\n{up}\n== end\n"
+
+
+def build_installed_answers(spec: Mapping[str, Any] | None = None, *, down: str = "") -> dict[tuple[str, str], Answer]:
+    view = View(snapshot(read_answers(), spec), "w1")
+    programs = [*exporters.build_installation(view).services, *monitoring.build_installation(view).services]
+    number = len(view[GPU_DEVICES])
+    found = (
+        make_answer("standalone.programs", format_programs(programs)),
+        make_answer("standalone.exported", f"gpus {number}\nnode yes\n"),
+        make_answer("standalone.watching", format_watching(view, down=down)),
+        read_case("gpu.host-engines", "dcgm-4"),
+    )
+    return read_answers() | {(answer.probe, "w1"): replace(answer, location="w1") for answer in found}
+
+
+def judge(
+    step: Step, changed: Answers | None = None, spec: Mapping[str, Any] | None = None, *, down: str = ""
+) -> dict[str, Judgement]:
+    return judgements(step, snapshot(build_installed_answers(spec, down=down) | dict(changed or {}), spec), "w1")
