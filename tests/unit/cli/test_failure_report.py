@@ -38,7 +38,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
 
 
 def ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, outcome: str, **changed: Any) -> Result:
-    done = replace(getattr(plans, outcome)(), **changed)
+    done = replace(getattr(plans, f"make_{outcome}_outcome")(), **changed)
     monkeypatch.setattr(install, "roll_out", lambda *_, **__: (done, tmp_path))
     return CliRunner().invoke(app, ["install", "--yes", "-q"])
 

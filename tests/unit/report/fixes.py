@@ -106,6 +106,12 @@ def make_rollback() -> Rollback:
 
 
 __all__ = [
-    "DIFFERENCES", "INVENTORY", "diagnose_forwarding", "make_good_fix", "make_last_fix", "make_mixed_fix", "offer",
+    "DIFFERENCES",
+    "INVENTORY",
+    "diagnose_forwarding",
+    "make_good_fix",
+    "make_last_fix",
+    "make_mixed_fix",
     "make_rollback",
+    "offer",
 ]  # fmt: skip

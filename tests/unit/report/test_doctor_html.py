@@ -19,11 +19,11 @@ from tests.worlds.results import diagnoses
 from tests.worlds.results.plans import PASSWORD
 
 UFW = diagnoses.make_ufw_diagnosis()
-EVERY = ("healthy", "ufw", "unexplained", "together")
+EVERY = ("healthy", "ufw", "unexplained", "joint")
 
 
 def page(name: str) -> Page:
-    return Page(render_html(getattr(diagnoses, name)()))
+    return Page(render_html(getattr(diagnoses, f"make_{name}_diagnosis")()))
 
 
 def hostile(text: str) -> Diagnosis:
@@ -75,7 +75,7 @@ def test_addresses_are_those_of_the_catalogue() -> None:
     names = ["root-host-ufw-blocks-pods", "root-host-ssh-unreachable", "unknown"]
     assert page("ufw").of("id") == names
     assert {"unexplained-st-node-notready", "differs"} <= set(page("unexplained").of("id"))
-    assert "root-containerd-cgroup-driver" in page("together").of("id")
+    assert "root-containerd-cgroup-driver" in page("joint").of("id")
 
 
 def test_healthy_is_three_calm_lines() -> None:
@@ -122,7 +122,7 @@ def test_verbose_unfolds_everything() -> None:
 
 def test_no_secret_and_no_escape_is_left() -> None:
     for name in EVERY:
-        assert PASSWORD not in render_html(getattr(diagnoses, name)())
+        assert PASSWORD not in render_html(getattr(diagnoses, f"make_{name}_diagnosis")())
     output = render_html(
         hostile(f"\x1b]0;title\x07\x1b[31m\u202egnp.exe {PASSWORD}\r\x00 </script><script>alert(1)</script>")
     )

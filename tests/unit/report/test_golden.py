@@ -47,7 +47,7 @@ from gpustack.report.proof import text as proof
 from gpustack.report.removal import json as removal_json
 from gpustack.report.removal import text as removal
 from gpustack.report.terminal import Terminal
-from gpustack.rollout.plan import Verification
+from gpustack.rollout.plan import Plan, Verification
 from tests.unit.report import engine_results, fixes
 from tests.unit.report.errors import ERRORS
 from tests.unit.report.screen import print_screen
@@ -79,9 +79,8 @@ REFUSED = Deliveries(
 )
 
 
-def verified(plan: str) -> Verification:
-    found = getattr(plans, plan)()
-    return Verification(found, 0.64, len(found.snapshot.answers))
+def verified(plan: Plan) -> Verification:
+    return Verification(plan, 0.64, len(plan.snapshot.answers))
 
 
 RENDERINGS: dict[str, Callable[[], str]] = {
@@ -96,9 +95,13 @@ RENDERINGS: dict[str, Callable[[], str]] = {
         lambda out: human.render_plan(out, plans.make_converged_plan(), verbose=True)
     ),
     "plan-wide.txt": lambda: print_screen(lambda out: human.render_plan(out, plans.make_wide_plan())),
-    "verify-converged.txt": lambda: print_screen(lambda out: human.render_verification(out, verified("converged"))),
-    "verify-converged.json": lambda: json.render_verification(verified("converged")),
-    "verify-bare.txt": lambda: print_screen(lambda out: human.render_verification(out, verified("bare"))),
+    "verify-converged.txt": lambda: print_screen(
+        lambda out: human.render_verification(out, verified(plans.make_converged_plan()))
+    ),
+    "verify-converged.json": lambda: json.render_verification(verified(plans.make_converged_plan())),
+    "verify-bare.txt": lambda: print_screen(
+        lambda out: human.render_verification(out, verified(plans.make_bare_plan()))
+    ),
     "install-good.txt": lambda: print_screen(lambda out: human.render_outcome(out, plans.make_installed_outcome())),
     "install-good.json": lambda: json.render_outcome(plans.make_installed_outcome()),
     "install-failed.txt": lambda: print_screen(

@@ -93,8 +93,10 @@ def test_an_object_that_others_create_meanwhile_survives(world: Path) -> None:
 
 def test_what_the_api_refuses_is_reported(world: Path) -> None:
     kubectl = (world / "kubectl").read_text()
-    refusing = kubectl.replace("answer(sys.argv[1:])", "'apply' in sys.argv and sys.exit('error: is being deleted')\n")
-    (world / "kubectl").write_text(f"{refusing}answer(sys.argv[1:])\n")
+    refusing = kubectl.replace(
+        "run_kubectl(sys.argv[1:])", "'apply' in sys.argv and sys.exit('error: is being deleted')\n"
+    )
+    (world / "kubectl").write_text(f"{refusing}run_kubectl(sys.argv[1:])\n")
     done = run(world, f"{SCRIPT}\napply", stream(WANTED))
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "error: is being deleted\n")
 

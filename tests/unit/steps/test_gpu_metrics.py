@@ -15,7 +15,7 @@ from gpustack.steps.gpu.metrics_objects import build_config_map, build_variables
 from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
 from tests.worlds.snapshots.build import TAKEN, Answers
 from tests.worlds.snapshots.cluster import K1
-from tests.worlds.snapshots.gpus import devices, edit_answer, judge, make_list, read_answers, snapshot
+from tests.worlds.snapshots.gpus import devices, edit_answer, judge, place_list, read_answers, snapshot
 from tests.worlds.snapshots.judge import failures, find_unknown
 
 COUNTERS, MONITORS, SERIES = "dcgm.counters", "dcgm.monitors", "dcgm.series"
@@ -53,7 +53,7 @@ def test_the_counters() -> None:
     assert failures(judge(STEP, case(COUNTERS, "other-key"))) == {"csv": ("nothing", "install")}
     assert failures(judge(STEP, case(COUNTERS, "two-hosts"))) == {"csv": ("different ones", "install")}
     asked = {"gpu": {"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}}}
-    before = make_list(COUNTERS, [{"metadata": {"name": NAME}, "data": {"dcgm-metrics.csv": merge_counters(())}}])
+    before = place_list(COUNTERS, [{"metadata": {"name": NAME}, "data": {"dcgm-metrics.csv": merge_counters(())}}])
     assert failures(judge(STEP, spec=asked)) == {}
     assert failures(judge(STEP, before, spec=asked)) == {"csv": ("different ones", "install")}
 
@@ -181,7 +181,7 @@ def test_a_refusal_is_no_answer(probe: str, name: str) -> None:
 def test_a_temporary_change_is_named(until: timedelta, says: str, hint: str) -> None:
     mark = Mark("k1", "power-limit", TAKEN + until, "bob", "300", ("250",)).text
     texts = {"gpustack.io/temporary-power-limit": mark, "gpustack.io/temporary-policy": "{}"}
-    judgements = judge(STEP, make_list("gpu.temporary", [{"metadata": {"name": "k1", "annotations": texts}}]))
+    judgements = judge(STEP, place_list("gpu.temporary", [{"metadata": {"name": "k1", "annotations": texts}}]))
     result = judgements["temporary"].result
     assert result is not None
     assert result.actual == f"k1: policy, no mark of gpustack: {{}}; k1: power limit 250 W, {says} (before: 300 W)"

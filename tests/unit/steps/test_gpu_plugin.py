@@ -11,13 +11,13 @@ from gpustack.steps.gpu import plugin as gpu_plugin
 from gpustack.steps.gpu.operator import host_stack
 from gpustack.steps.gpu.plugin import PROBES, STEP
 from gpustack.steps.gpu.plugin_objects import EXPORTER, build_all_objects, build_objects
-from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
-from tests.worlds.snapshots.host_stack import PRESENT, format_list, node, snapshot, workload
+from tests.worlds.snapshots.answers import make_answer, make_list, place_answers, read_case
+from tests.worlds.snapshots.host_stack import PRESENT, node, snapshot, workload
 from tests.worlds.snapshots.judge import failures, judgements
 
 
 def cluster(probe: str, *items: Any) -> dict[tuple[str, str], Answer]:
-    return place_answers(CLUSTER, make_answer(probe, format_list(list(items))))
+    return place_answers(CLUSTER, make_list(probe, items))
 
 
 def test_as_the_step_leaves_it() -> None:

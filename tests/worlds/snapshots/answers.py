@@ -1,6 +1,7 @@
 """Answers of probes: those recorded in tests/cases, and written ones."""
 
 import json
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -39,6 +40,11 @@ def read_case(probe: str, case: str, *edits: tuple[str, str], where: str = "") -
 
 def make_answer(probe: str, out: str, rc: int = 0) -> Answer:
     return Answer(probe, "", rc, out)
+
+
+def make_list(probe: str, items: Iterable[Any]) -> Answer:
+    """Make the answer of the API that lists these objects."""
+    return make_answer(probe, json.dumps({"items": list(items)}))
 
 
 def place_answers(where: str, *answers: Answer) -> dict[tuple[str, str], Answer]:

@@ -10,7 +10,7 @@ from gpustack.ask.view import View
 from gpustack.steps.autoscaling.server import METRICS, OPERATOR, WEBHOOKS
 from gpustack.steps.autoscaling.values import build_release
 from tests.worlds.snapshots import cluster
-from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.answers import make_list, place_answers, read_case
 from tests.worlds.snapshots.build import Answers
 
 SERVED = read_case("autoscaling.external-metrics", "keda")
@@ -25,7 +25,7 @@ def deployments(**replicas: int) -> Answer:
         status = {"observedGeneration": 1, "replicas": wanted, "updatedReplicas": wanted, "readyReplicas": wanted}
         one = {"metadata": {"name": part, "generation": 1}, "spec": {"replicas": wanted}, "status": status}
         items += [] if wanted < 0 else [one]
-    return make_answer("autoscaling.deployments", json.dumps({"items": items}))
+    return make_list("autoscaling.deployments", items)
 
 
 def releases(spec: Mapping[str, Any] = ON, **labels: str) -> Answer:
@@ -42,7 +42,7 @@ def releases(spec: Mapping[str, Any] = ON, **labels: str) -> Answer:
         "labels": ours | {f"gpustack-{name}": text for name, text in labels.items()},
     }
     known = json.loads(cluster.build_answers()["helm.releases", CLUSTER].stdout)["items"]
-    return make_answer("helm.releases", json.dumps({"items": [*known, {"metadata": named}]}))
+    return make_list("helm.releases", [*known, {"metadata": named}])
 
 
 def snapshot(spec: Mapping[str, Any] = ON, changed: Answers = {}) -> Snapshot:  # noqa: B006

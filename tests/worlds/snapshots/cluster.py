@@ -24,6 +24,7 @@ from tests.worlds.snapshots.managed_fields import build_owned_fields
 
 K1 = Host("k1", "10.78.0.11", groups=frozenset({CONTROL_PLANE}))
 K2 = Host("k2", "10.78.0.12", groups=frozenset({NODE}))
+MACHINES = {"k1": "121ca0afe03a40a488e2456beddcd32a", "k2": "ba0ba3be313041508437d607678a4fb3"}
 ACTIVE = "LoadState=loaded\nActiveState=active\nUnitFileState=enabled\nActiveEnterTimestamp=@1795237377"
 STOPPED = "LoadState=loaded\nActiveState=inactive\nUnitFileState=enabled\nActiveEnterTimestamp="
 ABSENT = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\nActiveEnterTimestamp="
@@ -53,10 +54,9 @@ def read_answers() -> dict[tuple[str, str], Answer]:
         answers[probe, "k2"] = read_case(probe, "worker")
     answers["storage.classes", CLUSTER] = read_case("storage.classes", "local-path")
     answers["storage.provisioner", CLUSTER] = read_case("storage.provisioner", "local-path")
-    machines = {"k1": "121ca0afe03a40a488e2456beddcd32a", "k2": "ba0ba3be313041508437d607678a4fb3"}
     for host, system in (("k1", "debian-12"), ("k2", "debian-13")):
         answers["units.services", host] = units(ACTIVE)
-        answers["system.identity", host] = make_answer("system.identity", f"{machines[host]}\n\n")
+        answers["system.identity", host] = make_answer("system.identity", f"{MACHINES[host]}\n\n")
         answers["network.listeners", host] = read_case("network.listeners", f"monitored-{system}")
         answers["gpu.devices", host] = read_case("gpu.devices", "none")
     return answers

@@ -19,7 +19,7 @@ from gpustack.steps.gpu.metrics_objects import MONITOR_NAME, build_monitor, sele
 from gpustack.steps.gpu.operator_values import build_release
 from gpustack.steps.step import Step
 from tests.worlds.snapshots import cluster
-from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.answers import make_answer, make_list, place_answers, read_case
 from tests.worlds.snapshots.build import Answers
 from tests.worlds.snapshots.cluster import K1, K2
 from tests.worlds.snapshots.hosts import UBUNTU
@@ -30,8 +30,8 @@ SYSTEMS = {"k1": "debian-12", "k2": "debian-13"}
 # The hosts of the recorded cluster: whose they were, and whose they are here.
 NAMES = (("host1", "k1"), ("host2", "k2"))
 MACHINES = (
-    ("54488fe579ab4b438d390fa249cc2c16", "121ca0afe03a40a488e2456beddcd32a"),
-    ("0973923b33d34c7cbc6b47819f94adc0", "ba0ba3be313041508437d607678a4fb3"),
+    ("54488fe579ab4b438d390fa249cc2c16", cluster.MACHINES["k1"]),
+    ("0973923b33d34c7cbc6b47819f94adc0", cluster.MACHINES["k2"]),
 )
 PROBES = ("gpu.daemon-sets", "gpu.deployments", "dcgm.monitors")
 # What only the doctor asks, of the cluster and of each host.
@@ -84,20 +84,20 @@ def add_gpus(answers: Answers, spec: Mapping[str, Any] | None = None) -> dict[tu
         found |= read_answers(probe)
     for probe in ("grafana.response", "monitoring.rights"):
         found[probe, "k1"] = read_case(probe, "two-hosts")
-    found |= make_list("gpu.temporary", [])
+    found |= place_list("gpu.temporary", [])
     found["gpu.cluster-policies", CLUSTER] = read_case("gpu.cluster-policies", "ready")
     wanted = View(cluster.snapshot(found, spec or {}, (K1, K2)), CLUSTER)
     table = {"dcgm-metrics.csv": render_counters(wanted)}
-    found |= make_list("dcgm.counters", [{"metadata": {"name": "gpustack-dcgm-counters"}, "data": table}])
+    found |= place_list("dcgm.counters", [{"metadata": {"name": "gpustack-dcgm-counters"}, "data": table}])
     if select_monitor(wanted).name == MONITOR_NAME:
         ours = build_monitor(wanted)
         fields = [{"manager": MANAGER, "fieldsV1": build_owned_fields(ours)}]
-        found |= make_list("applied.service-monitors", [{"metadata": {**ours["metadata"], "managedFields": fields}}])
+        found |= place_list("applied.service-monitors", [{"metadata": {**ours["metadata"], "managedFields": fields}}])
     return found | releases(found, digest=build_release(wanted).compute_digest(wanted)) | namespace(found)
 
 
-def make_list(probe: str, items: list[Any]) -> dict[tuple[str, str], Answer]:
-    return place_answers(CLUSTER, make_answer(probe, json.dumps({"items": items})))
+def place_list(probe: str, items: list[Any]) -> dict[tuple[str, str], Answer]:
+    return place_answers(CLUSTER, make_list(probe, items))
 
 
 def list_other_objects(probe: str, answers: Answers) -> list[Any]:
@@ -111,13 +111,13 @@ def releases(answers: Answers, **labels: str) -> dict[tuple[str, str], Answer]:
     ours = {"name": "gpu-operator", "owner": "helm", "status": "deployed", "version": "1", "gpustack-chart": "v26.7.0"}
     other = {("gpustack-digest" if name == "digest" else name): text for name, text in labels.items()}
     named = {"name": "sh.helm.release.v1.gpu-operator.v1", "namespace": "gpu-operator", "labels": ours | other}
-    return make_list("helm.releases", [*list_other_objects("helm.releases", answers), {"metadata": named}])
+    return place_list("helm.releases", [*list_other_objects("helm.releases", answers), {"metadata": named}])
 
 
 def namespace(answers: Answers, phase: str = "Active", level: str = "privileged") -> dict[tuple[str, str], Answer]:
     labels = {"pod-security.kubernetes.io/enforce": level} if level else {}
     ours = {"metadata": {"name": "gpu-operator", "labels": labels}, "status": {"phase": phase}}
-    return make_list("kube.namespaces", [*list_other_objects("kube.namespaces", answers), ours])
+    return place_list("kube.namespaces", [*list_other_objects("kube.namespaces", answers), ours])
 
 
 def set_gpus(host: Host, **settings: str | int | None) -> Host:

@@ -1,6 +1,5 @@
 """GPUs without NVIDIA's operator: k1 has two, k2 none; device plugin and exporter are ours."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,20 +12,15 @@ from gpustack.probes.kubernetes.applied_objects import MANAGER
 from gpustack.steps.gpu.plugin import PROBES
 from gpustack.steps.gpu.plugin_objects import build_objects
 from gpustack.steps.gpu.runtime import PACKAGES
-from tests.worlds.snapshots.answers import make_answer, place_answers, read_case
+from tests.worlds.snapshots.answers import make_answer, make_list, place_answers, read_case
 from tests.worlds.snapshots.build import Answers, build
-from tests.worlds.snapshots.cluster import K1, K2, SPEC
+from tests.worlds.snapshots.cluster import K1, K2, MACHINES, SPEC
 from tests.worlds.snapshots.managed_fields import build_owned_fields
 
 HOST: dict[str, Any] = {"stack": "host"}
-MACHINES = {"k1": "121ca0afe03a40a488e2456beddcd32a", "k2": "ba0ba3be313041508437d607678a4fb3"}
 BUS = {"k1": "0000:65:00.0 0x2330\n0000:66:00.0 0x2330\n", "k2": ""}
 PRESENT = {"nvidia.com/gpu.present": "true"}
 TOOLKIT = "".join(f"{name} hold installed 1.20.1-1\n" for name in PACKAGES)
-
-
-def format_list(items: list[Any]) -> str:
-    return json.dumps({"items": items})
 
 
 def node(
@@ -83,21 +77,19 @@ def snapshot(spec: Mapping[str, Any] = {}, changed: Answers = {}, k1: HostSpec |
         answers["gpu.host-engines", host] = read_case("gpu.host-engines", "prepared-debian-12")
     labels = {"pod-security.kubernetes.io/enforce": "privileged"}
     namespace = {"metadata": {"name": "gpu-operator", "labels": labels}, "status": {"phase": "Active"}}
-    cluster = {
-        "gpu.nodes": format_list([node("k1", 2, labels=PRESENT), node("k2")]),
-        "kube.nodes": format_list([kube_node(K1), kube_node(K2)]),
-        "gpu.daemon-sets": format_list(
-            [workload("gpustack-device-plugin", 1, 1), workload("gpustack-dcgm-exporter", 1, 1)]
-        ),
-        "gpu.cluster-policies": format_list([]),
-        "helm.releases": format_list([]),
-        "kube.namespaces": format_list([namespace]),
+    lists: dict[str, list[Any]] = {
+        "gpu.nodes": [node("k1", 2, labels=PRESENT), node("k2")],
+        "kube.nodes": [kube_node(K1), kube_node(K2)],
+        "gpu.daemon-sets": [workload("gpustack-device-plugin", 1, 1), workload("gpustack-dcgm-exporter", 1, 1)],
+        "gpu.cluster-policies": [],
+        "helm.releases": [],
+        "kube.namespaces": [namespace],
     }
-    answers |= {(probe, CLUSTER): make_answer(probe, out) for probe, out in cluster.items()}
+    answers |= {(probe, CLUSTER): make_list(probe, items) for probe, items in lists.items()}
     before = View(build(hosts, answers, whole), CLUSTER)
     for kind, probe in PROBES.items():
         there = [mark_applied(one) for one in build_objects(before) if one["kind"] == kind]
-        answers[probe.id, CLUSTER] = make_answer(probe.id, format_list(there))
+        answers[probe.id, CLUSTER] = make_list(probe.id, there)
     return build(hosts, answers | dict(changed), whole)
 
 

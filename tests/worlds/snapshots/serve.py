@@ -9,10 +9,10 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.steps.serve import KINDS, NAME, build_objects
 from tests.worlds.snapshots import cluster
-from tests.worlds.snapshots.answers import make_answer, place_answers
+from tests.worlds.snapshots.answers import make_list, place_answers
 from tests.worlds.snapshots.build import Answers
 from tests.worlds.snapshots.cluster import build_answers
-from tests.worlds.snapshots.host_stack import format_list, mark_applied
+from tests.worlds.snapshots.host_stack import mark_applied
 
 IMAGE = "registry.example.com/gpustack:0.1.0"
 ON: dict[str, Any] = {"serve": {"enabled": True, "image": IMAGE}}
@@ -31,7 +31,7 @@ def make_deployments(replicas: int = 1, **status: Any) -> Answer:
     known = json.loads(build_answers()[DEPLOYMENTS, CLUSTER].stdout)
     metadata = {"name": NAME, "generation": 1}
     one = {"metadata": metadata, "spec": {"replicas": replicas}, "status": {**READY, **status}}
-    return make_answer(DEPLOYMENTS, json.dumps({"items": [*known["items"], one]}))
+    return make_list(DEPLOYMENTS, [*known["items"], one])
 
 
 def place_objects(*found: Mapping[str, Any]) -> dict[tuple[str, str], Answer]:
@@ -39,7 +39,7 @@ def place_objects(*found: Mapping[str, Any]) -> dict[tuple[str, str], Answer]:
     return place_answers(
         CLUSTER,
         *(
-            make_answer(probe.id, format_list([mark_applied(dict(one)) for one in found if one["kind"] == kind]))
+            make_list(probe.id, [mark_applied(dict(one)) for one in found if one["kind"] == kind])
             for kind, (_, probe) in KINDS.items()
         ),
     )
