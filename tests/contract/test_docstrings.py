@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = [
-    *sorted(path.name for path in (ROOT / "gpustack").iterdir() if path.suffix == ".py" or any(path.glob("*.py")))
+PLACES = [
+    *sorted(path for path in (ROOT / "gpustack").iterdir() if path.suffix == ".py" or any(path.glob("*.py"))),
+    ROOT / "tests" / "worlds",
 ]
 # A sentence that begins with one of these continues another one, or answers a question that nobody sees.
 REFUSED = {
@@ -27,8 +28,7 @@ def find_fragments(path: Path) -> Iterator[str]:
                 yield f"{path.relative_to(ROOT)}: {text.splitlines()[0]}"
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_docstrings_stand_alone(package: str) -> None:
-    place = ROOT / "gpustack" / package
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: str(place.name))
+def test_docstrings_stand_alone(place: Path) -> None:
     paths = [place] if place.is_file() else sorted(place.rglob("*.py"))
     assert [fragment for path in paths for fragment in find_fragments(path)] == []

@@ -1,4 +1,4 @@
-"""What the processes of a pod do with its GPUs: spans in which kernels run, with the share of the time that the engine
+"""Processes of a pod at work on its GPUs: spans in which kernels run, with the share of the time that the engine
 is busy. Outside of them nothing runs at all.
 
 Traps: a container restarts and its GPUs are kept without a process; images are pulled and data loaded while the GPUs
@@ -39,7 +39,7 @@ def notebook(rng: random.Random, begin: float, end: float) -> Iterator[Work]:
 
 
 def serve(rng: random.Random, begin: float, end: float) -> Iterator[Work]:
-    """Its load follows the day, changed every hour."""
+    """Serve with a load that follows the day, changed every hour."""
     peak, sleeps = rng.uniform(0.15, 0.7), rng.random() < 0.5
     at = begin
     while at < end:
@@ -75,7 +75,7 @@ def restarts(seed: int, pod: Pod, end: float) -> list[Span]:
 
 
 def work(seed: int, pod: Pod, end: float) -> list[Work]:
-    """Of each of the GPUs that it uses, until it ends or the life does."""
+    """Draw the work of each GPU that a pod uses, until the pod or the life ends."""
     last = min(pod.ended, end)
     if pod.started >= last or not pod.used:
         return []

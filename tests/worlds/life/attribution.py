@@ -1,4 +1,4 @@
-"""Which pod an exporter names for each slot: the kubelet's list of devices, read from its pod-resources socket.
+"""The pod that an exporter names for each slot: the kubelet's list of devices, read from its pod-resources socket.
 
 A shared GPU has several pods there. Without KUBERNETES_VIRTUAL_GPUS the exporter's map from device to pod keeps one of
 them, which one is arbitrary; with it, each pod has a copy of the whole GPU's series, told apart by `vgpu`
@@ -17,8 +17,8 @@ Owned = tuple[float, float, Pod, str]
 
 
 def owners(pods: Iterable[Pod], *, virtual: bool) -> dict[tuple[str, int], list[Owned]]:
-    """By node and slot, in the order of time. A shared GPU has its owners at its first slot, all of them if
-    `virtual`."""
+    """Find the owners by node and slot, in the order of time. A shared GPU has its owners at its first slot, all of
+    them if `virtual`."""
     found: dict[tuple[str, int], list[Owned]] = defaultdict(list)
     for pod in sorted((pod for pod in pods if pod.node), key=lambda pod: pod.bound):
         shared = pod.pool.sharing == "time-slicing"
@@ -35,7 +35,7 @@ def vgpu(pool: Pool, slot: int) -> str:
 
 
 def choose_owners(owned: list[Owned]) -> Iterable[Owned]:
-    """At each moment the pod with the highest uid of those that are there."""
+    """Choose at each moment the pod with the highest uid."""
     moments = sorted({moment for begin, end, _, _ in owned for moment in (begin, end)})
     there: list[Owned] = []
     place = 0

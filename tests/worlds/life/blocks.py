@@ -17,7 +17,7 @@ LIMIT = 1200
 
 
 def go() -> str | None:
-    """Its path."""
+    """Find the path of Go's program."""
     return shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
 
 
@@ -33,7 +33,7 @@ def build(folder: Path) -> Path:
 
 
 def lines(tracks: Iterable[Track]) -> Iterator[str]:
-    """What the program reads; samples in the order of time."""
+    """Render what the program reads, samples in the order of time."""
     for track in tracks:
         yield f"{json.dumps(dict(track.labels))}\n"
         runs = [(int(first), track.step, count, repr(value)) for first, count, value in track.runs]
@@ -42,8 +42,8 @@ def lines(tracks: Iterable[Track]) -> Iterator[str]:
 
 
 def write(program: Path, folder: Path, tracks: Iterable[Track], days: int) -> None:
-    """One block into the folder, which is Prometheus' --storage.tsdb.path. Its retention must be longer than the age of
-    the data."""
+    """Write one block into the folder, which is Prometheus' --storage.tsdb.path. Its retention must be longer than the
+    age of the data."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [str(program), str(folder), str(days * 24)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -12,12 +12,13 @@ Span = tuple[float, float]
 
 
 def stream(seed: int, *names: object) -> random.Random:
-    """Its own for each source: what is drawn of one source does not depend on how long another is drawn."""
+    """Build a generator of its own for each source: what is drawn of one source does not depend on how long another is
+    drawn."""
     return random.Random("/".join(map(str, (seed, *names))))
 
 
 def poisson(rng: random.Random, mean: float) -> int:
-    """By products of uniform numbers, in parts, for means that are not large."""
+    """Draw by products of uniform numbers, in parts, for means that are not large."""
     count = 0
     while mean > 0:
         floor, product = exp(-min(mean, 30.0)), rng.random()
@@ -33,7 +34,7 @@ def cut(begin: float, end: float, since: float, until: float) -> float:
 
 
 def subtract_spans(begin: float, end: float, holes: list[Span]) -> list[Span]:
-    """What is left of a span; `holes` in the order of time, without overlaps."""
+    """Subtract holes from a span; `holes` in the order of time, without overlaps."""
     left = []
     for first, last in holes:
         if last <= begin or first >= end:
@@ -45,7 +46,7 @@ def subtract_spans(begin: float, end: float, holes: list[Span]) -> list[Span]:
 
 
 def merge_spans(spans: Sequence[Span]) -> list[Span]:
-    """In the order of time, and without overlaps."""
+    """Merge spans into some in the order of time, without overlaps."""
     found: list[Span] = []
     for begin, end in sorted(spans):
         if found and begin <= found[-1][1]:

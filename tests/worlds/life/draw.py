@@ -34,7 +34,7 @@ class Life:
     truth: Truth
 
     def series(self, step: int = 60, names: Container[str] | None = None) -> Iterator[Track]:
-        """What a Prometheus has that scrapes every `step` seconds; of these metrics, or of all."""
+        """Build what a Prometheus has that scrapes these metrics, or all, every `step` seconds."""
         return scrape(self.truth, self.teams, self.scrapes, step, names)
 
     def blocks(self, program: Path, folder: Path, step: int = 60, names: Container[str] | None = None) -> None:

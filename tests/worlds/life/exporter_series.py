@@ -21,7 +21,7 @@ TEMP = "DCGM_FI_DEV_GPU_TEMP"
 def gpu_series(
     node: Node, truth: Truth, owned: Mapping[tuple[str, int], Sequence[Owned]], end: float
 ) -> Iterator[Series]:
-    """All of a node. `owned`: attribution.owners of all pods."""
+    """Build all series of a node. `owned` are the owners that find_owners returns for all pods."""
     pool, loads = node.pool, engine_loads(node, truth, end)
     for place in range(pool.gpus if pool.sharing == "time-slicing" else pool.slots):
         gpu = pool.gpu_of(place)
@@ -38,7 +38,7 @@ def gpu_series(
 
 
 def label_owners(owned: Sequence[Owned], start: float, end: float) -> Iterator[tuple[dict[str, str], float, float]]:
-    """Labels of the owner and its span; without any where nobody has it."""
+    """Label spans with their owners; a span without one has no labels."""
     spans: list[Span] = []
     for begin, last, pod, vgpu in owned:
         who = {"exported_namespace": pod.namespace, "exported_pod": pod.name, "exported_container": "main"}
@@ -59,7 +59,7 @@ def fields(labels: dict[str, str], load: Pieces, *, mig: bool) -> Iterator[Serie
 
 
 def engine_loads(node: Node, truth: Truth, end: float) -> list[Steps]:
-    """By slot, or by GPU where its time is shared: there the pods' engines take turns."""
+    """Compute loads by slot, or by GPU where its time is shared: there the pods' engines take turns."""
     pool = node.pool
     shared = pool.sharing == "time-slicing"
     spans: list[list[tuple[float, float, float]]] = [[] for _ in range(pool.gpus if shared else pool.slots)]

@@ -57,7 +57,7 @@ class Node:
 
 
 def draw_pools(seed: int, *, small: bool) -> list[tuple[Pool, int]]:
-    """With the number of nodes at the start. `small`: a tenth of the GPUs, of the same kinds."""
+    """Draw the pools with their number of nodes at the start. `small`: a tenth of the GPUs, of the same kinds."""
     rng = stream(seed, "pools")
     renamed, large_instances = rng.random() < 0.5, rng.random() < 0.4
     profile, instances, slices = ("3g.40gb", 2, 3) if large_instances else ("1g.10gb", 7, 1)

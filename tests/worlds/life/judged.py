@@ -1,4 +1,4 @@
-"""How far the hours and the bill of a life are from what has been."""
+"""The errors of the hours and the bill of a life."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ def judge(life: Life, source: Source) -> Judged:
 
 
 def find_wrong(found: Judged) -> dict[str, float]:
-    """By name, what is further off than it may be."""
+    """Find by name what is further off than it may be."""
     return {name: getattr(found, name) for name, most in MOST.items() if getattr(found, name) > most}
 
 
@@ -71,7 +71,7 @@ def has_whole_gpu(pod: Pod) -> bool:
 
 
 def find_holes(life: Life) -> list[Span]:
-    """What a report cannot know: gaps of hours that are more gap than not. Of others it fills them."""
+    """Find what a report cannot know: gaps of hours that are more gap than not. A report fills others."""
     gaps, holes = life.scrapes.gaps(life.start, life.truth.known), list[Span]()
     for at in range(int(life.start), int(life.truth.known), HOUR):
         within = [(max(begin, at), min(end, at + HOUR)) for begin, end in gaps if begin < at + HOUR and end > at]

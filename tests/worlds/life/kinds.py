@@ -1,4 +1,4 @@
-"""What is run: how large, how long, when people start it, and how long they wait for it.
+"""Kinds of work: its size, its length, when people start it, and how long they wait for it.
 
 Traps: a notebook, or a pod that only sleeps, holds GPUs that do nothing; a pod has eight GPUs and uses four; finished
 pods of Jobs stay for hours and keep their series of requests (kube-state-metrics lists a pod until it is deleted); a
@@ -67,7 +67,8 @@ def weigh_hour(kind: Kind, at: float) -> float:
 
 @dataclass(frozen=True)
 class Growth:
-    """Of the arrivals for a pool. `form`: flat, linear, step or falling; `rate` is what sixty days add, as a share."""
+    """Hold the growth of the arrivals for a pool. `form`: flat, linear, step or falling; `rate` is what sixty days add,
+    as a share."""
 
     form: str
     level: float

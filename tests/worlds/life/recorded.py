@@ -1,4 +1,4 @@
-"""What the rule group gpustack-usage records of a life, minute by minute: the rules once more, as arithmetic of spans.
+"""The records of a life by the rule group gpustack-usage, minute by minute: the rules as arithmetic of spans.
 
 A second hand's reading of scripts/values/usage_rules.py: tests/contract/test_life_usage.py compares it with what a real
 Prometheus makes of the rules.
@@ -33,7 +33,8 @@ Key = tuple[str, ...]
 
 
 def spans(track: Track, start: float) -> Iterator[Span]:
-    """When an instant query at a full minute sees a value: until the next sample, five minutes, or a stale marker."""
+    """List when an instant query at a full minute sees a value: until the next sample, five minutes, or a stale
+    marker."""
     ends = sorted([*(first for first, _, _ in track.runs), *track.stale])
     for first, count, value in track.runs:
         last = first + (count - 1) * track.step
@@ -45,7 +46,7 @@ def spans(track: Track, start: float) -> Iterator[Span]:
 
 
 def merge_highest(found: Iterable[Span]) -> list[Span]:
-    """At each moment the highest of spans that may overlap, as `max by` has it."""
+    """Merge spans that may overlap into the highest of each moment, as `max by` does."""
     found = sorted(found)
     if all(one[1] <= other[0] for one, other in pairwise(found)):
         return found
@@ -62,7 +63,7 @@ def merge_highest(found: Iterable[Span]) -> list[Span]:
 
 
 def intersect_spans(some: Sequence[Span], others: Sequence[Span]) -> Iterator[tuple[int, int, float, float]]:
-    """Where both are, with both values; each in the order of time, without overlaps."""
+    """Intersect two lists of spans, each in the order of time without overlaps, and keep both values."""
     place = 0
     for begin, end, value in some:
         while place < len(others) and others[place][1] <= begin:
@@ -93,7 +94,7 @@ class Teams:
             self.spaces[space] += [(begin, end, team) for begin, end, _ in found]
 
     def split(self, space: str, pod: str, found: Iterable[Span]) -> Iterator[tuple[str, Span]]:
-        """With the team of each part."""
+        """Split a span into parts, each with its team."""
         for span in found:
             for team, part in cut_by(self.pods.get((space, pod), ()), span):
                 yield from [(team, part)] if team else cut_by(self.spaces.get(space, ()), part)
@@ -112,7 +113,7 @@ def cut_by(named: Iterable[tuple[int, int, str]], span: Span) -> Iterator[tuple[
 
 
 def record(life: Life) -> Recorder:
-    """Its first minute is the life's."""
+    """Record a life from its first minute on."""
     metrics: dict[str, list[Track]] = {name: [] for name in NAMES}
     for track in life.series(MINUTE, NAMES):
         metrics[track.labels["__name__"]].append(track)

@@ -1,4 +1,4 @@
-"""What a target shows, as Prometheus has it: runs of equal samples, a step apart, and stale markers at their ends."""
+"""Samples of a target as Prometheus has them: runs of equal samples, a step apart, and stale markers at their ends."""
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ Pieces = Sequence[tuple[float, float, float]]
 
 @dataclass
 class Track:
-    """One series. `runs`: first time, number of samples, value. `stale`: times of its stale markers."""
+    """Hold one series. `runs`: first time, number of samples, value. `stale`: times of its stale markers."""
 
     labels: Mapping[str, str]
     step: int
@@ -67,7 +67,7 @@ class Sampler:
 
 
 def join_tracks(tracks: Iterable[Track]) -> Iterator[Track]:
-    """One track for each set of labels, in the order of time."""
+    """Join the tracks of each set of labels, in the order of time."""
     found: dict[tuple[tuple[str, str], ...], Track] = {}
     for track in tracks:
         key = tuple(sorted(track.labels.items()))

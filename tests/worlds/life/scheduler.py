@@ -121,7 +121,7 @@ class Scheduler:
             free[:] = sorted([*free, *slots])
 
     def evict(self, at: float, pod: Pod, *, linger: float) -> None:
-        """Its owner, if it has one, makes another that does what is left."""
+        """End a pod; its owner, if it has one, makes another that does what is left."""
         pod.linger = linger
         self.end(at, (pod, "Failed"))
         left = pod.seconds - max(0.0, at - pod.started)

@@ -1,4 +1,4 @@
-"""All series of a life that a Prometheus would have."""
+"""The series of a life that a Prometheus would have."""
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 

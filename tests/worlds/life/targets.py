@@ -1,4 +1,4 @@
-"""What Prometheus scrapes, when it could, and which labels the target had then.
+"""Targets of Prometheus: when it could scrape them, and which labels they had then.
 
 Traps: kube-state-metrics is restarted, which is a gap and another `instance`; an exporter's pod is replaced, also by
 one with a newer driver, so that every series of its GPUs goes on under other labels; an exporter is restarted in its
@@ -54,7 +54,7 @@ class Target:
         return found
 
     def number(self, at: float, start: float, step: int) -> int:
-        """Of the first scrape not before."""
+        """Compute the number of the first scrape that is not before a time."""
         return ceil((at - start - self.phase) / step)
 
 
@@ -78,7 +78,7 @@ class Scrapes:
 
 
 def draw_scrapes(seed: int, nodes: Sequence[Node], start: float, end: float) -> Scrapes:
-    """What happens does not depend on `end`."""
+    """Draw the scrapes; they do not depend on `end`."""
     rng = stream(seed, "scrapes")
     outages = [outage(start + rng.uniform(1, 59) * DAY, rng.uniform(5, 40)) for _ in range(rng.randint(1, 3))]
     if rng.random() < 0.2:
@@ -103,7 +103,8 @@ def outage(begin: float, minutes: float) -> Span:
 
 
 def kube_state_target(seed: int, number: int, begin: float, end: float, down: Sequence[Span]) -> Target:
-    """Its ServiceMonitor has honorLabels, so `pod` and `namespace` are those of what it tells about."""
+    """Draw the target of kube-state-metrics. Its ServiceMonitor has honorLabels, so `pod` and `namespace` are those of
+    what it tells about."""
     rng, generations, at, pod = stream(seed, "kube-state-metrics", number), [], begin, 0
     failing = [outage(begin + rng.uniform(0, 60) * DAY, rng.uniform(1, 6)) for _ in range(rng.randint(2, 8))]
     phase = rng.randrange(60)

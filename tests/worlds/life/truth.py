@@ -1,4 +1,4 @@
-"""What has been, from pods and nodes alone, never from samples.
+"""The truth about a life, from pods and nodes alone, never from samples.
 
 Allocated is what a pod keeps from others: from its binding until its containers have ended. Attributed is what the
 exporter can name the pod of. Busy is allocated time with a kernel of this pod, per unit; active is the same weighted
@@ -31,7 +31,7 @@ class Wait:
 
 @dataclass(repr=False)
 class Truth:
-    """From `start` to `end`, in seconds since 1970; `days` of it are known, the rest is what comes."""
+    """Hold the truth from `start` to `end`, in seconds since 1970; `days` of it are known, the rest is what comes."""
 
     seed: int
     start: float
@@ -99,7 +99,7 @@ class Truth:
 
     @cached_property
     def named(self) -> dict[str, list[Span]]:
-        """By uid: for each unit, the spans in which the exporter names the pod."""
+        """Map the uid of a pod to the spans in which the exporter names it, for each unit."""
         found: dict[str, list[Span]] = defaultdict(list)
         for owned in owners(self.pods, virtual=self.virtual_gpus).values():
             for begin, end, pod, _ in owned:
@@ -107,7 +107,7 @@ class Truth:
         return found
 
     def waits(self, pool: str = "", since: float | None = None, until: float | None = None) -> list[Wait]:
-        """Of pods created in this time, in that order; all that is known by the end of the known days."""
+        """List waits of the pods created in this time, in that order, as known at the end of the known days."""
         since, until = self.start if since is None else since, self.known if until is None else until
         return [
             Wait(pod, min(pod.bound, pod.deleted, self.known) - pod.created, pod.bound <= self.known)
@@ -134,7 +134,7 @@ class Truth:
         return Steps(spans[what]())
 
     def hourly(self, pool: str, what: str, measure: str = "mean", until: float | None = None) -> list[float]:
-        """For each hour of the known days, or until then; `measure`: mean or peak."""
+        """Compute each hour of the known days, or until then; `measure` is mean or peak."""
         return self.steps(pool, what).hourly(self.start, self.known if until is None else until, measure)
 
     def full_on(

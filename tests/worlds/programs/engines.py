@@ -44,12 +44,12 @@ class Hosts:
         return next((answer for key, answer in self.answers.items() if key in command), (0, ""))
 
     def acted(self) -> list[str]:
-        """Without the lines of audit."""
+        """List what was typed without the lines of audit."""
         return [line for line in self.typed if not line.startswith("logger")]
 
 
 def format_json(document: Any) -> str:
-    """As jsoncpp prints it (toStyledString)."""
+    """Format a document as jsoncpp prints it (toStyledString)."""
     return json.dumps(document, indent=3) + "\n"
 
 

@@ -94,7 +94,7 @@ class LiveHosts(Hosts):
         return 0, "successfully set.\n"
 
     def engines(self, later: timedelta = timedelta()) -> Engines:
-        """As a snapshot has them, so much later."""
+        """Build the engines of a snapshot that is so much later."""
         return replace(ENGINES, marks=dict(self.annotations), taken_at=TAKEN + later)
 
     def in_force(self, name: str) -> set[str]:
@@ -110,7 +110,7 @@ def build_values(words: list[str]) -> dict[str, str]:
 
 
 def build_policy(words: list[str]) -> str:
-    """As dcgmi prints it, in its order."""
+    """Build a policy as dcgmi prints it, in its order."""
     action, validation = words[0].split(",")
     texts = [
         text.format(words[words.index(option) + 1]) if "{}" in text else text

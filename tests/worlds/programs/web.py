@@ -15,7 +15,7 @@ Answer = Callable[[str, dict[str, str], dict[str, str]], tuple[int, bytes]]
 
 
 def make_success(data: Any, **more: Any) -> tuple[int, bytes]:
-    """As Prometheus answers."""
+    """Make an answer of Prometheus."""
     return 200, json.dumps({"status": "success", "data": data, **more}).encode()
 
 
@@ -25,7 +25,7 @@ def make_error(status: int, text: str) -> tuple[int, bytes]:
 
 @contextmanager
 def web_server(answer: Answer) -> Iterator[str]:
-    """Its address, with a path."""
+    """Serve these answers and yield the address, with a path."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -54,7 +54,7 @@ def web_server(answer: Answer) -> Iterator[str]:
 
 
 def make_prometheus(series: Sequence[Series], now: float = 1010.0, **more: Any) -> Answer:
-    """Which has these, whatever is asked for, and a clock that stands."""
+    """Make a Prometheus that has these series, whatever is asked for, and a clock that stands."""
     result = [{"metric": dict(one.labels), "values": [[at, str(value)] for at, value in one.points]} for one in series]
 
     def answer(path: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, bytes]:

@@ -116,7 +116,7 @@ def activity(hour: int, night: float, weekend: float) -> float:
 
 
 def poisson(rng: random.Random, mean: float) -> int:
-    """By the times between events."""
+    """Draw a number of events by the times between them."""
     count, passed = 0, rng.expovariate(1.0)
     while passed < mean:
         count += 1

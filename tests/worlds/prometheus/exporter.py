@@ -17,7 +17,7 @@ VALUES |= {"PCIE_MAX_LINK_GEN": 5, "PCIE_MAX_LINK_WIDTH": 16, "POWER_USAGE": 640
 
 
 def exposition(gpus: int) -> str:
-    """Every field of `gpu list` and `gpu top`; half of the GPUs have a pod."""
+    """Render each field of `gpu list` and `gpu top`; half of the GPUs have a pod."""
     lines = []
     for name in dict.fromkeys((*FLEET, *ACTIVITY)):
         (field, *_) = find_fields(name)

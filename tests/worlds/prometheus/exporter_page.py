@@ -1,4 +1,4 @@
-"""What an exporter prints of one GPU that decodes a language model."""
+"""A page of an exporter with one GPU that decodes a language model."""
 
 VALUES = {
     "DCGM_FI_PROF_GR_ENGINE_ACTIVE": 0.99,

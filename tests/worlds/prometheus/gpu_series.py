@@ -43,7 +43,7 @@ HEALTHY = {
 
 
 def gpu_series(node: str, index: int, labels: dict[str, str] | None = None, /, **values: float) -> list[Series]:
-    """Of one healthy H100; `values` by field change it, NaN takes one away."""
+    """Make the series of a healthy H100; `values` by field change it, NaN removes one."""
     who = {**LABELS, "hostname": node, "gpu": str(index), "UUID": f"GPU-{node}-{index}", **(labels or {})}
     found = HEALTHY | values
     return [
@@ -58,7 +58,8 @@ def fleet(*series: list[Series]) -> Fleet:
 
 
 def make_mixed_fleet() -> Fleet:
-    """Two nodes: a GPU in use, one that fell off the bus, one with fewer lanes, one that says little."""
+    """Make a fleet of two nodes: a GPU in use, one that fell off the bus, one with fewer lanes, one that says
+    little."""
     pod = {"exported_namespace": "team-a", "exported_pod": "train-0", "exported_container": "main"}
     little = dict.fromkeys(HEALTHY, float("nan")) | {"GPU_TEMP": 35.0}
     return fleet(
@@ -76,7 +77,7 @@ def activity(*series: list[Series]) -> Activity:
 
 
 def make_working_gpus() -> Activity:
-    """Two GPUs of a pod, an idle one, and one whose exporter does not measure SMs."""
+    """Make two GPUs of a pod, an idle one, and one whose exporter does not measure SMs."""
     pod = {"exported_namespace": "team-a", "exported_pod": "train-0", "exported_container": "main"}
     idle = dict.fromkeys(BUSY, 0.0) | {"POWER_USAGE": 71, "ENFORCED_POWER_LIMIT": 700, "CLOCK_THROTTLE_REASONS": 1}
     no_sms = {name: float("nan") for name in BUSY if name.startswith("PROF_")} | {"PROF_GR_ENGINE_ACTIVE": 0.3}
@@ -95,7 +96,7 @@ def make_working_gpus() -> Activity:
 
 
 def metrics() -> Metrics:
-    """One as it should be, one of which nothing is known."""
+    """Make a metric as it should be and one of which nothing is known."""
     (field,) = find_fields("DCGM_FI_DEV_FB_USED")
     known = Metric(field.name, 8, field, "bytes", 0, 8.5e10)
     return Metrics((known, Metric("DCGM_FI_DEV_OF_TOMORROW", 8, None, "", None, None)), ("one is not known here",))

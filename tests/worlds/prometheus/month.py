@@ -44,6 +44,6 @@ def tracks(recorder: Recorder) -> Iterator[Track]:
 
 
 def write(folder: Path, gpus: int) -> None:
-    """As a block into the folder, a Prometheus' --storage.tsdb.path."""
+    """Write a block into the folder, a Prometheus' --storage.tsdb.path."""
     with TemporaryDirectory() as built:
         blocks.write(blocks.build(Path(built)), folder, tracks(record_month(gpus)), DAYS)

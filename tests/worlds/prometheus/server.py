@@ -27,7 +27,7 @@ PATIENCE = 120
 
 @contextmanager
 def serve_scraped_gpus(gpus: int) -> Iterator[str]:
-    """Its address, once it has scraped a made exporter of so many."""
+    """Serve a Prometheus that has scraped a made exporter of so many, and yield its address."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with TemporaryDirectory() as name:
@@ -49,7 +49,7 @@ def serve_scraped_gpus(gpus: int) -> Iterator[str]:
 
 @contextmanager
 def serve_recorded_month(gpus: int) -> Iterator[str]:
-    """Its address, and the path of an inventory with prices. Its limits are Prometheus' own."""
+    """Serve a Prometheus with a month of so many; yield its address and the path of an inventory with prices."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         month.write(folder / "data", gpus)

@@ -61,7 +61,7 @@ class Recorder:
         self.put(series.IDLE, first, last, gpus if active < series.IDLE_BELOW else 0, **measured)
 
     def values(self, name: str, key: Labels) -> Mapping[int, list[tuple[int, float]]]:
-        """By the hour: minutes, and the value in each of them."""
+        """Map the hour to minutes and the value in each of them."""
         if (name, key) not in self.hours:
             found = self.hours[name, key] = defaultdict(list)
             for first, last, value in self.spans[name][key]:
@@ -106,7 +106,7 @@ class Recorder:
                 )
 
     def source(self, hours: int = 0) -> Source:
-        """Of all of it, or of the first hours."""
+        """Build the source of all that is recorded, or of the first hours."""
         window = Window(BEGIN, BEGIN + (hours * HOUR or self.minutes * MINUTE))
         access: Any = SimpleNamespace(url="http://prometheus.example.org")
         fake: Any = SimpleNamespace(query_range=self.query_range, access=access)

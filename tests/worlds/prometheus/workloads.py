@@ -258,7 +258,7 @@ def integrate(cycle: list[Phase], seconds: float, place: float) -> tuple[dict[st
 
 
 def compare_runs() -> tuple[Comparison, tuple[GateResult, ...]]:
-    """A loader that was made faster; and two changes that must not be."""
+    """Compare a run with one whose loader is faster, with two gates that must not pass."""
     slow, fast = (
         Profile(SCHEMA, label, "team-a/train-0", 0.0, 1800.0, make_job(name, random.Random(5)))
         for label, name in (("run1", "loader wait"), ("run2", "compute"))
@@ -268,6 +268,6 @@ def compare_runs() -> tuple[Comparison, tuple[GateResult, ...]]:
 
 
 def analyze_run() -> Analysis:
-    """Two GPUs that wait for their loader."""
+    """Analyze two GPUs that wait for their loader."""
     job = make_job("loader wait", random.Random(5))
     return analyze(Profile(SCHEMA, "run1", "team-a/train-0", 0.0, 1800.0, job))

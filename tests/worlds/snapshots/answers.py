@@ -15,7 +15,7 @@ CASES = Path(__file__).parents[2] / "cases"
 
 @cache
 def list_all_probes() -> tuple[Probe[Any], ...]:
-    """Of all modules. One that a module imports from another is the same object, and counts once."""
+    """List the probes of all modules. One that a module imports from another counts once."""
     folder = Path(gpustack.probes.__path__[0])
     paths = [path.relative_to(folder).with_suffix("").parts for path in sorted(folder.rglob("[a-z]*.py"))]
     modules = [import_module(".".join(("gpustack.probes", *parts))) for parts in paths]
@@ -29,7 +29,7 @@ def probes() -> dict[str, Probe[Any]]:
 
 
 def read_case(probe: str, case: str, *edits: tuple[str, str], where: str = "") -> Answer:
-    """The answer of a case file, with words replaced; each must be there."""
+    """Read the answer of a case file, with words replaced; each must be there."""
     loads = json.loads((CASES / probe / f"{case}.json").read_text())["answer"]
     out = loads["stdout"]
     for old, new in edits:

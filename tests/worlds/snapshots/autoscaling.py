@@ -18,7 +18,8 @@ ON: dict[str, Any] = {"autoscaling": {"enabled": True}}
 
 
 def deployments(**replicas: int) -> Answer:
-    """Of KEDA, each with one pod; by name (`_` for `-`), how many are wanted, or -1 for one that is not there."""
+    """Answer with KEDA's Deployments, each with one pod. `replicas` by name (`_` for `-`), -1 for one that is
+    absent."""
     items = []
     for part in (OPERATOR, METRICS.format(OPERATOR), WEBHOOKS):
         wanted = replicas.get(part.replace("-", "_"), 1)

@@ -1,4 +1,4 @@
-"""What the snapshots of all these worlds are made of."""
+"""The one way in which snapshots for tests are built."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -28,7 +28,8 @@ def build(
     taken: datetime = TAKEN,
     seconds: float = 0.0,
 ) -> Snapshot:
-    """Each answer is of the location that its key names; hosts that `reach` leaves out were reached where they are."""
+    """Build a snapshot. Each answer gets the location that its key names; hosts that `reach` leaves out were reached
+    where they are."""
     placed = {key: replace(answer, location=key[1]) for key, answer in answers.items()}
     reached = {host.name: Reach(host.name, address=find_address(host, placed)) for host in hosts}
     reached |= {one.host: one for one in reach}

@@ -44,7 +44,7 @@ def units(kubelet: str) -> Answer:
 
 @cache
 def read_answers() -> dict[tuple[str, str], Answer]:
-    """As they were recorded: of the control plane and the cluster, and of the worker."""
+    """Read what was recorded of the control plane, the cluster and the worker."""
     answers = {
         (path.name, CLUSTER if probes()[path.name].scope == "cluster" else "k1"): read_case(path.name, "control-plane")
         for path in CASES.iterdir()
@@ -63,7 +63,7 @@ def read_answers() -> dict[tuple[str, str], Answer]:
 
 
 def build_answers() -> dict[tuple[str, str], Answer]:
-    """With what this release brings for the recorded spec: releases and objects have its digests."""
+    """Build answers in which releases and objects have the digests of this tree for the recorded spec."""
     return dict(stamp_recorded_answers())
 
 
@@ -73,8 +73,8 @@ def stamp_recorded_answers() -> dict[tuple[str, str], Answer]:
 
 
 def stamp_answers(answers: Answers) -> dict[tuple[str, str], Answer]:
-    """Where the recorded cluster has a release or an object of ours, it has it as this tree would bring it, and the
-    dashboards of this tree that are newer than it."""
+    """Replace releases and objects of ours by those of this tree, and add the dashboards that are newer than the
+    recorded cluster."""
     wanted = build_cluster_variables(build((K1, K2), answers, SPEC))
     digests = {release["name"]: release["digest"] for release in wanted["gpustack_releases"].values() if release}
     objects = [one for step in wanted["gpustack_objects"].values() for one in step.get("objects", ())]

@@ -54,14 +54,14 @@ def snapshot(
 
 
 def build_view(snapshot: Snapshot) -> View:
-    """From the host whose rules these are."""
+    """Build the view from the host whose rules these are."""
     return View(snapshot, next(where for probe, where in snapshot.answers if probe == "firewall.live"))
 
 
 def format_rules(
     rules: str = OPEN, *, units: tuple[str, ...] = (), ssh: str = "", more: str = "", guard: str = TABLE
 ) -> str:
-    """What the probe prints on a host with these iptables rules. `guard` is our table for the metrics."""
+    """Format what the probe prints on a host with these iptables rules. `guard` is our table for the metrics."""
     parts = []
     for unit in ("firewalld", "nftables", "netfilter-persistent"):
         state = ("active", "enabled") if unit in units else ("inactive", "disabled")

@@ -53,14 +53,14 @@ BARE: Answers = {
 
 
 def read_answers(probe: str, case: str = "two-hosts") -> dict[tuple[str, str], Answer]:
-    """A case of the recorded cluster, of k1 and k2."""
+    """Read a case of the recorded cluster, with the names of k1 and k2."""
     named = {"gpu.pods": NAMES, "scrape.kubelets": NAMES}
     edits = {"gpu.nodes": (*NAMES, *MACHINES), "dcgm.series": NAMES, **named}.get(probe, ())
     return place_answers(CLUSTER, read_case(probe, case, *edits))
 
 
 def edit_answer(probe: str, change: Callable[[list[Any]], object], case: str = "two-hosts") -> Answers:
-    """The same with its objects (or samples) changed in place."""
+    """Edit the objects (or samples) of a case in place."""
     ((key, answer),) = read_answers(probe, case).items()
     body = json.loads(answer.stdout)
     change(body["items"] if "items" in body else body["data"]["result"])
@@ -68,12 +68,12 @@ def edit_answer(probe: str, change: Callable[[list[Any]], object], case: str = "
 
 
 def devices(host: str, *buses: str) -> Answers:
-    """What the PCI bus of a host has."""
+    """Answer with the devices on the PCI bus of a host."""
     return place_answers(host, make_answer("gpu.devices", "".join(f"{bus} 0x2330\n" for bus in buses)))
 
 
 def add_gpus(answers: Answers, spec: Mapping[str, Any] | None = None) -> dict[tuple[str, str], Answer]:
-    """`answers` of a healthy cluster without GPUs, and what two GPUs a host make of it for a spec."""
+    """Add two GPUs a host to the answers of a healthy cluster without GPUs."""
     found = dict(answers)
     for host, system in SYSTEMS.items():
         for probe in ("gpu.devices", "gpu.packages", "gpu.driver", "gpu.host-engines", "system.os"):
@@ -101,7 +101,7 @@ def place_list(probe: str, items: list[Any]) -> dict[tuple[str, str], Answer]:
 
 
 def list_other_objects(probe: str, answers: Answers) -> list[Any]:
-    """What a list has beside that of the GPUs."""
+    """List the objects of an answer without those of the GPUs."""
     items = json.loads(answers[probe, CLUSTER].stdout)["items"] if (probe, CLUSTER) in answers else []
     return [one for one in items if "gpu-operator" not in one["metadata"]["name"]]
 
@@ -121,14 +121,14 @@ def namespace(answers: Answers, phase: str = "Active", level: str = "privileged"
 
 
 def set_gpus(host: Host, **settings: str | int | None) -> Host:
-    """With settings of its own: gpustack_sharing, gpustack_mig, gpustack_gpus."""
+    """Set gpustack_sharing, gpustack_mig or gpustack_gpus of a host."""
     return replace(host, spec=HostSpec.model_validate(settings))
 
 
 def snapshot(
     changed: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
 ) -> Snapshot:
-    """As it is healthy for the spec, but for what is changed."""
+    """Snapshot a cluster that is healthy for the spec, but for what is changed."""
     answers = add_gpus(cluster.build_answers(), spec)
     if hosts != (K1, K2):
         whole = View(cluster.snapshot(answers, spec or {}, hosts), CLUSTER)

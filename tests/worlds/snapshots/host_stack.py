@@ -67,7 +67,7 @@ def mark_applied(one: dict[str, Any]) -> dict[str, Any]:
 
 
 def snapshot(spec: Mapping[str, Any] = {}, changed: Answers = {}, k1: HostSpec | None = None) -> Snapshot:  # noqa: B006
-    """As the step leaves it, and what a test changes."""
+    """Snapshot the cluster as the step leaves it, but for what is changed."""
     hosts = (K1 if k1 is None else replace(K1, spec=k1), K2)
     whole = {**SPEC, "gpu": {**HOST, **spec}}
     answers: dict[tuple[str, str], Answer] = {}
@@ -94,7 +94,7 @@ def snapshot(spec: Mapping[str, Any] = {}, changed: Answers = {}, k1: HostSpec |
 
 
 def add_toolkit(*edits: tuple[str, str]) -> Answers:
-    """h1 as the step leaves it: the recorded packages and those of the toolkit."""
+    """Add the packages of the toolkit to the recorded ones, as the step leaves h1."""
     lines = TOOLKIT
     for old, new in edits:
         assert old in lines

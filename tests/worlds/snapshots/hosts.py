@@ -37,7 +37,7 @@ UBUNTU = make_answer("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSIO
 
 
 def answers(state: str) -> dict[tuple[str, str], Answer]:
-    """All recorded answers of both hosts in a state: `fresh` or `prepared`."""
+    """Return the recorded answers of both hosts in a state: `fresh` or `prepared`."""
     return {
         (path.name, host): read_case(path.name, f"{state}-{release}")
         for host, release in RELEASES.items()
@@ -54,7 +54,7 @@ def snapshot(
     hosts: Sequence[Host] = (H1, H2),
     unreached: Sequence[str] = (),
 ) -> Snapshot:
-    """Both hosts in a state, but for what is changed."""
+    """Snapshot both hosts in a state, but for what is changed."""
     reach = [Reach(name, "host-ssh-unreachable") for name in unreached]
     return build(hosts, answers(state) | dict(changed or {}), SPEC | dict(spec or {}), reach)
 
@@ -62,5 +62,5 @@ def snapshot(
 def judge(
     step: Step, changed: Answers | None = None, spec: Mapping[str, Any] | None = None, on: str = "h1", **world: Any
 ) -> dict[str, Judgement]:
-    """The judgements of one host, by check. `world` is as of snapshot."""
+    """Judge the checks of a step on one host. `world` are arguments of snapshot."""
     return judgements(step, snapshot(changed, spec, **world), on)

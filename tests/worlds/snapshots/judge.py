@@ -20,13 +20,13 @@ def state(step: Step, here: View) -> StepState:
 
 
 def judgements(step: Step, snapshot: Snapshot, where: str = "") -> dict[str, Judgement]:
-    """By check; at the step's only location unless `where` names one."""
+    """Return the judgements by check, at the step's only location unless `where` names one."""
     (step_state,) = [plan.judge_step(step, snapshot, where)] if where else plan.plan(snapshot, [step]).states
     return {judgement.id: judgement for judgement in step_state.judgements}
 
 
 def failures(found: Mapping[str, Judgement]) -> dict[str, tuple[str, str]]:
-    """(found, cure) of what differs, by check. Fails where a check is unknown."""
+    """Return (actual, cure) of what differs, by check. Fail where a check is unknown."""
     assert find_unknown(found) == set(), {
         judgement.id: judgement.reason for judgement in found.values() if judgement.outcome == "unknown"
     }

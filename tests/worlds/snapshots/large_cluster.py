@@ -50,7 +50,7 @@ BROKEN: Mapping[int, tuple[str, str, str]] = {
 
 
 def changes(number: int) -> tuple[re.Pattern[str], Callable[[re.Match[str]], str]]:
-    """What makes of the recorded worker the one with this number, from 2."""
+    """Build what turns the recorded worker into the one with this number, from 2."""
     mac = "de:95:" + ":".join(f"{number:08x}"[at : at + 2] for at in range(0, 8, 2))
     new = {
         WORKER["name"]: f"k{number}",
@@ -76,7 +76,7 @@ def list_host_answers(two: Snapshot, hosts: int) -> Iterator[Answer]:
 
 
 def repeat_cluster_entries(answer: Answer, hosts: int) -> Answer:
-    """Each entry of a list that speaks of the worker is there for each."""
+    """Repeat each entry of a list that speaks of the worker, once for each worker."""
     try:
         document = json.loads(answer.stdout)
         holder, key = (document, "items") if "items" in document else (document["data"], "result")

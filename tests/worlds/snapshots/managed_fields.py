@@ -8,14 +8,14 @@ ATOMIC = ("selector", "requiredDuringSchedulingIgnoredDuringExecution", "fieldRe
 
 
 def build_owned_fields(applied: dict[str, Any]) -> dict[str, Any]:
-    """The fields of who applied an object as a whole."""
+    """Build the fields of a client that applied an object as a whole."""
     metadata = {part: applied["metadata"][part] for part in ("labels", "annotations")}
     rest = {key: value for key, value in applied.items() if key not in ("apiVersion", "kind", "metadata")}
     return fields({"metadata": metadata, **rest})
 
 
 def fields(value: Any, name: str = "") -> dict[str, Any]:
-    """Of lists by the keys that the API's types name, of some maps as a whole."""
+    """Build the fields of lists by the keys that the API's types name, those of some maps as a whole."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
         keys = {"ports": ("containerPort", "port", "protocol"), "volumeMounts": ("mountPath",)}.get(name, ("name",))
         if all(keys[0] in entry or keys[-1] in entry for entry in value):

@@ -1,4 +1,4 @@
-"""Each step with a snapshot in which all its checks hold: what is spoiled there must be noticed."""
+"""Steps with a snapshot in which all checks hold: what is spoiled there must be noticed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ class PassingStep:
     snapshot: Snapshot
 
     def judged(self, answers: Mapping[tuple[str, str], Answer]) -> StepState:
-        """With other answers in place of the recorded ones."""
+        """Judge the step with other answers in place of the recorded ones."""
         changed = replace(self.snapshot, answers={**self.snapshot.answers, **answers})
         return state(self.step, View(changed, self.where))
 

@@ -35,7 +35,7 @@ def make_deployments(replicas: int = 1, **status: Any) -> Answer:
 
 
 def place_objects(*found: Mapping[str, Any]) -> dict[tuple[str, str], Answer]:
-    """What there is of our objects, by kind."""
+    """Answer with the objects that are there, by kind."""
     return place_answers(
         CLUSTER,
         *(

@@ -25,7 +25,7 @@ W1 = Host("w1", "10.77.1.13", groups=frozenset({STANDALONE}))
 
 
 def read_answers(state: str = "prepared") -> dict[tuple[str, str], Answer]:
-    """What a host of a cluster answers, of which one without Kubernetes is asked the same."""
+    """Read what a host of a cluster answers to the probes that a host without Kubernetes gets, too."""
     return {(probe, "w1"): answer for (probe, host), answer in of_nodes(state).items() if host == "h1"}
 
 
@@ -34,7 +34,7 @@ def snapshot(answers: Answers, spec: Mapping[str, Any] | None = None) -> Snapsho
 
 
 def format_programs(wanted: list[Service], engine: str = "nv-hostengine -n") -> str:
-    """As standalone.programs answers where these run."""
+    """Format what standalone.programs answers where these run."""
     lines = [f"{one.unit} loaded active enabled yes {one.command}" for one in wanted]
     packages = [f"{name} hold installed {version}-1" for name, version in VERSIONS.items()]
     packages += [f"{name} install installed 2.42.0+ds-5" for name in ("prometheus-node-exporter", "prometheus")]
@@ -52,7 +52,7 @@ VERSIONS = {
 
 
 def format_watching(here: View, *, down: str = "") -> str:
-    """As standalone.watching answers where all of our rules are loaded, and all jobs but one are up."""
+    """Format what standalone.watching answers where our rules are loaded and all jobs but one are up."""
     path = next(
         file.path
         for one in monitoring.build_installation(here).services
