@@ -37,7 +37,8 @@ def cut_power() -> None:
 
 def test_a_lab_starts_from_its_record_after_a_stop_and_after_a_loss_of_power(gpustack: Run, bundle: Path) -> None:
     try:
-        gpustack("lab", "up", *NAMED, "--hosts", "1", "--gpus", "1", "--model", "L4", "--mirror", bundle)
+        for mirror in ((), ("--mirror", bundle)):  # hosts first and their mirror later, as `make demo`
+            gpustack("lab", "up", *NAMED, "--hosts", "1", "--gpus", "1", "--model", "L4", *mirror)
         made = lab.find_lab(NAME)
         made.exec("host1", ["sudo", "sh", "-c", "echo disk >/kept"])
         boots = {read_boot()}
