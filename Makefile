@@ -37,7 +37,7 @@ help:
 
 env: $(ENV)
 
-$(ENV): requirements/dev.txt requirements/uv.txt requirements/debian.txt pyproject.toml scripts/env
+$(ENV): requirements/dev.txt requirements/uv.txt requirements/debian.txt pyproject.toml lab/pyproject.toml logs/pyproject.toml scripts/env
 	@echo "make env: about a minute the first time" >&2
 	@scripts/env
 	@touch $@

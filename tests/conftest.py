@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from gpustack.errors import LabError
 
+ROOT = Path(__file__).parents[1]
 # Seconds for one lab test with its fixtures: bringing hosts up and a whole installation are in it.
 LAB_LIMIT = 1800
 VM_LIMIT = 7200
@@ -30,7 +31,7 @@ settings.load_profile("fixed")
 @cache
 def lab_refusal(*, vm: bool = False) -> str:
     """Why no lab can be on this machine; empty when one can. `vm`: of virtual machines."""
-    from gpustack.lab.capabilities import require
+    from gpustack_lab.lab.capabilities import require
 
     try:
         require(vm=vm)
@@ -56,11 +57,22 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Our wheel, built from this checkout with the locked build backend."""
-    folder = tmp_path_factory.mktemp("wheel")
+    return build_wheel(ROOT, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="session")
+def lab_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wheel(ROOT / "lab", tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="session")
+def logs_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wheel(ROOT / "logs", tmp_path_factory.mktemp("wheel"))
+
+
+def build_wheel(project: Path, folder: Path) -> Path:
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    done = subprocess.run(
-        command, cwd=Path(__file__).parents[1], capture_output=True, text=True, timeout=120, check=False
-    )
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     (built,) = folder.glob("*.whl")
     return built

@@ -10,8 +10,9 @@ import signal
 import sys
 import time
 
-import gpu_logs
 from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics, start_http_server
+
+import gpustack_logs
 
 disable_created_metrics()
 BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
@@ -41,7 +42,7 @@ def main() -> None:
     chosen = options.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # the pod is stopped: here a checkpoint is written
     handler = logging.StreamHandler()
-    handler.setFormatter(gpu_logs.JsonFormatter())
+    handler.setFormatter(gpustack_logs.JsonFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     start_http_server(chosen.port, chosen.address)
     for step in range(chosen.steps):

@@ -1,5 +1,6 @@
 """The file manifest.yaml: the content of a bundle, file by file. Its signature is manifest.yaml.asc."""
 
+import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,12 @@ class Manifest:
     images: tuple[Image, ...]
     debian: tuple[dict[str, str], ...]
     files: tuple[Entry, ...]
+
+
+def hash_file(path: Path) -> str:
+    """Compute the sha256 of a file, as an entry has it."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def dump(manifest: Manifest) -> str:

@@ -1,4 +1,4 @@
-"""The outside programs that a build needs: their names, their packages, and how they are run."""
+"""The outside programs of a bundle: their names, their packages, and how they are run."""
 
 import os
 import shutil
@@ -13,20 +13,8 @@ from gpustack.errors import BundleError
 
 END_LIMIT = 5.0
 
-# Debian package of each program; Go is newer than what Debian 12 and 13 carry.
-PACKAGES = {
-    "go": "",
-    "gcc": "gcc",
-    "readelf": "binutils",
-    "apt-get": "apt",
-    "apt-ftparchive": "apt-utils",
-    "dpkg": "dpkg",
-    "dpkg-deb": "dpkg",
-    "gpg": "gpg",
-    "gpgconf": "gpgconf",
-    "gpgv": "gpgv",
-    "setpriv": "util-linux",
-}
+# The Debian package of each program that verifies a bundle. setpriv starts every program.
+PACKAGES = {"gpg": "gpg", "gpgv": "gpgv", "setpriv": "util-linux"}
 
 # A program ends when gpustack is killed, however that happens: nobody waits for it any more. It does not ignore
 # SIGINT, as programs do that a shell starts in the background.
@@ -36,17 +24,17 @@ _running: set[subprocess.Popen[str]] = set()
 _running_lock = threading.Lock()
 
 
-def need(*names: str) -> None:
-    """Raise BundleError that names all missing programs at once."""
-    missing = [name for name in (*names, WITH_US[0]) if shutil.which(name) is None]
+def need(packages: Mapping[str, str]) -> None:
+    """Raise BundleError that names all missing programs at once. `packages` has the Debian package of each program, or
+    the address of one that has no package."""
+    missing = {name: source for name, source in packages.items() if shutil.which(name) is None}
     if not missing:
         return
-    packages = sorted({PACKAGES[name] for name in missing if PACKAGES[name]})
-    reason = [f"not found on the PATH: {', '.join(missing)}"]
-    if "go" in missing:
-        reason.append("Go comes from https://go.dev/dl or, in a checkout, from `make go`")
-    hint = Command("apt-get", "install", "--no-install-recommends", *packages) if packages else Command("go", "version")
-    raise BundleError("bundle-program-missing", "programs that make a bundle are missing", "\n".join(reason), hint)
+    elsewhere = [f"{name} comes from {source}" for name, source in missing.items() if "://" in source]
+    debian = sorted({source for source in missing.values() if "://" not in source})
+    reason = "\n".join([f"not found on the PATH: {', '.join(missing)}", *elsewhere])
+    hint = Command("apt-get", "install", "--no-install-recommends", *debian) if debian else Command("go", "version")
+    raise BundleError("bundle-program-missing", "programs of a bundle are missing", reason, hint)
 
 
 def run(

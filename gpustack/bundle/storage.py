@@ -1,13 +1,13 @@
 """An OCI image layout in the shape that CNCF distribution keeps on disk, built of links into the bundle."""
 
+import hashlib
 import shutil
 import tempfile
 from pathlib import Path
 
 import platformdirs
 
-from gpustack.bundle import manifest, oci
-from gpustack.bundle.cache import digest
+from gpustack.bundle import layout, manifest
 
 
 def prepare_storage(directory: Path) -> Path:
@@ -15,7 +15,8 @@ def prepare_storage(directory: Path) -> Path:
     images = (directory / "images").resolve()
     root = platformdirs.user_cache_path("gpustack") / "served"
     root.mkdir(parents=True, exist_ok=True)
-    place = root / digest(str(images), directory / manifest.FILE)[:32]
+    inputs = f"{images} {manifest.hash_file(directory / manifest.FILE)}"
+    place = root / hashlib.sha256(inputs.encode()).hexdigest()[:32]
     if place.is_dir():
         return place
     scratch = Path(tempfile.mkdtemp(prefix=".new-", dir=root))
@@ -24,7 +25,7 @@ def prepare_storage(directory: Path) -> Path:
         target = v2 / "blobs" / "sha256" / blob.name[:2] / blob.name / "data"
         target.parent.mkdir(parents=True)
         target.symlink_to(blob)
-    for reference, descriptor in oci.read_descriptors(images).items():
+    for reference, descriptor in layout.read_descriptors(images).items():
         name, tag = reference.rsplit(":", 1)
         _link_repository(v2 / "repositories" / name, tag, str(descriptor["digest"]), images)
     try:
@@ -40,7 +41,7 @@ def _link_repository(repository: Path, tag: str, image_digest: str, images: Path
     revision = repository / "_manifests" / "revisions" / algorithm / value
     for place in (revision, tagged / "current", tagged / "index" / algorithm / value):
         _link(place, image_digest)
-    for blob in oci.list_blob_digests(images, image_digest):
+    for blob in layout.list_blob_digests(images, image_digest):
         _link(repository / "_layers" / "sha256" / blob.removeprefix("sha256:"), blob)
 
 

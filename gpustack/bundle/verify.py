@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from gpustack.bundle import keys, manifest
-from gpustack.bundle.cache import hash_file
-from gpustack.bundle.manifest import Manifest
-from gpustack.bundle.programs import need
+from gpustack.bundle.manifest import Manifest, hash_file
+from gpustack.bundle.programs import PACKAGES, need
 from gpustack.command import Command
 from gpustack.errors import BundleError
 
@@ -15,7 +14,7 @@ NOT_LISTED = {manifest.FILE, manifest.SIGNATURE}
 def verify(directory: Path, *, fingerprint: str | None = None) -> Manifest:
     """Return the manifest of a good bundle. `fingerprint` is of the key that must have signed it; without one, it must
     be this user's own mirror key. Raise BundleError that lists everything wrong. The network is not needed."""
-    need("gpg", "gpgv")
+    need(PACKAGES)
     expected = _select_signer(directory, fingerprint)
     actual = _read_signer(directory)
     if actual != expected:
@@ -51,7 +50,7 @@ def read_fingerprint(directory: Path) -> str:
 
     It says who signed, not that the files are good. Raise BundleError if no key did.
     """
-    need("gpg", "gpgv")
+    need(PACKAGES)
     return _read_signer(directory)
 
 

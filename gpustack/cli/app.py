@@ -27,7 +27,7 @@ from gpustack.cli.cost import commands as cost
 from gpustack.cli.error_handler import report_errors
 from gpustack.cli.gpu import commands as gpu
 from gpustack.cli.help import build_group, declare_command
-from gpustack.cli.lab import commands as lab
+from gpustack.cli.lab_distribution import add_lab_commands
 from gpustack.cli.profile import commands as profile
 
 app = build_group(
@@ -159,8 +159,8 @@ def version() -> None:
     sys.stdout.write(f"gpustack {read_version('gpustack-cluster')} (version set {versions.name}: {components})\n")
 
 
-app.add_typer(lab.app, name="lab", rich_help_panel=LAB)
-app.add_typer(bundle.app, name="bundle", rich_help_panel=LAB, short_help="Build, verify and serve bundles for labs.")
+app.add_typer(bundle.app, name="bundle", rich_help_panel=LAB, short_help="Verify and serve bundles for labs.")
+add_lab_commands(app, bundle.app, LAB)
 
 
 def print_version(value: bool) -> None:

@@ -1,24 +1,18 @@
-"""The commands `gpustack bundle`, which build, verify and serve the signed directory that a lab installs from."""
+"""The commands `gpustack bundle`, which verify and serve the signed directory that a mirror has."""
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gpustack.cli import options, session
 from gpustack.cli.help import build_group, declare_command
 
 app = build_group(
-    "Build, verify and serve the files of an installation, for labs and rehearsals. Its GPU components are simulated.",
-    "gpustack bundle build",
-    "gpustack lab up --gpus 2 --mirror $(gpustack bundle build --quiet)",
+    "Verify and serve the files of an installation, for labs and rehearsals. Its GPU components are simulated.",
+    "gpustack bundle verify ./bundle --fingerprint FINGERPRINT",
+    "gpustack bundle serve ./bundle --listen 192.0.2.10:8480",
 )
-
-
-class Source(StrEnum):
-    MODULES = "modules"
 
 
 def find_default_directory() -> Path:
@@ -33,34 +27,6 @@ Fingerprint = Annotated[
 Directory = Annotated[
     Path | None, typer.Argument(help="Directory of the bundle. Default: `bundle` in the user's cache directory.")
 ]
-
-
-@declare_command(
-    app,
-    "gpustack bundle build",
-    "gpustack bundle build ./bundle --kubernetes 1.36.3",
-    short="Build or update a bundle.",
-)
-def build(
-    directory: Directory = None,
-    source: Annotated[
-        Source, typer.Option("--from", help="Source of the programs; `modules`: compile pinned Go modules.")
-    ] = Source.MODULES,
-    kubernetes: Annotated[
-        list[str] | None, typer.Option(metavar="VERSION", help="Include this further Kubernetes version (repeatable).")
-    ] = None,
-    keda: Annotated[
-        bool, typer.Option("--keda", help="Include KEDA, for autoscaling.enabled. The first build takes ten minutes.")
-    ] = False,
-    quiet: options.QuietOption = False,
-) -> None:
-    """Build a bundle for labs and rehearsals. Existing files that are unchanged are kept."""
-    from gpustack.bundle.build import build as build_all
-
-    folder = directory or find_default_directory()
-    versions = tuple(kubernetes or ())
-    build_all(folder, source=source.value, kubernetes=versions, keda=keda, report=session.build_reporter(quiet=quiet))
-    sys.stdout.write(f"{folder}\n")
 
 
 @declare_command(

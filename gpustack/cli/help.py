@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from gpustack.cli.error_handler import invocation
 from gpustack.cli.option_groups import expand_groups
+from gpustack.errors import GpustackError
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
@@ -45,8 +46,9 @@ class Command(TyperCommand):
 class Group(TyperGroup):
     def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         groups: dict[str, list[tuple[str, str]]] = {}
-        width = max(map(len, self.commands))
-        for name, command in self.commands.items():
+        listed = {name: command for name, command in self.commands.items() if not command.hidden}
+        width = max(map(len, listed))
+        for name, command in listed.items():
             heading = getattr(command, "rich_help_panel", None) or "Commands"
             groups.setdefault(heading, []).append((name.ljust(width), command.get_short_help_str(SHORT)))
         for heading, rows in groups.items():
@@ -90,3 +92,12 @@ def declare_command(
         return function
 
     return add
+
+
+def declare_absent_command(app: typer.Typer, name: str, error: GpustackError) -> None:
+    """Add a hidden command that accepts any words, and raises the error that says how to get the command."""
+    accepts_any = {"ignore_unknown_options": True, "allow_extra_args": True}
+
+    @app.command(name, cls=Command, hidden=True, add_help_option=False, context_settings=accepts_any)
+    def refuse() -> None:
+        raise error

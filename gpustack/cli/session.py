@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 
 def resolve_inventory_path(option: Path | None) -> Path | None:
     """Return the path of -i. The word `lab`, in -i or GPUSTACK_INVENTORY, stands for the inventory of the running lab,
-    unless a file has that name."""
+    unless a file has that name. Raise UsageError for it where the lab distribution is not installed."""
     from gpustack.config.ansible.inventory_listing import NAMED
 
     if str(option or os.environ.get(NAMED, "")) == "lab" and not Path("lab").exists():
-        from gpustack.lab.inventory import locate_inventory
+        from gpustack.cli.lab_distribution import load_entry_point
 
-        return locate_inventory(None)
+        path: Path = load_entry_point("inventory")()
+        return path
     return option
 
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpustack import lab
+from gpustack_lab import lab
 from scripts.accuracy import cases, results, stage, table
 
 

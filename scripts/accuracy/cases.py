@@ -6,7 +6,7 @@ from hashlib import sha256
 from itertools import combinations
 
 from gpustack.doctor.graph import load_graph
-from gpustack.lab.faults.entries import Injector, find, read_healthy_changes, read_injectors
+from gpustack_lab.lab.faults.entries import Injector, find, read_healthy_changes, read_injectors
 from scripts.accuracy.shapes import ONE_HOST, Shape, load_shapes
 
 HEALTHY = "healthy"

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from gpustack.lab.faults.inject import read_functions
+from gpustack_lab.lab.faults.inject import read_functions
 from scripts.accuracy.cases import Case
 
 ROOT = Path(__file__).parents[2]

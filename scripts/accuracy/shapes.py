@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from gpustack.lab import Lab
+from gpustack_lab.lab import Lab
 
 ONE_HOST = "one-node"
 

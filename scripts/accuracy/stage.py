@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from gpustack import lab
 from gpustack.doctor.graph import load_graph
 from gpustack.errors import LabError
-from gpustack.lab.faults import active_faults, inject
-from gpustack.lab.faults.entries import find
+from gpustack_lab import lab
+from gpustack_lab.lab.faults import active_faults, inject
+from gpustack_lab.lab.faults.entries import find
 from scripts.accuracy.cases import Case
 from scripts.accuracy.results import PERSON, STAYS, Result
 from scripts.accuracy.shapes import Shape, prepare_hosts

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from statistics import median
 
-from gpustack.lab.faults.entries import read_injectors
+from gpustack_lab.lab.faults.entries import read_injectors
 from scripts.accuracy.cases import PAIR, order_names
 from scripts.accuracy.results import PERSON, ROOT, STAYS, Result
 

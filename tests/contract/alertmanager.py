@@ -18,7 +18,7 @@ from gpustack.steps.monitoring.receiver import RECEIVER_METRICS, SECRETS_FOLDER,
 from tests.contract.promtool import program
 from tests.lab.witness import until
 
-CHART = Path(__file__).parents[2] / "gpustack" / "simulated" / "charts" / "kube-prometheus-stack"
+CHART = Path(__file__).parents[2] / "lab" / "gpustack_lab" / "simulated" / "charts" / "kube-prometheus-stack"
 
 
 def configuration(receivers: dict[str, Any], secrets: Path) -> str:

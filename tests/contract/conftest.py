@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.simulated import hardware
+from gpustack_lab.simulated import hardware
 from tests.contract.promtool import program
 from tests.worlds.life import blocks
 
-DRIVER = Path(__file__).parents[2] / "gpustack" / "simulated" / "driver"
+DRIVER = Path(__file__).parents[2] / "lab" / "gpustack_lab" / "simulated" / "driver"
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from gpustack.config.chart_keys import CHARTS, Key, judge_values, read_chart_key
 from gpustack.config.resources import locate_shipped_values as shipped_values
 
 ROOT = Path(__file__).parents[2]
-SIMULATED = ROOT / "gpustack" / "simulated" / "charts"
+SIMULATED = ROOT / "lab" / "gpustack_lab" / "simulated" / "charts"
 # Unchanged values.yaml of the real projects, as <chart>/values.yaml.
 REFERENCE = Path(os.environ.get("GPUSTACK_REFERENCE_DATA") or ROOT.parent / "shared" / "data") / "charts"
 FACTS = sorted(CHARTS.glob("*.keys"))

@@ -5,12 +5,10 @@ import inspect
 import string
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
 
-from gpustack import command
 from gpustack.ask.judge import Result, expect
 from gpustack.ask.snapshot import Reach
 from gpustack.command import Command, Hint
@@ -20,8 +18,8 @@ from gpustack.remedy.offer import Offer
 from gpustack.report.findings import print_command
 from gpustack.rollout.next_command import build_command, suggest_after_install, suggest_after_plan
 from gpustack.rollout.plan import PlaybookRun
+from tests.contract.sources import list_sources
 
-PACKAGE = Path(command.__file__).parent
 HERE = "command.py"
 INTERPRETERS = {"sh", "bash", "eval", "python", "python3", "perl", "awk", "xargs", "env"}
 WITH_NOTES = {"Command", "Prose", "extend", "join_hints", "build_reset_command", "build_keygen_command"}
@@ -31,7 +29,7 @@ NOT_TEXT = {"ask/type_check.py"}
 
 @cache
 def sources() -> dict[str, ast.Module]:
-    return {str(path.relative_to(PACKAGE)): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+    return {name: ast.parse(path.read_text()) for name, path in list_sources().items()}
 
 
 def list_calls(*names: str) -> Iterator[tuple[str, ast.Call]]:

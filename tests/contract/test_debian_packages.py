@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from gpustack.bundle.programs import PACKAGES
-from gpustack.lab.capabilities import PROGRAMS
+from gpustack_lab.bundle.build import PACKAGES
+from gpustack_lab.lab.capabilities import PROGRAMS
 
 LIST = Path(__file__).parents[2] / "requirements" / "debian.txt"
 # On every Debian. Go has no package that is new enough: it comes with requirements/go.txt.
-ESSENTIAL = {"apt", "dpkg", ""}
+ESSENTIAL = {"apt", "dpkg", PACKAGES["go"]}
 
 
 def test_what_the_lab_and_the_bundle_need_is_installed_by_make_env() -> None:

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PLACES = [
-    *sorted(path for path in (ROOT / "gpustack").iterdir() if path.suffix == ".py" or any(path.glob("*.py"))),
-    ROOT / "tests" / "worlds",
-]
+from tests.contract.sources import ROOT, list_packages
+
+PLACES = [*list_packages(), ROOT / "tests" / "worlds"]
+
 # A sentence that begins with one of these continues another one, or answers a question that nobody sees.
 REFUSED = {
     "what", "of", "by", "those", "with", "one", "whether", "why", "all", "without", "its", "where", "which", "how",
@@ -28,7 +27,7 @@ def find_fragments(path: Path) -> Iterator[str]:
                 yield f"{path.relative_to(ROOT)}: {text.splitlines()[0]}"
 
 
-@pytest.mark.parametrize("place", PLACES, ids=lambda place: str(place.name))
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: str(place.relative_to(ROOT)))
 def test_docstrings_stand_alone(place: Path) -> None:
     paths = [place] if place.is_file() else sorted(place.rglob("*.py"))
     assert [fragment for path in paths for fragment in find_fragments(path)] == []

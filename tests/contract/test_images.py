@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.bundle.versions import NEWEST, load
 from gpustack.config.versions import read_version_set
 from gpustack.proof.workload import IMAGE
+from gpustack_lab.bundle.versions import NEWEST, load
 
 RENDERED = Path(os.environ.get("GPUSTACK_REFERENCE_DATA") or Path(__file__).parents[3] / "shared" / "data") / "rendered"
 IMAGES: dict[str, str] = load().raw["images"]

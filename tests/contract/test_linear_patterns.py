@@ -16,10 +16,7 @@ from tests.contract.hostile_inputs import build_seeds, find_slow
 ROOT = Path(gpustack.__file__).parent
 # Their text is the operator's own, or a release's: short, and nobody's who would slow the operator down.
 OWN = {
-    "gpustack.bundle": "lists, licences and binaries that the builder has fetched and verified",
     "gpustack.config": "the inventory, values and dashboards of the operator; loaded with a most in bytes",
-    "gpustack.lab": "what the lab itself writes",
-    "gpustack.simulated": "what the lab's own drivers are told",
     "gpustack.capacity.raw_rules": "queries of the release",
     "gpustack.metrics.readings": "descriptions of fields, of the release",
     "gpustack.report.explain": "pages of the release",

@@ -95,6 +95,16 @@ def test_every_library_is_imported() -> None:
     assert {canonicalize_name(one.name) for one in RUNTIME} - libraries == PROGRAMS
 
 
+def test_the_lab_imports_libraries_of_the_product_alone() -> None:
+    """It depends on gpustack-cluster, whose lock has them."""
+    text = "\n".join(path.read_text() for path in (ROOT / "lab" / "gpustack_lab").rglob("*.py"))
+    imported = set(re.findall(r"^\s*(?:from|import) (\w+)", text, re.MULTILINE))
+    libraries = {
+        canonicalize_name(library) for module in imported for library in packages_distributions().get(module, ())
+    }
+    assert libraries - {"gpustack-cluster", "gpustack-lab"} <= {canonicalize_name(one.name) for one in RUNTIME}
+
+
 def test_every_library_has_its_reason() -> None:
     """docs/decisions/0001-libraries.md has a row for each."""
     text = (ROOT / "docs" / "decisions" / "0001-libraries.md").read_text()

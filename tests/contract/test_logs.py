@@ -1,4 +1,4 @@
-"""`gpustack.logs` in images of others: Python 3.9 without packages, and NVML as the simulated driver answers it."""
+"""`gpustack_logs` in images of others: Python 3.9 without packages, and NVML as the simulated driver answers it."""
 
 import ast
 import json
@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from gpustack.simulated import hardware
+from gpustack_lab.simulated import hardware
 
 ROOT = Path(__file__).parents[2]
-MODULE = ROOT / "gpustack" / "logs.py"
+MODULE = ROOT / "logs" / "gpustack_logs.py"
 PYTHONS = [
     sys.executable,
     *filter(None, [shutil.which("python3.9")]),
@@ -71,18 +71,17 @@ def ran(python: str, folder: Path, module: str, env: dict[str, str]) -> tuple[li
 
 def test_the_syntax_is_that_of_python_3_9() -> None:
     ast.parse(MODULE.read_text(), feature_version=(3, 9))
-    ast.parse(MODULE.with_name("__init__.py").read_text(), feature_version=(3, 9))
 
 
 def test_it_imports_the_standard_library_alone(python: str) -> None:
-    lines, modules = ran(python, ROOT, "gpustack.logs", {})
+    lines, modules = ran(python, MODULE.parent, "gpustack_logs", {})
     foreign = {name for name in modules if name.split(".")[0] not in sys.stdlib_module_names}
-    assert foreign - {"gpustack", "gpustack.logs", "__main__"} == set()
+    assert foreign - {"gpustack_logs", "__main__"} == set()
     assert [line["message"] for line in lines] == ["job", "child"]
 
 
 def test_without_a_driver_everything_is_null_with_the_reason(python: str) -> None:
-    (job, child), _ = ran(python, ROOT, "gpustack.logs", {})
+    (job, child), _ = ran(python, MODULE.parent, "gpustack_logs", {})
     assert job["gpu"]["gpus"] is child["gpu"]["gpus"] is None
     assert "libnvidia-ml.so.1" in job["gpu"]["reason"]
 
@@ -106,7 +105,7 @@ def test_a_copy_under_another_name_reads_the_driver(compiled: Path, python: str,
 def test_a_lost_gpu_is_unknown_and_the_other_is_not(compiled: Path, tmp_path: Path) -> None:
     hardware.install_gpus(tmp_path, "lab", "host1", 2, "H100")
     hardware.change(tmp_path, [0], ["lost"])
-    (job, _), _ = ran(sys.executable, ROOT, "gpustack.logs", driver(compiled, tmp_path))
+    (job, _), _ = ran(sys.executable, MODULE.parent, "gpustack_logs", driver(compiled, tmp_path))
     lost, well = job["gpu"]["gpus"]
     assert (lost["utilization_ratio"], lost["memory_used_bytes"], lost["temperature_celsius"]) == (None, None, None)
     assert "GPU is lost" in lost["unknown"]["temperature_celsius"]
@@ -118,7 +117,7 @@ def test_uuids_of_cuda_visible_devices_choose(compiled: Path, tmp_path: Path) ->
     state = hardware.read(tmp_path)
     assert state
     chosen = {"CUDA_VISIBLE_DEVICES": state.gpus[1].uuid[:12]}
-    (job, _), _ = ran(sys.executable, ROOT, "gpustack.logs", driver(compiled, tmp_path) | chosen)
+    (job, _), _ = ran(sys.executable, MODULE.parent, "gpustack_logs", driver(compiled, tmp_path) | chosen)
     assert [gpu["uuid"] for gpu in job["gpu"]["gpus"]] == [state.gpus[1].uuid]
 
 

@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,10 +14,9 @@ from gpustack.cli.app import app
 from gpustack.doctor.catalogue import load_layers
 from gpustack.doctor.checks import CHECKS
 from gpustack.steps import STEPS
+from tests.contract.sources import PRODUCT, ROOT, list_packages, list_sources
 
-ROOT = Path(__file__).parents[2]
-PRODUCT = ROOT / "gpustack"
-PACKAGES = [*sorted({"/".join(path.relative_to(ROOT).parts[:2]) for path in PRODUCT.rglob("*.py")}), "scripts"]
+PACKAGES = [*(str(path.relative_to(ROOT)) for path in list_packages()), "scripts"]
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text()
 LAST_WORD = re.compile(r"[a-z]+$")
 # Not participles, although they end as some do.
@@ -154,8 +152,8 @@ def test_the_commonest_names_are_no_placeholders() -> None:
 
 
 def test_labels_are_standard_words() -> None:
-    references = re.findall(r'Error\(\s*"([a-z0-9-]+)"', "".join(p.read_text() for p in PRODUCT.rglob("*.py")))
-    options = re.findall(r'"(--[a-z-]+)"', "".join(p.read_text() for p in (PRODUCT / "cli").rglob("*.py")))
+    references = re.findall(r'Error\(\s*"([a-z0-9-]+)"', "".join(p.read_text() for p in list_sources().values()))
+    options = re.findall(r'"(--[a-z-]+)"', "".join(p.read_text() for n, p in list_sources().items() if "cli/" in n))
     keys = re.findall(
         r"(?m)^ *(?:- )?([a-z_]+):", "".join(p.read_text() for p in PRODUCT.glob("doctor/catalogue/*.yaml"))
     )

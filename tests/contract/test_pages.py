@@ -19,6 +19,7 @@ from gpustack.report.explain.gpu import METRIC, XID
 from gpustack.report.explain.pages import PAGES, explain_topic, list_checks, read_error_pages, render_contents
 from gpustack.steps import STEPS
 from gpustack.steps.alerts import build_groups
+from tests.contract.sources import list_sources
 
 PACKAGE = PAGES.parent
 ROLES = [path for kind in ("*.yml", "*.sh", "*.py") for path in sorted((PACKAGE.parent / "playbooks").rglob(kind))]
@@ -31,7 +32,7 @@ PLACES = {"Complaint": 4, "Reach": 1, "Refusal": 1, "refuse_missing": 0}
 
 @cache
 def sources() -> dict[str, ast.Module]:
-    return {str(path.relative_to(PACKAGE)): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+    return {name: ast.parse(path.read_text()) for name, path in list_sources().items()}
 
 
 def named() -> set[str]:
@@ -82,7 +83,7 @@ def test_every_page_is_of_a_reference_in_use() -> None:
 def test_pages_that_are_advised_exist() -> None:
     # The name of an alert is joined to the prefix when the rules are made; see the test of annotations below.
     known = {*read_error_pages(), *list_checks(), *(step.id for step in STEPS), PREFIX, METRIC, XID}
-    files = {path: (PACKAGE / path).read_text() for path in sources()} | {str(path): path.read_text() for path in TEXTS}
+    files = {name: path.read_text() for name, path in [*list_sources().items(), *((str(text), text) for text in TEXTS)]}
     advised = {(path, name) for path, text in files.items() for name in ADVICE.findall(text)}
     commanded = set(find_commanded_pages())
     assert min(len(advised), len(commanded)) > 5

@@ -9,8 +9,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PRODUCT = ROOT / "gpustack"
 READERS = "files/"
-# The lab, the bundle's parts and the simulated hardware read what they wrote themselves, and /proc.
-OTHER_ROOMS = ("lab/", "simulated/", "bundle/")
 # Files that are part of this program, and /proc.
 SHIPPED = {
     "ask/script_file.py", "config/chart_keys.py", "config/dashboards/files.py",
@@ -41,7 +39,7 @@ def find_reads(source: str) -> Iterator[str]:
 def product() -> dict[str, set[str]]:
     files = {str(path.relative_to(PRODUCT)): path for path in sorted(PRODUCT.rglob("*.py"))}
     reads = {name: set(find_reads(path.read_text())) for name, path in files.items() if not name.startswith(READERS)}
-    return {name: read for name, read in reads.items() if read and not name.startswith(OTHER_ROOMS)}
+    return {name: read for name, read in reads.items() if read}
 
 
 def test_files_of_others_are_read_in_one_place() -> None:

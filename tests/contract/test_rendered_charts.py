@@ -23,7 +23,7 @@ from tests.helm import rendered
 from tests.worlds.snapshots.gpus import BARE, snapshot
 
 ROOT = Path(__file__).parents[2]
-SIMULATED = ROOT / "gpustack" / "simulated" / "charts"
+SIMULATED = ROOT / "lab" / "gpustack_lab" / "simulated" / "charts"
 REFERENCE = Path(os.environ.get("GPUSTACK_REFERENCE_DATA") or ROOT.parent / "shared" / "data") / "rendered"
 # File of facts, the step whose release it is, and what differs from a cluster with drivers on its hosts.
 RENDERED = {

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.bundle import modules
+from gpustack_lab.bundle import modules
 
 ROOT = Path(__file__).parents[2]
 COUNTERS = ROOT / "values" / "dcgm" / "counters.csv"
-SOURCE = ROOT / "gpustack" / "simulated" / "cluster"
+SOURCE = ROOT / "lab" / "gpustack_lab" / "simulated" / "cluster"
 FIELDS = ROOT / "gpustack" / "versions" / "dcgm-fields.csv"
 SHIPPED = sorted((SOURCE / "cmd" / "dcgm-exporter" / "etc").glob("*.csv"))
 # The first time everything below Kubernetes' client is compiled; later it takes seconds.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.simulated import hardware
+from gpustack_lab.simulated import hardware
 
 ROOT = Path(__file__).parents[2]
 SET_LOCK = 37  # F_OFD_SETLK: a lock of the open file, not of the process

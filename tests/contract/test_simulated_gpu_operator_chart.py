@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-CHART = ROOT / "gpustack" / "simulated" / "charts" / "gpu-operator"
+CHART = ROOT / "lab" / "gpustack_lab" / "simulated" / "charts" / "gpu-operator"
 REAL = ROOT.parent / "shared" / "data"
 NAMESPACE = "gpu-operator"
 NFD = "gpu-operator-node-feature-discovery"

@@ -10,7 +10,7 @@ import yaml
 
 from tests.helm import helm, rendered, run
 
-CHART = Path(__file__).parents[2] / "gpustack" / "simulated" / "charts" / "kube-prometheus-stack"
+CHART = Path(__file__).parents[2] / "lab" / "gpustack_lab" / "simulated" / "charts" / "kube-prometheus-stack"
 # The least that it needs: it has no webhooks.
 LEAST = {"prometheusOperator": {"admissionWebhooks": {"enabled": False}, "tls": {"enabled": False}}}
 OPEN = [f"prometheus.prometheusSpec.{kind}SelectorNilUsesHelmValues=false" for kind in ("serviceMonitor", "rule")]
@@ -175,7 +175,7 @@ def test_a_password_in_grafana_ini_is_refused() -> None:
 
 
 def test_grafana_keeps_the_plugins_of_its_image() -> None:
-    ours = CHART.parents[3] / "values" / "monitoring.yaml"
+    ours = CHART.parents[4] / "values" / "monitoring.yaml"
     found = rendered("monitoring", CHART, "--namespace", "monitoring", "--set", RELEASE, "--values", ours)
     (text,) = (one["data"]["grafana.ini"] for one in found if "grafana.ini" in one.get("data", {}))
     assert "[plugins]\npreinstall_auto_update = false\n" in text

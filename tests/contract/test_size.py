@@ -4,18 +4,24 @@ import re
 from collections import Counter
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.contract.sources import LOGS, ROOT, list_sources
+
 RECORD = ROOT / "docs" / "decisions" / "0028-size.md"
 MODULES = "(modules)"
 
 
 def count_lines() -> Counter[str]:
     """Count the lines of all Python files by package, blank lines and comments too."""
-    lines: Counter[str] = Counter()
-    for path in (ROOT / "gpustack").rglob("*.py"):
-        package, *rest = path.relative_to(ROOT / "gpustack").parts
-        lines[package if rest else MODULES] += len(path.read_text(encoding="utf-8").splitlines())
+    lines = Counter({LOGS.stem: count_file(LOGS)})
+    for name, path in list_sources().items():
+        distribution = "gpustack_lab/" if name.startswith("gpustack_lab/") else ""
+        package, is_package, _ = name.removeprefix(distribution).partition("/")
+        lines[f"{distribution}{package}" if is_package else MODULES] += count_file(path)
     return lines
+
+
+def count_file(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
 
 
 def read_rows() -> dict[str, int]:

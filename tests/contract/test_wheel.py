@@ -1,23 +1,31 @@
-"""The built wheel works in an empty environment, away from the checkout, with the libraries of the runtime lock."""
+"""The built wheels work in an empty environment, away from the checkout, with the libraries of the runtime lock. The
+product does without the lab, and the library of logs without everything."""
 
 import os
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+SYSTEM = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def run(*command: str | Path, cwd: Path, limit: int = 60, path: str = "/usr/sbin:/usr/bin:/sbin:/bin") -> str:
-    """Output of a command whose failure is the test's failure, with its output. Knows nothing of the checkout."""
+def run(
+    *command: str | Path, cwd: Path, limit: int = 60, status: int = 0, extra: Path | None = None, path: str = SYSTEM
+) -> str:
+    """Output of a command that ends with this status, else the test fails. Knows nothing of the checkout. `extra` is a
+    further folder of packages."""
     foreign = ("GPUSTACK_", "ANSIBLE_", "PYTHON", "VIRTUAL_ENV")
     env = {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | {"PATH": path}
+    if extra:
+        env["PYTHONPATH"] = str(extra)
     done = subprocess.run([*command], cwd=cwd, env=env, capture_output=True, text=True, timeout=limit, check=False)
-    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
-    return done.stdout
+    assert done.returncode == status, f"{command}: {done.stdout}{done.stderr}"
+    return done.stderr if status else done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +58,36 @@ def test_wheel_holds_every_tracked_file_of_the_product(wheel: Path) -> None:
     assert "gpustack/py.typed" in inside
 
 
-def test_wheel_holds_no_tests(wheel: Path) -> None:
-    tops = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"gpustack"}
+def test_the_wheel_of_the_lab_holds_every_tracked_file_of_it(lab_wheel: Path) -> None:
+    inside = set(zipfile.ZipFile(lab_wheel).namelist())
+    assert sorted({name.removeprefix("lab/") for name in tracked("lab/gpustack_lab")} - inside) == []
+
+
+def test_wheels_hold_no_tests_and_nothing_of_each_other(wheel: Path, lab_wheel: Path, logs_wheel: Path) -> None:
+    for built, content in ((wheel, "gpustack"), (lab_wheel, "gpustack_lab"), (logs_wheel, "gpustack_logs.py")):
+        tops = {name.split("/")[0] for name in zipfile.ZipFile(built).namelist()}
+        assert {top for top in tops if not top.endswith(".dist-info")} == {content}
+
+
+def test_every_wheel_has_the_licence(wheel: Path, lab_wheel: Path, logs_wheel: Path) -> None:
+    for built in (wheel, lab_wheel, logs_wheel):
+        assert {"LICENSE", "NOTICE"} <= {Path(name).name for name in zipfile.ZipFile(built).namelist()}
+
+
+def test_the_library_of_logs_needs_nothing(logs_wheel: Path) -> None:
+    archive = zipfile.ZipFile(logs_wheel)
+    (metadata,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+    fields = archive.read(metadata).decode().splitlines()
+    assert "Requires-Python: >=3.9" in fields
+    assert [line for line in fields if line.startswith("Requires-Dist")] == []
+
+
+def test_the_versions_are_one_version() -> None:
+    product, lab, logs = (
+        tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"] for folder in (".", "lab", "logs")
+    )
+    assert lab["version"] == logs["version"] == product["version"]
+    assert lab["dependencies"] == [f"gpustack-cluster=={product['version']}"]
 
 
 def test_commands_run_from_it(installed: Path, tmp_path: Path) -> None:
@@ -75,3 +110,32 @@ def test_ansible_reads_the_playbooks_in_it(installed: Path, tmp_path: Path) -> N
     folder = run(installed / "python", "-c", code, cwd=tmp_path).strip()
     output = run(installed / "ansible-playbook", "--syntax-check", f"{folder}/site.yml", cwd=tmp_path)
     assert "playbook:" in output
+
+
+@pytest.mark.parametrize("words", [["lab"], ["lab", "up", "--gpus", "2"], ["bundle", "build"], ["plan", "-i", "lab"]])
+def test_without_the_lab_its_commands_say_how_to_get_it(installed: Path, tmp_path: Path, words: list[str]) -> None:
+    message = run(installed / "gpustack", *words, cwd=tmp_path, status=2)
+    assert "pip install --no-deps ./lab" in message
+    assert "gpustack explain lab-not-installed" in message
+
+
+def test_without_the_lab_its_commands_are_not_listed(installed: Path, tmp_path: Path) -> None:
+    assert "\n  lab " not in run(installed / "gpustack", "--help", cwd=tmp_path)
+    assert "\n  build " not in run(installed / "gpustack", "bundle", "--help", cwd=tmp_path)
+    assert "./lab" in run(installed / "gpustack", "explain", "lab-not-installed", cwd=tmp_path)
+
+
+def test_the_wheel_of_the_lab_adds_its_commands(installed: Path, lab_wheel: Path, tmp_path: Path) -> None:
+    extra = tmp_path / "packages"
+    run(installed / "pip", "install", "-q", "--no-deps", "--no-index", "--target", extra, lab_wheel, cwd=tmp_path)
+    assert "\n  lab " in run(installed / "gpustack", "--help", cwd=tmp_path, extra=extra)
+    assert "host-ip-forward-off" in run(installed / "gpustack", "lab", "faults", cwd=tmp_path, extra=extra)
+    assert "--from" in run(installed / "gpustack", "bundle", "build", "--help", cwd=tmp_path, extra=extra)
+
+
+def test_a_lab_that_does_not_fit_is_named(installed: Path, lab_wheel: Path, tmp_path: Path) -> None:
+    extra = tmp_path / "packages"
+    run(installed / "pip", "install", "-q", "--no-deps", "--no-index", "--target", extra, lab_wheel, cwd=tmp_path)
+    (extra / "gpustack_lab" / "cli" / "extension.py").write_text("")
+    assert "AttributeError" in run(installed / "gpustack", "lab", "status", cwd=tmp_path, status=2, extra=extra)
+    assert run(installed / "gpustack", "version", cwd=tmp_path, extra=extra).strip()

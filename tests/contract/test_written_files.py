@@ -2,24 +2,25 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PRODUCT = ROOT / "gpustack"
+from tests.contract.sources import list_sources
+
 WRITER = "files/write.py"
 # The lab makes root file systems and cgroups, and the simulated hardware its /proc and /sys: as root, on machines of
 # their own.
-OTHER_ROOMS = ("lab/", "simulated/")
+OTHER_ROOMS = ("gpustack_lab/lab/", "gpustack_lab/simulated/")
 # The makers of a bundle's parts: each writes to a new folder of the cache, which has its name when it is whole.
 PARTS = {
-    f"bundle/{name}.py"
+    f"gpustack_lab/bundle/{name}.py"
     for name in (
         "apt", "charts", "checksums", "crds", "debs", "files", "images", "kubernetes_module", "licences", "modules",
-        "oci", "product", "simulated_images", "storage", "userland",
+        "oci", "product", "simulated_images", "userland",
     )
 }  # fmt: skip
+# Links to the blobs of a bundle, in a new folder of the cache.
+STORAGE = "bundle/storage.py"
 # The pipe that ties Ansible to gpustack and the marks beside it, which are empty, in a folder of the run; a browser; a
 # copy in memory.
 EXCEPTIONS = {
@@ -77,8 +78,8 @@ def opens_to_write(name: str, call: ast.Call) -> bool:
 def test_files_are_written_in_one_place() -> None:
     found = {
         (path, name)
-        for file in sorted(PRODUCT.rglob("*.py"))
-        if (path := str(file.relative_to(PRODUCT))) not in {WRITER, *PARTS} and not path.startswith(OTHER_ROOMS)
+        for path, file in list_sources().items()
+        if path not in {WRITER, STORAGE, *PARTS} and not path.startswith(OTHER_ROOMS)
         for name in find_writes(file.read_text())
     }
     assert found - EXCEPTIONS == set()

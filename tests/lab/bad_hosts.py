@@ -7,7 +7,7 @@ or sent to another port, where an sshd with other settings or a small program li
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpustack import lab
+from gpustack_lab import lab
 
 # kind: nftables verdict for packets to port 22 of the address
 VERDICTS = {

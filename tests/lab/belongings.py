@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab.firewalls import root
 
 # Things that look like ours and are a person's.

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab import roads, witness
 from tests.lab.breaks import Break
 from tests.lab.conftest import Run

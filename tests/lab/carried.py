@@ -6,7 +6,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab import witness
 
 ROOT = Path(__file__).parents[2]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gpustack import lab
 from gpustack.cli.bundle import find_default_directory
+from gpustack_lab import lab
 from tests.lab import roads
 
 PORT = 8480

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 
-from gpustack import lab
+from gpustack_lab import lab
 
 DOWNLOAD = """set -e; apt-get -q update
 for one in ufw firewalld iptables-persistent; do

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from gpustack.lab import state
+from gpustack_lab.lab import state
 
 # These change by themselves, or with any program that runs.
 RESTLESS = (

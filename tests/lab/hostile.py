@@ -5,8 +5,8 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from gpustack import lab
 from gpustack.ask.redact.printable import is_printable
+from gpustack_lab import lab
 from tests.lab.firewalls import root
 
 PROGRAMS = (

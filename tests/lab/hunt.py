@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from gpustack import lab
-from gpustack.lab import cgroups
+from gpustack_lab import lab
+from gpustack_lab.lab import cgroups
 
 LARGEST = 64 * 1024 * 1024
 PAUSE = 0.05

@@ -2,7 +2,7 @@
 
 import subprocess
 
-from gpustack import lab
+from gpustack_lab import lab
 
 
 def killed(two: lab.Lab, program: str, once: str) -> "subprocess.CompletedProcess[str]":

@@ -1,6 +1,6 @@
 """Other users of lab hosts than `ops`, with its key: one who may nothing, and one whom sudo asks for a password."""
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab.firewalls import root
 
 PASSWORD = "correct horse battery"

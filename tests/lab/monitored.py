@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
-from gpustack import lab
 from gpustack.config.versions import KNOWN_SETS, read_version_set
+from gpustack_lab import lab
 
 PAUSE = f"registry.k8s.io/pause:{read_version_set(KNOWN_SETS[-1]).components['pause']}"
 SERVICE = "/api/v1/namespaces/monitoring/services/http:monitoring-{}:http-web/proxy"

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from socket import AF_INET, SOCK_STREAM, socket
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab.firewalls import root
 
 PORTS = [

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from gpustack import lab
 from gpustack.events import ignore_event
-from gpustack.lab import background, official_names
-from gpustack.lab.internet import Internet, Twist
+from gpustack_lab import lab
+from gpustack_lab.lab import background, official_names
+from gpustack_lab.lab.internet import Internet, Twist
 from tests.lab.http_proxy import running
 
 

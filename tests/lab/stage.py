@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpustack.events import ignore_event
-from gpustack.lab import hosts, locks
+from gpustack_lab.lab import hosts, locks
 from tests.lab import witness
 from tests.lab.broken_off import Run
 from tests.lab.story import Story, on

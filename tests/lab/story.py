@@ -13,9 +13,9 @@ from typing import Any
 
 import yaml
 
-from gpustack import lab
 from gpustack.config.resources import locate_playbooks
-from gpustack.lab import snapshots
+from gpustack_lab import lab
+from gpustack_lab.lab import snapshots
 from tests.lab import witness
 from tests.lab.conftest import Run
 from tests.lab.firewalls import NFTABLES, root, tracked

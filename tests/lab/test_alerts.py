@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab import roads, witness
 from tests.lab.conftest import Run
 from tests.lab.webhook import PORT, SECRET, Webhook, webhook

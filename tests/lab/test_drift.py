@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab.breaking import RELEASES, World, check_repair, find_open, make_world, until_converged
 from tests.lab.breaks import Break, batches, load
 from tests.lab.conftest import Run

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab import witness
 from tests.lab.conftest import Run
 

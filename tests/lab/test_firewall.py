@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gpustack import lab
 from gpustack.steps.firewall.step import STEP
+from gpustack_lab import lab
 from tests.lab import firewalls, packets
 from tests.lab.conftest import Run
 from tests.lab.firewalls import everywhere, lost, open_connection, reboot, rules

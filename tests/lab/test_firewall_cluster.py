@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from kubernetes import client
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab import firewalls, witness
 from tests.lab.conftest import Run
 from tests.lab.firewalls import everywhere, lost, open_connection, reboot, rules

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from gpustack import lab
-from gpustack.lab.faults import inject
+from gpustack_lab import lab
+from gpustack_lab.lab.faults import inject
 from tests.lab import witness
 from tests.lab.belongings import ANYHOW, differences, outline
 from tests.lab.conftest import Run

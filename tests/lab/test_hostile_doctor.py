@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack import lab
 from gpustack.doctor.diagnose import list_probes
+from gpustack_lab import lab
 from tests.lab.breaking import checks
 from tests.lab.conftest import Run
 from tests.lab.firewalls import root

@@ -8,10 +8,10 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 
-from gpustack import lab
 from gpustack.config.inventory import load_inventory
 from gpustack.rollout.lock import lock
 from gpustack.steps import PROBES
+from gpustack_lab import lab
 from tests.lab.conftest import Run
 from tests.lab.hostile import ALONE, HOSTILE, PROGRAMS, answers, calling, harmlessly, put, talk
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gpustack import lab
 from gpustack.bundle import manifest
 from gpustack.bundle.storage import prepare_storage
+from gpustack_lab import lab
 from tests.lab import roads, witness
 from tests.lab.conftest import Run
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab import firewalls, packets, witness
 from tests.lab.breaking import World, check_repair
 from tests.lab.breaks import batches, load

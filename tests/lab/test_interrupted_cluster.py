@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gpustack import lab
-from gpustack.lab.faults import inject
+from gpustack_lab import lab
+from gpustack_lab.lab.faults import inject
 from tests.lab import aftermath, roads, witness
 from tests.lab.breaking import webhook
 from tests.lab.broken_off import Run as Broken

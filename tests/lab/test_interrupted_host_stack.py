@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab import aftermath, roads
 from tests.lab.conftest import Run
 from tests.lab.later import Break, alone, break_off, tree

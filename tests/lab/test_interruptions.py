@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab import aftermath, reliability
 from tests.lab.conftest import Run
 from tests.lab.faults import CASES, Case

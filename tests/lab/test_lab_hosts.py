@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gpustack import lab
 from gpustack.errors import LabError
-from gpustack.lab import cgroups, leftovers, state
+from gpustack_lab import lab
+from gpustack_lab.lab import cgroups, leftovers, state
 from tests.lab.footprint import footprint, left_by
 
 pytestmark = pytest.mark.lab

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from gpustack import lab
 from gpustack.errors import LabError
-from gpustack.lab import snapshots, state
+from gpustack_lab import lab
+from gpustack_lab.lab import snapshots, state
 from tests.lab.footprint import footprint, left_by
 
 pytestmark = pytest.mark.lab

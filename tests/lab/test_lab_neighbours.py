@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 import gpustack
-from gpustack import lab
+import gpustack_lab
 from gpustack.errors import LabError
-from gpustack.lab import cgroups, locks, state, sysctls
+from gpustack_lab import lab
+from gpustack_lab.lab import cgroups, locks, state, sysctls
 from tests.lab.footprint import footprint, left_by
 
 pytestmark = pytest.mark.lab
@@ -30,15 +31,18 @@ class Checkout:
         self.folder = folder
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(Path(gpustack.__file__).parent, folder / "gpustack", ignore=ignore)
-        self.name = self.python("from gpustack.lab.state import compute_default_name; print(compute_default_name())")
+        shutil.copytree(Path(gpustack_lab.__file__).parent, folder / "lab" / "gpustack_lab", ignore=ignore)
+        self.env = os.environ | {"PYTHONPATH": f"{folder}:{folder / 'lab'}"}
+        self.name = self.python("from gpustack_lab.lab import state; print(state.compute_default_name())")
 
     def python(self, script: str) -> str:
         argv = [sys.executable, "-c", script]
-        return subprocess.check_output(argv, cwd=self.folder, text=True, timeout=60).strip()
+        return subprocess.check_output(argv, cwd=self.folder, env=self.env, text=True, timeout=60).strip()
 
     def begin(self, *words: str) -> "subprocess.Popen[str]":
         argv = [sys.executable, "-m", "gpustack.cli.app", "lab", *words]
-        return subprocess.Popen(argv, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        out = subprocess.PIPE
+        return subprocess.Popen(argv, cwd=self.folder, env=self.env, stdout=out, stderr=subprocess.STDOUT, text=True)
 
     def lab(self, *words: str) -> str:
         return ended(self.begin(*words))

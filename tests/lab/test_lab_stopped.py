@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gpustack import lab
-from gpustack.lab import leftovers, locks
+from gpustack_lab import lab
+from gpustack_lab.lab import leftovers, locks
 from tests.lab.conftest import PORT, Run
 
 pytestmark = pytest.mark.lab

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack import lab
 from gpustack.ask.transport.refusal import CONNECT_LIMIT, HOST_LIMIT
+from gpustack_lab import lab
 from tests.lab.bad_hosts import make_bad, ssh_config
 from tests.lab.conftest import Run
 

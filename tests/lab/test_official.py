@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from gpustack import lab
 from gpustack.bundle import keys
-from gpustack.lab.internet import Request
+from gpustack_lab import lab
+from gpustack_lab.lab.internet import Request
 from tests.lab import roads, witness
 from tests.lab.conftest import Run
 

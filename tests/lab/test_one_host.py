@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from testinfra.host import Host
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab import carried, witness
 from tests.lab.carried import ROOT, VENV
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab.breaking import RELEASES, World, make_world, until_converged
 from tests.lab.breaks.owned import Owned, load
 from tests.lab.conftest import Run

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpustack import lab
-from gpustack.lab import official_names
+from gpustack_lab import lab
+from gpustack_lab.lab import official_names
 from tests.lab import roads, witness
 from tests.lab.conftest import Run
 from tests.lab.http_proxy import Proxy, proxy

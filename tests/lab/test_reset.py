@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab import witness
 from tests.lab.belongings import ANYHOW, PACKAGED, PERSON, differences, of_packages, outline
 from tests.lab.conftest import GPUSTACK, Run

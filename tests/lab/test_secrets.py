@@ -17,7 +17,7 @@ import pexpect
 import pytest
 import yaml
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab import roads, witness
 from tests.lab.conftest import GPUSTACK, Run
 from tests.lab.http_proxy import certify, door, proxy

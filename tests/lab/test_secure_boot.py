@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from gpustack import lab
 from gpustack.ask.probe import Answer
 from gpustack.ask.script_file import read_script
 from gpustack.events import ignore_event
-from gpustack.lab import hosts, locks
 from gpustack.probes.gpu import driver as driver_probe
 from gpustack.probes.gpu.driver import GpuDriver
+from gpustack_lab import lab
+from gpustack_lab.lab import hosts, locks
 
 pytestmark = pytest.mark.vm
 

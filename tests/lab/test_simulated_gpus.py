@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gpustack import lab
 from gpustack.errors import LabError
-from gpustack.simulated import hardware, pci
+from gpustack_lab import lab
+from gpustack_lab.simulated import hardware, pci
 
 pytestmark = pytest.mark.lab
 

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from gpustack import lab
-from gpustack.lab import cgroups
 from gpustack.steps import storage
+from gpustack_lab import lab
+from gpustack_lab.lab import cgroups
 from tests.lab import roads, witness
 from tests.lab.conftest import Run
 from tests.lab.firewalls import root

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 import yaml
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab import roads, witness
 from tests.lab.conftest import Run
 

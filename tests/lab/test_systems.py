@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab import carried, witness
 from tests.lab.conftest import Run
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab import witness
 from tests.lab.conftest import Run, unmonitored
 from tests.lab.footprint import footprint, left_by

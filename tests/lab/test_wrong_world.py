@@ -8,7 +8,7 @@ import pexpect
 import pytest
 import yaml
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab import witness
 from tests.lab.conftest import GPUSTACK, Run
 from tests.lab.logins import ASKED, PASSWORD, add_user, add_user_with_password

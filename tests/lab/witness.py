@@ -11,7 +11,7 @@ from kubernetes import client, config
 from kubernetes.stream import stream
 from urllib3.exceptions import HTTPError
 
-from gpustack import lab
+from gpustack_lab import lab
 
 IMAGE = "docker.io/library/busybox:stable"
 LABEL = {"app": "witness"}

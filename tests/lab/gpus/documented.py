@@ -84,7 +84,7 @@ ROWS = {
     "kubectl -n monitoring patch serviceaccount gpustack-serve -p "
     '\'{"imagePullSecrets": [{"name": "registry"}]}\'': NO_LOGIN,
     "kubectl -n monitoring delete pod -l app.kubernetes.io/name=gpustack-serve": NO_LOGIN,
-    "cp gpustack/logs.py gpu_logs.py": Row(),
+    "cp logs/gpustack_logs.py .": Row(),
     "docker build -f examples/training/Dockerfile -t registry.example.org/training:1 .": NO_DOCKER,
     "docker push registry.example.org/training:1": NO_DOCKER,
     "kubectl -n team-a apply -f examples/training/training.yaml": Row(),

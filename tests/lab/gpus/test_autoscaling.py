@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpustack import lab
-from gpustack.lab.faults import inject
+from gpustack_lab import lab
+from gpustack_lab.lab.faults import inject
 from tests.lab import roads
 from tests.lab.conftest import Run
 from tests.lab.monitored import PAUSE, apply, kubectl

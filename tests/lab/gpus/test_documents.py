@@ -13,8 +13,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from gpustack import lab
 from gpustack.probes.gpu.temporary_changes import KINDS, PREFIX
+from gpustack_lab import lab
 from tests.documents import ROOT, commands
 from tests.lab import roads
 from tests.lab.conftest import Run
@@ -145,7 +145,7 @@ def forwarded(two: lab.Lab) -> Iterator[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def reader(two: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     folder = tmp_path_factory.mktemp("reader")
-    for name in ("gpustack", "examples"):
+    for name in ("gpustack", "logs", "examples"):
         (folder / name).symlink_to(ROOT / name)
     (folder / "token").write_text("no secret\n")
     with measured(two, gpustack), training(two), forwarded(two) as (prometheus, exporter):

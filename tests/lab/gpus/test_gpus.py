@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab.conftest import Run
 from tests.lab.monitored import apply, gpus, kubectl, labels, query
 from tests.lab.witness import until

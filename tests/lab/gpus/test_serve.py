@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpustack import lab
+from gpustack_lab import lab
 from tests.lab import roads
 from tests.lab.conftest import Run
 from tests.lab.monitored import apply, kubectl

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.bundle import (
+from gpustack.bundle import programs
+from gpustack.errors import BundleError
+from gpustack_lab.bundle import (
     charts,
     crds,
     driver_debs,
@@ -16,19 +18,17 @@ from gpustack.bundle import (
     modules,
     monitoring_images,
     product,
-    programs,
     simulated_images,
     userland,
 )
-from gpustack.bundle.build import build
-from gpustack.errors import BundleError
+from gpustack_lab.bundle.build import PACKAGES, build
 from tests.unit.bundle import small_bundle
 from tests.unit.bundle.small_bundle import scripts, texts
 
 
 def replace_compilers(patch: pytest.MonkeyPatch, home: Path) -> None:
     packages = '[{"name": "busybox", "version": "1", "sha256": "0"}]'
-    needed = {name: "" for name in programs.PACKAGES if name not in ("go", "gcc")}
+    needed = {name: source for name, source in PACKAGES.items() if name not in ("go", "gcc")}
     patch.setattr(modules, "declare_parts", small_bundle.parts)
     patch.setattr(modules, "declare_pause", lambda: scripts("pause", {"pause": "pause"}))
     patch.setattr(userland, "declare_part", lambda: scripts("userland", {"packages.json": packages}))
@@ -56,7 +56,7 @@ def replace_compilers(patch: pytest.MonkeyPatch, home: Path) -> None:
     for module in (images, monitoring_images, gpu_images, simulated_images, product):
         for name in layers.keys() & vars(module).keys():
             patch.setattr(module, name, lambda _, layer=layers[name]: layer)
-    patch.setattr("gpustack.bundle.build.PACKAGES", needed)
+    patch.setattr("gpustack_lab.bundle.build.PACKAGES", needed)
 
 
 def move_home(patch: pytest.MonkeyPatch, home: Path) -> None:
@@ -73,7 +73,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def built(home: Path) -> Path:
     """The miniature bundle, as built. Tests must not change it."""
     try:
-        programs.need("apt-ftparchive", "dpkg-deb", "gpg", "gpgv")
+        programs.need({**programs.PACKAGES, "apt-ftparchive": "apt-utils", "dpkg-deb": "dpkg"})
     except BundleError as error:
         pytest.skip(f"{error.message}: {error.hint}")
     with pytest.MonkeyPatch.context() as patch:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gpustack.bundle.cache import Part, digest
+from gpustack_lab.bundle.cache import Part, digest
 
 KUBERNETES = (
     "kubeadm",

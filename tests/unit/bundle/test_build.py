@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.bundle import keys, manifest, modules
-from gpustack.bundle.build import build
-from gpustack.bundle.cache import Part
+from gpustack.bundle import keys, manifest
 from gpustack.bundle.programs import run
 from gpustack.bundle.verify import verify
-from gpustack.bundle.versions import Versions, load
 from gpustack.errors import BundleError
 from gpustack.events import Event
+from gpustack_lab.bundle import modules
+from gpustack_lab.bundle.build import build
+from gpustack_lab.bundle.cache import Part
+from gpustack_lab.bundle.versions import Versions, load
 
 
 def made_by(directory: Path, kubernetes: tuple[str, ...] = ()) -> list[str]:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.bundle.cache import DIGESTS_PER_PART, Cache, Part, digest
 from gpustack.events import Event, ignore_event
+from gpustack_lab.bundle.cache import DIGESTS_PER_PART, Cache, Part, digest
 
 
 class Counted:
@@ -76,7 +76,7 @@ def test_scratch_of_a_killed_build_is_swept(cache: Cache) -> None:
 
 
 def test_a_second_build_waits_and_says_so(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpustack.bundle.cache.LOCK_LIMIT", 0.0)
+    monkeypatch.setattr("gpustack_lab.bundle.cache.LOCK_LIMIT", 0.0)
     events: list[Event] = []
     with (
         cache.hold_lock(ignore_event),

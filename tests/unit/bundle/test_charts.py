@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.bundle import charts
-from gpustack.bundle.cache import BuiltPart, Part
-from gpustack.bundle.versions import load
 from gpustack.errors import BundleError
+from gpustack_lab.bundle import charts
+from gpustack_lab.bundle.cache import BuiltPart, Part
+from gpustack_lab.bundle.versions import load
 from tests.unit.bundle import small_bundle
 
 STACK = (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.bundle import keys, oci
+from gpustack.bundle import keys, layout
 from gpustack.bundle.manifest import KEY
 from gpustack.errors import BundleError
 
@@ -62,6 +62,6 @@ def test_the_list_of_images_has_the_digest_of_each_that_is_served(built: Path) -
     assert last == f"# end {len(lines)}"
     listed = [line.split(" ") for line in lines]
     assert dict(listed) == {
-        reference: entry["digest"] for reference, entry in oci.read_descriptors(built / "images").items()
+        reference: entry["digest"] for reference, entry in layout.read_descriptors(built / "images").items()
     }
     assert all(name.count("/") >= 1 and "." in name.split("/")[0] for name, _ in listed), "as containerd names them"

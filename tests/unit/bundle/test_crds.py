@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpustack.bundle import crds
-from gpustack.bundle.cache import BuiltPart
 from gpustack.errors import BundleError
+from gpustack_lab.bundle import crds
+from gpustack_lab.bundle.cache import BuiltPart
 
 # Stands in for controller-gen: writes as it does, and keeps its arguments and its folder.
 GENERATOR = r"""#!/bin/sh

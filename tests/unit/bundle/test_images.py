@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpustack.bundle import oci
+from gpustack.bundle import layout
 from gpustack.bundle.verify import verify
 from gpustack.config.serve_image import format_bundled_image
 
@@ -57,8 +57,8 @@ SIMULATED = (
 
 def config(bundle: Path, reference: str) -> dict[str, Any]:
     images = bundle / "images"
-    blob, *_ = oci.list_blob_digests(images, oci.read_descriptors(images)[reference]["digest"])
-    read: dict[str, Any] = json.loads(oci.locate_blob(images, blob).read_bytes())
+    blob, *_ = layout.list_blob_digests(images, layout.read_descriptors(images)[reference]["digest"])
+    read: dict[str, Any] = json.loads(layout.locate_blob(images, blob).read_bytes())
     return read["config"]  # type: ignore[no-any-return]
 
 
@@ -66,8 +66,8 @@ def modes(bundle: Path, reference: str) -> dict[str, int]:
     """Of all layers' files, by path."""
     images = bundle / "images"
     found: dict[str, int] = {}
-    for blob in oci.list_blob_digests(images, oci.read_descriptors(images)[reference]["digest"])[1:]:
-        with tarfile.open(oci.locate_blob(images, blob)) as tar:
+    for blob in layout.list_blob_digests(images, layout.read_descriptors(images)[reference]["digest"])[1:]:
+        with tarfile.open(layout.locate_blob(images, blob)) as tar:
             found |= {entry.name: entry.mode for entry in tar}
     return found
 

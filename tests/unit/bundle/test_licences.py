@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.bundle import licences
-from gpustack.bundle.cache import BuiltPart
 from gpustack.errors import BundleError
+from gpustack_lab.bundle import licences
+from gpustack_lab.bundle.cache import BuiltPart
 from tests.unit.bundle import small_bundle
 
 

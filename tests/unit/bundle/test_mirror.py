@@ -9,11 +9,12 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from gpustack.bundle import modules, oci
-from gpustack.bundle.cache import Cache
+from gpustack.bundle import layout
 from gpustack.bundle.storage import prepare_storage
-from gpustack.bundle.versions import load
 from gpustack.errors import BundleError
+from gpustack_lab.bundle import modules, oci
+from gpustack_lab.bundle.cache import Cache
+from gpustack_lab.bundle.versions import load
 
 # Before the fixtures give the user other directories.
 CACHE = Cache(platformdirs.user_cache_path("gpustack") / "parts")
@@ -84,13 +85,13 @@ def test_folders_are_not_listed_and_links_lead_nowhere_else(mirror: str, built: 
 
 def test_an_image_is_pulled_as_containerd_does(mirror: str, built: Path) -> None:
     status, body = get(f"{mirror}/v2/coredns/coredns/manifests/v1.14.2?ns=registry.k8s.io")
-    descriptor = oci.read_descriptors(built / "images")["registry.k8s.io/coredns/coredns:v1.14.2"]
-    assert (status, body) == (200, oci.locate_blob(built / "images", descriptor["digest"]).read_bytes())
+    descriptor = layout.read_descriptors(built / "images")["registry.k8s.io/coredns/coredns:v1.14.2"]
+    assert (status, body) == (200, layout.locate_blob(built / "images", descriptor["digest"]).read_bytes())
     manifest = json.loads(body)
     for blob in (manifest["config"]["digest"], manifest["layers"][0]["digest"], descriptor["digest"]):
         kind = "manifests" if blob == descriptor["digest"] else "blobs"
         path = f"v2/coredns/coredns/{kind}/{blob}?ns=registry.k8s.io"
-        assert get(f"{mirror}/{path}") == (200, oci.locate_blob(built / "images", blob).read_bytes())
+        assert get(f"{mirror}/{path}") == (200, layout.locate_blob(built / "images", blob).read_bytes())
 
 
 def test_the_original_registry_is_part_of_the_name(mirror: str) -> None:

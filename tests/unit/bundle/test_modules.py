@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.bundle import driver_debs, kubernetes_module, modules, simulated_images
-from gpustack.bundle.tools import TOOLS, Tool
-from gpustack.bundle.versions import Versions, load
 from gpustack.errors import BundleError
+from gpustack_lab.bundle import driver_debs, kubernetes_module, modules, simulated_images
+from gpustack_lab.bundle.tools import TOOLS, Tool
+from gpustack_lab.bundle.versions import Versions, load
 
 VERSIONS = load()
 

@@ -7,9 +7,10 @@ import json
 import tarfile
 from pathlib import Path
 
-from gpustack.bundle import oci
+from gpustack.bundle import layout
 from gpustack.bundle.storage import prepare_storage
 from gpustack.bundle.verify import verify
+from gpustack_lab.bundle import oci
 
 
 def sha256(data: bytes) -> str:
@@ -25,11 +26,11 @@ def test_blobs_are_named_by_their_digest(built: Path) -> None:
 def test_a_layout_leads_to_every_file_of_an_image(built: Path) -> None:
     images = built / "images"
     assert json.loads((images / "oci-layout").read_text()) == {"imageLayoutVersion": "1.0.0"}
-    descriptor = oci.read_descriptors(images)["registry.k8s.io/pause:3.10.2"]
-    manifest = json.loads(oci.locate_blob(images, descriptor["digest"]).read_bytes())
-    config = json.loads(oci.locate_blob(images, manifest["config"]["digest"]).read_bytes())
+    descriptor = layout.read_descriptors(images)["registry.k8s.io/pause:3.10.2"]
+    manifest = json.loads(layout.locate_blob(images, descriptor["digest"]).read_bytes())
+    config = json.loads(layout.locate_blob(images, manifest["config"]["digest"]).read_bytes())
     (layer,) = manifest["layers"]
-    packed = oci.locate_blob(images, layer["digest"]).read_bytes()
+    packed = layout.locate_blob(images, layer["digest"]).read_bytes()
     assert (len(packed), config["rootfs"]["diff_ids"]) == (layer["size"], [sha256(gzip.decompress(packed))])
     assert config["config"]["Entrypoint"] == ["/pause"]
     with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
@@ -37,9 +38,9 @@ def test_a_layout_leads_to_every_file_of_an_image(built: Path) -> None:
 
 
 def test_labels_say_what_an_image_is_for(built: Path) -> None:
-    for reference, descriptor in oci.read_descriptors(built / "images").items():
-        manifest = json.loads(oci.locate_blob(built / "images", descriptor["digest"]).read_bytes())
-        config = json.loads(oci.locate_blob(built / "images", manifest["config"]["digest"]).read_bytes())
+    for reference, descriptor in layout.read_descriptors(built / "images").items():
+        manifest = json.loads(layout.locate_blob(built / "images", descriptor["digest"]).read_bytes())
+        config = json.loads(layout.locate_blob(built / "images", manifest["config"]["digest"]).read_bytes())
         labels = config["config"]["Labels"]
         assert labels["gpustack.bundle.purpose"] == "for labs and tests, not for production", reference
         assert labels["gpustack.bundle.differs"], reference
@@ -47,7 +48,7 @@ def test_labels_say_what_an_image_is_for(built: Path) -> None:
 
 def test_the_manifest_lists_the_images_of_the_layout(built: Path) -> None:
     listed = {image.reference: image.digest for image in verify(built).images}
-    assert listed == {name: entry["digest"] for name, entry in oci.read_descriptors(built / "images").items()}
+    assert listed == {name: entry["digest"] for name, entry in layout.read_descriptors(built / "images").items()}
     assert {
         "registry.k8s.io/etcd:3.6.8-0",
         "ghcr.io/flannel-io/flannel:v0.28.9",
@@ -76,12 +77,12 @@ def test_the_same_files_make_the_same_layer(tmp_path: Path) -> None:
 
 def test_the_registry_finds_every_tag_and_blob(built: Path) -> None:
     v2 = prepare_storage(built) / "docker" / "registry" / "v2"
-    for reference, descriptor in oci.read_descriptors(built / "images").items():
+    for reference, descriptor in layout.read_descriptors(built / "images").items():
         name, tag = reference.rsplit(":", 1)
         repository = v2 / "repositories" / name
         digest = (repository / "_manifests" / "tags" / tag / "current" / "link").read_text()
         assert digest == descriptor["digest"]
-        for blob in [digest, *oci.list_blob_digests(built / "images", digest)]:
+        for blob in [digest, *layout.list_blob_digests(built / "images", digest)]:
             value = blob.removeprefix("sha256:")
             assert sha256((v2 / "blobs" / "sha256" / value[:2] / value / "data").read_bytes()) == blob
             assert (repository / "_layers" / "sha256" / value / "link").is_file() or blob == digest

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from gpustack.bundle import keys, manifest, ownership, serve, storage
-from gpustack.bundle.build import build
+from gpustack.bundle import keys, manifest, serve, storage
 from gpustack.bundle.verify import verify
 from gpustack.errors import BundleError
 from gpustack.files.write import write_file
+from gpustack_lab.bundle import ownership, signing
+from gpustack_lab.bundle.build import build
 
 Tree = dict[str, bytes | str]
 
@@ -85,9 +86,9 @@ def forge_manifest(bundle: Path) -> None:
 
 
 def sign_by_another(bundle: Path) -> None:
-    with keys.open_signer(bundle.parent / "other") as other:
-        keys.sign(other, bundle / manifest.FILE)
-        (bundle / manifest.KEY).write_text(keys.export_public_key(other))
+    with signing.open_signer(bundle.parent / "other") as other:
+        signing.sign(other, bundle / manifest.FILE)
+        (bundle / manifest.KEY).write_text(signing.export_public_key(other))
 
 
 def tear_manifest(bundle: Path) -> None:
@@ -113,8 +114,8 @@ def test_a_bundle_that_is_not_proven_to_be_ours_is_left(bundle: Path, harm: Call
 def test_a_torn_manifest_is_an_error_of_its_own(bundle: Path, content: str) -> None:
     """Also when its signature holds."""
     (bundle / manifest.FILE).write_text(content)
-    with keys.open_signer(keys.locate_key_dir()) as signer:
-        keys.sign(signer, bundle / manifest.FILE)
+    with signing.open_signer(keys.locate_key_dir()) as signer:
+        signing.sign(signer, bundle / manifest.FILE)
     with pytest.raises(BundleError) as raised:
         verify(bundle)
     assert raised.value.reference == "bundle-damaged"
@@ -127,8 +128,8 @@ def test_a_bundle_of_the_older_schema_is_refused_and_built_again(bundle: Path) -
     listed.write_text(
         listed.read_text().replace("schema: 3", "schema: 2").replace("simulated: true", "purpose: for labs")
     )
-    with keys.open_signer(keys.locate_key_dir()) as signer:
-        keys.sign(signer, listed)
+    with signing.open_signer(keys.locate_key_dir()) as signer:
+        signing.sign(signer, listed)
     with pytest.raises(BundleError) as raised:
         verify(bundle)
     assert raised.value.reason == "it has schema 2, and this gpustack reads schema 3: build the bundle again"
@@ -153,10 +154,10 @@ def test_an_interrupted_build_is_continued(
         real(path, *given, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr("gpustack.bundle.tree.write_file", stop)
+        patch.setattr("gpustack_lab.bundle.tree.write_file", stop)
         if writes == 8:
-            patch.setattr("gpustack.bundle.tree.write_file", real)
-            patch.setattr("gpustack.bundle.build.write_file", stop)
+            patch.setattr("gpustack_lab.bundle.tree.write_file", real)
+            patch.setattr("gpustack_lab.bundle.build.write_file", stop)
             calls = 8
         with pytest.raises(KeyboardInterrupt):
             build(tmp_path / "new")

@@ -11,15 +11,16 @@ import pytest
 
 from gpustack.bundle import programs
 from gpustack.errors import BundleError
+from gpustack_lab.bundle.build import PACKAGES
 
 
 def test_everything_missing_is_named_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BundleError) as caught:
-        programs.need("go", "gcc", "apt-ftparchive", "gpg")
+        programs.need({name: PACKAGES[name] for name in ("go", "gcc", "apt-ftparchive", "gpg", "setpriv")})
     assert caught.value.hint == "apt-get install --no-install-recommends apt-utils gcc gpg util-linux"
-    assert "go, gcc, apt-ftparchive, gpg" in caught.value.reason
-    assert "https://go.dev/dl" in caught.value.reason
+    assert "go, gcc, apt-ftparchive, gpg, setpriv" in caught.value.reason
+    assert "go comes from https://go.dev/dl" in caught.value.reason
 
 
 def test_a_failure_shows_the_last_words() -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.bundle.build import build
-from gpustack.bundle.cache import Part
-from gpustack.bundle.progress import Progress
 from gpustack.events import Event
+from gpustack_lab.bundle.build import build
+from gpustack_lab.bundle.cache import Part
+from gpustack_lab.bundle.progress import Progress
 
 
 class Clock:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from gpustack.bundle import verify
-from gpustack.bundle.build import build
 from gpustack.bundle.serve import serve, stop
 from gpustack.errors import BundleError
+from gpustack_lab.bundle.build import build
 
 
 def gone(pid: int, within: float = 2.0) -> bool:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.bundle import userland
 from gpustack.errors import BundleError
+from gpustack_lab.bundle import userland
 
 
 @pytest.fixture

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from gpustack.bundle import keys, manifest
-from gpustack.bundle.cache import hash_file
+from gpustack.bundle.manifest import hash_file
 from gpustack.bundle.verify import read_fingerprint, verify
 from gpustack.errors import BundleError
+from gpustack_lab.bundle import signing
 
 CONTROL = "files/pkgs.k8s.io/core:/stable:/v1.36/deb/Packages"
 
@@ -100,11 +101,11 @@ def test_a_manifest_changed_with_its_file_is_caught(bundle: Path) -> None:
 def test_a_bundle_signed_anew_by_somebody_else_is_caught(bundle: Path, tmp_path: Path) -> None:
     own = read_fingerprint(bundle)
     forged(bundle)
-    with keys.open_signer(tmp_path / "other") as other:
-        (bundle / manifest.KEY).write_text(keys.export_public_key(other))
+    with signing.open_signer(tmp_path / "other") as other:
+        (bundle / manifest.KEY).write_text(signing.export_public_key(other))
         listed = bundle / manifest.FILE
         listed.write_text(listed.read_text().replace(own, other.fingerprint))
-        keys.sign(other, listed)
+        signing.sign(other, listed)
     assert refused(bundle).reference == "bundle-key-unexpected"
     assert refused(bundle, own).reference == "bundle-key-unexpected"
     # Under the other's name, what is left to see is that the key file is not the one listed.

@@ -59,7 +59,7 @@ def wait_for_step(url: str) -> dict[str, Family]:
 
 def test_it_trains_serves_its_metrics_and_stops(tmp_path: Path) -> None:
     shutil.copy(EXAMPLE / "train.py", tmp_path)
-    shutil.copy(ROOT / "gpustack" / "logs.py", tmp_path / "gpu_logs.py")
+    shutil.copy(ROOT / "logs" / "gpustack_logs.py", tmp_path)
     port = free_port()
     argv = [sys.executable, str(tmp_path / "train.py"), "--address", "127.0.0.1", "--port", str(port)]
     with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as job:

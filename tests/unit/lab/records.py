@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gpustack.lab.state import Address, Host, Record, Source
+from gpustack_lab.lab.state import Address, Host, Record, Source
 
 HOSTS = (Host("host1", "debian-12", "10.77.3.11"), Host("host2", "debian-13", "10.77.3.12"))
 

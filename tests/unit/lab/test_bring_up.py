@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.lab import (
+from gpustack_lab.lab import (
     bring_up,
     capabilities,
     containers,
@@ -22,8 +22,8 @@ from gpustack.lab import (
     state,
     sysctls,
 )
-from gpustack.lab.mirror import Mirror
-from gpustack.lab.state import Source
+from gpustack_lab.lab.mirror import Mirror
+from gpustack_lab.lab.state import Source
 from tests.unit.lab.records import HOSTS, record
 
 SOURCE = Source("http://10.77.3.1:8480", "A" * 40)

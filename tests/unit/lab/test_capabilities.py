@@ -1,8 +1,8 @@
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.lab import capabilities
-from gpustack.lab.capabilities import CAP_SYS_RESOURCE, has_capability, has_swap, refuse
+from gpustack_lab.lab import capabilities
+from gpustack_lab.lab.capabilities import CAP_SYS_RESOURCE, has_capability, has_swap, refuse
 
 NO_RESOURCE = "Name:\tpython\nCapInh:\t0000000000000000\nCapEff:\t000001fffeffffff\n"
 ALL = "CapEff:\t000001ffffffffff\n"

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.lab import cgroups
+from gpustack_lab.lab import cgroups
 
 V1 = """\
 tmpfs /sys/fs/cgroup tmpfs rw,relatime,mode=755 0 0

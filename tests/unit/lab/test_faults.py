@@ -13,9 +13,9 @@ import pytest
 from gpustack.doctor.catalogue import LAYERS
 from gpustack.doctor.graph import load_graph
 from gpustack.errors import LabError
-from gpustack.lab import Lab
-from gpustack.lab.faults import active_faults, inject
-from gpustack.lab.faults.entries import (
+from gpustack_lab.lab import Lab
+from gpustack_lab.lab.faults import active_faults, inject
+from gpustack_lab.lab.faults.entries import (
     Injector,
     find,
     read_decoys,

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.lab.containers import build_nspawn_command
-from gpustack.lab.request import Request, judge_request, require_same
-from gpustack.lab.state import MOST_HOSTS, Host
+from gpustack_lab.lab.containers import build_nspawn_command
+from gpustack_lab.lab.request import Request, judge_request, require_same
+from gpustack_lab.lab.state import MOST_HOSTS, Host
 from tests.unit.lab.records import HOSTS, record
 
 

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from gpustack.lab.identity import format_known_hosts_line, parse_nameservers, render_network_unit, render_ssh_config
+from gpustack_lab.lab.identity import format_known_hosts_line, parse_nameservers, render_network_unit, render_ssh_config
 from tests.unit.lab.records import HOSTS, record
 
 

@@ -14,11 +14,11 @@ import yaml
 
 from gpustack.config.spec import Spec
 from gpustack.config.versions import VERSIONS
-from gpustack.lab.capabilities import Machine
-from gpustack.lab.internet import Internet, Request, build_mirror_path
-from gpustack.lab.inventory import build_cluster_spec
-from gpustack.lab.official_names import REGISTRIES, create_certificates, list_names, locate_certificates
-from gpustack.lab.state import Source
+from gpustack_lab.lab.capabilities import Machine
+from gpustack_lab.lab.internet import Internet, Request, build_mirror_path
+from gpustack_lab.lab.inventory import build_cluster_spec
+from gpustack_lab.lab.official_names import REGISTRIES, create_certificates, list_names, locate_certificates
+from gpustack_lab.lab.state import Source
 from tests.unit.lab.records import record
 
 

@@ -6,10 +6,10 @@ import yaml
 
 from gpustack.config.spec import Spec
 from gpustack.errors import LabError
-from gpustack.lab import locks, state
-from gpustack.lab.capabilities import Machine
-from gpustack.lab.inventory import build_cluster_spec, build_hosts_file, locate_inventory, write_inventories
-from gpustack.lab.state import Source
+from gpustack_lab.lab import locks, state
+from gpustack_lab.lab.capabilities import Machine
+from gpustack_lab.lab.inventory import build_cluster_spec, build_hosts_file, locate_inventory, write_inventories
+from gpustack_lab.lab.state import Source
 from tests.unit.lab.records import record
 
 PLAIN = Machine(cgroup=2, oom_score=True, swap=False)

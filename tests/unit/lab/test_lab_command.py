@@ -9,14 +9,14 @@ import pytest
 from typer.testing import CliRunner
 
 from gpustack.cli import session
-from gpustack.cli.lab import commands as cli_lab
-from gpustack.cli.lab import gpu as lab_gpu
-from gpustack.cli.lab.commands import app
-from gpustack.cli.lab.lab_name import complete_lab
 from gpustack.errors import LabError
-from gpustack.lab import Mirror, locks, state
-from gpustack.lab.state import Source
-from gpustack.simulated import hardware
+from gpustack_lab.cli import commands as cli_lab
+from gpustack_lab.cli import gpu as lab_gpu
+from gpustack_lab.cli.commands import app
+from gpustack_lab.cli.lab_name import complete_lab
+from gpustack_lab.lab import Mirror, locks, state
+from gpustack_lab.lab.state import Source
+from gpustack_lab.simulated import hardware
 from tests.unit.lab.records import record
 
 
@@ -70,7 +70,7 @@ def test_start_needs_no_option_of_up(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         mirrors.append(mirror)
         return SimpleNamespace(hosts=state.read_existing(name).hosts, inventory=tmp_path / "inventory")
 
-    monkeypatch.setattr("gpustack.lab.start_lab", start)
+    monkeypatch.setattr("gpustack_lab.lab.start_lab", start)
     monkeypatch.setattr("gpustack.bundle.verify.read_fingerprint", lambda _: "A" * 40)
     (tmp_path / "bundle").mkdir()
     for bundle in ("", str(tmp_path / "bundle")):
@@ -92,7 +92,7 @@ def test_commands_on_hosts_name_the_start_of_a_stopped_lab(tmp_path: Path) -> No
 
 def test_up_says_who_root_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     made = SimpleNamespace(hosts=(), inventory=tmp_path / "inventory", record=record(tmp_path))
-    monkeypatch.setattr("gpustack.lab.create_lab", lambda *_, **__: made)
+    monkeypatch.setattr("gpustack_lab.lab.create_lab", lambda *_, **__: made)
     done = CliRunner().invoke(app, ["up", "-q"], catch_exceptions=False)
     assert done.stdout == f"inventory: {tmp_path}/inventory\n"
     assert "root of this machine" in done.stderr
@@ -106,7 +106,7 @@ def test_exec_passes_words_and_status_through(monkeypatch: pytest.MonkeyPatch, t
         return subprocess.CompletedProcess(words, 3)
 
     state.write(record(tmp_path / "state"))
-    monkeypatch.setattr("gpustack.cli.lab.commands.subprocess.run", run)
+    monkeypatch.setattr("gpustack_lab.cli.commands.subprocess.run", run)
     done = CliRunner().invoke(app, ["exec", "--name", "two", "host1", "--", "sh", "-c", "exit 3"])
     assert done.exit_code == 3
     assert ran == [["ssh", "-F", f"{tmp_path}/state/ssh_config", "host1", "--", "sh -c 'exit 3'"]]

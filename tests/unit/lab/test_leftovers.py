@@ -7,9 +7,9 @@ import pytest
 
 from gpustack.errors import LabError
 from gpustack.events import Event
-from gpustack.lab import background, capabilities, hosts, leftovers, locks, network, pool, state, sysctls
-from gpustack.lab.lab import stop_lab
-from gpustack.lab.state import Record
+from gpustack_lab.lab import background, capabilities, hosts, leftovers, locks, network, pool, state, sysctls
+from gpustack_lab.lab.lab import stop_lab
+from gpustack_lab.lab.state import Record
 from tests.unit.lab.records import record
 
 

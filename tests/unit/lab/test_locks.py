@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.lab import locks
+from gpustack_lab.lab import locks
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +35,7 @@ def test_waiting_for_a_lock_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_program_that_was_started_keeps_the_lock_of_its_killed_starter(machine: Path) -> None:
     """What it still does is done before the next one looks."""
     starter = (
-        "import os; from pathlib import Path; from gpustack.lab import commands, locks\n"
+        "import os; from pathlib import Path; from gpustack_lab.lab import commands, locks\n"
         f"locks.MACHINE = Path({str(machine)!r})\n"
         "with locks.hold_lock('two'):\n"
         "    commands.run(['sh', '-c', 'kill -9 $PPID; sleep 1'])\n"

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpustack.errors import LabError
-from gpustack.lab import network
-from gpustack.lab.network import BLOCK, PODS, SERVICES, build_rules, find_free_net
+from gpustack_lab.lab import network
+from gpustack_lab.lab.network import BLOCK, PODS, SERVICES, build_rules, find_free_net
 from tests.unit.lab.records import record
 
 networks = st.builds(

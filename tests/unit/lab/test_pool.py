@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.lab import pool
+from gpustack_lab.lab import pool
 
 
 def test_hosts_need_room_below_the_pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

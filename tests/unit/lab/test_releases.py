@@ -1,7 +1,7 @@
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.lab.releases import SUITES, filter_settings, parse_own_release, render_sources, select_releases
+from gpustack_lab.lab.releases import SUITES, filter_settings, parse_own_release, render_sources, select_releases
 
 TARGETS = """\
 DEP-11 http://archive.example/debian/ bookworm main

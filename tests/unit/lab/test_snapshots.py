@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.lab import hosts, locks, pool, snapshots, state
-from gpustack.lab.state import Record
+from gpustack_lab.lab import hosts, locks, pool, snapshots, state
+from gpustack_lab.lab.state import Record
 from tests.unit.lab.records import record
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.lab import locks, state
-from gpustack.lab.state import Host, Source
+from gpustack_lab.lab import locks, state
+from gpustack_lab.lab.state import Host, Source
 from tests.unit.lab.records import record
 
 

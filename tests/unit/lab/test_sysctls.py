@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.lab import capabilities, locks, sysctls
+from gpustack_lab.lab import capabilities, locks, sysctls
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ import yaml
 
 from gpustack.config.spec import Spec
 from gpustack.errors import LabError
-from gpustack.lab import identity, locks, releases, state
-from gpustack.lab.capabilities import Machine
-from gpustack.lab.inventory import build_cluster_spec
-from gpustack.lab.request import Request, judge_request, require_same
-from gpustack.lab.state import EMULATION
-from gpustack.lab.vm import image, qemu
+from gpustack_lab.lab import identity, locks, releases, state
+from gpustack_lab.lab.capabilities import Machine
+from gpustack_lab.lab.inventory import build_cluster_spec
+from gpustack_lab.lab.request import Request, judge_request, require_same
+from gpustack_lab.lab.state import EMULATION
+from gpustack_lab.lab.vm import image, qemu
 from tests.unit.lab.records import HOSTS, record
 
 NESTED = Machine(cgroup=1, oom_score=False, swap=True)
@@ -26,8 +26,8 @@ NESTED = Machine(cgroup=1, oom_score=False, swap=True)
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
     """Puts a shell script in the place of a program."""
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr("gpustack.lab.vm.qemu.PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr("gpustack.lab.commands.PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr("gpustack_lab.lab.vm.qemu.PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr("gpustack_lab.lab.commands.PATH", f"{tmp_path}:/usr/bin:/bin")
 
     def write(name: str, script: str) -> None:
         (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack.logs import METRICS, GpuFilter, JsonFormatter, Sampler, Unknown, read_exporter
 from gpustack.vocabulary.fields import find_fields, find_original, is_ambiguous, list_spellings
 from gpustack.vocabulary.units import find_unit
+from gpustack_logs import METRICS, GpuFilter, JsonFormatter, Sampler, Unknown, read_exporter
 
 POD = 'pod="train-0",namespace="team-a",container="main"'
 FIELDS = {"utilization_ratio": "GPU_UTIL", "memory_used_bytes": "FB_USED"}

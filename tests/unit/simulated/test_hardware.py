@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.simulated import hardware, pci
-from gpustack.simulated.models import MODELS
-from gpustack.simulated.state_text import parse
+from gpustack_lab.simulated import hardware, pci
+from gpustack_lab.simulated.models import MODELS
+from gpustack_lab.simulated.state_text import parse
 
 HOSTS = ("host1", "host2")
 

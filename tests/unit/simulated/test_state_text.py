@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack.simulated.state_text import FACTS, Gpu, State, parse, render
+from gpustack_lab.simulated.state_text import FACTS, Gpu, State, parse, render
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True)
 VALUES = st.text(st.characters(codec="utf-8", exclude_categories=("Z", "C"), exclude_characters="="), min_size=1)

@@ -1,9 +1,9 @@
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.simulated.hardware import build_gpu
-from gpustack.simulated.models import MODELS
-from gpustack.simulated.words import LOADS, NUMBERS, apply
+from gpustack_lab.simulated.hardware import build_gpu
+from gpustack_lab.simulated.models import MODELS
+from gpustack_lab.simulated.words import LOADS, NUMBERS, apply
 
 FRESH = build_gpu("lab", "host1", 0, MODELS["H100"])
 

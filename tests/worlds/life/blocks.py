@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from gpustack.bundle.modules import SOURCES, build_go_environment
+from gpustack_lab.bundle.modules import SOURCES, build_go_environment
 from tests.worlds.life.samples import Track
 
 PROGRAM = Path(__file__).with_name("blocks.go")

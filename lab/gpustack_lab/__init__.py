@@ -1,0 +1,1 @@
+"""Lab hosts with simulated GPUs, and the bundles that they install from."""
