@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from gpustack.ask.probe import UNREADABLE, FactUnavailable
+from gpustack.ask.probe import UNREADABLE, Evidence, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
-from gpustack.ask.view import Evidence, View
+from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Hint
 
 Cure = Literal["install", "upgrade", "operator"]

@@ -77,6 +77,17 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """Hold a command and its answer. Where the command is a script, `manual_command` is what a person types to see the
+    same."""
+
+    location: str
+    command: str
+    answer: Answer
+    manual_command: str = ""
+
+
+@dataclass(frozen=True)
 class Probe(Generic[Fact]):
     """Describe a question and the parser of its answer.
 

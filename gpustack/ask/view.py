@@ -1,11 +1,10 @@
 """Views: a snapshot as one host or the cluster sees it. A view notes what was read; that is the evidence."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar, TypeVarTuple
 
-from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer, FactUnavailable, Probe
+from gpustack.ask.probe import CLUSTER, UNREADABLE, Evidence, FactUnavailable, Probe
 from gpustack.ask.script import format_command
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.variables import build_name_variables
@@ -15,17 +14,6 @@ from gpustack.config.versions import VersionSet, read_version_set
 
 Fact = TypeVar("Fact")
 Arguments = TypeVarTuple("Arguments")
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Hold a command and its answer. Where the command is a script, `manual_command` is what a person types to see the
-    same."""
-
-    location: str
-    command: str
-    answer: Answer
-    manual_command: str = ""
 
 
 class View:

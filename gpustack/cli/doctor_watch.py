@@ -7,6 +7,7 @@ from pathlib import Path
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor import diagnose, watch
 from gpustack.doctor.finding import Diagnosis
+from gpustack.remedy.commands import add_commands
 from gpustack.report.doctor import changes, metrics
 from gpustack.report.render import build_console, show_result
 
@@ -47,7 +48,7 @@ def make_check(read: Callable[[], Snapshot], watcher: Watcher, file: Path | None
     written to `file`."""
 
     def check() -> int:
-        diagnosis = diagnose.diagnose(read())
+        diagnosis = add_commands(diagnose.diagnose(read()))
         if file:
             metrics.write_metrics(diagnosis, file)
         watcher.show(diagnosis)

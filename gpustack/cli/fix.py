@@ -13,6 +13,7 @@ from gpustack.errors import RolloutError
 from gpustack.events import Reporter
 from gpustack.files.write import write_file
 from gpustack.probes.host.system import IDENTITY, OS
+from gpustack.remedy.commands import add_commands
 from gpustack.remedy.copies import Copies
 from gpustack.remedy.fix import Fix
 from gpustack.remedy.fix_result import Attempt, FixResult
@@ -37,7 +38,7 @@ def run_fix(
     """Fix the root causes that have an automatic fix, and return the exit status. Raise RolloutError where all fixes
     were declined, or none can start."""
     require_faults([*faults, *yes_to])
-    before = diagnose(gather.gather(hosts, list_probes(), report=report))
+    before = add_commands(diagnose(gather.gather(hosts, list_probes(), report=report)))
     require_roots(faults, before)
     if output == "human":
         show_result(before, output, verbose=verbose)

@@ -66,10 +66,9 @@ def verify(
     """Check every host against the spec. The command is read-only."""
     report = session.build_reporter(quiet=quiet)
     plan = session.make_plan(inventory, recording, limit, step_names, report, ask_password=become, quiet=quiet)
-    from gpustack.rollout.plan import Verification
+    from gpustack.rollout.plan import build_verification
 
-    verification = Verification(plan, plan.snapshot.seconds, len(plan.snapshot.answers))
-    session.finish_command(verification, output, verbose=verbose)
+    session.finish_command(build_verification(plan), output, verbose=verbose)
 
 
 def install(
@@ -95,11 +94,11 @@ def install(
     from gpustack.cli.locked_run import confirm, repeat_command
     from gpustack.probes.host.unrecorded_paths import UNRECORDED
     from gpustack.report.format import build_cleaner
-    from gpustack.report.render import show_converged, show_result
+    from gpustack.report.render import show_result
     from gpustack.rollout.addresses import refuse_unconfirmed
     from gpustack.rollout.adoption import describe_adoptable, list_adoptable
+    from gpustack.rollout.plan import build_idle_outcome, refuse_unplayable
     from gpustack.rollout.plan import plan as make_plan
-    from gpustack.rollout.plan import refuse_unplayable
     from gpustack.steps import PROBES
 
     steps, names = session.choose_steps(step_names), session.choose_hosts(hosts, limit)
@@ -108,8 +107,7 @@ def install(
     before = make_plan(session.gather_all(hosts, report, probes), steps, names)
     adoptable = list_adoptable(before.snapshot, names) if adopt else {}
     if before.converged and not force:
-        show_converged(before, output)
-        return
+        session.finish_command(build_idle_outcome(before), output, verbose=verbose)
     if output == "human":
         show_result(before, output, verbose=verbose)
         if adopt:

@@ -43,12 +43,12 @@ def reset(
     from gpustack.cli.locked_run import confirm, repeat_command
     from gpustack.report.render import show_result
     from gpustack.rollout.removal import PROBES, judge_removal
-    from gpustack.rollout.reset import refuse_removal
+    from gpustack.rollout.reset import build_idle_outcome, refuse_removal
 
     names = session.choose_hosts(hosts, limit)
     before = judge_removal(session.gather_all(hosts, report, PROBES, names), names, packages=packages, foreign=foreign)
     if not before.due_hosts and (foreign or not before.foreign_hosts):
-        session.finish_command(before, output)
+        session.finish_command(build_idle_outcome(before), output)
     if output == "human":
         show_result(before, output)
     refuse_removal(before, foreign=foreign)

@@ -1,19 +1,22 @@
 """The diagnosis of a snapshot: all checks are judged on recorded answers. A recording gives the same diagnosis."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from gpustack.ask.judge import Judgement, build_ok_result, judge
-from gpustack.ask.probe import CLUSTER, Probe
+from gpustack.ask.probe import CLUSTER, Evidence, Probe
 from gpustack.ask.snapshot import Snapshot
-from gpustack.ask.view import Evidence, View
-from gpustack.doctor import recent_changes
+from gpustack.ask.view import View
 from gpustack.doctor.check import Check
 from gpustack.doctor.checks import CHECKS, PAIRS
 from gpustack.doctor.entry import Fault
-from gpustack.doctor.finding import Diagnosis, Drift, Judgements, Place, filter_judgements
+from gpustack.doctor.finding import Diagnosis, Drift, Judgements, Place, Verdict, filter_judgements
 from gpustack.doctor.graph import Graph, load_graph
+from gpustack.doctor.peers import group_peers
 from gpustack.doctor.placed_graph import PlacedGraph
+from gpustack.doctor.recent_changes import PROBES as CHANGE_PROBES
+from gpustack.doctor.recent_changes import find_recent_changes
 from gpustack.doctor.verdict import build_verdict
 from gpustack.rollout.plan import Plan, StepState, plan
 from gpustack.steps import PROBES, STEPS
@@ -25,7 +28,7 @@ ANYWHERE = ("host", "gpu-host")
 def list_probes() -> tuple[Probe[Any], ...]:
     """List the probes that the steps, the doctor's checks and the search for changes read."""
     check_probes = (probe for check in CHECKS for probe in check.probes)
-    return tuple({probe.id: probe for probe in (*PROBES, *check_probes, *recent_changes.PROBES)}.values())
+    return tuple({probe.id: probe for probe in (*PROBES, *check_probes, *CHANGE_PROBES)}.values())
 
 
 def diagnose(snapshot: Snapshot) -> Diagnosis:
@@ -37,8 +40,18 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     verdict = build_verdict(
         PlacedGraph(graph, hosts, judgements, {name: pair(cluster) for name, pair in PAIRS.items()})
     )
+    verdict = add_surroundings(verdict, snapshot, judgements)
     drift = tuple(find_drift(step_plan, judgements, quiet=bool(verdict.roots)))
     return Diagnosis(snapshot, verdict, drift, judgements, count_unchecked(graph, CHECKS))
+
+
+def add_surroundings(verdict: Verdict, snapshot: Snapshot, judgements: Judgements) -> Verdict:
+    """Return the verdict with the recent changes and the healthy hosts of each root cause."""
+    roots = (
+        replace(root, changes=find_recent_changes(root, snapshot), healthy_hosts=group_peers(root, judgements))
+        for root in verdict.roots
+    )
+    return replace(verdict, roots=tuple(roots))
 
 
 def merge_judgements(

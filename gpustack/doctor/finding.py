@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpustack.ask.judge import Judgement, Outcome, Result
+from gpustack.ask.probe import Evidence
 from gpustack.ask.snapshot import Snapshot
-from gpustack.ask.view import Evidence
+from gpustack.command import NO_HINT, Hint
 from gpustack.exit_status import ExitStatus, select_status
+from gpustack.rollout.next_command import build_command
 
 Certainty = Literal["certain", "likely"]
 Place = tuple[str, str]
@@ -30,11 +32,44 @@ class Branch:
 
 
 @dataclass(frozen=True)
+class RecentChange:
+    """Hold one change on a host. `seconds_ago` counts back from the moment at which the host was asked, by its own
+    clock."""
+
+    location: str
+    seconds_ago: int
+    description: str
+
+
+@dataclass(frozen=True)
+class Peers:
+    """Hold hosts without the fault, in the order of the inventory, and the value that all of them have."""
+
+    hosts: tuple[str, ...]
+    actual: str
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Hold what to type for a root cause. `repairs` are the commands of the catalogue, `fix` is empty where there is no
+    automatic fix. `manual` says why the fix or a step does not repair this case, and what to do instead."""
+
+    repairs: tuple[Hint, ...] = ()
+    fix: Hint = NO_HINT
+    manual: tuple[str, ...] = ()
+
+    @property
+    def hints(self) -> tuple[Hint, ...]:
+        return (*self.repairs, *filter(None, [self.fix]))
+
+
+@dataclass(frozen=True)
 class Finding:
     """Hold a root cause with all its hosts. `correlated_causes` come from the same act, which `correlation` names.
     `impact` is what is folded below it; of that, `caused_faults` are faults that it probably caused. `ruled_out` are
     other causes that were refuted, `uncertain` possible ones that are unknown. `hidden_checks` is the number of checks
-    that need this host."""
+    that need this host. `changes` are the recent ones on its hosts, and `healthy_hosts` are without the fault.
+    `commands` are added by gpustack/remedy/commands.py."""
 
     id: str
     judgements: tuple[Judgement, ...]
@@ -47,6 +82,9 @@ class Finding:
     correlation: str = ""
     chain: Branch | None = None
     hidden_checks: int = 0
+    changes: tuple[RecentChange, ...] = ()
+    healthy_hosts: tuple[Peers, ...] = ()
+    commands: Commands = Commands()
 
     @property
     def locations(self) -> tuple[str, ...]:
@@ -116,6 +154,14 @@ class Diagnosis:
     @property
     def healthy(self) -> bool:
         return not (self.roots or self.unexplained_symptoms or self.drift or self.unknown)
+
+    @property
+    def next_command(self) -> Hint:
+        """Return the command to type next, after the fix where there is a root cause. It is empty where nothing
+        differs."""
+        if self.roots:
+            return build_command(self.snapshot.inventory, "doctor")
+        return build_command(self.snapshot.inventory, "plan") if self.drift else NO_HINT
 
     @property
     def exit_status(self) -> ExitStatus:

@@ -1,18 +1,8 @@
 """Difference between the hosts of a root cause and others: the result of the same check on hosts where it refuted the
 fault. Most faults of a cluster are a difference between hosts."""
 
-from dataclasses import dataclass
-
 from gpustack.ask.probe import CLUSTER
-from gpustack.doctor.finding import Finding, Judgements, filter_judgements
-
-
-@dataclass(frozen=True)
-class Peers:
-    """Hold hosts without the fault, in the order of the inventory, and the value that all of them have."""
-
-    hosts: tuple[str, ...]
-    actual: str
+from gpustack.doctor.finding import Finding, Judgements, Peers, filter_judgements
 
 
 def group_peers(root: Finding, judgements: Judgements) -> tuple[Peers, ...]:

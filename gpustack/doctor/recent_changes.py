@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from gpustack.ask.judge import Judgement, format_value
 from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
-from gpustack.doctor.finding import Finding
+from gpustack.doctor.finding import Finding, RecentChange
 from gpustack.doctor.graph import load_graph
 from gpustack.probes.host.recent_changes import PACKAGES, TIMES
 from gpustack.probes.host.units import UNITS
@@ -30,15 +30,6 @@ class Part:
     unit: str = ""
 
 
-@dataclass(frozen=True)
-class Change:
-    """Hold one change. `seconds_ago` counts back from the moment at which the host was asked, by its own clock."""
-
-    location: str
-    seconds_ago: int
-    description: str
-
-
 RUNTIME = Part(("containerd", "runc", "docker", "nvidia-container-toolkit"), ("/etc/containerd/",), "containerd")
 KUBELET = Part(("kubelet", "kubeadm"), ("/etc/kubernetes/", "/etc/default/kubelet", "/var/lib/kubelet/"), "kubelet")
 FILTER = Part(("ufw", "nftables", "iptables", "firewalld"), ("/etc/ufw/", "/etc/nftables", "/etc/iptables/"))
@@ -51,7 +42,7 @@ PARTS = {
 """Parts by the layer of the fault, and by the subjects of the probes that its check read on the host."""
 
 
-def find_recent_changes(root: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
+def find_recent_changes(root: Finding, snapshot: Snapshot) -> tuple[RecentChange, ...]:
     """Find the changes on the first MAX_HOSTS hosts of a root cause, the newest first. A root cause of the cluster has
     none."""
     changes = (
@@ -68,7 +59,7 @@ def find_recent_changes(root: Finding, snapshot: Snapshot) -> tuple[Change, ...]
     )
 
 
-def find_host_changes(judgement: Judgement, snapshot: Snapshot) -> Iterator[Change]:
+def find_host_changes(judgement: Judgement, snapshot: Snapshot) -> Iterator[RecentChange]:
     read = {
         entry.answer.probe.partition(".")[0]
         for entry in judgement.evidence
@@ -78,7 +69,7 @@ def find_host_changes(judgement: Judgement, snapshot: Snapshot) -> Iterator[Chan
     packages = tuple(name for part in parts for name in part.packages)
     for apt in find_fact(snapshot, PACKAGES, judgement.location) or ():
         if names := [name for name in apt.packages if name.startswith(packages)]:
-            yield Change(judgement.location, apt.seconds_ago, f"apt: {apt.action} {shorten_names(names)}")
+            yield RecentChange(judgement.location, apt.seconds_ago, f"apt: {apt.action} {shorten_names(names)}")
     if (times := find_fact(snapshot, TIMES, judgement.location)) is None:
         return
     units = find_fact(snapshot, UNITS, judgement.location) or {}
@@ -86,11 +77,11 @@ def find_host_changes(judgement: Judgement, snapshot: Snapshot) -> Iterator[Chan
         unit = units.get(part.unit)
         started_at = unit.active_since if unit else None
         if started_at is not None and times.current_time - started_at < DAY:
-            yield Change(judgement.location, max(times.current_time - started_at, 0), f"{part.unit} started")
+            yield RecentChange(judgement.location, max(times.current_time - started_at, 0), f"{part.unit} started")
         for path, written_at in times.modified_files:
             if path.startswith(part.files):
                 late = f", after {part.unit} had started" if started_at is not None and started_at < written_at else ""
-                yield Change(judgement.location, max(times.current_time - written_at, 0), f"{path} written{late}")
+                yield RecentChange(judgement.location, max(times.current_time - written_at, 0), f"{path} written{late}")
 
 
 def find_fact(snapshot: Snapshot, probe: Probe[Fact], location: str) -> Fact | None:

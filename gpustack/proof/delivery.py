@@ -13,10 +13,13 @@ from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Literal
 
+from gpustack.command import NO_HINT, Command, Hint
+from gpustack.config.inventory import Inventory
 from gpustack.events import Event, Reporter
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.proof.alertmanager import Alertmanager, Counts, Integrations, RoutedAlert, build_alert, compute_end
 from gpustack.proof.http import NoAnswer
+from gpustack.rollout.next_command import build_command
 from gpustack.steps.monitoring.receiver import RECEIVER_METRICS, TEST, TEST_LABEL
 
 Outcome = Literal["delivered", "failed", "unknown"]
@@ -82,6 +85,13 @@ class Deliveries:
                 ExitStatus.UNKNOWN: self.outcome == "unknown",
             }
         )
+
+    def suggest_command(self, inventory: Inventory) -> Hint:
+        if self.stop_reason:
+            return build_command(inventory, "alerts", "test")
+        if self.outcome == "failed":
+            return Command("gpustack", "explain", "alerts-not-delivered")
+        return NO_HINT if self.outcome == "delivered" else build_command(inventory, "verify")
 
 
 def select_worst(outcomes: Sequence[Outcome]) -> Outcome:

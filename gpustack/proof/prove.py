@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from gpustack.ask.snapshot import Snapshot
+from gpustack.command import NO_HINT, Hint
+from gpustack.config.inventory import Inventory
 from gpustack.events import INTERRUPTED, Event
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.proof.chain import PanelComparison, Place, ProofAnswers, Row, judge
@@ -16,6 +18,7 @@ from gpustack.proof.pod import ApiRefused
 from gpustack.proof.pod_run import Cluster, PodRun
 from gpustack.proof.prometheus import Prometheus, Series
 from gpustack.proof.workload import ASKED, KERNEL, PodResult, build_proof_pod, compute_life, judge_output
+from gpustack.rollout.next_command import build_command
 
 Result = TypeVar("Result")
 TIMEOUT = 180.0
@@ -54,6 +57,15 @@ class Proof:
                 ExitStatus.UNKNOWN: "unknown" in outcomes or self.skipped_hosts or all_in_use,
             }
         )
+
+    def suggest_command(self, inventory: Inventory) -> Hint:
+        """Suggest the next command: `verify` where a link does not hold, as its checks say more, and Grafana where all
+        GPUs are proven."""
+        if self.stop_reason:
+            return build_command(inventory, "prove")
+        if self.exit_status:
+            return build_command(inventory, "verify")
+        return build_command(inventory, "access", "grafana") if self.rows else NO_HINT
 
 
 def empty_proof(snapshot: Snapshot, skipped_hosts: tuple[tuple[str, str], ...]) -> Proof:

@@ -3,14 +3,14 @@ there is one, and the part that a person has to do."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Hint, Template, quote_word
 from gpustack.config.inventory import Inventory
-from gpustack.doctor.finding import Finding
+from gpustack.doctor.finding import Commands, Diagnosis, Finding
 from gpustack.doctor.graph import load_graph
 from gpustack.remedy.offer import ITS_OWN, Offer, build_offer, list_manual_reasons
 from gpustack.rollout.next_command import build_command
@@ -25,18 +25,10 @@ LONG = 200
 """The number of characters of a hint. `gpustack plan` shows longer ones beside their finding."""
 
 
-@dataclass(frozen=True)
-class Commands:
-    """Hold what to type. `repairs` are the commands of the catalogue, `fix` is empty where there is no automatic fix.
-    `manual` says why the fix or a step does not repair this case, and what to do instead."""
-
-    repairs: tuple[Hint, ...]
-    fix: Hint
-    manual: tuple[str, ...]
-
-    @property
-    def hints(self) -> tuple[Hint, ...]:
-        return (*self.repairs, *filter(None, [self.fix]))
+def add_commands(diagnosis: Diagnosis) -> Diagnosis:
+    """Return the diagnosis with the commands of each root cause."""
+    roots = tuple(replace(root, commands=build_commands(root, diagnosis.snapshot)) for root in diagnosis.roots)
+    return replace(diagnosis, verdict=replace(diagnosis.verdict, roots=roots))
 
 
 def build_commands(finding: Finding, snapshot: Snapshot) -> Commands:

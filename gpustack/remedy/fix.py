@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from gpustack.ask.judge import Judgement, Outcome
-from gpustack.ask.probe import Probe
+from gpustack.ask.probe import Evidence, Probe
 from gpustack.ask.snapshot import Snapshot
-from gpustack.ask.view import Evidence
 from gpustack.doctor.diagnose import diagnose, list_probes
 from gpustack.doctor.finding import Diagnosis
 from gpustack.events import Event, Reporter
+from gpustack.remedy.commands import add_commands
 from gpustack.remedy.fix_result import Attempt, Ending, FixResult
 from gpustack.remedy.offer import Offer, build_offers
 from gpustack.remedy.records import HostRecord
@@ -77,9 +77,8 @@ class Fix:
         for offer in build_offers(diagnosis):
             if self.is_chosen(offer) and offer.obstacle and not self.was_tried(offer.id):
                 self.attempts.append(Attempt(offer, "manual", reason=offer.obstacle))
-        return FixResult(
-            before, tuple(self.attempts), diagnosis, time.monotonic() - started, self.cancellation() or self.stop_reason
-        )
+        seconds, stop_reason = time.monotonic() - started, self.cancellation() or self.stop_reason
+        return FixResult(before, tuple(self.attempts), add_commands(diagnosis), seconds, stop_reason)
 
     def should_stop(self) -> bool:
         return bool(self.stop_reason or self.cancellation())

@@ -2,7 +2,7 @@
 
 from gpustack.ask.api import ADMIN
 from gpustack.ask.judge import Judgement
-from gpustack.ask.view import Evidence
+from gpustack.ask.probe import Evidence
 from gpustack.report.format import Clean, format_location
 
 MAX_LINE = 160

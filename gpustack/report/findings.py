@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from gpustack.ask.view import Evidence
+from gpustack.ask.probe import Evidence
 from gpustack.command import Hint
 from gpustack.events import format_count
 from gpustack.report.format import OLDER_RECORDING, format_location, format_locations

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpustack.ask.judge import Judgement
-from gpustack.ask.view import Evidence
+from gpustack.ask.probe import Evidence
 from gpustack.command import NO_HINT, Hint
 from gpustack.report.format import MISSING_PREFIX
 from gpustack.rollout.plan import Plan, StepState

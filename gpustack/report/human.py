@@ -5,17 +5,14 @@ Rich honours NO_COLOR and pipes. Output of hosts is shown as literal text, never
 
 from itertools import groupby
 
-from gpustack.ask.probe import CLUSTER
-from gpustack.ask.view import View
 from gpustack.command import Hint, Prose
 from gpustack.events import format_count
 from gpustack.report.findings import print_command, print_findings, print_grid, print_text
 from gpustack.report.format import format_duration, format_facts, format_locations
 from gpustack.report.terminal import Terminal
-from gpustack.rollout.gpus import build_removal_commands, count_gpus, format_summary
+from gpustack.rollout.gpus import Gpus
 from gpustack.rollout.next_command import suggest_after_install, suggest_after_plan
 from gpustack.rollout.plan import Outcome, Plan, PlaybookRun, Verification
-from gpustack.steps.monitoring.values import describe_lost_history
 
 
 def render_plan(console: Terminal, plan: Plan, *, verbose: bool = False) -> None:
@@ -59,8 +56,11 @@ def render_verification(console: Terminal, verification: Verification, *, verbos
 
 
 def render_outcome(console: Terminal, outcome: Outcome, *, verbose: bool = False, evidence: str = "") -> None:
-    console.hide_secrets(outcome.before.inventory)
     plan = outcome.verification.plan
+    if plan is outcome.before and plan.converged and not outcome.stop_reason:
+        render_plan(console, plan, verbose=verbose)
+        return
+    console.hide_secrets(plan.inventory)
     for playbook_run in outcome.playbook_runs:
         print_playbook(console, playbook_run)
     for playbook_run in outcome.playbook_runs:
@@ -87,22 +87,27 @@ def render_outcome(console: Terminal, outcome: Outcome, *, verbose: bool = False
 
 
 def print_history_loss(console: Terminal, plan: Plan) -> None:
-    if warning := describe_lost_history(View(plan.snapshot, CLUSTER)):
-        print_text(console, warning, "yellow")
+    if plan.lost_history:
+        print_text(console, plan.lost_history, "yellow")
 
 
 def print_gpus(console: Terminal, plan: Plan, style: str = "") -> None:
-    gpus = count_gpus(plan)
-    if gpus is None:
+    if (gpus := plan.gpus) is None:
         return
-    print_text(console, format_summary(gpus), style)
+    print_text(console, format_gpus(gpus), style)
     for line in gpus.excluded_devices:
         print_text(console, f"  not counted: {line}", style)
     if gpus.stranded_pods:
         pods = format_count(len(gpus.stranded_pods), "pod")
         print_text(console, f"{pods} that got no GPU (UnexpectedAdmissionError), Failed until deleted:", style)
-        for command in build_removal_commands(gpus.stranded_pods):
+        for command in gpus.removal_commands:
             print_command(console, command, 2)
+
+
+def format_gpus(gpus: Gpus) -> str:
+    allocatable = "allocatable unknown" if gpus.allocatable is None else f"{gpus.allocatable} allocatable"
+    counts = f"{format_count(gpus.expected, 'GPU')} on {format_count(gpus.hosts, 'host')}"
+    return f"{counts}, {allocatable}; {gpus.series} series each"
 
 
 def format_fact_summary(verification: Verification) -> str:

@@ -6,32 +6,25 @@ from typing import Any, get_args
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.judge import Outcome as Judged
-from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Reach, Snapshot
-from gpustack.ask.view import View
 from gpustack.report.document import render_json_document
 from gpustack.report.plan_schema import OutcomeDocument, PlanDocument, VerificationDocument
 from gpustack.report.renderings import INSTALL, PLAN
-from gpustack.rollout.gpus import count_gpus
 from gpustack.rollout.next_command import suggest_after_install, suggest_after_plan
 from gpustack.rollout.plan import Outcome, Plan, Verification
-from gpustack.steps.monitoring.values import describe_lost_history
 
 OUTCOMES = get_args(Judged)
 
 
 def render_plan(plan: Plan, *, verbose: bool = False) -> str:
-    verification = Verification(plan, plan.snapshot.seconds, len(plan.snapshot.answers))
-    history = describe_lost_history(View(plan.snapshot, CLUSTER))
-    warnings = [history] if history else []
-    values = {**select_state(verification, verbose=verbose), "warnings": warnings}
+    warnings = [plan.lost_history] if plan.lost_history else []
+    values = {**select_state(plan, verbose=verbose), "warnings": warnings}
     return render_json_document(PlanDocument, values, plan.inventory)
 
 
 def render_verification(verification: Verification, *, verbose: bool = False) -> str:
-    return render_json_document(
-        VerificationDocument, select_state(verification, verbose=verbose), verification.plan.inventory
-    )
+    values = select_verification(verification, verbose=verbose)
+    return render_json_document(VerificationDocument, values, verification.plan.inventory)
 
 
 def render_outcome(outcome: Outcome, *, verbose: bool = False, evidence: str = "") -> str:
@@ -41,22 +34,24 @@ def render_outcome(outcome: Outcome, *, verbose: bool = False, evidence: str = "
         "converged": outcome.verification.plan.converged,
         "stopped_hosts": [{"host": host, "step": step} for host, step in outcome.stopped_hosts],
         "evidence_directory": evidence,
-        "verification": select_state(outcome.verification, verbose=verbose),
+        "verification": select_verification(outcome.verification, verbose=verbose),
         "next": suggest_after_install(outcome),
     }
     return render_json_document(OutcomeDocument, values, outcome.before.inventory)
 
 
-def select_state(verification: Verification, *, verbose: bool) -> dict[str, Any]:
-    plan = verification.plan
+def select_verification(verification: Verification, *, verbose: bool) -> dict[str, Any]:
+    state = select_state(verification.plan, verbose=verbose)
+    return {**state, "seconds": verification.seconds, "probe_count": verification.questions}
+
+
+def select_state(plan: Plan, *, verbose: bool) -> dict[str, Any]:
     brief = [replace(state, judgements=drop_evidence(state.judgements, {"ok"})) for state in plan.states]
     return {
         **select_snapshot(plan.snapshot),
         "exit": PLAN.build_exit(plan.exit_status),
         "converged": plan.converged,
-        "seconds": verification.seconds,
-        "probe_count": verification.questions,
-        "gpu_summary": count_gpus(plan),
+        "gpu_summary": plan.gpus,
         "states": plan.states if verbose else brief,
         "next": suggest_after_plan(plan),
     }

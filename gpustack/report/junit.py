@@ -9,8 +9,8 @@ from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from gpustack.ask.judge import Judgement
+from gpustack.ask.probe import Evidence
 from gpustack.ask.redact.printable import clean_text
-from gpustack.ask.view import Evidence
 from gpustack.config.inventory import Inventory
 from gpustack.report.format import build_cleaner, format_location
 from gpustack.rollout.plan import Outcome, Plan, PlaybookRun, StepState, Verification

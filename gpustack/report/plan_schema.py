@@ -1,8 +1,8 @@
 """The documents of `plan`, `verify` and `install`."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from gpustack.ask.judge import Cure
 from gpustack.ask.judge import Outcome as Judgement
@@ -18,7 +18,6 @@ from gpustack.report.schema import (
     take,
     take_optional,
 )
-from gpustack.rollout.gpus import build_removal_commands
 from gpustack.rollout.plan import Standing
 
 
@@ -54,7 +53,7 @@ class Gpus(Shape):
     expected_gpu_count: int = take("expected")
     host_count: int = take("hosts")
     allocatable_gpu_count: int | None = take("allocatable")
-    stranded_pod_commands: Annotated[list[str], BeforeValidator(build_removal_commands)] = take("stranded_pods")
+    stranded_pod_commands: list[str] = take("removal_commands")
     excluded_devices: list[str]
     series_count: int = take("series")
 

@@ -10,7 +10,6 @@ from gpustack.report.renderings import RENDERINGS
 
 if TYPE_CHECKING:
     from gpustack.report.terminal import Terminal
-    from gpustack.rollout.plan import Plan
 
 
 def show_result(result: object, output: str, **context: Any) -> None:
@@ -26,15 +25,6 @@ def show_result(result: object, output: str, **context: Any) -> None:
     text = render(result, **options)
     clear_live_lines()
     sys.stdout.write(text)
-
-
-def show_converged(before: "Plan", output: str) -> None:
-    """Write the result of an install that found everything converged. For programs it is an outcome like any other."""
-    from gpustack.rollout.plan import Outcome, Verification
-
-    seconds = before.snapshot.seconds
-    verification = Verification(before, seconds, len(before.snapshot.answers))
-    show_result(before if output == "human" else Outcome(before, (), verification, (), seconds), output)
 
 
 def build_console() -> "Terminal":

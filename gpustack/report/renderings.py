@@ -225,9 +225,7 @@ UNDO = Rendering(
     commands="`gpustack doctor --undo`",
     meanings={ExitStatus.OK: "the last fix was rolled back"},
 )
-REMOVAL = Rendering(
-    "rollout.removal:Removal", human="removal.text:render_removal", json="removal.json:render_empty_reset"
-)
+REMOVAL = Rendering("rollout.removal:Removal", human="removal.text:render_removal")
 RESET = Rendering(
     "rollout.reset:ResetOutcome",
     human="removal.text:render_outcome",

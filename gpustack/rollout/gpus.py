@@ -1,16 +1,14 @@
 """The number of GPUs that hosts have for Kubernetes and that pods can be given, and the pods that got none."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from gpustack.ask.probe import CLUSTER, FactUnavailable
+from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.command import Command
-from gpustack.events import format_count
 from gpustack.probes.gpu.cluster import STRANDED_PODS, Pod
 from gpustack.probes.gpu.devices import GPU_DEVICES
-from gpustack.rollout.plan import Plan
 from gpustack.steps.gpu.count import find_excluded_devices
 from gpustack.steps.gpu.exporter import count_series, render_counters
 from gpustack.steps.gpu.hosts import count_host_gpus, map_gpu_nodes
@@ -30,10 +28,22 @@ class Gpus:
     excluded_devices: tuple[str, ...] = ()
     series: int = 0
 
+    @property
+    def removal_commands(self) -> list[Command]:
+        """Return the commands that delete the stranded pods, one for each namespace. The controllers of the pods have
+        replaced them, or are gone."""
+        names: dict[str, list[str]] = {}
+        for pod in self.stranded_pods:
+            names.setdefault(pod.namespace, []).append(pod.name)
+        return [
+            Command("kubectl", "-n", namespace, "delete", "pod", *sorted(pods))
+            for namespace, pods in sorted(names.items())
+        ]
 
-def count_gpus(plan: Plan) -> Gpus | None:
+
+def count_gpus(snapshot: Snapshot) -> Gpus | None:
     """Count the GPUs of the cluster. Return None where no host has a GPU, or no host could be asked."""
-    view = View(plan.snapshot, CLUSTER)
+    view = View(snapshot, CLUSTER)
     try:
         gpu_counts = count_host_gpus(view)
     except FactUnavailable:
@@ -72,19 +82,3 @@ def find_stranded(view: View) -> tuple[Pod, ...]:
     with suppress(FactUnavailable):
         return view[STRANDED_PODS]
     return ()
-
-
-def format_summary(gpus: Gpus) -> str:
-    can = "allocatable unknown" if gpus.allocatable is None else f"{gpus.allocatable} allocatable"
-    return (
-        f"{format_count(gpus.expected, 'GPU')} on {format_count(gpus.hosts, 'host')}, {can}; {gpus.series} series each"
-    )
-
-
-def build_removal_commands(pods: Sequence[Pod]) -> list[Command]:
-    """Build the commands that delete pods, one for each namespace. Their controllers have replaced them, or are
-    gone."""
-    names: dict[str, list[str]] = {}
-    for pod in pods:
-        names.setdefault(pod.namespace, []).append(pod.name)
-    return [Command("kubectl", "-n", space, "delete", "pod", *sorted(name)) for space, name in sorted(names.items())]

@@ -2,16 +2,20 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from gpustack.ask.judge import Check, Judgement, Result, judge
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.config.inventory import Inventory
 from gpustack.errors import RolloutError
 from gpustack.events import INTERRUPTED
 from gpustack.exit_status import ExitStatus, select_status
+from gpustack.rollout.gpus import Gpus, count_gpus
+from gpustack.steps.monitoring.values import describe_lost_history
 from gpustack.steps.step import Step
 
 Standing = Literal["ok", "failed", "unknown", "pending"]
@@ -50,6 +54,16 @@ class Plan:
     @property
     def inventory(self) -> Inventory:
         return self.snapshot.inventory
+
+    @cached_property
+    def gpus(self) -> Gpus | None:
+        """Return the counts of the GPUs, or None where no host has a GPU or no host could be asked."""
+        return count_gpus(self.snapshot)
+
+    @cached_property
+    def lost_history(self) -> str:
+        """Return what is lost of Prometheus' data when its pod restarts; empty where nothing is."""
+        return describe_lost_history(View(self.snapshot, CLUSTER))
 
     @property
     def unreachable_hosts(self) -> tuple[str, ...]:
@@ -147,6 +161,16 @@ class Outcome:
                 ExitStatus.UNKNOWN: not after.converged,
             }
         )
+
+
+def build_verification(plan: Plan) -> Verification:
+    """Build the verification of a plan for which nothing was gathered again."""
+    return Verification(plan, plan.snapshot.seconds, len(plan.snapshot.answers))
+
+
+def build_idle_outcome(plan: Plan) -> Outcome:
+    """Build the outcome of an `install` that found everything converged, and ran nothing."""
+    return Outcome(plan, (), build_verification(plan), (), plan.snapshot.seconds)
 
 
 def find_locations(step: Step, inventory: Inventory, limit: Sequence[str] = ()) -> Iterator[str]:

@@ -8,7 +8,6 @@ from gpustack.ask.probe import FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import Host
-from gpustack.exit_status import ExitStatus, select_status
 from gpustack.probes.host.owned_resources import RESOURCE_PROBES, Trace
 from gpustack.probes.host.ownership import OWNERSHIP
 from gpustack.probes.host.system import HOSTNAME, IDENTITY, OS
@@ -71,11 +70,6 @@ class Removal:
     unreachable_hosts: tuple[str, ...]
     orphans: tuple[str, ...] = ()
     distributions: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def exit_status(self) -> ExitStatus:
-        """Return the status of a reset that has nothing to remove."""
-        return select_status({ExitStatus.UNKNOWN: self.unreachable_hosts})
 
     @property
     def due_hosts(self) -> tuple[HostRemoval, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 from gpustack.ask.probe import FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.command import Command
+from gpustack.command import NO_HINT, Command, Hint
 from gpustack.errors import RolloutError
 from gpustack.events import INTERRUPTED, Event, Reporter
 from gpustack.exit_status import ExitStatus, select_status
@@ -60,6 +60,15 @@ class ResetOutcome:
         return tuple(host for host in self.after.hosts if host.unknown)
 
     @property
+    def next_command(self) -> Hint:
+        """Return the command that continues an incomplete reset."""
+        inventory, names = self.before.snapshot.inventory, [host.host for host in self.before.hosts]
+        if not (self.stop_reason or self.incomplete_hosts or (self.playbook_run and self.playbook_run.failures)):
+            return NO_HINT
+        is_partial = len(names) + len(self.before.unreachable_hosts) < len(inventory.hosts)
+        return build_command(inventory, "reset").extend(*(["--limit", ",".join(names)] if is_partial else []))
+
+    @property
     def exit_status(self) -> ExitStatus:
         return select_status(
             {
@@ -69,6 +78,11 @@ class ResetOutcome:
                 ExitStatus.UNKNOWN: self.unknown or self.after.unreachable_hosts,
             }
         )
+
+
+def build_idle_outcome(removal: Removal) -> ResetOutcome:
+    """Build the outcome of a `reset` that found nothing to remove, and ran nothing."""
+    return ResetOutcome(removal, None, removal, removal.snapshot.seconds)
 
 
 def refuse_removal(before: Removal, *, foreign: bool) -> None:

@@ -17,7 +17,17 @@ from gpustack.config.inventory import Inventory
 from gpustack.events import Event, Reporter
 from gpustack.probes.containerd.pull_progress import PULL_PROGRESS
 from gpustack.rollout import waiting
-from gpustack.rollout.plan import Outcome, Plan, PlaybookRun, StepState, Verification, judge_step, list_needs, plan
+from gpustack.rollout.plan import (
+    Outcome,
+    Plan,
+    PlaybookRun,
+    StepState,
+    Verification,
+    build_verification,
+    judge_step,
+    list_needs,
+    plan,
+)
 from gpustack.rollout.waiting import Patience, Settling, needs_person
 from gpustack.steps.step import Step
 
@@ -63,8 +73,7 @@ class Rollout:
             snapshot = self.run_step(step, snapshot, self.steps[index + 1] if index + 1 < len(self.steps) else None)
         self.settle_some(list(self.settling), snapshot)
         self.stop_reason = self.find_stop_reason() or self.stop_reason
-        first_verification = Verification(before, before.snapshot.seconds, len(before.snapshot.answers))
-        verification = self.verify() if self.playbook_runs else first_verification
+        verification = self.verify() if self.playbook_runs else build_verification(before)
         playbook_runs, stopped_hosts, seconds = (
             tuple(self.playbook_runs),
             tuple(self.stopped_hosts.items()),

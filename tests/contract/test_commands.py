@@ -12,8 +12,8 @@ import pytest
 from gpustack.ask.judge import Result, expect
 from gpustack.ask.snapshot import Reach
 from gpustack.command import Command, Hint
+from gpustack.doctor.finding import Commands
 from gpustack.errors import GpustackError
-from gpustack.remedy.commands import Commands
 from gpustack.remedy.offer import Offer
 from gpustack.report.findings import print_command
 from gpustack.rollout.next_command import build_command, suggest_after_install, suggest_after_plan

@@ -41,7 +41,7 @@ def print_changes(
     new_findings = {(change.line.kind, change.line.id) for change in changes if change.turn == "new"}
     for root in diagnosis.roots:
         if ("root", root.id) in new_findings:
-            print_root_cause(console, root, diagnosis, verbose=verbose)
+            print_root_cause(console, root, verbose=verbose)
     for state in diagnosis.unexplained_symptoms:
         if ("unexplained", state.id) in new_findings:
             print_symptom(console, state, verbose=verbose)

@@ -4,15 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER
-from gpustack.command import NO_HINT, Hint
 from gpustack.doctor.entry import Auto
-from gpustack.doctor.finding import Branch, Diagnosis
+from gpustack.doctor.finding import Branch, Diagnosis, Peers, RecentChange
 from gpustack.doctor.graph import load_graph
-from gpustack.doctor.peers import Peers
-from gpustack.doctor.recent_changes import Change
 from gpustack.events import format_count
 from gpustack.report.format import MISSING_PREFIX, OLDER_RECORDING, Clean, cut, format_duration, format_locations
-from gpustack.rollout.next_command import build_command
 
 API_TEXTS = {"failed": "API down", "ok": "API reachable", "unknown": "API unknown"}
 AUTO_TEXTS: dict[Auto, str] = {"safe": "automatic", "ask": "needs confirmation", "no": "manual"}
@@ -44,14 +40,6 @@ def format_summary(diagnosis: Diagnosis) -> str:
     parts += [f"{len(diagnosis.unexplained_symptoms)} unexplained"] if diagnosis.unexplained_symptoms else []
     parts += [f"{format_count(len(diagnosis.drift), 'difference')} from the spec"] if diagnosis.drift else []
     return ", ".join(parts) or "no root cause found"
-
-
-def suggest_next_command(diagnosis: Diagnosis) -> tuple[str, Hint]:
-    """Suggest the command to type next, and say when. Both are empty where nothing differs."""
-    inventory = diagnosis.snapshot.inventory
-    if diagnosis.roots:
-        return "after the fix", build_command(inventory, "doctor")
-    return ("next", build_command(inventory, "plan")) if diagnosis.drift else ("", NO_HINT)
 
 
 def group_by_text(judgements: Iterable[Judgement], clean: Clean) -> dict[str, list[Judgement]]:
@@ -96,7 +84,7 @@ def list_refutations(judgements: Iterable[Judgement]) -> list[str]:
     return [f"{judgement.id} ({judgement.result})" for judgement in reversed(by_id.values())]
 
 
-def describe_changes(changes: Iterable[Change], clean: Clean) -> list[str]:
+def describe_changes(changes: Iterable[RecentChange], clean: Clean) -> list[str]:
     """Describe changes as `/etc/… written (host2, 2 min earlier)`, without the seconds of long times."""
     return [
         f"{clean(change.description)} ({change.location}, {format_duration(round_seconds(change.seconds_ago))} earlier)"

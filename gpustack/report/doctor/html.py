@@ -14,14 +14,11 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
+from gpustack.ask.probe import Evidence
 from gpustack.ask.snapshot import Reach
-from gpustack.ask.view import Evidence
 from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import load_graph
-from gpustack.doctor.peers import group_peers
-from gpustack.doctor.recent_changes import find_recent_changes
 from gpustack.events import format_count
-from gpustack.remedy.commands import build_commands
 from gpustack.report.doctor.format import (
     AUTO_TEXTS,
     MAX_ENTRIES,
@@ -36,7 +33,6 @@ from gpustack.report.doctor.format import (
     list_reason_counts,
     list_refutations,
     list_titles,
-    suggest_next_command,
 )
 from gpustack.report.evidence import format_command, quote_answer
 from gpustack.report.format import Clean, build_cleaner, cut, format_location, format_locations
@@ -103,16 +99,12 @@ def list_unreachable_hosts(diagnosis: Diagnosis) -> list[tuple[Reach, int]]:
 
 # Templates call these by their names, with arguments and as filters.
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    build_commands,
     describe_health,
-    find_recent_changes,
     format_command_line,
     format_heading,
     format_summary,
     format_title,
-    group_peers,
     quote_answer,
-    suggest_next_command,
 )
 FILTERS: tuple[Callable[..., Any], ...] = (
     describe_changes,

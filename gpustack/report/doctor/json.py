@@ -6,9 +6,6 @@ from gpustack.ask.judge import Outcome
 from gpustack.command import Command
 from gpustack.doctor.finding import Diagnosis, Finding, UnexplainedSymptom, filter_judgements
 from gpustack.doctor.graph import load_graph
-from gpustack.doctor.peers import group_peers
-from gpustack.doctor.recent_changes import find_recent_changes
-from gpustack.remedy.commands import build_commands
 from gpustack.report.doctor.shape import DoctorDocument
 from gpustack.report.document import render_json_document
 from gpustack.report.json import drop_evidence, select_snapshot
@@ -26,7 +23,7 @@ def render_json(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
         **select_snapshot(diagnosis.snapshot),
         "exit": DIAGNOSIS.build_exit(diagnosis.exit_status),
         "healthy": diagnosis.healthy,
-        "roots": [build_root(finding, diagnosis, verbose=verbose) for finding in diagnosis.roots],
+        "roots": [build_root(finding, verbose=verbose) for finding in diagnosis.roots],
         "unexplained_symptoms": [select_fields(symptom, verbose=verbose) for symptom in diagnosis.unexplained_symptoms],
         "harmless_judgements": drop_evidence(diagnosis.verdict.notes),
         "drift": diagnosis.drift,
@@ -36,19 +33,17 @@ def render_json(diagnosis: Diagnosis, *, verbose: bool = False) -> str:
     return render_json_document(DoctorDocument, values, diagnosis.snapshot.inventory)
 
 
-def build_root(finding: Finding, diagnosis: Diagnosis, *, verbose: bool) -> dict[str, Any]:
+def build_root(finding: Finding, *, verbose: bool) -> dict[str, Any]:
     fault = load_graph().faults[finding.id]
     return {
         **select_fields(finding, verbose=verbose),
         "layer": fault.layer,
         "cause": fault.cause,
-        "changes": find_recent_changes(finding, diagnosis.snapshot),
-        "healthy_hosts": group_peers(finding, diagnosis.judgements),
         "fix": {
             "auto": fault.auto,
             "reason": fault.reason,
             "do": fault.fix.do,
-            "commands": build_commands(finding, diagnosis.snapshot).repairs,
+            "commands": finding.commands.repairs,
             "repair_step": fault.remedy and fault.remedy.step,
         },
         "explain": Command("gpustack", "explain", finding.id),

@@ -5,14 +5,10 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from gpustack.ask.judge import Judgement
-from gpustack.ask.snapshot import Snapshot
 from gpustack.command import Command, Prose
 from gpustack.doctor.finding import Diagnosis, Drift, Finding, UnexplainedSymptom
 from gpustack.doctor.graph import load_graph
-from gpustack.doctor.peers import group_peers
-from gpustack.doctor.recent_changes import find_recent_changes
 from gpustack.events import format_count
-from gpustack.remedy.commands import build_commands
 from gpustack.report.doctor.format import (
     AUTO_TEXTS,
     MAX_ENTRIES,
@@ -29,7 +25,6 @@ from gpustack.report.doctor.format import (
     list_reason_counts,
     list_refutations,
     list_titles,
-    suggest_next_command,
 )
 from gpustack.report.evidence import list_commands
 from gpustack.report.findings import print_command, print_evidence, print_field, print_text, print_unwrapped, wrap_text
@@ -48,7 +43,7 @@ def render_human(console: Terminal, diagnosis: Diagnosis, *, verbose: bool = Fal
         print_text(console, "healthy", "green")
         return
     for root in diagnosis.roots:
-        print_root_cause(console, root, diagnosis, verbose=verbose)
+        print_root_cause(console, root, verbose=verbose)
     for symptom in diagnosis.unexplained_symptoms:
         print_symptom(console, symptom, verbose=verbose)
     for note in diagnosis.verdict.notes:
@@ -59,7 +54,7 @@ def render_human(console: Terminal, diagnosis: Diagnosis, *, verbose: bool = Fal
     print_summary(console, diagnosis, verbose=verbose)
 
 
-def print_root_cause(console: Terminal, finding: Finding, diagnosis: Diagnosis, *, verbose: bool) -> None:
+def print_root_cause(console: Terminal, finding: Finding, *, verbose: bool) -> None:
     fault = load_graph().faults[finding.id]
     print_heading(console, "ROOT CAUSE", finding.id, finding.locations, finding.certainty, "bold red")
     print_paragraph(console, fault.title, "bold")
@@ -71,35 +66,24 @@ def print_root_cause(console: Terminal, finding: Finding, diagnosis: Diagnosis, 
             console, f"{format_count(finding.hidden_checks, 'check')} need this host; they could hide another cause."
         )
     print_judgements(console, finding.judgements, verbose=verbose)
-    print_list(
-        console,
-        "changed",
-        describe_changes(find_recent_changes(finding, diagnosis.snapshot), console.clean),
-        verbose=verbose,
-    )
-    print_list(
-        console,
-        "healthy on",
-        describe_healthy_hosts(group_peers(finding, diagnosis.judgements), console.clean),
-        verbose=verbose,
-    )
+    print_list(console, "changed", describe_changes(finding.changes, console.clean), verbose=verbose)
+    print_list(console, "healthy on", describe_healthy_hosts(finding.healthy_hosts, console.clean), verbose=verbose)
     print_ruled_out(console, finding.ruled_out, verbose=verbose)
     print_impact(console, finding, verbose=verbose)
     if finding.uncertain:
         names = list(dict.fromkeys(judgement.id for judgement in finding.uncertain))
         reason = join_reasons(finding.uncertain, console.clean)
         print_detail(console, "possible", f"{join_first(names, MAX_ENTRIES)} (unknown: {reason})", "yellow")
-    print_fix(console, finding, diagnosis.snapshot)
+    print_fix(console, finding)
     print_detail(console, "more", Command("gpustack", "explain", finding.id), "cyan")
 
 
-def print_fix(console: Terminal, finding: Finding, snapshot: Snapshot) -> None:
+def print_fix(console: Terminal, finding: Finding) -> None:
     fault = load_graph().faults[finding.id]
     print_detail(console, "fix", f"{fault.fix.do} ({AUTO_TEXTS[fault.auto]}: {fault.reason})")
-    commands = build_commands(finding, snapshot)
-    for line in commands.hints:
+    for line in finding.commands.hints:
         print_command(console, line, INDENT)
-    for reason in commands.manual:
+    for reason in finding.commands.manual:
         print_detail(console, "manual", reason, "yellow")
 
 
@@ -181,8 +165,7 @@ def print_summary(console: Terminal, diagnosis: Diagnosis, *, verbose: bool) -> 
         if verbose:
             print_unwrapped(console, "\n".join(list_ids(diagnosis.unknown)), 2, "")
     print_text(console, format_summary(diagnosis), "bold")
-    _, command = suggest_next_command(diagnosis)
-    if command:
+    if command := diagnosis.next_command:
         print_command(console, Prose("after the fix: {}" if diagnosis.roots else "next: {}", command), 0)
 
 

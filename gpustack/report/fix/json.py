@@ -87,7 +87,7 @@ def render_json(fix_result: FixResult, evidence: str) -> str:
         "exit": FIX.build_exit(fix_result.exit_status),
         "healthy": fix_result.after.healthy,
         "initial_root_ids": [root.id for root in fix_result.before.roots],
-        "roots": [build_root(finding, fix_result.after, verbose=False) for finding in fix_result.after.roots],
+        "roots": [build_root(finding, verbose=False) for finding in fix_result.after.roots],
         "unexplained_symptom_ids": [symptom.id for symptom in fix_result.after.unexplained_symptoms],
         "evidence_directory": evidence,
         "undo": build_command(inventory, "doctor", "--undo") if is_undoable else NO_HINT,

@@ -5,7 +5,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from gpustack.command import NO_HINT, Command, Hint
 from gpustack.config.inventory import Inventory
 from gpustack.proof.delivery import Deliveries, Delivery, Outcome
 from gpustack.report.document import render_json_document
@@ -15,9 +14,7 @@ from gpustack.report.human import print_next_command
 from gpustack.report.renderings import DELIVERIES
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
 from gpustack.report.terminal import Terminal
-from gpustack.rollout.next_command import build_command
 
-FAILURE_REFERENCE = "alerts-not-delivered"
 OUTCOME_TEXTS: dict[Outcome, tuple[str, str]] = {
     "delivered": ("delivered", "green"),
     "failed": ("not delivered", "red"),
@@ -63,7 +60,7 @@ def render_human(console: Terminal, deliveries: Deliveries, inventory: Inventory
             print_text(console, text, style)
     for severity in deliveries.unrouted_severities:
         print_text(console, f"{severity}: to nobody, by the spec")
-    print_next_command(console, suggest_after_test(deliveries, inventory))
+    print_next_command(console, deliveries.suggest_command(inventory))
 
 
 def list_lines(delivery: Delivery) -> Iterator[tuple[str, str]]:
@@ -79,14 +76,6 @@ def list_lines(delivery: Delivery) -> Iterator[tuple[str, str]]:
         yield f"{delivery.severity}: the test alert was not resolved: {delivery.unresolved_reason}", "yellow"
 
 
-def suggest_after_test(deliveries: Deliveries, inventory: Inventory) -> Hint:
-    if deliveries.stop_reason:
-        return build_command(inventory, "alerts", "test")
-    if deliveries.outcome == "failed":
-        return Command("gpustack", "explain", FAILURE_REFERENCE)
-    return NO_HINT if deliveries.outcome == "delivered" else build_command(inventory, "verify")
-
-
 def render_json(deliveries: Deliveries, inventory: Inventory) -> str:
     values = {
         "outcome": deliveries.outcome,
@@ -94,6 +83,6 @@ def render_json(deliveries: Deliveries, inventory: Inventory) -> str:
         "unrouted_severities": deliveries.unrouted_severities,
         "stop_reason": deliveries.stop_reason,
         "exit": DELIVERIES.build_exit(deliveries.exit_status),
-        "next": suggest_after_test(deliveries, inventory),
+        "next": deliveries.suggest_command(inventory),
     }
     return render_json_document(AlertTestDocument, values, inventory)

@@ -10,7 +10,6 @@ from gpustack.proof.chain import Link as ProofLink
 from gpustack.proof.chain import Outcome
 from gpustack.proof.prove import Proof
 from gpustack.report.document import render_json_document
-from gpustack.report.proof.text import suggest_after_proof
 from gpustack.report.renderings import PROOF
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, Time, take
 
@@ -72,6 +71,6 @@ def render_json(proof: Proof, inventory: Inventory, evidence: str = "") -> str:
         ],
         "skipped_hosts": [{"host": host, "reason": reason} for host, reason in proof.skipped_hosts],
         "evidence_directory": evidence,
-        "next": suggest_after_proof(proof, inventory, code),
+        "next": proof.suggest_command(inventory),
     }
     return render_json_document(ProofDocument, values, inventory)

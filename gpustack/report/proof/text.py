@@ -5,7 +5,6 @@ from itertools import groupby
 
 from rich.text import Text
 
-from gpustack.command import NO_HINT, Hint
 from gpustack.config.inventory import Inventory
 from gpustack.events import format_count
 from gpustack.proof.chain import LINKS, Outcome, Row
@@ -14,7 +13,6 @@ from gpustack.report.findings import print_field, print_text
 from gpustack.report.format import format_duration, format_locations
 from gpustack.report.human import print_next_command
 from gpustack.report.terminal import Terminal
-from gpustack.rollout.next_command import build_command
 
 MARKS: dict[Outcome, str] = {"ok": "✓", "failed": "✗", "unknown": "unknown", "skipped": "in use"}
 ASCII_MARKS: dict[Outcome, str] = {**MARKS, "ok": "yes", "failed": "NO"}
@@ -46,7 +44,7 @@ def render_human(console: Terminal, proof: Proof, inventory: Inventory, evidence
         print_text(console, f"{format_duration(proof.seconds)}: {parts}")
     if code and evidence:
         print_text(console, f"evidence: {evidence}")
-    print_next_command(console, suggest_after_proof(proof, inventory, code))
+    print_next_command(console, proof.suggest_command(inventory))
 
 
 def print_node(console: Terminal, node: str, rows: Sequence[Row]) -> None:
@@ -101,13 +99,3 @@ def select_worst_outcome(row: Row) -> Outcome:
     """Select the worst outcome among the links of a GPU."""
     outcomes = {link.outcome for _, link in row.links}
     return next(outcome for outcome in ("failed", "unknown", "skipped", "ok") if outcome in outcomes)
-
-
-def suggest_after_proof(proof: Proof, inventory: Inventory, code: int) -> Hint:
-    """Suggest the next command: `verify` where a link does not hold, as its checks say more, and Grafana where all
-    GPUs are proven."""
-    if proof.stop_reason:
-        return build_command(inventory, "prove")
-    if code:
-        return build_command(inventory, "verify")
-    return build_command(inventory, "access", "grafana") if proof.rows else NO_HINT

@@ -5,10 +5,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from gpustack.report.document import render_json_document
-from gpustack.report.removal.text import suggest_after_reset
 from gpustack.report.renderings import RESET
 from gpustack.report.schema import Document, PlaybookRun, Seconds, Shape, TextOrNull, take
-from gpustack.rollout.removal import HostRemoval, Removal
+from gpustack.rollout.removal import HostRemoval
 from gpustack.rollout.reset import ResetOutcome
 
 
@@ -39,12 +38,7 @@ class ResetDocument(Document):
     next: TextOrNull
 
 
-def render_empty_reset(removal: Removal) -> str:
-    seconds = removal.snapshot.seconds
-    return render_json(ResetOutcome(removal, None, removal, seconds), "")
-
-
-def render_json(outcome: ResetOutcome, evidence: str) -> str:
+def render_json(outcome: ResetOutcome, evidence: str = "") -> str:
     after = {host_after.host: host_after for host_after in outcome.after.hosts}
     values = {
         **vars(outcome),
@@ -54,7 +48,7 @@ def render_json(outcome: ResetOutcome, evidence: str) -> str:
         ],
         "unreachable_hosts": outcome.after.unreachable_hosts,
         "evidence_directory": evidence,
-        "next": suggest_after_reset(outcome),
+        "next": outcome.next_command,
     }
     return render_json_document(ResetDocument, values, outcome.before.snapshot.inventory)
 

@@ -3,13 +3,11 @@ programs."""
 
 from collections.abc import Iterator
 
-from gpustack.command import NO_HINT, Hint
 from gpustack.events import format_count
 from gpustack.report.findings import print_command, print_field, print_text
 from gpustack.report.format import format_duration, format_locations
 from gpustack.report.human import print_failures, print_next_command, print_playbook
 from gpustack.report.terminal import Terminal
-from gpustack.rollout.next_command import build_command
 from gpustack.rollout.removal import HostRemoval, Removal
 from gpustack.rollout.reset import ResetOutcome
 
@@ -29,9 +27,6 @@ def print_empty_reset(console: Terminal, removal: Removal) -> None:
 
 def render_removal(console: Terminal, removal: Removal) -> None:
     """Print, for each host, its cluster, its pods and what would be removed; then what stays."""
-    if not removal.due_hosts:
-        print_empty_reset(console, removal)
-        return
     console.hide_secrets(removal.snapshot.inventory)
     print_text(console, f"{format_count(len(removal.hosts), 'host')}, {format_fact_summary(removal)}: to be removed")
     for host_removal in removal.hosts:
@@ -41,7 +36,10 @@ def render_removal(console: Terminal, removal: Removal) -> None:
         print_text(console, "\nWhat pods and etcd stored on these hosts is lost.", "bold")
 
 
-def render_outcome(console: Terminal, outcome: ResetOutcome, evidence: str) -> None:
+def render_outcome(console: Terminal, outcome: ResetOutcome, evidence: str = "") -> None:
+    if outcome.after is outcome.before:
+        print_empty_reset(console, outcome.before)
+        return
     console.hide_secrets(outcome.before.snapshot.inventory)
     after, code = outcome.after, outcome.exit_status
     if outcome.playbook_run:
@@ -59,7 +57,7 @@ def render_outcome(console: Terminal, outcome: ResetOutcome, evidence: str) -> N
     print_remaining(console, after)
     if code:
         print_text(console, f"\nevidence: {evidence}")
-    print_next_command(console, suggest_after_reset(outcome))
+    print_next_command(console, outcome.next_command)
 
 
 def describe_state(outcome: ResetOutcome) -> str:
@@ -68,17 +66,6 @@ def describe_state(outcome: ResetOutcome) -> str:
     if outcome.unknown:
         return f"what is left on {format_locations([removal.host for removal in outcome.unknown])} is unknown"
     return "nothing of gpustack is left"
-
-
-def suggest_after_reset(outcome: ResetOutcome) -> Hint:
-    """Suggest the command that continues an incomplete reset."""
-    inventory, names = outcome.before.snapshot.inventory, [host.host for host in outcome.before.hosts]
-    if not (
-        outcome.stop_reason or outcome.incomplete_hosts or (outcome.playbook_run and outcome.playbook_run.failures)
-    ):
-        return NO_HINT
-    is_partial = len(names) + len(outcome.before.unreachable_hosts) < len(inventory.hosts)
-    return build_command(inventory, "reset").extend(*(["--limit", ",".join(names)] if is_partial else []))
 
 
 def print_host(console: Terminal, host_removal: HostRemoval) -> None:

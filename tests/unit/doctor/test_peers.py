@@ -1,8 +1,8 @@
 """How a broken host differs from the others: what the same check found there, where it refuted."""
 
 from gpustack.ask.judge import Judgement, Result
-from gpustack.doctor.finding import Finding
-from gpustack.doctor.peers import Peers, group_peers
+from gpustack.doctor.finding import Finding, Peers
+from gpustack.doctor.peers import group_peers
 
 
 def judged(where: str, outcome: str, found: str, what: str = "ip_forward", id: str = "off") -> Judgement:

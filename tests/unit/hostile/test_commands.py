@@ -17,7 +17,7 @@ from gpustack.doctor.graph import load_graph
 from gpustack.errors import RolloutError
 from gpustack.probes.gpu.cluster import Pod
 from gpustack.remedy.commands import fill_line
-from gpustack.rollout.gpus import build_removal_commands
+from gpustack.rollout.gpus import Gpus
 from gpustack.rollout.removal import judge_removal as find_removal
 from gpustack.rollout.reset import refuse_removal
 from tests.worlds.snapshots import gpus, reset_hosts
@@ -128,7 +128,7 @@ def test_lines_of_the_catalogue_with_what_was_found(text: str) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_pods_that_are_deleted_and_a_host_that_is_reset(text: str) -> None:
-    (line,) = build_removal_commands([Pod(text, text, text)])
+    (line,) = Gpus(0, 0, None, (Pod(text, text, text),)).removal_commands
     require_words(line)
     snapshot = reset_hosts.snapshot({"k2": reset_hosts.WORKER | {"leftovers.kubernetes": "https://old:6443\n"}})
     found = find_removal(snapshot, ["k2"])

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from gpustack.ask.api import ADMIN
 from gpustack.ask.judge import Judgement, Result
-from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.ask.view import Evidence
+from gpustack.ask.probe import CLUSTER, Answer, Evidence
 from gpustack.report.evidence import MAX_LINE, list_commands
 from gpustack.report.format import build_cleaner
 from tests.worlds.snapshots import hosts

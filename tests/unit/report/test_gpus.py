@@ -8,7 +8,7 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.probes.gpu.cluster import Pod
 from gpustack.report import human, json
 from gpustack.report.terminal import Terminal
-from gpustack.rollout.gpus import build_removal_commands
+from gpustack.rollout.gpus import Gpus
 from gpustack.rollout.plan import Plan, plan
 from gpustack.steps import STEPS
 from gpustack.steps.gpu.exporter import count_series, merge_counters
@@ -59,7 +59,10 @@ def test_those_that_got_no_gpu_are_reported_with_the_command_and_no_others() -> 
 
 def test_one_command_for_each_namespace() -> None:
     pods = [Pod("b", "two", "h1"), Pod("a", "x", "h1"), Pod("b", "one", "h2")]
-    assert build_removal_commands(pods) == ["kubectl -n a delete pod x", "kubectl -n b delete pod one two"]
+    assert Gpus(0, 0, None, tuple(pods)).removal_commands == [
+        "kubectl -n a delete pod x",
+        "kubectl -n b delete pod one two",
+    ]
 
 
 def test_what_is_unknown_is_no_pod() -> None:

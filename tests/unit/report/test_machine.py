@@ -20,10 +20,11 @@ from gpustack.report.fix.json import FixDocument, UndoDocument
 from gpustack.report.format import format_duration, format_locations
 from gpustack.report.plan_schema import OutcomeDocument, PlanDocument
 from gpustack.report.proof import delivery
-from gpustack.report.render import show_converged, show_result
+from gpustack.report.render import show_result
 from gpustack.report.rendering import Rendering
 from gpustack.report.renderings import BURN, RENDERINGS
 from gpustack.report.schema import Document
+from gpustack.rollout.plan import build_idle_outcome
 from tests.schemas import check_shape
 from tests.unit.report import fixes
 from tests.worlds.results import diagnoses, plans, proofs
@@ -97,10 +98,10 @@ def test_long_answers_are_cut_and_say_so() -> None:
 
 
 def test_an_install_with_nothing_to_do_is_an_outcome(capsys: pytest.CaptureFixture[str]) -> None:
-    show_converged(plans.make_converged_plan(), "json")
+    show_result(build_idle_outcome(plans.make_converged_plan()), "json")
     document = stdlib.loads(capsys.readouterr().out)
     assert (document["schema"], document["playbook_runs"], document["exit"]["code"]) == ("gpustack/outcome/v1", [], 0)
-    show_converged(plans.make_converged_plan(), "human")
+    show_result(build_idle_outcome(plans.make_converged_plan()), "human")
     assert "nothing to do" in capsys.readouterr().out
 
 

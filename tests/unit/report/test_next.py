@@ -6,7 +6,6 @@ from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Reach
 from gpustack.command import Prose
 from gpustack.probes.gpu.devices import GPU_DEVICES
-from gpustack.report.proof.text import suggest_after_proof
 from gpustack.rollout.next_command import suggest_after_install, suggest_after_plan
 from gpustack.rollout.plan import Verification
 from tests.worlds.results import plans, proofs
@@ -82,10 +81,10 @@ def test_gpus_want_to_be_proven() -> None:
 
 def test_after_a_proof() -> None:
     verbs = [
-        (proofs.make_good_proof(), 0, "access grafana"),
-        (proofs.make_mixed_proof(), 1, "verify"),
-        (proofs.make_interrupted_proof(), 130, "prove"),
+        (proofs.make_good_proof(), "access grafana"),
+        (proofs.make_mixed_proof(), "verify"),
+        (proofs.make_interrupted_proof(), "prove"),
     ]
-    for done, code, verb in verbs:
-        assert suggest_after_proof(done, proofs.INVENTORY, code) == f"gpustack {verb} -i site/hosts.yml"
-    assert suggest_after_proof(proofs.make_empty_proof(), proofs.INVENTORY, 0) == ""
+    for done, verb in verbs:
+        assert done.suggest_command(proofs.INVENTORY) == f"gpustack {verb} -i site/hosts.yml"
+    assert proofs.make_empty_proof().suggest_command(proofs.INVENTORY) == ""

@@ -4,17 +4,18 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpustack.ask.judge import Result
-from gpustack.ask.probe import Answer
+from gpustack.ask.probe import Answer, Evidence
 from gpustack.ask.snapshot import Reach, index_answers
-from gpustack.ask.view import Evidence
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.doctor.check import Blocks
+from gpustack.doctor.diagnose import add_surroundings
 from gpustack.doctor.finding import Diagnosis, Drift
 from gpustack.doctor.graph import load_graph
 from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.verdict import build_verdict
+from gpustack.remedy.commands import add_commands
 from tests.worlds.results.graphs import make_judgements
 from tests.worlds.results.plans import PASSWORD, TAKEN
 from tests.worlds.snapshots.answers import read_case
@@ -62,7 +63,7 @@ def make_diagnosis(values: Mapping[str, str], drift: tuple[Drift, ...] = (), unr
     answers = index_answers([RULES, *RECENT, *identity, *addresses])
     snapshot = build(INVENTORY.hosts, answers, reach=reach, inventory="site/hosts.yml", taken=TAKEN, seconds=4.2)
     found = build_verdict(PlacedGraph(load_graph(), HOSTS, known, joins))
-    return Diagnosis(snapshot, found, drift, known, 42)
+    return add_commands(Diagnosis(snapshot, add_surroundings(found, snapshot, known), drift, known, 42))
 
 
 def report_address(host: Host) -> Answer:

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from gpustack.ask.judge import Judgement, Result, build_ok_result
-from gpustack.ask.probe import CLUSTER
-from gpustack.ask.view import Evidence
+from gpustack.ask.probe import CLUSTER, Evidence
 from gpustack.doctor.entry import Edge, Fault, Fix, Group, Layer, Question, Role, Scope, State
 from gpustack.doctor.finding import Verdict
 from gpustack.doctor.graph import Graph, join_layers
