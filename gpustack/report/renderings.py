@@ -35,6 +35,12 @@ PROOF = Rendering(
     junit="proof.junit:render_junit",
     schema="proof",
     commands="`gpustack prove`",
+    meanings={
+        ExitStatus.OK: "every GPU that is not in use is proven",
+        ExitStatus.FAILED: "the proof was stopped",
+        ExitStatus.DIFFERS: "a check of a GPU failed, or pods of the proof are left",
+        ExitStatus.UNKNOWN: "unknown: a check could not be evaluated, or all GPUs are in use",
+    },
 )
 DELIVERIES = Rendering(
     "proof.delivery:Deliveries",
@@ -42,6 +48,11 @@ DELIVERIES = Rendering(
     json="proof.delivery:render_json",
     schema="alert-test",
     commands="`gpustack alerts test`",
+    meanings={
+        ExitStatus.OK: "every receiver got its alerts",
+        ExitStatus.DIFFERS: "a receiver did not get an alert",
+        ExitStatus.UNKNOWN: "unknown: Alertmanager does not say whether an alert arrived",
+    },
 )
 CAPACITY = Rendering(
     "capacity.state:Capacity",
@@ -232,6 +243,12 @@ RESET = Rendering(
     json="removal.json:render_json",
     schema="reset",
     commands="`gpustack reset`",
+    meanings={
+        ExitStatus.OK: "nothing of gpustack is left",
+        ExitStatus.FAILED: "the playbook failed, or the reset was stopped",
+        ExitStatus.INCOMPLETE: "something of gpustack is left",
+        ExitStatus.UNKNOWN: "unknown: what is left on a host",
+    },
 )
 ERROR = Rendering(
     "errors:GpustackError",

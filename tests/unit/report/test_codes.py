@@ -9,6 +9,7 @@ import pytest
 from gpustack import errors
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.exit_status import ExitStatus, select_status
+from gpustack.report.renderings import RENDERINGS
 from gpustack.report.schema import ExitCode
 from gpustack.rollout.plan import Outcome, Plan, Verification
 from tests.worlds.results import diagnoses, plans, proofs
@@ -58,6 +59,11 @@ def test_the_documentation_says_the_same() -> None:
 def test_the_first_status_counts_whose_condition_is_true(statuses: tuple[ExitStatus, ...], first: ExitStatus) -> None:
     assert select_status(dict.fromkeys(statuses, True)) == first
     assert select_status(dict.fromkeys(statuses, ())) == ExitStatus.OK
+
+
+def test_only_what_converges_ends_with_the_words_of_a_plan() -> None:
+    schemas = {rendering.schema for rendering in RENDERINGS.values() if ExitStatus.OK not in rendering.meanings}
+    assert schemas == {"plan", "verification", "outcome", "error", ""}
 
 
 def test_of_a_look() -> None:
